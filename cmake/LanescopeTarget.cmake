@@ -1,0 +1,34 @@
+# lanescope_library(NAME HEADERS include/... SOURCES ... [PUBLIC targets] [PRIVATE targets])
+#
+# A static library of one folder. Its public headers live under include/, apart from its sources; each must compile by itself
+# (build the target all_verify_interface_header_sets). A target sees only the include folders of what it links, so an
+# include against the arrows does not compile.
+function(lanescope_library NAME)
+  cmake_parse_arguments(ARG "" "BASE" "HEADERS;SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  if(NOT ARG_BASE)
+    set(ARG_BASE include)
+  endif()
+  add_library(${NAME} STATIC ${ARG_SOURCES})
+  target_sources(${NAME} PUBLIC FILE_SET HEADERS BASE_DIRS ${ARG_BASE} FILES ${ARG_HEADERS})
+  set_target_properties(${NAME} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON LINKER_LANGUAGE CXX)
+  target_link_libraries(${NAME} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
+  lanescope_sanitize(${NAME})
+endfunction()
+
+# Instruments a target where the build asks for it (LANESCOPE_SANITIZE).
+function(lanescope_sanitize NAME)
+  if(LANESCOPE_SANITIZE)
+    target_compile_options(${NAME} PRIVATE -fsanitize=${LANESCOPE_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${NAME} PUBLIC -fsanitize=${LANESCOPE_SANITIZE})
+  endif()
+endfunction()
+
+# lanescope_test(NAME SOURCES ... LIBRARIES ...): one Catch2 program, registered with CTest under its name.
+function(lanescope_test NAME)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${NAME} ${ARG_SOURCES})
+  target_link_libraries(${NAME} PRIVATE ${ARG_LIBRARIES} lanescope_test_main)
+  lanescope_sanitize(${NAME})
+  add_test(NAME ${NAME} COMMAND ${NAME})
+  set_tests_properties(${NAME} PROPERTIES TIMEOUT 300)
+endfunction()

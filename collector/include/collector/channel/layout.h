@@ -1,0 +1,149 @@
+// What the agent in a target and the session in the host share: the handshake, and the memory behind it.
+//
+// The host creates one memory file (memfd) for each process that reports, maps it, and passes it over the control socket. The target
+// maps the same pages and writes; the host reads. Because the host holds the memory, everything that was committed before a target
+// died, however it died, can still be read.
+//
+//   [ SharedHeader | metadata ring | frame ring | thread ring 0 | thread ring 1 | ... ]
+//
+// - metadata ring: NVTX names (domains, categories, threads) and diagnostics as records, from any thread, under a spin lock of the target.
+// - frame ring: finished frames (model/file/frame.h) written by the agent's own thread: everything that comes from CUPTI.
+// - thread rings: raw records of one application thread each, claimed at its first event and returned when it ends. NVTX and OS runtime
+//   records go here as they are; the host does all further work, so an NVTX-only target needs no thread of ours at all.
+//
+// Every ring has one producer and one consumer. A producer writes its bytes first and publishes them by storing `head` with release;
+// what lies between `tail` and `head` is therefore always whole. Nobody ever waits: a record that does not fit is counted as dropped.
+// The host treats everything it reads here as untrusted input.
+//
+// Layout is fixed-size and native-endian: both sides run on the same machine. A mismatch of kLayoutVersion ends the handshake.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace lanescope::channel {
+
+inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr char kSocketVariable[] = "LANESCOPE_SOCKET";  // environment: path of the session's control socket
+
+inline constexpr std::size_t kMetadataRingBytes = 1u << 20;
+inline constexpr std::size_t kFrameRingBytes = 64u << 20;   // sparse: only touched pages cost memory
+inline constexpr std::size_t kThreadRingBytes = 4u << 20;
+inline constexpr std::size_t kThreadRingCount = 256;
+
+// First message from the agent, over a SOCK_SEQPACKET Unix socket. The host takes pid and uid from the socket's credentials.
+struct Hello {
+  std::uint32_t layout_version = kLayoutVersion;
+  std::uint32_t forked = 0;  // 1 when this process came from fork() and its parent already had an agent
+  std::int64_t time = 0;     // CLOCK_MONOTONIC ns
+  char agent_version[32] = {};
+};
+
+// The host's answer; the memory file comes with it as SCM_RIGHTS. Refused when `accepted` is 0 (no file then).
+struct Welcome {
+  std::uint32_t layout_version = kLayoutVersion;
+  std::uint32_t accepted = 0;
+  std::uint32_t process_instance = 0;  // goes into the header of every frame of this process
+  std::uint32_t reserved = 0;
+  std::uint64_t memory_bytes = 0;      // size of the memory file
+};
+
+// What to record. Written by the host before Welcome, and changed by it while the target runs; the agent reads it with acquire.
+struct Settings {
+  std::atomic<std::uint32_t> recording;          // 1: record; 0: stay silent (dormant, paused or stopped)
+  std::atomic<std::uint32_t> trace_cuda;
+  std::atomic<std::uint32_t> trace_nvtx;
+  std::atomic<std::uint32_t> trace_os_runtime;
+  std::atomic<std::uint32_t> preset;             // proto::Preset
+  std::atomic<std::uint32_t> graph_level;        // proto::GraphLevel
+  std::atomic<std::uint32_t> flush_interval_ms;  // how often complete CUPTI buffers are asked for
+  std::atomic<std::uint32_t> stop_requests;      // incremented by the host: hand everything over now; answered in stop_answers
+};
+
+enum class AgentPhase : std::uint32_t {
+  kConnected = 0,   // mapped, nothing of CUDA seen yet
+  kTracing = 1,     // the agent's own thread runs and CUPTI is on
+  kDraining = 2,    // the process is ending or recording stopped: buffers are on their way
+  kDone = 3,        // everything that there was has been handed over
+};
+
+// What the agent says about itself. All written by the target, read by the host.
+struct AgentStatus {
+  std::atomic<std::uint32_t> phase;               // AgentPhase
+  std::atomic<std::uint32_t> stop_answers;        // follows Settings::stop_requests once everything asked for is in the rings
+  std::atomic<std::uint32_t> crash_signal;        // set by the chained signal handler before the process dies; 0 otherwise
+  std::atomic<std::uint32_t> crash_thread;
+  std::atomic<std::uint32_t> buffers_outstanding; // activity buffers that CUPTI holds now
+  std::atomic<std::uint32_t> reserved;
+  std::atomic<std::uint64_t> cupti_produced;      // records parsed
+  std::atomic<std::uint64_t> cupti_dropped;       // records that CUPTI reported as dropped, or that found no room in the frame ring
+  std::atomic<std::uint64_t> cupti_invalid;       // records with senseless times
+  std::atomic<std::uint64_t> ringless_dropped;    // records of threads that found no free ring
+};
+
+// A byte ring. Positions count bytes ever written and never wrap in practice; the byte at position p lies at data[p % size].
+// size is a power of two. head is written by the producer alone, tail by the consumer alone.
+struct RingHeader {
+  alignas(64) std::atomic<std::uint64_t> head;
+  std::atomic<std::uint64_t> produced;  // records committed; producer only
+  std::atomic<std::uint64_t> dropped;   // records that found no room; producer only
+  alignas(64) std::atomic<std::uint64_t> tail;
+  alignas(64) std::atomic<std::uint32_t> owner;  // thread rings: kernel thread id; 0 free
+  std::atomic<std::uint32_t> closed;             // thread rings: 1 when the owner ended; the host frees the ring once it is empty
+  std::uint64_t offset;                          // of the data, from the start of the memory file
+  std::uint64_t size;                            // bytes, a power of two
+};
+
+struct SharedHeader {
+  std::uint32_t layout_version;
+  std::uint32_t process_instance;
+  std::uint64_t memory_bytes;
+  Settings settings;
+  AgentStatus status;
+  // The host sleeps on this word between looks (FUTEX_WAIT, shared) after setting host_sleeps; a producer whose ring is a quarter full
+  // and who sees host_sleeps set clears it, increments the word and wakes the host.
+  std::atomic<std::uint32_t> doorbell;
+  std::atomic<std::uint32_t> host_sleeps;
+  RingHeader metadata_ring;
+  RingHeader frame_ring;
+  RingHeader thread_rings[kThreadRingCount];
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+// ---- Records of metadata and thread rings ----------------------------------------------------------------------------------------
+
+enum class RecordType : std::uint8_t {
+  kPadding = 0,        // fills the end of a ring so that no record wraps; only `size` is meaningful
+  kRangePush = 1,
+  kRangePop = 2,       // closes the innermost open range of (thread, domain)
+  kRangeStart = 3,     // `id` pairs it with its end, which may come on another thread
+  kRangeEnd = 4,
+  kMark = 5,
+  kDomainCreate = 6,   // metadata: text is the name, `domain` the new id
+  kCategoryName = 7,   // metadata: text is the name of (domain, category)
+  kThreadName = 8,     // metadata: text is the name of the thread `id`
+  kDiagnostic = 9,     // metadata: text; `category` is proto::Component, `color` proto::ComponentState, `payload_type` proto::Severity
+  kOsRuntimeCall = 10, // text is the function's name; `id` is the duration in ns
+};
+
+// Header of a record; `text_bytes` bytes of UTF-8 follow, then zero bytes up to `size`, which is a multiple of 8.
+// A record never wraps: where it would, a kPadding record comes first.
+struct Record {
+  std::uint32_t size;          // bytes, this header included
+  RecordType type;
+  std::uint8_t payload_type;   // proto::PayloadType
+  std::uint16_t text_bytes;
+  std::int64_t time;           // CLOCK_MONOTONIC ns
+  std::uint32_t domain;
+  std::uint32_t category;
+  std::uint32_t color;         // ARGB; 0 when none
+  std::uint32_t thread;        // kernel thread id of the caller
+  std::uint64_t id;            // see RecordType
+  std::uint64_t payload;       // bits, see proto::PayloadType
+};
+static_assert(sizeof(Record) == 48);
+
+inline constexpr std::size_t kMaximumTextBytes = 1024;  // longer NVTX messages are cut at a character boundary
+
+}  // namespace lanescope::channel

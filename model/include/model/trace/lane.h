@@ -1,0 +1,142 @@
+// A lane: events that never overlap, ordered by start. What one row of a timeline shows.
+//
+// Overlap is excluded when the lane is built (see TraceBuilder), so an event can hide no other, and "what runs at time t" has at most one
+// answer. Times are ns since the trace's epoch, half-open: [start, end). An event of no duration covers nothing.
+//
+// A lane is immutable and cheap to copy: it shares its segments. Any number of threads may read it. A recording that grows publishes new
+// lanes, which share all full segments with the old ones.
+//
+// Memory: 24 bytes an event, and less than 2 for the index: prefix sums of busy time over blocks of 16 events, and an 8-ary pyramid above
+// the blocks with the name that holds most time (weighted majority, Misra-Gries with one counter) and the longest event.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/trace/types.h"
+
+namespace lanescope {
+
+// A run of up to kCapacity consecutive events with its index. Every segment of a lane but the last is full.
+class LaneSegment {
+ public:
+  static constexpr EventIndex kCapacity = 1u << 16;
+  static constexpr EventIndex kBlock = 16;
+  static constexpr EventIndex kFanOut = 8;
+
+  struct Node {
+    NameId name = 0;                  // candidate for the majority
+    std::uint32_t longest = 0;        // index within the segment
+    std::int64_t weight = 0;          // ns by which the candidate outweighs the rest: a lower bound of its surplus
+  };
+
+  // Requires: 0 < events.size() <= kCapacity, sorted by start, not overlapping.
+  explicit LaneSegment(std::span<const Event> events);
+
+  [[nodiscard]] EventIndex size() const noexcept { return static_cast<EventIndex>(starts_.size()); }
+  [[nodiscard]] Nanoseconds start(EventIndex i) const noexcept { return starts_[i]; }
+  [[nodiscard]] Nanoseconds duration(EventIndex i) const noexcept {
+    return durations_[i] != kLong ? static_cast<Nanoseconds>(durations_[i]) : long_duration(i);
+  }
+  [[nodiscard]] NameId name(EventIndex i) const noexcept { return names_[i]; }
+  [[nodiscard]] std::uint32_t correlation(EventIndex i) const noexcept { return correlations_[i]; }
+  [[nodiscard]] DetailId detail(EventIndex i) const noexcept { return details_[i]; }
+
+  [[nodiscard]] Nanoseconds busy_total() const noexcept { return busy_before_block_.back(); }
+  // Sum of the durations of events [0, i). O(1): at most kBlock additions.
+  [[nodiscard]] Nanoseconds busy_before(EventIndex i) const noexcept;
+  // First event with start >= t; size() when none. O(log n).
+  [[nodiscard]] EventIndex lower_bound(Nanoseconds t) const noexcept;
+  // Folds events [first, last) into `into`. O(log n).
+  void summarize(EventIndex first, EventIndex last, struct LaneSummary& into, EventIndex segment_offset) const noexcept;
+
+  [[nodiscard]] std::uint32_t smallest_correlation() const noexcept { return smallest_correlation_; }
+  [[nodiscard]] std::uint32_t largest_correlation() const noexcept { return largest_correlation_; }
+  // First event at or after `from` with this correlation id; size() when none. O(log n) where ids ascend, as they nearly always do.
+  [[nodiscard]] EventIndex find_correlation(std::uint32_t correlation, EventIndex from) const noexcept;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+ private:
+  static constexpr std::uint32_t kLong = 0xffffffff;  // the duration does not fit and stands in long_durations_
+  [[nodiscard]] Nanoseconds long_duration(EventIndex i) const noexcept;
+  void add_event(EventIndex i, LaneSummary& into, EventIndex segment_offset) const noexcept;
+
+  std::vector<Nanoseconds> starts_;
+  std::vector<std::uint32_t> durations_;
+  std::vector<NameId> names_;
+  std::vector<std::uint32_t> correlations_;
+  std::vector<DetailId> details_;
+  std::vector<std::pair<EventIndex, Nanoseconds>> long_durations_;  // sorted by index
+  std::vector<Nanoseconds> busy_before_block_;                      // one more than there are blocks
+  std::vector<std::vector<Node>> levels_;                           // levels_[0]: one node a block; each next covers kFanOut of the one below
+  std::uint32_t smallest_correlation_ = 0;
+  std::uint32_t largest_correlation_ = 0;
+  bool correlations_ascend_ = true;
+};
+
+// What is known of a run of events without looking at each.
+struct LaneSummary {
+  EventIndex count = 0;
+  NameId dominant = 0;            // the name that holds most of the time, where one name holds more than half; else a candidate
+  Nanoseconds weight = 0;         // ns by which `dominant` outweighs all others together, at least; 0 when nothing dominates
+  EventIndex longest = 0;         // index in the lane of the longest event
+  Nanoseconds longest_duration = -1;
+};
+
+class Lane {
+ public:
+  Lane() = default;
+  // Requires: every segment but the last is full; sorted by start across segments, not overlapping.
+  explicit Lane(std::vector<std::shared_ptr<const LaneSegment>> segments);
+
+  [[nodiscard]] EventIndex size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+
+  // Requires, for each: index < size(). O(1).
+  [[nodiscard]] Nanoseconds start(EventIndex i) const noexcept { return segment(i).start(i % LaneSegment::kCapacity); }
+  [[nodiscard]] Nanoseconds duration(EventIndex i) const noexcept { return segment(i).duration(i % LaneSegment::kCapacity); }
+  [[nodiscard]] Nanoseconds end(EventIndex i) const noexcept { return start(i) + duration(i); }
+  [[nodiscard]] NameId name(EventIndex i) const noexcept { return segment(i).name(i % LaneSegment::kCapacity); }
+  [[nodiscard]] std::uint32_t correlation(EventIndex i) const noexcept { return segment(i).correlation(i % LaneSegment::kCapacity); }
+  [[nodiscard]] DetailId detail(EventIndex i) const noexcept { return segment(i).detail(i % LaneSegment::kCapacity); }
+  [[nodiscard]] Event event(EventIndex i) const noexcept;
+
+  // From the first start to the last end; empty when the lane is. Events do not overlap, so the last event ends last. O(1).
+  [[nodiscard]] TimeRange extent() const noexcept;
+
+  // The event that covers t, else none. O(log n).
+  [[nodiscard]] std::optional<EventIndex> at(Nanoseconds t) const noexcept;
+  // First event with start >= t; size() when none. O(log n).
+  [[nodiscard]] EventIndex lower_bound(Nanoseconds t) const noexcept;
+  // Events that overlap the window, or start in it: [first, last). O(log n).
+  [[nodiscard]] std::pair<EventIndex, EventIndex> overlapping(TimeRange window) const noexcept;
+
+  // Time before t that events cover: exact, not sampled. O(log n). Monotonic in t, so differences of neighbouring pixels add up.
+  [[nodiscard]] Nanoseconds busy_before(Nanoseconds t) const noexcept;
+  // The same where lower_bound(t) is known already. O(1).
+  [[nodiscard]] Nanoseconds busy_before(Nanoseconds t, EventIndex lower_bound_of_t) const noexcept;
+  // Time within the window that events cover. O(log n).
+  [[nodiscard]] Nanoseconds busy(TimeRange window) const noexcept { return busy_before(window.end) - busy_before(window.begin); }
+
+  // O(log n).
+  [[nodiscard]] LaneSummary summarize(EventIndex first, EventIndex last) const noexcept;
+
+  // First event at or after `from` with this correlation id; size() when none. O(segments + log n).
+  [[nodiscard]] EventIndex find_correlation(std::uint32_t correlation, EventIndex from = 0) const noexcept;
+
+  [[nodiscard]] std::span<const std::shared_ptr<const LaneSegment>> segments() const noexcept { return segments_; }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+ private:
+  [[nodiscard]] const LaneSegment& segment(EventIndex i) const noexcept { return *segments_[i / LaneSegment::kCapacity]; }
+
+  std::vector<std::shared_ptr<const LaneSegment>> segments_;
+  std::vector<Nanoseconds> busy_before_segment_;
+  EventIndex size_ = 0;
+};
+
+}  // namespace lanescope

@@ -1,0 +1,21 @@
+// Opens .trace files as traces.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include "model/file/result.h"
+#include "model/trace/trace.h"
+
+namespace lanescope {
+
+// Called between chunks with the fraction done (0 to 1) and, from time to time, what there is so far (else null). Returns whether to go
+// on; a load that is not to go on ends with what has been read.
+enum class LoadStep { kContinue, kCancel };
+using LoadProgress = std::function<LoadStep(double fraction, std::shared_ptr<const Trace> partial)>;
+
+// Reads a .trace file that may be finished, cut at any byte, or still growing (what there is now). Fails with one sentence, as TraceFileReader::open.
+Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& path, const LoadProgress& progress = {});
+
+}  // namespace lanescope

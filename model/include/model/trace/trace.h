@@ -1,0 +1,226 @@
+// A trace: what happened, as far as it is known. An immutable value.
+//
+// Everything that asks (timeline, events view, statistics, rules, exporters) takes a `const Trace&`; a recording that grows publishes
+// one new Trace after another (TraceBuilder::snapshot), which share nearly all their memory. So there is no lock, and no thread rule.
+//
+// Structure: a trace has tracks; a track is the work of one source (one thread's CUDA calls, one stream's kernels, one thread's ranges in
+// one NVTX domain) and has one lane or more: by nesting depth for calls and ranges, and as many as overlap needs for GPU work.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/trace/append_only_table.h"
+#include "model/trace/details.h"
+#include "model/trace/lane.h"
+#include "model/trace/types.h"
+
+namespace lanescope {
+
+enum class TrackKind : std::uint8_t {
+  kKernels,            // gpu, process, context, stream; KernelDetail
+  kMemory,             // gpu, process, context, stream; copies and sets; MemoryDetail
+  kGraphLaunches,      // gpu, process, context, stream; whole CUDA graphs; GraphLaunchDetail
+  kSynchronizations,   // gpu, process, context, stream; SynchronizationDetail
+  kCudaApi,            // process, thread; lanes by nesting; ApiDetail
+  kNvtxRanges,         // process, thread, domain; push/pop; lane = depth; NvtxDetail
+  kNvtxProcessRanges,  // process, thread, domain; start/end, which may overlap; NvtxDetail
+  kNvtxMarks,          // process, thread, domain; instants; NvtxDetail
+  kOsRuntime,          // process, thread
+  kOverhead,           // process, thread where known: time taken by the profiler
+  kCompilation,        // process, thread where known: just-in-time compilation, lazy loading
+};
+[[nodiscard]] bool is_gpu_work(TrackKind kind) noexcept;  // kernels, memory operations, graph launches: what keeps a GPU busy
+
+struct TrackKey {
+  TrackKind kind = TrackKind::kKernels;
+  ProcessId process = kNone;
+  ThreadId thread = kNone;       // CPU tracks
+  GpuId gpu = kNone;             // GPU tracks
+  std::uint32_t context = 0;     // CUDA context id in its process
+  std::uint32_t stream = 0;      // CUDA stream id in its context
+  std::uint32_t domain = 0;      // NVTX domain id in its process
+  auto operator<=>(const TrackKey&) const = default;
+};
+
+struct Track {
+  TrackKey key;
+  std::vector<LaneId> lanes;     // index = nesting depth, or the number of the overlap
+};
+
+enum class ProcessEndKind : std::uint8_t {  // numbers of proto::ProcessEndKind
+  kUnknown = 0, kExited = 1, kSignaled = 2, kDetached = 3, kLost = 4, kReplaced = 5,
+};
+
+// How complete a process's part of the trace is.
+struct Completeness {
+  std::uint64_t produced = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t late = 0;
+  std::uint64_t invalid = 0;
+  std::uint32_t unreturned_buffers = 0;
+};
+
+struct Process {
+  std::uint32_t instance = 0;    // the recording's number for it, or a number of the importer's
+  std::uint32_t pid = 0;
+  std::uint32_t parent_pid = 0;
+  std::string name;              // last part of the executable's path
+  std::string executable;
+  std::vector<std::string> arguments;
+  Nanoseconds start = 0;
+  std::optional<Nanoseconds> end;
+  ProcessEndKind end_kind = ProcessEndKind::kUnknown;
+  int exit_code = 0;
+  int signal = 0;
+  bool forked = false;
+  Completeness completeness;
+};
+
+struct Thread {
+  ProcessId process = kNone;
+  std::uint32_t tid = 0;         // the kernel's
+  std::string name;
+};
+
+// A physical GPU. Processes may number it differently: see CudaDevice.
+struct Gpu {
+  std::string name;
+  std::string uuid;              // 16 raw bytes, or empty
+  std::string bus_id;
+  std::uint32_t ordinal = 0;     // as the first process that used it numbers it
+  std::uint32_t multiprocessor_count = 0;
+  std::uint32_t compute_major = 0;
+  std::uint32_t compute_minor = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t memory_bandwidth = 0;  // bytes/s
+  std::uint32_t core_clock_khz = 0;
+  std::uint32_t max_warps_per_multiprocessor = 0;
+  std::uint32_t max_blocks_per_multiprocessor = 0;
+  std::uint32_t max_registers_per_multiprocessor = 0;
+  std::uint64_t max_shared_memory_per_multiprocessor = 0;
+};
+
+struct CudaDevice { ProcessId process = kNone; std::uint32_t ordinal = 0; GpuId gpu = kNone; };
+struct CudaContext { ProcessId process = kNone; std::uint32_t id = 0; std::uint32_t device_ordinal = 0; std::uint32_t null_stream = 0; };
+struct CudaStream {
+  ProcessId process = kNone;
+  std::uint32_t context = 0;
+  std::uint32_t id = 0;
+  std::int32_t priority = 0;
+  std::uint32_t kind = 0;        // proto::StreamKind
+  std::string name;
+};
+struct NvtxDomainName { ProcessId process = kNone; std::uint32_t id = 0; std::string name; };
+struct NvtxCategoryName { ProcessId process = kNone; std::uint32_t domain = 0; std::uint32_t id = 0; std::string name; };
+
+struct DiagnosticMessage {
+  Nanoseconds time = 0;
+  ProcessId process = kNone;     // kNone: the session
+  int severity = 0;              // proto::Severity: 0 info, 1 warning, 2 error
+  int component = 0;             // proto::Component
+  int state = 0;                 // proto::ComponentState
+  std::string text;
+};
+
+struct OutputText { Nanoseconds time = 0; bool standard_error = false; std::string bytes; };
+
+// Where the trace comes from.
+struct Provenance {
+  std::string format;            // "Lanescope", "Nsight Systems SQLite", "Chrome JSON"
+  std::string producer;          // "lanescope 0.1.0", "NVIDIA Nsight Systems 2025.3.1"
+  std::string host_name;
+  std::string operating_system;
+  std::string working_directory;
+  std::vector<std::string> command;
+  std::int64_t utc_epoch = 0;    // ns since 1970 of the trace's time 0; 0 when not known
+  Nanoseconds monotonic_epoch = 0;
+  bool finished = false;         // the recording ended in an orderly way
+  std::string condition;         // one sentence on what is missing or damaged; empty when nothing is
+};
+
+class Trace {
+ public:
+  [[nodiscard]] const Provenance& provenance() const noexcept { return provenance_; }
+  // From the first event's start to the last event's end; {0, 0} when there are none.
+  [[nodiscard]] TimeRange extent() const noexcept { return extent_; }
+  [[nodiscard]] std::uint64_t event_count() const noexcept { return event_count_; }
+
+  [[nodiscard]] const std::vector<Process>& processes() const noexcept { return processes_; }
+  [[nodiscard]] const std::vector<Thread>& threads() const noexcept { return threads_; }
+  [[nodiscard]] const std::vector<Gpu>& gpus() const noexcept { return gpus_; }
+  [[nodiscard]] const std::vector<CudaDevice>& devices() const noexcept { return devices_; }
+  [[nodiscard]] const std::vector<CudaContext>& contexts() const noexcept { return contexts_; }
+  [[nodiscard]] const std::vector<CudaStream>& streams() const noexcept { return streams_; }
+  [[nodiscard]] const std::vector<DiagnosticMessage>& diagnostics() const noexcept { return diagnostics_; }
+  [[nodiscard]] const std::vector<OutputText>& output() const noexcept { return output_; }
+
+  [[nodiscard]] const std::vector<Track>& tracks() const noexcept { return tracks_; }
+  [[nodiscard]] const std::vector<Lane>& lanes() const noexcept { return lanes_; }
+  [[nodiscard]] const Lane& lane(LaneId id) const noexcept { return lanes_[id]; }
+  [[nodiscard]] const Track& track_of(LaneId id) const noexcept { return tracks_[track_of_lane_[id]]; }
+
+  [[nodiscard]] std::size_t name_count() const noexcept { return names_.size(); }
+  [[nodiscard]] std::string_view name(NameId id) const noexcept { return names_[id]; }
+  // O(names).
+  [[nodiscard]] std::optional<NameId> find_name(std::string_view text) const noexcept;
+
+  [[nodiscard]] const KernelDetail& kernel_detail(DetailId id) const noexcept { return kernel_details_[id]; }
+  [[nodiscard]] const MemoryDetail& memory_detail(DetailId id) const noexcept { return memory_details_[id]; }
+  [[nodiscard]] const ApiDetail& api_detail(DetailId id) const noexcept { return api_details_[id]; }
+  [[nodiscard]] const SynchronizationDetail& synchronization_detail(DetailId id) const noexcept { return synchronization_details_[id]; }
+  [[nodiscard]] const GraphLaunchDetail& graph_launch_detail(DetailId id) const noexcept { return graph_launch_details_[id]; }
+  [[nodiscard]] const NvtxDetail& nvtx_detail(DetailId id) const noexcept { return nvtx_details_[id]; }
+
+  [[nodiscard]] Event event(EventRef ref) const noexcept { return lanes_[ref.lane].event(ref.index); }
+  [[nodiscard]] std::string_view domain_name(ProcessId process, std::uint32_t domain) const noexcept;  // "" for the default domain
+  [[nodiscard]] std::string_view category_name(ProcessId process, std::uint32_t domain, std::uint32_t category) const noexcept;
+  [[nodiscard]] const CudaStream* find_stream(ProcessId process, std::uint32_t context, std::uint32_t stream) const noexcept;
+
+  // The API call that enqueued this GPU event (the outermost that has its correlation id), else none. O(lanes · log n).
+  [[nodiscard]] std::optional<EventRef> launch_of(EventRef gpu_event) const;
+  // The GPU events that this API call enqueued, by start; several for a CUDA graph. O(lanes · log n + results).
+  [[nodiscard]] std::vector<EventRef> work_of(EventRef api_call) const;
+  // NVTX push/pop ranges of the thread that cover t, outermost first, all domains. O(lanes of the thread · log n).
+  [[nodiscard]] std::vector<EventRef> nvtx_stack(ThreadId thread, Nanoseconds t) const;
+
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;  // of lanes and their indexes
+
+ private:
+  friend class TraceBuilder;
+  Provenance provenance_;
+  TimeRange extent_;
+  std::uint64_t event_count_ = 0;
+  std::vector<Process> processes_;
+  std::vector<Thread> threads_;
+  std::vector<Gpu> gpus_;
+  std::vector<CudaDevice> devices_;
+  std::vector<CudaContext> contexts_;
+  std::vector<CudaStream> streams_;
+  std::vector<NvtxDomainName> domains_;
+  std::vector<NvtxCategoryName> categories_;
+  std::vector<DiagnosticMessage> diagnostics_;
+  std::vector<OutputText> output_;
+  std::vector<Track> tracks_;
+  std::vector<Lane> lanes_;
+  std::vector<TrackId> track_of_lane_;
+  AppendOnlyTable<std::string> names_;
+  AppendOnlyTable<KernelDetail> kernel_details_;
+  AppendOnlyTable<MemoryDetail> memory_details_;
+  AppendOnlyTable<ApiDetail> api_details_;
+  AppendOnlyTable<SynchronizationDetail> synchronization_details_;
+  AppendOnlyTable<GraphLaunchDetail> graph_launch_details_;
+  AppendOnlyTable<NvtxDetail> nvtx_details_;
+};
+
+// "cudaLaunchKernel_v7000" -> "cudaLaunchKernel": as Nsight Systems' reports do, a version of exactly four digits is dropped and any other kept.
+[[nodiscard]] std::string_view api_display_name(std::string_view name) noexcept;
+// What a copy or set is called in reports: "[CUDA memcpy Host-to-Device]", "[CUDA memset]".
+[[nodiscard]] std::string_view memory_operation_name(const MemoryDetail& detail) noexcept;
+[[nodiscard]] std::string_view memory_kind_name(MemoryKind kind) noexcept;  // "Pageable", "Pinned", "Device", ...
+
+}  // namespace lanescope

@@ -1,0 +1,66 @@
+// Builds traces: from frames as they come (FrameIngest), or from other formats (model/import).
+//
+// Events may be added in any order. Each track keeps its lanes built at all times: events that come in order cost O(1); a late one makes
+// its track rebuild what lies behind it. Where a nesting depth is given, it is the lane; elsewhere the first lane that is free takes the
+// event, outer before inner, so that calls nest and overlapping GPU work gets lanes of its own.
+//
+// Threads: one thread at a time. The traces that snapshot() returns may be read anywhere.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "model/trace/trace.h"
+
+namespace lanescope {
+
+class TraceBuilder {
+ public:
+  TraceBuilder();
+  ~TraceBuilder();
+  TraceBuilder(const TraceBuilder&) = delete;
+  TraceBuilder& operator=(const TraceBuilder&) = delete;
+
+  Provenance& provenance();
+
+  // Each returns the id of the new or existing entry; references stay valid until the next call of the same kind.
+  ProcessId process_of_instance(std::uint32_t instance);              // created on first mention
+  Process& process(ProcessId id);
+  ThreadId thread(ProcessId process, std::uint32_t tid);              // created on first mention
+  void name_thread(ThreadId id, std::string_view name);
+  GpuId gpu(const Gpu& description);                                  // found by uuid, else by (name, ordinal)
+  GpuId gpu_of_device(ProcessId process, std::uint32_t ordinal);      // created nameless on first mention
+  void set_device(ProcessId process, std::uint32_t ordinal, const Gpu& description);
+  void set_context(const CudaContext& context);
+  void set_stream(const CudaStream& stream);
+  void set_domain(ProcessId process, std::uint32_t id, std::string_view name);
+  void set_category(ProcessId process, std::uint32_t domain, std::uint32_t id, std::string_view name);
+  void add_diagnostic(DiagnosticMessage message);
+  void add_output(OutputText output);
+
+  NameId intern(std::string_view text);
+  DetailId intern(const KernelDetail&);
+  DetailId intern(const MemoryDetail&);
+  DetailId intern(const ApiDetail&);
+  DetailId intern(const SynchronizationDetail&);
+  DetailId intern(const GraphLaunchDetail&);
+  DetailId intern(const NvtxDetail&);
+
+  // Adds events of one track, in any order. `depths`, where given, has one nesting depth an event (NVTX push/pop). Events of negative
+  // duration are refused and counted as invalid.
+  void add(const TrackKey& key, std::vector<Event> events, std::span<const std::uint32_t> depths = {});
+
+  // What there is now. O(lanes + segments), and the rebuilding of tails that changed since the last call.
+  std::shared_ptr<const Trace> snapshot();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lanescope
