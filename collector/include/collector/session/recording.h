@@ -1,0 +1,168 @@
+// A recording: starts a program with the agent inside, collects what it and its children do, and appends it to a .trace file.
+//
+// Everything happens on threads of the recording; the caller looks at it from time to time, or gives a FrameSink and sees every frame as
+// it is written. The target is never blocked and never depends on the host: when the host dies, the target runs on.
+//
+// Threads: the functions of a Recording may be called from any thread. The sink is called from the recording's own thread, one call at a
+// time; it must not call back into the recording, and what it takes long for delays the emptying of the target's buffers.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/file/result.h"
+#include "model/file/trace_file.h"
+
+namespace lanescope::session {
+
+enum class Preset { kDefault, kLight, kDeep };
+enum class GraphLevel { kNode, kGraph };  // an event for each node of a CUDA graph, or one for each launch of a graph
+
+// What to record.
+struct CaptureSettings {
+  bool trace_cuda = true;
+  bool trace_nvtx = true;
+  bool trace_os_runtime = false;
+  Preset preset = Preset::kDefault;
+  GraphLevel graph_level = GraphLevel::kNode;
+  std::chrono::milliseconds flush_interval{500};  // how often complete CUPTI buffers are asked for
+};
+
+// One variable of the target's environment: set to a value, or removed.
+struct EnvironmentChange {
+  std::string name;
+  std::optional<std::string> value;
+};
+
+enum class InheritEnvironment { kYes, kNo };
+enum class TargetOutput {
+  kShowAndStore,  // the target's stdout and stderr pass through to ours, and are stored
+  kStore,         // stored only
+};
+enum class WaitFor {
+  kAll,      // every process that joined the recording
+  kPrimary,  // the launched process; what its children still do is left out
+};
+enum class OnTargetExit {
+  kStop,  // the recording ends with the last process it waits for
+  kGoOn,  // it ends when its duration is over, for example because the program started a server; requires a duration
+};
+
+struct LaunchRequest {
+  std::vector<std::string> command;         // program (looked up in PATH) and arguments; not empty
+  std::filesystem::path working_directory;  // empty: ours
+  InheritEnvironment inherit_environment = InheritEnvironment::kYes;
+  std::vector<EnvironmentChange> environment;  // applied in order
+  TargetOutput target_output = TargetOutput::kShowAndStore;
+  CaptureSettings settings;
+  std::string output;  // file name with patterns (output_name.h); empty: report%n
+  Overwrite overwrite = Overwrite::kRefuse;
+  std::chrono::nanoseconds delay{0};                 // what happens before it is not recorded
+  std::optional<std::chrono::nanoseconds> duration;  // after the delay; then the recording ends and the target gets end_signal
+  std::optional<int> end_signal;                     // sent to every recorded process once the duration is over; none: they run on
+  WaitFor wait_for = WaitFor::kAll;
+  OnTargetExit on_target_exit = OnTargetExit::kStop;
+  std::filesystem::path agent;  // empty: find_agent()
+};
+
+// The agent: LANESCOPE_AGENT where set, else ../lib/liblanescope-agent.so beside the running program. Fails when it is not there.
+Result<std::filesystem::path> find_agent();
+
+// Exactly the bytes that were appended to the file behind its header: one or more whole frames, back to back.
+using FrameSink = std::function<void(std::span<const std::byte> frames)>;
+
+enum class RecordingState {
+  kDelayed,  // the target runs; recording starts when the delay is over
+  kRecording,
+  kStopping,  // targets hand over what they hold
+  kEnded,     // the file is complete
+};
+
+enum class EndReason { kUnknown, kTargetExited, kStopped, kDuration, kDiskFull };  // of proto::EndReason
+
+enum class StopMode {
+  kOrderly,  // targets are asked to hand over what they hold, which takes two seconds at most
+  kAtOnce,   // what is in shared memory now is kept, and the file is closed
+};
+
+// How a process ended, as its parent would see it.
+struct ExitStatus {
+  int code = 0;    // of exit(); meaningful when signal is 0
+  int signal = 0;  // the signal that ended it; 0 when it exited
+};
+
+// How complete one process's part is. Records, not bytes.
+struct ProcessCompleteness {
+  std::uint32_t instance = 0;
+  pid_t pid = 0;
+  std::string name;  // last part of the executable's path
+  std::uint64_t produced = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t late = 0;
+  std::uint64_t invalid = 0;
+};
+
+struct RecordingStatistics {
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0;      // of the file
+  std::uint64_t dropped = 0;    // records of all processes
+  std::uint32_t processes = 0;  // that joined so far
+  std::uint32_t running_processes = 0;
+  std::chrono::nanoseconds elapsed{0};  // since the target was started
+};
+
+// What there is to say once a recording has ended.
+struct RecordingOutcome {
+  EndReason reason = EndReason::kUnknown;
+  std::optional<ExitStatus> target;  // none when the launched process still runs
+  std::optional<Error> failure;      // the file ends early: one sentence why
+  std::vector<ProcessCompleteness> processes;
+  RecordingStatistics statistics;
+};
+
+class Recording {
+ public:
+  // Creates the file, starts the program and returns while it runs. Fails with one sentence, and without a file left behind, when the
+  // program, the agent or the file can't be had.
+  static Result<std::unique_ptr<Recording>> launch(LaunchRequest request, FrameSink sink = {});
+
+  // Stops at once when it still runs. The target runs on.
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  // Asks for the end; returns at once. kAtOnce may follow kOrderly.
+  void stop(StopMode mode = StopMode::kOrderly);
+
+  // Waits until it has ended, at most so long. Returns whether it has.
+  bool wait_for(std::chrono::milliseconds limit);
+
+  [[nodiscard]] RecordingState state() const;
+  [[nodiscard]] RecordingStatistics statistics() const;
+  [[nodiscard]] std::optional<ExitStatus> exit_status() const;  // of the launched process, once it ended
+  [[nodiscard]] const std::filesystem::path& path() const;      // of the file, absolute
+  [[nodiscard]] pid_t target_pid() const;
+
+  // Sentences for the user since the last call: what can't be recorded and why.
+  std::vector<std::string> take_messages();
+
+  // Requires: state() == kEnded.
+  [[nodiscard]] RecordingOutcome outcome() const;
+
+ private:
+  class Run;
+  explicit Recording(std::unique_ptr<Run> run);
+  std::unique_ptr<Run> run_;
+};
+
+}  // namespace lanescope::session
