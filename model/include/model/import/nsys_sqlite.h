@@ -1,0 +1,23 @@
+// Reads SQLite files that Nsight Systems exported (`nsys export -t sqlite`), of every schema from 2020 to 2026.
+//
+// Tables and columns are looked up, never assumed: what a file does not have stays unknown, tables that are not known are ignored.
+// Times are as in the file: ns since the beginning of the recorded session.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "model/file/result.h"
+#include "model/trace/load.h"
+#include "model/trace/trace.h"
+
+namespace lanescope {
+
+// Whether this SQLite file has tables of Nsight Systems. False for anything that can't be read.
+[[nodiscard]] bool is_nsys_sqlite(const std::filesystem::path& path);
+
+// Fails with one sentence when the file can't be read, is damaged, or is not an export of Nsight Systems. `progress` is told the fraction
+// of rows read, never a partial trace; a cancelled import fails.
+[[nodiscard]] Result<std::shared_ptr<const Trace>> import_nsys_sqlite(const std::filesystem::path& path, const LoadProgress& progress = {});
+
+}  // namespace lanescope
