@@ -1,0 +1,24 @@
+// How times, sizes and rates are written, everywhere in the program. Pure functions; ASCII but for the micro sign.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/trace/types.h"
+
+namespace lanescope::timeline {
+
+// "834 ns", "12.345 µs", "1.230 ms", "4.500 s": three decimals of the largest unit that makes the number at least 1.
+[[nodiscard]] std::string format_duration(Nanoseconds duration);
+// A point in time in seconds with as many decimals as `resolution` (ns) needs to tell neighbours apart: "1.234567 s".
+[[nodiscard]] std::string format_time(Nanoseconds time, Nanoseconds resolution = 1);
+// "512 B", "1.50 KiB", "64.00 MiB".
+[[nodiscard]] std::string format_bytes(std::uint64_t bytes);
+// Bytes within a duration: "12.34 GB/s" (powers of ten, as bandwidths are). "" for no duration.
+[[nodiscard]] std::string format_throughput(std::uint64_t bytes, Nanoseconds duration);
+// "1 234 567": groups of three.
+[[nodiscard]] std::string format_count(std::uint64_t count);
+// "43.1%".
+[[nodiscard]] std::string format_share(double share);
+
+}  // namespace lanescope::timeline

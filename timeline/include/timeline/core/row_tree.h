@@ -1,0 +1,107 @@
+// The rows of the timeline: a tree that says which lanes of a trace are shown where.
+//
+// Rows are found from the trace alone and are a plain value. A row's key is made of what it stands for (process instance, thread, GPU,
+// ...), not of positions, so that what is expanded, pinned or selected by key survives the next snapshot of a live recording.
+//
+// A row shows levels, from top to bottom: nesting depths of calls and ranges, or lanes that overlap needs. A level may combine several
+// lanes
+// ("Kernels" of a GPU combines all its streams); what it shows as busy is then the union of theirs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "model/trace/trace.h"
+
+namespace lanescope::timeline {
+
+using RowIndex = std::uint32_t;  // position in RowTree::rows()
+
+enum class RowKind : std::uint8_t {
+  kGpu,              // "GPU 0  NVIDIA H200"
+  kGpuHardware,      // "CUDA HW": everything that keeps the GPU busy
+  kKernels,          // "87.3% Kernels"
+  kKernelName,       // "41.0% gemm"
+  kMemory,           // "12.7% Memory"
+  kMemoryOperation,  // "9.1% HtoD"
+  kGraphs,           // whole CUDA graphs
+  kStream,           // "61.0% Stream 7"
+  kSynchronization,  // waits of a stream
+  kProcesses,        // "Processes"
+  kProcess,          // "[4711] python"
+  kThread,           // "[4711] main"
+  kCudaApi,          // "CUDA API"
+  kNvtx,             // an NVTX domain
+  kOsRuntime,
+  kOverhead,
+  kCompilation,
+};
+
+// What memory operations are told apart by.
+enum class MemoryClass : std::uint8_t { kHostToDevice, kDeviceToHost, kDeviceToDevice, kPeerToPeer, kHostToHost, kSet, kOther };
+[[nodiscard]] MemoryClass memory_class(const MemoryDetail& detail) noexcept;
+[[nodiscard]] std::string_view memory_class_name(MemoryClass operation) noexcept;  // "HtoD", "DtoH", ...
+
+// Events of a lane: all of them, those of one name, or those memory operations of one class.
+struct LaneSource {
+  LaneId lane = kNone;
+  std::optional<NameId> name = std::nullopt;
+  std::optional<MemoryClass> memory = std::nullopt;
+  [[nodiscard]] bool whole() const noexcept { return !name && !memory; }
+  [[nodiscard]] bool matches(const Trace& trace, const Event& event) const noexcept;
+  bool operator==(const LaneSource&) const = default;
+};
+
+// Lanes that are shown over each other.
+using Level = std::vector<LaneSource>;
+
+struct Row {
+  std::string key;
+  std::string label;  // without the share
+  RowKind kind = RowKind::kGpu;
+  std::uint32_t depth = 0;  // in the tree
+  std::optional<RowIndex> parent;
+  std::vector<RowIndex> children;
+  std::optional<double> share;  // 0 to 1: "87.3% Kernels", as Nsight Systems computes it (see RowTree)
+  std::vector<Level> levels;    // shown while expanded, or when there is nothing to collapse; none for rows that only group
+  Level all;                    // shown while collapsed: all of what is below, combined
+  [[nodiscard]] bool expandable() const noexcept { return !children.empty() || levels.size() > 1; }
+};
+
+// Shares: kernels and memory by the sum of their durations; streams by the sum of the durations of what each does, against all streams of
+// the GPU; names and memory classes against all kernels and memory operations. Shares of siblings of one kind add up to 1.
+class RowTree {
+ public:
+  RowTree() = default;
+  // O(tracks + kernel and memory events).
+  explicit RowTree(const Trace& trace);
+
+  // Parents come before their children, siblings in the order in which they are shown.
+  [[nodiscard]] const std::vector<Row>& rows() const noexcept { return rows_; }
+  [[nodiscard]] const Row& row(RowIndex index) const noexcept { return rows_[index]; }
+  [[nodiscard]] std::optional<RowIndex> find(std::string_view key) const;  // O(1)
+  // The row that stands for this event most closely (its stream's kernels, its thread's calls) and the level within. O(log rows).
+  struct Place {
+    RowIndex row = 0;
+    std::uint32_t level = 0;
+  };
+  [[nodiscard]] std::optional<Place> place_of(LaneId lane) const;
+
+  // Whether a row is expanded before anyone has said so: all but streams' contents and kernels by name.
+  [[nodiscard]] static bool expanded_by_default(const Row& row) noexcept;
+
+ private:
+  friend class RowTreeBuilder;
+  std::vector<Row> rows_;
+  std::unordered_map<std::string, RowIndex> by_key_;
+  std::vector<std::optional<Place>> place_of_lane_;
+};
+
+// "87.3% Kernels": a row's label with its share, where it has one.
+[[nodiscard]] std::string row_title(const Row& row);
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,107 @@
+// The timeline as one widget: minimap, ruler, row headers and the canvas with the rows.
+//
+// It shows a Trace and nothing else: it opens no files and knows no recordings. Give it a trace with setTrace(), later snapshots of the
+// same recording with updateTrace(). All times are ns since the trace's epoch.
+//
+// Gestures (help_text() lists them): wheel or Ctrl+wheel zooms at the cursor, Shift+wheel and middle-drag pan, drag selects a range, click
+// selects an event, double-click or F zooms to it, Shift+Z zooms into the selected range, Backspace and Alt+Left/Right walk the view
+// history, Home shows everything, WASD zooms and pans, arrow keys hop between events, M marks the selected range or event.
+//
+// Threads: the GUI thread only. Signals are emitted once for each change, whoever caused it, and never for a call that changes nothing.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <QString>
+#include <QWidget>
+
+#include "model/trace/trace.h"
+#include "timeline/core/row_tree.h"
+
+namespace lanescope::timeline {
+
+enum class FollowLive { kNo, kYes };
+enum class Neighbour { kPrevious, kNext, kOuter, kInner, kPreviousOfSameName, kNextOfSameName };
+
+class TimelineView : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit TimelineView(QWidget* parent = nullptr);
+  ~TimelineView() override;
+
+  // Another trace (null: none): everything is shown, nothing is selected, the history is empty.
+  void setTrace(std::shared_ptr<const Trace> trace);
+  // A later snapshot of the same recording: visible range, selection, expanded rows and scroll position stay. With FollowLive::kYes the
+  // visible range keeps its length and moves so that the newest event stays in sight; where everything was visible, everything stays so.
+  void updateTrace(std::shared_ptr<const Trace> trace);
+  [[nodiscard]] const std::shared_ptr<const Trace>& trace() const;
+  void setFollowLive(FollowLive follow);  // a gesture of the user that moves the view ends it
+  [[nodiscard]] FollowLive followLive() const;
+
+  [[nodiscard]] TimeRange visibleRange() const;
+  void setVisibleRange(TimeRange range);  // clamped to what the trace has; a step of the history
+  void zoomToFit();
+  void zoomToSelection();            // the selected range, else the selected event
+  void zoomToEvent(EventRef event);  // selects it and shows it with some room on both sides
+  void zoomBy(double factor);        // > 1 zooms in, about the centre
+  [[nodiscard]] bool canGoBack() const;
+  [[nodiscard]] bool canGoForward() const;
+  void goBack();
+  void goForward();
+
+  [[nodiscard]] EventRef selectedEvent() const;  // not valid() when none
+  void selectEvent(EventRef event);              // {} clears; scrolls to it where it is out of sight
+  void selectNeighbour(Neighbour which);
+  [[nodiscard]] std::optional<TimeRange> selectedRange() const;
+  void setSelectedRange(std::optional<TimeRange> range);
+  [[nodiscard]] EventRef hoveredEvent() const;
+  // Events that the selected one launched, or that launched it.
+  [[nodiscard]] const std::vector<EventRef>& correlatedEvents() const;
+
+  [[nodiscard]] const RowTree& rows() const;
+  [[nodiscard]] bool isExpanded(const QString& row_key) const;
+  void setExpanded(const QString& row_key, bool expanded);
+  void expandAll();
+  void collapseAll();
+  void setRowFilter(const QString& text);  // shows rows whose title contains it, with their parents and children; "" shows all
+  void scrollToRow(const QString& row_key);
+  // What a row shows, for an events view: its lanes, each with the events that it takes of them.
+  [[nodiscard]] std::vector<LaneSource> rowEvents(const QString& row_key) const;
+  [[nodiscard]] QString rowTitle(const QString& row_key) const;
+
+  struct Marker {
+    Nanoseconds time = 0;
+    QString text;
+  };
+  [[nodiscard]] const std::vector<Marker>& markers() const;
+  void addMarker(Nanoseconds time, const QString& text);
+  void clearMarkers();
+
+  // Gesture and what it does, for a "keyboard and mouse" sheet.
+  [[nodiscard]] static std::vector<std::pair<QString, QString>> help_text();
+
+  [[nodiscard]] QSize sizeHint() const override;
+
+ signals:
+  void visibleRangeChanged(lanescope::TimeRange range);
+  void historyChanged();
+  void selectedEventChanged(lanescope::EventRef event);  // not valid() when the selection was cleared
+  void selectedRangeChanged(std::optional<lanescope::TimeRange> range);
+  void hoveredEventChanged(lanescope::EventRef event);
+  void hoveredTimeChanged(std::optional<lanescope::Nanoseconds> time);
+  void followLiveChanged(lanescope::timeline::FollowLive follow);
+  void eventActivated(lanescope::EventRef event);  // double-clicked
+  void rowContextMenuRequested(const QString& row_key, const QPoint& global_position);
+  void eventContextMenuRequested(lanescope::EventRef event, const QString& row_key, const QPoint& global_position);
+  void markersChanged();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace lanescope::timeline
