@@ -17,7 +17,7 @@ enum class CopyKind : std::uint8_t {
 enum class MemoryKind : std::uint8_t {
   kUnknown = 0, kPageable = 1, kPinned = 2, kDevice = 3, kArray = 4, kManaged = 5, kDeviceStatic = 6, kManagedStatic = 7,
 };
-enum class PayloadType : std::uint8_t { kNone = 0, kUnsigned = 1, kSigned = 2, kReal = 3 };
+enum class PayloadType : std::uint8_t { kAbsent = 0, kUnsigned = 1, kSigned = 2, kReal = 3 };
 enum class Finished : std::uint8_t { kYes = 0, kNo = 1 };  // kNo: still open when the recording ended; the duration is what was seen
 
 struct KernelDetail {
@@ -82,7 +82,7 @@ struct NvtxDetail {
   std::uint32_t color = 0;                   // ARGB; 0 none
   std::uint64_t payload = 0;                 // bits as payload_type says: integers extended to 64 bits, reals as a double
   ThreadId end_thread = kNone;               // start/end ranges that ended on another thread
-  PayloadType payload_type = PayloadType::kNone;
+  PayloadType payload_type = PayloadType::kAbsent;
   Finished finished = Finished::kYes;
   auto operator<=>(const NvtxDetail&) const = default;
 };

@@ -44,6 +44,7 @@ class TraceBuilder {
   void add_output(OutputText output);
 
   NameId intern(std::string_view text);
+  [[nodiscard]] std::string_view text(NameId id) const;               // of an interned string; stays valid
   DetailId intern(const KernelDetail&);
   DetailId intern(const MemoryDetail&);
   DetailId intern(const ApiDetail&);

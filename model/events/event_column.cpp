@@ -1,0 +1,78 @@
+#include "model/events/event_column.h"
+
+namespace lanescope {
+namespace {
+
+struct ColumnDescription {
+  std::string_view title;
+  std::string_view header;
+  ColumnContent content;
+};
+
+constexpr std::array<ColumnDescription, kEventColumnCount> kColumns = {{
+    {"Name", "Name", ColumnContent::kText},
+    {"Start", "Start (ns)", ColumnContent::kTime},
+    {"Duration", "Duration (ns)", ColumnContent::kDuration},
+    {"Gap before", "Gap before (ns)", ColumnContent::kDuration},
+    {"Queue time", "Queue time (ns)", ColumnContent::kDuration},
+    {"Kind", "Kind", ColumnContent::kText},
+    {"Process", "Process", ColumnContent::kText},
+    {"Thread", "Thread", ColumnContent::kText},
+    {"Device", "Device", ColumnContent::kText},
+    {"Context", "Context", ColumnContent::kNumber},
+    {"Stream", "Stream", ColumnContent::kText},
+    {"Correlation", "Correlation", ColumnContent::kNumber},
+    {"Bytes", "Bytes", ColumnContent::kBytes},
+    {"Grid", "Grid", ColumnContent::kExtent},
+    {"Block", "Block", ColumnContent::kExtent},
+    {"Registers", "Registers per thread", ColumnContent::kNumber},
+    {"NVTX range", "NVTX range", ColumnContent::kText},
+}};
+
+constexpr std::array<std::string_view, kEventKindCount> kKindNames = {
+    "Kernel", "Copy", "Set", "Graph launch", "Synchronization", "CUDA API", "NVTX range", "NVTX mark", "OS runtime", "Overhead", "Compilation",
+};
+
+const ColumnDescription& description(EventColumn column) noexcept { return kColumns[static_cast<std::size_t>(column)]; }
+
+}  // namespace
+
+std::array<EventColumn, kEventColumnCount> all_event_columns() noexcept {
+  std::array<EventColumn, kEventColumnCount> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<EventColumn>(i);
+  return all;
+}
+
+std::string_view event_column_title(EventColumn column) noexcept { return description(column).title; }
+std::string_view event_column_header(EventColumn column) noexcept { return description(column).header; }
+ColumnContent event_column_content(EventColumn column) noexcept { return description(column).content; }
+
+std::array<EventKind, kEventKindCount> all_event_kinds() noexcept {
+  std::array<EventKind, kEventKindCount> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<EventKind>(i);
+  return all;
+}
+
+std::string_view event_kind_name(EventKind kind) noexcept { return kKindNames[static_cast<std::size_t>(kind)]; }
+
+EventKind event_kind(const Trace& trace, EventRef event) noexcept {
+  switch (trace.track_of(event.lane).key.kind) {
+    case TrackKind::kKernels: return EventKind::kKernel;
+    case TrackKind::kMemory: {
+      const MemoryDetail& detail = trace.memory_detail(trace.lane(event.lane).detail(event.index));
+      return detail.operation == MemoryOperation::kCopy ? EventKind::kCopy : EventKind::kSet;
+    }
+    case TrackKind::kGraphLaunches: return EventKind::kGraphLaunch;
+    case TrackKind::kSynchronizations: return EventKind::kSynchronization;
+    case TrackKind::kCudaApi: return EventKind::kCudaApi;
+    case TrackKind::kNvtxRanges:
+    case TrackKind::kNvtxProcessRanges: return EventKind::kNvtxRange;
+    case TrackKind::kNvtxMarks: return EventKind::kNvtxMark;
+    case TrackKind::kOsRuntime: return EventKind::kOsRuntime;
+    case TrackKind::kOverhead: return EventKind::kOverhead;
+    case TrackKind::kCompilation: return EventKind::kCompilation;
+  }
+  return EventKind::kKernel;
+}
+
+}  // namespace lanescope

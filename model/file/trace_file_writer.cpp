@@ -1,0 +1,100 @@
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "lanescope/trace.pb.h"
+#include "model/file/trace_file.h"
+
+namespace lanescope {
+
+struct TraceFileWriter::State {
+  std::filesystem::path path;
+  int descriptor = -1;
+  std::uint64_t size = 0;
+  proto::Index index;
+
+  ~State() {
+    if (descriptor >= 0) close(descriptor);
+  }
+
+  Result<void> write_all(const void* data, std::size_t bytes) {
+    const std::uint64_t whole = size;
+    const char* next = static_cast<const char*>(data);
+    while (bytes > 0) {
+      const ssize_t written = write(descriptor, next, bytes);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) {
+        const int reason = errno;
+        const bool cut = ftruncate(descriptor, static_cast<off_t>(whole)) == 0;
+        lseek(descriptor, static_cast<off_t>(whole), SEEK_SET);
+        size = whole;
+        return Error{"Can't write to " + path.string() + ": " + std::strerror(reason) +
+                     (cut ? ". What was recorded before is whole; free some space or record to another disk with -o."
+                          : ". The last frame is cut off; everything before it can be read.")};
+      }
+      next += written;
+      bytes -= static_cast<std::size_t>(written);
+      size += static_cast<std::uint64_t>(written);
+    }
+    return {};
+  }
+};
+
+TraceFileWriter::TraceFileWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TraceFileWriter::TraceFileWriter(TraceFileWriter&&) noexcept = default;
+TraceFileWriter& TraceFileWriter::operator=(TraceFileWriter&&) noexcept = default;
+TraceFileWriter::~TraceFileWriter() = default;
+
+std::uint64_t TraceFileWriter::size() const noexcept { return state_->size; }
+const std::filesystem::path& TraceFileWriter::path() const noexcept { return state_->path; }
+
+Result<TraceFileWriter> TraceFileWriter::create(const std::filesystem::path& path, Overwrite overwrite) {
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite == Overwrite::kRefuse ? O_EXCL : O_TRUNC);
+  auto state = std::make_unique<State>();
+  state->path = path;
+  state->descriptor = ::open(path.c_str(), flags, 0644);
+  if (state->descriptor < 0) {
+    if (errno == EEXIST) return Error{path.string() + " exists already. Give another name with -o, or allow overwriting with -f."};
+    return Error{"Can't create " + path.string() + ": " + std::strerror(errno) + ". Give another place with -o."};
+  }
+  FileHeader header{};
+  std::memcpy(header.magic, kFileMagic, sizeof(kFileMagic));
+  header.major_version = kFormatMajor;
+  header.minor_version = kFormatMinor;
+  if (auto written = state->write_all(&header, sizeof(header)); !written) return written.error();
+  return TraceFileWriter(std::move(state));
+}
+
+Result<void> TraceFileWriter::append(std::span<const std::byte> frames) {
+  const std::uint64_t begin = state_->size;
+  if (auto written = state_->write_all(frames.data(), frames.size()); !written) return written;
+  for (std::size_t at = 0; at + sizeof(FrameHeader) <= frames.size();) {
+    FrameHeader header;
+    std::memcpy(&header, frames.data() + at, sizeof(header));
+    auto* entry = state_->index.add_entries();
+    entry->set_offset(begin + at);
+    entry->set_type(header.type);
+    entry->set_process(header.process);
+    entry->set_stored_size(header.stored_size);
+    entry->set_event_count(header.event_count);
+    at += sizeof(FrameHeader) + header.stored_size;
+  }
+  return {};
+}
+
+Result<void> TraceFileWriter::finish() {
+  FileTrailer trailer{};
+  trailer.index_offset = state_->size;
+  std::memcpy(trailer.magic, kTrailerMagic, sizeof(kTrailerMagic));
+  std::vector<std::byte> tail;
+  FrameHeader header;
+  header.type = proto::FRAME_INDEX;
+  append_frame(header, state_->index.SerializeAsString(), tail);
+  const auto* bytes = reinterpret_cast<const std::byte*>(&trailer);
+  tail.insert(tail.end(), bytes, bytes + sizeof(trailer));
+  return state_->write_all(tail.data(), tail.size());
+}
+
+}  // namespace lanescope

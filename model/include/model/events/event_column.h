@@ -1,0 +1,49 @@
+// The columns of an events table, and the kinds of events that it tells apart.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "model/trace/trace.h"
+
+namespace lanescope {
+
+enum class EventColumn : std::uint8_t {
+  kName,
+  kStart,        // ns
+  kDuration,     // ns
+  kGapBefore,    // ns of idle time in front of the event on its row
+  kQueueTime,    // ns from the end of the launching call to the start of the GPU work
+  kKind,
+  kProcess,
+  kThread,
+  kDevice,
+  kContext,
+  kStream,
+  kCorrelation,
+  kBytes,
+  kGrid,
+  kBlock,
+  kRegisters,    // per thread
+  kNvtxRange,    // the innermost range around the event; for GPU work, around the call that launched it
+};
+inline constexpr std::size_t kEventColumnCount = 17;
+[[nodiscard]] std::array<EventColumn, kEventColumnCount> all_event_columns() noexcept;
+
+[[nodiscard]] std::string_view event_column_title(EventColumn column) noexcept;   // "Gap before"
+[[nodiscard]] std::string_view event_column_header(EventColumn column) noexcept;  // with its unit, for files: "Gap before (ns)"
+
+// How the values of a column are to be read.
+enum class ColumnContent : std::uint8_t { kText, kTime, kDuration, kBytes, kNumber, kExtent };  // kExtent: three numbers, as in a grid
+[[nodiscard]] ColumnContent event_column_content(EventColumn column) noexcept;
+
+enum class EventKind : std::uint8_t {
+  kKernel, kCopy, kSet, kGraphLaunch, kSynchronization, kCudaApi, kNvtxRange, kNvtxMark, kOsRuntime, kOverhead, kCompilation,
+};
+inline constexpr std::size_t kEventKindCount = 11;
+[[nodiscard]] std::array<EventKind, kEventKindCount> all_event_kinds() noexcept;
+[[nodiscard]] std::string_view event_kind_name(EventKind kind) noexcept;  // "Kernel", "Copy", "CUDA API"
+[[nodiscard]] EventKind event_kind(const Trace& trace, EventRef event) noexcept;
+
+}  // namespace lanescope

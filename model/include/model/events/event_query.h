@@ -1,0 +1,53 @@
+// Which events a table shows, and in which order.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "model/events/event_column.h"
+#include "model/events/event_values.h"
+
+namespace lanescope {
+
+struct StreamName {
+  ProcessId process = kNone;
+  std::uint32_t context = 0;
+  std::uint32_t stream = 0;
+  auto operator<=>(const StreamName&) const = default;
+};
+
+// Every condition that is set must hold.
+struct EventFilter {
+  std::string text;                    // part of the name; letter case is ignored
+  std::optional<TimeRange> window;     // events that overlap it, or start in it
+  Nanoseconds minimum_duration = 0;
+  std::optional<EventKind> kind;
+  std::optional<ThreadId> thread;      // what the thread did itself, not the GPU work that it launched
+  std::optional<StreamName> stream;
+  bool operator==(const EventFilter&) const = default;
+};
+
+// The events of these lanes that the filter lets through: lane by lane, each by start. The text is looked up among the names once, so the
+// cost is O(names + events in the window), and O(lanes · log n) more. Returns early with less when asked to stop.
+[[nodiscard]] std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
+                                                  std::stop_token stop = {});
+
+enum class SortDirection : std::uint8_t { kAscending, kDescending };
+
+// The same events ordered by a column: text as people sort it (letter case ignored), grids and blocks by their size. Events that have no
+// value in the column come last in both directions; equal ones keep their order. O(events): a radix sort of packed keys. Returns an empty
+// order when asked to stop.
+[[nodiscard]] std::vector<EventRef> sort_events(const EventValues& values, std::span<const EventRef> events, EventColumn column,
+                                                SortDirection direction, std::stop_token stop = {});
+
+// The first `count` of sort_events() without sorting the rest.
+[[nodiscard]] std::vector<EventRef> first_events(const EventValues& values, std::span<const EventRef> events, EventColumn column,
+                                                 SortDirection direction, std::size_t count, std::stop_token stop = {});
+
+// Where an event stands in an order; none when it does not. O(events).
+[[nodiscard]] std::optional<std::size_t> position_of(std::span<const EventRef> order, EventRef event) noexcept;
+
+}  // namespace lanescope

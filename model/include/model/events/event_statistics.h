@@ -1,0 +1,42 @@
+// Durations by name, and how they are distributed.
+#pragma once
+
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "model/events/event_column.h"
+
+namespace lanescope {
+
+// All times in ns. Each event counts with its whole duration.
+struct NameStatistics {
+  EventKind kind = EventKind::kKernel;
+  NameId name = 0;
+  std::uint64_t count = 0;
+  Nanoseconds total = 0;
+  double share = 0;             // of the total of all events of the same kind, 0 to 1
+  double average = 0;
+  double median = 0;            // mean of the middle two where their number is even
+  Nanoseconds percentile_95 = 0;  // nearest rank: the smallest duration that at least 95 % of the events do not exceed
+  Nanoseconds minimum = 0;
+  Nanoseconds maximum = 0;
+};
+
+// One entry a kind and name, largest total first. O(events). Empty when asked to stop.
+[[nodiscard]] std::vector<NameStatistics> statistics_by_name(const Trace& trace, std::span<const EventRef> events, std::stop_token stop = {});
+
+// Durations counted in bins whose bounds grow by a constant factor, because durations span decades.
+struct DurationHistogram {
+  std::vector<double> bounds;          // ns; one more than there are bins; bin i is [bounds[i], bounds[i + 1]), the last one closed
+  std::vector<std::uint64_t> counts;
+  [[nodiscard]] bool empty() const noexcept { return counts.empty(); }
+};
+
+// Durations of these events in at most `bins` bins from the shortest to the longest; one bin where all are equal. O(events).
+[[nodiscard]] DurationHistogram duration_histogram(const Trace& trace, std::span<const EventRef> events, std::size_t bins);
+
+// The events of one kind and name, in their order. O(events).
+[[nodiscard]] std::vector<EventRef> events_named(const Trace& trace, std::span<const EventRef> events, EventKind kind, NameId name);
+
+}  // namespace lanescope

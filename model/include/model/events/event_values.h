@@ -1,0 +1,79 @@
+// What the columns of an events table say about the events of one trace.
+//
+// Rows and gaps: "gap before" is the idle time directly in front of an event on its row, from the last instant at which anything on the row
+// ran to the event's start; 0 where something still ran. Among events that start together the outer lane comes first. The row of GPU work
+// is its stream where the whole trace is shown; where one row of the timeline is shown, it is that row, each GPU by itself. The row of
+// anything else is its track.
+//
+// Threads: immutable; any number of threads may read.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "model/events/event_column.h"
+
+namespace lanescope {
+
+// The lanes whose events are shown.
+class EventScope {
+ public:
+  EventScope() = default;                               // no lanes
+  static EventScope whole_trace(const Trace& trace);
+  static EventScope row(std::vector<LaneId> lanes);     // one row of the timeline
+
+  [[nodiscard]] const std::vector<LaneId>& lanes() const noexcept { return lanes_; }  // ascending, each once
+  [[nodiscard]] bool is_row() const noexcept { return is_row_; }
+
+ private:
+  std::vector<LaneId> lanes_;
+  bool is_row_ = false;
+};
+
+class EventValues {
+ public:
+  EventValues(std::shared_ptr<const Trace> trace, EventScope scope);
+
+  [[nodiscard]] const Trace& trace() const noexcept { return *trace_; }
+  [[nodiscard]] const EventScope& scope() const noexcept { return scope_; }
+
+  // Requires, for each: the event lies in a lane of the scope.
+
+  // The value as a number: ns, bytes, an id; of a grid or block its size. None for text and where the event has no such thing.
+  // O(lanes · log n) for gaps, queue times and NVTX ranges, else O(1).
+  [[nodiscard]] std::optional<std::int64_t> number(EventRef event, EventColumn column) const;
+
+  // The value as text, numbers in their plain form; empty where the event has no such thing. Cost as number().
+  [[nodiscard]] std::string text(EventRef event, EventColumn column) const;
+
+  // Lanes that share a row with this one, outer lanes first; itself among them.
+  [[nodiscard]] std::span<const LaneId> row_of(LaneId lane) const noexcept { return rows_[row_of_lane_[lane]]; }
+  [[nodiscard]] const std::vector<std::vector<LaneId>>& rows() const noexcept { return rows_; }
+
+  // The innermost NVTX range around an event, itself excluded; for GPU work, around the call that launched it.
+  [[nodiscard]] std::optional<EventRef> enclosing_range(EventRef event) const;
+
+ private:
+  [[nodiscard]] std::optional<Nanoseconds> gap_before(EventRef event) const;
+  [[nodiscard]] std::optional<Nanoseconds> queue_time(EventRef event) const;
+
+  std::shared_ptr<const Trace> trace_;
+  EventScope scope_;
+  std::vector<std::vector<LaneId>> rows_;
+  std::vector<std::uint32_t> row_of_lane_;  // kNone for lanes outside of the scope
+};
+
+// How tables name a process, thread, GPU or stream: "[4711] python", "GPU 0 NVIDIA H200", "Stream 7".
+[[nodiscard]] std::string process_label(const Trace& trace, ProcessId process);
+[[nodiscard]] std::string thread_label(const Trace& trace, ThreadId thread);
+[[nodiscard]] std::string gpu_label(const Trace& trace, GpuId gpu);
+[[nodiscard]] std::string stream_label(const Trace& trace, ProcessId process, std::uint32_t context, std::uint32_t stream);
+
+// Whether events of the kind happen on a stream of a GPU, and so have a device, context and stream.
+[[nodiscard]] bool is_on_stream(TrackKind kind) noexcept;
+
+}  // namespace lanescope

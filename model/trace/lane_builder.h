@@ -1,0 +1,56 @@
+// Builds the lanes of one track from events in any order. Internal to model/trace.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/trace/lane.h"
+
+namespace lanescope {
+
+// A lane under construction: full segments, and a tail of events that are not in one yet.
+class GrowingLane {
+ public:
+  // Requires: event.start >= last_end().
+  void append(const Event& event);
+  [[nodiscard]] EventIndex size() const noexcept { return static_cast<EventIndex>(full_.size()) * LaneSegment::kCapacity + static_cast<EventIndex>(tail_.size()); }
+  [[nodiscard]] bool empty() const noexcept { return full_.empty() && tail_.empty(); }
+  [[nodiscard]] Nanoseconds last_end() const noexcept { return last_end_; }
+  [[nodiscard]] Nanoseconds last_start() const noexcept { return last_start_; }
+
+  // Removes the events with start >= t, or that end after t, and appends them to `removed`. O(removed + one segment).
+  void reopen(Nanoseconds t, std::vector<Event>& removed);
+
+  // What there is now as an immutable lane. Segments that did not change since the last call are shared.
+  Lane publish();
+
+ private:
+  void set_last_event();
+
+  std::vector<std::shared_ptr<const LaneSegment>> full_;
+  std::vector<Event> tail_;
+  std::shared_ptr<const LaneSegment> published_tail_;
+  Nanoseconds last_start_ = std::numeric_limits<Nanoseconds>::min();
+  Nanoseconds last_end_ = std::numeric_limits<Nanoseconds>::min();
+};
+
+// Places events on lanes so that none overlap.
+class TrackLanes {
+ public:
+  // Each event goes to the first lane that is free when it starts; of two that start together the longer comes first, so that calls nest
+  // and the outer one lies above. Events in front of what is there make the lanes behind them be built again.
+  void add(std::vector<Event> events);
+  // Each event goes to the lane of its depth. Where that is not free (a damaged recording), to the next free one below.
+  void add_at_depths(std::vector<Event> events, std::span<const std::uint32_t> depths);
+
+  [[nodiscard]] std::vector<GrowingLane>& lanes() noexcept { return lanes_; }
+
+ private:
+  void place(const Event& event, std::size_t first_lane);
+
+  std::vector<GrowingLane> lanes_;
+};
+
+}  // namespace lanescope

@@ -1,0 +1,128 @@
+#include "model/trace/trace.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace lanescope {
+
+bool is_gpu_work(TrackKind kind) noexcept {
+  return kind == TrackKind::kKernels || kind == TrackKind::kMemory || kind == TrackKind::kGraphLaunches;
+}
+
+std::optional<NameId> Trace::find_name(std::string_view text) const noexcept {
+  for (std::size_t id = 0; id < names_.size(); ++id)
+    if (names_[id] == text) return static_cast<NameId>(id);
+  return std::nullopt;
+}
+
+std::string_view Trace::domain_name(ProcessId process, std::uint32_t domain) const noexcept {
+  for (const NvtxDomainName& entry : domains_)
+    if (entry.process == process && entry.id == domain) return entry.name;
+  return {};
+}
+
+std::string_view Trace::category_name(ProcessId process, std::uint32_t domain, std::uint32_t category) const noexcept {
+  for (const NvtxCategoryName& entry : categories_)
+    if (entry.process == process && entry.domain == domain && entry.id == category) return entry.name;
+  return {};
+}
+
+const CudaStream* Trace::find_stream(ProcessId process, std::uint32_t context, std::uint32_t stream) const noexcept {
+  for (const CudaStream& entry : streams_)
+    if (entry.process == process && entry.context == context && entry.id == stream) return &entry;
+  return nullptr;
+}
+
+std::optional<EventRef> Trace::launch_of(EventRef gpu_event) const {
+  const std::uint32_t correlation = lane(gpu_event.lane).correlation(gpu_event.index);
+  const ProcessId process = track_of(gpu_event.lane).key.process;
+  if (correlation == 0) return std::nullopt;
+  for (const Track& track : tracks_) {
+    if (track.key.kind != TrackKind::kCudaApi || track.key.process != process) continue;
+    for (const LaneId id : track.lanes) {  // outermost first
+      const EventIndex found = lanes_[id].find_correlation(correlation);
+      if (found != lanes_[id].size()) return EventRef{id, found};
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<EventRef> Trace::work_of(EventRef api_call) const {
+  std::vector<EventRef> work;
+  const std::uint32_t correlation = lane(api_call.lane).correlation(api_call.index);
+  const ProcessId process = track_of(api_call.lane).key.process;
+  if (correlation == 0) return work;
+  for (const Track& track : tracks_) {
+    if (!is_gpu_work(track.key.kind) || track.key.process != process) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& candidate = lanes_[id];
+      for (EventIndex i = candidate.find_correlation(correlation); i < candidate.size(); i = candidate.find_correlation(correlation, i + 1))
+        work.push_back({id, i});
+    }
+  }
+  std::sort(work.begin(), work.end(), [this](EventRef a, EventRef b) { return lane(a.lane).start(a.index) < lane(b.lane).start(b.index); });
+  return work;
+}
+
+std::vector<EventRef> Trace::nvtx_stack(ThreadId thread, Nanoseconds t) const {
+  std::vector<EventRef> stack;
+  for (const Track& track : tracks_) {
+    if (track.key.kind != TrackKind::kNvtxRanges || track.key.thread != thread) continue;
+    for (const LaneId id : track.lanes)
+      if (const auto index = lanes_[id].at(t)) stack.push_back({id, *index});
+  }
+  std::stable_sort(stack.begin(), stack.end(), [this](EventRef a, EventRef b) { return lane(a.lane).start(a.index) < lane(b.lane).start(b.index); });
+  return stack;
+}
+
+std::size_t Trace::memory_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const Lane& each : lanes_) bytes += each.memory_bytes();
+  return bytes;
+}
+
+std::string_view api_display_name(std::string_view name) noexcept {
+  constexpr std::size_t kSuffix = 6;  // "_v" and four digits
+  if (name.size() <= kSuffix) return name;
+  const std::string_view suffix = name.substr(name.size() - kSuffix);
+  const bool versioned = suffix.starts_with("_v") &&
+                         std::all_of(suffix.begin() + 2, suffix.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+  return versioned ? name.substr(0, name.size() - kSuffix) : name;
+}
+
+std::string_view memory_operation_name(const MemoryDetail& detail) noexcept {
+  if (detail.operation == MemoryOperation::kSet) return "[CUDA memset]";
+  switch (detail.copy_kind) {
+    case CopyKind::kHostToDevice: return "[CUDA memcpy Host-to-Device]";
+    case CopyKind::kDeviceToHost: return "[CUDA memcpy Device-to-Host]";
+    case CopyKind::kHostToArray: return "[CUDA memcpy Host-to-Array]";
+    case CopyKind::kArrayToHost: return "[CUDA memcpy Array-to-Host]";
+    case CopyKind::kArrayToArray: return "[CUDA memcpy Array-to-Array]";
+    case CopyKind::kArrayToDevice: return "[CUDA memcpy Array-to-Device]";
+    case CopyKind::kDeviceToArray: return "[CUDA memcpy Device-to-Array]";
+    case CopyKind::kDeviceToDevice: return "[CUDA memcpy Device-to-Device]";
+    case CopyKind::kHostToHost: return "[CUDA memcpy Host-to-Host]";
+    case CopyKind::kPeerToPeer: return "[CUDA memcpy Peer-to-Peer]";
+    case CopyKind::kUnifiedHostToDevice: return "[CUDA Unified Memory memcpy HtoD]";
+    case CopyKind::kUnifiedDeviceToHost: return "[CUDA Unified Memory memcpy DtoH]";
+    case CopyKind::kUnifiedDeviceToDevice: return "[CUDA Unified Memory memcpy DtoD]";
+    case CopyKind::kUnknown: break;
+  }
+  return "[CUDA memcpy]";
+}
+
+std::string_view memory_kind_name(MemoryKind kind) noexcept {
+  switch (kind) {
+    case MemoryKind::kPageable: return "Pageable";
+    case MemoryKind::kPinned: return "Pinned";
+    case MemoryKind::kDevice: return "Device";
+    case MemoryKind::kArray: return "Array";
+    case MemoryKind::kManaged: return "Managed";
+    case MemoryKind::kDeviceStatic: return "Device Static";
+    case MemoryKind::kManagedStatic: return "Managed Static";
+    case MemoryKind::kUnknown: break;
+  }
+  return "Unknown";
+}
+
+}  // namespace lanescope
