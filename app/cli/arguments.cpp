@@ -1,0 +1,123 @@
+#include <algorithm>
+#include <iostream>
+#include <numeric>
+
+#include "command.h"
+
+namespace lanescope::cli {
+namespace {
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+Error unknown_option(const CLI::App& app, std::string_view argument) {
+  const std::string name(argument.substr(0, argument.find('=')));
+  const std::string suggestion = nearest(name, option_names(app));
+  if (!suggestion.empty()) return {"Unknown option " + name + ". Did you mean " + suggestion + "?", ErrorKind::kUsage};
+  return {"Unknown option " + name + ". See: " + app.get_name() + " --help", ErrorKind::kUsage};
+}
+
+// The option that an argument like "--output=x", "--output", "-o" or "-ox" names, else null.
+const CLI::Option* find_option(const CLI::App& app, std::string_view argument) {
+  const bool is_long = argument.starts_with("--");
+  const std::string name(is_long ? argument.substr(2, argument.find('=') - 2) : argument.substr(1, 1));
+  for (const CLI::Option* option : app.get_options()) {
+    const std::vector<std::string>& names = is_long ? option->get_lnames() : option->get_snames();
+    if (std::find(names.begin(), names.end(), name) != names.end()) return option;
+  }
+  return nullptr;
+}
+
+bool is_truth_value(std::string_view text) { return text == "true" || text == "false"; }
+
+std::string long_form(const CLI::Option& option, std::string_view value) {
+  return "--" + option.get_lnames().front() + "=" + std::string(value);
+}
+
+// Where an option's value stands in the argument itself: "--output=x" or "-ox".
+bool holds_its_value(std::string_view argument) {
+  return argument.starts_with("--") ? argument.find('=') != std::string_view::npos : argument.size() > 2;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {  // Levenshtein, with swapped neighbours as one edit
+  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
+  std::iota(cost[0].begin(), cost[0].end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replace = cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, replace});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, std::span<const std::string> candidates) {
+  std::string best;
+  std::size_t best_distance = word.size() / 3 + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::optional<int> parse(CLI::App& app, Arguments arguments) {
+  app.allow_extras();
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(arguments);
+  } catch (const CLI::CallForHelp&) {
+    std::cout << app.help();
+    return kSuccess;
+  } catch (const CLI::ParseError& error) {
+    return fail({std::string(error.what()) + ". See: " + app.get_name() + " --help", ErrorKind::kUsage});
+  }
+  for (const std::string& extra : app.remaining()) {
+    if (extra.starts_with('-') && extra != "--") return fail(unknown_option(app, extra));
+    return fail({"Unexpected argument " + extra + ". See: " + app.get_name() + " --help", ErrorKind::kUsage});
+  }
+  return std::nullopt;
+}
+
+Result<ProgramArguments> split_program(const CLI::App& app, const Arguments& arguments) {
+  ProgramArguments split;
+  auto argument = arguments.begin();
+  while (argument != arguments.end() && argument->starts_with('-') && argument->size() > 1) {
+    if (*argument == "--") {
+      ++argument;
+      break;
+    }
+    const CLI::Option* option = find_option(app, *argument);
+    if (option == nullptr) return unknown_option(app, *argument);
+    const bool is_flag = option->get_items_expected_max() == 0;
+    const auto value = std::next(argument);
+    if (holds_its_value(*argument) || value == arguments.end()) {
+      split.options.push_back(*argument++);
+    } else if (is_flag && is_truth_value(*value)) {
+      split.options.push_back(long_form(*option, *value));
+      argument += 2;
+    } else if (is_flag) {
+      split.options.push_back(*argument++);
+    } else {
+      split.options.insert(split.options.end(), {*argument, *value});
+      argument += 2;
+    }
+  }
+  split.program.assign(argument, arguments.end());
+  return split;
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,78 @@
+#include "command.h"
+
+#include <array>
+#include <iostream>
+
+#include "commands/commands.h"
+
+namespace lanescope::cli {
+namespace {
+
+constexpr std::array kCommands{
+    Command{"profile", "Run a program and record it into a .trace file", run_profile},
+    Command{"info", "Show what a .trace file holds and how complete it is", run_info},
+};
+
+constexpr std::string_view kIntroduction = "lanescope " LANESCOPE_VERSION
+                                           " - an open timeline profiler for CUDA programs\n"
+                                           "\n"
+                                           "Usage: lanescope COMMAND [OPTIONS] ...\n"
+                                           "\n"
+                                           "Commands:\n";
+
+constexpr std::string_view kExamples =
+    "\n"
+    "Examples:\n"
+    "  lanescope profile -o first python train.py   record into first.trace\n"
+    "  lanescope info first.trace                   what was recorded, and is it complete\n"
+    "  lanescope-ui first.trace                     look at it on a timeline\n"
+    "\n"
+    "`lanescope COMMAND --help` explains a command. Exit codes: 0 success, 1 failure, 2 wrong usage; `profile` returns the\n"
+    "program's own exit code, or 128 + N when signal N ended it.\n";
+
+int print_help() {
+  std::cout << kIntroduction;
+  for (const Command& command : commands())
+    std::cout << "  " << command.name << std::string(12 - command.name.size(), ' ') << command.summary << '\n';
+  std::cout << kExamples;
+  return kSuccess;
+}
+
+int unknown_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : commands()) names.emplace_back(command.name);
+  const std::string suggestion = nearest(name, names);
+  if (!suggestion.empty()) return fail({"Unknown command " + name + ". Did you mean " + suggestion + "?", ErrorKind::kUsage});
+  return fail({"Unknown command " + name + ". See: lanescope --help", ErrorKind::kUsage});
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+int run(Arguments arguments) {
+  if (arguments.empty()) {
+    print_help();
+    return kUsage;
+  }
+  const std::string name = arguments.front();
+  arguments.erase(arguments.begin());
+  if (name == "--help" || name == "-h" || (name == "help" && arguments.empty())) return print_help();
+  if (name == "--version") {
+    std::cout << "lanescope " LANESCOPE_VERSION "\n";
+    return kSuccess;
+  }
+  const std::string wanted = name == "help" ? arguments.front() : name;
+  if (name == "help") arguments = {"--help"};
+  for (const Command& command : commands())
+    if (command.name == wanted) return command.run(std::move(arguments));
+  if (wanted.starts_with('-')) return fail({"Unknown option " + wanted + " before a command. See: lanescope --help", ErrorKind::kUsage});
+  return unknown_command(wanted);
+}
+
+int fail(const Error& error) {
+  std::cerr << "lanescope: " << error.text << '\n';
+  return error.kind == ErrorKind::kUsage ? kUsage : kFailure;
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,54 @@
+// The frame of the command line: how a command is found, parses its arguments and ends.
+//
+// A new command: write commands/NAME.cpp with `int run_NAME(Arguments)`, declare it in commands/commands.h, and add its line to the table
+// in command.cpp. The function builds a CLI::App of its own, calls parse(), works, and returns the exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/file/result.h"
+
+namespace lanescope::cli {
+
+using Arguments = std::vector<std::string>;  // what stands behind the command's name
+
+// Exit codes. `profile` returns the target's own where there is one.
+inline constexpr int kSuccess = 0;
+inline constexpr int kFailure = 1;  // it could not be done
+inline constexpr int kUsage = 2;    // the request makes no sense
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;  // its line in `lanescope --help`
+  int (*run)(Arguments arguments);
+};
+[[nodiscard]] std::span<const Command> commands();
+
+// Runs the command that the arguments name (without the program's own name); answers --help and --version. Returns the exit code.
+int run(Arguments arguments);
+
+// Parses arguments into what `app` describes. Returns the exit code where the command is over with that: after printing the help, or one
+// sentence on what is wrong (with the nearest option where an unknown one was given).
+std::optional<int> parse(CLI::App& app, Arguments arguments);
+
+// Prints "lanescope: SENTENCE" to standard error and returns the exit code for it.
+int fail(const Error& error);
+
+// The arguments of a command that runs a program: its own options, then the program with its arguments, untouched.
+struct ProgramArguments {
+  Arguments options;
+  Arguments program;
+};
+// Splits at the first argument that is neither an option of `app` nor the value of one, or behind "--". Options of type bool that were
+// added as flags may be followed by "true" or "false" as an argument of its own. Fails for an option that `app` does not have.
+Result<ProgramArguments> split_program(const CLI::App& app, const Arguments& arguments);
+
+// Of candidates that are spelled like `word`, the most similar one; empty when none is (more than a third of its letters differ).
+[[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> candidates);
+
+}  // namespace lanescope::cli

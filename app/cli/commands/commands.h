@@ -1,0 +1,11 @@
+// The commands, one file each.
+#pragma once
+
+#include "command.h"
+
+namespace lanescope::cli {
+
+int run_profile(Arguments arguments);
+int run_info(Arguments arguments);
+
+}  // namespace lanescope::cli

@@ -1,0 +1,271 @@
+// lanescope profile: runs a program and records it. Spelled like `nsys profile` where both have the option.
+#include <csignal>
+#include <ctime>
+#include <iostream>
+#include <map>
+
+#include "../text.h"
+#include "collector/session/recording.h"
+#include "commands.h"
+
+namespace lanescope::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using session::Recording;
+
+constexpr auto kLook = 20ms;          // between looks at signals and messages
+constexpr auto kInterruptGrace = 5s;  // for the program to end by itself after Ctrl+C
+
+// What the options say, as typed.
+struct Options {
+  std::vector<std::string> trace{"cuda", "nvtx"};
+  std::string output;
+  bool force_overwrite = false;
+  bool show_output = true;
+  std::vector<std::string> environment;
+  bool inherit_environment = true;
+  double delay = 0;
+  double duration = 0;
+  std::string kill = "sigterm";
+  bool stop_on_exit = true;
+  std::string wait = "all";
+  std::string preset = "default";
+  std::string graph_trace;
+  unsigned flush_interval = 500;
+};
+
+void describe_what(CLI::App& app, Options& options) {
+  app.add_option("-t,--trace", options.trace, "What to record, separated by commas: cuda, nvtx, osrt, or none")
+      ->delimiter(',')
+      ->expected(1)
+      ->check(CLI::IsMember({"cuda", "nvtx", "osrt", "none"}))
+      ->default_str("cuda,nvtx")
+      ->group("What to record");
+  app.add_option("--preset", options.preset, "light: least overhead; default; deep: everything")
+      ->check(CLI::IsMember({"light", "default", "deep"}))
+      ->capture_default_str()
+      ->group("What to record");
+  app.add_option("--cuda-graph-trace", options.graph_trace, "CUDA graphs: an event for each node, or one for each launch of a graph")
+      ->check(CLI::IsMember({"node", "graph"}))
+      ->default_str("node; graph with --preset=light")
+      ->group("What to record");
+  app.add_option("--cuda-flush-interval", options.flush_interval, "Milliseconds between collections of finished GPU records")
+      ->check(CLI::Range(10u, 600'000u))
+      ->capture_default_str()
+      ->group("What to record");
+}
+
+void describe_when(CLI::App& app, Options& options) {
+  app.add_option("-y,--delay", options.delay, "Seconds to wait before recording begins")->check(CLI::NonNegativeNumber)->group("When");
+  app.add_option("-d,--duration", options.duration, "Seconds to record; then the program is ended, see --kill")
+      ->check(CLI::PositiveNumber)
+      ->group("When");
+  app.add_option("--kill", options.kill, "Signal for the program once the duration is over: none, sigterm, sigkill, or a number")
+      ->capture_default_str()
+      ->group("When");
+  app.add_flag("-x,--stop-on-exit", options.stop_on_exit, "End the recording when the program ends; false requires --duration [true]")
+      ->group("When");
+  app.add_option("--wait", options.wait, "Whose end to wait for: primary (the program) or all (also its recorded children)")
+      ->check(CLI::IsMember({"primary", "all"}))
+      ->capture_default_str()
+      ->group("When");
+}
+
+void describe_where(CLI::App& app, Options& options) {
+  app.add_option("-o,--output", options.output,
+                 "File to write; .trace is added. %p is the program's pid, %h the host name, %n the smallest unused number, "
+                 "%q{NAME} an environment variable, %% a percent sign")
+      ->default_str("report%n")
+      ->group("Output");
+  app.add_flag("-f,--force-overwrite", options.force_overwrite, "Replace the file when it exists [false]")->group("Output");
+  app.add_flag("-w,--show-output", options.show_output, "Show what the program prints; it is stored in any case [true]")->group("Output");
+}
+
+void describe_program(CLI::App& app, Options& options) {
+  app.add_option("-e,--env-var", options.environment, "Environment variables for the program: A=B,C=D")
+      ->expected(1)
+      ->take_all()
+      ->group("Program");
+  app.add_flag("-n,--inherit-environment", options.inherit_environment, "Give the program our environment [true]")->group("Program");
+}
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  lanescope profile python train.py                      record CUDA and NVTX into report1.trace\n"
+    "  lanescope profile -t nvtx -o run%p ./app --size 4      only NVTX; the pid in the file's name\n"
+    "  lanescope profile -y 10 -d 5 --kill none ./server      5 seconds, 10 seconds after the start; the server runs on\n"
+    "\n"
+    "Boolean options are given bare, as --option=false, or as -o false. Ctrl+C once ends the recording in order, twice at once;\n"
+    "the file is valid in both cases. Our own messages go to standard error. The exit code is the program's, 128 + N when\n"
+    "signal N ended it, 1 when it could not be recorded, 2 for wrong usage.";
+
+Result<std::vector<session::EnvironmentChange>> environment_changes(const std::vector<std::string>& texts) {
+  std::vector<session::EnvironmentChange> changes;
+  for (const std::string& text : texts) {
+    // A comma separates only where NAME= follows, so that values may hold commas.
+    std::size_t begin = 0;
+    while (begin <= text.size()) {
+      const std::size_t equals = text.find('=', begin);
+      if (equals == std::string::npos || equals == begin)
+        return Error{"--env-var needs NAME=VALUE, not \"" + text.substr(begin) + "\".", ErrorKind::kUsage};
+      const std::size_t next_equals = text.find('=', equals + 1);
+      std::size_t end = next_equals == std::string::npos ? std::string::npos : text.rfind(',', next_equals);
+      if (end == std::string::npos || end < equals) end = text.size();
+      changes.push_back({text.substr(begin, equals - begin), text.substr(equals + 1, end - equals - 1)});
+      begin = end + 1;
+    }
+  }
+  return changes;
+}
+
+Result<std::optional<int>> end_signal(const std::string& text) {
+  static const std::map<std::string, std::optional<int>> kNamed{{"none", std::nullopt}, {"sigterm", SIGTERM}, {"sigkill", SIGKILL}};
+  if (const auto found = kNamed.find(text); found != kNamed.end()) return found->second;
+  const bool is_number = !text.empty() && text.size() <= 2 && text.find_first_not_of("0123456789") == std::string::npos;
+  const int number = is_number ? std::stoi(text) : 0;
+  if (number <= 0 || number >= SIGRTMAX)
+    return Error{"--kill takes none, sigterm, sigkill, or a signal's number, not \"" + text + "\".", ErrorKind::kUsage};
+  return std::optional<int>(number);
+}
+
+std::chrono::nanoseconds seconds(double value) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(value));
+}
+
+session::CaptureSettings capture_settings(const Options& options) {
+  const auto traces = [&](const char* what) { return std::find(options.trace.begin(), options.trace.end(), what) != options.trace.end(); };
+  session::CaptureSettings settings;
+  settings.trace_cuda = traces("cuda");
+  settings.trace_nvtx = traces("nvtx");
+  settings.trace_os_runtime = traces("osrt");
+  settings.preset = options.preset == "light"  ? session::Preset::kLight
+                    : options.preset == "deep" ? session::Preset::kDeep
+                                               : session::Preset::kDefault;
+  const bool by_graph = options.graph_trace.empty() ? settings.preset == session::Preset::kLight : options.graph_trace == "graph";
+  settings.graph_level = by_graph ? session::GraphLevel::kGraph : session::GraphLevel::kNode;
+  settings.flush_interval = std::chrono::milliseconds(options.flush_interval);
+  return settings;
+}
+
+Result<session::LaunchRequest> launch_request(const Options& options, std::vector<std::string> command) {
+  session::LaunchRequest request;
+  request.command = std::move(command);
+  Result<std::vector<session::EnvironmentChange>> environment = environment_changes(options.environment);
+  if (!environment) return environment.error();
+  request.environment = std::move(*environment);
+  request.inherit_environment = options.inherit_environment ? session::InheritEnvironment::kYes : session::InheritEnvironment::kNo;
+  request.target_output = options.show_output ? session::TargetOutput::kShowAndStore : session::TargetOutput::kStore;
+  request.settings = capture_settings(options);
+  request.output = options.output;
+  request.overwrite = options.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
+  request.delay = seconds(options.delay);
+  if (options.duration > 0) request.duration = seconds(options.duration);
+  if (!options.stop_on_exit && !request.duration) return Error{"--stop-on-exit=false requires --duration.", ErrorKind::kUsage};
+  const Result<std::optional<int>> signal = end_signal(options.kill);
+  if (!signal) return signal.error();
+  request.end_signal = *signal;
+  request.wait_for = options.wait == "primary" ? session::WaitFor::kPrimary : session::WaitFor::kAll;
+  request.on_target_exit = options.stop_on_exit ? session::OnTargetExit::kStop : session::OnTargetExit::kGoOn;
+  return request;
+}
+
+// Signals that end a recording. They are blocked in every thread of ours and waited for in one place.
+class EndingSignals {
+ public:
+  EndingSignals() {
+    sigemptyset(&signals_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
+    sigset_t blocked = signals_;
+    sigaddset(&blocked, SIGPIPE);  // a reader of our output that went away must not end the recording
+    pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+  }
+  // One that came since the last call, else none.
+  std::optional<siginfo_t> next() {
+    siginfo_t information{};
+    constexpr timespec kNoWait{0, 0};
+    if (sigtimedwait(&signals_, &information, &kNoWait) > 0) return information;
+    return std::nullopt;
+  }
+
+ private:
+  sigset_t signals_{};
+};
+
+void print_messages(Recording& recording) {
+  for (const std::string& message : recording.take_messages()) std::cerr << "lanescope: " << message << '\n';
+}
+
+// Waits for the end; the first signal ends the recording in order, the second at once. Returns the first signal, 0 when none came.
+int wait_for_end(Recording& recording, EndingSignals& signals) {
+  int first_signal = 0;
+  auto stop_at = std::chrono::steady_clock::time_point::max();
+  while (!recording.wait_for(kLook)) {
+    print_messages(recording);
+    if (std::chrono::steady_clock::now() >= stop_at) {
+      recording.stop(session::StopMode::kOrderly);
+      stop_at = std::chrono::steady_clock::time_point::max();
+    }
+    const std::optional<siginfo_t> signal = signals.next();
+    if (!signal) continue;
+    if (first_signal != 0) {
+      recording.stop(session::StopMode::kAtOnce);
+      continue;
+    }
+    first_signal = signal->si_signo;
+    stop_at = std::chrono::steady_clock::now() + kInterruptGrace;
+    // A terminal sends Ctrl+C to the program as well; a signal meant for us alone is passed on.
+    if (signal->si_code != SI_KERNEL && !recording.exit_status()) kill(recording.target_pid(), first_signal);
+  }
+  print_messages(recording);
+  return first_signal;
+}
+
+void print_outcome(const Recording& recording, const session::RecordingOutcome& outcome) {
+  const session::RecordingStatistics& statistics = outcome.statistics;
+  std::cerr << "Generated:\n\t" << recording.path().string() << '\n';
+  std::cerr << counted(statistics.events, "event") << " in " << duration_text(statistics.elapsed.count()) << ", "
+            << bytes_text(statistics.bytes) << (statistics.dropped == 0 ? ", nothing dropped" : "") << '\n';
+  for (const session::ProcessCompleteness& process : outcome.processes) {
+    if (process.dropped == 0) continue;
+    std::cerr << "[" << process.pid << "] " << process.name << ": " << with_thousands(process.dropped) << " of "
+              << counted(process.produced + process.dropped, "record") << " dropped\n";
+  }
+  if (!outcome.target) std::cerr << "The program still runs (pid " << recording.target_pid() << ").\n";
+}
+
+int exit_code(const session::RecordingOutcome& outcome, int signal) {
+  if (outcome.failure) return fail(*outcome.failure);
+  if (!outcome.target) return signal == 0 ? kSuccess : 128 + signal;
+  return outcome.target->signal != 0 ? 128 + outcome.target->signal : outcome.target->code;
+}
+
+}  // namespace
+
+int run_profile(Arguments arguments) {
+  CLI::App app("Runs a program and records what its threads, the CUDA API, the GPU and its NVTX ranges do.", "lanescope profile");
+  app.add_option("PROGRAM")->description("The program to run; what stands behind it are its arguments");
+  app.footer(kFooter);
+  Options options;
+  describe_what(app, options);
+  describe_when(app, options);
+  describe_where(app, options);
+  describe_program(app, options);
+
+  Result<ProgramArguments> split = split_program(app, arguments);
+  if (!split) return fail(split.error());
+  if (const auto code = parse(app, split->options)) return *code;
+  if (split->program.empty()) return fail({"Which program? lanescope profile [OPTIONS] PROGRAM [ARGUMENTS...]", ErrorKind::kUsage});
+  Result<session::LaunchRequest> request = launch_request(options, std::move(split->program));
+  if (!request) return fail(request.error());
+
+  EndingSignals signals;
+  Result<std::unique_ptr<Recording>> recording = Recording::launch(std::move(*request));
+  if (!recording) return fail(recording.error());
+  const int signal = wait_for_end(**recording, signals);
+  const session::RecordingOutcome outcome = (*recording)->outcome();
+  print_outcome(**recording, outcome);
+  return exit_code(outcome, signal);
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,83 @@
+#include "text.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+
+namespace lanescope::cli {
+namespace {
+
+std::string formatted(const char* format, double value, const char* unit) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), format, value, unit);
+  return text.data();
+}
+
+}  // namespace
+
+std::string with_thousands(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t digits = 3; digits < text.size(); digits += 4) text.insert(text.size() - digits, ",");
+  return text;
+}
+
+std::string counted(std::uint64_t number, std::string_view noun) {
+  return with_thousands(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+}
+
+std::string duration_text(std::int64_t nanoseconds) {
+  const double magnitude = std::abs(static_cast<double>(nanoseconds));
+  const auto value = static_cast<double>(nanoseconds);
+  if (magnitude >= 1e9) return formatted("%.3f %s", value / 1e9, "s");
+  if (magnitude >= 1e6) return formatted("%.3f %s", value / 1e6, "ms");
+  if (magnitude >= 1e3) return formatted("%.3f %s", value / 1e3, "µs");
+  return std::to_string(nanoseconds) + " ns";
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array kUnits{"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return formatted("%.1f %s", value, kUnits[unit]);
+}
+
+std::string utc_text(std::int64_t nanoseconds_since_1970) {
+  const std::time_t seconds = nanoseconds_since_1970 / 1'000'000'000;
+  std::tm calendar{};
+  gmtime_r(&seconds, &calendar);
+  std::array<char, 64> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &calendar);
+  return text.data();
+}
+
+std::string hexadecimal(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    text += kDigits[value >> 4];
+    text += kDigits[value & 15];
+  }
+  return text;
+}
+
+std::string command_text(std::span<const std::string> command) {
+  std::string text;
+  for (const std::string& argument : command) {
+    if (!text.empty()) text += ' ';
+    const bool plain = !argument.empty() && argument.find_first_of(" \t\n\"'\\$`*?[]{}()<>|&;#~!") == std::string::npos;
+    if (plain) {
+      text += argument;
+      continue;
+    }
+    text += '\'';
+    for (const char character : argument) text += character == '\'' ? std::string("'\\''") : std::string(1, character);
+    text += '\'';
+  }
+  return text;
+}
+
+}  // namespace lanescope::cli
