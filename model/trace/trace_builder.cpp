@@ -91,11 +91,12 @@ Process& TraceBuilder::process(ProcessId id) { return state_->trace.processes_[i
 ThreadId TraceBuilder::thread(ProcessId process, std::uint32_t tid) {
   auto& threads = state_->trace.threads_;
   const auto [found, inserted] = state_->thread_ids.try_emplace({process, tid}, static_cast<ThreadId>(threads.size()));
-  if (inserted) threads.push_back({process, tid, {}});
+  if (inserted) threads.push_back({process, tid, {}, {}});
   return found->second;
 }
 
 void TraceBuilder::name_thread(ThreadId id, std::string_view name) { state_->trace.threads_[id].name = name; }
+void TraceBuilder::set_thread_priority(ThreadId id, std::int32_t priority) { state_->trace.threads_[id].priority = priority; }
 
 GpuId TraceBuilder::gpu(const Gpu& description) {
   auto& gpus = state_->trace.gpus_;

@@ -87,4 +87,9 @@ struct NvtxDetail {
   auto operator<=>(const NvtxDetail&) const = default;
 };
 
+// OS runtime calls have no details of their own: their Event.detail is kWholeCall, or kPartialCall for a call that was under way when the
+// recording of its thread began or ended, so that its duration is only what was seen.
+inline constexpr DetailId kWholeCall = 0;
+inline constexpr DetailId kPartialCall = 1;
+
 }  // namespace lanescope

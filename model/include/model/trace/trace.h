@@ -85,6 +85,7 @@ struct Thread {
   ProcessId process = kNone;
   std::uint32_t tid = 0;         // the kernel's
   std::string name;
+  std::optional<std::int32_t> priority;  // as the source of the trace states it
 };
 
 // A physical GPU. Processes may number it differently: see CudaDevice.

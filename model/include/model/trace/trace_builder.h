@@ -33,6 +33,7 @@ class TraceBuilder {
   Process& process(ProcessId id);
   ThreadId thread(ProcessId process, std::uint32_t tid);              // created on first mention
   void name_thread(ThreadId id, std::string_view name);
+  void set_thread_priority(ThreadId id, std::int32_t priority);
   GpuId gpu(const Gpu& description);                                  // found by uuid, else by (name, ordinal)
   GpuId gpu_of_device(ProcessId process, std::uint32_t ordinal);      // created nameless on first mention
   void set_device(ProcessId process, std::uint32_t ordinal, const Gpu& description);
