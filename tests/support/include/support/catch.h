@@ -7,3 +7,14 @@ using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 #endif
+
+#include <string>
+
+// Matches strings that contain `text`.
+inline auto contains_text(const std::string& text) {
+#if __has_include(<catch2/catch_all.hpp>)
+  return Catch::Matchers::ContainsSubstring(text);
+#else
+  return Catch::Matchers::Contains(text);
+#endif
+}

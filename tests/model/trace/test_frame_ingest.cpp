@@ -1,0 +1,176 @@
+#include "model/trace/frame_ingest.h"
+
+#include <cstring>
+
+#include "lanescope/trace.pb.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+
+namespace {
+
+constexpr std::int64_t kEpoch = 1'000'000;
+
+class Recording {
+ public:
+  Recording() {
+    proto::SessionStart start;
+    start.set_epoch(kEpoch);
+    start.set_host_name("gpu01");
+    add(proto::FRAME_SESSION_START, 0, proto::SOURCE_SESSION, start);
+  }
+
+  template <typename Message>
+  void add(proto::FrameType type, std::uint32_t process, proto::FrameSource source, const Message& message) {
+    add_raw(type, process, source, message.SerializeAsString());
+  }
+  void add_raw(proto::FrameType type, std::uint32_t process, proto::FrameSource source, const std::string& payload) {
+    std::vector<std::byte> bytes;
+    FrameHeader header;
+    header.type = static_cast<std::uint16_t>(type);
+    header.process = process;
+    header.source = static_cast<std::uint8_t>(source);
+    append_frame(header, payload, bytes);
+    FrameView frame;
+    std::memcpy(&frame.header, bytes.data(), sizeof(FrameHeader));
+    frame.stored = std::span(bytes).subspan(sizeof(FrameHeader));
+    ingest_.add(frame);
+  }
+
+  std::shared_ptr<const Trace> trace() { return builder_.snapshot(); }
+  std::uint64_t malformed() const { return ingest_.malformed(); }
+
+ private:
+  TraceBuilder builder_;
+  FrameIngest ingest_{builder_};
+};
+
+proto::EventChunk two_kernels() {
+  proto::EventChunk chunk;
+  chunk.set_base_time(kEpoch + 500);
+  chunk.set_first_string(1);
+  chunk.add_strings("_Z4axpyPfif");
+  chunk.set_first_shape(1);
+  auto* shape = chunk.add_launch_shapes();
+  shape->set_grid_x(256);
+  shape->set_block_x(64);
+  shape->set_registers_per_thread(16);
+  chunk.set_first_queue(1);
+  auto* queue = chunk.add_queues();
+  queue->set_context(1);
+  queue->set_stream(13);
+  auto* kernels = chunk.mutable_kernels();
+  for (const int delta : {100, 50}) {
+    kernels->add_start_delta(delta);
+    kernels->add_duration(20);
+    kernels->add_name(1);
+    kernels->add_queue(1);
+    kernels->add_correlation_delta(11);
+    kernels->add_shape(1);
+  }
+  kernels->add_unfinished(1);
+  return chunk;
+}
+
+}  // namespace
+
+TEST_CASE("a chunk of kernels becomes events with names, shapes and times since the epoch") {
+  Recording recording;
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, two_kernels());
+  const auto trace = recording.trace();
+  REQUIRE(trace->tracks().size() == 1);
+  const Track& track = trace->tracks()[0];
+  CHECK(track.key.kind == TrackKind::kKernels);
+  CHECK(track.key.stream == 13);
+  const Lane& lane = trace->lane(track.lanes[0]);
+  REQUIRE(lane.size() == 2);
+  CHECK(lane.start(0) == 600);
+  CHECK(lane.start(1) == 650);
+  CHECK(lane.correlation(0) == 11);
+  CHECK(lane.correlation(1) == 22);
+  CHECK(trace->name(lane.name(0)) == "axpy(float*, int, float)");
+  const KernelDetail& detail = trace->kernel_detail(lane.detail(0));
+  CHECK(detail.grid[0] == 256);
+  CHECK(detail.block[0] == 64);
+  CHECK(detail.registers_per_thread == 16);
+  CHECK(trace->name(detail.short_name) == "axpy");
+  CHECK(trace->name(detail.mangled_name) == "_Z4axpyPfif");
+  CHECK(detail.finished == Finished::kYes);
+  CHECK(trace->kernel_detail(lane.detail(1)).finished == Finished::kNo);
+  CHECK(trace->provenance().host_name == "gpu01");
+}
+
+TEST_CASE("each source of a process has a dictionary of its own") {
+  Recording recording;
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, two_kernels());
+  proto::EventChunk ranges;
+  ranges.set_base_time(kEpoch);
+  ranges.set_first_string(1);
+  ranges.add_strings("step");
+  auto* columns = ranges.mutable_nvtx_ranges();
+  columns->set_thread(77);
+  columns->add_start_delta(10);
+  columns->add_duration(5);
+  columns->add_name(1);
+  columns->add_depth(0);
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_SESSION, ranges);
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, [] {
+    auto chunk = two_kernels();  // a later chunk, which refers to the first one's entries
+    chunk.clear_strings();
+    chunk.clear_launch_shapes();
+    chunk.clear_queues();
+    chunk.set_base_time(kEpoch + 5'000);
+    return chunk;
+  }());
+  const auto trace = recording.trace();
+  REQUIRE(trace->event_count() == 5);
+  for (const Track& track : trace->tracks()) {
+    const Lane& lane = trace->lane(track.lanes[0]);
+    for (EventIndex i = 0; i < lane.size(); ++i)
+      CHECK(trace->name(lane.name(i)) == (track.key.kind == TrackKind::kKernels ? "axpy(float*, int, float)" : "step"));
+  }
+}
+
+TEST_CASE("a chunk whose columns disagree is skipped whole and counted") {
+  Recording recording;
+  auto chunk = two_kernels();
+  chunk.mutable_kernels()->add_duration(5);
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, chunk);
+  CHECK(recording.malformed() == 1);
+  CHECK(recording.trace()->event_count() == 0);
+}
+
+TEST_CASE("senseless payloads and ids harm nothing") {
+  Recording recording;
+  recording.add_raw(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, "\xff\xff\xff not protobuf");
+  auto chunk = two_kernels();
+  chunk.set_first_string(0xfffffff0u);
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, chunk);
+  CHECK(recording.malformed() == 2);
+
+  auto unknown = two_kernels();
+  unknown.clear_strings();
+  unknown.clear_launch_shapes();
+  unknown.clear_queues();
+  recording.add(proto::FRAME_EVENTS, 2, proto::SOURCE_AGENT, unknown);  // the chunk that defined its ids was lost
+  CHECK(recording.malformed() == 2);
+  CHECK(recording.trace()->event_count() == 2);
+  recording.add_raw(static_cast<proto::FrameType>(900), 1, proto::SOURCE_AGENT, "from the future");
+  CHECK(recording.malformed() == 2);
+}
+
+TEST_CASE("completeness adds up what the sources of a process last said") {
+  Recording recording;
+  proto::Counters counters;
+  counters.set_produced(10);
+  recording.add(proto::FRAME_COUNTERS, 1, proto::SOURCE_AGENT, counters);
+  counters.set_produced(100);
+  counters.set_dropped(3);
+  recording.add(proto::FRAME_COUNTERS, 1, proto::SOURCE_AGENT, counters);
+  counters.set_produced(7);
+  counters.set_dropped(0);
+  recording.add(proto::FRAME_COUNTERS, 1, proto::SOURCE_SESSION, counters);
+  const Completeness& total = recording.trace()->processes()[0].completeness;
+  CHECK(total.produced == 107);
+  CHECK(total.dropped == 3);
+}

@@ -1,0 +1,160 @@
+#include "model/trace/trace_builder.h"
+
+#include <algorithm>
+#include <random>
+
+#include "support/catch.h"
+
+using namespace lanescope;
+
+namespace {
+
+TrackKey kernels_of_stream(std::uint32_t stream) {
+  TrackKey key{TrackKind::kKernels, 0};
+  key.gpu = 0;
+  key.stream = stream;
+  return key;
+}
+
+std::vector<Event> all_events(const Trace& trace) {
+  std::vector<Event> events;
+  for (const Lane& lane : trace.lanes())
+    for (EventIndex i = 0; i < lane.size(); ++i) events.push_back(lane.event(i));
+  return events;
+}
+
+bool by_time(const Event& a, const Event& b) { return std::tie(a.start, a.duration, a.correlation) < std::tie(b.start, b.duration, b.correlation); }
+
+void require_no_overlap(const Trace& trace) {
+  for (const Lane& lane : trace.lanes())
+    for (EventIndex i = 1; i < lane.size(); ++i) REQUIRE(lane.end(i - 1) <= lane.start(i));
+}
+
+}  // namespace
+
+TEST_CASE("whatever the order in which events come, none is lost and none overlaps another on its lane") {
+  const auto seed = GENERATE(range(1u, 30u));
+  std::mt19937 random(seed);
+  std::vector<Event> events;
+  for (std::uint32_t i = 0; i < 500; ++i)
+    events.push_back({static_cast<Nanoseconds>(random() % 5'000), static_cast<Nanoseconds>(random() % 60), 1, i, 0});
+  TraceBuilder builder;
+  builder.process_of_instance(1);
+  for (std::size_t at = 0; at < events.size(); at += 50) {
+    builder.add(kernels_of_stream(7), {events.begin() + static_cast<long>(at), events.begin() + static_cast<long>(at) + 50});
+    require_no_overlap(*builder.snapshot());
+  }
+  const auto trace = builder.snapshot();
+  auto seen = all_events(*trace);
+  std::sort(seen.begin(), seen.end(), by_time);
+  std::sort(events.begin(), events.end(), by_time);
+  CHECK(seen == events);
+  CHECK(trace->event_count() == 500);
+}
+
+TEST_CASE("nested calls lie below the call that encloses them, in whichever order they were reported") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  TrackKey key{TrackKind::kCudaApi, process};
+  key.thread = builder.thread(process, 100);
+  const NameId outer = builder.intern("cudaLaunchKernel_v7000"), inner = builder.intern("cuLaunchKernel");
+  builder.add(key, {{110, 20, inner, 2, 0}});
+  builder.add(key, {{100, 50, outer, 1, 0}, {200, 50, outer, 3, 0}});
+  const auto trace = builder.snapshot();
+  REQUIRE(trace->tracks().size() == 1);
+  REQUIRE(trace->tracks()[0].lanes.size() == 2);
+  const Lane& top = trace->lane(trace->tracks()[0].lanes[0]);
+  REQUIRE(top.size() == 2);
+  CHECK(trace->name(top.name(0)) == "cudaLaunchKernel_v7000");
+  const Lane& below = trace->lane(trace->tracks()[0].lanes[1]);
+  REQUIRE(below.size() == 1);
+  CHECK(trace->name(below.name(0)) == "cuLaunchKernel");
+}
+
+TEST_CASE("NVTX ranges lie at their depth though inner ranges end, and so come, first") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  TrackKey key{TrackKind::kNvtxRanges, process};
+  key.thread = builder.thread(process, 100);
+  const std::vector<std::uint32_t> depths{1, 1, 0, 1, 0};
+  builder.add(key, {{10, 5, 1, 0, 0}, {20, 5, 2, 0, 0}, {5, 30, 3, 0, 0}, {50, 5, 4, 0, 0}, {45, 20, 5, 0, 0}}, depths);
+  const auto trace = builder.snapshot();
+  const auto& lanes = trace->tracks()[0].lanes;
+  REQUIRE(lanes.size() == 2);
+  CHECK(trace->lane(lanes[0]).size() == 2);
+  CHECK(trace->lane(lanes[1]).size() == 3);
+  CHECK(trace->nvtx_stack(key.thread, 12).size() == 2);
+  CHECK(trace->nvtx_stack(key.thread, 40).empty());
+}
+
+TEST_CASE("a snapshot stays as it was while the recording goes on") {
+  TraceBuilder builder;
+  builder.process_of_instance(1);
+  builder.add(kernels_of_stream(1), {{100, 10, builder.intern("first"), 1, 0}});
+  const auto before = builder.snapshot();
+  builder.add(kernels_of_stream(1), {{50, 10, builder.intern("late"), 2, 0}, {200, 10, builder.intern("next"), 3, 0}});
+  const auto after = builder.snapshot();
+  CHECK(before->event_count() == 1);
+  CHECK(before->extent() == TimeRange{100, 110});
+  CHECK(after->event_count() == 3);
+  CHECK(after->extent() == TimeRange{50, 210});
+  CHECK(after->name(after->lane(0).name(0)) == "late");
+}
+
+TEST_CASE("a launch and its GPU work find each other within their process only") {
+  TraceBuilder builder;
+  for (const std::uint32_t instance : {1u, 2u}) {
+    const ProcessId process = builder.process_of_instance(instance);
+    TrackKey api{TrackKind::kCudaApi, process};
+    api.thread = builder.thread(process, 100);
+    builder.add(api, {{10, 5, builder.intern("cudaGraphLaunch_v10000"), 7, 0}});
+    for (const std::uint32_t stream : {1u, 2u}) {
+      TrackKey gpu{TrackKind::kKernels, process};
+      gpu.gpu = 0;
+      gpu.stream = stream;
+      builder.add(gpu, {{20 + stream, 5, builder.intern("node"), 7, 0}, {40 + stream, 5, builder.intern("node"), 7, 0}, {60 + stream, 5, builder.intern("other"), 8, 0}});
+    }
+  }
+  const auto trace = builder.snapshot();
+  for (const Track& track : trace->tracks()) {
+    if (track.key.kind == TrackKind::kCudaApi) {
+      const auto work = trace->work_of({track.lanes[0], 0});
+      REQUIRE(work.size() == 4);
+      CHECK(std::is_sorted(work.begin(), work.end(), [&](EventRef a, EventRef b) { return trace->event(a).start < trace->event(b).start; }));
+      for (const EventRef each : work) CHECK(trace->track_of(each.lane).key.process == track.key.process);
+    } else {
+      const auto launch = trace->launch_of({track.lanes[0], 1});
+      REQUIRE(launch);
+      CHECK(trace->track_of(launch->lane).key.process == track.key.process);
+      CHECK_FALSE(trace->launch_of({track.lanes[0], 2}));  // its call was not recorded
+    }
+  }
+}
+
+TEST_CASE("the same GPU seen by two processes is one GPU") {
+  TraceBuilder builder;
+  Gpu gpu;
+  gpu.name = "NVIDIA H200";
+  gpu.uuid = std::string(16, 'u');
+  const ProcessId a = builder.process_of_instance(1), b = builder.process_of_instance(2);
+  builder.set_device(a, 0, gpu);
+  builder.set_device(b, 3, gpu);
+  CHECK(builder.gpu_of_device(a, 0) == builder.gpu_of_device(b, 3));
+  CHECK(builder.snapshot()->gpus().size() == 1);
+}
+
+TEST_CASE("events of negative duration are refused and counted") {
+  TraceBuilder builder;
+  builder.process_of_instance(1);
+  builder.add(kernels_of_stream(1), {{100, -5, 0, 1, 0}, {200, 5, 0, 2, 0}});
+  const auto trace = builder.snapshot();
+  CHECK(trace->event_count() == 1);
+  CHECK(trace->processes()[0].completeness.invalid == 1);
+}
+
+TEST_CASE("display names of API calls lose a version of four digits and keep any other") {
+  CHECK(api_display_name("cudaLaunchKernel_v7000") == "cudaLaunchKernel");
+  CHECK(api_display_name("cudaLaunchKernelExC_v11060") == "cudaLaunchKernelExC_v11060");
+  CHECK(api_display_name("cuMemAlloc_v2") == "cuMemAlloc_v2");
+  CHECK(api_display_name("_v7000") == "_v7000");
+}
