@@ -30,7 +30,8 @@ constexpr std::array<ColumnDescription, kEventColumnCount> kColumns = {{
 }};
 
 constexpr std::array<std::string_view, kEventKindCount> kKindNames = {
-    "Kernel", "Copy", "Set", "Graph launch", "Synchronization", "CUDA API", "NVTX range", "NVTX mark", "OS runtime", "Overhead", "Compilation",
+    "Kernel",     "Copy",      "Set",        "Graph launch", "Synchronization", "CUDA API",
+    "NVTX range", "NVTX mark", "OS runtime", "Overhead",     "Compilation",
 };
 
 const ColumnDescription& description(EventColumn column) noexcept { return kColumns[static_cast<std::size_t>(column)]; }
@@ -57,20 +58,29 @@ std::string_view event_kind_name(EventKind kind) noexcept { return kKindNames[st
 
 EventKind event_kind(const Trace& trace, EventRef event) noexcept {
   switch (trace.track_of(event.lane).key.kind) {
-    case TrackKind::kKernels: return EventKind::kKernel;
+    case TrackKind::kKernels:
+      return EventKind::kKernel;
     case TrackKind::kMemory: {
       const MemoryDetail& detail = trace.memory_detail(trace.lane(event.lane).detail(event.index));
       return detail.operation == MemoryOperation::kCopy ? EventKind::kCopy : EventKind::kSet;
     }
-    case TrackKind::kGraphLaunches: return EventKind::kGraphLaunch;
-    case TrackKind::kSynchronizations: return EventKind::kSynchronization;
-    case TrackKind::kCudaApi: return EventKind::kCudaApi;
+    case TrackKind::kGraphLaunches:
+      return EventKind::kGraphLaunch;
+    case TrackKind::kSynchronizations:
+      return EventKind::kSynchronization;
+    case TrackKind::kCudaApi:
+      return EventKind::kCudaApi;
     case TrackKind::kNvtxRanges:
-    case TrackKind::kNvtxProcessRanges: return EventKind::kNvtxRange;
-    case TrackKind::kNvtxMarks: return EventKind::kNvtxMark;
-    case TrackKind::kOsRuntime: return EventKind::kOsRuntime;
-    case TrackKind::kOverhead: return EventKind::kOverhead;
-    case TrackKind::kCompilation: return EventKind::kCompilation;
+    case TrackKind::kNvtxProcessRanges:
+      return EventKind::kNvtxRange;
+    case TrackKind::kNvtxMarks:
+      return EventKind::kNvtxMark;
+    case TrackKind::kOsRuntime:
+      return EventKind::kOsRuntime;
+    case TrackKind::kOverhead:
+      return EventKind::kOverhead;
+    case TrackKind::kCompilation:
+      return EventKind::kCompilation;
   }
   return EventKind::kKernel;
 }

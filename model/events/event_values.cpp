@@ -136,11 +136,16 @@ std::optional<std::int64_t> EventValues::number(EventRef event, EventColumn colu
   const Lane& lane = trace_->lane(event.lane);
   const TrackKey& key = trace_->track_of(event.lane).key;
   switch (column) {
-    case EventColumn::kStart: return lane.start(event.index);
-    case EventColumn::kDuration: return lane.duration(event.index);
-    case EventColumn::kGapBefore: return gap_before(event);
-    case EventColumn::kQueueTime: return queue_time(event);
-    case EventColumn::kContext: return is_on_stream(key.kind) ? std::optional<std::int64_t>(key.context) : std::nullopt;
+    case EventColumn::kStart:
+      return lane.start(event.index);
+    case EventColumn::kDuration:
+      return lane.duration(event.index);
+    case EventColumn::kGapBefore:
+      return gap_before(event);
+    case EventColumn::kQueueTime:
+      return queue_time(event);
+    case EventColumn::kContext:
+      return is_on_stream(key.kind) ? std::optional<std::int64_t>(key.context) : std::nullopt;
     case EventColumn::kCorrelation: {
       const std::uint32_t correlation = lane.correlation(event.index);
       return correlation != 0 ? std::optional<std::int64_t>(correlation) : std::nullopt;
@@ -163,7 +168,8 @@ std::optional<std::int64_t> EventValues::number(EventRef event, EventColumn colu
     case EventColumn::kThread:
     case EventColumn::kDevice:
     case EventColumn::kStream:
-    case EventColumn::kNvtxRange: return std::nullopt;
+    case EventColumn::kNvtxRange:
+      return std::nullopt;
   }
   return std::nullopt;
 }
@@ -175,10 +181,14 @@ std::string EventValues::text(EventRef event, EventColumn column) const {
       const std::string_view name = trace_->name(trace_->lane(event.lane).name(event.index));
       return std::string(key.kind == TrackKind::kCudaApi ? api_display_name(name) : name);
     }
-    case EventColumn::kKind: return std::string(event_kind_name(event_kind(*trace_, event)));
-    case EventColumn::kProcess: return process_label(*trace_, key.process);
-    case EventColumn::kThread: return is_on_stream(key.kind) ? std::string() : thread_label(*trace_, key.thread);
-    case EventColumn::kDevice: return is_on_stream(key.kind) ? gpu_label(*trace_, key.gpu) : std::string();
+    case EventColumn::kKind:
+      return std::string(event_kind_name(event_kind(*trace_, event)));
+    case EventColumn::kProcess:
+      return process_label(*trace_, key.process);
+    case EventColumn::kThread:
+      return is_on_stream(key.kind) ? std::string() : thread_label(*trace_, key.thread);
+    case EventColumn::kDevice:
+      return is_on_stream(key.kind) ? gpu_label(*trace_, key.gpu) : std::string();
     case EventColumn::kStream:
       return is_on_stream(key.kind) ? stream_label(*trace_, key.process, key.context, key.stream) : std::string();
     case EventColumn::kNvtxRange: {

@@ -1,7 +1,7 @@
 // Reads one column of many events at once, as numbers to sort by.
 //
-// Where EventValues asks the trace anew for each event, the reader sweeps once over what a column needs (launches, NVTX stacks, gaps), so that
-// reading n events costs O(n).
+// Where EventValues asks the trace anew for each event, the reader sweeps once over what a column needs (launches, NVTX stacks, gaps), so
+// that reading n events costs O(n).
 #pragma once
 
 #include <memory>
@@ -16,7 +16,8 @@ class ColumnReader {
  public:
   static constexpr std::int64_t kMissing = INT64_MIN;
 
-  // O(events of the scope's processes) for gaps, queue times and NVTX ranges; O(names · log names) for text; else O(1). `values` must outlive it.
+  // O(events of the scope's processes) for gaps, queue times and NVTX ranges; O(names · log names) for text; else O(1). `values` must
+  // outlive it.
   ColumnReader(const EventValues& values, EventColumn column, std::stop_token stop = {});
   ~ColumnReader();
   ColumnReader(const ColumnReader&) = delete;

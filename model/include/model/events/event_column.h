@@ -11,10 +11,10 @@ namespace lanescope {
 
 enum class EventColumn : std::uint8_t {
   kName,
-  kStart,        // ns
-  kDuration,     // ns
-  kGapBefore,    // ns of idle time in front of the event on its row
-  kQueueTime,    // ns from the end of the launching call to the start of the GPU work
+  kStart,      // ns
+  kDuration,   // ns
+  kGapBefore,  // ns of idle time in front of the event on its row
+  kQueueTime,  // ns from the end of the launching call to the start of the GPU work
   kKind,
   kProcess,
   kThread,
@@ -25,8 +25,8 @@ enum class EventColumn : std::uint8_t {
   kBytes,
   kGrid,
   kBlock,
-  kRegisters,    // per thread
-  kNvtxRange,    // the innermost range around the event; for GPU work, around the call that launched it
+  kRegisters,  // per thread
+  kNvtxRange,  // the innermost range around the event; for GPU work, around the call that launched it
 };
 inline constexpr std::size_t kEventColumnCount = 17;
 [[nodiscard]] std::array<EventColumn, kEventColumnCount> all_event_columns() noexcept;
@@ -39,7 +39,17 @@ enum class ColumnContent : std::uint8_t { kText, kTime, kDuration, kBytes, kNumb
 [[nodiscard]] ColumnContent event_column_content(EventColumn column) noexcept;
 
 enum class EventKind : std::uint8_t {
-  kKernel, kCopy, kSet, kGraphLaunch, kSynchronization, kCudaApi, kNvtxRange, kNvtxMark, kOsRuntime, kOverhead, kCompilation,
+  kKernel,
+  kCopy,
+  kSet,
+  kGraphLaunch,
+  kSynchronization,
+  kCudaApi,
+  kNvtxRange,
+  kNvtxMark,
+  kOsRuntime,
+  kOverhead,
+  kCompilation,
 };
 inline constexpr std::size_t kEventKindCount = 11;
 [[nodiscard]] std::array<EventKind, kEventKindCount> all_event_kinds() noexcept;

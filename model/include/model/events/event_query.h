@@ -21,11 +21,11 @@ struct StreamName {
 
 // Every condition that is set must hold.
 struct EventFilter {
-  std::string text;                    // part of the name; letter case is ignored
-  std::optional<TimeRange> window;     // events that overlap it, or start in it
+  std::string text;                 // part of the name; letter case is ignored
+  std::optional<TimeRange> window;  // events that overlap it, or start in it
   Nanoseconds minimum_duration = 0;
   std::optional<EventKind> kind;
-  std::optional<ThreadId> thread;      // what the thread did itself, not the GPU work that it launched
+  std::optional<ThreadId> thread;  // what the thread did itself, not the GPU work that it launched
   std::optional<StreamName> stream;
   bool operator==(const EventFilter&) const = default;
 };

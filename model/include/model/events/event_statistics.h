@@ -15,20 +15,21 @@ struct NameStatistics {
   NameId name = 0;
   std::uint64_t count = 0;
   Nanoseconds total = 0;
-  double share = 0;             // of the total of all events of the same kind, 0 to 1
+  double share = 0;  // of the total of all events of the same kind, 0 to 1
   double average = 0;
-  double median = 0;            // mean of the middle two where their number is even
+  double median = 0;              // mean of the middle two where their number is even
   Nanoseconds percentile_95 = 0;  // nearest rank: the smallest duration that at least 95 % of the events do not exceed
   Nanoseconds minimum = 0;
   Nanoseconds maximum = 0;
 };
 
 // One entry a kind and name, largest total first. O(events). Empty when asked to stop.
-[[nodiscard]] std::vector<NameStatistics> statistics_by_name(const Trace& trace, std::span<const EventRef> events, std::stop_token stop = {});
+[[nodiscard]] std::vector<NameStatistics> statistics_by_name(const Trace& trace, std::span<const EventRef> events,
+                                                             std::stop_token stop = {});
 
 // Durations counted in bins whose bounds grow by a constant factor, because durations span decades.
 struct DurationHistogram {
-  std::vector<double> bounds;          // ns; one more than there are bins; bin i is [bounds[i], bounds[i + 1]), the last one closed
+  std::vector<double> bounds;  // ns; one more than there are bins; bin i is [bounds[i], bounds[i + 1]), the last one closed
   std::vector<std::uint64_t> counts;
   [[nodiscard]] bool empty() const noexcept { return counts.empty(); }
 };

@@ -22,9 +22,9 @@ namespace lanescope {
 // The lanes whose events are shown.
 class EventScope {
  public:
-  EventScope() = default;                               // no lanes
+  EventScope() = default;  // no lanes
   static EventScope whole_trace(const Trace& trace);
-  static EventScope row(std::vector<LaneId> lanes);     // one row of the timeline
+  static EventScope row(std::vector<LaneId> lanes);  // one row of the timeline
 
   [[nodiscard]] const std::vector<LaneId>& lanes() const noexcept { return lanes_; }  // ascending, each once
   [[nodiscard]] bool is_row() const noexcept { return is_row_; }

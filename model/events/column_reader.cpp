@@ -1,0 +1,249 @@
+#include "model/events/column_reader.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "launch_index.h"
+
+namespace lanescope {
+namespace {
+
+char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// Letter case ignored, then by bytes, so that the order is total.
+bool reads_before(std::string_view a, std::string_view b) noexcept {
+  const auto [at_a, at_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+  if (at_a != a.end() && at_b != b.end()) return static_cast<unsigned char>(lower(*at_a)) < static_cast<unsigned char>(lower(*at_b));
+  if (a.size() != b.size()) return a.size() < b.size();
+  return a < b;
+}
+
+// The position of each text among all, equal texts sharing one; kMissing for empty ones.
+std::vector<std::int64_t> ranks(const std::vector<std::string_view>& texts) {
+  std::vector<std::uint32_t> order(texts.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return reads_before(texts[a], texts[b]); });
+  std::vector<std::int64_t> rank(texts.size());
+  std::int64_t next = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i > 0 && texts[order[i]] != texts[order[i - 1]]) ++next;
+    rank[order[i]] = texts[order[i]].empty() ? ColumnReader::kMissing : next;
+  }
+  return rank;
+}
+
+std::vector<std::int64_t> name_ranks(const Trace& trace) {
+  std::vector<std::string_view> names(trace.name_count());
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = api_display_name(trace.name(static_cast<NameId>(i)));
+  return ranks(names);
+}
+
+using LaneNumbers = std::vector<std::vector<std::int64_t>>;  // by lane, by event; empty for lanes that nobody asked for
+
+// The gaps in front of all events of one row: a sweep over its events by start, outer lanes first.
+void sweep_gaps(const Trace& trace, std::span<const LaneId> row, LaneNumbers& gaps) {
+  struct Cursor {
+    const Lane* lane;
+    LaneId id;
+    std::size_t position;
+    EventIndex next = 0;
+  };
+  std::vector<Cursor> heap;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const Lane& lane = trace.lane(row[i]);
+    gaps[row[i]].resize(lane.size());
+    if (!lane.empty()) heap.push_back({&lane, row[i], i});
+  }
+  const auto later = [](const Cursor& a, const Cursor& b) {
+    const Nanoseconds start_a = a.lane->start(a.next), start_b = b.lane->start(b.next);
+    return start_a != start_b ? start_a > start_b : a.position > b.position;
+  };
+  std::make_heap(heap.begin(), heap.end(), later);
+  std::optional<Nanoseconds> last_end;
+  while (!heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end(), later);
+    Cursor& earliest = heap.back();
+    // Events that lie before everything else on the row need no look at the other lanes.
+    const Nanoseconds others = heap.size() > 1 ? heap.front().lane->start(heap.front().next) : INT64_MAX;
+    do {
+      const Nanoseconds start = earliest.lane->start(earliest.next);
+      gaps[earliest.id][earliest.next] = last_end ? std::max<Nanoseconds>(0, start - *last_end) : ColumnReader::kMissing;
+      last_end = std::max(last_end.value_or(INT64_MIN), earliest.lane->end(earliest.next));
+    } while (++earliest.next < earliest.lane->size() && earliest.lane->start(earliest.next) < others);
+    if (earliest.next < earliest.lane->size())
+      std::push_heap(heap.begin(), heap.end(), later);
+    else
+      heap.pop_back();
+  }
+}
+
+// For all events of one CPU lane: the rank of the innermost NVTX range around each. The cursors only move forward.
+std::vector<std::int64_t> sweep_ranges(const Trace& trace, LaneId id, const std::vector<std::int64_t>& rank_of_name) {
+  const Track& track = trace.track_of(id);
+  const Lane& lane = trace.lane(id);
+  std::vector<const Lane*> ranges;  // of the thread, each domain outermost first; without its own depth and deeper ones
+  for (const Track& other : trace.tracks()) {
+    if (other.key.kind != TrackKind::kNvtxRanges || other.key.thread != track.key.thread) continue;
+    for (const LaneId around : other.lanes) {
+      if (around == id) break;
+      ranges.push_back(&trace.lane(around));
+    }
+  }
+  const bool whole = track.key.kind == TrackKind::kNvtxRanges;  // a range must be enclosed whole; of a call, its start
+  std::vector<EventIndex> after(ranges.size(), 0);              // first event that starts behind the current one's start
+  std::vector<std::int64_t> result(lane.size(), ColumnReader::kMissing);
+  for (EventIndex i = 0; i < lane.size(); ++i) {
+    const Nanoseconds start = lane.start(i);
+    Nanoseconds innermost = INT64_MIN;
+    for (std::size_t r = 0; r < ranges.size(); ++r) {
+      const Lane& around = *ranges[r];
+      while (after[r] < around.size() && around.start(after[r]) <= start) ++after[r];
+      if (after[r] == 0) continue;
+      const EventIndex candidate = after[r] - 1;
+      const Nanoseconds end = around.end(candidate);
+      if (end <= start || (whole && end < lane.end(i)) || around.start(candidate) < innermost) continue;
+      innermost = around.start(candidate);
+      result[i] = rank_of_name[around.name(candidate)];
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+struct ColumnReader::State {
+  const EventValues* values;
+  const Trace* trace;
+  EventColumn column;
+  std::vector<std::int64_t> rank_of_name;
+  std::vector<std::int64_t> number_of_lane;  // columns that all events of a lane share
+  std::vector<std::int64_t> rank_of_kind;
+  LaneNumbers number_of_event;
+  std::optional<LaunchIndex> launches;
+
+  void rank_lanes();
+  void rank_kinds();
+  void read_gaps(std::stop_token stop);
+  void read_ranges(std::stop_token stop);
+  [[nodiscard]] std::int64_t queue_time(EventRef event) const;
+  [[nodiscard]] std::int64_t range(EventRef event) const;
+  template <typename Value>
+  void each(std::span<const EventRef> events, std::span<std::int64_t> numbers, Value value) const {
+    for (std::size_t i = 0; i < events.size(); ++i) numbers[i] = value(events[i]);
+  }
+};
+
+void ColumnReader::State::rank_lanes() {
+  std::vector<std::string> texts(trace->lanes().size());
+  for (const LaneId lane : values->scope().lanes())
+    if (!trace->lane(lane).empty()) texts[lane] = values->text({lane, 0}, column);
+  number_of_lane = ranks({texts.begin(), texts.end()});
+}
+
+void ColumnReader::State::rank_kinds() {
+  std::vector<std::string_view> names;
+  for (const EventKind kind : all_event_kinds()) names.push_back(event_kind_name(kind));
+  rank_of_kind = ranks(names);
+}
+
+void ColumnReader::State::read_gaps(std::stop_token stop) {
+  number_of_event.resize(trace->lanes().size());
+  for (const std::vector<LaneId>& row : values->rows()) {
+    if (stop.stop_requested()) return;
+    sweep_gaps(*trace, row, number_of_event);
+  }
+}
+
+void ColumnReader::State::read_ranges(std::stop_token stop) {
+  rank_of_name = name_ranks(*trace);
+  launches.emplace(*trace, stop);
+  number_of_event.resize(trace->lanes().size());
+  std::vector<bool> wanted(trace->lanes().size());
+  for (const LaneId lane : values->scope().lanes()) wanted[lane] = true;
+  for (LaneId lane = 0; lane < wanted.size(); ++lane) {
+    if (stop.stop_requested()) return;
+    const TrackKey& key = trace->track_of(lane).key;
+    const bool launches_work = key.kind == TrackKind::kCudaApi;
+    if ((wanted[lane] || launches_work) && key.thread != kNone && !is_on_stream(key.kind))
+      number_of_event[lane] = sweep_ranges(*trace, lane, rank_of_name);
+  }
+}
+
+std::int64_t ColumnReader::State::queue_time(EventRef event) const {
+  const TrackKey& key = trace->track_of(event.lane).key;
+  if (!is_gpu_work(key.kind)) return kMissing;
+  const Lane& lane = trace->lane(event.lane);
+  const EventRef launch = launches->find(key.process, lane.correlation(event.index));
+  if (!launch.valid()) return kMissing;
+  return std::max<Nanoseconds>(0, lane.start(event.index) - trace->lane(launch.lane).end(launch.index));
+}
+
+std::int64_t ColumnReader::State::range(EventRef event) const {
+  const TrackKey& key = trace->track_of(event.lane).key;
+  if (is_on_stream(key.kind)) event = launches->find(key.process, trace->lane(event.lane).correlation(event.index));
+  if (!event.valid() || event.index >= number_of_event[event.lane].size()) return kMissing;
+  return number_of_event[event.lane][event.index];
+}
+
+ColumnReader::ColumnReader(const EventValues& values, EventColumn column, std::stop_token stop)
+    : state_(std::make_unique<State>(State{&values, &values.trace(), column, {}, {}, {}, {}, {}})) {
+  switch (column) {
+    case EventColumn::kName:
+      state_->rank_of_name = name_ranks(values.trace());
+      break;
+    case EventColumn::kKind:
+      state_->rank_kinds();
+      break;
+    case EventColumn::kProcess:
+    case EventColumn::kThread:
+    case EventColumn::kDevice:
+    case EventColumn::kStream:
+      state_->rank_lanes();
+      break;
+    case EventColumn::kGapBefore:
+      state_->read_gaps(stop);
+      break;
+    case EventColumn::kQueueTime:
+      state_->launches.emplace(values.trace(), stop);
+      break;
+    case EventColumn::kNvtxRange:
+      state_->read_ranges(stop);
+      break;
+    default:
+      break;
+  }
+}
+
+ColumnReader::~ColumnReader() = default;
+
+void ColumnReader::read(std::span<const EventRef> events, std::span<std::int64_t> numbers) const {
+  const State& state = *state_;
+  const Trace& trace = *state.trace;
+  switch (state.column) {
+    case EventColumn::kName:
+      return state.each(events, numbers, [&](EventRef e) { return state.rank_of_name[trace.lane(e.lane).name(e.index)]; });
+    case EventColumn::kStart:
+      return state.each(events, numbers, [&](EventRef e) { return trace.lane(e.lane).start(e.index); });
+    case EventColumn::kDuration:
+      return state.each(events, numbers, [&](EventRef e) { return trace.lane(e.lane).duration(e.index); });
+    case EventColumn::kGapBefore:
+      return state.each(events, numbers, [&](EventRef e) { return state.number_of_event[e.lane][e.index]; });
+    case EventColumn::kQueueTime:
+      return state.each(events, numbers, [&](EventRef e) { return state.queue_time(e); });
+    case EventColumn::kNvtxRange:
+      return state.each(events, numbers, [&](EventRef e) { return state.range(e); });
+    case EventColumn::kKind:
+      return state.each(events, numbers, [&](EventRef e) { return state.rank_of_kind[static_cast<std::size_t>(event_kind(trace, e))]; });
+    case EventColumn::kProcess:
+    case EventColumn::kThread:
+    case EventColumn::kDevice:
+    case EventColumn::kStream:
+      return state.each(events, numbers, [&](EventRef e) { return state.number_of_lane[e.lane]; });
+    default:
+      return state.each(events, numbers, [&](EventRef e) { return state.values->number(e, state.column).value_or(kMissing); });
+  }
+}
+
+}  // namespace lanescope

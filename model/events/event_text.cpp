@@ -1,0 +1,51 @@
+#include "model/events/event_text.h"
+
+#include <algorithm>
+
+namespace lanescope {
+namespace {
+
+constexpr std::size_t kPieceBytes = 1u << 16;
+
+void append_value(std::string& out, std::string_view value, Delimiter delimiter) {
+  if (delimiter == Delimiter::kTab) {
+    std::transform(value.begin(), value.end(), std::back_inserter(out),
+                   [](char c) { return c == '\t' || c == '\n' || c == '\r' ? ' ' : c; });
+    return;
+  }
+  if (value.find_first_of(",\"\r\n") == std::string_view::npos) {
+    out.append(value);
+    return;
+  }
+  out.push_back('"');
+  for (const char c : value) {
+    if (c == '"') out.push_back('"');
+    out.push_back(c);
+  }
+  out.push_back('"');
+}
+
+}  // namespace
+
+bool write_events(const EventValues& values, std::span<const EventRef> events, std::span<const EventColumn> columns, Delimiter delimiter,
+                  const TextSink& write) {
+  const std::string_view line_end = delimiter == Delimiter::kComma ? "\r\n" : "\n";
+  std::string piece;
+  const auto append_line = [&](auto&& value_of) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (i > 0) piece.push_back(static_cast<char>(delimiter));
+      append_value(piece, value_of(columns[i]), delimiter);
+    }
+    piece.append(line_end);
+  };
+  append_line([](EventColumn column) { return event_column_header(column); });
+  for (const EventRef event : events) {
+    append_line([&](EventColumn column) { return values.text(event, column); });
+    if (piece.size() < kPieceBytes) continue;
+    if (!write(piece)) return false;
+    piece.clear();
+  }
+  return write(piece);
+}
+
+}  // namespace lanescope

@@ -1,0 +1,30 @@
+// Finds launching calls of many GPU events: an index over the CUDA calls of the processes, by correlation id.
+#pragma once
+
+#include <stop_token>
+#include <vector>
+
+#include "model/trace/trace.h"
+
+namespace lanescope {
+
+class LaunchIndex {
+ public:
+  // O(CUDA calls of the trace).
+  explicit LaunchIndex(const Trace& trace, std::stop_token stop = {});
+
+  // The outermost call of the process with this correlation id; an invalid reference when there is none. O(1) where ids are dense, as they
+  // nearly always are, else O(log n).
+  [[nodiscard]] EventRef find(ProcessId process, std::uint32_t correlation) const noexcept;
+
+ private:
+  struct Calls {
+    std::uint32_t smallest = 1;
+    std::vector<EventRef> dense;                             // by id - smallest
+    std::vector<std::pair<std::uint32_t, EventRef>> sparse;  // sorted by id, where the dense form would be mostly empty
+  };
+  static Calls index_calls(const Trace& trace, ProcessId process, std::stop_token stop);
+  std::vector<Calls> calls_;  // by process
+};
+
+}  // namespace lanescope

@@ -1,0 +1,109 @@
+#include "model/events/event_query.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "random_trace.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using lanescope::test::random_trace;
+
+namespace {
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+// Whether an event is wanted, asked of its values as a reader of the table would.
+bool wanted(const EventValues& values, EventRef ref, const EventFilter& filter) {
+  const Trace& trace = values.trace();
+  const Event event = trace.event(ref);
+  const TrackKey& key = trace.track_of(ref.lane).key;
+  if (lower_case(std::string(trace.name(event.name))).find(lower_case(filter.text)) == std::string::npos) return false;
+  if (filter.window) {
+    const bool overlaps = event.start < filter.window->end && event.end() > filter.window->begin;
+    if (!overlaps && !filter.window->contains(event.start)) return false;
+  }
+  if (event.duration < filter.minimum_duration) return false;
+  if (filter.kind && event_kind(trace, ref) != *filter.kind) return false;
+  if (filter.thread && (is_on_stream(key.kind) || key.thread != *filter.thread)) return false;
+  if (filter.stream && (!is_on_stream(key.kind) || *filter.stream != StreamName{key.process, key.context, key.stream})) return false;
+  return true;
+}
+
+std::vector<EventFilter> filters() {
+  std::vector<EventFilter> all(1);
+  all.push_back({.text = "GEMM"});
+  all.push_back({.window = TimeRange{300, 700}});
+  all.push_back({.minimum_duration = 12});
+  for (const EventKind kind : all_event_kinds()) all.push_back({.kind = kind});
+  all.push_back({.thread = ThreadId{1}});
+  all.push_back({.stream = StreamName{0, 1, 13}});
+  all.push_back(
+      {.text = "a", .window = TimeRange{100, 900}, .minimum_duration = 5, .kind = EventKind::kKernel, .stream = StreamName{1, 1, 7}});
+  return all;
+}
+
+// What stands in a cell, so that two cells can be compared: numbers by value, text with letter case ignored.
+std::pair<std::int64_t, std::string> sort_value(const EventValues& values, EventRef event, EventColumn column) {
+  if (event_column_content(column) != ColumnContent::kText) return {values.number(event, column).value_or(0), ""};
+  return {0, lower_case(values.text(event, column))};
+}
+
+bool is_missing(const EventValues& values, EventRef event, EventColumn column) {
+  return event_column_content(column) == ColumnContent::kText ? values.text(event, column).empty()
+                                                              : !values.number(event, column).has_value();
+}
+
+}  // namespace
+
+TEST_CASE("a filter lets through what each event's own values say, and nothing else") {
+  const auto trace = random_trace(GENERATE(range(1u, 6u)));
+  const EventValues values(trace, EventScope::whole_trace(*trace));
+  for (const EventFilter& filter : filters()) {
+    std::vector<EventRef> expected;
+    for (LaneId lane = 0; lane < trace->lanes().size(); ++lane)
+      for (EventIndex i = 0; i < trace->lane(lane).size(); ++i)
+        if (wanted(values, {lane, i}, filter)) expected.push_back({lane, i});
+    REQUIRE(gather_events(*trace, values.scope().lanes(), filter) == expected);
+  }
+}
+
+TEST_CASE("sorting by any column in any direction equals a stable sort of the cells, cells without a value last") {
+  const auto trace = random_trace(GENERATE(1u, 2u));
+  const EventColumn column = GENERATE(from_range(all_event_columns()));
+  const SortDirection direction = GENERATE(SortDirection::kAscending, SortDirection::kDescending);
+  const EventValues values(trace, EventScope::whole_trace(*trace));
+  const std::vector<EventRef> events = gather_events(*trace, values.scope().lanes(), {});
+
+  std::vector<EventRef> expected = events;
+  std::stable_sort(expected.begin(), expected.end(), [&](EventRef a, EventRef b) {
+    const bool missing_a = is_missing(values, a, column), missing_b = is_missing(values, b, column);
+    if (missing_a || missing_b) return missing_b && !missing_a;
+    const auto value_a = sort_value(values, a, column), value_b = sort_value(values, b, column);
+    return direction == SortDirection::kAscending ? value_a < value_b : value_a > value_b;
+  });
+
+  REQUIRE(sort_events(values, events, column, direction) == expected);
+  const std::size_t page = GENERATE(0u, 1u, 25u, 100000u);
+  expected.resize(std::min(page, expected.size()));
+  REQUIRE(first_events(values, events, column, direction, page) == expected);
+}
+
+TEST_CASE("a query that was asked to stop yields no order") {
+  const auto trace = random_trace(1);
+  const EventValues values(trace, EventScope::whole_trace(*trace));
+  const std::vector<EventRef> events = gather_events(*trace, values.scope().lanes(), {});
+  std::stop_source source;
+  source.request_stop();
+  CHECK(gather_events(*trace, values.scope().lanes(), {}, source.get_token()).empty());
+  CHECK(sort_events(values, events, EventColumn::kGapBefore, SortDirection::kDescending, source.get_token()).empty());
+}
+
+TEST_CASE("an event is found where it stands in an order") {
+  const std::vector<EventRef> order = {{3, 1}, {0, 9}, {2, 2}};
+  CHECK(position_of(order, {0, 9}) == 1u);
+  CHECK_FALSE(position_of(order, {9, 0}).has_value());
+}

@@ -1,0 +1,194 @@
+#include "model/events/event_values.h"
+
+#include <algorithm>
+
+#include "model/events/column_reader.h"
+#include "model/events/event_query.h"
+#include "random_trace.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using lanescope::test::random_trace;
+
+namespace {
+
+// A stream with a copy and two kernels, launched by one thread within "step" > "forward".
+//
+//   step     [0                                          100)
+//   forward           [10             40)
+//   calls             [12 15)  [20 24)          [50 52)
+//   kernels                [16     30)                  [60 80)
+//   copies                             [35 40)
+struct KnownTrace {
+  std::shared_ptr<const Trace> trace;
+  EventRef step, forward, first_call, first_kernel, second_kernel, copy;
+
+  KnownTrace() {
+    TraceBuilder builder;
+    const ProcessId process = builder.process_of_instance(1);
+    builder.process(process).pid = 4711;
+    builder.process(process).name = "python";
+    const ThreadId thread = builder.thread(process, 4712);
+    builder.name_thread(thread, "main");
+    const GpuId gpu = builder.gpu(Gpu{.name = "NVIDIA H200", .ordinal = 0});
+    const auto named = [&](std::string_view text) { return builder.intern(text); };
+    const std::uint32_t depths[] = {0, 1};
+    builder.add({.kind = TrackKind::kNvtxRanges, .process = process, .thread = thread},
+                {{0, 100, named("step"), 0, 0}, {10, 30, named("forward"), 0, 0}}, depths);
+    builder.add({.kind = TrackKind::kCudaApi, .process = process, .thread = thread}, {{12, 3, named("cudaLaunchKernel_v7000"), 1, 0},
+                                                                                      {20, 4, named("cudaMemcpyAsync_v3020"), 2, 0},
+                                                                                      {50, 2, named("cudaLaunchKernel_v7000"), 3, 0}});
+    KernelDetail kernel;
+    kernel.grid[0] = 4;
+    kernel.grid[1] = 2;
+    kernel.grid[2] = 1;
+    kernel.block[0] = 128;
+    kernel.block[1] = 1;
+    kernel.block[2] = 1;
+    kernel.registers_per_thread = 32;
+    const DetailId detail = builder.intern(kernel);
+    TrackKey key{.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = 7};
+    builder.add(key, {{16, 14, named("gemm"), 1, detail}, {60, 20, named("relu"), 3, detail}});
+    key.kind = TrackKind::kMemory;
+    builder.add(key, {{35, 5, named("copy"), 2, builder.intern(MemoryDetail{.copy_kind = CopyKind::kHostToDevice, .bytes = 4096})}});
+    trace = builder.snapshot();
+    step = find("step");
+    forward = find("forward");
+    first_kernel = find("gemm");
+    second_kernel = find("relu");
+    copy = find("copy");
+    first_call = find("cudaLaunchKernel_v7000");
+  }
+  [[nodiscard]] EventRef find(std::string_view name) const {
+    for (LaneId lane = 0; lane < trace->lanes().size(); ++lane)
+      for (EventIndex i = 0; i < trace->lane(lane).size(); ++i)
+        if (trace->name(trace->lane(lane).name(i)) == name) return {lane, i};
+    return {};
+  }
+};
+
+// The end of the latest event that comes before this one on its row, by looking at every event of the row.
+std::optional<Nanoseconds> gap_by_looking_at_all(const EventValues& values, EventRef event) {
+  const Trace& trace = values.trace();
+  const std::span<const LaneId> row = values.row_of(event.lane);
+  const auto position = [&](LaneId lane) { return std::find(row.begin(), row.end(), lane) - row.begin(); };
+  const Nanoseconds start = trace.event(event).start;
+  std::optional<Nanoseconds> last_end;
+  for (const LaneId lane : row)
+    for (EventIndex i = 0; i < trace.lane(lane).size(); ++i) {
+      const bool before = std::tuple(trace.lane(lane).start(i), position(lane), i) < std::tuple(start, position(event.lane), event.index);
+      if (before) last_end = std::max(last_end.value_or(trace.lane(lane).end(i)), trace.lane(lane).end(i));
+    }
+  if (!last_end) return std::nullopt;
+  return std::max<Nanoseconds>(0, start - *last_end);
+}
+
+// The latest-starting range of the launching thread that holds the launch, by looking at every range.
+std::optional<EventRef> range_by_looking_at_all(const Trace& trace, EventRef event) {
+  const TrackKey key = trace.track_of(event.lane).key;
+  EventRef call = event;
+  if (is_on_stream(key.kind)) {
+    const std::optional<EventRef> launch = trace.launch_of(event);
+    if (!launch) return std::nullopt;
+    call = *launch;
+  }
+  const Nanoseconds start = trace.event(call).start;
+  std::optional<EventRef> innermost;
+  for (LaneId lane = 0; lane < trace.lanes().size(); ++lane) {
+    const TrackKey& other = trace.track_of(lane).key;
+    if (other.kind != TrackKind::kNvtxRanges || other.thread != trace.track_of(call.lane).key.thread || lane >= call.lane) continue;
+    for (EventIndex i = 0; i < trace.lane(lane).size(); ++i) {
+      const Event range = trace.event({lane, i});
+      if (range.start > start || range.end() <= start) continue;
+      if (key.kind == TrackKind::kNvtxRanges && range.end() < trace.event(event).end()) continue;
+      if (!innermost || range.start >= trace.event(*innermost).start) innermost = EventRef{lane, i};
+    }
+  }
+  return innermost;
+}
+
+}  // namespace
+
+TEST_CASE("a kernel knows its launch shape, its stream and who launched it") {
+  const KnownTrace known;
+  const EventValues values(known.trace, EventScope::whole_trace(*known.trace));
+  CHECK(values.text(known.second_kernel, EventColumn::kName) == "relu");
+  CHECK(values.text(known.second_kernel, EventColumn::kKind) == "Kernel");
+  CHECK(values.text(known.second_kernel, EventColumn::kProcess) == "[4711] python");
+  CHECK(values.text(known.second_kernel, EventColumn::kDevice) == "GPU 0 NVIDIA H200");
+  CHECK(values.text(known.second_kernel, EventColumn::kStream) == "Stream 7");
+  CHECK(values.text(known.second_kernel, EventColumn::kThread).empty());
+  CHECK(values.text(known.second_kernel, EventColumn::kGrid) == "4 × 2 × 1");
+  CHECK(values.number(known.second_kernel, EventColumn::kGrid) == 8);
+  CHECK(values.number(known.second_kernel, EventColumn::kRegisters) == 32);
+  CHECK(values.number(known.second_kernel, EventColumn::kQueueTime) == 60 - 52);
+  CHECK(values.text(known.second_kernel, EventColumn::kNvtxRange) == "step");
+  CHECK(values.text(known.first_kernel, EventColumn::kNvtxRange) == "forward");
+  CHECK_FALSE(values.number(known.second_kernel, EventColumn::kBytes).has_value());
+}
+
+TEST_CASE("a call knows its thread and loses the version in its name") {
+  const KnownTrace known;
+  const EventValues values(known.trace, EventScope::whole_trace(*known.trace));
+  CHECK(values.text(known.first_call, EventColumn::kName) == "cudaLaunchKernel");
+  CHECK(values.text(known.first_call, EventColumn::kThread) == "[4712] main");
+  CHECK(values.text(known.first_call, EventColumn::kStream).empty());
+  CHECK_FALSE(values.number(known.first_call, EventColumn::kQueueTime).has_value());
+  CHECK(values.text(known.forward, EventColumn::kNvtxRange) == "step");
+  CHECK(values.text(known.step, EventColumn::kNvtxRange).empty());
+}
+
+TEST_CASE("the gap before a kernel counts what its stream did last, also copies") {
+  const KnownTrace known;
+  const EventValues values(known.trace, EventScope::whole_trace(*known.trace));
+  CHECK_FALSE(values.number(known.first_kernel, EventColumn::kGapBefore).has_value());
+  CHECK(values.number(known.copy, EventColumn::kGapBefore) == 35 - 30);
+  CHECK(values.number(known.second_kernel, EventColumn::kGapBefore) == 60 - 40);
+}
+
+TEST_CASE("on a row of kernels alone, the gap is that between kernels") {
+  const KnownTrace known;
+  const EventValues values(known.trace, EventScope::row({known.second_kernel.lane}));
+  CHECK(values.number(known.second_kernel, EventColumn::kGapBefore) == 60 - 30);
+}
+
+TEST_CASE("gaps of every event equal what a look at all events of its row finds") {
+  const auto trace = random_trace(GENERATE(range(1u, 9u)));
+  const bool one_row = GENERATE(false, true);
+  const EventScope all = EventScope::whole_trace(*trace);
+  const EventValues values(trace, one_row ? EventScope::row(all.lanes()) : all);
+  for (const EventRef event : gather_events(*trace, all.lanes(), {}))
+    REQUIRE(values.number(event, EventColumn::kGapBefore) == gap_by_looking_at_all(values, event));
+}
+
+TEST_CASE("the NVTX range of every event equals what a look at all ranges finds") {
+  const auto trace = random_trace(GENERATE(range(1u, 9u)));
+  const EventScope all = EventScope::whole_trace(*trace);
+  const EventValues values(trace, all);
+  for (const EventRef event : gather_events(*trace, all.lanes(), {})) {
+    const auto expected = range_by_looking_at_all(*trace, event);
+    const auto found = values.enclosing_range(event);
+    REQUIRE(found.has_value() == expected.has_value());
+    if (found) REQUIRE(*found == *expected);
+  }
+}
+
+TEST_CASE("a column read at once equals the column read event by event") {
+  const auto trace = random_trace(GENERATE(range(1u, 9u)));
+  const EventColumn column = GENERATE(from_range(all_event_columns()));
+  const EventScope all = EventScope::whole_trace(*trace);
+  const EventValues values(trace, all);
+  const std::vector<EventRef> events = gather_events(*trace, all.lanes(), {});
+  std::vector<std::int64_t> numbers(events.size());
+  ColumnReader(values, column).read(events, numbers);
+  const bool is_text = event_column_content(column) == ColumnContent::kText;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (!is_text) {
+      REQUIRE(numbers[i] == values.number(events[i], column).value_or(ColumnReader::kMissing));
+    } else {
+      const std::string text = values.text(events[i], column);
+      REQUIRE((numbers[i] == ColumnReader::kMissing) == text.empty());
+      if (i > 0) REQUIRE((numbers[i] == numbers[i - 1]) == (text == values.text(events[i - 1], column)));
+    }
+  }
+}
