@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Installs what Lanescope is built with, on Debian 12 or Ubuntu 24.04. Does nothing where everything is there already.
+#
+# Without apt (another distribution, a machine with no network) it says so and goes on: the build then names what is missing.
+set -euo pipefail
+
+packages=(
+  build-essential cmake ninja-build pkg-config ccache lld
+  protobuf-compiler libprotobuf-dev libprotozero-dev libzstd-dev libxxhash-dev zlib1g-dev libsqlite3-dev libsimdjson-dev
+  libcli11-dev nlohmann-json3-dev catch2 libdw-dev
+  qt6-base-dev libqt6svg6-dev libgl1-mesa-dev fonts-dejavu-core
+  shared-mime-info xdg-utils desktop-file-utils xvfb python3
+)
+# Qt Charts' package has this name on both, and another on newer releases.
+charts=(qt6-charts-dev libqt6charts6-dev)
+
+installed() { dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null | grep -q '^ii'; }
+
+if ! command -v apt-get >/dev/null; then
+  echo "install-deps: no apt-get here; install the packages named in packaging/install-deps.sh with your system's tools." >&2
+  exit 0
+fi
+
+missing=()
+for package in "${packages[@]}"; do installed "$package" || missing+=("$package"); done
+installed "${charts[0]}" || installed "${charts[1]}" || missing+=("${charts[0]}")
+
+if [ ${#missing[@]} -gt 0 ]; then
+  as_root=()
+  [ "$(id -u)" = 0 ] || as_root=(sudo)
+  echo "install-deps: installing ${missing[*]}"
+  if ! { "${as_root[@]}" apt-get update -qq && DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; }; then
+    echo "install-deps: apt could not install everything; going on with what is there (without Qt, the viewer is left out)." >&2
+  fi
+fi
+
+# NVTX is headers only. The CUDA toolkit has them; without one they come from NVIDIA's Python package.
+have_nvtx() {
+  local root
+  for root in "${CUDA_HOME:-/nonexistent}" /usr/local/cuda /usr "$HOME/.cache/lanescope"; do
+    [ -e "$root/include/nvtx3/nvToolsExt.h" ] || [ -e "$root/targets/x86_64-linux/include/nvtx3/nvToolsExt.h" ] && return 0
+  done
+  return 1
+}
+if ! have_nvtx; then
+  echo "install-deps: no CUDA toolkit here; fetching the NVTX headers (PyPI: nvidia-nvtx)"
+  folder=$(mktemp -d)
+  trap 'rm -rf "$folder"' EXIT
+  python3 -m pip --version >/dev/null 2>&1 || DEBIAN_FRONTEND=noninteractive ${as_root[@]+"${as_root[@]}"} apt-get install -y -qq python3-pip >/dev/null
+  python3 -m pip download -q --no-deps -d "$folder" nvidia-nvtx
+  python3 - "$folder" "$HOME/.cache/lanescope" <<'PY'
+import glob, os, sys, zipfile
+wheel = glob.glob(os.path.join(sys.argv[1], "*.whl"))[0]
+with zipfile.ZipFile(wheel) as archive:
+    for name in archive.namelist():
+        at = name.find("include/nvtx3/")
+        if at >= 0 and not name.endswith("/"):
+            target = os.path.join(sys.argv[2], name[at:])
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "wb") as out:
+                out.write(archive.read(name))
+PY
+fi

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# run.sh [PROGRAM ARGUMENTS...]: installs what is missing, builds, profiles, and opens what was recorded.
+#
+# Without a program it profiles a bundled one: a CUDA program where there is a GPU and nvcc, else a program with NVTX ranges, threads and a fork.
+# The viewer opens where there is a display; a summary is printed in any case.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+"$root/packaging/install-deps.sh"
+"$root/packaging/build.sh" release
+bin="$root/build/release/bin"
+
+if [ $# -gt 0 ]; then
+  program=("$@")
+elif command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1 && [ -x "$bin/lanescope_program_cuda_streams" ]; then
+  program=("$bin/lanescope_program_cuda_streams")
+else
+  echo "run: no GPU here, so a program that only uses NVTX is profiled"
+  program=("$bin/lanescope_program_nvtx_threads")
+fi
+
+recording=$(mktemp -d)/lanescope.trace
+[ $# -gt 0 ] && recording=report%n.trace
+status=0
+output=$("$bin/lanescope" profile -o "$recording" -- "${program[@]}" | tee /dev/stderr) || status=$?
+recording=$(printf '%s\n' "$output" | sed -n 's/^[[:space:]]*\(\/.*\.trace\)$/\1/p' | tail -n 1)
+[ -n "$recording" ] && [ -s "$recording" ] || { echo "run: nothing was recorded" >&2; exit $((status ? status : 1)); }
+
+"$bin/lanescope" info "$recording"
+"$bin/lanescope" stats "$recording"
+if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && [ -x "$bin/lanescope-ui" ]; then
+  "$bin/lanescope-ui" "$recording"
+fi
+exit "$status"
