@@ -335,16 +335,13 @@ struct FrameIngest::State {
   bool synchronizations(ProcessId process, Dictionary& dictionary, std::int64_t base, const proto::Synchronizations& c) {
     const int n = c.start_delta_size();
     if (!same_length(n, c.duration(), c.type(), c.queue(), c.event(), c.correlation_delta())) return false;
-    static constexpr std::string_view kNames[] = {"Synchronization", "Event synchronization", "Stream waits for event", "Stream synchronization",
-                                                  "Context synchronization"};
     QueueEvents events;
     std::int64_t time = since_epoch(base);
     std::int64_t correlation = 0;
     for (int i = 0; i < n; ++i) {
       time += c.start_delta(i);
       correlation += c.correlation_delta(i);
-      const std::string_view name = kNames[c.type(i) < std::size(kNames) ? c.type(i) : 0];
-      events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)), builder.intern(name), static_cast<std::uint32_t>(correlation),
+      events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)), builder.intern(synchronization_name(c.type(i))), static_cast<std::uint32_t>(correlation),
                                     builder.intern(SynchronizationDetail{c.type(i), c.event(i)})});
     }
     add_by_queue(TrackKind::kSynchronizations, process, dictionary, std::move(events));

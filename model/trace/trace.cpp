@@ -111,6 +111,16 @@ std::string_view memory_operation_name(const MemoryDetail& detail) noexcept {
   return "[CUDA memcpy]";
 }
 
+std::string_view synchronization_name(std::uint32_t type) noexcept {
+  switch (type) {
+    case 1: return "Event synchronization";
+    case 2: return "Stream waits for event";
+    case 3: return "Stream synchronization";
+    case 4: return "Context synchronization";
+    default: return "Synchronization";
+  }
+}
+
 std::string_view memory_kind_name(MemoryKind kind) noexcept {
   switch (kind) {
     case MemoryKind::kPageable: return "Pageable";

@@ -222,6 +222,8 @@ class Trace {
 [[nodiscard]] std::string_view api_display_name(std::string_view name) noexcept;
 // What a copy or set is called in reports: "[CUDA memcpy Host-to-Device]", "[CUDA memset]".
 [[nodiscard]] std::string_view memory_operation_name(const MemoryDetail& detail) noexcept;
+// What a synchronization is called, by SynchronizationDetail.type: "Stream synchronization".
+[[nodiscard]] std::string_view synchronization_name(std::uint32_t type) noexcept;
 [[nodiscard]] std::string_view memory_kind_name(MemoryKind kind) noexcept;  // "Pageable", "Pinned", "Device", ...
 
 }  // namespace lanescope

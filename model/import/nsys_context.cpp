@@ -1,0 +1,143 @@
+#include "nsys_context.h"
+
+#include <algorithm>
+
+namespace lanescope::importers {
+namespace {
+
+// "5c9a5380-d76d-414b-3975-d82cbaebab73", with or without the hyphens or a "GPU-" in front, as its 16 bytes; empty for anything else.
+std::string raw_uuid(std::string_view text) {
+  if (text.starts_with("GPU-")) text.remove_prefix(4);
+  std::string bytes;
+  int high = -1;
+  for (const char c : text) {
+    if (c == '-') continue;
+    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    if (digit < 0) return {};
+    if (high < 0) {
+      high = digit;
+    } else {
+      bytes += static_cast<char>(high * 16 + digit);
+      high = -1;
+    }
+  }
+  return bytes.size() == 16 && high < 0 ? bytes : std::string{};
+}
+
+}  // namespace
+
+NsysContext::NsysContext(const Database& source, TraceBuilder& target, const LoadProgress& progress)
+    : database(source), builder(target), progress_(progress) {}
+
+Result<void> NsysContext::read_dictionaries() {
+  constexpr std::int64_t kLargestDenseId = 1 << 24;
+  constexpr std::string_view kColumns[] = {"id", "value"};
+  TableRows rows = database.rows("StringIds", kColumns);
+  while (rows.next()) {
+    const std::int64_t id = rows.integer(0);
+    if (id < 0 || id > kLargestDenseId) {
+      far_strings_.emplace(id, rows.text(1));
+      continue;
+    }
+    if (static_cast<std::size_t>(id) >= strings_.size()) strings_.resize(static_cast<std::size_t>(id) + 1);
+    strings_[static_cast<std::size_t>(id)] = rows.text(1);
+  }
+  if (!rows.failure().empty()) return Error{"its table StringIds can't be read: " + rows.failure()};
+  read_gpus();
+  return {};
+}
+
+void NsysContext::read_gpus() {
+  constexpr std::string_view kColumns[] = {
+      "id",           "name",        "busLocation",     "uuid",      "cuDevice",      "smCount",        "computeMajor",
+      "computeMinor", "totalMemory", "memoryBandwidth", "clockRate", "maxWarpsPerSm", "maxBlocksPerSm", "maxRegistersPerSm",
+      "maxShmemPerSm"};
+  const std::string_view table = database.has_table("TARGET_INFO_GPU") ? "TARGET_INFO_GPU" : "TARGET_INFO_CUDA_GPU";
+  TableRows rows = database.rows(table, kColumns);
+  while (rows.next()) {
+    const auto number = [&](int column) { return static_cast<std::uint32_t>(rows.integer(column)); };
+    Gpu gpu;
+    gpu.name = rows.text(1);
+    gpu.bus_id = rows.text(2);
+    gpu.uuid = raw_uuid(rows.text(3));
+    gpu.ordinal = rows.is_null(4) ? number(0) : number(4);
+    gpu.multiprocessor_count = number(5);
+    gpu.compute_major = number(6);
+    gpu.compute_minor = number(7);
+    gpu.memory_bytes = static_cast<std::uint64_t>(rows.integer(8));
+    gpu.memory_bandwidth = static_cast<std::uint64_t>(rows.integer(9));
+    gpu.core_clock_khz = static_cast<std::uint32_t>(rows.integer(10) / 1000);
+    gpu.max_warps_per_multiprocessor = number(11);
+    gpu.max_blocks_per_multiprocessor = number(12);
+    gpu.max_registers_per_multiprocessor = number(13);
+    gpu.max_shared_memory_per_multiprocessor = static_cast<std::uint64_t>(rows.integer(14));
+    gpus_.emplace(rows.integer(0), std::move(gpu));
+  }
+  constexpr std::string_view kDeviceColumns[] = {"gpuId", "cudaId", "pid"};
+  TableRows devices = database.rows("TARGET_INFO_CUDA_DEVICE", kDeviceColumns);
+  while (devices.next())
+    gpu_of_device_[{static_cast<std::uint32_t>(devices.integer(2)), static_cast<std::uint32_t>(devices.integer(1))}] = devices.integer(0);
+}
+
+std::string_view NsysContext::text(std::int64_t string_id) const {
+  if (string_id >= 0 && static_cast<std::size_t>(string_id) < strings_.size()) return strings_[static_cast<std::size_t>(string_id)];
+  const auto found = far_strings_.find(string_id);
+  return found == far_strings_.end() ? std::string_view{} : std::string_view{found->second};
+}
+
+NameId NsysContext::name(std::int64_t string_id) {
+  const auto [found, inserted] = names_.try_emplace(string_id, 0);
+  if (inserted) found->second = builder.intern(text(string_id));
+  return found->second;
+}
+
+ProcessId NsysContext::process(std::int64_t global_id) {
+  const std::int64_t global_pid = without_thread(global_id);
+  if (global_pid == last_global_pid_) return last_process_;
+  const auto [found, inserted] = processes_.try_emplace(global_pid, kNone);
+  if (inserted) {
+    found->second = builder.process_of_instance(static_cast<std::uint32_t>(processes_.size()));
+    builder.process(found->second).pid = pid_of(global_pid);
+  }
+  last_global_pid_ = global_pid;
+  last_process_ = found->second;
+  return last_process_;
+}
+
+ThreadId NsysContext::thread(std::int64_t global_tid) {
+  if (global_tid == last_global_tid_) return last_thread_;
+  const auto [found, inserted] = threads_.try_emplace(global_tid, kNone);
+  if (inserted) found->second = builder.thread(process(global_tid), tid_of(global_tid));
+  last_global_tid_ = global_tid;
+  last_thread_ = found->second;
+  return last_thread_;
+}
+
+std::optional<ThreadId> NsysContext::known_thread(std::int64_t global_tid) const {
+  const auto found = threads_.find(global_tid);
+  if (found == threads_.end()) return std::nullopt;
+  return found->second;
+}
+
+GpuId NsysContext::device(std::int64_t global_pid, std::uint32_t ordinal) {
+  const ProcessId owner = process(global_pid);
+  if (devices_.insert({owner, ordinal}).second) {
+    const auto device = gpu_of_device_.find({pid_of(global_pid), ordinal});
+    auto gpu = device == gpu_of_device_.end() ? gpus_.end() : gpus_.find(device->second);
+    // Older files do not say how a process numbers its GPUs: then as the whole machine does.
+    if (gpu == gpus_.end())
+      gpu = std::find_if(gpus_.begin(), gpus_.end(), [&](const auto& entry) { return entry.second.ordinal == ordinal; });
+    if (gpu != gpus_.end()) builder.set_device(owner, ordinal, gpu->second);
+  }
+  return builder.gpu_of_device(owner, ordinal);
+}
+
+bool NsysContext::report() {
+  if (progress_ && expected_rows_ > 0) {
+    const double fraction = std::min(1.0, static_cast<double>(rows_) / static_cast<double>(expected_rows_));
+    cancelled_ = progress_(fraction, nullptr) == LoadStep::kCancel;
+  }
+  return !cancelled_;
+}
+
+}  // namespace lanescope::importers

@@ -1,0 +1,109 @@
+// What the importers of single tables of an Nsight Systems export share: strings, processes, threads, progress. Internal to model/import.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "model/trace/load.h"
+#include "model/trace/trace_builder.h"
+#include "sqlite_database.h"
+
+namespace lanescope::importers {
+
+// Nsight Systems packs a process or thread into one number: hardware 8 bits, virtual machine 8, process 24, thread 24.
+[[nodiscard]] constexpr std::uint32_t pid_of(std::int64_t global_id) { return static_cast<std::uint32_t>(global_id >> 24) & 0xffffff; }
+[[nodiscard]] constexpr std::uint32_t tid_of(std::int64_t global_id) { return static_cast<std::uint32_t>(global_id) & 0xffffff; }
+[[nodiscard]] constexpr std::int64_t without_thread(std::int64_t global_id) { return global_id & ~std::int64_t{0xffffff}; }
+
+class NsysContext {
+ public:
+  NsysContext(const Database& source, TraceBuilder& target, const LoadProgress& progress);
+
+  const Database& database;
+  TraceBuilder& builder;
+
+  // Reads the tables of strings and of GPUs. Call it first.
+  Result<void> read_dictionaries();
+  [[nodiscard]] std::string_view text(std::int64_t string_id) const;  // empty for an id that is not there
+  NameId name(std::int64_t string_id);
+
+  // Of a globalPid or globalTid; processes and threads come to be when an event names them.
+  ProcessId process(std::int64_t global_id);
+  ThreadId thread(std::int64_t global_tid);
+  // The thread, where an event has named it.
+  [[nodiscard]] std::optional<ThreadId> known_thread(std::int64_t global_tid) const;
+  [[nodiscard]] const std::map<std::int64_t, ProcessId>& processes() const noexcept { return processes_; }  // by globalPid
+  // The GPU that a process knows under this CUDA ordinal, described as far as the file does.
+  GpuId device(std::int64_t global_pid, std::uint32_t ordinal);
+
+  // Where the tables of events stand against their rows: counts one row. False when the user cancelled.
+  bool count_row() { return ++rows_ % kRowsPerReport != 0 || report(); }
+  void expect_rows(std::uint64_t rows) noexcept { expected_rows_ = rows; }
+  [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
+
+ private:
+  static constexpr std::uint64_t kRowsPerReport = 1u << 16;
+  bool report();
+  void read_gpus();
+
+  const LoadProgress& progress_;
+  std::vector<std::string> strings_;                           // by id, where ids are small
+  std::unordered_map<std::int64_t, std::string> far_strings_;  // the others
+  std::unordered_map<std::int64_t, NameId> names_;
+  std::map<std::int64_t, ProcessId> processes_;
+  std::unordered_map<std::int64_t, ThreadId> threads_;
+  std::map<std::int64_t, Gpu> gpus_;                                               // TARGET_INFO_GPU, by id
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> gpu_of_device_;  // id, by pid and CUDA ordinal
+  std::set<std::pair<ProcessId, std::uint32_t>> devices_;                          // known to the builder
+  std::int64_t last_global_pid_ = -1;
+  ProcessId last_process_ = kNone;
+  std::int64_t last_global_tid_ = -1;
+  ThreadId last_thread_ = kNone;
+  std::uint64_t rows_ = 0;
+  std::uint64_t expected_rows_ = 0;
+  bool cancelled_ = false;
+};
+
+// Events gathered by track, handed to the builder at once: it sorts a track one time.
+class EventGroups {
+ public:
+  void add(const TrackKey& key, const Event& event) {
+    if (!last_ || last_key_ != key) {
+      last_ = &groups_[key];
+      last_key_ = key;
+    }
+    last_->push_back(event);
+  }
+  void flush(TraceBuilder& builder) {
+    for (auto& [key, events] : groups_) builder.add(key, std::move(events));
+    groups_.clear();
+    last_ = nullptr;
+  }
+
+ private:
+  std::map<TrackKey, std::vector<Event>> groups_;
+  TrackKey last_key_;
+  std::vector<Event>* last_ = nullptr;
+};
+
+// One table each: its rows become events of the builder. Fails when the table can't be read to its end.
+Result<void> import_kernels(NsysContext& context);
+Result<void> import_copies(NsysContext& context);
+Result<void> import_sets(NsysContext& context);
+Result<void> import_graph_launches(NsysContext& context);
+Result<void> import_synchronizations(NsysContext& context);
+Result<void> import_api_calls(NsysContext& context);
+Result<void> import_os_runtime(NsysContext& context);
+Result<void> import_profiler_overhead(NsysContext& context);
+Result<void> import_cuda_overhead(NsysContext& context);
+Result<void> import_nvtx(NsysContext& context);
+
+// What events refer to, once they are there: names of processes and threads, GPUs, contexts, streams, where and when it was recorded.
+void import_resources(NsysContext& context);
+
+}  // namespace lanescope::importers

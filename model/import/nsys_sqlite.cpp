@@ -1,0 +1,69 @@
+#include "model/import/nsys_sqlite.h"
+
+#include <array>
+
+#include "nsys_context.h"
+
+namespace lanescope {
+namespace {
+
+using namespace importers;
+
+constexpr std::array<std::string_view, 10> kEventTables = {"CUPTI_ACTIVITY_KIND_KERNEL",
+                                                           "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                                           "CUPTI_ACTIVITY_KIND_MEMSET",
+                                                           "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+                                                           "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                                                           "CUPTI_ACTIVITY_KIND_RUNTIME",
+                                                           "CUPTI_ACTIVITY_KIND_OVERHEAD",
+                                                           "PROFILER_OVERHEAD",
+                                                           "OSRT_API",
+                                                           "NVTX_EVENTS"};
+
+bool has_nsys_tables(const Database& database) {
+  // Every export has strings and says something about the recorded machine or the analysis.
+  if (!database.has_table("StringIds")) return false;
+  constexpr std::string_view kSigns[] = {"TARGET_INFO_SESSION_START_TIME", "META_DATA_EXPORT", "EXPORT_META_DATA", "ANALYSIS_DETAILS"};
+  for (const std::string_view table : kSigns)
+    if (database.has_table(table)) return true;
+  for (const std::string_view table : kEventTables)
+    if (database.has_table(table)) return true;
+  return false;
+}
+
+}  // namespace
+
+bool is_nsys_sqlite(const std::filesystem::path& path) {
+  const auto database = Database::open(path);
+  return database && has_nsys_tables(*database);
+}
+
+Result<std::shared_ptr<const Trace>> import_nsys_sqlite(const std::filesystem::path& path, const LoadProgress& progress) {
+  const auto database = Database::open(path);
+  if (!database) return database.error();
+  if (!has_nsys_tables(*database))
+    return Error{path.string() +
+                 " is a SQLite database, but not an export of Nsight Systems: it has no table StringIds beside tables of events."};
+
+  TraceBuilder builder;
+  NsysContext context(*database, builder, progress);
+  std::uint64_t rows = 0;
+  for (const std::string_view table : kEventTables) rows += database->row_bound(table);
+  context.expect_rows(rows);
+
+  const auto damaged = [&](const Error& error) {
+    return Error{path.string() + " is damaged: " + error.text + ". Export the report again with: nsys export -t sqlite"};
+  };
+  if (const auto read = context.read_dictionaries(); !read) return damaged(read.error());
+  constexpr std::array kImporters = {import_kernels,          import_copies,    import_sets,       import_graph_launches,
+                                     import_synchronizations, import_api_calls, import_os_runtime, import_profiler_overhead,
+                                     import_cuda_overhead,    import_nvtx};
+  for (const auto import_table : kImporters) {
+    if (const auto read = import_table(context); !read) return damaged(read.error());
+    if (context.cancelled()) return Error{"Reading " + path.string() + " was cancelled."};
+  }
+  import_resources(context);
+  return builder.snapshot();
+}
+
+}  // namespace lanescope

@@ -1,0 +1,87 @@
+#include "model/import/open_trace.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "model/file/frame.h"
+#include "model/import/nsys_sqlite.h"
+
+namespace lanescope {
+namespace {
+
+struct Candidate {
+  const std::filesystem::path& path;
+  std::string_view head;  // the file's first bytes
+  [[nodiscard]] bool named(std::string_view extension) const { return path.extension() == extension; }
+};
+
+constexpr std::string_view kSqliteMagic{"SQLite format 3\0", 16};
+
+bool is_lanescope(const Candidate& file) { return file.head.starts_with({reinterpret_cast<const char*>(kFileMagic), sizeof kFileMagic}); }
+bool is_nsys(const Candidate& file) { return file.head.starts_with(kSqliteMagic) && is_nsys_sqlite(file.path); }
+
+// Formats that can be read. A new one is a line here and a line in kReadableNames.
+struct Reader {
+  bool (*recognizes)(const Candidate&);
+  Result<std::shared_ptr<const Trace>> (*open)(const std::filesystem::path&, const LoadProgress&);
+};
+constexpr std::array kReaders = {
+    Reader{is_lanescope, load_trace},
+    Reader{is_nsys, import_nsys_sqlite},
+};
+constexpr std::array kReadableNames = {
+    TraceFileFormat{"Lanescope trace", "*.trace"},
+    TraceFileFormat{"Nsight Systems SQLite", "*.sqlite *.db"},
+};
+
+// Formats that are known but can't be read: what the file is and how to convert it, with FILE standing for its path.
+struct ForeignFormat {
+  bool (*recognizes)(const Candidate&);
+  std::string_view explanation;
+};
+constexpr std::array kForeignFormats = {
+    ForeignFormat{[](const Candidate& file) { return file.named(".qdstrm"); },
+                  "is raw data of Nsight Systems, which only its own importer reads. Convert it with: nsys import FILE, and then: nsys "
+                  "export -t sqlite REPORT"},
+    ForeignFormat{[](const Candidate& file) {
+                    return file.head.starts_with("NVIDIA Tegra Profiler Report") || file.named(".nsys-rep") || file.named(".qdrep");
+                  },
+                  "is a report of Nsight Systems, whose format is not public. Convert it with: nsys export -t sqlite FILE"},
+    ForeignFormat{[](const Candidate& file) { return file.named(".ncu-rep"); },
+                  "is a report of Nsight Compute, which has no timeline. Print it with: ncu --import FILE"},
+    ForeignFormat{[](const Candidate& file) { return file.named(".pftrace") || file.named(".perfetto-trace"); },
+                  "is a Perfetto trace. Convert it with: traceconv json FILE"},
+    ForeignFormat{[](const Candidate& file) { return file.head.starts_with(kSqliteMagic); },
+                  "is a SQLite database, but not an export of Nsight Systems. Export a report with: nsys export -t sqlite REPORT"},
+};
+
+std::string explained(const ForeignFormat& format, const std::filesystem::path& path) {
+  std::string text(format.explanation);
+  if (const auto position = text.find("FILE"); position != std::string::npos) text.replace(position, 4, path.string());
+  return path.string() + " " + text;
+}
+
+}  // namespace
+
+std::span<const TraceFileFormat> readable_trace_formats() noexcept { return kReadableNames; }
+
+Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path, const LoadProgress& progress) {
+  if (std::filesystem::is_directory(path)) return Error{path.string() + " is a folder, not a trace file."};
+  errno = 0;
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return Error{path.string() + " can't be opened: " + std::strerror(errno ? errno : ENOENT) + "."};
+  std::array<char, 4096> head;
+  stream.read(head.data(), head.size());
+  const Candidate file{path, {head.data(), static_cast<std::size_t>(stream.gcount())}};
+
+  for (const Reader& reader : kReaders)
+    if (reader.recognizes(file)) return reader.open(path, progress);
+  for (const ForeignFormat& format : kForeignFormats)
+    if (format.recognizes(file)) return Error{explained(format, path)};
+  return load_trace(path, progress);  // says what is wrong with a file that is none of these
+}
+
+}  // namespace lanescope
