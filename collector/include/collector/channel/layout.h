@@ -7,7 +7,8 @@
 //   [ SharedHeader | metadata ring | frame ring | thread ring 0 | thread ring 1 | ... ]
 //
 // - metadata ring: NVTX names (domains, categories, threads) and diagnostics as records, from any thread, under a spin lock of the target.
-// - frame ring: finished frames (model/file/frame.h) written by the agent's own thread: everything that comes from CUPTI.
+// - frame ring: finished frames (model/file/frame.h) back to back, written by the agent's own thread: everything that comes from CUPTI.
+//   Frames are bytes and do wrap; each is published as a whole.
 // - thread rings: raw records of one application thread each, claimed at its first event and returned when it ends. NVTX and OS runtime
 //   records go here as they are; the host does all further work, so an NVTX-only target needs no thread of ours at all.
 //
@@ -28,7 +29,7 @@ inline constexpr std::uint32_t kLayoutVersion = 1;
 inline constexpr char kSocketVariable[] = "LANESCOPE_SOCKET";  // environment: path of the session's control socket
 
 inline constexpr std::size_t kMetadataRingBytes = 1u << 20;
-inline constexpr std::size_t kFrameRingBytes = 64u << 20;   // sparse: only touched pages cost memory
+inline constexpr std::size_t kFrameRingBytes = 64u << 20;  // sparse: only touched pages cost memory
 inline constexpr std::size_t kThreadRingBytes = 4u << 20;
 inline constexpr std::size_t kThreadRingCount = 256;
 
@@ -46,12 +47,12 @@ struct Welcome {
   std::uint32_t accepted = 0;
   std::uint32_t process_instance = 0;  // goes into the header of every frame of this process
   std::uint32_t reserved = 0;
-  std::uint64_t memory_bytes = 0;      // size of the memory file
+  std::uint64_t memory_bytes = 0;  // size of the memory file
 };
 
 // What to record. Written by the host before Welcome, and changed by it while the target runs; the agent reads it with acquire.
 struct Settings {
-  std::atomic<std::uint32_t> recording;          // 1: record; 0: stay silent (dormant, paused or stopped)
+  std::atomic<std::uint32_t> recording;  // 1: record; 0: stay silent (dormant, paused or stopped)
   std::atomic<std::uint32_t> trace_cuda;
   std::atomic<std::uint32_t> trace_nvtx;
   std::atomic<std::uint32_t> trace_os_runtime;
@@ -62,28 +63,29 @@ struct Settings {
 };
 
 enum class AgentPhase : std::uint32_t {
-  kConnected = 0,   // mapped, nothing of CUDA seen yet
-  kTracing = 1,     // the agent's own thread runs and CUPTI is on
-  kDraining = 2,    // the process is ending or recording stopped: buffers are on their way
-  kDone = 3,        // everything that there was has been handed over
+  kConnected = 0,  // mapped, nothing of CUDA seen yet
+  kTracing = 1,    // the agent's own thread runs and CUPTI is on
+  kDraining = 2,   // the process is ending or recording stopped: buffers are on their way
+  kDone = 3,       // everything that there was has been handed over
 };
 
 // What the agent says about itself. All written by the target, read by the host.
 struct AgentStatus {
-  std::atomic<std::uint32_t> phase;               // AgentPhase
-  std::atomic<std::uint32_t> stop_answers;        // follows Settings::stop_requests once everything asked for is in the rings
-  std::atomic<std::uint32_t> crash_signal;        // set by the chained signal handler before the process dies; 0 otherwise
+  std::atomic<std::uint32_t> phase;         // AgentPhase
+  std::atomic<std::uint32_t> stop_answers;  // follows Settings::stop_requests once everything asked for is in the rings
+  std::atomic<std::uint32_t> crash_signal;  // set by the chained signal handler before the process dies; 0 otherwise
   std::atomic<std::uint32_t> crash_thread;
-  std::atomic<std::uint32_t> buffers_outstanding; // activity buffers that CUPTI holds now
+  std::atomic<std::uint32_t> buffers_outstanding;  // activity buffers that CUPTI holds now
   std::atomic<std::uint32_t> reserved;
-  std::atomic<std::uint64_t> cupti_produced;      // records parsed
-  std::atomic<std::uint64_t> cupti_dropped;       // records that CUPTI reported as dropped, or that found no room in the frame ring
-  std::atomic<std::uint64_t> cupti_invalid;       // records with senseless times
-  std::atomic<std::uint64_t> ringless_dropped;    // records of threads that found no free ring
+  std::atomic<std::uint64_t> cupti_produced;    // records parsed
+  std::atomic<std::uint64_t> cupti_dropped;     // records that CUPTI reported as dropped, or that found no room in the frame ring
+  std::atomic<std::uint64_t> cupti_invalid;     // records with senseless times
+  std::atomic<std::uint64_t> ringless_dropped;  // records of threads that found no free ring
 };
 
 // A byte ring. Positions count bytes ever written and never wrap in practice; the byte at position p lies at data[p % size].
-// size is a power of two. head is written by the producer alone, tail by the consumer alone.
+// size is a power of two. head is written by the producer alone, tail by the consumer alone. Where a ring's bytes lie and how many there
+// are is fixed (see below), so neither side has to believe the other.
 struct RingHeader {
   alignas(64) std::atomic<std::uint64_t> head;
   std::atomic<std::uint64_t> produced;  // records committed; producer only
@@ -91,8 +93,6 @@ struct RingHeader {
   alignas(64) std::atomic<std::uint64_t> tail;
   alignas(64) std::atomic<std::uint32_t> owner;  // thread rings: kernel thread id; 0 free
   std::atomic<std::uint32_t> closed;             // thread rings: 1 when the owner ended; the host frees the ring once it is empty
-  std::uint64_t offset;                          // of the data, from the start of the memory file
-  std::uint64_t size;                            // bytes, a power of two
 };
 
 struct SharedHeader {
@@ -111,36 +111,42 @@ struct SharedHeader {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
+// Where the rings' bytes lie, in bytes from the start of the memory file. Each ring begins on a page.
+inline constexpr std::size_t kMetadataRingOffset = (sizeof(SharedHeader) + 4095) / 4096 * 4096;
+inline constexpr std::size_t kFrameRingOffset = kMetadataRingOffset + kMetadataRingBytes;
+inline constexpr std::size_t kThreadRingsOffset = kFrameRingOffset + kFrameRingBytes;
+inline constexpr std::size_t kMemoryBytes = kThreadRingsOffset + kThreadRingCount * kThreadRingBytes;
+
 // ---- Records of metadata and thread rings ----------------------------------------------------------------------------------------
 
 enum class RecordType : std::uint8_t {
-  kPadding = 0,        // fills the end of a ring so that no record wraps; only `size` is meaningful
+  kPadding = 0,  // fills the end of a ring so that no record wraps; only `size` is meaningful
   kRangePush = 1,
-  kRangePop = 2,       // closes the innermost open range of (thread, domain)
-  kRangeStart = 3,     // `id` pairs it with its end, which may come on another thread
+  kRangePop = 2,    // closes the innermost open range of (thread, domain)
+  kRangeStart = 3,  // `id` pairs it with its end, which may come on another thread
   kRangeEnd = 4,
   kMark = 5,
-  kDomainCreate = 6,   // metadata: text is the name, `domain` the new id
-  kCategoryName = 7,   // metadata: text is the name of (domain, category)
-  kThreadName = 8,     // metadata: text is the name of the thread `id`
-  kDiagnostic = 9,     // metadata: text; `category` is proto::Component, `color` proto::ComponentState, `payload_type` proto::Severity
-  kOsRuntimeCall = 10, // text is the function's name; `id` is the duration in ns
+  kDomainCreate = 6,    // metadata: text is the name, `domain` the new id
+  kCategoryName = 7,    // metadata: text is the name of (domain, category)
+  kThreadName = 8,      // metadata: text is the name of the thread `id`
+  kDiagnostic = 9,      // metadata: text; `category` is proto::Component, `color` proto::ComponentState, `payload_type` proto::Severity
+  kOsRuntimeCall = 10,  // text is the function's name; `id` is the duration in ns
 };
 
 // Header of a record; `text_bytes` bytes of UTF-8 follow, then zero bytes up to `size`, which is a multiple of 8.
-// A record never wraps: where it would, a kPadding record comes first.
+// A record never wraps: where it would, a kPadding record comes first. A kPadding record may be as short as 8 bytes.
 struct Record {
-  std::uint32_t size;          // bytes, this header included
+  std::uint32_t size;  // bytes, this header included
   RecordType type;
-  std::uint8_t payload_type;   // proto::PayloadType
+  std::uint8_t payload_type;  // proto::PayloadType
   std::uint16_t text_bytes;
-  std::int64_t time;           // CLOCK_MONOTONIC ns
+  std::int64_t time;  // CLOCK_MONOTONIC ns
   std::uint32_t domain;
   std::uint32_t category;
-  std::uint32_t color;         // ARGB; 0 when none
-  std::uint32_t thread;        // kernel thread id of the caller
-  std::uint64_t id;            // see RecordType
-  std::uint64_t payload;       // bits, see proto::PayloadType
+  std::uint32_t color;    // ARGB; 0 when none
+  std::uint32_t thread;   // kernel thread id of the caller
+  std::uint64_t id;       // see RecordType
+  std::uint64_t payload;  // bits, see proto::PayloadType
 };
 static_assert(sizeof(Record) == 48);
 
