@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/trace/trace.h"
@@ -28,5 +29,11 @@ struct Property {
 
 // What the event is called: its name, or what stands for a nameless one ("[CUDA memcpy Host-to-Device]").
 [[nodiscard]] std::string event_title(const Trace& trace, EventRef event);
+
+// What is written on it, shorter: a kernel without namespaces and parameters, "HtoD". Stays valid as long as the trace.
+[[nodiscard]] std::string_view event_label(const Trace& trace, TrackKind kind, const Event& event) noexcept;
+
+// "void f<int>(int*, int)" -> "f<int>".
+[[nodiscard]] std::string compact_kernel_name(std::string_view name);
 
 }  // namespace lanescope::timeline

@@ -69,6 +69,7 @@ struct Row {
   std::optional<double> share;  // 0 to 1: "87.3% Kernels", as Nsight Systems computes it (see RowTree)
   std::vector<Level> levels;    // shown while expanded, or when there is nothing to collapse; none for rows that only group
   Level all;                    // shown while collapsed: all of what is below, combined
+  bool expanded_initially = true;
   [[nodiscard]] bool expandable() const noexcept { return !children.empty() || levels.size() > 1; }
 };
 
@@ -84,15 +85,12 @@ class RowTree {
   [[nodiscard]] const std::vector<Row>& rows() const noexcept { return rows_; }
   [[nodiscard]] const Row& row(RowIndex index) const noexcept { return rows_[index]; }
   [[nodiscard]] std::optional<RowIndex> find(std::string_view key) const;  // O(1)
-  // The row that stands for this event most closely (its stream's kernels, its thread's calls) and the level within. O(log rows).
+  // The row that stands for this event most closely (its stream's kernels, its thread's calls) and the level within. O(1).
   struct Place {
     RowIndex row = 0;
     std::uint32_t level = 0;
   };
   [[nodiscard]] std::optional<Place> place_of(LaneId lane) const;
-
-  // Whether a row is expanded before anyone has said so: all but streams' contents and kernels by name.
-  [[nodiscard]] static bool expanded_by_default(const Row& row) noexcept;
 
  private:
   friend class RowTreeBuilder;

@@ -19,12 +19,12 @@
 #include <QWidget>
 
 #include "model/trace/trace.h"
+#include "timeline/core/navigation.h"
 #include "timeline/core/row_tree.h"
 
 namespace lanescope::timeline {
 
 enum class FollowLive { kNo, kYes };
-enum class Neighbour { kPrevious, kNext, kOuter, kInner, kPreviousOfSameName, kNextOfSameName };
 
 class TimelineView : public QWidget {
   Q_OBJECT

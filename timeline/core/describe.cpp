@@ -1,0 +1,295 @@
+#include "timeline/core/describe.h"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cstdio>
+
+#include "timeline/core/format.h"
+#include "timeline/core/row_tree.h"
+
+namespace lanescope::timeline {
+namespace {
+
+using Properties = std::vector<Property>;
+
+void add(Properties& properties, std::string label, std::string value) {
+  if (!value.empty()) properties.push_back({std::move(label), std::move(value)});
+}
+
+std::string dimensions(const std::uint32_t (&size)[3]) {
+  if (size[0] == 0) return {};
+  return "<<<" + std::to_string(size[0]) + ", " + std::to_string(size[1]) + ", " + std::to_string(size[2]) + ">>>";
+}
+
+std::string launch_type_name(std::uint32_t type) {
+  if (type == 1) return "Cooperative";
+  return type == 2 ? "Cooperative on several devices" : "Regular";
+}
+
+void add_graph(Properties& properties, std::uint32_t graph, std::uint64_t node) {
+  if (graph != 0) add(properties, "Graph", std::to_string(graph));
+  if (node != 0) add(properties, "Graph node", std::to_string(node));
+}
+
+void add_kernel(Properties& properties, const Trace& trace, const TrackKey& key, DetailId id) {
+  if (id == 0) return;
+  const KernelDetail& kernel = trace.kernel_detail(id);
+  add(properties, "Grid", dimensions(kernel.grid));
+  add(properties, "Block", dimensions(kernel.block));
+  if (kernel.cluster[0] > 1 || kernel.cluster[1] > 1 || kernel.cluster[2] > 1) add(properties, "Cluster", dimensions(kernel.cluster));
+  add(properties, "Launch type", launch_type_name(kernel.launch_type));
+  add(properties, "Registers per thread", std::to_string(kernel.registers_per_thread));
+  add(properties, "Static shared memory", format_bytes(kernel.static_shared_memory));
+  add(properties, "Dynamic shared memory", format_bytes(kernel.dynamic_shared_memory));
+  if (kernel.shared_memory_executed != 0) add(properties, "Shared memory configured", format_bytes(kernel.shared_memory_executed));
+  if (kernel.local_memory_per_thread != 0) add(properties, "Local memory per thread", format_bytes(kernel.local_memory_per_thread));
+  if (kernel.local_memory_total != 0) add(properties, "Local memory", format_bytes(kernel.local_memory_total));
+  if (key.gpu != kNone)
+    if (const auto occupancy = theoretical_occupancy(kernel, trace.gpus()[key.gpu]))
+      add(properties, "Theoretical occupancy", format_share(*occupancy));
+  add_graph(properties, kernel.graph, kernel.graph_node);
+  if (kernel.finished == Finished::kNo) add(properties, "Finished", "no: still running when the recording ended");
+}
+
+void add_memory(Properties& properties, const Trace& trace, const Event& event) {
+  if (event.detail == 0) return;
+  const MemoryDetail& memory = trace.memory_detail(event.detail);
+  add(properties, "Size", format_bytes(memory.bytes) + " (" + format_count(memory.bytes) + " B)");
+  add(properties, "Throughput", format_throughput(memory.bytes, event.duration));
+  if (memory.operation == MemoryOperation::kSet) {
+    add(properties, "Value", std::to_string(memory.value));
+    add(properties, "Memory", std::string(memory_kind_name(memory.destination_memory)));
+  } else {
+    add(properties, "Source memory", std::string(memory_kind_name(memory.source_memory)));
+    add(properties, "Destination memory", std::string(memory_kind_name(memory.destination_memory)));
+  }
+  if (memory.copy_kind == CopyKind::kPeerToPeer) {
+    add(properties, "Source device", std::to_string(memory.source_device));
+    add(properties, "Destination device", std::to_string(memory.destination_device));
+  }
+  add_graph(properties, memory.graph, memory.graph_node);
+}
+
+std::string payload_text(const NvtxDetail& range) {
+  switch (range.payload_type) {
+    case PayloadType::kAbsent:
+      break;
+    case PayloadType::kUnsigned:
+      return std::to_string(range.payload);
+    case PayloadType::kSigned:
+      return std::to_string(static_cast<std::int64_t>(range.payload));
+    case PayloadType::kReal: {
+      char text[32];
+      std::snprintf(text, sizeof text, "%g", std::bit_cast<double>(range.payload));
+      return text;
+    }
+  }
+  return {};
+}
+
+std::string color_text(std::uint32_t color) {
+  if (color == 0) return {};
+  char text[16];
+  std::snprintf(text, sizeof text, "#%06x", color & 0xffffff);
+  return text;
+}
+
+std::string thread_text(const Trace& trace, ThreadId id) {
+  if (id == kNone) return {};
+  const Thread& thread = trace.threads()[id];
+  return thread.name.empty() ? std::to_string(thread.tid) : std::to_string(thread.tid) + " " + thread.name;
+}
+
+void add_nvtx(Properties& properties, const Trace& trace, const TrackKey& key, DetailId id) {
+  const std::string_view domain = trace.domain_name(key.process, key.domain);
+  add(properties, "Domain", domain.empty() ? "default" : std::string(domain));
+  if (id == 0) return;
+  const NvtxDetail& range = trace.nvtx_detail(id);
+  if (range.category != 0) {
+    const std::string_view name = trace.category_name(key.process, key.domain, range.category);
+    add(properties, "Category", name.empty() ? std::to_string(range.category) : std::string(name));
+  }
+  add(properties, "Payload", payload_text(range));
+  add(properties, "Colour", color_text(range.color));
+  if (range.end_thread != kNone && range.end_thread != key.thread) add(properties, "Ended by thread", thread_text(trace, range.end_thread));
+  if (range.finished == Finished::kNo) add(properties, "Finished", "no: still open when the recording ended");
+}
+
+std::string synchronization_name(std::uint32_t type) {
+  switch (type) {
+    case 1:
+      return "Event synchronize";
+    case 2:
+      return "Stream waits for event";
+    case 3:
+      return "Stream synchronize";
+    case 4:
+      return "Context synchronize";
+    default:
+      return {};
+  }
+}
+
+void add_api(Properties& properties, const Trace& trace, const Event& event) {
+  if (event.detail == 0) return;
+  const ApiDetail& call = trace.api_detail(event.detail);
+  add(properties, "API", call.domain == ApiDomain::kRuntime ? "CUDA runtime" : "CUDA driver");
+  add(properties, "Returned", call.result == 0 ? "0 (success)" : std::to_string(call.result));
+}
+
+void add_details(Properties& properties, const Trace& trace, const TrackKey& key, const Event& event) {
+  switch (key.kind) {
+    case TrackKind::kKernels:
+      return add_kernel(properties, trace, key, event.detail);
+    case TrackKind::kMemory:
+      return add_memory(properties, trace, event);
+    case TrackKind::kCudaApi:
+      return add_api(properties, trace, event);
+    case TrackKind::kNvtxRanges:
+    case TrackKind::kNvtxProcessRanges:
+    case TrackKind::kNvtxMarks:
+      return add_nvtx(properties, trace, key, event.detail);
+    case TrackKind::kGraphLaunches:
+      if (event.detail != 0) add(properties, "Graph", std::to_string(trace.graph_launch_detail(event.detail).graph));
+      return;
+    case TrackKind::kSynchronizations:
+      if (event.detail != 0) add(properties, "Waits for", synchronization_name(trace.synchronization_detail(event.detail).type));
+      return;
+    default:
+      return;
+  }
+}
+
+void add_origin(Properties& properties, const Trace& trace, const TrackKey& key) {
+  if (key.gpu != kNone) {
+    const Gpu& gpu = trace.gpus()[key.gpu];
+    add(properties, "Device", "GPU " + std::to_string(gpu.ordinal) + (gpu.name.empty() ? "" : " " + gpu.name));
+    add(properties, "Context", std::to_string(key.context));
+    add(properties, "Stream", std::to_string(key.stream));
+  }
+  if (key.process != kNone) {
+    const Process& process = trace.processes()[key.process];
+    add(properties, "Process", "[" + std::to_string(process.pid) + "] " + process.name);
+  }
+  add(properties, "Thread", thread_text(trace, key.thread));
+}
+
+// The innermost range last: "epoch 1 › step 12 › forward".
+std::string nvtx_path(const Trace& trace, ThreadId thread, Nanoseconds time) {
+  std::string path;
+  for (const EventRef range : trace.nvtx_stack(thread, time)) {
+    if (!path.empty()) path += " › ";
+    path += event_title(trace, range);
+  }
+  return path;
+}
+
+void add_relations(Properties& properties, const Trace& trace, EventRef ref, const Event& event) {
+  const TrackKey& key = trace.track_of(ref.lane).key;
+  if (is_gpu_work(key.kind)) {
+    const auto launch = trace.launch_of(ref);
+    if (!launch) return;
+    const Event call = trace.event(*launch);
+    const ThreadId thread = trace.track_of(launch->lane).key.thread;
+    add(properties, "Launched by", event_title(trace, *launch));
+    add(properties, "Launched from thread", thread_text(trace, thread));
+    add(properties, "Launch latency", format_duration(event.start - call.start));
+    add(properties, "NVTX", nvtx_path(trace, thread, call.start));
+  } else if (key.kind == TrackKind::kCudaApi) {
+    const std::vector<EventRef> work = trace.work_of(ref);
+    if (work.size() == 1) add(properties, "GPU work", event_title(trace, work.front()));
+    if (work.size() > 1) add(properties, "GPU work", format_count(work.size()) + " operations");
+    if (!work.empty()) add(properties, "Launch latency", format_duration(trace.event(work.front()).start - event.start));
+    add(properties, "NVTX", nvtx_path(trace, key.thread, event.start));
+  }
+}
+
+std::uint32_t rounded_up(std::uint32_t value, std::uint32_t step) { return (value + step - 1) / step * step; }
+
+// Where a parameter list starts: the parenthesis that is open to the end, outside of template arguments.
+std::size_t parameters_start(std::string_view name) {
+  if (name.empty() || name.back() != ')') return name.size();
+  int depth = 0;
+  for (std::size_t position = name.size(); position-- > 0;) {
+    if (name[position] == ')') ++depth;
+    if (name[position] == '(' && --depth == 0) return position;
+  }
+  return name.size();
+}
+
+}  // namespace
+
+std::string compact_kernel_name(std::string_view name) {
+  const std::size_t end = parameters_start(name);
+  std::string_view compact = end > 0 ? name.substr(0, end) : name;
+  if (compact.starts_with("void ")) compact.remove_prefix(5);
+  return std::string(compact);
+}
+
+std::string_view event_label(const Trace& trace, TrackKind kind, const Event& event) noexcept {
+  if (kind == TrackKind::kKernels) {
+    const NameId name = trace.kernel_detail(event.detail).short_name;
+    if (event.detail != 0 && name != 0) return trace.name(name);
+  }
+  if (kind == TrackKind::kMemory && event.detail != 0) return memory_class_name(memory_class(trace.memory_detail(event.detail)));
+  const std::string_view name = trace.name(event.name);
+  return kind == TrackKind::kCudaApi ? api_display_name(name) : name;
+}
+
+std::string event_title(const Trace& trace, EventRef ref) {
+  const Event event = trace.event(ref);
+  const TrackKind kind = trace.track_of(ref.lane).key.kind;
+  std::string_view name = trace.name(event.name);
+  if (kind == TrackKind::kCudaApi) name = api_display_name(name);
+  if (!name.empty()) return std::string(name);
+  if (kind == TrackKind::kMemory) return std::string(memory_operation_name(trace.memory_detail(event.detail)));
+  if (kind == TrackKind::kSynchronizations) return synchronization_name(trace.synchronization_detail(event.detail).type);
+  return "(no name)";
+}
+
+std::optional<double> theoretical_occupancy(const KernelDetail& kernel, const Gpu& gpu) noexcept {
+  constexpr std::uint32_t kWarp = 32;
+  constexpr std::uint32_t kRegisterUnit = 256;  // registers are given out to warps in units of 256
+  const std::uint32_t threads = kernel.block[0] * kernel.block[1] * kernel.block[2];
+  if (threads == 0 || gpu.max_warps_per_multiprocessor == 0) return std::nullopt;
+  const std::uint32_t warps = rounded_up(threads, kWarp) / kWarp;
+  std::uint64_t blocks = gpu.max_warps_per_multiprocessor / warps;
+  if (gpu.max_blocks_per_multiprocessor != 0) blocks = std::min<std::uint64_t>(blocks, gpu.max_blocks_per_multiprocessor);
+  if (gpu.max_registers_per_multiprocessor != 0 && kernel.registers_per_thread != 0) {
+    const std::uint32_t per_warp = rounded_up(kernel.registers_per_thread * kWarp, kRegisterUnit);
+    blocks = std::min<std::uint64_t>(blocks, gpu.max_registers_per_multiprocessor / per_warp / warps);
+  }
+  const std::uint64_t shared = std::uint64_t{kernel.static_shared_memory} + kernel.dynamic_shared_memory;
+  if (gpu.max_shared_memory_per_multiprocessor != 0 && shared != 0) {
+    const std::uint64_t reserved =
+        gpu.compute_major >= 8 ? 1024 : 0;  // bytes a block that the system keeps, from compute capability 8.0 on
+    blocks = std::min<std::uint64_t>(blocks, gpu.max_shared_memory_per_multiprocessor / (shared + reserved));
+  }
+  return static_cast<double>(blocks * warps) / gpu.max_warps_per_multiprocessor;
+}
+
+std::vector<Property> describe_event(const Trace& trace, EventRef ref) {
+  Properties properties;
+  const Event event = trace.event(ref);
+  const TrackKey& key = trace.track_of(ref.lane).key;
+  add(properties, "Name", event_title(trace, ref));
+  add(properties, "Begins", format_time(event.start));
+  if (key.kind != TrackKind::kNvtxMarks) {
+    add(properties, "Ends", format_time(event.end()));
+    add(properties, "Duration", format_duration(event.duration));
+  }
+  add_details(properties, trace, key, event);
+  add_relations(properties, trace, ref, event);
+  add_origin(properties, trace, key);
+  if (event.correlation != 0 && key.kind <= TrackKind::kCudaApi) add(properties, "Correlation", std::to_string(event.correlation));
+  return properties;
+}
+
+std::string as_text(const std::vector<Property>& properties) {
+  std::string text;
+  for (const Property& property : properties) text += property.label + "\t" + property.value + "\n";
+  return text;
+}
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,61 @@
+#include "timeline/core/format.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace lanescope::timeline {
+namespace {
+
+std::string with_decimals(double value, int decimals, const char* unit) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f %s", decimals, value, unit);
+  return text;
+}
+
+}  // namespace
+
+std::string format_duration(Nanoseconds duration) {
+  const Nanoseconds size = duration < 0 ? -duration : duration;
+  const auto value = static_cast<double>(duration);
+  if (size < 1'000) return with_decimals(value, 0, "ns");
+  if (size < 1'000'000) return with_decimals(value / 1e3, 3, "µs");
+  if (size < 1'000'000'000) return with_decimals(value / 1e6, 3, "ms");
+  return with_decimals(value / 1e9, 3, "s");
+}
+
+std::string format_time(Nanoseconds time, Nanoseconds resolution) {
+  int decimals = 9;
+  for (Nanoseconds size = 10; decimals > 0 && resolution >= size; size *= 10) --decimals;
+  return with_decimals(static_cast<double>(time) / 1e9, decimals, "s");
+}
+
+std::string format_bytes(std::uint64_t bytes) {
+  constexpr std::array<const char*, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return with_decimals(value, unit == 0 ? 0 : 2, kUnits[unit]);
+}
+
+std::string format_throughput(std::uint64_t bytes, Nanoseconds duration) {
+  if (duration <= 0) return {};
+  const double per_second = static_cast<double>(bytes) * 1e9 / static_cast<double>(duration);
+  if (per_second >= 1e9) return with_decimals(per_second / 1e9, 2, "GB/s");
+  if (per_second >= 1e6) return with_decimals(per_second / 1e6, 2, "MB/s");
+  return with_decimals(per_second / 1e3, 2, "kB/s");
+}
+
+std::string format_count(std::uint64_t count) {
+  std::string text = std::to_string(count);
+  for (std::size_t position = text.size(); position > 3;) text.insert(position -= 3, 1, ' ');
+  return text;
+}
+
+std::string format_share(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f%%", share * 100);
+  return text;
+}
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,318 @@
+#include "row_tree_builder.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "timeline/core/describe.h"
+
+namespace lanescope::timeline {
+namespace {
+
+double share_of(Nanoseconds part, Nanoseconds whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
+
+// Streams in the order in which they are shown, with the tracks of each.
+using StreamKey = std::tuple<ProcessId, std::uint32_t, std::uint32_t>;
+
+}  // namespace
+
+void RowTreeBuilder::build() {
+  tree_.place_of_lane_.resize(trace_.lanes().size());
+  for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) add_gpu(gpu);
+  add_processes();
+  combine_children();
+}
+
+RowIndex RowTreeBuilder::add_row(std::string key, std::string label, RowKind kind, std::optional<RowIndex> parent) {
+  const auto index = static_cast<RowIndex>(tree_.rows_.size());
+  Row row;
+  row.key = std::move(key);
+  row.label = std::move(label);
+  row.kind = kind;
+  row.parent = parent;
+  row.depth = parent ? tree_.rows_[*parent].depth + 1 : 0;
+  tree_.by_key_.emplace(row.key, index);
+  tree_.rows_.push_back(std::move(row));
+  if (parent) tree_.rows_[*parent].children.push_back(index);
+  return index;
+}
+
+void RowTreeBuilder::set_levels(RowIndex index, const Tracks& tracks) {
+  Row& row = tree_.rows_[index];
+  for (const Track* track : tracks)
+    for (const LaneId lane : track->lanes) {
+      tree_.place_of_lane_[lane] = RowTree::Place{index, static_cast<std::uint32_t>(row.levels.size())};
+      row.levels.push_back({LaneSource{lane}});
+      row.all.push_back(LaneSource{lane});
+    }
+}
+
+// Rows that only group others show all of what is below them while they are collapsed.
+void RowTreeBuilder::combine_children() {
+  for (std::size_t index = tree_.rows_.size(); index-- > 0;) {  // children come after their parents
+    Row& row = tree_.rows_[index];
+    if (!row.all.empty()) continue;
+    for (const RowIndex child : row.children) row.all.insert(row.all.end(), tree_.rows_[child].all.begin(), tree_.rows_[child].all.end());
+  }
+}
+
+RowTreeBuilder::Tracks RowTreeBuilder::select(const Tracks& from, TrackKind kind) const {
+  Tracks selected;
+  std::copy_if(from.begin(), from.end(), std::back_inserter(selected), [kind](const Track* track) { return track->key.kind == kind; });
+  return selected;
+}
+
+Nanoseconds RowTreeBuilder::busy_sum(const Tracks& tracks) const {
+  Nanoseconds sum = 0;
+  for (const Track* track : tracks)
+    for (const LaneId lane : track->lanes) sum += trace_.lane(lane).busy(trace_.lane(lane).extent());
+  return sum;
+}
+
+Level RowTreeBuilder::combined(const Tracks& tracks) const {
+  Level level;
+  for (const Track* track : tracks)
+    for (const LaneId lane : track->lanes) level.push_back(LaneSource{lane});
+  return level;
+}
+
+void RowTreeBuilder::add_gpu(GpuId gpu) {
+  Tracks tracks;
+  for (const Track& track : trace_.tracks())
+    if (track.key.gpu == gpu) tracks.push_back(&track);
+  if (tracks.empty()) return;
+  const Gpu& description = trace_.gpus()[gpu];
+  const std::string key = "gpu:" + std::to_string(gpu);
+  const std::string name = description.name.empty() ? "" : "  " + description.name;
+  const RowIndex top = add_row(key, "GPU " + std::to_string(description.ordinal) + name, RowKind::kGpu, std::nullopt);
+  const RowIndex hardware = add_row(key + "/hw", "CUDA HW", RowKind::kGpuHardware, top);
+
+  const Tracks kernels = select(tracks, TrackKind::kKernels);
+  const Tracks memory = select(tracks, TrackKind::kMemory);
+  const Tracks graphs = select(tracks, TrackKind::kGraphLaunches);
+  const GpuTotals totals{busy_sum(kernels), busy_sum(memory), busy_sum(graphs)};
+  Level all = combined(kernels);
+  for (const Tracks* more : {&memory, &graphs}) {
+    const Level level = combined(*more);
+    all.insert(all.end(), level.begin(), level.end());
+  }
+  tree_.rows_[hardware].levels = {all};
+  tree_.rows_[hardware].all = all;
+
+  if (!kernels.empty()) add_kernels(hardware, key + "/kernels", kernels, totals);
+  if (!memory.empty()) add_memory(hardware, key + "/memory", memory, totals);
+  if (!graphs.empty()) {
+    const RowIndex row = add_row(key + "/graphs", "CUDA graphs", RowKind::kGraphs, hardware);
+    tree_.rows_[row].share = share_of(totals.graphs, totals.all());
+    tree_.rows_[row].all = combined(graphs);
+    tree_.rows_[row].levels = {tree_.rows_[row].all};
+  }
+  add_streams(hardware, key + "/stream:", tracks);
+}
+
+void RowTreeBuilder::add_kernels(RowIndex hardware, const std::string& key, const Tracks& tracks, const GpuTotals& totals) {
+  const RowIndex row = add_row(key, "Kernels", RowKind::kKernels, hardware);
+  tree_.rows_[row].share = share_of(totals.kernels, totals.all());
+  tree_.rows_[row].all = combined(tracks);
+  tree_.rows_[row].levels = {tree_.rows_[row].all};
+  tree_.rows_[row].expanded_initially = false;
+
+  std::vector<Nanoseconds> total(trace_.name_count());
+  std::map<NameId, Level> level_of_name;
+  for (const LaneSource& source : tree_.rows_[row].all) {
+    const Lane& lane = trace_.lane(source.lane);
+    std::vector<bool> seen(trace_.name_count());
+    for (EventIndex index = 0; index < lane.size(); ++index) {
+      const NameId name = lane.name(index);
+      total[name] += lane.duration(index);
+      if (seen[name]) continue;
+      seen[name] = true;
+      level_of_name[name].push_back(LaneSource{.lane = source.lane, .name = name});
+    }
+  }
+  std::vector<NameId> names;
+  for (const auto& [name, level] : level_of_name) names.push_back(name);
+  std::stable_sort(names.begin(), names.end(), [&](NameId a, NameId b) { return total[a] > total[b]; });
+  for (const NameId name : names) {
+    const RowIndex child =
+        add_row(key + "/" + std::string(trace_.name(name)), compact_kernel_name(trace_.name(name)), RowKind::kKernelName, row);
+    tree_.rows_[child].share = share_of(total[name], totals.all());
+    tree_.rows_[child].all = level_of_name[name];
+    tree_.rows_[child].levels = {level_of_name[name]};
+  }
+}
+
+void RowTreeBuilder::add_memory(RowIndex hardware, const std::string& key, const Tracks& tracks, const GpuTotals& totals) {
+  const RowIndex row = add_row(key, "Memory", RowKind::kMemory, hardware);
+  tree_.rows_[row].share = share_of(totals.memory, totals.all());
+  tree_.rows_[row].all = combined(tracks);
+  tree_.rows_[row].levels = {tree_.rows_[row].all};
+
+  std::map<MemoryClass, Nanoseconds> total;
+  std::map<MemoryClass, Level> level_of_class;
+  for (const LaneSource& source : tree_.rows_[row].all) {
+    const Lane& lane = trace_.lane(source.lane);
+    std::set<MemoryClass> seen;
+    for (EventIndex index = 0; index < lane.size(); ++index) {
+      const MemoryClass operation = memory_class(trace_.memory_detail(lane.detail(index)));
+      total[operation] += lane.duration(index);
+      if (seen.insert(operation).second) level_of_class[operation].push_back(LaneSource{.lane = source.lane, .memory = operation});
+    }
+  }
+  for (const auto& [operation, level] : level_of_class) {
+    const std::string name{memory_class_name(operation)};
+    const RowIndex child = add_row(key + "/" + name, name, RowKind::kMemoryOperation, row);
+    tree_.rows_[child].share = share_of(total[operation], totals.all());
+    tree_.rows_[child].all = level;
+    tree_.rows_[child].levels = {level};
+  }
+}
+
+void RowTreeBuilder::add_streams(RowIndex hardware, const std::string& key, const Tracks& tracks) {
+  std::map<StreamKey, Tracks> streams;
+  for (const Track* track : tracks) streams[{track->key.process, track->key.context, track->key.stream}].push_back(track);
+  const auto work_of = [this](const Tracks& all) {
+    return busy_sum(select(all, TrackKind::kKernels)) + busy_sum(select(all, TrackKind::kMemory)) +
+           busy_sum(select(all, TrackKind::kGraphLaunches));
+  };
+  Nanoseconds sum = 0;
+  for (const auto& [stream, of_stream] : streams) sum += work_of(of_stream);
+  for (const auto& [stream, of_stream] : streams) {
+    const auto [process, context, id] = stream;
+    const std::string name = key + process_key(process) + ":" + std::to_string(context) + ":" + std::to_string(id);
+    add_stream(hardware, name, stream_label(*of_stream.front(), tracks), of_stream, share_of(work_of(of_stream), sum));
+  }
+}
+
+void RowTreeBuilder::add_stream(RowIndex hardware, const std::string& key, const std::string& label, const Tracks& tracks, double share) {
+  const RowIndex row = add_row(key, label, RowKind::kStream, hardware);
+  tree_.rows_[row].share = share;
+  tree_.rows_[row].expanded_initially = false;
+  struct Part {
+    TrackKind kind;
+    const char* suffix;
+    const char* label;
+    RowKind row;
+  };
+  constexpr Part kParts[] = {{TrackKind::kKernels, "/kernels", "Kernels", RowKind::kKernels},
+                             {TrackKind::kMemory, "/memory", "Memory", RowKind::kMemory},
+                             {TrackKind::kGraphLaunches, "/graphs", "CUDA graphs", RowKind::kGraphs},
+                             {TrackKind::kSynchronizations, "/synchronization", "Synchronization", RowKind::kSynchronization}};
+  const bool one_kind =
+      std::all_of(tracks.begin(), tracks.end(), [&](const Track* track) { return track->key.kind == tracks.front()->key.kind; });
+  if (one_kind) return set_levels(row, tracks);
+  Level work;
+  for (const Part& part : kParts) {
+    const Tracks selected = select(tracks, part.kind);
+    if (selected.empty()) continue;
+    const RowIndex child = add_row(key + part.suffix, part.label, part.row, row);
+    set_levels(child, selected);
+    tree_.rows_[child].expanded_initially = true;
+    if (!is_gpu_work(part.kind)) continue;
+    const Level& all = tree_.rows_[child].all;
+    work.insert(work.end(), all.begin(), all.end());
+  }
+  if (work.empty()) work = combined(tracks);
+  tree_.rows_[row].levels = {work};
+  tree_.rows_[row].all = work;
+}
+
+std::string RowTreeBuilder::stream_label(const Track& track, const Tracks& all) const {
+  const CudaStream* stream = trace_.find_stream(track.key.process, track.key.context, track.key.stream);
+  std::string label = "Stream " + std::to_string(track.key.stream);
+  if (stream != nullptr && !stream->name.empty()) label += " " + stream->name;
+  const bool shared = std::any_of(all.begin(), all.end(), [&](const Track* other) { return other->key.process != track.key.process; });
+  const bool contexts = std::any_of(all.begin(), all.end(), [&](const Track* other) {
+    return other->key.process == track.key.process && other->key.context != track.key.context;
+  });
+  if (contexts) label += "  context " + std::to_string(track.key.context);
+  if (shared && track.key.process != kNone) label += "  [" + std::to_string(trace_.processes()[track.key.process].pid) + "]";
+  return label;
+}
+
+std::string RowTreeBuilder::process_key(ProcessId process) const {
+  return process == kNone ? std::string("none") : std::to_string(trace_.processes()[process].instance);
+}
+
+void RowTreeBuilder::add_processes() {
+  std::vector<ProcessId> shown;
+  for (ProcessId process = 0; process < trace_.processes().size(); ++process) {
+    const bool any = std::any_of(trace_.tracks().begin(), trace_.tracks().end(),
+                                 [process](const Track& track) { return track.key.process == process && track.key.gpu == kNone; });
+    if (any) shown.push_back(process);
+  }
+  if (shown.empty()) return;
+  std::stable_sort(shown.begin(), shown.end(),
+                   [this](ProcessId a, ProcessId b) { return trace_.processes()[a].start < trace_.processes()[b].start; });
+  const RowIndex root = add_row("processes", "Processes (" + std::to_string(shown.size()) + ")", RowKind::kProcesses, std::nullopt);
+  for (const ProcessId process : shown) add_process(root, process);
+}
+
+void RowTreeBuilder::add_process(RowIndex root, ProcessId id) {
+  const Process& process = trace_.processes()[id];
+  const std::string key = "process:" + process_key(id);
+  const RowIndex row = add_row(key, "[" + std::to_string(process.pid) + "] " + process.name, RowKind::kProcess, root);
+  Tracks of_process;
+  std::map<ThreadId, Tracks> by_thread;
+  for (const Track& track : trace_.tracks()) {
+    if (track.key.process != id || track.key.gpu != kNone) continue;
+    const bool of_whole = track.key.thread == kNone || track.key.kind == TrackKind::kNvtxProcessRanges;
+    (of_whole ? of_process : by_thread[track.key.thread]).push_back(&track);
+  }
+  add_cpu_rows(row, key, of_process);
+  std::vector<ThreadId> threads;
+  for (const auto& [thread, tracks] : by_thread) threads.push_back(thread);
+  const auto rank = [&](ThreadId thread) {  // the main thread first
+    const std::uint32_t tid = trace_.threads()[thread].tid;
+    return std::pair(tid != process.pid, tid);
+  };
+  std::stable_sort(threads.begin(), threads.end(), [&](ThreadId a, ThreadId b) { return rank(a) < rank(b); });
+  for (const ThreadId thread : threads) add_thread(row, thread, by_thread[thread]);
+}
+
+void RowTreeBuilder::add_thread(RowIndex parent, ThreadId id, const Tracks& tracks) {
+  const Thread& thread = trace_.threads()[id];
+  const std::string key = tree_.rows_[parent].key + "/thread:" + std::to_string(thread.tid);
+  const std::string name = thread.name.empty() ? std::string() : " " + thread.name;
+  const RowIndex row = add_row(key, "[" + std::to_string(thread.tid) + "]" + name, RowKind::kThread, parent);
+  add_cpu_rows(row, key, tracks);
+  tree_.rows_[row].expanded_initially = std::any_of(tracks.begin(), tracks.end(), [](const Track* track) {
+    return track->key.kind == TrackKind::kCudaApi || track->key.kind == TrackKind::kNvtxRanges || track->key.kind == TrackKind::kNvtxMarks;
+  });
+}
+
+void RowTreeBuilder::add_cpu_rows(RowIndex parent, const std::string& key, const Tracks& tracks) {
+  add_calls(parent, key, tracks, TrackKind::kOsRuntime);
+  add_nvtx(parent, key, tracks);
+  add_calls(parent, key, tracks, TrackKind::kCudaApi);
+  add_calls(parent, key, tracks, TrackKind::kCompilation);
+  add_calls(parent, key, tracks, TrackKind::kOverhead);
+}
+
+void RowTreeBuilder::add_calls(RowIndex parent, const std::string& key, const Tracks& tracks, TrackKind kind) {
+  const Tracks selected = select(tracks, kind);
+  if (selected.empty()) return;
+  switch (kind) {
+    case TrackKind::kOsRuntime:
+      return set_levels(add_row(key + "/osrt", "OS runtime", RowKind::kOsRuntime, parent), selected);
+    case TrackKind::kCudaApi:
+      return set_levels(add_row(key + "/api", "CUDA API", RowKind::kCudaApi, parent), selected);
+    case TrackKind::kCompilation:
+      return set_levels(add_row(key + "/compilation", "Compilation", RowKind::kCompilation, parent), selected);
+    default:
+      return set_levels(add_row(key + "/overhead", "Profiler overhead", RowKind::kOverhead, parent), selected);
+  }
+}
+
+void RowTreeBuilder::add_nvtx(RowIndex parent, const std::string& key, const Tracks& tracks) {
+  std::map<std::uint32_t, Tracks> by_domain;
+  for (const TrackKind kind : {TrackKind::kNvtxProcessRanges, TrackKind::kNvtxRanges, TrackKind::kNvtxMarks})
+    for (const Track* track : select(tracks, kind)) by_domain[track->key.domain].push_back(track);
+  for (const auto& [domain, of_domain] : by_domain) {
+    const std::string_view name = trace_.domain_name(of_domain.front()->key.process, domain);
+    const std::string label = name.empty() ? std::string("NVTX") : "NVTX · " + std::string(name);
+    set_levels(add_row(key + "/nvtx:" + std::to_string(domain), label, RowKind::kNvtx, parent), of_domain);
+  }
+}
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,57 @@
+// Finds the rows of a trace: first the GPUs with what they did, then the processes with their threads.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "timeline/core/row_tree.h"
+
+namespace lanescope::timeline {
+
+class RowTreeBuilder {
+ public:
+  RowTreeBuilder(const Trace& trace, RowTree& tree) : trace_(trace), tree_(tree) {}
+  void build();
+
+ private:
+  using Tracks = std::vector<const Track*>;
+
+  // What a GPU's tracks sum up to, which shares are fractions of.
+  struct GpuTotals {
+    Nanoseconds kernels = 0;
+    Nanoseconds memory = 0;
+    Nanoseconds graphs = 0;
+    [[nodiscard]] Nanoseconds all() const { return kernels + memory + graphs; }
+  };
+
+  void add_gpu(GpuId gpu);
+  void add_kernels(RowIndex hardware, const std::string& key, const Tracks& tracks, const GpuTotals& totals);
+  void add_memory(RowIndex hardware, const std::string& key, const Tracks& tracks, const GpuTotals& totals);
+  void add_streams(RowIndex hardware, const std::string& key, const Tracks& tracks);
+  void add_stream(RowIndex hardware, const std::string& key, const std::string& label, const Tracks& tracks, double share);
+  void add_processes();
+  void add_process(RowIndex root, ProcessId process);
+  void add_thread(RowIndex parent, ThreadId thread, const Tracks& tracks);
+  void add_cpu_rows(RowIndex parent, const std::string& key, const Tracks& tracks);
+  void add_nvtx(RowIndex parent, const std::string& key, const Tracks& tracks);
+  void add_calls(RowIndex parent, const std::string& key, const Tracks& tracks, TrackKind kind);
+
+  // A row with its place in the tree. References to rows do not outlive the next call.
+  RowIndex add_row(std::string key, std::string label, RowKind kind, std::optional<RowIndex> parent);
+  // Appends the lanes of the tracks as levels of the row, combines them in `all`, and makes the row the place of these lanes.
+  void set_levels(RowIndex row, const Tracks& tracks);
+  void combine_children();
+
+  [[nodiscard]] Tracks select(const Tracks& from, TrackKind kind) const;
+  [[nodiscard]] Nanoseconds busy_sum(const Tracks& tracks) const;
+  [[nodiscard]] Level combined(const Tracks& tracks) const;
+  [[nodiscard]] std::string process_key(ProcessId process) const;
+  [[nodiscard]] std::string stream_label(const Track& track, const Tracks& all) const;
+
+  const Trace& trace_;
+  RowTree& tree_;
+};
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,29 @@
+// Colours of events: pure functions, for light and for dark surroundings.
+//
+// Kernels are blue, each name its own; copies to the device green, from the device red, within the device violet, sets grey violet; calls
+// that wait amber; NVTX ranges have the colour that the program gave them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "model/trace/trace.h"
+
+namespace lanescope::timeline {
+
+using Rgb = std::uint32_t;  // 0xffRRGGBB
+
+enum class ColorScheme : std::uint8_t { kLight, kDark };
+
+// Of an event with this name. `nvtx_color`: what the program asked for (ARGB), 0 for none.
+[[nodiscard]] Rgb event_color(TrackKind kind, std::string_view name, std::uint32_t nvtx_color, ColorScheme scheme) noexcept;
+// Of a column in which no name dominates.
+[[nodiscard]] Rgb mixed_color(TrackKind kind, ColorScheme scheme) noexcept;
+// `share` of b, the rest of a.
+[[nodiscard]] Rgb blend(Rgb a, Rgb b, double share) noexcept;
+// Black or white, whichever reads better on it.
+[[nodiscard]] Rgb text_color_on(Rgb background) noexcept;
+// A hue from 0 to 360, saturation and lightness from 0 to 1.
+[[nodiscard]] Rgb from_hsl(double hue, double saturation, double lightness) noexcept;
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,25 @@
+// From one event to the next: neighbours, nesting, and what launched what. Pure functions of a trace.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "timeline/core/row_tree.h"
+
+namespace lanescope::timeline {
+
+enum class Neighbour { kPrevious, kNext, kOuter, kInner, kPreviousOfSameName, kNextOfSameName };
+
+// The neighbour of an event on its lane or, for kOuter and kInner, on the lane of the next nesting depth. O(log n); by name O(n).
+[[nodiscard]] std::optional<EventRef> neighbour(const Trace& trace, EventRef event, Neighbour which);
+
+// The call that launched this GPU work, and for a call the work it launched; by start. Empty when there is none.
+[[nodiscard]] std::vector<EventRef> correlated_events(const Trace& trace, EventRef event);
+
+// Whether the event is one that the level shows.
+[[nodiscard]] bool level_shows(const Trace& trace, const Level& level, EventRef event);
+
+// The same event in a later snapshot: found by its start and name where late arrivals moved it. None when it is gone.
+[[nodiscard]] EventRef find_again(const Trace& before, EventRef event, const Trace& after);
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,36 @@
+// The window through which a trace is seen: a time range on a number of device pixels. Pure functions, O(1).
+#pragma once
+
+#include <cstdint>
+
+#include "model/trace/types.h"
+
+namespace lanescope::timeline {
+
+// Shorter ranges can't be shown: what is recorded has a resolution of 1 ns, and of tens of ns in truth.
+inline constexpr Nanoseconds kShortestRange = 100;
+
+// Requires: range.length() > 0, width > 0.
+struct Viewport {
+  TimeRange range;
+  std::int32_t width = 1;  // device pixels
+
+  // Left edge of pixel column x. Monotonic; time_at(0) is range.begin and time_at(width) range.end, so that columns share the range without
+  // gap or overlap. Any x, also outside of the window.
+  [[nodiscard]] Nanoseconds time_at(std::int64_t x) const noexcept;
+  // Where a time lies, in pixels from the left edge, with fraction.
+  [[nodiscard]] double x_at(Nanoseconds time) const noexcept;
+  // How long a pixel column is, in ns.
+  [[nodiscard]] double step() const noexcept { return static_cast<double>(range.length()) / width; }
+  bool operator==(const Viewport&) const = default;
+};
+
+// The range moved and, where it must be, shortened so that it lies within bounds; never shorter than kShortestRange.
+[[nodiscard]] TimeRange clamped(TimeRange range, TimeRange bounds) noexcept;
+// The range made shorter by `factor` (longer, below 1) so that the time `fixed` keeps its place on the screen.
+[[nodiscard]] TimeRange zoomed(TimeRange range, double factor, Nanoseconds fixed) noexcept;
+[[nodiscard]] TimeRange panned(TimeRange range, Nanoseconds distance) noexcept;
+// The range with `margin` times its length added on both sides.
+[[nodiscard]] TimeRange padded(TimeRange range, double margin) noexcept;
+
+}  // namespace lanescope::timeline
