@@ -66,7 +66,8 @@ Result<std::string> open_frame(const FrameView& frame) {
   const FrameHeader& header = frame.header;
   if (header.raw_size > kMaximumPayloadBytes) return Error{"A frame claims a payload larger than the format allows."};
   if (header.codec == Codec::kRaw) return std::string(reinterpret_cast<const char*>(frame.stored.data()), frame.stored.size());
-  if (header.codec != Codec::kZstd) return Error{"A frame uses a compression that this version does not know; open it with a newer Lanescope."};
+  if (header.codec != Codec::kZstd)
+    return Error{"A frame uses a compression that this version does not know; open it with a newer Lanescope."};
   thread_local Decompressor decompressor;
   std::string payload(header.raw_size, '\0');
   const std::size_t size =

@@ -31,8 +31,8 @@ constexpr ForeignFormat kForeignFormats[] = {
 std::string FileCondition::sentence() const {
   std::string text;
   if (damaged_frames > 0)
-    text += std::to_string(damaged_frames) + (damaged_frames == 1 ? " frame is" : " frames are") + " damaged and skipped, the first at byte " +
-            std::to_string(first_damage) + ". ";
+    text += std::to_string(damaged_frames) + (damaged_frames == 1 ? " frame is" : " frames are") +
+            " damaged and skipped, the first at byte " + std::to_string(first_damage) + ". ";
   if (!finished) text += "The recording was cut off or is still being written: everything up to its last whole frame is here. ";
   if (!text.empty()) text.pop_back();
   return text;
@@ -53,7 +53,7 @@ struct TraceFileReader::State {
 
   // Maps what the file has now. A file that shrinks under us would fault, so a smaller one keeps the old size only until the next look.
   bool look_again() {
-    struct stat status{};
+    struct stat status {};
     if (fstat(descriptor, &status) != 0) return false;
     const auto size = static_cast<std::uint64_t>(status.st_size);
     if (size == mapped) return false;
@@ -115,8 +115,9 @@ Result<TraceFileReader> TraceFileReader::open(const std::filesystem::path& path)
   state->path = path;
   state->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (state->descriptor < 0) return Error{"Can't open " + path.string() + ": " + std::strerror(errno) + "."};
-  struct stat status{};
-  if (fstat(state->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return Error{path.string() + " is not a file. Give the path of a .trace file."};
+  struct stat status {};
+  if (fstat(state->descriptor, &status) != 0 || !S_ISREG(status.st_mode))
+    return Error{path.string() + " is not a file. Give the path of a .trace file."};
   if (status.st_size == 0) return Error{path.string() + " is empty: nothing was recorded into it."};
   if (!state->look_again()) return Error{"Can't read " + path.string() + ": " + std::strerror(errno) + "."};
 

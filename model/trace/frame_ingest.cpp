@@ -2,6 +2,7 @@
 
 #include <map>
 #include <tuple>
+#include <variant>
 
 #include "lanescope/trace.pb.h"
 #include "model/trace/kernel_name.h"
@@ -15,12 +16,32 @@ struct KernelName {
   NameId mangled = 0;
   NameId brief = 0;
 };
+// Remembers the details of (shape, name) pairs that launches repeat. A pair may push another out: it is then interned again.
+class DetailCache {
+ public:
+  template <typename Compute>
+  DetailId find(std::uint32_t shape, std::uint32_t name, Compute compute) {
+    const std::uint64_t key = (std::uint64_t{shape} << 32 | name) + 1;
+    Slot& slot = slots_[(key * 0x9e3779b97f4a7c15ull) >> 52];
+    if (slot.key != key) slot = {key, compute()};
+    return slot.detail;
+  }
+
+ private:
+  struct Slot {
+    std::uint64_t key = 0;
+    DetailId detail = 0;
+  };
+  std::vector<Slot> slots_ = std::vector<Slot>(1u << 12);
+};
+
 struct Dictionary {
   std::vector<NameId> strings{0};
-  std::vector<KernelName> kernel_names{{}};   // filled where a string is first used as a kernel's name
+  std::vector<KernelName> kernel_names{{}};  // filled where a string is first used as a kernel's name
   std::vector<proto::LaunchShape> shapes{1};
   std::vector<proto::Queue> queues{1};
   std::vector<proto::CopyShape> copy_shapes{1};
+  DetailCache plain_kernels;  // kernels outside of graphs
 };
 
 constexpr std::size_t kMaximumDictionaryEntries = 1u << 24;
@@ -107,7 +128,24 @@ Gpu described(const proto::Device& device) {
 }  // namespace
 
 struct FrameIngest::State {
-  using QueueEvents = std::map<std::uint32_t, std::vector<Event>>;  // by queue id
+  // Events of a chunk by queue id. Neighbours mostly share theirs.
+  class QueueEvents {
+   public:
+    std::vector<Event>& operator[](std::uint32_t queue) {
+      if (last_ == nullptr || queue != last_queue_) {
+        last_ = &events_[queue];
+        last_queue_ = queue;
+      }
+      return *last_;
+    }
+    auto begin() { return events_.begin(); }
+    auto end() { return events_.end(); }
+
+   private:
+    std::map<std::uint32_t, std::vector<Event>> events_;
+    std::vector<Event>* last_ = nullptr;
+    std::uint32_t last_queue_ = 0;
+  };
 
   TraceBuilder& builder;
   Nanoseconds epoch = 0;
@@ -220,8 +258,6 @@ struct FrameIngest::State {
     std::int64_t time = since_epoch(base);
     std::int64_t correlation = 0;
     std::int64_t node = 0;
-    // Launches repeat a few (shape, name) pairs: remember the detail of each outside of graphs.
-    std::map<std::pair<std::uint32_t, std::uint32_t>, DetailId> plain_details;
     for (int i = 0; i < n; ++i) {
       time += c.start_delta(i);
       correlation += c.correlation_delta(i);
@@ -238,15 +274,10 @@ struct FrameIngest::State {
         detail.finished = open ? Finished::kNo : Finished::kYes;
         return builder.intern(detail);
       };
-      DetailId detail = 0;
-      if (graph == 0 && node == 0 && !open) {
-        const auto [found, inserted] = plain_details.try_emplace({c.shape(i), c.name(i)}, DetailId{0});
-        if (inserted) found->second = detail_of();
-        detail = found->second;
-      } else {
-        detail = detail_of();
-      }
-      events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)), name.name, static_cast<std::uint32_t>(correlation), detail});
+      const bool plain = graph == 0 && node == 0 && !open;
+      const DetailId detail = plain ? dictionary.plain_kernels.find(c.shape(i), c.name(i), detail_of) : detail_of();
+      events[c.queue(i)].push_back(
+          {time, static_cast<Nanoseconds>(c.duration(i)), name.name, static_cast<std::uint32_t>(correlation), detail});
     }
     add_by_queue(TrackKind::kKernels, process, dictionary, std::move(events));
     return true;
@@ -341,8 +372,8 @@ struct FrameIngest::State {
     for (int i = 0; i < n; ++i) {
       time += c.start_delta(i);
       correlation += c.correlation_delta(i);
-      events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)), builder.intern(synchronization_name(c.type(i))), static_cast<std::uint32_t>(correlation),
-                                    builder.intern(SynchronizationDetail{c.type(i), c.event(i)})});
+      events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)), builder.intern(synchronization_name(c.type(i))),
+                                    static_cast<std::uint32_t>(correlation), builder.intern(SynchronizationDetail{c.type(i), c.event(i)})});
     }
     add_by_queue(TrackKind::kSynchronizations, process, dictionary, std::move(events));
     return true;
@@ -357,8 +388,9 @@ struct FrameIngest::State {
     for (int i = 0; i < n; ++i) {
       time += c.start_delta(i);
       correlation += c.correlation_delta(i);
-      events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)), builder.intern("CUDA graph " + std::to_string(c.graph(i))),
-                                    static_cast<std::uint32_t>(correlation), builder.intern(GraphLaunchDetail{c.graph(i), 0})});
+      events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)),
+                                    builder.intern("CUDA graph " + std::to_string(c.graph(i))), static_cast<std::uint32_t>(correlation),
+                                    builder.intern(GraphLaunchDetail{c.graph(i), 0})});
     }
     add_by_queue(TrackKind::kGraphLaunches, process, dictionary, std::move(events));
     return true;
@@ -373,8 +405,9 @@ struct FrameIngest::State {
     for (int i = 0; i < n; ++i) {
       time += c.start_delta(i);
       correlation += optional_value(c.correlation_delta(), i);
-      by_thread[optional_value(c.thread(), i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)), lookup(dictionary.strings, c.name(i)),
-                                                          static_cast<std::uint32_t>(correlation), 0});
+      by_thread[optional_value(c.thread(), i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)),
+                                                          lookup(dictionary.strings, c.name(i)), static_cast<std::uint32_t>(correlation),
+                                                          0});
     }
     for (auto& [tid, events] : by_thread) {
       TrackKey key{kind, process};
@@ -401,7 +434,8 @@ struct FrameIngest::State {
       detail.color = optional_value(c.color(), i);
       detail.payload = optional_value(c.payload(), i);
       detail.payload_type = static_cast<PayloadType>(optional_value(c.payload_type(), i));
-      if (const std::uint32_t tid = optional_value(c.end_thread(), i); tid != 0 && tid != c.thread()) detail.end_thread = builder.thread(process, tid);
+      if (const std::uint32_t tid = optional_value(c.end_thread(), i); tid != 0 && tid != c.thread())
+        detail.end_thread = builder.thread(process, tid);
       detail.finished = !unfinished.empty() && unfinished[static_cast<std::size_t>(i)] ? Finished::kNo : Finished::kYes;
       events.push_back({time, static_cast<Nanoseconds>(c.duration(i)), lookup(dictionary.strings, c.name(i)), 0, builder.intern(detail)});
     }
@@ -442,64 +476,121 @@ struct FrameIngest::State {
   bool event_chunk(const FrameHeader& header, ProcessId process, const proto::EventChunk& chunk) {
     Dictionary& dictionary = dictionaries[{header.process, header.source}];
     const auto same = [](const auto& entry) { return entry; };
-    const bool extended = extend(dictionary.strings, chunk.first_string(), chunk.strings(), [this](const std::string& text) { return builder.intern(text); }) &&
+    const bool extended = extend(dictionary.strings, chunk.first_string(), chunk.strings(),
+                                 [this](const std::string& text) { return builder.intern(text); }) &&
                           extend(dictionary.shapes, chunk.first_shape(), chunk.launch_shapes(), same) &&
                           extend(dictionary.queues, chunk.first_queue(), chunk.queues(), same) &&
                           extend(dictionary.copy_shapes, chunk.first_copy_shape(), chunk.copy_shapes(), same);
     if (!extended) return false;
     const std::int64_t base = chunk.base_time();
     switch (chunk.events_case()) {
-      case proto::EventChunk::kKernels: return kernels(process, dictionary, base, chunk.kernels());
-      case proto::EventChunk::kCopies: return copies(process, dictionary, base, chunk.copies());
-      case proto::EventChunk::kSets: return sets(process, dictionary, base, chunk.sets());
-      case proto::EventChunk::kApiCalls: return api_calls(process, dictionary, base, chunk.api_calls());
-      case proto::EventChunk::kSynchronizations: return synchronizations(process, dictionary, base, chunk.synchronizations());
-      case proto::EventChunk::kOverheads: return spans(TrackKind::kOverhead, process, dictionary, base, chunk.overheads());
-      case proto::EventChunk::kCompilations: return spans(TrackKind::kCompilation, process, dictionary, base, chunk.compilations());
-      case proto::EventChunk::kGraphLaunches: return graph_launches(process, dictionary, base, chunk.graph_launches());
-      case proto::EventChunk::kNvtxRanges: return nvtx_ranges(process, dictionary, base, chunk.nvtx_ranges());
-      case proto::EventChunk::kNvtxMarks: return nvtx_marks(process, dictionary, base, chunk.nvtx_marks());
-      case proto::EventChunk::kOsRuntime: return spans(TrackKind::kOsRuntime, process, dictionary, base, chunk.os_runtime());
-      case proto::EventChunk::EVENTS_NOT_SET: return true;
+      case proto::EventChunk::kKernels:
+        return kernels(process, dictionary, base, chunk.kernels());
+      case proto::EventChunk::kCopies:
+        return copies(process, dictionary, base, chunk.copies());
+      case proto::EventChunk::kSets:
+        return sets(process, dictionary, base, chunk.sets());
+      case proto::EventChunk::kApiCalls:
+        return api_calls(process, dictionary, base, chunk.api_calls());
+      case proto::EventChunk::kSynchronizations:
+        return synchronizations(process, dictionary, base, chunk.synchronizations());
+      case proto::EventChunk::kOverheads:
+        return spans(TrackKind::kOverhead, process, dictionary, base, chunk.overheads());
+      case proto::EventChunk::kCompilations:
+        return spans(TrackKind::kCompilation, process, dictionary, base, chunk.compilations());
+      case proto::EventChunk::kGraphLaunches:
+        return graph_launches(process, dictionary, base, chunk.graph_launches());
+      case proto::EventChunk::kNvtxRanges:
+        return nvtx_ranges(process, dictionary, base, chunk.nvtx_ranges());
+      case proto::EventChunk::kNvtxMarks:
+        return nvtx_marks(process, dictionary, base, chunk.nvtx_marks());
+      case proto::EventChunk::kOsRuntime:
+        return spans(TrackKind::kOsRuntime, process, dictionary, base, chunk.os_runtime());
+      case proto::EventChunk::EVENTS_NOT_SET:
+        return true;
     }
     return true;
   }
 
-  template <typename Message, typename Use>
-  static bool parsed(const std::string& payload, Use use) {
-    Message message;
-    return message.ParseFromString(payload) && use(message);
+  // One overload for each message.
+  bool apply(const FrameHeader&, std::monostate) { return true; }
+  bool apply(const FrameHeader&, const proto::SessionStart& message) { return session_start(message); }
+  bool apply(const FrameHeader& header, const proto::ProcessStart& message) { return process_start(process_of(header), message); }
+  bool apply(const FrameHeader& header, const proto::ProcessEnd& message) { return process_end(process_of(header), message); }
+  bool apply(const FrameHeader& header, const proto::Resources& message) { return resources(process_of(header), message); }
+  bool apply(const FrameHeader& header, const proto::EventChunk& message) { return event_chunk(header, process_of(header), message); }
+  bool apply(const FrameHeader& header, const proto::Counters& message) { return add_counters(header, process_of(header), message); }
+  bool apply(const FrameHeader& header, const proto::Diagnostic& message) { return diagnostic(header.process, message); }
+  bool apply(const FrameHeader&, const proto::Output& message) {
+    builder.add_output({since_epoch(message.time()), message.stream() == proto::OUTPUT_STDERR, message.data()});
+    return true;
   }
 
-  bool add(const FrameHeader& header, const std::string& payload) {
-    const auto process = [&] { return builder.process_of_instance(header.process); };
-    switch (header.type) {
-      case proto::FRAME_SESSION_START: return parsed<proto::SessionStart>(payload, [&](const auto& m) { return session_start(m); });
-      case proto::FRAME_SESSION_END: builder.provenance().finished = true; return true;
-      case proto::FRAME_PROCESS_START: return parsed<proto::ProcessStart>(payload, [&](const auto& m) { return process_start(process(), m); });
-      case proto::FRAME_PROCESS_END: return parsed<proto::ProcessEnd>(payload, [&](const auto& m) { return process_end(process(), m); });
-      case proto::FRAME_RESOURCES: return parsed<proto::Resources>(payload, [&](const auto& m) { return resources(process(), m); });
-      case proto::FRAME_EVENTS: return parsed<proto::EventChunk>(payload, [&](const auto& m) { return event_chunk(header, process(), m); });
-      case proto::FRAME_COUNTERS: return parsed<proto::Counters>(payload, [&](const auto& m) { return add_counters(header, process(), m); });
-      case proto::FRAME_DIAGNOSTIC: return parsed<proto::Diagnostic>(payload, [&](const auto& m) { return diagnostic(header.process, m); });
-      case proto::FRAME_OUTPUT:
-        return parsed<proto::Output>(payload, [&](const auto& m) {
-          builder.add_output({since_epoch(m.time()), m.stream() == proto::OUTPUT_STDERR, m.data()});
-          return true;
-        });
-      default: return true;
-    }
+  ProcessId process_of(const FrameHeader& header) { return builder.process_of_instance(header.process); }
+};
+
+struct DecodedFrame::Content {
+  FrameHeader header;
+  bool sound = false;
+  std::variant<std::monostate, proto::SessionStart, proto::ProcessStart, proto::ProcessEnd, proto::Resources, proto::EventChunk,
+               proto::Counters, proto::Diagnostic, proto::Output>
+      message;
+
+  template <typename Message>
+  void parse(const std::string& payload) {
+    sound = message.emplace<Message>().ParseFromString(payload);
   }
 };
+
+DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<Content>()) {
+  content_->header = frame.header;
+  const auto payload = open_frame(frame);
+  if (!payload) return;
+  switch (frame.header.type) {
+    case proto::FRAME_SESSION_START:
+      content_->parse<proto::SessionStart>(*payload);
+      break;
+    case proto::FRAME_PROCESS_START:
+      content_->parse<proto::ProcessStart>(*payload);
+      break;
+    case proto::FRAME_PROCESS_END:
+      content_->parse<proto::ProcessEnd>(*payload);
+      break;
+    case proto::FRAME_RESOURCES:
+      content_->parse<proto::Resources>(*payload);
+      break;
+    case proto::FRAME_EVENTS:
+      content_->parse<proto::EventChunk>(*payload);
+      break;
+    case proto::FRAME_COUNTERS:
+      content_->parse<proto::Counters>(*payload);
+      break;
+    case proto::FRAME_DIAGNOSTIC:
+      content_->parse<proto::Diagnostic>(*payload);
+      break;
+    case proto::FRAME_OUTPUT:
+      content_->parse<proto::Output>(*payload);
+      break;
+    default:
+      content_->sound = true;
+  }
+}
+DecodedFrame::DecodedFrame(DecodedFrame&&) noexcept = default;
+DecodedFrame& DecodedFrame::operator=(DecodedFrame&&) noexcept = default;
+DecodedFrame::~DecodedFrame() = default;
 
 FrameIngest::FrameIngest(TraceBuilder& builder) : state_(std::make_unique<State>(State{builder})) {}
 FrameIngest::~FrameIngest() = default;
 
 std::uint64_t FrameIngest::malformed() const noexcept { return state_->malformed; }
 
-void FrameIngest::add(const FrameView& frame) {
-  const auto payload = open_frame(frame);
-  if (!payload || !state_->add(frame.header, *payload)) ++state_->malformed;
+void FrameIngest::add(const DecodedFrame& frame) {
+  const DecodedFrame::Content& content = *frame.content_;
+  const bool understood =
+      content.sound && std::visit([&](const auto& message) { return state_->apply(content.header, message); }, content.message);
+  if (!understood) ++state_->malformed;
 }
+
+void FrameIngest::add(const FrameView& frame) { add(DecodedFrame(frame)); }
 
 }  // namespace lanescope

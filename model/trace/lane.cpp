@@ -126,15 +126,17 @@ void LaneSegment::summarize(EventIndex first, EventIndex last, LaneSummary& into
 EventIndex LaneSegment::find_correlation(std::uint32_t correlation, EventIndex from) const noexcept {
   if (correlation < smallest_correlation_ || correlation > largest_correlation_) return size();
   const auto begin = correlations_.begin() + from;
-  const auto found = correlations_ascend_ ? std::lower_bound(begin, correlations_.end(), correlation) : std::find(begin, correlations_.end(), correlation);
+  const auto found =
+      correlations_ascend_ ? std::lower_bound(begin, correlations_.end(), correlation) : std::find(begin, correlations_.end(), correlation);
   if (found == correlations_.end() || *found != correlation) return size();
   return static_cast<EventIndex>(found - correlations_.begin());
 }
 
 std::size_t LaneSegment::memory_bytes() const noexcept {
   std::size_t bytes = sizeof(*this) + starts_.capacity() * sizeof(Nanoseconds) + durations_.capacity() * sizeof(std::uint32_t) +
-                      names_.capacity() * sizeof(NameId) + correlations_.capacity() * sizeof(std::uint32_t) + details_.capacity() * sizeof(DetailId) +
-                      long_durations_.capacity() * sizeof(long_durations_[0]) + busy_before_block_.capacity() * sizeof(Nanoseconds);
+                      names_.capacity() * sizeof(NameId) + correlations_.capacity() * sizeof(std::uint32_t) +
+                      details_.capacity() * sizeof(DetailId) + long_durations_.capacity() * sizeof(long_durations_[0]) +
+                      busy_before_block_.capacity() * sizeof(Nanoseconds);
   for (const auto& level : levels_) bytes += level.capacity() * sizeof(Node);
   return bytes;
 }

@@ -45,7 +45,8 @@ void GrowingLane::reopen(Nanoseconds t, std::vector<Event>& removed) {
     if (last.start(n - 1) < t && last.start(n - 1) + last.duration(n - 1) <= t) break;
     std::vector<Event> events;
     events.reserve(n + tail_.size());
-    for (EventIndex i = 0; i < n; ++i) events.push_back({last.start(i), last.duration(i), last.name(i), last.correlation(i), last.detail(i)});
+    for (EventIndex i = 0; i < n; ++i)
+      events.push_back({last.start(i), last.duration(i), last.name(i), last.correlation(i), last.detail(i)});
     full_.pop_back();
     removed.insert(removed.end(), tail_.begin(), tail_.end());
     tail_ = std::move(events);

@@ -15,7 +15,9 @@ class GrowingLane {
  public:
   // Requires: event.start >= last_end().
   void append(const Event& event);
-  [[nodiscard]] EventIndex size() const noexcept { return static_cast<EventIndex>(full_.size()) * LaneSegment::kCapacity + static_cast<EventIndex>(tail_.size()); }
+  [[nodiscard]] EventIndex size() const noexcept {
+    return static_cast<EventIndex>(full_.size()) * LaneSegment::kCapacity + static_cast<EventIndex>(tail_.size());
+  }
   [[nodiscard]] bool empty() const noexcept { return full_.empty() && tail_.empty(); }
   [[nodiscard]] Nanoseconds last_end() const noexcept { return last_end_; }
   [[nodiscard]] Nanoseconds last_start() const noexcept { return last_start_; }

@@ -1,11 +1,75 @@
 #include "model/trace/load.h"
 
 #include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
 
 #include "model/file/trace_file.h"
 #include "model/trace/frame_ingest.h"
 
 namespace lanescope {
+namespace {
+
+// Decodes the frames of a file on a thread of its own, a few ahead of the thread that takes them.
+class DecodingAhead {
+ public:
+  explicit DecodingAhead(TraceFileReader& reader) : reader_(reader), thread_([this] { run(); }) {}
+  ~DecodingAhead() {
+    {
+      const std::lock_guard lock(mutex_);
+      cancelled_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  DecodingAhead(const DecodingAhead&) = delete;
+  DecodingAhead& operator=(const DecodingAhead&) = delete;
+
+  struct Step {
+    DecodedFrame frame;
+    double fraction;  // of the file that has been read
+  };
+  // None at the end of the file.
+  std::optional<Step> next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !ready_.empty() || ended_; });
+    if (ready_.empty()) return std::nullopt;
+    Step step = std::move(ready_.front());
+    ready_.pop_front();
+    changed_.notify_all();
+    return step;
+  }
+
+ private:
+  static constexpr std::size_t kAhead = 16;  // bounds memory: a frame is at most 64 MiB, and normally less than one
+
+  void run() {
+    while (const auto frame = reader_.next()) {
+      const double fraction = static_cast<double>(reader_.position()) / static_cast<double>(std::max<std::uint64_t>(1, reader_.size()));
+      Step step{DecodedFrame(*frame), fraction};
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return ready_.size() < kAhead || cancelled_; });
+      if (cancelled_) break;
+      ready_.push_back(std::move(step));
+      changed_.notify_all();
+    }
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  }
+
+  TraceFileReader& reader_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Step> ready_;
+  bool ended_ = false;
+  bool cancelled_ = false;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace
 
 Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& path, const LoadProgress& progress) {
   using Clock = std::chrono::steady_clock;
@@ -17,16 +81,18 @@ Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& pat
   FrameIngest ingest(builder);
   builder.provenance().format = "Lanescope";
   auto last_partial = Clock::now();
-  while (const auto frame = reader->next()) {
-    ingest.add(*frame);
-    if (!progress) continue;
-    const double fraction = static_cast<double>(reader->position()) / static_cast<double>(std::max<std::uint64_t>(1, reader->size()));
-    std::shared_ptr<const Trace> partial;
-    if (const auto now = Clock::now(); now - last_partial > kPartialInterval) {
-      partial = builder.snapshot();
-      last_partial = Clock::now();
+  {
+    DecodingAhead decoding(*reader);
+    while (const auto step = decoding.next()) {
+      ingest.add(step->frame);
+      if (!progress) continue;
+      std::shared_ptr<const Trace> partial;
+      if (Clock::now() - last_partial > kPartialInterval) {
+        partial = builder.snapshot();
+        last_partial = Clock::now();
+      }
+      if (progress(step->fraction, std::move(partial)) == LoadStep::kCancel) break;
     }
-    if (progress(fraction, std::move(partial)) == LoadStep::kCancel) break;
   }
 
   Provenance& provenance = builder.provenance();

@@ -71,7 +71,8 @@ std::vector<EventRef> Trace::nvtx_stack(ThreadId thread, Nanoseconds t) const {
     for (const LaneId id : track.lanes)
       if (const auto index = lanes_[id].at(t)) stack.push_back({id, *index});
   }
-  std::stable_sort(stack.begin(), stack.end(), [this](EventRef a, EventRef b) { return lane(a.lane).start(a.index) < lane(b.lane).start(b.index); });
+  std::stable_sort(stack.begin(), stack.end(),
+                   [this](EventRef a, EventRef b) { return lane(a.lane).start(a.index) < lane(b.lane).start(b.index); });
   return stack;
 }
 
@@ -85,52 +86,79 @@ std::string_view api_display_name(std::string_view name) noexcept {
   constexpr std::size_t kSuffix = 6;  // "_v" and four digits
   if (name.size() <= kSuffix) return name;
   const std::string_view suffix = name.substr(name.size() - kSuffix);
-  const bool versioned = suffix.starts_with("_v") &&
-                         std::all_of(suffix.begin() + 2, suffix.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+  const bool versioned = suffix.starts_with("_v") && std::all_of(suffix.begin() + 2, suffix.end(),
+                                                                 [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
   return versioned ? name.substr(0, name.size() - kSuffix) : name;
 }
 
 std::string_view memory_operation_name(const MemoryDetail& detail) noexcept {
   if (detail.operation == MemoryOperation::kSet) return "[CUDA memset]";
   switch (detail.copy_kind) {
-    case CopyKind::kHostToDevice: return "[CUDA memcpy Host-to-Device]";
-    case CopyKind::kDeviceToHost: return "[CUDA memcpy Device-to-Host]";
-    case CopyKind::kHostToArray: return "[CUDA memcpy Host-to-Array]";
-    case CopyKind::kArrayToHost: return "[CUDA memcpy Array-to-Host]";
-    case CopyKind::kArrayToArray: return "[CUDA memcpy Array-to-Array]";
-    case CopyKind::kArrayToDevice: return "[CUDA memcpy Array-to-Device]";
-    case CopyKind::kDeviceToArray: return "[CUDA memcpy Device-to-Array]";
-    case CopyKind::kDeviceToDevice: return "[CUDA memcpy Device-to-Device]";
-    case CopyKind::kHostToHost: return "[CUDA memcpy Host-to-Host]";
-    case CopyKind::kPeerToPeer: return "[CUDA memcpy Peer-to-Peer]";
-    case CopyKind::kUnifiedHostToDevice: return "[CUDA Unified Memory memcpy HtoD]";
-    case CopyKind::kUnifiedDeviceToHost: return "[CUDA Unified Memory memcpy DtoH]";
-    case CopyKind::kUnifiedDeviceToDevice: return "[CUDA Unified Memory memcpy DtoD]";
-    case CopyKind::kUnknown: break;
+    case CopyKind::kHostToDevice:
+      return "[CUDA memcpy Host-to-Device]";
+    case CopyKind::kDeviceToHost:
+      return "[CUDA memcpy Device-to-Host]";
+    case CopyKind::kHostToArray:
+      return "[CUDA memcpy Host-to-Array]";
+    case CopyKind::kArrayToHost:
+      return "[CUDA memcpy Array-to-Host]";
+    case CopyKind::kArrayToArray:
+      return "[CUDA memcpy Array-to-Array]";
+    case CopyKind::kArrayToDevice:
+      return "[CUDA memcpy Array-to-Device]";
+    case CopyKind::kDeviceToArray:
+      return "[CUDA memcpy Device-to-Array]";
+    case CopyKind::kDeviceToDevice:
+      return "[CUDA memcpy Device-to-Device]";
+    case CopyKind::kHostToHost:
+      return "[CUDA memcpy Host-to-Host]";
+    case CopyKind::kPeerToPeer:
+      return "[CUDA memcpy Peer-to-Peer]";
+    case CopyKind::kUnifiedHostToDevice:
+      return "[CUDA Unified Memory memcpy HtoD]";
+    case CopyKind::kUnifiedDeviceToHost:
+      return "[CUDA Unified Memory memcpy DtoH]";
+    case CopyKind::kUnifiedDeviceToDevice:
+      return "[CUDA Unified Memory memcpy DtoD]";
+    case CopyKind::kUnknown:
+      break;
   }
   return "[CUDA memcpy]";
 }
 
 std::string_view synchronization_name(std::uint32_t type) noexcept {
   switch (type) {
-    case 1: return "Event synchronization";
-    case 2: return "Stream waits for event";
-    case 3: return "Stream synchronization";
-    case 4: return "Context synchronization";
-    default: return "Synchronization";
+    case 1:
+      return "Event synchronization";
+    case 2:
+      return "Stream waits for event";
+    case 3:
+      return "Stream synchronization";
+    case 4:
+      return "Context synchronization";
+    default:
+      return "Synchronization";
   }
 }
 
 std::string_view memory_kind_name(MemoryKind kind) noexcept {
   switch (kind) {
-    case MemoryKind::kPageable: return "Pageable";
-    case MemoryKind::kPinned: return "Pinned";
-    case MemoryKind::kDevice: return "Device";
-    case MemoryKind::kArray: return "Array";
-    case MemoryKind::kManaged: return "Managed";
-    case MemoryKind::kDeviceStatic: return "Device Static";
-    case MemoryKind::kManagedStatic: return "Managed Static";
-    case MemoryKind::kUnknown: break;
+    case MemoryKind::kPageable:
+      return "Pageable";
+    case MemoryKind::kPinned:
+      return "Pinned";
+    case MemoryKind::kDevice:
+      return "Device";
+    case MemoryKind::kArray:
+      return "Array";
+    case MemoryKind::kManaged:
+      return "Managed";
+    case MemoryKind::kDeviceStatic:
+      return "Device Static";
+    case MemoryKind::kManagedStatic:
+      return "Managed Static";
+    case MemoryKind::kUnknown:
+      break;
   }
   return "Unknown";
 }

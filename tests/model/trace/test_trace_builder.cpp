@@ -23,7 +23,9 @@ std::vector<Event> all_events(const Trace& trace) {
   return events;
 }
 
-bool by_time(const Event& a, const Event& b) { return std::tie(a.start, a.duration, a.correlation) < std::tie(b.start, b.duration, b.correlation); }
+bool by_time(const Event& a, const Event& b) {
+  return std::tie(a.start, a.duration, a.correlation) < std::tie(b.start, b.duration, b.correlation);
+}
 
 void require_no_overlap(const Trace& trace) {
   for (const Lane& lane : trace.lanes())
@@ -112,7 +114,9 @@ TEST_CASE("a launch and its GPU work find each other within their process only")
       TrackKey gpu{TrackKind::kKernels, process};
       gpu.gpu = 0;
       gpu.stream = stream;
-      builder.add(gpu, {{20 + stream, 5, builder.intern("node"), 7, 0}, {40 + stream, 5, builder.intern("node"), 7, 0}, {60 + stream, 5, builder.intern("other"), 8, 0}});
+      builder.add(gpu, {{20 + stream, 5, builder.intern("node"), 7, 0},
+                        {40 + stream, 5, builder.intern("node"), 7, 0},
+                        {60 + stream, 5, builder.intern("other"), 8, 0}});
     }
   }
   const auto trace = builder.snapshot();
@@ -120,7 +124,8 @@ TEST_CASE("a launch and its GPU work find each other within their process only")
     if (track.key.kind == TrackKind::kCudaApi) {
       const auto work = trace->work_of({track.lanes[0], 0});
       REQUIRE(work.size() == 4);
-      CHECK(std::is_sorted(work.begin(), work.end(), [&](EventRef a, EventRef b) { return trace->event(a).start < trace->event(b).start; }));
+      CHECK(
+          std::is_sorted(work.begin(), work.end(), [&](EventRef a, EventRef b) { return trace->event(a).start < trace->event(b).start; }));
       for (const EventRef each : work) CHECK(trace->track_of(each.lane).key.process == track.key.process);
     } else {
       const auto launch = trace->launch_of({track.lanes[0], 1});

@@ -11,9 +11,9 @@
 
 namespace lanescope {
 
-inline constexpr std::uint32_t kFrameMagic = 0x3146534c;             // "LSF1"
-inline constexpr std::size_t kMaximumPayloadBytes = 64u << 20;       // raw; a header that claims more is damaged
-inline constexpr std::uint16_t kFormatMajor = 1;                     // a reader refuses a newer major version
+inline constexpr std::uint32_t kFrameMagic = 0x3146534c;        // "LSF1"
+inline constexpr std::size_t kMaximumPayloadBytes = 64u << 20;  // raw; a header that claims more is damaged
+inline constexpr std::uint16_t kFormatMajor = 1;                // a reader refuses a newer major version
 inline constexpr std::uint16_t kFormatMinor = 0;
 
 // The first 16 bytes of a file. The first byte is not ASCII and the line ends are mixed, so that transfers in text mode show.
@@ -38,13 +38,13 @@ enum class Codec : std::uint8_t { kRaw = 0, kZstd = 1 };
 
 struct FrameHeader {
   std::uint32_t magic = kFrameMagic;
-  std::uint16_t type = 0;            // proto::FrameType
+  std::uint16_t type = 0;  // proto::FrameType
   Codec codec = Codec::kRaw;
-  std::uint8_t source = 0;           // proto::FrameSource
-  std::uint32_t stored_size = 0;     // bytes of the payload in the file
-  std::uint32_t raw_size = 0;        // bytes of the payload once decompressed
-  std::uint32_t process = 0;         // instance number of the process; 0 for the session
-  std::uint32_t event_count = 0;     // events in the payload, for FRAME_EVENTS
+  std::uint8_t source = 0;        // proto::FrameSource
+  std::uint32_t stored_size = 0;  // bytes of the payload in the file
+  std::uint32_t raw_size = 0;     // bytes of the payload once decompressed
+  std::uint32_t process = 0;      // instance number of the process; 0 for the session
+  std::uint32_t event_count = 0;  // events in the payload, for FRAME_EVENTS
   std::uint64_t checksum = 0;
 };
 static_assert(sizeof(FrameHeader) == 32);

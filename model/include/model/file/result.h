@@ -10,8 +10,8 @@
 namespace lanescope {
 
 enum class ErrorKind {
-  kUsage,     // the request makes no sense; programs exit with 2
-  kFailure,   // it could not be done; programs exit with 1
+  kUsage,    // the request makes no sense; programs exit with 2
+  kFailure,  // it could not be done; programs exit with 1
 };
 
 struct Error {

@@ -48,11 +48,11 @@ class TraceFileWriter {
 
 // How a file ends, and what was wrong with it on the way.
 struct FileCondition {
-  bool finished = false;               // it has an index: the recording ended in an orderly way
-  std::uint64_t frames = 0;            // sound frames
-  std::uint64_t damaged_frames = 0;    // skipped, because their checksum differs
-  std::uint64_t first_damage = 0;      // byte position of the first damaged frame; 0 when none
-  std::uint64_t unread_bytes = 0;      // at the end, behind the last whole frame: a write that was cut off
+  bool finished = false;                       // it has an index: the recording ended in an orderly way
+  std::uint64_t frames = 0;                    // sound frames
+  std::uint64_t damaged_frames = 0;            // skipped, because their checksum differs
+  std::uint64_t first_damage = 0;              // byte position of the first damaged frame; 0 when none
+  std::uint64_t unread_bytes = 0;              // at the end, behind the last whole frame: a write that was cut off
   [[nodiscard]] std::string sentence() const;  // what a user should know; empty when nothing
 };
 

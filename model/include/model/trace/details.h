@@ -10,32 +10,50 @@ namespace lanescope {
 
 // Numbers of these enums are those of proto/lanescope/trace.proto.
 enum class CopyKind : std::uint8_t {
-  kUnknown = 0, kHostToDevice = 1, kDeviceToHost = 2, kHostToArray = 3, kArrayToHost = 4, kArrayToArray = 5, kArrayToDevice = 6,
-  kDeviceToArray = 7, kDeviceToDevice = 8, kHostToHost = 9, kPeerToPeer = 10, kUnifiedHostToDevice = 11, kUnifiedDeviceToHost = 12,
+  kUnknown = 0,
+  kHostToDevice = 1,
+  kDeviceToHost = 2,
+  kHostToArray = 3,
+  kArrayToHost = 4,
+  kArrayToArray = 5,
+  kArrayToDevice = 6,
+  kDeviceToArray = 7,
+  kDeviceToDevice = 8,
+  kHostToHost = 9,
+  kPeerToPeer = 10,
+  kUnifiedHostToDevice = 11,
+  kUnifiedDeviceToHost = 12,
   kUnifiedDeviceToDevice = 13,
 };
 enum class MemoryKind : std::uint8_t {
-  kUnknown = 0, kPageable = 1, kPinned = 2, kDevice = 3, kArray = 4, kManaged = 5, kDeviceStatic = 6, kManagedStatic = 7,
+  kUnknown = 0,
+  kPageable = 1,
+  kPinned = 2,
+  kDevice = 3,
+  kArray = 4,
+  kManaged = 5,
+  kDeviceStatic = 6,
+  kManagedStatic = 7,
 };
 enum class PayloadType : std::uint8_t { kAbsent = 0, kUnsigned = 1, kSigned = 2, kReal = 3 };
 enum class Finished : std::uint8_t { kYes = 0, kNo = 1 };  // kNo: still open when the recording ended; the duration is what was seen
 
 struct KernelDetail {
   NameId mangled_name = 0;
-  NameId short_name = 0;                     // without parameters, templates and namespaces
+  NameId short_name = 0;  // without parameters, templates and namespaces
   std::uint32_t grid[3] = {0, 0, 0};
   std::uint32_t block[3] = {0, 0, 0};
   std::uint32_t cluster[3] = {0, 0, 0};
   std::uint32_t registers_per_thread = 0;
-  std::uint32_t static_shared_memory = 0;    // bytes per block
-  std::uint32_t dynamic_shared_memory = 0;   // bytes per block
-  std::uint32_t shared_memory_executed = 0;  // bytes
-  std::uint32_t local_memory_per_thread = 0; // bytes
-  std::uint64_t local_memory_total = 0;      // bytes
-  std::uint32_t launch_type = 0;             // 0 regular, 1 cooperative, 2 cooperative on several devices
+  std::uint32_t static_shared_memory = 0;     // bytes per block
+  std::uint32_t dynamic_shared_memory = 0;    // bytes per block
+  std::uint32_t shared_memory_executed = 0;   // bytes
+  std::uint32_t local_memory_per_thread = 0;  // bytes
+  std::uint64_t local_memory_total = 0;       // bytes
+  std::uint32_t launch_type = 0;              // 0 regular, 1 cooperative, 2 cooperative on several devices
   std::uint32_t cache_config = 0;
-  std::uint32_t graph = 0;                   // CUDA graph id; 0 outside of graphs
-  std::uint64_t graph_node = 0;              // CUDA graph node id; 0 outside of graphs
+  std::uint32_t graph = 0;       // CUDA graph id; 0 outside of graphs
+  std::uint64_t graph_node = 0;  // CUDA graph node id; 0 outside of graphs
   Finished finished = Finished::kYes;
   auto operator<=>(const KernelDetail&) const = default;
 };
@@ -44,12 +62,12 @@ struct KernelDetail {
 enum class MemoryOperation : std::uint8_t { kCopy = 0, kSet = 1 };
 struct MemoryDetail {
   MemoryOperation operation = MemoryOperation::kCopy;
-  CopyKind copy_kind = CopyKind::kUnknown;             // copies
-  MemoryKind source_memory = MemoryKind::kUnknown;     // copies
+  CopyKind copy_kind = CopyKind::kUnknown;               // copies
+  MemoryKind source_memory = MemoryKind::kUnknown;       // copies
   MemoryKind destination_memory = MemoryKind::kUnknown;  // copies, and the memory that a set wrote
-  std::uint32_t value = 0;                             // sets
+  std::uint32_t value = 0;                               // sets
   std::uint64_t bytes = 0;
-  std::uint32_t source_device = 0;                     // copies: CUDA device ordinals
+  std::uint32_t source_device = 0;  // copies: CUDA device ordinals
   std::uint32_t destination_device = 0;
   std::uint32_t source_context = 0;
   std::uint32_t destination_context = 0;
@@ -66,8 +84,8 @@ struct ApiDetail {
 };
 
 struct SynchronizationDetail {
-  std::uint32_t type = 0;    // 1 event, 2 stream waits for event, 3 stream, 4 context
-  std::uint32_t event = 0;   // CUDA event id
+  std::uint32_t type = 0;   // 1 event, 2 stream waits for event, 3 stream, 4 context
+  std::uint32_t event = 0;  // CUDA event id
   auto operator<=>(const SynchronizationDetail&) const = default;
 };
 
@@ -79,9 +97,9 @@ struct GraphLaunchDetail {
 
 struct NvtxDetail {
   std::uint32_t category = 0;
-  std::uint32_t color = 0;                   // ARGB; 0 none
-  std::uint64_t payload = 0;                 // bits as payload_type says: integers extended to 64 bits, reals as a double
-  ThreadId end_thread = kNone;               // start/end ranges that ended on another thread
+  std::uint32_t color = 0;      // ARGB; 0 none
+  std::uint64_t payload = 0;    // bits as payload_type says: integers extended to 64 bits, reals as a double
+  ThreadId end_thread = kNone;  // start/end ranges that ended on another thread
   PayloadType payload_type = PayloadType::kAbsent;
   Finished finished = Finished::kYes;
   auto operator<=>(const NvtxDetail&) const = default;

@@ -9,6 +9,21 @@
 
 namespace lanescope {
 
+// A frame with its payload decompressed and parsed: the part of ingest that needs no order, and so may run on any thread.
+class DecodedFrame {
+ public:
+  explicit DecodedFrame(const FrameView& frame);
+  DecodedFrame(DecodedFrame&&) noexcept;
+  DecodedFrame& operator=(DecodedFrame&&) noexcept;
+  ~DecodedFrame();
+
+ private:
+  friend class FrameIngest;
+  struct Content;
+  std::unique_ptr<Content> content_;
+};
+
+// Threads: one thread at a time.
 class FrameIngest {
  public:
   explicit FrameIngest(TraceBuilder& builder);
@@ -19,6 +34,7 @@ class FrameIngest {
   // Adds what one frame says. A payload that does not parse, or whose columns disagree, is skipped whole and counted in malformed().
   // Unknown frame types are skipped.
   void add(const FrameView& frame);
+  void add(const DecodedFrame& frame);
 
   [[nodiscard]] std::uint64_t malformed() const noexcept;
 

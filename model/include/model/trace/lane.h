@@ -29,9 +29,9 @@ class LaneSegment {
   static constexpr EventIndex kFanOut = 8;
 
   struct Node {
-    NameId name = 0;                  // candidate for the majority
-    std::uint32_t longest = 0;        // index within the segment
-    std::int64_t weight = 0;          // ns by which the candidate outweighs the rest: a lower bound of its surplus
+    NameId name = 0;            // candidate for the majority
+    std::uint32_t longest = 0;  // index within the segment
+    std::int64_t weight = 0;    // ns by which the candidate outweighs the rest: a lower bound of its surplus
   };
 
   // Requires: 0 < events.size() <= kCapacity, sorted by start, not overlapping.
@@ -72,7 +72,7 @@ class LaneSegment {
   std::vector<DetailId> details_;
   std::vector<std::pair<EventIndex, Nanoseconds>> long_durations_;  // sorted by index
   std::vector<Nanoseconds> busy_before_block_;                      // one more than there are blocks
-  std::vector<std::vector<Node>> levels_;                           // levels_[0]: one node a block; each next covers kFanOut of the one below
+  std::vector<std::vector<Node>> levels_;  // levels_[0]: one node a block; each next covers kFanOut of the one below
   std::uint32_t smallest_correlation_ = 0;
   std::uint32_t largest_correlation_ = 0;
   bool correlations_ascend_ = true;
@@ -81,9 +81,9 @@ class LaneSegment {
 // What is known of a run of events without looking at each.
 struct LaneSummary {
   EventIndex count = 0;
-  NameId dominant = 0;            // the name that holds most of the time, where one name holds more than half; else a candidate
-  Nanoseconds weight = 0;         // ns by which `dominant` outweighs all others together, at least; 0 when nothing dominates
-  EventIndex longest = 0;         // index in the lane of the longest event
+  NameId dominant = 0;     // the name that holds most of the time, where one name holds more than half; else a candidate
+  Nanoseconds weight = 0;  // ns by which `dominant` outweighs all others together, at least; 0 when nothing dominates
+  EventIndex longest = 0;  // index in the lane of the longest event
   Nanoseconds longest_duration = -1;
 };
 

@@ -15,7 +15,8 @@ namespace lanescope {
 enum class LoadStep { kContinue, kCancel };
 using LoadProgress = std::function<LoadStep(double fraction, std::shared_ptr<const Trace> partial)>;
 
-// Reads a .trace file that may be finished, cut at any byte, or still growing (what there is now). Fails with one sentence, as TraceFileReader::open.
+// Reads a .trace file that may be finished, cut at any byte, or still growing (what there is now). Fails with one sentence, as
+// TraceFileReader::open.
 Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& path, const LoadProgress& progress = {});
 
 }  // namespace lanescope

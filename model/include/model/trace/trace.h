@@ -39,21 +39,26 @@ enum class TrackKind : std::uint8_t {
 struct TrackKey {
   TrackKind kind = TrackKind::kKernels;
   ProcessId process = kNone;
-  ThreadId thread = kNone;       // CPU tracks
-  GpuId gpu = kNone;             // GPU tracks
-  std::uint32_t context = 0;     // CUDA context id in its process
-  std::uint32_t stream = 0;      // CUDA stream id in its context
-  std::uint32_t domain = 0;      // NVTX domain id in its process
+  ThreadId thread = kNone;    // CPU tracks
+  GpuId gpu = kNone;          // GPU tracks
+  std::uint32_t context = 0;  // CUDA context id in its process
+  std::uint32_t stream = 0;   // CUDA stream id in its context
+  std::uint32_t domain = 0;   // NVTX domain id in its process
   auto operator<=>(const TrackKey&) const = default;
 };
 
 struct Track {
   TrackKey key;
-  std::vector<LaneId> lanes;     // index = nesting depth, or the number of the overlap
+  std::vector<LaneId> lanes;  // index = nesting depth, or the number of the overlap
 };
 
 enum class ProcessEndKind : std::uint8_t {  // numbers of proto::ProcessEndKind
-  kUnknown = 0, kExited = 1, kSignaled = 2, kDetached = 3, kLost = 4, kReplaced = 5,
+  kUnknown = 0,
+  kExited = 1,
+  kSignaled = 2,
+  kDetached = 3,
+  kLost = 4,
+  kReplaced = 5,
 };
 
 // How complete a process's part of the trace is.
@@ -66,10 +71,10 @@ struct Completeness {
 };
 
 struct Process {
-  std::uint32_t instance = 0;    // the recording's number for it, or a number of the importer's
+  std::uint32_t instance = 0;  // the recording's number for it, or a number of the importer's
   std::uint32_t pid = 0;
   std::uint32_t parent_pid = 0;
-  std::string name;              // last part of the executable's path
+  std::string name;  // last part of the executable's path
   std::string executable;
   std::vector<std::string> arguments;
   Nanoseconds start = 0;
@@ -83,7 +88,7 @@ struct Process {
 
 struct Thread {
   ProcessId process = kNone;
-  std::uint32_t tid = 0;         // the kernel's
+  std::uint32_t tid = 0;  // the kernel's
   std::string name;
   std::optional<std::int32_t> priority;  // as the source of the trace states it
 };
@@ -91,9 +96,9 @@ struct Thread {
 // A physical GPU. Processes may number it differently: see CudaDevice.
 struct Gpu {
   std::string name;
-  std::string uuid;              // 16 raw bytes, or empty
+  std::string uuid;  // 16 raw bytes, or empty
   std::string bus_id;
-  std::uint32_t ordinal = 0;     // as the first process that used it numbers it
+  std::uint32_t ordinal = 0;  // as the first process that used it numbers it
   std::uint32_t multiprocessor_count = 0;
   std::uint32_t compute_major = 0;
   std::uint32_t compute_minor = 0;
@@ -106,42 +111,64 @@ struct Gpu {
   std::uint64_t max_shared_memory_per_multiprocessor = 0;
 };
 
-struct CudaDevice { ProcessId process = kNone; std::uint32_t ordinal = 0; GpuId gpu = kNone; };
-struct CudaContext { ProcessId process = kNone; std::uint32_t id = 0; std::uint32_t device_ordinal = 0; std::uint32_t null_stream = 0; };
+struct CudaDevice {
+  ProcessId process = kNone;
+  std::uint32_t ordinal = 0;
+  GpuId gpu = kNone;
+};
+struct CudaContext {
+  ProcessId process = kNone;
+  std::uint32_t id = 0;
+  std::uint32_t device_ordinal = 0;
+  std::uint32_t null_stream = 0;
+};
 struct CudaStream {
   ProcessId process = kNone;
   std::uint32_t context = 0;
   std::uint32_t id = 0;
   std::int32_t priority = 0;
-  std::uint32_t kind = 0;        // proto::StreamKind
+  std::uint32_t kind = 0;  // proto::StreamKind
   std::string name;
 };
-struct NvtxDomainName { ProcessId process = kNone; std::uint32_t id = 0; std::string name; };
-struct NvtxCategoryName { ProcessId process = kNone; std::uint32_t domain = 0; std::uint32_t id = 0; std::string name; };
+struct NvtxDomainName {
+  ProcessId process = kNone;
+  std::uint32_t id = 0;
+  std::string name;
+};
+struct NvtxCategoryName {
+  ProcessId process = kNone;
+  std::uint32_t domain = 0;
+  std::uint32_t id = 0;
+  std::string name;
+};
 
 struct DiagnosticMessage {
   Nanoseconds time = 0;
-  ProcessId process = kNone;     // kNone: the session
-  int severity = 0;              // proto::Severity: 0 info, 1 warning, 2 error
-  int component = 0;             // proto::Component
-  int state = 0;                 // proto::ComponentState
+  ProcessId process = kNone;  // kNone: the session
+  int severity = 0;           // proto::Severity: 0 info, 1 warning, 2 error
+  int component = 0;          // proto::Component
+  int state = 0;              // proto::ComponentState
   std::string text;
 };
 
-struct OutputText { Nanoseconds time = 0; bool standard_error = false; std::string bytes; };
+struct OutputText {
+  Nanoseconds time = 0;
+  bool standard_error = false;
+  std::string bytes;
+};
 
 // Where the trace comes from.
 struct Provenance {
-  std::string format;            // "Lanescope", "Nsight Systems SQLite", "Chrome JSON"
-  std::string producer;          // "lanescope 0.1.0", "NVIDIA Nsight Systems 2025.3.1"
+  std::string format;    // "Lanescope", "Nsight Systems SQLite", "Chrome JSON"
+  std::string producer;  // "lanescope 0.1.0", "NVIDIA Nsight Systems 2025.3.1"
   std::string host_name;
   std::string operating_system;
   std::string working_directory;
   std::vector<std::string> command;
-  std::int64_t utc_epoch = 0;    // ns since 1970 of the trace's time 0; 0 when not known
+  std::int64_t utc_epoch = 0;  // ns since 1970 of the trace's time 0; 0 when not known
   Nanoseconds monotonic_epoch = 0;
-  bool finished = false;         // the recording ended in an orderly way
-  std::string condition;         // one sentence on what is missing or damaged; empty when nothing is
+  bool finished = false;  // the recording ended in an orderly way
+  std::string condition;  // one sentence on what is missing or damaged; empty when nothing is
 };
 
 class Trace {
@@ -218,7 +245,8 @@ class Trace {
   AppendOnlyTable<NvtxDetail> nvtx_details_;
 };
 
-// "cudaLaunchKernel_v7000" -> "cudaLaunchKernel": as Nsight Systems' reports do, a version of exactly four digits is dropped and any other kept.
+// "cudaLaunchKernel_v7000" -> "cudaLaunchKernel": as Nsight Systems' reports do, a version of exactly four digits is dropped and any other
+// kept.
 [[nodiscard]] std::string_view api_display_name(std::string_view name) noexcept;
 // What a copy or set is called in reports: "[CUDA memcpy Host-to-Device]", "[CUDA memset]".
 [[nodiscard]] std::string_view memory_operation_name(const MemoryDetail& detail) noexcept;

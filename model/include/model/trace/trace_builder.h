@@ -29,13 +29,13 @@ class TraceBuilder {
   Provenance& provenance();
 
   // Each returns the id of the new or existing entry; references stay valid until the next call of the same kind.
-  ProcessId process_of_instance(std::uint32_t instance);              // created on first mention
+  ProcessId process_of_instance(std::uint32_t instance);  // created on first mention
   Process& process(ProcessId id);
-  ThreadId thread(ProcessId process, std::uint32_t tid);              // created on first mention
+  ThreadId thread(ProcessId process, std::uint32_t tid);  // created on first mention
   void name_thread(ThreadId id, std::string_view name);
   void set_thread_priority(ThreadId id, std::int32_t priority);
-  GpuId gpu(const Gpu& description);                                  // found by uuid, else by (name, ordinal)
-  GpuId gpu_of_device(ProcessId process, std::uint32_t ordinal);      // created nameless on first mention
+  GpuId gpu(const Gpu& description);                              // found by uuid, else by (name, ordinal)
+  GpuId gpu_of_device(ProcessId process, std::uint32_t ordinal);  // created nameless on first mention
   void set_device(ProcessId process, std::uint32_t ordinal, const Gpu& description);
   void set_context(const CudaContext& context);
   void set_stream(const CudaStream& stream);
@@ -45,7 +45,7 @@ class TraceBuilder {
   void add_output(OutputText output);
 
   NameId intern(std::string_view text);
-  [[nodiscard]] std::string_view text(NameId id) const;               // of an interned string; stays valid
+  [[nodiscard]] std::string_view text(NameId id) const;  // of an interned string; stays valid
   DetailId intern(const KernelDetail&);
   DetailId intern(const MemoryDetail&);
   DetailId intern(const ApiDetail&);
