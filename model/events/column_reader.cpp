@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "launch_index.h"
+#include "model/events/launch_index.h"
 
 namespace lanescope {
 namespace {

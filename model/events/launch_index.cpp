@@ -1,4 +1,4 @@
-#include "launch_index.h"
+#include "model/events/launch_index.h"
 
 #include <algorithm>
 
