@@ -86,6 +86,20 @@ struct TraceFileReader::State {
     return std::memcmp(trailer.magic, kTrailerMagic, sizeof(kTrailerMagic)) == 0;
   }
 
+  // The index that the trailer points to.
+  std::optional<proto::Index> index() const {
+    if (mapped < sizeof(FileHeader) + sizeof(FileTrailer) || !trailer_at(mapped - sizeof(FileTrailer))) return std::nullopt;
+    FileTrailer trailer;
+    std::memcpy(&trailer, data + mapped - sizeof(trailer), sizeof(trailer));
+    if (trailer.index_offset > mapped) return std::nullopt;
+    const auto frame = frame_at(trailer.index_offset);
+    if (!frame || frame->header.type != proto::FRAME_INDEX || !frame_is_sound(*frame)) return std::nullopt;
+    const auto payload = open_frame(*frame);
+    proto::Index found;
+    if (!payload || !found.ParseFromString(*payload)) return std::nullopt;
+    return found;
+  }
+
   // The next position at or after `from` where a sound frame begins.
   std::optional<std::uint64_t> resynchronize(std::uint64_t from) const {
     const std::uint32_t magic = kFrameMagic;
@@ -135,6 +149,17 @@ Result<TraceFileReader> TraceFileReader::open(const std::filesystem::path& path)
     return Error{path.string() + " has format version " + std::to_string(header.major_version) + ", and this Lanescope reads up to " +
                  std::to_string(kFormatMajor) + ". Open it with a newer Lanescope."};
   return TraceFileReader(std::move(state));
+}
+
+std::vector<FrameView> TraceFileReader::indexed(std::span<const std::uint16_t> types) const {
+  std::vector<FrameView> frames;
+  const auto index = state_->index();
+  if (!index) return frames;
+  for (const auto& entry : index->entries()) {
+    if (std::find(types.begin(), types.end(), entry.type()) == types.end() || entry.offset() > state_->mapped) continue;
+    if (const auto frame = state_->frame_at(entry.offset()); frame && frame_is_sound(*frame)) frames.push_back(*frame);
+  }
+  return frames;
 }
 
 std::optional<FrameView> TraceFileReader::next() {

@@ -6,8 +6,10 @@
 #include <mutex>
 #include <thread>
 
+#include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
 #include "model/trace/frame_ingest.h"
+#include "model/trace/outline.h"
 
 namespace lanescope {
 namespace {
@@ -69,6 +71,21 @@ class DecodingAhead {
   std::thread thread_;  // last: it uses all of the above
 };
 
+// The whole trace in little from the file's outline; null where there is none.
+std::shared_ptr<const Trace> load_outline(const TraceFileReader& reader) {
+  static constexpr std::uint16_t kOutline[] = {proto::FRAME_OUTLINE};
+  static constexpr std::uint16_t kSurroundings[] = {proto::FRAME_SESSION_START, proto::FRAME_PROCESS_START, proto::FRAME_RESOURCES};
+  const auto outlines = reader.indexed(kOutline);
+  if (outlines.empty()) return nullptr;
+  const auto payload = open_frame(outlines.back());
+  if (!payload) return nullptr;
+  TraceBuilder builder;
+  FrameIngest ingest(builder);
+  for (const FrameView& frame : reader.indexed(kSurroundings)) ingest.add(frame);
+  builder.provenance().outline_only = true;
+  return add_outline(builder, *payload) ? builder.snapshot() : nullptr;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& path, const LoadProgress& progress) {
@@ -77,6 +94,9 @@ Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& pat
 
   auto reader = TraceFileReader::open(path);
   if (!reader) return reader.error();
+  if (progress) {
+    if (auto outline = load_outline(*reader); outline && progress(0, outline) == LoadStep::kCancel) return outline;
+  }
   TraceBuilder builder;
   FrameIngest ingest(builder);
   builder.provenance().format = "Lanescope";

@@ -67,6 +67,10 @@ class TraceFileReader {
   TraceFileReader& operator=(TraceFileReader&&) noexcept;
   ~TraceFileReader();
 
+  // The frames of the given types, found by the index of a finished file; none where there is no sound index. Does not move next().
+  // O(frames).
+  [[nodiscard]] std::vector<FrameView> indexed(std::span<const std::uint16_t> types) const;
+
   // The next sound frame, else none at the end of what there is now. Damaged frames are skipped and counted: the scan goes on at the next
   // place where a sound frame begins. In a growing file, call again later. Index frames are not returned. O(1) for a sound file.
   std::optional<FrameView> next();

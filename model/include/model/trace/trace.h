@@ -167,8 +167,9 @@ struct Provenance {
   std::vector<std::string> command;
   std::int64_t utc_epoch = 0;  // ns since 1970 of the trace's time 0; 0 when not known
   Nanoseconds monotonic_epoch = 0;
-  bool finished = false;  // the recording ended in an orderly way
-  std::string condition;  // one sentence on what is missing or damaged; empty when nothing is
+  bool finished = false;      // the recording ended in an orderly way
+  bool outline_only = false;  // from the file's outline: events stand for sums over time, and their details are not known yet
+  std::string condition;      // one sentence on what is missing or damaged; empty when nothing is
 };
 
 class Trace {

@@ -1,0 +1,28 @@
+// The outline of a large trace: what is drawn in the first moments, while the events are still being decoded.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/trace/trace.h"
+#include "model/trace/trace_builder.h"
+
+namespace lanescope {
+
+// Smaller traces open in a blink and get no outline.
+inline constexpr std::uint64_t kOutlineFromEvents = 1'000'000;
+inline constexpr std::size_t kOutlineBuckets = 2'048;
+
+// A complete frame (FRAME_OUTLINE) to append behind the events of a recording; empty for a trace of fewer than kOutlineFromEvents events.
+// O(lanes · buckets · log n).
+[[nodiscard]] std::vector<std::byte> outline_frame(const Trace& trace);
+
+// Adds the outline's lanes to `builder`, one event for each bucket that is not empty: it begins with the bucket, lasts as long as the
+// bucket is busy, and has the name that holds most of it. False when the payload makes no sense. `builder` must know the epoch (see
+// Provenance).
+bool add_outline(TraceBuilder& builder, const std::string& payload);
+
+}  // namespace lanescope

@@ -1,0 +1,122 @@
+#include "model/trace/outline.h"
+
+#include <map>
+#include <unordered_map>
+
+#include "lanescope/trace.pb.h"
+#include "model/file/frame_codec.h"
+
+namespace lanescope {
+namespace {
+
+std::uint32_t device_ordinal(const Trace& trace, ProcessId process, GpuId gpu) {
+  for (const CudaDevice& device : trace.devices())
+    if (device.process == process && device.gpu == gpu) return device.ordinal;
+  return 0;
+}
+
+// Names of an outline: only those that some bucket shows.
+class OutlineNames {
+ public:
+  OutlineNames(const Trace& trace, proto::Outline& outline) : trace_(trace), outline_(outline) {}
+
+  std::uint32_t operator[](NameId name) {
+    const auto [found, inserted] = ids_.try_emplace(name, static_cast<std::uint32_t>(outline_.names_size()));
+    if (inserted) outline_.add_names(std::string(trace_.name(name)));
+    return found->second;
+  }
+
+ private:
+  const Trace& trace_;
+  proto::Outline& outline_;
+  std::unordered_map<NameId, std::uint32_t> ids_;
+};
+
+void fill_buckets(const Lane& lane, TimeRange extent, Nanoseconds length, OutlineNames& names, proto::OutlineLane& out) {
+  std::uint32_t last_bucket = 0;
+  Nanoseconds busy_before = 0;
+  EventIndex first = 0;
+  for (std::uint32_t bucket = 0; bucket < kOutlineBuckets; ++bucket) {
+    const Nanoseconds end = extent.begin + static_cast<Nanoseconds>(bucket + 1) * length;
+    const EventIndex last = lane.lower_bound(end);
+    const Nanoseconds busy = lane.busy_before(end, last);
+    if (busy > busy_before) {
+      // An event that began in an earlier bucket may be all there is.
+      const LaneSummary summary = lane.summarize(first > 0 ? first - 1 : 0, last);
+      out.add_bucket_delta(bucket - last_bucket);
+      out.add_busy(static_cast<std::uint64_t>(busy - busy_before));
+      out.add_name(names[summary.dominant]);
+      last_bucket = bucket;
+    }
+    busy_before = busy;
+    first = last;
+  }
+}
+
+}  // namespace
+
+std::vector<std::byte> outline_frame(const Trace& trace) {
+  std::vector<std::byte> frame;
+  if (trace.event_count() < kOutlineFromEvents) return frame;
+  const TimeRange extent = trace.extent();
+  const Nanoseconds length = extent.length() / static_cast<Nanoseconds>(kOutlineBuckets) + 1;
+  proto::Outline outline;
+  outline.set_begin(extent.begin + trace.provenance().monotonic_epoch);
+  outline.set_bucket_length(static_cast<std::uint64_t>(length));
+  OutlineNames names(trace, outline);
+  for (const Track& track : trace.tracks()) {
+    for (std::size_t depth = 0; depth < track.lanes.size(); ++depth) {
+      auto& lane = *outline.add_lanes();
+      lane.set_track_kind(static_cast<std::uint32_t>(track.key.kind));
+      if (track.key.process != kNone) lane.set_process(trace.processes()[track.key.process].instance);
+      if (track.key.thread != kNone) lane.set_thread(trace.threads()[track.key.thread].tid);
+      if (track.key.gpu != kNone) {
+        lane.set_on_gpu(true);
+        lane.set_device(device_ordinal(trace, track.key.process, track.key.gpu));
+      }
+      lane.set_context(track.key.context);
+      lane.set_stream(track.key.stream);
+      lane.set_domain(track.key.domain);
+      lane.set_depth(static_cast<std::uint32_t>(depth));
+      fill_buckets(trace.lane(track.lanes[depth]), extent, length, names, lane);
+    }
+  }
+  FrameHeader header;
+  header.type = proto::FRAME_OUTLINE;
+  append_frame(header, outline.SerializeAsString(), frame);
+  return frame;
+}
+
+bool add_outline(TraceBuilder& builder, const std::string& payload) {
+  proto::Outline outline;
+  if (!outline.ParseFromString(payload) || outline.bucket_length() == 0) return false;
+  const Nanoseconds begin = outline.begin() - builder.provenance().monotonic_epoch;
+  const auto length = static_cast<Nanoseconds>(outline.bucket_length());
+  for (const auto& lane : outline.lanes()) {
+    const int n = lane.bucket_delta_size();
+    if (lane.busy_size() != n || lane.name_size() != n || lane.track_kind() > static_cast<std::uint32_t>(TrackKind::kCompilation))
+      return false;
+    TrackKey key;
+    key.kind = static_cast<TrackKind>(lane.track_kind());
+    key.process = builder.process_of_instance(lane.process());
+    if (lane.thread() != 0) key.thread = builder.thread(key.process, lane.thread());
+    if (lane.on_gpu()) key.gpu = builder.gpu_of_device(key.process, lane.device());
+    key.context = lane.context();
+    key.stream = lane.stream();
+    key.domain = lane.domain();
+    std::vector<Event> events;
+    Nanoseconds bucket = 0;
+    for (int i = 0; i < n; ++i) {
+      bucket += lane.bucket_delta(i);
+      const auto name = static_cast<int>(lane.name(i));
+      if (bucket >= static_cast<Nanoseconds>(kOutlineBuckets) || name >= outline.names_size()) return false;
+      const Nanoseconds busy = std::min<Nanoseconds>(length, static_cast<Nanoseconds>(lane.busy(i)));
+      events.push_back({begin + bucket * length, busy, builder.intern(outline.names(name)), 0, 0});
+    }
+    const std::vector<std::uint32_t> depths(events.size(), lane.depth());
+    builder.add(key, std::move(events), depths);
+  }
+  return true;
+}
+
+}  // namespace lanescope

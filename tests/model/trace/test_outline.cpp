@@ -1,0 +1,93 @@
+#include "model/trace/outline.h"
+
+#include <cstring>
+#include <random>
+
+#include "lanescope/trace.pb.h"
+#include "model/file/trace_file.h"
+#include "model/trace/load.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+
+namespace {
+
+constexpr std::int64_t kEpoch = 5'000;
+
+std::shared_ptr<const Trace> trace_of(std::uint32_t events) {
+  TraceBuilder builder;
+  builder.provenance().monotonic_epoch = kEpoch;
+  const ProcessId process = builder.process_of_instance(3);
+  TrackKey key{TrackKind::kCudaApi, process};
+  key.thread = builder.thread(process, 42);
+  std::mt19937 random(1);
+  std::vector<Event> list;
+  Nanoseconds time = 0;
+  for (std::uint32_t i = 0; i < events; ++i) {
+    const Nanoseconds duration = 10 + static_cast<Nanoseconds>(random() % 50);
+    list.push_back({time, duration, builder.intern(i % 10 == 0 ? "cudaMemcpy_v3020" : "cudaLaunchKernel_v7000"), i, 0});
+    time += duration + static_cast<Nanoseconds>(random() % 50);
+  }
+  builder.add(key, std::move(list));
+  return builder.snapshot();
+}
+
+}  // namespace
+
+TEST_CASE("a small trace has no outline") { CHECK(outline_frame(*trace_of(1'000)).empty()); }
+
+TEST_CASE("the outline of a large trace is shown first and has the busy time of the events") {
+  const auto trace = trace_of(kOutlineFromEvents);
+  test::TemporaryFolder folder;
+  const auto path = folder.path() / "large.trace";
+  {
+    auto writer = TraceFileWriter::create(path, Overwrite::kRefuse);
+    REQUIRE(writer);
+    std::vector<std::byte> frames;
+    proto::SessionStart start;
+    start.set_epoch(kEpoch);
+    FrameHeader header;
+    header.type = proto::FRAME_SESSION_START;
+    append_frame(header, start.SerializeAsString(), frames);
+    REQUIRE(writer->append(frames));
+    REQUIRE(writer->append(outline_frame(*trace)));
+    REQUIRE(writer->finish());
+  }
+  std::vector<std::shared_ptr<const Trace>> shown;
+  const auto loaded = load_trace(path, [&](double, std::shared_ptr<const Trace> partial) {
+    if (partial) shown.push_back(std::move(partial));
+    return LoadStep::kContinue;
+  });
+  REQUIRE(loaded);
+  REQUIRE_FALSE(shown.empty());
+  const Trace& outline = *shown.front();
+  CHECK(outline.provenance().outline_only);
+  REQUIRE(outline.tracks().size() == 1);
+  CHECK(outline.tracks()[0].key.kind == TrackKind::kCudaApi);
+  CHECK(outline.threads()[outline.tracks()[0].key.thread].tid == 42);
+
+  const Lane& little = outline.lane(0);
+  const Lane& whole = trace->lane(0);
+  CHECK(little.size() <= kOutlineBuckets);
+  const TimeRange everything{0, trace->extent().end + 1};
+  CHECK(little.busy(everything) == whole.busy(everything));
+  const Nanoseconds bucket = trace->extent().length() / static_cast<Nanoseconds>(kOutlineBuckets) + 1;
+  for (EventIndex i = 0; i < little.size(); i += 101) {
+    CHECK(little.duration(i) == whole.busy({little.start(i), little.start(i) + bucket}));
+    CHECK(outline.name(little.name(i)) == "cudaLaunchKernel_v7000");
+  }
+}
+
+TEST_CASE("an outline that makes no sense is refused") {
+  TraceBuilder builder;
+  CHECK_FALSE(add_outline(builder, "\xff nonsense"));
+  proto::Outline outline;
+  outline.set_bucket_length(100);
+  auto* lane = outline.add_lanes();
+  lane->add_bucket_delta(4'000'000'000u);
+  lane->add_busy(1);
+  lane->add_name(0);
+  outline.add_names(std::string("x"));
+  CHECK_FALSE(add_outline(builder, outline.SerializeAsString()));
+}
