@@ -99,6 +99,7 @@ enum class StopMode {
 struct ExitStatus {
   int code = 0;    // of exit(); meaningful when signal is 0
   int signal = 0;  // the signal that ended it; 0 when it exited
+  bool operator==(const ExitStatus&) const = default;
 };
 
 // How complete one process's part is. Records, not bytes.

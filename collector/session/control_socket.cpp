@@ -1,0 +1,108 @@
+#include "control_socket.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace lanescope::session {
+namespace {
+
+constexpr std::string_view kFolderPattern = "lanescope-XXXXXX";
+constexpr std::string_view kSocketName = "control";
+constexpr int kBacklog = 256;  // processes that a target may start at once
+
+bool fits(const std::filesystem::path& folder) {
+  return folder.native().size() + kFolderPattern.size() + kSocketName.size() + 3 <= sizeof(sockaddr_un::sun_path);
+}
+
+// A new folder that only this user may enter; empty when it can't be made there.
+std::filesystem::path private_folder(const char* parent) {
+  if (parent == nullptr || *parent == '\0' || !fits(parent)) return {};
+  std::string pattern = (std::filesystem::path(parent) / kFolderPattern).string();
+  const char* made = mkdtemp(pattern.data());  // mode 0700
+  return made != nullptr ? std::filesystem::path(made) : std::filesystem::path();
+}
+
+}  // namespace
+
+Result<ControlSocket> ControlSocket::create() {
+  std::filesystem::path folder;
+  for (const char* parent :
+       {static_cast<const char*>(std::getenv("XDG_RUNTIME_DIR")), static_cast<const char*>(std::getenv("TMPDIR")), "/tmp"})
+    if (folder.empty()) folder = private_folder(parent);
+  if (folder.empty())
+    return Error{
+        "No folder for the recording's control socket can be made in XDG_RUNTIME_DIR, TMPDIR or /tmp. Set TMPDIR to one that can be "
+        "written."};
+
+  ControlSocket control;
+  control.path_ = folder / kSocketName;
+  control.socket_ = FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, control.path_.c_str(), sizeof(address.sun_path) - 1);
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  if (!control.socket_.valid() || bind(control.socket_.get(), generic, sizeof(address)) != 0 ||
+      listen(control.socket_.get(), kBacklog) != 0)
+    return Error{"The recording's control socket " + control.path_.string() + " can't be opened: " + std::strerror(errno) + "."};
+  return control;
+}
+
+ControlSocket::ControlSocket(ControlSocket&& other) noexcept : socket_(std::move(other.socket_)), path_(std::exchange(other.path_, {})) {}
+
+ControlSocket::~ControlSocket() {
+  if (path_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
+  std::filesystem::remove(path_.parent_path(), ignored);
+}
+
+std::optional<FileDescriptor> ControlSocket::accept() {
+  for (;;) {
+    FileDescriptor connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!connection.valid()) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      return std::nullopt;
+    }
+    ucred peer{};
+    socklen_t size = sizeof(peer);
+    if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == getuid()) return connection;
+  }
+}
+
+GreetingState receive_greeting(int connection, Greeting& greeting) {
+  const ssize_t size = recv(connection, &greeting.hello, sizeof(greeting.hello), MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return GreetingState::kWaiting;
+  ucred peer{};
+  socklen_t peer_size = sizeof(peer);
+  const bool complete = size == static_cast<ssize_t>(sizeof(greeting.hello)) && greeting.hello.layout_version == channel::kLayoutVersion;
+  if (!complete || getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) != 0) return GreetingState::kRefused;
+  greeting.pid = peer.pid;
+  greeting.hello.agent_version[sizeof(greeting.hello.agent_version) - 1] = '\0';
+  return GreetingState::kArrived;
+}
+
+bool send_welcome(int connection, const channel::Welcome& welcome, int memory) {
+  iovec part{const_cast<channel::Welcome*>(&welcome), sizeof(welcome)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (memory >= 0) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(rights), &memory, sizeof(memory));
+  }
+  return sendmsg(connection, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(welcome));
+}
+
+}  // namespace lanescope::session

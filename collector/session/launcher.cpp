@@ -1,0 +1,140 @@
+#include "launcher.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+namespace lanescope::session {
+namespace {
+
+enum class Step : int { kDirectory, kExecute };
+
+// What the waiting process says when it could not become the program.
+struct Failure {
+  Step step;
+  int error;
+};
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+// Between fork and exec: only calls that are safe there, since the host may have threads.
+[[noreturn]] void become(const LaunchPlan& plan, char* const* arguments, char* const* environment, int gate, int report) {
+  char go = 0;
+  ssize_t got;
+  do {
+    got = read(gate, &go, 1);
+  } while (got < 0 && errno == EINTR);
+  if (got != 1) _exit(0);
+
+  std::signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (plan.standard_output >= 0) dup2(plan.standard_output, STDOUT_FILENO);
+  if (plan.standard_error >= 0) dup2(plan.standard_error, STDERR_FILENO);
+  Failure failure{Step::kExecute, 0};
+  if (!plan.working_directory.empty() && chdir(plan.working_directory.c_str()) != 0) {
+    failure = {Step::kDirectory, errno};
+  } else {
+    execvpe(arguments[0], arguments, environment);
+    failure.error = errno;
+  }
+  [[maybe_unused]] const ssize_t ignored = write(report, &failure, sizeof(failure));
+  _exit(127);
+}
+
+Error no_such_program(const std::string& program) {
+  return {"Can't start " + program + ": there is no such program. Check its name and PATH."};
+}
+
+bool is_in_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (access((std::filesystem::path(folder.empty() ? "." : folder) / program).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+Error no_processes() {
+  return {"The program can't be started: the system has no processes or file descriptors left. Close others and try again."};
+}
+
+}  // namespace
+
+Result<void> check_program(const std::string& program, const std::filesystem::path& working_directory) {
+  if (!working_directory.empty() && !std::filesystem::is_directory(working_directory))
+    return Error{"Can't start " + program + " in " + working_directory.string() + ": there is no such folder."};
+  const bool by_path = program.find('/') != std::string::npos;
+  if (by_path ? std::filesystem::exists(working_directory / program) : is_in_path(program)) return {};
+  return no_such_program(program);
+}
+
+Result<WaitingProcess> WaitingProcess::start(const LaunchPlan& plan) {
+  int gate[2];
+  int report[2];
+  if (pipe2(gate, O_CLOEXEC) != 0) return no_processes();
+  FileDescriptor gate_read(gate[0]);
+  WaitingProcess process;
+  process.gate_ = FileDescriptor(gate[1]);
+  if (pipe2(report, O_CLOEXEC) != 0) return no_processes();
+  process.report_ = FileDescriptor(report[0]);
+  FileDescriptor report_write(report[1]);
+  process.program_ = plan.command.front();
+  process.directory_ = plan.working_directory.string();
+
+  const std::vector<char*> arguments = pointers(plan.command);
+  const std::vector<char*> environment = pointers(plan.environment);
+  const pid_t pid = fork();
+  if (pid < 0) return no_processes();
+  if (pid == 0) {
+    close(gate[1]);  // its own copy would keep the gate from closing when the host dies
+    close(report[0]);
+    become(plan, arguments.data(), environment.data(), gate[0], report[1]);
+  }
+  process.pid_ = pid;
+  return process;
+}
+
+WaitingProcess::WaitingProcess(WaitingProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, 0)),
+      gate_(std::move(other.gate_)),
+      report_(std::move(other.report_)),
+      program_(std::move(other.program_)),
+      directory_(std::move(other.directory_)) {}
+
+WaitingProcess::~WaitingProcess() {
+  if (pid_ == 0) return;
+  gate_.reset();
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+Result<void> WaitingProcess::release() {
+  const char go = 1;
+  [[maybe_unused]] const ssize_t ignored = write(gate_.get(), &go, 1);
+  Failure failure{};
+  ssize_t got;
+  do {
+    got = read(report_.get(), &failure, sizeof(failure));
+  } while (got < 0 && errno == EINTR);
+  if (got == static_cast<ssize_t>(sizeof(failure))) {
+    const std::string reason = std::strerror(failure.error);
+    if (failure.step == Step::kDirectory) return Error{"Can't start " + program_ + " in " + directory_ + ": " + reason + "."};
+    if (failure.error == ENOENT) return no_such_program(program_);
+    return Error{"Can't start " + program_ + ": " + reason + "."};
+  }
+  pid_ = 0;  // from here on it is the caller's to wait for
+  return {};
+}
+
+}  // namespace lanescope::session

@@ -1,0 +1,50 @@
+// Starts the target in two steps: a process that waits, so that its pid can go into the file's name; then the program in it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "file_descriptor.h"
+#include "model/file/result.h"
+
+namespace lanescope::session {
+
+// Whether there is such a program (by its path, seen from the working directory, or in PATH) and such a directory: what most often is
+// wrong, found before anything is created.
+Result<void> check_program(const std::string& program, const std::filesystem::path& working_directory);
+
+struct LaunchPlan {
+  std::vector<std::string> command;
+  std::vector<std::string> environment;     // "NAME=value"
+  std::filesystem::path working_directory;  // empty: ours
+  int standard_output = -1;                 // its descriptors 1 and 2; standard input is ours
+  int standard_error = -1;
+};
+
+class WaitingProcess {
+ public:
+  // Fails when there are no processes left.
+  static Result<WaitingProcess> start(const LaunchPlan& plan);
+
+  WaitingProcess(WaitingProcess&& other) noexcept;
+  // A process that was not released ends, and is waited for.
+  ~WaitingProcess();
+
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+
+  // Lets it become the program; returns once it has. Fails with one sentence when it can't: not found, no permission, no such directory.
+  Result<void> release();
+
+ private:
+  WaitingProcess() = default;
+  pid_t pid_ = 0;
+  FileDescriptor gate_;    // one byte lets it go on
+  FileDescriptor report_;  // closes when the program runs; else says why it does not
+  std::string program_;
+  std::string directory_;
+};
+
+}  // namespace lanescope::session

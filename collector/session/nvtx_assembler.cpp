@@ -1,0 +1,122 @@
+#include "nvtx_assembler.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lanescope::session {
+namespace {
+
+using channel::Record;
+using channel::RecordType;
+
+NvtxAttributes attributes_of(const Record& record, std::uint32_t name) {
+  const bool known = record.payload_type <= proto::PAYLOAD_REAL;
+  const auto type = known ? static_cast<proto::PayloadType>(record.payload_type) : proto::PAYLOAD_NONE;
+  return {name, record.category, record.color, type, record.payload};
+}
+
+}  // namespace
+
+void NvtxAssembler::add(const Record& record, std::string_view text) {
+  last_time_ = std::max(last_time_, record.time);
+  switch (record.type) {
+    case RecordType::kRangePush:
+      stack(record).push_back(opened(record, text, proto::NVTX_PUSH_POP));
+      break;
+    case RecordType::kRangePop:
+      pop(record);
+      break;
+    case RecordType::kRangeStart:
+      start(record, text);
+      break;
+    case RecordType::kRangeEnd:
+      end(record);
+      break;
+    case RecordType::kMark:
+      encoder_.add(NvtxMark{record.thread, record.domain, record.time, attributes_of(record, encoder_.intern(text))});
+      break;
+    case RecordType::kOsRuntimeCall:
+      encoder_.add(OsRuntimeCall{record.thread, record.time, static_cast<std::int64_t>(record.id), encoder_.intern(text)});
+      break;
+    default:
+      break;
+  }
+}
+
+NvtxAssembler::Stack& NvtxAssembler::stack(const Record& record) {
+  return stacks_[static_cast<std::uint64_t>(record.thread) << 32 | record.domain];
+}
+
+NvtxRange NvtxAssembler::opened(const Record& record, std::string_view text, proto::NvtxStyle style) {
+  NvtxRange range;
+  range.thread = record.thread;
+  range.domain = record.domain;
+  range.style = style;
+  range.start = record.time;
+  range.attributes = attributes_of(record, encoder_.intern(text));
+  return range;
+}
+
+void NvtxAssembler::pop(const Record& record) {
+  Stack& open = stack(record);
+  if (open.empty()) {
+    ++unmatched_;
+    return;
+  }
+  NvtxRange range = std::move(open.back());
+  open.pop_back();
+  range.depth = static_cast<std::uint32_t>(open.size());
+  close(std::move(range), {record.time, record.thread}, RangeEnding::kFinished);
+}
+
+void NvtxAssembler::start(const Record& record, std::string_view text) {
+  NvtxRange range = opened(record, text, proto::NVTX_START_END);
+  if (const auto early = early_ends_.find(record.id); early != early_ends_.end()) {
+    close(std::move(range), early->second, RangeEnding::kFinished);
+    early_ends_.erase(early);
+    return;
+  }
+  started_.insert_or_assign(record.id, std::move(range));
+}
+
+void NvtxAssembler::end(const Record& record) {
+  const auto found = started_.find(record.id);
+  if (found == started_.end()) {
+    early_ends_.insert_or_assign(record.id, End{record.time, record.thread});
+    return;
+  }
+  close(std::move(found->second), {record.time, record.thread}, RangeEnding::kFinished);
+  started_.erase(found);
+}
+
+void NvtxAssembler::close(NvtxRange range, End end, RangeEnding ending) {
+  if (end.time < range.start) {
+    ++invalid_;
+    return;
+  }
+  range.end = end.time;
+  range.end_thread = end.thread;
+  range.ending = ending;
+  encoder_.add(range);
+}
+
+void NvtxAssembler::finish() {
+  for (auto& [key, open] : stacks_) {
+    while (!open.empty()) {
+      NvtxRange range = std::move(open.back());
+      open.pop_back();
+      range.depth = static_cast<std::uint32_t>(open.size());
+      const std::uint32_t thread = range.thread;
+      close(std::move(range), {last_time_, thread}, RangeEnding::kUnfinished);
+    }
+  }
+  for (auto& [id, range] : started_) {
+    const std::uint32_t thread = range.thread;
+    close(std::move(range), {last_time_, thread}, RangeEnding::kUnfinished);
+  }
+  unmatched_ += early_ends_.size();
+  started_.clear();
+  early_ends_.clear();
+}
+
+}  // namespace lanescope::session

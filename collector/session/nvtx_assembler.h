@@ -1,0 +1,55 @@
+// Turns the raw records of one process into events: pairs pushes with pops and starts with ends.
+//
+// Records of one thread must come in the order in which it made them; threads may interleave in any way. So the end of a start/end range
+// may come before its start, when another thread ended it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/channel/layout.h"
+#include "event_encoder.h"
+
+namespace lanescope::session {
+
+class NvtxAssembler {
+ public:
+  explicit NvtxAssembler(EventEncoder& encoder) : encoder_(encoder) {}
+
+  // Takes kRangePush to kMark and kOsRuntimeCall; other types are for someone else and ignored.
+  void add(const channel::Record& record, std::string_view text);
+
+  // Hands out what is still open, as unfinished up to the last record's time. Nothing may be added afterwards.
+  void finish();
+
+  // Pops and ends without a beginning: it lay outside of the recording. Ends that wait for their start count once finish() was called.
+  [[nodiscard]] std::uint64_t unmatched() const noexcept { return unmatched_; }
+  // Ranges that end before they began; not handed out.
+  [[nodiscard]] std::uint64_t invalid() const noexcept { return invalid_; }
+
+ private:
+  struct End {
+    std::int64_t time = 0;
+    std::uint32_t thread = 0;
+  };
+  using Stack = std::vector<NvtxRange>;  // open ranges of one (thread, domain), outermost first
+
+  Stack& stack(const channel::Record& record);
+  NvtxRange opened(const channel::Record& record, std::string_view text, proto::NvtxStyle style);
+  void pop(const channel::Record& record);
+  void start(const channel::Record& record, std::string_view text);
+  void end(const channel::Record& record);
+  void close(NvtxRange range, End end, RangeEnding ending);
+
+  EventEncoder& encoder_;
+  std::unordered_map<std::uint64_t, Stack> stacks_;       // by thread << 32 | domain
+  std::unordered_map<std::uint64_t, NvtxRange> started_;  // by id
+  std::unordered_map<std::uint64_t, End> early_ends_;     // by id
+  std::int64_t last_time_ = 0;
+  std::uint64_t unmatched_ = 0;
+  std::uint64_t invalid_ = 0;
+};
+
+}  // namespace lanescope::session

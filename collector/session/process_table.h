@@ -1,0 +1,69 @@
+// The processes of a recording: who is there, who joins, who ends.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "control_socket.h"
+#include "target_process.h"
+
+namespace lanescope::session {
+
+enum class Joining { kWelcome, kRefused };
+
+class ProcessTable {
+ public:
+  // `wake`: an eventfd that processes poke when their rings fill up.
+  ProcessTable(FrameLog& log, CaptureSettings settings, int wake, TargetProcess::Report report)
+      : log_(log), settings_(settings), wake_(wake), report_(std::move(report)) {}
+
+  // The launched process, which is our child.
+  void add_launched(pid_t pid);
+  // An agent reports. It gets memory, or a refusal. Another program under a pid that is known replaces the one before (exec).
+  void greet(FileDescriptor connection, const Greeting& greeting, Joining joining);
+
+  void set_recording(bool recording);  // also for those who join later
+  void request_stop();
+  [[nodiscard]] bool all_answered() const;
+  void send_signal(int signal);  // to every live process
+
+  std::size_t drain();  // bytes
+  void flush_chunks();
+  void write_progress();  // completeness, and names of threads
+
+  // Ends those that are gone. Returns how many.
+  std::size_t reap();
+  // Ends the rest, as detached.
+  void detach_all();
+
+  [[nodiscard]] const std::vector<std::unique_ptr<TargetProcess>>& live() const noexcept { return live_; }
+  [[nodiscard]] std::uint32_t joined() const noexcept { return joined_; }
+  [[nodiscard]] const std::optional<ExitStatus>& launched_status() const noexcept { return launched_status_; }
+  // Of every process that ended or lives, by instance.
+  [[nodiscard]] std::vector<ProcessCompleteness> completeness() const;
+
+ private:
+  TargetProcess& add(pid_t pid, const AgentIntroduction& agent);
+  void replace_or_adopt(const Greeting& greeting);
+  TargetProcess* find(pid_t pid);
+  void finish(TargetProcess& process, std::optional<TargetProcess::Ending> known);
+  // Whether it ended, and how, where we can know better than the process itself.
+  bool has_ended(const TargetProcess& process, std::optional<TargetProcess::Ending>& ending);
+
+  FrameLog& log_;
+  CaptureSettings settings_;
+  int wake_;
+  TargetProcess::Report report_;
+  bool recording_ = false;
+  pid_t launched_pid_ = 0;
+  std::optional<ExitStatus> launched_status_;
+  std::uint32_t joined_ = 0;
+  std::vector<std::unique_ptr<TargetProcess>> live_;
+  std::vector<ProcessCompleteness> ended_;
+};
+
+}  // namespace lanescope::session

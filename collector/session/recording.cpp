@@ -1,0 +1,172 @@
+#include "collector/session/recording.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <thread>
+
+#include "clock.h"
+#include "launcher.h"
+#include "output_name.h"
+#include "run.h"
+#include "target_environment.h"
+
+extern char** environ;
+
+namespace lanescope::session {
+namespace {
+
+constexpr int kNumberRetries = 100;  // other recordings may take the same free number at the same time
+
+std::vector<std::string> our_environment() {
+  std::vector<std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) variables.emplace_back(*entry);
+  return variables;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+OutputNameFacts output_name_facts(pid_t pid) {
+  return {pid, host_name(),
+          [](const std::string& name) {
+            const char* value = std::getenv(name.c_str());
+            return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+          },
+          [](const std::filesystem::path& path) {
+            std::error_code ignored;
+            return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+          }};
+}
+
+bool is_numbered(const std::string& pattern) { return pattern.empty() || pattern.find("%n") != std::string::npos; }
+
+Result<TraceFileWriter> create_file(const LaunchRequest& request, pid_t pid) {
+  const OutputNameFacts facts = output_name_facts(pid);
+  for (int attempt = 0;; ++attempt) {
+    const Result<std::filesystem::path> name = expand_output_name(request.output, facts);
+    if (!name) return name.error();
+    const std::filesystem::path path = std::filesystem::absolute(*name).lexically_normal();
+    Result<TraceFileWriter> file = TraceFileWriter::create(path, request.overwrite);
+    const bool taken_meanwhile = !file && is_numbered(request.output) && facts.exists(path);
+    if (file || !taken_meanwhile || attempt == kNumberRetries) return file;
+  }
+}
+
+void describe_settings(const CaptureSettings& settings, proto::CaptureSettings& described) {
+  described.set_trace_cuda(settings.trace_cuda);
+  described.set_trace_nvtx(settings.trace_nvtx);
+  described.set_trace_os_runtime(settings.trace_os_runtime);
+  described.set_preset(settings.preset == Preset::kLight  ? proto::PRESET_LIGHT
+                       : settings.preset == Preset::kDeep ? proto::PRESET_DEEP
+                                                          : proto::PRESET_DEFAULT);
+  described.set_graph_level(settings.graph_level == GraphLevel::kGraph ? proto::GRAPH_LEVEL_GRAPH : proto::GRAPH_LEVEL_NODE);
+  described.set_flush_interval_ms(static_cast<std::uint32_t>(settings.flush_interval.count()));
+}
+
+proto::SessionStart session_start(const LaunchRequest& request, const CaptureSettings& settings) {
+  proto::SessionStart start;
+  start.set_epoch(monotonic_now());
+  start.set_utc_epoch(realtime_now());
+  start.set_host_name(host_name());
+  start.set_lanescope_version(LANESCOPE_VERSION);
+  for (const std::string& argument : request.command) start.add_command(argument);
+  std::error_code ignored;
+  const std::filesystem::path directory = request.working_directory.empty() ? std::filesystem::current_path(ignored)
+                                                                            : std::filesystem::absolute(request.working_directory, ignored);
+  start.set_working_directory(directory.string());
+  describe_settings(settings, *start.mutable_settings());
+  utsname system{};
+  uname(&system);
+  start.set_operating_system(std::string(system.sysname) + " " + system.release + " " + system.machine);
+  start.set_processor_count(std::thread::hardware_concurrency());
+  return start;
+}
+
+Result<void> check(const LaunchRequest& request) {
+  if (request.command.empty()) return Error{"There is no program to run.", ErrorKind::kUsage};
+  if (request.on_target_exit == OnTargetExit::kGoOn && !request.duration)
+    return Error{"A recording that goes on after its program ended needs a duration.", ErrorKind::kUsage};
+  return check_program(request.command.front(), request.working_directory);
+}
+
+// The agent, where anything is traced at all.
+Result<std::filesystem::path> agent_for(const LaunchRequest& request) {
+  const CaptureSettings& settings = request.settings;
+  if (!settings.trace_cuda && !settings.trace_nvtx && !settings.trace_os_runtime) return std::filesystem::path();
+  return request.agent.empty() ? find_agent() : Result<std::filesystem::path>(std::filesystem::absolute(request.agent));
+}
+
+}  // namespace
+
+Result<std::filesystem::path> find_agent() {
+  std::error_code failed;
+  std::filesystem::path agent;
+  if (const char* variable = std::getenv("LANESCOPE_AGENT"); variable != nullptr && *variable != '\0') {
+    agent = variable;
+  } else {
+    agent = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "../lib/liblanescope-agent.so";
+  }
+  const std::filesystem::path found = std::filesystem::canonical(agent, failed);
+  if (failed)
+    return Error{"The agent " + agent.lexically_normal().string() +
+                 " is not there. Install Lanescope whole, or set LANESCOPE_AGENT to the file."};
+  return found;
+}
+
+Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest request, FrameSink sink) {
+  if (Result<void> sensible = check(request); !sensible) return sensible.error();
+  const Result<std::filesystem::path> agent = agent_for(request);
+  if (!agent) return agent.error();
+  Result<ControlSocket> socket = ControlSocket::create();
+  if (!socket) return socket.error();
+  Result<OutputRelay> relay = OutputRelay::start(request.target_output);
+  if (!relay) return relay.error();
+  TargetEnvironment environment = target_environment(request, our_environment(), *agent, socket->path());
+
+  Result<WaitingProcess> process =
+      WaitingProcess::start({request.command, environment.variables, request.working_directory,
+                             relay->write_end(OutputStream::kStandardOutput), relay->write_end(OutputStream::kStandardError)});
+  if (!process) return process.error();
+  relay->close_write_ends();
+  const pid_t pid = process->pid();
+  Result<TraceFileWriter> file = create_file(request, pid);
+  if (!file) return file.error();
+  auto log = std::make_unique<FrameLog>(std::move(*file), std::move(sink));
+  log->write({proto::FRAME_SESSION_START}, session_start(request, environment.settings));
+  if (Result<void> released = process->release(); !released) {
+    std::error_code ignored;
+    std::filesystem::remove(log->path(), ignored);
+    return released.error();
+  }
+  Launched launched{pid, environment.settings, std::move(*socket), std::move(*relay), std::move(log)};
+  return std::unique_ptr<Run>(new Run(std::move(request), std::move(launched), std::move(environment.warnings)));
+}
+
+// ---- The public face -------------------------------------------------------------------------------------------------------------
+
+Recording::Recording(std::unique_ptr<Run> run) : run_(std::move(run)) {}
+Recording::~Recording() = default;
+
+Result<std::unique_ptr<Recording>> Recording::launch(LaunchRequest request, FrameSink sink) {
+  Result<std::unique_ptr<Run>> run = Run::start(std::move(request), std::move(sink));
+  if (!run) return run.error();
+  return std::unique_ptr<Recording>(new Recording(std::move(*run)));
+}
+
+void Recording::stop(StopMode mode) { run_->stop(mode); }
+bool Recording::wait_for(std::chrono::milliseconds limit) { return run_->wait_for(limit); }
+RecordingState Recording::state() const { return run_->state(); }
+RecordingStatistics Recording::statistics() const { return run_->statistics(); }
+std::optional<ExitStatus> Recording::exit_status() const { return run_->exit_status(); }
+const std::filesystem::path& Recording::path() const { return run_->path(); }
+pid_t Recording::target_pid() const { return run_->target_pid(); }
+std::vector<std::string> Recording::take_messages() { return run_->take_messages(); }
+RecordingOutcome Recording::outcome() const { return run_->outcome(); }
+
+}  // namespace lanescope::session

@@ -1,0 +1,106 @@
+// A recording under way: its thread, and what that thread owns.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "collector/session/recording.h"
+#include "control_socket.h"
+#include "frame_log.h"
+#include "output_log.h"
+#include "output_relay.h"
+#include "process_table.h"
+
+namespace lanescope::session {
+
+class Recording::Run {
+ public:
+  static Result<std::unique_ptr<Run>> start(LaunchRequest request, FrameSink sink);
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  void stop(StopMode mode);
+  bool wait_for(std::chrono::milliseconds limit);
+  std::vector<std::string> take_messages();
+
+  [[nodiscard]] RecordingState state() const;
+  [[nodiscard]] RecordingStatistics statistics() const;
+  [[nodiscard]] std::optional<ExitStatus> exit_status() const;
+  [[nodiscard]] RecordingOutcome outcome() const;
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] pid_t target_pid() const noexcept { return pid_; }
+
+ private:
+  // What a launch has made by the time the target waits for its program.
+  struct Launched {
+    pid_t pid;
+    CaptureSettings settings;
+    ControlSocket socket;
+    OutputRelay relay;
+    std::unique_ptr<FrameLog> log;
+  };
+  Run(LaunchRequest request, Launched launched, std::vector<std::string> warnings);
+
+  void loop();
+  void look();  // one round: who came, who went, what they wrote
+  void wait();
+  void accept_agents();
+  void write_due();
+  void publish_due();
+  void publish();
+
+  // What comes next in the life of the recording.
+  void advance();
+  void advance_recording(std::int64_t now);
+  void advance_stopping(std::int64_t now);
+  [[nodiscard]] bool targets_have_ended() const;
+  void begin_stopping(EndReason reason);
+  void end(EndReason reason);
+  void take_last_output();
+  void report(const std::string& sentence);
+  void warn(const std::string& sentence);  // the user, and the reader of the file
+
+  // The recording's thread alone.
+  LaunchRequest request_;
+  ControlSocket socket_;
+  OutputRelay relay_;
+  std::unique_ptr<FrameLog> log_;
+  FileDescriptor wake_;
+  ProcessTable processes_;
+  OutputLog output_;
+  std::vector<FileDescriptor> silent_connections_;  // that have not said hello yet
+  std::chrono::milliseconds period_{1};
+  std::int64_t started_;
+  std::int64_t recording_since_ = 0;
+  std::int64_t stop_deadline_ = 0;
+  std::int64_t last_flush_;
+  std::int64_t last_progress_;
+  std::int64_t last_publication_;
+  EndReason reason_ = EndReason::kUnknown;
+  bool end_signal_sent_ = false;
+  bool output_may_come_ = true;
+
+  // Fixed.
+  std::filesystem::path path_;
+  pid_t pid_;
+
+  // Shared with callers.
+  enum class Wish : int { kNone, kOrderly, kAtOnce };
+  std::atomic<Wish> wish_{Wish::kNone};
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  RecordingState state_ = RecordingState::kRecording;
+  RecordingStatistics statistics_;
+  std::optional<ExitStatus> exit_status_;
+  RecordingOutcome outcome_;
+  std::vector<std::string> messages_;
+  std::set<std::string> reported_;
+
+  std::thread thread_;
+};
+
+}  // namespace lanescope::session

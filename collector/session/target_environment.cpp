@@ -1,0 +1,62 @@
+#include "target_environment.h"
+
+#include <algorithm>
+
+#include "collector/channel/layout.h"
+
+namespace lanescope::session {
+namespace {
+
+constexpr std::string_view kCudaInjection = "CUDA_INJECTION64_PATH";
+constexpr std::string_view kNvtxInjection = "NVTX_INJECTION64_PATH";
+constexpr std::string_view kPreload = "LD_PRELOAD";
+
+bool is_variable(std::string_view entry, std::string_view name) {
+  return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
+}
+
+std::string value_of(const std::vector<std::string>& variables, std::string_view name) {
+  for (const std::string& entry : variables)
+    if (is_variable(entry, name)) return entry.substr(name.size() + 1);
+  return {};
+}
+
+void remove(std::vector<std::string>& variables, std::string_view name) {
+  std::erase_if(variables, [&](const std::string& entry) { return is_variable(entry, name); });
+}
+
+void set(std::vector<std::string>& variables, std::string_view name, const std::string& value) {
+  remove(variables, name);
+  variables.push_back(std::string(name) + "=" + value);
+}
+
+}  // namespace
+
+TargetEnvironment target_environment(const LaunchRequest& request, std::vector<std::string> ours, const std::filesystem::path& agent,
+                                     const std::filesystem::path& socket) {
+  TargetEnvironment target{{}, request.settings, {}};
+  if (request.inherit_environment == InheritEnvironment::kYes) target.variables = std::move(ours);
+  for (const EnvironmentChange& change : request.environment)
+    change.value ? set(target.variables, change.name, *change.value) : remove(target.variables, change.name);
+  remove(target.variables, channel::kSocketVariable);  // of a recording around this one
+
+  CaptureSettings& settings = target.settings;
+  if (const std::string other = value_of(target.variables, kCudaInjection); settings.trace_cuda && !other.empty() && other != agent) {
+    settings.trace_cuda = false;
+    target.warnings.push_back("CUDA is not traced: " + std::string(kCudaInjection) + " is set to " + other +
+                              " already, and CUDA loads only one such library. Unset it and record again.");
+  }
+  if (const std::string other = value_of(target.variables, kNvtxInjection); settings.trace_nvtx && !other.empty() && other != agent) {
+    target.warnings.push_back("NVTX goes to this recording, not to " + other + ", to which " + std::string(kNvtxInjection) + " was set.");
+  }
+  if (settings.trace_cuda) set(target.variables, kCudaInjection, agent);
+  if (settings.trace_nvtx) set(target.variables, kNvtxInjection, agent);
+  if (settings.trace_os_runtime) {
+    const std::string others = value_of(target.variables, kPreload);
+    set(target.variables, kPreload, agent.string() + (others.empty() ? "" : ":" + others));
+  }
+  if (settings.trace_cuda || settings.trace_nvtx || settings.trace_os_runtime) set(target.variables, channel::kSocketVariable, socket);
+  return target;
+}
+
+}  // namespace lanescope::session

@@ -1,0 +1,47 @@
+#include "target_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "lanescope/trace.pb.h"
+
+namespace lanescope::session {
+namespace {
+
+Error no_memory() { return {std::string("No shared memory for a process of the recording: ") + std::strerror(errno) + "."}; }
+
+void write_settings(channel::Settings& shared, const CaptureSettings& settings) {
+  const auto store = [](std::atomic<std::uint32_t>& word, std::uint32_t value) { word.store(value, std::memory_order_release); };
+  store(shared.trace_cuda, settings.trace_cuda ? 1 : 0);
+  store(shared.trace_nvtx, settings.trace_nvtx ? 1 : 0);
+  store(shared.trace_os_runtime, settings.trace_os_runtime ? 1 : 0);
+  store(shared.preset, settings.preset == Preset::kLight  ? proto::PRESET_LIGHT
+                       : settings.preset == Preset::kDeep ? proto::PRESET_DEEP
+                                                          : proto::PRESET_DEFAULT);
+  store(shared.graph_level, settings.graph_level == GraphLevel::kGraph ? proto::GRAPH_LEVEL_GRAPH : proto::GRAPH_LEVEL_NODE);
+  store(shared.flush_interval_ms, static_cast<std::uint32_t>(settings.flush_interval.count()));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TargetMemory>> TargetMemory::create(std::uint32_t instance, const CaptureSettings& settings) {
+  std::unique_ptr<TargetMemory> memory(new TargetMemory);
+  memory->file_ = FileDescriptor(memfd_create("lanescope", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!memory->file_.valid() || ftruncate(memory->file_.get(), channel::kMemoryBytes) != 0) return no_memory();
+  fcntl(memory->file_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  void* mapping = mmap(nullptr, channel::kMemoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory->file_.get(), 0);
+  if (mapping == MAP_FAILED) return no_memory();
+  memory->mapping_ = mapping;
+  memory->shared_ = channel::initialize_shared_memory(mapping, instance);
+  write_settings(memory->shared_.header().settings, settings);
+  return memory;
+}
+
+TargetMemory::~TargetMemory() {
+  if (mapping_ != nullptr) munmap(mapping_, channel::kMemoryBytes);
+}
+
+}  // namespace lanescope::session

@@ -1,0 +1,33 @@
+// The memory that one target process writes its records to. It is the host's: it outlives the target.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "collector/channel/shared_memory.h"
+#include "collector/session/recording.h"
+#include "file_descriptor.h"
+
+namespace lanescope::session {
+
+class TargetMemory {
+ public:
+  // A memory file that can neither shrink nor grow, mapped, with the settings written; it begins silent (Settings::recording is 0).
+  // Fails when there is no address space or descriptor left.
+  static Result<std::unique_ptr<TargetMemory>> create(std::uint32_t instance, const CaptureSettings& settings);
+  ~TargetMemory();
+  TargetMemory(const TargetMemory&) = delete;
+  TargetMemory& operator=(const TargetMemory&) = delete;
+
+  [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
+  void close_descriptor() noexcept { file_.reset(); }  // once the target has it
+  [[nodiscard]] const channel::SharedMemory& shared() const noexcept { return shared_; }
+
+ private:
+  TargetMemory() = default;
+  FileDescriptor file_;
+  void* mapping_ = nullptr;
+  channel::SharedMemory shared_;
+};
+
+}  // namespace lanescope::session

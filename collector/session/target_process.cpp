@@ -1,0 +1,299 @@
+#include "target_process.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "clock.h"
+
+namespace lanescope::session {
+namespace {
+
+using channel::AgentPhase;
+using channel::AgentStatus;
+using channel::Record;
+using channel::RecordType;
+
+constexpr std::size_t kMaximumNamedThreads = 4096;
+constexpr std::size_t kPassOnBytes = 4u << 20;  // frames are appended to the file in runs of about this size
+
+std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::uint32_t relaxed(const std::atomic<std::uint32_t>& word) { return word.load(std::memory_order_relaxed); }
+std::uint64_t relaxed(const std::atomic<std::uint64_t>& word) { return word.load(std::memory_order_relaxed); }
+
+}  // namespace
+
+TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, const AgentIntroduction& agent, FrameLog& log, Report report)
+    : instance_(instance),
+      pid_(pid),
+      log_(log),
+      report_(std::move(report)),
+      description_(describe_process(pid)),
+      pidfd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
+      encoder_([this](const proto::EventChunk& chunk, std::uint32_t events) {
+        const char* kind = chunk.has_nvtx_ranges() ? "nvtx_range" : chunk.has_nvtx_marks() ? "nvtx_mark" : "os_runtime";
+        events_by_kind_[kind] += events;
+        log_.write({proto::FRAME_EVENTS, instance_, proto::SOURCE_SESSION, events}, chunk);
+      }),
+      assembler_(encoder_) {
+  proto::ProcessStart start;
+  start.set_pid(static_cast<std::uint32_t>(pid));
+  start.set_parent_pid(static_cast<std::uint32_t>(description_.parent));
+  start.set_time(monotonic_now());
+  start.set_executable(description_.executable);
+  for (const std::string& argument : description_.arguments) start.add_arguments(argument);
+  start.set_forked(agent.forked);
+  start.set_agent_version(agent.version);
+  log_.write(tag(proto::FRAME_PROCESS_START), start);
+  name_threads();
+}
+
+void TargetProcess::connect(std::unique_ptr<TargetMemory> memory, FileDescriptor connection, int wake) {
+  memory_ = std::move(memory);
+  connection_ = std::move(connection);
+  const channel::SharedMemory& shared = memory_->shared();
+  metadata_.emplace(shared.header().metadata_ring, shared.metadata_bytes());
+  frames_.emplace(shared.header().frame_ring, shared.frame_bytes());
+  doorbell_ = std::make_unique<DoorbellWatch>(shared.header(), wake);
+}
+
+bool TargetProcess::is_gone() const {
+  if (!pidfd_.valid()) return kill(pid_, 0) != 0 && errno == ESRCH;
+  pollfd state{pidfd_.get(), POLLIN, 0};
+  return poll(&state, 1, 0) == 1;
+}
+
+void TargetProcess::set_recording(bool recording) {
+  if (memory_) memory_->shared().header().settings.recording.store(recording ? 1 : 0, std::memory_order_release);
+}
+
+void TargetProcess::request_stop() {
+  if (!memory_) return;
+  set_recording(false);
+  stop_request_ = memory_->shared().header().settings.stop_requests.fetch_add(1, std::memory_order_acq_rel) + 1;
+}
+
+bool TargetProcess::is_answered() const {
+  if (!memory_ || !connection_.valid()) return true;
+  const AgentStatus& status = memory_->shared().header().status;
+  const auto phase = static_cast<AgentPhase>(status.phase.load(std::memory_order_acquire));
+  if (phase == AgentPhase::kConnected || phase == AgentPhase::kDone) return true;  // everything is in memory already
+  return status.stop_answers.load(std::memory_order_acquire) == stop_request_;
+}
+
+std::size_t TargetProcess::drain() {
+  if (!memory_) return 0;
+  drain_metadata();
+  const std::size_t bytes = drain_frames() + drain_threads();
+  doorbell_->rearm();
+  return bytes;
+}
+
+void TargetProcess::drain_metadata() {
+  proto::Resources resources;
+  metadata_->read([&](const Record& record, std::string_view text) {
+    if (record.type == RecordType::kDomainCreate) {
+      proto::NvtxDomain& domain = *resources.add_nvtx_domains();
+      domain.set_id(record.domain);
+      domain.set_name(std::string(text));
+    } else if (record.type == RecordType::kCategoryName) {
+      proto::NvtxCategory& category = *resources.add_nvtx_categories();
+      category.set_domain(record.domain);
+      category.set_id(record.category);
+      category.set_name(std::string(text));
+    } else if (record.type == RecordType::kThreadName) {
+      const auto id = static_cast<std::uint32_t>(record.id);
+      nvtx_thread_names_.insert_or_assign(id, std::string(text));
+      proto::Thread& thread = *resources.add_threads();
+      thread.set_id(id);
+      thread.set_name(std::string(text));
+    } else if (record.type == RecordType::kDiagnostic) {
+      take_diagnostic(record, text);
+    }
+  });
+  write_resources(resources);
+}
+
+void TargetProcess::take_diagnostic(const Record& record, std::string_view text) {
+  proto::Diagnostic diagnostic;
+  diagnostic.set_time(record.time);
+  diagnostic.set_severity(static_cast<proto::Severity>(record.payload_type));
+  diagnostic.set_component(static_cast<proto::Component>(record.category));
+  diagnostic.set_state(static_cast<proto::ComponentState>(record.color));
+  diagnostic.set_text(std::string(text));
+  log_.write(tag(proto::FRAME_DIAGNOSTIC), diagnostic);
+  if (diagnostic.severity() != proto::SEVERITY_INFO) report_(diagnostic.text());
+}
+
+std::size_t TargetProcess::drain_frames() {
+  std::vector<std::byte> run;
+  std::uint64_t events = 0;
+  std::size_t total = 0;
+  while (const std::size_t bytes = frames_->next()) {
+    frame_buffer_.resize(bytes);
+    frames_->take(frame_buffer_);
+    total += bytes;
+    FrameView frame;
+    std::memcpy(&frame.header, frame_buffer_.data(), sizeof(frame.header));
+    frame.stored = std::span<const std::byte>(frame_buffer_).subspan(sizeof(frame.header));
+    if (!is_acceptable(frame)) {
+      ++rejected_frames_;
+      continue;
+    }
+    if (frame.header.type == proto::FRAME_DIAGNOSTIC) report_diagnostic(frame);
+    run.insert(run.end(), frame_buffer_.begin(), frame_buffer_.end());
+    events += frame.header.event_count;
+    if (run.size() < kPassOnBytes) continue;
+    log_.pass_on(run, events);
+    run.clear();
+    events = 0;
+  }
+  log_.pass_on(run, events);
+  return total;
+}
+
+bool TargetProcess::is_acceptable(const FrameView& frame) const {
+  const FrameHeader& header = frame.header;
+  constexpr proto::FrameType kFromAgents[] = {proto::FRAME_RESOURCES, proto::FRAME_EVENTS, proto::FRAME_CLOCK_SYNC, proto::FRAME_DIAGNOSTIC,
+                                              proto::FRAME_COUNTERS};
+  const bool type_fits = std::find(std::begin(kFromAgents), std::end(kFromAgents), header.type) != std::end(kFromAgents);
+  return type_fits && header.source == proto::SOURCE_AGENT && header.process == instance_ && header.event_count <= kMaximumChunkEvents &&
+         frame_is_sound(frame);
+}
+
+void TargetProcess::report_diagnostic(const FrameView& frame) {
+  proto::Diagnostic diagnostic;
+  const Result<std::string> payload = open_frame(frame);
+  if (!payload || !diagnostic.ParseFromString(*payload)) return;
+  if (diagnostic.severity() != proto::SEVERITY_INFO) report_(diagnostic.text());
+}
+
+std::size_t TargetProcess::drain_threads() {
+  const channel::SharedMemory& shared = memory_->shared();
+  std::size_t bytes = 0;
+  for (std::size_t index = 0; index < channel::kThreadRingCount; ++index) {
+    channel::RingHeader& ring = shared.header().thread_rings[index];
+    if (relaxed(ring.owner) == 0) continue;
+    std::optional<channel::RingConsumer>& consumer = threads_[index];
+    if (!consumer) consumer.emplace(ring, shared.thread_bytes(index));
+    const bool closed = channel::is_closed(ring);
+    consumer->read([&](const Record& record, std::string_view text) {
+      bytes += record.size;
+      assembler_.add(record, text);
+    });
+    if (closed && consumer->empty()) channel::free_thread_ring(ring);
+  }
+  return bytes;
+}
+
+void TargetProcess::flush_chunks() { encoder_.flush(); }
+
+void TargetProcess::write_resources(const proto::Resources& resources) {
+  if (resources.ByteSizeLong() > 0) log_.write(tag(proto::FRAME_RESOURCES), resources);
+}
+
+void TargetProcess::name_threads() {
+  proto::Resources resources;
+  for (auto& [id, name] : thread_names(pid_, kMaximumNamedThreads)) {
+    if (nvtx_thread_names_.contains(id)) continue;
+    std::string& written = kernel_thread_names_[id];
+    if (written == name) continue;
+    written = name;
+    proto::Thread& thread = *resources.add_threads();
+    thread.set_id(id);
+    thread.set_name(name);
+  }
+  write_resources(resources);
+}
+
+proto::Counters TargetProcess::session_counters() const {
+  proto::Counters counters;
+  std::uint64_t produced = metadata_->produced();
+  std::uint64_t dropped = metadata_->dropped() + relaxed(memory_->shared().header().status.ringless_dropped);
+  std::uint64_t damaged = metadata_->damaged();
+  for (const std::optional<channel::RingConsumer>& ring : threads_) {
+    if (!ring) continue;
+    produced += ring->produced();
+    dropped += ring->dropped();
+    damaged += ring->damaged();
+  }
+  counters.set_produced(produced);
+  counters.set_dropped(dropped);
+  counters.set_late(assembler_.unmatched());
+  counters.set_invalid(assembler_.invalid() + damaged);
+  for (const auto& [kind, count] : events_by_kind_) {
+    proto::KindCount& entry = *counters.add_by_kind();
+    entry.set_kind(kind);
+    entry.set_produced(count);
+  }
+  return counters;
+}
+
+proto::Counters TargetProcess::agent_counters() const {
+  const AgentStatus& status = memory_->shared().header().status;
+  proto::Counters counters;
+  counters.set_produced(relaxed(status.cupti_produced));
+  counters.set_dropped(relaxed(status.cupti_dropped));
+  counters.set_invalid(relaxed(status.cupti_invalid) + rejected_frames_ + frames_->damaged());
+  return counters;
+}
+
+void TargetProcess::write_counters() {
+  if (!memory_) return;
+  log_.write(tag(proto::FRAME_COUNTERS), session_counters());
+  const proto::Counters agent = agent_counters();
+  if (agent.ByteSizeLong() == 0) return;
+  log_.write({proto::FRAME_COUNTERS, instance_, proto::SOURCE_AGENT, 0}, agent);
+}
+
+TargetProcess::Ending TargetProcess::own_ending() const {
+  if (const std::optional<ExitStatus> status = zombie_status(pid_))
+    return {status->signal != 0 ? proto::PROCESS_END_SIGNALED : proto::PROCESS_END_EXITED, *status};
+  if (!memory_) return {proto::PROCESS_END_LOST, {}};
+  const AgentStatus& status = memory_->shared().header().status;
+  if (const std::uint32_t signal = relaxed(status.crash_signal); signal != 0)
+    return {proto::PROCESS_END_SIGNALED, {0, static_cast<int>(signal)}};
+  const bool handed_over = static_cast<AgentPhase>(relaxed(status.phase)) == AgentPhase::kDone;
+  return {handed_over ? proto::PROCESS_END_EXITED : proto::PROCESS_END_LOST, {}};
+}
+
+void TargetProcess::finish(std::optional<Ending> known) {
+  const Ending ending = known ? *known : own_ending();
+  drain();
+  assembler_.finish();
+  encoder_.flush();
+  if (ending.kind != proto::PROCESS_END_REPLACED) name_threads();
+  write_counters();
+  proto::ProcessEnd end;
+  end.set_time(monotonic_now());
+  end.set_kind(ending.kind);
+  end.set_exit_code(ending.status.code);
+  end.set_signal(ending.status.signal);
+  const bool died = ending.kind == proto::PROCESS_END_SIGNALED || ending.kind == proto::PROCESS_END_LOST;
+  if (memory_ && died) end.set_unreturned_buffers(relaxed(memory_->shared().header().status.buffers_outstanding));
+  log_.write(tag(proto::FRAME_PROCESS_END), end);
+  final_completeness_ = completeness();
+  doorbell_.reset();
+  memory_.reset();
+}
+
+ProcessCompleteness TargetProcess::completeness() const {
+  if (final_completeness_) return *final_completeness_;
+  ProcessCompleteness result{instance_, pid_, last_part(description_.executable)};
+  if (!memory_) return result;
+  for (const proto::Counters& counters : {session_counters(), agent_counters()}) {
+    result.produced += counters.produced();
+    result.dropped += counters.dropped();
+    result.late += counters.late();
+    result.invalid += counters.invalid();
+  }
+  return result;
+}
+
+}  // namespace lanescope::session

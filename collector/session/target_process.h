@@ -1,0 +1,118 @@
+// One process of a recording, from its start to its end: what it is, what it writes to shared memory, and how complete that is.
+//
+// A process that never loads the agent has no memory; it still has a beginning and an end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/channel/ring.h"
+#include "collector/session/recording.h"
+#include "doorbell_watch.h"
+#include "event_encoder.h"
+#include "file_descriptor.h"
+#include "frame_log.h"
+#include "nvtx_assembler.h"
+#include "proc.h"
+#include "target_memory.h"
+
+namespace lanescope::session {
+
+// What an agent is told to be, for ProcessStart.
+struct AgentIntroduction {
+  std::string version;
+  bool forked = false;
+};
+
+class TargetProcess {
+ public:
+  using Report = std::function<void(const std::string& sentence)>;  // what the user should know
+
+  // Writes ProcessStart.
+  TargetProcess(std::uint32_t instance, pid_t pid, const AgentIntroduction& agent, FrameLog& log, Report report);
+
+  TargetProcess(const TargetProcess&) = delete;
+  TargetProcess& operator=(const TargetProcess&) = delete;
+
+  // From here on records arrive: the agent has `memory`, holds the other end of `connection`, and pokes `wake` when rings fill up.
+  void connect(std::unique_ptr<TargetMemory> memory, FileDescriptor connection, int wake);
+
+  [[nodiscard]] std::uint32_t instance() const noexcept { return instance_; }
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  [[nodiscard]] bool is_connected() const noexcept { return memory_ != nullptr; }
+  [[nodiscard]] const ProcessDescription& description() const noexcept { return description_; }
+  [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }            // -1 where the kernel has none
+  [[nodiscard]] int connection() const noexcept { return connection_.get(); }  // -1 once the agent hung up
+  void hang_up() { connection_.reset(); }
+  // Whether it ended. O(1); asks the kernel.
+  [[nodiscard]] bool is_gone() const;
+
+  void set_recording(bool recording);
+  // Asks the agent to hand everything over; is_answered() once it has, or has nothing beyond what is in memory.
+  void request_stop();
+  [[nodiscard]] bool is_answered() const;
+
+  // Takes what is in shared memory now. Returns the bytes taken.
+  std::size_t drain();
+  void flush_chunks();
+  // Writes how complete it is.
+  void write_counters();
+  // Writes the names of its threads where they changed.
+  void name_threads();
+
+  struct Ending {
+    proto::ProcessEndKind kind = proto::PROCESS_END_UNKNOWN;
+    ExitStatus status;
+  };
+  // Writes all that is left, and ProcessEnd. How it ended is found out here unless it is known. Nothing may be called afterwards but
+  // completeness().
+  void finish(std::optional<Ending> known);
+
+  [[nodiscard]] ProcessCompleteness completeness() const;
+
+ private:
+  void drain_metadata();
+  std::size_t drain_frames();
+  std::size_t drain_threads();
+  void take_diagnostic(const channel::Record& record, std::string_view text);
+  bool is_acceptable(const FrameView& frame) const;
+  void report_diagnostic(const FrameView& frame);
+  void write_resources(const proto::Resources& resources);
+  [[nodiscard]] Ending own_ending() const;
+  [[nodiscard]] proto::Counters session_counters() const;
+  [[nodiscard]] proto::Counters agent_counters() const;
+  [[nodiscard]] FrameTag tag(proto::FrameType type) const { return {type, instance_, proto::SOURCE_SESSION, 0}; }
+
+  std::uint32_t instance_;
+  pid_t pid_;
+  FrameLog& log_;
+  Report report_;
+  ProcessDescription description_;
+  FileDescriptor pidfd_;
+  FileDescriptor connection_;
+  std::unique_ptr<TargetMemory> memory_;
+  std::unique_ptr<DoorbellWatch> doorbell_;  // after memory_: it must end first
+  std::optional<channel::RingConsumer> metadata_;
+  std::optional<channel::FrameRingConsumer> frames_;
+  std::array<std::optional<channel::RingConsumer>, channel::kThreadRingCount> threads_;
+  std::uint32_t stop_request_ = 0;
+
+  EventEncoder encoder_;
+  NvtxAssembler assembler_;
+  std::map<std::string, std::uint64_t> events_by_kind_;
+  std::map<std::uint32_t, std::string> kernel_thread_names_;  // as last written
+  std::map<std::uint32_t, std::string> nvtx_thread_names_;    // these win
+  std::uint64_t rejected_frames_ = 0;
+  std::vector<std::byte> frame_buffer_;
+  std::optional<ProcessCompleteness> final_completeness_;
+};
+
+}  // namespace lanescope::session
