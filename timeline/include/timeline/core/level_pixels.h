@@ -13,18 +13,18 @@
 namespace lanescope::timeline {
 
 struct Column {
-  Nanoseconds busy = 0;                  // in which at least one event runs
-  Nanoseconds total = 0;                 // sum over the lanes; more than busy where events of several lanes run at once
-  EventIndex count = 0;                  // events that start in the column
-  EventIndex carried = 0;                // events that started before it and run on
-  NameId dominant = 0;                   // candidate for the name with most of the time
-  Nanoseconds weight = 0;                // ns by which it outweighs all others together, at least
+  Nanoseconds busy = 0;    // in which at least one event runs
+  Nanoseconds total = 0;   // sum over the lanes; more than busy where events of several lanes run at once
+  EventIndex count = 0;    // events that start in the column
+  EventIndex carried = 0;  // events that started before it and run on
+  NameId dominant = 0;     // the name with most of the time, where one name has more than half of it; else a candidate
+  Nanoseconds weight = 0;  // what of its time others do not cancel: its time is at least this, and at most half of weight + total
   TrackKind kind = TrackKind::kKernels;  // of the dominant name
   EventRef longest;                      // of the events in the column; not valid() when there are none
   Nanoseconds longest_duration = -1;
 };
 
-// Whether one name stands for the column: it outweighs the rest by more than 15 % of the time.
+// Whether one name stands for the column: what others do not cancel is more than 15 % of the time.
 [[nodiscard]] inline bool has_dominant(const Column& column) noexcept { return column.weight * 100 > column.total * 15; }
 
 struct Box {

@@ -47,7 +47,7 @@ class TimelineView : public QWidget {
   void zoomToFit();
   void zoomToSelection();            // the selected range, else the selected event
   void zoomToEvent(EventRef event);  // selects it and shows it with some room on both sides
-  void zoomBy(double factor);        // > 1 zooms in, about the centre
+  void zoomBy(double factor);        // > 1 zooms in, about the cursor where it is over the rows, else about the centre
   [[nodiscard]] bool canGoBack() const;
   [[nodiscard]] bool canGoForward() const;
   void goBack();
@@ -99,7 +99,17 @@ class TimelineView : public QWidget {
   void eventContextMenuRequested(lanescope::EventRef event, const QString& row_key, const QPoint& global_position);
   void markersChanged();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+
  private:
+  bool pressPlain(int key);
+  bool pressWithModifier(int key, Qt::KeyboardModifiers modifiers);
+  void panBy(double share);  // of the visible range, to the right
+  void markSelection();
+
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };

@@ -1,0 +1,289 @@
+#include "canvas.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QApplication>
+#include <QContextMenuEvent>
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <QWheelEvent>
+
+#include "arrow.h"
+#include "gestures.h"
+#include "tool_tip.h"
+
+namespace lanescope::timeline {
+namespace {
+
+constexpr double kSnapDistance = 6;  // logical pixels
+constexpr int kAimTolerance = 2;     // device pixels around the cursor in which a lone narrow event is still hit
+
+}  // namespace
+
+Canvas::Canvas(ViewState& state, QWidget* parent) : QWidget(parent), state_(state), painter_(font()) {
+  setAttribute(Qt::WA_OpaquePaintEvent);
+  setMouseTracking(true);
+  setAccessibleName(tr("Timeline rows"));
+  const auto rows_changed = [this] { repaint_rows(); };
+  const auto all_changed = [this] {
+    painter_.forget();
+    repaint_rows();
+  };
+  connect(&state_, &ViewState::traceChanged, this, all_changed);
+  connect(&state_, &ViewState::themeChanged, this, all_changed);
+  connect(&state_, &ViewState::layoutChanged, this, rows_changed);
+  connect(&state_, &ViewState::rangeChanged, this, rows_changed);
+  connect(&state_, &ViewState::scrollChanged, this, rows_changed);
+  const auto overlay_changed = [this] { update(); };
+  connect(&state_, &ViewState::selectionChanged, this, overlay_changed);
+  connect(&state_, &ViewState::selectedRangeChanged, this, overlay_changed);
+  connect(&state_, &ViewState::hoverChanged, this, overlay_changed);
+  connect(&state_, &ViewState::hoveredTimeChanged, this, overlay_changed);
+  connect(&state_, &ViewState::markersChanged, this, overlay_changed);
+}
+
+void Canvas::repaint_rows() {
+  rows_are_current_ = false;
+  update();
+}
+
+Viewport Canvas::viewport() const { return {state_.range(), std::max(1, width())}; }
+
+Viewport Canvas::device_viewport() const {
+  return {state_.range(), std::max(1, static_cast<int>(std::lround(width() * devicePixelRatioF())))};
+}
+
+void Canvas::resizeEvent(QResizeEvent*) {
+  state_.set_canvas_height(height());
+  repaint_rows();
+}
+
+void Canvas::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::FontChange) painter_.set_font(font());
+  QWidget::changeEvent(event);
+}
+
+// --- what is under the cursor
+
+Canvas::Hit Canvas::hit(QPointF position) {
+  Hit found;
+  const int y = static_cast<int>(position.y()) + state_.scroll();
+  found.row = state_.layout().row_at(y);
+  if (found.row == nullptr) return found;
+  const auto level = RowLayout::level_at(*found.row, y);
+  if (!level) return found;
+  found.level = &found.row->levels[*level];
+  const LevelContent& content = state_.content(*found.level);
+  const Viewport pixels = device_viewport();
+  const auto x = static_cast<std::int32_t>(position.x() * devicePixelRatioF());
+  found.pixel = hit_test(content, pixels, x);
+  for (int distance = 1; distance <= kAimTolerance && !found.pixel.column.longest.valid(); ++distance)
+    for (const int aim : {x - distance, x + distance})
+      if (const PixelHit near = hit_test(content, pixels, aim); near.column.longest.valid()) {
+        found.pixel = near;
+        break;
+      }
+  return found;
+}
+
+Nanoseconds Canvas::snapped_time(QPointF position) {
+  const auto time = viewport().time_at(static_cast<std::int64_t>(std::floor(position.x())));
+  const Hit under = hit(position);
+  if (under.level == nullptr) return time;
+  const auto tolerance = static_cast<Nanoseconds>(kSnapDistance * viewport().step());
+  return nearest_edge(state_.content(*under.level), time, tolerance).value_or(time);
+}
+
+QString Canvas::tool_tip(const Hit& hit) {
+  if (hit.pixel.event.valid()) return event_tool_tip(state_.trace(), hit.pixel.event);
+  if (hit.pixel.column.longest.valid()) return column_tool_tip(state_.trace(), hit.pixel.column, device_viewport().step());
+  return {};
+}
+
+bool Canvas::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const QString text = drag_ == Drag::kNone ? tool_tip(hit(help->pos())) : QString();
+  if (text.isEmpty())
+    QToolTip::hideText();
+  else
+    QToolTip::showText(help->globalPos(), text, this);
+  return true;
+}
+
+// --- gestures
+
+void Canvas::wheelEvent(QWheelEvent* event) {
+  const WheelStep step = wheel_step(*event);
+  event->accept();
+  if (step.pan == 0 && step.zoom == 1) return;
+  state_.set_follow(FollowLive::kNo);
+  TimeRange range = state_.range();
+  const Viewport view = viewport();
+  if (step.zoom != 1) range = zoomed(range, step.zoom, view.time_at(static_cast<std::int64_t>(event->position().x())));
+  if (step.pan != 0) range = panned(range, static_cast<Nanoseconds>(step.pan * view.step()));
+  state_.set_range(range);
+}
+
+void Canvas::mousePressEvent(QMouseEvent* event) {
+  QToolTip::hideText();
+  press_ = last_ = event->position();
+  const bool pans = event->button() == Qt::MiddleButton || (event->button() == Qt::LeftButton && (event->modifiers() & Qt::ShiftModifier));
+  if (pans) {
+    drag_ = Drag::kPan;
+    setCursor(Qt::ClosedHandCursor);
+  } else if (event->button() == Qt::LeftButton) {
+    drag_ = Drag::kPressed;
+    range_anchor_ = snapped_time(press_);
+  }
+}
+
+void Canvas::mouseMoveEvent(QMouseEvent* event) {
+  const QPointF position = event->position();
+  if (drag_ == Drag::kPressed && (position - press_).manhattanLength() >= QApplication::startDragDistance()) drag_ = Drag::kRange;
+  if (drag_ == Drag::kRange) {
+    const Nanoseconds time = snapped_time(position);
+    state_.select_range(TimeRange{std::min(range_anchor_, time), std::max(range_anchor_, time)});
+  } else if (drag_ == Drag::kPan) {
+    state_.set_follow(FollowLive::kNo);
+    const double pixels = last_.x() - position.x();
+    state_.set_range(panned(state_.range(), static_cast<Nanoseconds>(std::llround(pixels * viewport().step()))));
+    state_.set_scroll(state_.scroll() + static_cast<int>(last_.y() - position.y()));
+  }
+  last_ = position;
+  const Hit under = hit(position);
+  state_.hover(drag_ == Drag::kNone ? under.pixel.event : EventRef{}, viewport().time_at(static_cast<std::int64_t>(position.x())));
+}
+
+void Canvas::mouseReleaseEvent(QMouseEvent* event) {
+  const Drag ended = drag_;
+  drag_ = Drag::kNone;
+  unsetCursor();
+  if (ended != Drag::kPressed || event->button() != Qt::LeftButton) return;
+  const Hit under = hit(event->position());
+  const EventRef chosen = under.pixel.event.valid() ? under.pixel.event : under.pixel.column.longest;
+  state_.select(chosen);
+  if (!chosen.valid()) state_.select_range(std::nullopt);
+}
+
+void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) return;
+  const Hit under = hit(event->position());
+  const EventRef chosen = under.pixel.event.valid() ? under.pixel.event : under.pixel.column.longest;
+  if (!chosen.valid()) return;
+  state_.set_follow(FollowLive::kNo);
+  state_.select(chosen);
+  state_.set_range(range_around(state_.trace().event(chosen)));
+  emit eventActivated(chosen);
+}
+
+void Canvas::leaveEvent(QEvent*) { state_.hover({}, std::nullopt); }
+
+void Canvas::contextMenuEvent(QContextMenuEvent* event) {
+  const Hit under = hit(event->pos());
+  if (under.row == nullptr) return;
+  if (under.pixel.event.valid()) state_.select(under.pixel.event);
+  emit contextMenuRequested(under.pixel.event, under.row->row, event->globalPos());
+}
+
+// --- painting
+
+void Canvas::paintEvent(QPaintEvent*) {
+  const double ratio = devicePixelRatioF();
+  const QSize wanted(device_viewport().width, std::max(1, static_cast<int>(std::lround(height() * ratio))));
+  if (rows_.size() != wanted || rows_.devicePixelRatio() != ratio) {
+    rows_ = QImage(wanted, QImage::Format_RGB32);
+    rows_.setDevicePixelRatio(ratio);
+    rows_are_current_ = false;
+  }
+  if (!rows_are_current_) painter_.paint(state_, rows_);
+  rows_are_current_ = true;
+
+  QPainter painter(this);
+  painter.drawImage(QPointF(0, 0), rows_);
+  paint_markers(painter);
+  paint_selected_range(painter);
+  const Theme& theme = state_.theme();
+  if (state_.hovered().valid() && state_.hovered() != state_.selected()) paint_outline(painter, state_.hovered(), theme.text, 1);
+  for (const EventRef event : state_.correlated()) paint_outline(painter, event, theme.accent, 2);
+  if (state_.selected().valid()) paint_outline(painter, state_.selected(), theme.accent, 2);
+  paint_arrows(painter);
+  if (const auto time = state_.hovered_time()) {
+    QColor line = theme.text;
+    line.setAlpha(70);
+    painter.fillRect(QRectF(std::floor(viewport().x_at(*time)), 0, 1, height()), line);
+  }
+}
+
+void Canvas::paint_markers(QPainter& painter) const {
+  for (const TimelineView::Marker& marker : state_.markers()) {
+    const double x = std::floor(viewport().x_at(marker.time));
+    if (x >= 0 && x < width()) painter.fillRect(QRectF(x, 0, 1, height()), state_.theme().marker);
+  }
+}
+
+void Canvas::paint_selected_range(QPainter& painter) const {
+  if (!state_.selected_range()) return;
+  const Viewport view = viewport();
+  const double left = std::clamp<double>(view.x_at(state_.selected_range()->begin), -2, width() + 2);
+  const double right = std::clamp<double>(view.x_at(state_.selected_range()->end), -2, width() + 2);
+  painter.fillRect(QRectF(left, 0, right - left, height()), state_.theme().range);
+  painter.fillRect(QRectF(std::floor(left), 0, 1, height()), state_.theme().accent);
+  painter.fillRect(QRectF(std::floor(right), 0, 1, height()), state_.theme().accent);
+}
+
+QRectF Canvas::event_rectangle(const PlacedRow& row, std::size_t level, EventRef event) const {
+  const Viewport view = viewport();
+  const Event shown = state_.trace().event(event);
+  const double left = std::clamp<double>(view.x_at(shown.start), -10, width() + 10);
+  const double right = std::clamp<double>(view.x_at(shown.end()), -10, width() + 10);
+  const double top = row.top - state_.scroll() + static_cast<double>(level) * row.level_height + 1;
+  return QRectF(left, top, std::max(2.0, right - left), row.level_height - 1);
+}
+
+// Around the event on every row that shows it.
+void Canvas::paint_outline(QPainter& painter, EventRef event, const QColor& color, double width_of_line) const {
+  const Event shown = state_.trace().event(event);
+  if (shown.end() < state_.range().begin || shown.start > state_.range().end) return;
+  painter.setPen(QPen(color, width_of_line, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
+  painter.setBrush(Qt::NoBrush);
+  const double inset = width_of_line / 2;
+  for (const PlacedRow& row : state_.layout().rows()) {
+    if (row.top + row.height <= state_.scroll() || row.top >= state_.scroll() + height()) continue;
+    for (std::size_t level = 0; level < row.levels.size(); ++level)
+      if (level_shows(state_.trace(), row.levels[level], event))
+        painter.drawRect(event_rectangle(row, level, event).adjusted(inset, inset, -inset, -inset));
+  }
+}
+
+// Where arrows to and from an event meet it: on its own row, or the nearest one that is shown.
+std::optional<QPointF> Canvas::anchor(EventRef event) const {
+  const auto place = state_.tree().place_of(event.lane);
+  if (!place) return std::nullopt;
+  const PlacedRow* row = state_.layout().nearest_shown(place->row);
+  if (row == nullptr) return std::nullopt;
+  const bool own = row->row == place->row && place->level < row->levels.size();
+  const double level = own ? place->level : 0;
+  const double y = row->top - state_.scroll() + (level + 0.5) * row->level_height;
+  return QPointF(viewport().x_at(state_.trace().event(event).start), y);
+}
+
+void Canvas::paint_arrows(QPainter& painter) const {
+  constexpr std::size_t kMost = 64;  // of a graph with thousands of nodes, enough to see where they are
+  const EventRef selected = state_.selected();
+  if (!selected.valid() || state_.correlated().empty()) return;
+  const bool selected_launches = state_.trace().track_of(selected.lane).key.kind == TrackKind::kCudaApi;
+  painter.setRenderHint(QPainter::Antialiasing);
+  for (std::size_t index = 0; index < std::min(kMost, state_.correlated().size()); ++index) {
+    const EventRef other = state_.correlated()[index];
+    const auto from = anchor(selected_launches ? selected : other);
+    const auto to = anchor(selected_launches ? other : selected);
+    if (from && to) draw_arrow(painter, *from, *to, rect(), state_.theme().accent);
+  }
+  painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,73 @@
+// The rows with their events, and the gestures on them. The rows are painted into an image when what they show changes; hovering and
+// selecting only paint over it.
+#pragma once
+
+#include <optional>
+
+#include <QImage>
+#include <QPoint>
+#include <QWidget>
+
+#include "row_painter.h"
+#include "view_state.h"
+
+class QPainter;
+
+namespace lanescope::timeline {
+
+class Canvas : public QWidget {
+  Q_OBJECT
+
+ public:
+  Canvas(ViewState& state, QWidget* parent);
+
+ signals:
+  void eventActivated(lanescope::EventRef event);
+  void contextMenuRequested(lanescope::EventRef event, lanescope::timeline::RowIndex row, const QPoint& global_position);
+
+ protected:
+  bool event(QEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
+
+ private:
+  enum class Drag { kNone, kPressed, kRange, kPan };
+  struct Hit {
+    const PlacedRow* row = nullptr;
+    const Level* level = nullptr;
+    PixelHit pixel;
+  };
+
+  void repaint_rows();
+  [[nodiscard]] Viewport device_viewport() const;
+  [[nodiscard]] Viewport viewport() const;  // of logical pixels
+  [[nodiscard]] Hit hit(QPointF position);
+  [[nodiscard]] Nanoseconds snapped_time(QPointF position);
+  [[nodiscard]] QString tool_tip(const Hit& hit);
+  [[nodiscard]] QRectF event_rectangle(const PlacedRow& row, std::size_t level, EventRef event) const;
+  [[nodiscard]] std::optional<QPointF> anchor(EventRef event) const;
+
+  void paint_selected_range(QPainter& painter) const;
+  void paint_markers(QPainter& painter) const;
+  void paint_outline(QPainter& painter, EventRef event, const QColor& color, double width) const;
+  void paint_arrows(QPainter& painter) const;
+
+  ViewState& state_;
+  RowPainter painter_;
+  QImage rows_;
+  bool rows_are_current_ = false;
+  Drag drag_ = Drag::kNone;
+  QPointF press_;
+  QPointF last_;
+  Nanoseconds range_anchor_ = 0;
+};
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,117 @@
+#include "minimap.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QWheelEvent>
+
+#include "gestures.h"
+
+namespace lanescope::timeline {
+namespace {
+
+constexpr double kNarrowestFrame = 6;  // logical pixels
+
+// Everything that GPUs do, and everything that threads call.
+std::vector<Level> overview(const RowTree& tree) {
+  Level gpus;
+  Level calls;
+  for (const Row& row : tree.rows()) {
+    if (row.kind == RowKind::kGpuHardware) gpus.insert(gpus.end(), row.all.begin(), row.all.end());
+    if (row.kind == RowKind::kCudaApi || (row.kind == RowKind::kNvtx && calls.empty())) {
+      const Level& outermost = row.levels.front();  // covers what is nested in it
+      calls.insert(calls.end(), outermost.begin(), outermost.end());
+    }
+  }
+  std::vector<Level> levels;
+  if (!gpus.empty()) levels.push_back(std::move(gpus));
+  if (!calls.empty()) levels.push_back(std::move(calls));
+  return levels;
+}
+
+}  // namespace
+
+Minimap::Minimap(ViewState& state, QWidget* parent) : QWidget(parent), state_(state), painter_(font()) {
+  setAttribute(Qt::WA_OpaquePaintEvent);
+  setAccessibleName(tr("Overview of the whole trace"));
+  const auto trace_changed = [this] {
+    painter_.forget();
+    trace_is_current_ = false;
+    update();
+  };
+  connect(&state_, &ViewState::traceChanged, this, trace_changed);
+  connect(&state_, &ViewState::themeChanged, this, trace_changed);
+  const auto frame_changed = [this] { update(); };
+  connect(&state_, &ViewState::rangeChanged, this, frame_changed);
+  connect(&state_, &ViewState::selectedRangeChanged, this, frame_changed);
+}
+
+Viewport Minimap::viewport() const { return {state_.bounds(), std::max(1, width())}; }
+
+void Minimap::resizeEvent(QResizeEvent*) { trace_is_current_ = false; }
+
+void Minimap::centre_at(double x) {
+  const TimeRange range = state_.range();
+  const Nanoseconds middle = viewport().time_at(static_cast<std::int64_t>(x));
+  state_.set_follow(FollowLive::kNo);
+  state_.set_range(panned(range, middle - (range.begin + range.length() / 2)));
+}
+
+void Minimap::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton) centre_at(event->position().x());
+}
+
+void Minimap::mouseMoveEvent(QMouseEvent* event) {
+  if (event->buttons() & Qt::LeftButton) centre_at(event->position().x());
+}
+
+void Minimap::wheelEvent(QWheelEvent* event) {
+  const TimeRange range = state_.range();
+  state_.set_follow(FollowLive::kNo);
+  state_.set_range(zoomed(range, wheel_step(*event).zoom, range.begin + range.length() / 2));
+  event->accept();
+}
+
+void Minimap::paint_trace() {
+  const double ratio = devicePixelRatioF();
+  trace_ = QImage(std::max(1, static_cast<int>(std::lround(width() * ratio))), std::max(1, static_cast<int>(std::lround(height() * ratio))),
+                  QImage::Format_RGB32);
+  trace_.setDevicePixelRatio(ratio);
+  trace_.fill(state_.theme().panel);
+  const std::vector<Level> levels = overview(state_.tree());
+  const int inset = static_cast<int>(std::lround(3 * ratio));
+  const int room = trace_.height() - 2 * inset;
+  for (std::size_t index = 0; index < levels.size(); ++index) {
+    const int top = inset + room * static_cast<int>(index) / static_cast<int>(levels.size());
+    const int bottom = inset + room * static_cast<int>(index + 1) / static_cast<int>(levels.size());
+    painter_.paint_level(state_, levels[index], {state_.bounds(), trace_.width()}, trace_, top, bottom - top - 1);
+  }
+  trace_is_current_ = true;
+}
+
+void Minimap::paintEvent(QPaintEvent*) {
+  if (!trace_is_current_) paint_trace();
+  QPainter painter(this);
+  painter.drawImage(QPointF(0, 0), trace_);
+  const Theme& theme = state_.theme();
+  const Viewport view = viewport();
+  if (const auto range = state_.selected_range())
+    painter.fillRect(QRectF(view.x_at(range->begin), 0, std::max(1.0, view.x_at(range->end) - view.x_at(range->begin)), height()),
+                     theme.range);
+  const double middle = (view.x_at(state_.range().begin) + view.x_at(state_.range().end)) / 2;
+  const double half = std::max(kNarrowestFrame, view.x_at(state_.range().end) - view.x_at(state_.range().begin)) / 2;
+  const double left = std::max(0.0, std::floor(middle - half));
+  const double right = std::min<double>(width(), std::ceil(middle + half));
+  QColor shade = theme.panel;
+  shade.setAlpha(165);
+  painter.fillRect(QRectF(0, 0, left, height()), shade);
+  painter.fillRect(QRectF(right, 0, width() - right, height()), shade);
+  painter.setPen(theme.accent);
+  painter.setBrush(Qt::NoBrush);
+  painter.drawRect(QRectF(left, 0, right - left - 1, height() - 2));
+  painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
+}
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,36 @@
+// The whole trace in one strip, with the visible window framed: GPUs above, calls of the CPU below. Click or drag moves the window.
+#pragma once
+
+#include <QImage>
+#include <QWidget>
+
+#include "row_painter.h"
+#include "view_state.h"
+
+namespace lanescope::timeline {
+
+class Minimap : public QWidget {
+  Q_OBJECT
+
+ public:
+  Minimap(ViewState& state, QWidget* parent);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+
+ private:
+  void paint_trace();
+  [[nodiscard]] Viewport viewport() const;
+  void centre_at(double x);
+
+  ViewState& state_;
+  RowPainter painter_;
+  QImage trace_;
+  bool trace_is_current_ = false;
+};
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,43 @@
+// The names of the rows, beside the canvas: a tree to open and close, with each row's share and how busy it is in what is visible.
+#pragma once
+
+#include <QWidget>
+
+#include "view_state.h"
+
+class QPainter;
+
+namespace lanescope::timeline {
+
+class RowHeader : public QWidget {
+  Q_OBJECT
+
+ public:
+  RowHeader(ViewState& state, QWidget* parent);
+
+ signals:
+  void contextMenuRequested(lanescope::timeline::RowIndex row, const QPoint& global_position);
+
+ protected:
+  bool event(QEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
+
+ private:
+  [[nodiscard]] const PlacedRow* row_at(QPointF position) const;
+  [[nodiscard]] double triangle_left(const Row& row) const;
+  void toggle(const PlacedRow& row);
+  void paint_row(QPainter& painter, const PlacedRow& placed);
+  [[nodiscard]] QString busy_text(const Row& row);
+  [[nodiscard]] bool holds_selection(const PlacedRow& placed) const;
+
+  ViewState& state_;
+  std::optional<RowIndex> hovered_;
+};
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,47 @@
+// Paints rows into an image of device pixels: columns straight into its scan lines, labels on top. Knows no input and no selection.
+#pragma once
+
+#include <vector>
+
+#include <QImage>
+
+#include "color_cache.h"
+#include "label_cache.h"
+#include "timeline/core/level_pixels.h"
+#include "timeline/core/ruler.h"
+#include "view_state.h"
+
+class QPainter;
+
+namespace lanescope::timeline {
+
+class RowPainter {
+ public:
+  explicit RowPainter(const QFont& font) : labels_(font) {}
+
+  // Fills the image (RGB32, its device pixel ratio set) with the rows that the state shows from its scroll position on.
+  void paint(ViewState& state, QImage& image);
+  // The trace or the theme is another one.
+  void forget();
+  void set_font(const QFont& font) { labels_.set_font(font); }
+  // Paints one level into [top, top + height) device pixels, as rows do it: for the minimap.
+  void paint_level(ViewState& state, const Level& level, const Viewport& viewport, QImage& image, int top, int height);
+
+ private:
+  void fill_background(const ViewState& state, QImage& image, const Viewport& viewport);
+  void color_columns(const ViewState& state, const Viewport& viewport, int height);
+  void color_boxes(const ViewState& state, int height);
+  void write_columns(QImage& image, int top, int height) const;
+  void draw_labels(const ViewState& state, QPainter& painter, double ratio, double top, double height, int width);
+  [[nodiscard]] std::uint32_t nvtx_color(const Trace& trace, TrackKind kind, EventRef event) const;
+
+  LabelCache labels_;
+  ColorCache colors_;
+  LevelRasterizer rasterizer_;
+  LevelPixels pixels_;
+  std::vector<Rgb> color_;  // of each column
+  std::vector<int> bar_;    // its height in device pixels
+  std::vector<Rgb> line_;   // one scan line of background
+};
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,264 @@
+#include "timeline/widget/timeline_view.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <QEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QScrollBar>
+
+#include "canvas.h"
+#include "gestures.h"
+#include "minimap.h"
+#include "row_header.h"
+#include "ruler_bar.h"
+#include "timeline/core/format.h"
+#include "view_state.h"
+
+namespace lanescope::timeline {
+namespace {
+
+constexpr int kMinimapHeight = 40;
+constexpr int kFirstHeaderWidth = 300;
+constexpr int kNarrowestHeader = 80;
+constexpr int kGrip = 4;  // logical pixels on which the border of the headers can be dragged
+
+// The corner above the row headers: how long the visible range is, and where it begins. Its lower right end is the grip of the border.
+class Corner : public QWidget {
+ public:
+  Corner(const ViewState& state, QWidget* parent) : QWidget(parent), state_(state) { setAttribute(Qt::WA_OpaquePaintEvent); }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    const Theme& theme = state_.theme();
+    painter.fillRect(rect(), theme.panel);
+    const TimeRange range = state_.range();
+    painter.setPen(theme.text);
+    const QRect upper(10, 0, width() - 18, height() / 2);
+    painter.drawText(upper, Qt::AlignLeft | Qt::AlignVCenter, QString::fromStdString(format_duration(range.length())));
+    painter.setPen(theme.quiet_text);
+    painter.drawText(upper, Qt::AlignRight | Qt::AlignVCenter, tr("visible"));
+    const QRect lower(10, height() / 2, width() - 18, height() / 2);
+    const Nanoseconds resolution = std::max<Nanoseconds>(1, range.length() / 1000);
+    painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter,
+                     tr("from %1").arg(QString::fromStdString(format_time(range.begin, resolution))));
+    painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, tr("busy"));
+    painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
+    painter.fillRect(QRect(width() - 1, 0, 1, height()), theme.separator);
+  }
+
+ private:
+  const ViewState& state_;
+};
+
+// The border between headers and canvas.
+class Grip : public QWidget {
+ public:
+  Grip(std::function<void(int)> moved, QWidget* parent) : QWidget(parent), moved_(std::move(moved)) { setCursor(Qt::SplitHCursor); }
+
+ protected:
+  void mousePressEvent(QMouseEvent*) override {}
+  void mouseMoveEvent(QMouseEvent* event) override { moved_(mapToParent(event->position().toPoint()).x()); }
+
+ private:
+  std::function<void(int)> moved_;
+};
+
+}  // namespace
+
+struct TimelineView::Parts {
+  explicit Parts(TimelineView* view)
+      : state(view),
+        corner(new Corner(state, view)),
+        minimap(new Minimap(state, view)),
+        ruler(new RulerBar(state, view)),
+        header(new RowHeader(state, view)),
+        canvas(new Canvas(state, view)),
+        scroll_bar(new QScrollBar(Qt::Vertical, view)) {
+    grip = new Grip(
+        [this, view](int x) {
+          header_width = std::clamp(x, kNarrowestHeader, std::max(kNarrowestHeader, view->width() / 2));
+          lay_out(view->size());
+        },
+        view);
+  }
+
+  void lay_out(QSize size) {
+    const int ruler_height = state.theme().rows.group_height + 6;
+    const int top = kMinimapHeight + ruler_height;
+    const int bar = scroll_bar->sizeHint().width();
+    const int left = std::min(header_width, size.width() / 2);
+    const int canvas_width = std::max(1, size.width() - left - bar);
+    corner->setGeometry(0, 0, left, top);
+    minimap->setGeometry(left, 0, canvas_width, kMinimapHeight);
+    ruler->setGeometry(left, kMinimapHeight, canvas_width, ruler_height);
+    header->setGeometry(0, top, left, std::max(1, size.height() - top));
+    canvas->setGeometry(left, top, canvas_width, std::max(1, size.height() - top));
+    scroll_bar->setGeometry(size.width() - bar, top, bar, std::max(1, size.height() - top));
+    grip->setGeometry(left - kGrip / 2, 0, kGrip, size.height());
+    grip->raise();
+    update_scroll_bar();
+  }
+
+  void update_scroll_bar() {
+    scroll_bar->setPageStep(canvas->height());
+    scroll_bar->setSingleStep(state.theme().rows.level_height);
+    scroll_bar->setRange(0, std::max(0, state.layout().height() - canvas->height()));
+    scroll_bar->setValue(state.scroll());
+  }
+
+  ViewState state;
+  QWidget* corner;
+  Minimap* minimap;
+  RulerBar* ruler;
+  RowHeader* header;
+  Canvas* canvas;
+  QScrollBar* scroll_bar;
+  QWidget* grip = nullptr;
+  int header_width = kFirstHeaderWidth;
+};
+
+TimelineView::TimelineView(QWidget* parent) : QWidget(parent), parts_(std::make_unique<Parts>(this)) {
+  setFocusPolicy(Qt::StrongFocus);
+  setAccessibleName(tr("Timeline"));
+  setMinimumSize(320, 160);
+  ViewState& state = parts_->state;
+  state.set_theme(Theme::from(palette(), font()));
+
+  connect(parts_->scroll_bar, &QScrollBar::valueChanged, this, [this](int value) { parts_->state.set_scroll(value); });
+  const auto scroll_bar_changed = [this] { parts_->update_scroll_bar(); };
+  connect(&state, &ViewState::scrollChanged, this, scroll_bar_changed);
+  connect(&state, &ViewState::layoutChanged, this, scroll_bar_changed);
+  connect(&state, &ViewState::rangeChanged, this, [this] {
+    parts_->corner->update();
+    emit visibleRangeChanged(parts_->state.range());
+  });
+  connect(&state, &ViewState::historyChanged, this, &TimelineView::historyChanged);
+  connect(&state, &ViewState::selectionChanged, this, [this] { emit selectedEventChanged(parts_->state.selected()); });
+  connect(&state, &ViewState::selectedRangeChanged, this, [this] { emit selectedRangeChanged(parts_->state.selected_range()); });
+  connect(&state, &ViewState::hoverChanged, this, [this] { emit hoveredEventChanged(parts_->state.hovered()); });
+  connect(&state, &ViewState::hoveredTimeChanged, this, [this] { emit hoveredTimeChanged(parts_->state.hovered_time()); });
+  connect(&state, &ViewState::followChanged, this, [this] { emit followLiveChanged(parts_->state.follow()); });
+  connect(&state, &ViewState::markersChanged, this, &TimelineView::markersChanged);
+
+  const auto key_of = [this](RowIndex row) { return QString::fromStdString(parts_->state.tree().row(row).key); };
+  connect(parts_->canvas, &Canvas::eventActivated, this, &TimelineView::eventActivated);
+  connect(parts_->canvas, &Canvas::contextMenuRequested, this, [this, key_of](EventRef event, RowIndex row, const QPoint& position) {
+    if (event.valid())
+      emit eventContextMenuRequested(event, key_of(row), position);
+    else
+      emit rowContextMenuRequested(key_of(row), position);
+  });
+  connect(parts_->header, &RowHeader::contextMenuRequested, this,
+          [this, key_of](RowIndex row, const QPoint& position) { emit rowContextMenuRequested(key_of(row), position); });
+}
+
+TimelineView::~TimelineView() = default;
+
+void TimelineView::setTrace(std::shared_ptr<const Trace> trace) { parts_->state.set_trace(std::move(trace)); }
+void TimelineView::updateTrace(std::shared_ptr<const Trace> trace) { parts_->state.update_trace(std::move(trace)); }
+const std::shared_ptr<const Trace>& TimelineView::trace() const { return parts_->state.trace_pointer(); }
+
+void TimelineView::setFollowLive(FollowLive follow) { parts_->state.set_follow(follow); }
+FollowLive TimelineView::followLive() const { return parts_->state.follow(); }
+
+TimeRange TimelineView::visibleRange() const { return parts_->state.range(); }
+void TimelineView::setVisibleRange(TimeRange range) { parts_->state.set_range(range); }
+void TimelineView::zoomToFit() { parts_->state.set_range(parts_->state.bounds()); }
+
+void TimelineView::zoomToSelection() {
+  if (const auto range = parts_->state.selected_range())
+    parts_->state.set_range(*range);
+  else if (parts_->state.selected().valid())
+    zoomToEvent(parts_->state.selected());
+}
+
+void TimelineView::zoomToEvent(EventRef event) {
+  if (!event.valid()) return;
+  parts_->state.set_follow(FollowLive::kNo);
+  parts_->state.select(event);
+  parts_->state.set_range(range_around(parts_->state.trace().event(event)));
+  parts_->state.reveal(event);
+}
+
+void TimelineView::zoomBy(double factor) {
+  const TimeRange range = parts_->state.range();
+  const Nanoseconds fixed = parts_->state.hovered_time().value_or(range.begin + range.length() / 2);
+  parts_->state.set_range(zoomed(range, factor, fixed));
+}
+
+bool TimelineView::canGoBack() const { return parts_->state.history().can_go_back(); }
+bool TimelineView::canGoForward() const { return parts_->state.history().can_go_forward(); }
+void TimelineView::goBack() { parts_->state.go_back(); }
+void TimelineView::goForward() { parts_->state.go_forward(); }
+
+EventRef TimelineView::selectedEvent() const { return parts_->state.selected(); }
+
+void TimelineView::selectEvent(EventRef event) {
+  parts_->state.select(event);
+  parts_->state.reveal(event);
+}
+
+void TimelineView::selectNeighbour(Neighbour which) {
+  const EventRef selected = parts_->state.selected();
+  if (!selected.valid()) return;
+  if (const auto found = neighbour(parts_->state.trace(), selected, which)) selectEvent(*found);
+}
+
+std::optional<TimeRange> TimelineView::selectedRange() const { return parts_->state.selected_range(); }
+void TimelineView::setSelectedRange(std::optional<TimeRange> range) { parts_->state.select_range(range); }
+EventRef TimelineView::hoveredEvent() const { return parts_->state.hovered(); }
+const std::vector<EventRef>& TimelineView::correlatedEvents() const { return parts_->state.correlated(); }
+
+const RowTree& TimelineView::rows() const { return parts_->state.tree(); }
+
+bool TimelineView::isExpanded(const QString& row_key) const {
+  const auto row = parts_->state.tree().find(row_key.toStdString());
+  return row && parts_->state.is_row_expanded(parts_->state.tree().row(*row));
+}
+
+void TimelineView::setExpanded(const QString& row_key, bool expanded) { parts_->state.set_expanded(row_key.toStdString(), expanded); }
+void TimelineView::expandAll() { parts_->state.set_all_expanded(true); }
+void TimelineView::collapseAll() { parts_->state.set_all_expanded(false); }
+void TimelineView::setRowFilter(const QString& text) { parts_->state.set_filter(text.toStdString()); }
+
+void TimelineView::scrollToRow(const QString& row_key) {
+  if (const auto row = parts_->state.tree().find(row_key.toStdString())) parts_->state.scroll_to(*row);
+}
+
+std::vector<LaneSource> TimelineView::rowEvents(const QString& row_key) const {
+  const auto row = parts_->state.tree().find(row_key.toStdString());
+  return row ? parts_->state.tree().row(*row).all : std::vector<LaneSource>();
+}
+
+QString TimelineView::rowTitle(const QString& row_key) const {
+  const auto row = parts_->state.tree().find(row_key.toStdString());
+  return row ? QString::fromStdString(row_title(parts_->state.tree().row(*row))) : QString();
+}
+
+const std::vector<TimelineView::Marker>& TimelineView::markers() const { return parts_->state.markers(); }
+
+void TimelineView::addMarker(Nanoseconds time, const QString& text) {
+  std::vector<Marker> markers = parts_->state.markers();
+  const auto after = std::find_if(markers.begin(), markers.end(), [time](const Marker& marker) { return marker.time > time; });
+  markers.insert(after, {time, text});
+  parts_->state.set_markers(std::move(markers));
+}
+
+void TimelineView::clearMarkers() { parts_->state.set_markers({}); }
+
+QSize TimelineView::sizeHint() const { return {1200, 600}; }
+
+void TimelineView::resizeEvent(QResizeEvent*) { parts_->lay_out(size()); }
+
+void TimelineView::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) {
+    parts_->state.set_theme(Theme::from(palette(), font()));
+    parts_->lay_out(size());
+  }
+  QWidget::changeEvent(event);
+}
+
+}  // namespace lanescope::timeline

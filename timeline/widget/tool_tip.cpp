@@ -1,0 +1,43 @@
+#include "tool_tip.h"
+
+#include <algorithm>
+
+#include <QCoreApplication>
+
+#include "timeline/core/describe.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::timeline {
+namespace {
+
+constexpr qsizetype kLongestName = 160;  // characters; the details panel shows all
+
+QString table(const std::vector<Property>& properties) {
+  QString title = QString::fromStdString(properties.front().value);
+  if (title.size() > kLongestName) title = title.left(kLongestName) + QChar(0x2026);
+  QString html =
+      "<p style='white-space:pre-wrap; margin:0'><b>" + title.toHtmlEscaped() + "</b></p><table cellspacing='0' cellpadding='0'>";
+  for (std::size_t index = 1; index < properties.size(); ++index)
+    html += "<tr><td style='padding-right:14px; white-space:nowrap'>" + QString::fromStdString(properties[index].label).toHtmlEscaped() +
+            "</td><td>" + QString::fromStdString(properties[index].value).toHtmlEscaped() + "</td></tr>";
+  return html + "</table>";
+}
+
+}  // namespace
+
+QString event_tool_tip(const Trace& trace, EventRef event) { return table(describe_event(trace, event)); }
+
+QString column_tool_tip(const Trace& trace, const Column& column, double length) {
+  const std::uint64_t events = std::uint64_t{column.count} + column.carried;
+  std::vector<Property> properties{{"", format_count(events) + (events == 1 ? " event" : " events") + " in this pixel"}};
+  properties.push_back({"Length", format_duration(static_cast<Nanoseconds>(length))});
+  properties.push_back({"Busy", format_share(std::min(1.0, static_cast<double>(column.busy) / std::max(1.0, length)))});
+  if (has_dominant(column)) {
+    const double least = static_cast<double>(column.weight) / static_cast<double>(column.total);
+    properties.push_back({"Mostly", std::string(trace.name(column.dominant)) + " (at least " + format_share(std::min(1.0, least)) + ")"});
+  }
+  properties.push_back({"Longest", event_title(trace, column.longest) + ", " + format_duration(column.longest_duration)});
+  return table(properties);
+}
+
+}  // namespace lanescope::timeline

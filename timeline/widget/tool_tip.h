@@ -1,0 +1,14 @@
+// Tooltips: what is known of an event, or of a column in which many events share a pixel.
+#pragma once
+
+#include <QString>
+
+#include "timeline/core/level_pixels.h"
+
+namespace lanescope::timeline {
+
+[[nodiscard]] QString event_tool_tip(const Trace& trace, EventRef event);
+// `length`: of the column, in ns.
+[[nodiscard]] QString column_tool_tip(const Trace& trace, const Column& column, double length);
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,187 @@
+#include "view_state.h"
+
+#include <algorithm>
+
+#include "model/trace/trace_builder.h"
+
+namespace lanescope::timeline {
+namespace {
+
+constexpr double kMargin = 0.01;                 // of the trace's length, free space before and after it
+constexpr Nanoseconds kEmptyLength = 1'000'000;  // shown when there are no events yet
+
+std::shared_ptr<const Trace> empty_trace() {
+  TraceBuilder builder;
+  return builder.snapshot();
+}
+
+}  // namespace
+
+ViewState::ViewState(QObject* parent) : QObject(parent), trace_(empty_trace()), contents_(trace_), history_(range_) {}
+
+TimeRange ViewState::bounds() const {
+  const TimeRange extent = trace_->extent();
+  if (extent.empty()) return {extent.begin, extent.begin + kEmptyLength};
+  const TimeRange wide = padded(extent, kMargin);
+  return wide.length() >= kShortestRange ? wide : TimeRange{wide.begin, wide.begin + kShortestRange};
+}
+
+void ViewState::adopt(std::shared_ptr<const Trace> trace) {
+  trace_ = trace ? std::move(trace) : empty_trace();
+  tree_ = RowTree(*trace_);
+  contents_ = ContentCache(trace_);
+  lay_out();
+}
+
+void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
+  expanded_.clear();
+  select({});
+  select_range(std::nullopt);
+  hover({}, std::nullopt);
+  set_markers({});
+  adopt(std::move(trace));
+  range_ = bounds();
+  history_ = ViewHistory(range_);
+  set_scroll(0);
+  emit traceChanged();
+  emit rangeChanged();
+  emit historyChanged();
+}
+
+void ViewState::update_trace(std::shared_ptr<const Trace> trace) {
+  if (!trace) return set_trace(nullptr);
+  const std::shared_ptr<const Trace> before = trace_;
+  const TimeRange bounds_before = bounds();
+  const bool all_was_visible = range_ == bounds_before;
+  adopt(std::move(trace));
+  selected_ = find_again(*before, selected_, *trace_);
+  correlated_ = correlated_events(*trace_, selected_);
+  hovered_ = find_again(*before, hovered_, *trace_);
+  emit traceChanged();
+  if (all_was_visible)
+    set_range(bounds(), Step::kUnrecorded);
+  else if (follow_ == FollowLive::kYes)
+    set_range(panned(range_, bounds().end - range_.end), Step::kUnrecorded);
+}
+
+void ViewState::lay_out() {
+  layout_ = RowLayout(tree_, expanded_, theme_.rows, filter_);
+  set_scroll(scroll_);
+  emit layoutChanged();
+}
+
+void ViewState::set_theme(const Theme& theme) {
+  theme_ = theme;
+  lay_out();
+  emit themeChanged();
+}
+
+void ViewState::set_range(TimeRange range, Step step) {
+  range = clamped(range, bounds());
+  if (range == range_) return;
+  range_ = range;
+  if (step == Step::kRecorded) {
+    history_.visit(range, ViewHistory::Clock::now());
+    emit historyChanged();
+  }
+  emit rangeChanged();
+}
+
+void ViewState::go_back() {
+  if (!history_.can_go_back()) return;
+  set_follow(FollowLive::kNo);
+  set_range(history_.back(), Step::kUnrecorded);
+  emit historyChanged();
+}
+
+void ViewState::go_forward() {
+  if (!history_.can_go_forward()) return;
+  set_follow(FollowLive::kNo);
+  set_range(history_.forward(), Step::kUnrecorded);
+  emit historyChanged();
+}
+
+void ViewState::set_follow(FollowLive follow) {
+  if (follow == follow_) return;
+  follow_ = follow;
+  emit followChanged();
+}
+
+void ViewState::set_scroll(int top) {
+  top = std::clamp(top, 0, std::max(0, layout_.height() - canvas_height_));
+  if (top == scroll_) return;
+  scroll_ = top;
+  emit scrollChanged();
+}
+
+void ViewState::set_canvas_height(int height) {
+  canvas_height_ = height;
+  set_scroll(scroll_);
+}
+
+void ViewState::scroll_to(RowIndex row) {
+  const PlacedRow* placed = layout_.nearest_shown(row);
+  if (placed == nullptr) return;
+  const int room = std::min(canvas_height_ / 4, 60);
+  if (placed->top < scroll_)
+    set_scroll(placed->top - room);
+  else if (placed->top + placed->height > scroll_ + canvas_height_)
+    set_scroll(placed->top + placed->height - canvas_height_ + room);
+}
+
+void ViewState::set_expanded(const std::string& key, bool expanded) {
+  const auto row = tree_.find(key);
+  if (!row || is_expanded(tree_.row(*row), expanded_) == expanded) return;
+  expanded_[key] = expanded;
+  lay_out();
+}
+
+void ViewState::set_all_expanded(bool expanded) {
+  for (const Row& row : tree_.rows()) expanded_[row.key] = expanded;
+  lay_out();
+}
+
+void ViewState::set_filter(std::string filter) {
+  if (filter == filter_) return;
+  filter_ = std::move(filter);
+  lay_out();
+}
+
+void ViewState::select(EventRef event) {
+  if (event == selected_) return;
+  selected_ = event;
+  correlated_ = correlated_events(*trace_, event);
+  emit selectionChanged();
+}
+
+void ViewState::reveal(EventRef event) {
+  if (!event.valid()) return;
+  if (const auto place = tree_.place_of(event.lane)) scroll_to(place->row);
+  const Event found = trace_->event(event);
+  const bool in_sight = found.start < range_.end && std::max(found.end(), found.start + 1) > range_.begin;
+  if (!in_sight) set_range(panned(range_, found.start + found.duration / 2 - (range_.begin + range_.length() / 2)));
+}
+
+void ViewState::select_range(std::optional<TimeRange> range) {
+  if (range && range->empty()) range.reset();
+  if (range == selected_range_) return;
+  selected_range_ = range;
+  emit selectedRangeChanged();
+}
+
+void ViewState::hover(EventRef event, std::optional<Nanoseconds> time) {
+  const bool other_event = event != hovered_;
+  const bool other_time = time != hovered_time_;
+  hovered_ = event;
+  hovered_time_ = time;
+  if (other_event) emit hoverChanged();
+  if (other_time) emit hoveredTimeChanged();
+}
+
+void ViewState::set_markers(std::vector<TimelineView::Marker> markers) {
+  if (markers.empty() && markers_.empty()) return;
+  markers_ = std::move(markers);
+  emit markersChanged();
+}
+
+}  // namespace lanescope::timeline

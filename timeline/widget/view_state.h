@@ -1,0 +1,112 @@
+// What the parts of a timeline share: the trace, what of it is visible, selected and hovered. The parts read it, change it, and repaint on
+// its signals. A signal is emitted only when something changed.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <QFont>
+#include <QObject>
+
+#include "theme.h"
+#include "timeline/core/level_content.h"
+#include "timeline/core/navigation.h"
+#include "timeline/core/row_layout.h"
+#include "timeline/core/view_history.h"
+#include "timeline/core/viewport.h"
+#include "timeline/widget/timeline_view.h"
+
+namespace lanescope::timeline {
+
+class ViewState : public QObject {
+  Q_OBJECT
+
+ public:
+  enum class Step { kRecorded, kUnrecorded };  // whether a move of the view enters the history
+
+  explicit ViewState(QObject* parent);
+
+  void set_trace(std::shared_ptr<const Trace> trace);
+  void update_trace(std::shared_ptr<const Trace> trace);
+  [[nodiscard]] const std::shared_ptr<const Trace>& trace_pointer() const { return trace_; }
+  [[nodiscard]] const Trace& trace() const { return *trace_; }  // an empty one when there is none
+  [[nodiscard]] const RowTree& tree() const { return tree_; }
+  [[nodiscard]] const RowLayout& layout() const { return layout_; }
+  [[nodiscard]] const LevelContent& content(const Level& level) { return contents_.content(level); }
+
+  [[nodiscard]] const Theme& theme() const { return theme_; }
+  void set_theme(const Theme& theme);
+
+  [[nodiscard]] TimeRange bounds() const;
+  [[nodiscard]] TimeRange range() const { return range_; }
+  void set_range(TimeRange range, Step step = Step::kRecorded);
+  [[nodiscard]] const ViewHistory& history() const { return history_; }
+  void go_back();
+  void go_forward();
+  [[nodiscard]] FollowLive follow() const { return follow_; }
+  void set_follow(FollowLive follow);
+
+  [[nodiscard]] int scroll() const { return scroll_; }
+  void set_scroll(int top);
+  void set_canvas_height(int height);
+  void scroll_to(RowIndex row);
+
+  void set_expanded(const std::string& key, bool expanded);
+  void set_all_expanded(bool expanded);
+  [[nodiscard]] bool is_row_expanded(const Row& row) const { return is_expanded(row, expanded_); }
+  void set_filter(std::string filter);
+
+  [[nodiscard]] EventRef selected() const { return selected_; }
+  [[nodiscard]] const std::vector<EventRef>& correlated() const { return correlated_; }
+  void select(EventRef event);
+  void reveal(EventRef event);  // scrolls and pans to it where it is out of sight
+  [[nodiscard]] std::optional<TimeRange> selected_range() const { return selected_range_; }
+  void select_range(std::optional<TimeRange> range);
+  [[nodiscard]] EventRef hovered() const { return hovered_; }
+  [[nodiscard]] std::optional<Nanoseconds> hovered_time() const { return hovered_time_; }
+  void hover(EventRef event, std::optional<Nanoseconds> time);
+
+  [[nodiscard]] const std::vector<TimelineView::Marker>& markers() const { return markers_; }
+  void set_markers(std::vector<TimelineView::Marker> markers);
+
+ signals:
+  void traceChanged();
+  void layoutChanged();
+  void themeChanged();
+  void rangeChanged();
+  void historyChanged();
+  void followChanged();
+  void scrollChanged();
+  void selectionChanged();
+  void selectedRangeChanged();
+  void hoverChanged();
+  void hoveredTimeChanged();
+  void markersChanged();
+
+ private:
+  void adopt(std::shared_ptr<const Trace> trace);
+  void lay_out();
+
+  std::shared_ptr<const Trace> trace_;
+  RowTree tree_;
+  RowLayout layout_;
+  ContentCache contents_;
+  Theme theme_;
+  ExpandedRows expanded_;
+  std::string filter_;
+  TimeRange range_{0, 1'000'000};
+  ViewHistory history_;
+  FollowLive follow_ = FollowLive::kNo;
+  int scroll_ = 0;
+  int canvas_height_ = 0;
+  EventRef selected_;
+  std::vector<EventRef> correlated_;
+  std::optional<TimeRange> selected_range_;
+  EventRef hovered_;
+  std::optional<Nanoseconds> hovered_time_;
+  std::vector<TimelineView::Marker> markers_;
+};
+
+}  // namespace lanescope::timeline
