@@ -1,0 +1,132 @@
+#include "agent/channel/handshake.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/core/clock.h"
+
+namespace lanescope::agent {
+namespace {
+
+constexpr timeval kStepLimit{.tv_sec = 1, .tv_usec = 0};  // for connecting, for the answer
+constexpr int kLowestDescriptor = 512;                    // out of the way of programs that count on low numbers
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value) noexcept : value_(value) {}
+  ~Descriptor() {
+    if (value_ >= 0) close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const noexcept { return value_; }
+  int release() noexcept {
+    const int value = value_;
+    value_ = -1;
+    return value;
+  }
+  void reset(int value) noexcept {
+    if (value_ >= 0) close(value_);
+    value_ = value;
+  }
+
+ private:
+  int value_;
+};
+
+class KeepErrno {
+ public:
+  KeepErrno() noexcept : value_(errno) {}
+  ~KeepErrno() { errno = value_; }
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+
+ private:
+  int value_;
+};
+
+bool connect_to(int socket, const char* path) noexcept {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t length = strlen(path);
+  if (length == 0 || length >= sizeof(address.sun_path)) return false;
+  std::memcpy(address.sun_path, path, length);
+  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &kStepLimit, sizeof(kStepLimit));
+  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &kStepLimit, sizeof(kStepLimit));
+  int result = 0;
+  do result = connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+bool send_hello(int socket, Ancestry ancestry) noexcept {
+  channel::Hello hello;
+  hello.forked = static_cast<std::uint32_t>(ancestry);
+  hello.time = monotonic_now();
+  std::strncpy(hello.agent_version, LANESCOPE_VERSION, sizeof(hello.agent_version) - 1);
+  ssize_t sent = 0;
+  do sent = send(socket, &hello, sizeof(hello), MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+  return sent == static_cast<ssize_t>(sizeof(hello));
+}
+
+// Receives the answer, and the memory file that comes with it.
+bool receive_welcome(int socket, channel::Welcome& welcome, Descriptor& memory_file) noexcept {
+  iovec part{&welcome, sizeof(welcome)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  ssize_t received = 0;
+  do received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  while (received < 0 && errno == EINTR);
+  if (received < 0) return false;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    int descriptor = -1;
+    std::memcpy(&descriptor, CMSG_DATA(header), sizeof(descriptor));
+    memory_file.reset(descriptor);
+  }
+  return received == static_cast<ssize_t>(sizeof(welcome)) && welcome.layout_version == channel::kLayoutVersion && welcome.accepted != 0 &&
+         welcome.memory_bytes == channel::kMemoryBytes && memory_file.get() >= 0;
+}
+
+void* map_memory(int file) noexcept {
+  struct stat status {};
+  if (fstat(file, &status) != 0 || static_cast<std::uint64_t>(status.st_size) < channel::kMemoryBytes) return nullptr;
+  void* mapping = mmap(nullptr, channel::kMemoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (mapping == MAP_FAILED) return nullptr;
+  madvise(mapping, channel::kMemoryBytes, MADV_DONTDUMP);  // a core dump of the target is about the target
+  return mapping;
+}
+
+}  // namespace
+
+std::optional<Connection> connect_to_session(Ancestry ancestry) noexcept {
+  const KeepErrno keep;
+  const char* path = getenv(channel::kSocketVariable);
+  if (path == nullptr) return std::nullopt;
+  Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (socket.get() < 0 || !connect_to(socket.get(), path) || !send_hello(socket.get(), ancestry)) return std::nullopt;
+  channel::Welcome welcome{};
+  Descriptor memory_file(-1);
+  if (!receive_welcome(socket.get(), welcome, memory_file)) return std::nullopt;
+  void* mapping = map_memory(memory_file.get());
+  if (mapping == nullptr) return std::nullopt;
+  const int high = fcntl(socket.get(), F_DUPFD_CLOEXEC, kLowestDescriptor);
+  if (high >= 0) socket.reset(high);
+  return Connection{channel::SharedMemory(mapping), welcome.process_instance, socket.release()};
+}
+
+}  // namespace lanescope::agent

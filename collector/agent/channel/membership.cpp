@@ -1,0 +1,142 @@
+#include "agent/channel/membership.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/channel/handshake.h"
+#include "agent/core/clock.h"
+#include "agent/core/lock.h"
+#include "collector/channel/doorbell.h"
+#include "collector/channel/ring.h"
+
+namespace lanescope::agent {
+
+constinit std::atomic<std::uint32_t> process_generation{1};
+
+namespace {
+
+enum class State : std::uint32_t { kUntried, kJoined, kAbsent };
+
+struct Membership {
+  std::atomic<State> state{State::kUntried};
+  Connection connection;
+  Ancestry ancestry = Ancestry::kOwn;
+  ino_t socket_inode = 0;  // by which the socket is recognised after a fork: the target may have closed it and reused its number
+  channel::RingProducer metadata;
+  void (*repeat_metadata)() = nullptr;
+  Lock* held_across_forks[4] = {};
+  void (*forget[4])() = {};
+  bool watches_forks = false;
+};
+
+constinit Membership membership;
+constinit Lock join_lock;
+constinit Lock metadata_lock;  // a leaf: nothing is called while it is held
+
+ino_t inode_of(int descriptor) noexcept {
+  struct stat status {};
+  return fstat(descriptor, &status) == 0 ? status.st_ino : 0;
+}
+
+// Requires: a free slot, or that it is there already.
+template <typename T>
+void add_once(T (&slots)[4], T value) noexcept {
+  for (T& slot : slots) {
+    if (slot != nullptr && slot != value) continue;
+    slot = value;
+    return;
+  }
+}
+
+void before_fork() noexcept {
+  for (Lock* lock : membership.held_across_forks)
+    if (lock != nullptr) lock->lock();
+  metadata_lock.lock();
+}
+void after_fork_in_parent() noexcept {
+  metadata_lock.unlock();
+  for (Lock* lock : membership.held_across_forks)
+    if (lock != nullptr) lock->unlock();
+}
+void after_fork_in_child() noexcept {
+  process_generation.fetch_add(1, std::memory_order_relaxed);
+  join_lock.forget_holder();
+  metadata_lock.forget_holder();
+  for (Lock* lock : membership.held_across_forks)
+    if (lock != nullptr) lock->forget_holder();
+  // The parent's memory stays mapped, but nothing refers to it any more; its socket must not outlive it here.
+  if (membership.state.load(std::memory_order_relaxed) == State::kJoined && membership.socket_inode != 0 &&
+      inode_of(membership.connection.socket) == membership.socket_inode)
+    close(membership.connection.socket);
+  membership.connection = {};
+  membership.ancestry = Ancestry::kForked;
+  membership.state.store(State::kUntried, std::memory_order_relaxed);
+  for (void (*forget)() : membership.forget)
+    if (forget != nullptr) forget();
+}
+
+}  // namespace
+
+channel::SharedMemory join_recording() noexcept {
+  State state = membership.state.load(std::memory_order_acquire);
+  if (state == State::kUntried) {
+    const ScopedLock lock(join_lock);
+    state = membership.state.load(std::memory_order_relaxed);
+    if (state == State::kUntried) {
+      state = State::kAbsent;
+      if (const auto connection = connect_to_session(membership.ancestry)) {
+        membership.connection = *connection;
+        membership.socket_inode = inode_of(connection->socket);
+        membership.metadata = {connection->memory.header().metadata_ring, connection->memory.metadata_bytes()};
+        if (!membership.watches_forks) {
+          pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+          membership.watches_forks = true;
+        }
+        state = State::kJoined;
+      }
+      membership.state.store(state, std::memory_order_release);
+      if (state == State::kJoined && membership.ancestry == Ancestry::kForked && membership.repeat_metadata != nullptr)
+        membership.repeat_metadata();
+    }
+  }
+  return state == State::kJoined ? membership.connection.memory : channel::SharedMemory();
+}
+
+std::uint32_t process_instance() noexcept { return membership.connection.process_instance; }
+
+bool session_is_alive() noexcept {
+  pollfd socket{membership.connection.socket, POLLIN, 0};
+  if (poll(&socket, 1, 0) < 0) return true;
+  return (socket.revents & (POLLHUP | POLLERR | POLLNVAL)) == 0;
+}
+
+void write_metadata(channel::Record record, std::string_view text) noexcept {
+  if (membership.state.load(std::memory_order_acquire) != State::kJoined) return;
+  record.time = monotonic_now();
+  record.thread = static_cast<std::uint32_t>(gettid());
+  {
+    const ScopedLock lock(metadata_lock);
+    membership.metadata.write(record, text);
+    if (!membership.metadata.filling_up()) return;
+  }
+  channel::ring_doorbell(membership.connection.memory.header());
+}
+
+void report(Component component, ComponentState state, Severity severity, std::string_view text) noexcept {
+  channel::Record record{};
+  record.type = channel::RecordType::kDiagnostic;
+  record.category = static_cast<std::uint32_t>(component);
+  record.color = static_cast<std::uint32_t>(state);
+  record.payload_type = static_cast<std::uint8_t>(severity);
+  write_metadata(record, text);
+}
+
+void on_rejoin(void (*repeat_metadata)()) noexcept { membership.repeat_metadata = repeat_metadata; }
+
+void hold_across_forks(Lock& lock) noexcept { add_once(membership.held_across_forks, &lock); }
+
+void on_fork_child(void (*forget)()) noexcept { add_once(membership.forget, forget); }
+
+}  // namespace lanescope::agent

@@ -1,0 +1,65 @@
+// The calling thread's way into its ring.
+//
+// A thread claims a ring at its first event and gives it back when it ends. Writing an event takes no lock and no memory; a thread that
+// finds no free ring counts what it could not record, and asks again from time to time.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "agent/channel/membership.h"
+#include "collector/channel/ring.h"
+
+namespace lanescope::agent {
+
+// Push/pop levels are counted for so many domains; NVTX lets a tool decline for more.
+inline constexpr std::uint32_t kCountedDomains = 128;
+
+// What the agent knows about one thread of the target.
+struct ThreadState {
+  std::uint32_t generation = 0;  // of the process it belongs to (process_generation)
+  std::uint32_t thread_id = 0;   // gettid
+  bool in_use = false;           // an event of this thread is being written; set while a signal handler may come in between
+  std::uint32_t events_without_ring = 0;
+  channel::SharedHeader* header = nullptr;  // null: there is no session
+  channel::RingHeader* ring = nullptr;      // null: none was free
+  channel::RingProducer producer;
+  ThreadState* next_free = nullptr;
+  std::int32_t levels[kCountedDomains] = {};  // open push/pop ranges by domain
+};
+
+// The calling thread's state, taken for one event. False where nothing can be recorded: there is no session, or a signal handler
+// interrupted an event of the same thread.
+class [[nodiscard]] ThreadWriter {
+ public:
+  ThreadWriter() noexcept {
+    ThreadState* state = current;
+    if (state == nullptr || state->generation != process_generation.load(std::memory_order_relaxed)) state = attach();
+    if (state == nullptr || state->in_use) return;
+    state->in_use = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    state_ = state;
+  }
+  ~ThreadWriter() {
+    if (state_ == nullptr) return;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    state_->in_use = false;
+  }
+  ThreadWriter(const ThreadWriter&) = delete;
+  ThreadWriter& operator=(const ThreadWriter&) = delete;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
+  [[nodiscard]] const channel::Settings& settings() const noexcept { return state_->header->settings; }
+  [[nodiscard]] ThreadState& state() const noexcept { return *state_; }
+
+  // Appends the record; thread is set here. Requires: *this is true.
+  void write(channel::Record& record, std::string_view text) noexcept;
+
+ private:
+  static ThreadState* attach() noexcept;
+  static constinit thread_local ThreadState* current;
+
+  ThreadState* state_ = nullptr;
+};
+
+}  // namespace lanescope::agent

@@ -1,0 +1,27 @@
+// The ways into the agent. Each may be taken in any order, on any thread, more than once.
+#include "agent/nvtx/injection.h"
+
+#if LANESCOPE_HAVE_CUPTI
+#include "agent/cupti/injection.h"
+#endif
+
+#define LANESCOPE_EXPORT extern "C" __attribute__((visibility("default")))
+
+// libcuda, from within cuInit, for CUDA_INJECTION64_PATH. An agent that can't record does not keep CUDA from working.
+LANESCOPE_EXPORT int InitializeInjection() {
+#if LANESCOPE_HAVE_CUPTI
+  lanescope::agent::cupti::inject();
+#endif
+  return 1;
+}
+
+// NVTX 3, from within the first NVTX call of each library that embeds it, for NVTX_INJECTION64_PATH.
+LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
+  using namespace lanescope::agent::nvtx;
+  return install(get_export_table) == Injection::kInstalled ? 1 : 0;
+}
+
+// NVTX 1 and 2 (libnvToolsExt.so.1), once for the process.
+LANESCOPE_EXPORT int InitializeInjectionNvtx(NvtxGetExportTableFunc_t get_export_table) {
+  return InitializeInjectionNvtx2(get_export_table);
+}

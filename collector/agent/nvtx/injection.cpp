@@ -1,0 +1,249 @@
+#include "agent/nvtx/injection.h"
+
+#include <atomic>
+
+#include "agent/channel/thread_writer.h"
+#include "agent/core/clock.h"
+#include "agent/core/text.h"
+#include "agent/nvtx/event_attributes.h"
+#include "agent/nvtx/names.h"
+
+namespace lanescope::agent::nvtx {
+namespace {
+
+using channel::Record;
+using channel::RecordType;
+
+constexpr int kNoLevel = NVTX_NO_PUSH_POP_TRACKING;
+
+constinit std::atomic<std::uint64_t> next_range{1};
+
+std::uint32_t id_of(nvtxDomainHandle_t handle) noexcept {
+  const auto* domain = reinterpret_cast<const Domain*>(handle);
+  return domain == nullptr ? 0 : domain->id;
+}
+
+Record event(RecordType type, std::uint32_t domain) noexcept {
+  Record record{};
+  record.type = type;
+  record.domain = domain;
+  return record;
+}
+
+bool is_recorded(const ThreadWriter& writer) noexcept {
+  const channel::Settings& settings = writer.settings();
+  return settings.recording.load(std::memory_order_relaxed) != 0 && settings.trace_nvtx.load(std::memory_order_relaxed) != 0;
+}
+
+void emit(ThreadWriter& writer, Record& record, std::string_view text) noexcept {
+  if (!is_recorded(writer)) return;
+  record.time = monotonic_now();
+  writer.write(record, text);
+}
+
+// Levels count from 0, whether or not the ranges are being recorded now.
+int push(Record record, std::string_view text) noexcept {
+  ThreadWriter writer;
+  if (!writer) return kNoLevel;
+  emit(writer, record, text);
+  return record.domain < kCountedDomains ? writer.state().levels[record.domain]++ : kNoLevel;
+}
+
+int pop(std::uint32_t domain) noexcept {
+  ThreadWriter writer;
+  if (!writer) return kNoLevel;
+  int level = kNoLevel;
+  if (domain < kCountedDomains) {
+    std::int32_t& open = writer.state().levels[domain];
+    if (open == 0) return kNoLevel;  // nothing that we saw begin
+    level = --open;
+  }
+  Record record = event(RecordType::kRangePop, domain);
+  emit(writer, record, {});
+  return level;
+}
+
+void mark(Record record, std::string_view text) noexcept {
+  ThreadWriter writer;
+  if (writer) emit(writer, record, text);
+}
+
+nvtxRangeId_t start(Record record, std::string_view text) noexcept {
+  record.id = next_range.fetch_add(1, std::memory_order_relaxed);
+  mark(record, text);
+  return record.id;
+}
+
+void end(std::uint32_t domain, nvtxRangeId_t id) noexcept {
+  Record record = event(RecordType::kRangeEnd, domain);
+  record.id = id;
+  mark(record, {});
+}
+
+// ---- NVTX_CB_MODULE_CORE: the default domain ---------------------------------------------------------------------------------------
+
+void mark_ex(const nvtxEventAttributes_t* attributes) {
+  TextBuffer buffer;
+  Record record = event(RecordType::kMark, 0);
+  const std::string_view text = read_attributes(attributes, record, buffer);
+  mark(record, text);
+}
+void mark_a(const char* message) { mark(event(RecordType::kMark, 0), bounded_text(message)); }
+void mark_w(const wchar_t* message) {
+  TextBuffer buffer;
+  mark(event(RecordType::kMark, 0), utf8_text(message, buffer));
+}
+
+nvtxRangeId_t range_start_ex(const nvtxEventAttributes_t* attributes) {
+  TextBuffer buffer;
+  Record record = event(RecordType::kRangeStart, 0);
+  const std::string_view text = read_attributes(attributes, record, buffer);
+  return start(record, text);
+}
+nvtxRangeId_t range_start_a(const char* message) { return start(event(RecordType::kRangeStart, 0), bounded_text(message)); }
+nvtxRangeId_t range_start_w(const wchar_t* message) {
+  TextBuffer buffer;
+  return start(event(RecordType::kRangeStart, 0), utf8_text(message, buffer));
+}
+void range_end(nvtxRangeId_t id) { end(0, id); }
+
+int range_push_ex(const nvtxEventAttributes_t* attributes) {
+  TextBuffer buffer;
+  Record record = event(RecordType::kRangePush, 0);
+  const std::string_view text = read_attributes(attributes, record, buffer);
+  return push(record, text);
+}
+int range_push_a(const char* message) { return push(event(RecordType::kRangePush, 0), bounded_text(message)); }
+int range_push_w(const wchar_t* message) {
+  TextBuffer buffer;
+  return push(event(RecordType::kRangePush, 0), utf8_text(message, buffer));
+}
+int range_pop() { return pop(0); }
+
+// Naming takes locks: not while a signal handler may have come in between.
+void name_category_in(std::uint32_t domain, std::uint32_t category, std::string_view name) noexcept {
+  if (const ThreadWriter writer; writer) name_category(domain, category, name);
+}
+void name_category_a(std::uint32_t category, const char* name) { name_category_in(0, category, bounded_text(name)); }
+void name_category_w(std::uint32_t category, const wchar_t* name) {
+  TextBuffer buffer;
+  name_category_in(0, category, utf8_text(name, buffer));
+}
+void name_os_thread_a(std::uint32_t thread, const char* name) {
+  if (const ThreadWriter writer; writer) name_thread(thread, bounded_text(name));
+}
+void name_os_thread_w(std::uint32_t thread, const wchar_t* name) {
+  TextBuffer buffer;
+  if (const ThreadWriter writer; writer) name_thread(thread, utf8_text(name, buffer));
+}
+
+// ---- NVTX_CB_MODULE_CORE2: domains -------------------------------------------------------------------------------------------------
+
+void domain_mark_ex(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
+  TextBuffer buffer;
+  Record record = event(RecordType::kMark, id_of(domain));
+  const std::string_view text = read_attributes(attributes, record, buffer);
+  mark(record, text);
+}
+nvtxRangeId_t domain_range_start_ex(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
+  TextBuffer buffer;
+  Record record = event(RecordType::kRangeStart, id_of(domain));
+  const std::string_view text = read_attributes(attributes, record, buffer);
+  return start(record, text);
+}
+void domain_range_end(nvtxDomainHandle_t domain, nvtxRangeId_t id) { end(id_of(domain), id); }
+int domain_range_push_ex(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
+  TextBuffer buffer;
+  Record record = event(RecordType::kRangePush, id_of(domain));
+  const std::string_view text = read_attributes(attributes, record, buffer);
+  return push(record, text);
+}
+int domain_range_pop(nvtxDomainHandle_t domain) { return pop(id_of(domain)); }
+
+void domain_name_category_a(nvtxDomainHandle_t domain, std::uint32_t category, const char* name) {
+  name_category_in(id_of(domain), category, bounded_text(name));
+}
+void domain_name_category_w(nvtxDomainHandle_t domain, std::uint32_t category, const wchar_t* name) {
+  TextBuffer buffer;
+  name_category_in(id_of(domain), category, utf8_text(name, buffer));
+}
+
+nvtxStringHandle_t register_text(std::string_view text) noexcept {
+  const ThreadWriter writer;
+  return writer ? reinterpret_cast<nvtxStringHandle_t>(register_string(text)) : nullptr;
+}
+nvtxStringHandle_t domain_register_string_a(nvtxDomainHandle_t, const char* string) { return register_text(bounded_text(string)); }
+nvtxStringHandle_t domain_register_string_w(nvtxDomainHandle_t, const wchar_t* string) {
+  TextBuffer buffer;
+  return register_text(utf8_text(string, buffer));
+}
+
+nvtxDomainHandle_t make_domain(std::string_view name) noexcept {
+  const ThreadWriter writer;
+  return writer ? reinterpret_cast<nvtxDomainHandle_t>(domain_named(name)) : nullptr;
+}
+nvtxDomainHandle_t domain_create_a(const char* name) { return make_domain(bounded_text(name)); }
+nvtxDomainHandle_t domain_create_w(const wchar_t* name) {
+  TextBuffer buffer;
+  return make_domain(utf8_text(name, buffer));
+}
+
+// ---- Function tables ---------------------------------------------------------------------------------------------------------------
+
+struct Handler {
+  unsigned int id;
+  NvtxFunctionPointer function;
+};
+template <typename Function>
+Handler handler(unsigned int id, Function* function) noexcept {
+  return {id, reinterpret_cast<NvtxFunctionPointer>(function)};
+}
+
+template <std::size_t Count>
+bool fill(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module, const Handler (&handlers)[Count]) noexcept {
+  NvtxFunctionTable table = nullptr;
+  unsigned int size = 0;
+  if (callbacks.GetModuleFunctionTable(module, &table, &size) == 0 || table == nullptr) return false;
+  for (const Handler& entry : handlers)
+    if (entry.id < size && table[entry.id] != nullptr) *table[entry.id] = entry.function;
+  return true;
+}
+
+bool fill_core(const NvtxExportTableCallbacks& callbacks) noexcept {
+  return fill(callbacks, NVTX_CB_MODULE_CORE,
+              {handler(NVTX_CBID_CORE_MarkEx, mark_ex), handler(NVTX_CBID_CORE_MarkA, mark_a), handler(NVTX_CBID_CORE_MarkW, mark_w),
+               handler(NVTX_CBID_CORE_RangeStartEx, range_start_ex), handler(NVTX_CBID_CORE_RangeStartA, range_start_a),
+               handler(NVTX_CBID_CORE_RangeStartW, range_start_w), handler(NVTX_CBID_CORE_RangeEnd, range_end),
+               handler(NVTX_CBID_CORE_RangePushEx, range_push_ex), handler(NVTX_CBID_CORE_RangePushA, range_push_a),
+               handler(NVTX_CBID_CORE_RangePushW, range_push_w), handler(NVTX_CBID_CORE_RangePop, range_pop),
+               handler(NVTX_CBID_CORE_NameCategoryA, name_category_a), handler(NVTX_CBID_CORE_NameCategoryW, name_category_w),
+               handler(NVTX_CBID_CORE_NameOsThreadA, name_os_thread_a), handler(NVTX_CBID_CORE_NameOsThreadW, name_os_thread_w)});
+}
+
+bool fill_domains(const NvtxExportTableCallbacks& callbacks) noexcept {
+  return fill(
+      callbacks, NVTX_CB_MODULE_CORE2,
+      {handler(NVTX_CBID_CORE2_DomainMarkEx, domain_mark_ex), handler(NVTX_CBID_CORE2_DomainRangeStartEx, domain_range_start_ex),
+       handler(NVTX_CBID_CORE2_DomainRangeEnd, domain_range_end), handler(NVTX_CBID_CORE2_DomainRangePushEx, domain_range_push_ex),
+       handler(NVTX_CBID_CORE2_DomainRangePop, domain_range_pop), handler(NVTX_CBID_CORE2_DomainNameCategoryA, domain_name_category_a),
+       handler(NVTX_CBID_CORE2_DomainNameCategoryW, domain_name_category_w),
+       handler(NVTX_CBID_CORE2_DomainRegisterStringA, domain_register_string_a),
+       handler(NVTX_CBID_CORE2_DomainRegisterStringW, domain_register_string_w), handler(NVTX_CBID_CORE2_DomainCreateA, domain_create_a),
+       handler(NVTX_CBID_CORE2_DomainCreateW, domain_create_w)});
+}
+
+}  // namespace
+
+Injection install(NvtxGetExportTableFunc_t get_export_table) noexcept {
+  if (get_export_table == nullptr) return Injection::kDeclined;
+  prepare_names();
+  if (!join_recording()) return Injection::kDeclined;
+  const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(get_export_table(NVTX_ETID_CALLBACKS));
+  constexpr std::size_t needed = offsetof(NvtxExportTableCallbacks, GetModuleFunctionTable) + sizeof(callbacks->GetModuleFunctionTable);
+  if (callbacks == nullptr || callbacks->struct_size < needed || callbacks->GetModuleFunctionTable == nullptr) return Injection::kDeclined;
+  if (!fill_core(*callbacks)) return Injection::kDeclined;
+  fill_domains(*callbacks);  // NVTX 1 has none
+  return Injection::kInstalled;
+}
+
+}  // namespace lanescope::agent::nvtx

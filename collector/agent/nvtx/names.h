@@ -1,0 +1,36 @@
+// What NVTX gives names to: domains, their categories, threads; and the strings that a program registers.
+//
+// What is made here lives as long as the process: NVTX hands out pointers to it. Names of domains, categories and threads are told to the
+// host at once, and again by a forked child.
+//
+// Threads: any; under a lock, so not for hot paths. Reading a Domain or a RegisteredString needs none: they never change.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace lanescope::agent::nvtx {
+
+struct Domain {
+  std::uint32_t id = 0;  // of NvtxDomain; the default domain is 0 and has no Domain
+  std::string_view name;
+  Domain* next = nullptr;
+};
+
+struct RegisteredString {
+  std::string_view text;
+};
+
+// The domain of this name, made where it is new. Null when there is no memory.
+Domain* domain_named(std::string_view name) noexcept;
+
+// Null when there is no memory.
+RegisteredString* register_string(std::string_view text) noexcept;
+
+void name_category(std::uint32_t domain, std::uint32_t category, std::string_view name) noexcept;
+void name_thread(std::uint32_t thread_id, std::string_view name) noexcept;
+
+// Once, before any other function of this header.
+void prepare_names() noexcept;
+
+}  // namespace lanescope::agent::nvtx
