@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "command.h"
+#include "help.h"
 
 namespace lanescope::cli {
 namespace {
@@ -76,6 +77,8 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 
 std::optional<int> parse(CLI::App& app, Arguments arguments) {
   app.allow_extras();
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "Show this help")->group("Help");
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(arguments);

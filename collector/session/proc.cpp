@@ -1,5 +1,6 @@
 #include "proc.h"
 
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -41,6 +42,22 @@ constexpr std::size_t kState = 0;
 constexpr std::size_t kParent = 1;
 constexpr std::size_t kExitStatus = 49;  // field 52 of proc(5)
 
+// struct pidfd_info of linux/pidfd.h in its first version; system headers may be older than the kernel.
+constexpr std::uint64_t kPidfdExit = 1u << 3;
+struct PidfdInformation {
+  std::uint64_t mask = kPidfdExit;
+  std::uint64_t control_group = 0;
+  std::uint32_t ids[11] = {};
+  std::int32_t exit_status = 0;
+};
+static_assert(sizeof(PidfdInformation) == 64);
+constexpr unsigned long kPidfdGetInformation = _IOWR(0xff, 11, PidfdInformation);
+
+ExitStatus to_exit_status(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return {0, WTERMSIG(wait_status)};
+  return {WEXITSTATUS(wait_status), 0};
+}
+
 pid_t parent_of(pid_t pid) {
   const std::vector<std::string> fields = stat_fields(pid);
   return fields.size() > kParent ? std::atoi(fields[kParent].c_str()) : 0;
@@ -54,12 +71,12 @@ ProcessDescription describe_process(pid_t pid) {
           split_at_zeros(file_content(folder_of(pid) / "cmdline"))};
 }
 
-std::optional<ExitStatus> zombie_status(pid_t pid) {
+std::optional<ExitStatus> exit_status_of_stranger(pid_t pid, int pidfd) {
   const std::vector<std::string> fields = stat_fields(pid);
-  if (fields.size() <= kExitStatus || fields[kState] != "Z") return std::nullopt;
-  const int status = std::atoi(fields[kExitStatus].c_str());
-  if (WIFSIGNALED(status)) return ExitStatus{0, WTERMSIG(status)};
-  return ExitStatus{WEXITSTATUS(status), 0};
+  if (fields.size() > kExitStatus && fields[kState] == "Z") return to_exit_status(std::atoi(fields[kExitStatus].c_str()));
+  PidfdInformation information;
+  if (pidfd < 0 || ioctl(pidfd, kPidfdGetInformation, &information) != 0 || (information.mask & kPidfdExit) == 0) return std::nullopt;
+  return to_exit_status(information.exit_status);
 }
 
 std::map<std::uint32_t, std::string> thread_names(pid_t pid, std::size_t limit) {

@@ -25,7 +25,8 @@ struct ProcessDescription {
 // Names of the process's threads by kernel thread id, at most `limit` of them.
 [[nodiscard]] std::map<std::uint32_t, std::string> thread_names(pid_t pid, std::size_t limit);
 
-// How a process ended that its parent has not waited for yet; none while it runs, once it was waited for, or if it is not ours to know.
-[[nodiscard]] std::optional<ExitStatus> zombie_status(pid_t pid);
+// How a process ended that is not our child: from /proc until its parent has waited for it, then from its pidfd (Linux 6.15 and newer).
+// None while it runs, or when the kernel does not say.
+[[nodiscard]] std::optional<ExitStatus> exit_status_of_stranger(pid_t pid, int pidfd);
 
 }  // namespace lanescope::session

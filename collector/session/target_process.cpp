@@ -91,6 +91,7 @@ std::size_t TargetProcess::drain() {
   if (!memory_) return 0;
   drain_metadata();
   const std::size_t bytes = drain_frames() + drain_threads();
+  if (unnamed_threads_) name_threads();
   doorbell_->rearm();
   return bytes;
 }
@@ -179,9 +180,11 @@ std::size_t TargetProcess::drain_threads() {
   std::size_t bytes = 0;
   for (std::size_t index = 0; index < channel::kThreadRingCount; ++index) {
     channel::RingHeader& ring = shared.header().thread_rings[index];
-    if (relaxed(ring.owner) == 0) continue;
+    const std::uint32_t owner = relaxed(ring.owner);
+    if (owner == 0) continue;
     std::optional<channel::RingConsumer>& consumer = threads_[index];
     if (!consumer) consumer.emplace(ring, shared.thread_bytes(index));
+    if (known_threads_.insert(owner).second) unnamed_threads_ = true;
     const bool closed = channel::is_closed(ring);
     consumer->read([&](const Record& record, std::string_view text) {
       bytes += record.size;
@@ -199,6 +202,7 @@ void TargetProcess::write_resources(const proto::Resources& resources) {
 }
 
 void TargetProcess::name_threads() {
+  unnamed_threads_ = false;
   proto::Resources resources;
   for (auto& [id, name] : thread_names(pid_, kMaximumNamedThreads)) {
     if (nvtx_thread_names_.contains(id)) continue;
@@ -253,7 +257,7 @@ void TargetProcess::write_counters() {
 }
 
 TargetProcess::Ending TargetProcess::own_ending() const {
-  if (const std::optional<ExitStatus> status = zombie_status(pid_))
+  if (const std::optional<ExitStatus> status = exit_status_of_stranger(pid_, pidfd_.get()))
     return {status->signal != 0 ? proto::PROCESS_END_SIGNALED : proto::PROCESS_END_EXITED, *status};
   if (!memory_) return {proto::PROCESS_END_LOST, {}};
   const AgentStatus& status = memory_->shared().header().status;

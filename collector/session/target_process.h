@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -110,6 +111,8 @@ class TargetProcess {
   std::map<std::string, std::uint64_t> events_by_kind_;
   std::map<std::uint32_t, std::string> kernel_thread_names_;  // as last written
   std::map<std::uint32_t, std::string> nvtx_thread_names_;    // these win
+  std::set<std::uint32_t> known_threads_;                     // that have written records
+  bool unnamed_threads_ = false;                              // there are new ones among them
   std::uint64_t rejected_frames_ = 0;
   std::vector<std::byte> frame_buffer_;
   std::optional<ProcessCompleteness> final_completeness_;

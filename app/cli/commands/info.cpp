@@ -299,9 +299,10 @@ void print_process(const Trace& trace, ProcessId id, const Counts& counts) {
   std::cout << "\n      " << completeness_text(process.completeness) << '\n';
   for (ThreadId thread = 0; thread < trace.threads().size(); ++thread) {
     const Thread& description = trace.threads()[thread];
-    if (description.process != id) continue;
-    std::cout << "      thread [" << description.tid << "] " << description.name << ": "
-              << counted(count_of(counts.by_thread, thread), "event") << '\n';
+    const std::uint64_t events = count_of(counts.by_thread, thread);
+    if (description.process != id || events == 0) continue;
+    std::cout << "      thread [" << description.tid << "] " << description.name << (description.name.empty() ? "" : ": ")
+              << counted(events, "event") << '\n';
   }
 }
 

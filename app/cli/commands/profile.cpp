@@ -19,6 +19,7 @@ constexpr auto kInterruptGrace = 5s;  // for the program to end by itself after 
 
 // What the options say, as typed.
 struct Options {
+  Arguments program;
   std::vector<std::string> trace{"cuda", "nvtx"};
   std::string output;
   bool force_overwrite = false;
@@ -36,58 +37,76 @@ struct Options {
 };
 
 void describe_what(CLI::App& app, Options& options) {
-  app.add_option("-t,--trace", options.trace, "What to record, separated by commas: cuda, nvtx, osrt, or none")
+  constexpr const char* kGroup = "What to record";
+  app.add_option("-t,--trace", options.trace, "cuda, nvtx, osrt, or none")
+      ->type_name("LIST")
       ->delimiter(',')
       ->expected(1)
       ->check(CLI::IsMember({"cuda", "nvtx", "osrt", "none"}))
       ->default_str("cuda,nvtx")
-      ->group("What to record");
-  app.add_option("--preset", options.preset, "light: least overhead; default; deep: everything")
+      ->group(kGroup);
+  app.add_option("--preset", options.preset, "light (least overhead), default, or deep")
+      ->type_name("NAME")
       ->check(CLI::IsMember({"light", "default", "deep"}))
-      ->capture_default_str()
-      ->group("What to record");
-  app.add_option("--cuda-graph-trace", options.graph_trace, "CUDA graphs: an event for each node, or one for each launch of a graph")
+      ->default_str("default")
+      ->group(kGroup);
+  app.add_option("--cuda-graph-trace", options.graph_trace,
+                 "node: an event for each node of a CUDA graph;\ngraph: one for each launch of a graph")
+      ->type_name("LEVEL")
       ->check(CLI::IsMember({"node", "graph"}))
       ->default_str("node; graph with --preset=light")
-      ->group("What to record");
-  app.add_option("--cuda-flush-interval", options.flush_interval, "Milliseconds between collections of finished GPU records")
+      ->group(kGroup);
+  app.add_option("--cuda-flush-interval", options.flush_interval, "Time between collections of finished GPU records")
+      ->type_name("MS")
       ->check(CLI::Range(10u, 600'000u))
-      ->capture_default_str()
-      ->group("What to record");
+      ->default_str("500")
+      ->group(kGroup);
 }
 
 void describe_when(CLI::App& app, Options& options) {
-  app.add_option("-y,--delay", options.delay, "Seconds to wait before recording begins")->check(CLI::NonNegativeNumber)->group("When");
-  app.add_option("-d,--duration", options.duration, "Seconds to record; then the program is ended, see --kill")
+  constexpr const char* kGroup = "When";
+  app.add_option("-y,--delay", options.delay, "What happens before is not recorded")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber)
+      ->group(kGroup);
+  app.add_option("-d,--duration", options.duration, "Then the recording ends, and the program too (--kill)")
+      ->type_name("SECONDS")
       ->check(CLI::PositiveNumber)
-      ->group("When");
-  app.add_option("--kill", options.kill, "Signal for the program once the duration is over: none, sigterm, sigkill, or a number")
-      ->capture_default_str()
-      ->group("When");
-  app.add_flag("-x,--stop-on-exit", options.stop_on_exit, "End the recording when the program ends; false requires --duration [true]")
-      ->group("When");
-  app.add_option("--wait", options.wait, "Whose end to wait for: primary (the program) or all (also its recorded children)")
+      ->group(kGroup);
+  app.add_option("--kill", options.kill, "What ends the program after the duration:\nnone, sigterm, sigkill, or a number")
+      ->type_name("SIGNAL")
+      ->default_str("sigterm")
+      ->group(kGroup);
+  app.add_flag("-x,--stop-on-exit", options.stop_on_exit, "End when the program ends; false requires --duration [true]")->group(kGroup);
+  app.add_option("--wait", options.wait, "For the end of: primary (the program), or all (also its\nrecorded children)")
+      ->type_name("WHOM")
       ->check(CLI::IsMember({"primary", "all"}))
-      ->capture_default_str()
-      ->group("When");
+      ->default_str("all")
+      ->group(kGroup);
 }
 
 void describe_where(CLI::App& app, Options& options) {
+  constexpr const char* kGroup = "Output";
   app.add_option("-o,--output", options.output,
-                 "File to write; .trace is added. %p is the program's pid, %h the host name, %n the smallest unused number, "
-                 "%q{NAME} an environment variable, %% a percent sign")
+                 "The file; .trace is added. %p: the program's pid, %h: host\n"
+                 "name, %n: smallest unused number, %q{NAME}: environment\n"
+                 "variable, %%: a percent sign")
+      ->type_name("FILE")
       ->default_str("report%n")
-      ->group("Output");
-  app.add_flag("-f,--force-overwrite", options.force_overwrite, "Replace the file when it exists [false]")->group("Output");
-  app.add_flag("-w,--show-output", options.show_output, "Show what the program prints; it is stored in any case [true]")->group("Output");
+      ->group(kGroup);
+  app.add_flag("-f,--force-overwrite", options.force_overwrite, "Replace the file when it exists [false]")->group(kGroup);
+  app.add_flag("-w,--show-output", options.show_output, "Show what the program prints; it is stored in any case [true]")->group(kGroup);
 }
 
 void describe_program(CLI::App& app, Options& options) {
-  app.add_option("-e,--env-var", options.environment, "Environment variables for the program: A=B,C=D")
+  constexpr const char* kGroup = "Program";
+  app.add_option("PROGRAM", options.program, "What to run, and its arguments");
+  app.add_option("-e,--env-var", options.environment, "Environment variables for it: A=B,C=D")
+      ->type_name("LIST")
       ->expected(1)
       ->take_all()
-      ->group("Program");
-  app.add_flag("-n,--inherit-environment", options.inherit_environment, "Give the program our environment [true]")->group("Program");
+      ->group(kGroup);
+  app.add_flag("-n,--inherit-environment", options.inherit_environment, "Give it our environment [true]")->group(kGroup);
 }
 
 constexpr const char* kFooter =
@@ -96,7 +115,7 @@ constexpr const char* kFooter =
     "  lanescope profile -t nvtx -o run%p ./app --size 4      only NVTX; the pid in the file's name\n"
     "  lanescope profile -y 10 -d 5 --kill none ./server      5 seconds, 10 seconds after the start; the server runs on\n"
     "\n"
-    "Boolean options are given bare, as --option=false, or as -o false. Ctrl+C once ends the recording in order, twice at once;\n"
+    "Boolean options are given bare, as --option=false, or as -f false. Ctrl+C once ends the recording in order, twice at once;\n"
     "the file is valid in both cases. Our own messages go to standard error. The exit code is the program's, 128 + N when\n"
     "signal N ended it, 1 when it could not be recorded, 2 for wrong usage.";
 
@@ -244,7 +263,6 @@ int exit_code(const session::RecordingOutcome& outcome, int signal) {
 
 int run_profile(Arguments arguments) {
   CLI::App app("Runs a program and records what its threads, the CUDA API, the GPU and its NVTX ranges do.", "lanescope profile");
-  app.add_option("PROGRAM")->description("The program to run; what stands behind it are its arguments");
   app.footer(kFooter);
   Options options;
   describe_what(app, options);

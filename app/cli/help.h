@@ -1,0 +1,16 @@
+// How a command's help looks: option, what it takes, and behind it what it does and its default.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace lanescope::cli {
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter();
+  std::string make_usage(const CLI::App* app, std::string name) const override;
+  std::string make_option_opts(const CLI::Option* option) const override;
+  std::string make_option_desc(const CLI::Option* option) const override;
+};
+
+}  // namespace lanescope::cli
