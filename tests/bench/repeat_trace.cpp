@@ -1,0 +1,162 @@
+#include "repeat_trace.h"
+
+#include <algorithm>
+#include <random>
+
+#include "lanescope/trace.pb.h"
+#include "model/file/trace_file.h"
+#include "model/trace/load.h"
+#include "model/trace/outline.h"
+
+namespace lanescope::bench {
+namespace {
+
+constexpr std::uint32_t kInstancesOfASource = 1'000;  // keeps the processes of several sources apart
+
+struct SourceFrame {
+  FrameHeader header;
+  std::string payload;
+  proto::EventChunk chunk;  // for FRAME_EVENTS
+};
+
+struct Source {
+  std::vector<SourceFrame> frames;
+  std::int64_t begin = 0;   // of its events, CLOCK_MONOTONIC ns
+  std::int64_t length = 0;  // ns
+  std::int64_t largest_correlation = 0;
+};
+
+template <typename Columns>
+void jitter(Columns& columns, std::mt19937& random) {
+  for (auto& duration : *columns.mutable_duration()) duration -= duration * (random() % 11) / 100;
+  for (int i = 1; i < columns.name_size(); ++i)
+    if (random() % 10 == 0) std::swap(*columns.mutable_name()->Mutable(i), *columns.mutable_name()->Mutable(i - 1));
+}
+
+// Calls `use` with the event columns that the chunk has.
+template <typename Use>
+void with_columns(proto::EventChunk& chunk, Use use) {
+  switch (chunk.events_case()) {
+    case proto::EventChunk::kKernels:
+      use(*chunk.mutable_kernels());
+      break;
+    case proto::EventChunk::kCopies:
+      use(*chunk.mutable_copies());
+      break;
+    case proto::EventChunk::kSets:
+      use(*chunk.mutable_sets());
+      break;
+    case proto::EventChunk::kApiCalls:
+      use(*chunk.mutable_api_calls());
+      break;
+    case proto::EventChunk::kSynchronizations:
+      use(*chunk.mutable_synchronizations());
+      break;
+    case proto::EventChunk::kGraphLaunches:
+      use(*chunk.mutable_graph_launches());
+      break;
+    case proto::EventChunk::kNvtxRanges:
+      use(*chunk.mutable_nvtx_ranges());
+      break;
+    default:
+      break;
+  }
+}
+
+template <typename Columns>
+std::int64_t correlation_sum(const Columns& columns) {
+  std::int64_t correlation = 0, largest = 0;
+  if constexpr (requires { columns.correlation_delta(); }) {
+    for (const std::int64_t delta : columns.correlation_delta()) largest = std::max(largest, correlation += delta);
+  }
+  return largest;
+}
+
+Result<Source> read_source(const std::filesystem::path& path) {
+  auto reader = TraceFileReader::open(path);
+  if (!reader) return reader.error();
+  const auto trace = load_trace(path);
+  if (!trace) return trace.error();
+  Source source;
+  source.begin = (*trace)->extent().begin + (*trace)->provenance().monotonic_epoch;
+  source.length = (*trace)->extent().length() + 1'000'000;
+  while (const auto frame = reader->next()) {
+    if (frame->header.type == proto::FRAME_OUTLINE || frame->header.type == proto::FRAME_SESSION_END) continue;
+    auto payload = open_frame(*frame);
+    if (!payload) return payload.error();
+    SourceFrame entry{frame->header, std::move(*payload), {}};
+    if (entry.header.type == proto::FRAME_EVENTS) {
+      if (!entry.chunk.ParseFromString(entry.payload)) return Error{path.string() + " holds a chunk that can't be parsed."};
+      with_columns(entry.chunk,
+                   [&](auto& columns) { source.largest_correlation = std::max(source.largest_correlation, correlation_sum(columns)); });
+    }
+    source.frames.push_back(std::move(entry));
+  }
+  return source;
+}
+
+// The chunk as round `round` writes it: later in time, with later correlation ids, and with names that the first round defined.
+proto::EventChunk later(const proto::EventChunk& original, std::int64_t time_shift, std::int64_t correlation_shift, std::uint64_t round,
+                        std::mt19937& random) {
+  proto::EventChunk chunk = original;
+  chunk.set_base_time(original.base_time() + time_shift);
+  if (round == 0) return chunk;
+  chunk.clear_strings();
+  chunk.clear_launch_shapes();
+  chunk.clear_queues();
+  chunk.clear_copy_shapes();
+  with_columns(chunk, [&](auto& columns) {
+    if constexpr (requires { columns.mutable_correlation_delta(); }) {
+      if (columns.correlation_delta_size() > 0) columns.set_correlation_delta(0, columns.correlation_delta(0) + correlation_shift);
+    }
+    if constexpr (requires { columns.mutable_name(); }) jitter(columns, random);
+  });
+  return chunk;
+}
+
+}  // namespace
+
+Result<std::uint64_t> repeat_trace(const std::vector<std::filesystem::path>& sources, std::uint64_t events,
+                                   const std::filesystem::path& output) {
+  std::vector<Source> inputs;
+  for (const auto& path : sources) {
+    auto source = read_source(path);
+    if (!source) return source.error();
+    inputs.push_back(std::move(*source));
+  }
+  auto writer = TraceFileWriter::create(output, Overwrite::kAllow);
+  if (!writer) return writer.error();
+  std::mt19937 random(1);
+  std::uint64_t written = 0;
+  const std::int64_t origin = inputs.front().begin;
+  std::int64_t position = 0;
+  for (std::uint64_t round = 0; written < events; ++round) {
+    for (std::size_t s = 0; s < inputs.size(); ++s) {
+      const Source& source = inputs[s];
+      std::vector<std::byte> frames;
+      for (const SourceFrame& frame : source.frames) {
+        if (frame.header.type != proto::FRAME_EVENTS && (round > 0 || (s > 0 && frame.header.process == 0))) continue;
+        FrameHeader header = frame.header;
+        if (header.process != 0) header.process += static_cast<std::uint32_t>(s) * kInstancesOfASource;
+        if (header.type != proto::FRAME_EVENTS) {
+          append_frame(header, frame.payload, frames);
+          continue;
+        }
+        const auto chunk = later(frame.chunk, origin + position - source.begin,
+                                 static_cast<std::int64_t>(round) * source.largest_correlation, round, random);
+        append_frame(header, chunk.SerializeAsString(), frames);
+        written += header.event_count;
+      }
+      if (auto appended = writer->append(frames); !appended) return appended.error();
+      position += source.length;
+    }
+  }
+  // The outline is made from what has been written, as a recording does when it ends.
+  const auto trace = load_trace(output);
+  if (!trace) return trace.error();
+  if (auto appended = writer->append(outline_frame(**trace)); !appended) return appended.error();
+  if (auto finished = writer->finish(); !finished) return finished.error();
+  return written;
+}
+
+}  // namespace lanescope::bench
