@@ -11,6 +11,7 @@ namespace {
 constexpr std::array kCommands{
     Command{"profile", "Run a program and record it into a .trace file", run_profile},
     Command{"info", "Show what a .trace file holds and how complete it is", run_info},
+    Command{"stats", "Answer questions about a trace with tables", run_stats},
 };
 
 constexpr std::string_view kIntroduction = "lanescope " LANESCOPE_VERSION
@@ -25,6 +26,7 @@ constexpr std::string_view kExamples =
     "Examples:\n"
     "  lanescope profile -o first python train.py   record into first.trace\n"
     "  lanescope info first.trace                   what was recorded, and is it complete\n"
+    "  lanescope stats first.trace                  where time goes, by function, kernel, copy and range\n"
     "  lanescope-ui first.trace                     look at it on a timeline\n"
     "\n"
     "`lanescope COMMAND --help` explains a command. Exit codes: 0 success, 1 failure, 2 wrong usage; `profile` returns the\n"

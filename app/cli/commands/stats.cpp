@@ -1,0 +1,117 @@
+// lanescope stats: reports over a trace.
+#include <iostream>
+
+#include "../table_output.h"
+#include "commands.h"
+#include "model/import/open_trace.h"
+#include "model/stats/report.h"
+
+namespace lanescope::cli {
+namespace {
+
+struct Request {
+  std::string text;  // as asked: "cuda_gpu_kern_sum:base"
+  stats::ReportRequest report;
+};
+
+Result<stats::ReportOptions> filters(const std::string& time, const std::string& range) {
+  stats::ReportOptions options;
+  if (!time.empty()) {
+    const auto parsed = stats::parse_time_range(time);
+    if (!parsed) return parsed.error();
+    options.time_range = *parsed;
+  }
+  if (!range.empty()) {
+    const auto parsed = stats::parse_range_filter(range);
+    if (!parsed) return parsed.error();
+    options.range = *parsed;
+  }
+  return options;
+}
+
+Result<std::vector<Request>> parse_requests(std::vector<std::string> names, const stats::ReportOptions& options) {
+  if (names.empty()) names.assign(stats::default_reports().begin(), stats::default_reports().end());
+  std::vector<Request> requests;
+  for (const std::string& name : names) {
+    auto parsed = stats::parse_report(name, options);
+    if (!parsed) {
+      std::vector<std::string> known;
+      for (const stats::Report& report : stats::reports()) known.emplace_back(report.name);
+      const std::string suggestion = nearest(name.substr(0, name.find(':')), known);
+      if (!stats::find_report(name.substr(0, name.find(':'))) && !suggestion.empty())
+        return Error{"There is no report " + name + ". Did you mean " + suggestion + "?", ErrorKind::kUsage};
+      return parsed.error();
+    }
+    requests.push_back({name, *parsed});
+  }
+  return requests;
+}
+
+int print_reports(const std::string& name) {
+  if (name.empty() || name == "ALL") {
+    for (const stats::Report& report : stats::reports())
+      std::cout << report.name << report.modifiers << "[:rows=N] - " << report.title << '\n'
+                << (name == "ALL" ? "    " + std::string(report.description) + "\n" : "");
+    return kSuccess;
+  }
+  const stats::Report* report = stats::find_report(name);
+  if (!report) return fail({"There is no report " + name + ". See: lanescope stats --help-reports", ErrorKind::kUsage});
+  std::cout << report->name << report->modifiers << "[:rows=N] - " << report->title << "\n\n" << report->description << '\n';
+  return kSuccess;
+}
+
+int print_formats() {
+  for (const stats::NamedFormat& format : stats::formats()) std::cout << format.name << " - " << format.description << '\n';
+  return kSuccess;
+}
+
+}  // namespace
+
+int run_stats(Arguments arguments) {
+  CLI::App app("Answer questions about a trace with tables: where time goes on CPU and GPU, by function, kernel, copy and NVTX range.",
+               "lanescope stats");
+  std::string file, time, range, help_report;
+  std::vector<std::string> names;
+  TableOutput output;
+  app.add_option("FILE", file, "A .trace file, or a SQLite export of Nsight Systems");
+  app.add_option("-r,--report", names, "Reports, with their modifiers: cuda_gpu_kern_sum:base (repeat, or separate by commas)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("REPORT[:MODIFIER]...");
+  output.add_options(app);
+  app.add_option("--filter-time", time, "Only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")
+      ->type_name("[START]/[END]");
+  app.add_option("--filter-nvtx", range, "Only what a thread did in this NVTX range, and the GPU work that it enqueued there")
+      ->type_name("RANGE[@DOMAIN][/INDEX]");
+  auto* help_reports =
+      app.add_option("--help-reports", help_report, "List the reports, or explain one (ALL: each)")->expected(0, 1)->type_name("[REPORT]");
+  bool help_formats = false;
+  app.add_flag("--help-formats", help_formats, "List the formats");
+  if (const auto code = parse(app, std::move(arguments))) return *code;
+  if (help_reports->count() > 0) return print_reports(help_report);
+  if (help_formats) return print_formats();
+  if (file.empty()) return fail({"Name the trace file: lanescope stats FILE", ErrorKind::kUsage});
+
+  const auto options = filters(time, range);
+  if (!options) return fail(options.error());
+  const auto requests = parse_requests(std::move(names), *options);
+  if (!requests) return fail(requests.error());
+  if (const auto prepared = output.prepare(file); !prepared) return fail(prepared.error());
+  const auto trace = open_trace(file);
+  if (!trace) return fail(trace.error());
+
+  for (std::size_t i = 0; i < requests->size(); ++i) {
+    const auto& [text, request] = (*requests)[i];
+    const auto table = stats::make_report(*request.report, **trace, request.options);
+    if (!table) return fail(table.error());
+    if (table->empty()) {
+      TableOutput::skip(file + " does not contain " + std::string(request.report->data) + ".");
+      continue;
+    }
+    if (const auto written = output.write(i, {std::string(request.report->title), text, ""}, *table); !written)
+      return fail(written.error());
+  }
+  return kSuccess;
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,52 @@
+// Where and how `stats` and `analyze` write their tables.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "model/file/result.h"
+#include "model/stats/format.h"
+
+namespace lanescope::cli {
+
+// What stands around a table: its title and what it was asked as.
+struct TableHeading {
+  std::string title;    // "CUDA GPU Kernel Summary"
+  std::string request;  // "cuda_gpu_kern_sum:base"
+  std::string advice;   // printed in front of the table for people; may be empty
+};
+
+class TableOutput {
+ public:
+  // Adds -f, -o, -q, --timeunit, --force-overwrite to the command.
+  void add_options(CLI::App& app);
+  // Checks what was given. `input` names the default of output files.
+  Result<void> prepare(const std::filesystem::path& input);
+
+  // Writes the n-th table to where the n-th -o says, in the n-th -f (the last ones hold for all that follow).
+  Result<void> write(std::size_t n, const TableHeading& heading, const stats::Table& table) const;
+  // One sentence about a table that could not be made.
+  static void skip(const std::string& sentence);
+
+ private:
+  struct Target {
+    enum class Kind { kConsole, kCommand, kFile } kind = Kind::kConsole;
+    std::string text;  // the command, or the base of the file's name
+  };
+  [[nodiscard]] Result<void> write_file(const std::string& base, const std::string& request, stats::Format format,
+                                        const std::string& text) const;
+  [[nodiscard]] std::string with_heading(const TableHeading& heading, stats::Format format, const std::string& text) const;
+
+  std::vector<std::string> format_names_;
+  std::vector<std::string> output_names_;
+  std::string time_unit_name_ = "nsec";
+  bool quiet_ = false;
+  bool force_overwrite_ = false;
+  std::vector<stats::Format> formats_;  // empty: by target
+  std::vector<Target> targets_;
+  stats::TimeUnit time_unit_ = stats::TimeUnit::kNanoseconds;
+};
+
+}  // namespace lanescope::cli

@@ -1,0 +1,63 @@
+// Reports: questions about a trace that are answered by a table. Names, columns and arithmetic are those of Nsight Systems.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "model/file/result.h"
+#include "model/stats/table.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::stats {
+
+enum class KernelNames { kDemangled, kBase, kMangled };  // with parameters; the bare name; as the linker has it
+enum class RangePrefix { kNone, kInnermostRange };       // kernel names as "range/kernel"
+
+// Restricts a report to what happened in one NVTX range: the calls of its thread within it, and the GPU work that those enqueued.
+struct RangeFilter {
+  std::string range;
+  std::optional<std::string> domain;  // the default domain when absent
+  std::size_t index = 0;              // which of the ranges of this name, by start
+};
+
+struct ReportOptions {
+  KernelNames kernel_names = KernelNames::kDemangled;
+  RangePrefix range_prefix = RangePrefix::kNone;
+  std::optional<std::size_t> rows;      // at most so many rows
+  std::optional<TimeRange> time_range;  // only events that overlap it
+  std::optional<RangeFilter> range;
+};
+
+class Selection;  // the events that a report looks at
+
+struct Report {
+  std::string_view name;         // "cuda_gpu_kern_sum"
+  std::string_view title;        // "CUDA GPU Kernel Summary"
+  std::string_view data;         // what a trace lacks for which the table is empty: "CUDA kernel data"
+  std::string_view modifiers;    // those it takes, as usage text: "[:nvtx-name][:base|:mangled]"; empty when none
+  std::string_view description;  // what the columns mean
+  Table (*make)(const Selection& selection, const ReportOptions& options);
+};
+[[nodiscard]] std::span<const Report> reports() noexcept;
+// The reports that are printed when none is asked for.
+[[nodiscard]] std::span<const std::string_view> default_reports() noexcept;
+[[nodiscard]] const Report* find_report(std::string_view name) noexcept;
+
+// Makes a report. Fails when options.range names no range of the trace. An empty table means that the trace has no such data.
+[[nodiscard]] Result<Table> make_report(const Report& report, const Trace& trace, const ReportOptions& options = {});
+
+// "cuda_gpu_kern_sum:base:nvtx-name": a report and its modifiers, on top of `options`.
+struct ReportRequest {
+  const Report* report = nullptr;
+  ReportOptions options;
+};
+[[nodiscard]] Result<ReportRequest> parse_report(std::string_view text, const ReportOptions& options = {});
+
+// "start/end" with units (ns when none): "1ms/2.5s", "/3s", "100us/". Either side may be empty.
+[[nodiscard]] Result<TimeRange> parse_time_range(std::string_view text);
+// "range[@domain][/index]"; a backslash takes @, / and \ as they are. "@*" means any domain.
+[[nodiscard]] Result<RangeFilter> parse_range_filter(std::string_view text);
+
+}  // namespace lanescope::stats

@@ -1,0 +1,97 @@
+// A table: what a report or a rule answers with. Typed columns, so that ten million rows stay small and sort fast.
+//
+// Values are raw: times in ns, sizes in bytes, shares in percent. How they are shown (units, decimals, separators) is decided by the one
+// who shows them: see format.h.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace lanescope::stats {
+
+enum class Unit : std::uint8_t {
+  kNone,        // counts, and averages of counts
+  kIdentifier,  // numbers that are names: process ids, correlation ids
+  kPercent,
+  kNanoseconds,
+  kBytes,
+  kBytesPerSecond,
+};
+
+enum class TextId : std::uint32_t {};  // a text of a table; 0 is the empty one
+
+// Absent values: an empty cell.
+inline constexpr std::int64_t kNoInteger = std::numeric_limits<std::int64_t>::min();
+inline constexpr double kNoReal = std::numeric_limits<double>::quiet_NaN();
+
+using Integers = std::vector<std::int64_t>;
+using Reals = std::vector<double>;  // shown with one decimal (sizes and rates: three)
+using Texts = std::vector<TextId>;
+
+struct Column {
+  std::string title;  // without the unit: "Total Time"
+  Unit unit = Unit::kNone;
+  std::variant<Integers, Reals, Texts> values;
+};
+
+// A column without rows yet.
+[[nodiscard]] inline Column integers(std::string title, Unit unit = Unit::kNone) { return {std::move(title), unit, Integers{}}; }
+[[nodiscard]] inline Column identifiers(std::string title) { return {std::move(title), Unit::kIdentifier, Integers{}}; }
+[[nodiscard]] inline Column reals(std::string title, Unit unit = Unit::kNone) { return {std::move(title), unit, Reals{}}; }
+[[nodiscard]] inline Column texts(std::string title) { return {std::move(title), Unit::kNone, Texts{}}; }
+
+class Table {
+ public:
+  Table() = default;
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  [[nodiscard]] const std::vector<Column>& columns() const noexcept { return columns_; }
+  [[nodiscard]] std::size_t row_count() const noexcept { return rows_; }
+  [[nodiscard]] bool empty() const noexcept { return rows_ == 0; }
+  [[nodiscard]] std::string_view text(TextId id) const noexcept { return texts_[static_cast<std::size_t>(id)]; }
+
+  // Keeps a text for cells to name. Equal texts that are added twice are kept twice.
+  TextId add_text(std::string text) {
+    if (text.empty()) return TextId{0};
+    texts_.push_back(std::move(text));
+    return static_cast<TextId>(texts_.size() - 1);
+  }
+
+  // Appends a row: one cell a column, each of the column's type (std::int64_t, double, TextId).
+  template <typename... Cells>
+  void add_row(Cells... cells) {
+    std::size_t column = 0;
+    (add_cell(columns_[column++], cells), ...);
+    ++rows_;
+  }
+
+  // The same, with cells of the last columns in a list.
+  template <typename... Cells>
+  void add_row_ending(const std::vector<TextId>& last, Cells... cells) {
+    add_row(cells...);
+    for (std::size_t i = 0; i < last.size(); ++i) add_cell(columns_[sizeof...(cells) + i], last[i]);
+  }
+
+  // Keeps the first `count` rows.
+  void truncate(std::size_t count) {
+    if (count >= rows_) return;
+    for (Column& column : columns_) std::visit([&](auto& values) { values.resize(count); }, column.values);
+    rows_ = count;
+  }
+
+ private:
+  static void add_cell(Column& column, std::int64_t value) { std::get<Integers>(column.values).push_back(value); }
+  static void add_cell(Column& column, double value) { std::get<Reals>(column.values).push_back(value); }
+  static void add_cell(Column& column, TextId value) { std::get<Texts>(column.values).push_back(value); }
+
+  std::vector<Column> columns_;
+  std::vector<std::string> texts_{std::string()};
+  std::size_t rows_ = 0;
+};
+
+}  // namespace lanescope::stats

@@ -1,0 +1,26 @@
+// Which CUDA device a GPU is to a process. Internal to reports and rules.
+#pragma once
+
+#include <map>
+
+#include "model/trace/trace.h"
+
+namespace lanescope::stats {
+
+class DeviceOrdinals {
+ public:
+  explicit DeviceOrdinals(const Trace& trace) : trace_(trace) {
+    for (const CudaDevice& device : trace.devices()) ordinals_.try_emplace({device.process, device.gpu}, device.ordinal);
+  }
+  // As the process numbers it; as the machine does where the process is not known to use it.
+  [[nodiscard]] std::int64_t operator()(ProcessId process, GpuId gpu) const {
+    if (const auto found = ordinals_.find({process, gpu}); found != ordinals_.end()) return found->second;
+    return gpu < trace_.gpus().size() ? trace_.gpus()[gpu].ordinal : 0;
+  }
+
+ private:
+  const Trace& trace_;
+  std::map<std::pair<ProcessId, GpuId>, std::uint32_t> ordinals_;
+};
+
+}  // namespace lanescope::stats

@@ -1,0 +1,190 @@
+#include "model/stats/format.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "writers.h"
+
+namespace lanescope::stats {
+namespace {
+
+constexpr std::array kFormats = {
+    NamedFormat{"column", ".txt", "aligned columns, for people (the default on a terminal)", Format::kColumn},
+    NamedFormat{"table", ".txt", "columns in boxes, for people", Format::kTable},
+    NamedFormat{"csv", ".csv", "comma-separated values (the default for files)", Format::kCsv},
+    NamedFormat{"tsv", ".tsv", "tab-separated values", Format::kTsv},
+    NamedFormat{"json", ".json", "an array of objects, one a row, with the columns' titles as keys", Format::kJson},
+};
+
+struct NamedUnit {
+  std::string_view name;    // of the option
+  std::string_view symbol;  // behind a title
+  double nanoseconds;
+};
+constexpr std::array<NamedUnit, 4> kTimeUnits = {{{"nsec", "ns", 1}, {"usec", "us", 1e3}, {"msec", "ms", 1e6}, {"sec", "s", 1e9}}};
+
+constexpr double kBytesPerMegabyte = 1e6;
+constexpr int kTimeDecimals = 4;  // in other units than nanoseconds
+constexpr int kSizeDecimals = 3;
+constexpr int kRealDecimals = 1;
+
+void insert_separators(std::string& text, std::size_t first) {
+  if (first < text.size() && text[first] == '-') ++first;
+  std::size_t end = text.find('.', first);
+  if (end == std::string::npos) end = text.size();
+  while (end > first + 3) {
+    end -= 3;
+    text.insert(end, 1, ',');
+  }
+}
+
+void append_number(std::string& text, double value, int decimals) {
+  std::array<char, 400> digits;  // the longest double has 309 digits before the point
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, decimals);
+  if (error == std::errc{}) text.append(digits.data(), end);
+}
+
+void append_number(std::string& text, std::int64_t value) {
+  std::array<char, 24> digits;
+  text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+}
+
+// How a value of this unit is shown: what it is divided by, and its decimals (none: as the whole number that it is).
+struct Scale {
+  double divisor = 1;
+  std::optional<int> decimals;
+};
+
+Scale scale_of(Unit unit, TimeUnit time_unit) {
+  switch (unit) {
+    case Unit::kNanoseconds:
+      if (time_unit == TimeUnit::kNanoseconds) return {};
+      return {kTimeUnits[static_cast<std::size_t>(time_unit)].nanoseconds, kTimeDecimals};
+    case Unit::kBytes:
+    case Unit::kBytesPerSecond:
+      return {kBytesPerMegabyte, kSizeDecimals};
+    case Unit::kNone:
+    case Unit::kIdentifier:
+    case Unit::kPercent:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const NamedFormat> formats() noexcept { return kFormats; }
+
+std::optional<Format> format_of(std::string_view name) noexcept {
+  for (const NamedFormat& format : kFormats)
+    if (format.name == name) return format.format;
+  return std::nullopt;
+}
+
+std::optional<TimeUnit> time_unit_of(std::string_view name) noexcept {
+  if (name.empty()) return std::nullopt;
+  for (std::size_t i = 0; i < kTimeUnits.size(); ++i)
+    if (kTimeUnits[i].name.starts_with(name) || kTimeUnits[i].symbol == name) return static_cast<TimeUnit>(i);
+  return std::nullopt;
+}
+
+std::string shown_title(const Column& column, TimeUnit unit) {
+  switch (column.unit) {
+    case Unit::kPercent:
+      return column.title + " (%)";
+    case Unit::kNanoseconds:
+      return column.title + " (" + std::string(kTimeUnits[static_cast<std::size_t>(unit)].symbol) + ")";
+    case Unit::kBytes:
+      return column.title + " (MB)";
+    case Unit::kBytesPerSecond:
+      return column.title + " (MB/s)";
+    case Unit::kNone:
+    case Unit::kIdentifier:
+      break;
+  }
+  return column.title;
+}
+
+void append_cell(std::string& text, const Table& table, const Column& column, std::size_t row, TimeUnit unit, Separators separators) {
+  if (const auto* ids = std::get_if<Texts>(&column.values)) {
+    text += table.text((*ids)[row]);
+    return;
+  }
+  const std::size_t first = text.size();
+  const Scale scale = scale_of(column.unit, unit);
+  if (const auto* whole = std::get_if<Integers>(&column.values)) {
+    const std::int64_t value = (*whole)[row];
+    if (value == kNoInteger) return;
+    if (scale.decimals)
+      append_number(text, static_cast<double>(value) / scale.divisor, *scale.decimals);
+    else
+      append_number(text, value);
+  } else {
+    const double value = std::get<Reals>(column.values)[row];
+    if (std::isnan(value)) return;
+    append_number(text, value / scale.divisor, scale.decimals.value_or(kRealDecimals));
+  }
+  if (separators == Separators::kThousands && column.unit != Unit::kIdentifier) insert_separators(text, first);
+}
+
+std::size_t shown_width(std::string_view text) noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+void append_aligned(std::string& line, std::string_view text, std::size_t width, Alignment alignment) {
+  std::size_t shown = shown_width(text);
+  if (shown > width) {
+    std::size_t bytes = 0;
+    for (std::size_t characters = 0; bytes < text.size(); ++bytes)
+      if ((static_cast<unsigned char>(text[bytes]) & 0xc0) != 0x80 && ++characters == width) break;
+    line.append(text.substr(0, bytes)).append("…");
+    return;
+  }
+  const std::size_t padding = width - shown;
+  const std::size_t left = alignment == Alignment::kLeft ? 0 : alignment == Alignment::kRight ? padding : padding / 2;
+  line.append(left, ' ').append(text).append(padding - left, ' ');
+}
+
+std::vector<std::size_t> column_widths(const Table& table, TimeUnit unit) {
+  constexpr std::size_t kRowsLookedAt = 100;
+  constexpr std::size_t kWidest = 100;
+  std::vector<std::size_t> widths;
+  std::string cell;
+  for (const Column& column : table.columns()) {
+    std::size_t width = shown_width(shown_title(column, unit));
+    for (std::size_t row = 0; row < std::min(kRowsLookedAt, table.row_count()); ++row) {
+      cell.clear();
+      append_cell(cell, table, column, row, unit, Separators::kThousands);
+      width = std::max(width, shown_width(cell));
+    }
+    widths.push_back(std::min(width, kWidest));
+  }
+  return widths;
+}
+
+std::string format_table(const Table& table, Format format, TimeUnit unit) {
+  std::string text;
+  switch (format) {
+    case Format::kColumn:
+      write_column(table, unit, text);
+      break;
+    case Format::kTable:
+      write_box(table, unit, text);
+      break;
+    case Format::kCsv:
+      write_csv(table, unit, text);
+      break;
+    case Format::kTsv:
+      write_tsv(table, unit, text);
+      break;
+    case Format::kJson:
+      write_json(table, unit, text);
+      break;
+  }
+  return text;
+}
+
+}  // namespace lanescope::stats

@@ -1,0 +1,52 @@
+#include "grouped_operations.h"
+
+#include "kernel_names.h"
+
+namespace lanescope::stats {
+namespace {
+
+std::vector<std::string> with(std::vector<std::string> labels, std::string last) {
+  labels.push_back(std::move(last));
+  return labels;
+}
+
+}  // namespace
+
+void add_api_calls(const Selection& selection, const std::vector<std::string>& labels, LabelGroups& groups) {
+  const Trace& trace = selection.trace();
+  SamplesByName samples(trace);
+  selection.for_each(TrackKind::kCudaApi, [&](const Track&, const EventView& call) { samples.add(call.name(), call.duration()); });
+  samples.for_each([&](NameId name, Samples durations) {
+    groups.add(with(labels, std::string(api_display_name(trace.name(name)))), std::move(durations));
+  });
+}
+
+void add_kernels(const Selection& selection, const ReportOptions& options, const std::vector<std::string>& labels, LabelGroups& groups) {
+  const Trace& trace = selection.trace();
+  if (options.range_prefix == RangePrefix::kNone) {
+    SamplesByName samples(trace);
+    selection.for_each(TrackKind::kKernels, [&](const Track&, const EventView& kernel) {
+      samples.add(kernel_name(trace, kernel, options.kernel_names), kernel.duration());
+    });
+    samples.for_each(
+        [&](NameId name, Samples durations) { groups.add(with(labels, std::string(trace.name(name))), std::move(durations)); });
+    return;
+  }
+  const InnermostRanges ranges(selection);
+  SamplesByPair samples;
+  selection.for_each(TrackKind::kKernels, [&](const Track&, const EventView& kernel) {
+    samples.add(ranges.name(kernel.ref), kernel_name(trace, kernel, options.kernel_names), kernel.duration());
+  });
+  samples.for_each(
+      [&](NameId range, NameId name, Samples durations) { groups.add(with(labels, prefixed(trace, range, name)), std::move(durations)); });
+}
+
+void add_memory_operations(const Selection& selection, const std::vector<std::string>& labels, LabelGroups& groups) {
+  const Trace& trace = selection.trace();
+  SamplesByName samples(trace);
+  selection.for_each(TrackKind::kMemory,
+                     [&](const Track&, const EventView& operation) { samples.add(operation.name(), operation.duration()); });
+  samples.for_each([&](NameId name, Samples durations) { groups.add(with(labels, std::string(trace.name(name))), std::move(durations)); });
+}
+
+}  // namespace lanescope::stats

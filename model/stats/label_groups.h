@@ -1,0 +1,97 @@
+// Collects samples under labels. Internal to reports.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+
+#include "selection.h"
+#include "summary.h"
+
+namespace lanescope::stats {
+
+// Samples by name: an array access each.
+class SamplesByName {
+ public:
+  explicit SamplesByName(const Trace& trace) : samples_(trace.name_count()) {}
+  void add(NameId name, std::int64_t sample) { samples_[name].push_back(sample); }
+  // Calls take(NameId, Samples&&) for each name that has samples.
+  template <typename Take>
+  void for_each(Take take) {
+    for (NameId name = 0; name < samples_.size(); ++name)
+      if (!samples_[name].empty()) take(name, std::move(samples_[name]));
+  }
+
+ private:
+  std::vector<Samples> samples_;
+};
+
+// Samples by two ids, the last used group at hand.
+class SamplesByPair {
+ public:
+  void add(std::uint32_t first, std::uint32_t second, std::int64_t sample) {
+    const std::uint64_t key = std::uint64_t{first} << 32 | second;
+    if (!last_ || key != last_key_) {
+      last_ = &samples_[key];
+      last_key_ = key;
+    }
+    last_->push_back(sample);
+  }
+  // Calls take(first, second, Samples&&) for each pair.
+  template <typename Take>
+  void for_each(Take take) {
+    for (auto& [key, samples] : samples_) take(static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key), std::move(samples));
+  }
+
+ private:
+  std::unordered_map<std::uint64_t, Samples> samples_;
+  Samples* last_ = nullptr;
+  std::uint64_t last_key_ = 0;
+};
+
+// Groups by what is shown: different ids may share their labels.
+class LabelGroups {
+ public:
+  void add(std::vector<std::string> labels, Samples samples) {
+    Samples& group = groups_[std::move(labels)];
+    if (group.empty())
+      group = std::move(samples);
+    else
+      group.insert(group.end(), samples.begin(), samples.end());
+  }
+  [[nodiscard]] std::vector<LabeledSamples> take() {
+    std::vector<LabeledSamples> groups;
+    groups.reserve(groups_.size());
+    while (!groups_.empty()) {
+      auto node = groups_.extract(groups_.begin());
+      groups.push_back({std::move(node.key()), std::move(node.mapped())});
+    }
+    return groups;
+  }
+
+ private:
+  std::map<std::vector<std::string>, Samples> groups_;
+};
+
+// The texts of names in a table, each added once.
+class NameTexts {
+ public:
+  NameTexts(Table& table, const Trace& trace) : table_(table), trace_(trace), ids_(trace.name_count(), kUnknown) {}
+  TextId operator()(NameId name) {
+    if (ids_[name] == kUnknown) ids_[name] = table_.add_text(std::string(trace_.name(name)));
+    return ids_[name];
+  }
+  // Another text than the name itself: `text(name)` is asked once a name.
+  template <typename Text>
+  TextId operator()(NameId name, Text text) {
+    if (ids_[name] == kUnknown) ids_[name] = table_.add_text(std::string(text(name)));
+    return ids_[name];
+  }
+
+ private:
+  static constexpr TextId kUnknown{kNone};
+  Table& table_;
+  const Trace& trace_;
+  std::vector<TextId> ids_;
+};
+
+}  // namespace lanescope::stats

@@ -1,0 +1,79 @@
+// nvtx_gpu_proj_sum, nvtx_gpu_proj_trace: NVTX ranges projected onto the GPU.
+#include <algorithm>
+
+#include "nvtx_projections.h"
+#include "range_stack.h"
+#include "report_functions.h"
+#include "summary.h"
+
+namespace lanescope::stats {
+namespace {
+
+std::string name_of(const Trace& trace, const Projection& projection) {
+  return range_name(trace, trace.threads()[projection.thread].process, projection.range().domain, projection.range().name);
+}
+
+}  // namespace
+
+Table nvtx_gpu_proj_trace(const Selection& selection, const ReportOptions&) {
+  const Trace& trace = selection.trace();
+  const auto threads = ranges_by_thread(selection, RangeKinds::kAll);
+  std::vector<Projection> projections = project(selection, threads);
+  std::stable_sort(projections.begin(), projections.end(),
+                   [](const Projection& a, const Projection& b) { return a.projected.begin < b.projected.begin; });
+
+  Table table({texts("Name"), integers("Projected Start", Unit::kNanoseconds), integers("Projected Duration", Unit::kNanoseconds),
+               integers("Orig Start", Unit::kNanoseconds), integers("Orig Duration", Unit::kNanoseconds), texts("Style"),
+               identifiers("PID"), identifiers("TID"), integers("NumGPUOps"), integers("Lvl"), integers("NumChild"), identifiers("RangeId"),
+               identifiers("ParentId"), texts("RangeStack")});
+  for (const Projection& p : projections) {
+    const NvtxRange& range = p.range();
+    const Thread& thread = trace.threads()[p.thread];
+    table.add_row(table.add_text(name_of(trace, p)), p.projected.begin, p.projected.length(), range.time.begin, range.time.length(),
+                  table.add_text(std::string(style_name(range.kind))), std::int64_t{trace.processes()[thread.process].pid},
+                  std::int64_t{thread.tid}, p.operations, range.level, p.children, range.id, parent_id(*p.ranges, p.index),
+                  table.add_text(range_stack(*p.ranges, p.index)));
+  }
+  return table;
+}
+
+Table nvtx_gpu_proj_sum(const Selection& selection, const ReportOptions&) {
+  const Trace& trace = selection.trace();
+  struct Group {
+    Samples projected;
+    std::int64_t original = 0, operations = 0, levels = 0, children = 0;
+  };
+  const auto threads = ranges_by_thread(selection, RangeKinds::kAll);
+  std::map<std::pair<std::string, TrackKind>, Group> groups;
+  for (const Projection& p : project(selection, threads)) {
+    Group& group = groups[{name_of(trace, p), p.range().kind}];
+    group.projected.push_back(p.projected.length());
+    group.original += p.range().time.length();
+    group.operations += p.operations;
+    group.levels += p.range().level;
+    group.children += p.children;
+  }
+  struct Row {
+    const std::pair<std::string, TrackKind>* key;
+    const Group* group;
+    Summary summary;
+  };
+  std::vector<Row> rows;
+  for (auto& [key, group] : groups) rows.push_back({&key, &group, summarize(group.projected)});
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.summary.total > b.summary.total; });
+
+  Table table({texts("Range"), texts("Style"), integers("Total Proj Time", Unit::kNanoseconds),
+               integers("Total Range Time", Unit::kNanoseconds), integers("Range Instances"), reals("Proj Avg", Unit::kNanoseconds),
+               reals("Proj Med", Unit::kNanoseconds), integers("Proj Min", Unit::kNanoseconds), integers("Proj Max", Unit::kNanoseconds),
+               reals("Proj StdDev", Unit::kNanoseconds), integers("Total GPU Ops"), reals("Avg GPU Ops"), reals("Avg Range Lvl"),
+               reals("Avg Num Child")});
+  for (const auto& [key, group, s] : rows) {
+    const auto average = [&, count = s.count](std::int64_t total) { return static_cast<double>(total) / static_cast<double>(count); };
+    table.add_row(table.add_text(key->first), table.add_text(std::string(style_name(key->second))), s.total, group->original, s.count,
+                  s.average, s.median, s.minimum, s.maximum, s.deviation, group->operations, average(group->operations),
+                  average(group->levels), average(group->children));
+  }
+  return table;
+}
+
+}  // namespace lanescope::stats

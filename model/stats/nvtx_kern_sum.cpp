@@ -1,0 +1,109 @@
+// Kernels by the NVTX ranges around their launch. A kernel counts in every range that encloses it.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "kernel_names.h"
+#include "launches.h"
+#include "nvtx_ranges.h"
+#include "report_functions.h"
+#include "summary.h"
+
+namespace lanescope::stats {
+namespace {
+
+constexpr std::uint32_t kNoDomain = kNone;
+
+// Kernels without a range have a thread alone; those without a launch in the trace not even that.
+struct GroupKey {
+  ThreadId thread = kNone;
+  std::uint32_t domain = kNoDomain;
+  TrackKind style = TrackKind::kNvtxRanges;
+  NameId range = 0;
+  NameId kernel = 0;
+  auto operator<=>(const GroupKey&) const = default;
+};
+struct Group {
+  Samples durations;
+  std::set<std::int64_t> ranges;  // ids
+};
+using Groups = std::map<GroupKey, Group>;
+
+NameId name_of(const Trace& trace, EventRef kernel, const ReportOptions& options) {
+  const Lane& lane = trace.lane(kernel.lane);
+  return kernel_name(trace, lane.name(kernel.index), lane.detail(kernel.index), options.kernel_names);
+}
+
+void add_launched(const Selection& selection, const ReportOptions& options, Groups& groups, std::vector<std::vector<bool>>& launched) {
+  const Trace& trace = selection.trace();
+  const auto ranges = ranges_by_thread(selection, RangeKinds::kAll);
+  for (const auto& [thread, launches] : launches_by_thread(selection, {TrackKind::kKernels})) {
+    const auto found = ranges.find(thread);
+    EnclosingRanges enclosing(found == ranges.end() ? std::span<const NvtxRange>{} : std::span<const NvtxRange>{found->second});
+    for (const Launch& launch : launches) {
+      launched[launch.operation.lane][launch.operation.index] = true;
+      const NameId kernel = name_of(trace, launch.operation, options);
+      const auto around = enclosing.around(launch.call_time);
+      if (around.empty())
+        groups[{thread, kNoDomain, TrackKind::kNvtxRanges, 0, kernel}].durations.push_back(launch.operation_time.length());
+      for (const std::size_t i : around) {
+        const NvtxRange& range = found->second[i];
+        Group& group = groups[{thread, range.domain, range.kind, range.name, kernel}];
+        group.durations.push_back(launch.operation_time.length());
+        group.ranges.insert(range.id);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options) {
+  const Trace& trace = selection.trace();
+  Groups groups;
+  std::vector<std::vector<bool>> launched(trace.lanes().size());  // by lane and index, for lanes of kernels
+  selection.for_each_lane(TrackKind::kKernels, [&](const Track&, LaneId lane) { launched[lane].resize(trace.lane(lane).size()); });
+  add_launched(selection, options, groups, launched);
+  selection.for_each(TrackKind::kKernels, [&](const Track&, const EventView& kernel) {
+    if (!launched[kernel.ref.lane][kernel.ref.index])
+      groups[{kNone, kNoDomain, TrackKind::kNvtxRanges, 0, kernel_name(trace, kernel, options.kernel_names)}].durations.push_back(
+          kernel.duration());
+  });
+
+  struct Row {
+    std::string range, style;
+    std::int64_t pid, tid, ranges;
+    Summary summary;
+    NameId kernel;
+  };
+  std::vector<Row> rows;
+  for (auto& [key, group] : groups) {
+    Row row{"", "", kNoInteger, kNoInteger, static_cast<std::int64_t>(group.ranges.size()), summarize(group.durations), key.kernel};
+    if (key.thread != kNone) {
+      const Thread& thread = trace.threads()[key.thread];
+      row.pid = trace.processes()[thread.process].pid;
+      row.tid = thread.tid;
+      if (key.domain != kNoDomain) {
+        row.range = range_name(trace, thread.process, key.domain, key.range);
+        row.style = style_name(key.style);
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return std::tie(a.range, a.style, a.pid, a.tid, b.summary.total) < std::tie(b.range, b.style, b.pid, b.tid, a.summary.total);
+  });
+
+  Table table({texts("NVTX Range"), texts("Style"), identifiers("PID"), identifiers("TID"), integers("NVTX Inst"), integers("Kern Inst"),
+               integers("Total Time", Unit::kNanoseconds), reals("Avg", Unit::kNanoseconds), reals("Med", Unit::kNanoseconds),
+               integers("Min", Unit::kNanoseconds), integers("Max", Unit::kNanoseconds), reals("StdDev", Unit::kNanoseconds),
+               texts("Kernel Name")});
+  for (Row& row : rows) {
+    const Summary& s = row.summary;
+    table.add_row(table.add_text(std::move(row.range)), table.add_text(std::move(row.style)), row.pid, row.tid, row.ranges, s.count,
+                  s.total, s.average, s.median, s.minimum, s.maximum, s.deviation, table.add_text(std::string(trace.name(row.kernel))));
+  }
+  return table;
+}
+
+}  // namespace lanescope::stats

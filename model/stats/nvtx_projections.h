@@ -1,0 +1,24 @@
+// Ranges as the GPU saw them: from the start of the first operation that a range enqueued to the end of the last. Internal to reports.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "nvtx_ranges.h"
+
+namespace lanescope::stats {
+
+struct Projection {
+  const std::vector<NvtxRange>* ranges = nullptr;  // those of its thread
+  std::size_t index = 0;                           // the range
+  ThreadId thread = kNone;
+  TimeRange projected;
+  std::int64_t operations = 0;
+  std::int64_t children = 0;  // inner ranges that have operations
+  [[nodiscard]] const NvtxRange& range() const { return (*ranges)[index]; }
+};
+
+// Of all ranges of the threads that enqueued GPU work: kernels, copies, sets and graphs whose launching call lies in the range.
+[[nodiscard]] std::vector<Projection> project(const Selection& selection, const std::map<ThreadId, std::vector<NvtxRange>>& threads);
+
+}  // namespace lanescope::stats

@@ -1,0 +1,94 @@
+#include "nvtx_ranges.h"
+
+#include <algorithm>
+
+namespace lanescope::stats {
+namespace {
+
+void collect(const Selection& selection, TrackKind kind, std::map<ThreadId, std::vector<NvtxRange>>& threads) {
+  selection.for_each(kind, [&](const Track& track, const EventView& event) {
+    if (kind == TrackKind::kNvtxProcessRanges) {
+      const ThreadId end_thread = selection.trace().nvtx_detail(event.detail()).end_thread;
+      if (end_thread != kNone && end_thread != track.key.thread) return;
+    }
+    NvtxRange range;
+    range.time = {event.start(), event.end()};
+    range.name = event.name();
+    range.domain = track.key.domain;
+    range.kind = kind;
+    range.id = event.correlation();
+    threads[track.key.thread].push_back(range);
+  });
+}
+
+// Ranges of recordings that number none are numbered by begin.
+void number(std::map<ThreadId, std::vector<NvtxRange>>& threads) {
+  std::vector<NvtxRange*> unnumbered;
+  for (auto& [thread, ranges] : threads)
+    for (NvtxRange& range : ranges)
+      if (range.id == 0) unnumbered.push_back(&range);
+  std::stable_sort(unnumbered.begin(), unnumbered.end(), [](const NvtxRange* a, const NvtxRange* b) {
+    return a->time.begin != b->time.begin ? a->time.begin < b->time.begin : a->time.end > b->time.end;
+  });
+  std::int64_t id = 0;
+  for (NvtxRange* range : unnumbered) range->id = ++id;
+}
+
+void nest(std::vector<NvtxRange>& ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const NvtxRange& a, const NvtxRange& b) {
+    if (a.time.begin != b.time.begin) return a.time.begin < b.time.begin;
+    if (a.time.end != b.time.end) return a.time.end > b.time.end;
+    return a.id < b.id;
+  });
+  EnclosingRanges enclosing(ranges);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    NvtxRange& range = ranges[i];
+    for (const std::size_t outer : enclosing.around(range.time)) {
+      if (outer >= i) continue;  // itself, and its equals behind it
+      if (range.parent == kNoRange || ranges[outer].time.length() <= ranges[range.parent].time.length()) range.parent = outer;
+    }
+    if (range.parent == kNoRange) continue;
+    NvtxRange& parent = ranges[range.parent];
+    range.level = parent.level + 1;
+    ++parent.children;
+    parent.children_time += range.time.length();
+  }
+}
+
+}  // namespace
+
+std::map<ThreadId, std::vector<NvtxRange>> ranges_by_thread(const Selection& selection, RangeKinds kinds) {
+  std::map<ThreadId, std::vector<NvtxRange>> threads;
+  collect(selection, TrackKind::kNvtxRanges, threads);
+  if (kinds == RangeKinds::kAll) collect(selection, TrackKind::kNvtxProcessRanges, threads);
+  number(threads);
+  for (auto& [thread, ranges] : threads) nest(ranges);
+  return threads;
+}
+
+std::span<const std::size_t> EnclosingRanges::around(TimeRange call) {
+  while (next_ < ranges_.size() && ranges_[next_].time.begin <= call.begin) open_.push_back(next_++);
+  std::erase_if(open_, [&](std::size_t i) { return ranges_[i].time.end < call.begin; });
+  enclosing_.clear();
+  for (const std::size_t i : open_)
+    if (ranges_[i].time.end >= call.end) enclosing_.push_back(i);
+  return enclosing_;
+}
+
+std::size_t EnclosingRanges::innermost(TimeRange call) {
+  std::size_t tightest = kNoRange;
+  for (const std::size_t i : around(call))
+    if (tightest == kNoRange || ranges_[i].time.length() <= ranges_[tightest].time.length()) tightest = i;
+  return tightest;
+}
+
+std::string range_name(const Trace& trace, ProcessId process, std::uint32_t domain, NameId name) {
+  std::string text(trace.domain_name(process, domain));
+  text += ':';
+  text += trace.name(name);
+  return text;
+}
+
+std::string_view style_name(TrackKind kind) noexcept { return kind == TrackKind::kNvtxRanges ? "PushPop" : "StartEnd"; }
+
+}  // namespace lanescope::stats

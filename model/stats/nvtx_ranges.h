@@ -1,0 +1,56 @@
+// NVTX ranges of a thread and how they enclose each other and the thread's calls. Internal to reports and rules.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "selection.h"
+
+namespace lanescope::stats {
+
+inline constexpr std::size_t kNoRange = static_cast<std::size_t>(-1);
+
+struct NvtxRange {
+  TimeRange time;
+  NameId name = 0;
+  std::uint32_t domain = 0;
+  TrackKind kind = TrackKind::kNvtxRanges;  // push/pop, or start/end
+  std::int64_t id = 0;                      // the number that reports call it by, unique in the trace
+  std::size_t parent = kNoRange;            // the tightest range of the thread that encloses it, whatever its domain
+  std::int64_t level = 0;                   // how many enclose it
+  std::int64_t children = 0;
+  Nanoseconds children_time = 0;
+};
+
+enum class RangeKinds { kPushPop, kAll };
+
+// The ranges of each thread by begin, outer before inner, with parents and levels. Start/end ranges count only when they ended on the
+// thread on which they began.
+[[nodiscard]] std::map<ThreadId, std::vector<NvtxRange>> ranges_by_thread(const Selection& selection, RangeKinds kinds);
+
+// Answers which ranges enclose a call of the same thread. O(open ranges) a call.
+class EnclosingRanges {
+ public:
+  // `ranges` of one thread as ranges_by_thread() gives them; must outlive this.
+  explicit EnclosingRanges(std::span<const NvtxRange> ranges) : ranges_(ranges) {}
+
+  // Positions of the ranges that enclose the call, by begin. Valid until the next call of around(). Requires: calls come by ascending
+  // begin.
+  std::span<const std::size_t> around(TimeRange call);
+  // The tightest of them, else kNoRange.
+  std::size_t innermost(TimeRange call);
+
+ private:
+  std::span<const NvtxRange> ranges_;
+  std::size_t next_ = 0;
+  std::vector<std::size_t> open_;
+  std::vector<std::size_t> enclosing_;
+};
+
+// "domain:text": what a range is called in reports; ":text" in the default domain.
+[[nodiscard]] std::string range_name(const Trace& trace, ProcessId process, std::uint32_t domain, NameId name);
+[[nodiscard]] std::string_view style_name(TrackKind kind) noexcept;  // "PushPop" or "StartEnd"
+
+}  // namespace lanescope::stats

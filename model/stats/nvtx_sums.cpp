@@ -1,0 +1,46 @@
+// nvtx_sum, nvtx_pushpop_sum, nvtx_startend_sum: time inside NVTX ranges, that of inner ranges included.
+#include "label_groups.h"
+#include "nvtx_ranges.h"
+#include "report_functions.h"
+
+namespace lanescope::stats {
+namespace {
+
+// Samples of one kind of ranges, by domain and name.
+template <typename Add>
+void for_each_range_name(const Selection& selection, TrackKind kind, Add add) {
+  std::map<std::pair<ProcessId, std::uint32_t>, SamplesByPair> domains;
+  const Track* last_track = nullptr;
+  SamplesByPair* samples = nullptr;
+  selection.for_each(kind, [&](const Track& track, const EventView& range) {
+    if (&track != last_track) samples = &domains[{track.key.process, track.key.domain}];
+    last_track = &track;
+    samples->add(range.name(), 0, range.duration());
+  });
+  for (auto& [domain, ranges] : domains)
+    ranges.for_each([&, domain = domain](NameId name, std::uint32_t, Samples durations) {
+      add(range_name(selection.trace(), domain.first, domain.second, name), std::move(durations));
+    });
+}
+
+Table sum_of_kind(const Selection& selection, TrackKind kind) {
+  LabelGroups groups;
+  for_each_range_name(selection, kind, [&](std::string name, Samples durations) { groups.add({std::move(name)}, std::move(durations)); });
+  return time_summary("Instances", {"Range"}, groups.take());
+}
+
+}  // namespace
+
+Table nvtx_sum(const Selection& selection, const ReportOptions&) {
+  LabelGroups groups;
+  for (const TrackKind kind : {TrackKind::kNvtxRanges, TrackKind::kNvtxProcessRanges})
+    for_each_range_name(selection, kind, [&](std::string name, Samples durations) {
+      groups.add({std::string(style_name(kind)), std::move(name)}, std::move(durations));
+    });
+  return time_summary("Instances", {"Style", "Range"}, groups.take());
+}
+
+Table nvtx_pushpop_sum(const Selection& selection, const ReportOptions&) { return sum_of_kind(selection, TrackKind::kNvtxRanges); }
+Table nvtx_startend_sum(const Selection& selection, const ReportOptions&) { return sum_of_kind(selection, TrackKind::kNvtxProcessRanges); }
+
+}  // namespace lanescope::stats

@@ -1,0 +1,123 @@
+#include "model/stats/report.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "report_functions.h"
+#include "selection.h"
+
+namespace lanescope::stats {
+namespace {
+
+constexpr std::string_view kKernelData = "CUDA kernel data";
+constexpr std::string_view kApiData = "CUDA trace data";
+constexpr std::string_view kMemoryData = "GPU memory data";
+constexpr std::string_view kNvtxData = "NV Tools Extension (NVTX) data";
+constexpr std::string_view kOsRuntimeData = "OS Runtime trace data";
+
+constexpr std::string_view kNameModifiers = "[:nvtx-name][:base|:mangled]";
+constexpr std::string_view kStyleModifiers = "[:base|:mangled]";
+
+constexpr std::array kReports = {
+    Report{"cuda_api_gpu_sum", "CUDA Summary (API/Kernels/MemOps)", kApiData, kNameModifiers,
+           "Durations of CUDA API calls, kernels and memory operations.", cuda_api_gpu_sum},
+    Report{"cuda_api_sum", "CUDA API Summary", kApiData, "", "Durations of CUDA API calls by function.", cuda_api_sum},
+    Report{"cuda_api_trace", "CUDA API Trace", kApiData, "", "Every CUDA API call by start, with its result, correlation id and thread.",
+           cuda_api_trace},
+    Report{"cuda_gpu_kern_gb_sum", "CUDA GPU Kernel/Grid/Block Summary", kKernelData, kNameModifiers,
+           "Durations of kernels by name, grid and block.", cuda_gpu_kern_gb_sum},
+    Report{"cuda_gpu_kern_sum", "CUDA GPU Kernel Summary", kKernelData, kNameModifiers, "Durations of kernels by name.", cuda_gpu_kern_sum},
+    Report{"cuda_gpu_mem_size_sum", "CUDA GPU MemOps Summary (by Size)", kMemoryData, "", "Bytes that copies and sets moved, by kind.",
+           cuda_gpu_mem_size_sum},
+    Report{"cuda_gpu_mem_time_sum", "CUDA GPU MemOps Summary (by Time)", kMemoryData, "", "Durations of copies and sets by kind.",
+           cuda_gpu_mem_time_sum},
+    Report{"cuda_gpu_sum", "CUDA GPU Summary (Kernels/MemOps)", kKernelData, kNameModifiers, "Durations of kernels and memory operations.",
+           cuda_gpu_sum},
+    Report{"cuda_gpu_trace", "CUDA GPU Trace", kKernelData, kNameModifiers,
+           "Every kernel, copy and set by start: launch shape, registers, shared memory, bytes, throughput, memory kinds, device, context, "
+           "stream.",
+           cuda_gpu_trace},
+    Report{"cuda_kern_exec_sum", "CUDA Kernel Launch & Exec Time Summary", kKernelData, kNameModifiers,
+           "From launch to end, by thread, device, function and kernel: T in all, A the API call, Q the wait in the queue (QCount kernels "
+           "had one), K the kernel.",
+           cuda_kern_exec_sum},
+    Report{"cuda_kern_exec_trace", "CUDA Kernel Launch & Exec Time Trace", kKernelData, kNameModifiers,
+           "Every kernel with its launching call and its wait in the queue, by the call's start.", cuda_kern_exec_trace},
+    Report{"nvtx_gpu_proj_sum", "NVTX GPU Projection Summary", kNvtxData, "",
+           "NVTX ranges as the GPU saw them: from the first operation that a range enqueued to the end of the last, by range.",
+           nvtx_gpu_proj_sum},
+    Report{"nvtx_gpu_proj_trace", "NVTX GPU Projection Trace", kNvtxData, "",
+           "Every NVTX range that enqueued GPU work, with its time on CPU and GPU.", nvtx_gpu_proj_trace},
+    Report{"nvtx_kern_sum", "NVTX Range Kernel Summary", kNvtxData, kStyleModifiers,
+           "Durations of kernels by each NVTX range around their launch, thread and kernel.", nvtx_kern_sum},
+    Report{"nvtx_pushpop_sum", "NVTX Push/Pop Range Summary", kNvtxData, "", "Durations of push/pop ranges, inner ranges included.",
+           nvtx_pushpop_sum},
+    Report{"nvtx_pushpop_trace", "NVTX Push/Pop Range Trace", kNvtxData, "",
+           "Every push/pop range by start, with its parent, level and the time of its children.", nvtx_pushpop_trace},
+    Report{"nvtx_startend_sum", "NVTX Start/End Range Summary", kNvtxData, "", "Durations of start/end ranges.", nvtx_startend_sum},
+    Report{"nvtx_sum", "NVTX Range Summary", kNvtxData, "", "Durations of all NVTX ranges, inner ranges included.", nvtx_sum},
+    Report{"osrt_sum", "OS Runtime Summary", kOsRuntimeData, "", "Durations of calls into the C library that wait or touch files.",
+           osrt_sum},
+};
+
+constexpr std::array<std::string_view, 6> kDefaultReports = {
+    "nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum"};
+
+Error usage(std::string text) { return {std::move(text), ErrorKind::kUsage}; }
+
+Result<void> apply_modifier(const Report& report, std::string_view modifier, ReportOptions& options) {
+  const auto takes = [&](std::string_view name) { return report.modifiers.find(name) != std::string_view::npos; };
+  if (modifier == "nvtx-name" && takes(":nvtx-name")) {
+    options.range_prefix = RangePrefix::kInnermostRange;
+  } else if (modifier == "base" && takes(":base")) {
+    options.kernel_names = KernelNames::kBase;
+  } else if (modifier == "mangled" && takes(":mangled")) {
+    options.kernel_names = KernelNames::kMangled;
+  } else if (modifier.starts_with("rows=")) {
+    const std::string_view number = modifier.substr(5);
+    std::int64_t rows = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), rows);
+    if (error != std::errc{} || end != number.data() + number.size() || rows < -1)
+      return usage("rows=" + std::string(number) + " of report " + std::string(report.name) + " is not a number of rows; -1 means all.");
+    options.rows.reset();
+    if (rows >= 0) options.rows = static_cast<std::size_t>(rows);
+  } else {
+    const std::string known = report.modifiers.empty() ? std::string() : std::string(report.modifiers) + " and ";
+    return usage("Report " + std::string(report.name) + " has no modifier " + std::string(modifier) + ". It takes " + known + "[:rows=N].");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const Report> reports() noexcept { return kReports; }
+std::span<const std::string_view> default_reports() noexcept { return kDefaultReports; }
+
+const Report* find_report(std::string_view name) noexcept {
+  const auto found = std::find_if(kReports.begin(), kReports.end(), [&](const Report& report) { return report.name == name; });
+  return found == kReports.end() ? nullptr : &*found;
+}
+
+Result<Table> make_report(const Report& report, const Trace& trace, const ReportOptions& options) {
+  const auto selection = Selection::of(trace, options);
+  if (!selection) return selection.error();
+  Table table = report.make(*selection, options);
+  if (options.rows) table.truncate(*options.rows);
+  return table;
+}
+
+Result<ReportRequest> parse_report(std::string_view text, const ReportOptions& options) {
+  const std::string_view name = text.substr(0, text.find(':'));
+  const Report* report = find_report(name);
+  if (!report) return usage("There is no report " + std::string(name) + ". See: lanescope stats --help-reports");
+  ReportRequest request{report, options};
+  for (std::size_t at = name.size(); at < text.size();) {
+    const std::size_t next = std::min(text.find(':', at + 1), text.size());
+    if (const auto applied = apply_modifier(*report, text.substr(at + 1, next - at - 1), request.options); !applied) return applied.error();
+    at = next;
+  }
+  return request;
+}
+
+}  // namespace lanescope::stats

@@ -1,0 +1,28 @@
+// One function a report; report.cpp names them to the world. Internal to model/stats.
+#pragma once
+
+#include "selection.h"
+
+namespace lanescope::stats {
+
+Table cuda_api_sum(const Selection& selection, const ReportOptions& options);
+Table cuda_api_trace(const Selection& selection, const ReportOptions& options);
+Table cuda_gpu_kern_sum(const Selection& selection, const ReportOptions& options);
+Table cuda_gpu_kern_gb_sum(const Selection& selection, const ReportOptions& options);
+Table cuda_gpu_mem_time_sum(const Selection& selection, const ReportOptions& options);
+Table cuda_gpu_mem_size_sum(const Selection& selection, const ReportOptions& options);
+Table cuda_gpu_sum(const Selection& selection, const ReportOptions& options);
+Table cuda_api_gpu_sum(const Selection& selection, const ReportOptions& options);
+Table cuda_gpu_trace(const Selection& selection, const ReportOptions& options);
+Table cuda_kern_exec_sum(const Selection& selection, const ReportOptions& options);
+Table cuda_kern_exec_trace(const Selection& selection, const ReportOptions& options);
+Table nvtx_sum(const Selection& selection, const ReportOptions& options);
+Table nvtx_pushpop_sum(const Selection& selection, const ReportOptions& options);
+Table nvtx_startend_sum(const Selection& selection, const ReportOptions& options);
+Table nvtx_pushpop_trace(const Selection& selection, const ReportOptions& options);
+Table nvtx_gpu_proj_sum(const Selection& selection, const ReportOptions& options);
+Table nvtx_gpu_proj_trace(const Selection& selection, const ReportOptions& options);
+Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options);
+Table osrt_sum(const Selection& selection, const ReportOptions& options);
+
+}  // namespace lanescope::stats

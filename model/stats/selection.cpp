@@ -1,0 +1,47 @@
+#include "selection.h"
+
+#include <algorithm>
+
+namespace lanescope::stats {
+
+Result<Selection> Selection::of(const Trace& trace, const ReportOptions& options) {
+  Selection selection(trace);
+  selection.window_ = options.time_range;
+  if (options.range) {
+    auto range = selection.find_range(*options.range);
+    if (!range) {
+      const std::string domain = options.range->domain && *options.range->domain != "*" ? " in the domain " + *options.range->domain : "";
+      return Error{"The trace has no NVTX range " + options.range->range + domain + " with index " + std::to_string(options.range->index) +
+                       ". See the names with: lanescope stats -r nvtx_sum",
+                   ErrorKind::kUsage};
+    }
+    selection.collect_correlations(*range);
+    selection.range_ = std::move(range);
+  }
+  return selection;
+}
+
+std::optional<Selection::Range> Selection::find_range(const RangeFilter& filter) const {
+  const auto name = trace_->find_name(filter.range);
+  if (!name) return std::nullopt;
+  std::vector<Range> found;
+  for_each(TrackKind::kNvtxRanges, [&](const Track& track, const EventView& event) {
+    if (event.name() != *name) return;
+    const std::string_view domain = trace_->domain_name(track.key.process, track.key.domain);
+    if (filter.domain ? *filter.domain != "*" && domain != *filter.domain : !domain.empty()) return;
+    found.push_back({track.key.process, track.key.thread, {event.start(), event.end()}, {}});
+  });
+  if (filter.index >= found.size()) return std::nullopt;
+  const auto nth = found.begin() + static_cast<std::ptrdiff_t>(filter.index);
+  std::nth_element(found.begin(), nth, found.end(), [](const Range& a, const Range& b) { return a.time.begin < b.time.begin; });
+  return std::move(*nth);
+}
+
+void Selection::collect_correlations(Range& range) const {
+  for_each(TrackKind::kCudaApi, [&](const Track& track, const EventView& call) {
+    if (track.key.thread == range.thread && call.start() >= range.time.begin && call.end() <= range.time.end)
+      range.correlations.insert(call.correlation());
+  });
+}
+
+}  // namespace lanescope::stats

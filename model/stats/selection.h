@@ -1,0 +1,90 @@
+// The events of a trace that a report looks at: all, or those of a time range or of an NVTX range. Internal to reports and rules.
+#pragma once
+
+#include <unordered_set>
+
+#include "model/stats/report.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::stats {
+
+// An event in its lane, read without a copy of what is not asked for.
+struct EventView {
+  const LaneSegment& segment;
+  EventIndex position;  // in the segment
+  EventRef ref;
+  [[nodiscard]] Nanoseconds start() const noexcept { return segment.start(position); }
+  [[nodiscard]] Nanoseconds duration() const noexcept { return segment.duration(position); }
+  [[nodiscard]] Nanoseconds end() const noexcept { return start() + duration(); }
+  [[nodiscard]] NameId name() const noexcept { return segment.name(position); }
+  [[nodiscard]] std::uint32_t correlation() const noexcept { return segment.correlation(position); }
+  [[nodiscard]] DetailId detail() const noexcept { return segment.detail(position); }
+};
+
+class Selection {
+ public:
+  // Fails when options.range names no range of the trace.
+  static Result<Selection> of(const Trace& trace, const ReportOptions& options);
+
+  [[nodiscard]] const Trace& trace() const noexcept { return *trace_; }
+
+  // Calls visit(const Track&, EventView) for each selected event of this kind: track by track, in each lane by start.
+  template <typename Visit>
+  void for_each(TrackKind kind, Visit visit) const {
+    for (const Track& track : trace_->tracks()) {
+      if (track.key.kind != kind) continue;
+      if (range_ && !is_gpu(kind) && track.key.thread != range_->thread) continue;
+      if (range_ && is_gpu(kind) && track.key.process != range_->process) continue;
+      for (const LaneId lane : track.lanes) visit_lane(track, lane, visit);
+    }
+  }
+
+  // Of the whole trace, whatever is selected: the lanes of one kind.
+  template <typename Visit>
+  void for_each_lane(TrackKind kind, Visit visit) const {
+    for (const Track& track : trace_->tracks())
+      if (track.key.kind == kind)
+        for (const LaneId lane : track.lanes) visit(track, lane);
+  }
+
+ private:
+  struct Range {
+    ProcessId process = kNone;
+    ThreadId thread = kNone;
+    TimeRange time;
+    std::unordered_set<std::uint32_t> correlations;  // of its API calls
+  };
+
+  explicit Selection(const Trace& trace) : trace_(&trace) {}
+  [[nodiscard]] static bool is_gpu(TrackKind kind) noexcept { return is_gpu_work(kind) || kind == TrackKind::kSynchronizations; }
+  [[nodiscard]] std::optional<Range> find_range(const RangeFilter& filter) const;
+  void collect_correlations(Range& range) const;
+
+  template <typename Visit>
+  void visit_lane(const Track& track, LaneId id, Visit& visit) const {
+    const Lane& lane = trace_->lane(id);
+    const bool launched = range_ && is_gpu(track.key.kind);
+    std::pair<EventIndex, EventIndex> bounds{0, lane.size()};
+    if (window_) bounds = lane.overlapping(*window_);
+    if (range_ && !launched) {
+      const auto within = lane.overlapping(range_->time);
+      bounds = {std::max(bounds.first, within.first), std::min(bounds.second, within.second)};
+    }
+    const auto segments = lane.segments();
+    for (EventIndex i = bounds.first; i < bounds.second;) {
+      const LaneSegment& segment = *segments[i / LaneSegment::kCapacity];
+      const EventIndex base = i - i % LaneSegment::kCapacity;
+      const EventIndex stop = std::min(bounds.second, base + segment.size());
+      for (; i < stop; ++i) {
+        if (launched && !range_->correlations.contains(segment.correlation(i - base))) continue;
+        visit(track, EventView{segment, i - base, {id, i}});
+      }
+    }
+  }
+
+  const Trace* trace_;
+  std::optional<TimeRange> window_;
+  std::optional<Range> range_;
+};
+
+}  // namespace lanescope::stats

@@ -1,0 +1,25 @@
+// One function a format. Internal to model/stats.
+#pragma once
+
+#include <string>
+
+#include "model/stats/format.h"
+
+namespace lanescope::stats {
+
+void write_column(const Table& table, TimeUnit unit, std::string& text);
+void write_box(const Table& table, TimeUnit unit, std::string& text);
+void write_csv(const Table& table, TimeUnit unit, std::string& text);
+void write_tsv(const Table& table, TimeUnit unit, std::string& text);
+void write_json(const Table& table, TimeUnit unit, std::string& text);
+
+enum class Alignment { kLeft, kCenter, kRight };
+// How many characters a text takes on a terminal, one a code point.
+[[nodiscard]] std::size_t shown_width(std::string_view text) noexcept;
+// Appends the text in a field of this width; what does not fit is clipped, with an ellipsis at its end.
+void append_aligned(std::string& line, std::string_view text, std::size_t width, Alignment alignment);
+// The widths of the columns for people: those of the titles and of the first 100 rows, 100 at most.
+[[nodiscard]] std::vector<std::size_t> column_widths(const Table& table, TimeUnit unit);
+[[nodiscard]] inline bool is_text(const Column& column) noexcept { return std::holds_alternative<Texts>(column.values); }
+
+}  // namespace lanescope::stats
