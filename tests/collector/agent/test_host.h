@@ -1,0 +1,183 @@
+// The smallest host that an agent can report to: it takes processes in and reads what they wrote. What the real one does besides (files,
+// live view, processes that end) is left out.
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/channel/ring.h"
+#include "collector/channel/shared_memory.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+namespace lanescope::test {
+
+struct ReadRecord {
+  channel::Record record;
+  std::string text;
+};
+
+// One process that reported, and everything that it wrote so far.
+class HostedProcess {
+ public:
+  HostedProcess(int connection, pid_t process_id, std::uint32_t number) : pid(process_id), instance(number), connection_(connection) {
+    file_ = memfd_create("lanescope-test", MFD_CLOEXEC);
+    REQUIRE(ftruncate(file_, static_cast<off_t>(channel::kMemoryBytes)) == 0);
+    mapping_ = mmap(nullptr, channel::kMemoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    REQUIRE(mapping_ != MAP_FAILED);
+    memory = channel::initialize_shared_memory(mapping_, number);
+  }
+  ~HostedProcess() {
+    munmap(mapping_, channel::kMemoryBytes);
+    close(file_);
+    close(connection_);
+  }
+  HostedProcess(const HostedProcess&) = delete;
+  HostedProcess& operator=(const HostedProcess&) = delete;
+
+  // Reads whatever lies in the rings now.
+  void read() {
+    const auto collect = [](std::vector<ReadRecord>& into) {
+      return [&into](const channel::Record& record, std::string_view text) { into.push_back({record, std::string(text)}); };
+    };
+    channel::SharedHeader& header = memory.header();
+    channel::RingConsumer(header.metadata_ring, memory.metadata_bytes()).read(collect(metadata));
+    for (std::size_t i = 0; i < channel::kThreadRingCount; ++i) {
+      channel::RingHeader& ring = header.thread_rings[i];
+      const bool closed = channel::is_closed(ring);
+      closed_rings += closed ? 1 : 0;
+      channel::RingConsumer(ring, memory.thread_bytes(i)).read(collect(records));
+      if (closed) channel::free_thread_ring(ring);
+    }
+    channel::FrameRingConsumer frame_ring(header.frame_ring, memory.frame_bytes());
+    while (const std::size_t bytes = frame_ring.next()) {
+      frames.emplace_back(bytes);
+      frame_ring.take(frames.back());
+    }
+  }
+
+  pid_t pid;
+  std::uint32_t instance;
+  channel::Hello hello;
+  channel::SharedMemory memory;
+  std::vector<ReadRecord> metadata;
+  std::vector<ReadRecord> records;
+  std::vector<std::vector<std::byte>> frames;
+  std::size_t closed_rings = 0;
+
+ private:
+  friend class TestHost;
+  int connection_;
+  int file_ = -1;
+  void* mapping_ = nullptr;
+};
+
+class TestHost {
+ public:
+  // Settings of every process that reports.
+  std::function<void(channel::Settings&)> configure = [](channel::Settings& settings) {
+    settings.recording = 1;
+    settings.trace_cuda = 1;
+    settings.trace_nvtx = 1;
+    settings.flush_interval_ms = 20;
+  };
+
+  TestHost() : path_(folder_.path() / "socket") {
+    listener_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
+    REQUIRE(bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+    REQUIRE(listen(listener_, 16) == 0);
+  }
+  ~TestHost() { close(listener_); }
+  TestHost(const TestHost&) = delete;
+  TestHost& operator=(const TestHost&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& socket_path() const { return path_; }
+
+  // Starts the program with the agent in its environment, serves it until it ends, and returns its wait status.
+  int run(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment = {}) {
+    const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
+    const pid_t child = fork();
+    if (child == 0) {
+      setenv(channel::kSocketVariable, path_.c_str(), 1);
+      setenv("NVTX_INJECTION64_PATH", agent.c_str(), 1);
+      setenv("CUDA_INJECTION64_PATH", agent.c_str(), 1);
+      for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+      std::vector<char*> arguments;
+      for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+      arguments.push_back(nullptr);
+      execv(arguments[0], arguments.data());
+      _exit(127);
+    }
+    int status = 0;
+    while (waitpid(child, &status, WNOHANG) == 0) serve();
+    serve();
+    return status;
+  }
+
+  // Takes in who waits to be taken in, for a millisecond at most, and reads all rings.
+  void serve() {
+    pollfd waiting{listener_, POLLIN, 0};
+    if (poll(&waiting, 1, 1) > 0) accept_process();
+    for (const auto& process : processes) process->read();
+  }
+
+  std::deque<std::unique_ptr<HostedProcess>> processes;
+
+ private:
+  void accept_process() {
+    const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    REQUIRE(connection >= 0);
+    ucred peer{};
+    socklen_t size = sizeof(peer);
+    REQUIRE(getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0);
+    auto process = std::make_unique<HostedProcess>(connection, peer.pid, static_cast<std::uint32_t>(processes.size() + 1));
+    REQUIRE(recv(connection, &process->hello, sizeof(process->hello), 0) == static_cast<ssize_t>(sizeof(process->hello)));
+    configure(process->memory.header().settings);
+    channel::Welcome welcome;
+    welcome.accepted = 1;
+    welcome.process_instance = process->instance;
+    welcome.memory_bytes = channel::kMemoryBytes;
+    send_with_file(connection, welcome, process->file_);
+    processes.push_back(std::move(process));
+  }
+
+  static void send_with_file(int connection, channel::Welcome& welcome, int file) {
+    iovec part{&welcome, sizeof(welcome)};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &file, sizeof(file));
+    REQUIRE(sendmsg(connection, &message, 0) == static_cast<ssize_t>(sizeof(welcome)));
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path path_;
+  int listener_ = -1;
+};
+
+}  // namespace lanescope::test

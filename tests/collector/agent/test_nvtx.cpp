@@ -1,0 +1,165 @@
+// The real agent in a real program, with every NVTX call counted.
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+
+#include "nvtx_threads_facts.h"
+#include "support/catch.h"
+#include "test_host.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using channel::RecordType;
+
+namespace {
+
+const std::string kProgram = program("lanescope_program_nvtx_threads").string();
+
+std::vector<ReadRecord> of_type(const std::vector<ReadRecord>& records, RecordType type) {
+  std::vector<ReadRecord> result;
+  std::copy_if(records.begin(), records.end(), std::back_inserter(result), [type](const ReadRecord& r) { return r.record.type == type; });
+  return result;
+}
+
+std::size_t count_text(const std::vector<ReadRecord>& records, RecordType type, const std::string& text) {
+  const auto matching = of_type(records, type);
+  return static_cast<std::size_t>(std::count_if(matching.begin(), matching.end(), [&text](const ReadRecord& r) { return r.text == text; }));
+}
+
+std::uint32_t domain_id(const HostedProcess& process, const std::string& name) {
+  for (const ReadRecord& r : of_type(process.metadata, RecordType::kDomainCreate))
+    if (r.text == name) return r.record.domain;
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("every NVTX range, mark and name of a program with threads is recorded") {
+  namespace facts = nvtx_threads;
+  TestHost host;
+  REQUIRE(host.run({kProgram}) == 0);
+  REQUIRE(host.processes.size() == 2);
+  const HostedProcess& parent = *host.processes[0];
+
+  const std::size_t steps = facts::kWorkers * facts::kSteps;
+  CHECK(of_type(parent.records, RecordType::kRangePush).size() == steps * facts::kRangesPerStep + 2);
+  CHECK(of_type(parent.records, RecordType::kRangePop).size() == steps * facts::kRangesPerStep + 2);
+  CHECK(of_type(parent.records, RecordType::kMark).size() == steps / facts::kMarkEvery + facts::kPayloadMarks);
+  CHECK(count_text(parent.records, RecordType::kRangePush, "größe π") == steps);
+  CHECK(count_text(parent.records, RecordType::kRangePush, "compute") == steps);
+  CHECK(parent.memory.header().status.ringless_dropped == 0);
+
+  SECTION("attributes arrive: category, colour, payload, registered message") {
+    std::map<std::uint64_t, std::size_t> steps_by_number;
+    for (const ReadRecord& r : of_type(parent.records, RecordType::kRangePush)) {
+      if (r.text == "load") CHECK(r.record.category == facts::kDefaultCategory);
+      if (r.text != "step") continue;
+      CHECK(r.record.domain == domain_id(parent, "pipeline"));
+      CHECK(r.record.category == facts::kComputeCategory);
+      CHECK(r.record.color == facts::kStepColor);
+      CHECK(r.record.payload_type == 1);
+      ++steps_by_number[r.record.payload];
+    }
+    CHECK(steps_by_number.size() == facts::kSteps);
+    for (const auto& [number, count] : steps_by_number) CHECK(count == facts::kWorkers);
+  }
+  SECTION("payloads keep their type and value") {
+    std::map<std::string, std::pair<int, std::uint64_t>> payloads;
+    for (const ReadRecord& r : of_type(parent.records, RecordType::kMark))
+      if (r.record.domain == domain_id(parent, "payloads")) payloads[r.text] = {r.record.payload_type, r.record.payload};
+    const auto real = std::bit_cast<std::uint64_t>(facts::kRealPayload);
+    CHECK(payloads.at("unsigned 64") == std::pair(1, ~std::uint64_t{0}));
+    CHECK(payloads.at("signed 64") == std::pair(2, static_cast<std::uint64_t>(facts::kNegativePayload)));
+    CHECK(payloads.at("double") == std::pair(3, real));
+    CHECK(payloads.at("unsigned 32") == std::pair(1, std::uint64_t{4'000'000'000}));
+    CHECK(payloads.at("signed 32") == std::pair(2, static_cast<std::uint64_t>(std::int64_t{-5})));
+    CHECK(payloads.at("float") == std::pair(3, real));
+  }
+  SECTION("a range started on one thread and ended on another is paired by its id") {
+    const auto starts = of_type(parent.records, RecordType::kRangeStart);
+    const auto ends = of_type(parent.records, RecordType::kRangeEnd);
+    REQUIRE(starts.size() == facts::kRequests);
+    REQUIRE(ends.size() == facts::kRequests);
+    std::map<std::uint64_t, const channel::Record*> by_id;
+    for (const ReadRecord& r : starts) by_id[r.record.id] = &r.record;
+    CHECK(by_id.size() == facts::kRequests);
+    CHECK(by_id.count(0) == 0);
+    for (const ReadRecord& r : ends) {
+      REQUIRE(by_id.count(r.record.id) == 1);
+      CHECK(by_id[r.record.id]->thread != r.record.thread);
+      CHECK(by_id[r.record.id]->time <= r.record.time);
+    }
+  }
+  SECTION("on each thread, times never run backwards and pops match pushes") {
+    std::map<std::uint32_t, std::int64_t> last;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> open;
+    for (const ReadRecord& r : parent.records) {
+      CHECK(r.record.time >= last[r.record.thread]);
+      last[r.record.thread] = r.record.time;
+      auto& count = open[{r.record.thread, r.record.domain}];
+      if (r.record.type == RecordType::kRangePush) ++count;
+      if (r.record.type == RecordType::kRangePop) --count;
+      CHECK(count >= 0);
+    }
+    CHECK(last.size() == facts::kWorkers + 1);
+    for (const auto& [key, count] : open) CHECK(count == 0);
+  }
+  SECTION("names of domains, categories and threads arrive once each") {
+    std::multiset<std::string> threads;
+    for (const ReadRecord& r : of_type(parent.metadata, RecordType::kThreadName)) threads.insert(r.text);
+    CHECK(threads == std::multiset<std::string>{"conductor", "worker 0", "worker 1", "worker 2", "worker 3"});
+    const auto categories = of_type(parent.metadata, RecordType::kCategoryName);
+    REQUIRE(categories.size() == 2);
+    CHECK(of_type(parent.metadata, RecordType::kDomainCreate).size() == 2);
+    CHECK(count_text(parent.metadata, RecordType::kCategoryName, "compute") == 1);
+    CHECK(count_text(parent.metadata, RecordType::kCategoryName, "io") == 1);
+  }
+  SECTION("threads that ended gave their rings back") { CHECK(parent.closed_rings == facts::kWorkers); }
+  SECTION("a forked child is a process of its own, with the names that it inherited") {
+    const HostedProcess& child = *host.processes[1];
+    CHECK(parent.hello.forked == 0);
+    CHECK(child.hello.forked == 1);
+    CHECK(child.pid != parent.pid);
+    CHECK(of_type(child.records, RecordType::kRangePush).size() == facts::kChildSteps * facts::kRangesPerStep);
+    CHECK(of_type(child.records, RecordType::kRangePop).size() == facts::kChildSteps * facts::kRangesPerStep);
+    CHECK(count_text(child.records, RecordType::kMark, "only in the child") == 1);
+    CHECK(domain_id(child, "pipeline") == domain_id(parent, "pipeline"));
+    CHECK(domain_id(child, "child") != 0);
+    CHECK(count_text(child.metadata, RecordType::kCategoryName, "compute") == 1);
+    CHECK(count_text(child.metadata, RecordType::kThreadName, "conductor") == 1);
+    for (const ReadRecord& r : child.records) CHECK(r.record.thread == static_cast<std::uint32_t>(child.pid));
+  }
+}
+
+TEST_CASE("nothing is written while the host does not record") {
+  TestHost host;
+  host.configure = [](channel::Settings& settings) { settings.trace_nvtx = 1; };
+  REQUIRE(host.run({kProgram, "5"}) == 0);
+  REQUIRE(host.processes.size() == 2);
+  CHECK(host.processes[0]->records.empty());
+}
+
+TEST_CASE("a program runs as ever where there is no session") {
+  TestHost host;
+  CHECK(host.run({kProgram, "5"}, {{channel::kSocketVariable, "/nowhere/at/all"}}) == 0);
+  CHECK(host.processes.empty());
+}
+
+TEST_CASE("a thread whose ring is full drops records and counts each") {
+  namespace facts = nvtx_threads;
+  constexpr std::size_t steps = 60'000;  // more than a ring of 4 MiB holds
+  TestHost host;
+  REQUIRE(host.run({kProgram, std::to_string(steps)}) == 0);
+  const HostedProcess& parent = *host.processes[0];
+  std::uint64_t produced = 0;
+  std::uint64_t dropped = 0;
+  for (const channel::RingHeader& ring : parent.memory.header().thread_rings) {
+    produced += ring.produced;
+    dropped += ring.dropped;
+  }
+  CHECK(produced == parent.records.size());
+  const std::size_t made =
+      facts::kWorkers * (steps * facts::kRangesPerStep * 2 + steps / facts::kMarkEvery) + 2 * facts::kRequests + facts::kPayloadMarks + 4;
+  CHECK(produced + dropped == made);
+}

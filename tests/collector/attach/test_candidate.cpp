@@ -1,0 +1,99 @@
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "collector/attach/candidate.h"
+#include "collector/attach/process_list.h"
+#include "running_target.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::attach;
+using test::RunningTarget;
+
+namespace {
+
+std::string target_program() { return test::program("attach_target").string(); }
+
+const ProcessSummary* find(const std::vector<ProcessSummary>& list, pid_t pid) {
+  const auto found = std::find_if(list.begin(), list.end(), [&](const ProcessSummary& entry) { return entry.pid == pid; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+TEST_CASE("a process is described as it was started") {
+  RunningTarget target({target_program(), "read"});
+  target.wait_until_in(SYS_read);
+  const Result<Candidate> candidate = read_candidate(target.pid());
+  REQUIRE(candidate);
+  CHECK(candidate->name == "attach_target");
+  CHECK(candidate->command_line == target_program() + " read");
+  CHECK(candidate->parent == getpid());
+  CHECK(candidate->user == geteuid());
+  CHECK(candidate->state == RunState::kSleeping);
+  CHECK(candidate->access == Access::kReadable);
+  CHECK(candidate->linkage == Linkage::kDynamic);
+  CHECK(candidate->c_library == CLibrary::kGlibc);
+  CHECK_FALSE(candidate->uses_cuda);
+  CHECK_FALSE(candidate->has_agent);
+  CHECK_FALSE(candidate->kernel_thread);
+  CHECK(read_rights(*candidate).kin == TracerRights::Kin::kDescendant);
+}
+
+TEST_CASE("a static executable, a stopped process and a zombie are recognised") {
+  SECTION("static") {
+    RunningTarget target({test::program("attach_target_static").string(), "read"});
+    target.wait_until_in(SYS_read);
+    const Result<Candidate> candidate = read_candidate(target.pid());
+    REQUIRE(candidate);
+    CHECK(candidate->linkage == Linkage::kStatic);
+    CHECK(candidate->c_library == CLibrary::kNone);
+  }
+  SECTION("stopped") {
+    RunningTarget target({target_program(), "read"});
+    target.wait_until_in(SYS_read);
+    kill(target.pid(), SIGSTOP);
+    waitpid(target.pid(), nullptr, WUNTRACED);
+    CHECK(read_candidate(target.pid())->state == RunState::kStopped);
+  }
+  SECTION("zombie") {
+    RunningTarget target({target_program(), "read"});
+    kill(target.pid(), SIGKILL);
+    siginfo_t information{};
+    waitid(P_PID, static_cast<id_t>(target.pid()), &information, WEXITED | WNOWAIT);
+    CHECK(read_candidate(target.pid())->state == RunState::kZombie);
+  }
+}
+
+TEST_CASE("numbers that are no process are refused with one sentence") {
+  CHECK(read_candidate(999'999'999).error().text == "There is no process 999999999.");
+  CHECK_FALSE(read_candidate(-1));
+  pid_t other = 0;
+  std::string text;
+  std::thread([&] {
+    other = gettid();
+    text = read_candidate(other).error().text;
+  }).join();
+  CHECK_THAT(text, contains_text(std::to_string(other) + " is a thread of process " + std::to_string(getpid())));
+}
+
+TEST_CASE("the process list holds a new process, and not ourselves") {
+  RunningTarget target({target_program(), "read"});
+  target.wait_until_in(SYS_read);
+  const std::vector<ProcessSummary> list = list_processes();
+  const ProcessSummary* entry = find(list, target.pid());
+  REQUIRE(entry != nullptr);
+  CHECK(entry->name == "attach_target");
+  CHECK(entry->command_line == target_program() + " read");
+  CHECK_FALSE(entry->user.empty());
+  CHECK_FALSE(entry->uses_cuda);
+  CHECK(find(list, getpid()) == nullptr);
+  CHECK(std::is_sorted(list.begin(), list.end(), [](const auto& left, const auto& right) { return left.pid < right.pid; }));
+}

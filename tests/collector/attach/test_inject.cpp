@@ -1,0 +1,203 @@
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <set>
+
+#include "collector/attach/inject.h"
+#include "running_target.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::attach;
+using namespace std::chrono_literals;
+using test::RunningTarget;
+
+namespace {
+
+std::string target_program() { return test::program("attach_target").string(); }
+
+Result<Injection> inject_greeting(pid_t pid) { return inject({.pid = pid, .agent = LANESCOPE_GREETING_AGENT, .patience = 5s}); }
+
+std::string greeting(int connection) {
+  std::array<char, 64> text{};
+  const ssize_t count = recv(connection, text.data(), text.size(), 0);
+  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
+}
+
+// Attaches, checks that the agent was entered, and returns how long the target stood still.
+std::chrono::nanoseconds attach_once(pid_t pid, int call = 1) {
+  const Result<Injection> injection = inject_greeting(pid);
+  INFO((injection ? "" : injection.error().text));
+  REQUIRE(injection);
+  CHECK(greeting(injection->connection) == "call " + std::to_string(call) + " in " + std::to_string(pid));
+  CHECK((injection->origin == AgentOrigin::kLoaded) == (call == 1));
+  CHECK(injection->stopped < 200ms);
+  close(injection->connection);
+  return injection->stopped;
+}
+
+void check_end(RunningTarget& target) {
+  std::string output;
+  const int status = target.finish(output);
+  CHECK(output == "undisturbed\n");
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 7);
+}
+
+std::set<int> open_descriptors(pid_t pid) {
+  std::set<int> numbers;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd"))
+    numbers.insert(std::stoi(entry.path().filename().string()));
+  return numbers;
+}
+
+}  // namespace
+
+TEST_CASE("a program that waits in a system call takes the agent in and goes on waiting") {
+  struct Wait {
+    const char* mode;
+    long system_call;
+  };
+  const Wait wait = GENERATE(Wait{"read", SYS_read}, Wait{"nanosleep", SYS_clock_nanosleep}, Wait{"poll", SYS_poll},
+                             Wait{"epoll", SYS_epoll_wait}, Wait{"signal-wait", SYS_rt_sigtimedwait});
+  CAPTURE(wait.mode);
+  RunningTarget target({target_program(), wait.mode});
+  target.wait_until_in(wait.system_call);
+  attach_once(target.pid());
+  target.send("hello");
+  if (std::string(wait.mode) == "signal-wait") kill(target.pid(), SIGUSR1);
+  check_end(target);
+}
+
+TEST_CASE("a program whose threads wait for each other takes the agent in") {
+  RunningTarget target({target_program(), "futex"});
+  target.wait_for_threads(2);
+  attach_once(target.pid());
+  target.close_input();
+  check_end(target);
+}
+
+TEST_CASE("one of 33 threads is stopped, the others run on") {
+  RunningTarget target({target_program(), "threads"});
+  target.wait_for_threads(33);
+  attach_once(target.pid());
+  target.close_input();
+  check_end(target);
+}
+
+TEST_CASE("a program that allocates all the time on all threads is caught between allocations") {
+  RunningTarget target({target_program(), "storm"});
+  target.wait_for_threads(4);
+  for (int call = 1; call <= 10; ++call) attach_once(target.pid(), call);
+  target.close_input();
+  check_end(target);
+}
+
+TEST_CASE("a program that only computes keeps its registers") {
+  RunningTarget target({target_program(), "compute"});
+  target.wait_for_threads(1);
+  // Once it computes, it uses processor time.
+  for (std::string state; state != "R";) {
+    std::ifstream file("/proc/" + std::to_string(target.pid()) + "/stat");
+    std::string skipped;
+    file >> skipped >> skipped >> state;
+  }
+  for (int call = 1; call <= 20; ++call) attach_once(target.pid(), call);
+  target.close_input();
+  check_end(target);
+}
+
+TEST_CASE("signals that arrive all the time are handled as before") {
+  RunningTarget target({target_program(), "signals"});
+  target.wait_until_in(SYS_clock_nanosleep);
+  for (int call = 1; call <= 20; ++call) {
+    kill(target.pid(), SIGUSR1);
+    attach_once(target.pid(), call);
+  }
+  target.close_input();
+  check_end(target);
+}
+
+TEST_CASE("attaching again enters the agent that is there, and leaves no descriptor behind") {
+  RunningTarget target({target_program(), "read"});
+  target.wait_until_in(SYS_read);
+  const std::set<int> before = open_descriptors(target.pid());
+  for (int call = 1; call <= 3; ++call) attach_once(target.pid(), call);
+  // The greeting agent keeps its end of each socket, as an agent does; nothing else is left.
+  CHECK(open_descriptors(target.pid()).size() == before.size() + 3);
+  target.send("hello");
+  check_end(target);
+}
+
+TEST_CASE("a target that sees another file at the agent's path gets a copy in memory") {
+  const test::TemporaryFolder folder;
+  // The kernel shows the target's root as the same file system here; a name that it can't open stands for another mount namespace.
+  const std::filesystem::path hidden = folder.path() / "liblanescope-agent.so";
+  std::filesystem::copy_file(LANESCOPE_GREETING_AGENT, hidden);
+  RunningTarget target({target_program(), "read"});
+  target.wait_until_in(SYS_read);
+  const Result<Injection> injection = inject({.pid = target.pid(), .agent = "/proc/self/fd/../../" + std::to_string(getpid()) + "/root" + hidden.string()});
+  INFO((injection ? "" : injection.error().text));
+  REQUIRE(injection);
+  CHECK(greeting(injection->connection) == "call 1 in " + std::to_string(target.pid()));
+  close(injection->connection);
+  target.send("hello");
+  check_end(target);
+}
+
+TEST_CASE("a file that is no agent is refused with the loader's words, and the target goes on") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "liblanescope-agent.so";
+  std::ofstream(file) << "not a shared object";
+  RunningTarget target({target_program(), "read"});
+  target.wait_until_in(SYS_read);
+  const std::set<int> before = open_descriptors(target.pid());
+  const Result<Injection> injection = inject({.pid = target.pid(), .agent = file});
+  REQUIRE_FALSE(injection);
+  CHECK_THAT(injection.error().text, contains_text("its loader refused the agent") && contains_text("file too short"));
+  CHECK(open_descriptors(target.pid()) == before);
+  target.send("hello");
+  check_end(target);
+}
+
+TEST_CASE("what can't be attached to is refused in one sentence and left alone") {
+  SECTION("static") {
+    RunningTarget target({test::program("attach_target_static").string(), "read"});
+    target.wait_until_in(SYS_read);
+    CHECK_THAT(inject_greeting(target.pid()).error().text, contains_text("linked statically"));
+    target.send("hello");
+    check_end(target);
+  }
+  SECTION("stopped") {
+    RunningTarget target({target_program(), "read"});
+    target.wait_until_in(SYS_read);
+    kill(target.pid(), SIGSTOP);
+    waitpid(target.pid(), nullptr, WUNTRACED);
+    CHECK_THAT(inject_greeting(target.pid()).error().text, contains_text("it is stopped"));
+    kill(target.pid(), SIGCONT);
+    target.send("hello");
+    check_end(target);
+  }
+  SECTION("traced by someone else") {
+    RunningTarget target({target_program(), "read"});
+    target.wait_until_in(SYS_read);
+    REQUIRE(ptrace(PTRACE_SEIZE, target.pid(), nullptr, nullptr) == 0);
+    CHECK_THAT(inject_greeting(target.pid()).error().text, contains_text("process " + std::to_string(getpid()) + " traces it already"));
+  }
+  SECTION("no such process") { CHECK(inject_greeting(999'999'999).error().text == "There is no process 999999999."); }
+}
+
+TEST_CASE("a process that ends while we attach ends as it would have") {
+  for (int attempt = 0; attempt < 60; ++attempt) {
+    RunningTarget target({target_program(), "short"});
+    const Result<Injection> injection = inject_greeting(target.pid());
+    if (injection) close(injection->connection);
+    check_end(target);
+  }
+}

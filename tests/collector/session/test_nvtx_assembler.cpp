@@ -1,0 +1,227 @@
+#include "nvtx_assembler.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "decoded_events.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::session;
+using channel::Record;
+using channel::RecordType;
+using test::ChunkDecoder;
+using test::DecodedEvent;
+
+namespace {
+
+struct NamedRecord {
+  Record record;
+  std::string text;
+};
+
+NamedRecord record(RecordType type, std::uint32_t thread, std::uint32_t domain, std::int64_t time, std::string text = "",
+                   std::uint64_t id = 0) {
+  Record result{};
+  result.type = type;
+  result.thread = thread;
+  result.domain = domain;
+  result.time = time;
+  result.id = id;
+  return {result, std::move(text)};
+}
+
+struct Assembled {
+  std::vector<DecodedEvent> events;
+  std::uint64_t unmatched;
+  std::uint64_t invalid;
+  std::size_t chunks;
+};
+
+Assembled assemble(const std::vector<NamedRecord>& records, std::size_t flush_every = 1'000'000) {
+  ChunkDecoder decoder;
+  EventEncoder encoder([&](const proto::EventChunk& chunk, std::uint32_t events) { decoder.add(chunk, events); });
+  NvtxAssembler assembler(encoder);
+  std::size_t count = 0;
+  for (const NamedRecord& each : records) {
+    assembler.add(each.record, each.text);
+    if (++count % flush_every == 0) encoder.flush();
+  }
+  assembler.finish();
+  encoder.flush();
+  return {decoder.sorted(), assembler.unmatched(), assembler.invalid(), decoder.chunks()};
+}
+
+// What one thread does at random in several domains: pushes, pops that may have no push, marks, starts, and ends of anyone's starts.
+std::vector<NamedRecord> random_thread(std::mt19937& random, std::uint32_t thread, std::size_t count) {
+  std::vector<NamedRecord> records;
+  std::int64_t time = 1'000 + thread;
+  for (std::size_t i = 0; i < count; ++i) {
+    time += static_cast<std::int64_t>(random() % 50);
+    const std::uint32_t domain = random() % 3;
+    const std::string name = "name " + std::to_string(random() % 7);
+    switch (random() % 8) {
+      case 0:
+      case 1:
+      case 2:
+        records.push_back(record(RecordType::kRangePush, thread, domain, time, name));
+        break;
+      case 3:
+      case 4:
+        records.push_back(record(RecordType::kRangePop, thread, domain, time));
+        break;
+      case 5:
+        records.push_back(record(RecordType::kMark, thread, domain, time, name));
+        break;
+      case 6:
+        records.push_back(record(RecordType::kRangeStart, thread, domain, time, name, thread * 1'000 + i));
+        break;
+      default:
+        records.push_back(record(RecordType::kOsRuntimeCall, thread, 0, time, "read", random() % 100));
+        break;
+    }
+    Record& last = records.back().record;
+    if (last.type == RecordType::kRangePop || last.type == RecordType::kOsRuntimeCall) continue;
+    if (random() % 3 == 0) last.category = random() % 5;
+    if (random() % 3 == 0) last.color = static_cast<std::uint32_t>(random());
+    if (random() % 3 == 0) {
+      last.payload_type = static_cast<std::uint8_t>(1 + random() % 3);
+      last.payload = random();
+    }
+  }
+  return records;
+}
+
+DecodedEvent event_of(const NamedRecord& begin, char kind, std::int64_t end, std::uint32_t end_thread) {
+  const Record& r = begin.record;
+  return {kind, r.thread, r.domain, r.time, end, 0, end_thread, false, begin.text, r.category, r.color, r.payload_type, r.payload};
+}
+
+// The oracle: for each push, walk on until as many pops as pushes were seen. Slow, obvious.
+std::vector<DecodedEvent> expected_events(const std::vector<std::vector<NamedRecord>>& threads,
+                                          const std::map<std::uint64_t, NamedRecord>& ends) {
+  std::int64_t last = 0;
+  for (const auto& thread : threads)
+    for (const auto& each : thread) last = std::max(last, each.record.time);
+  for (const auto& [id, end] : ends) last = std::max(last, end.record.time);
+
+  std::vector<DecodedEvent> expected;
+  for (const auto& thread : threads) {
+    for (std::size_t i = 0; i < thread.size(); ++i) {
+      const Record& r = thread[i].record;
+      if (r.type == RecordType::kMark) expected.push_back(event_of(thread[i], 'M', r.time, r.thread));
+      if (r.type == RecordType::kOsRuntimeCall)
+        expected.push_back(event_of(thread[i], 'O', r.time + static_cast<std::int64_t>(r.id), r.thread));
+      if (r.type == RecordType::kRangeStart) {
+        const auto end = ends.find(r.id);
+        DecodedEvent event = event_of(thread[i], 'S', last, r.thread);
+        event.unfinished = end == ends.end();
+        if (!event.unfinished) {
+          event.end = end->second.record.time;
+          event.end_thread = end->second.record.thread;
+        }
+        expected.push_back(event);
+      }
+      if (r.type != RecordType::kRangePush) continue;
+      DecodedEvent event = event_of(thread[i], 'P', last, r.thread);
+      event.unfinished = true;
+      for (std::size_t k = 0; k < i; ++k) {
+        if (thread[k].record.domain != r.domain) continue;
+        if (thread[k].record.type == RecordType::kRangePush) ++event.depth;
+        if (thread[k].record.type == RecordType::kRangePop && event.depth > 0) --event.depth;
+      }
+      int open = 1;
+      for (std::size_t k = i + 1; k < thread.size() && event.unfinished; ++k) {
+        if (thread[k].record.domain != r.domain) continue;
+        if (thread[k].record.type == RecordType::kRangePush) ++open;
+        if (thread[k].record.type == RecordType::kRangePop && --open == 0) {
+          event.end = thread[k].record.time;
+          event.unfinished = false;
+        }
+      }
+      expected.push_back(event);
+    }
+  }
+  std::sort(expected.begin(), expected.end());
+  return expected;
+}
+
+// The threads' records mixed in a random way that keeps each thread's own order.
+std::vector<NamedRecord> interleaved(std::mt19937& random, std::vector<std::vector<NamedRecord>> threads) {
+  std::vector<NamedRecord> mixed;
+  std::vector<std::size_t> next(threads.size());
+  for (std::size_t left = 0; left < threads.size();) {
+    const std::size_t thread = random() % threads.size();
+    if (next[thread] == threads[thread].size()) {
+      ++left;
+      threads.erase(threads.begin() + static_cast<std::ptrdiff_t>(thread));
+      next.erase(next.begin() + static_cast<std::ptrdiff_t>(thread));
+      left = 0;
+      if (threads.empty()) break;
+      continue;
+    }
+    mixed.push_back(threads[thread][next[thread]++]);
+  }
+  return mixed;
+}
+
+}  // namespace
+
+TEST_CASE("every range, mark and call comes out as a slow pairing of pushes and pops says") {
+  const auto seed = GENERATE(range(1u, 40u));
+  std::mt19937 random(seed);
+  std::vector<std::vector<NamedRecord>> threads;
+  for (std::uint32_t thread = 1; thread <= 3; ++thread) threads.push_back(random_thread(random, thread, 150));
+
+  // A fourth thread ends two thirds of all start/end ranges, later than anything else happened; in the mix its records come anywhere.
+  std::map<std::uint64_t, NamedRecord> ends;
+  std::vector<NamedRecord> ender;
+  std::int64_t time = 100'000;
+  for (const auto& thread : threads)
+    for (const auto& each : thread)
+      if (each.record.type == RecordType::kRangeStart && random() % 3 != 0) {
+        ender.push_back(record(RecordType::kRangeEnd, 4, 0, ++time, "", each.record.id));
+        ends.emplace(each.record.id, ender.back());
+      }
+
+  const std::vector<DecodedEvent> expected = expected_events(threads, ends);
+  threads.push_back(ender);
+  const Assembled assembled = assemble(interleaved(random, threads), 1 + seed % 70);
+  REQUIRE(assembled.events == expected);
+  REQUIRE(assembled.invalid == 0);
+}
+
+TEST_CASE("pops without a push and ends without a start are counted, and close nothing") {
+  const Assembled assembled = assemble({record(RecordType::kRangePop, 1, 0, 10), record(RecordType::kRangePush, 1, 0, 20, "a"),
+                                        record(RecordType::kRangePop, 1, 1, 25), record(RecordType::kRangePop, 1, 0, 30),
+                                        record(RecordType::kRangeEnd, 1, 0, 40, "", 99)});
+  CHECK(assembled.unmatched == 3);
+  REQUIRE(assembled.events.size() == 1);
+  CHECK(assembled.events[0].start == 20);
+  CHECK(assembled.events[0].end == 30);
+}
+
+TEST_CASE("a range that ends before it began is counted as invalid and not shown") {
+  const Assembled assembled = assemble({record(RecordType::kRangePush, 1, 0, 20, "a"), record(RecordType::kRangePop, 1, 0, 10)});
+  CHECK(assembled.invalid == 1);
+  CHECK(assembled.events.empty());
+}
+
+TEST_CASE("what is open at the end lasts until the last record of the process, on whichever thread") {
+  const Assembled assembled = assemble({record(RecordType::kRangePush, 1, 0, 20, "open"), record(RecordType::kMark, 2, 0, 500, "late")});
+  REQUIRE(assembled.events.size() == 2);
+  const DecodedEvent& open = assembled.events[1];
+  CHECK(open.name == "open");
+  CHECK(open.unfinished);
+  CHECK(open.end == 500);
+}
+
+TEST_CASE("a chunk is full at 65,536 events, and the next one goes on") {
+  std::vector<NamedRecord> records;
+  for (std::int64_t i = 0; i < 70'000; ++i) records.push_back(record(RecordType::kMark, 1, 0, i, std::to_string(i % 3)));
+  const Assembled assembled = assemble(records);
+  CHECK(assembled.chunks == 2);
+  REQUIRE(assembled.events.size() == 70'000);
+  CHECK(assembled.events[69'999].start == 69'999);
+}

@@ -1,0 +1,77 @@
+#include "target_environment.h"
+
+#include <algorithm>
+#include <map>
+
+#include "support/catch.h"
+
+using namespace lanescope::session;
+
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+Variables as_map(const TargetEnvironment& environment) {
+  Variables variables;
+  for (const std::string& entry : environment.variables) {
+    const auto equals = entry.find('=');
+    CHECK(variables.emplace(entry.substr(0, equals), entry.substr(equals + 1)).second);  // each name once
+  }
+  return variables;
+}
+
+LaunchRequest request() {
+  LaunchRequest result;
+  result.command = {"app"};
+  return result;
+}
+
+constexpr const char* kAgent = "/opt/agent.so";
+constexpr const char* kSocket = "/run/socket";
+
+}  // namespace
+
+TEST_CASE("the agent is loaded by CUDA and NVTX, and told where to report") {
+  const Variables variables = as_map(target_environment(request(), {"HOME=/root"}, kAgent, kSocket));
+  CHECK(variables ==
+        Variables{{"HOME", "/root"}, {"CUDA_INJECTION64_PATH", kAgent}, {"NVTX_INJECTION64_PATH", kAgent}, {"LANESCOPE_SOCKET", kSocket}});
+}
+
+TEST_CASE("what is not traced is not injected") {
+  LaunchRequest nvtx_only = request();
+  nvtx_only.settings.trace_cuda = false;
+  CHECK(as_map(target_environment(nvtx_only, {}, kAgent, kSocket)) ==
+        Variables{{"NVTX_INJECTION64_PATH", kAgent}, {"LANESCOPE_SOCKET", kSocket}});
+  nvtx_only.settings.trace_nvtx = false;
+  CHECK(as_map(target_environment(nvtx_only, {"A=1"}, kAgent, kSocket)) == Variables{{"A", "1"}});
+}
+
+TEST_CASE("OS runtime tracing preloads the agent before what is preloaded already") {
+  LaunchRequest traced = request();
+  traced.settings.trace_os_runtime = true;
+  CHECK(as_map(target_environment(traced, {"LD_PRELOAD=/lib/mine.so"}, kAgent, kSocket)).at("LD_PRELOAD") == "/opt/agent.so:/lib/mine.so");
+}
+
+TEST_CASE("another tool's CUDA injection is left alone, with one sentence about it") {
+  const TargetEnvironment environment = target_environment(request(), {"CUDA_INJECTION64_PATH=/other/tool.so"}, kAgent, kSocket);
+  CHECK(as_map(environment).at("CUDA_INJECTION64_PATH") == "/other/tool.so");
+  CHECK_FALSE(environment.settings.trace_cuda);
+  CHECK(environment.settings.trace_nvtx);
+  REQUIRE(environment.warnings.size() == 1);
+  CHECK(environment.warnings[0].find("/other/tool.so") != std::string::npos);
+}
+
+TEST_CASE("our own agent in the environment is no other tool") {
+  const TargetEnvironment environment = target_environment(request(), {"CUDA_INJECTION64_PATH=/opt/agent.so"}, kAgent, kSocket);
+  CHECK(environment.settings.trace_cuda);
+  CHECK(environment.warnings.empty());
+}
+
+TEST_CASE("changes to the environment are applied in order, with or without ours below them") {
+  LaunchRequest changed = request();
+  changed.settings = {false, false, false};
+  changed.environment = {{"A", "1"}, {"B", "2"}, {"A", "3"}, {"B", std::nullopt}, {"HOME", std::nullopt}};
+  CHECK(as_map(target_environment(changed, {"HOME=/root", "C=4"}, kAgent, kSocket)) == Variables{{"A", "3"}, {"C", "4"}});
+  changed.inherit_environment = InheritEnvironment::kNo;
+  CHECK(as_map(target_environment(changed, {"HOME=/root", "C=4"}, kAgent, kSocket)) == Variables{{"A", "3"}});
+}
