@@ -1,0 +1,45 @@
+#include "base/latest_job.h"
+
+namespace lanescope::ui {
+
+void LatestJob::Context::deliver(std::function<void()> result) const {
+  auto deliver_if_current = [job = job_, generation = generation_, result = std::move(result)] {
+    if (job->generation_ == generation) result();
+  };
+  QMetaObject::invokeMethod(job_, std::move(deliver_if_current), Qt::QueuedConnection);
+}
+
+LatestJob::LatestJob(QObject* parent) : QObject(parent) { pool_.setMaxThreadCount(1); }
+
+LatestJob::~LatestJob() {
+  stop_.request_stop();
+  pool_.waitForDone();
+}
+
+void LatestJob::start(std::function<void(const Context&)> computation) {
+  stop_.request_stop();
+  stop_ = std::stop_source();
+  Context context;
+  context.job_ = this;
+  context.generation_ = ++generation_;
+  context.stop_ = stop_.get_token();
+  setRunning(true);
+  pool_.start([this, context, computation = std::move(computation)] {
+    if (!context.stop().stop_requested()) computation(context);
+    context.deliver([this] { setRunning(false); });
+  });
+}
+
+void LatestJob::cancel() {
+  stop_.request_stop();
+  ++generation_;
+  setRunning(false);
+}
+
+void LatestJob::setRunning(bool running) {
+  if (running_ == running) return;
+  running_ = running;
+  emit runningChanged(running);
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,93 @@
+// What every view shows of a trace, and what of it is selected: the one state that timeline, events view, details and statistics share.
+//
+// A view sets what its user did and follows the signals. Each signal is emitted once for each change, whoever caused it, and never for a
+// call that changes nothing, so that views which follow each other come to rest.
+//
+// Threads: the GUI thread only.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <QObject>
+#include <QString>
+
+#include "model/events/event_query.h"
+#include "model/trace/trace.h"
+#include "timeline/core/row_tree.h"
+
+namespace lanescope::ui {
+
+enum class TraceChange { kOther, kSnapshot };  // another trace; a later state of the same one
+
+// The row of the timeline whose events are listed.
+struct ShownRow {
+  QString key;
+  QString title;
+  std::vector<timeline::LaneSource> sources;
+  bool operator==(const ShownRow&) const = default;
+};
+
+// Which part of time lists and statistics are about.
+enum class TimeBinding {
+  kWholeTrace,
+  kSelectedRange,  // the selected range; the whole trace where none is selected
+  kVisibleRange,   // what the timeline shows
+};
+
+class SelectionState : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit SelectionState(QObject* parent = nullptr);
+
+  // Null: no trace. Another trace clears everything that was selected, shown and filtered.
+  void setTrace(std::shared_ptr<const Trace> trace, TraceChange change);
+  [[nodiscard]] const std::shared_ptr<const Trace>& trace() const { return trace_; }
+
+  void setSelectedEvent(EventRef event);  // {} clears
+  [[nodiscard]] EventRef selectedEvent() const { return selected_event_; }
+  void setHoveredEvent(EventRef event);
+  [[nodiscard]] EventRef hoveredEvent() const { return hovered_event_; }
+  void setSelectedRange(std::optional<TimeRange> range);
+  [[nodiscard]] std::optional<TimeRange> selectedRange() const { return selected_range_; }
+  void setVisibleRange(TimeRange range);
+  [[nodiscard]] TimeRange visibleRange() const { return visible_range_; }
+
+  // What lists and statistics are about: a row (none: the whole trace), a part of time, and a filter whose window is not used.
+  void setShownRow(std::optional<ShownRow> row);
+  [[nodiscard]] const std::optional<ShownRow>& shownRow() const { return shown_row_; }
+  void setTimeBinding(TimeBinding binding);
+  [[nodiscard]] TimeBinding timeBinding() const { return time_binding_; }
+  void setFilter(const EventFilter& filter);
+  [[nodiscard]] const EventFilter& filter() const { return filter_; }
+  // The part of time that the binding stands for now; none: all of it.
+  [[nodiscard]] std::optional<TimeRange> boundRange() const;
+
+  // Asks for the event to be brought into view; it becomes the selected one.
+  void activate(EventRef event);
+
+ signals:
+  void traceChanged(lanescope::ui::TraceChange change);
+  void selectedEventChanged(lanescope::EventRef event);
+  void hoveredEventChanged(lanescope::EventRef event);
+  void selectedRangeChanged(std::optional<lanescope::TimeRange> range);
+  void visibleRangeChanged(lanescope::TimeRange range);
+  void shownRowChanged();
+  void timeBindingChanged();
+  void filterChanged();
+  void activated(lanescope::EventRef event);
+
+ private:
+  std::shared_ptr<const Trace> trace_;
+  EventRef selected_event_;
+  EventRef hovered_event_;
+  std::optional<TimeRange> selected_range_;
+  TimeRange visible_range_;
+  std::optional<ShownRow> shown_row_;
+  TimeBinding time_binding_ = TimeBinding::kSelectedRange;
+  EventFilter filter_;
+};
+
+}  // namespace lanescope::ui

@@ -1,0 +1,45 @@
+// What the viewer remembers between runs, in an ini file of the user's configuration folder. Tests keep it apart with
+// QStandardPaths::setTestModeEnabled().
+#pragma once
+
+#include <QByteArray>
+#include <QSettings>
+#include <QString>
+#include <QStringList>
+
+#include "launch/launch_settings.h"
+
+namespace lanescope::ui {
+
+enum class Theme { kSystem, kLight, kDark };
+
+class Settings {
+ public:
+  Settings();
+
+  [[nodiscard]] QStringList recentFiles() const;  // newest first, absolute paths
+  void addRecentFile(const QString& path);        // at the front; the list keeps ten
+  void clearRecentFiles();
+
+  // Layouts that another version wrote are not returned.
+  [[nodiscard]] QByteArray windowGeometry() const;
+  void setWindowGeometry(const QByteArray& geometry);
+  [[nodiscard]] QByteArray windowState() const;
+  void setWindowState(const QByteArray& state);
+  [[nodiscard]] QByteArray eventsHeader() const;
+  void setEventsHeader(const QByteArray& state);
+
+  [[nodiscard]] Theme theme() const;
+  void setTheme(Theme theme);
+
+  [[nodiscard]] QStringList launchedPrograms() const;                         // newest first
+  [[nodiscard]] LaunchSettings launchSettings(const QString& program) const;  // as last used; the defaults for a program that is new
+  void rememberLaunch(const LaunchSettings& launch);
+
+ private:
+  static constexpr int kSchemaVersion = 1;
+  [[nodiscard]] QByteArray layout(const char* key) const;
+  QSettings file_;
+};
+
+}  // namespace lanescope::ui

@@ -1,0 +1,165 @@
+#include "events/event_filter_bar.h"
+
+#include <set>
+
+#include <QHBoxLayout>
+#include <QSignalBlocker>
+#include <QTimer>
+
+#include "base/time_text.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr int kTypingPauseMs = 150;
+
+struct Source {
+  std::optional<ThreadId> thread;
+  std::optional<StreamName> stream;
+};
+
+}  // namespace
+}  // namespace lanescope::ui
+
+Q_DECLARE_METATYPE(lanescope::ui::Source)
+
+namespace lanescope::ui {
+
+EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
+    : QWidget(parent),
+      state_(state),
+      row_(new QToolButton(this)),
+      binding_(new QComboBox(this)),
+      text_(new QLineEdit(this)),
+      kind_(new QComboBox(this)),
+      source_(new QComboBox(this)),
+      minimum_(new QLineEdit(this)) {
+  auto* line = new QHBoxLayout(this);
+  line->setContentsMargins(4, 3, 4, 3);
+  line->setSpacing(4);
+  row_->setToolTip(tr("The row whose events are listed. Click to list the whole trace."));
+  row_->setAccessibleName(tr("Shown row"));
+  row_->setAutoRaise(true);
+  binding_->addItem(tr("All of the time"), static_cast<int>(TimeBinding::kWholeTrace));
+  binding_->addItem(tr("Selected range"), static_cast<int>(TimeBinding::kSelectedRange));
+  binding_->addItem(tr("Visible range"), static_cast<int>(TimeBinding::kVisibleRange));
+  binding_->setToolTip(tr("The part of time that is listed. Without a selected range, all of it."));
+  binding_->setAccessibleName(tr("Part of time"));
+  text_->setPlaceholderText(tr("Name contains"));
+  text_->setClearButtonEnabled(true);
+  text_->setAccessibleName(tr("Name contains"));
+  kind_->setAccessibleName(tr("Kind of event"));
+  source_->setAccessibleName(tr("Thread or stream"));
+  source_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  source_->setMinimumContentsLength(18);
+  minimum_->setPlaceholderText(tr("At least, e.g. 10 µs"));
+  minimum_->setToolTip(tr("The shortest duration that is listed, with its unit: ns, us, ms or s"));
+  minimum_->setAccessibleName(tr("Shortest duration"));
+  minimum_->setMaximumWidth(minimum_->fontMetrics().averageCharWidth() * 24);
+  minimum_->setClearButtonEnabled(true);
+  line->addWidget(row_);
+  line->addWidget(binding_);
+  line->addWidget(text_, 1);
+  line->addWidget(kind_);
+  line->addWidget(source_);
+  line->addWidget(minimum_);
+
+  auto* typing = new QTimer(this);
+  typing->setSingleShot(true);
+  typing->setInterval(kTypingPauseMs);
+  connect(typing, &QTimer::timeout, this, &EventFilterBar::applyFilter);
+  connect(text_, &QLineEdit::textEdited, typing, qOverload<>(&QTimer::start));
+  connect(text_, &QLineEdit::returnPressed, this, &EventFilterBar::applyFilter);
+  connect(minimum_, &QLineEdit::textEdited, typing, qOverload<>(&QTimer::start));
+  connect(minimum_, &QLineEdit::returnPressed, this, &EventFilterBar::applyFilter);
+  connect(kind_, &QComboBox::activated, this, &EventFilterBar::applyFilter);
+  connect(source_, &QComboBox::activated, this, &EventFilterBar::applyFilter);
+  connect(binding_, &QComboBox::activated, this,
+          [this] { state_.setTimeBinding(static_cast<TimeBinding>(binding_->currentData().toInt())); });
+  connect(row_, &QToolButton::clicked, this, [this] { state_.setShownRow(std::nullopt); });
+  connect(&state, &SelectionState::traceChanged, this, &EventFilterBar::showTrace);
+  connect(&state, &SelectionState::filterChanged, this, &EventFilterBar::showFilter);
+  connect(&state, &SelectionState::timeBindingChanged, this, &EventFilterBar::showFilter);
+  connect(&state, &SelectionState::shownRowChanged, this, &EventFilterBar::showRow);
+  showTrace();
+  showRow();
+}
+
+void EventFilterBar::focusText() {
+  text_->setFocus(Qt::ShortcutFocusReason);
+  text_->selectAll();
+}
+
+void EventFilterBar::showTrace() {
+  kind_->clear();
+  source_->clear();
+  kind_->addItem(tr("All kinds"));
+  source_->addItem(tr("All threads and streams"));
+  if (const std::shared_ptr<const Trace>& trace = state_.trace()) {
+    std::set<EventKind> kinds;
+    std::set<StreamName> streams;
+    std::set<ThreadId> threads;
+    for (const Track& track : trace->tracks()) {
+      for (const LaneId lane : track.lanes)
+        if (!trace->lane(lane).empty()) kinds.insert(event_kind(*trace, {lane, 0}));
+      if (track.key.kind == TrackKind::kMemory) kinds.insert({EventKind::kCopy, EventKind::kSet});
+      if (is_on_stream(track.key.kind))
+        streams.insert({track.key.process, track.key.context, track.key.stream});
+      else if (track.key.thread != kNone)
+        threads.insert(track.key.thread);
+    }
+    for (const EventKind kind : kinds) kind_->addItem(QString::fromUtf8(event_kind_name(kind)), static_cast<int>(kind));
+    const bool several_processes = trace->processes().size() > 1;
+    for (const StreamName& stream : streams) {
+      QString label = QString::fromStdString(stream_label(*trace, stream.process, stream.context, stream.stream));
+      if (several_processes) label += QStringLiteral(" · ") + QString::fromStdString(process_label(*trace, stream.process));
+      source_->addItem(label, QVariant::fromValue(Source{std::nullopt, stream}));
+    }
+    for (const ThreadId thread : threads)
+      source_->addItem(tr("Thread %1").arg(QString::fromStdString(thread_label(*trace, thread))),
+                       QVariant::fromValue(Source{thread, std::nullopt}));
+  }
+  showFilter();
+}
+
+void EventFilterBar::showFilter() {
+  const EventFilter& filter = state_.filter();
+  const QString text = QString::fromStdString(filter.text);
+  if (text_->text() != text) text_->setText(text);
+  if (parse_time(minimum_->text()).value_or(0) != filter.minimum_duration)
+    minimum_->setText(filter.minimum_duration > 0 ? QString::fromStdString(timeline::format_duration(filter.minimum_duration)) : QString());
+  kind_->setCurrentIndex(filter.kind ? std::max(0, kind_->findData(static_cast<int>(*filter.kind))) : 0);
+  int source = 0;
+  for (int i = 1; i < source_->count(); ++i) {
+    const auto entry = source_->itemData(i).value<Source>();
+    if ((filter.thread && entry.thread == filter.thread) || (filter.stream && entry.stream == filter.stream)) source = i;
+  }
+  source_->setCurrentIndex(source);
+  binding_->setCurrentIndex(binding_->findData(static_cast<int>(state_.timeBinding())));
+}
+
+void EventFilterBar::showRow() {
+  const std::optional<ShownRow>& row = state_.shownRow();
+  row_->setText(row ? row->title + QStringLiteral("  ✕") : tr("Whole trace"));
+  row_->setEnabled(row.has_value());
+}
+
+void EventFilterBar::applyFilter() {
+  EventFilter filter;
+  filter.text = text_->text().toStdString();
+  const std::optional<Nanoseconds> minimum = parse_time(minimum_->text());
+  QPalette colors;
+  if (!minimum && !minimum_->text().isEmpty()) colors.setColor(QPalette::Text, Qt::red);
+  minimum_->setPalette(colors);
+  filter.minimum_duration = std::max<Nanoseconds>(0, minimum.value_or(0));
+  if (kind_->currentData().isValid()) filter.kind = static_cast<EventKind>(kind_->currentData().toInt());
+  if (source_->currentData().isValid()) {
+    const auto source = source_->currentData().value<Source>();
+    filter.thread = source.thread;
+    filter.stream = source.stream;
+  }
+  state_.setFilter(filter);
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,37 @@
+// The line above the events table: which row, which part of time, which names, kinds, threads, streams and durations.
+#pragma once
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QToolButton>
+#include <QWidget>
+
+#include "base/selection_state.h"
+
+namespace lanescope::ui {
+
+class EventFilterBar : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit EventFilterBar(SelectionState& state, QWidget* parent = nullptr);
+
+  void focusText();
+
+ private:
+  void showTrace();   // fills the lists of kinds, threads and streams
+  void showFilter();  // what the state says
+  void showRow();
+  void applyFilter();
+
+  SelectionState& state_;
+  QToolButton* row_;
+  QComboBox* binding_;
+  QLineEdit* text_;
+  QComboBox* kind_;
+  QComboBox* source_;  // a thread or a stream
+  QLineEdit* minimum_;
+};
+
+}  // namespace lanescope::ui

@@ -1,0 +1,141 @@
+#include "events/event_table_model.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <QColor>
+#include <QGuiApplication>
+#include <QPalette>
+
+#include "timeline/core/colors.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr std::size_t kFirstPage = 500;             // rows: more than a screen has
+constexpr std::size_t kSortedAtOnce = 200'000;      // events whose order comes soon enough without a first page
+constexpr std::size_t kLargestTable = 100'000'000;  // rows: what the pixels of a header's int can address
+
+}  // namespace
+
+std::optional<EventColumn> EventTableModel::eventColumn(int column) {
+  if (column <= kNumberColumn || column > static_cast<int>(kEventColumnCount)) return std::nullopt;
+  return static_cast<EventColumn>(column - 1);
+}
+
+EventTableModel::EventTableModel(QObject* parent) : QAbstractTableModel(parent) {}
+
+void EventTableModel::setEvents(std::shared_ptr<const EventList> list) {
+  if (list) return order(std::move(list));
+  job_.cancel();
+  wanted_ = nullptr;
+  show(nullptr, {});
+}
+
+EventRef EventTableModel::event(int row) const {
+  return row >= 0 && static_cast<std::size_t>(row) < order_.size() ? order_[static_cast<std::size_t>(row)] : EventRef{};
+}
+
+std::optional<int> EventTableModel::rowOf(EventRef event) const {
+  const std::optional<std::size_t> position = position_of(order_, event);
+  if (!position || *position >= kLargestTable) return std::nullopt;
+  return static_cast<int>(*position);
+}
+
+int EventTableModel::rowCount(const QModelIndex& parent) const {
+  if (parent.isValid() || !list_) return 0;
+  return static_cast<int>(std::min(list_->events.size(), kLargestTable));
+}
+
+int EventTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(kEventColumnCount) + 1; }
+
+QString EventTableModel::text(EventRef event, EventColumn column) const {
+  const EventValues& values = list_->values;
+  const ColumnContent content = event_column_content(column);
+  if (content == ColumnContent::kText || content == ColumnContent::kExtent || content == ColumnContent::kNumber)
+    return QString::fromStdString(values.text(event, column));
+  const std::optional<std::int64_t> number = values.number(event, column);
+  if (!number) return {};
+  if (content == ColumnContent::kTime) return QString::fromStdString(timeline::format_time(*number));
+  if (content == ColumnContent::kDuration) return QString::fromStdString(timeline::format_duration(*number));
+  return QString::fromStdString(timeline::format_bytes(static_cast<std::uint64_t>(*number)));
+}
+
+QVariant EventTableModel::color(EventRef event) const {
+  if (!event.valid()) return {};
+  const Trace& trace = list_->values.trace();
+  const TrackKind kind = trace.track_of(event.lane).key.kind;
+  const Event shown = trace.event(event);
+  const bool is_nvtx = kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks;
+  const std::uint32_t nvtx_color = is_nvtx ? trace.nvtx_detail(shown.detail).color : 0;
+  const bool dark = QGuiApplication::palette().color(QPalette::Base).lightness() < 128;
+  return QColor::fromRgb(
+      timeline::event_color(kind, trace.name(shown.name), nvtx_color, dark ? timeline::ColorScheme::kDark : timeline::ColorScheme::kLight));
+}
+
+QVariant EventTableModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid()) return {};
+  const std::optional<EventColumn> column = eventColumn(index.column());
+  const bool is_text = column && event_column_content(*column) == ColumnContent::kText;
+  if (role == Qt::TextAlignmentRole) return QVariant((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::DecorationRole && column == EventColumn::kName) return color(event(index.row()));
+  if (role != Qt::DisplayRole && !(role == Qt::ToolTipRole && is_text)) return {};
+  if (!column) return index.row() + 1;
+  const EventRef shown = event(index.row());
+  if (!shown.valid()) return role == Qt::DisplayRole ? QStringLiteral("…") : QVariant();
+  return text(shown, *column);
+}
+
+QVariant EventTableModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal) return {};
+  const std::optional<EventColumn> column = eventColumn(section);
+  if (role == Qt::DisplayRole) return column ? QString::fromUtf8(event_column_title(*column)) : QStringLiteral("#");
+  if (role == Qt::TextAlignmentRole) {
+    const bool is_text = column && event_column_content(*column) == ColumnContent::kText;
+    return QVariant((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  }
+  if (role == Qt::ToolTipRole && column == EventColumn::kGapBefore)
+    return tr("Idle time in front of the event on its row: on its stream, or on the row that is shown");
+  if (role == Qt::ToolTipRole && column == EventColumn::kQueueTime)
+    return tr("From the end of the call that launched the work to its start on the GPU");
+  return {};
+}
+
+void EventTableModel::sort(int column, Qt::SortOrder order_of_column) {
+  sort_column_ = eventColumn(column).value_or(EventColumn::kStart);
+  direction_ = order_of_column == Qt::AscendingOrder ? SortDirection::kAscending : SortDirection::kDescending;
+  if (wanted_) order(wanted_);
+}
+
+void EventTableModel::order(std::shared_ptr<const EventList> list) {
+  wanted_ = list;
+  job_.start([this, list, column = sort_column_, direction = direction_](const LatestJob::Context& job) {
+    const EventValues& values = list->values;
+    if (list->events.size() > kSortedAtOnce) {
+      std::vector<EventRef> page = first_events(values, list->events, column, direction, kFirstPage, job.stop());
+      if (job.stop().stop_requested()) return;
+      job.deliver([this, list, page = std::move(page)]() mutable { show(list, std::move(page)); });
+    }
+    const bool by_start = column == EventColumn::kStart && direction == SortDirection::kAscending;
+    std::vector<EventRef> whole = by_start ? list->events : sort_events(values, list->events, column, direction, job.stop());
+    if (job.stop().stop_requested()) return;
+    job.deliver([this, list, whole = std::move(whole)]() mutable { show(list, std::move(whole)); });
+  });
+}
+
+void EventTableModel::show(std::shared_ptr<const EventList> list, std::vector<EventRef> order) {
+  if (list_ == list && list) {  // the same rows in another order: the view keeps its place
+    emit layoutAboutToBeChanged();
+    order_ = std::move(order);
+    emit layoutChanged();
+  } else {
+    beginResetModel();
+    list_ = std::move(list);
+    order_ = std::move(order);
+    endResetModel();
+  }
+  emit orderChanged();
+}
+
+}  // namespace lanescope::ui

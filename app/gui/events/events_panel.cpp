@@ -1,0 +1,224 @@
+#include "events/events_panel.h"
+
+#include <algorithm>
+
+#include <QAction>
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QHeaderView>
+#include <QMenu>
+#include <QSaveFile>
+#include <QVBoxLayout>
+
+#include "model/events/event_text.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+// Widths in characters of the columns that are shown at first; the others start hidden.
+struct InitialColumn {
+  EventColumn column;
+  int characters;
+};
+constexpr InitialColumn kInitialColumns[] = {
+    {EventColumn::kName, 38},        {EventColumn::kStart, 15}, {EventColumn::kDuration, 12}, {EventColumn::kGapBefore, 12},
+    {EventColumn::kQueueTime, 12},   {EventColumn::kKind, 14},  {EventColumn::kThread, 18},   {EventColumn::kStream, 14},
+    {EventColumn::kNvtxRange, 18},   {EventColumn::kBytes, 11}, {EventColumn::kGrid, 14},     {EventColumn::kBlock, 14},
+    {EventColumn::kCorrelation, 11},
+};
+
+constexpr int kLargestCopy = 1'000'000;  // rows: what a clipboard takes without harm
+
+}  // namespace
+
+EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* parent)
+    : QWidget(parent),
+      state_(state),
+      model_(new EventTableModel(this)),
+      filter_(new EventFilterBar(state, this)),
+      table_(new QTableView(this)),
+      count_(new QLabel(this)) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* line = new QHBoxLayout;
+  line->setContentsMargins(0, 0, 8, 0);
+  line->addWidget(filter_, 1);
+  line->addWidget(count_);
+  column->addLayout(line);
+  column->addWidget(table_, 1);
+
+  table_->setAccessibleName(tr("Events"));
+  table_->setModel(model_);
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  table_->setIconSize({9, 9});
+  table_->setWordWrap(false);
+  table_->setShowGrid(false);
+  table_->setAlternatingRowColors(true);
+  table_->setFrameShape(QFrame::NoFrame);
+  table_->setTextElideMode(Qt::ElideRight);
+  table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+  table_->setContextMenuPolicy(Qt::CustomContextMenu);
+  table_->verticalHeader()->hide();
+  table_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+  table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 4);
+
+  QHeaderView* header = table_->horizontalHeader();
+  const int character = table_->fontMetrics().averageCharWidth();
+  for (int i = 0; i < model_->columnCount(); ++i) header->setSectionHidden(i, i != EventTableModel::kNumberColumn);
+  header->resizeSection(EventTableModel::kNumberColumn, character * 9);
+  for (const auto& [shown_column, characters] : kInitialColumns) {
+    header->setSectionHidden(EventTableModel::columnOf(shown_column), false);
+    header->resizeSection(EventTableModel::columnOf(shown_column), character * characters);
+  }
+  header->setSectionsMovable(true);
+  header->setHighlightSections(false);
+  header->setContextMenuPolicy(Qt::CustomContextMenu);
+  header->setSortIndicator(EventTableModel::columnOf(EventColumn::kStart), Qt::AscendingOrder);
+  table_->setSortingEnabled(true);
+
+  auto* copy = new QAction(tr("Copy as TSV"), this);
+  copy->setShortcut(QKeySequence::Copy);
+  copy->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  connect(copy, &QAction::triggered, this, &EventsPanel::copySelection);
+  table_->addAction(copy);
+
+  connect(&shown, &ShownEvents::changed, this, [this, &shown] { model_->setEvents(shown.list()); });
+  connect(model_, &EventTableModel::orderChanged, this, [this] {
+    showCount();
+    followSelection(ScrollTo::kNothing);
+  });
+  connect(&state, &SelectionState::selectedEventChanged, this, [this] { followSelection(ScrollTo::kSelected); });
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
+    if (const EventRef event = model_->event(current.row()); current.isValid() && event.valid()) state_.setSelectedEvent(event);
+  });
+  connect(table_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
+    if (const EventRef event = model_->event(index.row()); event.valid()) state_.activate(event);
+  });
+  connect(table_, &QTableView::customContextMenuRequested, this, &EventsPanel::showRowMenu);
+  connect(header, &QHeaderView::customContextMenuRequested, this, &EventsPanel::showHeaderMenu);
+  showCount();
+}
+
+void EventsPanel::sortBy(EventColumn column, SortDirection direction) {
+  const int section = EventTableModel::columnOf(column);
+  table_->horizontalHeader()->setSectionHidden(section, false);
+  table_->sortByColumn(section, direction == SortDirection::kAscending ? Qt::AscendingOrder : Qt::DescendingOrder);
+  table_->scrollToTop();
+}
+
+QByteArray EventsPanel::headerState() const { return table_->horizontalHeader()->saveState(); }
+
+void EventsPanel::restoreHeaderState(const QByteArray& state) {
+  if (!table_->horizontalHeader()->restoreState(state)) return;
+  const QHeaderView* header = table_->horizontalHeader();
+  model_->sort(header->sortIndicatorSection(), header->sortIndicatorOrder());
+}
+
+void EventsPanel::followSelection(ScrollTo scroll) {
+  const EventRef event = state_.selectedEvent();
+  QItemSelectionModel* selection = table_->selectionModel();
+  if (event.valid() && selection->currentIndex().isValid() && model_->event(selection->currentIndex().row()) == event) {
+    if (!selection->isRowSelected(selection->currentIndex().row()))
+      selection->select(selection->currentIndex(), QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+    return;
+  }
+  const std::optional<int> row = event.valid() ? model_->rowOf(event) : std::nullopt;
+  if (!row) {
+    selection->clear();
+    return;
+  }
+  const QModelIndex index = model_->index(*row, std::max(0, table_->currentIndex().column()));
+  selection->setCurrentIndex(index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  if (scroll == ScrollTo::kSelected) table_->scrollTo(index, QAbstractItemView::EnsureVisible);
+}
+
+void EventsPanel::showCount() {
+  const std::size_t count = model_->events() ? model_->events()->events.size() : 0;
+  count_->setText(tr("%1 events").arg(QString::fromStdString(timeline::format_count(count))));
+}
+
+void EventsPanel::showHeaderMenu(const QPoint& position) {
+  QHeaderView* header = table_->horizontalHeader();
+  QMenu menu;
+  for (int section = 0; section < model_->columnCount(); ++section) {
+    QAction* choice = menu.addAction(model_->headerData(section, Qt::Horizontal, Qt::DisplayRole).toString());
+    choice->setCheckable(true);
+    choice->setChecked(!header->isSectionHidden(section));
+    choice->setEnabled(section != EventTableModel::columnOf(EventColumn::kName));
+    connect(choice, &QAction::toggled, header, [header, section](bool shown) { header->setSectionHidden(section, !shown); });
+  }
+  menu.exec(header->mapToGlobal(position));
+}
+
+void EventsPanel::showRowMenu(const QPoint& position) {
+  const EventRef event = model_->event(table_->indexAt(position).row());
+  if (!event.valid()) return;
+  const Trace& trace = model_->events()->values.trace();
+  QMenu menu;
+  menu.addAction(tr("Zoom to event"), this, [this, event] { state_.activate(event); });
+  menu.addAction(tr("Filter to this name"), this, [this, event, &trace] {
+    EventFilter filter = state_.filter();
+    filter.text = trace.name(trace.event(event).name);
+    state_.setFilter(filter);
+  });
+  if (const std::optional<EventRef> launch = trace.launch_of(event))
+    menu.addAction(tr("Go to the launching call"), this, [this, launch] { state_.activate(*launch); });
+  menu.addSeparator();
+  menu.addAction(tr("Copy as TSV"), QKeySequence::Copy, this, &EventsPanel::copySelection);
+  menu.addAction(tr("Export as CSV…"), this, &EventsPanel::exportRequested);
+  menu.exec(table_->viewport()->mapToGlobal(position));
+}
+
+std::vector<EventColumn> EventsPanel::shownColumns() const {
+  const QHeaderView* header = table_->horizontalHeader();
+  std::vector<EventColumn> columns;
+  for (int visual = 0; visual < header->count(); ++visual) {
+    const int section = header->logicalIndex(visual);
+    const std::optional<EventColumn> column = EventTableModel::eventColumn(section);
+    if (column && !header->isSectionHidden(section)) columns.push_back(*column);
+  }
+  return columns;
+}
+
+std::vector<EventRef> EventsPanel::selectedEvents() const {
+  std::vector<std::pair<int, int>> spans;
+  for (const QItemSelectionRange& range : table_->selectionModel()->selection()) spans.emplace_back(range.top(), range.bottom());
+  std::sort(spans.begin(), spans.end());
+  std::vector<EventRef> events;
+  int next = 0;
+  for (const auto& [top, bottom] : spans) {
+    for (int row = std::max(top, next); row <= bottom && events.size() < kLargestCopy; ++row)
+      if (const EventRef event = model_->event(row); event.valid()) events.push_back(event);
+    next = std::max(next, bottom + 1);
+  }
+  return events;
+}
+
+void EventsPanel::copySelection() const {
+  const std::vector<EventRef> events = selectedEvents();
+  if (events.empty()) return;
+  std::string text;
+  const bool complete = write_events(model_->events()->values, events, shownColumns(), Delimiter::kTab, [&](std::string_view piece) {
+    text.append(piece);
+    return true;
+  });
+  if (complete) QGuiApplication::clipboard()->setText(QString::fromStdString(text));
+}
+
+Result<void> EventsPanel::exportCsv(const QString& path) const {
+  QSaveFile file(path);
+  if (!file.open(QIODevice::WriteOnly)) return Error{path.toStdString() + " can't be written: " + file.errorString().toStdString() + "."};
+  const bool complete = canExport() && write_events(model_->events()->values, model_->order(), shownColumns(), Delimiter::kComma,
+                                                    [&](std::string_view piece) {
+                                                      const auto size = static_cast<qint64>(piece.size());
+                                                      return file.write(piece.data(), size) == size;
+                                                    });
+  if (!complete || !file.commit())
+    return Error{path.toStdString() + " could not be written whole: " + file.errorString().toStdString() + "."};
+  return {};
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,58 @@
+// The events view: the filter line, the table, and what can be done with rows.
+#pragma once
+
+#include <span>
+
+#include <QLabel>
+#include <QTableView>
+#include <QWidget>
+
+#include "base/selection_state.h"
+#include "events/event_filter_bar.h"
+#include "events/event_table_model.h"
+#include "events/shown_events.h"
+#include "model/file/result.h"
+
+namespace lanescope::ui {
+
+enum class ScrollTo { kNothing, kSelected };
+
+class EventsPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* parent = nullptr);
+
+  void sortBy(EventColumn column, SortDirection direction);
+  void focusFilter() { filter_->focusText(); }
+  [[nodiscard]] bool isSorting() const { return model_->isSorting(); }
+
+  // The order, widths and choice of columns, as QHeaderView stores them.
+  [[nodiscard]] QByteArray headerState() const;
+  void restoreHeaderState(const QByteArray& state);
+
+  // The selected rows, with a line of headers, as text to paste into a spreadsheet. Copies nothing where none is selected.
+  void copySelection() const;
+  // Writes what is shown, in its order and with its columns, as CSV. Fails with one sentence.
+  [[nodiscard]] Result<void> exportCsv(const QString& path) const;
+  [[nodiscard]] bool canExport() const { return model_->events() && model_->order().size() == model_->events()->events.size(); }
+
+ signals:
+  void exportRequested();
+
+ private:
+  void followSelection(ScrollTo scroll);
+  void showCount();
+  void showHeaderMenu(const QPoint& position);
+  void showRowMenu(const QPoint& position);
+  [[nodiscard]] std::vector<EventColumn> shownColumns() const;
+  [[nodiscard]] std::vector<EventRef> selectedEvents() const;
+
+  SelectionState& state_;
+  EventTableModel* model_;
+  EventFilterBar* filter_;
+  QTableView* table_;
+  QLabel* count_;
+};
+
+}  // namespace lanescope::ui

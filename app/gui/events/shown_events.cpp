@@ -1,0 +1,83 @@
+#include "events/shown_events.h"
+
+#include <algorithm>
+
+#include "model/events/event_query.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr qint64 kShortestPauseMs = 150;
+constexpr qint64 kPausePerWork = 4;  // at most a fifth of one core goes into following a change that does not end
+
+// A row that shows a part of a lane, one kernel name for example, takes only that part's events.
+void keep_matching(const Trace& trace, const std::vector<timeline::LaneSource>& sources, std::vector<EventRef>& events) {
+  if (std::all_of(sources.begin(), sources.end(), [](const timeline::LaneSource& source) { return source.whole(); })) return;
+  std::erase_if(events, [&](EventRef ref) {
+    const Event event = trace.event(ref);
+    return std::none_of(sources.begin(), sources.end(),
+                        [&](const timeline::LaneSource& source) { return source.lane == ref.lane && source.matches(trace, event); });
+  });
+}
+
+EventScope scope_of(const Trace& trace, const std::optional<ShownRow>& row) {
+  if (!row) return EventScope::whole_trace(trace);
+  std::vector<LaneId> lanes;
+  for (const timeline::LaneSource& source : row->sources)
+    if (source.lane < trace.lanes().size()) lanes.push_back(source.lane);
+  return EventScope::row(std::move(lanes));
+}
+
+}  // namespace
+
+ShownEvents::ShownEvents(SelectionState& state, QObject* parent) : QObject(parent), state_(state) {
+  pause_.setSingleShot(true);
+  connect(&pause_, &QTimer::timeout, this, [this] { gather(pending_); });
+  connect(&state, &SelectionState::traceChanged, this,
+          [this](TraceChange change) { change == TraceChange::kOther ? gather(change) : gatherSoon(change); });
+  connect(&state, &SelectionState::shownRowChanged, this, [this] { gather(TraceChange::kOther); });
+  connect(&state, &SelectionState::filterChanged, this, [this] { gather(TraceChange::kOther); });
+  connect(&state, &SelectionState::timeBindingChanged, this, [this] { gather(TraceChange::kOther); });
+  connect(&state, &SelectionState::selectedRangeChanged, this, [this] {
+    if (state_.timeBinding() == TimeBinding::kSelectedRange) gatherSoon(TraceChange::kOther);
+  });
+  connect(&state, &SelectionState::visibleRangeChanged, this, [this] {
+    if (state_.timeBinding() == TimeBinding::kVisibleRange) gatherSoon(TraceChange::kOther);
+  });
+}
+
+void ShownEvents::gatherSoon(TraceChange change) {
+  if (change == TraceChange::kOther) pending_ = TraceChange::kOther;
+  if (!pause_.isActive()) pause_.start(static_cast<int>(std::max(kShortestPauseMs, kPausePerWork * last_gathering_ms_)));
+}
+
+void ShownEvents::gather(TraceChange change) {
+  pause_.stop();
+  pending_ = TraceChange::kSnapshot;
+  const std::shared_ptr<const Trace> trace = state_.trace();
+  if (!trace) {
+    job_.cancel();
+    list_ = nullptr;
+    emit changed(TraceChange::kOther);
+    return;
+  }
+  EventFilter filter = state_.filter();
+  filter.window = state_.boundRange();
+  job_.start([this, trace, row = state_.shownRow(), filter, change](const LatestJob::Context& job) {
+    QElapsedTimer clock;
+    clock.start();
+    EventValues values(trace, scope_of(*trace, row));
+    std::vector<EventRef> events = gather_events(*trace, values.scope().lanes(), filter, job.stop());
+    if (row) keep_matching(*trace, row->sources, events);
+    events = sort_events(values, events, EventColumn::kStart, SortDirection::kAscending, job.stop());
+    if (job.stop().stop_requested()) return;
+    auto list = std::make_shared<const EventList>(EventList{std::move(values), std::move(events)});
+    job.deliver([this, list = std::move(list), change, took = clock.elapsed()] {
+      list_ = list;
+      last_gathering_ms_ = took;
+      emit changed(change);
+    });
+  });
+}
+
+}  // namespace lanescope::ui

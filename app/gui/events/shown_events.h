@@ -1,0 +1,51 @@
+// The events that lists and statistics are about: those of the shown row, the bound part of time and the filter, by start.
+//
+// Follows a SelectionState and gathers anew, off the GUI thread, when one of them changes. While the trace grows or the view moves, it
+// gathers again only after a pause that grows with the time that gathering takes.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <QElapsedTimer>
+#include <QObject>
+#include <QTimer>
+
+#include "base/latest_job.h"
+#include "base/selection_state.h"
+#include "model/events/event_values.h"
+
+namespace lanescope::ui {
+
+struct EventList {
+  EventValues values;
+  std::vector<EventRef> events;  // by start
+};
+
+class ShownEvents : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit ShownEvents(SelectionState& state, QObject* parent = nullptr);
+
+  // Never null but while there is no trace.
+  [[nodiscard]] const std::shared_ptr<const EventList>& list() const { return list_; }
+  [[nodiscard]] bool isGathering() const { return job_.isRunning() || pause_.isActive(); }
+
+ signals:
+  // kSnapshot where the list is a later state of the same list.
+  void changed(lanescope::ui::TraceChange change);
+
+ private:
+  void gather(TraceChange change);
+  void gatherSoon(TraceChange change);
+
+  SelectionState& state_;
+  LatestJob job_;
+  QTimer pause_;
+  TraceChange pending_ = TraceChange::kSnapshot;
+  qint64 last_gathering_ms_ = 0;
+  std::shared_ptr<const EventList> list_;
+};
+
+}  // namespace lanescope::ui

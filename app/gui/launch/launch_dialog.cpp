@@ -1,0 +1,129 @@
+#include "launch/launch_dialog.h"
+
+#include <QDialogButtonBox>
+#include <QDir>
+#include <QFileDialog>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QPushButton>
+#include <QToolButton>
+
+namespace lanescope::ui {
+namespace {
+
+constexpr int kWidthInCharacters = 72;
+
+QWidget* with_button(QWidget* field, const QString& name, auto clicked) {
+  auto* line = new QWidget;
+  auto* layout = new QHBoxLayout(line);
+  layout->setContentsMargins(0, 0, 0, 0);
+  auto* button = new QToolButton;
+  button->setText(QStringLiteral("…"));
+  button->setAccessibleName(name);
+  button->setToolTip(name);
+  layout->addWidget(field, 1);
+  layout->addWidget(button);
+  QObject::connect(button, &QToolButton::clicked, field, clicked);
+  return line;
+}
+
+}  // namespace
+
+LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
+    : QDialog(parent),
+      settings_(settings),
+      program_(new QComboBox),
+      arguments_(new QLineEdit),
+      working_directory_(new QLineEdit),
+      environment_(new QPlainTextEdit),
+      trace_cuda_(new QCheckBox(tr("CUDA calls, kernels and copies"))),
+      trace_nvtx_(new QCheckBox(tr("NVTX ranges and marks"))),
+      preset_(new QComboBox),
+      output_(new QLineEdit),
+      problem_(new QLabel) {
+  setWindowTitle(tr("Launch and record"));
+  program_->setEditable(true);
+  program_->setInsertPolicy(QComboBox::NoInsert);
+  program_->addItems(settings.launchedPrograms());
+  program_->lineEdit()->setPlaceholderText(tr("A path, or a name that is looked up in PATH"));
+  arguments_->setPlaceholderText(tr("As in a shell: train.py --epochs 3 \"a word with spaces\""));
+  working_directory_->setPlaceholderText(QDir::currentPath());
+  environment_->setPlaceholderText(tr("NAME=VALUE, one a line"));
+  environment_->setTabChangesFocus(true);
+  environment_->setFixedHeight(environment_->fontMetrics().height() * 4);
+  preset_->addItem(tr("Default"), static_cast<int>(session::Preset::kDefault));
+  preset_->addItem(tr("Light: the least overhead"), static_cast<int>(session::Preset::kLight));
+  preset_->addItem(tr("Deep: everything there is"), static_cast<int>(session::Preset::kDeep));
+  output_->setPlaceholderText(QStringLiteral("report%n.trace"));
+  output_->setToolTip(tr("%n becomes the next free number, %p the process id, %h the host's name, %q{NAME} a variable of the environment"));
+  problem_->setWordWrap(true);
+  problem_->setVisible(false);
+
+  auto* form = new QFormLayout;
+  form->addRow(tr("&Program"), with_button(program_, tr("Browse for the program"), [this] { browseProgram(); }));
+  form->addRow(tr("&Arguments"), arguments_);
+  form->addRow(tr("&Working directory"), with_button(working_directory_, tr("Browse for the directory"), [this] { browseFolder(); }));
+  form->addRow(tr("&Environment"), environment_);
+  form->addRow(tr("Trace"), trace_cuda_);
+  form->addRow(QString(), trace_nvtx_);
+  form->addRow(tr("P&reset"), preset_);
+  form->addRow(tr("&Output file"), output_);
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
+  buttons->addButton(tr("Launch"), QDialogButtonBox::AcceptRole)->setDefault(true);
+  auto* column = new QVBoxLayout(this);
+  column->addLayout(form);
+  column->addWidget(problem_);
+  column->addWidget(buttons);
+  connect(buttons, &QDialogButtonBox::accepted, this, &LaunchDialog::accept);
+  connect(buttons, &QDialogButtonBox::rejected, this, &LaunchDialog::reject);
+  connect(program_, &QComboBox::activated, this, [this](int index) { setLaunch(settings_.launchSettings(program_->itemText(index))); });
+  resize(fontMetrics().averageCharWidth() * kWidthInCharacters, sizeHint().height());
+  setLaunch(program_->count() > 0 ? settings.launchSettings(program_->itemText(0)) : LaunchSettings{});
+}
+
+void LaunchDialog::setLaunch(const LaunchSettings& launch) {
+  program_->setEditText(launch.program);
+  arguments_->setText(launch.arguments);
+  working_directory_->setText(launch.working_directory);
+  environment_->setPlainText(launch.environment.join(u'\n'));
+  trace_cuda_->setChecked(launch.trace_cuda);
+  trace_nvtx_->setChecked(launch.trace_nvtx);
+  preset_->setCurrentIndex(preset_->findData(static_cast<int>(launch.preset)));
+  output_->setText(launch.output);
+}
+
+LaunchSettings LaunchDialog::launch() const {
+  LaunchSettings launch;
+  launch.program = program_->currentText().trimmed();
+  launch.arguments = arguments_->text();
+  launch.working_directory = working_directory_->text().trimmed();
+  launch.environment = environment_->toPlainText().split(u'\n', Qt::SkipEmptyParts);
+  launch.trace_cuda = trace_cuda_->isChecked();
+  launch.trace_nvtx = trace_nvtx_->isChecked();
+  launch.preset = static_cast<session::Preset>(preset_->currentData().toInt());
+  launch.output = output_->text().trimmed();
+  return launch;
+}
+
+void LaunchDialog::accept() {
+  const LaunchSettings asked = launch();
+  if (const auto request = launch_request(asked); !request) {
+    problem_->setText(QString::fromStdString(request.error().text));
+    problem_->setVisible(true);
+    return;
+  }
+  settings_.rememberLaunch(asked);
+  QDialog::accept();
+}
+
+void LaunchDialog::browseProgram() {
+  const QString path = QFileDialog::getOpenFileName(this, tr("Program to record"));
+  if (!path.isEmpty()) setLaunch(settings_.launchSettings(path));
+}
+
+void LaunchDialog::browseFolder() {
+  const QString path = QFileDialog::getExistingDirectory(this, tr("Working directory"), working_directory_->text());
+  if (!path.isEmpty()) working_directory_->setText(path);
+}
+
+}  // namespace lanescope::ui

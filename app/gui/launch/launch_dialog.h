@@ -1,0 +1,42 @@
+// Asks for a program to record. Remembers what was last asked for, program by program.
+#pragma once
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDialog>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+
+#include "base/settings.h"
+
+namespace lanescope::ui {
+
+class LaunchDialog : public QDialog {
+  Q_OBJECT
+
+ public:
+  explicit LaunchDialog(Settings& settings, QWidget* parent = nullptr);
+
+  void setLaunch(const LaunchSettings& launch);
+  [[nodiscard]] LaunchSettings launch() const;
+
+  void accept() override;  // only where launch_request() accepts; what was asked for is remembered
+
+ private:
+  void browseProgram();
+  void browseFolder();
+
+  Settings& settings_;
+  QComboBox* program_;
+  QLineEdit* arguments_;
+  QLineEdit* working_directory_;
+  QPlainTextEdit* environment_;
+  QCheckBox* trace_cuda_;
+  QCheckBox* trace_nvtx_;
+  QComboBox* preset_;
+  QLineEdit* output_;
+  QLabel* problem_;
+};
+
+}  // namespace lanescope::ui

@@ -1,0 +1,142 @@
+#include "loading/live_recording.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+
+#include "model/trace/frame_ingest.h"
+#include "model/trace/trace_builder.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr std::chrono::milliseconds kSnapshotInterval{100};
+
+// Calls `use` for every frame of a run of whole frames.
+template <typename Use>
+void for_each_frame(std::span<const std::byte> bytes, Use use) {
+  while (bytes.size() >= sizeof(FrameHeader)) {
+    FrameView frame;
+    std::memcpy(&frame.header, bytes.data(), sizeof(FrameHeader));
+    bytes = bytes.subspan(sizeof(FrameHeader));
+    if (frame.header.stored_size > bytes.size()) return;
+    frame.stored = bytes.first(frame.header.stored_size);
+    use(frame);
+    bytes = bytes.subspan(frame.header.stored_size);
+  }
+}
+
+}  // namespace
+
+// Carries frames from the recording's thread to the ingest thread, and the latest snapshot from there to the GUI thread.
+class LiveRecording::FrameQueue {
+ public:
+  void push(std::span<const std::byte> frames) {
+    {
+      const std::lock_guard lock(mutex_);
+      bytes_.insert(bytes_.end(), frames.begin(), frames.end());
+    }
+    changed_.notify_one();
+  }
+  void close() {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    changed_.notify_one();
+  }
+  // Frames since the last call, after waiting for some until the deadline; none when it has passed. False once the queue is closed and
+  // empty.
+  bool pop(std::vector<std::byte>& frames, std::chrono::steady_clock::time_point deadline) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, deadline, [this] { return closed_ || !bytes_.empty(); });
+    frames.clear();
+    frames.swap(bytes_);
+    return !frames.empty() || !closed_;
+  }
+  // Returns whether a snapshot was waiting already, so that nobody has to be told of this one.
+  bool put(std::shared_ptr<const Trace> snapshot) {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(snapshot_, std::move(snapshot)) != nullptr;
+  }
+  std::shared_ptr<const Trace> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(snapshot_, nullptr);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::byte> bytes_;
+  bool closed_ = false;
+  std::shared_ptr<const Trace> snapshot_;
+};
+
+LiveRecording::LiveRecording() : queue_(std::make_shared<FrameQueue>()) {
+  timer_.setInterval(kSnapshotInterval);
+  connect(&timer_, &QTimer::timeout, this, &LiveRecording::look);
+}
+
+Result<std::unique_ptr<LiveRecording>> LiveRecording::start(const LaunchSettings& settings) {
+  Result<session::LaunchRequest> request = launch_request(settings);
+  if (!request) return request.error();
+  std::unique_ptr<LiveRecording> live(new LiveRecording);
+  auto recording =
+      session::Recording::launch(std::move(*request), [queue = live->queue_](std::span<const std::byte> frames) { queue->push(frames); });
+  if (!recording) return recording.error();
+  live->recording_ = std::move(*recording);
+  live->ingest_thread_ = std::thread([self = live.get()] { self->ingest(); });
+  live->timer_.start();
+  return live;
+}
+
+LiveRecording::~LiveRecording() {
+  recording_.reset();
+  queue_->close();
+  if (ingest_thread_.joinable()) ingest_thread_.join();
+}
+
+void LiveRecording::stop() { recording_->stop(stops_++ == 0 ? session::StopMode::kOrderly : session::StopMode::kAtOnce); }
+
+QString LiveRecording::path() const { return QString::fromStdString(recording_->path().string()); }
+
+void LiveRecording::ingest() {
+  TraceBuilder builder;
+  FrameIngest frame_ingest(builder);
+  std::vector<std::byte> frames;
+  bool grown = false;
+  auto next_snapshot = std::chrono::steady_clock::now() + kSnapshotInterval;
+  for (bool open = true; open;) {
+    open = queue_->pop(frames, next_snapshot);
+    for_each_frame(frames, [&](const FrameView& frame) { frame_ingest.add(frame); });
+    grown = grown || !frames.empty();
+    if (open && std::chrono::steady_clock::now() < next_snapshot) continue;
+    if (grown) publish(builder.snapshot());
+    grown = false;
+    next_snapshot = std::chrono::steady_clock::now() + kSnapshotInterval;
+  }
+}
+
+void LiveRecording::publish(std::shared_ptr<const Trace> snapshot) {
+  if (queue_->put(std::move(snapshot))) return;
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        if (std::shared_ptr<const Trace> latest = queue_->take()) emit grown(latest);
+      },
+      Qt::QueuedConnection);
+}
+
+void LiveRecording::look() {
+  for (const std::string& sentence : recording_->take_messages()) emit message(QString::fromStdString(sentence));
+  emit progressed(recording_->statistics());
+  if (recording_->state() != session::RecordingState::kEnded) return;
+  timer_.stop();
+  queue_->close();
+  ingest_thread_.join();
+  if (std::shared_ptr<const Trace> latest = queue_->take()) emit grown(latest);
+  emit ended(recording_->outcome());
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,58 @@
+// A recording that is drawn while it runs: its frames become snapshots of a growing trace.
+//
+// Frames are taken over from the recording's thread, turned into a trace on a thread of their own, and published on the GUI thread about
+// ten times a second. A GUI that is late skips snapshots, never frames.
+//
+// Threads: the GUI thread only.
+#pragma once
+
+#include <memory>
+#include <thread>
+
+#include <QObject>
+#include <QString>
+#include <QTimer>
+
+#include "collector/session/recording.h"
+#include "launch/launch_settings.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::ui {
+
+class LiveRecording : public QObject {
+  Q_OBJECT
+
+ public:
+  // Starts the program. Fails with one sentence.
+  static Result<std::unique_ptr<LiveRecording>> start(const LaunchSettings& settings);
+  ~LiveRecording() override;
+
+  // Asks for the end; asked again, it ends at once.
+  void stop();
+  [[nodiscard]] bool isStopping() const { return stops_ > 0; }
+  [[nodiscard]] QString path() const;  // of the file
+  [[nodiscard]] session::RecordingStatistics statistics() const { return recording_->statistics(); }
+
+ signals:
+  void grown(std::shared_ptr<const lanescope::Trace> snapshot);
+  void progressed(const lanescope::session::RecordingStatistics& statistics);
+  void message(const QString& sentence);
+  // The file is complete, and what it holds has been published.
+  void ended(const lanescope::session::RecordingOutcome& outcome);
+
+ private:
+  class FrameQueue;
+
+  LiveRecording();
+  void ingest();                                        // on the ingest thread
+  void publish(std::shared_ptr<const Trace> snapshot);  // from the ingest thread
+  void look();                                          // at the recording, now and then
+
+  std::shared_ptr<FrameQueue> queue_;
+  std::unique_ptr<session::Recording> recording_;
+  std::thread ingest_thread_;
+  QTimer timer_;
+  int stops_ = 0;
+};
+
+}  // namespace lanescope::ui

@@ -1,0 +1,65 @@
+#include <cstdio>
+
+#include <QApplication>
+
+#include "options.h"
+#include "window/main_window.h"
+#include "window/screenshot.h"
+#include "window/theme.h"
+
+using namespace lanescope::ui;
+
+namespace {
+
+QStringList arguments_of(int count, char** values) {
+  QStringList arguments;
+  for (int i = 1; i < count; ++i) arguments += QString::fromLocal8Bit(values[i]);
+  return arguments;
+}
+
+int say(const QString& text, int exit_code) {
+  std::fputs(text.toLocal8Bit().constData(), exit_code == 0 ? stdout : stderr);
+  return exit_code;
+}
+
+int take_screenshot(const ScreenshotRequest& request) {
+  MainWindow window(Layout::kInitial);
+  Screenshot screenshot(window, request);
+  QString problem;
+  QObject::connect(
+      &screenshot, &Screenshot::finished, &screenshot,
+      [&](const QString& sentence) {
+        problem = sentence;
+        QCoreApplication::quit();
+      },
+      Qt::QueuedConnection);
+  screenshot.start();
+  QApplication::exec();
+  return problem.isEmpty() ? 0 : say(problem + u'\n', 1);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto parsed = parse_options(arguments_of(argc, argv));
+  if (const Answer* answer = std::get_if<Answer>(&parsed)) return say(answer->text, answer->exit_code);
+  const Options& options = std::get<Options>(parsed);
+
+  const bool has_display = qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY");
+  if (options.screenshot && !has_display && !qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+
+  int qt_argc = 1;  // the options are ours alone
+  QApplication application(qt_argc, argv);
+  QApplication::setApplicationName(QStringLiteral("lanescope-ui"));
+  QApplication::setApplicationDisplayName(QStringLiteral("Lanescope"));
+  QApplication::setApplicationVersion(QStringLiteral(LANESCOPE_VERSION));
+  QApplication::setDesktopFileName(QStringLiteral("io.github.lanescope.Lanescope"));
+  QApplication::setWindowIcon(QIcon(QStringLiteral(":/lanescope/lanescope.svg")));
+  apply_theme(Settings().theme());
+
+  if (options.screenshot) return take_screenshot(*options.screenshot);
+  MainWindow window;
+  window.show();
+  if (!options.files.isEmpty()) window.openFile(options.files.first());
+  return QApplication::exec();
+}

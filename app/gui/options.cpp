@@ -1,0 +1,73 @@
+#include "options.h"
+
+#include <QRegularExpression>
+
+#include "base/time_text.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr char kHelp[] = R"(lanescope-ui: shows where the time of a CUDA program goes.
+
+Usage: lanescope-ui [FILE]
+       lanescope-ui FILE --screenshot OUT.png [--size WxH] [--range START:END]
+
+  FILE                 A .trace file, an Nsight Systems SQLite export or a Chrome JSON trace
+  --screenshot OUT     Draw the window into a picture and end; needs no display
+  --size WxH           Size of the picture in pixels (1600x1000)
+  --range START:END    The part of time to draw, in s, ms, us or ns: 1.2s:1.5s
+  -h, --help           Show this text
+  -V, --version        Show the version
+)";
+
+constexpr int kUsage = 2;
+
+Answer wrong(const QString& sentence) { return {sentence + u'\n', kUsage}; }
+
+std::optional<QSize> parse_size(const QString& text) {
+  static const QRegularExpression pattern(QStringLiteral("^(\\d{2,5})x(\\d{2,5})$"));
+  const QRegularExpressionMatch match = pattern.match(text);
+  if (!match.hasMatch()) return std::nullopt;
+  return QSize(match.captured(1).toInt(), match.captured(2).toInt());
+}
+
+}  // namespace
+
+std::variant<Options, Answer> parse_options(const QStringList& arguments) {
+  Options options;
+  ScreenshotRequest picture;
+  bool wants_picture = false;
+  for (qsizetype i = 0; i < arguments.size(); ++i) {
+    const qsizetype equals = arguments[i].startsWith(u"--") ? arguments[i].indexOf(u'=') : -1;
+    const QString name = arguments[i].left(equals);
+    if (name == u"--help" || name == u"-h") return Answer{QString::fromUtf8(kHelp)};
+    if (name == u"--version" || name == u"-V") return Answer{QStringLiteral("lanescope-ui " LANESCOPE_VERSION "\n")};
+    if (!name.startsWith(u'-') || name == u"-") {
+      options.files += arguments[i];
+      continue;
+    }
+    if (name != u"--screenshot" && name != u"--size" && name != u"--range")
+      return wrong(QStringLiteral("Unknown option %1. See lanescope-ui --help.").arg(name));
+    if (equals < 0 && i + 1 == arguments.size()) return wrong(QStringLiteral("%1 needs a value. See lanescope-ui --help.").arg(name));
+    const QString value = equals < 0 ? arguments[++i] : arguments[i].mid(equals + 1);
+    if (name == u"--screenshot") {
+      picture.picture = value;
+      wants_picture = true;
+    } else if (name == u"--size") {
+      const std::optional<QSize> size = parse_size(value);
+      if (!size) return wrong(QStringLiteral("--size needs a width and a height like 1600x1000, not \"%1\".").arg(value));
+      picture.size = *size;
+    } else {
+      picture.range = parse_range(value);
+      if (!picture.range) return wrong(QStringLiteral("--range needs a beginning and a later end like 1.2s:1.5s, not \"%1\".").arg(value));
+    }
+  }
+  if (wants_picture) {
+    if (options.files.size() != 1) return wrong(QStringLiteral("--screenshot needs exactly one file to draw."));
+    picture.file = options.files.first();
+    options.screenshot = picture;
+  }
+  return options;
+}
+
+}  // namespace lanescope::ui

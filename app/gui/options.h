@@ -1,0 +1,27 @@
+// The command line of lanescope-ui.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <QStringList>
+
+#include "window/screenshot.h"
+
+namespace lanescope::ui {
+
+struct Options {
+  QStringList files;  // the first is opened
+  std::optional<ScreenshotRequest> screenshot;
+};
+
+// What the program should say and then end with.
+struct Answer {
+  QString text;
+  int exit_code = 0;  // 0: to the standard output; else to the standard error
+};
+
+[[nodiscard]] std::variant<Options, Answer> parse_options(const QStringList& arguments);  // without the program's name
+
+}  // namespace lanescope::ui

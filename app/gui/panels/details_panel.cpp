@@ -1,0 +1,122 @@
+#include "panels/details_panel.h"
+
+#include <QAction>
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QMenu>
+#include <QUrl>
+#include <QVBoxLayout>
+
+#include "timeline/core/describe.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr std::size_t kLinkedWork = 50;  // GPU events listed of one call; a CUDA graph launches thousands
+
+QString html(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())).toHtmlEscaped(); }
+
+QString html(const std::string& text) { return html(std::string_view(text)); }
+
+QString property_row(const QString& label, const QString& value) {
+  return QStringLiteral("<tr><td class='label'>%1</td><td>%2</td></tr>").arg(label, value);
+}
+
+QString link(EventRef event, const QString& text) {
+  return QStringLiteral("<a href='event:%1/%2'>%3</a>").arg(event.lane).arg(event.index).arg(text);
+}
+
+std::optional<EventRef> linked_event(const QUrl& url) {
+  const QStringList parts = url.path().split(u'/');
+  if (url.scheme() != u"event" || parts.size() != 2) return std::nullopt;
+  return EventRef{parts[0].toUInt(), parts[1].toUInt()};
+}
+
+QString link_with_time(const Trace& trace, EventRef ref) {
+  const Event event = trace.event(ref);
+  return QStringLiteral("%1 <span class='label'>%2 at %3</span>")
+      .arg(link(ref, html(timeline::event_title(trace, ref))), html(timeline::format_duration(event.duration)),
+           html(timeline::format_time(event.start)));
+}
+
+QString links_html(const Trace& trace, EventRef event) {
+  QString rows;
+  if (const std::optional<EventRef> launch = trace.launch_of(event))
+    rows += property_row(QObject::tr("Launched by"), link_with_time(trace, *launch));
+  const std::vector<EventRef> work = trace.work_of(event);
+  for (std::size_t i = 0; i < std::min(work.size(), kLinkedWork); ++i)
+    rows += property_row(i == 0 ? QObject::tr("GPU work") : QString(), link_with_time(trace, work[i]));
+  if (work.size() > kLinkedWork) rows += property_row({}, QObject::tr("and %1 more").arg(work.size() - kLinkedWork));
+  return rows;
+}
+
+}  // namespace
+
+DetailsPanel::DetailsPanel(SelectionState& state, QWidget* parent) : QWidget(parent), state_(state), browser_(new QTextBrowser(this)) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(browser_);
+  browser_->setAccessibleName(tr("Details of the selection"));
+  browser_->setFrameShape(QFrame::NoFrame);
+  browser_->setOpenLinks(false);
+  browser_->setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(browser_, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) {
+    if (const std::optional<EventRef> event = linked_event(url)) state_.activate(*event);
+  });
+  connect(browser_, &QTextBrowser::customContextMenuRequested, this, [this](const QPoint& position) {
+    QMenu menu;
+    QAction* copy = menu.addAction(tr("Copy"), browser_, &QTextBrowser::copy);
+    copy->setEnabled(browser_->textCursor().hasSelection());
+    menu.addAction(tr("Copy all"), this, &DetailsPanel::copyAll);
+    menu.exec(browser_->mapToGlobal(position));
+  });
+  connect(&state, &SelectionState::selectedEventChanged, this, &DetailsPanel::show);
+  connect(&state, &SelectionState::selectedRangeChanged, this, &DetailsPanel::show);
+  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kOther) show();
+  });
+  show();
+}
+
+void DetailsPanel::show() {
+  QString body;
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  if (trace && state_.selectedEvent().valid())
+    body = eventHtml(state_.selectedEvent());
+  else if (trace && state_.selectedRange())
+    body = rangeHtml(*state_.selectedRange());
+  else
+    body = QStringLiteral("<p class='label'>%1</p>").arg(tr("Select an event to see what is known of it."));
+  const QString dimmed = palette().color(QPalette::PlaceholderText).name(QColor::HexRgb);
+  browser_->document()->setDefaultStyleSheet(
+      QStringLiteral(".label { color: %1; } td { padding-right: 8px; } a { color: %2; text-decoration: none; }")
+          .arg(dimmed, palette().color(QPalette::Link).name()));
+  browser_->setHtml(body);
+}
+
+QString DetailsPanel::eventHtml(EventRef event) const {
+  const Trace& trace = *state_.trace();
+  const std::vector<timeline::Property> properties = timeline::describe_event(trace, event);
+  QString rows;
+  for (std::size_t i = 1; i < properties.size(); ++i) rows += property_row(html(properties[i].label), html(properties[i].value));
+  return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2%3</table>")
+      .arg(html(timeline::event_title(trace, event)), rows, links_html(trace, event));
+}
+
+QString DetailsPanel::rangeHtml(TimeRange range) const {
+  return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2%3%4</table>")
+      .arg(tr("Selected range"), property_row(tr("Begin"), html(timeline::format_time(range.begin))),
+           property_row(tr("End"), html(timeline::format_time(range.end))),
+           property_row(tr("Duration"), html(timeline::format_duration(range.length()))));
+}
+
+void DetailsPanel::copyAll() const {
+  if (state_.trace() && state_.selectedEvent().valid())
+    QGuiApplication::clipboard()->setText(
+        QString::fromStdString(timeline::as_text(timeline::describe_event(*state_.trace(), state_.selectedEvent()))));
+  else
+    QGuiApplication::clipboard()->setText(text());
+}
+
+}  // namespace lanescope::ui

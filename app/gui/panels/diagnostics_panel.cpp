@@ -1,0 +1,189 @@
+#include "panels/diagnostics_panel.h"
+
+#include <cstring>
+
+#include <QDateTime>
+#include <QFontDatabase>
+#include <QHeaderView>
+#include <QLocale>
+#include <QScrollBar>
+#include <QTextCharFormat>
+#include <QVBoxLayout>
+
+#include "model/events/event_values.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+QTreeWidget* list_with(const QStringList& titles, const QString& name, QWidget* parent) {
+  auto* list = new QTreeWidget(parent);
+  list->setAccessibleName(name);
+  list->setHeaderLabels(titles);
+  list->setRootIsDecorated(false);
+  list->setUniformRowHeights(true);
+  list->setAlternatingRowColors(true);
+  list->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  list->setFrameShape(QFrame::NoFrame);
+  return list;
+}
+
+QString count_text(std::uint64_t count) { return QString::fromStdString(timeline::format_count(count)); }
+
+QString severity_text(int severity) {
+  return severity >= 2 ? QObject::tr("Error") : severity == 1 ? QObject::tr("Warning") : QObject::tr("Information");
+}
+
+QString property_row(const QString& label, const QString& value) {
+  if (value.isEmpty()) return {};
+  return QStringLiteral("<tr><td style='padding-right:12px'>%1</td><td>%2</td></tr>").arg(label.toHtmlEscaped(), value.toHtmlEscaped());
+}
+
+QString command_text(const std::vector<std::string>& command) {
+  QStringList words;
+  for (const std::string& word : command) {
+    const QString text = QString::fromStdString(word);
+    words += text.contains(u' ') ? u'"' + text + u'"' : text;
+  }
+  return words.join(u' ');
+}
+
+}  // namespace
+
+QString process_end_text(const Process& process) {
+  switch (process.end_kind) {
+    case ProcessEndKind::kExited:
+      return QObject::tr("exited with %1").arg(process.exit_code);
+    case ProcessEndKind::kSignaled:
+      return QObject::tr("ended by signal %1 (%2)").arg(process.signal).arg(QString::fromLocal8Bit(strsignal(process.signal)));
+    case ProcessEndKind::kDetached:
+      return QObject::tr("still running when the recording stopped");
+    case ProcessEndKind::kLost:
+      return QObject::tr("vanished without a word");
+    case ProcessEndKind::kReplaced:
+      return QObject::tr("became another program (exec)");
+    case ProcessEndKind::kUnknown:
+      return QObject::tr("not known");
+  }
+  return {};
+}
+
+QString completeness_text(const Trace& trace) {
+  std::uint64_t dropped = 0, late = 0;
+  std::uint64_t buffers = 0;
+  for (const Process& process : trace.processes()) {
+    dropped += process.completeness.dropped;
+    late += process.completeness.late;
+    buffers += process.completeness.unreturned_buffers;
+  }
+  QStringList missing;
+  if (dropped > 0) missing += QObject::tr("%1 dropped").arg(count_text(dropped));
+  if (late > 0) missing += QObject::tr("%1 late").arg(count_text(late));
+  if (buffers > 0) missing += QObject::tr("%1 buffers lost").arg(count_text(buffers));
+  if (!missing.isEmpty()) return QObject::tr("incomplete: %1").arg(missing.join(QStringLiteral(", ")));
+  if (!trace.provenance().condition.empty()) return QObject::tr("incomplete: the recording was cut off");
+  return QObject::tr("complete: 0 dropped");
+}
+
+DiagnosticsPanel::DiagnosticsPanel(SelectionState& state, QWidget* parent)
+    : QWidget(parent),
+      state_(state),
+      tabs_(new QTabWidget(this)),
+      recording_(new QTextBrowser(this)),
+      processes_(list_with({tr("Process"), tr("How it ended"), tr("Produced"), tr("Dropped"), tr("Late"), tr("Invalid"), tr("Executable")},
+                           tr("Processes"), this)),
+      messages_(list_with({tr("Time"), tr("Severity"), tr("Process"), tr("Message")}, tr("Messages"), this)),
+      output_(new QPlainTextEdit(this)) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(tabs_);
+  tabs_->setDocumentMode(true);
+  tabs_->addTab(processes_, tr("Processes"));
+  tabs_->addTab(messages_, tr("Messages"));
+  tabs_->addTab(output_, tr("Output"));
+  tabs_->addTab(recording_, tr("Recording"));
+  recording_->setFrameShape(QFrame::NoFrame);
+  output_->setReadOnly(true);
+  output_->setFrameShape(QFrame::NoFrame);
+  output_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+  output_->setAccessibleName(tr("Output of the target"));
+  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kOther) {
+      output_->clear();
+      shown_output_ = 0;
+    }
+    show();
+  });
+}
+
+void DiagnosticsPanel::show() {
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  processes_->clear();
+  messages_->clear();
+  recording_->clear();
+  if (!trace) return;
+  showRecording(*trace);
+  showProcesses(*trace);
+  showMessages(*trace);
+  showOutput(*trace);
+  tabs_->setTabText(1, messages_->topLevelItemCount() == 0 ? tr("Messages") : tr("Messages (%1)").arg(messages_->topLevelItemCount()));
+}
+
+void DiagnosticsPanel::showRecording(const Trace& trace) {
+  const Provenance& from = trace.provenance();
+  QString rows = property_row(tr("Format"), QString::fromStdString(from.format)) +
+                 property_row(tr("Recorded by"), QString::fromStdString(from.producer)) +
+                 property_row(tr("Host"), QString::fromStdString(from.host_name)) +
+                 property_row(tr("Operating system"), QString::fromStdString(from.operating_system)) +
+                 property_row(tr("Command"), command_text(from.command)) +
+                 property_row(tr("Working directory"), QString::fromStdString(from.working_directory));
+  if (from.utc_epoch != 0)
+    rows += property_row(tr("Began"), QLocale().toString(QDateTime::fromMSecsSinceEpoch(from.utc_epoch / 1'000'000), QLocale::LongFormat));
+  rows += property_row(tr("Spans"), QString::fromStdString(timeline::format_duration(trace.extent().length())));
+  rows += property_row(tr("Condition"), QString::fromStdString(from.condition));
+  for (const Gpu& gpu : trace.gpus()) {
+    QString text = QString::fromStdString(gpu.name);
+    if (gpu.compute_major > 0) text += tr(", compute capability %1.%2").arg(gpu.compute_major).arg(gpu.compute_minor);
+    if (gpu.multiprocessor_count > 0) text += tr(", %1 multiprocessors").arg(gpu.multiprocessor_count);
+    if (gpu.memory_bytes > 0) text += QStringLiteral(", ") + QString::fromStdString(timeline::format_bytes(gpu.memory_bytes));
+    rows += property_row(tr("GPU %1").arg(gpu.ordinal), text);
+  }
+  recording_->setHtml(QStringLiteral("<table cellspacing='0' cellpadding='2'>%1</table>").arg(rows));
+}
+
+void DiagnosticsPanel::showProcesses(const Trace& trace) {
+  for (ProcessId id = 0; id < trace.processes().size(); ++id) {
+    const Process& process = trace.processes()[id];
+    const Completeness& counts = process.completeness;
+    auto* item = new QTreeWidgetItem(processes_, {QString::fromStdString(process_label(trace, id)), process_end_text(process),
+                                                  count_text(counts.produced), count_text(counts.dropped), count_text(counts.late),
+                                                  count_text(counts.invalid), QString::fromStdString(process.executable)});
+    for (int column = 2; column <= 5; ++column) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+  }
+  for (int column = 0; column < processes_->columnCount(); ++column) processes_->resizeColumnToContents(column);
+}
+
+void DiagnosticsPanel::showMessages(const Trace& trace) {
+  for (const DiagnosticMessage& message : trace.diagnostics()) {
+    const QString process = message.process == kNone ? QString() : QString::fromStdString(process_label(trace, message.process));
+    auto* item = new QTreeWidgetItem(messages_, {QString::fromStdString(timeline::format_time(message.time, 1'000'000)),
+                                                 severity_text(message.severity), process, QString::fromStdString(message.text)});
+    item->setToolTip(3, QString::fromStdString(message.text));
+  }
+  for (int column = 0; column < 3; ++column) messages_->resizeColumnToContents(column);
+}
+
+void DiagnosticsPanel::showOutput(const Trace& trace) {
+  QTextCursor cursor(output_->document());
+  cursor.movePosition(QTextCursor::End);
+  const bool at_end = output_->verticalScrollBar()->value() == output_->verticalScrollBar()->maximum();
+  for (; shown_output_ < trace.output().size(); ++shown_output_) {
+    const OutputText& piece = trace.output()[shown_output_];
+    QTextCharFormat format;
+    if (piece.standard_error) format.setForeground(palette().brush(QPalette::Link));
+    cursor.insertText(QString::fromUtf8(piece.bytes.data(), static_cast<qsizetype>(piece.bytes.size())), format);
+  }
+  if (at_end) output_->verticalScrollBar()->setValue(output_->verticalScrollBar()->maximum());
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,46 @@
+// How a trace came about and how complete it is: the recording, each process's completeness, messages, and what the target printed.
+#pragma once
+
+#include <QPlainTextEdit>
+#include <QTabWidget>
+#include <QTextBrowser>
+#include <QTreeWidget>
+#include <QWidget>
+
+#include "base/selection_state.h"
+
+namespace lanescope::ui {
+
+class DiagnosticsPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit DiagnosticsPanel(SelectionState& state, QWidget* parent = nullptr);
+
+  [[nodiscard]] const QTreeWidget& processes() const { return *processes_; }
+  [[nodiscard]] const QTreeWidget& messages() const { return *messages_; }
+  [[nodiscard]] QString output() const { return output_->toPlainText(); }
+
+ private:
+  void show();
+  void showRecording(const Trace& trace);
+  void showProcesses(const Trace& trace);
+  void showMessages(const Trace& trace);
+  void showOutput(const Trace& trace);
+
+  SelectionState& state_;
+  QTabWidget* tabs_;
+  QTextBrowser* recording_;
+  QTreeWidget* processes_;
+  QTreeWidget* messages_;
+  QPlainTextEdit* output_;
+  std::size_t shown_output_ = 0;  // pieces of the target's output that are shown
+};
+
+// "exited with 3", "ended by signal 9 (Killed)", "still running when the recording stopped".
+[[nodiscard]] QString process_end_text(const Process& process);
+
+// "complete: 0 dropped", or what is missing.
+[[nodiscard]] QString completeness_text(const Trace& trace);
+
+}  // namespace lanescope::ui

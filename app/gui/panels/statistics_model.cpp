@@ -1,0 +1,110 @@
+#include "panels/statistics_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+QString duration_text(double nanoseconds) { return QString::fromStdString(timeline::format_duration(std::llround(nanoseconds))); }
+
+double number(const NameStatistics& entry, int column) {
+  switch (column) {
+    case StatisticsModel::kCount:
+      return static_cast<double>(entry.count);
+    case StatisticsModel::kTotal:
+      return static_cast<double>(entry.total);
+    case StatisticsModel::kShare:
+      return entry.share;
+    case StatisticsModel::kAverage:
+      return entry.average;
+    case StatisticsModel::kMedian:
+      return entry.median;
+    case StatisticsModel::kPercentile95:
+      return static_cast<double>(entry.percentile_95);
+    case StatisticsModel::kMinimum:
+      return static_cast<double>(entry.minimum);
+    case StatisticsModel::kMaximum:
+      return static_cast<double>(entry.maximum);
+    default:
+      return 0;
+  }
+}
+
+bool is_text(int column) { return column == StatisticsModel::kName || column == StatisticsModel::kKind; }
+
+}  // namespace
+
+StatisticsModel::StatisticsModel(QObject* parent) : QAbstractTableModel(parent) {}
+
+void StatisticsModel::setStatistics(std::shared_ptr<const Trace> trace, std::vector<NameStatistics> statistics) {
+  beginResetModel();
+  trace_ = std::move(trace);
+  entries_ = std::move(statistics);
+  sortEntries();
+  endResetModel();
+}
+
+QString StatisticsModel::nameOf(const NameStatistics& entry) const {
+  const std::string_view name = trace_->name(entry.name);
+  const std::string_view shown = entry.kind == EventKind::kCudaApi ? api_display_name(name) : name;
+  return QString::fromUtf8(shown.data(), static_cast<qsizetype>(shown.size()));
+}
+
+int StatisticsModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(entries_.size()); }
+int StatisticsModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : kColumns; }
+
+QString StatisticsModel::text(const NameStatistics& entry, int column) const {
+  switch (column) {
+    case kName:
+      return nameOf(entry);
+    case kKind:
+      return QString::fromUtf8(event_kind_name(entry.kind));
+    case kCount:
+      return QString::fromStdString(timeline::format_count(entry.count));
+    case kShare:
+      return QString::fromStdString(timeline::format_share(entry.share));
+    default:
+      return duration_text(number(entry, column));
+  }
+}
+
+QVariant StatisticsModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid()) return {};
+  if (role == Qt::TextAlignmentRole) return QVariant((is_text(index.column()) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::DisplayRole || (role == Qt::ToolTipRole && index.column() == kName)) return text(entry(index.row()), index.column());
+  return {};
+}
+
+QVariant StatisticsModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal) return {};
+  if (role == Qt::TextAlignmentRole) return QVariant((is_text(section) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::ToolTipRole && section == kShare) return tr("Of the total of all listed events of the same kind");
+  if (role != Qt::DisplayRole) return {};
+  static const QStringList titles = {tr("Name"),    tr("Kind"),   tr("Count"), tr("Total"),   tr("Share"),
+                                     tr("Average"), tr("Median"), tr("95 %"),  tr("Minimum"), tr("Maximum")};
+  return titles.value(section);
+}
+
+void StatisticsModel::sort(int column, Qt::SortOrder order) {
+  sort_column_ = column;
+  sort_order_ = order;
+  emit layoutAboutToBeChanged();
+  sortEntries();
+  emit layoutChanged();
+}
+
+void StatisticsModel::sortEntries() {
+  const auto ascending = [this](const NameStatistics& a, const NameStatistics& b) {
+    if (sort_column_ == kName) return nameOf(a).compare(nameOf(b), Qt::CaseInsensitive) < 0;
+    if (sort_column_ == kKind) return a.kind < b.kind;
+    return number(a, sort_column_) < number(b, sort_column_);
+  };
+  std::stable_sort(entries_.begin(), entries_.end(), [&](const NameStatistics& a, const NameStatistics& b) {
+    return sort_order_ == Qt::AscendingOrder ? ascending(a, b) : ascending(b, a);
+  });
+}
+
+}  // namespace lanescope::ui

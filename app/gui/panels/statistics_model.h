@@ -1,0 +1,41 @@
+// Durations by name as a table: count, total, share of the kind's total, average, median, 95th percentile, minimum, maximum.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <QAbstractTableModel>
+
+#include "model/events/event_statistics.h"
+
+namespace lanescope::ui {
+
+class StatisticsModel : public QAbstractTableModel {
+  Q_OBJECT
+
+ public:
+  enum Column { kName, kKind, kCount, kTotal, kShare, kAverage, kMedian, kPercentile95, kMinimum, kMaximum, kColumns };
+
+  explicit StatisticsModel(QObject* parent = nullptr);
+
+  void setStatistics(std::shared_ptr<const Trace> trace, std::vector<NameStatistics> statistics);
+  [[nodiscard]] const NameStatistics& entry(int row) const { return entries_[static_cast<std::size_t>(row)]; }
+  [[nodiscard]] QString nameOf(const NameStatistics& entry) const;
+
+  [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
+  [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
+  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
+  [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+  void sort(int column, Qt::SortOrder order) override;
+
+ private:
+  void sortEntries();
+  [[nodiscard]] QString text(const NameStatistics& entry, int column) const;
+
+  std::shared_ptr<const Trace> trace_;
+  std::vector<NameStatistics> entries_;
+  int sort_column_ = kTotal;
+  Qt::SortOrder sort_order_ = Qt::DescendingOrder;
+};
+
+}  // namespace lanescope::ui

@@ -1,0 +1,92 @@
+#include "window/event_search.h"
+
+#include <algorithm>
+
+#include <QAction>
+#include <QHBoxLayout>
+
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+
+EventSearch::EventSearch(SelectionState& state, QWidget* parent)
+    : QWidget(parent), state_(state), text_(new QLineEdit(this)), position_(new QLabel(this)) {
+  auto* line = new QHBoxLayout(this);
+  line->setContentsMargins(0, 0, 0, 0);
+  line->addWidget(text_);
+  line->addWidget(position_);
+  text_->setPlaceholderText(tr("Search events  (Ctrl+F)"));
+  text_->setToolTip(tr("Enter finds the next event whose name contains the text, Shift+Enter the previous one"));
+  text_->setAccessibleName(tr("Search events"));
+  text_->setClearButtonEnabled(true);
+  text_->setMinimumWidth(fontMetrics().averageCharWidth() * 26);
+  auto* backward = new QAction(text_);
+  backward->setShortcuts({QKeySequence(Qt::SHIFT | Qt::Key_Return), QKeySequence(Qt::SHIFT | Qt::Key_Enter)});
+  backward->setShortcutContext(Qt::WidgetShortcut);
+  text_->addAction(backward);
+  connect(backward, &QAction::triggered, this, &EventSearch::previous);
+  connect(text_, &QLineEdit::returnPressed, this, &EventSearch::next);
+  connect(text_, &QLineEdit::textChanged, this, [this](const QString& text) {
+    if (text.isEmpty()) search(Step::kNone);
+  });
+  connect(&state, &SelectionState::selectedEventChanged, this, &EventSearch::showPosition);
+}
+
+void EventSearch::focusText() {
+  text_->setFocus(Qt::ShortcutFocusReason);
+  text_->selectAll();
+}
+
+void EventSearch::next() { search(Step::kNext); }
+void EventSearch::previous() { search(Step::kPrevious); }
+
+void EventSearch::search(Step then) {
+  const std::shared_ptr<const Trace> trace = state_.trace();
+  const QString text = text_->text();
+  if (trace == searched_trace_ && text == searched_text_) return go(then);
+  if (!trace || text.isEmpty()) {
+    job_.cancel();
+    searched_text_.clear();
+    matches_.clear();
+    return showPosition();
+  }
+  job_.start([this, trace, text, then](const LatestJob::Context& job) {
+    const EventValues values(trace, EventScope::whole_trace(*trace));
+    const std::vector<EventRef> found = gather_events(*trace, values.scope().lanes(), {.text = text.toStdString()}, job.stop());
+    std::vector<EventRef> matches = sort_events(values, found, EventColumn::kStart, SortDirection::kAscending, job.stop());
+    job.deliver([this, trace, text, then, matches = std::move(matches)]() mutable {
+      searched_trace_ = trace;
+      searched_text_ = text;
+      matches_ = std::move(matches);
+      go(then);
+    });
+  });
+}
+
+void EventSearch::go(Step step) {
+  if (step != Step::kNone && !matches_.empty() && state_.trace()) {
+    const Trace& trace = *state_.trace();
+    const EventRef selected = state_.selectedEvent();
+    const auto key = [&](EventRef event) { return std::pair(trace.event(event).start, event); };
+    const auto from = selected.valid() ? key(selected) : std::pair(state_.visibleRange().begin, EventRef{0, 0});
+    const auto before = [&](EventRef event, const auto& limit) { return key(event) < limit; };
+    const auto after = [&](const auto& limit, EventRef event) { return limit < key(event); };
+    if (step == Step::kNext) {
+      const auto found = std::upper_bound(matches_.begin(), matches_.end(), from, after);
+      state_.activate(found == matches_.end() ? matches_.front() : *found);
+    } else {
+      const auto found = std::lower_bound(matches_.begin(), matches_.end(), from, before);
+      state_.activate(found == matches_.begin() ? matches_.back() : *std::prev(found));
+    }
+  }
+  showPosition();
+}
+
+void EventSearch::showPosition() {
+  if (searched_text_.isEmpty()) return position_->clear();
+  const std::optional<std::size_t> at = position_of(matches_, state_.selectedEvent());
+  const QString count = QString::fromStdString(timeline::format_count(matches_.size()));
+  position_->setText(at ? tr("%1 of %2").arg(QString::fromStdString(timeline::format_count(*at + 1)), count) : tr("%1 found").arg(count));
+}
+
+}  // namespace lanescope::ui

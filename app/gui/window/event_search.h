@@ -1,0 +1,42 @@
+// The search box: walks through the events whose names contain a text, by start.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <QLabel>
+#include <QLineEdit>
+#include <QWidget>
+
+#include "base/latest_job.h"
+#include "base/selection_state.h"
+
+namespace lanescope::ui {
+
+class EventSearch : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit EventSearch(SelectionState& state, QWidget* parent = nullptr);
+
+  void focusText();
+  void next();  // after the selected event, else after the beginning of what is visible; from the last to the first
+  void previous();
+  [[nodiscard]] bool isSearching() const { return job_.isRunning(); }
+
+ private:
+  enum class Step { kNone, kNext, kPrevious };
+  void search(Step then);
+  void go(Step step);
+  void showPosition();
+
+  SelectionState& state_;
+  QLineEdit* text_;
+  QLabel* position_;
+  LatestJob job_;
+  std::shared_ptr<const Trace> searched_trace_;
+  QString searched_text_;
+  std::vector<EventRef> matches_;  // by start
+};
+
+}  // namespace lanescope::ui

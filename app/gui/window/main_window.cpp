@@ -1,0 +1,254 @@
+#include "window/main_window.h"
+
+#include <QCloseEvent>
+#include <QDragEnterEvent>
+#include <QFileInfo>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QVBoxLayout>
+
+#include "timeline/core/format.h"
+#include "window/theme.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr int kLayoutVersion = 1;  // of the panels, for saveState()
+constexpr QSize kInitialSize(1440, 900);
+constexpr int kPanelHeight = 280;   // px at first
+constexpr int kDetailsWidth = 380;  // px at first
+
+}  // namespace
+
+MainWindow::MainWindow(Layout layout)
+    : layout_(layout),
+      shown_(state_),
+      messages_(new MessageArea),
+      pages_(new QStackedWidget),
+      start_(new StartPage),
+      timeline_(new timeline::TimelineView),
+      binding_(new TimelineBinding(*timeline_, state_, this)),
+      search_(new EventSearch(state_)),
+      events_(new EventsPanel(state_, shown_)),
+      statistics_(new StatisticsPanel(state_, shown_)),
+      details_(new DetailsPanel(state_)),
+      diagnostics_(new DiagnosticsPanel(state_)),
+      status_(new TraceStatus(state_)),
+      actions_(add_actions(*this, *search_)) {
+  auto* centre = new QWidget;
+  auto* column = new QVBoxLayout(centre);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(messages_);
+  column->addWidget(pages_, 1);
+  pages_->addWidget(start_);
+  pages_->addWidget(timeline_);
+  setCentralWidget(centre);
+  setStatusBar(status_);
+  setAcceptDrops(true);
+
+  events_dock_ = addPanel(tr("Events"), "events", events_);
+  statistics_dock_ = addPanel(tr("Statistics"), "statistics", statistics_);
+  diagnostics_dock_ = addPanel(tr("Diagnostics"), "diagnostics", diagnostics_);
+  details_dock_ = addPanel(tr("Details"), "details", details_);
+  layOutPanels();
+  connectActions();
+  connectViewActions();
+  connectLoader();
+  showRecentFiles();
+  showTitle({});
+  enableActions();
+
+  resize(kInitialSize);
+  if (layout == Layout::kRemembered) {
+    restoreGeometry(settings_.windowGeometry());
+    restoreState(settings_.windowState(), kLayoutVersion);
+    events_->restoreHeaderState(settings_.eventsHeader());
+  }
+}
+
+MainWindow::~MainWindow() = default;
+
+QDockWidget* MainWindow::addPanel(const QString& title, const char* name, QWidget* content) {
+  auto* dock = new QDockWidget(title, this);
+  dock->setObjectName(QLatin1String(name));
+  dock->setWidget(content);
+  addDockWidget(Qt::BottomDockWidgetArea, dock);
+  actions_.panels->addAction(dock->toggleViewAction());
+  return dock;
+}
+
+void MainWindow::layOutPanels() {
+  setDockNestingEnabled(true);
+  setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+  splitDockWidget(events_dock_, details_dock_, Qt::Horizontal);
+  tabifyDockWidget(events_dock_, statistics_dock_);
+  tabifyDockWidget(statistics_dock_, diagnostics_dock_);
+  events_dock_->raise();
+  resizeDocks({events_dock_}, {kPanelHeight}, Qt::Vertical);
+  resizeDocks({events_dock_, details_dock_}, {kInitialSize.width() - kDetailsWidth, kDetailsWidth}, Qt::Horizontal);
+}
+
+void MainWindow::connectLoader() {
+  connect(&loader_, &TraceLoader::started, this, [this](const QString& path) {
+    messages_->clear();
+    status_->showLoading(QFileInfo(path).fileName());
+  });
+  connect(&loader_, &TraceLoader::progressed, status_, &TraceStatus::showProgress);
+  connect(&loader_, &TraceLoader::partlyLoaded, this, [this](const std::shared_ptr<const Trace>& trace) {
+    showTrace(trace, next_change_);
+    next_change_ = TraceChange::kSnapshot;
+  });
+  connect(&loader_, &TraceLoader::loaded, this, [this](const std::shared_ptr<const Trace>& trace) {
+    status_->showIdle();
+    showTrace(trace, next_change_);
+    showTitle(loader_.path());
+    settings_.addRecentFile(loader_.path());
+    showRecentFiles();
+    if (!trace->provenance().condition.empty())
+      messages_->show(QString::fromStdString(trace->provenance().condition), MessageWeight::kNote);
+    emit opened(loader_.path());
+  });
+  connect(&loader_, &TraceLoader::failed, this, [this](const QString& sentence) {
+    status_->showIdle();
+    showFailure(sentence);
+  });
+  connect(&loader_, &TraceLoader::cancelled, this, [this] {
+    status_->showIdle();
+    if (state_.trace()) messages_->show(tr("Loading was cancelled: a part of the trace is shown."), MessageWeight::kNote);
+  });
+  connect(status_, &TraceStatus::cancelRequested, &loader_, &TraceLoader::cancel);
+}
+
+void MainWindow::openFile(const QString& path) {
+  next_change_ = TraceChange::kOther;
+  loader_.load(path);
+}
+
+void MainWindow::launch(const LaunchSettings& settings) {
+  loader_.cancel();
+  recording_.reset();
+  Result<std::unique_ptr<LiveRecording>> started = LiveRecording::start(settings);
+  if (!started) return showFailure(QString::fromStdString(started.error().text));
+  messages_->clear();
+  recording_ = std::move(*started);
+  next_change_ = TraceChange::kOther;
+  connect(recording_.get(), &LiveRecording::grown, this, [this](const std::shared_ptr<const Trace>& snapshot) {
+    showTrace(snapshot, next_change_);
+    if (next_change_ == TraceChange::kOther) timeline_->setFollowLive(timeline::FollowLive::kYes);
+    next_change_ = TraceChange::kSnapshot;
+  });
+  connect(recording_.get(), &LiveRecording::progressed, this, &MainWindow::showRecordingProgress);
+  connect(recording_.get(), &LiveRecording::message, this,
+          [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
+  connect(recording_.get(), &LiveRecording::ended, this, &MainWindow::finishRecording, Qt::QueuedConnection);
+  showTitle(recording_->path());
+  enableActions();
+}
+
+void MainWindow::stopRecording() {
+  if (recording_) recording_->stop();
+}
+
+void MainWindow::finishRecording(const session::RecordingOutcome& outcome) {
+  const QString path = recording_->path();
+  recording_.reset();
+  timeline_->setFollowLive(timeline::FollowLive::kNo);
+  enableActions();
+  loader_.load(path);  // next_change_ stays: the file is a later state of what was drawn live
+  if (outcome.failure)
+    messages_->show(QString::fromStdString(outcome.failure->text), MessageWeight::kError);
+  else if (outcome.target && outcome.target->signal != 0)
+    messages_->show(tr("The program was ended by signal %1. What it did until then is shown.").arg(outcome.target->signal),
+                    MessageWeight::kNote);
+  emit recordingEnded();
+}
+
+void MainWindow::showRecordingProgress(const session::RecordingStatistics& statistics) {
+  const QString seconds = QString::number(std::chrono::duration<double>(statistics.elapsed).count(), 'f', 1);
+  const QString events = QString::fromStdString(timeline::format_count(statistics.events));
+  const QString dropped = QString::fromStdString(timeline::format_count(statistics.dropped));
+  status_->showRecording((recording_ && recording_->isStopping() ? tr("Stopping · %1 s · %2 events · %3 dropped")
+                                                                 : tr("● Recording · %1 s · %2 events · %3 dropped"))
+                             .arg(seconds, events, dropped));
+}
+
+void MainWindow::showTrace(std::shared_ptr<const Trace> trace, TraceChange change) {
+  state_.setTrace(std::move(trace), change);
+  pages_->setCurrentWidget(timeline_);
+  enableActions();
+}
+
+void MainWindow::showTitle(const QString& path) {
+  setWindowFilePath(path);
+  setWindowTitle(path.isEmpty() ? tr("Lanescope") : tr("%1 – Lanescope").arg(QFileInfo(path).fileName()));
+}
+
+void MainWindow::showFailure(const QString& sentence) {
+  messages_->show(sentence, MessageWeight::kError);
+  emit failed(sentence);
+}
+
+void MainWindow::showRecentFiles() {
+  const QStringList paths = settings_.recentFiles();
+  start_->setRecentFiles(paths);
+  actions_.open_recent->clear();
+  for (const QString& path : paths) {
+    QAction* entry = actions_.open_recent->addAction(QFileInfo(path).fileName(), this, [this, path] { openFile(path); });
+    entry->setToolTip(path);
+    entry->setStatusTip(path);
+  }
+  actions_.open_recent->addSeparator();
+  actions_.open_recent->addAction(tr("Clear the list"), this, [this] {
+    settings_.clearRecentFiles();
+    showRecentFiles();
+  });
+  actions_.open_recent->setEnabled(!paths.isEmpty());
+}
+
+void MainWindow::enableActions() {
+  const bool has_trace = state_.trace() != nullptr;
+  actions_.stop->setEnabled(recording_ != nullptr);
+  actions_.follow_live->setEnabled(recording_ != nullptr);
+  actions_.back->setEnabled(timeline_->canGoBack());
+  actions_.forward->setEnabled(timeline_->canGoForward());
+  for (QAction* action : {actions_.export_csv, actions_.zoom_in, actions_.zoom_out, actions_.zoom_to_selection, actions_.fit,
+                          actions_.expand_all, actions_.collapse_all, actions_.longest_gaps, actions_.find_next, actions_.find_previous})
+    action->setEnabled(has_trace);
+}
+
+bool MainWindow::isSettled() const {
+  return !loader_.isLoading() && !recording_ && !shown_.isGathering() && !events_->isSorting() && !statistics_->isComputing() &&
+         !search_->isSearching();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  const QList<QUrl> urls = event->mimeData()->urls();
+  if (!urls.isEmpty() && urls.first().isLocalFile()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  event->acceptProposedAction();
+  openFile(event->mimeData()->urls().first().toLocalFile());
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (recording_ &&
+      QMessageBox::question(this, tr("Recording"),
+                            tr("A recording is running. Stop it and close? What was recorded is kept in %1.").arg(recording_->path())) !=
+          QMessageBox::Yes)
+    return event->ignore();
+  if (layout_ == Layout::kRemembered) {
+    settings_.setWindowGeometry(saveGeometry());
+    settings_.setWindowState(saveState(kLayoutVersion));
+    settings_.setEventsHeader(events_->headerState());
+  }
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+  QMainWindow::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && actions_.launch) paint_icons(actions_, palette());
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,117 @@
+// The viewer's window: the timeline, its panels, and what fills them: files and recordings.
+//
+// Threads: the GUI thread only.
+#pragma once
+
+#include <memory>
+
+#include <QDockWidget>
+#include <QMainWindow>
+#include <QStackedWidget>
+
+#include "base/selection_state.h"
+#include "base/settings.h"
+#include "events/events_panel.h"
+#include "events/shown_events.h"
+#include "loading/live_recording.h"
+#include "loading/trace_loader.h"
+#include "panels/details_panel.h"
+#include "panels/diagnostics_panel.h"
+#include "panels/statistics_panel.h"
+#include "timeline/widget/timeline_view.h"
+#include "window/event_search.h"
+#include "window/message_area.h"
+#include "window/start_page.h"
+#include "window/timeline_binding.h"
+#include "window/trace_status.h"
+#include "window/window_actions.h"
+
+namespace lanescope::ui {
+
+enum class Layout { kRemembered, kInitial };  // kInitial: as on the first start, and nothing is remembered at the end
+
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  explicit MainWindow(Layout layout = Layout::kRemembered);
+  ~MainWindow() override;
+
+  // Shows what is there as it comes, in place of what was shown. Ends with opened() or failed().
+  void openFile(const QString& path);
+  // Starts a program and draws what it does; a recording that runs is stopped first. Ends with recordingEnded(), then opened() for its
+  // file.
+  void launch(const LaunchSettings& settings);
+  void stopRecording();
+  [[nodiscard]] bool isRecording() const { return recording_ != nullptr; }
+
+  // Nothing is being loaded, recorded, gathered, sorted or counted.
+  [[nodiscard]] bool isSettled() const;
+
+  [[nodiscard]] SelectionState& state() { return state_; }
+  [[nodiscard]] timeline::TimelineView& timelineView() { return *timeline_; }
+  [[nodiscard]] EventsPanel& events() { return *events_; }
+  [[nodiscard]] const MessageArea& messages() const { return *messages_; }
+  [[nodiscard]] const WindowActions& actions() const { return actions_; }
+
+ signals:
+  void opened(const QString& path);
+  void failed(const QString& sentence);
+  void recordingEnded();
+
+ protected:
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+  void closeEvent(QCloseEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  QDockWidget* addPanel(const QString& title, const char* name, QWidget* content);
+  void layOutPanels();
+  void connectActions();
+  void connectViewActions();
+  void connectLoader();
+  void enableActions();
+
+  void showTrace(std::shared_ptr<const Trace> trace, TraceChange change);
+  void showTitle(const QString& path);
+  void showRecentFiles();
+  void showFailure(const QString& sentence);
+  void showRecordingProgress(const session::RecordingStatistics& statistics);
+  void finishRecording(const session::RecordingOutcome& outcome);
+
+  void chooseFile();
+  void chooseLaunch();
+  void exportEvents();
+  void showLongestGaps();
+  void showKeys();
+  void showAbout();
+  void chooseTheme(Theme theme);
+
+  Layout layout_;
+  Settings settings_;
+  SelectionState state_;
+  ShownEvents shown_;
+  TraceLoader loader_;
+  TraceChange next_change_ = TraceChange::kOther;  // how what is loaded relates to what is shown
+  std::unique_ptr<LiveRecording> recording_;
+
+  MessageArea* messages_;
+  QStackedWidget* pages_;
+  StartPage* start_;
+  timeline::TimelineView* timeline_;
+  TimelineBinding* binding_;
+  EventSearch* search_;
+  EventsPanel* events_;
+  StatisticsPanel* statistics_;
+  DetailsPanel* details_;
+  DiagnosticsPanel* diagnostics_;
+  QDockWidget* events_dock_;
+  QDockWidget* statistics_dock_;
+  QDockWidget* details_dock_;
+  QDockWidget* diagnostics_dock_;
+  TraceStatus* status_;
+  WindowActions actions_;
+};
+
+}  // namespace lanescope::ui

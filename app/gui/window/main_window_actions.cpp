@@ -1,0 +1,149 @@
+// What the menus of the main window do.
+#include <QApplication>
+#include <QClipboard>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMessageBox>
+
+#include "launch/launch_dialog.h"
+#include "model/import/open_trace.h"
+#include "timeline/core/describe.h"
+#include "window/keys_dialog.h"
+#include "window/main_window.h"
+#include "window/theme.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr double kZoomStep = 1.5;  // of one key press
+
+// "Traces (*.trace *.sqlite);;Lanescope trace (*.trace);;..."
+QString file_filters() {
+  QStringList all, single;
+  for (const TraceFileFormat& format : readable_trace_formats()) {
+    const QString patterns = QString::fromUtf8(format.patterns.data(), static_cast<qsizetype>(format.patterns.size()));
+    all += patterns;
+    single += QStringLiteral("%1 (%2)").arg(QString::fromUtf8(format.name.data(), static_cast<qsizetype>(format.name.size())), patterns);
+  }
+  return QObject::tr("Traces (%1)").arg(all.join(u' ')) + QStringLiteral(";;") + single.join(QStringLiteral(";;")) + QStringLiteral(";;") +
+         QObject::tr("All files (*)");
+}
+
+void raise_panel(QDockWidget* dock) {
+  dock->show();
+  dock->raise();
+}
+
+}  // namespace
+
+void MainWindow::connectActions() {
+  connect(actions_.open, &QAction::triggered, this, &MainWindow::chooseFile);
+  connect(actions_.launch, &QAction::triggered, this, &MainWindow::chooseLaunch);
+  connect(actions_.export_csv, &QAction::triggered, this, &MainWindow::exportEvents);
+  connect(events_, &EventsPanel::exportRequested, this, &MainWindow::exportEvents);
+  connect(actions_.quit, &QAction::triggered, this, &QWidget::close);
+  connect(start_, &StartPage::openRequested, this, &MainWindow::chooseFile);
+  connect(start_, &StartPage::launchRequested, this, &MainWindow::chooseLaunch);
+  connect(start_, &StartPage::fileRequested, this, &MainWindow::openFile);
+  connect(actions_.copy_details, &QAction::triggered, this, [this] {
+    if (state_.trace() && state_.selectedEvent().valid())
+      QGuiApplication::clipboard()->setText(
+          QString::fromStdString(timeline::as_text(timeline::describe_event(*state_.trace(), state_.selectedEvent()))));
+  });
+  connect(actions_.find, &QAction::triggered, search_, &EventSearch::focusText);
+  connect(actions_.find_next, &QAction::triggered, search_, &EventSearch::next);
+  connect(actions_.find_previous, &QAction::triggered, search_, &EventSearch::previous);
+  connect(actions_.filter_rows, &QAction::triggered, this, [this] {
+    actions_.row_filter->setFocus(Qt::ShortcutFocusReason);
+    actions_.row_filter->selectAll();
+  });
+  connect(actions_.filter_events, &QAction::triggered, this, [this] {
+    raise_panel(events_dock_);
+    events_->focusFilter();
+  });
+  connect(actions_.clear_selection, &QAction::triggered, this, [this] {
+    state_.setSelectedEvent({});
+    state_.setSelectedRange(std::nullopt);
+  });
+  connect(actions_.stop, &QAction::triggered, this, &MainWindow::stopRecording);
+  connect(actions_.longest_gaps, &QAction::triggered, this, &MainWindow::showLongestGaps);
+  connect(actions_.statistics, &QAction::triggered, this, [this] { raise_panel(statistics_dock_); });
+  connect(actions_.diagnostics, &QAction::triggered, this, [this] { raise_panel(diagnostics_dock_); });
+  connect(binding_, &TimelineBinding::eventsRequested, this, [this] { raise_panel(events_dock_); });
+  connect(binding_, &TimelineBinding::statisticsRequested, this, [this] { raise_panel(statistics_dock_); });
+  connect(actions_.keys, &QAction::triggered, this, &MainWindow::showKeys);
+  connect(actions_.about, &QAction::triggered, this, &MainWindow::showAbout);
+}
+
+void MainWindow::connectViewActions() {
+  using timeline::FollowLive;
+  using timeline::TimelineView;
+  connect(actions_.back, &QAction::triggered, timeline_, &TimelineView::goBack);
+  connect(actions_.forward, &QAction::triggered, timeline_, &TimelineView::goForward);
+  connect(timeline_, &TimelineView::historyChanged, this, &MainWindow::enableActions);
+  connect(actions_.zoom_in, &QAction::triggered, this, [this] { timeline_->zoomBy(kZoomStep); });
+  connect(actions_.zoom_out, &QAction::triggered, this, [this] { timeline_->zoomBy(1 / kZoomStep); });
+  connect(actions_.zoom_to_selection, &QAction::triggered, timeline_, &TimelineView::zoomToSelection);
+  connect(actions_.fit, &QAction::triggered, timeline_, &TimelineView::zoomToFit);
+  connect(actions_.expand_all, &QAction::triggered, timeline_, &TimelineView::expandAll);
+  connect(actions_.collapse_all, &QAction::triggered, timeline_, &TimelineView::collapseAll);
+  connect(actions_.follow_live, &QAction::triggered, this,
+          [this](bool follow) { timeline_->setFollowLive(follow ? FollowLive::kYes : FollowLive::kNo); });
+  connect(timeline_, &TimelineView::followLiveChanged, this,
+          [this](FollowLive follow) { actions_.follow_live->setChecked(follow == FollowLive::kYes); });
+  connect(actions_.row_filter, &QLineEdit::textChanged, timeline_, &TimelineView::setRowFilter);
+  const std::pair<QAction*, Theme> themes[] = {
+      {actions_.theme_system, Theme::kSystem}, {actions_.theme_light, Theme::kLight}, {actions_.theme_dark, Theme::kDark}};
+  for (const auto& [action, theme] : themes) {
+    action->setChecked(settings_.theme() == theme);
+    connect(action, &QAction::triggered, this, [this, chosen = theme] { chooseTheme(chosen); });
+  }
+}
+
+void MainWindow::chooseTheme(Theme theme) {
+  settings_.setTheme(theme);
+  apply_theme(theme);
+}
+
+void MainWindow::chooseFile() {
+  const QString folder = loader_.path().isEmpty() ? QString() : QFileInfo(loader_.path()).absolutePath();
+  const QString path = QFileDialog::getOpenFileName(this, tr("Open a trace"), folder, file_filters());
+  if (!path.isEmpty()) openFile(path);
+}
+
+void MainWindow::chooseLaunch() {
+  LaunchDialog dialog(settings_, this);
+  if (dialog.exec() == QDialog::Accepted) launch(dialog.launch());
+}
+
+void MainWindow::exportEvents() {
+  if (!events_->canExport()) return showFailure(tr("The events are still being sorted. Export them when the table is complete."));
+  const QString path = QFileDialog::getSaveFileName(this, tr("Export events as CSV"), QStringLiteral("events.csv"), tr("CSV (*.csv)"));
+  if (path.isEmpty()) return;
+  if (const Result<void> result = events_->exportCsv(path); !result) showFailure(QString::fromStdString(result.error().text));
+}
+
+// The bubble hunt: everything that keeps the GPU busy, largest idle time in front first.
+void MainWindow::showLongestGaps() {
+  for (const timeline::Row& row : timeline_->rows().rows()) {
+    if (row.kind != timeline::RowKind::kGpuHardware && row.kind != timeline::RowKind::kGpu) continue;
+    binding_->showRowEvents(QString::fromStdString(row.key));
+    events_->sortBy(EventColumn::kGapBefore, SortDirection::kDescending);
+    return raise_panel(events_dock_);
+  }
+  messages_->show(tr("The trace has no GPU work, and so no gaps between it."), MessageWeight::kNote);
+}
+
+void MainWindow::showKeys() {
+  KeysDialog dialog(timeline::TimelineView::help_text(), shortcuts(*this), this);
+  dialog.exec();
+}
+
+void MainWindow::showAbout() {
+  QMessageBox::about(this, tr("About Lanescope"),
+                     tr("<h3>Lanescope %1</h3><p>An open timeline profiler for CUDA programs.</p>"
+                        "<p>Apache License 2.0. The viewer uses Qt Widgets (LGPL 3) and Qt Charts (GPL 3).</p>")
+                         .arg(QStringLiteral(LANESCOPE_VERSION)));
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,53 @@
+#include "window/screenshot.h"
+
+#include <QCoreApplication>
+#include <QPixmap>
+
+namespace lanescope::ui {
+namespace {
+
+constexpr int kLookIntervalMs = 20;
+
+}  // namespace
+
+Screenshot::Screenshot(MainWindow& window, ScreenshotRequest request, QObject* parent)
+    : QObject(parent), window_(window), request_(std::move(request)) {
+  timer_.setInterval(kLookIntervalMs);
+  connect(&timer_, &QTimer::timeout, this, &Screenshot::look);
+  connect(&window_, &MainWindow::failed, this, [this](const QString& sentence) {
+    timer_.stop();
+    emit finished(sentence);
+  });
+  connect(&window_, &MainWindow::opened, this, [this] {
+    loaded_ = true;
+    if (request_.range) window_.timelineView().setVisibleRange(*request_.range);
+  });
+}
+
+void Screenshot::start() {
+  window_.resize(request_.size);
+  window_.show();
+  window_.openFile(request_.file);
+  timer_.start();
+}
+
+// The window is settled once two looks in a row find nothing under way: what one job delivered may have started another.
+void Screenshot::look() {
+  if (!loaded_ || !window_.isSettled()) return;
+  timer_.stop();
+  QCoreApplication::sendPostedEvents();
+  QCoreApplication::processEvents();
+  if (window_.isSettled())
+    take();
+  else
+    timer_.start();
+}
+
+void Screenshot::take() {
+  const QPixmap picture = window_.grab();
+  const bool written = picture.save(request_.picture);
+  emit finished(written ? QString()
+                        : tr("%1 can't be written. Name a file that ends in .png, in a folder that exists.").arg(request_.picture));
+}
+
+}  // namespace lanescope::ui

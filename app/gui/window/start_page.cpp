@@ -1,0 +1,42 @@
+#include "window/start_page.h"
+
+#include <QFileInfo>
+#include <QVBoxLayout>
+
+namespace lanescope::ui {
+namespace {
+
+constexpr int kShownFiles = 6;
+
+}  // namespace
+
+StartPage::StartPage(QWidget* parent) : QWidget(parent), text_(new QLabel(this)) {
+  auto* column = new QVBoxLayout(this);
+  column->addStretch(1);
+  column->addWidget(text_, 0, Qt::AlignHCenter);
+  column->addStretch(2);
+  text_->setTextFormat(Qt::RichText);
+  connect(text_, &QLabel::linkActivated, this, &StartPage::follow);
+  setRecentFiles({});
+}
+
+void StartPage::setRecentFiles(const QStringList& paths) {
+  QString html = QStringLiteral("<p style='font-size:large'>%1</p><p><a href='open:'>%2</a> &nbsp; <a href='launch:'>%3</a></p><p>%4</p>")
+                     .arg(tr("No trace is open"), tr("Open a file…"), tr("Launch and record a program…"),
+                          tr("or drop a .trace file, an Nsight Systems SQLite export or a Chrome JSON trace here."));
+  if (!paths.isEmpty()) html += QStringLiteral("<p>&nbsp;</p><p>%1</p>").arg(tr("Recent files"));
+  for (const QString& path : paths.mid(0, kShownFiles)) {
+    const QFileInfo file(path);
+    html += QStringLiteral("<div><a href='file:%1'>%2</a> &nbsp; %3</div>")
+                .arg(path.toHtmlEscaped(), file.fileName().toHtmlEscaped(), file.absolutePath().toHtmlEscaped());
+  }
+  text_->setText(html);
+}
+
+void StartPage::follow(const QString& link) {
+  if (link == u"open:") return emit openRequested();
+  if (link == u"launch:") return emit launchRequested();
+  emit fileRequested(link.mid(5));  // behind "file:"
+}
+
+}  // namespace lanescope::ui

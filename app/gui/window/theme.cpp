@@ -1,0 +1,57 @@
+#include "window/theme.h"
+
+#include <QApplication>
+#include <QPalette>
+#include <QStyleFactory>
+
+namespace lanescope::ui {
+namespace {
+
+struct Shades {
+  QColor window, base, alternate, button, text, dimmed, highlight, link, border;
+};
+
+QPalette palette_of(const Shades& shades) {
+  QPalette palette(shades.text, shades.button, shades.button.lighter(120), shades.border, shades.border, shades.text, shades.base);
+  palette.setColor(QPalette::Window, shades.window);
+  palette.setColor(QPalette::WindowText, shades.text);
+  palette.setColor(QPalette::AlternateBase, shades.alternate);
+  palette.setColor(QPalette::ButtonText, shades.text);
+  palette.setColor(QPalette::PlaceholderText, shades.dimmed);
+  palette.setColor(QPalette::Highlight, shades.highlight);
+  palette.setColor(QPalette::HighlightedText, Qt::white);
+  palette.setColor(QPalette::Link, shades.link);
+  palette.setColor(QPalette::ToolTipBase, shades.base);
+  palette.setColor(QPalette::ToolTipText, shades.text);
+  for (const QPalette::ColorRole role : {QPalette::Text, QPalette::WindowText, QPalette::ButtonText})
+    palette.setColor(QPalette::Disabled, role, shades.dimmed);
+  return palette;
+}
+
+QPalette light_palette() {
+  return palette_of({"#f3f4f6", "#ffffff", "#f7f8fa", "#eceef1", "#1d2127", "#7a828e", "#2f6fb3", "#1f62a8", "#c3c8d0"});
+}
+
+QPalette dark_palette() {
+  return palette_of({"#22262c", "#1a1d22", "#1f2329", "#2b3037", "#d9dde3", "#868e9a", "#2f6fb3", "#7db4ee", "#3a4049"});
+}
+
+}  // namespace
+
+void apply_theme(Theme theme) {
+  static const QPalette desktop = QApplication::palette();
+  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  switch (theme) {
+    case Theme::kSystem:
+      QApplication::setPalette(desktop.color(QPalette::Base).lightness() < 128 ? dark_palette() : light_palette());
+      break;
+    case Theme::kLight:
+      QApplication::setPalette(light_palette());
+      break;
+    case Theme::kDark:
+      QApplication::setPalette(dark_palette());
+      break;
+  }
+}
+
+}  // namespace lanescope::ui

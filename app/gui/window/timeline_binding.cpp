@@ -1,0 +1,94 @@
+#include "window/timeline_binding.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QMenu>
+
+#include "timeline/core/describe.h"
+
+namespace lanescope::ui {
+
+using timeline::TimelineView;
+
+TimelineBinding::TimelineBinding(TimelineView& view, SelectionState& state, QObject* parent) : QObject(parent), view_(view), state_(state) {
+  connect(&view, &TimelineView::selectedEventChanged, &state, &SelectionState::setSelectedEvent);
+  connect(&view, &TimelineView::selectedRangeChanged, &state, &SelectionState::setSelectedRange);
+  connect(&view, &TimelineView::hoveredEventChanged, &state, &SelectionState::setHoveredEvent);
+  connect(&view, &TimelineView::visibleRangeChanged, &state, &SelectionState::setVisibleRange);
+  connect(&view, &TimelineView::rowContextMenuRequested, this, &TimelineBinding::showRowMenu);
+  connect(&view, &TimelineView::eventContextMenuRequested, this, &TimelineBinding::showEventMenu);
+  connect(&state, &SelectionState::traceChanged, this, &TimelineBinding::showTrace);
+  connect(&state, &SelectionState::selectedEventChanged, &view, &TimelineView::selectEvent);
+  connect(&state, &SelectionState::selectedRangeChanged, &view, &TimelineView::setSelectedRange);
+  connect(&state, &SelectionState::activated, &view, &TimelineView::zoomToEvent);
+}
+
+void TimelineBinding::showTrace(TraceChange change) {
+  if (change == TraceChange::kOther) {
+    view_.setTrace(state_.trace());
+  } else {
+    view_.updateTrace(state_.trace());
+    if (const std::optional<ShownRow> row = state_.shownRow()) showRowEvents(row->key);
+  }
+  state_.setVisibleRange(view_.visibleRange());
+}
+
+void TimelineBinding::showRowEvents(const QString& row_key) {
+  state_.setShownRow(ShownRow{row_key, view_.rowTitle(row_key), view_.rowEvents(row_key)});
+}
+
+void TimelineBinding::showRowMenu(const QString& row_key, const QPoint& position) {
+  QMenu menu;
+  menu.addAction(tr("Show in Events View"), this, [this, row_key] {
+    showRowEvents(row_key);
+    emit eventsRequested();
+  });
+  menu.addAction(tr("Show in Statistics"), this, [this, row_key] {
+    showRowEvents(row_key);
+    emit statisticsRequested();
+  });
+  menu.addSeparator();
+  const bool expanded = view_.isExpanded(row_key);
+  menu.addAction(expanded ? tr("Collapse") : tr("Expand"), this, [this, row_key, expanded] { view_.setExpanded(row_key, !expanded); });
+  menu.addAction(tr("Expand all rows"), &view_, &TimelineView::expandAll);
+  menu.addAction(tr("Collapse all rows"), &view_, &TimelineView::collapseAll);
+  menu.addSeparator();
+  menu.addAction(tr("Copy the row's name"), this, [this, row_key] { QGuiApplication::clipboard()->setText(view_.rowTitle(row_key)); });
+  menu.exec(position);
+}
+
+void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, const QPoint& position) {
+  if (!event.valid() || !state_.trace()) return showRowMenu(row_key, position);
+  const std::shared_ptr<const Trace> trace = state_.trace();
+  QMenu menu;
+  menu.addAction(tr("Zoom to event"), this, [this, event] { state_.activate(event); });
+  if (const std::optional<EventRef> launch = trace->launch_of(event))
+    menu.addAction(tr("Go to the launching call"), this, [this, launch] { state_.activate(*launch); });
+  if (const std::vector<EventRef> work = trace->work_of(event); !work.empty())
+    menu.addAction(tr("Go to its GPU work"), this, [this, first = work.front()] { state_.activate(first); });
+  menu.addSeparator();
+  menu.addAction(tr("List events of this name"), this, [this, event] {
+    filterToName(event);
+    emit eventsRequested();
+  });
+  menu.addAction(tr("Show the row in Events View"), this, [this, row_key] {
+    showRowEvents(row_key);
+    emit eventsRequested();
+  });
+  menu.addSeparator();
+  menu.addAction(tr("Copy the event's details"), this, [trace, event] {
+    QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(timeline::describe_event(*trace, event))));
+  });
+  menu.exec(position);
+}
+
+void TimelineBinding::filterToName(EventRef event) {
+  const Trace& trace = *state_.trace();
+  EventFilter filter;
+  filter.text = trace.name(trace.event(event).name);
+  filter.kind = event_kind(trace, event);
+  state_.setShownRow(std::nullopt);
+  state_.setFilter(filter);
+}
+
+}  // namespace lanescope::ui

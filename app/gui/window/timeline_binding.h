@@ -1,0 +1,35 @@
+// Keeps a timeline and the shared state in step, and offers what can be done with rows and events of the timeline.
+#pragma once
+
+#include <QObject>
+
+#include "base/selection_state.h"
+#include "timeline/widget/timeline_view.h"
+
+namespace lanescope::ui {
+
+class TimelineBinding : public QObject {
+  Q_OBJECT
+
+ public:
+  // Both must outlive the binding.
+  TimelineBinding(timeline::TimelineView& view, SelectionState& state, QObject* parent = nullptr);
+
+  // Lists the events of a row: "Show in Events View".
+  void showRowEvents(const QString& row_key);
+
+ signals:
+  void eventsRequested();      // somebody asked for the events view
+  void statisticsRequested();  // ... for the statistics
+
+ private:
+  void showTrace(TraceChange change);
+  void showRowMenu(const QString& row_key, const QPoint& position);
+  void showEventMenu(EventRef event, const QString& row_key, const QPoint& position);
+  void filterToName(EventRef event);
+
+  timeline::TimelineView& view_;
+  SelectionState& state_;
+};
+
+}  // namespace lanescope::ui

@@ -1,0 +1,112 @@
+#include "window/trace_status.h"
+
+#include <QDateTime>
+#include <QLocale>
+
+#include "panels/diagnostics_panel.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr int kProgressSteps = 1000;
+constexpr int kProgressWidth = 160;  // px
+
+QString origin_text(const Provenance& from) {
+  QString text;
+  if (from.utc_epoch != 0) {
+    const QDateTime began = QDateTime::fromMSecsSinceEpoch(from.utc_epoch / 1'000'000);
+    text = QObject::tr("recorded %1").arg(age_text(began.secsTo(QDateTime::currentDateTime())));
+  }
+  if (!from.host_name.empty())
+    text += (text.isEmpty() ? QObject::tr("recorded on %1") : QObject::tr(" on %1")).arg(QString::fromStdString(from.host_name));
+  if (from.format != "Lanescope" && !from.format.empty())
+    text += (text.isEmpty() ? QString() : QStringLiteral(" · ")) + QString::fromStdString(from.format);
+  return text;
+}
+
+}  // namespace
+
+QString age_text(qint64 seconds) {
+  constexpr qint64 kMinute = 60, kHour = 60 * kMinute, kDay = 24 * kHour, kMonth = 30 * kDay;
+  if (seconds < kMinute) return QObject::tr("just now");
+  if (seconds < kHour) return QObject::tr("%1 min ago").arg(seconds / kMinute);
+  if (seconds < kDay) return QObject::tr("%1 h ago").arg(seconds / kHour);
+  if (seconds < 2 * kDay) return QObject::tr("yesterday");
+  if (seconds < kMonth) return QObject::tr("%1 days ago").arg(seconds / kDay);
+  return QObject::tr("on %1").arg(QLocale().toString(QDateTime::currentDateTime().addSecs(-seconds).date(), QLocale::ShortFormat));
+}
+
+TraceStatus::TraceStatus(SelectionState& state, QWidget* parent)
+    : QStatusBar(parent),
+      state_(state),
+      trace_(new QLabel(this)),
+      time_(new QLabel(this)),
+      activity_(new QLabel(this)),
+      progress_(new QProgressBar(this)),
+      cancel_(new QPushButton(tr("Cancel"), this)) {
+  setSizeGripEnabled(false);
+  addWidget(trace_);
+  addPermanentWidget(activity_);
+  addPermanentWidget(progress_);
+  addPermanentWidget(cancel_);
+  addPermanentWidget(time_);
+  progress_->setRange(0, kProgressSteps);
+  progress_->setTextVisible(false);
+  progress_->setFixedWidth(kProgressWidth);
+  progress_->setMaximumHeight(fontMetrics().height());
+  cancel_->setFlat(true);
+  connect(cancel_, &QPushButton::clicked, this, &TraceStatus::cancelRequested);
+  connect(&state, &SelectionState::traceChanged, this, &TraceStatus::showTrace);
+  connect(&state, &SelectionState::selectedRangeChanged, this, &TraceStatus::showTime);
+  connect(&state, &SelectionState::visibleRangeChanged, this, &TraceStatus::showTime);
+  showTrace();
+  showIdle();
+}
+
+void TraceStatus::showLoading(const QString& file_name) {
+  activity_->setText(tr("Loading %1").arg(file_name));
+  activity_->show();
+  progress_->setValue(0);
+  progress_->show();
+  cancel_->show();
+}
+
+void TraceStatus::showProgress(double fraction) { progress_->setValue(static_cast<int>(fraction * kProgressSteps)); }
+
+void TraceStatus::showRecording(const QString& sentence) {
+  activity_->setText(sentence);
+  activity_->show();
+}
+
+void TraceStatus::showIdle() {
+  activity_->hide();
+  progress_->hide();
+  cancel_->hide();
+}
+
+void TraceStatus::showTrace() {
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  if (!trace) {
+    trace_->setText(tr("No trace"));
+    return showTime();
+  }
+  QStringList parts = {tr("%1 events").arg(QString::fromStdString(timeline::format_count(trace->event_count()))),
+                       completeness_text(*trace)};
+  if (const QString origin = origin_text(trace->provenance()); !origin.isEmpty()) parts += origin;
+  trace_->setText(parts.join(QStringLiteral("  ·  ")));
+  showTime();
+}
+
+void TraceStatus::showTime() {
+  if (!state_.trace()) return time_->clear();
+  const TimeRange range = state_.selectedRange().value_or(state_.visibleRange());
+  const Nanoseconds resolution = std::max<Nanoseconds>(1, range.length() / 1000);
+  time_->setText(tr("%1 %2 – %3   Δ %4")
+                     .arg(state_.selectedRange() ? tr("selected") : tr("visible"),
+                          QString::fromStdString(timeline::format_time(range.begin, resolution)),
+                          QString::fromStdString(timeline::format_time(range.end, resolution)),
+                          QString::fromStdString(timeline::format_duration(range.length()))));
+}
+
+}  // namespace lanescope::ui

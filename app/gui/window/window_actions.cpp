@@ -1,0 +1,150 @@
+#include "window/window_actions.h"
+
+#include <QActionGroup>
+#include <QMenuBar>
+
+#include "window/event_search.h"
+#include "window/glyphs.h"
+
+namespace lanescope::ui {
+namespace {
+
+QString tr(const char* text) { return QMainWindow::tr(text); }
+
+// An action whose key is pressed anywhere in the window.
+QAction* add(QMenu* menu, const char* text, const QKeySequence& key = {}) {
+  QAction* action = menu->addAction(tr(text));
+  if (!key.isEmpty()) action->setShortcut(key);
+  return action;
+}
+
+// An action whose key belongs to the timeline.
+QAction* add_with_timeline_key(QMenu* menu, const char* text, const char* key) {
+  return menu->addAction(tr(text) + u'\t' + QLatin1String(key));
+}
+
+void add_file_menu(QMainWindow& window, WindowActions& actions) {
+  QMenu* menu = window.menuBar()->addMenu(tr("&File"));
+  actions.open = add(menu, "&Open…", QKeySequence::Open);
+  actions.open_recent = menu->addMenu(tr("Open &recent"));
+  menu->addSeparator();
+  actions.launch = add(menu, "&Launch and record…", QKeySequence(Qt::CTRL | Qt::Key_L));
+  menu->addSeparator();
+  actions.export_csv = add(menu, "&Export events as CSV…", QKeySequence(Qt::CTRL | Qt::Key_E));
+  menu->addSeparator();
+  actions.quit = add(menu, "&Quit", QKeySequence::Quit);
+}
+
+void add_edit_menu(QMainWindow& window, WindowActions& actions) {
+  QMenu* menu = window.menuBar()->addMenu(tr("&Edit"));
+  actions.copy_details = add(menu, "&Copy details of the event", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C));
+  menu->addSeparator();
+  actions.find = add(menu, "&Find event", QKeySequence::Find);
+  actions.find_next = add(menu, "Find &next", QKeySequence(Qt::Key_F3));
+  actions.find_previous = add(menu, "Find &previous", QKeySequence(Qt::SHIFT | Qt::Key_F3));
+  menu->addSeparator();
+  actions.filter_rows = add(menu, "Filter &rows", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_R));
+  actions.filter_events = add(menu, "Filter &events", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_F));
+  menu->addSeparator();
+  actions.clear_selection = add_with_timeline_key(menu, "Clear &selection", "Esc");
+}
+
+void add_view_menu(QMainWindow& window, WindowActions& actions) {
+  QMenu* menu = window.menuBar()->addMenu(tr("&View"));
+  actions.back = add(menu, "&Back", QKeySequence(Qt::ALT | Qt::Key_Left));
+  actions.forward = add(menu, "&Forward", QKeySequence(Qt::ALT | Qt::Key_Right));
+  menu->addSeparator();
+  actions.zoom_in = add(menu, "Zoom &in", QKeySequence::ZoomIn);
+  actions.zoom_out = add(menu, "Zoom &out", QKeySequence::ZoomOut);
+  actions.zoom_to_selection = add_with_timeline_key(menu, "Zoom to &selection", "Shift+Z");
+  actions.fit = add_with_timeline_key(menu, "Fit &everything", "Home");
+  menu->addSeparator();
+  actions.expand_all = add(menu, "E&xpand all rows");
+  actions.collapse_all = add(menu, "&Collapse all rows");
+  actions.follow_live = add(menu, "Follow the &recording");
+  actions.follow_live->setCheckable(true);
+  menu->addSeparator();
+  actions.panels = menu->addMenu(tr("&Panels"));
+  QMenu* themes = menu->addMenu(tr("&Theme"));
+  auto* group = new QActionGroup(&window);
+  actions.theme_system = group->addAction(add(themes, "As the &desktop"));
+  actions.theme_light = group->addAction(add(themes, "&Light"));
+  actions.theme_dark = group->addAction(add(themes, "&Dark"));
+  for (QAction* theme : group->actions()) theme->setCheckable(true);
+}
+
+void add_work_menus(QMainWindow& window, WindowActions& actions) {
+  QMenu* record = window.menuBar()->addMenu(tr("&Record"));
+  record->addAction(actions.launch);
+  actions.stop = add(record, "&Stop", QKeySequence(Qt::CTRL | Qt::Key_Period));
+  QMenu* analyze = window.menuBar()->addMenu(tr("&Analyze"));
+  actions.longest_gaps = add(analyze, "Longest &gaps on the GPU", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_G));
+  actions.statistics = add(analyze, "&Statistics", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S));
+  actions.diagnostics = add(analyze, "&Diagnostics", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D));
+  QMenu* help = window.menuBar()->addMenu(tr("&Help"));
+  actions.keys = add(help, "&Keyboard and mouse", QKeySequence(Qt::Key_Question));
+  actions.about = add(help, "&About Lanescope");
+}
+
+void add_toolbar(QMainWindow& window, EventSearch& search, WindowActions& actions) {
+  actions.toolbar = window.addToolBar(tr("Toolbar"));
+  actions.toolbar->setObjectName(QStringLiteral("toolbar"));
+  actions.toolbar->setMovable(false);
+  actions.toolbar->setIconSize({16, 16});
+  actions.toolbar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+  actions.launch->setIconText(tr("Launch…"));
+  actions.stop->setIconText(tr("Stop"));
+  actions.back->setIconText(QString());
+  actions.forward->setIconText(QString());
+  actions.fit->setIconText(QString());
+  actions.toolbar->addActions({actions.launch, actions.stop});
+  actions.toolbar->addSeparator();
+  actions.toolbar->addActions({actions.back, actions.forward, actions.fit});
+  actions.toolbar->addSeparator();
+  actions.row_filter = new QLineEdit(&window);
+  actions.row_filter->setPlaceholderText(tr("Filter rows"));
+  actions.row_filter->setAccessibleName(tr("Filter rows"));
+  actions.row_filter->setClearButtonEnabled(true);
+  actions.row_filter->setMaximumWidth(actions.row_filter->fontMetrics().averageCharWidth() * 26);
+  actions.toolbar->addWidget(actions.row_filter);
+  actions.toolbar->addSeparator();
+  search.setMaximumWidth(search.fontMetrics().averageCharWidth() * 52);
+  actions.toolbar->addWidget(&search);
+}
+
+}  // namespace
+
+WindowActions add_actions(QMainWindow& window, EventSearch& search) {
+  WindowActions actions{};
+  add_file_menu(window, actions);
+  add_edit_menu(window, actions);
+  add_view_menu(window, actions);
+  add_work_menus(window, actions);
+  add_toolbar(window, search, actions);
+  paint_icons(actions, window.palette());
+  return actions;
+}
+
+void paint_icons(WindowActions& actions, const QPalette& palette) {
+  actions.launch->setIcon(glyph_icon(Glyph::kRecord, palette));
+  actions.stop->setIcon(glyph_icon(Glyph::kStop, palette));
+  actions.back->setIcon(glyph_icon(Glyph::kBack, palette));
+  actions.forward->setIcon(glyph_icon(Glyph::kForward, palette));
+  actions.fit->setIcon(glyph_icon(Glyph::kFit, palette));
+}
+
+std::vector<std::pair<QString, QString>> shortcuts(const QMainWindow& window) {
+  std::vector<std::pair<QString, QString>> entries;
+  for (const QAction* menu : window.menuBar()->actions()) {
+    if (!menu->menu()) continue;
+    for (const QAction* action : menu->menu()->actions()) {
+      if (action->shortcut().isEmpty()) continue;
+      const std::pair<QString, QString> entry(action->shortcut().toString(QKeySequence::NativeText),
+                                              action->text().remove(u'&').remove(u'…'));
+      if (std::find(entries.begin(), entries.end(), entry) == entries.end()) entries.push_back(entry);
+    }
+  }
+  return entries;
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,59 @@
+// The menus and the toolbar of the main window. Actions that timelines answer to themselves show their key and leave it to them.
+#pragma once
+
+#include <QAction>
+#include <QLineEdit>
+#include <QMainWindow>
+#include <QMenu>
+#include <QToolBar>
+
+namespace lanescope::ui {
+
+class EventSearch;
+
+struct WindowActions {
+  QAction* open;
+  QMenu* open_recent;
+  QAction* launch;
+  QAction* export_csv;
+  QAction* quit;
+  QAction* copy_details;
+  QAction* find;
+  QAction* find_next;
+  QAction* find_previous;
+  QAction* filter_rows;
+  QAction* filter_events;
+  QAction* clear_selection;
+  QAction* back;
+  QAction* forward;
+  QAction* zoom_in;
+  QAction* zoom_out;
+  QAction* zoom_to_selection;
+  QAction* fit;
+  QAction* expand_all;
+  QAction* collapse_all;
+  QAction* follow_live;
+  QMenu* panels;
+  QAction* theme_system;
+  QAction* theme_light;
+  QAction* theme_dark;
+  QAction* stop;
+  QAction* longest_gaps;
+  QAction* statistics;
+  QAction* diagnostics;
+  QAction* keys;
+  QAction* about;
+  QToolBar* toolbar;
+  QLineEdit* row_filter;
+};
+
+// Fills the window's menu bar and adds a toolbar with the row filter and the search box. The window owns everything.
+[[nodiscard]] WindowActions add_actions(QMainWindow& window, EventSearch& search);
+
+// The signs in the colours of the window's palette.
+void paint_icons(WindowActions& actions, const QPalette& palette);
+
+// Every action with a shortcut, for the sheet of keys.
+[[nodiscard]] std::vector<std::pair<QString, QString>> shortcuts(const QMainWindow& window);
+
+}  // namespace lanescope::ui
