@@ -1,0 +1,52 @@
+// What calls are for, by their names.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "model/analysis/idle.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::analysis {
+
+enum class CallClass : std::uint8_t {
+  kLaunch,       // enqueues work: launches, asynchronous copies and sets, events, stream waits
+  kSynchronize,  // waits for the GPU, or asks whether it is done
+  kCopy,         // copies and returns when the copy is done
+  kSetup,        // everything else: allocation, modules, streams, attributes
+};
+// Of a CUDA runtime or driver call, with or without a version suffix: "cudaLaunchKernel_v7000", "cuStreamSynchronize".
+[[nodiscard]] CallClass classify_cuda_call(std::string_view name) noexcept;
+// Whether a CUDA call creates a stream.
+[[nodiscard]] bool creates_stream(std::string_view name) noexcept;
+
+// kOsIo, kOsLock, kOsSleep, kOsQueue or kOsOther. Of a call into the C library: "pthread_cond_wait", "read".
+[[nodiscard]] IdleCause classify_os_call(std::string_view name) noexcept;
+
+// Whether a kernel or range belongs to a communication library (NCCL, RCCL, NVSHMEM, MPI).
+[[nodiscard]] bool is_communication_name(std::string_view name) noexcept;
+[[nodiscard]] bool is_communication_domain(std::string_view domain) noexcept;
+
+// Answers of a question about names, each asked once.
+template <typename Answer>
+class NameMemo {
+ public:
+  NameMemo(const Trace& trace, Answer (*question)(std::string_view)) : trace_(&trace), question_(question), known_(trace.name_count()) {}
+  [[nodiscard]] Answer operator()(NameId name) {
+    Entry& entry = known_[name];
+    if (!entry.known) entry = {true, question_(trace_->name(name))};
+    return entry.answer;
+  }
+
+ private:
+  struct Entry {
+    bool known = false;
+    Answer answer{};
+  };
+  const Trace* trace_;
+  Answer (*question_)(std::string_view);
+  std::vector<Entry> known_;
+};
+
+}  // namespace lanescope::analysis

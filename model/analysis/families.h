@@ -1,0 +1,31 @@
+// Families of NVTX ranges: ranges whose names differ in their counters only (see range_family), by number.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/trace/trace.h"
+
+namespace lanescope::analysis {
+
+using FamilyId = std::uint32_t;  // 0: no range
+
+class Families {
+ public:
+  explicit Families(const Trace& trace) : trace_(&trace), of_name_(trace.name_count(), kNone), texts_{""} {}
+
+  [[nodiscard]] FamilyId of_name(NameId name);  // O(1), after the first time
+  [[nodiscard]] FamilyId of(EventRef range) { return range.valid() ? of_name(trace_->lane(range.lane).name(range.index)) : 0; }
+  [[nodiscard]] const std::string& text(FamilyId family) const { return texts_[family]; }
+  [[nodiscard]] std::size_t size() const noexcept { return texts_.size(); }
+
+ private:
+  const Trace* trace_;
+  std::vector<FamilyId> of_name_;
+  std::vector<std::string> texts_;
+  std::unordered_map<std::string, FamilyId> known_;
+};
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,89 @@
+#include "iterations.h"
+
+#include <algorithm>
+#include <map>
+
+#include "call_class.h"
+#include "wording.h"
+
+namespace lanescope::analysis {
+namespace {
+
+// The ranges of one family in one lane.
+struct Candidate {
+  LaneId lane = kNone;
+  FamilyId family = 0;
+  std::uint64_t count = 0;
+  Nanoseconds total = 0;
+};
+
+std::vector<Candidate> candidates_of(const Trace& trace, Families& families) {
+  std::vector<Candidate> candidates;
+  NameMemo<bool> communication(trace, is_communication_name);
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kNvtxRanges || is_communication_domain(trace.domain_name(track.key.process, track.key.domain)))
+      continue;
+    for (const LaneId id : track.lanes) {
+      std::map<FamilyId, Candidate> in_lane;
+      const Lane& lane = trace.lane(id);
+      for (EventIndex i = 0; i < lane.size(); ++i) {
+        if (communication(lane.name(i))) continue;
+        const FamilyId family = families.of_name(lane.name(i));
+        Candidate& candidate = in_lane[family];
+        candidate.lane = id;
+        candidate.family = family;
+        ++candidate.count;
+        candidate.total += lane.duration(i);
+      }
+      for (const auto& [family, candidate] : in_lane) candidates.push_back(candidate);
+    }
+  }
+  return candidates;
+}
+
+bool covers_more(const Candidate& a, const Candidate& b) { return a.total != b.total ? a.total > b.total : a.lane < b.lane; }
+
+FamilyId choose_family(const std::vector<Candidate>& candidates) {
+  for (const std::uint64_t least : {std::uint64_t{5}, std::uint64_t{3}}) {
+    const Candidate* best = nullptr;
+    for (const Candidate& candidate : candidates)
+      if (candidate.count >= least && (best == nullptr || covers_more(candidate, *best))) best = &candidate;
+    if (best != nullptr) return best->family;
+  }
+  return 0;
+}
+
+FamilyId family_named(const std::vector<Candidate>& candidates, const Families& families, std::string_view wanted) {
+  const std::string family = range_family(wanted);
+  for (const Candidate& candidate : candidates)
+    if (families.text(candidate.family) == family) return candidate.family;
+  return 0;
+}
+
+IterationSeries series_of(const Trace& trace, Families& families, const Candidate& candidate) {
+  const TrackKey& key = trace.track_of(candidate.lane).key;
+  IterationSeries series{key.process, key.thread, candidate.family, {}};
+  const Lane& lane = trace.lane(candidate.lane);
+  for (EventIndex i = 0; i < lane.size(); ++i)
+    if (families.of_name(lane.name(i)) == candidate.family) series.ranges.push_back({candidate.lane, i});
+  return series;
+}
+
+}  // namespace
+
+std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted) {
+  const std::vector<Candidate> candidates = candidates_of(trace, families);
+  const FamilyId family = wanted.empty() ? choose_family(candidates) : family_named(candidates, families, wanted);
+  if (family == 0) return {};
+  std::map<ProcessId, Candidate> best;  // by process, the lane with most of it
+  for (const Candidate& candidate : candidates) {
+    if (candidate.family != family) continue;
+    const auto [entry, is_new] = best.try_emplace(trace.track_of(candidate.lane).key.process, candidate);
+    if (!is_new && covers_more(candidate, entry->second)) entry->second = candidate;
+  }
+  std::vector<IterationSeries> series;
+  for (const auto& [process, candidate] : best) series.push_back(series_of(trace, families, candidate));
+  return series;
+}
+
+}  // namespace lanescope::analysis

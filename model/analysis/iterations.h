@@ -1,0 +1,26 @@
+// The iterations of a program's loop, told by its NVTX ranges.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "families.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::analysis {
+
+// The iterations of one process, in order of time; they do not overlap.
+struct IterationSeries {
+  ProcessId process = kNone;
+  ThreadId thread = kNone;
+  FamilyId family = 0;
+  std::vector<EventRef> ranges;
+};
+
+// One series for each process that has ranges of the family `wanted` ("step_*"; a name such as "step_12" or "step" means its family). Where
+// `wanted` is empty, the family is chosen: of those that occur at least five times on a thread (else three), the one that covers most time.
+// Ranges of communication libraries do not count. None when there is no such family. O(NVTX ranges).
+[[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted = {});
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,88 @@
+#include "own_rules.h"
+
+#include <array>
+
+namespace lanescope::analysis {
+namespace {
+
+constexpr std::array kBubbleOptions{
+    RuleOption{"gap", OptionType::kDuration, "10us", "gaps from this length on are attributed"},
+    RuleOption{"rows", OptionType::kInteger, "50", "rows of the table of causes; -1 for all"},
+};
+constexpr std::array kSmallKernelOptions{
+    RuleOption{"duration", OptionType::kDuration, "10us", "kernels up to this long are small"},
+    RuleOption{"gap", OptionType::kDuration, "20us", "longer gaps end a sequence"},
+    RuleOption{"run", OptionType::kInteger, "20", "kernels that make a sequence"},
+    RuleOption{"share", OptionType::kReal, "1", "percent of the GPU's time that there must be to win"},
+};
+constexpr std::array kStaircaseOptions{
+    RuleOption{"latency", OptionType::kDuration, "10us", "an operation that starts within this of its launch started at once"},
+    RuleOption{"gap", OptionType::kDuration, "100us", "longer gaps do not count"},
+    RuleOption{"run", OptionType::kInteger, "50", "operations that make a stretch"},
+    RuleOption{"share", OptionType::kReal, "1", "percent of the GPU's time that must be lost"},
+};
+constexpr std::array kNoOverlapOptions{
+    RuleOption{"share", OptionType::kReal, "1", "percent of the GPU's time that there must be to win"},
+    RuleOption{"hidden", OptionType::kReal, "50", "percent of the copy time that may be hidden at most"},
+};
+constexpr std::array kPageableOptions{
+    RuleOption{"bytes", OptionType::kInteger, "65536", "copies below this size do not count"},
+};
+constexpr std::array kSyncStormOptions{
+    RuleOption{"calls", OptionType::kInteger, "10", "waiting calls that there must be"},
+    RuleOption{"per_operation", OptionType::kReal, "0.2", "waiting calls for each GPU operation"},
+};
+constexpr std::array kCommOptions{
+    RuleOption{"share", OptionType::kReal, "1", "percent of the time that exposed communication must take"},
+};
+constexpr std::array kImbalanceOptions{
+    RuleOption{"excess", OptionType::kReal, "10", "percent by which a rank must exceed the mean"},
+};
+constexpr std::array kTailOptions{
+    RuleOption{"slower", OptionType::kReal, "20", "percent above the median from which an iteration is slow"},
+    RuleOption{"range", OptionType::kText, "", "NVTX range of the iterations; the one that covers most time when empty"},
+};
+
+const std::array kRules{
+    Rule{"gpu_bubbles", "Idle time of GPUs and its causes",
+         "Every gap in which a GPU had nothing to do, with what the launching thread did meanwhile. The causes add up to the idle time "
+         "exactly.",
+         RuleOrigin::kLanescope, kBubbleOptions, find_gpu_bubbles},
+    Rule{"small_kernels", "Dense sequences of small kernels",
+         "Kernels so short that the gaps between them weigh: candidates for fusion or CUDA graphs.", RuleOrigin::kLanescope,
+         kSmallKernelOptions, find_small_kernels},
+    Rule{"staircase", "GPU at the pace of launches",
+         "Stretches in which each operation starts as soon as it is enqueued: the CPU bounds the GPU.", RuleOrigin::kLanescope,
+         kStaircaseOptions, find_staircase},
+    Rule{"no_overlap", "Copies serial with kernels",
+         "Copies from pinned memory or between GPUs that run while no kernel does, though they could.", RuleOrigin::kLanescope,
+         kNoOverlapOptions, find_no_overlap},
+    Rule{"pageable", "Copies of pageable memory", "Copies that are slow, and block the CPU, because their host memory is not pinned.",
+         RuleOrigin::kLanescope, kPageableOptions, find_pageable},
+    Rule{"one_stream",
+         "Streams that are not used",
+         "Processes that create several streams and put all work on one.",
+         RuleOrigin::kLanescope,
+         {},
+         find_one_stream},
+    Rule{"sync_storm", "Waiting for the GPU again and again", "Calls that wait for the GPU so often that they keep it from working ahead.",
+         RuleOrigin::kLanescope, kSyncStormOptions, find_sync_storm},
+    Rule{"comm_overlap", "Communication that does not hide", "For each rank, communication and how much of it hides behind computation.",
+         RuleOrigin::kLanescope, kCommOptions, find_comm_overlap},
+    Rule{"imbalance", "Ranks with unequal work", "Ranks that compute longer than the others, who wait for them in collectives.",
+         RuleOrigin::kLanescope, kImbalanceOptions, find_imbalance},
+    Rule{"tail", "Slow iterations", "Iterations (NVTX ranges that repeat) that take longer than the median, and what differs in them.",
+         RuleOrigin::kLanescope, kTailOptions, find_tail},
+    Rule{"step_breakdown",
+         "What the time of a step is made of",
+         "CPU time, projected GPU time, idle time inside and communication of each NVTX range.",
+         RuleOrigin::kLanescope,
+         {},
+         break_down_steps},
+};
+
+}  // namespace
+
+std::span<const Rule> own_rules() { return kRules; }
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,25 @@
+#include "range_lookup.h"
+
+namespace lanescope::analysis {
+
+EventRef RangeLookup::innermost(ThreadId thread, Nanoseconds t) {
+  EventRef innermost;
+  for_each(thread, t, [&](EventRef range) {
+    const auto start = [&](EventRef event) { return trace_->lane(event.lane).start(event.index); };
+    if (!innermost.valid() || start(range) >= start(innermost)) innermost = range;
+  });
+  return innermost;
+}
+
+std::vector<RangeLookup::Source>& RangeLookup::sources_of(ThreadId thread) {
+  std::unique_ptr<std::vector<Source>>& sources = threads_[thread];
+  if (!sources) {
+    sources = std::make_unique<std::vector<Source>>();
+    for (const Track& track : trace_->tracks())
+      if (track.key.kind == TrackKind::kNvtxRanges && track.key.thread == thread)
+        for (const LaneId lane : track.lanes) sources->push_back({lane, LaneCursor(trace_->lane(lane))});
+  }
+  return *sources;
+}
+
+}  // namespace lanescope::analysis

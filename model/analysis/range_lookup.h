@@ -1,0 +1,36 @@
+// NVTX ranges around moments of threads.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "lane_cursor.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::analysis {
+
+class RangeLookup {
+ public:
+  explicit RangeLookup(const Trace& trace) : trace_(&trace), threads_(trace.threads().size()) {}
+
+  // Calls visit(EventRef) for each push/pop range of the thread that covers t, all domains. O(lanes) where times ascend.
+  template <typename Visit>
+  void for_each(ThreadId thread, Nanoseconds t, Visit visit) {
+    for (Source& source : sources_of(thread))
+      if (const auto found = source.cursor.at(t)) visit(EventRef{source.lane, *found});
+  }
+  // The one that began last; invalid when there is none.
+  [[nodiscard]] EventRef innermost(ThreadId thread, Nanoseconds t);
+
+ private:
+  struct Source {
+    LaneId lane;
+    LaneCursor cursor;
+  };
+  std::vector<Source>& sources_of(ThreadId thread);
+
+  const Trace* trace_;
+  std::vector<std::unique_ptr<std::vector<Source>>> threads_;
+};
+
+}  // namespace lanescope::analysis

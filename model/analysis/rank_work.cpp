@@ -1,0 +1,68 @@
+#include "rank_work.h"
+
+#include <algorithm>
+#include <set>
+
+#include "call_class.h"
+#include "gpu_operations.h"
+
+namespace lanescope::analysis {
+namespace {
+
+void add(const Trace& trace, NameMemo<bool>& communication, const GpuOperation& operation, RankWork& work) {
+  if (work.operations++ == 0) work.extent = operation.range;
+  work.extent.end = std::max(work.extent.end, operation.range.end);
+  const Lane& lane = trace.lane(operation.event.lane);
+  const TrackKind kind = trace.track_of(operation.event.lane).key.kind;
+  if (kind != TrackKind::kMemory) {
+    const bool communicates = kind == TrackKind::kKernels && communication(lane.name(operation.event.index));
+    (communicates ? work.communication : work.compute).add(operation.range);
+    return;
+  }
+  work.memory.add(operation.range);
+  const MemoryDetail& detail = trace.memory_detail(lane.detail(operation.event.index));
+  if (is_transfer(detail) && !moves_pageable_memory(detail)) work.transfers.add(operation.range);
+}
+
+}  // namespace
+
+bool is_transfer(const MemoryDetail& detail) noexcept {
+  if (detail.operation != MemoryOperation::kCopy) return false;
+  switch (detail.copy_kind) {
+    case CopyKind::kHostToDevice:
+    case CopyKind::kDeviceToHost:
+    case CopyKind::kHostToArray:
+    case CopyKind::kArrayToHost:
+    case CopyKind::kPeerToPeer:
+    case CopyKind::kUnifiedHostToDevice:
+    case CopyKind::kUnifiedDeviceToHost:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool moves_pageable_memory(const MemoryDetail& detail) noexcept {
+  return detail.operation == MemoryOperation::kCopy &&
+         (detail.source_memory == MemoryKind::kPageable || detail.destination_memory == MemoryKind::kPageable);
+}
+
+std::vector<RankWork> rank_work(const Trace& trace) {
+  std::set<std::pair<ProcessId, GpuId>> ranks;
+  for (const Track& track : trace.tracks())
+    if (is_gpu_work(track.key.kind)) ranks.insert({track.key.process, track.key.gpu});
+  NameMemo<bool> communication(trace, is_communication_name);
+  std::vector<RankWork> all;
+  for (const auto& [process, gpu] : ranks) {
+    RankWork work;
+    work.process = process;
+    work.gpu = gpu;
+    GpuOperations operations(trace,
+                             [process = process, gpu = gpu](const TrackKey& key) { return key.process == process && key.gpu == gpu; });
+    while (const std::optional<GpuOperation> operation = operations.next()) add(trace, communication, *operation, work);
+    if (work.operations > 0) all.push_back(std::move(work));
+  }
+  return all;
+}
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,29 @@
+// GPU work of each process on each GPU, by what it is for: what a rank of a distributed program did.
+#pragma once
+
+#include <vector>
+
+#include "interval_set.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::analysis {
+
+struct RankWork {
+  ProcessId process = kNone;
+  GpuId gpu = kNone;
+  std::uint64_t operations = 0;
+  TimeRange extent;
+  IntervalSet compute;        // kernels that do not communicate, and whole graphs
+  IntervalSet communication;  // kernels of communication libraries
+  IntervalSet transfers;      // copies between memories, but for those of pageable memory
+  IntervalSet memory;         // all copies and sets
+};
+
+// O(n log lanes).
+[[nodiscard]] std::vector<RankWork> rank_work(const Trace& trace);
+
+// Whether the operation of a memory track is a copy that could run beside kernels of the GPU: between different memories.
+[[nodiscard]] bool is_transfer(const MemoryDetail& detail) noexcept;
+[[nodiscard]] bool moves_pageable_memory(const MemoryDetail& detail) noexcept;
+
+}  // namespace lanescope::analysis

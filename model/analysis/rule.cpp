@@ -1,0 +1,123 @@
+#include "model/analysis/rule.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "own_rules.h"
+
+namespace lanescope::analysis {
+namespace {
+
+std::optional<double> parse_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+struct TimeUnitName {
+  std::string_view name;
+  double nanoseconds;
+};
+constexpr TimeUnitName kTimeUnits[] = {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+
+std::optional<Nanoseconds> parse_duration(std::string_view text, Nanoseconds default_unit) {
+  auto unit = static_cast<double>(default_unit);
+  for (const TimeUnitName& candidate : kTimeUnits) {
+    if (!text.ends_with(candidate.name)) continue;
+    unit = candidate.nanoseconds;
+    text.remove_suffix(candidate.name.size());
+    break;
+  }
+  const std::optional<double> value = parse_number(text);
+  if (!value || std::abs(*value * unit) > 9e18) return std::nullopt;
+  return static_cast<Nanoseconds>(std::llround(*value * unit));
+}
+
+Error no_value(const RuleOption& option, std::string_view value, std::string_view wanted) {
+  return {"'" + std::string(value) + "' is no value for " + std::string(option.name) + ": give " + std::string(wanted) + ".",
+          ErrorKind::kUsage};
+}
+
+std::string option_names(const Rule& rule) {
+  std::string names;
+  for (const RuleOption& option : rule.options) names.append(names.empty() ? "" : ", ").append(option.name);
+  return names.empty() ? "none" : names;
+}
+
+Result<void> set_argument(const Rule& rule, RuleArguments& arguments, std::string_view text) {
+  const std::size_t equals = text.find('=');
+  const std::string_view name = text.substr(0, equals);
+  const auto option = std::find_if(rule.options.begin(), rule.options.end(), [&](const RuleOption& known) { return known.name == name; });
+  if (option == rule.options.end() || equals == std::string_view::npos)
+    return Error{"The rule " + std::string(rule.name) + " has no argument " + std::string(text) +
+                     ". Its arguments (name=value): " + option_names(rule) + ".",
+                 ErrorKind::kUsage};
+  return arguments.set(*option, text.substr(equals + 1));
+}
+
+}  // namespace
+
+Result<void> RuleArguments::set(const RuleOption& option, std::string_view value) {
+  switch (option.type) {
+    case OptionType::kDuration: {
+      const std::optional<Nanoseconds> duration = parse_duration(value, option.unit);
+      if (!duration) return no_value(option, value, "a time such as 10us or 2.5ms");
+      integers_[std::string(option.name)] = *duration;
+      return {};
+    }
+    case OptionType::kInteger: {
+      const std::optional<double> number = parse_number(value);
+      if (!number || *number != std::floor(*number) || std::abs(*number) > 9e18) return no_value(option, value, "a whole number");
+      integers_[std::string(option.name)] = static_cast<std::int64_t>(*number);
+      return {};
+    }
+    case OptionType::kReal: {
+      const std::optional<double> number = parse_number(value);
+      if (!number) return no_value(option, value, "a number");
+      reals_[std::string(option.name)] = *number;
+      return {};
+    }
+    case OptionType::kText:
+      texts_[std::string(option.name)] = std::string(value);
+      return {};
+  }
+  return {};
+}
+
+std::span<const Rule> rules() {
+  static const std::vector<Rule> all = [] {
+    const std::span<const Rule> own = own_rules();
+    return std::vector<Rule>(own.begin(), own.end());
+  }();
+  return all;
+}
+
+const Rule* find_rule(std::string_view name) {
+  const std::span<const Rule> all = rules();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Rule& rule) { return rule.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+Result<RuleRequest> parse_rule(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find(':'));
+  RuleRequest request{find_rule(name), {}};
+  if (request.rule == nullptr)
+    return Error{"There is no rule " + std::string(name) + ". See: lanescope analyze --help-rules", ErrorKind::kUsage};
+  for (const RuleOption& option : request.rule->options) {
+    const Result<void> set = request.arguments.set(option, option.default_value);
+    if (!set) return set.error();
+  }
+  for (std::size_t colon = text.find(':'); colon != std::string_view::npos;) {
+    const std::size_t next = text.find(':', colon + 1);
+    const std::string_view argument = text.substr(colon + 1, next == std::string_view::npos ? next : next - colon - 1);
+    const Result<void> set = set_argument(*request.rule, request.arguments, argument);
+    if (!set) return set.error();
+    colon = next;
+  }
+  return request;
+}
+
+}  // namespace lanescope::analysis

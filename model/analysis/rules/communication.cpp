@@ -1,0 +1,119 @@
+// comm_overlap and imbalance: how ranks communicate, and who waits for whom.
+#include <algorithm>
+
+#include "../own_rules.h"
+#include "../rank_work.h"
+#include "../wording.h"
+#include "model/events/event_values.h"
+
+namespace lanescope::analysis {
+namespace {
+
+double share(Nanoseconds part, Nanoseconds whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string rank_label(const Trace& trace, const RankWork& rank) {
+  return process_label(trace, rank.process) + " on " + gpu_label(trace, rank.gpu);
+}
+
+TimeRange longest_exposed(const RankWork& rank) {
+  TimeRange best;
+  Nanoseconds most = -1;
+  for (const TimeRange& range : rank.communication.ranges()) {
+    const Nanoseconds exposed = range.length() - rank.compute.covered(range);
+    if (exposed <= most) continue;
+    most = exposed;
+    best = range;
+  }
+  return best;
+}
+
+Finding describe_exposed(const Trace& trace, const RankWork& rank, Nanoseconds exposed) {
+  const Nanoseconds communication = rank.communication.total();
+  Finding finding;
+  finding.rule = "comm_overlap";
+  finding.title = rank_label(trace, rank) + " communicated for " + duration_text(communication) + " (" +
+                  percent_text(communication, rank.extent.length()) + " of the time), and " + percent_text(exposed, communication) +
+                  " of that did not hide behind computation.";
+  finding.seen = "Computation " + duration_text(rank.compute.total()) + ", exposed communication " + duration_text(exposed) + ".";
+  finding.place.range = longest_exposed(rank);
+  finding.place.gpu = rank.gpu;
+  finding.place.process = rank.process;
+  finding.cost = exposed;
+  finding.advice =
+      "Start communication as soon as its data is ready and let computation go on meanwhile: gradient buckets, prefetching of parameters, "
+      "a stream of "
+      "its own. Long waits inside collectives mean that other ranks come late: see imbalance.";
+  return finding;
+}
+
+}  // namespace
+
+Result<RuleAnswer> find_comm_overlap(const Trace& trace, const RuleArguments& arguments) {
+  RuleAnswer answer;
+  stats::Table table({stats::integers("PID"), stats::integers("GPU"), stats::integers("Compute", stats::Unit::kNanoseconds),
+                      stats::integers("Communication", stats::Unit::kNanoseconds), stats::reals("Communication", stats::Unit::kPercent),
+                      stats::integers("Hidden", stats::Unit::kNanoseconds), stats::reals("Hidden", stats::Unit::kPercent),
+                      stats::integers("Exposed", stats::Unit::kNanoseconds)});
+  for (const RankWork& rank : rank_work(trace)) {
+    const Nanoseconds communication = rank.communication.total();
+    if (communication == 0) continue;
+    const Nanoseconds hidden = rank.communication.overlap(rank.compute);
+    const Nanoseconds exposed = communication - hidden;
+    table.add_row(std::int64_t{trace.processes()[rank.process].pid}, std::int64_t{trace.gpus()[rank.gpu].ordinal}, rank.compute.total(),
+                  communication, share(communication, rank.extent.length()), hidden, share(hidden, communication), exposed);
+    if (exposed > 0 && share(exposed, rank.extent.length()) >= arguments.real("share"))
+      answer.findings.push_back(describe_exposed(trace, rank, exposed));
+  }
+  std::stable_sort(answer.findings.begin(), answer.findings.end(), [](const Finding& a, const Finding& b) { return a.cost > b.cost; });
+  if (!table.empty()) answer.tables.push_back({"comm_overlap", "Communication and computation by rank", std::move(table)});
+  if (answer.findings.empty())
+    answer.message =
+        answer.tables.empty() ? "No kernels of a communication library were recorded." : "Communication hides behind computation.";
+  return answer;
+}
+
+Result<RuleAnswer> find_imbalance(const Trace& trace, const RuleArguments& arguments) {
+  std::vector<RankWork> ranks = rank_work(trace);
+  std::erase_if(ranks, [](const RankWork& rank) { return rank.compute.total() == 0; });
+  RuleAnswer answer;
+  if (ranks.size() < 2) {
+    answer.message = "The trace holds one rank only.";
+    return answer;
+  }
+  Nanoseconds sum = 0;
+  for (const RankWork& rank : ranks) sum += rank.compute.total();
+  const Nanoseconds mean = sum / static_cast<Nanoseconds>(ranks.size());
+  stats::Table table({stats::integers("Compute", stats::Unit::kNanoseconds), stats::reals("Of Mean", stats::Unit::kPercent),
+                      stats::integers("Communication", stats::Unit::kNanoseconds), stats::integers("Operations"),
+                      stats::integers("First Operation", stats::Unit::kNanoseconds), stats::texts("Rank")});
+  for (const RankWork& rank : ranks)
+    table.add_row(rank.compute.total(), share(rank.compute.total(), mean), rank.communication.total(),
+                  static_cast<std::int64_t>(rank.operations), rank.extent.begin, table.add_text(rank_label(trace, rank)));
+  const auto by_compute = [](const RankWork& a, const RankWork& b) { return a.compute.total() < b.compute.total(); };
+  const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), by_compute);
+  const Nanoseconds excess = most->compute.total() - mean;
+  if (share(excess, mean) >= arguments.real("excess")) {
+    Finding finding;
+    finding.rule = "imbalance";
+    finding.title = rank_label(trace, *most) + " computed for " + duration_text(most->compute.total()) + ", " + percent_text(excess, mean) +
+                    " more than the ranks do on average; where they meet, the others wait for it.";
+    finding.seen = counted(ranks.size(), "rank") + "; the fastest, " + rank_label(trace, *least) + ", computed for " +
+                   duration_text(least->compute.total()) + ".";
+    finding.place.range = most->extent;
+    finding.place.gpu = most->gpu;
+    finding.place.process = most->process;
+    finding.cost = excess;
+    finding.advice =
+        "Give each rank the same work: equal shares of data, sequences of similar length, balanced pipeline stages; check that no GPU is "
+        "slowed down.";
+    answer.findings.push_back(std::move(finding));
+  } else {
+    answer.message = "The ranks compute for about the same time.";
+  }
+  answer.tables.push_back({"imbalance", "Computation by rank", std::move(table)});
+  return answer;
+}
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,214 @@
+// no_overlap and pageable: copies that cost more than they need to.
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "../families.h"
+#include "../own_rules.h"
+#include "../range_lookup.h"
+#include "../rank_work.h"
+#include "../wording.h"
+#include "model/events/event_values.h"
+#include "model/events/launch_index.h"
+
+namespace lanescope::analysis {
+namespace {
+
+double share(Nanoseconds part, Nanoseconds whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+TimeRange longest_of(const IntervalSet& set) {
+  const auto longest = std::max_element(set.ranges().begin(), set.ranges().end(),
+                                        [](const TimeRange& a, const TimeRange& b) { return a.length() < b.length(); });
+  return longest == set.ranges().end() ? TimeRange{} : *longest;
+}
+
+struct Exposure {
+  Nanoseconds copies = 0;
+  Nanoseconds hidden = 0;    // behind kernels of the same process and GPU
+  Nanoseconds winnable = 0;  // copies and kernels that run alone could at most run beside each other
+};
+
+Exposure exposure_of(const RankWork& rank) {
+  Exposure exposure;
+  exposure.copies = rank.transfers.total();
+  exposure.hidden = rank.transfers.overlap(rank.compute);
+  exposure.winnable = std::min(exposure.copies - exposure.hidden, rank.compute.total() - exposure.hidden);
+  return exposure;
+}
+
+// How fast one kind of copy goes.
+struct Rate {
+  double bytes_per_second = 0;
+  enum class Source : std::uint8_t { kMeasured, kAssumed } source = Source::kAssumed;
+};
+
+// PCI Express 4 with 16 lanes reaches about this; where the trace has pinned copies of its own, those are what counts.
+constexpr double kAssumedPinnedRate = 25e9;
+constexpr std::uint64_t kLargeCopy = 1'000'000;  // bytes from which a copy's rate says something about the link
+
+using Direction = std::pair<GpuId, CopyKind>;
+
+// The median rate of large pinned copies, by GPU and direction.
+std::map<Direction, Rate> pinned_rates(const Trace& trace) {
+  std::map<Direction, std::vector<double>> samples;
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kMemory) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      for (EventIndex i = 0; i < lane.size(); ++i) {
+        const MemoryDetail& detail = trace.memory_detail(lane.detail(i));
+        const bool pinned = detail.source_memory == MemoryKind::kPinned || detail.destination_memory == MemoryKind::kPinned;
+        if (is_transfer(detail) && pinned && !moves_pageable_memory(detail) && detail.bytes >= kLargeCopy && lane.duration(i) > 0)
+          samples[{track.key.gpu, detail.copy_kind}].push_back(static_cast<double>(detail.bytes) * 1e9 /
+                                                               static_cast<double>(lane.duration(i)));
+      }
+    }
+  }
+  std::map<Direction, Rate> rates;
+  for (auto& [direction, values] : samples) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    rates[direction] = {*middle, Rate::Source::kMeasured};
+  }
+  return rates;
+}
+
+struct PageableGroup {
+  std::uint64_t copies = 0;
+  std::uint64_t bytes = 0;
+  Nanoseconds total = 0;
+  Nanoseconds gain = 0;
+  Nanoseconds longest = -1;
+  EventRef longest_copy;
+};
+using PageableKey = std::tuple<GpuId, NameId, FamilyId, NameId>;  // GPU, operation, NVTX range, call
+
+std::map<PageableKey, PageableGroup> pageable_copies(const Trace& trace, Families& families, std::uint64_t least_bytes) {
+  std::map<PageableKey, PageableGroup> groups;
+  const std::map<Direction, Rate> rates = pinned_rates(trace);
+  const LaunchIndex launches(trace);
+  RangeLookup ranges(trace);
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kMemory) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      for (EventIndex i = 0; i < lane.size(); ++i) {
+        const MemoryDetail& detail = trace.memory_detail(lane.detail(i));
+        if (!moves_pageable_memory(detail) || !is_transfer(detail) || detail.bytes < least_bytes) continue;
+        const EventRef launch = launches.find(track.key.process, lane.correlation(i));
+        FamilyId family = 0;
+        NameId call = 0;
+        if (launch.valid()) {
+          const Lane& calls = trace.lane(launch.lane);
+          family = families.of(ranges.innermost(trace.track_of(launch.lane).key.thread, calls.start(launch.index)));
+          call = calls.name(launch.index);
+        }
+        const auto rate = rates.find({track.key.gpu, detail.copy_kind});
+        const double pinned = rate == rates.end() ? kAssumedPinnedRate : rate->second.bytes_per_second;
+        const auto expected = static_cast<Nanoseconds>(static_cast<double>(detail.bytes) / pinned * 1e9);
+        PageableGroup& group = groups[{track.key.gpu, lane.name(i), family, call}];
+        ++group.copies;
+        group.bytes += detail.bytes;
+        group.total += lane.duration(i);
+        group.gain += std::max<Nanoseconds>(0, lane.duration(i) - expected);
+        if (lane.duration(i) > group.longest) {
+          group.longest = lane.duration(i);
+          group.longest_copy = {id, i};
+        }
+      }
+    }
+  }
+  return groups;
+}
+
+std::string copy_name(const Trace& trace, EventRef copy) {
+  return std::string(memory_operation_name(trace.memory_detail(trace.lane(copy.lane).detail(copy.index))));
+}
+
+}  // namespace
+
+Result<RuleAnswer> find_no_overlap(const Trace& trace, const RuleArguments& arguments) {
+  RuleAnswer answer;
+  stats::Table table({stats::texts("GPU"), stats::integers("PID"), stats::integers("Copy Time", stats::Unit::kNanoseconds),
+                      stats::integers("Hidden", stats::Unit::kNanoseconds), stats::reals("Hidden", stats::Unit::kPercent),
+                      stats::integers("Kernel Time", stats::Unit::kNanoseconds), stats::integers("Winnable", stats::Unit::kNanoseconds)});
+  for (const RankWork& rank : rank_work(trace)) {
+    const Exposure exposure = exposure_of(rank);
+    if (exposure.copies == 0) continue;
+    table.add_row(table.add_text(gpu_label(trace, rank.gpu)), std::int64_t{trace.processes()[rank.process].pid}, exposure.copies,
+                  exposure.hidden, share(exposure.hidden, exposure.copies), rank.compute.total(), exposure.winnable);
+    const bool worth_it = share(exposure.winnable, rank.extent.length()) >= arguments.real("share");
+    if (!worth_it || share(exposure.hidden, exposure.copies) > arguments.real("hidden")) continue;
+    Finding finding;
+    finding.rule = "no_overlap";
+    finding.title = gpu_label(trace, rank.gpu) + " copied for " + duration_text(exposure.copies) + ", and for " +
+                    duration_text(exposure.copies - exposure.hidden) + " of that no kernel ran: copies and kernels take turns.";
+    finding.seen = "Kernels ran for " + duration_text(rank.compute.total()) + "; " + percent_text(exposure.hidden, exposure.copies) +
+                   " of the copy time is hidden behind them. Run beside each other, they could save up to " +
+                   duration_text(exposure.winnable) + ".";
+    finding.place.range = longest_of(rank.transfers);
+    finding.place.gpu = rank.gpu;
+    finding.place.process = rank.process;
+    finding.cost = exposure.winnable;
+    finding.advice =
+        "Split the work in pieces and use two or more streams: copy one piece while kernels work on another (double buffering).";
+    answer.findings.push_back(std::move(finding));
+  }
+  if (!table.empty()) answer.tables.push_back({"no_overlap", "Copies and kernels beside each other", std::move(table)});
+  if (answer.findings.empty()) answer.message = "Copies take little time, or run beside kernels.";
+  return answer;
+}
+
+Result<RuleAnswer> find_pageable(const Trace& trace, const RuleArguments& arguments) {
+  Families families(trace);
+  const auto groups = pageable_copies(trace, families, static_cast<std::uint64_t>(std::max<std::int64_t>(0, arguments.integer("bytes"))));
+  std::vector<std::pair<PageableKey, PageableGroup>> sorted(groups.begin(), groups.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.gain > b.second.gain; });
+
+  RuleAnswer answer;
+  stats::Table table({stats::integers("Gain", stats::Unit::kNanoseconds), stats::integers("Total Time", stats::Unit::kNanoseconds),
+                      stats::integers("Copies"), stats::integers("Total", stats::Unit::kBytes),
+                      stats::reals("Rate", stats::Unit::kBytesPerSecond), stats::integers("GPU"), stats::texts("Operation"),
+                      stats::texts("NVTX Range"), stats::texts("Call")});
+  PageableGroup all;
+  for (const auto& [key, group] : sorted) {
+    const auto& [gpu, name, family, call] = key;
+    const double rate = group.total > 0 ? static_cast<double>(group.bytes) * 1e9 / static_cast<double>(group.total) : 0;
+    table.add_row(group.gain, group.total, static_cast<std::int64_t>(group.copies), static_cast<std::int64_t>(group.bytes), rate,
+                  static_cast<std::int64_t>(trace.gpus()[gpu].ordinal), table.add_text(copy_name(trace, group.longest_copy)),
+                  table.add_text(families.text(family)), table.add_text(std::string(api_display_name(trace.name(call)))));
+    all.copies += group.copies;
+    all.bytes += group.bytes;
+    all.total += group.total;
+    all.gain += group.gain;
+  }
+  if (all.gain > 0) {
+    const PageableGroup& first = sorted.front().second;
+    const std::string range = families.text(std::get<2>(sorted.front().first));
+    Finding finding;
+    finding.rule = "pageable";
+    finding.title = duration_text(all.total) + " went into copies of pageable memory; from pinned memory they would take about " +
+                    duration_text(all.total - all.gain) + ".";
+    finding.seen = counted(all.copies, "transfer") + " of " + bytes_text(all.bytes) + " in total" +
+                   (range.empty() ? std::string() : ", mostly in NVTX range \"" + range + "\"") + "; the longest took " +
+                   duration_text(first.longest) + ".";
+    const Lane& lane = trace.lane(first.longest_copy.lane);
+    finding.place.range = {lane.start(first.longest_copy.index), lane.end(first.longest_copy.index)};
+    finding.place.event = first.longest_copy;
+    finding.place.gpu = std::get<0>(sorted.front().first);
+    finding.place.process = trace.track_of(first.longest_copy.lane).key.process;
+    finding.cost = all.gain;
+    finding.advice =
+        "Allocate the host side with cudaMallocHost or cudaHostAlloc, or register it (PyTorch: pin_memory=True and non_blocking=True); "
+        "then the copy "
+        "goes at full speed and can run beside kernels.";
+    answer.findings.push_back(std::move(finding));
+  }
+  if (!table.empty()) answer.tables.push_back({"pageable", "Copies of pageable memory", std::move(table)});
+  if (answer.findings.empty()) answer.message = "No copies of pageable memory that would be faster from pinned memory.";
+  return answer;
+}
+
+}  // namespace lanescope::analysis

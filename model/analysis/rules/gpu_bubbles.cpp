@@ -1,0 +1,208 @@
+// gpu_bubbles: every gap of a GPU, and who is to blame.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "../families.h"
+#include "../own_rules.h"
+#include "../wording.h"
+#include "model/analysis/idle.h"
+#include "model/analysis/stream_idle.h"
+#include "model/events/event_values.h"
+
+namespace lanescope::analysis {
+namespace {
+
+// Idle time that has a cause, a range and a call in common.
+struct Group {
+  IdleCause cause = IdleCause::kUnknown;
+  FamilyId family = 0;
+  NameId call = 0;
+  std::uint64_t parts = 0;
+  Nanoseconds total = 0;
+  Nanoseconds longest = 0;
+  IdleGap longest_gap;  // the gap with the longest part
+};
+
+struct CauseSum {
+  std::uint64_t parts = 0;
+  Nanoseconds total = 0;
+};
+
+struct Collected {
+  std::vector<GpuIdle> gpus;
+  std::vector<Group> groups;  // by time, the largest first
+  std::map<GpuId, std::array<CauseSum, kIdleCauses>> causes;
+  [[nodiscard]] Nanoseconds idle() const {
+    Nanoseconds sum = 0;
+    for (const GpuIdle& gpu : gpus) sum += gpu.idle;
+    return sum;
+  }
+};
+
+Collected collect(const Trace& trace, Families& families, Nanoseconds threshold) {
+  Collected collected;
+  std::map<std::tuple<IdleCause, FamilyId, NameId>, Group> groups;
+  collected.gpus = visit_idle(trace, threshold, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    std::array<CauseSum, kIdleCauses>& causes = collected.causes[gap.gpu];
+    for (const IdlePart& part : parts) {
+      CauseSum& cause = causes[static_cast<std::size_t>(part.cause)];
+      ++cause.parts;
+      cause.total += part.range.length();
+      const FamilyId family = families.of(part.nvtx);
+      Group& group = groups[{part.cause, family, part.call}];
+      group.cause = part.cause;
+      group.family = family;
+      group.call = part.call;
+      ++group.parts;
+      group.total += part.range.length();
+      if (part.range.length() > group.longest) {
+        group.longest = part.range.length();
+        group.longest_gap = gap;
+      }
+    }
+  });
+  for (const auto& [key, group] : groups) collected.groups.push_back(group);
+  std::stable_sort(collected.groups.begin(), collected.groups.end(), [](const Group& a, const Group& b) { return a.total > b.total; });
+  return collected;
+}
+
+double share(Nanoseconds part, Nanoseconds whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+stats::Table group_table(const Trace& trace, const Families& families, const Collected& collected, std::int64_t rows) {
+  stats::Table table({stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds),
+                      stats::integers("Parts"), stats::integers("Longest", stats::Unit::kNanoseconds),
+                      stats::integers("Longest Gap Start", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::texts("Cause"),
+                      stats::texts("NVTX Range"), stats::texts("Call")});
+  const Nanoseconds idle = collected.idle();
+  for (const Group& group : collected.groups) {
+    if (rows >= 0 && table.row_count() >= static_cast<std::size_t>(rows)) break;
+    table.add_row(share(group.total, idle), group.total, static_cast<std::int64_t>(group.parts), group.longest,
+                  group.longest_gap.range.begin, static_cast<std::int64_t>(trace.gpus()[group.longest_gap.gpu].ordinal),
+                  table.add_text(std::string(idle_cause_name(group.cause))), table.add_text(families.text(group.family)),
+                  table.add_text(std::string(api_display_name(trace.name(group.call)))));
+  }
+  return table;
+}
+
+// One row a GPU and cause, with the gaps below the threshold as the last: the rows of a GPU add up to its idle time.
+stats::Table cause_table(const Trace& trace, const Collected& collected) {
+  stats::Table table({stats::integers("GPU"), stats::reals("Idle", stats::Unit::kPercent),
+                      stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Parts"), stats::texts("Cause")});
+  for (const GpuIdle& gpu : collected.gpus) {
+    const auto ordinal = static_cast<std::int64_t>(trace.gpus()[gpu.gpu].ordinal);
+    const auto found = collected.causes.find(gpu.gpu);
+    if (found != collected.causes.end()) {
+      for (std::size_t i = 0; i < kIdleCauses; ++i) {
+        const CauseSum& sum = found->second[i];
+        if (sum.parts == 0) continue;
+        table.add_row(ordinal, share(sum.total, gpu.idle), sum.total, static_cast<std::int64_t>(sum.parts),
+                      table.add_text(std::string(idle_cause_name(static_cast<IdleCause>(i)))));
+      }
+    }
+    table.add_row(ordinal, share(gpu.short_idle, gpu.idle), gpu.short_idle, static_cast<std::int64_t>(gpu.short_gaps),
+                  table.add_text("Gaps below the threshold"));
+  }
+  return table;
+}
+
+stats::Table gpu_table(const Trace& trace, const Collected& collected) {
+  stats::Table table({stats::texts("GPU"), stats::integers("Span", stats::Unit::kNanoseconds),
+                      stats::integers("Busy", stats::Unit::kNanoseconds), stats::integers("Idle", stats::Unit::kNanoseconds),
+                      stats::reals("Idle Share", stats::Unit::kPercent), stats::integers("Operations"), stats::integers("Gaps"),
+                      stats::integers("Short Gaps")});
+  for (const GpuIdle& gpu : collected.gpus)
+    table.add_row(table.add_text(gpu_label(trace, gpu.gpu)), gpu.extent.length(), gpu.busy(), gpu.idle,
+                  share(gpu.idle, gpu.extent.length()), static_cast<std::int64_t>(gpu.operations), static_cast<std::int64_t>(gpu.gaps),
+                  static_cast<std::int64_t>(gpu.short_gaps));
+  return table;
+}
+
+stats::Table stream_table(const Trace& trace) {
+  stats::Table table({stats::integers("PID"), stats::integers("GPU"), stats::integers("Context"), stats::integers("Stream"),
+                      stats::integers("Operations"), stats::integers("Busy", stats::Unit::kNanoseconds),
+                      stats::integers("Host Wait", stats::Unit::kNanoseconds), stats::integers("Kernel Wait", stats::Unit::kNanoseconds),
+                      stats::integers("Other", stats::Unit::kNanoseconds)});
+  for (const StreamIdle& stream : break_down_stream_idle(trace))
+    table.add_row(std::int64_t{trace.processes()[stream.process].pid}, std::int64_t{trace.gpus()[stream.gpu].ordinal},
+                  std::int64_t{stream.context}, std::int64_t{stream.stream}, static_cast<std::int64_t>(stream.operations), stream.busy,
+                  stream.host_wait, stream.kernel_wait, stream.other);
+  return table;
+}
+
+std::string where_mostly(const Trace& trace, const Families& families, const Group& group) {
+  std::string text;
+  if (group.family != 0) text.append(" in NVTX range \"").append(families.text(group.family)).append("\"");
+  if (group.call != 0) text.append(" (").append(api_display_name(trace.name(group.call))).append(")");
+  return text.empty() ? text : ", mostly" + text;
+}
+
+// The finding for a cause; `group` is the largest group of that cause.
+Finding describe(const Trace& trace, const Families& families, const Collected& collected, const Group& group, CauseSum sum) {
+  Nanoseconds span = 0;
+  for (const GpuIdle& gpu : collected.gpus) span += gpu.extent.length();
+  const std::string who = collected.gpus.size() == 1 ? gpu_label(trace, collected.gpus.front().gpu) + " was"
+                                                     : counted(collected.gpus.size(), "GPU") + " were together";
+  Finding finding;
+  finding.rule = "gpu_bubbles";
+  finding.key = idle_cause_key(group.cause);
+  finding.title = who + " idle for " + duration_text(sum.total) + " (" + percent_text(sum.total, span) + " of the time) " +
+                  std::string(idle_cause_clause(group.cause)) + where_mostly(trace, families, group) + ".";
+  finding.seen = counted(sum.parts, "part") + "; the largest group holds " + duration_text(group.total) + " in " +
+                 counted(group.parts, "part") + ", the longest of them " + duration_text(group.longest) + ".";
+  finding.place.range = group.longest_gap.range;
+  finding.place.event = group.longest_gap.next;
+  finding.place.gpu = group.longest_gap.gpu;
+  finding.place.process = trace.track_of(group.longest_gap.next.lane).key.process;
+  if (group.longest_gap.launch.valid()) finding.place.thread = trace.track_of(group.longest_gap.launch.lane).key.thread;
+  finding.cost = sum.total;
+  finding.advice = idle_cause_advice(group.cause);
+  return finding;
+}
+
+std::vector<Finding> describe_causes(const Trace& trace, const Families& families, const Collected& collected) {
+  std::array<CauseSum, kIdleCauses> sums{};
+  for (const auto& [gpu, causes] : collected.causes) {
+    for (std::size_t i = 0; i < kIdleCauses; ++i) {
+      sums[i].parts += causes[i].parts;
+      sums[i].total += causes[i].total;
+    }
+  }
+  constexpr Nanoseconds kLeastShare = 100;  // a cause of less than one hundredth of the idle time is left to the table
+  std::vector<Finding> findings;
+  std::array<bool, kIdleCauses> done{};
+  for (const Group& group : collected.groups) {  // the first of each cause is its largest
+    const auto cause = static_cast<std::size_t>(group.cause);
+    if (std::exchange(done[cause], true) || sums[cause].total < collected.idle() / kLeastShare) continue;
+    findings.push_back(describe(trace, families, collected, group, sums[cause]));
+  }
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) { return a.cost > b.cost; });
+  return findings;
+}
+
+}  // namespace
+
+Result<RuleAnswer> find_gpu_bubbles(const Trace& trace, const RuleArguments& arguments) {
+  Families families(trace);
+  const Collected collected = collect(trace, families, std::max<Nanoseconds>(1, arguments.duration("gap")));
+  RuleAnswer answer;
+  if (collected.gpus.empty()) {
+    answer.message = "The trace holds no GPU work.";
+    return answer;
+  }
+  answer.findings = describe_causes(trace, families, collected);
+  answer.tables.push_back(
+      {"gpu_bubbles", "Idle time by cause, NVTX range and call", group_table(trace, families, collected, arguments.integer("rows"))});
+  answer.tables.push_back({"gpu_bubbles_causes", "Idle time by GPU and cause", cause_table(trace, collected)});
+  answer.tables.push_back({"gpu_bubbles_gpus", "GPUs", gpu_table(trace, collected)});
+  answer.tables.push_back({"gpu_bubbles_streams", "Idle time of streams", stream_table(trace)});
+  std::erase_if(answer.tables, [](const NamedTable& table) { return table.table.empty(); });
+  if (answer.findings.empty()) answer.message = "No GPU was idle for " + duration_text(arguments.duration("gap")) + " or longer at a time.";
+  return answer;
+}
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,281 @@
+// small_kernels and staircase: the GPU is faster than the CPU launches.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "../call_class.h"
+#include "../gpu_operations.h"
+#include "../own_rules.h"
+#include "../wording.h"
+#include "model/analysis/idle.h"
+#include "model/events/event_values.h"
+#include "model/events/launch_index.h"
+
+namespace lanescope::analysis {
+namespace {
+
+// Between nodes of a CUDA graph the GPU takes about this long; what a gap holds beyond it can be won.
+constexpr Nanoseconds kGraphNodeGap = 1'000;
+
+// Operations of a GPU that follow each other.
+struct Stretch {
+  GpuId gpu = kNone;
+  TimeRange range;
+  std::uint64_t operations = 0;
+  Nanoseconds busy = 0;
+  Nanoseconds won = 0;  // what the rule counts as winnable
+  EventRef first;
+};
+
+struct KernelSum {
+  std::uint64_t count = 0;
+  Nanoseconds busy = 0;
+  Nanoseconds gaps = 0;  // behind its predecessors
+};
+
+double share(Nanoseconds part, Nanoseconds whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+Nanoseconds work_span(const std::vector<Stretch>& stretches, Nanoseconds Stretch::*member) {
+  Nanoseconds sum = 0;
+  for (const Stretch& stretch : stretches) sum += stretch.*member;
+  return sum;
+}
+
+std::uint64_t operations_of(const std::vector<Stretch>& stretches) {
+  std::uint64_t sum = 0;
+  for (const Stretch& stretch : stretches) sum += stretch.operations;
+  return sum;
+}
+
+struct SmallKernelOptions {
+  Nanoseconds longest = 0;  // kernels up to this long are small
+  Nanoseconds gap = 0;      // and belong to a stretch while gaps are no longer than this
+  std::uint64_t least = 0;  // kernels in a stretch
+};
+
+// The stretches of small kernels on one GPU; sums by kernel name go to `kernels`.
+class SmallKernelStretches {
+ public:
+  SmallKernelStretches(const Trace& trace, SmallKernelOptions options)
+      : trace_(trace), options_(options), communication_(trace, is_communication_name) {}
+
+  // Returns the time from the GPU's first operation to its last.
+  Nanoseconds add(GpuId gpu) {
+    GpuOperations operations(trace_, gpu);
+    TimeRange extent;
+    bool any = false;
+    while (const std::optional<GpuOperation> operation = operations.next()) {
+      if (!std::exchange(any, true)) extent = {operation->range.begin, operation->range.begin};
+      const Nanoseconds gap = operation->range.begin - extent.end;
+      if (!is_small(*operation) || gap > options_.gap) close();
+      if (is_small(*operation)) append(gpu, *operation, std::max<Nanoseconds>(0, gap));
+      extent.end = std::max(extent.end, operation->range.end);
+    }
+    close();
+    return extent.length();
+  }
+
+  std::vector<Stretch> stretches;
+  std::map<NameId, KernelSum> kernels;
+
+ private:
+  [[nodiscard]] bool is_small(const GpuOperation& operation) {
+    return operation.range.length() <= options_.longest && trace_.track_of(operation.event.lane).key.kind == TrackKind::kKernels &&
+           !communication_(trace_.lane(operation.event.lane).name(operation.event.index));
+  }
+  void append(GpuId gpu, const GpuOperation& operation, Nanoseconds gap) {
+    if (open_.operations == 0) {
+      open_ = {gpu, operation.range, 0, 0, 0, operation.event};
+      gap = 0;  // what lies in front of the first is not between small kernels
+    }
+    ++open_.operations;
+    open_.range.end = std::max(open_.range.end, operation.range.end);
+    open_.busy += operation.range.length();
+    open_.won += std::max<Nanoseconds>(0, gap - kGraphNodeGap);
+    KernelSum& sum = pending_[trace_.lane(operation.event.lane).name(operation.event.index)];
+    ++sum.count;
+    sum.busy += operation.range.length();
+    sum.gaps += gap;
+  }
+  void close() {
+    if (open_.operations >= options_.least) {
+      stretches.push_back(open_);
+      for (const auto& [name, sum] : pending_) {
+        KernelSum& total = kernels[name];
+        total.count += sum.count;
+        total.busy += sum.busy;
+        total.gaps += sum.gaps;
+      }
+    }
+    open_ = {};
+    pending_.clear();
+  }
+
+  const Trace& trace_;
+  SmallKernelOptions options_;
+  NameMemo<bool> communication_;
+  Stretch open_;
+  std::map<NameId, KernelSum> pending_;
+};
+
+stats::Table kernel_table(const Trace& trace, const std::map<NameId, KernelSum>& kernels) {
+  std::vector<std::pair<NameId, KernelSum>> sorted(kernels.begin(), kernels.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.gaps > b.second.gaps; });
+  stats::Table table({stats::integers("Gaps Before", stats::Unit::kNanoseconds), stats::integers("Kernels"),
+                      stats::integers("Total Time", stats::Unit::kNanoseconds), stats::reals("Avg", stats::Unit::kNanoseconds),
+                      stats::texts("Kernel")});
+  for (const auto& [name, sum] : sorted)
+    table.add_row(sum.gaps, static_cast<std::int64_t>(sum.count), sum.busy, static_cast<double>(sum.busy) / static_cast<double>(sum.count),
+                  table.add_text(std::string(trace.name(name))));
+  return table;
+}
+
+const Stretch& most_winnable(const std::vector<Stretch>& stretches) {
+  return *std::max_element(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) { return a.won < b.won; });
+}
+
+void set_place(const Trace& trace, const Stretch& stretch, Finding& finding) {
+  finding.place.range = stretch.range;
+  finding.place.event = stretch.first;
+  finding.place.gpu = stretch.gpu;
+  finding.place.process = trace.track_of(stretch.first.lane).key.process;
+}
+
+// Stretches in which each operation started at once when it was enqueued: the queue was empty, and the launches set the pace.
+class LaunchBoundStretches {
+ public:
+  LaunchBoundStretches(const Trace& trace, Nanoseconds latency, std::uint64_t least)
+      : trace_(trace), launches_(trace), latency_(latency), least_(least) {}
+
+  Nanoseconds add(GpuId gpu) {
+    GpuOperations operations(trace_, gpu);
+    TimeRange extent;
+    bool any = false;
+    while (const std::optional<GpuOperation> operation = operations.next()) {
+      if (!std::exchange(any, true)) extent = {operation->range.begin, operation->range.begin};
+      if (started_at_once(*operation))
+        append(gpu, *operation);
+      else
+        close();
+      extent.end = std::max(extent.end, operation->range.end);
+    }
+    close();
+    return extent.length();
+  }
+
+  std::vector<Stretch> stretches;
+
+ private:
+  [[nodiscard]] bool started_at_once(const GpuOperation& operation) const {
+    const EventRef launch = launches_.find(trace_.track_of(operation.event.lane).key.process,
+                                           trace_.lane(operation.event.lane).correlation(operation.event.index));
+    return launch.valid() && operation.range.begin - trace_.lane(launch.lane).end(launch.index) <= latency_;
+  }
+  void append(GpuId gpu, const GpuOperation& operation) {
+    if (open_.operations == 0) open_ = {gpu, operation.range, 0, 0, 0, operation.event};
+    ++open_.operations;
+    open_.range.end = std::max(open_.range.end, operation.range.end);
+    open_.busy += operation.range.length();
+  }
+  void close() {
+    if (open_.operations >= least_) stretches.push_back(open_);
+    open_ = {};
+  }
+
+  const Trace& trace_;
+  LaunchIndex launches_;
+  Nanoseconds latency_;
+  std::uint64_t least_;
+  Stretch open_;
+};
+
+// Adds the idle time of short gaps in the stretches, as far as launching or CPU code between launches caused it.
+void add_launch_idle(const Trace& trace, Nanoseconds longest_gap, std::vector<Stretch>& stretches) {
+  std::size_t at = 0;  // stretches and gaps both come GPU by GPU, in order of time
+  visit_idle(trace, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    while (at < stretches.size() &&
+           (stretches[at].gpu < gap.gpu || (stretches[at].gpu == gap.gpu && stretches[at].range.end <= gap.range.begin)))
+      ++at;
+    const bool inside = at < stretches.size() && stretches[at].gpu == gap.gpu && stretches[at].range.begin < gap.range.begin;
+    if (!inside || gap.range.length() > longest_gap) return;
+    for (const IdlePart& part : parts)
+      if (part.cause == IdleCause::kLaunch || part.cause == IdleCause::kCpuCode) stretches[at].won += part.range.length();
+  });
+}
+
+stats::Table stretch_table(const Trace& trace, const std::vector<Stretch>& stretches) {
+  stats::Table table({stats::integers("Launch-Bound Idle", stats::Unit::kNanoseconds), stats::integers("Start", stats::Unit::kNanoseconds),
+                      stats::integers("Duration", stats::Unit::kNanoseconds), stats::integers("Operations"),
+                      stats::integers("Busy", stats::Unit::kNanoseconds), stats::integers("GPU")});
+  for (const Stretch& stretch : stretches)
+    table.add_row(stretch.won, stretch.range.begin, stretch.range.length(), static_cast<std::int64_t>(stretch.operations), stretch.busy,
+                  static_cast<std::int64_t>(trace.gpus()[stretch.gpu].ordinal));
+  return table;
+}
+
+}  // namespace
+
+Result<RuleAnswer> find_small_kernels(const Trace& trace, const RuleArguments& arguments) {
+  const auto least = static_cast<std::uint64_t>(std::max<std::int64_t>(2, arguments.integer("run")));
+  SmallKernelStretches found(trace, {arguments.duration("duration"), arguments.duration("gap"), least});
+  Nanoseconds span = 0;
+  for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) span += found.add(gpu);
+  RuleAnswer answer;
+  const Nanoseconds won = work_span(found.stretches, &Stretch::won);
+  if (won > 0 && share(won, span) >= arguments.real("share")) {
+    const std::uint64_t kernels = operations_of(found.stretches);
+    const Nanoseconds busy = work_span(found.stretches, &Stretch::busy);
+    Finding finding;
+    finding.rule = "small_kernels";
+    finding.title = counted(kernels, "kernel") + " of at most " + duration_text(arguments.duration("duration")) +
+                    " follow each other closely; of the gaps between them about " + duration_text(won) + " could be won.";
+    finding.seen = counted(found.stretches.size(), "dense sequence") + " with kernels of " +
+                   duration_text(busy / static_cast<Nanoseconds>(kernels)) + " on average.";
+    set_place(trace, most_winnable(found.stretches), finding);
+    finding.cost = won;
+    finding.advice =
+        "Record the sequence once as a CUDA graph and launch that (PyTorch: torch.compile with mode=\"reduce-overhead\"), or fuse the "
+        "kernels.";
+    answer.findings.push_back(std::move(finding));
+    answer.tables.push_back({"small_kernels", "Small kernels in dense stretches", kernel_table(trace, found.kernels)});
+  } else {
+    answer.message = "No dense stretches of small kernels that cost time.";
+  }
+  return answer;
+}
+
+Result<RuleAnswer> find_staircase(const Trace& trace, const RuleArguments& arguments) {
+  const auto least = static_cast<std::uint64_t>(std::max<std::int64_t>(2, arguments.integer("run")));
+  LaunchBoundStretches found(trace, arguments.duration("latency"), least);
+  Nanoseconds span = 0;
+  for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) span += found.add(gpu);
+  add_launch_idle(trace, arguments.duration("gap"), found.stretches);
+  RuleAnswer answer;
+  const Nanoseconds won = work_span(found.stretches, &Stretch::won);
+  if (won == 0 || share(won, span) < arguments.real("share")) {
+    answer.message = "The GPU did not run at the pace of launches for any length of time.";
+    return answer;
+  }
+  const auto operations = static_cast<Nanoseconds>(operations_of(found.stretches));
+  Nanoseconds length = 0;
+  for (const Stretch& stretch : found.stretches) length += stretch.range.length();
+  Finding finding;
+  finding.rule = "staircase";
+  finding.title = "For " + duration_text(length) + " the GPU ran at the pace of launches: each of " +
+                  counted(static_cast<std::uint64_t>(operations), "operation") +
+                  " started as soon as it was enqueued, and the GPU was idle for " + duration_text(won) + " between them.";
+  finding.seen = "One operation each " + duration_text(length / operations) + ", and each keeps the GPU busy for " +
+                 duration_text(work_span(found.stretches, &Stretch::busy) / operations) + " on average.";
+  set_place(trace, most_winnable(found.stretches), finding);
+  finding.cost = won;
+  finding.advice =
+      "The CPU is the bottleneck: launch more work at once (larger batches, CUDA graphs, fused kernels), or make the code between launches "
+      "faster.";
+  answer.findings.push_back(std::move(finding));
+  answer.tables.push_back({"staircase", "Stretches at the pace of launches", stretch_table(trace, found.stretches)});
+  return answer;
+}
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,150 @@
+// step_breakdown: what the time of each NVTX range is made of, on the CPU and on the GPU.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "../call_class.h"
+#include "../families.h"
+#include "../gpu_operations.h"
+#include "../interval_set.h"
+#include "../own_rules.h"
+#include "../range_lookup.h"
+#include "../wording.h"
+#include "model/events/launch_index.h"
+
+namespace lanescope::analysis {
+namespace {
+
+// The GPU work that was enqueued within one range.
+struct Projection {
+  Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
+  Nanoseconds last = 0;
+  Nanoseconds communication = 0;
+  std::uint32_t operations = 0;
+};
+
+struct FamilySum {
+  std::uint64_t ranges = 0;
+  std::uint64_t operations = 0;
+  Nanoseconds cpu = 0;
+  Nanoseconds projected = 0;
+  Nanoseconds idle = 0;
+  Nanoseconds communication = 0;
+};
+
+class Breakdown {
+ public:
+  explicit Breakdown(const Trace& trace)
+      : trace_(trace), launches_(trace), ranges_(trace), communication_(trace, is_communication_name), projections_(trace.lanes().size()) {
+    for (const Track& track : trace.tracks())
+      if (track.key.kind == TrackKind::kNvtxRanges)
+        for (const LaneId id : track.lanes) projections_[id].resize(trace.lane(id).size());
+  }
+
+  void project() {
+    for (const Track& track : trace_.tracks())
+      if (is_gpu_work(track.key.kind))
+        for (const LaneId id : track.lanes) project_lane(track.key, id);
+  }
+
+  std::map<FamilyId, FamilySum> sum(Families& families) {
+    std::map<FamilyId, FamilySum> sums;
+    for (const Track& track : trace_.tracks()) {
+      if (track.key.kind != TrackKind::kNvtxRanges) continue;
+      const std::vector<GpuId>& gpus = gpus_of(track.key.process);
+      for (const LaneId id : track.lanes) {
+        const Lane& lane = trace_.lane(id);
+        for (EventIndex i = 0; i < lane.size(); ++i) add(lane.duration(i), projections_[id][i], gpus, sums[families.of_name(lane.name(i))]);
+      }
+    }
+    return sums;
+  }
+
+ private:
+  void project_lane(const TrackKey& key, LaneId id) {
+    const Lane& lane = trace_.lane(id);
+    for (EventIndex i = 0; i < lane.size(); ++i) {
+      const EventRef launch = launches_.find(key.process, lane.correlation(i));
+      if (!launch.valid()) continue;
+      const Nanoseconds begin = lane.start(i), duration = lane.duration(i);
+      const bool communicates = key.kind == TrackKind::kKernels && communication_(lane.name(i));
+      ranges_.for_each(trace_.track_of(launch.lane).key.thread, trace_.lane(launch.lane).start(launch.index), [&](EventRef range) {
+        Projection& projection = projections_[range.lane][range.index];
+        projection.first = std::min(projection.first, begin);
+        projection.last = std::max(projection.last, begin + duration);
+        projection.communication += communicates ? duration : 0;
+        ++projection.operations;
+      });
+    }
+  }
+
+  void add(Nanoseconds cpu, const Projection& projection, const std::vector<GpuId>& gpus, FamilySum& sum) {
+    ++sum.ranges;
+    sum.cpu += cpu;
+    if (projection.operations == 0) return;
+    const TimeRange window{projection.first, projection.last};
+    Nanoseconds least_idle = window.length();  // with several GPUs, of the one that worked most in it
+    for (const GpuId gpu : gpus) least_idle = std::min(least_idle, window.length() - busy_of(gpu).covered(window));
+    sum.operations += projection.operations;
+    sum.projected += window.length();
+    sum.idle += least_idle;
+    sum.communication += projection.communication;
+  }
+
+  const IntervalSet& busy_of(GpuId gpu) {
+    const auto [entry, is_new] = busy_.try_emplace(gpu);
+    if (is_new) {
+      GpuOperations operations(trace_, gpu);
+      while (const std::optional<GpuOperation> operation = operations.next()) entry->second.add(operation->range);
+    }
+    return entry->second;
+  }
+
+  const std::vector<GpuId>& gpus_of(ProcessId process) {
+    const auto [entry, is_new] = gpus_.try_emplace(process);
+    if (is_new) {
+      std::set<GpuId> gpus;
+      for (const Track& track : trace_.tracks())
+        if (is_gpu_work(track.key.kind) && track.key.process == process) gpus.insert(track.key.gpu);
+      entry->second.assign(gpus.begin(), gpus.end());
+    }
+    return entry->second;
+  }
+
+  const Trace& trace_;
+  LaunchIndex launches_;
+  RangeLookup ranges_;
+  NameMemo<bool> communication_;
+  std::vector<std::vector<Projection>> projections_;  // by lane and event
+  std::map<GpuId, IntervalSet> busy_;
+  std::map<ProcessId, std::vector<GpuId>> gpus_;
+};
+
+}  // namespace
+
+Result<RuleAnswer> break_down_steps(const Trace& trace, const RuleArguments&) {
+  Families families(trace);
+  Breakdown breakdown(trace);
+  breakdown.project();
+  const std::map<FamilyId, FamilySum> sums = breakdown.sum(families);
+  std::vector<std::pair<FamilyId, FamilySum>> sorted(sums.begin(), sums.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.cpu > b.second.cpu; });
+  stats::Table table({stats::integers("CPU Time", stats::Unit::kNanoseconds), stats::integers("Ranges"),
+                      stats::integers("GPU Projected", stats::Unit::kNanoseconds),
+                      stats::integers("GPU Idle Inside", stats::Unit::kNanoseconds), stats::reals("GPU Idle Inside", stats::Unit::kPercent),
+                      stats::integers("Communication", stats::Unit::kNanoseconds), stats::integers("Operations"),
+                      stats::texts("NVTX Range")});
+  for (const auto& [family, sum] : sorted)
+    table.add_row(sum.cpu, static_cast<std::int64_t>(sum.ranges), sum.projected, sum.idle,
+                  sum.projected == 0 ? 0.0 : 100.0 * static_cast<double>(sum.idle) / static_cast<double>(sum.projected), sum.communication,
+                  static_cast<std::int64_t>(sum.operations), table.add_text(families.text(family)));
+  RuleAnswer answer;
+  if (table.empty())
+    answer.message = "The trace has no NVTX ranges.";
+  else
+    answer.tables.push_back({"step_breakdown", "Time of NVTX ranges", std::move(table)});
+  return answer;
+}
+
+}  // namespace lanescope::analysis

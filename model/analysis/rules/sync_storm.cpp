@@ -1,0 +1,104 @@
+// sync_storm: calls that wait for the GPU again and again.
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "../call_class.h"
+#include "../families.h"
+#include "../own_rules.h"
+#include "../range_lookup.h"
+#include "../wording.h"
+#include "model/analysis/idle.h"
+#include "model/events/event_values.h"
+
+namespace lanescope::analysis {
+namespace {
+
+using Key = std::tuple<ThreadId, NameId, FamilyId>;  // thread, call, NVTX range
+
+struct Waits {
+  std::uint64_t calls = 0;
+  Nanoseconds blocked = 0;
+  Nanoseconds idle = 0;  // idle time that it caused
+  TimeRange longest_gap;
+};
+
+void count_calls(const Trace& trace, Families& families, std::map<Key, Waits>& waits) {
+  NameMemo<CallClass> classes(trace, classify_cuda_call);
+  RangeLookup ranges(trace);
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kCudaApi || track.lanes.empty()) continue;
+    const Lane& lane = trace.lane(track.lanes.front());
+    for (EventIndex i = 0; i < lane.size(); ++i) {
+      if (classes(lane.name(i)) != CallClass::kSynchronize) continue;
+      Waits& entry = waits[{track.key.thread, lane.name(i), families.of(ranges.innermost(track.key.thread, lane.start(i)))}];
+      ++entry.calls;
+      entry.blocked += lane.duration(i);
+    }
+  }
+}
+
+std::uint64_t add_idle(const Trace& trace, Families& families, std::map<Key, Waits>& waits) {
+  const std::vector<GpuIdle> gpus = visit_idle(trace, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    for (const IdlePart& part : parts) {
+      if (part.cause != IdleCause::kSynchronize) continue;
+      Waits& entry = waits[{trace.track_of(gap.launch.lane).key.thread, part.call, families.of(part.nvtx)}];
+      entry.idle += part.range.length();
+      if (gap.range.length() > entry.longest_gap.length()) entry.longest_gap = gap.range;
+    }
+  });
+  std::uint64_t operations = 0;
+  for (const GpuIdle& gpu : gpus) operations += gpu.operations;
+  return operations;
+}
+
+}  // namespace
+
+Result<RuleAnswer> find_sync_storm(const Trace& trace, const RuleArguments& arguments) {
+  Families families(trace);
+  std::map<Key, Waits> waits;
+  count_calls(trace, families, waits);
+  const std::uint64_t operations = add_idle(trace, families, waits);
+  std::vector<std::pair<Key, Waits>> sorted(waits.begin(), waits.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.idle > b.second.idle; });
+
+  RuleAnswer answer;
+  Waits all;
+  stats::Table table({stats::integers("GPU Idle", stats::Unit::kNanoseconds), stats::integers("Calls"),
+                      stats::integers("Blocked", stats::Unit::kNanoseconds), stats::texts("Thread"), stats::texts("Call"),
+                      stats::texts("NVTX Range")});
+  for (const auto& [key, entry] : sorted) {
+    const auto& [thread, call, family] = key;
+    table.add_row(entry.idle, static_cast<std::int64_t>(entry.calls), entry.blocked, table.add_text(thread_label(trace, thread)),
+                  table.add_text(std::string(api_display_name(trace.name(call)))), table.add_text(families.text(family)));
+    all.calls += entry.calls;
+    all.blocked += entry.blocked;
+    all.idle += entry.idle;
+  }
+  const bool many = all.calls >= static_cast<std::uint64_t>(std::max<std::int64_t>(1, arguments.integer("calls")));
+  const bool dense = static_cast<double>(all.calls) >= arguments.real("per_operation") * static_cast<double>(operations);
+  if (many && dense && all.idle > 0) {
+    const auto& [key, first] = sorted.front();
+    Finding finding;
+    finding.rule = "sync_storm";
+    finding.title = "The program waited for the GPU " + counted(all.calls, "time") + " for " + counted(operations, "GPU operation") +
+                    ", and the waits left GPUs idle for " + duration_text(all.idle) + ".";
+    finding.seen = std::string(api_display_name(trace.name(std::get<1>(key)))) + " on thread " + thread_label(trace, std::get<0>(key)) +
+                   (std::get<2>(key) == 0 ? std::string() : ", NVTX range \"" + families.text(std::get<2>(key)) + "\"") + ": " +
+                   counted(first.calls, "call") + ", blocked for " + duration_text(first.blocked) + ", GPU idle for " +
+                   duration_text(first.idle) + ".";
+    finding.place.range = first.longest_gap;
+    finding.place.thread = std::get<0>(key);
+    finding.place.process = trace.threads()[std::get<0>(key)].process;
+    finding.cost = all.idle;
+    finding.advice =
+        "Wait only where the CPU needs the result: work of one stream runs in order by itself, and streams wait for each other with events "
+        "(cudaStreamWaitEvent). In PyTorch, .item(), .cpu() and print of a tensor wait.";
+    answer.findings.push_back(std::move(finding));
+  }
+  if (!table.empty()) answer.tables.push_back({"sync_storm", "Calls that wait for the GPU", std::move(table)});
+  if (answer.findings.empty()) answer.message = "Calls that wait for the GPU are few, or leave it no time idle.";
+  return answer;
+}
+
+}  // namespace lanescope::analysis

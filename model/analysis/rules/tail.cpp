@@ -1,0 +1,165 @@
+// tail: iterations that take longer than the others, and what differs in them.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "../gpu_operations.h"
+#include "../interval_set.h"
+#include "../iterations.h"
+#include "../own_rules.h"
+#include "../wording.h"
+#include "model/analysis/idle.h"
+#include "model/events/event_values.h"
+
+namespace lanescope::analysis {
+namespace {
+
+// What the time of an iteration is made of, seen from the GPUs of its process.
+constexpr std::size_t kBusy = kIdleCauses;  // behind the idle causes
+constexpr std::size_t kComponents = kIdleCauses + 1;
+using Components = std::array<Nanoseconds, kComponents>;
+
+struct Iteration {
+  EventRef range;
+  TimeRange time;
+  Components components{};
+};
+
+std::string component_name(std::size_t component) {
+  return component == kBusy ? "GPU work" : "idle GPU: " + std::string(idle_cause_name(static_cast<IdleCause>(component)));
+}
+
+std::set<GpuId> gpus_of(const Trace& trace, ProcessId process) {
+  std::set<GpuId> gpus;
+  for (const Track& track : trace.tracks())
+    if (is_gpu_work(track.key.kind) && track.key.process == process) gpus.insert(track.key.gpu);
+  return gpus;
+}
+
+std::vector<Iteration> iterations_of(const Trace& trace, const IterationSeries& series) {
+  std::vector<Iteration> iterations;
+  for (const EventRef range : series.ranges) {
+    const Lane& lane = trace.lane(range.lane);
+    iterations.push_back({range, {lane.start(range.index), lane.end(range.index)}, {}});
+  }
+  return iterations;
+}
+
+void add_busy(const Trace& trace, const std::set<GpuId>& gpus, std::vector<Iteration>& iterations) {
+  for (const GpuId gpu : gpus) {
+    IntervalSet busy;
+    GpuOperations operations(trace, gpu);
+    while (const std::optional<GpuOperation> operation = operations.next()) busy.add(operation->range);
+    for (Iteration& iteration : iterations) iteration.components[kBusy] += busy.covered(iteration.time);
+  }
+}
+
+// Hands a piece of idle time to the iterations that it lies in.
+void add_idle(const IdlePart& part, std::vector<Iteration>& iterations) {
+  auto iteration = std::upper_bound(iterations.begin(), iterations.end(), part.range.begin,
+                                    [](Nanoseconds t, const Iteration& candidate) { return t < candidate.time.end; });
+  for (; iteration != iterations.end() && iteration->time.begin < part.range.end; ++iteration)
+    iteration->components[static_cast<std::size_t>(part.cause)] += part.range.intersected(iteration->time).length();
+}
+
+template <typename Value>
+Nanoseconds median(const std::vector<Iteration>& iterations, Value value) {
+  std::vector<Nanoseconds> values;
+  for (const Iteration& iteration : iterations) values.push_back(value(iteration));
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+struct Excess {
+  std::size_t component = kBusy;
+  Nanoseconds time = 0;
+};
+
+Excess largest_excess(const Iteration& iteration, const Components& typical) {
+  Excess largest;
+  for (std::size_t i = 0; i < kComponents; ++i) {
+    const Nanoseconds excess = iteration.components[i] - typical[i];
+    if (excess > largest.time) largest = {i, excess};
+  }
+  return largest;
+}
+
+stats::Table empty_table() {
+  return stats::Table({stats::integers("Duration", stats::Unit::kNanoseconds), stats::reals("Of Median", stats::Unit::kPercent),
+                       stats::integers("Start", stats::Unit::kNanoseconds), stats::integers("Excess", stats::Unit::kNanoseconds),
+                       stats::texts("What Differs Most"), stats::texts("Process"), stats::texts("Iteration")});
+}
+
+// Adds the slow iterations of a process to the table, and the finding that sums them up.
+void find_slow(const Trace& trace, const Families& families, const IterationSeries& series, const std::vector<Iteration>& iterations,
+               double slower, stats::Table& table, RuleAnswer& answer) {
+  const Nanoseconds typical_time = median(iterations, [](const Iteration& iteration) { return iteration.time.length(); });
+  Components typical{};
+  for (std::size_t i = 0; i < kComponents; ++i)
+    typical[i] = median(iterations, [i](const Iteration& iteration) { return iteration.components[i]; });
+  Finding finding;
+  std::uint64_t slow = 0;
+  Components excess{};
+  for (const Iteration& iteration : iterations) {
+    const Nanoseconds time = iteration.time.length();
+    if (static_cast<double>(time) <= static_cast<double>(typical_time) * (1 + slower / 100)) continue;
+    ++slow;
+    finding.cost += time - typical_time;
+    const Excess differs = largest_excess(iteration, typical);
+    for (std::size_t i = 0; i < kComponents; ++i) excess[i] += std::max<Nanoseconds>(0, iteration.components[i] - typical[i]);
+    if (time > finding.place.range.length()) {
+      finding.place.range = iteration.time;
+      finding.place.event = iteration.range;
+    }
+    table.add_row(time, typical_time == 0 ? 0.0 : 100.0 * static_cast<double>(time) / static_cast<double>(typical_time),
+                  iteration.time.begin, differs.time,
+                  table.add_text(differs.time == 0 ? "nothing on the GPU" : component_name(differs.component)),
+                  table.add_text(process_label(trace, series.process)), table.add_text(std::string(range_name(trace, iteration.range))));
+  }
+  if (slow == 0) return;
+  const auto most = static_cast<std::size_t>(std::max_element(excess.begin(), excess.end()) - excess.begin());
+  finding.rule = "tail";
+  finding.title = counted(slow, "iteration") + " of " + std::to_string(iterations.size()) + " (\"" + families.text(series.family) +
+                  "\") took " + percent_text(static_cast<Nanoseconds>(slower), 100) + " longer than the median of " +
+                  duration_text(typical_time) + ": together " + duration_text(finding.cost) + " more.";
+  finding.seen = excess[most] == 0 ? std::string("On the GPU nothing differs.")
+                                   : "What differs most is " + component_name(most) + ": " + duration_text(excess[most]) +
+                                         " more in them. The slowest took " + duration_text(finding.place.range.length()) + ".";
+  finding.place.process = series.process;
+  finding.place.thread = series.thread;
+  finding.advice =
+      "Zoom to a slow iteration and to its neighbour and compare them; evaluation, checkpoints, garbage collection and first iterations "
+      "are usual reasons.";
+  answer.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+Result<RuleAnswer> find_tail(const Trace& trace, const RuleArguments& arguments) {
+  RuleAnswer answer;
+  Families families(trace);
+  const std::string& wanted = arguments.text("range");
+  const std::vector<IterationSeries> all = find_iterations(trace, families, wanted);
+  if (all.empty() && !wanted.empty())
+    return Error{"The trace has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum", ErrorKind::kUsage};
+  stats::Table table = empty_table();
+  for (const IterationSeries& series : all) {
+    std::vector<Iteration> iterations = iterations_of(trace, series);
+    const std::set<GpuId> gpus = gpus_of(trace, series.process);
+    add_busy(trace, gpus, iterations);
+    visit_idle(trace, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+      if (gpus.contains(gap.gpu))
+        for (const IdlePart& part : parts) add_idle(part, iterations);
+    });
+    find_slow(trace, families, series, iterations, arguments.real("slower"), table, answer);
+  }
+  std::stable_sort(answer.findings.begin(), answer.findings.end(), [](const Finding& a, const Finding& b) { return a.cost > b.cost; });
+  if (!table.empty()) answer.tables.push_back({"tail", "Slow iterations", std::move(table)});
+  if (answer.findings.empty())
+    answer.message =
+        all.empty() ? "The trace has no NVTX ranges that repeat like iterations." : "No iteration is much slower than the median.";
+  return answer;
+}
+
+}  // namespace lanescope::analysis

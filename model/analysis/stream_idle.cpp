@@ -1,0 +1,54 @@
+#include "model/analysis/stream_idle.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "gpu_operations.h"
+#include "model/events/launch_index.h"
+
+namespace lanescope::analysis {
+namespace {
+
+using StreamKey = std::tuple<ProcessId, GpuId, std::uint32_t, std::uint32_t>;
+StreamKey stream_of(const TrackKey& key) { return {key.process, key.gpu, key.context, key.stream}; }
+
+void add_gap(StreamIdle& idle, Nanoseconds gap, bool launched_after_end, Nanoseconds kernel_gap) {
+  if (launched_after_end)
+    idle.host_wait += gap;
+  else if (gap < kernel_gap)
+    idle.kernel_wait += gap;
+  else
+    idle.other += gap;
+}
+
+StreamIdle break_down(const Trace& trace, const LaunchIndex& launches, StreamKey stream, Nanoseconds kernel_gap) {
+  StreamIdle idle{std::get<0>(stream), std::get<1>(stream), std::get<2>(stream), std::get<3>(stream)};
+  GpuOperations operations(trace, [&](const TrackKey& key) { return stream_of(key) == stream; });
+  Nanoseconds end = 0;
+  while (const std::optional<GpuOperation> operation = operations.next()) {
+    const Nanoseconds begin = idle.operations++ == 0 ? operation->range.begin : end;
+    if (operation->range.begin > begin) {
+      const EventRef launch = launches.find(idle.process, trace.lane(operation->event.lane).correlation(operation->event.index));
+      const bool after_end = launch.valid() && trace.lane(launch.lane).start(launch.index) > begin;
+      add_gap(idle, operation->range.begin - begin, after_end, kernel_gap);
+    }
+    idle.busy += std::max<Nanoseconds>(0, operation->range.end - std::max(begin, operation->range.begin));
+    end = std::max(begin, operation->range.end);
+  }
+  return idle;
+}
+
+}  // namespace
+
+std::vector<StreamIdle> break_down_stream_idle(const Trace& trace, Nanoseconds kernel_gap) {
+  std::set<StreamKey> streams;
+  for (const Track& track : trace.tracks())
+    if (is_gpu_work(track.key.kind)) streams.insert(stream_of(track.key));
+  const LaunchIndex launches(trace);
+  std::vector<StreamIdle> result;
+  for (const StreamKey& stream : streams) result.push_back(break_down(trace, launches, stream, kernel_gap));
+  return result;
+}
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,137 @@
+#include "thread_activity.h"
+
+#include <algorithm>
+
+namespace lanescope::analysis {
+namespace {
+
+bool belongs_to(const TrackKey& key, ProcessId process, ThreadId thread) {
+  if (key.process != process) return false;
+  const bool of_process = key.kind == TrackKind::kOverhead || key.kind == TrackKind::kCompilation;
+  return key.thread == thread || (of_process && key.thread == kNone);
+}
+
+}  // namespace
+
+ThreadActivity::ThreadActivity(const Trace& trace, ThreadId thread, NameClasses& names) : trace_(&trace), names_(&names) {
+  const ProcessId process = trace.threads()[thread].process;
+  for (const Track& track : trace.tracks()) {
+    if (!belongs_to(track.key, process, thread) || track.lanes.empty()) continue;
+    const auto add = [&](Layer layer, LaneId id) { sources_.push_back({layer, id, LaneCursor(trace.lane(id))}); };
+    switch (track.key.kind) {
+      case TrackKind::kCudaApi:
+        add(Layer::kCudaCall, track.lanes.front());  // outermost calls
+        break;
+      case TrackKind::kOsRuntime:
+        add(Layer::kOsCall, track.lanes.front());
+        break;
+      case TrackKind::kOverhead:
+        for (const LaneId id : track.lanes) add(Layer::kOverhead, id);
+        break;
+      case TrackKind::kCompilation:
+        for (const LaneId id : track.lanes) add(Layer::kCompilation, id);
+        break;
+      case TrackKind::kNvtxRanges:
+      case TrackKind::kNvtxProcessRanges: {
+        const bool library = is_communication_domain(trace.domain_name(process, track.key.domain));
+        for (const LaneId id : track.lanes) add(library ? Layer::kCommunication : Layer::kRange, id);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+}
+
+// Takes over what the event says where it says more than what is known so far.
+void ThreadActivity::consider(const Source& source, EventIndex index, Activity& activity, Layer& best) {
+  const NameId name = source.cursor.lane().name(index);
+  const bool is_range = source.layer == Layer::kRange || source.layer == Layer::kCommunication;
+  if (is_range) {
+    const EventRef range{source.id, index};
+    const bool inner =
+        !activity.nvtx.valid() || source.cursor.lane().start(index) >= trace_->lane(activity.nvtx.lane).start(activity.nvtx.index);
+    if (inner) activity.nvtx = range;
+  }
+  const Layer layer = source.layer == Layer::kRange && names_->communication(name) ? Layer::kCommunication : source.layer;
+  if (layer == Layer::kRange || layer > best || (layer == best && layer != Layer::kCommunication)) return;
+  best = layer;
+  activity.call = name;
+  switch (layer) {
+    case Layer::kOverhead:
+      activity.cause = IdleCause::kOverhead;
+      break;
+    case Layer::kCommunication:
+      activity.cause = IdleCause::kCommunication;
+      break;
+    case Layer::kCudaCall: {
+      constexpr IdleCause kCauses[] = {IdleCause::kLaunch, IdleCause::kSynchronize, IdleCause::kCopy, IdleCause::kCudaSetup};
+      activity.cause = kCauses[static_cast<std::size_t>(names_->cuda_call(name))];
+      break;
+    }
+    case Layer::kCompilation:
+      activity.cause = IdleCause::kCudaSetup;
+      break;
+    case Layer::kOsCall:
+      activity.cause = names_->os_call(name);
+      break;
+    case Layer::kRange:
+      break;
+  }
+}
+
+// What is known of time t; `until` becomes the time at which that may change.
+Activity ThreadActivity::at(Nanoseconds t, std::vector<Scan>& scans, Nanoseconds& until) {
+  Activity activity;
+  Layer best = Layer::kRange;
+  for (Scan& scan : scans) {
+    const Lane& lane = scan.source->cursor.lane();
+    while (scan.at < lane.size() && lane.end(scan.at) <= t) ++scan.at;
+    if (scan.at == lane.size()) continue;
+    if (lane.start(scan.at) > t) {
+      until = std::min(until, lane.start(scan.at));
+      continue;
+    }
+    until = std::min(until, lane.end(scan.at));
+    consider(*scan.source, scan.at, activity, best);
+  }
+  return activity;
+}
+
+void ThreadActivity::describe(TimeRange window, std::vector<Activity>& pieces) {
+  scans_.clear();
+  for (Source& source : sources_) {
+    const EventIndex at = source.cursor.seek(window.begin);
+    if (at < source.cursor.lane().size() && source.cursor.lane().start(at) < window.end) scans_.push_back({&source, at});
+  }
+  for (Nanoseconds t = window.begin; t < window.end;) {
+    Nanoseconds until = window.end;
+    Activity activity = at(t, scans_, until);
+    activity.range = {t, until};
+    const bool goes_on = !pieces.empty() && pieces.back().range.end == t && pieces.back().cause == activity.cause &&
+                         pieces.back().call == activity.call && pieces.back().nvtx == activity.nvtx;
+    if (goes_on)
+      pieces.back().range.end = until;
+    else
+      pieces.push_back(activity);
+    t = until;
+  }
+}
+
+EventRef ThreadActivity::innermost_range(Nanoseconds t) {
+  std::vector<Activity> pieces;
+  describe({t, t + 1}, pieces);
+  return pieces.front().nvtx;
+}
+
+NameId ThreadActivity::stream_wait_before(EventRef call) const {
+  constexpr EventIndex kLookBack = 8;
+  const Lane& lane = trace_->lane(call.lane);
+  for (EventIndex i = call.index; i > 0 && call.index - i < kLookBack; --i) {
+    const NameId name = lane.name(i - 1);
+    if (trace_->name(name).find("StreamWait") != std::string_view::npos) return name;
+  }
+  return 0;
+}
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,68 @@
+// What one thread did, moment by moment, as far as its tracks tell.
+//
+// Where several things are known of a moment, the first of these says what it was: the profiler, a communication range, a CUDA call,
+// compilation, a call into the C library. Where nothing is known, the thread ran code of its own.
+#pragma once
+
+#include <vector>
+
+#include "call_class.h"
+#include "lane_cursor.h"
+#include "model/analysis/idle.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::analysis {
+
+struct Activity {
+  TimeRange range;
+  IdleCause cause = IdleCause::kCpuCode;
+  NameId call = 0;
+  EventRef nvtx;  // the innermost NVTX range, over all domains
+};
+
+// The memos that all threads of a trace share.
+struct NameClasses {
+  explicit NameClasses(const Trace& trace)
+      : cuda_call(trace, classify_cuda_call), os_call(trace, classify_os_call), communication(trace, is_communication_name) {}
+  NameMemo<CallClass> cuda_call;
+  NameMemo<IdleCause> os_call;
+  NameMemo<bool> communication;
+};
+
+class ThreadActivity {
+ public:
+  // O(tracks).
+  ThreadActivity(const Trace& trace, ThreadId thread, NameClasses& names);
+
+  // Appends what the thread did in the window, in adjoining pieces that cover it. Windows must come in order of begin, or cost O(log n) a
+  // lane instead of O(1). O(lanes · events in the window).
+  void describe(TimeRange window, std::vector<Activity>& pieces);
+
+  // The innermost NVTX range at t.
+  [[nodiscard]] EventRef innermost_range(Nanoseconds t);
+
+  // The closest call that makes a stream wait, among the few calls in front of this one; 0 when there is none.
+  [[nodiscard]] NameId stream_wait_before(EventRef call) const;
+
+ private:
+  enum class Layer : std::uint8_t { kOverhead, kCommunication, kCudaCall, kCompilation, kOsCall, kRange };
+  struct Source {
+    Layer layer;
+    LaneId id;
+    LaneCursor cursor;
+  };
+  struct Scan {  // a source within a window
+    const Source* source;
+    EventIndex at;
+  };
+
+  [[nodiscard]] Activity at(Nanoseconds t, std::vector<Scan>& scans, Nanoseconds& until);
+  void consider(const Source& source, EventIndex index, Activity& activity, Layer& best);
+
+  const Trace* trace_;
+  NameClasses* names_;
+  std::vector<Source> sources_;
+  std::vector<Scan> scans_;  // scratch
+};
+
+}  // namespace lanescope::analysis

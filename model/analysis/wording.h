@@ -1,0 +1,24 @@
+// Numbers as sentences have them, and names that belong together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "model/trace/trace.h"
+
+namespace lanescope::analysis {
+
+[[nodiscard]] std::string duration_text(Nanoseconds duration);                   // "2.35 s", "12.3 ms", "417 ns"
+[[nodiscard]] std::string percent_text(Nanoseconds part, Nanoseconds whole);     // "38 %", "0.4 %"; "0 %" of nothing
+[[nodiscard]] std::string counted(std::uint64_t number, std::string_view noun);  // "1 gap", "12,034 gaps"
+[[nodiscard]] std::string bytes_text(std::uint64_t bytes);                       // "12.5 MB"
+
+// The name with its counters taken out, so that the iterations of a loop share one: "step_12" -> "step_*", "forward 3" -> "forward *". A
+// number counts where neither a letter stands next to it nor it follows one, unless the word says that it counts: step, iter, iteration,
+// batch, epoch, frame. So "conv2d" and "layer1" stay as they are.
+[[nodiscard]] std::string range_family(std::string_view name);
+
+[[nodiscard]] std::string_view range_name(const Trace& trace, EventRef range) noexcept;  // "" for an invalid one
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,88 @@
+// Idle time of GPUs, and the cause of every nanosecond of it.
+//
+// A GPU is idle where nothing runs on it: no kernel, copy, set or graph of any process, between the start of its first operation and the
+// end of its last. A gap is a maximal stretch of idle time. Each gap ends with an operation; what its launching thread did during the gap,
+// and whether it had been enqueued already, is the cause. Where one thing followed the other, the gap is split (docs/analysis.md).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <string_view>
+#include <vector>
+
+#include "model/trace/trace.h"
+
+namespace lanescope::analysis {
+
+enum class IdleCause : std::uint8_t {
+  kLaunch,         // the next operation was being enqueued: its thread was in launching calls, or it was on its way to the GPU
+  kSynchronize,    // its thread was in a call that waits for the GPU, or had just emptied the GPU's queue by one
+  kCopy,           // its thread was in a blocking copy, or staged pageable memory
+  kCudaSetup,      // its thread was in another CUDA call: allocation, module loading, compilation
+  kOsIo,           // its thread read or wrote
+  kOsLock,         // its thread waited for a lock, a condition or another thread
+  kOsSleep,        // its thread slept
+  kOsQueue,        // its thread waited for data: poll, select, receive
+  kOsOther,        // its thread was in another call of the C library
+  kCpuCode,        // its thread ran code of its own
+  kDependency,     // it had been enqueued, and waited on the GPU: for another stream, an event, a host function
+  kCommunication,  // its thread was in a communication library, or it is a communication kernel that waited
+  kOverhead,       // its thread ran the profiler
+  kUnknown,        // its launch was not recorded
+};
+inline constexpr std::size_t kIdleCauses = static_cast<std::size_t>(IdleCause::kUnknown) + 1;
+
+[[nodiscard]] std::string_view idle_cause_key(IdleCause cause) noexcept;     // "cpu_code": for programs
+[[nodiscard]] std::string_view idle_cause_name(IdleCause cause) noexcept;    // "Running CPU code": for people
+[[nodiscard]] std::string_view idle_cause_clause(IdleCause cause) noexcept;  // "while the launching thread ran CPU code"
+[[nodiscard]] std::string_view idle_cause_advice(IdleCause cause) noexcept;  // what to do
+
+// A piece of a gap with one cause.
+struct IdlePart {
+  TimeRange range;
+  IdleCause cause = IdleCause::kUnknown;
+  NameId call = 0;  // the CUDA or C library call, or the communication range; 0 when none
+  EventRef nvtx;    // the innermost NVTX range of the launching thread; invalid when none
+};
+
+struct IdleGap {
+  GpuId gpu = kNone;
+  TimeRange range;
+  EventRef next;    // the operation that ends it
+  EventRef launch;  // the call that enqueued that; invalid when it was not recorded
+};
+
+// Sums over one GPU.
+struct GpuIdle {
+  GpuId gpu = kNone;
+  TimeRange extent;  // from the first operation's start to the last one's end
+  Nanoseconds idle = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t gaps = 0;        // of `threshold` or longer
+  std::uint64_t short_gaps = 0;  // below the threshold
+  Nanoseconds short_idle = 0;    // their time
+  [[nodiscard]] Nanoseconds busy() const noexcept { return extent.length() - idle; }
+};
+
+// Called for each gap of `threshold` or longer, in order of time GPU by GPU, with its parts: in order, adjoining, covering it exactly. The
+// parts are valid during the call.
+using IdleVisitor = std::function<void(const IdleGap& gap, std::span<const IdlePart> parts)>;
+
+// Visits the gaps of every GPU. O(n log n) over the events of the trace, O(CUDA calls) memory.
+std::vector<GpuIdle> visit_idle(const Trace& trace, Nanoseconds threshold, const IdleVisitor& visitor, std::stop_token stop = {});
+
+// A gap with its parts, to keep.
+struct Bubble {
+  IdleGap gap;
+  std::vector<IdlePart> parts;
+  [[nodiscard]] IdleCause main_cause() const noexcept;  // the one that holds most of its time
+};
+struct Bubbles {
+  std::vector<GpuIdle> gpus;
+  std::vector<Bubble> bubbles;
+};
+[[nodiscard]] Bubbles find_bubbles(const Trace& trace, Nanoseconds threshold, std::stop_token stop = {});
+
+}  // namespace lanescope::analysis

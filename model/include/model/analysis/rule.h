@@ -1,0 +1,92 @@
+// Rules: questions about a trace whose answers say what to do.
+//
+// Every rule answers with findings, tables, or both. Tables hold what the findings were drawn from, row by row.
+//
+// Threads: rules are plain functions of an immutable trace; any number may run at once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/analysis/finding.h"
+#include "model/file/result.h"
+#include "model/stats/table.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::analysis {
+
+enum class OptionType : std::uint8_t {
+  kDuration,  // a number with a unit (ns, us, ms, s), or in RuleOption::unit without one
+  kInteger,
+  kReal,
+  kText,
+};
+
+struct RuleOption {
+  std::string_view name;  // "gap"
+  OptionType type = OptionType::kText;
+  std::string_view default_value;  // "10us"
+  std::string_view meaning;        // one line for the help
+  Nanoseconds unit = 1;            // kDuration: what a number without a unit counts
+};
+
+// The values of a rule's options, checked against their types.
+class RuleArguments {
+ public:
+  // Requires, for each: an option of the rule, of this type.
+  [[nodiscard]] Nanoseconds duration(std::string_view name) const { return integers_.find(name)->second; }
+  [[nodiscard]] std::int64_t integer(std::string_view name) const { return integers_.find(name)->second; }
+  [[nodiscard]] double real(std::string_view name) const { return reals_.find(name)->second; }
+  [[nodiscard]] const std::string& text(std::string_view name) const { return texts_.find(name)->second; }
+
+  // Sets an option. Fails with one sentence when the text is no value of its type.
+  Result<void> set(const RuleOption& option, std::string_view value);
+
+ private:
+  std::map<std::string, std::int64_t, std::less<>> integers_;
+  std::map<std::string, double, std::less<>> reals_;
+  std::map<std::string, std::string, std::less<>> texts_;
+};
+
+struct NamedTable {
+  std::string name;   // "gpu_bubbles_causes": unique among the tables of all rules
+  std::string title;  // "Idle time by cause"
+  stats::Table table;
+};
+
+struct RuleAnswer {
+  std::vector<Finding> findings;   // by cost, the highest first
+  std::vector<NamedTable> tables;  // without empty ones
+  std::string message;             // what there is to say where nothing was found, or about the tables; may be empty
+};
+
+enum class RuleOrigin : std::uint8_t {
+  kLanescope,  // our own
+  kNsight,     // as `nsys analyze` has it: same name, columns and arithmetic
+};
+
+struct Rule {
+  std::string_view name;         // "gpu_bubbles"
+  std::string_view title;        // "Idle time of GPUs and its causes"
+  std::string_view description;  // what it looks for, and what to do
+  RuleOrigin origin = RuleOrigin::kLanescope;
+  std::span<const RuleOption> options;
+  Result<RuleAnswer> (*apply)(const Trace& trace, const RuleArguments& arguments) = nullptr;
+};
+
+// All rules: ours, then Nsight's.
+[[nodiscard]] std::span<const Rule> rules();
+[[nodiscard]] const Rule* find_rule(std::string_view name);
+
+// "gpu_bubbles:gap=5us": a rule with arguments. Options that are not named have their defaults.
+struct RuleRequest {
+  const Rule* rule = nullptr;
+  RuleArguments arguments;
+};
+[[nodiscard]] Result<RuleRequest> parse_rule(std::string_view text);
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,28 @@
+// Idle time between the operations of each stream, by what the next operation waited for: what HolisticTraceAnalysis calls the idle time
+// breakdown. Unlike the idle time of a GPU (model/analysis/idle.h), another stream may have run meanwhile.
+#pragma once
+
+#include <vector>
+
+#include "model/trace/trace.h"
+
+namespace lanescope::analysis {
+
+struct StreamIdle {
+  ProcessId process = kNone;
+  GpuId gpu = kNone;
+  std::uint32_t context = 0;
+  std::uint32_t stream = 0;
+  std::uint64_t operations = 0;
+  Nanoseconds busy = 0;
+  Nanoseconds host_wait = 0;    // the next operation's launch began after the previous operation's end
+  Nanoseconds kernel_wait = 0;  // else, gaps shorter than `kernel_gap`
+  Nanoseconds other = 0;        // the rest: the operation was enqueued and waited
+};
+
+inline constexpr Nanoseconds kDefaultKernelGap = 30'000;
+
+// O(n log lanes).
+[[nodiscard]] std::vector<StreamIdle> break_down_stream_idle(const Trace& trace, Nanoseconds kernel_gap = kDefaultKernelGap);
+
+}  // namespace lanescope::analysis
