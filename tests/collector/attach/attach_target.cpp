@@ -172,8 +172,8 @@ const char* do_short() {
 
 int main(int, char** arguments) {
   const std::map<std::string, const char* (*)()> modes{
-      {"read", do_read},       {"nanosleep", do_nanosleep}, {"poll", do_poll},       {"epoll", do_epoll},     {"signal-wait", do_signal_wait},
-      {"futex", do_futex},     {"signals", do_signals},     {"storm", do_storm},     {"compute", do_compute}, {"threads", do_threads},
+      {"read", do_read},   {"nanosleep", do_nanosleep}, {"poll", do_poll},   {"epoll", do_epoll},     {"signal-wait", do_signal_wait},
+      {"futex", do_futex}, {"signals", do_signals},     {"storm", do_storm}, {"compute", do_compute}, {"threads", do_threads},
       {"short", do_short}};
   std::puts(modes.at(arguments[1])());
   return kExitCode;

@@ -142,7 +142,8 @@ TEST_CASE("a target that sees another file at the agent's path gets a copy in me
   std::filesystem::copy_file(LANESCOPE_GREETING_AGENT, hidden);
   RunningTarget target({target_program(), "read"});
   target.wait_until_in(SYS_read);
-  const Result<Injection> injection = inject({.pid = target.pid(), .agent = "/proc/self/fd/../../" + std::to_string(getpid()) + "/root" + hidden.string()});
+  const Result<Injection> injection =
+      inject({.pid = target.pid(), .agent = "/proc/self/fd/../../" + std::to_string(getpid()) + "/root" + hidden.string()});
   INFO((injection ? "" : injection.error().text));
   REQUIRE(injection);
   CHECK(greeting(injection->connection) == "call 1 in " + std::to_string(target.pid()));

@@ -1,0 +1,156 @@
+#include "collector/attach/candidate.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "memory_map.h"
+
+namespace lanescope::attach {
+namespace {
+
+std::string folder(pid_t pid) { return "/proc/" + std::to_string(pid); }
+
+using StatusFields = std::map<std::string, std::string>;
+
+// The lines "Name:\tvalue" of /proc/PID/status; empty when there is no such process.
+StatusFields read_status(const std::string& process) {
+  StatusFields fields;
+  std::ifstream file(process + "/status");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::size_t value = line.find_first_not_of(" \t", colon + 1);
+    fields[line.substr(0, colon)] = value == std::string::npos ? "" : line.substr(value);
+  }
+  return fields;
+}
+
+long number(const StatusFields& fields, const char* name) {
+  const auto found = fields.find(name);
+  return found == fields.end() ? 0 : std::strtol(found->second.c_str(), nullptr, 10);
+}
+
+// The second number: "Uid: real effective saved filesystem".
+uid_t effective(const std::string& ids) {
+  const std::size_t blank = ids.find_first_of(" \t");
+  return blank == std::string::npos ? 0 : static_cast<uid_t>(std::strtoul(ids.c_str() + blank, nullptr, 10));
+}
+
+RunState run_state(char letter) {
+  switch (letter) {
+    case 'R':
+      return RunState::kRunning;
+    case 'D':
+      return RunState::kUninterruptible;
+    case 'T':
+      return RunState::kStopped;
+    case 't':
+      return RunState::kTraced;
+    case 'Z':
+    case 'X':
+      return RunState::kZombie;
+    default:
+      return RunState::kSleeping;
+  }
+}
+
+std::string read_command_line(const std::string& process) {
+  std::ifstream file(process + "/cmdline", std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return text;
+}
+
+// Machine and linkage from the header of the executable.
+void read_executable(const std::string& process, Candidate& candidate) {
+  std::ifstream file(process + "/exe", std::ios::binary);
+  Elf64_Ehdr header{};
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return;
+  if (header.e_ident[EI_CLASS] != ELFCLASS64) {
+    candidate.machine = Machine::k32Bit;
+    return;
+  }
+  if (header.e_machine == EM_X86_64) candidate.machine = Machine::kX86_64;
+  if (header.e_machine == EM_AARCH64) candidate.machine = Machine::kAarch64;
+  candidate.linkage = Linkage::kStatic;
+  for (unsigned index = 0; index < header.e_phnum; ++index) {
+    Elf64_Phdr segment{};
+    file.seekg(static_cast<std::streamoff>(header.e_phoff + index * sizeof segment));
+    if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) return;
+    if (segment.p_type == PT_INTERP) candidate.linkage = Linkage::kDynamic;
+  }
+}
+
+void read_loaded_files(pid_t pid, Candidate& candidate) {
+  const std::optional<std::vector<Mapping>> map = read_memory_map(pid);
+  if (!map || map->empty()) return;
+  candidate.access = Access::kReadable;
+  candidate.c_library = CLibrary::kNone;
+  for (const Mapping& mapping : *map) {
+    if (is_glibc(mapping.path)) candidate.c_library = CLibrary::kGlibc;
+    if (is_musl(mapping.path)) candidate.c_library = CLibrary::kMusl;
+    if (is_cuda_driver(mapping.path)) candidate.uses_cuda = true;
+    if (is_agent(mapping.path)) candidate.has_agent = true;
+  }
+}
+
+bool is_descendant_of(pid_t process, pid_t ancestor) {
+  for (int depth = 0; process > 1 && depth < 1000; ++depth) {
+    if (process == ancestor) return true;
+    process = static_cast<pid_t>(number(read_status(folder(process)), "PPid"));
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<Candidate> read_candidate(pid_t pid) {
+  const std::string process = folder(pid);
+  const StatusFields status = read_status(process);
+  if (pid <= 0 || status.empty()) return Error{"There is no process " + std::to_string(pid) + "."};
+  Candidate candidate;
+  candidate.pid = pid;
+  const auto field = [&](const char* name) {
+    const auto found = status.find(name);
+    return found == status.end() ? std::string() : found->second;
+  };
+  candidate.name = field("Name");
+  if (const long group = number(status, "Tgid"); group != pid)
+    return Error{std::to_string(pid) + " is a thread of process " + std::to_string(group) + " (" + candidate.name + "); attach to " +
+                 std::to_string(group) + "."};
+  candidate.parent = static_cast<pid_t>(number(status, "PPid"));
+  candidate.command_line = read_command_line(process);
+  candidate.user = effective(field("Uid"));
+  candidate.state = run_state(field("State").empty() ? 'S' : field("State").front());
+  candidate.kernel_thread = candidate.state != RunState::kZombie && !status.contains("VmSize");  // no memory of its own
+  candidate.tracer = static_cast<pid_t>(number(status, "TracerPid"));
+  const long seccomp = number(status, "Seccomp");
+  candidate.seccomp = seccomp == 1 ? SeccompMode::kStrict : seccomp == 2 ? SeccompMode::kFilter : SeccompMode::kOff;
+  candidate.shadow_stack = field("x86_Thread_features").find("shstk") != std::string::npos;
+  read_executable(process, candidate);
+  read_loaded_files(pid, candidate);
+  return candidate;
+}
+
+TracerRights read_rights(const Candidate& candidate) {
+  TracerRights rights;
+  rights.user = geteuid();
+  const StatusFields own = read_status("/proc/self");
+  if (const auto capabilities = own.find("CapEff"); capabilities != own.end())
+    rights.may_trace_any = (std::strtoull(capabilities->second.c_str(), nullptr, 16) >> CAP_SYS_PTRACE & 1) != 0;
+  std::ifstream("/proc/sys/kernel/yama/ptrace_scope") >> rights.ptrace_scope;
+  rights.kin = is_descendant_of(candidate.parent, getpid()) ? TracerRights::Kin::kDescendant : TracerRights::Kin::kOther;
+  return rights;
+}
+
+}  // namespace lanescope::attach

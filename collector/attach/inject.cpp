@@ -1,0 +1,319 @@
+#include "collector/attach/inject.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <map>
+
+#include "collector/attach/candidate.h"
+#include "memory_map.h"
+#include "remote_memory.h"
+#include "safe_point.h"
+#include "stack_frames.h"
+#include "stopped_thread.h"
+
+namespace lanescope::attach {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kStopLimit{100};             // for one thread to stop
+constexpr milliseconds kCallLimit{2000};            // for a call that only enters the kernel
+constexpr milliseconds kLoadLimit{10'000};          // for loading the agent, perhaps from a slow file system
+constexpr std::uint64_t kStackNeeded = 128 * 1024;  // loading and relocating a file takes about 20 KB
+constexpr std::size_t kMemoryFileNameLimit = 64;
+constexpr std::uint64_t kInternalOpenMode = 0x8000'0000;  // __RTLD_DLOPEN of glibc
+
+// Functions of the target's C library.
+struct Library {
+  std::uint64_t system_call = 0;   // long syscall(long number, ...)
+  std::uint64_t error_number = 0;  // int* __errno_location()
+  std::uint64_t open = 0;          // void* dlopen(const char*, int)
+  std::uint64_t open_mode = RTLD_NOW;
+  std::uint64_t open_error = 0;  // char* dlerror(); 0 where there is none
+};
+
+std::optional<Library> find_library(const RemoteMemory& memory, const std::vector<Mapping>& map) {
+  const Mapping* c_library = find_file(map, is_glibc);
+  if (c_library == nullptr) return std::nullopt;
+  // Before glibc 2.34 these were in libdl, which not every program loads.
+  const Mapping* loading = find_file(map, [](std::string_view path) { return file_name(path).starts_with("libdl"); });
+  const auto find = [&](const char* name) {
+    auto address = find_function(memory, c_library->begin, name);
+    if (!address && loading != nullptr) address = find_function(memory, loading->begin, name);
+    return address.value_or(0);
+  };
+  Library library{find("syscall"), find("__errno_location"), find("dlopen"), RTLD_NOW, find("dlerror")};
+  if (library.open == 0) {
+    library.open = find("__libc_dlopen_mode");
+    library.open_mode |= kInternalOpenMode;
+  }
+  if (library.system_call == 0 || library.error_number == 0 || library.open == 0) return std::nullopt;
+  return library;
+}
+
+std::string task_folder(pid_t process) { return "/proc/" + std::to_string(process) + "/task/"; }
+
+// The system call in which a thread sleeps; none when it runs.
+std::optional<long> sleeping_call(pid_t process, pid_t thread) {
+  std::ifstream file(task_folder(process) + std::to_string(thread) + "/syscall");
+  long number = -1;
+  if (file >> number && number >= 0) return number;
+  return std::nullopt;
+}
+
+// Best first.
+std::vector<pid_t> threads_by_suitability(pid_t process) {
+  std::multimap<Suitability, pid_t> threads;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(task_folder(process), error)) {
+    const pid_t thread = std::atoi(entry.path().filename().c_str());
+    threads.emplace(suitability(sleeping_call(process, thread)), thread);
+  }
+  std::vector<pid_t> ordered;
+  for (const auto& [rank, thread] : threads) ordered.push_back(thread);
+  return ordered;
+}
+
+bool has_room(const std::vector<Mapping>& map, std::uint64_t stack_pointer) {
+  for (const Mapping& mapping : map)
+    if (mapping.contains(stack_pointer)) return mapping.path == "[stack]" || stack_pointer - mapping.begin >= kStackNeeded;
+  return true;  // a stack that is newer than the map
+}
+
+// One attempt to bring the agent in.
+class Injector {
+ public:
+  Injector(const InjectionRequest& request, const Candidate& candidate) : request_(request), candidate_(candidate), memory_(request.pid) {}
+
+  Result<Injection> run() {
+    if (!memory_.is_open()) return failure("its memory can't be opened. Run lanescope as its user, or with sudo.");
+    const std::optional<std::vector<Mapping>> map = read_memory_map(request_.pid);
+    if (!map || map->empty()) return failure("it has ended.");
+    map_ = *map;
+    const std::optional<Library> library = find_library(memory_, map_);
+    if (!library) return failure("the functions that load files were not found in its C library.");
+    library_ = *library;
+    StackFrames stacks(request_.pid, memory_);
+    if (const Result<void> found = stop_at_safe_point(stacks); !found) return found.error();
+    injection_.thread = thread_->thread();
+    Result<void> done = bring_in();
+    injection_.stopped = std::max(injection_.stopped, thread_->release());
+    if (done) return injection_;
+    if (injection_.connection >= 0) close(injection_.connection);
+    return done.error();
+  }
+
+ private:
+  [[nodiscard]] Error failure(const std::string& reason) const { return Error{"Can't attach to " + title(candidate_) + ": " + reason}; }
+
+  Result<void> stop_at_safe_point(StackFrames& stacks) {
+    const Clock::time_point deadline = Clock::now() + request_.patience;
+    std::string last_reason = "it has no threads";
+    do {
+      for (const pid_t thread : threads_by_suitability(request_.pid)) {
+        const Result<void> tried = try_thread(thread, stacks, last_reason);
+        if (!tried) return tried.error();
+        if (thread_ != nullptr) return {};
+        if (Clock::now() >= deadline) break;
+      }
+      const Result<Candidate> now = read_candidate(request_.pid);
+      if (!now || now->state == RunState::kZombie) return failure("it has ended.");
+      constexpr timespec kPause{0, 500'000};  // lets threads move on
+      nanosleep(&kPause, nullptr);
+    } while (Clock::now() < deadline);
+    return failure("no thread came to a point where the agent can be loaded safely (the last one looked at: " + last_reason +
+                   "). Try again.");
+  }
+
+  // Leaves thread_ empty when this thread does not suit.
+  Result<void> try_thread(pid_t thread, StackFrames& stacks, std::string& reason) {
+    Result<std::unique_ptr<StoppedThread>> stopped = StoppedThread::stop(request_.pid, thread, memory_, kStopLimit);
+    if (!stopped) {
+      reason = stopped.error().text;
+      return {};
+    }
+    constexpr std::uint64_t kCode64 = 0x33;
+    if ((*stopped)->registers().cs != kCode64) return failure("it runs 32-bit code; only 64-bit programs can be recorded.");
+    const std::optional<std::string> problem = objection(stacks.of(thread, (*stopped)->registers()), (*stopped)->system_call());
+    if (problem)
+      reason = *problem;
+    else if (!has_room(map_, (*stopped)->registers().rsp))
+      reason = "its stack is almost full";
+    else
+      thread_ = std::move(*stopped);
+    if (thread_ == nullptr) injection_.stopped = std::max(injection_.stopped, (*stopped)->release());
+    return {};
+  }
+
+  // A system call of the target; the negative error number where it failed.
+  Result<long> system_call(std::initializer_list<std::uint64_t> arguments) {
+    const Result<std::uint64_t> result = thread_->call(library_.system_call, arguments, kCallLimit);
+    if (!result) return result.error();
+    const auto value = static_cast<long>(*result);
+    if (value != -1) return value;
+    return -static_cast<long>(memory_.read<std::int32_t>(error_number_).value_or(EIO));
+  }
+
+  Result<void> bring_in() {
+    const Result<std::uint64_t> location = thread_->call(library_.error_number, {}, kCallLimit);
+    if (!location) return location.error();
+    error_number_ = *location;
+    const std::int32_t saved = memory_.read<std::int32_t>(error_number_).value_or(0);
+    Result<void> done = connect_and_enter();
+    memory_.write(error_number_, std::as_bytes(std::span(&saved, 1)));
+    return done;
+  }
+
+  Result<void> connect_and_enter() {
+    const Result<long> connected = connect();
+    if (!connected) return connected.error();
+    Result<void> entered = enter(*connected);
+    if (!entered) static_cast<void>(system_call({SYS_close, static_cast<std::uint64_t>(*connected)}));
+    return entered;
+  }
+
+  // Makes the socket pair and fetches our end. Returns the agent's.
+  Result<long> connect() {
+    std::array<std::int32_t, 2> ends{-1, -1};
+    const Result<std::uint64_t> place = thread_->reserve(sizeof ends);
+    const Result<long> made = system_call({SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, *place});
+    if (!made) return made.error();
+    if (*made < 0) return failure(std::string("it may not open a socket (") + std::strerror(static_cast<int>(-*made)) + ").");
+    if (!memory_.read(*place, std::as_writable_bytes(std::span(ends)))) return failure("it has ended.");
+    const int process = static_cast<int>(syscall(SYS_pidfd_open, request_.pid, 0));
+    injection_.connection = process < 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_getfd, process, ends[1], 0));
+    if (process >= 0) close(process);
+    static_cast<void>(system_call({SYS_close, static_cast<std::uint64_t>(ends[1])}));
+    if (injection_.connection >= 0) return ends[0];
+    static_cast<void>(system_call({SYS_close, static_cast<std::uint64_t>(ends[0])}));
+    return failure("its socket can't be shared with us; that takes Linux 5.6 or newer.");
+  }
+
+  Result<void> enter(long socket) {
+    const Mapping* agent = find_file(map_, is_agent);
+    injection_.origin = agent != nullptr ? AgentOrigin::kWasThere : AgentOrigin::kLoaded;
+    if (agent == nullptr) {
+      if (const Result<void> loaded = load(); !loaded) return loaded.error();
+      map_ = read_memory_map(request_.pid).value_or(std::vector<Mapping>());
+      agent = find_file(map_, is_agent);
+      if (agent == nullptr) return failure("the agent was loaded, but is not in its memory map.");
+    }
+    const auto entry = find_function(memory_, agent->begin, kAgentEntry);
+    if (!entry) return failure("the agent in it is of a version that can't be attached to. Restart the program.");
+    const Result<std::uint64_t> address = thread_->place("fd:" + std::to_string(socket));
+    if (!address) return address.error();
+    const Result<std::uint64_t> answer = thread_->call(*entry, {*address}, kCallLimit);
+    if (!answer) return answer.error();
+    if (const auto code = static_cast<std::int32_t>(*answer); code != 0)
+      return failure(std::string("the agent could not start in it: ") + std::strerror(code) + ".");
+    return {};
+  }
+
+  // By its path where the target sees the same file there, else as a copy in the target's memory.
+  Result<void> load() {
+    if (is_visible()) {
+      const Result<std::string> problem = open_library(request_.agent);
+      if (!problem) return problem.error();
+      if (problem->empty()) return {};
+    }
+    return load_copy();
+  }
+
+  [[nodiscard]] bool is_visible() const {
+    struct stat ours {};
+    struct stat theirs {};
+    const std::string seen = "/proc/" + std::to_string(request_.pid) + "/root" + request_.agent.string();
+    return stat(request_.agent.c_str(), &ours) == 0 && stat(seen.c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+           ours.st_ino == theirs.st_ino;
+  }
+
+  Result<void> load_copy() {
+    const Result<std::uint64_t> name = thread_->place(request_.agent.filename().native().substr(0, kMemoryFileNameLimit));
+    if (!name) return name.error();
+    const Result<long> file = system_call({SYS_memfd_create, *name, MFD_CLOEXEC});
+    if (!file) return file.error();
+    if (*file < 0) return failure(std::string("it may not create a file in memory (") + std::strerror(static_cast<int>(-*file)) + ").");
+    Result<std::string> problem = copy_agent(*file) ? open_library("/proc/self/fd/../fd/" + std::to_string(*file))
+                                                    : Result<std::string>(failure("the agent could not be copied into its memory."));
+    static_cast<void>(system_call({SYS_close, static_cast<std::uint64_t>(*file)}));
+    if (!problem) return problem.error();
+    if (!problem->empty()) return failure("its loader refused the agent: " + *problem);
+    return {};
+  }
+
+  [[nodiscard]] bool copy_agent(long descriptor) const {
+    std::ifstream from(request_.agent, std::ios::binary);
+    std::ofstream to("/proc/" + std::to_string(request_.pid) + "/fd/" + std::to_string(descriptor), std::ios::binary);
+    to << from.rdbuf();
+    return from && to.flush().good();
+  }
+
+  // Returns what the loader has against it, empty when it is loaded.
+  Result<std::string> open_library(const std::string& path) {
+    const Result<std::uint64_t> name = thread_->place(path);
+    if (!name) return name.error();
+    const Result<std::uint64_t> handle = thread_->call(library_.open, {*name, library_.open_mode}, kLoadLimit);
+    if (!handle) return handle.error();
+    if (*handle != 0) return std::string();
+    std::string reason = "no reason given";
+    if (library_.open_error == 0) return reason;
+    const Result<std::uint64_t> text = thread_->call(library_.open_error, {}, kCallLimit);
+    if (!text) return text.error();
+    if (*text != 0) reason = read_text(*text);
+    return reason;
+  }
+
+  [[nodiscard]] std::string read_text(std::uint64_t address) const {
+    constexpr std::size_t kLongest = 1024;
+    std::string text;
+    for (std::optional<char> letter; text.size() < kLongest && (letter = memory_.read<char>(address + text.size())) && *letter != '\0';)
+      text += *letter;
+    return text;
+  }
+
+  const InjectionRequest& request_;
+  const Candidate& candidate_;
+  RemoteMemory memory_;
+  std::vector<Mapping> map_;
+  Library library_;
+  std::unique_ptr<StoppedThread> thread_;
+  std::uint64_t error_number_ = 0;  // address of the thread's errno
+  Injection injection_;
+};
+
+// A process that reads from a disk is uninterruptible for moments; that is no reason to give up.
+Result<Candidate> read_settled(pid_t pid) {
+  constexpr timespec kPause{0, 5'000'000};
+  Result<Candidate> candidate = read_candidate(pid);
+  for (int attempt = 0; attempt < 50 && candidate && candidate->state == RunState::kUninterruptible; ++attempt) {
+    nanosleep(&kPause, nullptr);
+    candidate = read_candidate(pid);
+  }
+  return candidate;
+}
+
+}  // namespace
+
+Result<Injection> inject(const InjectionRequest& request) {
+  const Result<Candidate> candidate = read_settled(request.pid);
+  if (!candidate) return candidate.error();
+  if (const std::optional<std::string> reason = refusal(*candidate, read_rights(*candidate))) return Error{*reason};
+  if (!std::filesystem::exists(request.agent)) return Error{"The agent " + request.agent.string() + " does not exist."};
+  Result<Injection> injection = Injector(request, *candidate).run();
+  if (injection) injection->warnings = warnings(*candidate);
+  return injection;
+}
+
+}  // namespace lanescope::attach

@@ -1,0 +1,74 @@
+#include "memory_map.h"
+
+#include <charconv>
+#include <fstream>
+
+namespace lanescope::attach {
+namespace {
+
+// Reads a hexadecimal number and steps over it and the character behind it.
+std::uint64_t take_hexadecimal(std::string_view& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  const auto length = static_cast<std::size_t>(end - text.data());
+  text.remove_prefix(std::min(length + 1, text.size()));
+  return value;
+}
+
+// "7f01-7f02 r-xp 00001000 fe:00 123   /usr/lib/libc.so.6"
+Mapping parse_line(std::string_view line) {
+  Mapping mapping;
+  mapping.begin = take_hexadecimal(line);
+  mapping.end = take_hexadecimal(line);
+  mapping.executable = line.size() > 2 && line[2] == 'x';
+  line.remove_prefix(std::min<std::size_t>(5, line.size()));
+  mapping.offset = take_hexadecimal(line);
+  for (int field = 0; field < 2; ++field) {  // device, inode
+    const std::size_t blank = line.find(' ');
+    line.remove_prefix(blank == std::string_view::npos ? line.size() : blank + 1);
+  }
+  const std::size_t path = line.find_first_not_of(' ');
+  if (path != std::string_view::npos) mapping.path = line.substr(path);
+  return mapping;
+}
+
+}  // namespace
+
+std::optional<std::vector<Mapping>> read_memory_map(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/maps");
+  if (!file) return std::nullopt;
+  std::vector<Mapping> map;
+  for (std::string line; std::getline(file, line);) map.push_back(parse_line(line));
+  if (file.bad()) return std::nullopt;
+  return map;
+}
+
+std::string_view file_name(std::string_view path) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  return path.substr(path.rfind('/') + 1);
+}
+
+bool is_glibc(std::string_view path) {
+  const std::string_view name = file_name(path);
+  return name == "libc.so.6" || (name.starts_with("libc-2.") && name.ends_with(".so"));
+}
+
+bool is_musl(std::string_view path) {
+  const std::string_view name = file_name(path);
+  return name.starts_with("ld-musl-") || name.starts_with("libc.musl-");
+}
+
+bool is_agent(std::string_view path) {
+  const std::string_view name = file_name(path);
+  return name == "liblanescope-agent.so" || name == "memfd:liblanescope-agent.so";
+}
+
+bool is_cuda_driver(std::string_view path) { return file_name(path).starts_with("libcuda.so"); }
+
+bool is_loader(std::string_view path) {
+  const std::string_view name = file_name(path);
+  return name.starts_with("ld-linux") || (name.starts_with("ld-2.") && name.ends_with(".so"));
+}
+
+}  // namespace lanescope::attach

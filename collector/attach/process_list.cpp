@@ -1,0 +1,54 @@
+#include "collector/attach/process_list.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+
+#include "collector/attach/candidate.h"
+
+namespace lanescope::attach {
+namespace {
+
+std::string login_name(uid_t user) {
+  passwd entry{};
+  passwd* found = nullptr;
+  char buffer[4096];
+  if (getpwuid_r(user, &entry, buffer, sizeof buffer, &found) == 0 && found != nullptr) return found->pw_name;
+  return std::to_string(user);
+}
+
+std::vector<pid_t> process_numbers() {
+  std::vector<pid_t> numbers;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    pid_t pid = 0;
+    const auto [rest, problem] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (problem == std::errc{} && rest == name.data() + name.size()) numbers.push_back(pid);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+}  // namespace
+
+std::vector<ProcessSummary> list_processes() {
+  std::vector<ProcessSummary> list;
+  std::map<uid_t, std::string> names;
+  for (const pid_t pid : process_numbers()) {
+    if (pid == getpid()) continue;
+    const Result<Candidate> candidate = read_candidate(pid);
+    if (!candidate || candidate->kernel_thread || candidate->state == RunState::kZombie) continue;
+    auto [name, is_new] = names.try_emplace(candidate->user);
+    if (is_new) name->second = login_name(candidate->user);
+    list.push_back({pid, candidate->name, candidate->command_line, name->second, candidate->uses_cuda, candidate->has_agent,
+                    refusal(*candidate, read_rights(*candidate)).value_or("")});
+  }
+  return list;
+}
+
+}  // namespace lanescope::attach

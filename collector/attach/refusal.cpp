@@ -1,0 +1,93 @@
+// The reasons against attaching, one sentence each. They stand in the order in which a user would have to remove them.
+#include "collector/attach/candidate.h"
+
+namespace lanescope::attach {
+namespace {
+
+std::string start_armed(const Candidate& candidate) {
+  return "start it with: lanescope profile --arm -- " + (candidate.command_line.empty() ? candidate.name : candidate.command_line);
+}
+
+std::optional<std::string> refused_by_state(const Candidate& candidate) {
+  if (candidate.state == RunState::kZombie) return "it has ended and only waits for its parent to notice.";
+  if (candidate.kernel_thread) return "it is a thread of the kernel.";
+  return std::nullopt;
+}
+
+std::optional<std::string> refused_by_rights(const Candidate& candidate, const TracerRights& rights) {
+  if (rights.may_trace_any && rights.ptrace_scope < 3) return std::nullopt;
+  if (!rights.may_trace_any && candidate.user != rights.user)
+    return "it belongs to another user (uid " + std::to_string(candidate.user) + "). Run lanescope as that user, or with sudo.";
+  switch (rights.ptrace_scope) {
+    case 0:
+      return std::nullopt;
+    case 1:
+      if (rights.kin == TracerRights::Kin::kDescendant) return std::nullopt;
+      return "kernel.yama.ptrace_scope is 1. Run: sudo sysctl kernel.yama.ptrace_scope=0, or " + start_armed(candidate);
+    case 2:
+      return "kernel.yama.ptrace_scope is 2, which lets only root attach. Run lanescope with sudo, or: sudo sysctl "
+             "kernel.yama.ptrace_scope=0, or " +
+             start_armed(candidate);
+    default:
+      return "kernel.yama.ptrace_scope is 3, which forbids attaching until this machine restarts (then: sudo sysctl "
+             "kernel.yama.ptrace_scope=0). Instead, " +
+             start_armed(candidate);
+  }
+}
+
+std::optional<std::string> refused_by_kind(const Candidate& candidate) {
+  if (candidate.access == Access::kDenied)
+    return "its memory map can't be read (it runs with other privileges than its user, or is about to end). Run lanescope with sudo.";
+  switch (candidate.machine) {
+    case Machine::k32Bit:
+      return "it is a 32-bit program; only 64-bit programs can be recorded.";
+    case Machine::kAarch64:
+      return "attaching works on x86-64 so far; on this machine, " + start_armed(candidate);
+    case Machine::kUnknown:
+      return "its executable can't be read or is of a machine that is not known here.";
+    case Machine::kX86_64:
+      break;
+  }
+  if (candidate.linkage == Linkage::kStatic)
+    return "it is linked statically, so there is no loader in it that could load the agent. Link it dynamically.";
+  if (candidate.c_library == CLibrary::kMusl) return "it uses musl as its C library; the agent needs glibc.";
+  if (candidate.c_library != CLibrary::kGlibc) return "glibc is not loaded in it (yet); the agent needs glibc. Try again once it runs.";
+  return std::nullopt;
+}
+
+std::optional<std::string> refused_by_moment(const Candidate& candidate) {
+  if (candidate.tracer != 0)
+    return "process " + std::to_string(candidate.tracer) + " traces it already (a debugger, strace?). Detach that first.";
+  if (candidate.state == RunState::kStopped || candidate.state == RunState::kTraced)
+    return "it is stopped. Continue it first: kill -CONT " + std::to_string(candidate.pid);
+  if (candidate.state == RunState::kUninterruptible)
+    return "it waits in the kernel for a device or file system and can't be interrupted. Try again once that is over.";
+  if (candidate.seccomp == SeccompMode::kStrict) return "it runs in strict seccomp mode: the kernel would kill it for loading the agent.";
+  if (candidate.shadow_stack)
+    return "its return addresses are guarded by a shadow stack, which a call from outside would violate. Instead, " +
+           start_armed(candidate);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string title(const Candidate& candidate) { return std::to_string(candidate.pid) + " (" + candidate.name + ")"; }
+
+std::optional<std::string> refusal(const Candidate& candidate, const TracerRights& rights) {
+  std::optional<std::string> reason = refused_by_state(candidate);
+  if (!reason) reason = refused_by_rights(candidate, rights);
+  if (!reason) reason = refused_by_kind(candidate);
+  if (!reason) reason = refused_by_moment(candidate);
+  if (reason) return "Can't attach to " + title(candidate) + ": " + *reason;
+  return std::nullopt;
+}
+
+std::vector<std::string> warnings(const Candidate& candidate) {
+  std::vector<std::string> sentences;
+  if (candidate.seccomp == SeccompMode::kFilter)
+    sentences.push_back(title(candidate) +
+                        " runs under a seccomp filter, which may deny the agent what it needs (sockets, shared memory).");
+  return sentences;
+}
+
+}  // namespace lanescope::attach

@@ -1,0 +1,69 @@
+// What the kernel says about a process that we might attach to, and whether that can work.
+//
+// read_candidate() collects facts from /proc; refusal() decides on facts alone, so that every reason can be tested without a process in
+// that state. Nothing here stops or changes a process.
+//
+// Threads: all functions are safe to call from any thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/file/result.h"
+
+namespace lanescope::attach {
+
+enum class RunState { kRunning, kSleeping, kUninterruptible, kStopped, kTraced, kZombie };
+enum class Machine { kUnknown, kX86_64, kAarch64, k32Bit };
+enum class Linkage { kUnknown, kStatic, kDynamic };
+enum class CLibrary { kUnknown, kNone, kGlibc, kMusl };
+enum class SeccompMode { kOff, kStrict, kFilter };
+enum class Access { kDenied, kReadable };  // whether its memory map may be read; without it the fields below `access` are unknown
+
+// Facts about one process at the time of reading.
+struct Candidate {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  std::string name;          // of the executable, at most 15 characters (the kernel's)
+  std::string command_line;  // arguments separated by blanks
+  uid_t user = 0;            // effective
+  RunState state = RunState::kSleeping;
+  bool kernel_thread = false;
+  pid_t tracer = 0;  // 0: none
+  SeccompMode seccomp = SeccompMode::kOff;
+  bool shadow_stack = false;  // return addresses are guarded by the processor (x86 CET)
+
+  Access access = Access::kDenied;
+  Machine machine = Machine::kUnknown;
+  Linkage linkage = Linkage::kUnknown;
+  CLibrary c_library = CLibrary::kUnknown;
+  bool uses_cuda = false;  // libcuda is loaded
+  bool has_agent = false;  // our agent is loaded: launched by us, armed, or attached to before
+};
+
+// What we are allowed to do.
+struct TracerRights {
+  uid_t user = 0;                                            // ours, effective
+  bool may_trace_any = false;                                // CAP_SYS_PTRACE
+  int ptrace_scope = 0;                                      // kernel.yama.ptrace_scope; 0 where the kernel has none
+  enum class Kin { kOther, kDescendant } kin = Kin::kOther;  // of the candidate to us
+};
+
+// Fails with one sentence when there is no such process, or the number belongs to a thread other than a process's first.
+Result<Candidate> read_candidate(pid_t pid);
+
+TracerRights read_rights(const Candidate& candidate);
+
+// Why attaching can't work, as one sentence that says what to do about it; none when nothing speaks against it.
+std::optional<std::string> refusal(const Candidate& candidate, const TracerRights& rights);
+
+// What may go wrong although attaching is tried, one sentence each.
+std::vector<std::string> warnings(const Candidate& candidate);
+
+// "4711 (python)"
+std::string title(const Candidate& candidate);
+
+}  // namespace lanescope::attach

@@ -1,0 +1,46 @@
+// Brings the agent into a process that was started without us.
+//
+// One thread of the target is stopped at a safe point (no lock of the loader, of malloc or of thread creation is held by it), made to load
+// the agent and to call its entry, put back exactly as it was, and let go; all other threads run on meanwhile. A system call that was
+// interrupted is continued. Signals that arrive for the thread wait until then.
+//
+// The agent gets one end of a socket pair, so that it needs no path in the target's mount namespace and no permission on one; we get the
+// other. Where the agent is already loaded, its entry is called again and nothing is loaded twice.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "model/file/result.h"
+
+namespace lanescope::attach {
+
+// Exported by the agent: int lanescope_agent_attach(const char* address), with "fd:N" for an open SOCK_SEQPACKET socket in this process. It
+// starts what it needs and returns at once; 0 for success.
+inline constexpr char kAgentEntry[] = "lanescope_agent_attach";
+
+struct InjectionRequest {
+  pid_t pid = 0;
+  std::filesystem::path agent;               // the shared object
+  std::chrono::milliseconds patience{2000};  // how long a safe point is looked for
+};
+
+enum class AgentOrigin { kLoaded, kWasThere };
+
+struct Injection {
+  int connection = -1;  // our end of the socket; the caller owns it and closes it
+  AgentOrigin origin = AgentOrigin::kLoaded;
+  pid_t thread = 0;                     // the one that was stopped
+  std::chrono::nanoseconds stopped{0};  // how long it was
+  std::vector<std::string> warnings;    // one sentence each
+};
+
+// Fails with one sentence; the target then runs as before. Blocks for the patience at most, plus what loading takes. Only one injection
+// into a process may run at a time; ptrace ties it to the calling thread for as long as it lasts.
+Result<Injection> inject(const InjectionRequest& request);
+
+}  // namespace lanescope::attach
