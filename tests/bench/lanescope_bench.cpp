@@ -1,0 +1,226 @@
+// lanescope-bench: how fast large traces open, draw, sort and filter. Prints one JSON object.
+//
+// Use: lanescope-bench --events N [--source FILE.trace ...] [--input FILE.trace]
+//
+// The input is made of recorded traces (tests/data, or --source), repeated along time up to N events; --input takes a file as it is. Times
+// are wall-clock milliseconds of this process on an offscreen window of 1920 × 1080 pixels with every row expanded.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QImage>
+#include <QMouseEvent>
+
+#include <nlohmann/json.hpp>
+
+#include "model/events/event_query.h"
+#include "model/events/event_values.h"
+#include "model/file/trace_file.h"
+#include "model/trace/frame_ingest.h"
+#include "model/trace/load.h"
+#include "repeat_trace.h"
+#include "timeline/widget/timeline_view.h"
+
+namespace {
+
+using namespace lanescope;
+using Clock = std::chrono::steady_clock;
+
+double milliseconds(const std::function<void()>& work) {
+  const auto begin = Clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+double percentile(std::vector<double> values, double fraction) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(fraction * static_cast<double>(values.size() - 1))];
+}
+
+nlohmann::json spread(const std::vector<double>& values) { return {{"p50", percentile(values, 0.5)}, {"p99", percentile(values, 0.99)}}; }
+
+// From the whole trace down to a few events and back, with a pan of a tenth of the window between two zooms.
+std::vector<TimeRange> zoom_and_pan_path(TimeRange extent) {
+  std::vector<TimeRange> path;
+  const double shortest = 2'000;  // ns
+  const Nanoseconds focus = extent.begin + extent.length() / 3;
+  for (double length = static_cast<double>(extent.length()); length > shortest; length *= 0.8) {
+    const auto n = static_cast<Nanoseconds>(length);
+    const Nanoseconds begin = std::clamp(focus - n / 3, extent.begin, extent.end - n);
+    path.push_back({begin, begin + n});
+    const Nanoseconds panned = std::clamp(begin + n / 10, extent.begin, extent.end - n);
+    path.push_back({panned, panned + n});
+  }
+  std::vector<TimeRange> back(path.rbegin(), path.rend());
+  path.insert(path.end(), back.begin(), back.end());
+  return path;
+}
+
+void mouse(QWidget& target, QEvent::Type type, QPointF at, Qt::MouseButton button) {
+  QMouseEvent event(type, at, target.mapToGlobal(at), button, type == QEvent::MouseButtonPress ? button : Qt::NoButton, Qt::NoModifier);
+  QApplication::sendEvent(&target, &event);
+}
+
+void measure_drawing(timeline::TimelineView& view, nlohmann::json& result) {
+  view.expandAll();
+  view.repaint();
+  std::vector<double> frames;
+  for (const TimeRange& range : zoom_and_pan_path(view.trace()->extent()))
+    frames.push_back(milliseconds([&] {
+      view.setVisibleRange(range);
+      view.repaint();
+      QApplication::processEvents();
+    }));
+  result["frame_ms"] = spread(frames);
+  result["rows"] = view.rows().rows().size();
+
+  view.zoomToFit();
+  view.repaint();
+  QWidget* canvas = view.childAt(view.width() * 2 / 3, view.height() / 3);
+  std::vector<double> hovers, selects;
+  for (int i = 0; canvas != nullptr && i < 100; ++i) {
+    const QPointF at(canvas->width() * (0.1 + 0.008 * i), canvas->height() * (0.05 + 0.007 * i));
+    hovers.push_back(milliseconds([&] {
+      mouse(*canvas, QEvent::MouseMove, at, Qt::NoButton);
+      QApplication::processEvents();
+    }));
+    selects.push_back(milliseconds([&] {
+      mouse(*canvas, QEvent::MouseButtonPress, at, Qt::LeftButton);
+      mouse(*canvas, QEvent::MouseButtonRelease, at, Qt::LeftButton);
+      QApplication::processEvents();
+    }));
+  }
+  if (!hovers.empty()) {
+    result["hover_ms"] = spread(hovers);
+    result["select_ms"] = spread(selects);
+  }
+}
+
+void measure_table(const std::shared_ptr<const Trace>& shared, nlohmann::json& result) {
+  const Trace& trace = *shared;
+  const EventScope scope = EventScope::whole_trace(trace);
+  const std::vector<LaneId>& lanes = scope.lanes();
+  std::vector<EventRef> events;
+  result["gather_ms"] = milliseconds([&] { events = gather_events(trace, lanes, {}); });
+  const EventValues values(shared, scope);
+  std::vector<double> first, whole;
+  for (const EventColumn column : {EventColumn::kStart, EventColumn::kDuration, EventColumn::kCorrelation}) {
+    first.push_back(milliseconds([&] { (void)first_events(values, events, column, SortDirection::kDescending, 100); }));
+    whole.push_back(milliseconds([&] { (void)sort_events(values, events, column, SortDirection::kDescending); }));
+  }
+  result["sort_ms"] = {{"first_page", percentile(first, 1)}, {"whole", percentile(whole, 1)}};
+  EventFilter by_name, by_duration;
+  by_name.text = "gemm";
+  by_duration.minimum_duration = 20'000;
+  result["filter_ms"] = {{"name", milliseconds([&] { (void)gather_events(trace, lanes, by_name); })},
+                         {"duration", milliseconds([&] { (void)gather_events(trace, lanes, by_duration); })}};
+}
+
+// Chunks of the file arrive as fast as they are ingested, in this thread between two frames, ten snapshots a second of which each is drawn.
+void measure_live(const std::filesystem::path& path, timeline::TimelineView& view, nlohmann::json& result) {
+  auto reader = TraceFileReader::open(path);
+  if (!reader) return;
+  TraceBuilder builder;
+  FrameIngest ingest(builder);
+  std::uint64_t events = 0;
+  std::vector<double> frames;
+  double ingest_ms = 0;
+  view.setTrace(nullptr);
+  bool more = true;
+  while (more) {
+    ingest_ms += milliseconds([&] {
+      const auto until = Clock::now() + std::chrono::milliseconds(100);
+      while (Clock::now() < until) {
+        const auto frame = reader->next();
+        if (!frame) {
+          more = false;
+          break;
+        }
+        ingest.add(*frame);
+        events += frame->header.event_count;
+      }
+    });
+    std::shared_ptr<const Trace> snapshot;
+    ingest_ms += milliseconds([&] { snapshot = builder.snapshot(); });
+    frames.push_back(milliseconds([&] {
+      view.updateTrace(snapshot);
+      view.repaint();
+      QApplication::processEvents();
+    }));
+  }
+  result["live"] = {{"events_per_s", static_cast<double>(events) / ingest_ms * 1e3}, {"frame_ms", spread(frames)}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  QApplication application(argc, argv);
+  QCommandLineParser options;
+  options.addHelpOption();
+  options.addOption({"events", "Events in the input.", "N", "10000000"});
+  options.addOption({"source", "A recorded trace to repeat; may be given again.", "FILE"});
+  options.addOption({"input", "A file to measure as it is.", "FILE"});
+  options.process(application);
+
+  std::filesystem::path input = options.value("input").toStdString();
+  const auto wanted = options.value("events").toULongLong();
+  if (input.empty()) {
+    std::vector<std::filesystem::path> sources;
+    for (const QString& source : options.values("source")) sources.emplace_back(source.toStdString());
+    if (sources.empty())
+      for (const auto& entry : std::filesystem::directory_iterator(LANESCOPE_TEST_DATA))
+        if (entry.path().extension() == ".trace") sources.push_back(entry.path());
+    std::sort(sources.begin(), sources.end());
+    input = std::filesystem::temp_directory_path() / ("lanescope-bench-" + std::to_string(wanted) + ".trace");
+    const auto made = bench::repeat_trace(sources, wanted, input);
+    if (!made) {
+      std::cerr << made.error().text << "\n";
+      return 1;
+    }
+  }
+
+  nlohmann::json result;
+  timeline::TimelineView view;
+  view.resize(1920, 1080);
+  view.show();
+  QApplication::processEvents();
+  std::shared_ptr<const Trace> trace;
+  (void)load_trace(input);  // the file is in the page cache from here on
+
+  double first_frame = 0;
+  const auto begin = Clock::now();
+  const auto since_begin = [&] { return std::chrono::duration<double, std::milli>(Clock::now() - begin).count(); };
+  auto loaded = load_trace(input, [&](double, std::shared_ptr<const Trace> partial) {
+    if (partial && first_frame == 0) {
+      view.setTrace(std::move(partial));
+      view.repaint();
+      first_frame = since_begin();
+    }
+    return LoadStep::kContinue;
+  });
+  if (!loaded) {
+    std::cerr << loaded.error().text << "\n";
+    return 1;
+  }
+  trace = std::move(*loaded);
+  view.setTrace(trace);
+  view.repaint();
+  const double exact_frame = since_begin();
+  if (first_frame == 0) first_frame = exact_frame;
+
+  result["events"] = trace->event_count();
+  result["file_bytes"] = std::filesystem::file_size(input);
+  result["first_frame_ms"] = first_frame;
+  result["exact_frame_ms"] = exact_frame;
+  result["open_events_per_s"] = static_cast<double>(trace->event_count()) / exact_frame * 1e3;
+  result["ram_bytes_per_event"] = static_cast<double>(trace->memory_bytes()) / static_cast<double>(trace->event_count());
+  measure_drawing(view, result);
+  measure_table(trace, result);
+  measure_live(input, view, result);
+  std::cout << result.dump(2) << std::endl;
+}
