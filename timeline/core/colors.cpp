@@ -29,8 +29,16 @@ Rgb in_scheme(Tone tone, ColorScheme scheme) {
   return from_hsl(tone.hue, tone.saturation, std::min(1.0, tone.lightness * 1.06));
 }
 
+// The program's colour, softer: pure red or blue over whole rows would drown everything else.
+Rgb quieted(Rgb color, ColorScheme scheme) {
+  const auto channel = [&](unsigned shift) { return static_cast<int>((color >> shift) & 0xff); };
+  const auto [least, most] = std::minmax({channel(16), channel(8), channel(0)});
+  const double vividness = static_cast<double>(most - least) / 255;
+  return blend(color, scheme == ColorScheme::kDark ? 0xff5a6068u : 0xffd8dce0u, 0.12 + 0.30 * vividness);
+}
+
 Tone kernel_tone(std::uint32_t hash) {
-  return {198 + 42 * fraction(hash, 0), 0.48 + 0.32 * fraction(hash, 1), 0.44 + 0.20 * fraction(hash, 2)};
+  return {196 + 30 * fraction(hash, 0), 0.42 + 0.30 * fraction(hash, 1), 0.42 + 0.20 * fraction(hash, 2)};
 }
 
 Tone memory_tone(std::string_view name) {
@@ -51,9 +59,18 @@ Tone api_tone(std::string_view name, std::uint32_t hash) {
   return {215, 0.08 + 0.08 * fraction(hash, 1), 0.56 + 0.12 * fraction(hash, 2)};
 }
 
-Tone range_tone(std::uint32_t hash) {
+// A range's name without what numbers it: "step 12" and "step 13", "aten::mm, op_id = 3" and "..., op_id = 4" are of one kind.
+std::uint32_t hash_of_kind(std::string_view name) {
+  name = name.substr(0, name.find(','));
+  while (!name.empty() && ((name.back() >= '0' && name.back() <= '9') || name.back() == ' ' || name.back() == '_' || name.back() == '#'))
+    name.remove_suffix(1);
+  return hash_of(name);
+}
+
+Tone range_tone(std::string_view name) {
+  const std::uint32_t hash = hash_of_kind(name);
   constexpr std::array<double, 10> kHues{172, 45, 262, 95, 322, 205, 25, 290, 130, 62};
-  return {kHues[hash % kHues.size()], 0.34 + 0.16 * fraction(hash, 1), 0.54 + 0.10 * fraction(hash, 2)};
+  return {kHues[hash % kHues.size()], 0.26 + 0.16 * fraction(hash, 1), 0.58 + 0.10 * fraction(hash, 2)};
 }
 
 Tone os_runtime_tone(std::string_view name, std::uint32_t hash) {
@@ -90,10 +107,8 @@ Rgb event_color(TrackKind kind, std::string_view name, std::uint32_t nvtx_color,
     case TrackKind::kNvtxRanges:
     case TrackKind::kNvtxProcessRanges:
     case TrackKind::kNvtxMarks:
-      // The program's colour, a little quieter where it shouts.
-      if ((nvtx_color & 0xffffff) != 0)
-        return blend(nvtx_color | 0xff000000u, scheme == ColorScheme::kDark ? 0xff202428u : 0xffffffffu, 0.18);
-      return in_scheme(range_tone(hash), scheme);
+      if ((nvtx_color & 0xffffff) != 0) return quieted(nvtx_color | 0xff000000u, scheme);
+      return in_scheme(range_tone(name), scheme);
     case TrackKind::kOsRuntime:
       return in_scheme(os_runtime_tone(name, hash), scheme);
     case TrackKind::kOverhead:

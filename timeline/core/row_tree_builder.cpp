@@ -177,11 +177,20 @@ void RowTreeBuilder::add_streams(RowIndex hardware, const std::string& key, cons
   };
   Nanoseconds sum = 0;
   for (const auto& [stream, of_stream] : streams) sum += work_of(of_stream);
-  for (const auto& [stream, of_stream] : streams) {
-    const auto [process, context, id] = stream;
-    const std::string name = key + process_key(process) + ":" + std::to_string(context) + ":" + std::to_string(id);
-    add_stream(hardware, name, stream_label(*of_stream.front(), tracks), of_stream, share_of(work_of(of_stream), sum));
-  }
+  const auto works = [](const Tracks& all) {
+    return std::any_of(all.begin(), all.end(), [](const Track* track) { return is_gpu_work(track->key.kind); });
+  };
+  for (const bool working : {true, false})  // streams that are only waited for come last
+    for (const auto& [stream, of_stream] : streams) {
+      if (works(of_stream) != working) continue;
+      const auto [process, context, id] = stream;
+      const std::string name = key + process_key(process) + ":" + std::to_string(context) + ":" + std::to_string(id);
+      const std::string label = stream_label(*of_stream.front(), tracks);
+      if (working)
+        add_stream(hardware, name, label, of_stream, share_of(work_of(of_stream), sum));
+      else
+        set_levels(add_row(name, label + "  synchronization", RowKind::kSynchronization, hardware), of_stream);
+    }
 }
 
 void RowTreeBuilder::add_stream(RowIndex hardware, const std::string& key, const std::string& label, const Tracks& tracks, double share) {
@@ -218,8 +227,9 @@ void RowTreeBuilder::add_stream(RowIndex hardware, const std::string& key, const
 }
 
 std::string RowTreeBuilder::stream_label(const Track& track, const Tracks& all) const {
+  constexpr std::uint32_t kNoStream = 0xffffffff;  // what CUPTI says of waits for an event or a whole context
   const CudaStream* stream = trace_.find_stream(track.key.process, track.key.context, track.key.stream);
-  std::string label = "Stream " + std::to_string(track.key.stream);
+  std::string label = track.key.stream == kNoStream ? "Context" : "Stream " + std::to_string(track.key.stream);
   if (stream != nullptr && !stream->name.empty()) label += " " + stream->name;
   const bool shared = std::any_of(all.begin(), all.end(), [&](const Track* other) { return other->key.process != track.key.process; });
   const bool contexts = std::any_of(all.begin(), all.end(), [&](const Track* other) {

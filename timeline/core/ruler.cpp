@@ -50,7 +50,7 @@ Ruler make_ruler(const Viewport& viewport, double spacing) {
 
   // Labels count from a round time of a larger unit where absolute ones would be long.
   std::size_t unit = 0;
-  while (unit + 1 < kUnits.size() && kUnits[unit + 1].size <= length / 2) ++unit;
+  while (unit + 1 < kUnits.size() && kUnits[unit + 1].size <= length) ++unit;
   Nanoseconds base = 0;
   if (unit + 1 < kUnits.size() && viewport.range.begin >= kUnits[unit + 1].size) {
     base = floor_to(viewport.range.begin, kUnits[unit + 1].size);

@@ -9,7 +9,7 @@
 namespace lanescope::timeline {
 namespace {
 
-constexpr double kFarAway = 4000;  // logical pixels outside of the window; farther changes nothing that can be seen
+constexpr double kFarAway = 80;  // logical pixels outside of the window: where lines to events far off begin
 constexpr double kHead = 7;
 
 double near(double value, double low, double high) { return std::clamp(value, low - kFarAway, high + kFarAway); }

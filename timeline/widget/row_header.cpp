@@ -20,7 +20,7 @@ constexpr double kLeft = 6;
 constexpr double kTriangle = 8;
 constexpr double kRightInset = 8;
 
-bool is_on_gpu(RowKind kind) { return kind < RowKind::kProcesses; }
+bool keeps_gpu_busy(RowKind kind) { return kind < RowKind::kProcesses && kind != RowKind::kSynchronization; }
 
 }  // namespace
 
@@ -81,7 +81,8 @@ void RowHeader::contextMenuEvent(QContextMenuEvent* event) {
 }
 
 QString RowHeader::busy_text(const Row& row) {
-  if (!is_on_gpu(row.kind) || row.all.empty()) return {};
+  if (!keeps_gpu_busy(row.kind) || row.all.empty()) return {};
+  if (row.kind == RowKind::kGpu && state_.is_row_expanded(row)) return {};  // the row below says it
   const TimeRange range = state_.selected_range().value_or(state_.range()).intersected(state_.trace().extent());
   if (range.empty()) return {};
   const Nanoseconds busy = state_.content(row.all).busy(range);

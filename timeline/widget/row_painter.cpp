@@ -11,9 +11,10 @@
 namespace lanescope::timeline {
 namespace {
 
-constexpr double kNarrowestLabel = 22;    // logical pixels
+constexpr double kNarrowestLabel = 28;    // logical pixels
 constexpr double kTickSpacing = 110;      // logical pixels between labelled ticks; as in the ruler
 constexpr double kSeparatorShare = 0.42;  // of the background in the edge between boxes
+constexpr int kLowestBar = 2;             // device pixels: little is still seen
 constexpr double kFirstBoxWithEdge = 5;   // device pixels
 
 bool is_nvtx(TrackKind kind) {
@@ -103,7 +104,7 @@ void RowPainter::color_columns(const ViewState& state, const Viewport& viewport,
     if (!column.longest.valid()) continue;
     const bool instants = column.busy == 0;
     const double share = std::min(1.0, static_cast<double>(column.busy) / step);
-    bar_[x] = instants ? height : std::max(1, static_cast<int>(std::lround(share * height)));
+    bar_[x] = instants ? height : std::max(std::min(kLowestBar, height), static_cast<int>(std::lround(share * height)));
     if (!instants && !has_dominant(column)) {
       color_[x] = mixed_color(column.kind, scheme);
       continue;

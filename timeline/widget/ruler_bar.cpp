@@ -77,12 +77,18 @@ void RulerBar::paint_ticks(QPainter& painter) {
     for (Nanoseconds time = first; time <= view.range.end; time += ruler.minor_step)
       painter.fillRect(QRectF(std::floor(view.x_at(time)), bottom - kMinorHeight, 1, kMinorHeight), theme.separator);
   }
+  const QString base = QString::fromStdString(ruler.base);
+  const double base_width = base.isEmpty() ? 0 : fontMetrics().horizontalAdvance(base) + 16;
   for (const Tick& tick : ruler.ticks) {
     const double x = std::floor(view.x_at(tick.time));
     painter.fillRect(QRectF(x, bottom - kMajorHeight, 1, kMajorHeight), theme.quiet_text);
+    const QString label = QString::fromStdString(tick.label);
+    if (x < base_width || x + 4 + fontMetrics().horizontalAdvance(label) > width()) continue;
     painter.setPen(theme.quiet_text);
-    painter.drawText(QRectF(x + 4, 0, kTickSpacing, height() - 4), Qt::AlignLeft | Qt::AlignVCenter, QString::fromStdString(tick.label));
+    painter.drawText(QRectF(x + 4, 0, kTickSpacing, height() - 4), Qt::AlignLeft | Qt::AlignVCenter, label);
   }
+  painter.setPen(theme.text);
+  painter.drawText(QRectF(0, 0, base_width, height() - 4), Qt::AlignCenter, base);
 }
 
 void RulerBar::paint_selected_range(QPainter& painter) {

@@ -24,7 +24,7 @@ constexpr int kFirstHeaderWidth = 300;
 constexpr int kNarrowestHeader = 80;
 constexpr int kGrip = 4;  // logical pixels on which the border of the headers can be dragged
 
-// The corner above the row headers: how long the visible range is, and where it begins. Its lower right end is the grip of the border.
+// The corner above the row headers: how long the visible range is, and what the column of shares below says.
 class Corner : public QWidget {
  public:
   Corner(const ViewState& state, QWidget* parent) : QWidget(parent), state_(state) { setAttribute(Qt::WA_OpaquePaintEvent); }
@@ -36,14 +36,13 @@ class Corner : public QWidget {
     painter.fillRect(rect(), theme.panel);
     const TimeRange range = state_.range();
     painter.setPen(theme.text);
+    const QString length = QString::fromStdString(format_duration(range.length()));
     const QRect upper(10, 0, width() - 18, height() / 2);
-    painter.drawText(upper, Qt::AlignLeft | Qt::AlignVCenter, QString::fromStdString(format_duration(range.length())));
+    painter.drawText(upper, Qt::AlignLeft | Qt::AlignVCenter, length);
     painter.setPen(theme.quiet_text);
-    painter.drawText(upper, Qt::AlignRight | Qt::AlignVCenter, tr("visible"));
+    painter.drawText(upper.adjusted(fontMetrics().horizontalAdvance(length + " "), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                     tr("visible"));
     const QRect lower(10, height() / 2, width() - 18, height() / 2);
-    const Nanoseconds resolution = std::max<Nanoseconds>(1, range.length() / 1000);
-    painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter,
-                     tr("from %1").arg(QString::fromStdString(format_time(range.begin, resolution))));
     painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, tr("busy"));
     painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
     painter.fillRect(QRect(width() - 1, 0, 1, height()), theme.separator);

@@ -1,0 +1,386 @@
+// Real mouse, wheel and key events on the widget, offscreen; then what it shows and says.
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include <QApplication>
+#include <QContextMenuEvent>
+#include <QHelpEvent>
+#include <QImage>
+#include <QMouseEvent>
+#include <QSignalSpy>
+#include <QTest>
+#include <QToolTip>
+#include <QWheelEvent>
+
+#include "../../timeline/traces.h"
+#include "support/catch.h"
+#include "timeline/core/viewport.h"
+#include "timeline/widget/timeline_view.h"
+
+using namespace lanescope;
+using namespace lanescope::timeline;
+using lanescope::test::SmallTrace;
+
+namespace {
+
+void start_application() {
+  if (QApplication::instance() != nullptr) return;
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  static int count = 1;
+  static char name[] = "test";
+  static char* arguments[] = {name, nullptr};
+  new QApplication(count, arguments);  // lives as long as the process
+}
+
+// 1 ms of one launch and its kernel, a copy, and ranges: a long idle gap from 300 to 700 µs.
+struct Recording : SmallTrace {
+  Recording() {
+    builder.add(on_gpu(TrackKind::kKernels),
+                {event(100'000, 300'000, "gemm", 1), event(700'000, 900'000, "gemm", 2), event(920'000, 1'000'000, "relu", 3)});
+    builder.add(on_thread(TrackKind::kCudaApi),
+                {event(0, 50'000, "cudaLaunchKernel", 1), event(60'000, 90'000, "cudaLaunchKernel", 2),
+                 event(400'000, 420'000, "cudaLaunchKernel", 3), event(450'000, 990'000, "cudaDeviceSynchronize", 4)});
+    const std::vector<Event> ranges{event(0, 1'000'000, "epoch"), event(10'000, 500'000, "forward")};
+    const std::vector<std::uint32_t> depths{0, 1};
+    builder.add(on_thread(TrackKind::kNvtxRanges), ranges, depths);
+  }
+};
+
+class Window {
+ public:
+  Window() {
+    start_application();
+    view = std::make_unique<TimelineView>();
+    view->resize(1'000, 600);
+    view->setTrace(recording.builder.snapshot());
+    view->show();
+    canvas = view->findChild<QWidget*>({}, Qt::FindDirectChildrenOnly);
+    for (QWidget* child : view->findChildren<QWidget*>()) {
+      if (child->accessibleName() == "Timeline rows") canvas = child;
+      if (child->accessibleName() == "Row names") header = child;
+    }
+  }
+
+  [[nodiscard]] Viewport viewport() const { return {view->visibleRange(), canvas->width()}; }
+  [[nodiscard]] LaneId lane(TrackKind kind) const {
+    for (const Track& track : view->trace()->tracks())
+      if (track.key.kind == kind) return track.lanes.front();
+    return kNone;
+  }
+
+  void mouse(QWidget* widget, QEvent::Type type, QPointF at, Qt::MouseButton button,
+             Qt::KeyboardModifiers modifiers = Qt::NoModifier) const {
+    const Qt::MouseButtons held = type == QEvent::MouseButtonRelease ? Qt::NoButton : Qt::MouseButtons(button);
+    QMouseEvent event(type, at, widget->mapToGlobal(at), type == QEvent::MouseMove ? Qt::NoButton : button, held, modifiers);
+    QApplication::sendEvent(widget, &event);
+  }
+  void move(QPointF at) const { mouse(canvas, QEvent::MouseMove, at, Qt::NoButton); }
+  void click(QPointF at) const {
+    mouse(canvas, QEvent::MouseButtonPress, at, Qt::LeftButton);
+    mouse(canvas, QEvent::MouseButtonRelease, at, Qt::LeftButton);
+  }
+  void drag(QPointF from, QPointF to, Qt::MouseButton button) const {
+    mouse(canvas, QEvent::MouseButtonPress, from, button);
+    for (int step = 1; step <= 4; ++step) mouse(canvas, QEvent::MouseMove, from + (to - from) * step / 4.0, button);
+    mouse(canvas, QEvent::MouseButtonRelease, to, button);
+  }
+  void wheel(QWidget* widget, QPointF at, int angle, Qt::KeyboardModifiers modifiers = Qt::NoModifier) const {
+    QWheelEvent event(at, widget->mapToGlobal(at), {}, {0, angle}, Qt::NoButton, modifiers, Qt::NoScrollPhase, false);
+    QApplication::sendEvent(widget, &event);
+  }
+  void key(int code, Qt::KeyboardModifiers modifiers = Qt::NoModifier) const {
+    QTest::keyClick(view.get(), static_cast<Qt::Key>(code), modifiers);
+  }
+
+  // Where an event is on the screen: found with the cursor, as a user would.
+  [[nodiscard]] QPointF position_of(EventRef wanted) const {
+    const Event event = view->trace()->event(wanted);
+    const double x = std::floor(viewport().x_at(event.start + event.duration / 2));
+    for (double y = 0; y < canvas->height(); y += 3) {
+      move({x, y});
+      if (view->hoveredEvent() == wanted) return {x, y + 3};
+    }
+    FAIL("the event is not on the screen");
+    return {};
+  }
+  [[nodiscard]] QPointF empty_place() const { return {viewport().x_at(500'000), 24 + 12}; }  // CUDA HW in the gap
+
+  Recording recording;
+  std::unique_ptr<TimelineView> view;
+  QWidget* canvas = nullptr;
+  QWidget* header = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("a new trace is shown whole, with nothing selected") {
+  const Window window;
+  REQUIRE(window.view->visibleRange().begin <= 0);
+  REQUIRE(window.view->visibleRange().end >= 1'000'000);
+  REQUIRE_FALSE(window.view->selectedEvent().valid());
+  REQUIRE_FALSE(window.view->canGoBack());
+}
+
+TEST_CASE("the wheel zooms at the cursor, with and without Ctrl") {
+  const Window window;
+  const auto modifier = GENERATE(Qt::NoModifier, Qt::ControlModifier);
+  const QPointF cursor(200, 100);
+  const Nanoseconds time = window.viewport().time_at(200);
+  const Nanoseconds length = window.view->visibleRange().length();
+  window.wheel(window.canvas, cursor, 240, modifier);
+  REQUIRE(window.view->visibleRange().length() < length);
+  REQUIRE(window.viewport().x_at(time) == Approx(200).margin(1));
+  window.wheel(window.canvas, cursor, -240, modifier);
+  REQUIRE(window.view->visibleRange().length() == Approx(length).margin(4));
+}
+
+TEST_CASE("Shift+wheel and the middle button pan without zooming") {
+  const Window window;
+  window.view->setVisibleRange({400'000, 600'000});
+  window.wheel(window.canvas, {200, 100}, -120, Qt::ShiftModifier);
+  REQUIRE(window.view->visibleRange().begin > 400'000);
+  REQUIRE(window.view->visibleRange().length() == 200'000);
+
+  window.view->setVisibleRange({400'000, 600'000});
+  const Nanoseconds grabbed = window.viewport().time_at(300);
+  window.drag({300, 100}, {200, 100}, Qt::MiddleButton);
+  REQUIRE(window.viewport().x_at(grabbed) == Approx(200).margin(1));
+  REQUIRE(window.view->visibleRange().length() == 200'000);
+}
+
+TEST_CASE("dragging selects a range that snaps to the edges of events; Shift+Z zooms into it") {
+  const Window window;
+  const QPointF kernel = window.position_of({window.lane(TrackKind::kKernels), 0});
+  QSignalSpy changes(window.view.get(), &TimelineView::selectedRangeChanged);
+  const double from = window.viewport().x_at(300'000) + 3;
+  const double to = window.viewport().x_at(700'000) - 3;
+  window.drag({from, kernel.y()}, {to, kernel.y()}, Qt::LeftButton);
+  REQUIRE(window.view->selectedRange() == TimeRange{300'000, 700'000});  // the gap between two kernels, exactly
+  REQUIRE(changes.count() > 0);
+  REQUIRE_FALSE(window.view->selectedEvent().valid());
+  window.key(Qt::Key_Z, Qt::ShiftModifier);
+  REQUIRE(window.view->visibleRange() == TimeRange{300'000, 700'000});
+}
+
+TEST_CASE("Backspace and Alt+arrows walk the view history") {
+  const Window window;
+  const TimeRange whole = window.view->visibleRange();
+  window.view->setSelectedRange(TimeRange{300'000, 700'000});
+  window.key(Qt::Key_Z, Qt::ShiftModifier);
+  window.key(Qt::Key_Backspace);
+  REQUIRE(window.view->visibleRange() == whole);
+  REQUIRE(window.view->canGoForward());
+  window.key(Qt::Key_Right, Qt::AltModifier);
+  REQUIRE(window.view->visibleRange() == TimeRange{300'000, 700'000});
+  window.key(Qt::Key_Left, Qt::AltModifier);
+  REQUIRE(window.view->visibleRange() == whole);
+}
+
+TEST_CASE("Home shows everything; W, S, A and D zoom and pan") {
+  const Window window;
+  const TimeRange whole = window.view->visibleRange();
+  window.key(Qt::Key_W);
+  REQUIRE(window.view->visibleRange().length() < whole.length());
+  const TimeRange zoomed_in = window.view->visibleRange();
+  window.key(Qt::Key_D);
+  REQUIRE(window.view->visibleRange().begin > zoomed_in.begin);
+  REQUIRE(window.view->visibleRange().length() == zoomed_in.length());
+  window.key(Qt::Key_A);
+  REQUIRE(window.view->visibleRange() == zoomed_in);
+  window.key(Qt::Key_S);
+  window.key(Qt::Key_Home);
+  REQUIRE(window.view->visibleRange() == whole);
+}
+
+TEST_CASE("a click selects an event with its launch or its work, once") {
+  const Window window;
+  const EventRef kernel{window.lane(TrackKind::kKernels), 1};
+  const EventRef launch{window.lane(TrackKind::kCudaApi), 1};
+  const QPointF place = window.position_of(kernel);
+  QSignalSpy selected(window.view.get(), &TimelineView::selectedEventChanged);
+  window.click(place);
+  window.click(place);
+  REQUIRE(selected.count() == 1);
+  REQUIRE(window.view->selectedEvent() == kernel);
+  REQUIRE(window.view->correlatedEvents() == std::vector{launch});
+  window.click(window.position_of(launch));
+  REQUIRE(window.view->correlatedEvents() == std::vector{kernel});
+}
+
+TEST_CASE("a click where nothing is, and Esc, clear the selection") {
+  const Window window;
+  window.click(window.position_of({window.lane(TrackKind::kKernels), 0}));
+  window.click(window.empty_place());
+  REQUIRE_FALSE(window.view->selectedEvent().valid());
+  window.view->setSelectedRange(TimeRange{1'000, 2'000});
+  window.key(Qt::Key_Escape);
+  REQUIRE_FALSE(window.view->selectedRange());
+}
+
+TEST_CASE("a double click and F zoom to the event") {
+  const Window window;
+  const EventRef kernel{window.lane(TrackKind::kKernels), 2};
+  const QPointF place = window.position_of(kernel);
+  QSignalSpy activated(window.view.get(), &TimelineView::eventActivated);
+  const auto gesture = GENERATE(0, 1);
+  if (gesture == 0) {
+    window.mouse(window.canvas, QEvent::MouseButtonDblClick, place, Qt::LeftButton);
+    REQUIRE(activated.count() == 1);
+  } else {
+    window.click(place);
+    window.key(Qt::Key_F);
+  }
+  const TimeRange range = window.view->visibleRange();
+  REQUIRE(range.begin < 920'000);
+  REQUIRE(range.end >= 1'000'000);
+  REQUIRE(range.length() < 3 * 80'000);
+}
+
+TEST_CASE("arrow keys hop along the row and the nesting") {
+  const Window window;
+  const LaneId kernels = window.lane(TrackKind::kKernels);
+  window.view->selectEvent({kernels, 0});
+  window.key(Qt::Key_Right);
+  REQUIRE(window.view->selectedEvent() == EventRef{kernels, 1});
+  window.key(Qt::Key_Left, Qt::ShiftModifier);
+  REQUIRE(window.view->selectedEvent() == EventRef{kernels, 0});
+  window.key(Qt::Key_Left);
+  REQUIRE(window.view->selectedEvent() == EventRef{kernels, 0});  // there is none before
+  const LaneId ranges = window.lane(TrackKind::kNvtxRanges);
+  window.view->selectEvent({ranges, 0});
+  window.key(Qt::Key_Down);
+  REQUIRE(window.view->trace()->name(window.view->trace()->event(window.view->selectedEvent()).name) == "forward");
+  window.key(Qt::Key_Up);
+  REQUIRE(window.view->selectedEvent() == EventRef{ranges, 0});
+}
+
+TEST_CASE("selecting an event out of sight brings it into sight") {
+  const Window window;
+  window.view->setVisibleRange({0, 50'000});
+  window.view->selectEvent({window.lane(TrackKind::kKernels), 2});
+  REQUIRE(window.view->visibleRange().begin < 960'000);
+  REQUIRE(window.view->visibleRange().end > 960'000);
+  REQUIRE(window.view->visibleRange().length() == 50'000);
+}
+
+TEST_CASE("M marks the ends of the selected range") {
+  const Window window;
+  window.view->setSelectedRange(TimeRange{300'000, 700'000});
+  window.key(Qt::Key_M);
+  REQUIRE(window.view->markers().size() == 2);
+  REQUIRE(window.view->markers()[1].time == 700'000);
+}
+
+TEST_CASE("the wheel over the row names scrolls the rows") {
+  const Window window;
+  window.view->resize(1'000, 200);
+  const TimeRange range = window.view->visibleRange();
+  const QImage before = window.header->grab().toImage();
+  window.wheel(window.header, {50, 50}, -240);
+  REQUIRE(window.header->grab().toImage() != before);
+  REQUIRE(window.view->visibleRange() == range);
+}
+
+TEST_CASE("a click on a triangle closes a row and opens it again") {
+  const Window window;
+  REQUIRE(window.view->isExpanded("gpu:0"));
+  window.mouse(window.header, QEvent::MouseButtonPress, {8, 10}, Qt::LeftButton);
+  REQUIRE_FALSE(window.view->isExpanded("gpu:0"));
+  window.mouse(window.header, QEvent::MouseButtonPress, {8, 10}, Qt::LeftButton);
+  REQUIRE(window.view->isExpanded("gpu:0"));
+}
+
+TEST_CASE("a right click asks for the menu of the event or of the row") {
+  const Window window;
+  QSignalSpy events(window.view.get(), &TimelineView::eventContextMenuRequested);
+  QSignalSpy rows(window.view.get(), &TimelineView::rowContextMenuRequested);
+  const QPoint kernel = window.position_of({window.lane(TrackKind::kKernels), 0}).toPoint();
+  QContextMenuEvent on_event(QContextMenuEvent::Mouse, kernel, window.canvas->mapToGlobal(kernel));
+  QApplication::sendEvent(window.canvas, &on_event);
+  REQUIRE(events.count() == 1);
+  REQUIRE(window.view->selectedEvent() == EventRef{window.lane(TrackKind::kKernels), 0});
+  QContextMenuEvent on_row(QContextMenuEvent::Mouse, QPoint(60, 10), window.header->mapToGlobal(QPoint(60, 10)));
+  QApplication::sendEvent(window.header, &on_row);
+  REQUIRE(rows.count() == 1);
+  REQUIRE(rows.front().front().toString() == "gpu:0");
+  REQUIRE(window.view->rowTitle("gpu:0") == "GPU 0  NVIDIA H200");
+  REQUIRE(window.view->rowEvents("gpu:0").size() == 1);
+}
+
+TEST_CASE("the tooltip tells what an event knows") {
+  const Window window;
+  const QPoint kernel = window.position_of({window.lane(TrackKind::kKernels), 1}).toPoint();
+  QHelpEvent help(QEvent::ToolTip, kernel, window.canvas->mapToGlobal(kernel));
+  QApplication::sendEvent(window.canvas, &help);
+  REQUIRE(QToolTip::text().contains("gemm"));
+  REQUIRE(QToolTip::text().contains("200.000 µs"));
+  REQUIRE(QToolTip::text().contains("640.000 µs"));  // from the launching call's start to the kernel's
+}
+
+TEST_CASE("a later snapshot keeps range, selection and rows") {
+  Window window;
+  window.view->setVisibleRange({200'000, 600'000});
+  window.view->selectEvent({window.lane(TrackKind::kKernels), 0});
+  window.view->setExpanded("process:1", false);
+  window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), {window.recording.event(5'000'000, 6'000'000, "late")});
+  window.view->updateTrace(window.recording.builder.snapshot());
+  REQUIRE(window.view->visibleRange() == TimeRange{200'000, 600'000});
+  REQUIRE(window.view->selectedEvent() == EventRef{window.lane(TrackKind::kKernels), 0});
+  REQUIRE_FALSE(window.view->isExpanded("process:1"));
+}
+
+TEST_CASE("a view of everything keeps showing everything while the recording grows") {
+  Window window;
+  window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), {window.recording.event(5'000'000, 6'000'000, "late")});
+  window.view->updateTrace(window.recording.builder.snapshot());
+  REQUIRE(window.view->visibleRange().begin <= 0);
+  REQUIRE(window.view->visibleRange().end >= 6'000'000);
+}
+
+TEST_CASE("following keeps the newest event in sight until the user moves the view") {
+  Window window;
+  window.view->setVisibleRange({800'000, 900'000});
+  window.view->setFollowLive(FollowLive::kYes);
+  window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), {window.recording.event(5'000'000, 6'000'000, "late")});
+  window.view->updateTrace(window.recording.builder.snapshot());
+  REQUIRE(window.view->visibleRange().end >= 6'000'000);
+  REQUIRE(window.view->visibleRange().length() == 100'000);
+  window.wheel(window.canvas, {100, 100}, 120);
+  REQUIRE(window.view->followLive() == FollowLive::kNo);
+}
+
+TEST_CASE("what is busy is painted in its colour, and idle time is left empty") {
+  const Window window;
+  const QPointF kernel = window.position_of({window.lane(TrackKind::kKernels), 0});
+  window.move({-1, -1});
+  const QImage picture = window.canvas->grab().toImage();
+  const double ratio = picture.devicePixelRatio();
+  const auto color_at = [&](Nanoseconds time) {
+    return QColor(picture.pixel(static_cast<int>(window.viewport().x_at(time) * ratio), static_cast<int>((kernel.y() + 4) * ratio)));
+  };
+  const QColor busy = color_at(250'000);
+  REQUIRE(busy.blue() > busy.red());
+  REQUIRE(color_at(280'000) == busy);
+  REQUIRE(color_at(500'000) == window.view->palette().color(QPalette::Base));
+}
+
+TEST_CASE("a dark palette gives a dark timeline") {
+  const Window window;
+  QPalette palette = window.view->palette();
+  palette.setColor(QPalette::Base, QColor(0x1b, 0x1e, 0x22));
+  palette.setColor(QPalette::Text, QColor(0xdd, 0xe2, 0xe7));
+  window.view->setPalette(palette);
+  const QImage picture = window.canvas->grab().toImage();
+  REQUIRE(QColor(picture.pixel(picture.width() / 2, picture.height() - 2)).lightness() < 60);
+}
+
+TEST_CASE("the row filter leaves what matches") {
+  const Window window;
+  const int before = window.header->grab().toImage().height();
+  REQUIRE(before > 0);
+  window.view->setRowFilter("CUDA API");
+  const QPointF launch = window.position_of({window.lane(TrackKind::kCudaApi), 0});
+  window.view->setRowFilter("");
+  REQUIRE(window.position_of({window.lane(TrackKind::kCudaApi), 0}).y() > launch.y());
+}

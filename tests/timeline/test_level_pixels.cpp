@@ -1,0 +1,215 @@
+#include <map>
+#include <random>
+
+#include "support/catch.h"
+#include "timeline/core/level_pixels.h"
+#include "traces.h"
+
+using namespace lanescope;
+using namespace lanescope::timeline;
+using lanescope::test::random_events;
+using lanescope::test::SmallTrace;
+
+namespace {
+
+// Streams of random kernels on one GPU, and a level that combines them all.
+struct Streams {
+  Streams(unsigned seed, std::size_t streams, std::size_t events, Nanoseconds span) {
+    std::mt19937 random(seed);
+    SmallTrace small;
+    for (std::uint32_t stream = 1; stream <= streams; ++stream) {
+      all.push_back(random_events(small, random, events, span));
+      small.builder.add(small.on_gpu(TrackKind::kKernels, stream), all.back());
+    }
+    trace = small.builder.snapshot();
+    for (LaneId lane = 0; lane < trace->lanes().size(); ++lane) level.push_back(LaneSource{lane});
+  }
+  std::vector<std::vector<Event>> all;
+  std::shared_ptr<const Trace> trace;
+  Level level;
+};
+
+bool covered(const std::vector<Event>& events, Nanoseconds time) {
+  return std::any_of(events.begin(), events.end(), [time](const Event& event) { return event.start <= time && time < event.end(); });
+}
+
+// The oracle: slow, obvious.
+Nanoseconds covered_one_by_one(const Streams& streams, TimeRange window) {
+  Nanoseconds sum = 0;
+  for (Nanoseconds time = window.begin; time < window.end; ++time)
+    sum += std::any_of(streams.all.begin(), streams.all.end(), [time](const auto& events) { return covered(events, time); });
+  return sum;
+}
+
+std::uint64_t starting_in(const Streams& streams, TimeRange window) {
+  std::uint64_t count = 0;
+  for (const auto& events : streams.all)
+    for (const Event& event : events) count += window.contains(event.start);
+  return count;
+}
+
+std::map<NameId, Nanoseconds> time_by_name(const Streams& streams, TimeRange window) {
+  std::map<NameId, Nanoseconds> time;
+  for (const auto& events : streams.all)
+    for (const Event& event : events) time[event.name] += window.intersected({event.start, event.end()}).length();
+  return time;
+}
+
+}  // namespace
+
+TEST_CASE("every column equals the sum over its nanoseconds") {
+  const unsigned seed = GENERATE(range(1u, 9u));
+  const std::size_t count = GENERATE(1, 2, 5);
+  const Streams streams(seed, count, 120, 3'000);
+  const LevelContent content(streams.trace, streams.level);
+  LevelRasterizer rasterizer;
+  LevelPixels pixels;
+  for (const TimeRange range : {TimeRange{0, 3'000}, TimeRange{-200, 3'500}, TimeRange{701, 1'113}, TimeRange{900, 1'000}})
+    for (const std::int32_t width : {1, 13, 100, 640}) {
+      const Viewport viewport{range, width};
+      rasterizer.rasterize(content, viewport, pixels);
+      for (std::int32_t x = 0; x < width; ++x) {
+        const TimeRange window{viewport.time_at(x), viewport.time_at(std::int64_t{x} + 1)};
+        const Column& column = pixels.columns[static_cast<std::size_t>(x)];
+        REQUIRE(column.busy == covered_one_by_one(streams, window));
+        REQUIRE(column.count == starting_in(streams, window));
+      }
+    }
+}
+
+TEST_CASE("columns add up to the busy time of the window") {
+  const Streams streams(GENERATE(11u, 12u, 13u), 3, 5'000, 1'000'000);
+  const LevelContent content(streams.trace, streams.level);
+  LevelRasterizer rasterizer;
+  LevelPixels pixels;
+  for (const TimeRange range : {TimeRange{0, 1'000'000}, TimeRange{12'345, 678'901}}) {
+    rasterizer.rasterize(content, {range, 1'917}, pixels);
+    Nanoseconds busy = 0;
+    std::uint64_t count = 0;
+    for (const Column& column : pixels.columns) {
+      busy += column.busy;
+      count += column.count;
+    }
+    REQUIRE(busy == content.busy(range));
+    REQUIRE(count == content.count(range));
+    REQUIRE(busy <= range.length());
+  }
+}
+
+TEST_CASE("a name with more than half of a column's time is its dominant one") {
+  const Streams streams(GENERATE(range(21u, 29u)), 1, 400, 20'000);
+  const LevelContent content(streams.trace, streams.level);
+  LevelRasterizer rasterizer;
+  LevelPixels pixels;
+  const Viewport viewport{{0, 20'000}, 61};
+  rasterizer.rasterize(content, viewport, pixels);
+  for (std::int32_t x = 0; x < viewport.width; ++x) {
+    const Column& column = pixels.columns[static_cast<std::size_t>(x)];
+    for (const auto& [name, time] : time_by_name(streams, {viewport.time_at(x), viewport.time_at(std::int64_t{x} + 1)})) {
+      if (2 * time > column.total) REQUIRE(column.dominant == name);
+      if (column.dominant == name) REQUIRE(2 * time <= column.weight + column.total);
+    }
+  }
+}
+
+TEST_CASE("the longest event of a column is found") {
+  const Streams streams(31, 2, 300, 30'000);
+  const LevelContent content(streams.trace, streams.level);
+  LevelRasterizer rasterizer;
+  LevelPixels pixels;
+  const Viewport viewport{{0, 30'000}, 40};
+  rasterizer.rasterize(content, viewport, pixels);
+  for (std::int32_t x = 0; x < viewport.width; ++x) {
+    const TimeRange window{viewport.time_at(x), viewport.time_at(std::int64_t{x} + 1)};
+    Nanoseconds longest = -1;
+    for (const auto& events : streams.all)
+      for (const Event& event : events)
+        if (window.contains(event.start) || (event.start < window.begin && event.end() > window.begin))
+          longest = std::max(longest, event.duration);
+    const Column& column = pixels.columns[static_cast<std::size_t>(x)];
+    REQUIRE(column.longest_duration == longest);
+    if (longest >= 0) REQUIRE(streams.trace->event(column.longest).duration == longest);
+  }
+}
+
+TEST_CASE("every event that is wide enough has its box, at its exact place") {
+  const Streams streams(GENERATE(41u, 42u), 1, 300, 6'000);
+  const LevelContent content(streams.trace, streams.level);
+  LevelRasterizer rasterizer;
+  LevelPixels pixels;
+  const Viewport viewport{{1'003, 4'777}, 500};
+  rasterizer.rasterize(content, viewport, pixels);
+  std::size_t expected = 0;
+  for (const Event& event : streams.all.front()) {
+    const double left = viewport.x_at(event.start);
+    const double right = viewport.x_at(event.end());
+    const bool visible = event.end() > viewport.range.begin && event.start < viewport.range.end;
+    if (!visible || right - left < kNarrowestBox) continue;
+    ++expected;
+    const auto box = std::find_if(pixels.boxes.begin(), pixels.boxes.end(), [left](const Box& each) { return each.left == left; });
+    REQUIRE(box != pixels.boxes.end());
+    REQUIRE(box->right == right);
+    REQUIRE(streams.trace->event(box->event) == event);
+  }
+  REQUIRE(pixels.boxes.size() == expected);
+}
+
+TEST_CASE("panning by whole pixels moves the columns and changes none") {
+  const Streams streams(51, 2, 2'000, 1'000'000);
+  const LevelContent content(streams.trace, streams.level);
+  LevelRasterizer rasterizer;
+  LevelPixels before;
+  LevelPixels after;
+  const Viewport viewport{{100'000, 300'000}, 1'000};  // 200 ns a pixel
+  rasterizer.rasterize(content, viewport, before);
+  rasterizer.rasterize(content, {panned(viewport.range, 37 * 200), 1'000}, after);
+  for (std::size_t x = 37; x < 1'000; ++x) REQUIRE(before.columns[x].busy == after.columns[x - 37].busy);
+}
+
+TEST_CASE("the union of lanes is busy when at least one of them is") {
+  const Streams streams(61, 4, 100, 2'000);
+  const LevelContent content(streams.trace, streams.level);
+  for (Nanoseconds begin = 0; begin < 2'000; begin += 61)
+    for (Nanoseconds end = begin; end < 2'200; end += 173) REQUIRE(content.busy({begin, end}) == covered_one_by_one(streams, {begin, end}));
+  const IntervalUnion& merged = content.merged();
+  for (std::size_t index = 1; index < merged.size(); ++index) REQUIRE(merged.start(index) > merged.end(index - 1));
+}
+
+TEST_CASE("a level that takes some events of a lane refers to the trace's own events") {
+  SmallTrace small;
+  small.builder.add(small.on_gpu(TrackKind::kMemory),
+                    {small.copy(0, 10, CopyKind::kHostToDevice, 64), small.copy(20, 50, CopyKind::kDeviceToHost, 32),
+                     small.copy(60, 70, CopyKind::kHostToDevice, 16)});
+  const auto trace = small.builder.snapshot();
+  const LevelContent content(trace, {LaneSource{.lane = 0, .memory = MemoryClass::kHostToDevice}});
+  REQUIRE(content.busy({0, 100}) == 20);
+  REQUIRE(content.count({0, 100}) == 2);
+  REQUIRE(hit_test(content, {{0, 100}, 100}, 65).event == EventRef{0, 2});
+  REQUIRE_FALSE(hit_test(content, {{0, 100}, 100}, 30).event.valid());
+}
+
+TEST_CASE("a pixel with one event names it, and one with many tells their sum") {
+  SmallTrace small;
+  std::vector<Event> events{small.event(0, 400, "long")};
+  for (Nanoseconds start = 500; start < 600; start += 2) events.push_back(small.event(start, start + 1, "short"));
+  small.builder.add(small.on_gpu(TrackKind::kKernels), events);
+  const LevelContent content(small.builder.snapshot(), {LaneSource{0}});
+  const Viewport viewport{{0, 1'000}, 10};
+  REQUIRE(hit_test(content, viewport, 2).event == EventRef{0, 0});
+  const PixelHit many = hit_test(content, viewport, 5);
+  REQUIRE_FALSE(many.event.valid());
+  REQUIRE(many.column.count == 50);
+  REQUIRE(many.column.busy == 50);
+  REQUIRE_FALSE(hit_test(content, viewport, 8).column.longest.valid());
+}
+
+TEST_CASE("measuring snaps to the nearest edge of an event") {
+  SmallTrace small;
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(100, 200, "a"), small.event(300, 400, "b")});
+  const LevelContent content(small.builder.snapshot(), {LaneSource{0}});
+  REQUIRE(nearest_edge(content, 205, 10) == 200);
+  REQUIRE(nearest_edge(content, 295, 10) == 300);
+  REQUIRE(nearest_edge(content, 108, 10) == 100);
+  REQUIRE(nearest_edge(content, 392, 10) == 400);
+  REQUIRE_FALSE(nearest_edge(content, 250, 10));
+}

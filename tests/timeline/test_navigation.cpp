@@ -1,0 +1,167 @@
+#include <algorithm>
+
+#include "support/catch.h"
+#include "timeline/core/colors.h"
+#include "timeline/core/describe.h"
+#include "timeline/core/navigation.h"
+#include "traces.h"
+
+using namespace lanescope;
+using namespace lanescope::timeline;
+using lanescope::test::SmallTrace;
+
+namespace {
+
+LaneId lane_of(const Trace& trace, TrackKind kind, std::size_t depth = 0) {
+  for (const Track& track : trace.tracks())
+    if (track.key.kind == kind) return track.lanes.at(depth);
+  return kNone;
+}
+
+std::string value_of(const std::vector<Property>& properties, const std::string& label) {
+  const auto found = std::find_if(properties.begin(), properties.end(), [&](const Property& property) { return property.label == label; });
+  return found == properties.end() ? "(absent)" : found->value;
+}
+
+// A kernel and a copy, each with the call that launched it, inside of a range.
+struct Launches : SmallTrace {
+  Launches() {
+    KernelDetail kernel;
+    kernel.short_name = builder.intern("gemm");
+    kernel.grid[0] = 128, kernel.grid[1] = kernel.grid[2] = 1;
+    kernel.block[0] = 256, kernel.block[1] = kernel.block[2] = 1;
+    kernel.registers_per_thread = 64;
+    kernel.dynamic_shared_memory = 48 << 10;
+    builder.add(on_gpu(TrackKind::kKernels), {event(5'000, 9'000, "void gemm<float>(float*, int)", 11, builder.intern(kernel))});
+    builder.add(on_gpu(TrackKind::kMemory), {copy(10'000, 11'000, CopyKind::kHostToDevice, 1'000'000, 12)});
+    builder.add(on_thread(TrackKind::kCudaApi),
+                {event(1'000, 2'000, "cudaLaunchKernel_v7000", 11), event(3'000, 4'000, "cudaMemcpyAsync_v3020", 12),
+                 event(4'500, 4'600, "cudaEventRecord", 13)});
+    const std::vector<Event> ranges{event(500, 20'000, "step 12"), event(900, 2'500, "forward")};
+    const std::vector<std::uint32_t> depths{0, 1};
+    builder.add(on_thread(TrackKind::kNvtxRanges), ranges, depths);
+    trace = builder.snapshot();
+    kernel_event = {lane_of(*trace, TrackKind::kKernels), 0};
+    copy_event = {lane_of(*trace, TrackKind::kMemory), 0};
+    launch_event = {lane_of(*trace, TrackKind::kCudaApi), 0};
+  }
+  std::shared_ptr<const Trace> trace;
+  EventRef kernel_event;
+  EventRef copy_event;
+  EventRef launch_event;
+};
+
+}  // namespace
+
+TEST_CASE("the selected event leads to its launch and back") {
+  const Launches small;
+  REQUIRE(correlated_events(*small.trace, small.kernel_event) == std::vector{small.launch_event});
+  REQUIRE(correlated_events(*small.trace, small.launch_event) == std::vector{small.kernel_event});
+  REQUIRE(correlated_events(*small.trace, {small.launch_event.lane, 2}).empty());
+}
+
+TEST_CASE("neighbours are found along the lane and along the nesting") {
+  const Launches small;
+  const EventRef second{small.launch_event.lane, 1};
+  REQUIRE(neighbour(*small.trace, small.launch_event, Neighbour::kNext) == second);
+  REQUIRE(neighbour(*small.trace, second, Neighbour::kPrevious) == small.launch_event);
+  REQUIRE_FALSE(neighbour(*small.trace, small.launch_event, Neighbour::kPrevious));
+  const EventRef step{lane_of(*small.trace, TrackKind::kNvtxRanges, 0), 0};
+  const EventRef forward{lane_of(*small.trace, TrackKind::kNvtxRanges, 1), 0};
+  REQUIRE(neighbour(*small.trace, step, Neighbour::kInner) == forward);
+  REQUIRE(neighbour(*small.trace, forward, Neighbour::kOuter) == step);
+  REQUIRE_FALSE(neighbour(*small.trace, step, Neighbour::kOuter));
+}
+
+TEST_CASE("the next event of the same name is found past others") {
+  SmallTrace small;
+  small.builder.add(small.on_gpu(TrackKind::kKernels),
+                    {small.event(0, 1, "a"), small.event(2, 3, "b"), small.event(4, 5, "a"), small.event(6, 7, "b")});
+  const auto trace = small.builder.snapshot();
+  REQUIRE(neighbour(*trace, {0, 0}, Neighbour::kNextOfSameName) == EventRef{0, 2});
+  REQUIRE(neighbour(*trace, {0, 3}, Neighbour::kPreviousOfSameName) == EventRef{0, 1});
+  REQUIRE_FALSE(neighbour(*trace, {0, 2}, Neighbour::kNextOfSameName));
+}
+
+TEST_CASE("an event is found again when late events moved it") {
+  SmallTrace small;
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(100, 110, "a"), small.event(200, 210, "b")});
+  const auto before = small.builder.snapshot();
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(50, 60, "late")});
+  const auto after = small.builder.snapshot();
+  const EventRef moved = find_again(*before, {0, 1}, *after);
+  REQUIRE(after->event(moved) == before->event({0, 1}));
+  REQUIRE(moved.index == 2);
+}
+
+TEST_CASE("a kernel is described with its launch, its shape and what limits it") {
+  const Launches small;
+  const auto properties = describe_event(*small.trace, small.kernel_event);
+  REQUIRE(properties.front().value == "void gemm<float>(float*, int)");
+  REQUIRE(value_of(properties, "Duration") == "4.000 µs");
+  REQUIRE(value_of(properties, "Grid") == "<<<128, 1, 1>>>");
+  REQUIRE(value_of(properties, "Block") == "<<<256, 1, 1>>>");
+  REQUIRE(value_of(properties, "Registers per thread") == "64");
+  REQUIRE(value_of(properties, "Dynamic shared memory") == "48.00 KiB");
+  // 233 472 B of shared memory hold 4 blocks of 49 152 + 1 024 B, of 8 warps each: 32 of 64 warps.
+  REQUIRE(value_of(properties, "Theoretical occupancy") == "50.0%");
+  REQUIRE(value_of(properties, "Launched by") == "cudaLaunchKernel");
+  REQUIRE(value_of(properties, "Launch latency") == "4.000 µs");
+  REQUIRE(value_of(properties, "NVTX") == "step 12 › forward");
+  REQUIRE(value_of(properties, "Stream") == "7");
+  REQUIRE(value_of(properties, "Correlation") == "11");
+}
+
+TEST_CASE("a copy is described with its size, speed and kinds of memory") {
+  const Launches small;
+  const auto properties = describe_event(*small.trace, small.copy_event);
+  REQUIRE(value_of(properties, "Size") == "976.56 KiB (1 000 000 B)");
+  REQUIRE(value_of(properties, "Throughput") == "1000.00 GB/s");
+  REQUIRE(value_of(properties, "Source memory") == "Pageable");
+  REQUIRE(value_of(properties, "Destination memory") == "Device");
+  REQUIRE(value_of(properties, "Grid") == "(absent)");
+}
+
+TEST_CASE("theoretical occupancy is limited by the scarcest resource") {
+  Gpu gpu;
+  gpu.max_warps_per_multiprocessor = 64;
+  gpu.max_blocks_per_multiprocessor = 32;
+  gpu.max_registers_per_multiprocessor = 65536;
+  KernelDetail kernel;
+  kernel.block[1] = kernel.block[2] = 1;
+  kernel.block[0] = 1024;
+  kernel.registers_per_thread = 32;  // 32 warps x 1024 registers: two blocks fill the registers
+  REQUIRE(theoretical_occupancy(kernel, gpu) == 1.0);
+  kernel.registers_per_thread = 64;
+  REQUIRE(theoretical_occupancy(kernel, gpu) == 0.5);
+  kernel.block[0] = 32;  // 32 blocks of one warp
+  kernel.registers_per_thread = 16;
+  REQUIRE(theoretical_occupancy(kernel, gpu) == 0.5);
+  REQUIRE_FALSE(theoretical_occupancy(kernel, Gpu{}));
+}
+
+TEST_CASE("labels are short where descriptions are whole") {
+  const Launches small;
+  REQUIRE(event_label(*small.trace, TrackKind::kKernels, small.trace->event(small.kernel_event)) == "gemm");
+  REQUIRE(event_label(*small.trace, TrackKind::kMemory, small.trace->event(small.copy_event)) == "HtoD");
+  REQUIRE(event_label(*small.trace, TrackKind::kCudaApi, small.trace->event(small.launch_event)) == "cudaLaunchKernel");
+  REQUIRE(compact_kernel_name("void f<(int)4, g(int)>(int*, float)") == "f<(int)4, g(int)>");
+  REQUIRE(compact_kernel_name("sm80_xmma_gemm") == "sm80_xmma_gemm");
+}
+
+TEST_CASE("colours tell the kinds of work apart, in light and in dark") {
+  for (const ColorScheme scheme : {ColorScheme::kLight, ColorScheme::kDark}) {
+    const auto channel = [](Rgb color, unsigned shift) { return (color >> shift) & 0xff; };
+    const Rgb kernel = event_color(TrackKind::kKernels, "gemm", 0, scheme);
+    const Rgb to_device = event_color(TrackKind::kMemory, "[CUDA memcpy Host-to-Device]", 0, scheme);
+    const Rgb to_host = event_color(TrackKind::kMemory, "[CUDA memcpy Device-to-Host]", 0, scheme);
+    REQUIRE(channel(kernel, 0) > channel(kernel, 16));        // blue
+    REQUIRE(channel(to_device, 8) > channel(to_device, 16));  // green
+    REQUIRE(channel(to_device, 8) > channel(to_device, 0));
+    REQUIRE(channel(to_host, 16) > channel(to_host, 8));  // red
+    REQUIRE(event_color(TrackKind::kNvtxRanges, "step 1", 0, scheme) == event_color(TrackKind::kNvtxRanges, "step 22", 0, scheme));
+  }
+  REQUIRE(text_color_on(0xffffffffu) != text_color_on(0xff000000u));
+  REQUIRE(blend(0xff000000u, 0xffffffffu, 0) == 0xff000000u);
+  REQUIRE(blend(0xff000000u, 0xffffffffu, 1) == 0xffffffffu);
+}

@@ -1,0 +1,138 @@
+#include "support/catch.h"
+#include "timeline/core/row_layout.h"
+#include "timeline/core/row_tree.h"
+#include "traces.h"
+
+using namespace lanescope;
+using namespace lanescope::timeline;
+using lanescope::test::SmallTrace;
+
+namespace {
+
+std::vector<std::string> titles(const RowTree& tree) {
+  std::vector<std::string> lines;
+  for (const Row& row : tree.rows()) lines.push_back(std::string(row.depth * 2, ' ') + row_title(row));
+  return lines;
+}
+
+// Two streams of kernels, one of them also copies; a thread with calls, nested ranges and a domain.
+struct TwoStreams : SmallTrace {
+  TwoStreams() {
+    builder.set_domain(process, 3, "NCCL");
+    builder.add(on_gpu(TrackKind::kKernels, 7), {event(0, 60, "gemm"), event(60, 70, "relu")});
+    builder.add(on_gpu(TrackKind::kMemory, 7), {copy(80, 90, CopyKind::kHostToDevice, 64), copy(90, 95, CopyKind::kDeviceToHost, 64)});
+    builder.add(on_gpu(TrackKind::kKernels, 13), {event(50, 65, "gemm")});
+    builder.add(on_thread(TrackKind::kCudaApi), {event(0, 5, "cudaLaunchKernel")});
+    const std::vector<Event> ranges{event(0, 100, "step 1"), event(10, 20, "forward")};
+    const std::vector<std::uint32_t> depths{0, 1};
+    builder.add(on_thread(TrackKind::kNvtxRanges), ranges, depths);
+    builder.add(on_thread(TrackKind::kNvtxRanges, 3), {event(30, 40, "ncclAllReduce")});
+    trace = builder.snapshot();
+    tree = RowTree(*trace);
+  }
+  const Row& row(const std::string& key) const { return tree.row(tree.find(key).value()); }
+  std::shared_ptr<const Trace> trace;
+  RowTree tree;
+};
+
+}  // namespace
+
+TEST_CASE("rows are those that users of Nsight Systems know, with their shares") {
+  const TwoStreams small;
+  REQUIRE(titles(small.tree) == std::vector<std::string>{
+                                    "GPU 0  NVIDIA H200",
+                                    "  CUDA HW",
+                                    "    85.0% Kernels",
+                                    "      75.0% gemm",
+                                    "      10.0% relu",
+                                    "    15.0% Memory",
+                                    "      10.0% HtoD",
+                                    "      5.0% DtoH",
+                                    "    85.0% Stream 7",
+                                    "      Kernels",
+                                    "      Memory",
+                                    "    15.0% Stream 13",
+                                    "Processes (1)",
+                                    "  [4711] python",
+                                    "    [4711] main",
+                                    "      NVTX",
+                                    "      NVTX · NCCL",
+                                    "      CUDA API",
+                                });
+}
+
+TEST_CASE("a row that groups others combines all that is below it") {
+  const TwoStreams small;
+  REQUIRE(small.row("gpu:0/hw").all.size() == 3);
+  REQUIRE(small.row("gpu:0/kernels").all.size() == 2);
+  REQUIRE(small.row("process:1").all.size() == 4);  // two depths of ranges, the domain, the calls
+}
+
+TEST_CASE("nested ranges get a level for each depth") {
+  const TwoStreams small;
+  REQUIRE(small.row("process:1/thread:4711/nvtx:0").levels.size() == 2);
+  REQUIRE(small.row("process:1/thread:4711/nvtx:3").levels.size() == 1);
+}
+
+TEST_CASE("an event's place is the row of its stream or thread") {
+  const TwoStreams small;
+  for (LaneId lane = 0; lane < small.trace->lanes().size(); ++lane) {
+    const auto place = small.tree.place_of(lane).value();
+    REQUIRE(small.tree.row(place.row).levels[place.level] == Level{LaneSource{lane}});
+  }
+}
+
+TEST_CASE("keys stay the same when more events and rows come") {
+  TwoStreams small;
+  small.builder.add(small.on_gpu(TrackKind::kKernels, 5), {small.event(200, 300, "softmax")});
+  const RowTree later(*small.builder.snapshot());
+  for (const Row& row : small.tree.rows()) {
+    REQUIRE(later.find(row.key).has_value());
+    REQUIRE(later.row(*later.find(row.key)).kind == row.kind);
+  }
+  REQUIRE(later.rows().size() == small.tree.rows().size() + 2);  // the kernel's name and its stream
+}
+
+TEST_CASE("streams that are only waited for come last and have no share") {
+  TwoStreams small;
+  small.builder.add(small.on_gpu(TrackKind::kSynchronizations, 2), {small.event(0, 50, "Stream synchronization")});
+  const RowTree tree(*small.builder.snapshot());
+  const std::vector<RowIndex>& rows = tree.row(*tree.find("gpu:0/hw")).children;
+  REQUIRE(row_title(tree.row(rows.back())) == "Stream 2  synchronization");
+}
+
+TEST_CASE("collapsed rows hide what is below and show it combined") {
+  const TwoStreams small;
+  const RowMetrics metrics;
+  const RowLayout open(small.tree, {}, metrics, "");
+  const RowLayout closed(small.tree, {{"process:1", false}, {"gpu:0", false}}, metrics, "");
+  REQUIRE(closed.rows().size() == 3);
+  REQUIRE(closed.rows()[0].levels.size() == 1);
+  REQUIRE(closed.rows()[0].levels[0] == small.row("gpu:0").all);
+  REQUIRE(closed.height() < open.height());
+  const RowIndex api = small.tree.find("process:1/thread:4711/api").value();
+  REQUIRE(closed.nearest_shown(api)->row == small.tree.find("process:1"));
+  REQUIRE(open.nearest_shown(api)->row == api);
+}
+
+TEST_CASE("every y belongs to one row, and to its level") {
+  const TwoStreams small;
+  const RowLayout layout(small.tree, {}, RowMetrics{}, "");
+  for (std::int32_t y = 0; y < layout.height(); ++y) {
+    const PlacedRow* row = layout.row_at(y);
+    REQUIRE(row->top <= y);
+    REQUIRE(y < row->top + row->height);
+    if (const auto level = RowLayout::level_at(*row, y)) REQUIRE(*level == static_cast<std::uint32_t>((y - row->top) / row->level_height));
+  }
+  REQUIRE(layout.row_at(-1) == nullptr);
+  REQUIRE(layout.row_at(layout.height()) == nullptr);
+}
+
+TEST_CASE("the filter leaves rows that match, what is in them and what leads to them") {
+  const TwoStreams small;
+  const RowLayout layout(small.tree, {}, RowMetrics{}, "nccl");
+  std::vector<std::string> shown;
+  for (const PlacedRow& row : layout.rows()) shown.push_back(small.tree.row(row.row).label);
+  REQUIRE(shown == std::vector<std::string>{"Processes (1)", "[4711] python", "[4711] main", "NVTX · NCCL"});
+  REQUIRE(RowLayout(small.tree, {}, RowMetrics{}, "no such row").rows().empty());
+}

@@ -1,0 +1,115 @@
+#include <chrono>
+
+#include "support/catch.h"
+#include "timeline/core/format.h"
+#include "timeline/core/ruler.h"
+#include "timeline/core/view_history.h"
+#include "timeline/core/viewport.h"
+
+using namespace lanescope;
+using namespace lanescope::timeline;
+
+TEST_CASE("pixel columns share the range without gap or overlap") {
+  const TimeRange range{1'234'567, 1'234'567 + GENERATE(values<Nanoseconds>({100, 997, 1'000'003, 9'000'000'000'000'000}))};
+  const Viewport viewport{range, GENERATE(1, 7, 640, 3840)};
+  REQUIRE(viewport.time_at(0) == range.begin);
+  REQUIRE(viewport.time_at(viewport.width) == range.end);
+  for (std::int64_t x = -3; x < viewport.width + 3; ++x) REQUIRE(viewport.time_at(x) <= viewport.time_at(x + 1));
+}
+
+TEST_CASE("a time lies in the column whose edges enclose it") {
+  const Viewport viewport{{500, 100'500}, 640};
+  for (Nanoseconds time = 500; time < 100'500; time += 111) {
+    const auto x = static_cast<std::int64_t>(viewport.x_at(time));
+    REQUIRE(viewport.time_at(x) <= time);
+    REQUIRE(time <= viewport.time_at(x + 1));
+  }
+}
+
+TEST_CASE("zooming keeps the time under the cursor in its place") {
+  const Viewport before{{1'000'000, 9'000'000}, 1000};
+  for (const std::int64_t cursor : {0, 250, 999}) {
+    const Nanoseconds time = before.time_at(cursor);
+    const Viewport after{zoomed(before.range, 4, time), 1000};
+    REQUIRE(after.range.length() == 2'000'000);
+    REQUIRE(after.x_at(time) == Approx(static_cast<double>(cursor)).margin(0.01));
+  }
+}
+
+TEST_CASE("zooming in and out again restores the range") {
+  const TimeRange range{1'000, 801'000};
+  const TimeRange back = zoomed(zoomed(range, 8, 50'000), 1.0 / 8, 50'000);
+  REQUIRE(back.begin == Approx(range.begin).margin(8));
+  REQUIRE(back.end == Approx(range.end).margin(8));
+}
+
+TEST_CASE("ranges stay within the bounds and are never shorter than can be shown") {
+  const TimeRange bounds{0, 1'000'000};
+  REQUIRE(clamped({-500, 999'500}, bounds) == TimeRange{0, 1'000'000});
+  REQUIRE(clamped({900'000, 1'100'000}, bounds) == TimeRange{800'000, 1'000'000});
+  REQUIRE(clamped({-9'000'000, 9'000'000}, bounds) == bounds);
+  REQUIRE(clamped({5'000, 5'001}, bounds).length() == kShortestRange);
+}
+
+TEST_CASE("ticks are steps of 1, 2 or 5 times a power of ten and far enough apart") {
+  const Nanoseconds length = GENERATE(values<Nanoseconds>({100, 3'333, 70'000, 1'500'000, 999'999'999, 60'000'000'000}));
+  const Viewport viewport{{0, length}, 1000};
+  const Ruler ruler = make_ruler(viewport, 100);
+  Nanoseconds digit = ruler.step;
+  while (digit % 10 == 0) digit /= 10;
+  REQUIRE((digit == 1 || digit == 2 || digit == 5));
+  REQUIRE(static_cast<double>(ruler.step) >= viewport.step() * 100);
+  REQUIRE(ruler.ticks.size() >= 3);
+  for (const Tick& tick : ruler.ticks) REQUIRE(tick.time % ruler.step == 0);
+}
+
+TEST_CASE("ticks are written in the unit that reads best") {
+  REQUIRE(make_ruler({{0, 10'000'000}, 1000}, 100).ticks[1].label == "1 ms");
+  REQUIRE(make_ruler({{0, 2'000}, 1000}, 100).ticks[1].label == "0.2 µs");
+  REQUIRE(make_ruler({{0, 20'000'000'000}, 1000}, 100).ticks[1].label == "2 s");
+}
+
+TEST_CASE("ticks deep in a trace count from a round time") {
+  const Ruler ruler = make_ruler({{1'234'567'000, 1'234'569'000}, 1000}, 100);
+  REQUIRE(ruler.base == "1.234 s");
+  REQUIRE(ruler.ticks.front().label == "+567.0 µs");
+  REQUIRE(ruler.ticks.front().time == 1'234'567'000);
+}
+
+TEST_CASE("the view history walks back and forward, and forgets what lay ahead") {
+  using std::chrono::milliseconds;
+  const ViewHistory::Clock::time_point start{};
+  ViewHistory history({0, 1000});
+  history.visit({0, 500}, start + milliseconds(1000));
+  history.visit({0, 200}, start + milliseconds(2000));
+  REQUIRE(history.back() == TimeRange{0, 500});
+  REQUIRE(history.back() == TimeRange{0, 1000});
+  REQUIRE_FALSE(history.can_go_back());
+  REQUIRE(history.forward() == TimeRange{0, 500});
+  history.visit({100, 150}, start + milliseconds(3000));
+  REQUIRE_FALSE(history.can_go_forward());
+  REQUIRE(history.back() == TimeRange{0, 500});
+}
+
+TEST_CASE("a flick of the wheel is one step of the history") {
+  using std::chrono::milliseconds;
+  const ViewHistory::Clock::time_point start{};
+  ViewHistory history({0, 1000});
+  for (int notch = 1; notch <= 5; ++notch) history.visit({0, 1000 - notch * 100}, start + milliseconds(5000 + notch * 50));
+  REQUIRE(history.current() == TimeRange{0, 500});
+  REQUIRE(history.back() == TimeRange{0, 1000});
+}
+
+TEST_CASE("times, sizes and rates read as people write them") {
+  REQUIRE(format_duration(834) == "834 ns");
+  REQUIRE(format_duration(12'345) == "12.345 µs");
+  REQUIRE(format_duration(1'230'000) == "1.230 ms");
+  REQUIRE(format_duration(4'500'000'000) == "4.500 s");
+  REQUIRE(format_time(1'234'567'890, 1'000) == "1.234568 s");
+  REQUIRE(format_bytes(512) == "512 B");
+  REQUIRE(format_bytes(64 << 20) == "64.00 MiB");
+  REQUIRE(format_throughput(1'000'000'000, 1'000'000'000) == "1.00 GB/s");
+  REQUIRE(format_throughput(1'000, 0).empty());
+  REQUIRE(format_count(1'234'567) == "1 234 567");
+  REQUIRE(format_share(0.873) == "87.3%");
+}
