@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "selection.h"
+#include "model/stats/selection.h"
 
 namespace lanescope::stats {
 

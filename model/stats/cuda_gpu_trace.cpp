@@ -2,9 +2,9 @@
 #include <map>
 
 #include "by_start.h"
-#include "devices.h"
 #include "kernel_names.h"
 #include "label_groups.h"
+#include "model/stats/device_ordinals.h"
 #include "report_functions.h"
 
 namespace lanescope::stats {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <map>
 
-#include "devices.h"
 #include "grid_text.h"
 #include "kernel_names.h"
 #include "label_groups.h"
 #include "launches.h"
+#include "model/stats/device_ordinals.h"
 #include "report_functions.h"
 
 namespace lanescope::stats {

@@ -1,7 +1,7 @@
 // What reports call kernels. Internal to reports.
 #pragma once
 
-#include "selection.h"
+#include "model/stats/selection.h"
 
 namespace lanescope::stats {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "selection.h"
+#include "model/stats/selection.h"
 #include "summary.h"
 
 namespace lanescope::stats {

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "selection.h"
+#include "model/stats/selection.h"
 
 namespace lanescope::stats {
 

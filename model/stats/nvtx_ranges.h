@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "selection.h"
+#include "model/stats/selection.h"
 
 namespace lanescope::stats {
 

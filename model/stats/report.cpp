@@ -4,8 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "model/stats/selection.h"
 #include "report_functions.h"
-#include "selection.h"
 
 namespace lanescope::stats {
 namespace {

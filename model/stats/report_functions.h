@@ -1,7 +1,7 @@
 // One function a report; report.cpp names them to the world. Internal to model/stats.
 #pragma once
 
-#include "selection.h"
+#include "model/stats/selection.h"
 
 namespace lanescope::stats {
 

@@ -1,4 +1,4 @@
-#include "selection.h"
+#include "model/stats/selection.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Which CUDA device a GPU is to a process. Internal to reports and rules.
+// Which CUDA device a GPU is to a process.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// The events of a trace that a report looks at: all, or those of a time range or of an NVTX range. Internal to reports and rules.
+// The events of a trace that a report or a rule looks at: all, or those of a time range or of an NVTX range.
 #pragma once
 
 #include <unordered_set>

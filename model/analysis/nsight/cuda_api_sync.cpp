@@ -1,0 +1,45 @@
+// Calls that wait for all that a device or a stream has to do.
+#include <algorithm>
+
+#include "common.h"
+#include "nsight_rules.h"
+
+namespace lanescope::analysis {
+
+Result<RuleAnswer> find_synchronizing_calls(const Trace& trace, const RuleArguments& arguments) {
+  const auto selection = select(trace, arguments);
+  if (!selection) return selection.error();
+  std::vector<bool> waits(trace.name_count());
+  for (NameId name = 0; name < waits.size(); ++name)
+    waits[name] = trace.name(name).starts_with("cudaDeviceSynchronize") || trace.name(name).starts_with("cudaStreamSynchronize");
+  const auto is_wanted = [](std::int64_t id, std::int64_t wanted) { return wanted < 0 || id == wanted; };
+
+  struct Call {
+    Nanoseconds start, duration;
+    ThreadId thread;
+    NameId name;
+  };
+  std::vector<Call> calls;
+  selection->for_each(TrackKind::kCudaApi, [&](const Track& track, const stats::EventView& call) {
+    if (!waits[call.name()]) return;
+    const Thread& thread = trace.threads()[track.key.thread];
+    if (is_wanted(trace.processes()[thread.process].pid, arguments.integer("process")) &&
+        is_wanted(thread.tid, arguments.integer("thread")))
+      calls.push_back({call.start(), call.duration(), track.key.thread, call.name()});
+  });
+  std::sort(calls.begin(), calls.end(),
+            [](const Call& a, const Call& b) { return a.duration != b.duration ? a.duration > b.duration : a.start < b.start; });
+
+  using stats::Unit;
+  stats::Table table({stats::integers("Duration", Unit::kNanoseconds), stats::integers("Start", Unit::kNanoseconds),
+                      stats::identifiers("PID"), stats::identifiers("TID"), stats::texts("API Name")});
+  for (const Call& call : calls) {
+    if (table.row_count() >= row_limit(arguments)) break;
+    const Thread& thread = trace.threads()[call.thread];
+    table.add_row(call.duration, call.start, std::int64_t{trace.processes()[thread.process].pid}, std::int64_t{thread.tid},
+                  table.add_text(std::string(trace.name(call.name))));
+  }
+  return answer("cuda_api_sync", "Synchronizing calls", std::move(table), "No call waited for a whole device or stream.");
+}
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,74 @@
+// How much of equal parts of the time a GPU was used.
+#include <algorithm>
+
+#include "common.h"
+#include "device_work.h"
+#include "nsight_rules.h"
+
+namespace lanescope::analysis {
+namespace {
+
+struct Part {
+  TimeRange time;
+  Nanoseconds used = 0;  // concurrent operations add up
+  const DeviceWork* device = nullptr;
+  [[nodiscard]] double percent() const {
+    return time.length() > 0 ? 100.0 * static_cast<double>(used) / static_cast<double>(time.length()) : 0.0;
+  }
+};
+
+std::vector<Part> cut(const DeviceWork& device, std::int64_t chunks) {
+  const TimeRange extent = device.extent();
+  const Nanoseconds length = std::max<Nanoseconds>(1, (extent.length() + chunks - 1) / chunks);
+  std::vector<Part> parts;
+  for (Nanoseconds begin = extent.begin; begin < extent.end; begin += length)
+    parts.push_back({{begin, std::min(begin + length, extent.end)}, 0, &device});
+  for (const TimeRange operation : device.operations)
+    for (auto i = static_cast<std::size_t>((operation.begin - extent.begin) / length);
+         i < parts.size() && parts[i].time.begin < operation.end; ++i)
+      parts[i].used += parts[i].time.intersected(operation).length();
+  return parts;
+}
+
+// Parts below the threshold; neighbours become one.
+void keep_low(const std::vector<Part>& parts, double threshold, std::vector<Part>& low) {
+  bool continues = false;
+  for (const Part& part : parts) {
+    const bool is_low = part.percent() < threshold;
+    if (is_low && continues) {
+      low.back().time.end = part.time.end;
+      low.back().used += part.used;
+    } else if (is_low) {
+      low.push_back(part);
+    }
+    continues = is_low;
+  }
+}
+
+}  // namespace
+
+Result<RuleAnswer> find_low_gpu_use(const Trace& trace, const RuleArguments& arguments) {
+  constexpr std::int64_t kMostChunks = 1000;
+  const std::int64_t chunks = arguments.integer("chunks");
+  if (chunks < 1 || chunks > kMostChunks)
+    return Error{"chunks=" + std::to_string(chunks) + " is not a number from 1 to 1000.", ErrorKind::kUsage};
+  const auto selection = select(trace, arguments);
+  if (!selection) return selection.error();
+  const std::vector<DeviceWork> devices = work_by_device(*selection);
+  std::vector<Part> low;
+  for (const DeviceWork& device : devices) keep_low(cut(device, chunks), arguments.real("threshold"), low);
+  std::stable_sort(low.begin(), low.end(), [](const Part& a, const Part& b) { return a.percent() < b.percent(); });
+
+  using stats::Unit;
+  stats::Table table({stats::identifiers("Row#"), stats::reals("In-Use", Unit::kPercent), stats::integers("Duration", Unit::kNanoseconds),
+                      stats::integers("Start", Unit::kNanoseconds), stats::identifiers("PID"), stats::identifiers("Device ID"),
+                      stats::identifiers("Context ID")});
+  for (const Part& part : low) {
+    if (table.row_count() >= row_limit(arguments)) break;
+    table.add_row(static_cast<std::int64_t>(table.row_count() + 1), part.percent(), part.time.length(), part.time.begin,
+                  std::int64_t{trace.processes()[part.device->process].pid}, part.device->device, std::int64_t{part.device->context});
+  }
+  return answer("gpu_time_util", "Low use of GPUs", std::move(table), "Every part of the time was used more than the threshold.");
+}
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,115 @@
+// cuda_memcpy_async, cuda_memcpy_sync, cuda_memset_sync: copies and sets that hold a thread of the CPU.
+#include <algorithm>
+
+#include "common.h"
+#include "model/events/launch_index.h"
+#include "model/stats/device_ordinals.h"
+#include "nsight_rules.h"
+
+namespace lanescope::analysis {
+namespace {
+
+using stats::EventView;
+using stats::TextId;
+
+struct Operation {
+  EventRef ref;
+  EventRef call;
+  Nanoseconds start = 0;
+  Nanoseconds duration = 0;
+};
+
+bool is_asynchronous(std::string_view call) { return call.find("Async") != std::string_view::npos; }
+
+// The selected copies and sets that `wanted(name of the call, detail)` accepts, the longest first.
+template <typename Wanted>
+std::vector<Operation> longest_operations(const stats::Selection& selection, Wanted wanted) {
+  const Trace& trace = selection.trace();
+  const LaunchIndex launches(trace);
+  std::vector<Operation> operations;
+  selection.for_each(TrackKind::kMemory, [&](const Track& track, const EventView& event) {
+    const EventRef call = launches.find(track.key.process, event.correlation());
+    if (!call.valid()) return;
+    if (wanted(trace.name(trace.lane(call.lane).name(call.index)), trace.memory_detail(event.detail())))
+      operations.push_back({event.ref, call, event.start(), event.duration()});
+  });
+  std::sort(operations.begin(), operations.end(),
+            [](const Operation& a, const Operation& b) { return a.duration != b.duration ? a.duration > b.duration : a.start < b.start; });
+  return operations;
+}
+
+enum class Kind { kCopy, kSet };
+
+stats::Table table_of(const Trace& trace, Kind kind, const std::vector<Operation>& operations, std::size_t limit) {
+  using stats::identifiers, stats::integers, stats::texts, stats::Unit;
+  std::vector<stats::Column> columns = {integers("Duration", Unit::kNanoseconds), integers("Start", Unit::kNanoseconds)};
+  for (const char* title :
+       kind == Kind::kCopy ? std::initializer_list<const char*>{"Src Kind", "Dst Kind"} : std::initializer_list<const char*>{"Memory Kind"})
+    columns.push_back(texts(title));
+  columns.push_back(integers("Bytes", Unit::kBytes));
+  for (const char* title : {"PID", "Device ID", "Context ID", "Green Context ID", "Stream ID"}) columns.push_back(identifiers(title));
+  columns.push_back(texts("API Name"));
+  stats::Table table(std::move(columns));
+
+  const stats::DeviceOrdinals device(trace);
+  for (const Operation& operation : operations) {
+    if (table.row_count() >= limit) break;
+    const TrackKey& key = trace.track_of(operation.ref.lane).key;
+    const MemoryDetail& detail = trace.memory_detail(trace.lane(operation.ref.lane).detail(operation.ref.index));
+    const TextId source = table.add_text(std::string(memory_kind_name(detail.source_memory)));
+    const TextId destination = table.add_text(std::string(memory_kind_name(detail.destination_memory)));
+    const TextId call = table.add_text(std::string(trace.name(trace.lane(operation.call.lane).name(operation.call.index))));
+    const auto bytes = static_cast<std::int64_t>(detail.bytes);
+    const std::int64_t pid = trace.processes()[key.process].pid;
+    const std::int64_t ordinal = device(key.process, key.gpu);
+    const std::int64_t context = key.context;
+    const std::int64_t stream = key.stream;
+    if (kind == Kind::kCopy)
+      table.add_row(operation.duration, operation.start, source, destination, bytes, pid, ordinal, context, stats::kNoInteger, stream,
+                    call);
+    else
+      table.add_row(operation.duration, operation.start, destination, bytes, pid, ordinal, context, stats::kNoInteger, stream, call);
+  }
+  return table;
+}
+
+template <typename Wanted>
+Result<RuleAnswer> apply(const Trace& trace, const RuleArguments& arguments, Kind kind, std::string name, std::string title,
+                         std::string nothing_found, Wanted wanted) {
+  const auto selection = select(trace, arguments);
+  if (!selection) return selection.error();
+  return answer(std::move(name), std::move(title), table_of(trace, kind, longest_operations(*selection, wanted), row_limit(arguments)),
+                std::move(nothing_found));
+}
+
+}  // namespace
+
+Result<RuleAnswer> find_pageable_async_copies(const Trace& trace, const RuleArguments& arguments) {
+  return apply(trace, arguments, Kind::kCopy, "cuda_memcpy_async", "Asynchronous copies of pageable memory",
+               "No asynchronous copy used pageable memory.", [](std::string_view call, const MemoryDetail& detail) {
+                 return detail.operation == MemoryOperation::kCopy && call.starts_with("cudaMemcpy") && is_asynchronous(call) &&
+                        (detail.source_memory == MemoryKind::kPageable || detail.destination_memory == MemoryKind::kPageable);
+               });
+}
+
+Result<RuleAnswer> find_synchronous_copies(const Trace& trace, const RuleArguments& arguments) {
+  constexpr std::uint64_t kStagedBytes = 64'000;  // copies to the device of up to this size return before they are done
+  return apply(trace, arguments, Kind::kCopy, "cuda_memcpy_sync", "Synchronous copies", "No synchronous copy held its thread.",
+               [](std::string_view call, const MemoryDetail& detail) {
+                 const bool is_staged = detail.copy_kind == CopyKind::kHostToDevice && detail.bytes <= kStagedBytes;
+                 const bool is_within_device =
+                     detail.copy_kind == CopyKind::kDeviceToDevice && detail.source_device == detail.destination_device;
+                 return detail.operation == MemoryOperation::kCopy && call.starts_with("cudaMemcpy") && !is_asynchronous(call) &&
+                        !is_staged && !is_within_device;
+               });
+}
+
+Result<RuleAnswer> find_synchronous_sets(const Trace& trace, const RuleArguments& arguments) {
+  return apply(trace, arguments, Kind::kSet, "cuda_memset_sync", "Synchronous sets", "No synchronous set held its thread.",
+               [](std::string_view call, const MemoryDetail& detail) {
+                 return detail.operation == MemoryOperation::kSet && call.starts_with("cudaMemset") && !is_asynchronous(call) &&
+                        (detail.destination_memory == MemoryKind::kPinned || detail.destination_memory == MemoryKind::kManaged);
+               });
+}
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,20 @@
+// The rules of `nsys analyze`: same names, columns and arithmetic. What they lack (driver calls, CUDA graphs, overlap counted once) our own
+// rules have.
+#pragma once
+
+#include <span>
+
+#include "model/analysis/rule.h"
+
+namespace lanescope::analysis {
+
+[[nodiscard]] std::span<const Rule> nsight_rules();
+
+Result<RuleAnswer> find_pageable_async_copies(const Trace& trace, const RuleArguments& arguments);
+Result<RuleAnswer> find_synchronous_copies(const Trace& trace, const RuleArguments& arguments);
+Result<RuleAnswer> find_synchronous_sets(const Trace& trace, const RuleArguments& arguments);
+Result<RuleAnswer> find_synchronizing_calls(const Trace& trace, const RuleArguments& arguments);
+Result<RuleAnswer> find_gpu_gaps(const Trace& trace, const RuleArguments& arguments);
+Result<RuleAnswer> find_low_gpu_use(const Trace& trace, const RuleArguments& arguments);
+
+}  // namespace lanescope::analysis
