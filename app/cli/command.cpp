@@ -12,6 +12,7 @@ constexpr std::array kCommands{
     Command{"profile", "Run a program and record it into a .trace file", run_profile},
     Command{"info", "Show what a .trace file holds and how complete it is", run_info},
     Command{"stats", "Answer questions about a trace with tables", run_stats},
+    Command{"analyze", "Say what costs time, where, and what to do", run_analyze},
 };
 
 constexpr std::string_view kIntroduction = "lanescope " LANESCOPE_VERSION

@@ -14,7 +14,7 @@ const T& nth_or_last(const std::vector<T>& list, std::size_t n) {
   return list[std::min(n, list.size() - 1)];
 }
 
-bool is_for_people(stats::Format format) { return format == stats::Format::kColumn || format == stats::Format::kTable; }
+bool is_readable(stats::Format format) { return format == stats::Format::kColumn || format == stats::Format::kTable; }
 
 std::string_view extension_of(stats::Format format) {
   for (const stats::NamedFormat& known : stats::formats())
@@ -61,16 +61,24 @@ Result<void> TableOutput::prepare(const std::filesystem::path& input) {
 }
 
 std::string TableOutput::with_heading(const TableHeading& heading, stats::Format format, const std::string& text) const {
-  if (quiet_ || !is_for_people(format)) return text;
+  if (quiet_ || !is_readable(format)) return text;
   std::string whole = "\n ** " + heading.title + " (" + heading.request + "):\n\n";
   if (!heading.advice.empty()) whole += heading.advice + "\n\n";
   return whole + text + "\n";
 }
 
+stats::Format TableOutput::format_of_table(std::size_t n) const {
+  if (!formats_.empty()) return nth_or_last(formats_, n);
+  return nth_or_last(targets_, n).kind == Target::Kind::kFile ? stats::Format::kCsv : stats::Format::kColumn;
+}
+
+bool TableOutput::is_for_people(std::size_t n) const {
+  return nth_or_last(targets_, n).kind == Target::Kind::kConsole && is_readable(format_of_table(n));
+}
+
 Result<void> TableOutput::write(std::size_t n, const TableHeading& heading, const stats::Table& table) const {
   const Target& target = nth_or_last(targets_, n);
-  const stats::Format by_target = target.kind == Target::Kind::kFile ? stats::Format::kCsv : stats::Format::kColumn;
-  const stats::Format format = formats_.empty() ? by_target : nth_or_last(formats_, n);
+  const stats::Format format = format_of_table(n);
   const std::string text = with_heading(heading, format, stats::format_table(table, format, time_unit_));
   if (target.kind == Target::Kind::kFile) return write_file(target.text, heading.request, format, text);
 

@@ -25,6 +25,8 @@ class TableOutput {
   // Checks what was given. `input` names the default of output files.
   Result<void> prepare(const std::filesystem::path& input);
 
+  // Whether the n-th table is written to the terminal, in a format for people. Requires: prepared.
+  [[nodiscard]] bool is_for_people(std::size_t n) const;
   // Writes the n-th table to where the n-th -o says, in the n-th -f (the last ones hold for all that follow).
   Result<void> write(std::size_t n, const TableHeading& heading, const stats::Table& table) const;
   // One sentence about a table that could not be made.
@@ -35,6 +37,7 @@ class TableOutput {
     enum class Kind { kConsole, kCommand, kFile } kind = Kind::kConsole;
     std::string text;  // the command, or the base of the file's name
   };
+  [[nodiscard]] stats::Format format_of_table(std::size_t n) const;
   [[nodiscard]] Result<void> write_file(const std::string& base, const std::string& request, stats::Format format,
                                         const std::string& text) const;
   [[nodiscard]] std::string with_heading(const TableHeading& heading, stats::Format format, const std::string& text) const;

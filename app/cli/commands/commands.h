@@ -8,5 +8,6 @@ namespace lanescope::cli {
 int run_profile(Arguments arguments);
 int run_info(Arguments arguments);
 int run_stats(Arguments arguments);
+int run_analyze(Arguments arguments);
 
 }  // namespace lanescope::cli

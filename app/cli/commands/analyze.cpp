@@ -1,0 +1,153 @@
+// lanescope analyze: what costs time in a trace, and what to do about it.
+#include <algorithm>
+#include <iostream>
+
+#include "../findings_text.h"
+#include "../table_output.h"
+#include "commands.h"
+#include "model/analysis/rule.h"
+#include "model/import/open_trace.h"
+
+namespace lanescope::cli {
+namespace {
+
+using analysis::Finding;
+using analysis::Rule;
+using analysis::RuleAnswer;
+using analysis::RuleOrigin;
+using analysis::RuleRequest;
+
+struct Request {
+  std::string text;  // as asked: "gpu_bubbles:gap=5us"
+  RuleRequest rule;
+};
+
+struct Answered {
+  const Request* request = nullptr;
+  RuleAnswer answer;
+};
+
+// Which tables to print beside the findings.
+enum class Detail { kFindings, kTables };
+
+Result<Request> parse_request(const std::string& text) {
+  Result<RuleRequest> parsed = analysis::parse_rule(text);
+  if (parsed) return Request{text, std::move(*parsed)};
+  const std::string name = text.substr(0, text.find(':'));
+  std::vector<std::string> known;
+  for (const Rule& rule : analysis::rules()) known.emplace_back(rule.name);
+  const std::string suggestion = nearest(name, known);
+  if (analysis::find_rule(name) == nullptr && !suggestion.empty())
+    return Error{"There is no rule " + name + ". Did you mean " + suggestion + "?", ErrorKind::kUsage};
+  return parsed.error();
+}
+
+Result<std::vector<Request>> parse_requests(const std::vector<std::string>& texts) {
+  std::vector<Request> requests;
+  for (const std::string& text : texts) {
+    if (text != "all") {
+      Result<Request> request = parse_request(text);
+      if (!request) return request.error();
+      requests.push_back(std::move(*request));
+      continue;
+    }
+    for (const Rule& rule : analysis::rules()) requests.push_back(*parse_request(std::string(rule.name)));
+  }
+  return requests;
+}
+
+int print_rules(const std::string& name) {
+  if (!name.empty() && name != "ALL" && analysis::find_rule(name) == nullptr)
+    return fail({"There is no rule " + name + ". See: lanescope analyze --help-rules", ErrorKind::kUsage});
+  for (const Rule& rule : analysis::rules()) {
+    if (!name.empty() && name != "ALL" && name != rule.name) continue;
+    std::cout << rule.name << " - " << rule.title << '\n';
+    if (name.empty()) continue;
+    std::cout << "    " << rule.description << '\n';
+    for (const analysis::RuleOption& option : rule.options)
+      std::cout << "    :" << option.name << '=' << option.default_value << "  " << option.meaning << '\n';
+  }
+  return kSuccess;
+}
+
+// Our own rules answer with findings first; Nsight's with their table, or a sentence where it is empty.
+Result<void> write_tables(const std::vector<Answered>& answers, const TableOutput& output, std::size_t written) {
+  for (const Answered& answered : answers) {
+    const Rule& rule = *answered.request->rule.rule;
+    for (const analysis::NamedTable& table : answered.answer.tables) {
+      const bool nsight = rule.origin == RuleOrigin::kNsight;
+      const TableHeading heading{nsight ? std::string(rule.title) : table.title, nsight ? answered.request->text : table.name,
+                                 nsight ? std::string(rule.description) : ""};
+      if (const auto done = output.write(written++, heading, table.table); !done) return done;
+    }
+    if (!answered.answer.message.empty()) TableOutput::skip(std::string(rule.name) + ": " + answered.answer.message);
+  }
+  return {};
+}
+
+std::vector<Finding> findings_of(const std::vector<Answered>& answers) {
+  std::vector<Finding> findings;
+  for (const Answered& answered : answers)
+    findings.insert(findings.end(), answered.answer.findings.begin(), answered.answer.findings.end());
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) { return a.cost > b.cost; });
+  return findings;
+}
+
+Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answers, const TableOutput& output, Detail detail) {
+  const std::vector<Finding> findings = findings_of(answers);
+  const bool own = std::any_of(answers.begin(), answers.end(),
+                               [](const Answered& answered) { return answered.request->rule.rule->origin == RuleOrigin::kLanescope; });
+  std::size_t written = 0;
+  if (own && output.is_for_people(0)) {
+    std::cout << findings_text(trace, findings);
+  } else if (!findings.empty()) {
+    const auto done = output.write(written++, {"Findings", "findings", ""}, findings_table(trace, findings));
+    if (!done) return done;
+  }
+  return detail == Detail::kTables ? write_tables(answers, output, written) : Result<void>{};
+}
+
+}  // namespace
+
+int run_analyze(Arguments arguments) {
+  CLI::App app(
+      "Say what costs time in a trace, where, and what to do: idle GPUs and their causes, waits, small kernels, slow copies, "
+      "communication.\n"
+      "Without -r, all rules run and what they find is listed by its cost; with -r, the tables behind it follow.",
+      "lanescope analyze");
+  std::string file, help_rule;
+  std::vector<std::string> names;
+  TableOutput output;
+  app.add_option("FILE", file, "A .trace file, or a trace of another tool");
+  app.add_option("-r,--rule", names, "Rules, with their arguments: gpu_bubbles:gap=5us (repeat, or separate by commas; all: every rule)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("RULE[:ARGUMENT=VALUE]...");
+  output.add_options(app);
+  auto* help_rules = app.add_option("--help-rules", help_rule, "List the rules, or explain one with its arguments (ALL: each)")
+                         ->expected(0, 1)
+                         ->type_name("[RULE]");
+  if (const auto code = parse(app, std::move(arguments))) return *code;
+  if (help_rules->count() > 0) return print_rules(help_rule);
+  if (file.empty()) return fail({"Name the trace file: lanescope analyze FILE", ErrorKind::kUsage});
+
+  const Detail detail = names.empty() ? Detail::kFindings : Detail::kTables;
+  if (names.empty()) names.emplace_back("all");
+  const Result<std::vector<Request>> requests = parse_requests(names);
+  if (!requests) return fail(requests.error());
+  if (const auto prepared = output.prepare(file); !prepared) return fail(prepared.error());
+  const auto trace = open_trace(file);
+  if (!trace) return fail(trace.error());
+
+  std::vector<Answered> answers;
+  for (const Request& request : *requests) {
+    if (detail == Detail::kFindings && request.rule.rule->origin == RuleOrigin::kNsight) continue;
+    Result<RuleAnswer> answer = request.rule.rule->apply(**trace, request.rule.arguments);
+    if (!answer) return fail(answer.error());
+    answers.push_back({&request, std::move(*answer)});
+  }
+  const Result<void> written = write_answers(**trace, answers, output, detail);
+  return written ? kSuccess : fail(written.error());
+}
+
+}  // namespace lanescope::cli
