@@ -43,9 +43,8 @@ enum class Kind { kCopy, kSet };
 stats::Table table_of(const Trace& trace, Kind kind, const std::vector<Operation>& operations, std::size_t limit) {
   using stats::identifiers, stats::integers, stats::texts, stats::Unit;
   std::vector<stats::Column> columns = {integers("Duration", Unit::kNanoseconds), integers("Start", Unit::kNanoseconds)};
-  for (const char* title :
-       kind == Kind::kCopy ? std::initializer_list<const char*>{"Src Kind", "Dst Kind"} : std::initializer_list<const char*>{"Memory Kind"})
-    columns.push_back(texts(title));
+  if (kind == Kind::kCopy) columns.push_back(texts("Src Kind"));
+  columns.push_back(texts(kind == Kind::kCopy ? "Dst Kind" : "Memory Kind"));
   columns.push_back(integers("Bytes", Unit::kBytes));
   for (const char* title : {"PID", "Device ID", "Context ID", "Green Context ID", "Stream ID"}) columns.push_back(identifiers(title));
   columns.push_back(texts("API Name"));
