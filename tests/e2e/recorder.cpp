@@ -1,0 +1,120 @@
+#include "recorder.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "model/trace/load.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+namespace lanescope::test {
+namespace {
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+[[noreturn]] void become_lanescope(const std::filesystem::path& folder, std::vector<std::string> arguments,
+                                   const std::vector<Environment>& environment, int output, int messages) {
+  std::signal(SIGINT, SIG_DFL);
+  dup2(output, STDOUT_FILENO);
+  dup2(messages, STDERR_FILENO);
+  for (const Environment& variable : environment) setenv(variable.name.c_str(), variable.value.c_str(), 1);
+  const std::string binary = program("lanescope").string();
+  arguments.insert(arguments.begin(), binary);
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  if (chdir(folder.c_str()) == 0) execv(binary.c_str(), pointers.data());
+  _exit(125);
+}
+
+}  // namespace
+
+LanescopeProcess::LanescopeProcess(const std::filesystem::path& folder, const std::vector<std::string>& arguments,
+                                   const std::vector<Environment>& environment)
+    : messages_file_(folder / "messages") {
+  int pipe_ends[2];
+  REQUIRE(pipe2(pipe_ends, O_CLOEXEC) == 0);
+  const int messages = open(messages_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  REQUIRE(messages >= 0);
+  pid_ = fork();
+  if (pid_ == 0) become_lanescope(folder, arguments, environment, pipe_ends[1], messages);
+  close(pipe_ends[1]);
+  close(messages);
+  output_end_ = pipe_ends[0];
+}
+
+LanescopeProcess::~LanescopeProcess() {
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  if (output_end_ >= 0) close(output_end_);
+}
+
+void LanescopeProcess::wait_for_line(const std::string& line) {
+  while (output_.find(line + "\n") == std::string::npos) {
+    char buffer[4096];
+    const ssize_t size = read(output_end_, buffer, sizeof(buffer));
+    REQUIRE(size > 0);
+    output_.append(buffer, static_cast<std::size_t>(size));
+  }
+}
+
+int LanescopeProcess::wait() {
+  int status = 0;
+  REQUIRE(waitpid(pid_, &status, 0) == pid_);
+  pid_ = 0;
+  fcntl(output_end_, F_SETFL, O_NONBLOCK);  // a target that runs on may hold the other end
+  char buffer[4096];
+  for (ssize_t size = 0; (size = read(output_end_, buffer, sizeof(buffer))) > 0;) output_.append(buffer, static_cast<std::size_t>(size));
+  messages_ = content(messages_file_);
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+pid_t LanescopeProcess::target() const {
+  std::vector<pid_t> children;
+  const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
+  for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+    std::ifstream file(task.path() / "children");
+    children.insert(children.end(), std::istream_iterator<pid_t>(file), {});
+  }
+  REQUIRE(children.size() == 1);
+  return children.front();
+}
+
+Ran run_lanescope(const std::filesystem::path& folder, const std::vector<std::string>& arguments,
+                  const std::vector<Environment>& environment) {
+  LanescopeProcess process(folder, arguments, environment);
+  const int code = process.wait();
+  return {code, process.output(), process.messages()};
+}
+
+std::shared_ptr<const Trace> load(const std::filesystem::path& path) {
+  const auto trace = load_trace(path);
+  INFO((trace ? "" : trace.error().text));
+  REQUIRE(trace);
+  return *trace;
+}
+
+std::uint64_t count_events(const Trace& trace, TrackKind kind, std::string_view name, ProcessId process) {
+  std::uint64_t count = 0;
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != kind || (process != kNone && track.key.process != process)) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      for (EventIndex i = 0; i < lane.size(); ++i) count += trace.name(lane.name(i)) == name ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+}  // namespace lanescope::test

@@ -1,0 +1,61 @@
+// Runs `lanescope` as a user does, and looks at what it leaves.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/trace/trace.h"
+
+namespace lanescope::test {
+
+struct Environment {
+  std::string name;
+  std::string value;
+};
+
+// A `lanescope` that runs in a folder of its own choosing. Its output is kept apart from its messages.
+class LanescopeProcess {
+ public:
+  LanescopeProcess(const std::filesystem::path& folder, const std::vector<std::string>& arguments,
+                   const std::vector<Environment>& environment = {});
+  ~LanescopeProcess();
+  LanescopeProcess(const LanescopeProcess&) = delete;
+  LanescopeProcess& operator=(const LanescopeProcess&) = delete;
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  // Reads standard output until this line has come. Fails the test when it ends before.
+  void wait_for_line(const std::string& line);
+  // Waits for its end; returns the exit code, or 128 + signal.
+  int wait();
+  // The only child of it that runs a program.
+  [[nodiscard]] pid_t target() const;
+
+  [[nodiscard]] const std::string& output() const { return output_; }      // valid after wait()
+  [[nodiscard]] const std::string& messages() const { return messages_; }  // valid after wait()
+
+ private:
+  pid_t pid_ = 0;
+  int output_end_ = -1;
+  std::filesystem::path messages_file_;
+  std::string output_;
+  std::string messages_;
+};
+
+struct Ran {
+  int code;
+  std::string output;
+  std::string messages;
+};
+Ran run_lanescope(const std::filesystem::path& folder, const std::vector<std::string>& arguments,
+                  const std::vector<Environment>& environment = {});
+
+std::shared_ptr<const Trace> load(const std::filesystem::path& path);
+
+// Events of one kind with this name, of one process or all (kNone).
+std::uint64_t count_events(const Trace& trace, TrackKind kind, std::string_view name, ProcessId process = kNone);
+
+}  // namespace lanescope::test

@@ -1,0 +1,236 @@
+// What `lanescope profile` promises, on real programs: exit codes, files, signals, and what is in the trace afterwards.
+#include <sys/wait.h>
+
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "recorder.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+std::string endless() { return program("lanescope_program_nvtx_endless").string(); }
+std::string threads_program() { return program("lanescope_program_nvtx_threads").string(); }
+
+}  // namespace
+
+TEST_CASE("the program's exit code is ours, and its output passes through untouched") {
+  const TemporaryFolder folder;
+  const Ran seven = run_lanescope(folder.path(), {"profile", "-t", "none", "sh", "-c", "echo out; echo err >&2; exit 7"});
+  CHECK(seven.code == 7);
+  CHECK(seven.output == "out\n");
+  CHECK(seven.messages.find("err\n") != std::string::npos);
+  CHECK(run_lanescope(folder.path(), {"profile", "-t", "none", "sh", "-c", "kill -9 $$"}).code == 128 + SIGKILL);
+  CHECK(run_lanescope(folder.path(), {"profile", "true"}).code == 0);
+
+  const auto trace = load(folder.path() / "report1.trace");
+  REQUIRE(trace->output().size() == 2);
+  CHECK(trace->output()[0].bytes + trace->output()[1].bytes == (trace->output()[0].standard_error ? "err\nout\n" : "out\nerr\n"));
+}
+
+TEST_CASE("output that is not shown is stored all the same") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-w", "false", "-o", "quiet", "echo", "hidden"});
+  CHECK(ran.output.empty());
+  REQUIRE(load(folder.path() / "quiet.trace")->output().size() == 1);
+  CHECK(load(folder.path() / "quiet.trace")->output()[0].bytes == "hidden\n");
+}
+
+TEST_CASE("a program without CUDA and NVTX is a trace of one process and no events") {
+  const TemporaryFolder folder;
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-o", "true", "/bin/true"}).code == 0);
+  const auto trace = load(folder.path() / "true.trace");
+  CHECK(trace->event_count() == 0);
+  CHECK(trace->provenance().finished);
+  CHECK(trace->provenance().command == std::vector<std::string>{"/bin/true"});
+  REQUIRE(trace->processes().size() == 1);
+  CHECK(trace->processes()[0].end_kind == ProcessEndKind::kExited);
+}
+
+TEST_CASE("what can't be run leaves no file and says why") {
+  const TemporaryFolder folder;
+  const Ran missing = run_lanescope(folder.path(), {"profile", "no-such-program-anywhere"});
+  CHECK(missing.code == 1);
+  CHECK(missing.messages.find("no-such-program-anywhere") != std::string::npos);
+  const Ran usage = run_lanescope(folder.path(), {"profile", "--cuda-grpah-trace=node", "true"});
+  CHECK(usage.code == 2);
+  CHECK(usage.messages.find("Unknown option --cuda-grpah-trace. Did you mean --cuda-graph-trace?") != std::string::npos);
+  CHECK(run_lanescope(folder.path(), {"profile", "-t", "vulkan", "true"}).code == 2);
+  CHECK(run_lanescope(folder.path(), {"profile"}).code == 2);
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "report1.trace"));
+}
+
+TEST_CASE("a file is overwritten only with -f, and numbers go on where they are free") {
+  const TemporaryFolder folder;
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "none", "-o", "same", "true"}).code == 0);
+  const auto size = std::filesystem::file_size(folder.path() / "same.trace");
+  const Ran refused = run_lanescope(folder.path(), {"profile", "-t", "none", "-o", "same", "sh", "-c", "touch it-ran"});
+  CHECK(refused.code == 1);
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "it-ran"));
+  CHECK(std::filesystem::file_size(folder.path() / "same.trace") == size);
+  CHECK(run_lanescope(folder.path(), {"profile", "-f", "true", "-t", "none", "-o", "same", "false"}).code == 1);
+  CHECK(load(folder.path() / "same.trace")->provenance().command == std::vector<std::string>{"false"});
+
+  for (int i = 0; i < 3; ++i) run_lanescope(folder.path(), {"profile", "-t", "none", "true"});
+  CHECK(std::filesystem::exists(folder.path() / "report3.trace"));
+  std::filesystem::remove(folder.path() / "report2.trace");
+  run_lanescope(folder.path(), {"profile", "-t", "none", "true"});
+  CHECK(std::filesystem::exists(folder.path() / "report2.trace"));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "report4.trace"));
+}
+
+TEST_CASE("options of the program are the program's") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "none", "-o", "x", "echo", "-o", "y", "--trace=none", "--", "-f"});
+  CHECK(ran.code == 0);
+  CHECK(ran.output == "-o y --trace=none -- -f\n");
+}
+
+TEST_CASE("the environment is changed as asked, and never stored") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "none", "-o", "env", "-e", "A=1,2,B=3", "sh", "-c", "echo $A $B"},
+                                {{"SECRET_TOKEN", "hunter2-in-env"}});
+  CHECK(ran.output == "1,2 3\n");
+  std::ifstream file(folder.path() / "env.trace");
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  CHECK(bytes.find("hunter2-in-env") == std::string::npos);
+}
+
+TEST_CASE("another tool's CUDA injection is respected, with a warning") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-o", "x", "sh", "-c", "echo $CUDA_INJECTION64_PATH"},
+                                {{"CUDA_INJECTION64_PATH", "/other/tool.so"}});
+  CHECK(ran.code == 0);
+  CHECK(ran.output == "/other/tool.so\n");
+  CHECK(ran.messages.find("CUDA is not traced: CUDA_INJECTION64_PATH is set to /other/tool.so") != std::string::npos);
+  CHECK(load(folder.path() / "x.trace")->diagnostics().size() == 1);
+}
+
+TEST_CASE("a target killed in the middle leaves a file that opens and says so") {
+  const TemporaryFolder folder;
+  LanescopeProcess recording(folder.path(), {"profile", "-o", "killed", endless()});
+  recording.wait_for_line("ready");
+  kill(recording.target(), SIGKILL);
+  CHECK(recording.wait() == 128 + SIGKILL);
+  const auto trace = load(folder.path() / "killed.trace");
+  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 1'000);
+  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "left open") == 1);
+  REQUIRE(trace->processes().size() == 1);
+  CHECK(trace->processes()[0].end_kind == ProcessEndKind::kSignaled);
+  CHECK(trace->processes()[0].signal == SIGKILL);
+  CHECK(trace->processes()[0].completeness.dropped == 0);
+
+  const Ran info = run_lanescope(folder.path(), {"info", "killed.trace"});
+  CHECK(info.output.find("ended by signal 9") != std::string::npos);
+}
+
+TEST_CASE("a host killed in the middle harms neither the target nor the file") {
+  const TemporaryFolder folder;
+  LanescopeProcess recording(folder.path(), {"profile", "-o", "cut", endless(), "5"});
+  recording.wait_for_line("ready");
+  const pid_t target = recording.target();
+  kill(recording.pid(), SIGKILL);
+  CHECK(recording.wait() == 128 + SIGKILL);
+  CHECK(kill(target, 0) == 0);
+  kill(target, SIGKILL);
+  const auto trace = load(folder.path() / "cut.trace");
+  CHECK_FALSE(trace->provenance().finished);
+  CHECK_FALSE(trace->provenance().condition.empty());
+  REQUIRE(trace->processes().size() == 1);
+}
+
+TEST_CASE("an interrupt ends program and recording in order") {
+  const TemporaryFolder folder;
+  LanescopeProcess recording(folder.path(), {"profile", "-o", "interrupted", endless(), "5"});
+  recording.wait_for_line("ready");
+  kill(recording.pid(), SIGINT);
+  CHECK(recording.wait() == 5);  // the program ends by itself, as it does without a profiler
+  const auto trace = load(folder.path() / "interrupted.trace");
+  CHECK(trace->provenance().finished);
+  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 1'000);
+  CHECK(trace->processes()[0].end_kind == ProcessEndKind::kExited);
+}
+
+TEST_CASE("a second interrupt ends the recording at once with a valid file") {
+  const TemporaryFolder folder;
+  LanescopeProcess recording(folder.path(), {"profile", "-o", "twice", "sh", "-c", "trap '' INT; echo deaf; exec sleep 1000"});
+  recording.wait_for_line("deaf");
+  const pid_t target = recording.target();
+  kill(recording.pid(), SIGINT);
+  while (true) {  // one pending signal holds only one interrupt: send again until it was seen
+    siginfo_t ended{};
+    kill(recording.pid(), SIGINT);
+    waitid(P_PID, static_cast<id_t>(recording.pid()), &ended, WEXITED | WNOWAIT | WNOHANG);
+    if (ended.si_pid == recording.pid()) break;
+  }
+  CHECK(recording.wait() == 128 + SIGINT);
+  CHECK(kill(target, 0) == 0);
+  kill(target, SIGKILL);
+  const auto trace = load(folder.path() / "twice.trace");
+  CHECK(trace->provenance().finished);
+  CHECK(trace->processes().back().end_kind == ProcessEndKind::kDetached);
+}
+
+TEST_CASE("a duration ends the recording, and then the program") {
+  const TemporaryFolder folder;
+  CHECK(run_lanescope(folder.path(), {"profile", "-d", "0.3", "-o", "limited", endless()}).code == 128 + SIGTERM);
+  CHECK(load(folder.path() / "limited.trace")->processes()[0].signal == SIGTERM);
+
+  LanescopeProcess left(folder.path(), {"profile", "-d", "0.3", "--kill", "none", "-o", "left", endless()});
+  left.wait_for_line("ready");
+  const pid_t target = left.target();
+  CHECK(left.wait() == 0);
+  CHECK(kill(target, SIGKILL) == 0);  // it ran on
+  const auto trace = load(folder.path() / "left.trace");
+  CHECK(trace->processes()[0].end_kind == ProcessEndKind::kDetached);
+  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 1'000);
+}
+
+TEST_CASE("before the delay is over nothing is recorded") {
+  const TemporaryFolder folder;
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-y", "600", "-o", "late", threads_program()}).code == 0);
+  CHECK(load(folder.path() / "late.trace")->event_count() == 0);
+}
+
+TEST_CASE("exec under the same pid is another process of the trace") {
+  const TemporaryFolder folder;
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-o", "chain", "sh", "-c", "exec env A=1 " + threads_program()}).code == 0);
+  const auto trace = load(folder.path() / "chain.trace");
+  REQUIRE(trace->processes().size() == 3);  // the shell, the program, its forked child
+  CHECK(trace->processes()[0].end_kind == ProcessEndKind::kReplaced);
+  CHECK(trace->processes()[0].pid == trace->processes()[1].pid);
+  CHECK(trace->processes()[1].name == "lanescope_program_nvtx_threads");
+  CHECK(trace->processes()[1].end_kind == ProcessEndKind::kExited);
+}
+
+TEST_CASE("fifty children at once are fifty processes of one trace, each whole") {
+  const TemporaryFolder folder;
+  const std::string script = "i=0; while [ $i -lt 50 ]; do " + threads_program() + " 5 & i=$((i+1)); done; wait";
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-o", "fifty", "sh", "-c", script}).code == 0);
+  const auto trace = load(folder.path() / "fifty.trace");
+  CHECK(trace->processes().size() == 1 + 50 + 50);  // each has a forked child
+  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "whole run") == 50);
+  for (const Process& process : trace->processes()) CHECK(process.completeness.dropped == 0);
+}
+
+TEST_CASE("info prints JSON that agrees with the trace") {
+  const TemporaryFolder folder;
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-o", "x", threads_program()}).code == 0);
+  const Ran info = run_lanescope(folder.path(), {"info", "--json", "x.trace"});
+  REQUIRE(info.code == 0);
+  const auto json = nlohmann::json::parse(info.output);
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(json["event_count"] == trace->event_count());
+  CHECK(json["finished"] == true);
+  CHECK(json["processes"].size() == 2);
+  CHECK(json["processes"][0]["end"]["kind"] == "exited");
+  std::uint64_t sum = 0;
+  for (const auto& count : json["counts"]) sum += count.get<std::uint64_t>();
+  CHECK(sum == trace->event_count());
+  CHECK(run_lanescope(folder.path(), {"info", "no-such.trace"}).code == 1);
+}
