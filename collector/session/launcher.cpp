@@ -57,12 +57,15 @@ Error no_such_program(const std::string& program) {
   return {"Can't start " + program + ": there is no such program. Check its name and PATH."};
 }
 
-bool is_in_path(const std::string& program) {
+// Empty when it is in no folder of PATH.
+std::filesystem::path find_in_path(const std::string& program) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (access((std::filesystem::path(folder.empty() ? "." : folder) / program).c_str(), X_OK) == 0) return true;
-  return false;
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::filesystem::path candidate = std::filesystem::path(folder.empty() ? "." : folder) / program;
+    if (access(candidate.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(candidate)) return candidate;
+  }
+  return {};
 }
 
 Error no_processes() {
@@ -71,12 +74,13 @@ Error no_processes() {
 
 }  // namespace
 
-Result<void> check_program(const std::string& program, const std::filesystem::path& working_directory) {
+Result<std::filesystem::path> find_program(const std::string& program, const std::filesystem::path& working_directory) {
   if (!working_directory.empty() && !std::filesystem::is_directory(working_directory))
     return Error{"Can't start " + program + " in " + working_directory.string() + ": there is no such folder."};
   const bool by_path = program.find('/') != std::string::npos;
-  if (by_path ? std::filesystem::exists(working_directory / program) : is_in_path(program)) return {};
-  return no_such_program(program);
+  const std::filesystem::path found = by_path ? working_directory / program : find_in_path(program);
+  if (found.empty() || !std::filesystem::exists(found)) return no_such_program(program);
+  return std::filesystem::absolute(found);
 }
 
 Result<WaitingProcess> WaitingProcess::start(const LaunchPlan& plan) {

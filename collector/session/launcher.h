@@ -12,9 +12,9 @@
 
 namespace lanescope::session {
 
-// Whether there is such a program (by its path, seen from the working directory, or in PATH) and such a directory: what most often is
-// wrong, found before anything is created.
-Result<void> check_program(const std::string& program, const std::filesystem::path& working_directory);
+// The file that a program's name means: its path, seen from the working directory, or the first of that name in PATH. Fails with one
+// sentence when there is none, or no such directory: what most often is wrong, found before anything is created.
+Result<std::filesystem::path> find_program(const std::string& program, const std::filesystem::path& working_directory);
 
 struct LaunchPlan {
   std::vector<std::string> command;

@@ -2,7 +2,9 @@
 
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -63,12 +65,28 @@ pid_t parent_of(pid_t pid) {
   return fields.size() > kParent ? std::atoi(fields[kParent].c_str()) : 0;
 }
 
+// Whether a process with these arguments may come from this command: they are the same, or an interpreter stands in front (#!).
+bool may_come_from(const std::vector<std::string>& arguments, const std::vector<std::string>& command) {
+  if (arguments.size() < command.size()) return false;
+  const auto program = arguments.end() - static_cast<std::ptrdiff_t>(command.size());
+  return std::equal(program + 1, arguments.end(), command.begin() + 1) &&
+         std::filesystem::path(*program).filename() == std::filesystem::path(command.front()).filename();
+}
+
 }  // namespace
 
 ProcessDescription describe_process(pid_t pid) {
   std::error_code ignored;
   return {parent_of(pid), std::filesystem::read_symlink(folder_of(pid) / "exe", ignored).string(),
           split_at_zeros(file_content(folder_of(pid) / "cmdline"))};
+}
+
+ProcessDescription describe_launched(pid_t pid, const std::filesystem::path& program, const std::vector<std::string>& command) {
+  ProcessDescription now = describe_process(pid);
+  if (may_come_from(now.arguments, command)) return now;
+  std::error_code failed;
+  const std::filesystem::path resolved = std::filesystem::canonical(program, failed);
+  return {getpid(), failed ? program.string() : resolved.string(), command};
 }
 
 std::optional<ExitStatus> exit_status_of_stranger(pid_t pid, int pidfd) {

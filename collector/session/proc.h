@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,6 +22,11 @@ struct ProcessDescription {
   bool operator==(const ProcessDescription&) const = default;
 };
 [[nodiscard]] ProcessDescription describe_process(pid_t pid);
+
+// The same for a child that has just become `program`, run as `command`. When it has become yet another program in the meantime (a shell
+// that calls exec), it is described as what was launched.
+[[nodiscard]] ProcessDescription describe_launched(pid_t pid, const std::filesystem::path& program,
+                                                   const std::vector<std::string>& command);
 
 // Names of the process's threads by kernel thread id, at most `limit` of them.
 [[nodiscard]] std::map<std::uint32_t, std::string> thread_names(pid_t pid, std::size_t limit);

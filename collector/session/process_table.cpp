@@ -18,14 +18,14 @@ bool same_program(const ProcessDescription& a, const ProcessDescription& b) {
 
 }  // namespace
 
-TargetProcess& ProcessTable::add(pid_t pid, const AgentIntroduction& agent) {
-  live_.push_back(std::make_unique<TargetProcess>(++joined_, pid, agent, log_, report_));
+TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent) {
+  live_.push_back(std::make_unique<TargetProcess>(++joined_, pid, description, agent, log_, report_));
   return *live_.back();
 }
 
-void ProcessTable::add_launched(pid_t pid) {
+void ProcessTable::add_launched(pid_t pid, const ProcessDescription& description) {
   launched_pid_ = pid;
-  add(pid, {});
+  add(pid, description, {});
 }
 
 TargetProcess* ProcessTable::find(pid_t pid) {
@@ -34,14 +34,15 @@ TargetProcess* ProcessTable::find(pid_t pid) {
 }
 
 void ProcessTable::replace_or_adopt(const Greeting& greeting) {
+  const ProcessDescription description = describe_process(greeting.pid);
   TargetProcess* process = find(greeting.pid);
   if (process != nullptr) {
-    const bool first_words = !process->is_connected() && same_program(process->description(), describe_process(greeting.pid));
+    const bool first_words = !process->is_connected() && same_program(process->description(), description);
     if (first_words) return;
     finish(*process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}});
     std::erase_if(live_, [&](const auto& each) { return each.get() == process; });
   }
-  add(greeting.pid, {greeting.hello.agent_version, greeting.hello.forked != 0});
+  add(greeting.pid, description, {greeting.hello.agent_version, greeting.hello.forked != 0});
 }
 
 void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, Joining joining) {

@@ -22,7 +22,7 @@ class ProcessTable {
       : log_(log), settings_(settings), wake_(wake), report_(std::move(report)) {}
 
   // The launched process, which is our child.
-  void add_launched(pid_t pid);
+  void add_launched(pid_t pid, const ProcessDescription& description);
   // An agent reports. It gets memory, or a refusal. Another program under a pid that is known replaces the one before (exec).
   void greet(FileDescriptor connection, const Greeting& greeting, Joining joining);
 
@@ -47,7 +47,7 @@ class ProcessTable {
   [[nodiscard]] std::vector<ProcessCompleteness> completeness() const;
 
  private:
-  TargetProcess& add(pid_t pid, const AgentIntroduction& agent);
+  TargetProcess& add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent);
   void replace_or_adopt(const Greeting& greeting);
   TargetProcess* find(pid_t pid);
   void finish(TargetProcess& process, std::optional<TargetProcess::Ending> known);

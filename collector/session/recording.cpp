@@ -88,11 +88,12 @@ proto::SessionStart session_start(const LaunchRequest& request, const CaptureSet
   return start;
 }
 
-Result<void> check(const LaunchRequest& request) {
+// The file of the program that it asks for.
+Result<std::filesystem::path> check(const LaunchRequest& request) {
   if (request.command.empty()) return Error{"There is no program to run.", ErrorKind::kUsage};
   if (request.on_target_exit == OnTargetExit::kGoOn && !request.duration)
     return Error{"A recording that goes on after its program ended needs a duration.", ErrorKind::kUsage};
-  return check_program(request.command.front(), request.working_directory);
+  return find_program(request.command.front(), request.working_directory);
 }
 
 // The agent, where anything is traced at all.
@@ -120,7 +121,8 @@ Result<std::filesystem::path> find_agent() {
 }
 
 Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest request, FrameSink sink) {
-  if (Result<void> sensible = check(request); !sensible) return sensible.error();
+  const Result<std::filesystem::path> program = check(request);
+  if (!program) return program.error();
   const Result<std::filesystem::path> agent = agent_for(request);
   if (!agent) return agent.error();
   Result<ControlSocket> socket = ControlSocket::create();
@@ -144,7 +146,8 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
     std::filesystem::remove(log->path(), ignored);
     return released.error();
   }
-  Launched launched{pid, environment.settings, std::move(*socket), std::move(*relay), std::move(log)};
+  Launched launched{
+      pid, describe_launched(pid, *program, request.command), environment.settings, std::move(*socket), std::move(*relay), std::move(log)};
   return std::unique_ptr<Run>(new Run(std::move(request), std::move(launched), std::move(environment.warnings)));
 }
 

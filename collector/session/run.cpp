@@ -46,7 +46,7 @@ Recording::Run::Run(LaunchRequest request, Launched launched, std::vector<std::s
   if (request_.delay > 0ns) state_ = RecordingState::kDelayed;
   processes_.set_recording(state_ == RecordingState::kRecording);
   recording_since_ = started_;
-  processes_.add_launched(pid_);
+  processes_.add_launched(pid_, launched.description);
   for (const std::string& warning : warnings) warn(warning);
   thread_ = std::thread([this] { loop(); });
 }

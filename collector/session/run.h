@@ -38,6 +38,7 @@ class Recording::Run {
   // What a launch has made by the time the target waits for its program.
   struct Launched {
     pid_t pid;
+    ProcessDescription description;
     CaptureSettings settings;
     ControlSocket socket;
     OutputRelay relay;

@@ -29,12 +29,13 @@ std::uint64_t relaxed(const std::atomic<std::uint64_t>& word) { return word.load
 
 }  // namespace
 
-TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, const AgentIntroduction& agent, FrameLog& log, Report report)
+TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescription description, const AgentIntroduction& agent,
+                             FrameLog& log, Report report)
     : instance_(instance),
       pid_(pid),
       log_(log),
       report_(std::move(report)),
-      description_(describe_process(pid)),
+      description_(std::move(description)),
       pidfd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
       encoder_([this](const proto::EventChunk& chunk, std::uint32_t events) {
         const char* kind = chunk.has_nvtx_ranges() ? "nvtx_range" : chunk.has_nvtx_marks() ? "nvtx_mark" : "os_runtime";

@@ -38,7 +38,8 @@ class TargetProcess {
   using Report = std::function<void(const std::string& sentence)>;  // what the user should know
 
   // Writes ProcessStart.
-  TargetProcess(std::uint32_t instance, pid_t pid, const AgentIntroduction& agent, FrameLog& log, Report report);
+  TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescription description, const AgentIntroduction& agent, FrameLog& log,
+                Report report);
 
   TargetProcess(const TargetProcess&) = delete;
   TargetProcess& operator=(const TargetProcess&) = delete;

@@ -8,7 +8,7 @@
 
 #include "../text.h"
 #include "commands.h"
-#include "model/trace/load.h"
+#include "model/import/open_trace.h"
 
 namespace lanescope::cli {
 namespace {
@@ -352,7 +352,7 @@ int run_info(Arguments arguments) {
   app.add_option("FILE", file, "The trace")->required();
   app.add_flag("--json", as_json, "Print JSON; times are ns since the recording began");
   if (const auto code = parse(app, std::move(arguments))) return *code;
-  const Result<std::shared_ptr<const Trace>> trace = load_trace(file);
+  const Result<std::shared_ptr<const Trace>> trace = open_trace(file);
   if (!trace) return fail(trace.error());
   as_json ? print_json(file, **trace) : print_text(file, **trace);
   return kSuccess;

@@ -24,6 +24,7 @@ struct Options {
   std::string output;
   bool force_overwrite = false;
   bool show_output = true;
+  bool print_statistics = false;
   std::vector<std::string> environment;
   bool inherit_environment = true;
   double delay = 0;
@@ -96,6 +97,7 @@ void describe_where(CLI::App& app, Options& options) {
       ->group(kGroup);
   app.add_flag("-f,--force-overwrite", options.force_overwrite, "Replace the file when it exists [false]")->group(kGroup);
   app.add_flag("-w,--show-output", options.show_output, "Show what the program prints; it is stored in any case [true]")->group(kGroup);
+  app.add_flag("--stats", options.print_statistics, "Print the default reports of `lanescope stats` at the end [false]")->group(kGroup);
 }
 
 void describe_program(CLI::App& app, Options& options) {
@@ -283,6 +285,7 @@ int run_profile(Arguments arguments) {
   const int signal = wait_for_end(**recording, signals);
   const session::RecordingOutcome outcome = (*recording)->outcome();
   print_outcome(**recording, outcome);
+  if (options.print_statistics) run_stats({(*recording)->path().string()});
   return exit_code(outcome, signal);
 }
 

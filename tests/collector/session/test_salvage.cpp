@@ -53,7 +53,7 @@ TEST_CASE("what a target had written before SIGKILL is in the file, and nothing 
     const pid_t pid = fork();
     if (pid == 0) write_and_die((*memory)->shared(), kPairs);
     const FileDescriptor wake(eventfd(0, EFD_CLOEXEC));
-    TargetProcess process(1, pid, {}, log, [](const std::string&) {});
+    TargetProcess process(1, pid, describe_process(pid), {}, log, [](const std::string&) {});
     process.connect(std::move(*memory), FileDescriptor(), wake.get());
     siginfo_t information{};
     REQUIRE(waitid(P_PID, static_cast<id_t>(pid), &information, WEXITED | WNOWAIT) == 0);
