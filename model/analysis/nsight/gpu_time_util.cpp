@@ -1,5 +1,7 @@
 // How much of equal parts of the time a GPU was used.
 #include <algorithm>
+#include <cmath>
+#include <tuple>
 
 #include "common.h"
 #include "device_work.h"
@@ -57,7 +59,9 @@ Result<RuleAnswer> find_low_gpu_use(const Trace& trace, const RuleArguments& arg
   const std::vector<DeviceWork> devices = work_by_device(*selection);
   std::vector<Part> low;
   for (const DeviceWork& device : devices) keep_low(cut(device, chunks), arguments.real("threshold"), low);
-  std::stable_sort(low.begin(), low.end(), [](const Part& a, const Part& b) { return a.percent() < b.percent(); });
+  // Of parts that show the same share, the shorter comes first.
+  const auto order = [](const Part& part) { return std::tuple(std::round(part.percent() * 10), part.time.length(), part.time.begin); };
+  std::stable_sort(low.begin(), low.end(), [&](const Part& a, const Part& b) { return order(a) < order(b); });
 
   using stats::Unit;
   stats::Table table({stats::identifiers("Row#"), stats::reals("In-Use", Unit::kPercent), stats::integers("Duration", Unit::kNanoseconds),

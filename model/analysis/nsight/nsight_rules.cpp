@@ -52,7 +52,7 @@ std::span<const Rule> nsight_rules() {
            "as possible.",
            RuleOrigin::kNsight, kCallOptions, find_synchronizing_calls},
       Rule{"gpu_gaps", "Gaps on GPUs",
-           "Time between a GPU's first and last operation in which it had nothing to do, while no profiler overhead explains it. "
+           "Time between a GPU's first and last operation in which it had nothing to do. "
            "gpu_bubbles tells the causes.",
            RuleOrigin::kNsight, kGapOptions, find_gpu_gaps},
       Rule{"gpu_time_util", "Low use of GPUs",
