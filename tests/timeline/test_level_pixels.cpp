@@ -213,3 +213,32 @@ TEST_CASE("measuring snaps to the nearest edge of an event") {
   REQUIRE(nearest_edge(content, 392, 10) == 400);
   REQUIRE_FALSE(nearest_edge(content, 250, 10));
 }
+
+TEST_CASE("a union that grew with its lanes equals one made anew") {
+  std::mt19937 random(GENERATE(range(71u, 79u)));
+  SmallTrace small;
+  Level level;
+  std::vector<std::vector<Event>> all(3);
+  ContentCache cache;
+  for (std::uint32_t stream = 0; stream < 3; ++stream) all[stream] = random_events(small, random, 90'000, 900'000'000);
+  for (int part = 0; part < 3; ++part) {  // segments fill up, others start; the last part of one lane comes late
+    for (std::uint32_t stream = 0; stream < 3; ++stream) {
+      const auto first = all[stream].begin() + part * 30'000;
+      small.builder.add(small.on_gpu(TrackKind::kKernels, stream + 1), std::vector<Event>(first, first + 30'000));
+    }
+    const auto trace = small.builder.snapshot();
+    level.clear();
+    for (LaneId lane = 0; lane < trace->lanes().size(); ++lane) level.push_back(LaneSource{lane});
+    if (part == 0)
+      cache = ContentCache(trace);
+    else
+      cache.grow(trace);
+    const IntervalUnion& grown = cache.content(level).merged();
+    const IntervalUnion anew = LevelContent(trace, level).merged();
+    REQUIRE(grown.size() == anew.size());
+    for (std::size_t index = 0; index < anew.size(); index += 17) {
+      REQUIRE(grown.start(index) == anew.start(index));
+      REQUIRE(grown.end(index) == anew.end(index));
+    }
+  }
+}

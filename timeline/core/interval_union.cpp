@@ -1,6 +1,7 @@
 #include "timeline/core/interval_union.h"
 
 #include <algorithm>
+#include <limits>
 #include <queue>
 
 namespace lanescope::timeline {
@@ -15,14 +16,25 @@ struct Cursor {
 
 }  // namespace
 
-IntervalUnion::IntervalUnion(std::span<const Lane* const> lanes) {
+IntervalUnion::IntervalUnion(std::span<const Lane* const> lanes) : busy_{0} { merge(lanes, std::numeric_limits<Nanoseconds>::min()); }
+
+IntervalUnion::IntervalUnion(std::span<const Lane* const> lanes, const IntervalUnion& before, Nanoseconds unchanged_until) {
+  std::size_t kept = before.lower_bound(unchanged_until);
+  if (kept > 0 && before.end(kept - 1) >= unchanged_until) --kept;  // it may go on
+  const Nanoseconds from = kept < before.size() ? std::min(before.start(kept), unchanged_until) : unchanged_until;
+  starts_.assign(before.starts_.begin(), before.starts_.begin() + static_cast<std::ptrdiff_t>(kept));
+  busy_.assign(before.busy_.begin(), before.busy_.begin() + static_cast<std::ptrdiff_t>(kept) + 1);
+  merge(lanes, from);
+}
+
+// Appends the events that start at `from` or later. Requires: intervals that are here already end before it.
+void IntervalUnion::merge(std::span<const Lane* const> lanes, Nanoseconds from) {
   std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> next;
   for (const Lane* lane : lanes)
-    if (!lane->empty()) next.push({lane, 0, lane->start(0)});
+    if (const EventIndex first = lane->lower_bound(from); first < lane->size()) next.push({lane, first, lane->start(first)});
   Nanoseconds open_start = 0;
   Nanoseconds open_end = 0;
   bool open = false;
-  busy_.push_back(0);
   const auto close = [&] {
     if (!open) return;
     starts_.push_back(open_start);
@@ -50,8 +62,6 @@ IntervalUnion::IntervalUnion(std::span<const Lane* const> lanes) {
     if (cursor.index < cursor.lane->size()) next.push(cursor);
   }
   close();
-  starts_.shrink_to_fit();
-  busy_.shrink_to_fit();
 }
 
 Nanoseconds IntervalUnion::end(std::size_t interval) const noexcept { return starts_[interval] + busy_[interval + 1] - busy_[interval]; }

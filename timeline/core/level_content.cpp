@@ -1,6 +1,7 @@
 #include "timeline/core/level_content.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace lanescope::timeline {
 namespace {
@@ -28,6 +29,16 @@ ContentLane filtered(const Trace& trace, const LaneSource& source) {
   return content;
 }
 
+// How many events two states of a lane have in common from the beginning on, as far as their segments are the same.
+EventIndex shared_prefix(const Lane& before, const Lane& after) {
+  const auto of_before = before.segments();
+  const auto of_after = after.segments();
+  EventIndex events = 0;
+  for (std::size_t index = 0; index < std::min(of_before.size(), of_after.size()) && of_before[index] == of_after[index]; ++index)
+    events += of_after[index]->size();
+  return events;
+}
+
 std::vector<std::uint64_t> cache_key(const Level& level) {
   std::vector<std::uint64_t> key;
   for (const LaneSource& source : level) {
@@ -40,8 +51,7 @@ std::vector<std::uint64_t> cache_key(const Level& level) {
 
 }  // namespace
 
-LevelContent::LevelContent(std::shared_ptr<const Trace> trace, const Level& level) {
-  std::vector<const Lane*> merged;
+LevelContent::LevelContent(const std::shared_ptr<const Trace>& trace, const Level& level, const LevelContent* before) {
   for (const LaneSource& source : level) {
     ContentLane content;
     if (source.whole())
@@ -51,10 +61,30 @@ LevelContent::LevelContent(std::shared_ptr<const Trace> trace, const Level& leve
     if (content.lane->empty()) continue;
     content.kind = trace->track_of(source.lane).key.kind;
     content.source = source.lane;
-    merged.push_back(content.lane.get());
     lanes_.push_back(std::move(content));
   }
-  if (merged.size() > 1) merged_ = IntervalUnion(merged);
+  if (lanes_.size() > 1) merge(before);
+}
+
+void LevelContent::merge(const LevelContent* before) {
+  std::vector<const Lane*> lanes;
+  for (const ContentLane& content : lanes_) lanes.push_back(content.lane.get());
+  if (before == nullptr || before->lanes_.size() < 2) {
+    merged_ = IntervalUnion(lanes);
+    return;
+  }
+  Nanoseconds unchanged_until = std::numeric_limits<Nanoseconds>::max();
+  // The first event of one state that the other has not.
+  const auto compare = [&](const std::vector<ContentLane>& all, const std::vector<ContentLane>& others) {
+    for (const ContentLane& content : all) {
+      const auto other = std::find_if(others.begin(), others.end(), [&](const ContentLane& each) { return each.source == content.source; });
+      const EventIndex shared = other == others.end() ? 0 : shared_prefix(*other->lane, *content.lane);
+      if (shared < content.lane->size()) unchanged_until = std::min(unchanged_until, content.lane->start(shared));
+    }
+  };
+  compare(lanes_, before->lanes_);
+  compare(before->lanes_, lanes_);
+  merged_ = IntervalUnion(lanes, before->merged_, unchanged_until);
 }
 
 Nanoseconds LevelContent::busy(TimeRange window) const noexcept {
@@ -69,10 +99,19 @@ std::uint64_t LevelContent::count(TimeRange window) const noexcept {
   return events;
 }
 
+void ContentCache::grow(std::shared_ptr<const Trace> trace) {
+  trace_ = std::move(trace);
+  contents_.merge(before_);  // those that nobody asked for since are still of use
+  before_ = std::move(contents_);
+  contents_.clear();
+}
+
 const LevelContent& ContentCache::content(const Level& level) {
-  std::unique_ptr<LevelContent>& entry = contents_[cache_key(level)];
-  if (!entry) entry = std::make_unique<LevelContent>(trace_, level);
-  return *entry;
+  std::vector<std::uint64_t> key = cache_key(level);
+  if (const auto found = contents_.find(key); found != contents_.end()) return *found->second;
+  const auto before = before_.extract(key);
+  auto content = std::make_unique<LevelContent>(trace_, level, before.empty() ? nullptr : before.mapped().get());
+  return *contents_.emplace(std::move(key), std::move(content)).first->second;
 }
 
 }  // namespace lanescope::timeline

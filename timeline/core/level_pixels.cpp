@@ -6,12 +6,12 @@
 namespace lanescope::timeline {
 namespace {
 
-// First event at or after t, looked for from `from` on: a few steps where columns hold few events, logarithmic where they hold many.
-EventIndex gallop(const Lane& lane, Nanoseconds t, EventIndex from) {
+// First event at or after t, looked for from `from` on, where about `expected` events lie between.
+EventIndex gallop(const Lane& lane, Nanoseconds t, EventIndex from, EventIndex expected) {
   const EventIndex size = lane.size();
   if (from >= size || lane.start(from) >= t) return from;
   EventIndex low = from;  // start(low) < t
-  EventIndex step = 1;
+  EventIndex step = std::max<EventIndex>(1, expected);
   while (size - low > step && lane.start(low + step) < t) {
     low += step;
     step *= 2;
@@ -68,35 +68,75 @@ void add_events(Column& column, const ContentLane& content, TimeRange window, Ev
   vote(column, lane.name(final_event), std::min(lane.end(final_event), window.end) - lane.start(final_event), content.kind);
 }
 
+// Adds what another lane has in the same column.
+void merge(Column& column, const Column& other) {
+  if (!other.longest.valid()) return;
+  column.total += other.total;
+  column.count += other.count;
+  column.carried += other.carried;
+  const bool first = !column.longest.valid();
+  if (other.longest_duration > column.longest_duration) {
+    column.longest = other.longest;
+    column.longest_duration = other.longest_duration;
+  }
+  if (first) {
+    column.dominant = other.dominant;
+    column.kind = other.kind;
+    column.weight = other.weight;
+  } else {
+    vote(column, other.dominant, other.weight, other.kind);
+  }
+}
+
 }  // namespace
 
 void LevelRasterizer::rasterize(const LevelContent& content, const Viewport& viewport, LevelPixels& into) {
+  constexpr std::size_t kMostLanes = 256;  // kept: some 100 KB each
   const auto width = static_cast<std::size_t>(viewport.width);
+  if (viewport != viewport_ || computed_.size() > kMostLanes) computed_.clear();
+  if (viewport != viewport_) {
+    viewport_ = viewport;
+    times_.resize(width + 1);
+    for (std::size_t x = 0; x <= width; ++x) times_[x] = viewport.time_at(static_cast<std::int64_t>(x));
+  }
   into.columns.assign(width, Column{});
   into.boxes.clear();
-  times_.resize(width + 1);
-  first_.resize(width + 1);
-  busy_.resize(width + 1);
-  for (std::size_t x = 0; x <= width; ++x) times_[x] = viewport.time_at(static_cast<std::int64_t>(x));
   for (const ContentLane& lane : content.lanes()) {
-    const auto [first, last] = lane.lane->overlapping(viewport.range);
-    if (first == last) continue;
-    locate(*lane.lane);
-    add_lane(lane, into);
-    add_boxes(lane, viewport, into);
+    const LevelPixels& pixels = lane_pixels(lane);
+    for (std::size_t x = 0; x < pixels.columns.size(); ++x) merge(into.columns[x], pixels.columns[x]);
+    into.boxes.insert(into.boxes.end(), pixels.boxes.begin(), pixels.boxes.end());
   }
   if (content.lanes().size() > 1) {
     set_union(content.merged(), into);
-    std::stable_sort(into.boxes.begin(), into.boxes.end(), [](const Box& a, const Box& b) { return a.left < b.left; });
+    std::sort(into.boxes.begin(), into.boxes.end(), [](const Box& a, const Box& b) { return a.left < b.left; });
   } else {
     for (Column& column : into.columns) column.busy = column.total;
   }
 }
 
+const LevelPixels& LevelRasterizer::lane_pixels(const ContentLane& lane) {
+  const auto [entry, is_new] = computed_.try_emplace(lane.lane.get());
+  LevelPixels& pixels = entry->second;
+  if (!is_new) return pixels;
+  const auto [first, last] = lane.lane->overlapping(viewport_.range);
+  if (first == last) return pixels;
+  pixels.columns.resize(times_.size() - 1);
+  locate(*lane.lane);
+  fill_columns(lane, pixels);
+  add_boxes(lane, pixels);
+  return pixels;
+}
+
 // Passes of their own, so that misses of the cache overlap.
 void LevelRasterizer::locate(const Lane& lane) {
+  first_.resize(times_.size());
+  busy_.resize(times_.size());
   first_[0] = lane.lower_bound(times_[0]);
-  for (std::size_t edge = 1; edge < times_.size(); ++edge) first_[edge] = gallop(lane, times_[edge], first_[edge - 1]);
+  EventIndex expected = 1;
+  for (std::size_t edge = 1; edge < times_.size(); ++edge) {
+    first_[edge] = gallop(lane, times_[edge], first_[edge - 1], expected);
+    expected = first_[edge] - first_[edge - 1];
+  }
   busy_[0] = lane.busy_before(times_[0], first_[0]);
   Nanoseconds last_end = first_[0] > 0 ? lane.end(first_[0] - 1) : times_[0];
   for (std::size_t edge = 1; edge < times_.size(); ++edge) {
@@ -109,7 +149,7 @@ void LevelRasterizer::locate(const Lane& lane) {
   }
 }
 
-void LevelRasterizer::add_lane(const ContentLane& lane, LevelPixels& into) {
+void LevelRasterizer::fill_columns(const ContentLane& lane, LevelPixels& into) const {
   for (std::size_t x = 0; x < into.columns.size(); ++x) {
     const Nanoseconds busy = busy_[x + 1] - busy_[x];
     if (busy == 0 && first_[x] == first_[x + 1]) continue;
@@ -119,14 +159,14 @@ void LevelRasterizer::add_lane(const ContentLane& lane, LevelPixels& into) {
 
 // The event before an edge is seen singly if no other starts until the next edge: so every box is found at an edge, however many events
 // there are.
-void LevelRasterizer::add_boxes(const ContentLane& content, const Viewport& viewport, LevelPixels& into) const {
+void LevelRasterizer::add_boxes(const ContentLane& content, LevelPixels& into) const {
   const Lane& lane = *content.lane;
   EventIndex previous = kNone;
   for (const EventIndex edge : first_) {
     if (edge == 0 || edge == previous) continue;
     previous = edge;
     const EventIndex index = edge - 1;
-    const Box box{viewport.x_at(lane.start(index)), viewport.x_at(lane.end(index)), content.ref(index), content.kind, lane.name(index)};
+    const Box box{viewport_.x_at(lane.start(index)), viewport_.x_at(lane.end(index)), content.ref(index), content.kind, lane.name(index)};
     if (box.right > 0 && box.right - box.left >= kNarrowestBox) into.boxes.push_back(box);
   }
 }

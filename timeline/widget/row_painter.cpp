@@ -33,6 +33,7 @@ void fill_lines(QImage& image, int top, int bottom, const std::vector<Rgb>& line
 void RowPainter::forget() {
   labels_.clear();
   colors_.clear();
+  rasterizer_.forget();
 }
 
 void RowPainter::paint(ViewState& state, QImage& image) {

@@ -44,6 +44,10 @@ class Corner : public QWidget {
                      tr("visible"));
     const QRect lower(10, height() / 2, width() - 18, height() / 2);
     painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, tr("busy"));
+    if (state_.trace().provenance().outline_only) {
+      painter.setPen(theme.marker);
+      painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, tr("outline, events are loading"));
+    }
     painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
     painter.fillRect(QRect(width() - 1, 0, 1, height()), theme.separator);
   }
@@ -134,6 +138,7 @@ TimelineView::TimelineView(QWidget* parent) : QWidget(parent), parts_(std::make_
     parts_->corner->update();
     emit visibleRangeChanged(parts_->state.range());
   });
+  connect(&state, &ViewState::traceChanged, this, [this] { parts_->corner->update(); });
   connect(&state, &ViewState::historyChanged, this, &TimelineView::historyChanged);
   connect(&state, &ViewState::selectionChanged, this, [this] { emit selectedEventChanged(parts_->state.selected()); });
   connect(&state, &ViewState::selectedRangeChanged, this, [this] { emit selectedRangeChanged(parts_->state.selected_range()); });

@@ -26,10 +26,13 @@ TimeRange ViewState::bounds() const {
   return wide.length() >= kShortestRange ? wide : TimeRange{wide.begin, wide.begin + kShortestRange};
 }
 
-void ViewState::adopt(std::shared_ptr<const Trace> trace) {
+void ViewState::adopt(std::shared_ptr<const Trace> trace, Change change) {
   trace_ = trace ? std::move(trace) : empty_trace();
   tree_ = RowTree(*trace_);
-  contents_ = ContentCache(trace_);
+  if (change == Change::kGrown)
+    contents_.grow(trace_);
+  else
+    contents_ = ContentCache(trace_);
   lay_out();
 }
 
@@ -39,7 +42,7 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   select_range(std::nullopt);
   hover({}, std::nullopt);
   set_markers({});
-  adopt(std::move(trace));
+  adopt(std::move(trace), Change::kAnother);
   range_ = bounds();
   history_ = ViewHistory(range_);
   set_scroll(0);
@@ -53,7 +56,7 @@ void ViewState::update_trace(std::shared_ptr<const Trace> trace) {
   const std::shared_ptr<const Trace> before = trace_;
   const TimeRange bounds_before = bounds();
   const bool all_was_visible = range_ == bounds_before;
-  adopt(std::move(trace));
+  adopt(std::move(trace), Change::kGrown);
   selected_ = find_again(*before, selected_, *trace_);
   correlated_ = correlated_events(*trace_, selected_);
   hovered_ = find_again(*before, hovered_, *trace_);

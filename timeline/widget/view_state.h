@@ -86,7 +86,8 @@ class ViewState : public QObject {
   void markersChanged();
 
  private:
-  void adopt(std::shared_ptr<const Trace> trace);
+  enum class Change { kAnother, kGrown };
+  void adopt(std::shared_ptr<const Trace> trace, Change change);
   void lay_out();
 
   std::shared_ptr<const Trace> trace_;

@@ -16,6 +16,9 @@ class IntervalUnion {
   IntervalUnion() = default;
   // O(events · log lanes).
   explicit IntervalUnion(std::span<const Lane* const> lanes);
+  // The same for lanes that have grown: `before` is the union of their earlier states, which had the same events up to `unchanged_until`.
+  // O(events after it).
+  IntervalUnion(std::span<const Lane* const> lanes, const IntervalUnion& before, Nanoseconds unchanged_until);
 
   [[nodiscard]] std::size_t size() const noexcept { return starts_.size(); }
   [[nodiscard]] Nanoseconds start(std::size_t interval) const noexcept { return starts_[interval]; }
@@ -28,6 +31,8 @@ class IntervalUnion {
   [[nodiscard]] Nanoseconds busy_before(Nanoseconds t, std::size_t lower_bound_of_t) const noexcept;
 
  private:
+  void merge(std::span<const Lane* const> lanes, Nanoseconds from);
+
   std::vector<Nanoseconds> starts_;
   std::vector<Nanoseconds> busy_;  // before the interval; one more than there are intervals
 };

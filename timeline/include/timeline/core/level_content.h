@@ -23,7 +23,8 @@ struct ContentLane {
 
 class LevelContent {
  public:
-  LevelContent(std::shared_ptr<const Trace> trace, const Level& level);
+  // `before`, where given, is the same level of an earlier snapshot of the recording: what has not changed since is not worked out again.
+  LevelContent(const std::shared_ptr<const Trace>& trace, const Level& level, const LevelContent* before = nullptr);
 
   [[nodiscard]] const std::vector<ContentLane>& lanes() const noexcept { return lanes_; }
   // Of all lanes; empty where there is only one, which needs none.
@@ -34,6 +35,8 @@ class LevelContent {
   [[nodiscard]] std::uint64_t count(TimeRange window) const noexcept;
 
  private:
+  void merge(const LevelContent* before);
+
   std::vector<ContentLane> lanes_;
   IntervalUnion merged_;
 };
@@ -43,12 +46,17 @@ class ContentCache {
  public:
   ContentCache() = default;
   explicit ContentCache(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) {}
-  // First call for a level: O(events of its lanes) where it combines or filters lanes, else O(segments). The reference stays valid.
+  // The same recording has grown. Contents are brought up to date when they are next asked for; references to them end here.
+  void grow(std::shared_ptr<const Trace> trace);
+  // First call for a level: O(events of its lanes) where it combines or filters lanes, else O(segments). The reference stays valid until
+  // grow().
   const LevelContent& content(const Level& level);
 
  private:
   std::shared_ptr<const Trace> trace_;
-  std::map<std::vector<std::uint64_t>, std::unique_ptr<LevelContent>> contents_;
+  using Contents = std::map<std::vector<std::uint64_t>, std::unique_ptr<LevelContent>>;
+  Contents contents_;
+  Contents before_;  // of the snapshot before, as far as not yet brought up to date
 };
 
 }  // namespace lanescope::timeline

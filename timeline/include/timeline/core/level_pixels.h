@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "timeline/core/level_content.h"
@@ -43,21 +45,26 @@ struct LevelPixels {
 // Events narrower than this many device pixels get no box.
 inline constexpr double kNarrowestBox = 3;
 
-// Computes level after level, reusing its memory.
+// Computes level after level. Lanes that several levels show are computed once for a viewport, and again only when it changes.
 class LevelRasterizer {
  public:
-  // O(lanes · width · log(events per pixel)); nothing is allocated once `into` has been used at this width.
+  // O(lanes · width · log(events per pixel)), and O(lanes · width) for lanes that were computed for this viewport before.
   void rasterize(const LevelContent& content, const Viewport& viewport, LevelPixels& into);
+  // The lanes are others: of another trace, or another snapshot.
+  void forget() { computed_.clear(); }
 
  private:
+  const LevelPixels& lane_pixels(const ContentLane& lane);
   void locate(const Lane& lane);
-  void add_lane(const ContentLane& lane, LevelPixels& into);
-  void add_boxes(const ContentLane& lane, const Viewport& viewport, LevelPixels& into) const;
+  void fill_columns(const ContentLane& lane, LevelPixels& into) const;
+  void add_boxes(const ContentLane& lane, LevelPixels& into) const;
   void set_union(const IntervalUnion& merged, LevelPixels& into) const;
 
-  std::vector<Nanoseconds> times_;  // of column edges, one more than there are columns
-  std::vector<EventIndex> first_;   // first event at or after each edge
-  std::vector<Nanoseconds> busy_;   // before each edge
+  Viewport viewport_;
+  std::unordered_map<const Lane*, LevelPixels> computed_;  // no columns where the lane has nothing to show
+  std::vector<Nanoseconds> times_;                         // of column edges, one more than there are columns
+  std::vector<EventIndex> first_;                          // first event at or after each edge
+  std::vector<Nanoseconds> busy_;                          // before each edge
 };
 
 // What is under a pixel.
