@@ -7,6 +7,7 @@
 #include <string>
 
 #include "model/file/frame.h"
+#include "model/import/chrome_json.h"
 #include "model/import/nsys_sqlite.h"
 
 namespace lanescope {
@@ -22,6 +23,7 @@ constexpr std::string_view kSqliteMagic{"SQLite format 3\0", 16};
 
 bool is_lanescope(const Candidate& file) { return file.head.starts_with({reinterpret_cast<const char*>(kFileMagic), sizeof kFileMagic}); }
 bool is_nsys(const Candidate& file) { return file.head.starts_with(kSqliteMagic) && is_nsys_sqlite(file.path); }
+bool is_json(const Candidate& file) { return looks_like_chrome_json(file.head); }
 
 // Formats that can be read. A new one is a line here and a line in kReadableNames.
 struct Reader {
@@ -31,10 +33,12 @@ struct Reader {
 constexpr std::array kReaders = {
     Reader{is_lanescope, load_trace},
     Reader{is_nsys, import_nsys_sqlite},
+    Reader{is_json, import_chrome_json},
 };
 constexpr std::array kReadableNames = {
     TraceFileFormat{"Lanescope trace", "*.trace"},
     TraceFileFormat{"Nsight Systems SQLite", "*.sqlite *.db"},
+    TraceFileFormat{"Chrome JSON, PyTorch profiler", "*.json *.json.gz"},
 };
 
 // Formats that are known but can't be read: what the file is and how to convert it, with FILE standing for its path.

@@ -37,11 +37,13 @@ class DetailCache {
 
 struct Dictionary {
   std::vector<NameId> strings{0};
-  std::vector<KernelName> kernel_names{{}};  // filled where a string is first used as a kernel's name
+  std::vector<KernelName> kernel_names{{}};  // by string id; filled where a string is first used as a kernel's name
+  std::vector<KernelName> given_names{{}};   // by kernel name id: as the source of an imported trace has them
   std::vector<proto::LaunchShape> shapes{1};
   std::vector<proto::Queue> queues{1};
   std::vector<proto::CopyShape> copy_shapes{1};
-  DetailCache plain_kernels;  // kernels outside of graphs
+  DetailCache plain_kernels;  // kernels outside of graphs, by string id
+  DetailCache given_kernels;  // the same by kernel name id
 };
 
 constexpr std::size_t kMaximumDictionaryEntries = 1u << 24;
@@ -166,6 +168,10 @@ struct FrameIngest::State {
     provenance.command.assign(message.command().begin(), message.command().end());
     provenance.utc_epoch = message.utc_epoch();
     provenance.monotonic_epoch = message.epoch();
+    if (!message.source_format().empty()) {
+      provenance.format = message.source_format();
+      provenance.producer = message.source_producer();
+    }
     return true;
   }
 
@@ -195,7 +201,11 @@ struct FrameIngest::State {
     for (const auto& context : message.contexts()) builder.set_context({id, context.id(), context.device(), context.null_stream()});
     for (const auto& stream : message.streams())
       builder.set_stream({id, stream.context(), stream.id(), stream.priority(), static_cast<std::uint32_t>(stream.kind()), stream.name()});
-    for (const auto& thread : message.threads()) builder.name_thread(builder.thread(id, thread.id()), thread.name());
+    for (const auto& thread : message.threads()) {
+      const ThreadId known = builder.thread(id, thread.id());
+      builder.name_thread(known, thread.name());
+      if (thread.has_priority()) builder.set_thread_priority(known, thread.priority());
+    }
     for (const auto& domain : message.nvtx_domains()) builder.set_domain(id, domain.id(), domain.name());
     for (const auto& category : message.nvtx_categories()) builder.set_category(id, category.domain(), category.id(), category.name());
     return true;
@@ -252,8 +262,10 @@ struct FrameIngest::State {
   bool kernels(ProcessId process, Dictionary& dictionary, std::int64_t base, const proto::Kernels& c) {
     const int n = c.start_delta_size();
     if (!same_length(n, c.duration(), c.name(), c.queue(), c.correlation_delta(), c.shape())) return false;
-    if (!same_length_or_empty(n, c.graph_node_delta(), c.graph())) return false;
+    if (!same_length_or_empty(n, c.graph_node_delta(), c.graph(), c.kernel_name())) return false;
     const auto unfinished = marked(c.unfinished(), n);
+    const bool given = !c.kernel_name().empty();
+    DetailCache& plain_details = given ? dictionary.given_kernels : dictionary.plain_kernels;
     QueueEvents events;
     std::int64_t time = since_epoch(base);
     std::int64_t correlation = 0;
@@ -264,7 +276,8 @@ struct FrameIngest::State {
       node += optional_value(c.graph_node_delta(), i);
       const std::uint32_t graph = optional_value(c.graph(), i);
       const bool open = !unfinished.empty() && unfinished[static_cast<std::size_t>(i)];
-      const KernelName& name = kernel_name(dictionary, c.name(i));
+      const std::uint32_t name_id = given ? c.kernel_name(i) : c.name(i);
+      const KernelName& name = given ? lookup(dictionary.given_names, name_id) : kernel_name(dictionary, name_id);
       const auto detail_of = [&] {
         KernelDetail detail = shaped(lookup(dictionary.shapes, c.shape(i)));
         detail.mangled_name = name.mangled;
@@ -275,7 +288,7 @@ struct FrameIngest::State {
         return builder.intern(detail);
       };
       const bool plain = graph == 0 && node == 0 && !open;
-      const DetailId detail = plain ? dictionary.plain_kernels.find(c.shape(i), c.name(i), detail_of) : detail_of();
+      const DetailId detail = plain ? plain_details.find(c.shape(i), name_id, detail_of) : detail_of();
       events[c.queue(i)].push_back(
           {time, static_cast<Nanoseconds>(c.duration(i)), name.name, static_cast<std::uint32_t>(correlation), detail});
     }
@@ -381,7 +394,8 @@ struct FrameIngest::State {
 
   bool graph_launches(ProcessId process, Dictionary& dictionary, std::int64_t base, const proto::GraphLaunches& c) {
     const int n = c.start_delta_size();
-    if (!same_length(n, c.duration(), c.queue(), c.correlation_delta(), c.graph())) return false;
+    if (!same_length(n, c.duration(), c.queue(), c.correlation_delta(), c.graph()) || !same_length_or_empty(n, c.graph_exec()))
+      return false;
     QueueEvents events;
     std::int64_t time = since_epoch(base);
     std::int64_t correlation = 0;
@@ -390,7 +404,7 @@ struct FrameIngest::State {
       correlation += c.correlation_delta(i);
       events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)),
                                     builder.intern("CUDA graph " + std::to_string(c.graph(i))), static_cast<std::uint32_t>(correlation),
-                                    builder.intern(GraphLaunchDetail{c.graph(i), 0})});
+                                    builder.intern(GraphLaunchDetail{c.graph(i), optional_value(c.graph_exec(), i)})});
     }
     add_by_queue(TrackKind::kGraphLaunches, process, dictionary, std::move(events));
     return true;
@@ -399,6 +413,8 @@ struct FrameIngest::State {
   bool spans(TrackKind kind, ProcessId process, Dictionary& dictionary, std::int64_t base, const proto::Spans& c) {
     const int n = c.start_delta_size();
     if (!same_length(n, c.duration(), c.name()) || !same_length_or_empty(n, c.thread(), c.correlation_delta())) return false;
+    const auto partial = marked(c.partial(), n);
+    const bool whole = partial.empty();
     std::map<std::uint32_t, std::vector<Event>> by_thread;
     std::int64_t time = since_epoch(base);
     std::int64_t correlation = 0;
@@ -407,7 +423,7 @@ struct FrameIngest::State {
       correlation += optional_value(c.correlation_delta(), i);
       by_thread[optional_value(c.thread(), i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)),
                                                           lookup(dictionary.strings, c.name(i)), static_cast<std::uint32_t>(correlation),
-                                                          0});
+                                                          whole || !partial[static_cast<std::size_t>(i)] ? kWholeCall : kPartialCall});
     }
     for (auto& [tid, events] : by_thread) {
       TrackKey key{kind, process};
@@ -422,13 +438,15 @@ struct FrameIngest::State {
     const bool nested = c.style() == proto::NVTX_PUSH_POP;
     if (!same_length(n, c.duration(), c.name())) return false;
     if (nested && !same_length(n, c.depth())) return false;
-    if (!same_length_or_empty(n, c.category(), c.color(), c.payload_type(), c.payload(), c.end_thread())) return false;
+    if (!same_length_or_empty(n, c.category(), c.color(), c.payload_type(), c.payload(), c.end_thread(), c.id_delta())) return false;
     const auto unfinished = marked(c.unfinished(), n);
     std::vector<Event> events;
     events.reserve(static_cast<std::size_t>(n));
     std::int64_t time = since_epoch(base);
+    std::int64_t id = 0;
     for (int i = 0; i < n; ++i) {
       time += c.start_delta(i);
+      id += optional_value(c.id_delta(), i);
       NvtxDetail detail;
       detail.category = optional_value(c.category(), i);
       detail.color = optional_value(c.color(), i);
@@ -437,7 +455,8 @@ struct FrameIngest::State {
       if (const std::uint32_t tid = optional_value(c.end_thread(), i); tid != 0 && tid != c.thread())
         detail.end_thread = builder.thread(process, tid);
       detail.finished = !unfinished.empty() && unfinished[static_cast<std::size_t>(i)] ? Finished::kNo : Finished::kYes;
-      events.push_back({time, static_cast<Nanoseconds>(c.duration(i)), lookup(dictionary.strings, c.name(i)), 0, builder.intern(detail)});
+      events.push_back({time, static_cast<Nanoseconds>(c.duration(i)), lookup(dictionary.strings, c.name(i)),
+                        static_cast<std::uint32_t>(id), builder.intern(detail)});
     }
     TrackKey key{nested ? TrackKind::kNvtxRanges : TrackKind::kNvtxProcessRanges, process};
     key.thread = builder.thread(process, c.thread());
@@ -453,18 +472,21 @@ struct FrameIngest::State {
 
   bool nvtx_marks(ProcessId process, Dictionary& dictionary, std::int64_t base, const proto::NvtxMarks& c) {
     const int n = c.time_delta_size();
-    if (!same_length(n, c.name()) || !same_length_or_empty(n, c.category(), c.color(), c.payload_type(), c.payload())) return false;
+    if (!same_length(n, c.name())) return false;
+    if (!same_length_or_empty(n, c.category(), c.color(), c.payload_type(), c.payload(), c.id_delta())) return false;
     std::vector<Event> events;
     events.reserve(static_cast<std::size_t>(n));
     std::int64_t time = since_epoch(base);
+    std::int64_t id = 0;
     for (int i = 0; i < n; ++i) {
       time += c.time_delta(i);
+      id += optional_value(c.id_delta(), i);
       NvtxDetail detail;
       detail.category = optional_value(c.category(), i);
       detail.color = optional_value(c.color(), i);
       detail.payload = optional_value(c.payload(), i);
       detail.payload_type = static_cast<PayloadType>(optional_value(c.payload_type(), i));
-      events.push_back({time, 0, lookup(dictionary.strings, c.name(i)), 0, builder.intern(detail)});
+      events.push_back({time, 0, lookup(dictionary.strings, c.name(i)), static_cast<std::uint32_t>(id), builder.intern(detail)});
     }
     TrackKey key{TrackKind::kNvtxMarks, process};
     key.thread = builder.thread(process, c.thread());
@@ -476,11 +498,16 @@ struct FrameIngest::State {
   bool event_chunk(const FrameHeader& header, ProcessId process, const proto::EventChunk& chunk) {
     Dictionary& dictionary = dictionaries[{header.process, header.source}];
     const auto same = [](const auto& entry) { return entry; };
-    const bool extended = extend(dictionary.strings, chunk.first_string(), chunk.strings(),
-                                 [this](const std::string& text) { return builder.intern(text); }) &&
-                          extend(dictionary.shapes, chunk.first_shape(), chunk.launch_shapes(), same) &&
-                          extend(dictionary.queues, chunk.first_queue(), chunk.queues(), same) &&
-                          extend(dictionary.copy_shapes, chunk.first_copy_shape(), chunk.copy_shapes(), same);
+    const bool extended =
+        extend(dictionary.strings, chunk.first_string(), chunk.strings(),
+               [this](const std::string& text) { return builder.intern(text); }) &&
+        extend(dictionary.shapes, chunk.first_shape(), chunk.launch_shapes(), same) &&
+        extend(dictionary.queues, chunk.first_queue(), chunk.queues(), same) &&
+        extend(dictionary.copy_shapes, chunk.first_copy_shape(), chunk.copy_shapes(), same) &&
+        extend(dictionary.given_names, chunk.first_kernel_name(), chunk.kernel_names(), [&](const proto::KernelName& name) {
+          const auto text = [&](std::uint32_t id) { return lookup(dictionary.strings, id); };
+          return KernelName{text(name.readable()), text(name.mangled()), text(name.brief())};
+        });
     if (!extended) return false;
     const std::int64_t base = chunk.base_time();
     switch (chunk.events_case()) {

@@ -185,6 +185,8 @@ class Trace {
   [[nodiscard]] const std::vector<CudaDevice>& devices() const noexcept { return devices_; }
   [[nodiscard]] const std::vector<CudaContext>& contexts() const noexcept { return contexts_; }
   [[nodiscard]] const std::vector<CudaStream>& streams() const noexcept { return streams_; }
+  [[nodiscard]] const std::vector<NvtxDomainName>& domains() const noexcept { return domains_; }
+  [[nodiscard]] const std::vector<NvtxCategoryName>& categories() const noexcept { return categories_; }
   [[nodiscard]] const std::vector<DiagnosticMessage>& diagnostics() const noexcept { return diagnostics_; }
   [[nodiscard]] const std::vector<OutputText>& output() const noexcept { return output_; }
 

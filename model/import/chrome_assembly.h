@@ -1,0 +1,139 @@
+// Makes a trace of the events of a Chrome file. Internal to model/import.
+//
+// Events come in any order, and what decides where they belong (which process launched a GPU's work, what a thread is called, when the
+// trace begins) may come last: so they are gathered in groups by what the file says, and become tracks at the end.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "chrome_event.h"
+#include "chrome_members.h"
+#include "model/trace/trace_builder.h"
+
+namespace lanescope::importers {
+
+class ChromeAssembly {
+ public:
+  explicit ChromeAssembly(TraceBuilder& builder) : builder_(builder) {}
+
+  void add(const ChromeEvent& event);
+
+  // Builds processes, threads, GPUs and tracks out of all that was added.
+  void finish(const ChromeMembers& members);
+
+  [[nodiscard]] std::uint64_t event_count() const noexcept { return events_; }  // that have a place in a trace
+  [[nodiscard]] std::uint64_t without_time() const noexcept { return without_time_; }
+
+ private:
+  // What the file calls a process: a pid, a GPU, or a word.
+  struct Source {
+    std::string text;
+    std::string name;
+    std::optional<std::uint32_t> host_pid;  // of a GPU's rows, where the file says whose work they show
+    bool has_host_work = false;
+    ProcessId process = kNone;
+  };
+  struct SourceThread {
+    std::uint32_t source = 0;
+    std::string text;
+    std::string name;
+    std::uint32_t synthetic_tid = 0;
+  };
+  struct GroupKey {
+    TrackKind kind = TrackKind::kKernels;
+    std::uint32_t source = 0;
+    std::uint32_t thread = 0;
+    std::uint32_t device = 0;
+    std::uint32_t context = 0;
+    std::uint32_t stream = 0;
+    std::uint32_t domain = 0;
+    auto operator<=>(const GroupKey&) const = default;
+  };
+  // Begin and end of ranges that come as two events.
+  struct Edge {
+    std::uint32_t thread = 0;
+    NameId name = 0;
+    DetailId detail = 0;
+    Nanoseconds time = 0;
+    bool begins = false;
+  };
+  struct Launch {
+    std::uint32_t correlation = 0;
+    Nanoseconds start = 0;
+    std::uint32_t source = 0;
+    auto operator<=>(const Launch&) const = default;
+  };
+  struct KernelNames {
+    NameId readable = 0;
+    NameId brief = 0;
+    NameId mangled = 0;
+  };
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
+  };
+  template <typename Value>
+  using ByText = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
+
+  std::uint32_t source(std::string_view pid);
+  std::uint32_t thread(std::uint32_t source, std::string_view tid);
+  std::uint32_t category(std::string_view name);
+  const KernelNames& kernel_names(std::string_view name);
+  std::vector<Event>& group(const GroupKey& key);
+  void see(Nanoseconds start, Nanoseconds end);
+
+  void add_metadata(const ChromeEvent& event);
+  void add_kernel(const ChromeEvent& event);
+  void add_copy_or_set(const ChromeEvent& event);
+  void add_synchronization(const ChromeEvent& event);
+  void add_call(const ChromeEvent& event, ApiDomain domain);
+  void add_overhead(const ChromeEvent& event);
+  void add_range(const ChromeEvent& event, TrackKind kind, std::uint32_t domain);
+  void add_mark(const ChromeEvent& event);
+  void add_edge(const ChromeEvent& event);
+  GroupKey queue_key(TrackKind kind, const ChromeEvent& event);
+  DetailId range_detail(const ChromeEvent& event);
+
+  void close_edges();
+  void match(std::vector<Edge>& edges, TrackKind kind);
+  void place_sources();
+  ProcessId built_process(std::uint32_t source);
+  ThreadId built_thread(std::uint32_t thread);
+  std::vector<Launch> launches() const;
+  std::uint32_t launching_source(std::uint32_t source, const std::vector<Launch>& launches) const;
+  void add_tracks(const std::map<std::uint32_t, Gpu>& devices);
+
+  TraceBuilder& builder_;
+  std::vector<Source> sources_;
+  ByText<std::uint32_t> source_ids_;
+  std::uint32_t last_source_ = kNone;
+  std::vector<SourceThread> threads_;
+  std::vector<ByText<std::uint32_t>> thread_ids_;  // by source
+  std::uint32_t last_thread_ = kNone;
+  std::map<GroupKey, std::vector<Event>> groups_;
+  struct LastGroup {
+    GroupKey key;
+    std::vector<Event>* events = nullptr;
+  };
+  std::vector<LastGroup> last_groups_;  // by kind
+  ByText<std::uint32_t> categories_;    // of generic events; ids count from 1
+  std::string last_category_;
+  std::uint32_t last_category_id_ = 0;
+  std::unordered_map<NameId, KernelNames> kernel_names_;
+  std::vector<Edge> thread_edges_;
+  std::map<std::string, std::vector<Edge>> asynchronous_edges_;
+  bool from_pytorch_ = false;
+  std::uint32_t instances_ = 0;
+  std::uint64_t events_ = 0;
+  std::uint64_t without_time_ = 0;
+  Nanoseconds begin_ = std::numeric_limits<Nanoseconds>::max();
+  Nanoseconds end_ = std::numeric_limits<Nanoseconds>::min();
+};
+
+}  // namespace lanescope::importers

@@ -1,0 +1,86 @@
+// One event of a Chrome trace as it stands in the file. Internal to model/import.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chrome_splitter.h"
+#include "model/trace/types.h"
+
+namespace lanescope::importers {
+
+// What "args" says that a trace can hold. Absent numbers are 0.
+struct ChromeArguments {
+  std::uint32_t correlation = 0;
+  std::optional<std::uint32_t> device;
+  std::uint32_t context = 0;
+  std::optional<std::uint32_t> stream;
+  std::array<std::uint32_t, 3> grid{};
+  std::array<std::uint32_t, 3> block{};
+  std::array<std::uint32_t, 3> cluster{};
+  std::uint32_t registers = 0;             // per thread
+  std::uint32_t shared_memory = 0;         // bytes per block, static and dynamic together
+  std::uint32_t static_shared_memory = 0;  // bytes per block, of it
+  std::optional<std::int64_t> bytes;
+  std::uint32_t value = 0;  // of a set
+  std::uint32_t graph = 0;
+  std::uint64_t graph_node = 0;
+  std::uint32_t from_device = 0;  // peer copies
+  std::uint32_t to_device = 0;
+  std::uint32_t result = 0;               // of a call
+  std::uint32_t wait_event = 0;           // of a synchronization
+  std::optional<std::uint32_t> host_pid;  // of a GPU's rows: the process whose work they show
+  std::string_view name;                  // of metadata
+  std::string_view kind;                  // of a synchronization
+};
+
+struct ChromeEvent {
+  char phase = 0;
+  bool has_time = false;  // both times are numbers, and in range
+  Nanoseconds time = 0;   // as in the file, in ns
+  Nanoseconds duration = 0;
+  std::string_view category;
+  std::string_view name;
+  std::string_view pid;  // numbers and strings alike: as text
+  std::string_view tid;
+  std::string_view id;
+  ChromeArguments arguments;
+};
+
+// A batch and the events in it, which point into its text.
+struct ParsedBatch {
+  ChromeBatch batch;
+  std::vector<ChromeEvent> events;
+  std::deque<std::string> unescaped;  // strings that do not stand in the text as they are
+  std::uint64_t invalid = 0;          // elements that are not events
+};
+
+// Turns text into events. One thread at a time.
+class ChromeParser {
+ public:
+  ChromeParser();
+  ~ChromeParser();
+  ChromeParser(const ChromeParser&) = delete;
+  ChromeParser& operator=(const ChromeParser&) = delete;
+
+  // Replaces what `parsed` held. Elements that are not JSON objects with a phase are counted and left out; broken UTF-8 is replaced.
+  void parse(ChromeBatch batch, ParsedBatch& parsed);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// A decimal number of µs as ns, rounded to the nearest where it says more; none for anything else, and for numbers out of range: a time
+// must lie within ±2^61 ns. "12.3456" -> 12346, "1.5e3" -> 1500000.
+[[nodiscard]] std::optional<Nanoseconds> nanoseconds_of_microseconds(std::string_view text) noexcept;
+
+// Bytes that are not UTF-8 become U+FFFD.
+[[nodiscard]] std::string valid_utf8(std::string_view text);
+
+}  // namespace lanescope::importers

@@ -1,0 +1,59 @@
+#include "chrome_members.h"
+
+#include <simdjson.h>
+
+namespace lanescope::importers {
+namespace {
+
+template <typename Number>
+void read_number(simdjson::dom::element object, const char* key, Number& target) {
+  if (std::uint64_t value = 0; object[key].get(value) == simdjson::SUCCESS) target = static_cast<Number>(value);
+}
+
+std::string read_text(simdjson::dom::element object, const char* key) {
+  std::string_view value;
+  return object[key].get(value) == simdjson::SUCCESS ? std::string(value) : std::string{};
+}
+
+void read_devices(simdjson::dom::element list, std::map<std::uint32_t, Gpu>& devices) {
+  simdjson::dom::array properties;
+  if (list.get(properties) != simdjson::SUCCESS) return;
+  for (const simdjson::dom::element device : properties) {
+    if (!device.is_object()) continue;
+    Gpu gpu;
+    gpu.name = read_text(device, "name");
+    gpu.bus_id = read_text(device, "busId");
+    read_number(device, "id", gpu.ordinal);
+    read_number(device, "numSms", gpu.multiprocessor_count);
+    read_number(device, "computeMajor", gpu.compute_major);
+    read_number(device, "computeMinor", gpu.compute_minor);
+    read_number(device, "totalGlobalMem", gpu.memory_bytes);
+    read_number(device, "regsPerMultiprocessor", gpu.max_registers_per_multiprocessor);
+    read_number(device, "sharedMemPerMultiprocessor", gpu.max_shared_memory_per_multiprocessor);
+    std::uint64_t threads = 0;
+    std::uint64_t warp = 0;
+    read_number(device, "maxThreadsPerMultiprocessor", threads);
+    read_number(device, "warpSize", warp);
+    if (warp > 0) gpu.max_warps_per_multiprocessor = static_cast<std::uint32_t>(threads / warp);
+    devices.emplace(gpu.ordinal, std::move(gpu));
+  }
+}
+
+}  // namespace
+
+ChromeMembers read_members(const std::vector<std::pair<std::string, std::string>>& members) {
+  ChromeMembers read;
+  simdjson::dom::parser parser;
+  for (const auto& [name, text] : members) {
+    simdjson::dom::element value;
+    if (parser.parse(text).get(value) != simdjson::SUCCESS) continue;
+    std::string_view word;
+    if (name == "deviceProperties") read_devices(value, read.devices);
+    if (name == "baseTimeNanoseconds") (void)value.get(read.utc_base);
+    if (name == "host_name" && value.get(word) == simdjson::SUCCESS) read.host_name = word;
+    if (name == "producer" && value.get(word) == simdjson::SUCCESS) read.producer = word;
+  }
+  return read;
+}
+
+}  // namespace lanescope::importers

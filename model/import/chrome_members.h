@@ -1,0 +1,25 @@
+// What a Chrome trace says beside its events. Internal to model/import.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/trace/trace.h"
+
+namespace lanescope::importers {
+
+struct ChromeMembers {
+  std::map<std::uint32_t, Gpu> devices;  // by CUDA ordinal: PyTorch's deviceProperties
+  std::int64_t utc_base = 0;             // ns since 1970 that the file's time 0 stands for; 0 when not known
+  std::string host_name;
+  std::string producer;
+};
+
+// Members that are not JSON, or not as expected, say nothing.
+[[nodiscard]] ChromeMembers read_members(const std::vector<std::pair<std::string, std::string>>& members);
+
+}  // namespace lanescope::importers

@@ -1,0 +1,338 @@
+#include <charconv>
+#include <cstring>
+
+#include <simdjson.h>
+
+#include "chrome_event.h"
+
+namespace lanescope::importers {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+// A key of an object, as it stands in the text behind its opening quote.
+class Key {
+ public:
+  explicit Key(const char* text) : text_(text) {}
+  template <std::size_t size>
+  bool operator==(const char (&name)[size]) const noexcept {
+    return std::memcmp(text_, name, size - 1) == 0 && text_[size - 1] == '"';
+  }
+  [[nodiscard]] char first() const noexcept { return *text_; }
+
+ private:
+  const char* text_;
+};
+
+std::string_view trimmed(std::string_view token) noexcept {
+  while (!token.empty() && (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' || token.back() == '\t'))
+    token.remove_suffix(1);
+  return token;
+}
+
+// A string without its quotes, anything else as it is.
+std::string_view bare(std::string_view token) noexcept {
+  token = trimmed(token);
+  if (token.size() >= 2 && token.front() == '"' && token.back() == '"') return token.substr(1, token.size() - 2);
+  return token;
+}
+
+// A whole number, also where it is written as a string or with a fraction of zeros; none for anything else.
+template <typename Number>
+std::optional<Number> whole(std::string_view token) noexcept {
+  const std::string_view text = bare(token);
+  Number number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc{}) return std::nullopt;
+  if (end != text.data() + text.size() && *end != '.') return std::nullopt;
+  return number;
+}
+template <typename Number>
+void assign(Number& target, std::string_view token) noexcept {
+  target = whole<Number>(token).value_or(0);
+}
+
+unsigned hexadecimal(std::string_view digits) noexcept {
+  unsigned value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+  return value;
+}
+
+void append_utf8(unsigned code, std::string& text) {
+  const auto add = [&](unsigned byte) { text += static_cast<char>(byte); };
+  if (code < 0x80) {
+    add(code);
+  } else if (code < 0x800) {
+    add(0xc0 | code >> 6);
+    add(0x80 | (code & 0x3f));
+  } else if (code < 0x10000) {
+    add(0xe0 | code >> 12);
+    add(0x80 | (code >> 6 & 0x3f));
+    add(0x80 | (code & 0x3f));
+  } else {
+    add(0xf0 | code >> 18);
+    add(0x80 | (code >> 12 & 0x3f));
+    add(0x80 | (code >> 6 & 0x3f));
+    add(0x80 | (code & 0x3f));
+  }
+}
+
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  plain.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      plain += text[i];
+      continue;
+    }
+    switch (const char c = text[++i]) {
+      case 'n':
+        plain += '\n';
+        break;
+      case 't':
+        plain += '\t';
+        break;
+      case 'r':
+        plain += '\r';
+        break;
+      case 'b':
+        plain += '\b';
+        break;
+      case 'f':
+        plain += '\f';
+        break;
+      case 'u': {
+        unsigned code = hexadecimal(text.substr(i + 1, 4));
+        i += 4;
+        const bool high = code >= 0xd800 && code < 0xdc00;
+        if (high && text.substr(std::min(i + 1, text.size())).starts_with("\\u")) {
+          const unsigned low = hexadecimal(text.substr(i + 3, 4));
+          if (low >= 0xdc00 && low < 0xe000) {
+            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            i += 6;
+          }
+        }
+        append_utf8(code >= 0xd800 && code < 0xe000 ? 0xfffd : code, plain);
+        break;
+      }
+      default:
+        plain += c;
+    }
+  }
+  return plain;
+}
+
+// Reads one event at a time out of simdjson's objects.
+class EventReader {
+ public:
+  explicit EventReader(ParsedBatch& parsed) : parsed_(parsed) {}
+
+  // Throws simdjson_error where the text is not JSON.
+  void read(ondemand::object object) {
+    ChromeEvent event;
+    bool times_are_numbers = true;
+    const auto time = [&](std::string_view token, Nanoseconds& target) {
+      const auto value = nanoseconds_of_microseconds(bare(token));
+      if (value)
+        target = *value;
+      else
+        times_are_numbers = false;
+    };
+    bool timed = false;
+    for (auto field : object) {
+      const Key key(field.key().value().raw());
+      ondemand::value value = field.value();
+      if (key == "ph") {
+        const std::string_view text = bare(value.raw_json_token());
+        event.phase = text.empty() ? '\0' : text[0];
+      } else if (key == "name") {
+        event.name = text_of(value);
+      } else if (key == "cat") {
+        event.category = text_of(value);
+      } else if (key == "pid") {
+        event.pid = text_of(value);
+      } else if (key == "tid") {
+        event.tid = text_of(value);
+      } else if (key == "ts") {
+        time(value.raw_json_token(), event.time);
+        timed = true;
+      } else if (key == "dur") {
+        time(value.raw_json_token(), event.duration);
+      } else if (key == "id") {
+        event.id = text_of(value);
+      } else if (key == "args") {
+        if (has_arguments_to_read(event) && is(value, '{')) read_arguments(value.get_object(), event.arguments);
+      }
+    }
+    event.has_time = timed && times_are_numbers;
+    if (event.phase == 0)
+      ++parsed_.invalid;
+    else
+      parsed_.events.push_back(event);
+  }
+
+ private:
+  static bool is(ondemand::value& value, char first) { return value.raw_json_token().front() == first; }
+
+  // The categories that make up most of a trace say nothing there that is kept.
+  static bool has_arguments_to_read(const ChromeEvent& event) {
+    return event.phase != 's' && event.phase != 'f' && event.category != "cpu_op" && event.category != "python_function" &&
+           event.category != "Operator";
+  }
+
+  std::string_view text_of(ondemand::value& value) {
+    const std::string_view text = bare(value.raw_json_token());
+    if (std::memchr(text.data(), '\\', text.size()) == nullptr) return text;
+    return parsed_.unescaped.emplace_back(unescaped(text));
+  }
+
+  static void read_extent(ondemand::value& value, std::array<std::uint32_t, 3>& extent) {
+    if (!is(value, '[')) return;
+    std::size_t axis = 0;
+    for (auto element : value.get_array()) {
+      if (axis == extent.size()) break;
+      assign(extent[axis++], element.value().raw_json_token());
+    }
+  }
+
+  void read_arguments(ondemand::object object, ChromeArguments& arguments) {
+    for (auto field : object) {
+      const Key key(field.key().value().raw());
+      ondemand::value value = field.value();
+      const auto number = [&](auto& target) { assign(target, value.raw_json_token()); };
+      switch (key.first()) {
+        case 'b':
+          if (key == "bytes")
+            arguments.bytes = whole<std::int64_t>(value.raw_json_token());
+          else if (key == "block")
+            read_extent(value, arguments.block);
+          break;
+        case 'B':
+          if (key == "Bytes") arguments.bytes = whole<std::int64_t>(value.raw_json_token());
+          break;
+        case 'c':
+          if (key == "correlation")
+            number(arguments.correlation);
+          else if (key == "context")
+            number(arguments.context);
+          else if (key == "cluster")
+            read_extent(value, arguments.cluster);
+          else if (key == "cuda_sync_kind")
+            arguments.kind = text_of(value);
+          break;
+        case 'd':
+          if (key == "device") arguments.device = whole<std::uint32_t>(value.raw_json_token());
+          break;
+        case 'f':
+          if (key == "fromDevice") number(arguments.from_device);
+          break;
+        case 'g':
+          if (key == "grid")
+            read_extent(value, arguments.grid);
+          else if (key == "graph id")
+            number(arguments.graph);
+          else if (key == "graph node id")
+            number(arguments.graph_node);
+          break;
+        case 'h':
+          if (key == "host pid") arguments.host_pid = whole<std::uint32_t>(value.raw_json_token());
+          break;
+        case 'n':
+          if (key == "name") arguments.name = text_of(value);
+          break;
+        case 'r':
+          if (key == "registers per thread")
+            number(arguments.registers);
+          else if (key == "return value")
+            number(arguments.result);
+          break;
+        case 's':
+          if (key == "stream")
+            arguments.stream = stream_of(value.raw_json_token());
+          else if (key == "shared memory")
+            number(arguments.shared_memory);
+          else if (key == "static shared memory")
+            number(arguments.static_shared_memory);
+          break;
+        case 't':
+          if (key == "toDevice") number(arguments.to_device);
+          break;
+        case 'v':
+          if (key == "value") number(arguments.value);
+          break;
+        case 'w':
+          if (key == "wait_on_cuda_event_id") number(arguments.wait_event);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  // Work that belongs to no stream has -1: CUPTI's largest number.
+  static std::optional<std::uint32_t> stream_of(std::string_view token) {
+    const auto stream = whole<std::int64_t>(token);
+    if (!stream) return std::nullopt;
+    return static_cast<std::uint32_t>(*stream);
+  }
+
+  ParsedBatch& parsed_;
+};
+
+}  // namespace
+
+struct ChromeParser::State {
+  ondemand::parser parser;
+
+  // Reads all elements at once. False where the text is not JSON: `parsed` then holds what came before.
+  bool read_array(const char* text, std::size_t size, ParsedBatch& parsed) {
+    EventReader reader(parsed);
+    try {
+      ondemand::document document = parser.iterate(simdjson::padded_string_view(text, size, size + ChromeBatch::kPadding));
+      for (auto element : document.get_array()) {
+        ondemand::value value = element.value();
+        if (value.type() == ondemand::json_type::object)
+          reader.read(value.get_object());
+        else
+          ++parsed.invalid;
+      }
+      return true;
+    } catch (const simdjson::simdjson_error&) {
+      return false;
+    }
+  }
+
+  // Reads elements one by one, so that a damaged one costs no other.
+  void read_elements(ParsedBatch& parsed) {
+    for (const ChromeBatch::Element& element : parsed.batch.elements) {
+      std::string text = valid_utf8(std::string_view(parsed.batch.text.data() + element.begin, element.end - element.begin));
+      text = "[" + text + "]";
+      const std::size_t size = text.size();
+      text.append(ChromeBatch::kPadding, ' ');
+      const std::string& kept = parsed.unescaped.emplace_back(std::move(text));
+      const std::size_t events = parsed.events.size();
+      const std::uint64_t invalid = parsed.invalid;
+      if (read_array(kept.data(), size, parsed)) continue;
+      parsed.events.resize(events);
+      parsed.invalid = invalid + 1;
+    }
+  }
+};
+
+ChromeParser::ChromeParser() : state_(std::make_unique<State>()) {}
+ChromeParser::~ChromeParser() = default;
+
+void ChromeParser::parse(ChromeBatch batch, ParsedBatch& parsed) {
+  parsed.batch = std::move(batch);
+  const auto clear = [&] {
+    parsed.events.clear();
+    parsed.unescaped.clear();
+    parsed.invalid = 0;
+  };
+  clear();
+  if (state_->read_array(parsed.batch.text.data(), parsed.batch.size, parsed)) return;
+  clear();
+  state_->read_elements(parsed);
+}
+
+}  // namespace lanescope::importers

@@ -1,0 +1,80 @@
+// Cuts the text of a Chrome trace into batches of whole events. Internal to model/import.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "text_source.h"
+
+namespace lanescope::importers {
+
+// A run of whole elements of the array of events, as JSON text of its own.
+struct ChromeBatch {
+  static constexpr std::size_t kPadding = 64;  // readable bytes behind the text, for SIMD
+
+  std::vector<char> text;  // "[", the elements with what separates them, "]", kPadding bytes
+  std::size_t size = 0;    // without the padding
+  struct Element {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+  };
+  std::vector<Element> elements;  // positions in `text`
+};
+
+// Walks over one JSON value, piece by piece: knows strings and nesting, and nothing else.
+class ValueScan {
+ public:
+  // Moves `position` forward; true once it stands behind the value. Where it is false, call again with the text that follows.
+  bool advance(const char*& position, const char* end) noexcept;
+
+ private:
+  bool advance_in_string(const char*& position, const char* end) noexcept;
+  std::uint64_t depth_ = 0;
+  bool started_ = false;
+  bool in_string_ = false;
+  bool escaped_ = false;
+  bool scalar_ = false;  // a number or a word: a delimiter ends it
+};
+
+class ChromeSplitter {
+ public:
+  explicit ChromeSplitter(TextSource& source);
+
+  // The next batch, written over what `recycled` held. None at the end of the events or of the text.
+  std::optional<ChromeBatch> next(ChromeBatch recycled);
+
+  // Of an object with traceEvents, its other members as JSON text, by name; large ones are left out. Complete after the last batch.
+  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& members() const noexcept { return members_; }
+
+  // Whether the text was JSON with an array of events.
+  [[nodiscard]] bool has_events() const noexcept { return has_events_; }
+  // What is wrong with the text, as the end of a sentence; empty when nothing is. Final after the last batch.
+  [[nodiscard]] const std::string& damage() const noexcept { return damage_; }
+
+ private:
+  enum class Place : std::uint8_t { kStart, kMembers, kEvents, kEnd };
+
+  bool more();         // reads on behind the window; false at the end of the text, or where the window is full
+  bool skip_blanks();  // to the next byte that is none; false at the end of the text
+  std::optional<std::string_view> read_value();
+  void find_start();
+  void read_member();
+  void fill(ChromeBatch& batch);
+  void fail(std::string damage);
+
+  TextSource& source_;
+  Place place_ = Place::kStart;
+  bool bare_array_ = false;
+  bool has_events_ = false;
+  std::uint64_t offset_ = 0;  // in the text, of window_[0]
+  std::vector<char> window_;  // [begin_, end_) has been read and not been used
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::vector<std::pair<std::string, std::string>> members_;
+  std::string damage_;
+};
+
+}  // namespace lanescope::importers

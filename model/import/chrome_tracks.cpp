@@ -1,0 +1,145 @@
+// What is decided once all events of a Chrome trace are known: processes, threads, GPUs, and the tracks themselves.
+#include <algorithm>
+#include <charconv>
+
+#include "chrome_assembly.h"
+#include "chrome_members.h"
+
+namespace lanescope::importers {
+namespace {
+
+constexpr std::uint32_t kFirstSyntheticPid = 0xf0000000;  // for processes that are called by a word
+
+constexpr std::pair<std::uint32_t, std::string_view> kDomainNames[] = {
+    {1, "PyTorch operators"}, {2, "Python functions"}, {3, "PyTorch profiler"}, {4, "PyTorch memory"}};
+
+std::optional<std::uint32_t> number_of(std::string_view text) {
+  std::uint32_t number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+bool is_on_gpu(TrackKind kind) { return is_gpu_work(kind) || kind == TrackKind::kSynchronizations; }
+
+}  // namespace
+
+ProcessId ChromeAssembly::built_process(std::uint32_t source) {
+  Source& of = sources_[source];
+  if (of.process != kNone) return of.process;
+  of.process = builder_.process_of_instance(++instances_);
+  Process& process = builder_.process(of.process);
+  process.pid = number_of(of.text).value_or(kFirstSyntheticPid + source);
+  process.executable = !of.name.empty() ? of.name : number_of(of.text) ? std::string{} : of.text;
+  return of.process;
+}
+
+// Calls of several processes may have the same correlation id: the latest one before the work began is taken for its launch.
+std::vector<ChromeAssembly::Launch> ChromeAssembly::launches() const {
+  std::vector<Launch> all;
+  for (const auto& [key, events] : groups_)
+    if (key.kind == TrackKind::kCudaApi)
+      for (const Event& event : events) all.push_back({event.correlation, event.start, key.source});
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+// Of several processes, the one whose calls launched most of a sample of this source's GPU work; kNone where no call did.
+std::uint32_t ChromeAssembly::launching_source(std::uint32_t source, const std::vector<Launch>& launches) const {
+  constexpr std::size_t kSample = 256;  // events of each queue
+  std::map<std::uint32_t, std::size_t> votes;
+  for (const auto& [key, events] : groups_) {
+    if (key.source != source || !is_gpu_work(key.kind)) continue;
+    const std::size_t step = std::max<std::size_t>(1, events.size() / kSample);
+    for (std::size_t i = 0; i < events.size(); i += step) {
+      const Event& event = events[i];
+      auto found = std::upper_bound(launches.begin(), launches.end(), Launch{event.correlation, event.start, kNone});
+      if (found == launches.begin() || (--found)->correlation != event.correlation) continue;
+      ++votes[found->source];
+    }
+  }
+  const auto most = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == votes.end() ? kNone : most->first;
+}
+
+void ChromeAssembly::place_sources() {
+  std::vector<bool> used(sources_.size());
+  for (const auto& [key, events] : groups_) used[key.source] = true;
+  std::vector<std::uint32_t> hosts;
+  for (std::uint32_t i = 0; i < sources_.size(); ++i)
+    if (used[i] && (sources_[i].has_host_work || !from_pytorch_)) hosts.push_back(i);
+  for (const std::uint32_t host : hosts) built_process(host);
+  const auto calls = hosts.size() > 1 ? launches() : std::vector<Launch>{};
+  for (std::uint32_t i = 0; i < sources_.size(); ++i) {
+    Source& of = sources_[i];
+    if (!used[i] || of.process != kNone) continue;
+    // Rows of a GPU, and what the profiler says of itself, stand under names of their own: they belong to the process that was profiled.
+    std::uint32_t owner = i;
+    if (const auto named = of.host_pid ? source_ids_.find(std::to_string(*of.host_pid)) : source_ids_.end(); named != source_ids_.end())
+      owner = named->second;
+    else if (hosts.size() == 1)
+      owner = hosts.front();
+    else if (const std::uint32_t launching = launching_source(i, calls); launching != kNone)
+      owner = launching;
+    of.process = built_process(owner);
+  }
+}
+
+ThreadId ChromeAssembly::built_thread(std::uint32_t thread) {
+  const SourceThread& of = threads_[thread];
+  const auto tid = number_of(of.text);
+  const ThreadId id = builder_.thread(sources_[of.source].process, tid.value_or(of.synthetic_tid));
+  if (!of.name.empty())
+    builder_.name_thread(id, of.name);
+  else if (!tid)
+    builder_.name_thread(id, of.text);
+  return id;
+}
+
+void ChromeAssembly::add_tracks(const std::map<std::uint32_t, Gpu>& devices) {
+  for (auto& [key, events] : groups_) {
+    for (Event& event : events) event.start -= begin_;
+    TrackKey track;
+    track.kind = key.kind;
+    track.process = sources_[key.source].process;
+    track.domain = key.domain;
+    if (is_on_gpu(key.kind)) {
+      if (const auto known = devices.find(key.device); known != devices.end())
+        builder_.set_device(track.process, key.device, known->second);
+      track.gpu = builder_.gpu_of_device(track.process, key.device);
+      track.context = key.context;
+      track.stream = key.stream;
+      builder_.set_context({track.process, key.context, key.device, 0});
+      if (key.stream != kNone) builder_.set_stream({track.process, key.context, key.stream, 0, 0, {}});
+    } else if (key.thread != kNone) {
+      track.thread = built_thread(key.thread);
+    }
+    for (const auto& [id, name] : kDomainNames)
+      if (id == key.domain) builder_.set_domain(track.process, id, name);
+    builder_.add(track, std::move(events));
+  }
+  groups_.clear();
+}
+
+void ChromeAssembly::finish(const ChromeMembers& members) {
+  close_edges();
+  if (events_ == 0) begin_ = 0;
+  place_sources();
+  add_tracks(members.devices);
+  for (const Source& of : sources_)
+    if (of.process != kNone)
+      for (const auto& [name, id] : categories_) builder_.set_category(of.process, 0, id, name);
+
+  constexpr Nanoseconds kYear2001 = 1'000'000'000'000'000'000;  // times this large count from 1970
+  Provenance& provenance = builder_.provenance();
+  provenance.format = "Chrome JSON";
+  provenance.producer = !members.producer.empty() ? members.producer : from_pytorch_ ? "PyTorch profiler" : "";
+  provenance.host_name = members.host_name;
+  provenance.monotonic_epoch = begin_;
+  if (members.utc_base != 0)
+    provenance.utc_epoch = members.utc_base + begin_;
+  else if (begin_ > kYear2001)
+    provenance.utc_epoch = begin_;
+}
+
+}  // namespace lanescope::importers
