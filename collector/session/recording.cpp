@@ -96,28 +96,28 @@ Result<std::filesystem::path> check(const LaunchRequest& request) {
   return find_program(request.command.front(), request.working_directory);
 }
 
+// The file itself, without links on the way to it.
+Result<std::filesystem::path> existing_agent(const std::filesystem::path& agent) {
+  std::error_code failed;
+  const std::filesystem::path found = std::filesystem::canonical(agent, failed);
+  if (!failed) return found;
+  return Error{"The agent " + agent.lexically_normal().string() +
+               " is not there. Install Lanescope whole, or set LANESCOPE_AGENT to the file."};
+}
+
 // The agent, where anything is traced at all.
 Result<std::filesystem::path> agent_for(const LaunchRequest& request) {
   const CaptureSettings& settings = request.settings;
   if (!settings.trace_cuda && !settings.trace_nvtx && !settings.trace_os_runtime) return std::filesystem::path();
-  return request.agent.empty() ? find_agent() : Result<std::filesystem::path>(std::filesystem::absolute(request.agent));
+  return request.agent.empty() ? find_agent() : existing_agent(request.agent);
 }
 
 }  // namespace
 
 Result<std::filesystem::path> find_agent() {
-  std::error_code failed;
-  std::filesystem::path agent;
-  if (const char* variable = std::getenv("LANESCOPE_AGENT"); variable != nullptr && *variable != '\0') {
-    agent = variable;
-  } else {
-    agent = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "../lib/liblanescope-agent.so";
-  }
-  const std::filesystem::path found = std::filesystem::canonical(agent, failed);
-  if (failed)
-    return Error{"The agent " + agent.lexically_normal().string() +
-                 " is not there. Install Lanescope whole, or set LANESCOPE_AGENT to the file."};
-  return found;
+  if (const char* variable = std::getenv("LANESCOPE_AGENT"); variable != nullptr && *variable != '\0') return existing_agent(variable);
+  std::error_code ignored;
+  return existing_agent(std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "../lib/liblanescope-agent.so");
 }
 
 Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest request, FrameSink sink) {
