@@ -96,6 +96,7 @@ std::vector<std::pair<QString, QString>> TimelineView::help_text() {
       {tr("Backspace, Alt+Left"), tr("back to the view before")},
       {tr("Alt+Right"), tr("forward again")},
       {tr("Home"), tr("show the whole trace")},
+      {tr("Page Up, Page Down"), tr("scroll the rows")},
       {tr("M"), tr("mark the ends of the selected range, or the selected event")},
       {tr("Esc"), tr("select nothing")},
   };

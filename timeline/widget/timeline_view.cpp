@@ -253,6 +253,8 @@ void TimelineView::addMarker(Nanoseconds time, const QString& text) {
 
 void TimelineView::clearMarkers() { parts_->state.set_markers({}); }
 
+void TimelineView::scrollRows(int pages) { parts_->state.set_scroll(parts_->state.scroll() + pages * parts_->canvas->height() * 3 / 4); }
+
 QSize TimelineView::sizeHint() const { return {1200, 600}; }
 
 void TimelineView::resizeEvent(QResizeEvent*) { parts_->lay_out(size()); }

@@ -109,6 +109,7 @@ class TimelineView : public QWidget {
   bool pressWithModifier(int key, Qt::KeyboardModifiers modifiers);
   void panBy(double share);  // of the visible range, to the right
   void markSelection();
+  void scrollRows(int pages);
 
   struct Parts;
   std::unique_ptr<Parts> parts_;

@@ -1,0 +1,96 @@
+// What holds for every trace, on traces that others recorded on real GPUs.
+#include <algorithm>
+#include <filesystem>
+
+#include "model/import/open_trace.h"
+#include "support/catch.h"
+#include "support/paths.h"
+#include "timeline/core/describe.h"
+#include "timeline/core/level_pixels.h"
+#include "timeline/core/navigation.h"
+
+using namespace lanescope;
+using namespace lanescope::timeline;
+
+namespace {
+
+std::vector<std::shared_ptr<const Trace>> recorded_traces() {
+  std::vector<std::shared_ptr<const Trace>> traces;
+  std::vector<std::filesystem::path> folders{lanescope::test::data_file("")};
+  if (const auto corpus = lanescope::test::corpus()) folders.push_back(*corpus / "nsys");
+  for (const auto& folder : folders) {
+    if (!std::filesystem::is_directory(folder)) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() != ".trace" && entry.path().extension() != ".sqlite") continue;
+      auto trace = open_trace(entry.path());
+      INFO(entry.path());
+      REQUIRE(trace.has_value());
+      traces.push_back(*trace);
+    }
+  }
+  return traces;
+}
+
+// Busy time of a level, event by event.
+Nanoseconds busy_one_by_one(const LevelContent& content, TimeRange window) {
+  std::vector<TimeRange> events;
+  for (const ContentLane& lane : content.lanes())
+    for (EventIndex index = 0; index < lane.lane->size(); ++index)
+      events.push_back(window.intersected({lane.lane->start(index), lane.lane->end(index)}));
+  std::sort(events.begin(), events.end(), [](TimeRange a, TimeRange b) { return a.begin < b.begin; });
+  Nanoseconds busy = 0;
+  Nanoseconds covered_until = window.begin;
+  for (const TimeRange event : events) {
+    busy += std::max<Nanoseconds>(0, event.end - std::max(event.begin, covered_until));
+    covered_until = std::max(covered_until, event.end);
+  }
+  return busy;
+}
+
+}  // namespace
+
+TEST_CASE("rows of recorded traces add up: columns to the window's busy time, lanes to rows") {
+  for (const auto& trace : recorded_traces()) {
+    const RowTree tree(*trace);
+    REQUIRE_FALSE(tree.rows().empty());
+    for (LaneId lane = 0; lane < trace->lanes().size(); ++lane) REQUIRE(tree.place_of(lane).has_value());
+    ContentCache cache(trace);
+    LevelRasterizer rasterizer;
+    LevelPixels pixels;
+    const TimeRange extent = trace->extent();
+    for (const TimeRange window : {extent, TimeRange{extent.begin + extent.length() / 3, extent.begin + extent.length() / 2}})
+      for (const Row& row : tree.rows()) {
+        const LevelContent& content = cache.content(row.all);
+        rasterizer.rasterize(content, {window, 1'531}, pixels);
+        Nanoseconds sum = 0;
+        for (const Column& column : pixels.columns) sum += column.busy;
+        REQUIRE(sum == busy_one_by_one(content, window));
+      }
+  }
+}
+
+TEST_CASE("shares of the kernels' names add up to the share of the kernels") {
+  for (const auto& trace : recorded_traces()) {
+    const RowTree tree(*trace);
+    for (const Row& row : tree.rows()) {
+      if ((row.kind != RowKind::kKernels && row.kind != RowKind::kMemory) || !row.share || row.children.empty()) continue;
+      double sum = 0;
+      for (const RowIndex child : row.children) sum += tree.row(child).share.value();
+      REQUIRE(sum == Approx(*row.share).margin(1e-9));
+    }
+  }
+}
+
+TEST_CASE("every event of recorded traces can be described, and its launch leads back to it") {
+  for (const auto& trace : recorded_traces())
+    for (LaneId id = 0; id < trace->lanes().size(); ++id)
+      for (EventIndex index = 0; index < trace->lane(id).size(); index += 97) {
+        const EventRef event{id, index};
+        REQUIRE(describe_event(*trace, event).size() >= 3);
+        if (!is_gpu_work(trace->track_of(id).key.kind)) continue;
+        for (const EventRef launch : correlated_events(*trace, event)) {
+          const std::vector<EventRef> work = correlated_events(*trace, launch);
+          REQUIRE(std::find(work.begin(), work.end(), event) != work.end());
+        }
+      }
+}
