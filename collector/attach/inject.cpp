@@ -212,12 +212,14 @@ class Injector {
     }
     const auto entry = find_function(memory_, agent->begin, kAgentEntry);
     if (!entry) return failure("the agent in it is of a version that can't be attached to. Restart the program.");
-    const Result<std::uint64_t> address = thread_->place("fd:" + std::to_string(socket));
+    const std::string path = request_.socket.empty() ? std::string() : ":" + request_.socket.string();
+    const Result<std::uint64_t> address = thread_->place("fd:" + std::to_string(socket) + path);
     if (!address) return address.error();
     const Result<std::uint64_t> answer = thread_->call(*entry, {*address}, kCallLimit);
     if (!answer) return answer.error();
-    if (const auto code = static_cast<std::int32_t>(*answer); code != 0)
-      return failure(std::string("the agent could not start in it: ") + std::strerror(code) + ".");
+    const auto code = static_cast<std::int32_t>(*answer);
+    if (code == EBUSY) return failure("another recording of it is under way. End that first.");
+    if (code != 0) return failure(std::string("the agent could not start in it: ") + std::strerror(code) + ".");
     return {};
   }
 

@@ -28,6 +28,8 @@ void ProcessTable::add_launched(pid_t pid, const ProcessDescription& description
   add(pid, description, {});
 }
 
+void ProcessTable::add_attached(pid_t pid) { add(pid, describe_process(pid), {}); }
+
 TargetProcess* ProcessTable::find(pid_t pid) {
   const auto found = std::find_if(live_.begin(), live_.end(), [&](const auto& process) { return process->pid() == pid; });
   return found == live_.end() ? nullptr : found->get();

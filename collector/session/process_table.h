@@ -23,6 +23,8 @@ class ProcessTable {
 
   // The launched process, which is our child.
   void add_launched(pid_t pid, const ProcessDescription& description);
+  // A process that ran before; its agent reports soon.
+  void add_attached(pid_t pid);
   // An agent reports. It gets memory, or a refusal. Another program under a pid that is known replaces the one before (exec).
   void greet(FileDescriptor connection, const Greeting& greeting, Joining joining);
 

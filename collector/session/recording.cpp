@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "clock.h"
+#include "collector/attach/inject.h"
 #include "launcher.h"
 #include "output_name.h"
 #include "run.h"
@@ -46,14 +47,20 @@ OutputNameFacts output_name_facts(pid_t pid) {
 
 bool is_numbered(const std::string& pattern) { return pattern.empty() || pattern.find("%n") != std::string::npos; }
 
-Result<TraceFileWriter> create_file(const LaunchRequest& request, pid_t pid) {
+// Where a recording goes.
+struct Destination {
+  const std::string& pattern;
+  Overwrite overwrite;
+};
+
+Result<TraceFileWriter> create_file(const Destination& destination, pid_t pid) {
   const OutputNameFacts facts = output_name_facts(pid);
   for (int attempt = 0;; ++attempt) {
-    const Result<std::filesystem::path> name = expand_output_name(request.output, facts);
+    const Result<std::filesystem::path> name = expand_output_name(destination.pattern, facts);
     if (!name) return name.error();
     const std::filesystem::path path = std::filesystem::absolute(*name).lexically_normal();
-    Result<TraceFileWriter> file = TraceFileWriter::create(path, request.overwrite);
-    const bool taken_meanwhile = !file && is_numbered(request.output) && facts.exists(path);
+    Result<TraceFileWriter> file = TraceFileWriter::create(path, destination.overwrite);
+    const bool taken_meanwhile = !file && is_numbered(destination.pattern) && facts.exists(path);
     if (file || !taken_meanwhile || attempt == kNumberRetries) return file;
   }
 }
@@ -69,23 +76,48 @@ void describe_settings(const CaptureSettings& settings, proto::CaptureSettings& 
   described.set_flush_interval_ms(static_cast<std::uint32_t>(settings.flush_interval.count()));
 }
 
-proto::SessionStart session_start(const LaunchRequest& request, const CaptureSettings& settings) {
+// What holds for every recording.
+proto::SessionStart session_start(const CaptureSettings& settings) {
   proto::SessionStart start;
   start.set_epoch(monotonic_now());
   start.set_utc_epoch(realtime_now());
   start.set_host_name(host_name());
   start.set_lanescope_version(LANESCOPE_VERSION);
-  for (const std::string& argument : request.command) start.add_command(argument);
-  std::error_code ignored;
-  const std::filesystem::path directory = request.working_directory.empty() ? std::filesystem::current_path(ignored)
-                                                                            : std::filesystem::absolute(request.working_directory, ignored);
-  start.set_working_directory(directory.string());
   describe_settings(settings, *start.mutable_settings());
   utsname system{};
   uname(&system);
   start.set_operating_system(std::string(system.sysname) + " " + system.release + " " + system.machine);
   start.set_processor_count(std::thread::hardware_concurrency());
   return start;
+}
+
+proto::SessionStart session_start(const LaunchRequest& request, const CaptureSettings& settings) {
+  proto::SessionStart start = session_start(settings);
+  for (const std::string& argument : request.command) start.add_command(argument);
+  std::error_code ignored;
+  const std::filesystem::path directory = request.working_directory.empty() ? std::filesystem::current_path(ignored)
+                                                                            : std::filesystem::absolute(request.working_directory, ignored);
+  start.set_working_directory(directory.string());
+  return start;
+}
+
+proto::SessionStart session_start(const AttachRequest& request) {
+  proto::SessionStart start = session_start(request.settings);
+  start.set_attached_pid(static_cast<std::uint32_t>(request.pid));
+  std::error_code ignored;
+  start.set_working_directory(std::filesystem::read_symlink("/proc/" + std::to_string(request.pid) + "/cwd", ignored).string());
+  return start;
+}
+
+// What a recording of a running process has in common with one of a launched process.
+LaunchRequest as_launch(AttachRequest request) {
+  LaunchRequest launch;
+  launch.settings = request.settings;
+  launch.output = std::move(request.output);
+  launch.overwrite = request.overwrite;
+  launch.delay = request.delay;
+  launch.duration = request.duration;
+  return launch;
 }
 
 // The file of the program that it asks for.
@@ -106,10 +138,9 @@ Result<std::filesystem::path> existing_agent(const std::filesystem::path& agent)
 }
 
 // The agent, where anything is traced at all.
-Result<std::filesystem::path> agent_for(const LaunchRequest& request) {
-  const CaptureSettings& settings = request.settings;
+Result<std::filesystem::path> agent_for(const CaptureSettings& settings, const std::filesystem::path& given) {
   if (!settings.trace_cuda && !settings.trace_nvtx && !settings.trace_os_runtime) return std::filesystem::path();
-  return request.agent.empty() ? find_agent() : existing_agent(request.agent);
+  return given.empty() ? find_agent() : existing_agent(given);
 }
 
 }  // namespace
@@ -123,7 +154,7 @@ Result<std::filesystem::path> find_agent() {
 Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest request, FrameSink sink) {
   const Result<std::filesystem::path> program = check(request);
   if (!program) return program.error();
-  const Result<std::filesystem::path> agent = agent_for(request);
+  const Result<std::filesystem::path> agent = agent_for(request.settings, request.agent);
   if (!agent) return agent.error();
   Result<ControlSocket> socket = ControlSocket::create();
   if (!socket) return socket.error();
@@ -137,7 +168,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
   if (!process) return process.error();
   relay->close_write_ends();
   const pid_t pid = process->pid();
-  Result<TraceFileWriter> file = create_file(request, pid);
+  Result<TraceFileWriter> file = create_file({request.output, request.overwrite}, pid);
   if (!file) return file.error();
   auto log = std::make_unique<FrameLog>(std::move(*file), std::move(sink));
   log->write({proto::FRAME_SESSION_START}, session_start(request, environment.settings));
@@ -146,9 +177,45 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
     std::filesystem::remove(log->path(), ignored);
     return released.error();
   }
-  Launched launched{
-      pid, describe_launched(pid, *program, request.command), environment.settings, std::move(*socket), std::move(*relay), std::move(log)};
-  return std::unique_ptr<Run>(new Run(std::move(request), std::move(launched), std::move(environment.warnings)));
+  Prepared prepared{Origin::kLaunched,
+                    pid,
+                    describe_launched(pid, *program, request.command),
+                    environment.settings,
+                    std::move(*socket),
+                    std::move(*relay),
+                    std::move(log),
+                    {}};
+  return std::unique_ptr<Run>(new Run(std::move(request), std::move(prepared), std::move(environment.warnings)));
+}
+
+Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest request, FrameSink sink) {
+  const Result<std::filesystem::path> agent = agent_for(request.settings, request.agent);
+  if (!agent) return agent.error();
+  if (agent->empty()) return Error{"There is nothing to record: choose cuda, nvtx or both.", ErrorKind::kUsage};
+  Result<ControlSocket> socket = ControlSocket::create();
+  if (!socket) return socket.error();
+  Result<OutputRelay> relay = OutputRelay::start(TargetOutput::kStore);
+  if (!relay) return relay.error();
+  relay->close_write_ends();  // the process keeps its output
+  Result<TraceFileWriter> file = create_file({request.output, request.overwrite}, request.pid);
+  if (!file) return file.error();
+  auto log = std::make_unique<FrameLog>(std::move(*file), std::move(sink));
+  log->write({proto::FRAME_SESSION_START}, session_start(request));
+  Result<attach::Injection> injection = attach::inject({.pid = request.pid, .agent = *agent, .socket = socket->path()});
+  if (!injection) {
+    std::error_code ignored;
+    std::filesystem::remove(log->path(), ignored);
+    return injection.error();
+  }
+  Prepared prepared{Origin::kAttached,
+                    request.pid,
+                    {},
+                    request.settings,
+                    std::move(*socket),
+                    std::move(*relay),
+                    std::move(log),
+                    FileDescriptor(injection->connection)};
+  return std::unique_ptr<Run>(new Run(as_launch(std::move(request)), std::move(prepared), std::move(injection->warnings)));
 }
 
 // ---- The public face -------------------------------------------------------------------------------------------------------------
@@ -158,6 +225,12 @@ Recording::~Recording() = default;
 
 Result<std::unique_ptr<Recording>> Recording::launch(LaunchRequest request, FrameSink sink) {
   Result<std::unique_ptr<Run>> run = Run::start(std::move(request), std::move(sink));
+  if (!run) return run.error();
+  return std::unique_ptr<Recording>(new Recording(std::move(*run)));
+}
+
+Result<std::unique_ptr<Recording>> Recording::attach(AttachRequest request, FrameSink sink) {
+  Result<std::unique_ptr<Run>> run = Run::attach(std::move(request), std::move(sink));
   if (!run) return run.error();
   return std::unique_ptr<Recording>(new Recording(std::move(*run)));
 }

@@ -29,24 +29,30 @@ proto::EndReason to_proto(EndReason reason) { return static_cast<proto::EndReaso
 
 }  // namespace
 
-Recording::Run::Run(LaunchRequest request, Launched launched, std::vector<std::string> warnings)
+Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::string> warnings)
     : request_(std::move(request)),
-      socket_(std::move(launched.socket)),
-      relay_(std::move(launched.relay)),
-      log_(std::move(launched.log)),
+      socket_(std::move(prepared.socket)),
+      relay_(std::move(prepared.relay)),
+      log_(std::move(prepared.log)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      processes_(*log_, launched.settings, wake_.get(), [this](const std::string& sentence) { report(sentence); }),
+      processes_(*log_, prepared.settings, wake_.get(), [this](const std::string& sentence) { report(sentence); }),
       output_(*log_),
       started_(monotonic_now()),
       last_flush_(started_),
       last_progress_(started_),
       last_publication_(started_),
+      origin_(prepared.origin),
       path_(log_->path()),
-      pid_(launched.pid) {
+      pid_(prepared.pid) {
   if (request_.delay > 0ns) state_ = RecordingState::kDelayed;
   processes_.set_recording(state_ == RecordingState::kRecording);
   recording_since_ = started_;
-  processes_.add_launched(pid_, launched.description);
+  if (origin_ == Origin::kLaunched) {
+    processes_.add_launched(pid_, prepared.description);
+  } else {
+    processes_.add_attached(pid_);
+    silent_connections_.push_back(std::move(prepared.connection));
+  }
   for (const std::string& warning : warnings) warn(warning);
   thread_ = std::thread([this] { loop(); });
 }
@@ -54,7 +60,9 @@ Recording::Run::Run(LaunchRequest request, Launched launched, std::vector<std::s
 Recording::Run::~Run() {
   stop(StopMode::kAtOnce);
   thread_.join();
-  if (!exit_status_) std::thread([pid = pid_] { waitpid(pid, nullptr, 0); }).detach();  // it runs on, and is still our child
+  const bool is_our_child = origin_ == Origin::kLaunched;
+  if (is_our_child && !exit_status_)
+    std::thread([pid = pid_] { waitpid(pid, nullptr, 0); }).detach();  // it runs on, and is still our child
 }
 
 void Recording::Run::loop() {

@@ -19,6 +19,7 @@ namespace lanescope::session {
 class Recording::Run {
  public:
   static Result<std::unique_ptr<Run>> start(LaunchRequest request, FrameSink sink);
+  static Result<std::unique_ptr<Run>> attach(AttachRequest request, FrameSink sink);
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -35,16 +36,19 @@ class Recording::Run {
   [[nodiscard]] pid_t target_pid() const noexcept { return pid_; }
 
  private:
-  // What a launch has made by the time the target waits for its program.
-  struct Launched {
+  enum class Origin { kLaunched, kAttached };
+  // What has been made by the time the target runs, or waits for its program.
+  struct Prepared {
+    Origin origin;
     pid_t pid;
-    ProcessDescription description;
+    ProcessDescription description;  // of a process that is launched
     CaptureSettings settings;
     ControlSocket socket;
     OutputRelay relay;
     std::unique_ptr<FrameLog> log;
+    FileDescriptor connection;  // to the agent in a process that is attached to
   };
-  Run(LaunchRequest request, Launched launched, std::vector<std::string> warnings);
+  Run(LaunchRequest request, Prepared prepared, std::vector<std::string> warnings);
 
   void loop();
   void look();  // one round: who came, who went, what they wrote
@@ -86,6 +90,7 @@ class Recording::Run {
   bool output_may_come_ = true;
 
   // Fixed.
+  Origin origin_;
   std::filesystem::path path_;
   pid_t pid_;
 

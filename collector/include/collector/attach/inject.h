@@ -19,13 +19,14 @@
 
 namespace lanescope::attach {
 
-// Exported by the agent: int lanescope_agent_attach(const char* address), with "fd:N" for an open SOCK_SEQPACKET socket in this process. It
-// starts what it needs and returns at once; 0 for success.
+// Exported by the agent: int lanescope_agent_attach(const char* address), with "fd:N" or "fd:N:PATH" for an open SOCK_SEQPACKET socket in its
+// process. It starts what it needs and returns at once; 0 for success, EBUSY while another recording has it.
 inline constexpr char kAgentEntry[] = "lanescope_agent_attach";
 
 struct InjectionRequest {
   pid_t pid = 0;
   std::filesystem::path agent;               // the shared object
+  std::filesystem::path socket;              // at which children that it forks may join; empty: they may not
   std::chrono::milliseconds patience{2000};  // how long a safe point is looked for
 };
 

@@ -1,4 +1,4 @@
-// A recording: starts a program with the agent inside, collects what it and its children do, and appends it to a .trace file.
+// A recording: starts a program with the agent inside, or brings the agent into one that runs, collects what it and its children do, and appends it to a .trace file.
 //
 // Everything happens on threads of the recording; the caller looks at it from time to time, or gives a FrameSink and sees every frame as
 // it is written. The target is never blocked and never depends on the host: when the host dies, the target runs on.
@@ -75,6 +75,17 @@ struct LaunchRequest {
   std::filesystem::path agent;  // empty: find_agent()
 };
 
+// Records a process that runs already, from now on. It runs on when the recording ends.
+struct AttachRequest {
+  pid_t pid = 0;
+  CaptureSettings settings;
+  std::string output;  // as in LaunchRequest
+  Overwrite overwrite = Overwrite::kRefuse;
+  std::chrono::nanoseconds delay{0};
+  std::optional<std::chrono::nanoseconds> duration;  // after the delay
+  std::filesystem::path agent;                       // empty: find_agent()
+};
+
 // The agent: LANESCOPE_AGENT where set, else ../lib/liblanescope-agent.so beside the running program. Fails when it is not there.
 Result<std::filesystem::path> find_agent();
 
@@ -125,7 +136,7 @@ struct RecordingStatistics {
 // What there is to say once a recording has ended.
 struct RecordingOutcome {
   EndReason reason = EndReason::kUnknown;
-  std::optional<ExitStatus> target;  // none when the launched process still runs
+  std::optional<ExitStatus> target;  // none when the launched process still runs, and when it was attached to
   std::optional<Error> failure;      // the file ends early: one sentence why
   std::vector<ProcessCompleteness> processes;
   RecordingStatistics statistics;
@@ -136,6 +147,10 @@ class Recording {
   // Creates the file, starts the program and returns while it runs. Fails with one sentence, and without a file left behind, when the
   // program, the agent or the file can't be had.
   static Result<std::unique_ptr<Recording>> launch(LaunchRequest request, FrameSink sink = {});
+
+  // Creates the file and brings the agent into a process that was started without us, which stands still for a few milliseconds (see
+  // collector/attach/inject.h). Fails with one sentence, and without a file left behind; the process then runs as before.
+  static Result<std::unique_ptr<Recording>> attach(AttachRequest request, FrameSink sink = {});
 
   // Stops at once when it still runs. The target runs on.
   ~Recording();
@@ -152,7 +167,7 @@ class Recording {
   [[nodiscard]] RecordingStatistics statistics() const;
   [[nodiscard]] std::optional<ExitStatus> exit_status() const;  // of the launched process, once it ended
   [[nodiscard]] const std::filesystem::path& path() const;      // of the file, absolute
-  [[nodiscard]] pid_t target_pid() const;
+  [[nodiscard]] pid_t target_pid() const;  // launched or attached to
 
   // Sentences for the user since the last call: what can't be recorded and why.
   std::vector<std::string> take_messages();
