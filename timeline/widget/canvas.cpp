@@ -268,7 +268,9 @@ std::optional<QPointF> Canvas::anchor(EventRef event) const {
   const bool own = row->row == place->row && place->level < row->levels.size();
   const double level = own ? place->level : 0;
   const double y = row->top - state_.scroll() + (level + 0.5) * row->level_height;
-  return QPointF(viewport().x_at(state_.trace().event(event).start), y);
+  const Event shown = state_.trace().event(event);
+  // Of an event that began before the window, the part that is in sight.
+  return QPointF(std::max(viewport().x_at(shown.start), std::min(2.0, viewport().x_at(shown.end()))), y);
 }
 
 void Canvas::paint_arrows(QPainter& painter) const {

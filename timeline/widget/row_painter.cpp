@@ -14,7 +14,7 @@ namespace {
 constexpr double kNarrowestLabel = 28;    // logical pixels
 constexpr double kTickSpacing = 110;      // logical pixels between labelled ticks; as in the ruler
 constexpr double kSeparatorShare = 0.42;  // of the background in the edge between boxes
-constexpr int kLowestBar = 2;             // device pixels: little is still seen
+constexpr int kLowestBar = 3;             // device pixels: little is still seen
 constexpr double kFirstBoxWithEdge = 5;   // device pixels
 
 bool is_nvtx(TrackKind kind) {
