@@ -13,7 +13,9 @@ Table cuda_api_trace(const Selection& selection, const ReportOptions&) {
   std::vector<TextId> thread_names;
   for (const Thread& thread : trace.threads()) thread_names.push_back(table.add_text(thread.name));
 
-  for (const StartedEvent& event : events_by_start(selection, {TrackKind::kCudaApi})) {
+  const std::vector<StartedEvent> events = events_by_start(selection, {TrackKind::kCudaApi});
+  table.reserve(events.size());
+  for (const StartedEvent& event : events) {
     const Event call = trace.event(event.ref);
     const ThreadId thread_id = trace.track_of(event.ref.lane).key.thread;
     const Thread& thread = trace.threads()[thread_id];

@@ -33,7 +33,9 @@ class GpuTrace {
   }
 
   Table make() && {
-    for (const StartedEvent& event : events_by_start(selection_, {TrackKind::kKernels, TrackKind::kMemory}))
+    const std::vector<StartedEvent> events = events_by_start(selection_, {TrackKind::kKernels, TrackKind::kMemory});
+    table_.reserve(events.size());
+    for (const StartedEvent& event : events)
       if (event.kind == TrackKind::kKernels)
         add_kernel(event.ref);
       else

@@ -32,9 +32,6 @@ class Executions {
     const Lane& lane = trace_.lane(launch.operation.lane);
     return kernel_name(trace_, lane.name(launch.operation.index), lane.detail(launch.operation.index), options_.kernel_names);
   }
-  [[nodiscard]] std::string_view call(const Launch& launch) const {
-    return api_display_name(trace_.name(trace_.lane(launch.call.lane).name(launch.call.index)));
-  }
 
  private:
   const Trace& trace_;
@@ -48,6 +45,19 @@ Nanoseconds queue_time(const Launch& launch) { return launch.operation_time.begi
 
 struct Group {
   Samples total, call, queue, kernel;
+
+  void add(const Launch& launch) {
+    total.push_back(total_time(launch));
+    call.push_back(launch.call_time.length());
+    if (queue_time(launch) >= 0) queue.push_back(queue_time(launch));
+    kernel.push_back(launch.operation_time.length());
+  }
+  void add(const Group& other) {
+    total.insert(total.end(), other.total.begin(), other.total.end());
+    call.insert(call.end(), other.call.begin(), other.call.end());
+    queue.insert(queue.end(), other.queue.begin(), other.queue.end());
+    kernel.insert(kernel.end(), other.kernel.begin(), other.kernel.end());
+  }
 };
 
 struct GroupKey {
@@ -56,6 +66,25 @@ struct GroupKey {
   NameId range, kernel;
   auto operator<=>(const GroupKey&) const = default;
 };
+
+std::map<GroupKey, Group> group(const Trace& trace, const Executions& executions) {
+  const DeviceOrdinals device(trace);
+  std::map<GroupKey, Group> groups;
+  for (const auto& [thread_id, launches] : executions.threads()) {
+    // First by ids, which are quick to compare; versions of a call then meet under its name.
+    GroupsByIds<4, Group> of_thread;
+    for (const Launch& launch : launches)
+      of_thread[{trace.track_of(launch.operation.lane).key.gpu, trace.lane(launch.call.lane).name(launch.call.index),
+                 executions.range(launch), executions.kernel(launch)}]
+          .add(launch);
+    const Thread& thread = trace.threads()[thread_id];
+    for (auto& [ids, of_ids] : of_thread)
+      groups[{trace.processes()[thread.process].pid, thread.tid, device(thread.process, ids[0]), api_display_name(trace.name(ids[1])),
+              ids[2], ids[3]}]
+          .add(of_ids);
+  }
+  return groups;
+}
 
 struct SummaryColumns {
   double average = kNoReal, median = kNoReal;
@@ -74,20 +103,7 @@ SummaryColumns columns_of(Samples& samples) {
 Table cuda_kern_exec_sum(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
   const Executions executions(selection, options);
-  const DeviceOrdinals device(trace);
-  std::map<GroupKey, Group> groups;
-  for (const auto& [thread_id, launches] : executions.threads()) {
-    const Thread& thread = trace.threads()[thread_id];
-    for (const Launch& launch : launches) {
-      const TrackKey& track = trace.track_of(launch.operation.lane).key;
-      Group& group = groups[{trace.processes()[thread.process].pid, thread.tid, device(track.process, track.gpu), executions.call(launch),
-                             executions.range(launch), executions.kernel(launch)}];
-      group.total.push_back(total_time(launch));
-      group.call.push_back(launch.call_time.length());
-      if (queue_time(launch) >= 0) group.queue.push_back(queue_time(launch));
-      group.kernel.push_back(launch.operation_time.length());
-    }
-  }
+  std::map<GroupKey, Group> groups = group(trace, executions);
 
   std::vector<Column> columns = {identifiers("PID"), identifiers("TID"), identifiers("DevId"), integers("Count"), integers("QCount")};
   for (const std::string prefix : {"T", "A", "Q", "K"})
@@ -133,6 +149,7 @@ Table cuda_kern_exec_trace(const Selection& selection, const ReportOptions& opti
                integers("Kernel Start", Unit::kNanoseconds), integers("Kernel Dur", Unit::kNanoseconds),
                integers("Total Dur", Unit::kNanoseconds), identifiers("PID"), identifiers("TID"), identifiers("DevId"),
                texts("API Function"), texts("GridXYZ"), texts("BlockXYZ"), texts("Kernel Name")});
+  table.reserve(rows.size());
   NameTexts calls(table, trace);
   std::map<std::pair<NameId, NameId>, TextId> kernels;
   std::map<DetailId, std::pair<TextId, TextId>> shapes;

@@ -1,6 +1,7 @@
 // Collects samples under labels. Internal to reports.
 #pragma once
 
+#include <array>
 #include <map>
 #include <unordered_map>
 
@@ -25,27 +26,49 @@ class SamplesByName {
   std::vector<Samples> samples_;
 };
 
-// Samples by two ids, the last used group at hand.
-class SamplesByPair {
+// Hashes keys of several ids.
+template <std::size_t N>
+struct IdHash {
+  std::size_t operator()(const std::array<std::uint32_t, N>& ids) const noexcept {
+    std::uint64_t hash = 0;
+    for (const std::uint32_t id : ids) hash = (hash ^ id) * 0x9e3779b97f4a7c15u;  // 2^64 / golden ratio
+    return static_cast<std::size_t>(hash ^ hash >> 32);
+  }
+};
+
+// Groups by several ids, the last used one at hand.
+template <std::size_t N, typename Group>
+class GroupsByIds {
  public:
-  void add(std::uint32_t first, std::uint32_t second, std::int64_t sample) {
-    const std::uint64_t key = std::uint64_t{first} << 32 | second;
+  using Key = std::array<std::uint32_t, N>;
+  Group& operator[](const Key& key) {
     if (!last_ || key != last_key_) {
-      last_ = &samples_[key];
+      last_ = &groups_[key];
       last_key_ = key;
     }
-    last_->push_back(sample);
+    return *last_;
   }
+  [[nodiscard]] auto begin() noexcept { return groups_.begin(); }
+  [[nodiscard]] auto end() noexcept { return groups_.end(); }
+
+ private:
+  std::unordered_map<Key, Group, IdHash<N>> groups_;
+  Group* last_ = nullptr;
+  Key last_key_{};
+};
+
+// Samples by two ids.
+class SamplesByPair {
+ public:
+  void add(std::uint32_t first, std::uint32_t second, std::int64_t sample) { samples_[{first, second}].push_back(sample); }
   // Calls take(first, second, Samples&&) for each pair.
   template <typename Take>
   void for_each(Take take) {
-    for (auto& [key, samples] : samples_) take(static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key), std::move(samples));
+    for (auto& [key, samples] : samples_) take(key[0], key[1], std::move(samples));
   }
 
  private:
-  std::unordered_map<std::uint64_t, Samples> samples_;
-  Samples* last_ = nullptr;
-  std::uint64_t last_key_ = 0;
+  GroupsByIds<2, Samples> samples_;
 };
 
 // Groups by what is shown: different ids may share their labels.

@@ -10,18 +10,25 @@ std::map<ThreadId, std::vector<Launch>> launches_by_thread(const Selection& sele
   const Trace& trace = selection.trace();
   const LaunchIndex index(trace);
   std::map<ThreadId, std::vector<Launch>> threads;
+  const Lane* lane = nullptr;  // of the last call, and its thread's launches
+  LaneId lane_id = kNone;
+  std::vector<Launch>* launches = nullptr;
   for (const TrackKind kind : kinds) {
     selection.for_each(kind, [&](const Track& track, const EventView& operation) {
       const EventRef call = index.find(track.key.process, operation.correlation());
       if (!call.valid()) return;
-      const Lane& lane = trace.lane(call.lane);
-      threads[trace.track_of(call.lane).key.thread].push_back(
-          {kind, operation.ref, {operation.start(), operation.end()}, call, {lane.start(call.index), lane.end(call.index)}});
+      if (call.lane != lane_id) {
+        lane_id = call.lane;
+        lane = &trace.lane(lane_id);
+        launches = &threads[trace.track_of(lane_id).key.thread];
+      }
+      const Nanoseconds begin = lane->start(call.index);
+      launches->push_back({kind, operation.ref, {operation.start(), operation.end()}, call, {begin, begin + lane->duration(call.index)}});
     });
   }
   const auto by_call = [](const Launch& a, const Launch& b) { return a.call_time.begin < b.call_time.begin; };
-  for (auto& [thread, launches] : threads)
-    if (!std::is_sorted(launches.begin(), launches.end(), by_call)) std::stable_sort(launches.begin(), launches.end(), by_call);
+  for (auto& [thread, list] : threads)
+    if (!std::is_sorted(list.begin(), list.end(), by_call)) std::stable_sort(list.begin(), list.end(), by_call);
   return threads;
 }
 

@@ -1,10 +1,10 @@
 // nvtx_gpu_proj_sum, nvtx_gpu_proj_trace: NVTX ranges projected onto the GPU.
 #include <algorithm>
 
+#include "label_groups.h"
 #include "nvtx_projections.h"
 #include "range_stack.h"
 #include "report_functions.h"
-#include "summary.h"
 
 namespace lanescope::stats {
 namespace {
@@ -44,14 +44,25 @@ Table nvtx_gpu_proj_sum(const Selection& selection, const ReportOptions&) {
     std::int64_t original = 0, operations = 0, levels = 0, children = 0;
   };
   const auto threads = ranges_by_thread(selection, RangeKinds::kAll);
-  std::map<std::pair<std::string, TrackKind>, Group> groups;
+  GroupsByIds<4, Group> by_ids;
   for (const Projection& p : project(selection, threads)) {
-    Group& group = groups[{name_of(trace, p), p.range().kind}];
+    const NvtxRange& range = p.range();
+    Group& group = by_ids[{trace.threads()[p.thread].process, range.domain, range.name, static_cast<std::uint32_t>(range.kind)}];
     group.projected.push_back(p.projected.length());
-    group.original += p.range().time.length();
+    group.original += range.time.length();
     group.operations += p.operations;
-    group.levels += p.range().level;
+    group.levels += range.level;
     group.children += p.children;
+  }
+  // Ranges of several processes meet under their name.
+  std::map<std::pair<std::string, TrackKind>, Group> groups;
+  for (auto& [ids, of_ids] : by_ids) {
+    Group& group = groups[{range_name(trace, ids[0], ids[1], ids[2]), static_cast<TrackKind>(ids[3])}];
+    group.projected.insert(group.projected.end(), of_ids.projected.begin(), of_ids.projected.end());
+    group.original += of_ids.original;
+    group.operations += of_ids.operations;
+    group.levels += of_ids.levels;
+    group.children += of_ids.children;
   }
   struct Row {
     const std::pair<std::string, TrackKind>* key;

@@ -1,33 +1,30 @@
 // Kernels by the NVTX ranges around their launch. A kernel counts in every range that encloses it.
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "kernel_names.h"
+#include "label_groups.h"
 #include "launches.h"
 #include "nvtx_ranges.h"
 #include "report_functions.h"
-#include "summary.h"
 
 namespace lanescope::stats {
 namespace {
 
 constexpr std::uint32_t kNoDomain = kNone;
 
-// Kernels without a range have a thread alone; those without a launch in the trace not even that.
-struct GroupKey {
-  ThreadId thread = kNone;
-  std::uint32_t domain = kNoDomain;
-  TrackKind style = TrackKind::kNvtxRanges;
-  NameId range = 0;
-  NameId kernel = 0;
-  auto operator<=>(const GroupKey&) const = default;
-};
 struct Group {
   Samples durations;
-  std::set<std::int64_t> ranges;  // ids
+  std::vector<std::int64_t> ranges;  // ids, some more than once
+
+  [[nodiscard]] std::int64_t distinct_ranges() {
+    std::sort(ranges.begin(), ranges.end());
+    return std::unique(ranges.begin(), ranges.end()) - ranges.begin();
+  }
 };
-using Groups = std::map<GroupKey, Group>;
+// By thread, domain, kind of range, range, kernel. Kernels without a range have a thread alone; those without a launch in the trace not
+// even that.
+using Groups = GroupsByIds<5, Group>;
+constexpr std::uint32_t kNoStyle = 0;
 
 NameId name_of(const Trace& trace, EventRef kernel, const ReportOptions& options) {
   const Lane& lane = trace.lane(kernel.lane);
@@ -44,13 +41,12 @@ void add_launched(const Selection& selection, const ReportOptions& options, Grou
       launched[launch.operation.lane][launch.operation.index] = true;
       const NameId kernel = name_of(trace, launch.operation, options);
       const auto around = enclosing.around(launch.call_time);
-      if (around.empty())
-        groups[{thread, kNoDomain, TrackKind::kNvtxRanges, 0, kernel}].durations.push_back(launch.operation_time.length());
+      if (around.empty()) groups[{thread, kNoDomain, kNoStyle, 0, kernel}].durations.push_back(launch.operation_time.length());
       for (const std::size_t i : around) {
         const NvtxRange& range = found->second[i];
-        Group& group = groups[{thread, range.domain, range.kind, range.name, kernel}];
+        Group& group = groups[{thread, range.domain, static_cast<std::uint32_t>(range.kind), range.name, kernel}];
         group.durations.push_back(launch.operation_time.length());
-        group.ranges.insert(range.id);
+        if (group.ranges.empty() || group.ranges.back() != range.id) group.ranges.push_back(range.id);
       }
     }
   }
@@ -66,8 +62,7 @@ Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options) {
   add_launched(selection, options, groups, launched);
   selection.for_each(TrackKind::kKernels, [&](const Track&, const EventView& kernel) {
     if (!launched[kernel.ref.lane][kernel.ref.index])
-      groups[{kNone, kNoDomain, TrackKind::kNvtxRanges, 0, kernel_name(trace, kernel, options.kernel_names)}].durations.push_back(
-          kernel.duration());
+      groups[{kNone, kNoDomain, kNoStyle, 0, kernel_name(trace, kernel, options.kernel_names)}].durations.push_back(kernel.duration());
   });
 
   struct Row {
@@ -78,14 +73,15 @@ Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options) {
   };
   std::vector<Row> rows;
   for (auto& [key, group] : groups) {
-    Row row{"", "", kNoInteger, kNoInteger, static_cast<std::int64_t>(group.ranges.size()), summarize(group.durations), key.kernel};
-    if (key.thread != kNone) {
-      const Thread& thread = trace.threads()[key.thread];
+    const auto [thread_id, domain, style, range, kernel] = key;
+    Row row{"", "", kNoInteger, kNoInteger, group.distinct_ranges(), summarize(group.durations), kernel};
+    if (thread_id != kNone) {
+      const Thread& thread = trace.threads()[thread_id];
       row.pid = trace.processes()[thread.process].pid;
       row.tid = thread.tid;
-      if (key.domain != kNoDomain) {
-        row.range = range_name(trace, thread.process, key.domain, key.range);
-        row.style = style_name(key.style);
+      if (domain != kNoDomain) {
+        row.range = range_name(trace, thread.process, domain, range);
+        row.style = style_name(static_cast<TrackKind>(style));
       }
     }
     rows.push_back(std::move(row));

@@ -62,6 +62,11 @@ class Table {
     return static_cast<TextId>(texts_.size() - 1);
   }
 
+  // Makes room for so many rows at once.
+  void reserve(std::size_t rows) {
+    for (Column& column : columns_) std::visit([&](auto& values) { values.reserve(rows); }, column.values);
+  }
+
   // Appends a row: one cell a column, each of the column's type (std::int64_t, double, TextId).
   template <typename... Cells>
   void add_row(Cells... cells) {
