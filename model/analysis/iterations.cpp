@@ -15,7 +15,11 @@ struct Candidate {
   FamilyId family = 0;
   std::uint64_t count = 0;
   Nanoseconds total = 0;
+  Nanoseconds lane_span = 0;  // from the lane's first event to its last
 };
+
+// Iterations cover at least one part in this many of their lane's span; what repeats and covers less is a detail.
+constexpr Nanoseconds kLeastCoverage = 4;
 
 std::vector<Candidate> candidates_of(const Trace& trace, Families& families) {
   std::vector<Candidate> candidates;
@@ -32,6 +36,7 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families) {
         Candidate& candidate = in_lane[family];
         candidate.lane = id;
         candidate.family = family;
+        candidate.lane_span = lane.extent().length();
         ++candidate.count;
         candidate.total += lane.duration(i);
       }
@@ -47,7 +52,9 @@ FamilyId choose_family(const std::vector<Candidate>& candidates) {
   for (const std::uint64_t least : {std::uint64_t{5}, std::uint64_t{3}}) {
     const Candidate* best = nullptr;
     for (const Candidate& candidate : candidates)
-      if (candidate.count >= least && (best == nullptr || covers_more(candidate, *best))) best = &candidate;
+      if (candidate.count >= least && candidate.total >= candidate.lane_span / kLeastCoverage &&
+          (best == nullptr || covers_more(candidate, *best)))
+        best = &candidate;
     if (best != nullptr) return best->family;
   }
   return 0;

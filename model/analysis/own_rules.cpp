@@ -27,6 +27,7 @@ constexpr std::array kNoOverlapOptions{
 };
 constexpr std::array kPageableOptions{
     RuleOption{"bytes", OptionType::kInteger, "65536", "copies below this size do not count"},
+    RuleOption{"share", OptionType::kReal, "1", "percent of the GPU's time that there must be to win"},
 };
 constexpr std::array kSyncStormOptions{
     RuleOption{"calls", OptionType::kInteger, "10", "waiting calls that there must be"},

@@ -184,7 +184,9 @@ Result<RuleAnswer> find_pageable(const Trace& trace, const RuleArguments& argume
     all.total += group.total;
     all.gain += group.gain;
   }
-  if (all.gain > 0) {
+  Nanoseconds span = 0;
+  for (const RankWork& rank : rank_work(trace)) span += rank.extent.length();
+  if (all.gain > 0 && share(all.gain, span) >= arguments.real("share")) {
     const PageableGroup& first = sorted.front().second;
     const std::string range = families.text(std::get<2>(sorted.front().first));
     Finding finding;

@@ -40,6 +40,11 @@ struct Collected {
     for (const GpuIdle& gpu : gpus) sum += gpu.idle;
     return sum;
   }
+  [[nodiscard]] Nanoseconds span() const {
+    Nanoseconds sum = 0;
+    for (const GpuIdle& gpu : gpus) sum += gpu.extent.length();
+    return sum;
+  }
 };
 
 Collected collect(const Trace& trace, Families& families, Nanoseconds threshold) {
@@ -143,14 +148,12 @@ std::string where_mostly(const Trace& trace, const Families& families, const Gro
 
 // The finding for a cause; `group` is the largest group of that cause.
 Finding describe(const Trace& trace, const Families& families, const Collected& collected, const Group& group, CauseSum sum) {
-  Nanoseconds span = 0;
-  for (const GpuIdle& gpu : collected.gpus) span += gpu.extent.length();
   const std::string who = collected.gpus.size() == 1 ? gpu_label(trace, collected.gpus.front().gpu) + " was"
                                                      : counted(collected.gpus.size(), "GPU") + " were together";
   Finding finding;
   finding.rule = "gpu_bubbles";
   finding.key = idle_cause_key(group.cause);
-  finding.title = who + " idle for " + duration_text(sum.total) + " (" + percent_text(sum.total, span) + " of the time) " +
+  finding.title = who + " idle for " + duration_text(sum.total) + " (" + percent_text(sum.total, collected.span()) + " of the time) " +
                   std::string(idle_cause_clause(group.cause)) + where_mostly(trace, families, group) + ".";
   finding.seen = counted(sum.parts, "part") + "; the largest group holds " + duration_text(group.total) + " in " +
                  counted(group.parts, "part") + ", the longest of them " + duration_text(group.longest) + ".";
@@ -172,12 +175,15 @@ std::vector<Finding> describe_causes(const Trace& trace, const Families& familie
       sums[i].total += causes[i].total;
     }
   }
-  constexpr Nanoseconds kLeastShare = 100;  // a cause of less than one hundredth of the idle time is left to the table
+  Nanoseconds largest = 0;
+  for (const CauseSum& sum : sums) largest = std::max(largest, sum.total);
+  constexpr Nanoseconds kLeastShare = 100;  // but for the largest, a cause of less than one hundredth of the time is left to the table
   std::vector<Finding> findings;
   std::array<bool, kIdleCauses> done{};
   for (const Group& group : collected.groups) {  // the first of each cause is its largest
     const auto cause = static_cast<std::size_t>(group.cause);
-    if (std::exchange(done[cause], true) || sums[cause].total < collected.idle() / kLeastShare) continue;
+    if (std::exchange(done[cause], true)) continue;
+    if (sums[cause].total < collected.span() / kLeastShare && sums[cause].total < largest) continue;
     findings.push_back(describe(trace, families, collected, group, sums[cause]));
   }
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) { return a.cost > b.cost; });

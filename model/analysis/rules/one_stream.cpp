@@ -13,9 +13,13 @@ namespace lanescope::analysis {
 namespace {
 
 struct Streams {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> created;  // (context, stream), without default streams
-  std::set<std::pair<std::uint32_t, std::uint32_t>> used;     // with default streams
+  std::set<std::pair<std::uint32_t, std::uint32_t>> known;  // (context, stream), without default streams
+  std::set<std::pair<std::uint32_t, std::uint32_t>> used;   // with default streams
+  std::uint64_t calls = 0;                                  // into CUDA
   std::uint64_t create_calls = 0;
+
+  // Streams that the program itself created. CUDA has streams of its own, so a list of streams tells only where no calls were recorded.
+  [[nodiscard]] std::uint64_t created() const { return calls > 0 ? create_calls : known.size(); }
 };
 
 bool is_default_stream(const Trace& trace, const CudaStream& stream) {
@@ -29,12 +33,13 @@ bool is_default_stream(const Trace& trace, const CudaStream& stream) {
 std::map<ProcessId, Streams> streams_of_processes(const Trace& trace) {
   std::map<ProcessId, Streams> processes;
   for (const CudaStream& stream : trace.streams())
-    if (!is_default_stream(trace, stream)) processes[stream.process].created.insert({stream.context, stream.id});
+    if (!is_default_stream(trace, stream)) processes[stream.process].known.insert({stream.context, stream.id});
   NameMemo<bool> creates(trace, creates_stream);
   for (const Track& track : trace.tracks()) {
     if (is_gpu_work(track.key.kind)) processes[track.key.process].used.insert({track.key.context, track.key.stream});
     if (track.key.kind != TrackKind::kCudaApi || track.lanes.empty()) continue;
     const Lane& outermost = trace.lane(track.lanes.front());
+    processes[track.key.process].calls += outermost.size();
     for (EventIndex i = 0; i < outermost.size(); ++i)
       if (creates(outermost.name(i))) ++processes[track.key.process].create_calls;
   }
@@ -49,7 +54,7 @@ Result<RuleAnswer> find_one_stream(const Trace& trace, const RuleArguments&) {
   stats::Table table({stats::integers("PID"), stats::integers("Streams Created"), stats::integers("Streams Used"),
                       stats::integers("Copies and Kernels Taking Turns", stats::Unit::kNanoseconds)});
   for (const auto& [process, streams] : streams_of_processes(trace)) {
-    const std::uint64_t created = std::max<std::uint64_t>(streams.created.size(), streams.create_calls);
+    const std::uint64_t created = streams.created();
     if (created == 0 || streams.used.empty()) continue;
     Finding finding;
     for (const RankWork& rank : ranks) {

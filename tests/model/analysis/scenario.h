@@ -1,0 +1,85 @@
+// A trace made by hand: one process, one launching thread, one GPU, and what is said in the words of the manual.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/trace/trace_builder.h"
+
+namespace lanescope::test {
+
+class Scenario {
+ public:
+  explicit Scenario(std::uint32_t pid = 100) : Scenario(std::make_shared<TraceBuilder>(), pid) {}
+  // Another process of the same trace.
+  Scenario(std::shared_ptr<TraceBuilder> builder, std::uint32_t pid) : builder_(std::move(builder)) {
+    process_ = builder_->process_of_instance(pid);
+    builder_->process(process_).pid = pid;
+    builder_->process(process_).name = "program";
+    thread_ = builder_->thread(process_, pid);
+    gpu_ = builder_->gpu_of_device(process_, 0);
+  }
+  [[nodiscard]] std::shared_ptr<TraceBuilder> builder() const { return builder_; }
+  [[nodiscard]] ProcessId process() const { return process_; }
+  [[nodiscard]] ThreadId thread() const { return thread_; }
+
+  Scenario& on_gpu(std::uint32_t ordinal) {
+    gpu_ = builder_->gpu_of_device(process_, ordinal);
+    return *this;
+  }
+
+  // A call that enqueues nothing.
+  void call(const std::string& name, Nanoseconds begin, Nanoseconds end) {
+    add(cpu_key(TrackKind::kCudaApi), {begin, end - begin, id(name), 0, 0});
+  }
+  void os_call(const std::string& name, Nanoseconds begin, Nanoseconds end) {
+    add(cpu_key(TrackKind::kOsRuntime), {begin, end - begin, id(name), 0, 0});
+  }
+  void overhead(Nanoseconds begin, Nanoseconds end) { add(cpu_key(TrackKind::kOverhead), {begin, end - begin, id("Buffer flush"), 0, 0}); }
+  void range(const std::string& name, Nanoseconds begin, Nanoseconds end, std::uint32_t depth = 0, std::uint32_t domain = 0) {
+    TrackKey key = cpu_key(TrackKind::kNvtxRanges);
+    key.domain = domain;
+    builder_->add(key, {Event{begin, end - begin, id(name), 0, 0}}, std::vector<std::uint32_t>{depth});
+  }
+
+  // A kernel, with the call that launched it.
+  void kernel(const std::string& name, Nanoseconds call_begin, Nanoseconds call_end, Nanoseconds begin, Nanoseconds end,
+              std::uint32_t stream = 7) {
+    add(cpu_key(TrackKind::kCudaApi), {call_begin, call_end - call_begin, id("cudaLaunchKernel"), ++correlation_, 0});
+    add(gpu_key(TrackKind::kKernels, stream), {begin, end - begin, id(name), correlation_, 0});
+  }
+  // A kernel whose launch was not recorded.
+  void orphan_kernel(const std::string& name, Nanoseconds begin, Nanoseconds end, std::uint32_t stream = 7) {
+    add(gpu_key(TrackKind::kKernels, stream), {begin, end - begin, id(name), 0, 0});
+  }
+  void copy(const std::string& call_name, MemoryKind host_memory, std::uint64_t bytes, Nanoseconds call_begin, Nanoseconds call_end,
+            Nanoseconds begin, Nanoseconds end, std::uint32_t stream = 7) {
+    MemoryDetail detail;
+    detail.copy_kind = CopyKind::kHostToDevice;
+    detail.source_memory = host_memory;
+    detail.destination_memory = MemoryKind::kDevice;
+    detail.bytes = bytes;
+    add(cpu_key(TrackKind::kCudaApi), {call_begin, call_end - call_begin, id(call_name), ++correlation_, 0});
+    add(gpu_key(TrackKind::kMemory, stream),
+        {begin, end - begin, id("[CUDA memcpy Host-to-Device]"), correlation_, builder_->intern(detail)});
+  }
+
+  std::shared_ptr<const Trace> trace() { return builder_->snapshot(); }
+
+ private:
+  NameId id(const std::string& name) { return builder_->intern(name); }
+  void add(const TrackKey& key, const Event& event) { builder_->add(key, {event}); }
+  [[nodiscard]] TrackKey cpu_key(TrackKind kind) const { return {.kind = kind, .process = process_, .thread = thread_}; }
+  [[nodiscard]] TrackKey gpu_key(TrackKind kind, std::uint32_t stream) const {
+    return {.kind = kind, .process = process_, .gpu = gpu_, .context = 1, .stream = stream};
+  }
+
+  std::shared_ptr<TraceBuilder> builder_;
+  ProcessId process_ = 0;
+  ThreadId thread_ = 0;
+  GpuId gpu_ = 0;
+  std::uint32_t correlation_ = 0;
+};
+
+}  // namespace lanescope::test

@@ -1,0 +1,281 @@
+// Idle time: the causes of hand-made gaps, and every nanosecond of random ones against a slow, obvious oracle.
+#include <map>
+#include <random>
+#include <set>
+
+#include "model/analysis/idle.h"
+#include "scenario.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::analysis;
+using lanescope::test::Scenario;
+
+namespace {
+
+std::map<std::string, Nanoseconds> time_by_cause(const Trace& trace, Nanoseconds threshold = 1) {
+  std::map<std::string, Nanoseconds> time;
+  visit_idle(trace, threshold, [&](const IdleGap&, std::span<const IdlePart> parts) {
+    for (const IdlePart& part : parts) time[std::string(idle_cause_key(part.cause))] += part.range.length();
+  });
+  return time;
+}
+
+using Causes = std::map<std::string, Nanoseconds>;
+
+// Random work of one process on two GPUs, launched by two threads that also wait, compute, read and nest ranges.
+std::shared_ptr<const Trace> random_trace(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto between = [&](Nanoseconds low, Nanoseconds high) { return std::uniform_int_distribution<Nanoseconds>(low, high)(random); };
+  const auto builder = std::make_shared<TraceBuilder>();
+  for (std::uint32_t pid : {100u, 200u}) {
+    Scenario program(builder, pid);
+    program.on_gpu(pid == 100 ? 0 : 1);
+    Nanoseconds t = between(0, 50), gpu_free = 0;
+    for (int i = 0; i < 40; ++i) {
+      switch (between(0, 7)) {
+        case 0:
+          program.call("cudaStreamSynchronize", t, std::max(t + 1, gpu_free + between(-5, 10)));
+          t = std::max(t + 1, gpu_free + 10);
+          break;
+        case 1:
+          program.os_call("read", t, t + between(1, 30));
+          t += 30;
+          break;
+        case 2:
+          program.overhead(t, t + between(1, 9));
+          t += between(1, 12);
+          break;
+        case 3:
+          program.call("cudaMalloc", t, t + 8);
+          t += 8 + between(0, 9);
+          break;
+        case 4:
+          program.range("work", t, t + 20);
+          t += between(0, 25);
+          break;
+        default: {
+          const Nanoseconds call_end = t + between(1, 6), begin = std::max(gpu_free, call_end + between(-2, 15)),
+                            end = begin + between(0, 20);
+          if (between(0, 9) == 0)
+            program.orphan_kernel("k", begin, end);
+          else
+            program.kernel("k", t, call_end, begin, end, static_cast<std::uint32_t>(between(7, 8)));
+          gpu_free = begin + between(0, end - begin);  // the next may overlap it
+          t = call_end + between(0, 12);
+        }
+      }
+    }
+  }
+  return builder->snapshot();
+}
+
+struct Covered {
+  Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
+  Nanoseconds last = std::numeric_limits<Nanoseconds>::min();
+  std::set<Nanoseconds> busy;  // each nanosecond, one by one
+};
+
+std::map<GpuId, Covered> nanoseconds_one_by_one(const Trace& trace) {
+  std::map<GpuId, Covered> gpus;
+  for (const Track& track : trace.tracks()) {
+    if (!is_gpu_work(track.key.kind)) continue;
+    Covered& gpu = gpus[track.key.gpu];
+    for (const LaneId id : track.lanes)
+      for (EventIndex i = 0; i < trace.lane(id).size(); ++i) {
+        gpu.first = std::min(gpu.first, trace.lane(id).start(i));
+        gpu.last = std::max(gpu.last, trace.lane(id).end(i));
+        for (Nanoseconds t = trace.lane(id).start(i); t < trace.lane(id).end(i); ++t) gpu.busy.insert(t);
+      }
+  }
+  return gpus;
+}
+
+}  // namespace
+
+TEST_CASE("every idle nanosecond of a GPU has one cause, and no busy one has") {
+  const auto seed = GENERATE(range(1u, 60u));
+  const auto trace = random_trace(seed);
+  const std::map<GpuId, Covered> oracle = nanoseconds_one_by_one(*trace);
+  std::map<GpuId, std::map<Nanoseconds, int>> attributed;
+  const auto gpus = visit_idle(*trace, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    REQUIRE(!parts.empty());
+    CHECK(parts.front().range.begin == gap.range.begin);
+    CHECK(parts.back().range.end == gap.range.end);
+    for (const IdlePart& part : parts)
+      for (Nanoseconds t = part.range.begin; t < part.range.end; ++t) ++attributed[gap.gpu][t];
+  });
+  REQUIRE(gpus.size() == oracle.size());
+  for (const GpuIdle& gpu : gpus) {
+    const Covered& covered = oracle.at(gpu.gpu);
+    CHECK(gpu.extent == TimeRange{covered.first, covered.last});
+    CHECK(gpu.idle == covered.last - covered.first - static_cast<Nanoseconds>(covered.busy.size()));
+    CHECK(gpu.busy() == static_cast<Nanoseconds>(covered.busy.size()));
+    for (Nanoseconds t = covered.first; t < covered.last; ++t) {
+      const auto found = attributed[gpu.gpu].find(t);
+      const int times = found == attributed[gpu.gpu].end() ? 0 : found->second;
+      REQUIRE(times == (covered.busy.contains(t) ? 0 : 1));
+    }
+  }
+}
+
+TEST_CASE("before the launch, a cause is what the tracks of the launching thread say at that nanosecond") {
+  const auto seed = GENERATE(range(1u, 60u));
+  const auto trace = random_trace(seed);
+  const auto covers = [&](TrackKind kind, ThreadId thread, Nanoseconds t) -> std::optional<Event> {  // slow: looks at every event
+    for (const Track& track : trace->tracks()) {
+      if (track.key.kind != kind || track.key.thread != thread) continue;
+      for (const LaneId id : track.lanes)  // outermost first
+        for (EventIndex i = 0; i < trace->lane(id).size(); ++i)
+          if (trace->lane(id).start(i) <= t && t < trace->lane(id).end(i)) return trace->lane(id).event(i);
+    }
+    return std::nullopt;
+  };
+  const auto cause_at = [&](ThreadId thread, Nanoseconds t) {
+    if (covers(TrackKind::kOverhead, thread, t)) return IdleCause::kOverhead;
+    if (const auto call = covers(TrackKind::kCudaApi, thread, t)) {
+      const std::string_view name = trace->name(call->name);
+      if (name == "cudaStreamSynchronize") return IdleCause::kSynchronize;
+      return name == "cudaMalloc" ? IdleCause::kCudaSetup : IdleCause::kLaunch;
+    }
+    return covers(TrackKind::kOsRuntime, thread, t) ? IdleCause::kOsIo : IdleCause::kCpuCode;
+  };
+  visit_idle(*trace, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    CHECK(gap.launch == trace->launch_of(gap.next).value_or(EventRef{}));
+    if (!gap.launch.valid()) return;
+    const ThreadId thread = trace->track_of(gap.launch.lane).key.thread;
+    for (const IdlePart& part : parts)
+      for (Nanoseconds t = part.range.begin; t < std::min(part.range.end, trace->event(gap.launch).start); ++t)
+        REQUIRE(part.cause == cause_at(thread, t));
+  });
+}
+
+TEST_CASE("gaps below the threshold and causes above it add up to the idle time") {
+  const auto seed = GENERATE(range(1u, 40u));
+  const auto threshold = GENERATE(Nanoseconds{1}, Nanoseconds{7}, Nanoseconds{15}, Nanoseconds{1000});
+  const auto trace = random_trace(seed);
+  std::map<GpuId, Nanoseconds> sums;
+  const auto gpus = visit_idle(*trace, threshold, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    CHECK(gap.range.length() >= threshold);
+    for (const IdlePart& part : parts) sums[gap.gpu] += part.range.length();
+  });
+  for (const GpuIdle& gpu : gpus) CHECK(sums[gpu.gpu] + gpu.short_idle == gpu.idle);
+}
+
+TEST_CASE("a gap in which the thread ran code of its own is CPU code in its NVTX range") {
+  Scenario program;
+  program.kernel("a", 0, 10, 12, 100);
+  program.range("load batch", 90, 50'000);
+  program.kernel("b", 60'000, 60'010, 60'015, 60'100);
+  const auto trace = program.trace();
+  const Bubbles found = find_bubbles(*trace, 1);
+  REQUIRE(found.bubbles.size() == 1);
+  const Bubble& bubble = found.bubbles.front();
+  CHECK(bubble.gap.range == TimeRange{100, 60'015});
+  CHECK(bubble.main_cause() == IdleCause::kCpuCode);
+  REQUIRE(bubble.parts.size() == 3);
+  CHECK(bubble.parts[0].range == TimeRange{100, 50'000});  // in the range
+  CHECK(trace->name(trace->event(bubble.parts[0].nvtx).name) == "load batch");
+  CHECK(bubble.parts[1].range == TimeRange{50'000, 60'000});  // outside of it
+  CHECK_FALSE(bubble.parts[1].nvtx.valid());
+  CHECK(bubble.parts[2].range == TimeRange{60'000, 60'015});  // the launch, and its way to the GPU
+  CHECK(bubble.parts[2].cause == IdleCause::kLaunch);
+}
+
+TEST_CASE("calls into the C library say what the thread waited for") {
+  const auto [call, cause] = GENERATE(table<std::string, std::string>({{"read", "os_io"},
+                                                                       {"fsync", "os_io"},
+                                                                       {"pthread_mutex_lock", "os_lock"},
+                                                                       {"pthread_cond_timedwait", "os_lock"},
+                                                                       {"sem_wait", "os_lock"},
+                                                                       {"nanosleep", "os_sleep"},
+                                                                       {"poll", "os_queue"},
+                                                                       {"epoll_wait", "os_queue"},
+                                                                       {"backtrace", "os_other"}}));
+  Scenario program;
+  program.kernel("a", 0, 10, 12, 100);
+  program.os_call(call, 100, 5'000);
+  program.kernel("b", 5'000, 5'010, 5'010, 5'100);
+  CHECK(time_by_cause(*program.trace()) == Causes{{cause, 4'900}, {"launch", 10}});
+}
+
+TEST_CASE("a wait that empties the queue answers for the launch behind it, and not for the code between") {
+  Scenario program;
+  program.kernel("a", 0, 10, 12, 100);
+  program.call("cudaDeviceSynchronize", 20, 130);
+  program.kernel("b", 150, 160, 165, 200);
+  CHECK(time_by_cause(*program.trace()) == Causes{{"synchronize", 30 + 10 + 5}, {"cpu_code", 20}});
+}
+
+TEST_CASE("what had been enqueued before the gap waited on the GPU") {
+  Scenario program;
+  program.kernel("a", 0, 10, 12, 100, 7);
+  program.call("cudaStreamWaitEvent", 12, 14);
+  program.kernel("b", 15, 20, 5'000, 6'000, 8);
+  const auto trace = program.trace();
+  const Bubbles found = find_bubbles(*trace, 1);
+  REQUIRE(found.bubbles.size() == 1);
+  REQUIRE(found.bubbles[0].parts.size() == 1);
+  CHECK(found.bubbles[0].parts[0].cause == IdleCause::kDependency);
+  CHECK(trace->name(found.bubbles[0].parts[0].call) == "cudaStreamWaitEvent");
+}
+
+TEST_CASE("an operation that starts long after its launch waited; one that starts soon was on its way") {
+  Scenario soon;
+  soon.kernel("a", 0, 10, 12, 100);
+  soon.kernel("b", 100, 110, 10'110, 10'200);
+  CHECK(time_by_cause(*soon.trace()) == Causes{{"launch", 10'010}});
+  Scenario late;
+  late.kernel("a", 0, 10, 12, 100);
+  late.kernel("b", 100, 110, 10'111, 10'200);
+  CHECK(time_by_cause(*late.trace()) == Causes{{"launch", 10}, {"dependency", 10'001}});
+}
+
+TEST_CASE("blocking copies and the staging of pageable memory are copies") {
+  Scenario blocking;
+  blocking.kernel("a", 0, 10, 12, 100);
+  blocking.copy("cudaMemcpy", MemoryKind::kPinned, 4096, 100, 400, 300, 390);
+  CHECK(time_by_cause(*blocking.trace()) == Causes{{"copy", 200}});
+  Scenario pageable;
+  pageable.kernel("a", 0, 10, 12, 100);
+  pageable.copy("cudaMemcpyAsync", MemoryKind::kPageable, 4096, 100, 400, 300, 390);
+  CHECK(time_by_cause(*pageable.trace()) == Causes{{"copy", 200}});
+  Scenario pinned;
+  pinned.kernel("a", 0, 10, 12, 100);
+  pinned.copy("cudaMemcpyAsync", MemoryKind::kPinned, 4096, 100, 110, 300, 390);
+  CHECK(time_by_cause(*pinned.trace()) == Causes{{"launch", 200}});
+}
+
+TEST_CASE("allocation, the profiler, communication and the unknown have names") {
+  Scenario program;
+  program.kernel("a", 0, 10, 12, 100);
+  program.call("cudaMalloc", 100, 150);
+  program.overhead(150, 180);
+  program.range("ncclAllReduce", 180, 240);
+  program.kernel("b", 250, 260, 260, 300);
+  program.orphan_kernel("c", 340, 400);
+  CHECK(time_by_cause(*program.trace()) ==
+        Causes{{"cuda_setup", 50}, {"overhead", 30}, {"communication", 60}, {"cpu_code", 10}, {"launch", 10}, {"unknown", 40}});
+}
+
+TEST_CASE("a communication kernel that was enqueued and waits is communication") {
+  Scenario program;
+  program.kernel("a", 0, 10, 12, 100);
+  program.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 15, 20, 5'000, 6'000, 20);
+  CHECK(time_by_cause(*program.trace()) == Causes{{"communication", 4'900}});
+}
+
+TEST_CASE("other processes on the same GPU keep it busy") {
+  const auto builder = std::make_shared<TraceBuilder>();
+  Gpu shared;
+  shared.uuid = "0123456789abcdef";
+  Scenario first(builder, 100), second(builder, 200);
+  builder->set_device(first.process(), 0, shared);
+  builder->set_device(second.process(), 0, shared);
+  first.on_gpu(0).kernel("a", 0, 10, 10, 100);
+  second.on_gpu(0).kernel("b", 0, 10, 90, 300);
+  first.kernel("c", 250, 290, 320, 400);
+  const auto gpus = visit_idle(*builder->snapshot(), 1, [](const IdleGap&, std::span<const IdlePart>) {});
+  REQUIRE(gpus.size() == 1);
+  CHECK(gpus[0].idle == 20);
+}

@@ -1,0 +1,274 @@
+// Rules: traces with one known fault each, and what the rule for it says.
+#include <algorithm>
+
+#include "model/analysis/rule.h"
+#include "scenario.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::analysis;
+using lanescope::test::Scenario;
+
+namespace {
+
+RuleAnswer answer(const Trace& trace, const std::string& rule) {
+  const Result<RuleRequest> request = parse_rule(rule);
+  REQUIRE(request.has_value());
+  Result<RuleAnswer> answered = request->rule->apply(trace, request->arguments);
+  REQUIRE(answered.has_value());
+  return *answered;
+}
+
+// The findings of all our rules, the most costly first.
+std::vector<Finding> findings(const Trace& trace) {
+  std::vector<Finding> all;
+  for (const Rule& rule : rules()) {
+    if (rule.origin != RuleOrigin::kLanescope) continue;
+    const RuleAnswer answered = answer(trace, std::string(rule.name));
+    all.insert(all.end(), answered.findings.begin(), answered.findings.end());
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Finding& a, const Finding& b) { return a.cost > b.cost; });
+  return all;
+}
+
+const stats::Table& table_named(const RuleAnswer& answered, const std::string& name) {
+  const auto found =
+      std::find_if(answered.tables.begin(), answered.tables.end(), [&](const NamedTable& table) { return table.name == name; });
+  REQUIRE(found != answered.tables.end());
+  return found->table;
+}
+
+std::int64_t integer(const stats::Table& table, std::size_t row, const std::string& column, std::size_t occurrence = 0) {
+  for (const stats::Column& candidate : table.columns())
+    if (candidate.title == column && occurrence-- == 0) return std::get<stats::Integers>(candidate.values)[row];
+  FAIL("no column " << column);
+  return 0;
+}
+
+std::string text(const stats::Table& table, std::size_t row, const std::string& column) {
+  for (const stats::Column& candidate : table.columns())
+    if (candidate.title == column) return std::string(table.text(std::get<stats::Texts>(candidate.values)[row]));
+  FAIL("no column " << column);
+  return "";
+}
+
+constexpr Nanoseconds kMicrosecond = 1'000, kMillisecond = 1'000'000;
+
+}  // namespace
+
+TEST_CASE("a slow loader is found first, with the range that loads") {
+  Scenario program;
+  for (int step = 0; step < 6; ++step) {
+    const Nanoseconds t = step * 12 * kMillisecond;
+    program.range("step_" + std::to_string(step), t, t + 11 * kMillisecond, 0);
+    program.range("load batch", t, t + 10 * kMillisecond, 1);
+    program.kernel("train", t + 10 * kMillisecond, t + 10 * kMillisecond + 5'000, t + 10 * kMillisecond + 8'000, t + 11 * kMillisecond);
+  }
+  const auto trace = program.trace();
+  const std::vector<Finding> found = findings(*trace);
+  REQUIRE_FALSE(found.empty());
+  CHECK(found[0].rule == "gpu_bubbles");
+  CHECK(found[0].key == "cpu_code");
+  CHECK_THAT(found[0].title, contains_text("load batch"));
+  CHECK(found[0].cost == 5 * 11 * kMillisecond);  // 10 ms in the range and 1 ms outside of it, five times
+  const RuleAnswer bubbles = answer(*trace, "gpu_bubbles");
+  const stats::Table& groups = table_named(bubbles, "gpu_bubbles");
+  CHECK(text(groups, 0, "NVTX Range") == "load batch");
+  CHECK(text(groups, 0, "Cause") == "Running CPU code");
+  CHECK(integer(groups, 0, "Total Time") == 5 * 10 * kMillisecond);
+  CHECK(integer(groups, 0, "Parts") == 5);
+}
+
+TEST_CASE("the causes in the table add up to the idle time of the GPU") {
+  Scenario program;
+  for (int i = 0; i < 100; ++i) {
+    const Nanoseconds t = i * 50 * kMicrosecond;
+    program.kernel("k", t, t + 2'000, t + 3'000, t + (i % 3 == 0 ? 49'500 : 20'000));
+  }
+  const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles:gap=10us");
+  const stats::Table& causes = table_named(bubbles, "gpu_bubbles_causes");
+  std::int64_t sum = 0;
+  for (std::size_t row = 0; row < causes.row_count(); ++row) sum += integer(causes, row, "Total Time");
+  CHECK(sum == integer(table_named(bubbles, "gpu_bubbles_gpus"), 0, "Idle"));
+  CHECK(text(causes, causes.row_count() - 1, "Cause") == "Gaps below the threshold");
+  CHECK(integer(causes, causes.row_count() - 1, "Total Time") == 33 * 3'500);
+}
+
+TEST_CASE("a wait after each launch is a storm of waits") {
+  Scenario program;
+  for (int i = 0; i < 200; ++i) {
+    const Nanoseconds t = i * 40 * kMicrosecond;
+    program.kernel("k", t, t + 3'000, t + 6'000, t + 26'000);
+    program.call("cudaDeviceSynchronize", t + 4'000, t + 39'000);
+  }
+  const std::vector<Finding> found = findings(*program.trace());
+  REQUIRE(found.size() >= 2);
+  CHECK(found[0].key == "synchronize");
+  CHECK(found[1].rule == "sync_storm");
+  CHECK(found[1].cost == found[0].cost);
+  CHECK(found[0].cost == 199 * 19'000);  // the wait's end, the launch and its latency: 20 us but for 1 us of CPU code
+  CHECK_THAT(found[1].title, contains_text("200 times for 200 GPU operations"));
+}
+
+TEST_CASE("tiny kernels at the pace of their launches") {
+  Scenario program;
+  for (int i = 0; i < 2'000; ++i) {
+    const Nanoseconds t = i * 3'000;
+    program.kernel("tiny", t, t + 2'800, t + 4'000, t + 5'000);
+  }
+  const auto trace = program.trace();
+  const RuleAnswer staircase = answer(*trace, "staircase");
+  REQUIRE(staircase.findings.size() == 1);
+  CHECK(staircase.findings[0].cost == 1'999 * 2'000);  // each gap lasts 2 us
+  const RuleAnswer small = answer(*trace, "small_kernels");
+  REQUIRE(small.findings.size() == 1);
+  CHECK(small.findings[0].cost == 1'999 * 1'000);  // all but the microsecond that a graph needs between nodes
+  CHECK(integer(table_named(small, "small_kernels"), 0, "Kernels") == 2'000);
+  CHECK(findings(*trace)[0].rule == "staircase");
+}
+
+TEST_CASE("a full queue is no staircase, however small the kernels") {
+  Scenario program;
+  for (int i = 0; i < 2'000; ++i) program.kernel("tiny", i * 1'000, i * 1'000 + 900, 50'000 + i * 3'000, 50'000 + i * 3'000 + 2'900);
+  CHECK(answer(*program.trace(), "staircase").findings.empty());
+  CHECK(answer(*program.trace(), "small_kernels").findings.empty());  // gaps of 100 ns can't be won
+}
+
+TEST_CASE("copies and kernels that take turns could run beside each other") {
+  Scenario program;
+  for (int i = 0; i < 20; ++i) {
+    const Nanoseconds t = i * 2 * kMillisecond;
+    program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 25'000'000, t, t + 5'000, t + 10'000, t + kMillisecond);
+    program.kernel("k", t + 5'000, t + 10'000, t + kMillisecond, t + 1'700'000);
+  }
+  const auto trace = program.trace();
+  CHECK(findings(*trace)[0].rule == "no_overlap");
+  CHECK(findings(*trace)[0].cost == 20 * 700'000);  // the kernels, which are shorter than the copies
+  CHECK(answer(*trace, "pageable").findings.empty());
+}
+
+TEST_CASE("copies that hide behind kernels are left alone") {
+  Scenario program;
+  for (int i = 0; i < 20; ++i) {
+    const Nanoseconds t = i * 2 * kMillisecond;
+    program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 25'000'000, t, t + 5'000, t + 10'000, t + kMillisecond, 8);
+    program.kernel("k", t + 5'000, t + 10'000, t + 11'000, t + 1'700'000, 7);
+  }
+  CHECK(answer(*program.trace(), "no_overlap").findings.empty());
+}
+
+TEST_CASE("pageable copies are measured against the trace's own pinned ones") {
+  Scenario program;
+  program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 50'000'000, 0, 5'000, 10'000, 1'010'000);  // 50 GB/s
+  for (int i = 1; i <= 10; ++i) {
+    const Nanoseconds t = i * 10 * kMillisecond;
+    program.copy("cudaMemcpy", MemoryKind::kPageable, 50'000'000, t, t + 9 * kMillisecond, t + 10'000, t + 9 * kMillisecond);
+  }
+  const auto trace = program.trace();
+  const std::vector<Finding> found = findings(*trace);
+  REQUIRE_FALSE(found.empty());
+  CHECK(found[0].rule == "pageable");
+  CHECK(found[0].cost == 10 * (9 * kMillisecond - 10'000 - kMillisecond));
+}
+
+TEST_CASE("several streams were created and one was used") {
+  Scenario program;
+  for (int i = 0; i < 4; ++i) program.call("cudaStreamCreate", i * 10, i * 10 + 5);
+  program.kernel("k", 100, 110, 120, 200, 7);
+  const auto one = answer(*program.trace(), "one_stream");
+  REQUIRE(one.findings.size() == 1);
+  CHECK_THAT(one.findings[0].title, contains_text("created 4 streams"));
+  program.kernel("k", 200, 210, 220, 300, 13);
+  CHECK(answer(*program.trace(), "one_stream").findings.empty());
+}
+
+TEST_CASE("communication is compared with the computation beside it") {
+  Scenario program;
+  program.kernel("gemm", 0, 10, 0, 1'000, 7);
+  program.kernel("ncclDevKernel_AllReduce", 5, 15, 800, 2'000, 20);
+  const RuleAnswer overlap = answer(*program.trace(), "comm_overlap");
+  REQUIRE(overlap.findings.size() == 1);
+  CHECK(overlap.findings[0].cost == 1'000);
+  const stats::Table& table = table_named(overlap, "comm_overlap");
+  CHECK(integer(table, 0, "Communication") == 1'200);
+  CHECK(integer(table, 0, "Hidden") == 200);
+}
+
+TEST_CASE("the rank that computes longest holds the others up") {
+  const auto builder = std::make_shared<TraceBuilder>();
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    Scenario program(builder, 100 + rank);
+    program.on_gpu(rank);
+    program.kernel("gemm", 0, 10, 10, 10 + (rank == 2 ? 2'000 : 1'000));
+    program.kernel("ncclDevKernel_AllReduce", 5, 15, rank == 2 ? 2'010 : 1'010, 2'100, 20);
+  }
+  const RuleAnswer imbalance = answer(*builder->snapshot(), "imbalance");
+  REQUIRE(imbalance.findings.size() == 1);
+  CHECK(imbalance.findings[0].cost == 750);
+  CHECK_THAT(imbalance.findings[0].title, contains_text("[102]"));
+}
+
+TEST_CASE("slow iterations are found, with what differs in them") {
+  Scenario program;
+  Nanoseconds t = 0;
+  for (int step = 0; step < 20; ++step) {
+    const Nanoseconds reading = step == 11 ? 9 * kMillisecond : kMillisecond;
+    program.range("step " + std::to_string(step), t, t + reading + 2 * kMillisecond);
+    program.os_call("read", t, t + reading);
+    program.kernel("train", t + reading, t + reading + 5'000, t + reading + 8'000, t + reading + 2 * kMillisecond);
+    t += reading + 2 * kMillisecond;
+  }
+  const RuleAnswer tail = answer(*program.trace(), "tail");
+  REQUIRE(tail.findings.size() == 1);
+  CHECK(tail.findings[0].cost == 8 * kMillisecond);
+  CHECK_THAT(tail.findings[0].title, contains_text("1 iteration of 20 (\"step *\")"));
+  CHECK_THAT(tail.findings[0].seen, contains_text("Waiting for input or output"));
+  const stats::Table& table = table_named(tail, "tail");
+  CHECK(table.row_count() == 1);
+  CHECK(text(table, 0, "Iteration") == "step 11");
+  CHECK(answer(*program.trace(), "tail:slower=1000").findings.empty());
+}
+
+TEST_CASE("a step's time is broken down by its ranges") {
+  Scenario program;
+  program.range("step", 0, 1'000, 0);
+  program.range("forward", 0, 400, 1);
+  program.range("backward", 400, 900, 1);
+  program.kernel("f", 100, 110, 500, 700);
+  program.kernel("f", 120, 130, 800, 900);
+  program.kernel("ncclDevKernel_AllReduce", 500, 510, 850, 1'500, 20);
+  const RuleAnswer steps = answer(*program.trace(), "step_breakdown");
+  const stats::Table& table = table_named(steps, "step_breakdown");
+  REQUIRE(table.row_count() == 3);
+  CHECK(text(table, 0, "NVTX Range") == "step");
+  CHECK(integer(table, 0, "CPU Time") == 1'000);
+  CHECK(integer(table, 0, "GPU Projected") == 1'000);  // 500 to 1500
+  CHECK(integer(table, 0, "GPU Idle Inside") == 100);  // 700 to 800
+  CHECK(integer(table, 0, "Communication") == 650);
+  CHECK(text(table, 2, "NVTX Range") == "forward");
+  CHECK(integer(table, 2, "GPU Projected") == 400);
+  CHECK(integer(table, 2, "GPU Idle Inside") == 100);
+  CHECK(integer(table, 2, "Operations") == 2);
+}
+
+TEST_CASE("a rule request names its rule and arguments, or says what is wrong") {
+  const auto request = parse_rule("gpu_bubbles:gap=2.5us:rows=-1");
+  REQUIRE(request.has_value());
+  CHECK(request->arguments.duration("gap") == 2'500);
+  CHECK(request->arguments.integer("rows") == -1);
+  CHECK(parse_rule("tail")->arguments.real("slower") == 20);
+  CHECK_THAT(parse_rule("gpu_bubbles:gap=soon").error().text, contains_text("'soon' is no value for gap"));
+  CHECK_THAT(parse_rule("gpu_bubbles:size=3").error().text, contains_text("Its arguments (name=value): gap, rows."));
+  CHECK_THAT(parse_rule("bubbles").error().text, contains_text("There is no rule bubbles"));
+}
+
+TEST_CASE("every rule answers for a trace without events") {
+  TraceBuilder builder;
+  const auto trace = builder.snapshot();
+  for (const Rule& rule : rules()) {
+    const RuleAnswer answered = answer(*trace, std::string(rule.name));
+    CHECK(answered.findings.empty());
+    CHECK(answered.tables.empty());
+    CHECK_FALSE(answered.message.empty());
+  }
+}
