@@ -1,6 +1,7 @@
 #include "nvtx_assembler.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace lanescope::session {
@@ -15,13 +16,20 @@ NvtxAttributes attributes_of(const Record& record, std::uint32_t name) {
   return {name, record.category, record.color, type, record.payload};
 }
 
+// How many ranges are open around the one that begins or ends; none where the target does not count them.
+std::optional<std::uint32_t> known_depth(const Record& record) {
+  constexpr std::uint64_t kDeepest = 1u << 16;  // more is nothing that a program does
+  if (record.id == 0 || record.id > kDeepest) return std::nullopt;
+  return static_cast<std::uint32_t>(record.id - 1);
+}
+
 }  // namespace
 
 void NvtxAssembler::add(const Record& record, std::string_view text) {
   last_time_ = std::max(last_time_, record.time);
   switch (record.type) {
     case RecordType::kRangePush:
-      stack(record).push_back(opened(record, text, proto::NVTX_PUSH_POP));
+      push(record, text);
       break;
     case RecordType::kRangePop:
       pop(record);
@@ -57,15 +65,36 @@ NvtxRange NvtxAssembler::opened(const Record& record, std::string_view text, pro
   return range;
 }
 
+void NvtxAssembler::close_deeper(Stack& open, std::uint32_t depth, const Record& seen) {
+  while (!open.empty() && open.back().depth >= depth) {
+    NvtxRange range = std::move(open.back());
+    open.pop_back();
+    close(std::move(range), {seen.time, seen.thread}, RangeEnding::kUnfinished);
+  }
+}
+
+void NvtxAssembler::push(const Record& record, std::string_view text) {
+  Stack& open = stack(record);
+  NvtxRange range = opened(record, text, proto::NVTX_PUSH_POP);
+  if (const std::optional<std::uint32_t> depth = known_depth(record)) {
+    close_deeper(open, *depth, record);
+    range.depth = *depth;
+  } else {
+    range.depth = open.empty() ? 0 : open.back().depth + 1;
+  }
+  open.push_back(std::move(range));
+}
+
 void NvtxAssembler::pop(const Record& record) {
   Stack& open = stack(record);
-  if (open.empty()) {
+  const std::optional<std::uint32_t> depth = known_depth(record);
+  if (depth) close_deeper(open, *depth + 1, record);
+  if (open.empty() || (depth && open.back().depth != *depth)) {
     ++unmatched_;
     return;
   }
   NvtxRange range = std::move(open.back());
   open.pop_back();
-  range.depth = static_cast<std::uint32_t>(open.size());
   close(std::move(range), {record.time, record.thread}, RangeEnding::kFinished);
 }
 
@@ -105,7 +134,6 @@ void NvtxAssembler::finish() {
     while (!open.empty()) {
       NvtxRange range = std::move(open.back());
       open.pop_back();
-      range.depth = static_cast<std::uint32_t>(open.size());
       const std::uint32_t thread = range.thread;
       close(std::move(range), {last_time_, thread}, RangeEnding::kUnfinished);
     }

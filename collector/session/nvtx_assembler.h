@@ -1,5 +1,8 @@
 // Turns the raw records of one process into events: pairs pushes with pops and starts with ends.
 //
+// Where records say how deep they are, one that was dropped for lack of room spoils no range on either side: a range whose pop is missing
+// is unfinished at the next record that shows it closed.
+//
 // Records of one thread must come in the order in which it made them; threads may interleave in any way. So the end of a start/end range
 // may come before its start, when another thread ended it.
 #pragma once
@@ -38,7 +41,10 @@ class NvtxAssembler {
 
   Stack& stack(const channel::Record& record);
   NvtxRange opened(const channel::Record& record, std::string_view text, proto::NvtxStyle style);
+  void push(const channel::Record& record, std::string_view text);
   void pop(const channel::Record& record);
+  // Ends ranges that lie deeper than `depth`, or at it, whose pops are missing.
+  void close_deeper(Stack& open, std::uint32_t depth, const channel::Record& seen);
   void start(const channel::Record& record, std::string_view text);
   void end(const channel::Record& record);
   void close(NvtxRange range, End end, RangeEnding ending);

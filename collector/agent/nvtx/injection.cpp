@@ -41,12 +41,17 @@ void emit(ThreadWriter& writer, Record& record, std::string_view text) noexcept 
   writer.write(record, text);
 }
 
+// As records carry it, so that the host can pair pushes and pops where others were dropped; 0 when levels are not counted.
+std::uint64_t level_id(int level) noexcept { return level == kNoLevel ? 0 : static_cast<std::uint64_t>(level) + 1; }
+
 // Levels count from 0, whether or not the ranges are being recorded now.
 int push(Record record, std::string_view text) noexcept {
   ThreadWriter writer;
   if (!writer) return kNoLevel;
+  const int level = record.domain < kCountedDomains ? writer.state().levels[record.domain]++ : kNoLevel;
+  record.id = level_id(level);
   emit(writer, record, text);
-  return record.domain < kCountedDomains ? writer.state().levels[record.domain]++ : kNoLevel;
+  return level;
 }
 
 int pop(std::uint32_t domain) noexcept {
@@ -59,6 +64,7 @@ int pop(std::uint32_t domain) noexcept {
     level = --open;
   }
   Record record = event(RecordType::kRangePop, domain);
+  record.id = level_id(level);
   emit(writer, record, {});
   return level;
 }

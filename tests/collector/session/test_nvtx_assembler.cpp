@@ -1,6 +1,7 @@
 #include "nvtx_assembler.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <random>
 
@@ -224,4 +225,37 @@ TEST_CASE("a chunk is full at 65,536 events, and the next one goes on") {
   CHECK(assembled.chunks == 2);
   REQUIRE(assembled.events.size() == 70'000);
   CHECK(assembled.events[69'999].start == 69'999);
+}
+
+TEST_CASE("where records were dropped, ranges on either side are exact and none overlap at a depth") {
+  const auto seed = GENERATE(range(1u, 40u));
+  std::mt19937 random(seed);
+  std::vector<NamedRecord> kept;
+  std::vector<std::int64_t> open;                 // start times
+  std::vector<std::array<std::int64_t, 3>> made;  // start, end, depth
+  std::vector<std::int64_t> dropped;
+  for (std::int64_t time = 1; time <= 600; ++time) {
+    const bool push = open.empty() || (open.size() < 12 && random() % 2 == 0);
+    if (push) open.push_back(time);
+    const NamedRecord each = record(push ? RecordType::kRangePush : RecordType::kRangePop, 1, 0, time, push ? "r" : "", open.size());
+    random() % 40 == 0 ? dropped.push_back(time) : kept.push_back(each);
+    if (push) continue;
+    made.push_back({open.back(), time, static_cast<std::int64_t>(open.size() - 1)});
+    open.pop_back();
+  }
+  const std::vector<DecodedEvent> events = assemble(kept).events;
+  for (const auto& [start, end, depth] : made) {
+    const bool untouched = std::none_of(dropped.begin(), dropped.end(), [&](std::int64_t time) { return start <= time && time <= end; });
+    if (!untouched) continue;
+    const auto found = std::find_if(events.begin(), events.end(), [&](const DecodedEvent& event) { return event.start == start; });
+    REQUIRE(found != events.end());
+    REQUIRE(found->end == end);
+    REQUIRE(found->depth == depth);
+    REQUIRE_FALSE(found->unfinished);
+  }
+  for (const DecodedEvent& one : events)
+    for (const DecodedEvent& other : events) {
+      const bool same = &one == &other || one.depth != other.depth;
+      REQUIRE((same || one.end <= other.start || other.end <= one.start));
+    }
 }

@@ -121,8 +121,8 @@ inline constexpr std::size_t kMemoryBytes = kThreadRingsOffset + kThreadRingCoun
 
 enum class RecordType : std::uint8_t {
   kPadding = 0,  // fills the end of a ring so that no record wraps; only `size` is meaningful
-  kRangePush = 1,
-  kRangePop = 2,    // closes the innermost open range of (thread, domain)
+  kRangePush = 1,   // `id` is 1 + how many ranges are open around it on this thread and domain; 0 when the target does not count them
+  kRangePop = 2,    // closes a range of (thread, domain): the one whose push had the same `id`, else the innermost open one
   kRangeStart = 3,  // `id` pairs it with its end, which may come on another thread
   kRangeEnd = 4,
   kMark = 5,

@@ -1,0 +1,95 @@
+#include "command.h"
+#include "support/catch.h"
+#include "text.h"
+
+using namespace lanescope;
+using namespace lanescope::cli;
+
+namespace {
+
+// An app with an option of each sort.
+struct Sample {
+  CLI::App app{"", "lanescope sample"};
+  std::string output;
+  bool force = false;
+  bool show = true;
+
+  Sample() {
+    app.add_option("-o,--output", output);
+    app.add_flag("-f,--force-overwrite", force);
+    app.add_flag("-w,--show-output", show);
+  }
+  Arguments program(const Arguments& arguments) {
+    auto split = split_program(app, arguments);
+    REQUIRE(split);
+    REQUIRE_FALSE(parse(app, split->options));
+    return split->program;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a program begins at the first argument that is no option, and keeps all its own") {
+  CHECK(Sample().program({"-f", "app", "-o", "x", "--", "-f"}) == Arguments{"app", "-o", "x", "--", "-f"});
+  CHECK(Sample().program({"-o", "name", "app"}) == Arguments{"app"});
+  CHECK(Sample().program({"-oname", "--show-output=false", "app", "a b"}) == Arguments{"app", "a b"});
+  CHECK(Sample().program({"--", "-odd-program"}) == Arguments{"-odd-program"});
+  CHECK(Sample().program({"-o", "name"}).empty());
+}
+
+TEST_CASE("a boolean option stands bare, with =, or before true and false") {
+  for (const Arguments& on :
+       {Arguments{"-f", "app"}, {"-f", "true", "app"}, {"--force-overwrite=true", "app"}, {"--force-overwrite", "true", "app"}}) {
+    Sample sample;
+    CHECK(sample.program(on) == Arguments{"app"});
+    CHECK(sample.force);
+  }
+  for (const Arguments& off : {Arguments{"-w", "false", "app"}, {"--show-output=false", "app"}}) {
+    Sample sample;
+    CHECK(sample.program(off) == Arguments{"app"});
+    CHECK_FALSE(sample.show);
+  }
+}
+
+TEST_CASE("an unknown option is answered with the nearest one") {
+  Sample sample;
+  const auto misspelled = split_program(sample.app, {"--ouptut=x", "app"});
+  REQUIRE_FALSE(misspelled);
+  CHECK(misspelled.error().text == "Unknown option --ouptut. Did you mean --output?");
+  CHECK(misspelled.error().kind == ErrorKind::kUsage);
+  const auto foreign = split_program(sample.app, {"--gpu-metrics-devices=all", "app"});
+  REQUIRE_FALSE(foreign);
+  CHECK(foreign.error().text == "Unknown option --gpu-metrics-devices. See: lanescope sample --help");
+}
+
+TEST_CASE("the nearest word has few letters wrong, missing, added or swapped") {
+  const std::vector<std::string> words{"profile", "info", "stats"};
+  CHECK(nearest("porfile", words) == "profile");
+  CHECK(nearest("profil", words) == "profile");
+  CHECK(nearest("stat", words) == "stats");
+  CHECK(nearest("record", words).empty());
+}
+
+TEST_CASE("every command is found by its name and no other") {
+  for (const Command& command : commands()) CHECK_FALSE(command.summary.empty());
+  CHECK(run({"no-such-command"}) == kUsage);
+  CHECK(run({"--version"}) == kSuccess);
+  CHECK(run({}) == kUsage);
+}
+
+TEST_CASE("numbers read as a person writes them") {
+  CHECK(with_thousands(0) == "0");
+  CHECK(with_thousands(999) == "999");
+  CHECK(with_thousands(1'000) == "1,000");
+  CHECK(with_thousands(1'234'567) == "1,234,567");
+  CHECK(counted(1, "event") == "1 event");
+  CHECK(counted(2, "event") == "2 events");
+  CHECK(duration_text(417) == "417 ns");
+  CHECK(duration_text(12'300'000) == "12.300 ms");
+  CHECK(duration_text(2'345'600'000) == "2.346 s");
+  CHECK(bytes_text(512) == "512 B");
+  CHECK(bytes_text(150'109'000'000) == "139.8 GiB");
+  CHECK(utc_text(0) == "1970-01-01 00:00:00 UTC");
+  CHECK(hexadecimal(std::string("\x01\xff", 2)) == "01ff");
+  CHECK(command_text(std::vector<std::string>{"sh", "-c", "echo 'a b'", ""}) == "sh -c 'echo '\\''a b'\\''' ''");
+}
