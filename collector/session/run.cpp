@@ -133,7 +133,7 @@ void Recording::Run::write_due() {
 
 bool Recording::Run::targets_have_ended() const {
   if (request_.wait_for == WaitFor::kPrimary) return processes_.launched_status().has_value();
-  return processes_.live().empty() && silent_connections_.empty();
+  return processes_.live().empty() && silent_connections_.empty() && !output_may_come_;
 }
 
 void Recording::Run::advance() {

@@ -208,6 +208,17 @@ TEST_CASE("exec under the same pid is another process of the trace") {
   CHECK(trace->processes()[1].end_kind == ProcessEndKind::kExited);
 }
 
+TEST_CASE("a program that is left in the background is waited for, unless only the first one counts") {
+  const TemporaryFolder folder;
+  const std::string script = "(" + threads_program() + " &); exit 4";
+  CHECK(run_lanescope(folder.path(), {"profile", "-o", "all", "sh", "-c", script}).code == 4);
+  CHECK(count_events(*load(folder.path() / "all.trace"), TrackKind::kNvtxRanges, "whole run") == 1);
+
+  LanescopeProcess primary(folder.path(), {"profile", "--wait", "primary", "-o", "primary", "sh", "-c", "sleep 1000 & echo $!"});
+  CHECK(primary.wait() == 0);
+  kill(std::stoi(primary.output()), SIGKILL);
+}
+
 TEST_CASE("fifty children at once are fifty processes of one trace, each whole") {
   const TemporaryFolder folder;
   const std::string script = "i=0; while [ $i -lt 50 ]; do " + threads_program() + " 5 & i=$((i+1)); done; wait";

@@ -1,4 +1,5 @@
-// A recording: starts a program with the agent inside, or brings the agent into one that runs, collects what it and its children do, and appends it to a .trace file.
+// A recording: starts a program with the agent inside, or brings the agent into one that runs, collects what it and its children do, and
+// appends it to a .trace file.
 //
 // Everything happens on threads of the recording; the caller looks at it from time to time, or gives a FrameSink and sees every frame as
 // it is written. The target is never blocked and never depends on the host: when the host dies, the target runs on.
@@ -50,7 +51,7 @@ enum class TargetOutput {
   kStore,         // stored only
 };
 enum class WaitFor {
-  kAll,      // every process that joined the recording
+  kAll,      // every process that joined the recording, and whatever it started that still holds its output and may join later
   kPrimary,  // the launched process; what its children still do is left out
 };
 enum class OnTargetExit {
@@ -167,7 +168,7 @@ class Recording {
   [[nodiscard]] RecordingStatistics statistics() const;
   [[nodiscard]] std::optional<ExitStatus> exit_status() const;  // of the launched process, once it ended
   [[nodiscard]] const std::filesystem::path& path() const;      // of the file, absolute
-  [[nodiscard]] pid_t target_pid() const;  // launched or attached to
+  [[nodiscard]] pid_t target_pid() const;                       // launched or attached to
 
   // Sentences for the user since the last call: what can't be recorded and why.
   std::vector<std::string> take_messages();
