@@ -26,6 +26,7 @@ std::string content(const std::filesystem::path& path) {
   std::signal(SIGINT, SIG_DFL);
   dup2(output, STDOUT_FILENO);
   dup2(messages, STDERR_FILENO);
+  setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);  // what a killed host leaves behind goes with the folder
   for (const Environment& variable : environment) setenv(variable.name.c_str(), variable.value.c_str(), 1);
   const std::string binary = program("lanescope").string();
   arguments.insert(arguments.begin(), binary);
