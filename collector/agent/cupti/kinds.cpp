@@ -1,0 +1,113 @@
+#include "agent/cupti/kinds.h"
+
+#include <cstring>
+
+namespace lanescope::agent::cupti {
+namespace {
+
+constexpr const char* kChattyRuntimeCalls[] = {
+    "cudaGetDevice",
+    "cudaSetDevice",
+    "cudaGetDeviceCount",
+    "cudaGetLastError",
+    "cudaPeekAtLastError",
+    "cudaStreamIsCapturing",
+    "cudaStreamGetCaptureInfo",
+    "cudaThreadExchangeStreamCaptureMode",
+    "cudaEventQuery",
+    "cudaStreamQuery",
+    "cudaDeviceGetAttribute",
+    "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+    "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+    "cudaFuncGetAttributes",
+    "cudaFuncSetAttribute",
+    "cudaPointerGetAttributes",
+    "cudaGetFuncBySymbol",
+    "cudaStreamGetId",
+    "__cudaPushCallConfiguration",
+    "__cudaPopCallConfiguration",
+};
+constexpr const char* kWorkingDriverCalls[] = {
+    "cuLaunch", "cuGraphLaunch", "cuMemcpy", "cuMemset", "cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize",
+};
+
+constexpr CUpti_ActivityKind kResourceKinds[] = {CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM};
+
+// CONCURRENT_KERNEL, never KERNEL, which makes kernels run one after the other.
+constexpr CUpti_ActivityKind kLightKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                                              CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
+                                              CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_OVERHEAD};
+constexpr CUpti_ActivityKind kDefaultKinds[] = {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_JIT};
+
+// Calls use(cbid, name) for each call of an API; ids are dense, and the one behind the last has no name.
+template <typename Use>
+void for_each_call(const Functions& functions, CUpti_CallbackDomain domain, Use use) noexcept {
+  const char* name = nullptr;
+  for (CUpti_CallbackId id = 1; functions.get_callback_name(domain, id, &name) == CUPTI_SUCCESS && name != nullptr; ++id) use(id, name);
+}
+
+void filter_runtime(const Functions& functions) noexcept {
+  if (functions.enable_runtime_api == nullptr) return;
+  for_each_call(functions, CUPTI_CB_DOMAIN_RUNTIME_API, [&](CUpti_CallbackId id, const char* name) {
+    if (is_chatty_runtime_call(name)) functions.enable_runtime_api(id, 0);
+  });
+}
+
+void set_working_driver_calls(const Functions& functions, std::uint8_t enable) noexcept {
+  if (functions.enable_driver_api == nullptr) return;
+  for_each_call(functions, CUPTI_CB_DOMAIN_DRIVER_API, [&](CUpti_CallbackId id, const char* name) {
+    if (is_working_driver_call(name)) functions.enable_driver_api(id, enable);
+  });
+}
+
+}  // namespace
+
+bool is_chatty_runtime_call(const char* name) noexcept {
+  for (const char* chatty : kChattyRuntimeCalls) {
+    const std::size_t length = std::strlen(chatty);
+    if (std::strncmp(name, chatty, length) != 0) continue;
+    // What follows is a variant and a version: "_ptsz_v7000", "_v2_v11030".
+    if (name[length] == '\0' || name[length] == '_') return true;
+  }
+  return false;
+}
+
+bool is_working_driver_call(const char* name) noexcept {
+  for (const char* working : kWorkingDriverCalls)
+    if (std::strncmp(name, working, std::strlen(working)) == 0) return true;
+  return false;
+}
+
+void enable_resources(const Functions& functions) noexcept {
+  for (const CUpti_ActivityKind kind : kResourceKinds) functions.enable(kind);
+}
+
+CUptiResult enable_events(const Functions& functions, Preset preset, GraphLevel graphs) noexcept {
+  // Graphs as a whole, or their nodes: while the first is on, CUPTI leaves out the second.
+  if (preset == Preset::kLight || graphs == GraphLevel::kGraph) functions.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+  CUptiResult failure = CUPTI_SUCCESS;
+  for (const CUpti_ActivityKind kind : kLightKinds) {
+    const CUptiResult result = functions.enable(kind);
+    if (result != CUPTI_SUCCESS && failure == CUPTI_SUCCESS && kind != CUPTI_ACTIVITY_KIND_OVERHEAD) failure = result;
+  }
+  if (preset != Preset::kDeep) filter_runtime(functions);
+  if (preset == Preset::kLight) return failure;
+  if (functions.enable_all_sync_records != nullptr) functions.enable_all_sync_records(0);  // those that waited
+  for (const CUpti_ActivityKind kind : kDefaultKinds) functions.enable(kind);
+  if (preset == Preset::kDeep)
+    functions.enable(CUPTI_ACTIVITY_KIND_DRIVER);
+  else
+    set_working_driver_calls(functions, 1);
+  return failure;
+}
+
+void disable_events(const Functions& functions, Preset preset) noexcept {
+  if (preset == Preset::kDefault) set_working_driver_calls(functions, 0);
+  if (preset == Preset::kDeep) functions.disable(CUPTI_ACTIVITY_KIND_DRIVER);
+  if (preset != Preset::kLight)
+    for (const CUpti_ActivityKind kind : kDefaultKinds) functions.disable(kind);
+  for (const CUpti_ActivityKind kind : kLightKinds) functions.disable(kind);
+  functions.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+}
+
+}  // namespace lanescope::agent::cupti

@@ -1,0 +1,26 @@
+// Which of CUPTI's records are asked for.
+#pragma once
+
+#include <cstdint>
+
+#include "agent/cupti/library.h"
+
+namespace lanescope::agent::cupti {
+
+// As numbered in trace.proto.
+enum class Preset : std::uint32_t { kDefault = 0, kLight = 1, kDeep = 2 };
+enum class GraphLevel : std::uint32_t { kNode = 0, kGraph = 1 };
+
+// Devices, contexts and streams: always, because what happens later refers to them.
+void enable_resources(const Functions& functions) noexcept;
+
+// Everything that is an event. Returns the first error that keeps GPU work from being recorded, else CUPTI_SUCCESS.
+CUptiResult enable_events(const Functions& functions, Preset preset, GraphLevel graphs) noexcept;
+void disable_events(const Functions& functions, Preset preset) noexcept;
+
+// Calls that take about a tenth of a microsecond, that programs make all the time, and that say nothing about time.
+bool is_chatty_runtime_call(const char* name) noexcept;
+// Driver calls that put work onto the GPU or wait for it, for programs that do not use the runtime API.
+bool is_working_driver_call(const char* name) noexcept;
+
+}  // namespace lanescope::agent::cupti

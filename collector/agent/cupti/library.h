@@ -1,0 +1,47 @@
+// libcupti, found and loaded while the target runs: the agent has no link to it, so that one agent serves every machine.
+#pragma once
+
+#include <cstdint>
+
+#include <cupti.h>
+
+namespace lanescope::agent::cupti {
+
+// The functions that the agent uses. Those marked optional are null where this libcupti does not have them.
+struct Functions {
+  decltype(&::cuptiGetVersion) get_version = nullptr;
+  decltype(&::cuptiGetResultString) get_result_string = nullptr;
+  decltype(&::cuptiSubscribe) subscribe = nullptr;
+  decltype(&::cuptiSubscribe_v2) subscribe_v2 = nullptr;  // optional
+  decltype(&::cuptiEnableCallback) enable_callback = nullptr;
+  decltype(&::cuptiGetCallbackName) get_callback_name = nullptr;
+  decltype(&::cuptiSetThreadIdType) set_thread_id_type = nullptr;  // optional
+  decltype(&::cuptiActivityRegisterCallbacks) register_callbacks = nullptr;
+  decltype(&::cuptiActivityEnable) enable = nullptr;
+  decltype(&::cuptiActivityDisable) disable = nullptr;
+  decltype(&::cuptiActivityEnableRuntimeApi) enable_runtime_api = nullptr;           // optional
+  decltype(&::cuptiActivityEnableDriverApi) enable_driver_api = nullptr;             // optional
+  decltype(&::cuptiActivityEnableAllSyncRecords) enable_all_sync_records = nullptr;  // optional
+  decltype(&::cuptiActivityFlushAll) flush_all = nullptr;
+  decltype(&::cuptiActivityGetNextRecord) get_next_record = nullptr;
+  decltype(&::cuptiActivityGetNumDroppedRecords) get_dropped_records = nullptr;
+};
+
+enum class LoadResult {
+  kLoaded,
+  kNoDriver,      // there is no libcuda in this process
+  kNotFound,      // no libcupti in any of the places where it may lie
+  kUnknownMajor,  // one whose records this agent does not know
+};
+
+struct Library {
+  LoadResult result = LoadResult::kNotFound;
+  Functions functions;
+  std::uint32_t version = 0;         // as cuptiGetVersion says: 19 to 28 for CUDA 12, 130000 and up for CUDA 13
+  std::uint32_t driver_version = 0;  // as cuDriverGetVersion says: 13000 for 13.0; 0 when not known
+};
+
+// Takes the libcupti that LANESCOPE_CUPTI_LIBRARY names, else the one that is in the process already, else one that fits the driver.
+Library load_library() noexcept;
+
+}  // namespace lanescope::agent::cupti

@@ -1,0 +1,314 @@
+#include "agent/cupti/records.h"
+
+#include <cstring>
+
+#include "agent/cupti/record_layouts.h"
+
+namespace lanescope::agent::cupti {
+namespace {
+
+using encode::ProtoWriter;
+
+std::uint32_t positive(std::int32_t value) noexcept { return value > 0 ? static_cast<std::uint32_t>(value) : 0; }
+
+encode::LaunchShape shape_of(const CUpti_ActivityKernel10& record) noexcept {
+  encode::LaunchShape shape;
+  shape.grid[0] = positive(record.gridX);
+  shape.grid[1] = positive(record.gridY);
+  shape.grid[2] = positive(record.gridZ);
+  shape.block[0] = positive(record.blockX);
+  shape.block[1] = positive(record.blockY);
+  shape.block[2] = positive(record.blockZ);
+  shape.registers_per_thread = record.registersPerThread;
+  shape.static_shared_memory = positive(record.staticSharedMemory);
+  shape.dynamic_shared_memory = positive(record.dynamicSharedMemory);
+  shape.local_memory_per_thread = record.localMemoryPerThread;
+  shape.local_memory_total = record.localMemoryTotal_v2;
+  shape.shared_memory_executed = record.sharedMemoryExecuted;
+  shape.launch_type = record.launchType;
+  shape.cluster[0] = record.clusterX;
+  shape.cluster[1] = record.clusterY;
+  shape.cluster[2] = record.clusterZ;
+  shape.cache_config = record.cacheConfig.both;
+  return shape;
+}
+
+const char* overhead_name(CUpti_ActivityOverheadKind kind) noexcept {
+  switch (kind) {
+    case CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER:
+      return "Driver compiler";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH:
+      return "CUPTI buffer flush";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION:
+      return "CUPTI instrumentation";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE:
+      return "CUPTI resources";
+    case CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING:
+      return "Module loading";
+    case CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING:
+      return "Lazy function loading";
+    case CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL:
+      return "Command buffer full";
+    case CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST:
+      return "CUPTI buffer request";
+    case CUPTI_ACTIVITY_OVERHEAD_UVM_ACTIVITY_INIT:
+      return "Unified memory tracing";
+    default:
+      return "CUPTI";
+  }
+}
+
+// Compiling and loading code is CUDA's own work; the rest is what recording costs.
+bool is_compilation(CUpti_ActivityOverheadKind kind) noexcept {
+  return kind == CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER || kind == CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING ||
+         kind == CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING;
+}
+
+const char* compilation_name(const CUpti_ActivityJit2& record) noexcept {
+  switch (record.jitOperationType) {
+    case CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LOAD:
+      return "Load compiled code from the cache";
+    case CUPTI_ACTIVITY_JIT_OPERATION_CACHE_STORE:
+      return "Store compiled code in the cache";
+    default:
+      return record.jitEntryType == CUPTI_ACTIVITY_JIT_ENTRY_NVVM_IR_TO_PTX ? "Compile NVVM IR to PTX" : "Compile PTX";
+  }
+}
+
+std::uint32_t applicable(std::uint32_t value) noexcept { return value == CUPTI_SYNCHRONIZATION_INVALID_VALUE ? 0 : value; }
+
+}  // namespace
+
+void RecordReader::read(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
+  CUpti_Activity* record = nullptr;
+  while (functions_.get_next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS && record != nullptr) read_record(*record);
+}
+
+void RecordReader::read_record(const CUpti_Activity& record) noexcept {
+  const auto as = [&record]<typename Record>(const Record*) -> const Record& { return reinterpret_cast<const Record&>(record); };
+  switch (record.kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+      return add(as(static_cast<CUpti_ActivityKernel10*>(nullptr)));
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return add(as(static_cast<CUpti_ActivityMemcpy6*>(nullptr)));
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      return add(as(static_cast<CUpti_ActivityMemcpyPtoP4*>(nullptr)));
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return add(as(static_cast<CUpti_ActivityMemset4*>(nullptr)));
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+      return add_call(as(static_cast<CUpti_ActivityAPI*>(nullptr)), encode::Api::kRuntime);
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+      return add_call(as(static_cast<CUpti_ActivityAPI*>(nullptr)), encode::Api::kDriver);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+      return add(as(static_cast<CUpti_ActivitySynchronization2*>(nullptr)));
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+      return add(as(static_cast<CUpti_ActivityOverhead3*>(nullptr)));
+    case CUPTI_ACTIVITY_KIND_JIT:
+      return add(as(static_cast<CUpti_ActivityJit2*>(nullptr)));
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return add(as(static_cast<CUpti_ActivityGraphTrace2*>(nullptr)));
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      return add(as(static_cast<CUpti_ActivityDevice5*>(nullptr)));
+    case CUPTI_ACTIVITY_KIND_CONTEXT:
+      return add(as(static_cast<CUpti_ActivityContext3*>(nullptr)));
+    case CUPTI_ACTIVITY_KIND_STREAM:
+      return add(as(static_cast<CUpti_ActivityStream*>(nullptr)));
+    default:
+      return;
+  }
+}
+
+bool RecordReader::convert(std::uint64_t start, std::uint64_t end, encode::Interval& time) noexcept {
+  ++counts_.produced;
+  if (start == 0 || end < start) {
+    ++counts_.invalid;
+    return false;
+  }
+  time.start = clocks_.to_monotonic(static_cast<std::int64_t>(start));
+  time.duration = end - start;
+  return true;
+}
+
+void RecordReader::add(const CUpti_ActivityKernel10& record) noexcept {
+  encode::Kernel kernel;
+  // A forced flush delivers kernels that still run: with no end.
+  const bool unfinished = record.start != 0 && record.end == 0;
+  if (!convert(record.start, unfinished ? record.start : record.end, kernel.time)) return;
+  if (unfinished) kernel.completion = encode::Completion::kUnfinished;
+  kernel.name = events_.strings().id_of_pointer(record.name);
+  kernel.queue = events_.queue({record.deviceId, record.contextId, record.streamId});
+  kernel.correlation = record.correlationId;
+  kernel.shape = events_.shape(shape_of(record));
+  kernel.graph = {record.graphNodeId, record.graphId};
+  events_.add(kernel);
+}
+
+void RecordReader::add(const CUpti_ActivityMemcpy6& record) noexcept {
+  encode::Copy copy;
+  if (!convert(record.start, record.end, copy.time)) return;
+  encode::CopyShape shape;
+  shape.kind = record.copyKind;
+  shape.source_memory = record.srcKind;
+  shape.destination_memory = record.dstKind;
+  shape.source_device = shape.destination_device = record.deviceId;
+  shape.asynchronous = (record.flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) != 0 ? 1 : 0;
+  copy.bytes = record.bytes;
+  copy.queue = events_.queue({record.deviceId, record.contextId, record.streamId});
+  copy.correlation = record.correlationId;
+  copy.shape = events_.copy_shape(shape);
+  copy.graph = {record.graphNodeId, record.graphId};
+  events_.add(copy);
+}
+
+void RecordReader::add(const CUpti_ActivityMemcpyPtoP4& record) noexcept {
+  encode::Copy copy;
+  if (!convert(record.start, record.end, copy.time)) return;
+  encode::CopyShape shape;
+  shape.kind = record.copyKind;
+  shape.source_memory = record.srcKind;
+  shape.destination_memory = record.dstKind;
+  shape.source_device = record.srcDeviceId;
+  shape.destination_device = record.dstDeviceId;
+  shape.source_context = record.srcContextId;
+  shape.destination_context = record.dstContextId;
+  shape.asynchronous = (record.flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) != 0 ? 1 : 0;
+  copy.bytes = record.bytes;
+  copy.queue = events_.queue({record.deviceId, record.contextId, record.streamId});
+  copy.correlation = record.correlationId;
+  copy.shape = events_.copy_shape(shape);
+  copy.graph = {record.graphNodeId, record.graphId};
+  events_.add(copy);
+}
+
+void RecordReader::add(const CUpti_ActivityMemset4& record) noexcept {
+  encode::Set set;
+  if (!convert(record.start, record.end, set.time)) return;
+  set.bytes = record.bytes;
+  set.value = record.value;
+  set.queue = events_.queue({record.deviceId, record.contextId, record.streamId});
+  set.correlation = record.correlationId;
+  set.memory_kind = record.memoryKind;
+  set.graph = {record.graphNodeId, record.graphId};
+  events_.add(set);
+}
+
+std::uint32_t RecordReader::call_name(encode::Api api, CUpti_CallbackId id) noexcept {
+  const CUpti_CallbackDomain domain = api == encode::Api::kDriver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
+  const auto ask = [&] {
+    const char* name = nullptr;
+    return functions_.get_callback_name(domain, id, &name) == CUPTI_SUCCESS && name != nullptr ? events_.strings().id(name) : 0;
+  };
+  if (id >= kCallNames) return ask();
+  std::uint32_t& cached = call_names_[static_cast<std::size_t>(api)][id];
+  if (cached == 0) cached = ask();
+  return cached;
+}
+
+void RecordReader::add_call(const CUpti_ActivityAPI& record, encode::Api api) noexcept {
+  encode::ApiCall call;
+  if (!convert(record.start, record.end, call.time)) return;
+  call.api = api;
+  call.thread = record.threadId;
+  call.name = call_name(api, record.cbid);
+  call.correlation = record.correlationId;
+  call.result = record.returnValue;
+  events_.add(call);
+}
+
+void RecordReader::add(const CUpti_ActivitySynchronization2& record) noexcept {
+  encode::Synchronization synchronization;
+  if (!convert(record.start, record.end, synchronization.time)) return;
+  synchronization.type = static_cast<std::uint32_t>(record.type);
+  synchronization.queue = events_.queue({device_of_context(record.contextId), record.contextId, applicable(record.streamId)});
+  synchronization.event = applicable(record.cudaEventId);
+  synchronization.correlation = record.correlationId;
+  events_.add(synchronization);
+}
+
+void RecordReader::add(const CUpti_ActivityOverhead3& record) noexcept {
+  encode::Span span;
+  if (!convert(record.start, record.end, span.time)) return;
+  span.name = events_.strings().id(overhead_name(record.overheadKind));
+  if (record.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD) span.thread = record.objectId.pt.threadId;
+  if (is_compilation(record.overheadKind))
+    events_.add_compilation(span);
+  else
+    events_.add_overhead(span);
+}
+
+void RecordReader::add(const CUpti_ActivityJit2& record) noexcept {
+  encode::Span span;
+  if (!convert(record.start, record.end, span.time)) return;
+  span.name = events_.strings().id(compilation_name(record));
+  span.correlation = record.correlationId;
+  events_.add_compilation(span);
+}
+
+void RecordReader::add(const CUpti_ActivityGraphTrace2& record) noexcept {
+  encode::GraphLaunch launch;
+  if (!convert(record.start, record.end, launch.time)) return;
+  launch.queue = events_.queue({record.deviceId, record.contextId, record.streamId});
+  launch.correlation = record.correlationId;
+  launch.graph = record.graphId;
+  events_.add(launch);
+}
+
+// ---- Devices, contexts, streams ----------------------------------------------------------------------------------------------------
+
+void RecordReader::add_resource(std::uint32_t field) noexcept {
+  ProtoWriter out(resources_);
+  out.element(field, part_.bytes());
+}
+
+void RecordReader::add(const CUpti_ActivityDevice5& record) noexcept {
+  part_.clear();
+  ProtoWriter out(part_);
+  out.unsigned_field(1, record.id);
+  if (record.name != nullptr) out.text_field(2, record.name);
+  out.bytes_field(3, std::as_bytes(std::span(record.uuid.bytes)));
+  out.unsigned_field(4, record.numMultiprocessors);
+  out.unsigned_field(5, record.computeCapabilityMajor);
+  out.unsigned_field(6, record.computeCapabilityMinor);
+  out.unsigned_field(7, record.globalMemorySize);
+  out.unsigned_field(8, record.globalMemoryBandwidth * 1000);  // CUPTI says kBytes/s
+  out.unsigned_field(9, record.coreClockRate);
+  out.unsigned_field(10, record.maxWarpsPerMultiprocessor);
+  out.unsigned_field(11, record.maxBlocksPerMultiprocessor);
+  out.unsigned_field(12, record.maxRegistersPerMultiprocessor);
+  out.unsigned_field(13, record.maxSharedMemoryPerMultiprocessor);
+  add_resource(1);
+}
+
+void RecordReader::add(const CUpti_ActivityContext3& record) noexcept {
+  contexts_.push_back({record.contextId, record.deviceId});
+  part_.clear();
+  ProtoWriter out(part_);
+  out.unsigned_field(1, record.contextId);
+  out.unsigned_field(2, record.deviceId);
+  out.unsigned_field(3, record.nullStreamId);
+  add_resource(2);
+}
+
+void RecordReader::add(const CUpti_ActivityStream& record) noexcept {
+  part_.clear();
+  ProtoWriter out(part_);
+  out.unsigned_field(1, record.streamId);
+  out.unsigned_field(2, record.contextId);
+  out.int32_field(3, static_cast<std::int32_t>(record.priority));
+  out.unsigned_field(4, static_cast<std::uint32_t>(record.flag) & CUPTI_ACTIVITY_STREAM_CREATE_MASK);
+  add_resource(3);
+}
+
+std::uint32_t RecordReader::device_of_context(std::uint32_t context) const noexcept {
+  for (std::size_t i = contexts_.size(); i > 0; --i)
+    if (contexts_[i - 1].context == context) return contexts_[i - 1].device;
+  return 0;
+}
+
+void RecordReader::flush_resources() noexcept {
+  if (resources_.size() == 0) return;
+  if (frames_.write(encode::FrameType::kResources, resources_.bytes(), 0)) resources_.clear();
+}
+
+}  // namespace lanescope::agent::cupti

@@ -1,0 +1,74 @@
+// Reads CUPTI's records and hands them to the encoder. One thread.
+//
+// Compiled against one version of CUPTI's structures and used with libcupti of CUDA 12 and 13: within these, each structure begins like its
+// predecessors (records.cpp asserts it), and nothing behind that is read.
+#pragma once
+
+#include <cstdint>
+
+#include "agent/core/page_buffer.h"
+#include "agent/cupti/library.h"
+#include "agent/encode/clock_map.h"
+#include "agent/encode/event_encoder.h"
+
+namespace lanescope::agent::cupti {
+
+struct RecordCounts {
+  std::uint64_t produced = 0;  // events read
+  std::uint64_t invalid = 0;   // of these, left out because their times make no sense
+};
+
+class RecordReader {
+ public:
+  RecordReader(const Functions& functions, encode::EventEncoder& events, encode::FrameWriter& frames,
+               const encode::ClockMap& clocks) noexcept
+      : functions_(functions), events_(events), frames_(frames), clocks_(clocks) {}
+
+  // Reads all records of a completed buffer.
+  void read(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
+
+  // Writes what is known about devices, contexts and streams since the last call, if anything. To be called before the events' chunks.
+  void flush_resources() noexcept;
+
+  [[nodiscard]] const RecordCounts& counts() const noexcept { return counts_; }
+
+ private:
+  void read_record(const CUpti_Activity& record) noexcept;
+  void add(const CUpti_ActivityKernel10& record) noexcept;
+  void add(const CUpti_ActivityMemcpy6& record) noexcept;
+  void add(const CUpti_ActivityMemcpyPtoP4& record) noexcept;
+  void add(const CUpti_ActivityMemset4& record) noexcept;
+  void add_call(const CUpti_ActivityAPI& record, encode::Api api) noexcept;
+  void add(const CUpti_ActivitySynchronization2& record) noexcept;
+  void add(const CUpti_ActivityOverhead3& record) noexcept;
+  void add(const CUpti_ActivityJit2& record) noexcept;
+  void add(const CUpti_ActivityGraphTrace2& record) noexcept;
+  void add(const CUpti_ActivityDevice5& record) noexcept;
+  void add(const CUpti_ActivityContext3& record) noexcept;
+  void add(const CUpti_ActivityStream& record) noexcept;
+
+  // Returns false, and counts the record as invalid, where its times make no sense.
+  bool convert(std::uint64_t start, std::uint64_t end, encode::Interval& time) noexcept;
+  std::uint32_t call_name(encode::Api api, CUpti_CallbackId id) noexcept;
+  std::uint32_t device_of_context(std::uint32_t context) const noexcept;
+  void add_resource(std::uint32_t field) noexcept;  // what part_ holds
+
+  static constexpr std::size_t kApis = 2;
+  static constexpr std::size_t kCallNames = 2048;
+  struct ContextPlace {
+    std::uint32_t context;
+    std::uint32_t device;
+  };
+
+  const Functions& functions_;
+  encode::EventEncoder& events_;
+  encode::FrameWriter& frames_;
+  const encode::ClockMap& clocks_;
+  RecordCounts counts_;
+  std::uint32_t call_names_[kApis][kCallNames] = {};  // string ids by callback id; 0 where not asked yet
+  PageArray<ContextPlace> contexts_;
+  PageBuffer resources_;  // a Resources message while it grows
+  PageBuffer part_;
+};
+
+}  // namespace lanescope::agent::cupti

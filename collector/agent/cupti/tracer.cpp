@@ -1,0 +1,394 @@
+#include "agent/cupti/tracer.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/channel/membership.h"
+#include "agent/core/clock.h"
+#include "agent/cupti/injection.h"
+#include "collector/channel/doorbell.h"
+
+namespace lanescope::agent::cupti {
+namespace {
+
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kSecond = 1'000 * kMillisecond;
+constexpr std::int64_t kLongestSleep = 50 * kMillisecond;         // how late a wish of the host may be seen
+constexpr std::int64_t kWriteOutAnyway = 500 * kMillisecond;      // where CUPTI is not to be asked for buffers
+constexpr std::int64_t kWaitForRunningWork = 100 * kMillisecond;  // at the end, before what still runs is taken as unfinished
+constexpr std::int64_t kFinishLimit = 2 * kSecond;
+constexpr std::size_t kStackBytes = 512u << 10;
+constexpr std::uint32_t kAcceptsNoBuffer = 27;      // CUPTI of CUDA 12.9: the first that may be given none
+constexpr std::uint32_t kOwnSubscribers = 130'200;  // from here on, the second way to subscribe wants all other calls of its kind, too
+
+// What old CUPTIs write into when all buffers are in use; nobody reads it.
+alignas(4096) constinit std::uint8_t discard_buffer[64u << 10] = {};
+
+constinit std::atomic<Tracer*> tracer{nullptr};
+constinit std::atomic<bool> injected{false};
+constinit std::atomic<bool> watches_exit{false};
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t nanoseconds) noexcept {
+  const timespec limit{.tv_sec = nanoseconds / kSecond, .tv_nsec = nanoseconds % kSecond};
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, &limit, nullptr, 0);
+}
+void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+// Handlers run last in, first out: registered once CUDA is up, ours runs before CUDA goes down.
+void watch_exit() noexcept {
+  if (watches_exit.exchange(true)) return;
+  std::atexit([] {
+    if (Tracer* current = tracer.load(std::memory_order_acquire)) current->finish();
+  });
+}
+
+void CUPTIAPI on_request(std::uint8_t** buffer, std::size_t* bytes, std::size_t* maximum_records) {
+  *buffer = nullptr;
+  *bytes = 0;
+  *maximum_records = 0;
+  watch_exit();
+  if (Tracer* current = tracer.load(std::memory_order_acquire)) current->request_buffer(buffer, bytes);
+}
+void CUPTIAPI on_complete(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid_bytes) {
+  if (Tracer* current = tracer.load(std::memory_order_acquire)) current->complete_buffer(buffer, valid_bytes);
+}
+void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void*) {
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) watch_exit();
+}
+
+// "13.0" for 13000 and for 130001; CUPTI of CUDA 12 counts its own versions.
+void describe_cupti(std::uint32_t version, char (&text)[48]) noexcept {
+  if (version >= 100'000)
+    std::snprintf(text, sizeof(text), "CUPTI %u.%u", version / 10'000, version % 10'000 / 100);
+  else
+    std::snprintf(text, sizeof(text), "CUPTI of CUDA 12 (API version %u)", version);
+}
+
+template <typename... Arguments>
+void tell(ComponentState state, Severity severity, const char* format, Arguments... arguments) noexcept {
+  char text[512];
+  std::snprintf(text, sizeof(text), format, arguments...);
+  report(Component::kCupti, state, severity, text);
+}
+
+}  // namespace
+
+Tracer::Tracer(const Library& library, channel::SharedMemory memory, std::uint32_t process_instance) noexcept
+    : library_(library),
+      memory_(memory),
+      frames_(memory, process_instance),
+      events_(frames_),
+      records_(library_.functions, events_, frames_, clocks_) {}
+
+// ---- Starting ----------------------------------------------------------------------------------------------------------------------
+
+void Tracer::report_failure(CUptiResult result) noexcept {
+  const char* name = "unknown error";
+  library_.functions.get_result_string(result, &name);
+  char cupti[48];
+  describe_cupti(library_.version, cupti);
+  switch (result) {
+    case CUPTI_ERROR_UNKNOWN:
+      return tell(ComponentState::kNoDriver, Severity::kError, "GPU activity is not recorded: no NVIDIA driver answers (%s).", name);
+    case CUPTI_ERROR_NOT_INITIALIZED:
+      return tell(ComponentState::kVersionMismatch, Severity::kError,
+                  "GPU activity is not recorded: %s does not fit the driver (CUDA %u.%u); update the driver, or name another libcupti in "
+                  "LANESCOPE_CUPTI_LIBRARY.",
+                  cupti, library_.driver_version / 1000, library_.driver_version % 1000 / 10);
+    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+      return tell(ComponentState::kNoPermission, Severity::kError,
+                  "GPU activity is not recorded: the driver does not let this user do that (%s).", name);
+    default:
+      return tell(ComponentState::kFailed, Severity::kError, "GPU activity is not recorded: %s answered %d (%s).", cupti,
+                  static_cast<int>(result), name);
+  }
+}
+
+// First of all, and alone: another client's records would go astray if we touched anything before this succeeded.
+bool Tracer::subscribe() noexcept {
+  const Functions& functions = library_.functions;
+  char owner[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = {};
+  CUptiResult result = CUPTI_SUCCESS;
+  if (functions.subscribe_v2 != nullptr && library_.version < kOwnSubscribers) {
+    CUpti_SubscriberParams parameters{};
+    parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+    parameters.subscriberName = "Lanescope";
+    parameters.oldSubscriberName = owner;
+    parameters.oldSubscriberSize = sizeof(owner);
+    result = functions.subscribe_v2(&subscriber_, on_callback, nullptr, &parameters);
+  } else {
+    result = functions.subscribe(&subscriber_, on_callback, nullptr);
+  }
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    owner[sizeof(owner) - 1] = '\0';
+    tell(ComponentState::kOwnedByOther, Severity::kError,
+         "GPU activity is not recorded: CUPTI is in use by %s; switch that off in the target and record again.",
+         owner[0] != '\0' ? owner : "another profiler");
+    return false;
+  }
+  if (result != CUPTI_SUCCESS) report_failure(result);
+  return result == CUPTI_SUCCESS;
+}
+
+bool Tracer::start() noexcept {
+  const Functions& functions = library_.functions;
+  if (!buffers_.prepare()) {
+    tell(ComponentState::kFailed, Severity::kError, "GPU activity is not recorded: the target has no memory left for buffers.");
+    return false;
+  }
+  if (!subscribe()) return false;
+  tracer.store(this, std::memory_order_release);
+  functions.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED);
+  if (functions.set_thread_id_type != nullptr) functions.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+  const CUptiResult result = functions.register_callbacks(on_request, on_complete);
+  if (result != CUPTI_SUCCESS) {
+    report_failure(result);
+    return false;
+  }
+  read_clock(monotonic_now());
+  enable_resources(functions);
+  follow_settings();
+  if (!start_thread()) {
+    set_recording(false);
+    tell(ComponentState::kFailed, Severity::kError, "GPU activity is not recorded: the target can't start another thread.");
+    return false;
+  }
+  return true;
+}
+
+bool Tracer::start_thread() noexcept {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  const auto body = [](void* self) -> void* {
+    static_cast<Tracer*>(self)->run();
+    return nullptr;
+  };
+  const bool started = pthread_create(&thread, &attributes, body, this) == 0;
+  has_thread_.store(started, std::memory_order_release);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
+
+// ---- For CUPTI ---------------------------------------------------------------------------------------------------------------------
+
+void Tracer::request_buffer(std::uint8_t** buffer, std::size_t* bytes) noexcept {
+  *buffer = buffers_.request();
+  *bytes = *buffer == nullptr ? 0 : kBufferBytes;
+  if (*buffer == nullptr && library_.version < kAcceptsNoBuffer) {
+    *buffer = discard_buffer;
+    *bytes = sizeof(discard_buffer);
+  }
+}
+
+void Tracer::complete_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
+  if (buffer == nullptr) return;
+  if (buffer == discard_buffer) {
+    // At least so many: most records are shorter.
+    discarded_records_.fetch_add(valid_bytes / sizeof(CUpti_ActivityKernel10), std::memory_order_relaxed);
+    return;
+  }
+  buffers_.complete(buffer, valid_bytes);
+  wake();
+}
+
+// ---- Our own thread ----------------------------------------------------------------------------------------------------------------
+
+void Tracer::wake() noexcept {
+  wakeups_.fetch_add(1, std::memory_order_release);
+  futex_wake(wakeups_);
+}
+
+void Tracer::run() noexcept {
+  pthread_setname_np(pthread_self(), "lanescope");
+  for (;;) {
+    const std::uint32_t seen = wakeups_.load(std::memory_order_acquire);
+    follow_settings();
+    drain();
+    publish_counts();
+    const channel::Settings& settings = memory_.header().settings;
+    if (finish_wanted_.load(std::memory_order_acquire) != 0) {
+      hand_everything_over();
+      finished_.store(1, std::memory_order_release);
+      futex_wake(finished_);
+      return;
+    }
+    const std::uint32_t stops = settings.stop_requests.load(std::memory_order_acquire);
+    if (stops != answered_stops_) {
+      hand_everything_over();
+      answered_stops_ = stops;
+      memory_.header().status.stop_answers.store(stops, std::memory_order_release);
+      channel::ring_doorbell(memory_.header());
+    }
+    const std::int64_t now = monotonic_now();
+    if (now >= next_clock_ && !is_over_) {
+      read_clock(now);
+      if (!session_is_alive()) {
+        set_recording(false);
+        is_over_ = true;
+      }
+    }
+    if (now >= next_flush_ && !is_over_) {
+      const std::int64_t interval = settings.flush_interval_ms.load(std::memory_order_relaxed) * kMillisecond;
+      if (interval != 0 && is_recording_) library_.functions.flush_all(0);
+      drain();
+      write_out();
+      next_flush_ = monotonic_now() + (interval != 0 ? interval : kWriteOutAnyway);
+    }
+    if (wakeups_.load(std::memory_order_acquire) == seen) {
+      const std::int64_t left = is_over_ ? kLongestSleep : next_flush_ - monotonic_now();
+      if (left > 0) futex_wait(wakeups_, seen, left < kLongestSleep ? left : kLongestSleep);
+    }
+  }
+}
+
+void Tracer::follow_settings() noexcept {
+  if (is_over_) return;
+  const bool wanted = memory_.header().settings.recording.load(std::memory_order_acquire) != 0;
+  if (wanted != is_recording_) set_recording(wanted);
+}
+
+void Tracer::set_recording(bool recording) noexcept {
+  if (is_recording_ == recording) return;
+  is_recording_ = recording;
+  if (!recording) {
+    disable_events(library_.functions, preset_);
+    return;
+  }
+  const channel::Settings& settings = memory_.header().settings;
+  preset_ = static_cast<Preset>(settings.preset.load(std::memory_order_relaxed));
+  const auto graphs = static_cast<GraphLevel>(settings.graph_level.load(std::memory_order_relaxed));
+  const CUptiResult result = enable_events(library_.functions, preset_, graphs);
+  if (result != CUPTI_SUCCESS) return report_failure(result);
+  set_phase(channel::AgentPhase::kTracing);
+  char cupti[48];
+  describe_cupti(library_.version, cupti);
+  tell(ComponentState::kRecording, Severity::kInformation, "GPU activity is recorded with %s.", cupti);
+}
+
+void Tracer::drain() noexcept {
+  for (Buffers::Completed completed = buffers_.take_completed(); completed.buffer != nullptr; completed = buffers_.take_completed()) {
+    if (completed.valid_bytes != 0) records_.read(completed.buffer, completed.valid_bytes);
+    buffers_.recycle(completed.buffer);
+  }
+}
+
+void Tracer::write_out() noexcept {
+  records_.flush_resources();
+  events_.flush();
+  std::size_t dropped = 0;  // since the last call
+  if (library_.functions.get_dropped_records(nullptr, 0, &dropped) == CUPTI_SUCCESS) dropped_by_cupti_ += dropped;
+  publish_counts();
+}
+
+void Tracer::read_clock(std::int64_t now) noexcept {
+  const encode::ClockReading reading = encode::read_clocks();
+  clocks_.add(reading);
+  next_clock_ = now + kSecond;
+  PageBuffer message;
+  encode::ProtoWriter out(message);
+  out.signed_field(1, reading.monotonic);
+  out.signed_field(2, reading.realtime);
+  out.unsigned_field(3, reading.uncertainty);
+  frames_.write(encode::FrameType::kClockSync, message.bytes(), 0);
+}
+
+void Tracer::hand_everything_over() noexcept {
+  if (is_over_) return;
+  set_phase(channel::AgentPhase::kDraining);
+  set_recording(false);
+  const std::int64_t give_up = monotonic_now() + kWaitForRunningWork;
+  for (;;) {
+    library_.functions.flush_all(0);
+    drain();
+    if (buffers_.outstanding() == 0 || monotonic_now() >= give_up) break;
+    const timespec pause{.tv_sec = 0, .tv_nsec = 5 * kMillisecond};
+    nanosleep(&pause, nullptr);
+  }
+  library_.functions.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  drain();
+  read_clock(monotonic_now());
+  write_out();
+  is_over_ = true;
+  set_phase(channel::AgentPhase::kDone);
+}
+
+void Tracer::publish_counts() noexcept {
+  channel::AgentStatus& status = memory_.header().status;
+  const RecordCounts& counts = records_.counts();
+  status.cupti_produced.store(counts.produced, std::memory_order_relaxed);
+  status.cupti_invalid.store(counts.invalid, std::memory_order_relaxed);
+  status.cupti_dropped.store(dropped_by_cupti_ + discarded_records_.load(std::memory_order_relaxed) + events_.dropped(),
+                             std::memory_order_relaxed);
+  status.buffers_outstanding.store(buffers_.outstanding(), std::memory_order_relaxed);
+}
+
+void Tracer::set_phase(channel::AgentPhase phase) noexcept {
+  memory_.header().status.phase.store(static_cast<std::uint32_t>(phase), std::memory_order_release);
+}
+
+void Tracer::finish() noexcept {
+  if (!has_thread_.load(std::memory_order_acquire)) return;
+  finish_wanted_.store(1, std::memory_order_release);
+  wake();
+  const std::int64_t deadline = monotonic_now() + kFinishLimit;
+  while (finished_.load(std::memory_order_acquire) == 0) {
+    const std::int64_t left = deadline - monotonic_now();
+    if (left <= 0) return;
+    futex_wait(finished_, 0, left);
+  }
+}
+
+// ---- Coming in ---------------------------------------------------------------------------------------------------------------------
+
+void inject() noexcept {
+  if (injected.exchange(true)) return;
+  const int saved_errno = errno;
+  const channel::SharedMemory memory = join_recording();
+  if (memory && memory.header().settings.trace_cuda.load(std::memory_order_acquire) != 0) {
+    // A forked child of a process that uses CUDA can't use it, and has neither our thread nor anybody who would answer in its place.
+    on_fork_child([] { tracer.store(nullptr, std::memory_order_relaxed); });
+    const Library library = load_library();
+    switch (library.result) {
+      case LoadResult::kLoaded: {
+        alignas(Tracer) static std::byte storage[sizeof(Tracer)];
+        (::new (storage) Tracer(library, memory, process_instance()))->start();
+        break;
+      }
+      case LoadResult::kNoDriver:
+        tell(ComponentState::kNoDriver, Severity::kError, "GPU activity is not recorded: there is no NVIDIA driver in this process.");
+        break;
+      case LoadResult::kNotFound:
+        tell(ComponentState::kNoLibrary, Severity::kError,
+             "GPU activity is not recorded: no libcupti for CUDA %u was found; install it beside liblanescope-agent.so, or name it in "
+             "LANESCOPE_CUPTI_LIBRARY.",
+             library.driver_version / 1000);
+        break;
+      case LoadResult::kUnknownMajor:
+        tell(ComponentState::kVersionMismatch, Severity::kError,
+             "GPU activity is not recorded: this agent does not know the records of CUPTI version %u; name another libcupti in "
+             "LANESCOPE_CUPTI_LIBRARY, or update Lanescope.",
+             library.version);
+        break;
+    }
+  }
+  errno = saved_errno;
+}
+
+}  // namespace lanescope::agent::cupti

@@ -1,0 +1,80 @@
+// GPU activity of this process, from CUPTI's buffers to frames.
+//
+// CUPTI's callbacks, which run on the target's threads, only hand buffers over. A thread of our own reads, encodes and writes, asks CUPTI
+// for complete buffers from time to time, follows the host's settings, and hands everything over at the end: when the host asks for it, or
+// when the target exits, which waits for that, two seconds at most. CUPTI is never finalized, and its buffers never go away.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "agent/cupti/buffers.h"
+#include "agent/cupti/kinds.h"
+#include "agent/cupti/library.h"
+#include "agent/cupti/records.h"
+#include "agent/encode/clock_map.h"
+#include "agent/encode/event_encoder.h"
+#include "agent/encode/frame_writer.h"
+#include "collector/channel/shared_memory.h"
+
+namespace lanescope::agent::cupti {
+
+class Tracer {
+ public:
+  Tracer(const Library& library, channel::SharedMemory memory, std::uint32_t process_instance) noexcept;
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+
+  // Subscribes, asks for records and starts the thread. Returns whether GPU activity is recorded from now on; where not, the user was told.
+  // Requires: called once, and *this lives as long as the process.
+  bool start() noexcept;
+
+  // For CUPTI. Any thread.
+  void request_buffer(std::uint8_t** buffer, std::size_t* bytes) noexcept;
+  void complete_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
+
+  // Hands everything over; returns once that is done or two seconds are over. Any thread but ours.
+  void finish() noexcept;
+
+ private:
+  bool subscribe() noexcept;
+  bool start_thread() noexcept;
+  void report_failure(CUptiResult result) noexcept;
+
+  // On our own thread.
+  void run() noexcept;
+  void follow_settings() noexcept;
+  void set_recording(bool recording) noexcept;
+  void drain() noexcept;
+  void write_out() noexcept;
+  void read_clock(std::int64_t now) noexcept;
+  void hand_everything_over() noexcept;
+  void publish_counts() noexcept;
+  void wait(std::int64_t nanoseconds) noexcept;
+  void wake() noexcept;
+  void set_phase(channel::AgentPhase phase) noexcept;
+
+  Library library_;
+  channel::SharedMemory memory_;
+  Buffers buffers_;
+  encode::ClockMap clocks_;
+  encode::FrameWriter frames_;
+  encode::EventEncoder events_;
+  RecordReader records_;
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+
+  std::atomic<bool> has_thread_{false};
+  std::atomic<std::uint32_t> wakeups_{0};  // futex: our thread sleeps on it
+  std::atomic<std::uint32_t> finish_wanted_{0};
+  std::atomic<std::uint32_t> finished_{0};           // futex: finish() sleeps on it
+  std::atomic<std::uint64_t> discarded_records_{0};  // of buffers that there was no room for (CUPTI before 12.9)
+  std::uint64_t dropped_by_cupti_ = 0;
+  std::int64_t next_flush_ = 0;
+  std::int64_t next_clock_ = 0;
+  std::uint32_t answered_stops_ = 0;
+  Preset preset_ = Preset::kDefault;
+  bool is_recording_ = false;
+  bool is_over_ = false;  // the recording has ended for this process
+};
+
+}  // namespace lanescope::agent::cupti

@@ -1,0 +1,61 @@
+// One packed column of an EventChunk while it grows.
+#pragma once
+
+#include <cstdint>
+
+#include "agent/core/page_buffer.h"
+#include "agent/encode/proto_writer.h"
+
+namespace lanescope::agent::encode {
+
+enum class Presence {
+  kAlways,      // one value for each event
+  kIfAnySaysSo  // left out when all values are 0
+};
+
+// Unsigned values as they are.
+class ValueColumn {
+ public:
+  void add(std::uint64_t value) noexcept {
+    says_something_ |= value != 0;
+    bytes_.append_varint(value);
+  }
+  void write(ProtoWriter& out, std::uint32_t field, Presence presence = Presence::kAlways) const noexcept {
+    if (presence == Presence::kAlways || says_something_) out.bytes_field(field, bytes_.bytes());
+  }
+  void clear() noexcept {
+    bytes_.clear();
+    says_something_ = false;
+  }
+  [[nodiscard]] bool failed() const noexcept { return bytes_.failed(); }
+
+ private:
+  PageBuffer bytes_;
+  bool says_something_ = false;
+};
+
+// Signed differences from the previous value; the first one is relative to `base`.
+class DeltaColumn {
+ public:
+  void add(std::int64_t value) noexcept {
+    says_something_ |= value != 0;
+    bytes_.append_varint(zigzag(value - previous_));
+    previous_ = value;
+  }
+  void write(ProtoWriter& out, std::uint32_t field, Presence presence = Presence::kAlways) const noexcept {
+    if (presence == Presence::kAlways || says_something_) out.bytes_field(field, bytes_.bytes());
+  }
+  void clear(std::int64_t base = 0) noexcept {
+    bytes_.clear();
+    previous_ = base;
+    says_something_ = false;
+  }
+  [[nodiscard]] bool failed() const noexcept { return bytes_.failed(); }
+
+ private:
+  PageBuffer bytes_;
+  std::int64_t previous_ = 0;
+  bool says_something_ = false;
+};
+
+}  // namespace lanescope::agent::encode

@@ -1,0 +1,81 @@
+// Turns events into EventChunk frames: dictionaries, columns, one open chunk for each kind (for API calls, for each thread and API).
+//
+// A chunk is written when it is full and when flush() says so. Dictionary entries travel with the first chunk that is written after they
+// were made; where that chunk finds no room they stay and travel with the next one, so a lost chunk costs no names. One thread.
+#pragma once
+
+#include <cstdint>
+
+#include "agent/core/arena.h"
+#include "agent/core/page_buffer.h"
+#include "agent/encode/chunk.h"
+#include "agent/encode/dictionary.h"
+#include "agent/encode/frame_writer.h"
+
+namespace lanescope::agent::encode {
+
+class EventEncoder {
+ public:
+  explicit EventEncoder(FrameWriter& frames) noexcept : frames_(frames) {}
+
+  StringDictionary& strings() noexcept { return strings_; }
+  std::uint32_t shape(const LaunchShape& value) noexcept { return shapes_.id(value); }
+  std::uint32_t queue(const Queue& value) noexcept { return queues_.id(value); }
+  std::uint32_t copy_shape(const CopyShape& value) noexcept { return copy_shapes_.id(value); }
+
+  void add(const Kernel& event) noexcept;
+  void add(const Copy& event) noexcept;
+  void add(const Set& event) noexcept;
+  void add(const ApiCall& event) noexcept;
+  void add(const Synchronization& event) noexcept;
+  void add(const GraphLaunch& event) noexcept;
+  void add_overhead(const Span& event) noexcept;
+  void add_compilation(const Span& event) noexcept;
+
+  // Writes everything that is open.
+  void flush() noexcept;
+
+  // Events that found no room in the ring, or no memory, so far.
+  [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
+
+ private:
+  struct OpenApiChunk {
+    ApiChunk chunk;
+    OpenApiChunk* next = nullptr;
+  };
+  // How much of each dictionary the host has been told.
+  struct Told {
+    std::uint32_t strings = 0;
+    std::uint32_t shapes = 0;
+    std::uint32_t queues = 0;
+    std::uint32_t copy_shapes = 0;
+  };
+
+  template <typename Chunk, typename Event>
+  void add_to(Chunk& chunk, const Event& event) noexcept;
+  template <typename Chunk>
+  void flush_chunk(Chunk& chunk) noexcept;
+  ApiChunk* api_chunk(std::uint32_t thread, Api api) noexcept;
+  void write_dictionaries(ProtoWriter& out) noexcept;
+
+  FrameWriter& frames_;
+  StringDictionary strings_;
+  ValueDictionary<LaunchShape> shapes_;
+  ValueDictionary<Queue> queues_;
+  ValueDictionary<CopyShape> copy_shapes_;
+  Told told_;
+  KernelChunk kernels_;
+  CopyChunk copies_;
+  SetChunk sets_;
+  SynchronizationChunk synchronizations_;
+  OverheadChunk overheads_;
+  CompilationChunk compilations_;
+  GraphLaunchChunk graph_launches_;
+  Arena api_memory_{64u << 20};
+  OpenApiChunk* api_chunks_ = nullptr;  // the one used last comes first
+  PageBuffer payload_;
+  PageBuffer part_;
+  std::uint64_t dropped_ = 0;
+};
+
+}  // namespace lanescope::agent::encode

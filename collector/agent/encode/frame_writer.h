@@ -1,0 +1,35 @@
+// Makes frames (model/file/frame.h) of payloads and puts them into the frame ring. One thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "agent/core/page_buffer.h"
+#include "collector/channel/ring.h"
+#include "collector/channel/shared_memory.h"
+
+namespace lanescope::agent::encode {
+
+// Of trace.proto's FrameType, those that the agent writes.
+enum class FrameType : std::uint16_t { kResources = 5, kEvents = 6, kClockSync = 7 };
+
+class FrameWriter {
+ public:
+  FrameWriter(channel::SharedMemory memory, std::uint32_t process_instance) noexcept;
+
+  // Compresses the payload and publishes the frame. While the ring is full it waits for the host, 200 ms at most; after that it waits no
+  // more until there was room again. Returns whether the frame was written; where not, it is counted in the ring.
+  bool write(FrameType type, std::span<const std::byte> payload, std::uint32_t event_count) noexcept;
+
+ private:
+  bool make_frame(FrameType type, std::span<const std::byte> payload, std::uint32_t event_count) noexcept;
+
+  channel::SharedMemory memory_;
+  channel::FrameRingProducer ring_;
+  std::uint32_t process_instance_;
+  PageBuffer compressor_;  // zstd's working memory
+  PageBuffer frame_;
+  bool host_reads_ = true;
+};
+
+}  // namespace lanescope::agent::encode

@@ -1,0 +1,282 @@
+#include "mock_cupti.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include <cupti.h>
+
+namespace {
+
+using namespace lanescope::test::mock_cupti;
+
+struct Mock {
+  std::mutex mutex;
+  CUpti_BuffersCallbackRequestFunc request = nullptr;
+  CUpti_BuffersCallbackCompleteFunc complete = nullptr;
+  std::uint8_t* buffer = nullptr;
+  std::size_t size = 0;
+  std::size_t used = 0;
+  std::size_t dropped = 0;
+  std::set<int> kinds;
+  std::map<CUpti_CallbackId, bool> driver_calls;
+  bool subscribed = false;
+  bool has_unfinished = false;
+};
+Mock& mock() {
+  static Mock* instance = new Mock;
+  return *instance;
+}
+
+int number_in(const char* variable, int otherwise) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? otherwise : std::atoi(value);
+}
+
+std::size_t size_of(CUpti_ActivityKind kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      return sizeof(CUpti_ActivityKernel10);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return sizeof(CUpti_ActivityMemcpy6);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return sizeof(CUpti_ActivityMemset4);
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+      return sizeof(CUpti_ActivityAPI);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+      return sizeof(CUpti_ActivitySynchronization2);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+      return sizeof(CUpti_ActivityOverhead3);
+    case CUPTI_ACTIVITY_KIND_JIT:
+      return sizeof(CUpti_ActivityJit2);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return sizeof(CUpti_ActivityGraphTrace2);
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      return sizeof(CUpti_ActivityDevice5);
+    case CUPTI_ACTIVITY_KIND_CONTEXT:
+      return sizeof(CUpti_ActivityContext3);
+    case CUPTI_ACTIVITY_KIND_STREAM:
+      return sizeof(CUpti_ActivityStream);
+    default:
+      return 0;
+  }
+}
+
+void give_back(Mock& m) {
+  if (m.buffer == nullptr) return;
+  std::uint8_t* buffer = m.buffer;
+  m.buffer = nullptr;
+  m.complete(nullptr, 0, buffer, m.size, m.used);
+}
+
+template <typename Record>
+void deliver(Mock& m, CUpti_ActivityKind kind, Record record) {
+  if (m.kinds.count(kind) == 0) return;
+  record.kind = kind;
+  if (m.buffer != nullptr && m.used + sizeof(record) > m.size) give_back(m);
+  if (m.buffer == nullptr) {
+    std::size_t maximum = 0;
+    m.used = 0;
+    m.request(&m.buffer, &m.size, &maximum);
+    if (m.buffer == nullptr) {
+      ++m.dropped;
+      return;
+    }
+  }
+  std::memcpy(m.buffer + m.used, &record, sizeof(record));
+  m.used += sizeof(record);
+}
+
+std::uint64_t realtime_now() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+CUpti_ActivityKernel10 kernel(std::uint64_t i, std::uint64_t start, std::uint64_t end) {
+  CUpti_ActivityKernel10 record{};
+  record.start = start;
+  record.end = end;
+  record.deviceId = kDevice;
+  record.contextId = kContext;
+  record.streamId = kFirstStream + static_cast<std::uint32_t>(i % kStreams);
+  record.gridX = static_cast<int>(1 + i % 5);
+  record.gridY = record.gridZ = 1;
+  record.blockX = 256;
+  record.blockY = record.blockZ = 1;
+  record.registersPerThread = 32;
+  record.dynamicSharedMemory = 4096;
+  record.localMemoryTotal_v2 = std::uint64_t{6} << 30;
+  record.correlationId = static_cast<std::uint32_t>(i + 1);
+  record.name = kNames[i % 3];
+  record.graphNodeId = i % 7 == 0 ? 5'000'000'000 + i : 0;
+  record.graphId = i % 7 == 0 ? 11 : 0;
+  return record;
+}
+
+void deliver_resources(Mock& m) {
+  CUpti_ActivityDevice5 device{};
+  device.name = "Mock GPU";
+  device.globalMemorySize = std::uint64_t{141} << 30;
+  device.globalMemoryBandwidth = 4'800'000'000;  // kB/s
+  device.numMultiprocessors = 132;
+  device.computeCapabilityMajor = 9;
+  device.uuid.bytes[0] = 'u';
+  deliver(m, CUPTI_ACTIVITY_KIND_DEVICE, device);
+  CUpti_ActivityContext3 context{};
+  context.contextId = kContext;
+  context.deviceId = kDevice;
+  context.nullStreamId = 7;
+  deliver(m, CUPTI_ACTIVITY_KIND_CONTEXT, context);
+  for (std::uint32_t i = 0; i < kStreams; ++i) {
+    CUpti_ActivityStream stream{};
+    stream.contextId = kContext;
+    stream.streamId = kFirstStream + i;
+    stream.priority = static_cast<std::uint32_t>(-static_cast<int>(i));
+    stream.flag = i == 0 ? CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL : CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING;
+    deliver(m, CUPTI_ACTIVITY_KIND_STREAM, stream);
+  }
+}
+
+void deliver_step(Mock& m, std::uint64_t i, std::uint64_t start) {
+  CUpti_ActivityAPI call{};
+  call.cbid = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
+  call.start = start - 200;
+  call.end = start - 50;
+  call.threadId = kFirstThread + static_cast<std::uint32_t>(i / 1000 % kThreads);
+  call.correlationId = static_cast<std::uint32_t>(i + 1);
+  deliver(m, CUPTI_ACTIVITY_KIND_RUNTIME, call);
+  deliver(m, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, kernel(i, start, start + 500 + i % 100));
+  if (i % kCopyEvery == 0) {
+    CUpti_ActivityMemcpy6 copy{};
+    copy.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+    copy.srcKind = CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
+    copy.dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+    copy.flags = CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC;
+    copy.bytes = 1024 * i;
+    copy.start = start + 600;
+    copy.end = start + 700;
+    copy.contextId = kContext;
+    copy.streamId = kFirstStream;
+    deliver(m, CUPTI_ACTIVITY_KIND_MEMCPY, copy);
+  }
+  if (i % kSetEvery == 0) {
+    CUpti_ActivityMemset4 set{};
+    set.value = 0xab;
+    set.bytes = 256;
+    set.start = start + 710;
+    set.end = start + 720;
+    set.contextId = kContext;
+    set.streamId = kFirstStream;
+    set.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+    deliver(m, CUPTI_ACTIVITY_KIND_MEMSET, set);
+  }
+  if (i % kWaitEvery == 0) {
+    CUpti_ActivitySynchronization2 wait{};
+    wait.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE;
+    wait.start = start + 730;
+    wait.end = start + 740;
+    wait.contextId = kContext;
+    wait.streamId = kFirstStream;
+    wait.cudaEventId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+    deliver(m, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, wait);
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+void mock_cupti_work(std::uint64_t kernels) {
+  Mock& m = mock();
+  const std::lock_guard lock(m.mutex);
+  deliver_resources(m);
+  const std::uint64_t begin = realtime_now();
+  for (std::uint64_t i = 0; i < kernels; ++i) deliver_step(m, i, begin + i * 1'000);
+  for (std::uint64_t i = 0; i < kInvalid; ++i) deliver(m, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, kernel(i, 0, 0));
+  m.has_unfinished = true;
+}
+
+CUptiResult cuptiGetVersion(std::uint32_t* version) {
+  *version = static_cast<std::uint32_t>(number_in("MOCK_CUPTI_VERSION", CUPTI_API_VERSION));
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiGetResultString(CUptiResult, const char** text) {
+  *text = "MOCK_RESULT";
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*, CUpti_SubscriberParams* parameters) {
+  const int result = number_in("MOCK_CUPTI_SUBSCRIBE", 0);
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+    std::strncpy(parameters->oldSubscriberName, "Another profiler", parameters->oldSubscriberSize);
+  mock().subscribed = result == 0;
+  return static_cast<CUptiResult>(result);
+}
+CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*) { return CUPTI_ERROR_UNKNOWN; }
+CUptiResult cuptiEnableCallback(std::uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId) { return CUPTI_SUCCESS; }
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, const char** name) {
+  static constexpr const char* driver[] = {"INVALID", "cuInit", "cuLaunchKernel", "cuMemAlloc_v2"};
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id < 4) {
+    *name = driver[id];
+    return CUPTI_SUCCESS;
+  }
+  if (domain != CUPTI_CB_DOMAIN_RUNTIME_API || id >= CUPTI_RUNTIME_TRACE_CBID_SIZE) return CUPTI_ERROR_INVALID_PARAMETER;
+  *name = id == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000 ? "cudaLaunchKernel_v7000" : "cudaSomethingElse_v1";
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
+  return type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+}
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
+  if (!mock().subscribed) std::abort();  // nobody may touch the Activity API who is not subscribed
+  mock().request = request;
+  mock().complete = complete;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
+  if (!mock().subscribed || kind == CUPTI_ACTIVITY_KIND_KERNEL) std::abort();
+  const std::lock_guard lock(mock().mutex);
+  mock().kinds.insert(kind);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
+  const std::lock_guard lock(mock().mutex);
+  mock().kinds.erase(kind);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId, std::uint8_t) { return CUPTI_SUCCESS; }
+CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId id, std::uint8_t) {
+  if (id != 2) std::abort();  // cuLaunchKernel alone works
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityEnableAllSyncRecords(std::uint8_t) { return CUPTI_SUCCESS; }
+CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
+  Mock& m = mock();
+  const std::lock_guard lock(m.mutex);
+  if (flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED && m.has_unfinished) {
+    m.kinds.insert(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    for (std::uint64_t i = 0; i < kUnfinished; ++i) deliver(m, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, kernel(i, realtime_now(), 0));
+    m.has_unfinished = false;
+  }
+  give_back(m);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t valid, CUpti_Activity** record) {
+  std::uint8_t* next = buffer;
+  if (*record != nullptr) next = reinterpret_cast<std::uint8_t*>(*record) + size_of((*record)->kind);
+  if (next >= buffer + valid) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+  *record = reinterpret_cast<CUpti_Activity*>(next);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, std::uint32_t, std::size_t* dropped) {
+  const std::lock_guard lock(mock().mutex);
+  *dropped = mock().dropped;
+  mock().dropped = 0;
+  return CUPTI_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,30 @@
+// A libcupti without a GPU: the functions that the agent calls, and a way to say what CUPTI is to have seen. Records are the real
+// structures.
+//
+// MOCK_CUPTI_SUBSCRIBE: what cuptiSubscribe answers (39: somebody called "Another profiler" was first). MOCK_CUPTI_VERSION: its version.
+#pragma once
+
+#include <cstdint>
+
+// Delivers `kernels` kernels, with everything that goes with them (see mock_cupti_facts below), through as many buffers as it takes.
+extern "C" void mock_cupti_work(std::uint64_t kernels);
+using MockCuptiWork = void (*)(std::uint64_t);
+
+namespace lanescope::test::mock_cupti {
+
+// Kernel i of n: stream 7 + i % 4, name i % 3, starts 1,000 ns after the one before and takes 500 + i % 100 ns; launched by thread
+// 40 + i / 1000 % 2 with correlation id i + 1. Its launch is an API call that began 200 ns before and took 150 ns.
+inline constexpr std::uint32_t kDevice = 0;
+inline constexpr std::uint32_t kContext = 1;
+inline constexpr std::uint32_t kStreams = 4;
+inline constexpr std::uint32_t kFirstStream = 7;
+inline constexpr std::uint32_t kThreads = 2;
+inline constexpr std::uint32_t kFirstThread = 40;
+inline constexpr const char* kNames[] = {"_Z4axpyPfif", "_Z4spinx", "_Z6reducePKfPf"};
+inline constexpr std::uint64_t kCopyEvery = 10;   // a copy of 1024 * i bytes follows the kernel
+inline constexpr std::uint64_t kSetEvery = 50;    // a set of 256 bytes to 0xab
+inline constexpr std::uint64_t kWaitEvery = 100;  // a stream synchronization
+inline constexpr std::uint64_t kInvalid = 3;      // records without a start, at the end
+inline constexpr std::uint64_t kUnfinished = 2;   // kernels that still run, delivered by a forced flush alone
+
+}  // namespace lanescope::test::mock_cupti
