@@ -1,4 +1,5 @@
 // The ways into the agent. Each may be taken in any order, on any thread, more than once.
+#include "agent/attach/attachment.h"
 #include "agent/nvtx/injection.h"
 
 #if LANESCOPE_HAVE_CUPTI
@@ -24,4 +25,9 @@ LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_expor
 // NVTX 1 and 2 (libnvToolsExt.so.1), once for the process.
 LANESCOPE_EXPORT int InitializeInjectionNvtx(NvtxGetExportTableFunc_t get_export_table) {
   return InitializeInjectionNvtx2(get_export_table);
+}
+
+// The injector, in a process that runs already.
+LANESCOPE_EXPORT int lanescope_agent_attach(const char* address) {
+  return lanescope::agent::attach::attach(address, [] { InitializeInjection(); });
 }

@@ -17,8 +17,9 @@
 namespace lanescope::agent {
 namespace {
 
-constexpr timeval kStepLimit{.tv_sec = 1, .tv_usec = 0};  // for connecting, for the answer
-constexpr int kLowestDescriptor = 512;                    // out of the way of programs that count on low numbers
+constexpr timeval kStepLimit{.tv_sec = 1, .tv_usec = 0};    // for connecting, for the answer
+constexpr timeval kAttachLimit{.tv_sec = 5, .tv_usec = 0};  // for the answer of a session that is about to listen
+constexpr int kLowestDescriptor = 512;                      // out of the way of programs that count on low numbers
 
 class Descriptor {
  public:
@@ -111,14 +112,8 @@ void* map_memory(int file) noexcept {
   return mapping;
 }
 
-}  // namespace
-
-std::optional<Connection> connect_to_session(Ancestry ancestry) noexcept {
-  const KeepErrno keep;
-  const char* path = getenv(channel::kSocketVariable);
-  if (path == nullptr) return std::nullopt;
-  Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (socket.get() < 0 || !connect_to(socket.get(), path) || !send_hello(socket.get(), ancestry)) return std::nullopt;
+std::optional<Connection> join_over(Descriptor& socket, Ancestry ancestry) noexcept {
+  if (!send_hello(socket.get(), ancestry)) return std::nullopt;
   channel::Welcome welcome{};
   Descriptor memory_file(-1);
   if (!receive_welcome(socket.get(), welcome, memory_file)) return std::nullopt;
@@ -127,6 +122,23 @@ std::optional<Connection> connect_to_session(Ancestry ancestry) noexcept {
   const int high = fcntl(socket.get(), F_DUPFD_CLOEXEC, kLowestDescriptor);
   if (high >= 0) socket.reset(high);
   return Connection{channel::SharedMemory(mapping), welcome.process_instance, socket.release()};
+}
+
+}  // namespace
+
+std::optional<Connection> connect_to_session(const char* path, Ancestry ancestry) noexcept {
+  const KeepErrno keep;
+  if (path == nullptr) return std::nullopt;
+  Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (socket.get() < 0 || !connect_to(socket.get(), path)) return std::nullopt;
+  return join_over(socket, ancestry);
+}
+
+std::optional<Connection> introduce(int connected_socket, Ancestry ancestry) noexcept {
+  const KeepErrno keep;
+  Descriptor socket(connected_socket);
+  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAttachLimit, sizeof(kAttachLimit));
+  return join_over(socket, ancestry);
 }
 
 }  // namespace lanescope::agent

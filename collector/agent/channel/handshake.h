@@ -16,8 +16,11 @@ struct Connection {
 
 enum class Ancestry : std::uint32_t { kOwn = 0, kForked = 1 };  // of Hello::forked
 
-// Reports to the session whose socket LANESCOPE_SOCKET names. None when there is no such session or it refuses. Takes two seconds at most.
-// errno is kept.
-std::optional<Connection> connect_to_session(Ancestry ancestry) noexcept;
+// Reports to the session that listens at `path`. None when there is no such session or it refuses. Takes two seconds at most. errno is
+// kept.
+std::optional<Connection> connect_to_session(const char* path, Ancestry ancestry) noexcept;
+
+// Reports over a socket that is connected to a session, and takes it over. None when the session refuses or says nothing for five seconds.
+std::optional<Connection> introduce(int socket, Ancestry ancestry) noexcept;
 
 }  // namespace lanescope::agent

@@ -1,8 +1,13 @@
 #include "agent/channel/membership.h"
 
+#include <cstdlib>
+#include <cstring>
+
 #include <poll.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "agent/channel/handshake.h"
@@ -29,6 +34,8 @@ struct Membership {
   Lock* held_across_forks[4] = {};
   void (*forget[4])() = {};
   bool watches_forks = false;
+  char path[sizeof(sockaddr_un::sun_path)] = {};  // of the session that attached; empty: the environment names it
+  void* left_before = nullptr;                    // memory of the session before the last one
 };
 
 constinit Membership membership;
@@ -77,6 +84,34 @@ void after_fork_in_child() noexcept {
     if (forget != nullptr) forget();
 }
 
+const char* session_path() noexcept { return membership.path[0] != '\0' ? membership.path : getenv(channel::kSocketVariable); }
+
+// Requires: join_lock is held.
+void take_over(const Connection& connection) noexcept {
+  membership.socket_inode = inode_of(connection.socket);
+  {
+    const ScopedLock lock(metadata_lock);
+    membership.connection = connection;
+    membership.metadata = {connection.memory.header().metadata_ring, connection.memory.metadata_bytes()};
+  }
+  if (!membership.watches_forks) {
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    membership.watches_forks = true;
+  }
+  membership.state.store(State::kJoined, std::memory_order_release);
+}
+
+// Threads may be writing to what they hold for as long as one event takes. So memory is given back when the next session comes, and its
+// addresses never.
+void leave() noexcept {
+  if (membership.state.load(std::memory_order_relaxed) != State::kJoined) return;
+  close(membership.connection.socket);
+  if (membership.left_before != nullptr)
+    mmap(membership.left_before, channel::kMemoryBytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+         0);
+  membership.left_before = &membership.connection.memory.header();
+}
+
 }  // namespace
 
 channel::SharedMemory join_recording() noexcept {
@@ -85,18 +120,12 @@ channel::SharedMemory join_recording() noexcept {
     const ScopedLock lock(join_lock);
     state = membership.state.load(std::memory_order_relaxed);
     if (state == State::kUntried) {
-      state = State::kAbsent;
-      if (const auto connection = connect_to_session(membership.ancestry)) {
-        membership.connection = *connection;
-        membership.socket_inode = inode_of(connection->socket);
-        membership.metadata = {connection->memory.header().metadata_ring, connection->memory.metadata_bytes()};
-        if (!membership.watches_forks) {
-          pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-          membership.watches_forks = true;
-        }
-        state = State::kJoined;
-      }
-      membership.state.store(state, std::memory_order_release);
+      const auto connection = connect_to_session(session_path(), membership.ancestry);
+      state = connection ? State::kJoined : State::kAbsent;
+      if (connection)
+        take_over(*connection);
+      else
+        membership.state.store(state, std::memory_order_release);
       if (state == State::kJoined && membership.ancestry == Ancestry::kForked && membership.repeat_metadata != nullptr)
         membership.repeat_metadata();
     }
@@ -104,11 +133,26 @@ channel::SharedMemory join_recording() noexcept {
   return state == State::kJoined ? membership.connection.memory : channel::SharedMemory();
 }
 
+bool join_recording_at(int socket, const char* path) noexcept {
+  const auto connection = introduce(socket, membership.ancestry);
+  if (!connection) return false;
+  const ScopedLock lock(join_lock);
+  leave();
+  std::strncpy(membership.path, path, sizeof(membership.path) - 1);
+  take_over(*connection);
+  process_generation.fetch_add(1, std::memory_order_release);
+  if (membership.repeat_metadata != nullptr) membership.repeat_metadata();
+  return true;
+}
+
 std::uint32_t process_instance() noexcept { return membership.connection.process_instance; }
 
-bool session_is_alive() noexcept {
-  pollfd socket{membership.connection.socket, POLLIN, 0};
-  if (poll(&socket, 1, 0) < 0) return true;
+bool session_is_alive() noexcept { return session_stays_alive(0); }
+
+bool session_stays_alive(int milliseconds) noexcept {
+  if (membership.state.load(std::memory_order_acquire) != State::kJoined) return false;
+  pollfd socket{membership.connection.socket, 0, 0};
+  if (poll(&socket, 1, milliseconds) < 0) return true;
   return (socket.revents & (POLLHUP | POLLERR | POLLNVAL)) == 0;
 }
 

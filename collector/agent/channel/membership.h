@@ -1,8 +1,8 @@
 // This process's membership in a recording: whether there is one, its shared memory, and what becomes of it across fork().
 //
-// A process joins at most once, at the first event that could be recorded; where there is no session it stays silent for good. A forked
-// child is a process of its own: it keeps nothing of its parent's membership and joins again at its first event. Each fork starts a new
-// generation, by which threads notice that what they hold belongs to the parent.
+// A process joins by itself at most once, at the first event that could be recorded; where there is no session it stays silent until one
+// attaches to it. A forked child is a process of its own: it keeps nothing of its parent's membership and joins again at its first event.
+// Each fork, and each session that attaches, starts a new generation, by which threads notice that what they hold belongs to another.
 //
 // Threads: any.
 #pragma once
@@ -16,18 +16,25 @@
 
 namespace lanescope::agent {
 
-// Increases in the child of every fork.
+// Increases in the child of every fork, and when another session takes this process over.
 extern constinit std::atomic<std::uint32_t> process_generation;
 
 // Joins if that was not tried yet, while other callers wait (two seconds at most). Returns the shared memory, which is empty where there is
 // no session.
 channel::SharedMemory join_recording() noexcept;
 
+// Leaves the session there was, if any, and joins the one at the other end of `socket`, which is taken over. Forked children will join at
+// `path`; where it is empty, at the path that the environment names. False when that session does not want us.
+bool join_recording_at(int socket, const char* path) noexcept;
+
 // The instance number that the session gave this process. Requires: it joined.
 std::uint32_t process_instance() noexcept;
 
-// Whether the session still listens. Requires: it joined.
+// Whether the session still listens. False where none was joined.
 bool session_is_alive() noexcept;
+
+// Waits until it does not, at most so long. Returns whether it still listens.
+bool session_stays_alive(int milliseconds) noexcept;
 
 // Writes a record into the metadata ring; the thread and the time are set here. Does nothing where there is no session.
 void write_metadata(channel::Record record, std::string_view text) noexcept;

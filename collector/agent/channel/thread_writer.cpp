@@ -46,6 +46,7 @@ ThreadState* take_state() noexcept {
 }  // namespace
 
 ThreadState* ThreadWriter::attach() noexcept {
+  const std::uint32_t generation = process_generation.load(std::memory_order_acquire);
   const channel::SharedMemory memory = join_recording();
   if (!memory) return nullptr;
   const int saved_errno = errno;
@@ -67,9 +68,9 @@ ThreadState* ThreadWriter::attach() noexcept {
     }
     if (threads.has_key) pthread_setspecific(threads.at_thread_end, current);
   } else {
-    *current = {};  // the parent's; nothing of it is ours
+    *current = {};  // of a parent, or of a session that has left
   }
-  current->generation = process_generation.load(std::memory_order_relaxed);
+  current->generation = generation;
   current->thread_id = static_cast<std::uint32_t>(gettid());
   current->header = &memory.header();
   claim_ring(*current);

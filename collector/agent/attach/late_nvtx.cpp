@@ -1,0 +1,224 @@
+#include "agent/attach/late_nvtx.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include <elf.h>
+#include <link.h>
+#include <sched.h>
+
+#include "agent/nvtx/injection.h"
+
+namespace lanescope::agent::attach {
+namespace {
+
+using Address = std::uintptr_t;
+
+struct Range {
+  Address begin = 0;
+  Address end = 0;
+  [[nodiscard]] bool contains(Address address) const noexcept { return address >= begin && address < end; }
+};
+
+// As nvtxDetail/nvtxImpl.h begins nvtxGlobals_t; the pointers to functions follow.
+struct Globals {
+  volatile std::uint32_t state;
+  NvtxExportTableCallbacks callbacks;
+  NvtxExportTableVersionInfo version;
+  NvtxFunctionPointer first_function;
+};
+enum State : std::uint32_t { kFresh = 0, kStarted = 1, kComplete = 2 };  // NVTX_INIT_STATE_*
+
+constexpr std::size_t kMaximumSegments = 16;
+constexpr std::size_t kGlobalsBytes = 2048;  // more than nvtxGlobals_t has in any version so far
+constexpr unsigned int kMaximumTableSize = 64;
+constexpr int kStartedPatience = 1000;  // looks at a library that another thread initialises right now
+constexpr std::size_t kRememberedLibraries = 4096;
+
+// What matters of a loaded library.
+struct Library {
+  Range code[kMaximumSegments];
+  std::size_t code_count = 0;
+  Range data[kMaximumSegments];  // writable and not made read-only after loading
+  std::size_t data_count = 0;
+
+  [[nodiscard]] bool has_code(Address address) const noexcept {
+    return std::any_of(code, code + code_count, [&](const Range& range) { return range.contains(address); });
+  }
+  [[nodiscard]] bool has_data(Address address) const noexcept {
+    return std::any_of(data, data + data_count, [&](const Range& range) { return range.contains(address); });
+  }
+};
+
+template <typename Function>
+Address address_of(Function* function) noexcept {
+  return reinterpret_cast<Address>(function);
+}
+
+Library describe(const dl_phdr_info& information) noexcept {
+  Library library;
+  Range read_only;
+  for (int index = 0; index < information.dlpi_phnum; ++index) {
+    const ElfW(Phdr)& segment = information.dlpi_phdr[index];
+    const Address begin = information.dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_GNU_RELRO) read_only = {begin, begin + segment.p_memsz};
+    if (segment.p_type != PT_LOAD) continue;
+    if ((segment.p_flags & PF_X) != 0 && library.code_count < kMaximumSegments)
+      library.code[library.code_count++] = {begin, begin + segment.p_memsz};
+    if ((segment.p_flags & PF_W) != 0 && library.data_count < kMaximumSegments)
+      library.data[library.data_count++] = {begin, begin + segment.p_filesz};  // what is not in the file is zero at first
+  }
+  for (Range& range : library.data)
+    if (range.contains(read_only.begin)) range.begin = std::min(read_only.end, range.end);
+  return library;
+}
+
+// One of the pointers behind the functions points back to the first function: the function table.
+bool points_to_itself(const Globals& globals, Address end) noexcept {
+  const auto* word = reinterpret_cast<const Address*>(&globals.first_function);
+  const Address limit = std::min(end, address_of(&globals) + kGlobalsBytes);
+  for (; address_of(word + 1) <= limit; ++word)
+    if (*word == address_of(&globals.first_function)) return true;
+  return false;
+}
+
+bool looks_like_globals(const Globals& globals, const Library& library, Address end) noexcept {
+  return globals.callbacks.struct_size == sizeof(NvtxExportTableCallbacks) && globals.state <= kComplete &&
+         globals.version.struct_size == sizeof(NvtxExportTableVersionInfo) && globals.version.version == 3 &&
+         globals.version.reserved0 == 0 && library.has_code(address_of(globals.callbacks.GetModuleFunctionTable)) &&
+         library.has_code(address_of(globals.version.SetInjectionNvtxVersion)) && points_to_itself(globals, end);
+}
+
+Library* own_library() noexcept {
+  static constinit Library own;
+  if (own.code_count != 0) return &own;
+  dl_iterate_phdr(
+      [](dl_phdr_info* information, std::size_t, void*) {
+        const Library library = describe(*information);
+        if (!library.has_code(address_of(&take_over_nvtx))) return 0;
+        own = library;
+        return 1;
+      },
+      nullptr);
+  return &own;
+}
+
+// Calls visit(slot) for every function that the library's tables name.
+template <typename Visit>
+void for_each_function(const Globals& globals, const Library& library, Visit visit) noexcept {
+  for (const NvtxCallbackModule module : {NVTX_CB_MODULE_CORE, NVTX_CB_MODULE_CUDA, NVTX_CB_MODULE_OPENCL, NVTX_CB_MODULE_CUDART,
+                                          NVTX_CB_MODULE_CORE2, NVTX_CB_MODULE_SYNC}) {
+    NvtxFunctionTable table = nullptr;
+    unsigned int size = 0;
+    if (globals.callbacks.GetModuleFunctionTable(module, &table, &size) == 0 || table == nullptr || size > kMaximumTableSize) continue;
+    for (unsigned int index = 0; index < size; ++index)
+      if (table[index] != nullptr && library.has_data(address_of(table[index]))) visit(*table[index]);
+  }
+}
+
+// What nvtx::install() asks for its tables; one library at a time.
+constinit const Globals* current_globals = nullptr;
+const void* NVTX_API export_table(std::uint32_t id) noexcept {
+  if (id == NVTX_ETID_CALLBACKS) return &current_globals->callbacks;
+  if (id == NVTX_ETID_VERSIONINFO) return &current_globals->version;
+  return nullptr;
+}
+
+bool install(const Globals& globals) noexcept {
+  current_globals = &globals;
+  return nvtx::install(export_table) == nvtx::Injection::kInstalled;
+}
+
+// Does what the library's first NVTX call would do; calls that come meanwhile wait for it (nvtxInitOnce).
+bool initialize(Globals& globals, const Library& library) noexcept {
+  const bool installed = install(globals);
+  for_each_function(globals, library, [&](NvtxFunctionPointer& function) {
+    if (!own_library()->has_code(address_of(function))) function = nullptr;  // a trampoline to the initialisation
+  });
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  globals.state = kComplete;
+  return installed;
+}
+
+void take_over(Globals& globals, const Library& library, LateNvtx& result) noexcept {
+  std::uint32_t state = kFresh;
+  for (int look = 0; look < kStartedPatience; ++look) {
+    state = __sync_val_compare_and_swap(&globals.state, kFresh, kStarted);
+    if (state != kStarted) break;
+    sched_yield();
+  }
+  if (state == kFresh) {
+    if (initialize(globals, library)) ++result.taken_over;
+    return;
+  }
+  if (state != kComplete) return;
+  bool is_free = true;
+  bool is_ours = false;
+  for_each_function(globals, library, [&](const NvtxFunctionPointer& function) {
+    if (function == nullptr) return;
+    is_free = false;
+    is_ours = is_ours || own_library()->has_code(address_of(function));
+  });
+  if (is_ours || (is_free && install(globals)))
+    ++result.taken_over;
+  else if (!is_free)
+    ++result.owned_by_other;
+}
+
+void search(const Library& library, LateNvtx& result) noexcept {
+  for (std::size_t index = 0; index < library.data_count; ++index) {
+    const Range& range = library.data[index];
+    constexpr Address kAlignment = alignof(Globals);
+    Address address = (range.begin + kAlignment - 1) / kAlignment * kAlignment;
+    for (; address + sizeof(Globals) <= range.end; address += kAlignment) {
+      auto& globals = *reinterpret_cast<Globals*>(address);
+      if (looks_like_globals(globals, library, range.end)) take_over(globals, library, result);
+    }
+  }
+}
+
+// Libraries that were searched before. Forgotten when one is unloaded, since another may come to lie at its place.
+struct Searched {
+  Address bases[kRememberedLibraries];
+  std::size_t count;
+  unsigned long long loaded;
+  unsigned long long unloaded;
+
+  bool add(Address base) noexcept {
+    if (std::find(bases, bases + count, base) != bases + count) return false;
+    if (count < kRememberedLibraries) bases[count++] = base;
+    return true;
+  }
+};
+constinit Searched searched{};
+
+int visit_library(dl_phdr_info* information, std::size_t, void* argument) noexcept {
+  if (information->dlpi_adds == searched.loaded && information->dlpi_subs == searched.unloaded) return 1;  // nothing new
+  if (information->dlpi_phnum == 0 || !searched.add(address_of(information->dlpi_phdr))) return 0;
+  search(describe(*information), *static_cast<LateNvtx*>(argument));
+  return 0;
+}
+
+}  // namespace
+
+LateNvtx take_over_nvtx(Search extent) noexcept {
+  if (extent == Search::kAll) searched = {};
+  LateNvtx result;
+  struct Counts {
+    unsigned long long loaded, unloaded;
+  } counts{};
+  dl_iterate_phdr(
+      [](dl_phdr_info* information, std::size_t, void* argument) {
+        *static_cast<Counts*>(argument) = {information->dlpi_adds, information->dlpi_subs};
+        return 1;
+      },
+      &counts);
+  if (counts.unloaded != searched.unloaded) searched.count = 0;
+  dl_iterate_phdr(visit_library, &result);
+  searched.loaded = counts.loaded;
+  searched.unloaded = counts.unloaded;
+  return result;
+}
+
+}  // namespace lanescope::agent::attach

@@ -1,0 +1,23 @@
+// NVTX in libraries that embed it and were initialised without us, or not yet.
+//
+// Each such library keeps its function table in a structure of its own, nvtxGlobals_v3, whose name is not exported. It is found by its
+// shape: a state, two export tables with known sizes and version whose functions lie in the same library, then the table, and pointers to
+// it.
+#pragma once
+
+#include <cstddef>
+
+namespace lanescope::agent::attach {
+
+struct LateNvtx {
+  std::size_t taken_over = 0;      // libraries whose calls are recorded from now on
+  std::size_t owned_by_other = 0;  // libraries whose calls go to another tool, which keeps them
+};
+
+enum class Search { kAll, kNew };  // kNew: what was loaded since the last call
+
+// Takes over libraries; those that are ours already are counted as such. One thread of the process at a time. Takes 1 ms for a program of
+// ordinary size, up to a second for one with gigabytes of libraries.
+LateNvtx take_over_nvtx(Search search) noexcept;
+
+}  // namespace lanescope::agent::attach
