@@ -46,6 +46,13 @@ void append_number(std::string& text, double value, int decimals) {
   if (error == std::errc{}) text.append(digits.data(), end);
 }
 
+// Nsight Systems' averages round halves away from zero. At one decimal, only .25 and .75 are halves in binary, and the latter rounds up
+// anyway: the former is moved past the half.
+double past_half(double value) {
+  return std::abs(value - std::trunc(value)) == 0.25 ? std::nextafter(value, std::copysign(std::numeric_limits<double>::infinity(), value))
+                                                     : value;
+}
+
 void append_number(std::string& text, std::int64_t value) {
   std::array<char, 24> digits;
   text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
@@ -124,7 +131,7 @@ void append_cell(std::string& text, const Table& table, const Column& column, st
   } else {
     const double value = std::get<Reals>(column.values)[row];
     if (std::isnan(value)) return;
-    append_number(text, value / scale.divisor, scale.decimals.value_or(kRealDecimals));
+    append_number(text, scale.decimals ? value / scale.divisor : past_half(value), scale.decimals.value_or(kRealDecimals));
   }
   if (separators == Separators::kThousands && column.unit != Unit::kIdentifier) insert_separators(text, first);
 }
