@@ -10,9 +10,11 @@ namespace {
 
 constexpr std::array kCommands{
     Command{"profile", "Run a program and record it into a .trace file", run_profile},
+    Command{"attach", "Record a process that runs already", run_attach},
     Command{"info", "Show what a .trace file holds and how complete it is", run_info},
     Command{"stats", "Answer questions about a trace with tables", run_stats},
     Command{"analyze", "Say what costs time, where, and what to do", run_analyze},
+    Command{"diff", "Say what changed from one trace to another", run_diff},
 };
 
 constexpr std::string_view kIntroduction = "lanescope " LANESCOPE_VERSION

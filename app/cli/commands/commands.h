@@ -6,8 +6,10 @@
 namespace lanescope::cli {
 
 int run_profile(Arguments arguments);
+int run_attach(Arguments arguments);
 int run_info(Arguments arguments);
 int run_stats(Arguments arguments);
 int run_analyze(Arguments arguments);
+int run_diff(Arguments arguments);
 
 }  // namespace lanescope::cli

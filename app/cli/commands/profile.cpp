@@ -1,26 +1,21 @@
 // lanescope profile: runs a program and records it. Spelled like `nsys profile` where both have the option.
 #include <csignal>
-#include <ctime>
-#include <iostream>
 #include <map>
 
-#include "../text.h"
+#include "../capture_options.h"
+#include "../recording_watch.h"
 #include "collector/session/recording.h"
 #include "commands.h"
 
 namespace lanescope::cli {
 namespace {
 
-using namespace std::chrono_literals;
 using session::Recording;
-
-constexpr auto kLook = 20ms;          // between looks at signals and messages
-constexpr auto kInterruptGrace = 5s;  // for the program to end by itself after Ctrl+C
 
 // What the options say, as typed.
 struct Options {
   Arguments program;
-  std::vector<std::string> trace{"cuda", "nvtx"};
+  CaptureOptions capture;
   std::string output;
   bool force_overwrite = false;
   bool show_output = true;
@@ -32,37 +27,7 @@ struct Options {
   std::string kill = "sigterm";
   bool stop_on_exit = true;
   std::string wait = "all";
-  std::string preset = "default";
-  std::string graph_trace;
-  unsigned flush_interval = 500;
 };
-
-void describe_what(CLI::App& app, Options& options) {
-  constexpr const char* kGroup = "What to record";
-  app.add_option("-t,--trace", options.trace, "cuda, nvtx, osrt, or none")
-      ->type_name("LIST")
-      ->delimiter(',')
-      ->expected(1)
-      ->check(CLI::IsMember({"cuda", "nvtx", "osrt", "none"}))
-      ->default_str("cuda,nvtx")
-      ->group(kGroup);
-  app.add_option("--preset", options.preset, "light (least overhead), default, or deep")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"light", "default", "deep"}))
-      ->default_str("default")
-      ->group(kGroup);
-  app.add_option("--cuda-graph-trace", options.graph_trace,
-                 "node: an event for each node of a CUDA graph;\ngraph: one for each launch of a graph")
-      ->type_name("LEVEL")
-      ->check(CLI::IsMember({"node", "graph"}))
-      ->default_str("node; graph with --preset=light")
-      ->group(kGroup);
-  app.add_option("--cuda-flush-interval", options.flush_interval, "Time between collections of finished GPU records")
-      ->type_name("MS")
-      ->check(CLI::Range(10u, 600'000u))
-      ->default_str("500")
-      ->group(kGroup);
-}
 
 void describe_when(CLI::App& app, Options& options) {
   constexpr const char* kGroup = "When";
@@ -150,25 +115,6 @@ Result<std::optional<int>> end_signal(const std::string& text) {
   return std::optional<int>(number);
 }
 
-std::chrono::nanoseconds seconds(double value) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(value));
-}
-
-session::CaptureSettings capture_settings(const Options& options) {
-  const auto traces = [&](const char* what) { return std::find(options.trace.begin(), options.trace.end(), what) != options.trace.end(); };
-  session::CaptureSettings settings;
-  settings.trace_cuda = traces("cuda");
-  settings.trace_nvtx = traces("nvtx");
-  settings.trace_os_runtime = traces("osrt");
-  settings.preset = options.preset == "light"  ? session::Preset::kLight
-                    : options.preset == "deep" ? session::Preset::kDeep
-                                               : session::Preset::kDefault;
-  const bool by_graph = options.graph_trace.empty() ? settings.preset == session::Preset::kLight : options.graph_trace == "graph";
-  settings.graph_level = by_graph ? session::GraphLevel::kGraph : session::GraphLevel::kNode;
-  settings.flush_interval = std::chrono::milliseconds(options.flush_interval);
-  return settings;
-}
-
 Result<session::LaunchRequest> launch_request(const Options& options, std::vector<std::string> command) {
   session::LaunchRequest request;
   request.command = std::move(command);
@@ -177,7 +123,7 @@ Result<session::LaunchRequest> launch_request(const Options& options, std::vecto
   request.environment = std::move(*environment);
   request.inherit_environment = options.inherit_environment ? session::InheritEnvironment::kYes : session::InheritEnvironment::kNo;
   request.target_output = options.show_output ? session::TargetOutput::kShowAndStore : session::TargetOutput::kStore;
-  request.settings = capture_settings(options);
+  request.settings = capture_settings(options.capture);
   request.output = options.output;
   request.overwrite = options.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
   request.delay = seconds(options.delay);
@@ -189,70 +135,6 @@ Result<session::LaunchRequest> launch_request(const Options& options, std::vecto
   request.wait_for = options.wait == "primary" ? session::WaitFor::kPrimary : session::WaitFor::kAll;
   request.on_target_exit = options.stop_on_exit ? session::OnTargetExit::kStop : session::OnTargetExit::kGoOn;
   return request;
-}
-
-// Signals that end a recording. They are blocked in every thread of ours and waited for in one place.
-class EndingSignals {
- public:
-  EndingSignals() {
-    sigemptyset(&signals_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
-    sigset_t blocked = signals_;
-    sigaddset(&blocked, SIGPIPE);  // a reader of our output that went away must not end the recording
-    pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
-  }
-  // One that came since the last call, else none.
-  std::optional<siginfo_t> next() {
-    siginfo_t information{};
-    constexpr timespec kNoWait{0, 0};
-    if (sigtimedwait(&signals_, &information, &kNoWait) > 0) return information;
-    return std::nullopt;
-  }
-
- private:
-  sigset_t signals_{};
-};
-
-void print_messages(Recording& recording) {
-  for (const std::string& message : recording.take_messages()) std::cerr << "lanescope: " << message << '\n';
-}
-
-// Waits for the end; the first signal ends the recording in order, the second at once. Returns the first signal, 0 when none came.
-int wait_for_end(Recording& recording, EndingSignals& signals) {
-  int first_signal = 0;
-  auto stop_at = std::chrono::steady_clock::time_point::max();
-  while (!recording.wait_for(kLook)) {
-    print_messages(recording);
-    if (std::chrono::steady_clock::now() >= stop_at) {
-      recording.stop(session::StopMode::kOrderly);
-      stop_at = std::chrono::steady_clock::time_point::max();
-    }
-    const std::optional<siginfo_t> signal = signals.next();
-    if (!signal) continue;
-    if (first_signal != 0) {
-      recording.stop(session::StopMode::kAtOnce);
-      continue;
-    }
-    first_signal = signal->si_signo;
-    stop_at = std::chrono::steady_clock::now() + kInterruptGrace;
-    // A terminal sends Ctrl+C to the program as well; a signal meant for us alone is passed on.
-    if (signal->si_code != SI_KERNEL && !recording.exit_status()) kill(recording.target_pid(), first_signal);
-  }
-  print_messages(recording);
-  return first_signal;
-}
-
-void print_outcome(const Recording& recording, const session::RecordingOutcome& outcome) {
-  const session::RecordingStatistics& statistics = outcome.statistics;
-  std::cerr << "Generated:\n\t" << recording.path().string() << '\n';
-  std::cerr << counted(statistics.events, "event") << " in " << duration_text(statistics.elapsed.count()) << ", "
-            << bytes_text(statistics.bytes) << (statistics.dropped == 0 ? ", nothing dropped" : "") << '\n';
-  for (const session::ProcessCompleteness& process : outcome.processes) {
-    if (process.dropped == 0) continue;
-    std::cerr << "[" << process.pid << "] " << process.name << ": " << with_thousands(process.dropped) << " of "
-              << counted(process.produced + process.dropped, "record") << " dropped\n";
-  }
-  if (!outcome.target) std::cerr << "The program still runs (pid " << recording.target_pid() << ").\n";
 }
 
 int exit_code(const session::RecordingOutcome& outcome, int signal) {
@@ -267,7 +149,7 @@ int run_profile(Arguments arguments) {
   CLI::App app("Runs a program and records what its threads, the CUDA API, the GPU and its NVTX ranges do.", "lanescope profile");
   app.footer(kFooter);
   Options options;
-  describe_what(app, options);
+  describe_capture(app, options.capture, Targets::kLaunched);
   describe_when(app, options);
   describe_where(app, options);
   describe_program(app, options);
@@ -282,7 +164,7 @@ int run_profile(Arguments arguments) {
   EndingSignals signals;
   Result<std::unique_ptr<Recording>> recording = Recording::launch(std::move(*request));
   if (!recording) return fail(recording.error());
-  const int signal = wait_for_end(**recording, signals);
+  const int signal = wait_for_end(**recording, signals, OnSignal::kEndProgram);
   const session::RecordingOutcome outcome = (*recording)->outcome();
   print_outcome(**recording, outcome);
   if (options.print_statistics) run_stats({(*recording)->path().string()});

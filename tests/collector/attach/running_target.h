@@ -72,7 +72,14 @@ class RunningTarget {
     }
   }
 
-  // Reads all output and waits for the end. Returns the wait status.
+  // The next line of its output, without the line feed; empty at its end.
+  [[nodiscard]] std::string read_line() const {
+    std::string line;
+    for (char letter = 0; read(output_, &letter, 1) == 1 && letter != '\n';) line += letter;
+    return line;
+  }
+
+  // Reads all remaining output and waits for the end. Returns the wait status.
   int finish(std::string& output) {
     char buffer[256];
     for (ssize_t count; (count = read(output_, buffer, sizeof buffer)) > 0;) output.append(buffer, static_cast<std::size_t>(count));

@@ -1,0 +1,29 @@
+// The options that say what to record, shared by the commands that record.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "collector/session/recording.h"
+
+namespace lanescope::cli {
+
+// As typed.
+struct CaptureOptions {
+  std::vector<std::string> trace{"cuda", "nvtx"};
+  std::string preset = "default";
+  std::string graph_trace;
+  unsigned flush_interval = 500;
+};
+
+// Where operating system calls can be recorded: only in programs that we start.
+enum class Targets { kLaunched, kRunning };
+
+void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets);
+[[nodiscard]] session::CaptureSettings capture_settings(const CaptureOptions& options);
+
+// Seconds, as typed, in nanoseconds.
+[[nodiscard]] std::chrono::nanoseconds seconds(double value);
+
+}  // namespace lanescope::cli

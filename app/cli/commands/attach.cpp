@@ -1,0 +1,109 @@
+// lanescope attach: records a process that runs already.
+#include <csignal>
+#include <iostream>
+
+#include "../capture_options.h"
+#include "../recording_watch.h"
+#include "../text.h"
+#include "collector/attach/process_list.h"
+#include "collector/session/recording.h"
+#include "commands.h"
+
+namespace lanescope::cli {
+namespace {
+
+using session::Recording;
+
+struct Options {
+  pid_t pid = 0;
+  bool list = false;
+  CaptureOptions capture;
+  double delay = 0;
+  double duration = 0;
+  std::string output;
+  bool force_overwrite = false;
+};
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  lanescope attach 4711                      record CUDA and NVTX until Ctrl+C\n"
+    "  lanescope attach 4711 -d 5 -o slow -f      5 seconds, into slow.trace\n"
+    "  lanescope attach --list                    processes that can be recorded, those that use CUDA first\n"
+    "\n"
+    "One thread of the process stands still for a few milliseconds while the agent is loaded. The process runs on when the\n"
+    "recording ends, and can be attached to again. What it did before is not recorded: ranges that are open then are left out.\n"
+    "Ctrl+C once ends the recording in order, twice at once. The exit code is 0, 1 when it could not be recorded, 2 for wrong usage.";
+
+void describe(CLI::App& app, Options& options) {
+  app.add_option("PID", options.pid, "The process")->check(CLI::PositiveNumber);
+  app.add_flag("-l,--list", options.list, "List the processes of this machine instead")->group("Process");
+  describe_capture(app, options.capture, Targets::kRunning);
+  app.add_option("-y,--delay", options.delay, "What happens before is not recorded")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber)
+      ->group("When");
+  app.add_option("-d,--duration", options.duration, "Then the recording ends")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber)
+      ->group("When");
+  app.add_option("-o,--output", options.output, "The file, as for lanescope profile")
+      ->type_name("FILE")
+      ->default_str("report%n")
+      ->group("Output");
+  app.add_flag("-f,--force-overwrite", options.force_overwrite, "Replace the file when it exists [false]")->group("Output");
+}
+
+void print_process(const attach::ProcessSummary& process) {
+  constexpr std::size_t kPidWidth = 8;
+  constexpr std::size_t kUserWidth = 12;
+  const auto padded = [](std::string text, std::size_t width) {
+    if (text.size() < width) text.resize(width, ' ');
+    return text + ' ';
+  };
+  std::cout << padded(std::to_string(process.pid), kPidWidth) << padded(process.user, kUserWidth)
+            << (process.uses_cuda ? "CUDA  " : "      ") << (process.refusal.empty() ? "yes  " : "no   ")
+            << (process.command_line.empty() ? process.name : process.command_line) << '\n';
+}
+
+int print_list() {
+  const std::vector<attach::ProcessSummary> processes = attach::list_processes();
+  std::cout << "PID      USER         CUDA  CAN  COMMAND\n";
+  for (const bool uses_cuda : {true, false})
+    for (const attach::ProcessSummary& process : processes)
+      if (process.uses_cuda == uses_cuda) print_process(process);
+  return kSuccess;
+}
+
+session::AttachRequest attach_request(const Options& options) {
+  session::AttachRequest request;
+  request.pid = options.pid;
+  request.settings = capture_settings(options.capture);
+  request.output = options.output;
+  request.overwrite = options.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
+  request.delay = seconds(options.delay);
+  if (options.duration > 0) request.duration = seconds(options.duration);
+  return request;
+}
+
+}  // namespace
+
+int run_attach(Arguments arguments) {
+  CLI::App app("Records a process that runs already, without restarting it.", "lanescope attach");
+  app.footer(kFooter);
+  Options options;
+  describe(app, options);
+  if (const auto code = parse(app, std::move(arguments))) return *code;
+  if (options.list) return print_list();
+  if (options.pid == 0) return fail({"Which process? lanescope attach [OPTIONS] PID (see: lanescope attach --list)", ErrorKind::kUsage});
+
+  EndingSignals signals;
+  Result<std::unique_ptr<Recording>> recording = Recording::attach(attach_request(options));
+  if (!recording) return fail(recording.error());
+  if (options.duration == 0) std::cerr << "Recording process " << options.pid << "; Ctrl+C ends it.\n";
+  wait_for_end(**recording, signals, OnSignal::kDetach);
+  const session::RecordingOutcome outcome = (*recording)->outcome();
+  print_outcome(**recording, outcome);
+  return outcome.failure ? fail(*outcome.failure) : kSuccess;
+}
+
+}  // namespace lanescope::cli

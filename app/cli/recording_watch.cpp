@@ -1,0 +1,80 @@
+#include "recording_watch.h"
+
+#include <chrono>
+#include <ctime>
+#include <iostream>
+
+#include "text.h"
+
+namespace lanescope::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kLook = 20ms;          // between looks at signals and messages
+constexpr auto kInterruptGrace = 5s;  // for the program to end by itself after Ctrl+C
+
+void print_messages(session::Recording& recording) {
+  for (const std::string& message : recording.take_messages()) std::cerr << "lanescope: " << message << '\n';
+}
+
+}  // namespace
+
+EndingSignals::EndingSignals() {
+  sigemptyset(&signals_);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
+  sigset_t blocked = signals_;
+  sigaddset(&blocked, SIGPIPE);  // a reader of our output that went away must not end the recording
+  pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+}
+
+std::optional<siginfo_t> EndingSignals::next() {
+  siginfo_t information{};
+  constexpr timespec kNoWait{0, 0};
+  if (sigtimedwait(&signals_, &information, &kNoWait) > 0) return information;
+  return std::nullopt;
+}
+
+int wait_for_end(session::Recording& recording, EndingSignals& signals, OnSignal on_signal) {
+  int first_signal = 0;
+  auto stop_at = std::chrono::steady_clock::time_point::max();
+  while (!recording.wait_for(kLook)) {
+    print_messages(recording);
+    if (std::chrono::steady_clock::now() >= stop_at) {
+      recording.stop(session::StopMode::kOrderly);
+      stop_at = std::chrono::steady_clock::time_point::max();
+    }
+    const std::optional<siginfo_t> signal = signals.next();
+    if (!signal) continue;
+    if (first_signal != 0) {
+      recording.stop(session::StopMode::kAtOnce);
+      continue;
+    }
+    first_signal = signal->si_signo;
+    if (on_signal == OnSignal::kDetach) {
+      recording.stop(session::StopMode::kOrderly);
+      continue;
+    }
+    stop_at = std::chrono::steady_clock::now() + kInterruptGrace;
+    // A terminal sends Ctrl+C to the program as well; a signal meant for us alone is passed on.
+    if (signal->si_code != SI_KERNEL && !recording.exit_status()) kill(recording.target_pid(), first_signal);
+  }
+  print_messages(recording);
+  return first_signal;
+}
+
+void print_outcome(const session::Recording& recording, const session::RecordingOutcome& outcome) {
+  const session::RecordingStatistics& statistics = outcome.statistics;
+  std::cerr << "Generated:\n\t" << recording.path().string() << '\n';
+  std::cerr << counted(statistics.events, "event") << " in " << duration_text(statistics.elapsed.count()) << ", "
+            << bytes_text(statistics.bytes) << (statistics.dropped == 0 ? ", nothing dropped" : "") << '\n';
+  for (const session::ProcessCompleteness& process : outcome.processes) {
+    if (process.dropped == 0) continue;
+    std::cerr << "[" << process.pid << "] " << process.name << ": " << with_thousands(process.dropped) << " of "
+              << counted(process.produced + process.dropped, "record") << " dropped\n";
+  }
+  const bool runs = !outcome.target && outcome.reason != session::EndReason::kTargetExited;
+  if (runs) std::cerr << "The program still runs (pid " << recording.target_pid() << ").\n";
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,100 @@
+// A program with NVTX that knows nothing of a recorder. It is told by lines on its standard input what to do next, and answers each with
+// "done". At the end it says how many ranges it made since the first line, and exits with 7.
+//
+//   range NAME      one push and pop
+//   burst COUNT     so many
+//   threads COUNT   one range on each of so many new threads
+//   load PATH       loads a library with NVTX of its own and calls its plugin_range()
+//   fork            a child makes one range and ends
+//   early           one range in the domain, and with the string, that were made without a tool
+//
+// With the argument "initialised" it has called NVTX before, without a tool; a domain and a registered string among these calls.
+#include <dlfcn.h>
+#include <nvtx3/nvToolsExt.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+nvtxDomainHandle_t early_domain = nullptr;
+nvtxStringHandle_t early_string = nullptr;
+
+void initialise_without_tool() {
+  nvtxRangePushA("before");
+  nvtxRangePop();
+  early_domain = nvtxDomainCreateA("early");
+  early_string = nvtxDomainRegisterStringA(early_domain, "early string");
+}
+
+void one_range(const std::string& name) {
+  nvtxRangePushA(name.c_str());
+  nvtxRangePop();
+}
+
+void fork_child() {
+  const pid_t child = fork();
+  if (child == 0) {
+    one_range("in child");
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+}
+
+int load(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return 0;
+  reinterpret_cast<void (*)()>(dlsym(library, "plugin_range"))();
+  return 1;
+}
+
+int early_handles() {
+  nvtxEventAttributes_t attributes{};
+  attributes.version = NVTX_VERSION;
+  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  attributes.message.registered = early_string;
+  nvtxDomainRangePushEx(early_domain, &attributes);
+  nvtxDomainRangePop(early_domain);
+  return 1;
+}
+
+int obey(const std::string& line) {
+  std::istringstream words(line);
+  std::string verb;
+  std::string text;
+  words >> verb >> text;
+  if (verb == "range") one_range(text);
+  if (verb == "fork") fork_child();
+  if (verb == "early") return early_handles();
+  if (verb == "load") return load(text);
+  if (verb == "burst")
+    for (int index = 0; index < std::stoi(text); ++index) one_range("burst");
+  if (verb == "threads") {
+    std::vector<std::thread> threads;
+    for (int index = 0; index < std::stoi(text); ++index) threads.emplace_back(one_range, "on thread");
+    for (std::thread& thread : threads) thread.join();
+  }
+  return verb == "burst" || verb == "threads" ? std::stoi(text) : 1;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count > 1 && std::strcmp(arguments[1], "initialised") == 0) initialise_without_tool();
+  std::cout << "ready" << std::endl;
+  int ranges = 0;
+  for (std::string line; std::getline(std::cin, line);) {
+    ranges += obey(line);
+    std::cout << "done" << std::endl;
+  }
+  std::cout << ranges << " ranges" << std::endl;
+  return 7;
+}

@@ -1,0 +1,245 @@
+// Programs that run already are recorded from the moment of attaching on, and go on as if nothing had happened.
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "../../collector/attach/running_target.h"
+#include "../recorder.h"
+#include "collector/session/recording.h"
+#include "model/trace/load.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using namespace std::chrono_literals;
+using session::AttachRequest;
+using session::Recording;
+
+namespace {
+
+// A program that makes NVTX ranges as it is told.
+class NvtxProgram {
+ public:
+  explicit NvtxProgram(const std::string& mode) : target_({program("attach_nvtx_target").string(), mode}) {
+    REQUIRE(target_.read_line() == "ready");
+  }
+  [[nodiscard]] pid_t pid() const { return target_.pid(); }
+  void obey(const std::string& order) {
+    target_.send(order + "\n");
+    REQUIRE(target_.read_line() == "done");
+  }
+  // Makes ranges until the recording has one: from then on all are recorded.
+  void wait_until_recorded(const Recording& recording) {
+    while (recording.statistics().events == 0) obey("range probe");
+  }
+  // It ends as it would have without us.
+  void check_end(int ranges_beside_probes) {
+    target_.close_input();
+    std::string output;
+    const int status = target_.finish(output);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 7);
+    CHECK(std::stoi(output) >= ranges_beside_probes);
+    CHECK_THAT(output, contains_text(" ranges\n"));
+  }
+
+ private:
+  RunningTarget target_;
+};
+
+AttachRequest attach_request(pid_t pid, const std::filesystem::path& output) {
+  AttachRequest request;
+  request.pid = pid;
+  request.settings.trace_cuda = false;
+  request.output = output;
+  request.agent = std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib/liblanescope-agent.so";
+  return request;
+}
+
+std::unique_ptr<Recording> attach(pid_t pid, const std::filesystem::path& output) {
+  Result<std::unique_ptr<Recording>> recording = Recording::attach(attach_request(pid, output));
+  INFO((recording ? "" : recording.error().text));
+  REQUIRE(recording);
+  return std::move(*recording);
+}
+
+std::shared_ptr<const Trace> end(std::unique_ptr<Recording> recording) {
+  recording->stop();
+  REQUIRE(recording->wait_for(20s));
+  CHECK(recording->outcome().reason == session::EndReason::kStopped);
+  CHECK(recording->outcome().statistics.dropped == 0);
+  return load(recording->path());
+}
+
+std::uint64_t ranges(const Trace& trace, std::string_view name) { return count_events(trace, TrackKind::kNvtxRanges, name); }
+
+}  // namespace
+
+TEST_CASE("every range since the attach is recorded, whether or not the program had used NVTX before") {
+  const std::string mode = GENERATE("initialised", "fresh");
+  CAPTURE(mode);
+  const TemporaryFolder folder;
+  NvtxProgram target(mode);
+  std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
+  target.wait_until_recorded(*recording);
+  target.obey("range one");
+  target.obey("burst 20000");
+  target.obey("threads 8");
+  const std::shared_ptr<const Trace> trace = end(std::move(recording));
+  CHECK(ranges(*trace, "before") == 0);
+  CHECK(ranges(*trace, "one") == 1);
+  CHECK(ranges(*trace, "burst") == 20'000);
+  CHECK(ranges(*trace, "on thread") == 8);
+  REQUIRE(trace->processes().size() == 1);
+  CHECK(trace->processes()[0].pid == static_cast<std::uint32_t>(target.pid()));
+  target.check_end(1 + 20'000 + 8);
+}
+
+TEST_CASE("what the program got from NVTX without a tool stays valid") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
+  target.wait_until_recorded(*recording);
+  target.obey("early");
+  const std::shared_ptr<const Trace> trace = end(std::move(recording));
+  CHECK(ranges(*trace, "") == 1);  // no tool was there to keep the string
+  target.check_end(1);
+}
+
+TEST_CASE("a library that is loaded after the attach is recorded") {
+  const TemporaryFolder folder;
+  NvtxProgram target("fresh");
+  std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
+  target.wait_until_recorded(*recording);
+  const std::uint64_t before = recording->statistics().events;
+  target.obey(std::string("load ") + LANESCOPE_NVTX_PLUGIN);
+  // Its first calls come before the agent has looked; sooner or later they are recorded.
+  while (recording->statistics().events == before) target.obey(std::string("load ") + LANESCOPE_NVTX_PLUGIN);
+  const std::shared_ptr<const Trace> trace = end(std::move(recording));
+  CHECK(ranges(*trace, "in plugin") >= 1);
+  target.check_end(2);
+}
+
+TEST_CASE("a child that the program forks joins the recording") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
+  target.wait_until_recorded(*recording);
+  target.obey("fork");
+  const std::shared_ptr<const Trace> trace = end(std::move(recording));
+  CHECK(ranges(*trace, "in child") == 1);
+  REQUIRE(trace->processes().size() == 2);
+  CHECK(trace->processes()[1].forked);
+  target.check_end(1);
+}
+
+TEST_CASE("a program can be attached to again and again") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  for (int round = 0; round < 4; ++round) {
+    const std::string name = "round" + std::to_string(round);
+    std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / name);
+    target.wait_until_recorded(*recording);
+    target.obey("range " + name);
+    target.obey("threads 3");
+    const std::shared_ptr<const Trace> trace = end(std::move(recording));
+    CHECK(ranges(*trace, name) == 1);
+    CHECK(ranges(*trace, "on thread") == 3);
+    CHECK(ranges(*trace, "between") == 0);
+    target.obey("range between");
+  }
+  target.check_end(4 * 5);
+}
+
+TEST_CASE("two recordings of a program at the same time are refused, and the first goes on") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "first");
+  target.wait_until_recorded(*recording);
+  const Result<std::unique_ptr<Recording>> second = Recording::attach(attach_request(target.pid(), folder.path() / "second"));
+  REQUIRE_FALSE(second);
+  CHECK_THAT(second.error().text, contains_text("another recording of it is under way"));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "second.trace"));
+  target.obey("range after");
+  CHECK(ranges(*end(std::move(recording)), "after") == 1);
+  target.check_end(1);
+}
+
+TEST_CASE("the recording ends with the program, and says so") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  const std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
+  target.wait_until_recorded(*recording);
+  target.obey("range last");
+  target.check_end(1);
+  REQUIRE(recording->wait_for(20s));
+  CHECK(recording->outcome().reason == session::EndReason::kTargetExited);
+  CHECK(ranges(*load(recording->path()), "last") == 1);
+}
+
+TEST_CASE("a program that is killed leaves what it produced") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  const std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
+  target.wait_until_recorded(*recording);
+  target.obey("burst 1000");
+  kill(target.pid(), SIGKILL);
+  REQUIRE(recording->wait_for(20s));
+  CHECK(ranges(*load(recording->path()), "burst") == 1000);
+}
+
+TEST_CASE("lanescope attach records until Ctrl+C and leaves the program running") {
+  const TemporaryFolder folder;
+  NvtxProgram target("fresh");
+  LanescopeProcess lanescope(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx", "-o", "x"});
+  const std::filesystem::path file = folder.path() / "x.trace";
+  const auto probes = [&]() -> std::uint64_t {
+    if (!std::filesystem::exists(file)) return 0;
+    const Result<std::shared_ptr<const Trace>> trace = load_trace(file);
+    return trace ? ranges(**trace, "probe") : 0;
+  };
+  while (probes() == 0) target.obey("range probe");
+  target.obey("burst 5");
+  kill(lanescope.pid(), SIGINT);
+  CHECK(lanescope.wait() == 0);
+  CHECK_THAT(lanescope.messages(), contains_text("x.trace") && contains_text("still runs"));
+  CHECK(ranges(*load(file), "burst") == 5);
+  target.check_end(5);
+}
+
+TEST_CASE("lanescope attach ends after its duration") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  const Ran ran = run_lanescope(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx", "-d", "0.3", "-o", "x"});
+  CHECK(ran.code == 0);
+  CHECK(std::filesystem::exists(folder.path() / "x.trace"));
+  target.check_end(0);
+}
+
+TEST_CASE("what lanescope attach can't do is one sentence, exit code 1, and no file") {
+  const TemporaryFolder folder;
+  SECTION("a static program") {
+    RunningTarget target({program("attach_target_static").string(), "read"});
+    target.wait_until_in(SYS_read);
+    const Ran ran = run_lanescope(folder.path(), {"attach", std::to_string(target.pid())});
+    CHECK(ran.code == 1);
+    CHECK_THAT(ran.messages,
+               contains_text("lanescope: Can't attach to " + std::to_string(target.pid()) + " (") && contains_text("statically"));
+  }
+  SECTION("no such process") {
+    const Ran ran = run_lanescope(folder.path(), {"attach", "999999999"});
+    CHECK(ran.code == 1);
+    CHECK(ran.messages == "lanescope: There is no process 999999999.\n");
+  }
+  SECTION("no process named") { CHECK(run_lanescope(folder.path(), {"attach"}).code == 2); }
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) CHECK(entry.path().extension() != ".trace");
+}
+
+TEST_CASE("lanescope attach --list names processes") {
+  const TemporaryFolder folder;
+  NvtxProgram target("fresh");
+  const Ran ran = run_lanescope(folder.path(), {"attach", "--list"});
+  CHECK(ran.code == 0);
+  CHECK_THAT(ran.output, contains_text(std::to_string(target.pid())) && contains_text("attach_nvtx_target fresh"));
+}
