@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "nsight/nsight_rules.h"
 #include "own_rules.h"
 
 namespace lanescope::analysis {
@@ -90,7 +91,10 @@ Result<void> RuleArguments::set(const RuleOption& option, std::string_view value
 std::span<const Rule> rules() {
   static const std::vector<Rule> all = [] {
     const std::span<const Rule> own = own_rules();
-    return std::vector<Rule>(own.begin(), own.end());
+    std::vector<Rule> list(own.begin(), own.end());
+    const std::span<const Rule> nsight = nsight_rules();
+    list.insert(list.end(), nsight.begin(), nsight.end());
+    return list;
   }();
   return all;
 }

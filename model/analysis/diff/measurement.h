@@ -1,0 +1,66 @@
+// What one trace says of each item that is compared: how often, how long, and in which samples.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../families.h"
+#include "../iterations.h"
+#include "model/analysis/trace_diff.h"
+
+namespace lanescope::analysis {
+
+// The windows of time that samples are taken from.
+class Samples {
+ public:
+  static Samples of_iterations(const Trace& trace, const std::vector<IterationSeries>& series, std::size_t skip);
+  static Samples of_slices(const Trace& trace, std::size_t slices);
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool are_iterations() const noexcept { return !by_process_.empty(); }
+  // The sample that the time of the process lies in. O(log n).
+  [[nodiscard]] std::optional<std::size_t> at(ProcessId process, Nanoseconds t) const noexcept;
+  // Calls visit(sample, ns) for each sample that the range of the process overlaps.
+  template <typename Visit>
+  void split(ProcessId process, TimeRange range, Visit visit) const {
+    const std::vector<Window>* windows = windows_of(process);
+    if (windows == nullptr) return;
+    for (auto window = first_that_ends_after(*windows, range.begin); window != windows->end() && window->time.begin < range.end; ++window)
+      if (const Nanoseconds part = window->time.intersected(range).length(); part > 0) visit(window->sample, part);
+  }
+  // Calls visit(sample, window) for each sample.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (const auto& [process, windows] : by_process_)
+      for (const Window& window : windows) visit(window.sample, window.time);
+    for (const Window& window : slices_) visit(window.sample, window.time);
+  }
+
+ private:
+  struct Window {
+    TimeRange time;
+    std::size_t sample = 0;
+  };
+  using Windows = std::vector<Window>;
+  [[nodiscard]] const Windows* windows_of(ProcessId process) const noexcept;
+  [[nodiscard]] static Windows::const_iterator first_that_ends_after(const Windows& windows, Nanoseconds t) noexcept;
+
+  std::map<ProcessId, Windows> by_process_;
+  Windows slices_;
+  std::size_t size_ = 0;
+};
+
+struct Measured {
+  std::uint64_t count = 0;
+  Nanoseconds total = 0;
+  std::vector<double> samples;  // ns
+};
+using ItemKey = std::pair<DiffKind, std::string>;
+
+// O(n log n).
+[[nodiscard]] std::map<ItemKey, Measured> measure(const Trace& trace, const Samples& samples);
+
+}  // namespace lanescope::analysis
