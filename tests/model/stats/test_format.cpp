@@ -1,0 +1,94 @@
+#include "model/stats/format.h"
+#include "support/catch.h"
+
+using namespace lanescope::stats;
+
+namespace {
+
+// Every kind of column, with values that formats must take care of, and a row of absent ones.
+Table awkward() {
+  Table table({texts("Name"), integers("Count"), identifiers("PID"), reals("Time", Unit::kPercent), integers("Total", Unit::kNanoseconds),
+               reals("Avg", Unit::kNanoseconds), integers("Bytes", Unit::kBytes)});
+  table.add_row(table.add_text("f<int, \"x\">\n\t\\"), std::int64_t{1234567}, std::int64_t{1234567}, 99.95, std::int64_t{-1234567}, 1234.25,
+                std::int64_t{1'234'567'890});
+  table.add_row(TextId{0}, kNoInteger, kNoInteger, kNoReal, kNoInteger, kNoReal, kNoInteger);
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE("csv has raw numbers and quotes what needs it") {
+  CHECK(format_table(awkward(), Format::kCsv) ==
+        "Name,Count,PID,Time (%),Total (ns),Avg (ns),Bytes (MB)\n"
+        "\"f<int, \"\"x\"\">\n\t\\\",1234567,1234567,100.0,-1234567,1234.3,1234.568\n"
+        ",,,,,,\n");
+}
+
+TEST_CASE("tsv keeps a row on a line") {
+  CHECK(format_table(awkward(), Format::kTsv) ==
+        "Name\tCount\tPID\tTime (%)\tTotal (ns)\tAvg (ns)\tBytes (MB)\n"
+        "f<int, \"x\">\\n\\t\\\t1234567\t1234567\t100.0\t-1234567\t1234.3\t1234.568\n"
+        "\t\t\t\t\t\t\n");
+}
+
+TEST_CASE("json escapes texts and says null where there is no number") {
+  CHECK(format_table(awkward(), Format::kJson) ==
+        "[\n"
+        "  {\"Name\": \"f<int, \\\"x\\\">\\u000a\\u0009\\\\\", \"Count\": 1234567, \"PID\": 1234567, \"Time (%)\": 100.0, \"Total (ns)\": "
+        "-1234567, "
+        "\"Avg (ns)\": 1234.3, \"Bytes (MB)\": 1234.568},\n"
+        "  {\"Name\": \"\", \"Count\": null, \"PID\": null, \"Time (%)\": null, \"Total (ns)\": null, \"Avg (ns)\": null, \"Bytes (MB)\": "
+        "null}\n"
+        "]\n");
+  CHECK(format_table(Table({texts("Name")}), Format::kJson) == "[]\n");
+}
+
+TEST_CASE("json replaces bytes that are not UTF-8") {
+  Table table({texts("N")});
+  table.add_row(table.add_text("\xc3\xa9 \xff \xc3 \xed\xa0\x80"));
+  CHECK(format_table(table, Format::kJson) == "[\n  {\"N\": \"\xc3\xa9 \\ufffd \\ufffd \\ufffd\\ufffd\\ufffd\"}\n]\n");
+}
+
+TEST_CASE("columns for people are aligned, with separators of thousands but not in ids") {
+  Table table({texts("Name"), integers("Count"), identifiers("PID")});
+  table.add_row(table.add_text("a"), std::int64_t{1234567}, std::int64_t{4711});
+  table.add_row(table.add_text("b\xc3\xa9"
+                               "c"),
+                std::int64_t{-12}, std::int64_t{1});
+  CHECK(format_table(table, Format::kColumn) ==
+        " Name    Count    PID\n"
+        " ----  ---------  ----\n"
+        " a     1,234,567  4711\n"
+        " b\xc3\xa9"
+        "c         -12     1\n");
+  CHECK(format_table(table, Format::kTable) ==
+        "┌──────┬───────────┬──────┐\n"
+        "│ Name │   Count   │ PID  │\n"
+        "├──────┼───────────┼──────┤\n"
+        "│ a    │ 1,234,567 │ 4711 │\n"
+        "│ b\xc3\xa9"
+        "c  │       -12 │    1 │\n"
+        "└──────┴───────────┴──────┘\n");
+}
+
+TEST_CASE("cells wider than 100 characters are clipped with an ellipsis") {
+  Table table({texts("Name")});
+  table.add_row(table.add_text(std::string(101, 'x')));
+  CHECK(format_table(table, Format::kColumn).find(" " + std::string(99, 'x') + "…\n") != std::string::npos);
+}
+
+TEST_CASE("times are shown in the unit that was asked for") {
+  Table table({integers("Total", Unit::kNanoseconds), reals("Avg", Unit::kNanoseconds), integers("Count")});
+  table.add_row(std::int64_t{13'840'300}, 13'840'349.9, std::int64_t{5});
+  CHECK(format_table(table, Format::kCsv, TimeUnit::kMilliseconds) == "Total (ms),Avg (ms),Count\n13.8403,13.8403,5\n");
+  CHECK(time_unit_of("ms") == TimeUnit::kMilliseconds);
+  CHECK(time_unit_of("usec") == TimeUnit::kMicroseconds);
+  CHECK(time_unit_of("s") == TimeUnit::kSeconds);
+  CHECK_FALSE(time_unit_of("hours"));
+}
+
+TEST_CASE("halves round away from zero") {
+  Table table({reals("Avg")});
+  for (const double value : {2784.25, -2784.25, 0.75, 4639.95, 0.25}) table.add_row(value);
+  CHECK(format_table(table, Format::kCsv) == "Avg\n2784.3\n-2784.3\n0.8\n4639.9\n0.3\n");  // 4639.95 lies below the half in binary
+}

@@ -1,0 +1,197 @@
+#include "hand_made.h"
+#include "model/stats/format.h"
+#include "model/stats/report.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::stats;
+
+namespace {
+
+std::string csv(std::string_view request, const ReportOptions& options = {}) {
+  const auto parsed = parse_report(request, options);
+  REQUIRE(parsed);
+  const auto table = make_report(*parsed->report, *test::hand_made(), parsed->options);
+  REQUIRE(table);
+  return format_table(*table, Format::kCsv);
+}
+
+}  // namespace
+
+TEST_CASE("API calls of a name are summed without the version of four digits") {
+  CHECK(csv("cuda_api_sum") ==
+        "Time (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n"
+        "57.1,40,2,20.0,20.0,10,30,14.1,cudaLaunchKernel\n"  // deviation: sqrt((10^2 + 10^2) / 1)
+        "28.6,20,1,20.0,20.0,20,20,0.0,cudaMemcpyAsync\n"
+        "14.3,10,1,10.0,10.0,10,10,0.0,cudaMemset\n");
+}
+
+TEST_CASE("kernels are summed by their demangled, base or mangled name") {
+  const std::string header = "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n";
+  CHECK(csv("cuda_gpu_kern_sum") == header + "100.0,200,2,100.0,100.0,50,150,70.7,void add<float>(float*)\n");
+  CHECK(csv("cuda_gpu_kern_sum:base") == header + "100.0,200,2,100.0,100.0,50,150,70.7,add\n");
+  CHECK(csv("cuda_gpu_kern_sum:mangled") == header + "100.0,200,2,100.0,100.0,50,150,70.7,_Z3addIfEvPT_\n");
+}
+
+TEST_CASE("a kernel's range is the innermost that encloses its launching call") {
+  CHECK(csv("cuda_gpu_kern_sum:nvtx-name:base") ==
+        "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n"
+        "75.0,150,1,150.0,150.0,150,150,0.0,forward/add\n"
+        "25.0,50,1,50.0,50.0,50,50,0.0,step/add\n");
+}
+
+TEST_CASE("kernels of a name are told apart by grid and block") {
+  CHECK(csv("cuda_gpu_kern_gb_sum:base") ==
+        "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),GridXYZ,BlockXYZ,Name\n"
+        "100.0,200,2,100.0,100.0,50,150,70.7,1024    1    1, 128    1    1,add\n");
+}
+
+TEST_CASE("copies and sets are summed by time and by size") {
+  CHECK(csv("cuda_gpu_mem_time_sum") ==
+        "Time (%),Total Time (ns),Count,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Operation\n"
+        "83.3,100,1,100.0,100.0,100,100,0.0,[CUDA memcpy Host-to-Device]\n"
+        "16.7,20,1,20.0,20.0,20,20,0.0,[CUDA memset]\n");
+  CHECK(csv("cuda_gpu_mem_size_sum") ==
+        "Total (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),Operation\n"
+        "2.000,1,2.000,2.000,2.000,2.000,0.000,[CUDA memcpy Host-to-Device]\n"
+        "0.001,1,0.001,0.001,0.001,0.001,0.000,[CUDA memset]\n");
+}
+
+TEST_CASE("the shares of calls, kernels and memory operations are of all three together") {
+  CHECK(csv("cuda_gpu_sum:base") ==
+        "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Category,Operation\n"
+        "62.5,200,2,100.0,100.0,50,150,70.7,CUDA_KERNEL,add\n"  // of 320 ns
+        "31.3,100,1,100.0,100.0,100,100,0.0,MEMORY_OPER,[CUDA memcpy Host-to-Device]\n"
+        "6.3,20,1,20.0,20.0,20,20,0.0,MEMORY_OPER,[CUDA memset]\n");
+  CHECK(csv("cuda_api_gpu_sum:base:rows=1") ==
+        "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Category,Operation\n"
+        "51.3,200,2,100.0,100.0,50,150,70.7,CUDA_KERNEL,add\n");  // of 390 ns
+}
+
+TEST_CASE("the trace of calls names thread and priority") {
+  CHECK(csv("cuda_api_trace:rows=2") ==
+        "Start (ns),Duration (ns),Name,Result,CorrID,Pid,Tid,T-Pri,Thread Name\n"
+        "100,10,cudaLaunchKernel,0,1,100,101,20,main\n"
+        "200,30,cudaLaunchKernel,0,2,100,101,20,main\n");
+}
+
+TEST_CASE("the trace of the GPU tells shapes of kernels, and sizes, memory and throughput of copies") {
+  CHECK(csv("cuda_gpu_trace:base") ==
+        "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput "
+        "(MB/s),SrcMemKd,DstMemKd,"
+        "Device,Ctx,GreenCtx,Strm,Name\n"
+        "105,50,1,1024,1,1,128,1,1,16,0.000,0.000,,,,,NVIDIA H200 (0),1,,7,add\n"
+        "260,150,2,1024,1,1,128,1,1,16,0.000,0.000,,,,,NVIDIA H200 (0),1,,7,add\n"
+        "500,100,3,,,,,,,,,,2.000,20000000.000,Pageable,Device,NVIDIA H200 (0),1,,7,[CUDA memcpy Host-to-Device]\n"
+        "620,20,4,,,,,,,,,,0.001,25600.000,Device,,NVIDIA H200 (0),1,,7,[CUDA memset]\n");
+}
+
+TEST_CASE("a kernel waits in the queue from the end of its call, unless it started before") {
+  CHECK(csv("cuda_kern_exec_trace:base") ==
+        "API Start (ns),API Dur (ns),Queue Start (ns),Queue Dur (ns),Kernel Start (ns),Kernel Dur (ns),Total Dur (ns),PID,TID,DevId,API "
+        "Function,GridXYZ,"
+        "BlockXYZ,Kernel Name\n"
+        "100,10,,,105,50,55,100,101,0,cudaLaunchKernel,1024    1    1, 128    1    1,add\n"
+        "200,30,230,30,260,150,210,100,101,0,cudaLaunchKernel,1024    1    1, 128    1    1,add\n");
+  const std::string sum = csv("cuda_kern_exec_sum:base");
+  CHECK(sum.substr(sum.find('\n') + 1) ==
+        "100,101,0,2,1,"
+        "132.5,132.5,55,210,109.6,"  // T: 55 and 210
+        "20.0,20.0,10,30,14.1,"      // A: 10 and 30
+        "30.0,30.0,30,30,0.0,"       // Q: 30
+        "100.0,100.0,50,150,70.7,"   // K: 50 and 150
+        "cudaLaunchKernel,add\n");
+}
+
+TEST_CASE("ranges are called by domain and text; inner time counts in the outer range") {
+  const std::string rows =
+      "85.2,260,1,260.0,260.0,260,260,0.0,PushPop,:step\n"
+      "14.8,45,1,45.0,45.0,45,45,0.0,PushPop,net:forward\n";
+  CHECK(csv("nvtx_sum") == "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Style,Range\n" + rows);
+  CHECK(csv("nvtx_startend_sum") == "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Range\n");
+}
+
+TEST_CASE("ranges nest across domains") {
+  CHECK(csv("nvtx_pushpop_trace") ==
+        "Start (ns),End (ns),Duration (ns),DurChild (ns),DurNonChild (ns),Name,PID,TID,Lvl,NumChild,RangeId,ParentId,RangeStack,NameTree\n"
+        "90,350,260,45,215,:step,100,101,0,1,1,,:1,:step\n"
+        "195,240,45,0,45,net:forward,100,101,1,0,2,1,:1:2,--net:forward\n");
+}
+
+TEST_CASE("a range is projected from its first GPU operation to its last") {
+  CHECK(csv("nvtx_gpu_proj_trace") ==
+        "Name,Projected Start (ns),Projected Duration (ns),Orig Start (ns),Orig Duration "
+        "(ns),Style,PID,TID,NumGPUOps,Lvl,NumChild,RangeId,ParentId,RangeStack\n"
+        ":step,105,495,90,260,PushPop,100,101,3,0,1,1,,:1\n"  // two kernels and the copy, not the set: it was called after the range
+        "net:forward,260,150,195,45,PushPop,100,101,1,1,0,2,1,:1:2\n");
+  CHECK(csv("nvtx_gpu_proj_sum:rows=1") ==
+        "Range,Style,Total Proj Time (ns),Total Range Time (ns),Range Instances,Proj Avg (ns),Proj Med (ns),Proj Min (ns),Proj Max "
+        "(ns),Proj StdDev (ns),"
+        "Total GPU Ops,Avg GPU Ops,Avg Range Lvl,Avg Num Child\n"
+        ":step,PushPop,495,260,1,495.0,495.0,495,495,0.0,3,3.0,0.0,1.0\n");
+}
+
+TEST_CASE("a kernel counts in every range around its launch") {
+  CHECK(csv("nvtx_kern_sum:base") ==
+        "NVTX Range,Style,PID,TID,NVTX Inst,Kern Inst,Total Time (ns),Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Kernel Name\n"
+        ":step,PushPop,100,101,1,2,200,100.0,100.0,50,150,70.7,add\n"
+        "net:forward,PushPop,100,101,1,1,150,150.0,150.0,150,150,0.0,add\n");
+}
+
+TEST_CASE("calls that the recording cut are not counted") {
+  CHECK(csv("osrt_sum") ==
+        "Time (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n"
+        "100.0,1000,1,1000.0,1000.0,1000,1000,0.0,poll\n");
+}
+
+TEST_CASE("a time filter keeps the events that overlap it") {
+  ReportOptions options;
+  options.time_range = *parse_time_range("300ns/500ns");
+  CHECK(csv("cuda_gpu_kern_sum:base", options).find("100.0,150,1,") != std::string::npos);  // the second kernel alone
+  CHECK(csv("cuda_gpu_mem_time_sum", options).find("memcpy") == std::string::npos);         // it begins where the range ends
+}
+
+TEST_CASE("an NVTX filter keeps the calls within a range and the work that they enqueued") {
+  ReportOptions options;
+  options.range = *parse_range_filter("forward@net");
+  CHECK(csv("cuda_gpu_kern_sum:base", options).find("100.0,150,1,") != std::string::npos);
+  CHECK(csv("cuda_api_sum", options).find("100.0,30,1,") != std::string::npos);
+
+  options.range = *parse_range_filter("forward");  // not in the default domain
+  const auto refused = make_report(*find_report("cuda_api_sum"), *test::hand_made(), options);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == ErrorKind::kUsage);
+}
+
+TEST_CASE("filters are read as they are written in the manual") {
+  CHECK(*parse_time_range("1.5s/2s") == TimeRange{1'500'000'000, 2'000'000'000});
+  CHECK(*parse_time_range("100/2us") == TimeRange{100, 2'000});
+  CHECK(parse_time_range("/1ms")->end == 1'000'000);
+  for (const char* wrong : {"", "5", "a/b", "1s/2x", "2s/1s"}) CHECK_FALSE(parse_time_range(wrong));
+
+  const auto filter = parse_range_filter("a\\/b@d\\@e/2");
+  REQUIRE(filter);
+  CHECK(filter->range == "a/b");
+  CHECK(filter->domain == "d@e");
+  CHECK(filter->index == 2);
+  for (const char* wrong : {"", "@d", "a/b"}) CHECK_FALSE(parse_range_filter(wrong));
+}
+
+TEST_CASE("unknown reports and modifiers are refused with what there is") {
+  for (const char* wrong : {"no_such_report", "cuda_api_sum:base", "nvtx_kern_sum:nvtx-name", "cuda_gpu_kern_sum:rows=many"}) {
+    const auto refused = parse_report(wrong);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().kind == ErrorKind::kUsage);
+  }
+}
+
+TEST_CASE("a trace without data gives empty tables") {
+  TraceBuilder empty;
+  const auto trace = empty.snapshot();
+  for (const Report& report : reports()) {
+    INFO(report.name);
+    const auto table = make_report(report, *trace);
+    REQUIRE(table);
+    CHECK(table->empty());
+  }
+}
