@@ -49,10 +49,11 @@ stats::Table table_of(const TraceDiff& diff, bool only_changes) {
                       stats::integers("Sum B", stats::Unit::kNanoseconds), stats::texts("Kind"), stats::texts("Name")});
   for (const DiffItem& item : diff.items) {
     if (only_changes && !is_headline(item) && !is_change(item)) continue;
-    table.add_row(finite(item.change), finite(item.change_low), finite(item.change_high), table.add_text(std::string(analysis::diff_verdict_name(item.verdict))),
-                  item.first.per_iteration, item.second.per_iteration, static_cast<std::int64_t>(item.first.count),
-                  static_cast<std::int64_t>(item.second.count), item.first.total, item.second.total,
-                  table.add_text(std::string(analysis::diff_kind_name(item.kind))), table.add_text(item.name));
+    table.add_row(finite(item.change), finite(item.change_low), finite(item.change_high),
+                  table.add_text(std::string(analysis::diff_verdict_name(item.verdict))), item.first.per_iteration,
+                  item.second.per_iteration, static_cast<std::int64_t>(item.first.count), static_cast<std::int64_t>(item.second.count),
+                  item.first.total, item.second.total, table.add_text(std::string(analysis::diff_kind_name(item.kind))),
+                  table.add_text(item.name));
   }
   return table;
 }

@@ -1,0 +1,149 @@
+// Comparison: what is said to have changed is what was changed, and noise is not.
+#include <algorithm>
+#include <random>
+
+#include "model/analysis/trace_diff.h"
+#include "scenario.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::analysis;
+using lanescope::test::Scenario;
+
+namespace {
+
+constexpr Nanoseconds kMillisecond = 1'000'000;
+
+struct Loop {
+  unsigned seed = 1;
+  int iterations = 60;
+  Nanoseconds loading = 2 * kMillisecond;
+  Nanoseconds kernel = kMillisecond;
+  double noise = 0.05;  // standard deviation of loading and kernel, of their length
+  bool ranges = true;
+};
+
+// A loop that loads, in a range of its own, and then runs one kernel.
+std::shared_ptr<const Trace> trace_of(const Loop& loop) {
+  std::mt19937 random(loop.seed);
+  std::normal_distribution<double> noise(1, loop.noise);
+  Scenario program;
+  Nanoseconds t = 0;
+  for (int i = 0; i < loop.iterations; ++i) {
+    const auto loading = static_cast<Nanoseconds>(static_cast<double>(loop.loading) * noise(random));
+    const auto kernel = static_cast<Nanoseconds>(static_cast<double>(loop.kernel) * noise(random));
+    if (loop.ranges) {
+      program.range("step_" + std::to_string(i), t, t + loading + kernel + 30'000, 0);
+      program.range("load", t, t + loading, 1);
+    }
+    program.os_call("read", t, t + loading);
+    program.kernel("train(float*)", t + loading, t + loading + 5'000, t + loading + 8'000, t + loading + 8'000 + kernel);
+    program.call("cudaStreamSynchronize", t + loading + 6'000, t + loading + kernel + 20'000);
+    t += loading + kernel + 30'000;
+  }
+  return program.trace();
+}
+
+TraceDiff compare(const Loop& first, const Loop& second, const DiffOptions& options = {}) {
+  const Result<TraceDiff> diff = compare_traces(*trace_of(first), *trace_of(second), options);
+  REQUIRE(diff.has_value());
+  return *diff;
+}
+
+const DiffItem& item(const TraceDiff& diff, DiffKind kind, const std::string& name) {
+  const auto found = std::find_if(diff.items.begin(), diff.items.end(),
+                                  [&](const DiffItem& candidate) { return candidate.kind == kind && candidate.name == name; });
+  INFO(name);
+  REQUIRE(found != diff.items.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("a trace does not differ from itself") {
+  const bool ranges = GENERATE(true, false);
+  const TraceDiff diff = compare({.ranges = ranges}, {.ranges = ranges});
+  CHECK(diff.aligned_by == (ranges ? "step_*" : ""));
+  for (const DiffItem& same : diff.items) {
+    INFO(same.name);
+    CHECK(same.verdict == DiffVerdict::kSame);
+    CHECK(same.change == 0);
+  }
+}
+
+TEST_CASE("two runs of the same program differ by noise only") {
+  int changes = 0, items = 0;
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    const TraceDiff diff = compare({.seed = seed}, {.seed = seed + 1'000});
+    for (const DiffItem& noisy : diff.items) {
+      ++items;
+      changes += noisy.verdict != DiffVerdict::kSame;
+    }
+  }
+  INFO(changes << " of " << items);
+  CHECK(changes <= items * 3 / 100);  // one in a hundred is what the interval allows
+}
+
+TEST_CASE("what was changed is found, with its size, and nothing else") {
+  const TraceDiff diff = compare({.seed = 1, .noise = 0.02}, {.seed = 2, .kernel = kMillisecond * 110 / 100, .noise = 0.02});
+  CHECK(diff.first_iterations == 60);
+  const DiffItem& kernel = item(diff, DiffKind::kKernel, "train(float*)");
+  CHECK(kernel.verdict == DiffVerdict::kMore);
+  CHECK(kernel.change == Approx(10).margin(1.5));
+  CHECK(kernel.change_low < kernel.change);
+  CHECK(kernel.change_high > kernel.change);
+  CHECK(kernel.first.count == 60);
+  CHECK(kernel.first.per_iteration == Approx(1e6).epsilon(0.02));
+  CHECK(item(diff, DiffKind::kGpuBusy, "GPU busy").verdict == DiffVerdict::kMore);
+  CHECK(item(diff, DiffKind::kRange, "load").verdict == DiffVerdict::kSame);
+  CHECK(item(diff, DiffKind::kGpuIdle, "Waiting for input or output").verdict == DiffVerdict::kSame);
+}
+
+TEST_CASE("a faster loader shows as less idle time of its cause and shorter iterations") {
+  const TraceDiff diff = compare({.seed = 1}, {.seed = 2, .loading = kMillisecond / 2});
+  CHECK(diff.items.front().kind == DiffKind::kDuration);
+  CHECK(diff.items.front().verdict == DiffVerdict::kLess);
+  CHECK(diff.items.front().change == Approx(100 * (1.53 / 3.03 - 1)).margin(2));
+  const DiffItem& reading = item(diff, DiffKind::kGpuIdle, "Waiting for input or output");
+  CHECK(reading.verdict == DiffVerdict::kLess);
+  CHECK(reading.difference() == Approx(-1.5e6).epsilon(0.05));
+}
+
+TEST_CASE("iterations are compared one by one, however many each trace has") {
+  const TraceDiff diff = compare({.seed = 1, .iterations = 30}, {.seed = 2, .iterations = 90});
+  CHECK(diff.first_iterations == 30);
+  CHECK(diff.second_iterations == 90);
+  CHECK(item(diff, DiffKind::kKernel, "train(float*)").verdict == DiffVerdict::kSame);
+  CHECK(compare({.iterations = 30}, {.iterations = 90}, {.range = "step_7", .skip = 10}).second_iterations == 80);
+}
+
+TEST_CASE("too few iterations can't be told from noise, and say so") {
+  const TraceDiff diff = compare({.seed = 1, .iterations = 3}, {.seed = 2, .iterations = 3, .kernel = 2 * kMillisecond});
+  CHECK(item(diff, DiffKind::kKernel, "train(float*)").verdict == DiffVerdict::kUnsure);
+}
+
+TEST_CASE("what is in one trace only says so") {
+  Scenario second;
+  for (int i = 0; i < 10; ++i) second.kernel("other()", i * 1'000, i * 1'000 + 10, i * 1'000 + 20, i * 1'000 + 500);
+  const Result<TraceDiff> diff = compare_traces(*trace_of({.ranges = false}), *second.trace());
+  REQUIRE(diff.has_value());
+  CHECK(item(*diff, DiffKind::kKernel, "train(float*)").verdict == DiffVerdict::kOnlyFirst);
+  CHECK(item(*diff, DiffKind::kKernel, "other()").verdict == DiffVerdict::kOnlySecond);
+}
+
+TEST_CASE("whole traces count everything once") {
+  const TraceDiff diff = compare({.ranges = false}, {.seed = 9, .ranges = false});
+  CHECK(item(diff, DiffKind::kKernel, "train(float*)").first.count == 60);
+  CHECK(item(diff, DiffKind::kApi, "cudaLaunchKernel").second.count == 60);
+  const auto trace = trace_of({.ranges = false});
+  CHECK(item(diff, DiffKind::kDuration, "Trace").first.total == Approx(trace->extent().length()).margin(2));
+  const DiffItem& busy = item(diff, DiffKind::kGpuBusy, "GPU busy");
+  CHECK(busy.first.total == item(diff, DiffKind::kKernel, "train(float*)").first.total);  // the kernels do not overlap
+}
+
+TEST_CASE("a range that is not there is an error that names the trace") {
+  const auto with = trace_of({}), without = trace_of({.ranges = false});
+  CHECK_THAT(compare_traces(*with, *without, {.range = "step"}).error().text, contains_text("no NVTX range step"));
+  CHECK_THAT(compare_traces(*with, *without, {.range = "step_1"}).error().text, contains_text("The second trace has no NVTX range step_1"));
+  CHECK_THAT(compare_traces(*with, *with, {.skip = 60}).error().text, contains_text("skip fewer"));
+}
