@@ -147,8 +147,9 @@ std::optional<std::int64_t> EventValues::number(EventRef event, EventColumn colu
     case EventColumn::kContext:
       return is_on_stream(key.kind) ? std::optional<std::int64_t>(key.context) : std::nullopt;
     case EventColumn::kCorrelation: {
+      const bool from_cuda = is_on_stream(key.kind) || key.kind == TrackKind::kCudaApi;  // NVTX ranges have ids of their own there
       const std::uint32_t correlation = lane.correlation(event.index);
-      return correlation != 0 ? std::optional<std::int64_t>(correlation) : std::nullopt;
+      return from_cuda && correlation != 0 ? std::optional<std::int64_t>(correlation) : std::nullopt;
     }
     case EventColumn::kBytes:
       if (key.kind != TrackKind::kMemory) return std::nullopt;

@@ -95,6 +95,11 @@ QVariant EventTableModel::headerData(int section, Qt::Orientation orientation, i
     const bool is_text = column && event_column_content(*column) == ColumnContent::kText;
     return QVariant((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   }
+  if (role == Qt::InitialSortOrderRole) {  // what is long or large is looked for more often than what is short
+    const ColumnContent content = column ? event_column_content(*column) : ColumnContent::kTime;
+    const bool large_first = content == ColumnContent::kDuration || content == ColumnContent::kBytes || content == ColumnContent::kExtent;
+    return large_first ? Qt::DescendingOrder : Qt::AscendingOrder;
+  }
   if (role == Qt::ToolTipRole && column == EventColumn::kGapBefore)
     return tr("Idle time in front of the event on its row: on its stream, or on the row that is shown");
   if (role == Qt::ToolTipRole && column == EventColumn::kQueueTime)

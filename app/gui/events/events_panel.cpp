@@ -16,16 +16,16 @@
 namespace lanescope::ui {
 namespace {
 
-// Widths in characters of the columns that are shown at first; the others start hidden.
+// Widths in digits of the columns that are shown at first; the others start hidden.
 struct InitialColumn {
   EventColumn column;
   int characters;
 };
 constexpr InitialColumn kInitialColumns[] = {
-    {EventColumn::kName, 38},        {EventColumn::kStart, 15}, {EventColumn::kDuration, 12}, {EventColumn::kGapBefore, 12},
-    {EventColumn::kQueueTime, 12},   {EventColumn::kKind, 14},  {EventColumn::kThread, 18},   {EventColumn::kStream, 14},
-    {EventColumn::kNvtxRange, 18},   {EventColumn::kBytes, 11}, {EventColumn::kGrid, 14},     {EventColumn::kBlock, 14},
-    {EventColumn::kCorrelation, 11},
+    {EventColumn::kName, 34},        {EventColumn::kStart, 15}, {EventColumn::kDuration, 11}, {EventColumn::kGapBefore, 12},
+    {EventColumn::kQueueTime, 12},   {EventColumn::kKind, 13},  {EventColumn::kThread, 18},   {EventColumn::kStream, 11},
+    {EventColumn::kNvtxRange, 20},   {EventColumn::kBytes, 11}, {EventColumn::kGrid, 15},     {EventColumn::kBlock, 13},
+    {EventColumn::kCorrelation, 12},
 };
 
 constexpr int kLargestCopy = 1'000'000;  // rows: what a clipboard takes without harm
@@ -66,7 +66,7 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 4);
 
   QHeaderView* header = table_->horizontalHeader();
-  const int character = table_->fontMetrics().averageCharWidth();
+  const int character = table_->fontMetrics().horizontalAdvance(u'0');
   for (int i = 0; i < model_->columnCount(); ++i) header->setSectionHidden(i, i != EventTableModel::kNumberColumn);
   header->resizeSection(EventTableModel::kNumberColumn, character * 9);
   for (const auto& [shown_column, characters] : kInitialColumns) {

@@ -55,7 +55,7 @@ void ShownEvents::gather(TraceChange change) {
   pause_.stop();
   pending_ = TraceChange::kSnapshot;
   const std::shared_ptr<const Trace> trace = state_.trace();
-  if (!trace) {
+  if (!trace || trace->provenance().outline_only) {  // an outline has no events to list
     job_.cancel();
     list_ = nullptr;
     emit changed(TraceChange::kOther);

@@ -28,7 +28,7 @@ class ShownEvents : public QObject {
  public:
   explicit ShownEvents(SelectionState& state, QObject* parent = nullptr);
 
-  // Never null but while there is no trace.
+  // Null while there is no trace, or only its outline.
   [[nodiscard]] const std::shared_ptr<const EventList>& list() const { return list_; }
   [[nodiscard]] bool isGathering() const { return job_.isRunning() || pause_.isActive(); }
 

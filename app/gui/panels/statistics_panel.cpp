@@ -43,7 +43,7 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, ShownEvents& shown, QWid
   QHeaderView* header = table_->horizontalHeader();
   header->setHighlightSections(false);
   for (int i = 0; i < StatisticsModel::kColumns; ++i)
-    header->resizeSection(i, table_->fontMetrics().averageCharWidth() * kCharactersOfColumn[i]);
+    header->resizeSection(i, table_->fontMetrics().horizontalAdvance(u'0') * kCharactersOfColumn[i]);
   header->setSortIndicator(StatisticsModel::kTotal, Qt::DescendingOrder);
   table_->setSortingEnabled(true);
 

@@ -58,6 +58,7 @@ MainWindow::MainWindow(Layout layout)
   showRecentFiles();
   showTitle({});
   enableActions();
+  timeline_->setFocus();
 
   resize(kInitialSize);
   if (layout == Layout::kRemembered) {
@@ -67,19 +68,29 @@ MainWindow::MainWindow(Layout layout)
   }
 }
 
-MainWindow::~MainWindow() = default;
+// Views go before the state that they follow.
+MainWindow::~MainWindow() {
+  for (QDockWidget* dock : {events_dock_, statistics_dock_, diagnostics_dock_, details_dock_}) {
+    dock->disconnect(this);
+    delete dock;
+  }
+  delete takeCentralWidget();
+}
 
 QDockWidget* MainWindow::addPanel(const QString& title, const char* name, QWidget* content) {
   auto* dock = new QDockWidget(title, this);
   dock->setObjectName(QLatin1String(name));
   dock->setWidget(content);
   addDockWidget(Qt::BottomDockWidgetArea, dock);
+  connect(dock, &QDockWidget::dockLocationChanged, this, &MainWindow::showTitleBars);
+  connect(dock, &QDockWidget::topLevelChanged, this, &MainWindow::showTitleBars);
+  connect(dock, &QDockWidget::visibilityChanged, this, &MainWindow::showTitleBars);
   actions_.panels->addAction(dock->toggleViewAction());
   return dock;
 }
 
 void MainWindow::layOutPanels() {
-  setDockNestingEnabled(true);
+  setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks | GroupedDragging);
   setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
   splitDockWidget(events_dock_, details_dock_, Qt::Horizontal);
   tabifyDockWidget(events_dock_, statistics_dock_);
@@ -87,6 +98,18 @@ void MainWindow::layOutPanels() {
   events_dock_->raise();
   resizeDocks({events_dock_}, {kPanelHeight}, Qt::Vertical);
   resizeDocks({events_dock_, details_dock_}, {kInitialSize.width() - kDetailsWidth, kDetailsWidth}, Qt::Horizontal);
+}
+
+// A panel among tabs has its title on its tab, by which it can be dragged; a title bar would say it twice.
+void MainWindow::showTitleBars() {
+  for (auto* dock : {events_dock_, statistics_dock_, diagnostics_dock_, details_dock_}) {
+    if (!dock) continue;
+    const bool among_tabs = !dock->isFloating() && !tabifiedDockWidgets(dock).isEmpty();
+    if (among_tabs == (dock->titleBarWidget() != nullptr)) continue;
+    QWidget* old = dock->titleBarWidget();
+    dock->setTitleBarWidget(among_tabs ? new QWidget(dock) : nullptr);
+    delete old;
+  }
 }
 
 void MainWindow::connectLoader() {
@@ -156,6 +179,7 @@ void MainWindow::finishRecording(const session::RecordingOutcome& outcome) {
   timeline_->setFollowLive(timeline::FollowLive::kNo);
   enableActions();
   loader_.load(path);  // next_change_ stays: the file is a later state of what was drawn live
+  if (!outcome.target) messages_->show(tr("The recording was stopped. The program runs on."), MessageWeight::kNote);
   if (outcome.failure)
     messages_->show(QString::fromStdString(outcome.failure->text), MessageWeight::kError);
   else if (outcome.target && outcome.target->signal != 0)

@@ -68,6 +68,7 @@ class MainWindow : public QMainWindow {
  private:
   QDockWidget* addPanel(const QString& title, const char* name, QWidget* content);
   void layOutPanels();
+  void showTitleBars();
   void connectActions();
   void connectViewActions();
   void connectLoader();
@@ -106,10 +107,10 @@ class MainWindow : public QMainWindow {
   StatisticsPanel* statistics_;
   DetailsPanel* details_;
   DiagnosticsPanel* diagnostics_;
-  QDockWidget* events_dock_;
-  QDockWidget* statistics_dock_;
-  QDockWidget* details_dock_;
-  QDockWidget* diagnostics_dock_;
+  QDockWidget* events_dock_ = nullptr;
+  QDockWidget* statistics_dock_ = nullptr;
+  QDockWidget* details_dock_ = nullptr;
+  QDockWidget* diagnostics_dock_ = nullptr;
   TraceStatus* status_;
   WindowActions actions_;
 };

@@ -2,6 +2,7 @@
 
 #include <QActionGroup>
 #include <QMenuBar>
+#include <QToolButton>
 
 #include "window/event_search.h"
 #include "window/glyphs.h"
@@ -94,12 +95,13 @@ void add_toolbar(QMainWindow& window, EventSearch& search, WindowActions& action
   actions.toolbar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
   actions.launch->setIconText(tr("Launch…"));
   actions.stop->setIconText(tr("Stop"));
-  actions.back->setIconText(QString());
-  actions.forward->setIconText(QString());
-  actions.fit->setIconText(QString());
   actions.toolbar->addActions({actions.launch, actions.stop});
   actions.toolbar->addSeparator();
-  actions.toolbar->addActions({actions.back, actions.forward, actions.fit});
+  for (QAction* action : {actions.back, actions.forward, actions.fit}) {
+    actions.toolbar->addAction(action);
+    if (auto* button = qobject_cast<QToolButton*>(actions.toolbar->widgetForAction(action)))
+      button->setToolButtonStyle(Qt::ToolButtonIconOnly);
+  }
   actions.toolbar->addSeparator();
   actions.row_filter = new QLineEdit(&window);
   actions.row_filter->setPlaceholderText(tr("Filter rows"));

@@ -1,0 +1,45 @@
+// A main window with settings of its own, and what tests do with it over and over.
+#pragma once
+
+#include <QFile>
+#include <QHeaderView>
+#include <QSignalSpy>
+#include <QStandardPaths>
+#include <QTableView>
+#include <QTest>
+
+#include "known_trace.h"
+#include "support/paths.h"
+#include "window/main_window.h"
+
+namespace lanescope::test {
+
+// Settings go to a place of their own, empty at first. Call it once, before the first window.
+inline void use_empty_settings() {
+  QStandardPaths::setTestModeEnabled(true);
+  QFile::remove(QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation) + QStringLiteral("/lanescope/lanescope-ui.ini"));
+}
+
+// Opens a file and waits until everything that follows from it is shown.
+inline bool open_and_settle(ui::MainWindow& window, const QString& path) {
+  QSignalSpy opened(&window, &ui::MainWindow::opened);
+  window.openFile(path);
+  return opened.wait() && QTest::qWaitFor([&] { return window.isSettled(); });
+}
+
+inline QTableView* events_table(ui::MainWindow& window) { return window.events().findChild<QTableView*>(); }
+
+inline QString cell(const QTableView& table, int row, EventColumn column) {
+  return table.model()->index(row, ui::EventTableModel::columnOf(column)).data().toString();
+}
+
+inline void click_header(QTableView& table, EventColumn column) {
+  QHeaderView* header = table.horizontalHeader();
+  const int section = ui::EventTableModel::columnOf(column);
+  QTest::mouseClick(header->viewport(), Qt::LeftButton, Qt::NoModifier,
+                    {header->sectionViewportPosition(section) + 8, header->height() / 2});
+}
+
+inline QPoint row_position(const QTableView& table, int row) { return table.visualRect(table.model()->index(row, 1)).center(); }
+
+}  // namespace lanescope::test

@@ -1,0 +1,117 @@
+// lanescope-ui as a program: its options and the pictures that it draws without a display.
+#include <set>
+
+#include <QImage>
+#include <QProcess>
+#include <QTest>
+
+#include "base/time_text.h"
+#include "known_trace.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+struct Outcome {
+  int exit_code = -1;
+  QString output;
+  QString errors;
+};
+
+Outcome run(const QStringList& arguments) {
+  QProcess process;
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) environment.remove(name);
+  process.setProcessEnvironment(environment);
+  process.start(QString::fromStdString(program("lanescope-ui").string()), arguments);
+  process.waitForFinished();
+  return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, QString::fromUtf8(process.readAllStandardOutput()),
+          QString::fromUtf8(process.readAllStandardError())};
+}
+
+std::size_t color_count(const QImage& picture) {
+  std::set<QRgb> colors;
+  for (int y = 0; y < picture.height(); y += 3)
+    for (int x = 0; x < picture.width(); x += 3) colors.insert(picture.pixel(x, y));
+  return colors.size();
+}
+
+}  // namespace
+
+class ProgramTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    known_ = QString::fromStdString((folder_.path() / "known.trace").string());
+    write_known_trace(known_.toStdString());
+  }
+
+  void drawsAPictureWithoutADisplay() {
+    const QString whole = pathOf("whole.png"), part = pathOf("part.png");
+    QCOMPARE(run({known_, "--screenshot", whole, "--size", "1200x800"}).exit_code, 0);
+    const QImage picture(whole);
+    QCOMPARE(picture.size(), QSize(1200, 800));
+    QVERIFY2(color_count(picture) > 30, qPrintable(QString::number(color_count(picture))));
+
+    QCOMPARE(run({known_, "--screenshot", part, "--size", "1200x800", "--range", "0.2ms:300us"}).exit_code, 0);
+    QVERIFY(QImage(part) != picture);
+  }
+
+  void saysWhatWentWrong() {
+    const Outcome missing = run({pathOf("missing.trace"), "--screenshot", pathOf("never.png")});
+    QCOMPARE(missing.exit_code, 1);
+    QVERIFY(missing.errors.contains("missing.trace"));
+    const Outcome unwritable = run({known_, "--screenshot", "/nowhere/never.png"});
+    QCOMPARE(unwritable.exit_code, 1);
+    QVERIFY(unwritable.errors.contains("/nowhere/never.png"));
+  }
+
+  void answersOptions() {
+    QVERIFY(run({"--version"}).output.startsWith("lanescope-ui "));
+    QVERIFY(run({"--help"}).output.contains("--screenshot"));
+    for (const QStringList& wrong : {QStringList{"--frobnicate"},
+                                     {"--screenshot"},
+                                     {"--screenshot", "x.png"},
+                                     {known_, "--size", "big"},
+                                     {known_, "--range", "5ms:1ms"}}) {
+      const Outcome outcome = run(wrong);
+      QCOMPARE(outcome.exit_code, 2);
+      QCOMPARE(outcome.errors.count('\n'), 1);
+    }
+    QVERIFY(run({"--frobnicate"}).errors.contains("--frobnicate"));
+  }
+
+  void readsTimesAsPeopleTypeThem_data() {
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<bool>("valid");
+    QTest::addColumn<qint64>("nanoseconds");
+    QTest::addRow("seconds") << "1.5 s" << true << qint64{1'500'000'000};
+    QTest::addRow("milliseconds") << "12.3ms" << true << qint64{12'300'000};
+    QTest::addRow("microseconds") << "500us" << true << qint64{500'000};
+    QTest::addRow("with the micro sign") << "2 µs" << true << qint64{2'000};
+    QTest::addRow("bare") << "42" << true << qint64{42};
+    QTest::addRow("negative") << "-1ms" << true << qint64{-1'000'000};
+    QTest::addRow("unit alone") << "ms" << false << qint64{0};
+    QTest::addRow("another unit") << "3 min" << false << qint64{0};
+    QTest::addRow("too large") << "99999999999s" << false << qint64{0};
+  }
+  void readsTimesAsPeopleTypeThem() {
+    QFETCH(QString, text);
+    QFETCH(bool, valid);
+    QFETCH(qint64, nanoseconds);
+    const std::optional<Nanoseconds> time = ui::parse_time(text);
+    QCOMPARE(time.has_value(), valid);
+    if (valid) QCOMPARE(static_cast<qint64>(*time), nanoseconds);
+  }
+
+ private:
+  QString pathOf(const char* name) const { return QString::fromStdString((folder_.path() / name).string()); }
+  TemporaryFolder folder_;
+  QString known_;
+};
+
+QTEST_GUILESS_MAIN(ProgramTest)
+#include "test_gui_program.moc"

@@ -1,0 +1,100 @@
+// A real program, launched from the viewer and drawn while it runs.
+#include <QComboBox>
+#include <QLineEdit>
+#include <QProcess>
+
+#include "launch/launch_dialog.h"
+#include "main_window_fixture.h"
+#include "programs/nvtx_threads_facts.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+class RecordingTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() { use_empty_settings(); }
+
+  void drawsAProgramWhileItRunsAndThenItsFile() {
+    ui::Settings settings;
+    ui::LaunchDialog dialog(settings);
+    dialog.setLaunch(launchOf(folder_.path() / "live.trace"));
+    dialog.accept();
+    QCOMPARE(dialog.result(), static_cast<int>(QDialog::Accepted));
+
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QSignalSpy grown(&window.state(), &ui::SelectionState::traceChanged);
+    QSignalSpy ended(&window, &MainWindow::recordingEnded);
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launch(dialog.launch());
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    QVERIFY(ended.wait(30'000));
+    QVERIFY(!grown.isEmpty());  // drawn before the file was opened
+    const std::uint64_t drawn_live = window.state().trace()->event_count();
+    QVERIFY(opened.wait(30'000));
+    QCOMPARE(opened.first().first().toString(), QString::fromStdString((folder_.path() / "live.trace").string()));
+    QCOMPARE(window.state().trace()->event_count(), drawn_live);
+    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+
+    const auto trace = window.state().trace();
+    const EventScope all = EventScope::whole_trace(*trace);
+    const auto steps = gather_events(*trace, all.lanes(), {.text = "step", .kind = EventKind::kNvtxRange});
+    QCOMPARE(steps.size(), nvtx_threads::kWorkers * nvtx_threads::kSteps + nvtx_threads::kChildSteps);
+    QVERIFY(window.findChild<ui::DiagnosticsPanel*>()->processes().topLevelItemCount() >= 2);  // the program and its forked child
+  }
+
+  void remembersALaunchByItsProgram() {
+    ui::Settings settings;
+    const ui::LaunchSettings asked = launchOf(folder_.path() / "live.trace");
+    QCOMPARE(settings.launchedPrograms().value(0), asked.program);
+    ui::LaunchDialog dialog(settings);
+    QCOMPARE(dialog.launch().arguments, asked.arguments);
+    QCOMPARE(dialog.launch().environment, asked.environment);
+    QCOMPARE(dialog.launch().trace_cuda, false);
+  }
+
+  void saysWhyAProgramCannotBeLaunched() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    ui::LaunchSettings launch = launchOf(folder_.path() / "never.trace");
+    launch.program = "/nowhere/program";
+    window.launch(launch);
+    QVERIFY(!window.isRecording());
+    QVERIFY2(window.messages().text().contains("/nowhere/program"), qPrintable(window.messages().text()));
+    QVERIFY(!std::filesystem::exists(folder_.path() / "never.trace"));
+  }
+
+  void stopsARecordingAndKeepsWhatItHas() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    ui::LaunchSettings launch = launchOf(folder_.path() / "stopped.trace");
+    launch.program = "sleep";
+    launch.arguments = "3";  // longer than it takes to stop; a program outlives the recording that was stopped
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launch(launch);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    window.actions().stop->trigger();
+    QVERIFY(opened.wait(30'000));
+    QVERIFY(!window.isRecording());
+    QVERIFY2(window.messages().text().contains("runs on"), qPrintable(window.messages().text()));
+  }
+
+ private:
+  static ui::LaunchSettings launchOf(const std::filesystem::path& output) {
+    ui::LaunchSettings launch;
+    launch.program = QString::fromStdString(program("lanescope_program_nvtx_threads").string());
+    launch.arguments = QString::number(nvtx_threads::kSteps);
+    launch.environment = QStringList{"GREETING=hello"};
+    launch.trace_cuda = false;
+    launch.output = QString::fromStdString(output.string());
+    return launch;
+  }
+
+  TemporaryFolder folder_;
+};
+
+QTEST_MAIN(RecordingTest)
+#include "test_gui_recording.moc"

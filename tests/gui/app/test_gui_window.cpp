@@ -1,0 +1,238 @@
+// The viewer as its user sees it: files in, gestures, what the panels then show.
+#include <QAbstractItemModelTester>
+#include <QClipboard>
+#include <QDropEvent>
+#include <QLineEdit>
+#include <QMimeData>
+
+#include "main_window_fixture.h"
+#include "panels/statistics_model.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+class MainWindowTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    known_ = QString::fromStdString((folder_.path() / "known.trace").string());
+    write_known_trace(known_.toStdString());
+  }
+
+  void opensAFileAndSaysWhatItHolds() {
+    MainWindow window(ui::Layout::kInitial);
+    QVERIFY(open_and_settle(window, known_));
+    QCOMPARE(window.state().trace()->event_count(), kEvents);
+    QVERIFY(window.windowTitle().contains("known.trace"));
+    const QString status = window.findChild<ui::TraceStatus*>()->text();
+    QVERIFY2(status.contains("13 events") && status.contains("complete: 0 dropped") && status.contains("gpu01"), qPrintable(status));
+    QCOMPARE(events_table(window)->model()->rowCount(), static_cast<int>(kEvents));
+  }
+
+  void remembersRecentFilesNewestFirst() {
+    const QString other = QString::fromStdString((folder_.path() / "other.trace").string());
+    write_known_trace(other.toStdString());
+    MainWindow window;
+    QVERIFY(open_and_settle(window, known_));
+    QVERIFY(open_and_settle(window, other));
+    QStringList entries;
+    for (const QAction* entry : window.actions().open_recent->actions()) entries += entry->text();
+    QCOMPARE(entries.mid(0, 2), (QStringList{"other.trace", "known.trace"}));
+
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.actions().open_recent->actions().at(1)->trigger();
+    QVERIFY(opened.wait());
+    QCOMPARE(opened.first().first().toString(), known_);
+  }
+
+  void opensAFileThatIsDroppedOnIt() {
+    MainWindow window(ui::Layout::kInitial);
+    QSignalSpy opened(&window, &MainWindow::opened);
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(known_)});
+    QDragEnterEvent enter(QPoint(100, 100), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&window, &enter);
+    QVERIFY(enter.isAccepted());
+    QDropEvent drop(QPointF(100, 100), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&window, &drop);
+    QVERIFY(opened.wait());
+  }
+
+  void saysInOneSentenceWhyAFileCannotBeOpened() {
+    const QString path = QString::fromStdString((folder_.path() / "notes.trace").string());
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write("these are notes, not a trace");
+    file.close();
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QSignalSpy failed(&window, &MainWindow::failed);
+    window.openFile(path);
+    QVERIFY(failed.wait());
+    QVERIFY(window.messages().text().contains("notes.trace"));
+    QVERIFY(open_and_settle(window, known_));
+    QCOMPARE(window.messages().text(), QString());
+  }
+
+  // The bubble hunt: sort by gap, double-click.
+  void findsTheLongestGapByTwoGestures() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, known_));
+    window.state().setFilter({.kind = EventKind::kKernel});
+    QTableView* table = events_table(window);
+    click_header(*table, EventColumn::kGapBefore);
+    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+    QCOMPARE(cell(*table, 0, EventColumn::kGapBefore), QString("900.000 µs"));
+    QCOMPARE(cell(*table, 0, EventColumn::kName), QString("relu"));
+    QCOMPARE(cell(*table, 0, EventColumn::kQueueTime), QString("5.000 µs"));
+    QCOMPARE(cell(*table, 0, EventColumn::kNvtxRange), QString("step"));
+
+    QTest::mouseClick(table->viewport(), Qt::LeftButton, Qt::NoModifier, row_position(*table, 0));
+    QTest::mouseDClick(table->viewport(), Qt::LeftButton, Qt::NoModifier, row_position(*table, 0));
+    const std::int64_t start = kFirstKernel + 3 * kKernelDuration + kGaps[0] + kGaps[1] + kGaps[2];
+    const TimeRange visible = window.timelineView().visibleRange();
+    QVERIFY(visible.begin <= start && visible.end >= start + kKernelDuration);
+    QVERIFY(visible.length() < 10 * kKernelDuration);
+    QCOMPARE(window.state().trace()->event(window.timelineView().selectedEvent()).start, start);
+  }
+
+  void listsTheGapsOfTheGpuFromTheMenu() {
+    MainWindow window(ui::Layout::kInitial);
+    QVERIFY(open_and_settle(window, known_));
+    window.actions().longest_gaps->trigger();
+    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+    QTableView* table = events_table(window);
+    QCOMPARE(table->model()->rowCount(), static_cast<int>(kKernels));
+    QCOMPARE(cell(*table, 0, EventColumn::kGapBefore), QString("900.000 µs"));
+    QCOMPARE(cell(*table, kKernels - 1, EventColumn::kGapBefore), QString());  // the first of the row has nothing in front of it
+  }
+
+  void selectionIsOneForTimelineTableAndDetails() {
+    MainWindow window(ui::Layout::kInitial);
+    QVERIFY(open_and_settle(window, known_));
+    QTableView* table = events_table(window);
+    QSignalSpy selected(&window.state(), &ui::SelectionState::selectedEventChanged);
+
+    table->selectRow(3);
+    const auto* model = qobject_cast<const ui::EventTableModel*>(table->model());
+    QCOMPARE(window.timelineView().selectedEvent(), model->event(3));
+    QCOMPARE(selected.size(), 1);
+    QVERIFY(window.findChild<ui::DetailsPanel*>()->text().contains(cell(*table, 3, EventColumn::kName)));
+
+    window.timelineView().selectEvent(model->event(7));
+    QCOMPARE(table->currentIndex().row(), 7);
+    QCOMPARE(selected.size(), 2);
+
+    window.timelineView().selectEvent({});
+    QVERIFY(table->selectionModel()->selectedRows().isEmpty());
+    QCOMPARE(selected.size(), 3);
+  }
+
+  void aSelectedRangeBoundsTableAndStatistics() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, known_));
+    window.actions().statistics->trigger();
+    window.timelineView().setSelectedRange(TimeRange{kFirstKernel, kFirstKernel + kKernelDuration});
+    QVERIFY(
+        QTest::qWaitFor([&] { return window.isSettled() && events_table(window)->model()->rowCount() == 2; }));  // the kernel and "step"
+    const auto& statistics = window.findChild<ui::StatisticsPanel*>()->model();
+    QCOMPARE(statistics.rowCount(), 2);
+    QCOMPARE(statistics.entry(1).count, 1U);
+    QCOMPARE(statistics.entry(1).total, kKernelDuration);
+
+    window.timelineView().setSelectedRange(std::nullopt);
+    QVERIFY(QTest::qWaitFor([&] { return window.isSettled() && events_table(window)->model()->rowCount() == static_cast<int>(kEvents); }));
+    QCOMPARE(statistics.rowCount(), 4);  // gemm, relu, the call, the range
+  }
+
+  void filtersByNameAsOneTypes() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, known_));
+    auto* text = window.events().findChild<QLineEdit*>();
+    QTest::keyClicks(text, "ReLU");
+    QVERIFY(
+        QTest::qWaitFor([&] { return window.isSettled() && events_table(window)->model()->rowCount() == static_cast<int>(kKernels / 2); }));
+    QCOMPARE(QString::fromStdString(window.state().filter().text), QString("ReLU"));
+  }
+
+  void searchWalksThroughTheMatches() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, known_));
+    auto* box = window.findChild<ui::EventSearch*>()->findChild<QLineEdit*>();
+    QTest::keyClicks(box, "gemm");
+    std::vector<Nanoseconds> starts;
+    for (int i = 0; i < 4; ++i) {
+      QTest::keyClick(box, Qt::Key_Return);
+      QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+      starts.push_back(window.state().trace()->event(window.state().selectedEvent()).start);
+    }
+    QCOMPARE(starts[0], kFirstKernel);
+    QVERIFY(starts[0] < starts[1] && starts[1] < starts[2]);
+    QCOMPARE(starts[3], starts[0]);  // from the last to the first
+  }
+
+  void copiesSelectedRowsForASpreadsheet() {
+    MainWindow window(ui::Layout::kInitial);
+    QVERIFY(open_and_settle(window, known_));
+    QTableView* table = events_table(window);
+    table->selectionModel()->select(QItemSelection(table->model()->index(0, 0), table->model()->index(2, 0)),
+                                    QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+    window.events().copySelection();
+    const QStringList lines = QGuiApplication::clipboard()->text().split('\n', Qt::SkipEmptyParts);
+    QCOMPARE(lines.size(), 4);
+    QVERIFY(lines[0].startsWith("Name\tStart (ns)\tDuration (ns)\tGap before (ns)"));
+    QVERIFY(lines[1].startsWith("step\t100000\t"));
+  }
+
+  void exportsWhatIsShownAsCsv() {
+    MainWindow window(ui::Layout::kInitial);
+    QVERIFY(open_and_settle(window, known_));
+    window.state().setFilter({.kind = EventKind::kKernel});
+    window.events().sortBy(EventColumn::kGapBefore, SortDirection::kDescending);
+    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+    const QString path = QString::fromStdString((folder_.path() / "events.csv").string());
+    QVERIFY(window.events().exportCsv(path).has_value());
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const QStringList lines = QString::fromUtf8(file.readAll()).split("\r\n", Qt::SkipEmptyParts);
+    QCOMPARE(lines.size(), static_cast<int>(kKernels) + 1);
+    QVERIFY2(lines[1].startsWith("relu,") && lines[1].contains(",900000,"), qPrintable(lines[1]));
+
+    QVERIFY(!window.events().exportCsv("/nowhere/events.csv").has_value());
+  }
+
+  void theTableKeepsTheRulesOfItemModels() {
+    MainWindow window(ui::Layout::kInitial);
+    const QAbstractItemModelTester tester(events_table(window)->model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+    QVERIFY(open_and_settle(window, known_));
+    window.events().sortBy(EventColumn::kDuration, SortDirection::kDescending);
+    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+  }
+
+  void remembersItsPanels() {
+    {
+      MainWindow window;
+      window.show();
+      window.findChild<QDockWidget*>("details")->hide();
+      window.close();
+    }
+    MainWindow window;
+    window.show();
+    QVERIFY(window.findChild<QDockWidget*>("details")->isHidden());
+    QVERIFY(!window.findChild<QDockWidget*>("events")->isHidden());
+  }
+
+ private:
+  TemporaryFolder folder_;
+  QString known_;
+};
+
+QTEST_MAIN(MainWindowTest)
+#include "test_gui_window.moc"
