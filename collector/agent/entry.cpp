@@ -11,7 +11,7 @@
 // libcuda, from within cuInit, for CUDA_INJECTION64_PATH. An agent that can't record does not keep CUDA from working.
 LANESCOPE_EXPORT int InitializeInjection() {
 #if LANESCOPE_HAVE_CUPTI
-  lanescope::agent::cupti::inject();
+  lanescope::agent::cupti::inject(lanescope::agent::cupti::Arrival::kWithDriver);
 #endif
   return 1;
 }
@@ -29,5 +29,9 @@ LANESCOPE_EXPORT int InitializeInjectionNvtx(NvtxGetExportTableFunc_t get_export
 
 // The injector, in a process that runs already.
 LANESCOPE_EXPORT int lanescope_agent_attach(const char* address) {
-  return lanescope::agent::attach::attach(address, [] { InitializeInjection(); });
+  return lanescope::agent::attach::attach(address, [] {
+#if LANESCOPE_HAVE_CUPTI
+    lanescope::agent::cupti::inject(lanescope::agent::cupti::Arrival::kLate);
+#endif
+  });
 }

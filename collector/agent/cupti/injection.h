@@ -3,8 +3,14 @@
 
 namespace lanescope::agent::cupti {
 
+enum class Arrival {
+  kWithDriver,  // from within cuInit
+  kLate,        // CUDA may have been in use for long
+};
+
 // Starts to record GPU activity, where there is a session that wants it: returns once CUPTI is on, so that nothing which follows is missed.
-// What can't be had is reported to the user; the target runs on in any case. Any thread; only the first call counts.
-void inject() noexcept;
+// What can't be had is reported to the user; the target runs on in any case. Any thread; once for each session that this process joins,
+// further calls change nothing. After the first session CUPTI is on when the recording's thread has taken note of the new one.
+void inject(Arrival arrival) noexcept;
 
 }  // namespace lanescope::agent::cupti

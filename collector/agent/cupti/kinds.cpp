@@ -82,6 +82,14 @@ void enable_resources(const Functions& functions) noexcept {
   for (const CUpti_ActivityKind kind : kResourceKinds) functions.enable(kind);
 }
 
+void enable_resources_late(const Functions& functions) noexcept {
+  if (functions.enable_and_dump == nullptr) return enable_resources(functions);
+  for (const CUpti_ActivityKind kind : kResourceKinds) {
+    functions.disable(kind);  // what was told to another recording is told again
+    if (functions.enable_and_dump(kind) != CUPTI_SUCCESS) functions.enable(kind);
+  }
+}
+
 CUptiResult enable_events(const Functions& functions, Preset preset, GraphLevel graphs) noexcept {
   // Graphs as a whole, or their nodes: while the first is on, CUPTI leaves out the second.
   if (preset == Preset::kLight || graphs == GraphLevel::kGraph) functions.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);

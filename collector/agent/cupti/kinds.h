@@ -13,6 +13,8 @@ enum class GraphLevel : std::uint32_t { kNode = 0, kGraph = 1 };
 
 // Devices, contexts and streams: always, because what happens later refers to them.
 void enable_resources(const Functions& functions) noexcept;
+// The same where CUDA was up before: what there is already is told as well, at once.
+void enable_resources_late(const Functions& functions) noexcept;
 
 // Everything that is an event. Returns the first error that keeps GPU work from being recorded, else CUPTI_SUCCESS.
 CUptiResult enable_events(const Functions& functions, Preset preset, GraphLevel graphs) noexcept;

@@ -145,6 +145,7 @@ bool resolve_all(void* library, Functions& f) noexcept {
   resolve(library, "cuptiSubscribe_v2", f.subscribe_v2);
   resolve(library, "cuptiSetThreadIdType", f.set_thread_id_type);
   resolve(library, "cuptiActivityEnableRuntimeApi", f.enable_runtime_api);
+  resolve(library, "cuptiActivityEnableAndDump", f.enable_and_dump);
   resolve(library, "cuptiActivityEnableDriverApi", f.enable_driver_api);
   resolve(library, "cuptiActivityEnableAllSyncRecords", f.enable_all_sync_records);
   return resolve(library, "cuptiGetVersion", f.get_version) && resolve(library, "cuptiGetResultString", f.get_result_string) &&

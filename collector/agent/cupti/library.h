@@ -19,6 +19,7 @@ struct Functions {
   decltype(&::cuptiActivityRegisterCallbacks) register_callbacks = nullptr;
   decltype(&::cuptiActivityEnable) enable = nullptr;
   decltype(&::cuptiActivityDisable) disable = nullptr;
+  decltype(&::cuptiActivityEnableAndDump) enable_and_dump = nullptr;                 // optional
   decltype(&::cuptiActivityEnableRuntimeApi) enable_runtime_api = nullptr;           // optional
   decltype(&::cuptiActivityEnableDriverApi) enable_driver_api = nullptr;             // optional
   decltype(&::cuptiActivityEnableAllSyncRecords) enable_all_sync_records = nullptr;  // optional

@@ -32,7 +32,8 @@ constexpr std::uint32_t kOwnSubscribers = 130'200;  // from here on, the second 
 alignas(4096) constinit std::uint8_t discard_buffer[64u << 10] = {};
 
 constinit std::atomic<Tracer*> tracer{nullptr};
-constinit std::atomic<bool> injected{false};
+constinit Lock injection_lock;
+constinit const void* injected_for = nullptr;  // memory of the session for which it was tried last
 constinit std::atomic<bool> watches_exit{false};
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t nanoseconds) noexcept {
@@ -83,11 +84,16 @@ void tell(ComponentState state, Severity severity, const char* format, Arguments
 }  // namespace
 
 Tracer::Tracer(const Library& library, channel::SharedMemory memory, std::uint32_t process_instance) noexcept
-    : library_(library),
-      memory_(memory),
-      frames_(memory, process_instance),
-      events_(frames_),
-      records_(library_.functions, events_, frames_, clocks_) {}
+    : library_(library), memory_(memory) {
+  write_for(memory, process_instance);
+}
+
+void Tracer::write_for(channel::SharedMemory memory, std::uint32_t process_instance) noexcept {
+  memory_ = memory;
+  frames_.emplace(memory, process_instance);
+  events_.emplace(*frames_);
+  records_.emplace(library_.functions, *events_, *frames_, clocks_);
+}
 
 // ---- Starting ----------------------------------------------------------------------------------------------------------------------
 
@@ -139,7 +145,7 @@ bool Tracer::subscribe() noexcept {
   return result == CUPTI_SUCCESS;
 }
 
-bool Tracer::start() noexcept {
+bool Tracer::start(Arrival arrival) noexcept {
   const Functions& functions = library_.functions;
   if (!buffers_.prepare()) {
     tell(ComponentState::kFailed, Severity::kError, "GPU activity is not recorded: the target has no memory left for buffers.");
@@ -155,7 +161,7 @@ bool Tracer::start() noexcept {
     return false;
   }
   read_clock(monotonic_now());
-  enable_resources(functions);
+  arrival == Arrival::kLate ? enable_resources_late(functions) : enable_resources(functions);
   follow_settings();
   if (!start_thread()) {
     set_recording(false);
@@ -219,6 +225,7 @@ void Tracer::run() noexcept {
   pthread_setname_np(pthread_self(), "lanescope");
   for (;;) {
     const std::uint32_t seen = wakeups_.load(std::memory_order_acquire);
+    begin_next_session();
     follow_settings();
     drain();
     publish_counts();
@@ -258,6 +265,36 @@ void Tracer::run() noexcept {
   }
 }
 
+void Tracer::follow(channel::SharedMemory memory, std::uint32_t process_instance) noexcept {
+  {
+    const ScopedLock lock(next_lock_);
+    next_ = Session{memory, process_instance};
+  }
+  wake();
+}
+
+void Tracer::begin_next_session() noexcept {
+  std::optional<Session> session;
+  {
+    const ScopedLock lock(next_lock_);
+    session = next_;
+    next_.reset();
+  }
+  if (!session) return;
+  set_recording(false);
+  library_.functions.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  drain();  // belongs to nobody any more
+  write_out();
+  write_for(session->memory, session->process_instance);
+  dropped_by_cupti_ = 0;
+  discarded_records_.store(0, std::memory_order_relaxed);
+  answered_stops_ = 0;
+  next_flush_ = 0;
+  is_over_ = false;
+  read_clock(monotonic_now());
+  enable_resources_late(library_.functions);
+}
+
 void Tracer::follow_settings() noexcept {
   if (is_over_) return;
   const bool wanted = memory_.header().settings.recording.load(std::memory_order_acquire) != 0;
@@ -284,14 +321,14 @@ void Tracer::set_recording(bool recording) noexcept {
 
 void Tracer::drain() noexcept {
   for (Buffers::Completed completed = buffers_.take_completed(); completed.buffer != nullptr; completed = buffers_.take_completed()) {
-    if (completed.valid_bytes != 0) records_.read(completed.buffer, completed.valid_bytes);
+    if (completed.valid_bytes != 0) records_->read(completed.buffer, completed.valid_bytes);
     buffers_.recycle(completed.buffer);
   }
 }
 
 void Tracer::write_out() noexcept {
-  records_.flush_resources();
-  events_.flush();
+  records_->flush_resources();
+  events_->flush();
   std::size_t dropped = 0;  // since the last call
   if (library_.functions.get_dropped_records(nullptr, 0, &dropped) == CUPTI_SUCCESS) dropped_by_cupti_ += dropped;
   publish_counts();
@@ -306,7 +343,7 @@ void Tracer::read_clock(std::int64_t now) noexcept {
   out.signed_field(1, reading.monotonic);
   out.signed_field(2, reading.realtime);
   out.unsigned_field(3, reading.uncertainty);
-  frames_.write(encode::FrameType::kClockSync, message.bytes(), 0);
+  frames_->write(encode::FrameType::kClockSync, message.bytes(), 0);
 }
 
 void Tracer::hand_everything_over() noexcept {
@@ -331,10 +368,10 @@ void Tracer::hand_everything_over() noexcept {
 
 void Tracer::publish_counts() noexcept {
   channel::AgentStatus& status = memory_.header().status;
-  const RecordCounts& counts = records_.counts();
+  const RecordCounts& counts = records_->counts();
   status.cupti_produced.store(counts.produced, std::memory_order_relaxed);
   status.cupti_invalid.store(counts.invalid, std::memory_order_relaxed);
-  status.cupti_dropped.store(dropped_by_cupti_ + discarded_records_.load(std::memory_order_relaxed) + events_.dropped(),
+  status.cupti_dropped.store(dropped_by_cupti_ + discarded_records_.load(std::memory_order_relaxed) + events_->dropped(),
                              std::memory_order_relaxed);
   status.buffers_outstanding.store(buffers_.outstanding(), std::memory_order_relaxed);
 }
@@ -357,35 +394,54 @@ void Tracer::finish() noexcept {
 
 // ---- Coming in ---------------------------------------------------------------------------------------------------------------------
 
-void inject() noexcept {
-  if (injected.exchange(true)) return;
+namespace {
+
+// One after the other for sessions for which it fails; the one that succeeds stays.
+alignas(Tracer) constinit std::byte tracer_storage[sizeof(Tracer)] = {};
+
+void start_tracer(channel::SharedMemory memory, Arrival arrival) noexcept {
+  const Library library = load_library();
+  switch (library.result) {
+    case LoadResult::kLoaded: {
+      (::new (tracer_storage) Tracer(library, memory, process_instance()))->start(arrival);
+      break;
+    }
+    case LoadResult::kNoDriver:
+      tell(ComponentState::kNoDriver, Severity::kError, "GPU activity is not recorded: there is no NVIDIA driver in this process.");
+      break;
+    case LoadResult::kNotFound:
+      tell(ComponentState::kNoLibrary, Severity::kError,
+           "GPU activity is not recorded: no libcupti for CUDA %u was found; install it beside liblanescope-agent.so, or name it in "
+           "LANESCOPE_CUPTI_LIBRARY.",
+           library.driver_version / 1000);
+      break;
+    case LoadResult::kUnknownMajor:
+      tell(ComponentState::kVersionMismatch, Severity::kError,
+           "GPU activity is not recorded: this agent does not know the records of CUPTI version %u; name another libcupti in "
+           "LANESCOPE_CUPTI_LIBRARY, or update Lanescope.",
+           library.version);
+      break;
+  }
+}
+
+}  // namespace
+
+void inject(Arrival arrival) noexcept {
   const int saved_errno = errno;
   const channel::SharedMemory memory = join_recording();
   if (memory && memory.header().settings.trace_cuda.load(std::memory_order_acquire) != 0) {
-    // A forked child of a process that uses CUDA can't use it, and has neither our thread nor anybody who would answer in its place.
-    on_fork_child([] { tracer.store(nullptr, std::memory_order_relaxed); });
-    const Library library = load_library();
-    switch (library.result) {
-      case LoadResult::kLoaded: {
-        alignas(Tracer) static std::byte storage[sizeof(Tracer)];
-        (::new (storage) Tracer(library, memory, process_instance()))->start();
-        break;
-      }
-      case LoadResult::kNoDriver:
-        tell(ComponentState::kNoDriver, Severity::kError, "GPU activity is not recorded: there is no NVIDIA driver in this process.");
-        break;
-      case LoadResult::kNotFound:
-        tell(ComponentState::kNoLibrary, Severity::kError,
-             "GPU activity is not recorded: no libcupti for CUDA %u was found; install it beside liblanescope-agent.so, or name it in "
-             "LANESCOPE_CUPTI_LIBRARY.",
-             library.driver_version / 1000);
-        break;
-      case LoadResult::kUnknownMajor:
-        tell(ComponentState::kVersionMismatch, Severity::kError,
-             "GPU activity is not recorded: this agent does not know the records of CUPTI version %u; name another libcupti in "
-             "LANESCOPE_CUPTI_LIBRARY, or update Lanescope.",
-             library.version);
-        break;
+    const ScopedLock lock(injection_lock);
+    if (injected_for != &memory.header()) {
+      injected_for = &memory.header();
+      // A forked child of a process that uses CUDA can't use it, and has neither our thread nor anybody who would answer in its place.
+      on_fork_child([] {
+        tracer.store(nullptr, std::memory_order_relaxed);
+        injection_lock.forget_holder();
+      });
+      if (Tracer* current = tracer.load(std::memory_order_acquire))
+        current->follow(memory, process_instance());
+      else
+        start_tracer(memory, arrival);
     }
   }
   errno = saved_errno;

@@ -7,8 +7,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
+#include "agent/core/lock.h"
 #include "agent/cupti/buffers.h"
+#include "agent/cupti/injection.h"
 #include "agent/cupti/kinds.h"
 #include "agent/cupti/library.h"
 #include "agent/cupti/records.h"
@@ -27,7 +30,10 @@ class Tracer {
 
   // Subscribes, asks for records and starts the thread. Returns whether GPU activity is recorded from now on; where not, the user was told.
   // Requires: called once, and *this lives as long as the process.
-  bool start() noexcept;
+  bool start(Arrival arrival) noexcept;
+
+  // From here on for another session: the one before has left. What had been asked for is asked for anew. Any thread.
+  void follow(channel::SharedMemory memory, std::uint32_t process_instance) noexcept;
 
   // For CUPTI. Any thread.
   void request_buffer(std::uint8_t** buffer, std::size_t* bytes) noexcept;
@@ -43,6 +49,8 @@ class Tracer {
 
   // On our own thread.
   void run() noexcept;
+  void begin_next_session() noexcept;
+  void write_for(channel::SharedMemory memory, std::uint32_t process_instance) noexcept;
   void follow_settings() noexcept;
   void set_recording(bool recording) noexcept;
   void drain() noexcept;
@@ -58,10 +66,18 @@ class Tracer {
   channel::SharedMemory memory_;
   Buffers buffers_;
   encode::ClockMap clocks_;
-  encode::FrameWriter frames_;
-  encode::EventEncoder events_;
-  RecordReader records_;
+  // For one session; dictionaries included.
+  std::optional<encode::FrameWriter> frames_;
+  std::optional<encode::EventEncoder> events_;
+  std::optional<RecordReader> records_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
+
+  struct Session {
+    channel::SharedMemory memory;
+    std::uint32_t process_instance = 0;
+  };
+  Lock next_lock_;
+  std::optional<Session> next_;  // that follow() named
 
   std::atomic<bool> has_thread_{false};
   std::atomic<std::uint32_t> wakeups_{0};  // futex: our thread sleeps on it

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include <cupti.h>
 
@@ -242,6 +243,14 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   const std::lock_guard lock(mock().mutex);
   mock().kinds.insert(kind);
   return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
+  const CUptiResult result = cuptiActivityEnable(kind);
+  const std::lock_guard lock(mock().mutex);
+  const std::set<int> others = std::exchange(mock().kinds, {kind});
+  deliver_resources(mock());
+  mock().kinds = others;
+  return result;
 }
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   const std::lock_guard lock(mock().mutex);

@@ -1,0 +1,21 @@
+// What a running CUDA program is to the agent: libcuda is loaded, and CUPTI (a mock, named by LANESCOPE_CUPTI_LIBRARY) sees its work.
+//
+// cuda_target LIBCUDA: reads numbers from standard input, does so many kernels (tests/collector/agent/mock_cupti.h), answers "done".
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "../../collector/agent/mock_cupti.h"
+
+int main(int, char** arguments) {
+  if (dlopen(arguments[1], RTLD_NOW) == nullptr) return 2;
+  std::cout << "ready" << std::endl;
+  for (std::string line; std::getline(std::cin, line);) {
+    void* cupti = dlopen(std::getenv("LANESCOPE_CUPTI_LIBRARY"), RTLD_LAZY | RTLD_NOLOAD);
+    if (cupti != nullptr) reinterpret_cast<MockCuptiWork>(dlsym(cupti, "mock_cupti_work"))(std::stoull(line));
+    std::cout << "done" << std::endl;
+  }
+  return 7;
+}
