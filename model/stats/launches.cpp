@@ -1,8 +1,7 @@
 #include "launches.h"
 
-#include <algorithm>
-
 #include "model/events/launch_index.h"
+#include "natural_sort.h"
 
 namespace lanescope::stats {
 
@@ -26,9 +25,8 @@ std::map<ThreadId, std::vector<Launch>> launches_by_thread(const Selection& sele
       launches->push_back({kind, operation.ref, {operation.start(), operation.end()}, call, {begin, begin + lane->duration(call.index)}});
     });
   }
-  const auto by_call = [](const Launch& a, const Launch& b) { return a.call_time.begin < b.call_time.begin; };
   for (auto& [thread, list] : threads)
-    if (!std::is_sorted(list.begin(), list.end(), by_call)) std::stable_sort(list.begin(), list.end(), by_call);
+    natural_sort(list, [](const Launch& a, const Launch& b) { return a.call_time.begin < b.call_time.begin; });
   return threads;
 }
 

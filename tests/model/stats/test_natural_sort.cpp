@@ -1,0 +1,25 @@
+#include "natural_sort.h"
+
+#include <random>
+#include <utility>
+
+#include "support/catch.h"
+
+using lanescope::stats::natural_sort;
+
+TEST_CASE("natural sort orders like a stable sort, whatever the runs") {
+  auto seed = GENERATE(range(0u, 40u));
+  std::mt19937 random(seed);
+  std::vector<std::pair<int, int>> values;  // key, place
+  const auto size = seed == 0 ? 0u : random() % 300;
+  int key = 0;
+  for (unsigned i = 0; i < size; ++i) {
+    key = random() % (1 + seed) == 0 ? static_cast<int>(random() % 50) : key + static_cast<int>(random() % 3);
+    values.emplace_back(key, static_cast<int>(i));
+  }
+  const auto by_key = [](const auto& a, const auto& b) { return a.first < b.first; };
+  auto expected = values;
+  std::stable_sort(expected.begin(), expected.end(), by_key);
+  natural_sort(values, by_key);
+  CHECK(values == expected);
+}
