@@ -11,7 +11,7 @@ record() {
   local name=$1
   shift
   echo "== $name: lanescope profile -t cuda,nvtx -- $*"
-  "$bin/lanescope" profile -t cuda,nvtx -f -o "$out/$name.trace" -- "$@"
+  "$bin/lanescope" profile -t cuda,nvtx -f -o "$out/$name.trace" -- "$@" || echo "== $name: failed with $?"
 }
 
 record cuda_streams "$bin/lanescope_program_cuda_streams"

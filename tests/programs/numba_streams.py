@@ -8,7 +8,10 @@ streams (the default stream, which prepares the data, and that one) instead of N
 import argparse
 
 import numpy as np
-from numba import cuda
+
+if not hasattr(np, "row_stack"):  # NumPy 2.5 dropped it, and numba-cuda 0.68 still asks for it
+    np.row_stack = np.vstack
+from numba import cuda  # noqa: E402
 
 CHUNKS_PER_STREAM = 4
 CHUNK = 1 << 20
