@@ -15,6 +15,8 @@ constexpr std::array kCommands{
     Command{"stats", "Answer questions about a trace with tables", run_stats},
     Command{"analyze", "Say what costs time, where, and what to do", run_analyze},
     Command{"diff", "Say what changed from one trace to another", run_diff},
+    Command{"export", "Write a trace in a format that other tools read", run_export},
+    Command{"import", "Save a trace of another tool as a .trace file", run_import},
 };
 
 constexpr std::string_view kIntroduction = "lanescope " LANESCOPE_VERSION

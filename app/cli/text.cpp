@@ -64,6 +64,12 @@ std::string hexadecimal(std::string_view bytes) {
   return text;
 }
 
+std::string without_trace_extension(std::string_view path) {
+  for (const std::string_view extension : {".gz", ".json", ".trace", ".sqlite", ".db"})
+    if (path.ends_with(extension) && path.size() > extension.size()) path.remove_suffix(extension.size());
+  return std::string(path);
+}
+
 std::string command_text(std::span<const std::string> command) {
   std::string text;
   for (const std::string& argument : command) {

@@ -20,6 +20,8 @@ enum class Category : std::uint8_t {
   kRuntimeCall,
   kDriverCall,
   kOverhead,
+  kOsRuntime,
+  kCompilation,
   kUserRange,
   kOperator,
   kPython,
@@ -28,6 +30,7 @@ enum class Category : std::uint8_t {
   kRepeated,  // says what other events say
 };
 
+constexpr std::string_view kUserCategory = "user_annotation";
 struct CategoryName {
   std::string_view name;
   Category category;
@@ -40,12 +43,14 @@ constexpr CategoryName kCategories[] = {
     {"gpu_memcpy", Category::kCopyOrSet},
     {"gpu_memset", Category::kCopyOrSet},
     {"cuda_driver", Category::kDriverCall},
-    {"user_annotation", Category::kUserRange},
+    {kUserCategory, Category::kUserRange},
     {"gpu_user_annotation", Category::kRepeated},
     {"cuda_sync", Category::kSynchronization},
     {"overhead", Category::kOverhead},
     {"cpu_instant_event", Category::kMemoryMark},
     {"Trace", Category::kProfiler},
+    {"os_runtime", Category::kOsRuntime},
+    {"compilation", Category::kCompilation},
     {"Operator", Category::kOperator},
     {"Runtime", Category::kRuntimeCall},
     {"Kernel", Category::kKernel},
@@ -230,7 +235,11 @@ void ChromeAssembly::add(const ChromeEvent& event) {
     case Category::kDriverCall:
       return add_call(event, ApiDomain::kDriver);
     case Category::kOverhead:
-      return add_overhead(event);
+      return add_span(event, TrackKind::kOverhead);
+    case Category::kCompilation:
+      return add_span(event, TrackKind::kCompilation);
+    case Category::kOsRuntime:
+      return add_span(event, TrackKind::kOsRuntime);
     case Category::kOperator:
       return add_range(event, TrackKind::kNvtxRanges, kOperatorDomain);
     case Category::kPython:
@@ -307,12 +316,15 @@ void ChromeAssembly::add_call(const ChromeEvent& event, ApiDomain domain) {
                         builder_.intern(ApiDetail{domain, event.arguments.result})});
 }
 
-void ChromeAssembly::add_overhead(const ChromeEvent& event) {
+void ChromeAssembly::add_span(const ChromeEvent& event, TrackKind kind) {
   from_pytorch_ = true;
   GroupKey key;
-  key.kind = TrackKind::kOverhead;
+  key.kind = kind;
   key.source = source(event.pid);
-  key.thread = kNone;
+  // PyTorch names no thread for overhead: its pid is -1.
+  const bool of_profiler = event.pid == "-1";
+  key.thread = of_profiler ? kNone : thread(key.source, event.tid);
+  if (!of_profiler) sources_[key.source].has_host_work = true;
   group(key).push_back({event.time, event.duration, builder_.intern(event.name), event.arguments.correlation, 0});
 }
 
@@ -333,7 +345,7 @@ void ChromeAssembly::add_range(const ChromeEvent& event, TrackKind kind, std::ui
   key.source = source(event.pid);
   key.thread = thread(key.source, event.tid);
   key.domain = domain;
-  if (domain == kOperatorDomain || event.category == "user_annotation") {
+  if (domain == kOperatorDomain || event.category == kUserCategory) {
     from_pytorch_ = true;
     sources_[key.source].has_host_work = true;
   }
@@ -347,6 +359,7 @@ void ChromeAssembly::add_mark(const ChromeEvent& event) {
   key.source = source(event.pid);
   key.thread = thread(key.source, event.tid);
   if (event.name == "[memory]") key.domain = kMemoryDomain;
+  if (event.category == kUserCategory) sources_[key.source].has_host_work = true;
   group(key).push_back({event.time, 0, builder_.intern(event.name), 0, range_detail(event)});
 }
 
@@ -355,6 +368,7 @@ void ChromeAssembly::add_edge(const ChromeEvent& event) {
   Edge edge;
   edge.begins = event.phase == 'B' || event.phase == 'b';
   edge.thread = thread(source(event.pid), event.tid);
+  if (event.category == kUserCategory) sources_[threads_[edge.thread].source].has_host_work = true;
   edge.name = builder_.intern(event.name);
   edge.detail = range_detail(event);
   edge.time = event.time;

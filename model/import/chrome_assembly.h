@@ -93,7 +93,7 @@ class ChromeAssembly {
   void add_copy_or_set(const ChromeEvent& event);
   void add_synchronization(const ChromeEvent& event);
   void add_call(const ChromeEvent& event, ApiDomain domain);
-  void add_overhead(const ChromeEvent& event);
+  void add_span(const ChromeEvent& event, TrackKind kind);
   void add_range(const ChromeEvent& event, TrackKind kind, std::uint32_t domain);
   void add_mark(const ChromeEvent& event);
   void add_edge(const ChromeEvent& event);

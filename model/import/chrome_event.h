@@ -80,7 +80,4 @@ class ChromeParser {
 // must lie within ±2^61 ns. "12.3456" -> 12346, "1.5e3" -> 1500000.
 [[nodiscard]] std::optional<Nanoseconds> nanoseconds_of_microseconds(std::string_view text) noexcept;
 
-// Bytes that are not UTF-8 become U+FFFD.
-[[nodiscard]] std::string valid_utf8(std::string_view text);
-
 }  // namespace lanescope::importers

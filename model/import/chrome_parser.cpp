@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include "chrome_event.h"
+#include "model/trace/utf8.h"
 
 namespace lanescope::importers {
 namespace {

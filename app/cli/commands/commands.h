@@ -11,5 +11,7 @@ int run_info(Arguments arguments);
 int run_stats(Arguments arguments);
 int run_analyze(Arguments arguments);
 int run_diff(Arguments arguments);
+int run_export(Arguments arguments);
+int run_import(Arguments arguments);
 
 }  // namespace lanescope::cli

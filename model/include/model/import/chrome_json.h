@@ -9,6 +9,7 @@
 //   cuda_runtime, cuda_driver                                      calls of the CUDA API
 //   cuda_sync                                                      synchronizations
 //   overhead                                                       time taken by the profiler
+//   os_runtime, compilation                                        what they say (our own exports have them)
 //   user_annotation                                                NVTX ranges of the default domain
 //   cpu_op, python_function, Trace                                 NVTX ranges of domains of their own
 //   anything else                                                  NVTX ranges and marks of the default domain, with the category's name

@@ -1,0 +1,164 @@
+// lanescope export: a trace in the formats that other tools read.
+#include <array>
+#include <fstream>
+#include <iostream>
+
+#include "../output_file.h"
+#include "../text.h"
+#include "commands.h"
+#include "model/export/nsys_sqlite_export.h"
+#include "model/export/text_export.h"
+#include "model/export/trace_file_export.h"
+#include "model/file/frame.h"
+#include "model/import/open_trace.h"
+#include "model/stats/report.h"
+
+namespace lanescope::cli {
+namespace {
+
+struct Options {
+  std::string input;
+  std::string output;
+  std::string type = "sqlite";
+  std::string times;
+  std::vector<std::string> tables;
+  bool force = false;
+  bool lazy = true;
+  ExportSelection selection;
+  [[nodiscard]] Overwrite overwrite() const { return force ? Overwrite::kAllow : Overwrite::kRefuse; }
+};
+
+using TracePointer = std::shared_ptr<const Trace>;
+
+Result<void> to_sqlite(const TracePointer& trace, const Options& options) {
+  NsysSqliteOptions request;
+  request.selection = options.selection;
+  request.tables = options.tables;
+  request.empty_tables = options.lazy ? EmptyTables::kOmit : EmptyTables::kCreate;
+  return write_file(options.output, options.overwrite(), ".sqlite", [&](const std::filesystem::path& path, Overwrite overwrite) {
+    return export_nsys_sqlite(*trace, path, overwrite, request);
+  });
+}
+
+Result<void> to_trace(const TracePointer& trace, const Options& options) {
+  return write_file(options.output, options.overwrite(), ".trace", [&](const std::filesystem::path& path, Overwrite overwrite) {
+    return export_trace_file(*trace, path, overwrite, options.selection);
+  });
+}
+
+template <typename Export>
+Result<void> to_text(const Options& options, Export export_text) {
+  return write_text(options.output, options.overwrite(), export_text);
+}
+
+struct Format {
+  std::string_view type;
+  std::string_view extension;
+  Result<void> (*write)(const TracePointer& trace, const Options& options);
+};
+constexpr std::array kFormats = {
+    Format{"sqlite", ".sqlite", to_sqlite},
+    Format{"chrome", ".chrome.json",
+           [](const TracePointer& trace, const Options& options) {
+             return to_text(options, [&](const TextConsumer& write) { return export_chrome_json(*trace, write, options.selection); });
+           }},
+    Format{"json", ".json",
+           [](const TracePointer& trace, const Options& options) {
+             return to_text(options, [&](const TextConsumer& write) { return export_json(*trace, write, options.selection); });
+           }},
+    Format{"csv", ".csv",
+           [](const TracePointer& trace, const Options& options) {
+             return to_text(options, [&](const TextConsumer& write) { return export_csv(trace, write, options.selection); });
+           }},
+    Format{"text", ".txt",
+           [](const TracePointer& trace, const Options& options) {
+             return to_text(options, [&](const TextConsumer& write) { return export_text(trace, write, options.selection); });
+           }},
+    Format{"trace", ".trace", to_trace},
+};
+
+const Format* find_format(std::string_view type) {
+  for (const Format& format : kFormats)
+    if (format.type == type) return &format;
+  return nullptr;
+}
+
+Error unknown_type(const std::string& type) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const Format& format : kFormats) {
+    names.emplace_back(format.type);
+    list += (list.empty() ? "" : ", ") + std::string(format.type);
+  }
+  const std::string suggestion = nearest(type, names);
+  return {"Unknown type " + type + ". " + (suggestion.empty() ? "Types: " + list : "Did you mean " + suggestion + "?"), ErrorKind::kUsage};
+}
+
+bool is_lanescope_file(const std::string& path) {
+  char head[sizeof kFileMagic] = {};
+  std::ifstream(path, std::ios::binary).read(head, sizeof head);
+  return std::equal(std::begin(head), std::end(head), reinterpret_cast<const char*>(kFileMagic));
+}
+
+// A .trace file as .trace: its frames as they are, without those that are damaged.
+int recover(const Options& options) {
+  FileCondition condition;
+  const auto written = write_file(options.output, options.overwrite(), ".trace",
+                                  [&](const std::filesystem::path& path, Overwrite overwrite) -> Result<void> {
+                                    auto recovered = recover_trace_file(options.input, path, overwrite);
+                                    if (!recovered) return recovered.error();
+                                    condition = *recovered;
+                                    return {};
+                                  });
+  if (!written) return fail(written.error());
+  if (options.output != kStandardOutput) std::cerr << "Generated:\n\t" << options.output << '\n';
+  if (const std::string sentence = condition.sentence(); !sentence.empty()) std::cerr << options.input << ": " << sentence << '\n';
+  return kSuccess;
+}
+
+Result<void> check(Options& options) {
+  const Format* const format = find_format(options.type);
+  if (!format) return unknown_type(options.type);
+  if (!options.tables.empty() && options.type != "sqlite")
+    return Error{"--tables names tables of SQLite: it goes with -t sqlite only.", ErrorKind::kUsage};
+  if (!options.times.empty()) {
+    const auto window = stats::parse_time_range(options.times);
+    if (!window) return window.error();
+    options.selection.window = *window;
+  }
+  if (options.output.empty()) options.output = without_trace_extension(options.input) + std::string(format->extension);
+  return check_output(options.output, options.overwrite());
+}
+
+}  // namespace
+
+int run_export(Arguments arguments) {
+  CLI::App app("Writes a trace of any format that can be read in a format that other tools read.", "lanescope export");
+  Options options;
+  app.add_option("FILE", options.input, "The trace to export")->required();
+  app.add_option("-t,--type", options.type,
+                 "sqlite (schema of Nsight Systems), chrome (Perfetto, chrome://tracing, HolisticTraceAnalysis),\n"
+                 "json, csv, text (one line an event), trace (also recovers a damaged .trace file) [sqlite]")
+      ->type_name("TYPE");
+  app.add_option("-o,--output", options.output, "File to write, or - for standard output [FILE with the type's extension]")
+      ->type_name("FILE");
+  app.add_flag("-f,--force-overwrite", options.force, "Overwrite the file if it exists");
+  app.add_option("--times", options.times, "Only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")
+      ->type_name("START/END");
+  app.add_option("--tables", options.tables, "Only tables of SQLite that match one of these regular expressions, comma-separated")
+      ->delimiter(',')
+      ->type_name("REGEX");
+  app.add_option("-l,--lazy", options.lazy, "Make only tables of SQLite that have rows [true]")->type_name("BOOL");
+  if (const auto code = parse(app, std::move(arguments))) return *code;
+  if (const auto checked = check(options); !checked) return fail(checked.error());
+  if (options.type == "trace" && !options.selection.window && is_lanescope_file(options.input)) return recover(options);
+
+  const auto trace = open_trace(options.input);
+  if (!trace) return fail(trace.error());
+  if (const auto written = find_format(options.type)->write(*trace, options); !written) return fail(written.error());
+  if (options.output != kStandardOutput) std::cerr << "Generated:\n\t" << options.output << '\n';
+  if (const std::string& condition = (*trace)->provenance().condition; !condition.empty()) std::cerr << condition << '\n';
+  return kSuccess;
+}
+
+}  // namespace lanescope::cli

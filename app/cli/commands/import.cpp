@@ -1,0 +1,38 @@
+// lanescope import: any trace file that can be read, as a .trace file.
+#include <iostream>
+
+#include "../output_file.h"
+#include "../text.h"
+#include "commands.h"
+#include "model/export/trace_file_export.h"
+#include "model/import/open_trace.h"
+
+namespace lanescope::cli {
+
+int run_import(Arguments arguments) {
+  CLI::App app("Reads a trace of another tool (Nsight Systems SQLite, Chrome JSON as PyTorch's profiler writes it) and saves it as .trace.",
+               "lanescope import");
+  std::string input;
+  std::string output;
+  bool force = false;
+  app.add_option("FILE", input, "The file to read")->required();
+  app.add_option("-o,--output", output, "File to write, or - for standard output [FILE with .trace]")->type_name("FILE");
+  app.add_flag("-f,--force-overwrite", force, "Overwrite the file if it exists");
+  if (const auto code = parse(app, std::move(arguments))) return *code;
+
+  if (output.empty()) output = without_trace_extension(input) + ".trace";
+  const Overwrite overwrite = force ? Overwrite::kAllow : Overwrite::kRefuse;
+  if (const auto free = check_output(output, overwrite); !free) return fail(free.error());
+  const auto trace = open_trace(input);
+  if (!trace) return fail(trace.error());
+  const auto written = write_file(output, overwrite, ".trace", [&](const std::filesystem::path& path, Overwrite allowed) {
+    return export_trace_file(**trace, path, allowed);
+  });
+  if (!written) return fail(written.error());
+  if (output != kStandardOutput) std::cerr << "Generated:\n\t" << output << '\n';
+  std::cerr << counted((*trace)->event_count(), "event") << " of " << input << '\n';
+  if (const std::string& condition = (*trace)->provenance().condition; !condition.empty()) std::cerr << condition << '\n';
+  return kSuccess;
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,29 @@
+// A file that a command writes: beside its place first, and moved there once it is whole. "-" is standard output.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "model/file/result.h"
+#include "model/file/trace_file.h"
+
+namespace lanescope::cli {
+
+inline constexpr std::string_view kStandardOutput = "-";
+
+// Fails where the file exists and may not be overwritten.
+Result<void> check_output(const std::string& output, Overwrite overwrite);
+
+// Calls write(consumer), which passes text on until the consumer refuses it and returns whether all was written.
+using TextProducer = std::function<bool(const std::function<bool(std::string_view)>& consumer)>;
+Result<void> write_text(const std::string& output, Overwrite overwrite, const TextProducer& write);
+
+// Calls write(path, overwrite) with a path that ends in `extension`. For standard output, that is a temporary file, whose bytes are then
+// copied.
+using FileProducer = std::function<Result<void>(const std::filesystem::path& path, Overwrite overwrite)>;
+Result<void> write_file(const std::string& output, Overwrite overwrite, std::string_view extension, const FileProducer& write);
+
+}  // namespace lanescope::cli

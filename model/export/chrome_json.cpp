@@ -1,0 +1,327 @@
+// Chrome's trace event format, as PyTorch's profiler writes it.
+#include <bit>
+#include <set>
+#include <unordered_set>
+
+#include "event_order.h"
+#include "json_writer.h"
+#include "model/events/launch_index.h"
+#include "model/export/text_export.h"
+#include "trace_dictionary.h"
+
+namespace lanescope {
+namespace {
+
+using namespace exporters;
+
+std::string_view copy_word(CopyKind kind) {
+  constexpr std::string_view kWords[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH",  "AtoA",  "AtoD",
+                                         "DtoA", "DtoD", "HtoH", "PtoP", "UHtoD", "UDtoH", "UDtoD"};
+  return kWords[static_cast<std::size_t>(kind)];
+}
+
+std::string_view synchronization_word(std::uint32_t type) {
+  constexpr std::string_view kWords[] = {"Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
+  return type < std::size(kWords) ? kWords[type] : kWords[0];
+}
+
+// "Memcpy HtoD (Pinned -> Device)", "Memset (Device)".
+std::string memory_name(const MemoryDetail& detail) {
+  const std::string destination(memory_kind_name(detail.destination_memory));
+  if (detail.operation == MemoryOperation::kSet) return "Memset (" + destination + ")";
+  return "Memcpy " + std::string(copy_word(detail.copy_kind)) + " (" + std::string(memory_kind_name(detail.source_memory)) + " -> " +
+         destination + ")";
+}
+
+// The pids in the file: a process has its own where no other has it, and one more for each of its GPUs.
+class ChromePids {
+ public:
+  explicit ChromePids(const Trace& trace) : trace_(trace) {
+    constexpr std::uint32_t kStep = 10'000'000;
+    for (const Process& process : trace.processes()) {
+      std::uint32_t pid = process.pid;
+      while (!taken_.insert(pid).second) pid += kStep;
+      hosts_.push_back(pid);
+    }
+    for (const CudaDevice& device : trace.devices()) {
+      std::uint32_t pid = device.ordinal;  // as PyTorch has it
+      while (!taken_.insert(pid).second) pid += kStep;
+      gpus_.push_back(pid);
+    }
+  }
+  [[nodiscard]] std::uint32_t host(ProcessId process) const { return hosts_[process]; }
+  [[nodiscard]] std::uint32_t gpu_of_entry(std::size_t index) const { return gpus_[index]; }  // of an entry of devices()
+  [[nodiscard]] std::uint32_t gpu(const TrackKey& key) const {
+    for (std::size_t i = 0; i < gpus_.size(); ++i)
+      if (trace_.devices()[i].process == key.process && trace_.devices()[i].gpu == key.gpu) return gpus_[i];
+    return 0;
+  }
+
+ private:
+  const Trace& trace_;
+  std::set<std::uint32_t> taken_;
+  std::vector<std::uint32_t> hosts_;
+  std::vector<std::uint32_t> gpus_;
+};
+
+class ChromeExport {
+ public:
+  ChromeExport(const Trace& trace, const ExportSelection& selection, const TextConsumer& write)
+      : trace_(trace), selection_(selection), json_(write), pids_(trace), launches_(trace) {}
+
+  bool write() {
+    json_.open('{');
+    write_members();
+    json_.key("traceEvents").open('[');
+    write_names();
+    for (const Track& track : trace_.tracks())
+      if (!write_track(track)) return false;
+    json_.close(']').close('}').raw("\n");
+    return json_.flush();
+  }
+
+ private:
+  void write_members() {
+    json_.field("schemaVersion", 1).field("producer", "lanescope " LANESCOPE_VERSION).field("displayTimeUnit", "ns");
+    const Provenance& from = trace_.provenance();
+    if (from.utc_epoch != 0) json_.field("baseTimeNanoseconds", from.utc_epoch);
+    if (!from.host_name.empty()) json_.field("host_name", std::string_view(from.host_name));
+    json_.key("deviceProperties").open('[');
+    std::set<std::uint32_t> described;
+    for (const CudaDevice& device : trace_.devices()) {
+      const Gpu& gpu = trace_.gpus()[device.gpu];
+      if (gpu.name.empty() || !described.insert(device.ordinal).second) continue;
+      json_.element().open('{');
+      json_.field("id", device.ordinal).field("name", std::string_view(gpu.name)).field("totalGlobalMem", gpu.memory_bytes);
+      json_.field("computeMajor", gpu.compute_major).field("computeMinor", gpu.compute_minor);
+      json_.field("maxThreadsPerMultiprocessor", gpu.max_warps_per_multiprocessor * 32).field("warpSize", 32);
+      json_.field("regsPerMultiprocessor", gpu.max_registers_per_multiprocessor);
+      json_.field("sharedMemPerMultiprocessor", gpu.max_shared_memory_per_multiprocessor).field("numSms", gpu.multiprocessor_count);
+      if (!gpu.bus_id.empty()) json_.field("busId", std::string_view(gpu.bus_id));
+      json_.close('}');
+    }
+    json_.close(']');
+  }
+
+  JsonWriter& begin(std::string_view phase) {
+    json_.element().raw("\n").open('{');
+    return json_.field("ph", phase);
+  }
+
+  template <typename Value>
+  void write_name(std::string_view what, std::uint32_t pid, std::uint32_t tid, std::string_view field, Value value) {
+    begin("M").field("name", what).microseconds("ts", trace_.extent().begin).field("pid", pid).field("tid", tid);
+    json_.key("args").open('{').field(field, value).close('}').close('}');
+  }
+
+  void write_names() {
+    for (ProcessId id = 0; id < trace_.processes().size(); ++id) {
+      const Process& process = trace_.processes()[id];
+      write_name("process_name", pids_.host(id), 0, "name", std::string_view(process.name));
+      write_name("process_labels", pids_.host(id), 0, "labels", "CPU");
+      write_name("process_sort_index", pids_.host(id), 0, "sort_index", pids_.host(id));
+    }
+    constexpr std::uint32_t kBehindProcesses = 5'000'000;
+    for (std::size_t i = 0; i < trace_.devices().size(); ++i) {
+      const CudaDevice& device = trace_.devices()[i];
+      const std::uint32_t pid = pids_.gpu_of_entry(i);
+      begin("M").field("name", "process_name").microseconds("ts", trace_.extent().begin).field("pid", pid).field("tid", 0);
+      json_.key("args").open('{').field("name", std::string_view(trace_.processes()[device.process].name));
+      json_.field("host pid", pids_.host(device.process)).close('}').close('}');
+      write_name("process_labels", pid, 0, "labels", std::string_view("GPU " + std::to_string(device.ordinal)));
+      write_name("process_sort_index", pid, 0, "sort_index", kBehindProcesses + device.ordinal);
+    }
+    for (const Thread& thread : trace_.threads())
+      if (!thread.name.empty()) write_name("thread_name", pids_.host(thread.process), thread.tid, "name", std::string_view(thread.name));
+    for (const Track& track : trace_.tracks())
+      if (is_gpu_work(track.key.kind))
+        write_name("thread_name", pids_.gpu(track.key), track.key.stream, "name",
+                   std::string_view("stream " + std::to_string(track.key.stream)));
+  }
+
+  bool write_track(const Track& track) {
+    for (const EventRef ref : events_in_order(trace_, track, selection_)) {
+      write_event(track.key, trace_.event(ref));
+      if (!json_.flush_some()) return false;
+    }
+    return true;
+  }
+
+  void write_event(const TrackKey& key, const Event& event) {
+    switch (key.kind) {
+      case TrackKind::kKernels:
+        return write_kernel(key, event);
+      case TrackKind::kMemory:
+        return write_memory(key, event);
+      case TrackKind::kGraphLaunches:
+        // A whole graph keeps the GPU busy as a kernel does, and no reader knows another word for it.
+        begin_on_stream(key, event, "kernel", trace_.name(event.name));
+        json_.field("graph id", trace_.graph_launch_detail(event.detail).graph);
+        return end_on_stream(key, event);
+      case TrackKind::kSynchronizations: {
+        const SynchronizationDetail& detail = trace_.synchronization_detail(event.detail);
+        begin_on_stream(key, event, "cuda_sync", synchronization_word(detail.type));
+        json_.field("cuda_sync_kind", synchronization_word(detail.type));
+        if (detail.event != 0) json_.field("wait_on_cuda_event_id", detail.event);
+        json_.close('}').close('}');
+        return;
+      }
+      case TrackKind::kCudaApi: {
+        const ApiDetail& detail = trace_.api_detail(event.detail);
+        begin_on_thread(key, event, detail.domain == ApiDomain::kDriver ? "cuda_driver" : "cuda_runtime",
+                        api_display_name(trace_.name(event.name)));
+        json_.key("args").open('{').field("correlation", event.correlation);
+        if (detail.result != 0) json_.field("return value", detail.result);
+        json_.close('}').close('}');
+        return;
+      }
+      case TrackKind::kNvtxRanges:
+        return write_range(key, event);
+      case TrackKind::kNvtxProcessRanges:
+        return write_process_range(key, event);
+      case TrackKind::kNvtxMarks:
+        return write_mark(key, event);
+      case TrackKind::kOsRuntime:
+        begin_on_thread(key, event, "os_runtime", trace_.name(event.name));
+        break;
+      case TrackKind::kOverhead:
+        begin_on_thread(key, event, "overhead", trace_.name(event.name));
+        break;
+      case TrackKind::kCompilation:
+        begin_on_thread(key, event, "compilation", trace_.name(event.name));
+        break;
+    }
+    json_.close('}');
+  }
+
+  void begin_on_thread(const TrackKey& key, const Event& event, std::string_view category, std::string_view name) {
+    begin("X").field("cat", category).field("name", name).field("pid", pids_.host(key.process)).field("tid", tid(key));
+    json_.microseconds("ts", event.start).microseconds("dur", event.duration);
+  }
+
+  // Leaves the arguments open.
+  void begin_on_stream(const TrackKey& key, const Event& event, std::string_view category, std::string_view name) {
+    begin("X").field("cat", category).field("name", name).field("pid", pids_.gpu(key)).field("tid", key.stream);
+    json_.microseconds("ts", event.start).microseconds("dur", event.duration).key("args").open('{');
+    json_.field("device", device_ordinal(trace_, key.process, key.gpu)).field("context", key.context);
+    json_.field("stream", key.stream == kNone ? std::int64_t{-1} : std::int64_t{key.stream}).field("correlation", event.correlation);
+  }
+  void end_on_stream(const TrackKey& key, const Event& event) {
+    json_.close('}').close('}');
+    write_arrow(key, event);
+  }
+
+  void write_kernel(const TrackKey& key, const Event& event) {
+    const KernelDetail& detail = trace_.kernel_detail(event.detail);
+    begin_on_stream(key, event, "kernel", trace_.name(event.name));
+    json_.field("queued", 0).field("registers per thread", detail.registers_per_thread);
+    json_.field("shared memory", detail.static_shared_memory + detail.dynamic_shared_memory);
+    if (detail.static_shared_memory != 0) json_.field("static shared memory", detail.static_shared_memory);
+    const double blocks = double{1} * detail.grid[0] * detail.grid[1] * detail.grid[2];
+    const double warps = (double{1} * detail.block[0] * detail.block[1] * detail.block[2] + 31) / 32;
+    if (const std::uint32_t processors = trace_.gpus()[key.gpu].multiprocessor_count; processors > 0)
+      json_.field("blocks per SM", blocks / processors)
+          .field("warps per SM", blocks * static_cast<double>(static_cast<std::uint64_t>(warps)) / processors);
+    json_.field("grid", detail.grid).field("block", detail.block);
+    if (detail.cluster[0] != 0) json_.field("cluster", detail.cluster);
+    if (detail.graph != 0) json_.field("graph id", detail.graph);
+    if (detail.graph_node != 0) json_.field("graph node id", detail.graph_node);
+    end_on_stream(key, event);
+  }
+
+  void write_memory(const TrackKey& key, const Event& event) {
+    const MemoryDetail& detail = trace_.memory_detail(event.detail);
+    const bool is_set = detail.operation == MemoryOperation::kSet;
+    begin_on_stream(key, event, is_set ? "gpu_memset" : "gpu_memcpy", memory_name(detail));
+    json_.field("bytes", detail.bytes);
+    if (event.duration > 0) json_.field("memory bandwidth (GB/s)", static_cast<double>(detail.bytes) / static_cast<double>(event.duration));
+    if (is_set && detail.value != 0) json_.field("value", detail.value);
+    if (detail.copy_kind == CopyKind::kPeerToPeer)
+      json_.field("fromDevice", detail.source_device).field("toDevice", detail.destination_device);
+    if (detail.graph != 0) json_.field("graph id", detail.graph);
+    if (detail.graph_node != 0) json_.field("graph node id", detail.graph_node);
+    end_on_stream(key, event);
+  }
+
+  // From the call to the work: one start a call, one end for each that it launched.
+  void write_arrow(const TrackKey& key, const Event& event) {
+    if (event.correlation == 0) return;
+    const EventRef launch = launches_.find(key.process, event.correlation);
+    if (!launch.valid()) return;
+    const std::uint64_t id = std::uint64_t{key.process} << 32 | event.correlation;
+    if (started_arrows_.insert(id).second) {
+      const TrackKey& caller = trace_.track_of(launch.lane).key;
+      write_arrow_end("s", id, pids_.host(caller.process), tid(caller), trace_.event(launch).start);
+      json_.close('}');
+    }
+    write_arrow_end("f", id, pids_.gpu(key), key.stream, event.start);
+    json_.field("bp", "e").close('}');
+  }
+  void write_arrow_end(std::string_view phase, std::uint64_t id, std::uint32_t pid, std::uint32_t tid, Nanoseconds time) {
+    begin(phase).field("id", id).field("pid", pid).field("tid", tid).microseconds("ts", time).field("cat", "ac2g").field("name", "ac2g");
+  }
+
+  // Ranges that came from PyTorch get its words back; all others are the user's.
+  std::string_view range_category(const TrackKey& key) const {
+    const std::string_view domain = trace_.domain_name(key.process, key.domain);
+    return domain == "PyTorch operators" ? "cpu_op" : domain == "Python functions" ? "python_function" : "user_annotation";
+  }
+
+  void write_nvtx_arguments(const TrackKey& key, const Event& event) {
+    const NvtxDetail& detail = trace_.nvtx_detail(event.detail);
+    json_.key("args").open('{');
+    if (const auto domain = trace_.domain_name(key.process, key.domain); !domain.empty()) json_.field("domain", domain);
+    if (detail.category != 0) {
+      const std::string category(trace_.category_name(key.process, key.domain, detail.category));
+      json_.field("category", std::string_view(category.empty() ? std::to_string(detail.category) : category));
+    }
+    if (detail.payload_type == PayloadType::kUnsigned) json_.field("payload", detail.payload);
+    if (detail.payload_type == PayloadType::kSigned) json_.field("payload", std::bit_cast<std::int64_t>(detail.payload));
+    if (detail.payload_type == PayloadType::kReal) json_.field("payload", std::bit_cast<double>(detail.payload));
+    json_.close('}');
+  }
+
+  void write_range(const TrackKey& key, const Event& event) {
+    begin_on_thread(key, event, range_category(key), trace_.name(event.name));
+    write_nvtx_arguments(key, event);
+    json_.close('}');
+  }
+
+  void write_process_range(const TrackKey& key, const Event& event) {
+    const ThreadId end_thread = trace_.nvtx_detail(event.detail).end_thread;
+    const std::uint32_t end_tid = end_thread == kNone ? tid(key) : trace_.threads()[end_thread].tid;
+    ++process_ranges_;
+    for (const bool at_start : {true, false}) {
+      begin(at_start ? "b" : "e").field("cat", "user_annotation").field("name", trace_.name(event.name)).field("id", process_ranges_);
+      json_.field("pid", pids_.host(key.process)).field("tid", at_start ? tid(key) : end_tid);
+      json_.microseconds("ts", at_start ? event.start : event.end());
+      if (at_start) write_nvtx_arguments(key, event);
+      json_.close('}');
+    }
+  }
+
+  void write_mark(const TrackKey& key, const Event& event) {
+    begin("i").field("cat", "user_annotation").field("name", trace_.name(event.name)).field("s", "t");
+    json_.field("pid", pids_.host(key.process)).field("tid", tid(key)).microseconds("ts", event.start);
+    write_nvtx_arguments(key, event);
+    json_.close('}');
+  }
+
+  std::uint32_t tid(const TrackKey& key) const { return key.thread == kNone ? 0 : trace_.threads()[key.thread].tid; }
+
+  const Trace& trace_;
+  const ExportSelection& selection_;
+  JsonWriter json_;
+  ChromePids pids_;
+  LaunchIndex launches_;
+  std::unordered_set<std::uint64_t> started_arrows_;
+  std::uint64_t process_ranges_ = 0;
+};
+
+}  // namespace
+
+bool export_chrome_json(const Trace& trace, const TextConsumer& write, const ExportSelection& selection) {
+  return ChromeExport(trace, selection, write).write();
+}
+
+}  // namespace lanescope

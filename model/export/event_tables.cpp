@@ -1,0 +1,81 @@
+// Tables of events: CSV, tab-separated text, JSON.
+#include "event_order.h"
+#include "json_writer.h"
+#include "model/events/event_query.h"
+#include "model/events/event_text.h"
+#include "model/export/text_export.h"
+#include "trace_dictionary.h"
+
+namespace lanescope {
+namespace {
+
+using namespace exporters;
+
+std::vector<EventRef> selected_events(const EventValues& values, const ExportSelection& selection) {
+  EventFilter filter;
+  filter.window = selection.window;
+  const auto events = gather_events(values.trace(), values.scope().lanes(), filter);
+  return sort_events(values, events, EventColumn::kStart, SortDirection::kAscending);
+}
+
+bool write_table(std::shared_ptr<const Trace> trace, Delimiter delimiter, const TextConsumer& write, const ExportSelection& selection) {
+  const EventScope scope = EventScope::whole_trace(*trace);
+  const EventValues values(std::move(trace), scope);
+  const auto columns = all_event_columns();
+  return write_events(values, selected_events(values, selection), columns, delimiter, write);
+}
+
+void write_work(const Trace& trace, EventKind kind, const Event& event, JsonWriter& json) {
+  if (kind == EventKind::kKernel) {
+    const KernelDetail& detail = trace.kernel_detail(event.detail);
+    json.field("grid", detail.grid).field("block", detail.block).field("registers_per_thread", detail.registers_per_thread);
+    json.field("static_shared_memory", detail.static_shared_memory).field("dynamic_shared_memory", detail.dynamic_shared_memory);
+  } else if (kind == EventKind::kCopy || kind == EventKind::kSet) {
+    const MemoryDetail& detail = trace.memory_detail(event.detail);
+    json.field("bytes", detail.bytes).field("destination_memory", memory_kind_name(detail.destination_memory));
+    if (kind == EventKind::kCopy) json.field("source_memory", memory_kind_name(detail.source_memory));
+  }
+}
+
+void write_object(const Trace& trace, EventRef ref, JsonWriter& json) {
+  const Event event = trace.event(ref);
+  const TrackKey& key = trace.track_of(ref.lane).key;
+  const EventKind kind = event_kind(trace, ref);
+  json.field("kind", event_kind_name(kind)).field("name", trace.name(event.name));
+  json.field("start_ns", event.start).field("duration_ns", event.duration);
+  json.field("pid", trace.processes()[key.process].pid);
+  if (key.thread != kNone) json.field("tid", trace.threads()[key.thread].tid);
+  if (is_on_stream(key.kind)) {
+    json.field("device", device_ordinal(trace, key.process, key.gpu)).field("context", key.context).field("stream", key.stream);
+    write_work(trace, kind, event, json);
+  }
+  if (event.correlation != 0 && kind != EventKind::kNvtxRange && kind != EventKind::kNvtxMark) json.field("correlation", event.correlation);
+  if (const auto domain = trace.domain_name(key.process, key.domain); !domain.empty()) json.field("domain", domain);
+}
+
+}  // namespace
+
+bool export_csv(std::shared_ptr<const Trace> trace, const TextConsumer& write, const ExportSelection& selection) {
+  return write_table(std::move(trace), Delimiter::kComma, write, selection);
+}
+
+bool export_text(std::shared_ptr<const Trace> trace, const TextConsumer& write, const ExportSelection& selection) {
+  return write_table(std::move(trace), Delimiter::kTab, write, selection);
+}
+
+bool export_json(const Trace& trace, const TextConsumer& write, const ExportSelection& selection) {
+  const std::shared_ptr<const Trace> shared(std::shared_ptr<const Trace>{}, &trace);  // borrowed for the call
+  const EventValues values(shared, EventScope::whole_trace(trace));
+  JsonWriter json(write);
+  json.open('[');
+  for (const EventRef ref : selected_events(values, selection)) {
+    json.element().raw("\n").open('{');
+    write_object(trace, ref, json);
+    json.close('}');
+    if (!json.flush_some()) return false;
+  }
+  json.raw("\n]\n");
+  return json.flush();
+}
+
+}  // namespace lanescope

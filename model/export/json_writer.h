@@ -1,0 +1,53 @@
+// Writes JSON objects into a buffer that goes to a consumer piece by piece. Internal to model/export.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "model/export/text_export.h"
+
+namespace lanescope::exporters {
+
+class JsonWriter {
+ public:
+  explicit JsonWriter(const TextConsumer& write) : write_(write) {}
+
+  // Text as it is.
+  JsonWriter& raw(std::string_view text) {
+    buffer_ += text;
+    return *this;
+  }
+  JsonWriter& string(std::string_view text);  // quoted and escaped; broken UTF-8 is replaced
+  JsonWriter& key(std::string_view name);     // with a comma in front where one is due
+  JsonWriter& open(char bracket);
+  JsonWriter& close(char bracket);
+  JsonWriter& element();  // a comma, where one is due
+
+  template <std::integral Number>
+  JsonWriter& field(std::string_view name, Number value) {
+    key(name).buffer_ += std::to_string(value);
+    return *this;
+  }
+  JsonWriter& field(std::string_view name, double value);
+  JsonWriter& field(std::string_view name, std::string_view value) { return key(name).string(value); }
+  JsonWriter& field(std::string_view name, const char* value) { return field(name, std::string_view(value)); }
+  JsonWriter& field(std::string_view name, const std::uint32_t (&extent)[3]);
+  // ns as µs with three decimals: exact.
+  JsonWriter& microseconds(std::string_view name, std::int64_t nanoseconds);
+
+  // Passes on what has gathered where that is much. False once the consumer has refused.
+  bool flush_some() { return buffer_.size() < kPiece ? good_ : flush(); }
+  bool flush();
+
+ private:
+  static constexpr std::size_t kPiece = 1u << 18;
+  const TextConsumer& write_;
+  std::string buffer_;
+  bool first_ = true;  // no element of the innermost bracket has been written
+  bool good_ = true;
+};
+
+}  // namespace lanescope::exporters

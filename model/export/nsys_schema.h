@@ -1,0 +1,53 @@
+// The schema of Nsight Systems' SQLite exports, as far as a trace fills it. Internal to model/export.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace lanescope::exporters {
+
+struct EnumEntry {
+  int id;
+  const char* name;
+  const char* label;
+};
+struct EnumTable {
+  const char* name;
+  std::span<const EnumEntry> entries;
+};
+[[nodiscard]] std::span<const EnumTable> enum_tables() noexcept;
+
+enum class NsysTable : unsigned char {
+  kStrings,           // StringIds
+  kSessionStart,      // TARGET_INFO_SESSION_START_TIME
+  kAnalysisDetails,   // ANALYSIS_DETAILS
+  kDiagnostics,       // DIAGNOSTIC_EVENT
+  kKernels,           // CUPTI_ACTIVITY_KIND_KERNEL
+  kCopies,            // CUPTI_ACTIVITY_KIND_MEMCPY
+  kSets,              // CUPTI_ACTIVITY_KIND_MEMSET
+  kGraphLaunches,     // CUPTI_ACTIVITY_KIND_GRAPH_TRACE
+  kSynchronizations,  // CUPTI_ACTIVITY_KIND_SYNCHRONIZATION
+  kApiCalls,          // CUPTI_ACTIVITY_KIND_RUNTIME
+  kCudaOverhead,      // CUPTI_ACTIVITY_KIND_OVERHEAD
+  kProfilerOverhead,  // PROFILER_OVERHEAD
+  kNvtx,              // NVTX_EVENTS
+  kOsRuntime,         // OSRT_API
+  kProcesses,         // PROCESSES
+  kThreadNames,       // ThreadNames
+  kGpus,              // TARGET_INFO_GPU
+  kDevices,           // TARGET_INFO_CUDA_DEVICE
+  kContexts,          // TARGET_INFO_CUDA_CONTEXT_INFO
+  kStreams,           // TARGET_INFO_CUDA_STREAM
+  kCaptureMetadata,   // META_DATA_CAPTURE
+  kExportMetadata,    // META_DATA_EXPORT
+};
+inline constexpr std::size_t kNsysTableCount = 22;
+
+struct TableSchema {
+  const char* name;
+  const char* columns;  // as in CREATE TABLE
+  int column_count;
+};
+[[nodiscard]] const TableSchema& table_schema(NsysTable table) noexcept;
+
+}  // namespace lanescope::exporters

@@ -1,0 +1,393 @@
+#include "model/export/nsys_sqlite_export.h"
+
+#include <algorithm>
+#include <bit>
+#include <ctime>
+#include <unordered_set>
+
+#include "event_order.h"
+#include "nsys_database.h"
+#include "nsys_ids.h"
+#include "trace_dictionary.h"
+
+namespace lanescope {
+namespace {
+
+using namespace exporters;
+
+constexpr std::int64_t kGlobalVirtualMachine = std::int64_t{1} << 48;
+
+// Numbers of Nsight Systems' enumerations (nsys_enums.cpp).
+enum EventClass { kRuntimeCall = 0, kDriverCall = 1, kOsRuntimeCall = 27, kPartialOsRuntimeCall = 32, kCudaOverhead = 103 };
+enum NvtxEvent { kCategory = 33, kMark = 34, kPushPopRange = 59, kStartEndRange = 60, kDomainCreate = 75 };
+enum OverheadType {
+  kUnknownOverhead = 1,
+  kDriverCompiler = 2,
+  kBufferFlush = 3,
+  kInstrumentation = 4,
+  kResource = 5,
+  kModuleLoading = 6,
+  kLazyLoading = 7,
+  kCommandBufferFull = 8
+};
+
+// Memory kinds count from 0 there and from 1 here; its 7 is "unknown".
+std::int64_t memory_kind(MemoryKind kind) { return kind == MemoryKind::kUnknown ? 7 : static_cast<std::int64_t>(kind) - 1; }
+
+std::optional<std::int64_t> unless_zero(std::uint64_t value) {
+  if (value == 0) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+OverheadType overhead_type(TrackKind kind, std::string_view name) {
+  const auto says = [&](std::string_view word) { return name.find(word) != name.npos; };
+  if (kind == TrackKind::kCompilation) return says("JIT") || says("ompil") ? kDriverCompiler : says("azy") ? kLazyLoading : kModuleLoading;
+  if (says("lush")) return kBufferFlush;
+  if (says("nstrumentation")) return kInstrumentation;
+  if (says("esource")) return kResource;
+  if (says("ommand")) return kCommandBufferFull;
+  return kUnknownOverhead;
+}
+
+std::string utc_text(std::int64_t nanoseconds) {
+  const std::time_t seconds = nanoseconds / 1'000'000'000;
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  return text;
+}
+
+std::string uuid_text(std::string_view bytes) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+class NsysExport {
+ public:
+  NsysExport(const Trace& trace, const ExportSelection& selection, NsysDatabase& database)
+      : trace_(trace), selection_(selection), database_(database), ids_(trace), strings_(trace) {}
+
+  void write() {
+    nvtx_rows_are_known_ = nvtx_rows_are_known();
+    for (const Track& track : trace_.tracks()) write_track(track);
+    write_nvtx_names();
+    write_machine();
+    write_processes();
+    write_metadata();
+    strings_.for_each([&](std::int64_t id, std::string_view text) { database_.insert(NsysTable::kStrings, id, text); });
+    database_.write_enums();
+  }
+
+ private:
+  template <typename Write>
+  void for_events(const Track& track, NsysTable table, Write write) {
+    if (!database_.wants(table)) return;
+    for (const EventRef ref : events_in_order(trace_, track, selection_)) write(ref, trace_.event(ref));
+  }
+
+  void write_track(const Track& track) {
+    switch (track.key.kind) {
+      case TrackKind::kKernels:
+        return write_kernels(track);
+      case TrackKind::kMemory:
+        return write_memory(track);
+      case TrackKind::kGraphLaunches:
+        return write_graph_launches(track);
+      case TrackKind::kSynchronizations:
+        return write_synchronizations(track);
+      case TrackKind::kCudaApi:
+        return write_calls(track);
+      case TrackKind::kNvtxRanges:
+      case TrackKind::kNvtxProcessRanges:
+      case TrackKind::kNvtxMarks:
+        return write_nvtx(track);
+      case TrackKind::kOsRuntime:
+        return write_os_runtime(track);
+      case TrackKind::kOverhead:
+      case TrackKind::kCompilation:
+        return write_overhead(track);
+    }
+  }
+
+  void write_kernels(const Track& track) {
+    const TrackKey& key = track.key;
+    const std::uint32_t device = device_ordinal(trace_, key.process, key.gpu);
+    for_events(track, NsysTable::kKernels, [&](EventRef, const Event& event) {
+      const KernelDetail& detail = trace_.kernel_detail(event.detail);
+      std::optional<std::int64_t> mangled;
+      if (detail.mangled_name != 0) mangled = strings_.id(detail.mangled_name);
+      database_.insert(NsysTable::kKernels, event.start, event.end(), device, key.context, 0, key.stream, event.correlation,
+                       ids_.global_pid(key.process), strings_.id(event.name), strings_.id(detail.short_name), mangled,
+                       detail.launch_type + 1, detail.cache_config, detail.registers_per_thread, detail.grid[0], detail.grid[1],
+                       detail.grid[2], detail.block[0], detail.block[1], detail.block[2], detail.static_shared_memory,
+                       detail.dynamic_shared_memory, detail.local_memory_per_thread, detail.local_memory_total, ++grid_,
+                       detail.shared_memory_executed, unless_zero(detail.graph_node), 0, unless_zero(detail.graph), detail.cluster[0],
+                       detail.cluster[1], detail.cluster[2]);
+    });
+  }
+
+  void write_memory(const Track& track) {
+    const TrackKey& key = track.key;
+    const std::uint32_t device = device_ordinal(trace_, key.process, key.gpu);
+    if (!database_.wants(NsysTable::kCopies) && !database_.wants(NsysTable::kSets)) return;
+    for (const EventRef ref : events_in_order(trace_, track, selection_)) {
+      const Event event = trace_.event(ref);
+      const MemoryDetail& detail = trace_.memory_detail(event.detail);
+      if (detail.operation == MemoryOperation::kSet && database_.wants(NsysTable::kSets))
+        database_.insert(NsysTable::kSets, event.start, event.end(), device, key.context, 0, key.stream, event.correlation,
+                         ids_.global_pid(key.process), detail.value, detail.bytes, unless_zero(detail.graph_node),
+                         memory_kind(detail.destination_memory));
+      if (detail.operation == MemoryOperation::kCopy && database_.wants(NsysTable::kCopies))
+        database_.insert(NsysTable::kCopies, event.start, event.end(), device, key.context, 0, key.stream, event.correlation,
+                         ids_.global_pid(key.process), detail.bytes, static_cast<int>(detail.copy_kind), kNull,
+                         memory_kind(detail.source_memory), memory_kind(detail.destination_memory), unless_zero(detail.source_device),
+                         unless_zero(detail.source_context), unless_zero(detail.destination_device),
+                         unless_zero(detail.destination_context), kNull, unless_zero(detail.graph_node), kNull, 1);
+    }
+  }
+
+  void write_graph_launches(const Track& track) {
+    const TrackKey& key = track.key;
+    const std::uint32_t device = device_ordinal(trace_, key.process, key.gpu);
+    for_events(track, NsysTable::kGraphLaunches, [&](EventRef, const Event& event) {
+      const GraphLaunchDetail& detail = trace_.graph_launch_detail(event.detail);
+      database_.insert(NsysTable::kGraphLaunches, event.start, event.end(), device, key.context, 0, key.stream, event.correlation,
+                       ids_.global_pid(key.process), detail.graph, detail.graph_exec);
+    });
+  }
+
+  void write_synchronizations(const Track& track) {
+    const TrackKey& key = track.key;
+    const std::uint32_t device = device_ordinal(trace_, key.process, key.gpu);
+    for_events(track, NsysTable::kSynchronizations, [&](EventRef, const Event& event) {
+      const SynchronizationDetail& detail = trace_.synchronization_detail(event.detail);
+      database_.insert(NsysTable::kSynchronizations, event.start, event.end(), device, key.context, kNull, key.stream, event.correlation,
+                       ids_.global_pid(key.process), kNull, detail.type, detail.event, kNull);
+    });
+  }
+
+  void write_calls(const Track& track) {
+    const std::int64_t thread = ids_.global_tid(track.key);
+    for_events(track, NsysTable::kApiCalls, [&](EventRef, const Event& event) {
+      const ApiDetail& detail = trace_.api_detail(event.detail);
+      database_.insert(NsysTable::kApiCalls, event.start, event.end(), detail.domain == ApiDomain::kDriver ? kDriverCall : kRuntimeCall,
+                       thread, event.correlation, strings_.id(event.name), detail.result, kNull);
+    });
+  }
+
+  void write_os_runtime(const Track& track) {
+    const std::int64_t thread = ids_.global_tid(track.key);
+    for_events(track, NsysTable::kOsRuntime, [&](EventRef ref, const Event& event) {
+      const auto depth = std::find(track.lanes.begin(), track.lanes.end(), ref.lane) - track.lanes.begin();
+      database_.insert(NsysTable::kOsRuntime, event.start, event.end(),
+                       event.detail == kPartialCall ? kPartialOsRuntimeCall : kOsRuntimeCall, thread, strings_.id(event.name), 0, depth, 0);
+    });
+  }
+
+  // The profiler's own time has a table without correlation ids, CUDA's one with.
+  void write_overhead(const Track& track) {
+    const std::int64_t thread = ids_.global_tid(track.key);
+    for (const EventRef ref : events_in_order(trace_, track, selection_)) {
+      const Event event = trace_.event(ref);
+      const OverheadType type = overhead_type(track.key.kind, trace_.name(event.name));
+      const bool of_cuda = track.key.kind == TrackKind::kCompilation || event.correlation != 0;
+      if (of_cuda && database_.wants(NsysTable::kCudaOverhead))
+        database_.insert(NsysTable::kCudaOverhead, event.start, event.end(), kCudaOverhead, thread, event.correlation,
+                         strings_.id(event.name), type);
+      if (!of_cuda && database_.wants(NsysTable::kProfilerOverhead))
+        database_.insert(NsysTable::kProfilerOverhead, event.start, event.end(), thread, strings_.id(event.name), 0, type);
+    }
+  }
+
+  // Ranges of an imported trace have the numbers of their rows, which reports print: they keep them where no two are equal.
+  bool nvtx_rows_are_known() const {
+    std::unordered_set<std::uint32_t> seen;
+    for (const Track& track : trace_.tracks()) {
+      if (track.key.kind != TrackKind::kNvtxRanges && track.key.kind != TrackKind::kNvtxProcessRanges &&
+          track.key.kind != TrackKind::kNvtxMarks)
+        continue;
+      for (const LaneId id : track.lanes) {
+        const Lane& lane = trace_.lane(id);
+        for (EventIndex i = 0; i < lane.size(); ++i)
+          if (lane.correlation(i) == 0 || !seen.insert(lane.correlation(i)).second) return false;
+      }
+    }
+    return true;
+  }
+
+  void write_nvtx(const Track& track) {
+    const std::int64_t thread = ids_.global_tid(track.key);
+    const int type = track.key.kind == TrackKind::kNvtxRanges  ? kPushPopRange
+                     : track.key.kind == TrackKind::kNvtxMarks ? kMark
+                                                               : kStartEndRange;
+    for_events(track, NsysTable::kNvtx, [&](EventRef, const Event& event) {
+      const NvtxDetail& detail = trace_.nvtx_detail(event.detail);
+      std::optional<Nanoseconds> end;
+      if (type != kMark && detail.finished == Finished::kYes) end = event.end();
+      std::optional<std::int64_t> end_thread;
+      if (detail.end_thread != kNone)
+        end_thread = ids_.global_tid(detail.end_thread);
+      else if (type == kStartEndRange && end)
+        end_thread = thread;
+      std::optional<std::int64_t> row;
+      if (nvtx_rows_are_known_) row = event.correlation;
+      std::optional<std::uint64_t> unsigned_value;
+      std::optional<std::int64_t> signed_value;
+      std::optional<double> real_value;
+      if (detail.payload_type == PayloadType::kUnsigned) unsigned_value = detail.payload;
+      if (detail.payload_type == PayloadType::kSigned) signed_value = std::bit_cast<std::int64_t>(detail.payload);
+      if (detail.payload_type == PayloadType::kReal) real_value = std::bit_cast<double>(detail.payload);
+      std::optional<std::string_view> text;
+      if (event.name != 0) text = trace_.name(event.name);
+      database_.insert_at(NsysTable::kNvtx, row, event.start, end, type, kNull, unless_zero(detail.category), unless_zero(detail.color),
+                          text, thread, end_thread, kNull, track.key.domain, unsigned_value, signed_value, real_value, kNull, kNull, kNull,
+                          kNull, kNull, kNull);
+    });
+  }
+
+  void write_nvtx_name(int type, ProcessId process, std::uint32_t domain, std::optional<std::uint32_t> category, std::string_view text) {
+    database_.insert(NsysTable::kNvtx, 0, kNull, type, kNull, category, kNull, text, ids_.global_pid(process), kNull, kNull, domain, kNull,
+                     kNull, kNull, kNull, kNull, kNull, kNull, kNull, kNull);
+  }
+  void write_nvtx_names() {
+    if (!database_.wants(NsysTable::kNvtx)) return;
+    for (const NvtxDomainName& domain : trace_.domains())
+      write_nvtx_name(kDomainCreate, domain.process, domain.id, std::nullopt, domain.name);
+    for (const NvtxCategoryName& category : trace_.categories())
+      write_nvtx_name(kCategory, category.process, category.domain, category.id, category.name);
+  }
+
+  void write_machine() {
+    for (GpuId id = 0; id < trace_.gpus().size(); ++id) {
+      const Gpu& gpu = trace_.gpus()[id];
+      if (gpu.name.empty() || !database_.wants(NsysTable::kGpus)) continue;
+      std::optional<std::string> uuid;
+      if (!gpu.uuid.empty()) uuid = uuid_text(gpu.uuid);
+      database_.insert(NsysTable::kGpus, kGlobalVirtualMachine, id, gpu.name, gpu.bus_id, 1, kNull, gpu.memory_bytes, gpu.memory_bandwidth,
+                       std::int64_t{gpu.core_clock_khz} * 1000, gpu.multiprocessor_count, id, uuid, 0, "", gpu.ordinal, "", "", kNull,
+                       kNull, kNull, kNull, kNull, kNull, kNull, gpu.max_shared_memory_per_multiprocessor,
+                       gpu.max_registers_per_multiprocessor, 32, kNull, gpu.max_warps_per_multiprocessor, gpu.max_blocks_per_multiprocessor,
+                       kNull, kNull, kNull, kNull, kNull, kNull, kNull, gpu.compute_major, gpu.compute_minor, gpu.compute_major,
+                       gpu.compute_minor);
+    }
+    for (const CudaDevice& device : trace_.devices())
+      if (!trace_.gpus()[device.gpu].name.empty() && database_.wants(NsysTable::kDevices))
+        database_.insert(NsysTable::kDevices, device.gpu, device.ordinal, ids_.pid(device.process));
+    for (const CudaContext& context : trace_.contexts())
+      if (database_.wants(NsysTable::kContexts))
+        database_.insert(NsysTable::kContexts, context.null_stream, 0, ids_.virtual_machine(context.process), ids_.pid(context.process),
+                         context.device_ordinal, context.id, kNull, kNull);
+    for (const CudaStream& stream : trace_.streams())
+      if (database_.wants(NsysTable::kStreams))
+        database_.insert(NsysTable::kStreams, stream.id, 0, ids_.virtual_machine(stream.process), ids_.pid(stream.process), stream.context,
+                         stream.priority, stream.kind);
+  }
+
+  void write_processes() {
+    for (ProcessId id = 0; id < trace_.processes().size(); ++id) {
+      const Process& process = trace_.processes()[id];
+      if (database_.wants(NsysTable::kProcesses))
+        database_.insert(NsysTable::kProcesses, ids_.global_pid(id), ids_.pid(id),
+                         process.executable.empty() ? process.name : process.executable);
+    }
+    for (ThreadId id = 0; id < trace_.threads().size(); ++id) {
+      const Thread& thread = trace_.threads()[id];
+      if ((!thread.name.empty() || thread.priority) && database_.wants(NsysTable::kThreadNames))
+        database_.insert(NsysTable::kThreadNames, strings_.id(std::string_view(thread.name)), thread.priority, ids_.global_tid(id));
+    }
+    for (const DiagnosticMessage& message : trace_.diagnostics()) {
+      std::optional<std::int64_t> process;
+      if (message.process != kNone) process = ids_.global_pid(message.process);
+      if (database_.wants(NsysTable::kDiagnostics))
+        database_.insert(NsysTable::kDiagnostics, message.time, 1, 1, message.severity + 1, message.text, process);
+    }
+  }
+
+  void write_metadata() {
+    const Provenance& from = trace_.provenance();
+    const TimeRange extent = trace_.extent();
+    if (database_.wants(NsysTable::kSessionStart)) {
+      const std::string utc = utc_text(from.utc_epoch);
+      database_.insert(NsysTable::kSessionStart, from.utc_epoch, utc, utc, from.monotonic_epoch);
+    }
+    if (database_.wants(NsysTable::kAnalysisDetails))
+      database_.insert(NsysTable::kAnalysisDetails, kGlobalVirtualMachine, extent.end, from.monotonic_epoch,
+                       from.monotonic_epoch + extent.end);
+    const auto captured = [&](std::string_view name, std::string_view value) {
+      if (!value.empty() && database_.wants(NsysTable::kCaptureMetadata)) database_.insert(NsysTable::kCaptureMetadata, name, value);
+    };
+    captured("DEVICE_DISPLAY_NAME", from.host_name);
+    captured("PROCESS_0:WORKING_DIR", from.working_directory);
+    for (std::size_t i = 0; i < from.command.size(); ++i)
+      captured(i == 0 ? std::string("PROCESS_0:COMMAND") : "PROCESS_0:ARGUMENT_" + std::to_string(i - 1), from.command[i]);
+    const auto exported = [&](std::string_view name, std::string_view value) { database_.insert(NsysTable::kExportMetadata, name, value); };
+    exported("EXPORT_PRODUCT_NAME", "Lanescope");
+    exported("EXPORT_PRODUCT_VERSION", LANESCOPE_VERSION);
+    exported("EXPORT_SCHEMA_VERSION", "3.20.2");
+    exported("EXPORT_SCHEMA_VERSION_MAJOR", "3");
+    exported("EXPORT_SCHEMA_VERSION_MINOR", "20");
+    exported("EXPORT_SCHEMA_VERSION_MICRO", "2");
+    exported("EXPORT_PLATFORM", "linux-desktop");
+    exported("EXPORT_TIME_UTC", utc_text(std::int64_t{std::time(nullptr)} * 1'000'000'000));
+    exported("EXPORT_PARAM_LAZY", "true");
+  }
+
+  const Trace& trace_;
+  const ExportSelection& selection_;
+  NsysDatabase& database_;
+  NsysIds ids_;
+  NsysStrings strings_;
+  std::int64_t grid_ = 0;  // kernels so far: Nsight Systems numbers them
+  bool nvtx_rows_are_known_ = false;
+};
+
+Result<std::vector<std::regex>> compiled(const std::vector<std::string>& patterns) {
+  std::vector<std::regex> expressions;
+  for (const std::string& pattern : patterns) {
+    try {
+      expressions.emplace_back(pattern);
+    } catch (const std::regex_error&) {
+      return Error{"The table pattern " + pattern + " is not a regular expression.", ErrorKind::kUsage};
+    }
+  }
+  return expressions;
+}
+
+}  // namespace
+
+Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
+                                const NsysSqliteOptions& options) {
+  if (overwrite == Overwrite::kRefuse && std::filesystem::exists(path))
+    return Error{path.string() + " exists already. Give another name with -o, or allow overwriting with -f."};
+  auto tables = compiled(options.tables);
+  if (!tables) return tables.error();
+  // Written beside its place and moved there when it is whole.
+  const std::filesystem::path partial = path.string() + ".partial";
+  const auto failed = [&](std::string text) {
+    std::error_code ignored;
+    std::filesystem::remove(partial, ignored);
+    return Error{std::move(text)};
+  };
+  {
+    auto database = NsysDatabase::create(partial, std::move(*tables));
+    if (!database) return failed(database.error().text);
+    NsysExport(trace, options.selection, **database).write();
+    if (options.empty_tables == EmptyTables::kCreate) (*database)->create_empty_tables();
+    if (const auto finished = (*database)->finish(); !finished)
+      return failed(path.string() + " can't be written: " + finished.error().text + ".");
+  }
+  std::error_code failure;
+  std::filesystem::rename(partial, path, failure);
+  if (failure) return failed(path.string() + " can't be written: " + failure.message() + ".");
+  return {};
+}
+
+}  // namespace lanescope

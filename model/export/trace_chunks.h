@@ -1,0 +1,50 @@
+// Packs the tracks of one process into chunks of events. Internal to model/export.
+#pragma once
+
+#include <functional>
+
+#include "model/export/selection.h"
+#include "trace_dictionary.h"
+
+namespace lanescope::exporters {
+
+// Takes a finished chunk; returns whether to go on.
+using EmitChunk = std::function<bool(const proto::EventChunk& chunk, std::uint32_t events)>;
+
+class TraceChunks {
+ public:
+  TraceChunks(const Trace& trace, ProcessId process, const ExportSelection& selection, EmitChunk emit)
+      : trace_(trace), dictionary_(trace, process), selection_(selection), emit_(std::move(emit)) {}
+
+  // Requires: a track of the process. False when a chunk was not taken.
+  bool add(const Track& track);
+
+ private:
+  struct Item {
+    EventRef ref;
+    Event event;
+  };
+
+  // Cuts events into chunks; `encode(chunk, items)` fills one.
+  template <typename Encode>
+  bool add_chunks(std::span<const Item> items, Encode encode);
+  bool add_calls(const Track& track, std::span<const Item> items);
+
+  void encode_kernels(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
+  void encode_copies(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
+  void encode_sets(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
+  void encode_graph_launches(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
+  void encode_synchronizations(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
+  void encode_calls(const Track& track, ApiDomain domain, std::span<const Item> items, proto::EventChunk& chunk);
+  void encode_spans(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
+  void encode_ranges(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
+  void encode_marks(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
+  std::uint32_t tid(ThreadId thread) const { return thread == kNone ? 0 : trace_.threads()[thread].tid; }
+
+  const Trace& trace_;
+  TraceDictionary dictionary_;
+  ExportSelection selection_;
+  EmitChunk emit_;
+};
+
+}  // namespace lanescope::exporters

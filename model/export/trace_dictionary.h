@@ -1,0 +1,48 @@
+// The dictionaries of one process in a .trace file: strings, kernel names, shapes and queues by id. Internal to model/export.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "lanescope/trace.pb.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::exporters {
+
+class TraceDictionary {
+ public:
+  TraceDictionary(const Trace& trace, ProcessId process) : trace_(trace), process_(process) {}
+
+  // Each returns the id of a new or known entry; 0 for the empty string.
+  std::uint32_t string(NameId name);
+  std::uint32_t kernel_name(NameId readable, const KernelDetail& detail);
+  std::uint32_t launch_shape(const KernelDetail& detail);
+  std::uint32_t copy_shape(const MemoryDetail& detail);
+  std::uint32_t queue(const TrackKey& key);
+
+  // Puts the entries that are new since the last call in front of a chunk.
+  void append_new(proto::EventChunk& chunk);
+
+ private:
+  template <typename Key>
+  using Ids = std::map<Key, std::uint32_t>;
+
+  const Trace& trace_;
+  ProcessId process_;
+  std::unordered_map<NameId, std::uint32_t> strings_;
+  std::vector<NameId> new_strings_;
+  Ids<std::tuple<NameId, NameId, NameId>> kernel_names_;
+  std::vector<proto::KernelName> new_kernel_names_;
+  Ids<KernelDetail> launch_shapes_;
+  std::vector<proto::LaunchShape> new_launch_shapes_;
+  Ids<MemoryDetail> copy_shapes_;
+  std::vector<proto::CopyShape> new_copy_shapes_;
+  Ids<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> queues_;
+  std::vector<proto::Queue> new_queues_;
+};
+
+// The CUDA ordinal under which a process knows a GPU.
+[[nodiscard]] std::uint32_t device_ordinal(const Trace& trace, ProcessId process, GpuId gpu) noexcept;
+
+}  // namespace lanescope::exporters

@@ -1,0 +1,237 @@
+#include "model/export/trace_file_export.h"
+
+#include <cstring>
+
+#include "trace_chunks.h"
+
+namespace lanescope {
+namespace {
+
+using namespace exporters;
+
+constexpr std::string_view kOwnFormat = "Lanescope";
+constexpr std::string_view kOwnProducer = "lanescope ";
+
+proto::SessionStart session_start(const Provenance& from) {
+  proto::SessionStart start;
+  start.set_epoch(from.monotonic_epoch);
+  start.set_utc_epoch(from.utc_epoch);
+  start.set_host_name(from.host_name);
+  start.set_operating_system(from.operating_system);
+  start.set_working_directory(from.working_directory);
+  for (const std::string& argument : from.command) start.add_command(argument);
+  const bool own = from.format == kOwnFormat && from.producer.starts_with(kOwnProducer);
+  start.set_lanescope_version(own ? from.producer.substr(kOwnProducer.size()) : LANESCOPE_VERSION);
+  if (!own) {
+    start.set_source_format(from.format);
+    start.set_source_producer(from.producer);
+  }
+  return start;
+}
+
+void describe(const CudaDevice& device, const Gpu& gpu, proto::Device& message) {
+  message.set_id(device.ordinal);
+  message.set_name(gpu.name);
+  message.set_uuid(gpu.uuid);
+  message.set_bus_id(gpu.bus_id);
+  message.set_multiprocessor_count(gpu.multiprocessor_count);
+  message.set_compute_major(gpu.compute_major);
+  message.set_compute_minor(gpu.compute_minor);
+  message.set_memory_bytes(gpu.memory_bytes);
+  message.set_memory_bandwidth(gpu.memory_bandwidth);
+  message.set_core_clock_khz(gpu.core_clock_khz);
+  message.set_max_warps_per_multiprocessor(gpu.max_warps_per_multiprocessor);
+  message.set_max_blocks_per_multiprocessor(gpu.max_blocks_per_multiprocessor);
+  message.set_max_registers_per_multiprocessor(gpu.max_registers_per_multiprocessor);
+  message.set_max_shared_memory_per_multiprocessor(gpu.max_shared_memory_per_multiprocessor);
+}
+
+proto::Resources resources(const Trace& trace, ProcessId process) {
+  proto::Resources message;
+  for (const CudaDevice& device : trace.devices())
+    if (device.process == process) describe(device, trace.gpus()[device.gpu], *message.add_devices());
+  for (const CudaContext& context : trace.contexts()) {
+    if (context.process != process) continue;
+    proto::Context& added = *message.add_contexts();
+    added.set_id(context.id);
+    added.set_device(context.device_ordinal);
+    added.set_null_stream(context.null_stream);
+  }
+  for (const CudaStream& stream : trace.streams()) {
+    if (stream.process != process) continue;
+    proto::Stream& added = *message.add_streams();
+    added.set_id(stream.id);
+    added.set_context(stream.context);
+    added.set_priority(stream.priority);
+    added.set_kind(static_cast<proto::StreamKind>(stream.kind));
+    added.set_name(stream.name);
+  }
+  for (const Thread& thread : trace.threads()) {
+    if (thread.process != process) continue;
+    proto::Thread& added = *message.add_threads();
+    added.set_id(thread.tid);
+    added.set_name(thread.name);
+    if (thread.priority) added.set_priority(*thread.priority);
+  }
+  for (const NvtxDomainName& domain : trace.domains()) {
+    if (domain.process != process) continue;
+    proto::NvtxDomain& added = *message.add_nvtx_domains();
+    added.set_id(domain.id);
+    added.set_name(domain.name);
+  }
+  for (const NvtxCategoryName& category : trace.categories()) {
+    if (category.process != process) continue;
+    proto::NvtxCategory& added = *message.add_nvtx_categories();
+    added.set_domain(category.domain);
+    added.set_id(category.id);
+    added.set_name(category.name);
+  }
+  return message;
+}
+
+// Writes the frames of one trace. After a failure nothing more is written.
+class TraceFileExport {
+ public:
+  TraceFileExport(const Trace& trace, const ExportSelection& selection, TraceFileWriter& writer)
+      : trace_(trace), selection_(selection), writer_(writer), epoch_(trace.provenance().monotonic_epoch) {}
+
+  Result<void> write() {
+    put(proto::FRAME_SESSION_START, 0, session_start(trace_.provenance()));
+    for (ProcessId id = 0; id < trace_.processes().size(); ++id) put_process(id);
+    put_messages();
+    if (trace_.provenance().finished) {
+      proto::SessionEnd end;
+      end.set_time(trace_.extent().end + epoch_);
+      put(proto::FRAME_SESSION_END, 0, end);
+    }
+    return written_ ? writer_.finish() : written_;
+  }
+
+ private:
+  template <typename Message>
+  void put(proto::FrameType type, std::uint32_t instance, const Message& message, std::uint32_t events = 0) {
+    if (!written_) return;
+    FrameHeader header;
+    header.type = static_cast<std::uint16_t>(type);
+    header.source = proto::SOURCE_AGENT;
+    header.process = instance;
+    header.event_count = events;
+    frame_.clear();
+    append_frame(header, message.SerializeAsString(), frame_);
+    written_ = writer_.append(frame_);
+  }
+
+  void put_process(ProcessId id) {
+    const Process& process = trace_.processes()[id];
+    proto::ProcessStart start;
+    start.set_pid(process.pid);
+    start.set_parent_pid(process.parent_pid);
+    start.set_time(process.start + epoch_);
+    start.set_executable(!process.executable.empty() ? process.executable : process.name);
+    for (const std::string& argument : process.arguments) start.add_arguments(argument);
+    start.set_forked(process.forked);
+    put(proto::FRAME_PROCESS_START, process.instance, start);
+    put(proto::FRAME_RESOURCES, process.instance, resources(trace_, id));
+
+    TraceChunks chunks(trace_, id, selection_, [&](const proto::EventChunk& chunk, std::uint32_t events) {
+      put(proto::FRAME_EVENTS, process.instance, chunk, events);
+      return written_.has_value();
+    });
+    for (const Track& track : trace_.tracks())
+      if (track.key.process == id && !chunks.add(track)) return;
+
+    const Completeness& known = process.completeness;
+    if (known.produced + known.dropped + known.late + known.invalid > 0) {
+      proto::Counters counters;
+      counters.set_produced(known.produced);
+      counters.set_dropped(known.dropped);
+      counters.set_late(known.late);
+      counters.set_invalid(known.invalid);
+      put(proto::FRAME_COUNTERS, process.instance, counters);
+    }
+    if (process.end || process.end_kind != ProcessEndKind::kUnknown) {
+      proto::ProcessEnd end;
+      end.set_time(process.end.value_or(trace_.extent().end) + epoch_);
+      end.set_kind(static_cast<proto::ProcessEndKind>(process.end_kind));
+      end.set_exit_code(process.exit_code);
+      end.set_signal(process.signal);
+      end.set_unreturned_buffers(known.unreturned_buffers);
+      put(proto::FRAME_PROCESS_END, process.instance, end);
+    }
+  }
+
+  void put_messages() {
+    for (const DiagnosticMessage& message : trace_.diagnostics()) {
+      proto::Diagnostic diagnostic;
+      diagnostic.set_time(message.time + epoch_);
+      diagnostic.set_severity(static_cast<proto::Severity>(message.severity));
+      diagnostic.set_component(static_cast<proto::Component>(message.component));
+      diagnostic.set_state(static_cast<proto::ComponentState>(message.state));
+      diagnostic.set_text(message.text);
+      put(proto::FRAME_DIAGNOSTIC, message.process == kNone ? 0 : trace_.processes()[message.process].instance, diagnostic);
+    }
+    // What was wrong with the source is not wrong with this file, but is still missing from it.
+    if (!trace_.provenance().condition.empty()) {
+      proto::Diagnostic diagnostic;
+      diagnostic.set_time(trace_.extent().end + epoch_);
+      diagnostic.set_severity(proto::SEVERITY_WARNING);
+      diagnostic.set_text(trace_.provenance().condition);
+      put(proto::FRAME_DIAGNOSTIC, 0, diagnostic);
+    }
+    for (const OutputText& text : trace_.output()) {
+      proto::Output output;
+      output.set_time(text.time + epoch_);
+      output.set_stream(text.standard_error ? proto::OUTPUT_STDERR : proto::OUTPUT_STDOUT);
+      output.set_data(text.bytes);
+      put(proto::FRAME_OUTPUT, 0, output);
+    }
+  }
+
+  const Trace& trace_;
+  const ExportSelection& selection_;
+  TraceFileWriter& writer_;
+  std::int64_t epoch_;
+  std::vector<std::byte> frame_;
+  Result<void> written_;
+};
+
+// A file that can't be completed is not left behind.
+template <typename Value>
+Result<Value> or_removed(Result<Value> result, const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!result) std::filesystem::remove(path, ignored);
+  return result;
+}
+
+Result<FileCondition> copy_frames(TraceFileReader& reader, TraceFileWriter& writer) {
+  while (const auto frame = reader.next()) {
+    std::vector<std::byte> bytes(sizeof(FrameHeader));
+    std::memcpy(bytes.data(), &frame->header, sizeof(FrameHeader));
+    bytes.insert(bytes.end(), frame->stored.begin(), frame->stored.end());
+    if (const auto appended = writer.append(bytes); !appended) return appended.error();
+  }
+  if (const auto finished = writer.finish(); !finished) return finished.error();
+  return reader.condition();
+}
+
+}  // namespace
+
+Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
+                               const ExportSelection& selection) {
+  auto writer = TraceFileWriter::create(path, overwrite);
+  if (!writer) return writer.error();
+  return or_removed(TraceFileExport(trace, selection, *writer).write(), path);
+}
+
+Result<FileCondition> recover_trace_file(const std::filesystem::path& source, const std::filesystem::path& path, Overwrite overwrite) {
+  auto reader = TraceFileReader::open(source);
+  if (!reader) return reader.error();
+  std::error_code ignored;
+  if (std::filesystem::equivalent(source, path, ignored))
+    return Error{path.string() + " can't be written over itself. Name another file with -o.", ErrorKind::kUsage};
+  auto writer = TraceFileWriter::create(path, overwrite);
+  if (!writer) return writer.error();
+  return or_removed(copy_frames(*reader, *writer), path);
+}
+
+}  // namespace lanescope

@@ -1,0 +1,30 @@
+// Writes a trace as SQLite in the schema of Nsight Systems (3.20), which nsys' own reports and many other tools read.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "model/export/selection.h"
+#include "model/file/result.h"
+#include "model/file/trace_file.h"
+#include "model/trace/trace.h"
+
+namespace lanescope {
+
+enum class EmptyTables { kOmit, kCreate };  // tables that would have no row
+
+struct NsysSqliteOptions {
+  ExportSelection selection;
+  // Regular expressions (ECMAScript) for whole names of tables; a table that matches one is written. All where there is none. The tables
+  // that others refer to (StringIds, META_DATA_EXPORT, ENUM_...) are always written.
+  std::vector<std::string> tables;
+  EmptyTables empty_tables = EmptyTables::kOmit;
+};
+
+// Pids and thread ids that do not fit in Nsight Systems' 24 bits
+// are replaced by free ones. Fails with one sentence when the file can't be written, and leaves nothing behind then. O(events).
+Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
+                                const NsysSqliteOptions& options = {});
+
+}  // namespace lanescope

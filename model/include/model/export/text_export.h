@@ -1,0 +1,30 @@
+// Writes traces as text: Chrome's trace event format, and tables of events.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "model/export/selection.h"
+#include "model/trace/trace.h"
+
+namespace lanescope {
+
+// Takes the text piece by piece; returns whether to go on.
+using TextConsumer = std::function<bool(std::string_view)>;
+
+// Each returns whether all was written. O(events).
+
+// As PyTorch's profiler writes it (an object with traceEvents, in µs since the trace's time 0), for Perfetto, chrome://tracing and
+// HolisticTraceAnalysis: kernels, copies and sets with their arguments on rows of their GPU, CUDA calls, arrows from calls to GPU work,
+// NVTX ranges as user annotations, names.
+[[nodiscard]] bool export_chrome_json(const Trace& trace, const TextConsumer& write, const ExportSelection& selection = {});
+
+// One JSON array with one object an event and line, by start.
+[[nodiscard]] bool export_json(const Trace& trace, const TextConsumer& write, const ExportSelection& selection = {});
+
+// One line an event, by start, with all columns of the events table: comma-separated values, or separated by tabs.
+[[nodiscard]] bool export_csv(std::shared_ptr<const Trace> trace, const TextConsumer& write, const ExportSelection& selection = {});
+[[nodiscard]] bool export_text(std::shared_ptr<const Trace> trace, const TextConsumer& write, const ExportSelection& selection = {});
+
+}  // namespace lanescope
