@@ -10,7 +10,8 @@
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kChunk = 1u << 16;  // events between two looks at the stop token
+constexpr std::size_t kChunk = 1u << 16;      // events between two looks at the stop token
+constexpr std::size_t kSmallestBatch = 1024;  // candidates for a first page that are told apart at once
 
 char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -164,23 +165,27 @@ std::vector<EventRef> first_events(const EventValues& values, std::span<const Ev
   };
   const ColumnReader reader(values, column, stop);
   std::vector<std::int64_t> numbers(std::min(kChunk, events.size()));
-  std::vector<Candidate> best;  // a heap with the last of the best on top
+  std::vector<Candidate> best;  // the best so far, and others that came since they were last told apart
+  std::optional<Candidate> last_of_best;
+  const auto keep_best = [&] {
+    if (best.size() <= count) return;
+    std::nth_element(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count) - 1, best.end(), comes_before);
+    best.resize(count);
+    last_of_best = best.back();
+  };
   for (std::size_t begin = 0; begin < events.size() && count > 0; begin += kChunk) {
     if (stop.stop_requested()) return {};
     const std::span<const EventRef> chunk = events.subspan(begin, std::min(kChunk, events.size() - begin));
     reader.read(chunk, std::span(numbers).first(chunk.size()));
     for (std::size_t i = 0; i < chunk.size(); ++i) {
       const Candidate candidate{numbers[i], begin + i, chunk[i]};
-      if (best.size() == count) {
-        if (!comes_before(candidate, best.front())) continue;
-        std::pop_heap(best.begin(), best.end(), comes_before);
-        best.pop_back();
-      }
+      if (last_of_best && !comes_before(candidate, *last_of_best)) continue;
       best.push_back(candidate);
-      std::push_heap(best.begin(), best.end(), comes_before);
+      if (best.size() >= 2 * count + kSmallestBatch) keep_best();
     }
   }
-  std::sort_heap(best.begin(), best.end(), comes_before);
+  keep_best();
+  std::sort(best.begin(), best.end(), comes_before);
   std::vector<EventRef> first(best.size());
   std::transform(best.begin(), best.end(), first.begin(), [](const Candidate& candidate) { return candidate.event; });
   return first;

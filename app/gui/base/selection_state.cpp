@@ -82,9 +82,9 @@ std::optional<TimeRange> SelectionState::boundRange() const {
   return std::nullopt;
 }
 
-void SelectionState::activate(EventRef event) {
+void SelectionState::activate(EventRef event, std::optional<TimeRange> around) {
   setSelectedEvent(event);
-  emit activated(event);
+  emit activated(event, around);
 }
 
 }  // namespace lanescope::ui

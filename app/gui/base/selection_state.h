@@ -65,8 +65,8 @@ class SelectionState : public QObject {
   // The part of time that the binding stands for now; none: all of it.
   [[nodiscard]] std::optional<TimeRange> boundRange() const;
 
-  // Asks for the event to be brought into view; it becomes the selected one.
-  void activate(EventRef event);
+  // Asks for the event to be brought into view, with this part of time around it (none: what suits it); it becomes the selected one.
+  void activate(EventRef event, std::optional<TimeRange> around = std::nullopt);
 
  signals:
   void traceChanged(lanescope::ui::TraceChange change);
@@ -77,7 +77,7 @@ class SelectionState : public QObject {
   void shownRowChanged();
   void timeBindingChanged();
   void filterChanged();
-  void activated(lanescope::EventRef event);
+  void activated(lanescope::EventRef event, std::optional<lanescope::TimeRange> around);
 
  private:
   std::shared_ptr<const Trace> trace_;

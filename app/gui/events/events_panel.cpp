@@ -16,16 +16,16 @@
 namespace lanescope::ui {
 namespace {
 
-// Widths in digits of the columns that are shown at first; the others start hidden.
+// Widths in digits and order of the columns that are shown at first; the others start hidden.
 struct InitialColumn {
   EventColumn column;
   int characters;
 };
 constexpr InitialColumn kInitialColumns[] = {
-    {EventColumn::kName, 34},        {EventColumn::kStart, 15}, {EventColumn::kDuration, 11}, {EventColumn::kGapBefore, 12},
-    {EventColumn::kQueueTime, 12},   {EventColumn::kKind, 13},  {EventColumn::kThread, 18},   {EventColumn::kStream, 11},
-    {EventColumn::kNvtxRange, 20},   {EventColumn::kBytes, 11}, {EventColumn::kGrid, 15},     {EventColumn::kBlock, 13},
-    {EventColumn::kCorrelation, 12},
+    {EventColumn::kName, 34},        {EventColumn::kStart, 16},     {EventColumn::kDuration, 12}, {EventColumn::kGapBefore, 12},
+    {EventColumn::kQueueTime, 12},   {EventColumn::kNvtxRange, 20}, {EventColumn::kKind, 12},     {EventColumn::kStream, 11},
+    {EventColumn::kThread, 18},      {EventColumn::kBytes, 11},     {EventColumn::kGrid, 15},     {EventColumn::kBlock, 13},
+    {EventColumn::kCorrelation, 13},
 };
 
 constexpr int kLargestCopy = 1'000'000;  // rows: what a clipboard takes without harm
@@ -73,6 +73,8 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
     header->setSectionHidden(EventTableModel::columnOf(shown_column), false);
     header->resizeSection(EventTableModel::columnOf(shown_column), character * characters);
   }
+  for (int i = 0; i < static_cast<int>(std::size(kInitialColumns)); ++i)
+    header->moveSection(header->visualIndex(EventTableModel::columnOf(kInitialColumns[i].column)), i + 1);
   header->setSectionsMovable(true);
   header->setHighlightSections(false);
   header->setContextMenuPolicy(Qt::CustomContextMenu);
@@ -95,11 +97,22 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
     if (const EventRef event = model_->event(current.row()); current.isValid() && event.valid()) state_.setSelectedEvent(event);
   });
   connect(table_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
-    if (const EventRef event = model_->event(index.row()); event.valid()) state_.activate(event);
+    if (const EventRef event = model_->event(index.row()); event.valid()) zoomTo(event);
   });
   connect(table_, &QTableView::customContextMenuRequested, this, &EventsPanel::showRowMenu);
   connect(header, &QHeaderView::customContextMenuRequested, this, &EventsPanel::showHeaderMenu);
   showCount();
+}
+
+// Who sorts by gaps wants to see the gap, not only the event behind it.
+void EventsPanel::zoomTo(EventRef event) {
+  const EventValues& values = model_->events()->values;
+  const std::optional<std::int64_t> gap = values.number(event, EventColumn::kGapBefore);
+  const bool by_gap = table_->horizontalHeader()->sortIndicatorSection() == EventTableModel::columnOf(EventColumn::kGapBefore);
+  if (!by_gap || gap.value_or(0) == 0) return state_.activate(event);
+  const Event shown = values.trace().event(event);
+  const Nanoseconds room = (*gap + shown.duration) / 6;
+  state_.activate(event, TimeRange{shown.start - *gap - room, shown.end() + room});
 }
 
 void EventsPanel::sortBy(EventColumn column, SortDirection direction) {
@@ -158,7 +171,7 @@ void EventsPanel::showRowMenu(const QPoint& position) {
   if (!event.valid()) return;
   const Trace& trace = model_->events()->values.trace();
   QMenu menu;
-  menu.addAction(tr("Zoom to event"), this, [this, event] { state_.activate(event); });
+  menu.addAction(tr("Zoom to event"), this, [this, event] { zoomTo(event); });
   menu.addAction(tr("Filter to this name"), this, [this, event, &trace] {
     EventFilter filter = state_.filter();
     filter.text = trace.name(trace.event(event).name);

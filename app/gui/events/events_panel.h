@@ -41,6 +41,7 @@ class EventsPanel : public QWidget {
   void exportRequested();
 
  private:
+  void zoomTo(EventRef event);
   void followSelection(ScrollTo scroll);
   void showCount();
   void showHeaderMenu(const QPoint& position);

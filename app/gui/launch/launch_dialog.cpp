@@ -69,11 +69,13 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
   form->addRow(tr("P&reset"), preset_);
   form->addRow(tr("&Output file"), output_);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
-  buttons->addButton(tr("Launch"), QDialogButtonBox::AcceptRole)->setDefault(true);
+  QPushButton* launch_button = buttons->addButton(tr("Launch"), QDialogButtonBox::AcceptRole);
   auto* column = new QVBoxLayout(this);
   column->addLayout(form);
   column->addWidget(problem_);
   column->addWidget(buttons);
+  for (QAbstractButton* button : buttons->buttons()) qobject_cast<QPushButton*>(button)->setAutoDefault(button == launch_button);
+  launch_button->setDefault(true);
   connect(buttons, &QDialogButtonBox::accepted, this, &LaunchDialog::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &LaunchDialog::reject);
   connect(program_, &QComboBox::activated, this, [this](int index) { setLaunch(settings_.launchSettings(program_->itemText(index))); });

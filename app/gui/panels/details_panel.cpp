@@ -40,15 +40,20 @@ QString link_with_time(const Trace& trace, EventRef ref) {
            html(timeline::format_time(event.start)));
 }
 
-QString links_html(const Trace& trace, EventRef event) {
-  QString rows;
-  if (const std::optional<EventRef> launch = trace.launch_of(event))
-    rows += property_row(QObject::tr("Launched by"), link_with_time(trace, *launch));
-  const std::vector<EventRef> work = trace.work_of(event);
-  for (std::size_t i = 0; i < std::min(work.size(), kLinkedWork); ++i)
-    rows += property_row(i == 0 ? QObject::tr("GPU work") : QString(), link_with_time(trace, work[i]));
-  if (work.size() > kLinkedWork) rows += property_row({}, QObject::tr("and %1 more").arg(work.size() - kLinkedWork));
-  return rows;
+QString work_html(const Trace& trace, EventRef call) {
+  const std::vector<EventRef> work = trace.work_of(call);
+  QStringList links;
+  for (std::size_t i = 0; i < std::min(work.size(), kLinkedWork); ++i) links += link_with_time(trace, work[i]);
+  if (work.size() > kLinkedWork) links += QObject::tr("and %1 more").arg(work.size() - kLinkedWork);
+  return links.join(QStringLiteral("<br>"));
+}
+
+// A property's value, with links in place of the names of other events.
+QString value_html(const Trace& trace, EventRef event, const timeline::Property& property) {
+  if (property.label == "Launched by")
+    if (const std::optional<EventRef> launch = trace.launch_of(event)) return link_with_time(trace, *launch);
+  if (property.label == "GPU work") return work_html(trace, event);
+  return html(property.value);
 }
 
 }  // namespace
@@ -99,9 +104,10 @@ QString DetailsPanel::eventHtml(EventRef event) const {
   const Trace& trace = *state_.trace();
   const std::vector<timeline::Property> properties = timeline::describe_event(trace, event);
   QString rows;
-  for (std::size_t i = 1; i < properties.size(); ++i) rows += property_row(html(properties[i].label), html(properties[i].value));
-  return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2%3</table>")
-      .arg(html(timeline::event_title(trace, event)), rows, links_html(trace, event));
+  for (std::size_t i = 1; i < properties.size(); ++i)
+    rows += property_row(html(properties[i].label), value_html(trace, event, properties[i]));
+  return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2</table>")
+      .arg(html(timeline::event_title(trace, event)), rows);
 }
 
 QString DetailsPanel::rangeHtml(TimeRange range) const {

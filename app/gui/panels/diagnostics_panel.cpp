@@ -28,6 +28,15 @@ QTreeWidget* list_with(const QStringList& titles, const QString& name, QWidget* 
   return list;
 }
 
+// The first columns as wide as what they hold, and some room.
+void fit_columns(QTreeWidget& list, int columns) {
+  const int room = list.fontMetrics().averageCharWidth() * 2;
+  for (int column = 0; column < columns; ++column) {
+    list.resizeColumnToContents(column);
+    list.setColumnWidth(column, list.columnWidth(column) + room);
+  }
+}
+
 QString count_text(std::uint64_t count) { return QString::fromStdString(timeline::format_count(count)); }
 
 QString severity_text(int severity) {
@@ -82,6 +91,7 @@ QString completeness_text(const Trace& trace) {
   if (buffers > 0) missing += QObject::tr("%1 buffers lost").arg(count_text(buffers));
   if (!missing.isEmpty()) return QObject::tr("incomplete: %1").arg(missing.join(QStringLiteral(", ")));
   if (!trace.provenance().condition.empty()) return QObject::tr("incomplete: the recording was cut off");
+  if (trace.provenance().format != "Lanescope") return QObject::tr("completeness not recorded");
   return QObject::tr("complete: 0 dropped");
 }
 
@@ -160,7 +170,7 @@ void DiagnosticsPanel::showProcesses(const Trace& trace) {
                                                   count_text(counts.invalid), QString::fromStdString(process.executable)});
     for (int column = 2; column <= 5; ++column) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
   }
-  for (int column = 0; column < processes_->columnCount(); ++column) processes_->resizeColumnToContents(column);
+  fit_columns(*processes_, processes_->columnCount());
 }
 
 void DiagnosticsPanel::showMessages(const Trace& trace) {
@@ -170,7 +180,7 @@ void DiagnosticsPanel::showMessages(const Trace& trace) {
                                                  severity_text(message.severity), process, QString::fromStdString(message.text)});
     item->setToolTip(3, QString::fromStdString(message.text));
   }
-  for (int column = 0; column < 3; ++column) messages_->resizeColumnToContents(column);
+  fit_columns(*messages_, messages_->columnCount() - 1);
 }
 
 void DiagnosticsPanel::showOutput(const Trace& trace) {

@@ -8,7 +8,9 @@ namespace lanescope::ui {
 namespace {
 
 constexpr std::size_t kHistogramBins = 60;
-constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {44, 14, 11, 12, 8, 12, 12, 12, 12, 12};
+constexpr int kTableWidth = 760;  // px at first
+constexpr int kChartWidth = 360;  // px at first
+constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {36, 13, 9, 11, 8, 11, 11, 11, 11, 11};
 
 }  // namespace
 
@@ -26,6 +28,9 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, ShownEvents& shown, QWid
   splitter->addWidget(chart_);
   splitter->setStretchFactor(0, 3);
   splitter->setStretchFactor(1, 1);
+  splitter->setSizes({kTableWidth, kChartWidth});
+  splitter->setChildrenCollapsible(false);
+  chart_->setMinimumWidth(kChartWidth / 2);
   column->addWidget(splitter);
 
   table_->setAccessibleName(tr("Statistics by name"));

@@ -58,7 +58,7 @@ MainWindow::MainWindow(Layout layout)
   showRecentFiles();
   showTitle({});
   enableActions();
-  timeline_->setFocus();
+  start_->setFocus();
 
   resize(kInitialSize);
   if (layout == Layout::kRemembered) {
@@ -199,7 +199,10 @@ void MainWindow::showRecordingProgress(const session::RecordingStatistics& stati
 
 void MainWindow::showTrace(std::shared_ptr<const Trace> trace, TraceChange change) {
   state_.setTrace(std::move(trace), change);
-  pages_->setCurrentWidget(timeline_);
+  if (pages_->currentWidget() != timeline_) {
+    pages_->setCurrentWidget(timeline_);
+    timeline_->setFocus();
+  }
   enableActions();
 }
 

@@ -16,6 +16,7 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent), text_(new QLabel(this))
   column->addWidget(text_, 0, Qt::AlignHCenter);
   column->addStretch(2);
   text_->setTextFormat(Qt::RichText);
+  setFocusPolicy(Qt::StrongFocus);
   connect(text_, &QLabel::linkActivated, this, &StartPage::follow);
   setRecentFiles({});
 }

@@ -20,7 +20,12 @@ TimelineBinding::TimelineBinding(TimelineView& view, SelectionState& state, QObj
   connect(&state, &SelectionState::traceChanged, this, &TimelineBinding::showTrace);
   connect(&state, &SelectionState::selectedEventChanged, &view, &TimelineView::selectEvent);
   connect(&state, &SelectionState::selectedRangeChanged, &view, &TimelineView::setSelectedRange);
-  connect(&state, &SelectionState::activated, &view, &TimelineView::zoomToEvent);
+  connect(&state, &SelectionState::activated, this, [this](EventRef event, std::optional<TimeRange> around) {
+    if (around)
+      view_.setVisibleRange(*around);
+    else
+      view_.zoomToEvent(event);
+  });
 }
 
 void TimelineBinding::showTrace(TraceChange change) {
