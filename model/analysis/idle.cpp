@@ -145,7 +145,7 @@ constexpr std::array<CauseWords, kIdleCauses> kCauseWords{{
     {"os_other", "In other C library calls", "while the launching thread was in a C library call",
      "Take the call off the launching thread, or enqueue the next work first."},
     {"cpu_code", "Running CPU code", "while the launching thread ran CPU code",
-     "Make this code faster, take it off the launching thread, or enqueue the next GPU work before it."},
+     "Make this code faster, move it to other threads (a data loader: more workers), or enqueue the next GPU work before it."},
     {"dependency", "Enqueued, waiting on the GPU",
      "although the next operation had been enqueued: it waited for another stream, event or host function",
      "Check what the stream waits for: drop waits that are not needed, and put independent work on other streams."},

@@ -93,4 +93,16 @@ std::vector<IterationSeries> find_iterations(const Trace& trace, Families& famil
   return series;
 }
 
+std::size_t warm_up_iterations(const Trace& trace, const IterationSeries& series) {
+  std::vector<Nanoseconds> durations;
+  for (const EventRef range : series.ranges) durations.push_back(trace.lane(range.lane).duration(range.index));
+  if (durations.empty()) return 0;
+  std::vector<Nanoseconds> sorted = durations;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  std::size_t count = 0;
+  while (count < durations.size() / 4 && durations[count] > *middle + *middle / 2) ++count;
+  return count;
+}
+
 }  // namespace lanescope::analysis

@@ -24,4 +24,8 @@ struct IterationSeries {
 // Ranges of communication libraries do not count. None when there is no such family. O(NVTX ranges).
 [[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted = {});
 
+// How many of the first iterations warm up: they take more than one and a half times the median, one after the other from the first on; at
+// most a fourth of all. O(iterations).
+[[nodiscard]] std::size_t warm_up_iterations(const Trace& trace, const IterationSeries& series);
+
 }  // namespace lanescope::analysis

@@ -61,6 +61,12 @@ Result<void> set_argument(const Rule& rule, RuleArguments& arguments, std::strin
 
 }  // namespace
 
+void rank(std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    return a.recurrence != b.recurrence ? a.recurrence < b.recurrence : a.cost > b.cost;
+  });
+}
+
 Result<void> RuleArguments::set(const RuleOption& option, std::string_view value) {
   switch (option.type) {
     case OptionType::kDuration: {

@@ -89,7 +89,7 @@ std::vector<Finding> findings_of(const std::vector<Answered>& answers) {
   std::vector<Finding> findings;
   for (const Answered& answered : answers)
     findings.insert(findings.end(), answered.answer.findings.begin(), answered.answer.findings.end());
-  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) { return a.cost > b.cost; });
+  analysis::rank(findings);
   return findings;
 }
 

@@ -72,14 +72,21 @@ std::string change_text(const DiffItem& item) {
   return whole;
 }
 
+// "18 (without the first 2)"
+std::string iterations_text(std::size_t compared, std::size_t skipped) {
+  std::string text = with_thousands(compared);
+  if (skipped > 0) text += " (without the first " + std::to_string(skipped) + ")";
+  return text;
+}
+
 // The answer in a few lines: how the traces were aligned, and what their times did.
 std::string summary_of(const TraceDiff& diff, const std::string& first, const std::string& second) {
   std::string text = "A: " + first + "\nB: " + second + "\n";
   if (diff.aligned_by.empty())
     text += "Whole traces are compared: they have no NVTX range that repeats in both.\n";
   else
-    text += "Compared by iteration of \"" + diff.aligned_by + "\": " + with_thousands(diff.first_iterations) + " in A, " +
-            with_thousands(diff.second_iterations) + " in B.\n";
+    text += "Compared by iteration of \"" + diff.aligned_by + "\": " + iterations_text(diff.first_iterations, diff.first_skipped) +
+            " in A, " + iterations_text(diff.second_iterations, diff.second_skipped) + " in B.\n";
   for (const DiffItem& item : diff.items) {
     if (!is_headline(item) || (item.kind == DiffKind::kGpuIdle && item.name != "GPU idle")) continue;
     text += item.name + ": " + duration_text(std::llround(item.first.per_iteration)) + " -> " +
@@ -116,7 +123,8 @@ int run_diff(Arguments arguments) {
   app.add_option("B", second_file, "The trace after")->required();
   app.add_option("--range", options.range, "The NVTX range of the iterations (step_12 stands for step_*); chosen when not given")
       ->type_name("NAME");
-  app.add_option("--skip", options.skip, "Leave out the first iterations: they warm up")->type_name("N");
+  app.add_option("--skip", options.skip, "Leave out the first N iterations (default: those that take longer because they warm up)")
+      ->type_name("N");
   app.add_option("--fail-above", fail_above, "Exit with 1 when the duration or the GPUs' work grew by more than this, beyond noise")
       ->type_name("PERCENT");
   app.add_flag("--all", all, "List also what did not change (formats for programs always do)");

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "../gpu_operations.h"
-#include "../interval_set.h"
 #include "model/analysis/idle.h"
 #include "model/events/launch_index.h"
 
@@ -40,7 +40,8 @@ class Measurement {
   std::map<ItemKey, Measured> run() {
     measure_durations();
     for (const Track& track : trace_.tracks()) measure_track(track);
-    measure_gpus();
+    measure_idle();
+    measure_busy();
     return collector_.take();
   }
 
@@ -97,44 +98,44 @@ class Measurement {
     return launch.valid() ? trace_.lane(launch.lane).start(launch.index) : lane.start(i);
   }
 
-  void measure_gpus() {
+  // Idle time belongs to the sample that enqueued the operation at its end, as far as it lies behind the beginning of the first sample.
+  void measure_idle() {
     Measured& idle = collector_.item({DiffKind::kGpuIdle, "GPU idle"});
     std::array<Measured*, kIdleCauses> causes{};
     visit_idle(trace_, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
       const ProcessId process = trace_.track_of(gap.next.lane).key.process;
+      const std::optional<std::size_t> sample = samples_.at(process, enqueued(process, trace_.lane(gap.next.lane), gap.next.index));
+      if (!sample) return;
+      const Nanoseconds begin = samples_.begin(process);
       for (const IdlePart& part : parts) {
+        const Nanoseconds time = part.range.end - std::max(part.range.begin, begin);
+        if (time <= 0) continue;
         Measured*& cause = causes[static_cast<std::size_t>(part.cause)];
         if (cause == nullptr) cause = &collector_.item({DiffKind::kGpuIdle, std::string(idle_cause_name(part.cause))});
-        bool counted = false;
-        samples_.split(process, part.range, [&](std::size_t sample, Nanoseconds time) {
-          Collector::add(*cause, sample, time);
-          Collector::add(idle, sample, time);
-          counted = true;
-        });
-        cause->count += counted;
-        idle.count += counted;
+        Collector::add(*cause, *sample, time);
+        Collector::add(idle, *sample, time);
+        ++cause->count;
+        ++idle.count;
       }
     });
-    Measured& busy = collector_.item({DiffKind::kGpuBusy, "GPU busy"});
-    for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) measure_busy(gpu, busy);
   }
 
-  // Work of several processes on one GPU counts for the process of its first operation.
-  void measure_busy(GpuId gpu, Measured& busy) {
-    IntervalSet covered;
-    ProcessId process = kNone;
-    GpuOperations operations(trace_, gpu);
-    while (const std::optional<GpuOperation> operation = operations.next()) {
-      if (process == kNone) process = trace_.track_of(operation->event.lane).key.process;
-      covered.add(operation->range);
-    }
-    for (const TimeRange& range : covered.ranges()) {
-      bool counted = false;
-      samples_.split(process, range, [&](std::size_t sample, Nanoseconds time) {
-        Collector::add(busy, sample, time);
-        counted = true;
-      });
-      busy.count += counted;
+  // An operation counts with the time by which it lengthens what came before, so that what overlaps counts once.
+  void measure_busy() {
+    Measured& busy = collector_.item({DiffKind::kGpuBusy, "GPU busy"});
+    for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) {
+      GpuOperations operations(trace_, gpu);
+      Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
+      while (const std::optional<GpuOperation> operation = operations.next()) {
+        const Nanoseconds begin = std::max(end, operation->range.begin);
+        end = std::max(end, operation->range.end);
+        const ProcessId process = trace_.track_of(operation->event.lane).key.process;
+        const std::optional<std::size_t> sample =
+            samples_.at(process, enqueued(process, trace_.lane(operation->event.lane), operation->event.index));
+        if (!sample) continue;
+        Collector::add(busy, *sample, std::max<Nanoseconds>(0, end - begin));
+        ++busy.count;
+      }
     }
   }
 
@@ -147,11 +148,13 @@ class Measurement {
 
 }  // namespace
 
-Samples Samples::of_iterations(const Trace& trace, const std::vector<IterationSeries>& series, std::size_t skip) {
+Samples Samples::of_iterations(const Trace& trace, const std::vector<IterationSeries>& series, std::optional<std::size_t> skip) {
   Samples samples;
   for (const IterationSeries& of_process : series) {
     Windows& windows = samples.by_process_[of_process.process];
-    for (std::size_t i = skip; i < of_process.ranges.size(); ++i) {
+    const std::size_t first = std::min(of_process.ranges.size(), skip.value_or(warm_up_iterations(trace, of_process)));
+    samples.skipped_ += first;
+    for (std::size_t i = first; i < of_process.ranges.size(); ++i) {
       const EventRef range = of_process.ranges[i];
       const Lane& lane = trace.lane(range.lane);
       windows.push_back({{lane.start(range.index), lane.end(range.index)}, samples.size_++});
@@ -181,6 +184,11 @@ const Samples::Windows* Samples::windows_of(ProcessId process) const noexcept {
 
 Samples::Windows::const_iterator Samples::first_that_ends_after(const Windows& windows, Nanoseconds t) noexcept {
   return std::upper_bound(windows.begin(), windows.end(), t, [](Nanoseconds time, const Window& window) { return time < window.time.end; });
+}
+
+Nanoseconds Samples::begin(ProcessId process) const noexcept {
+  const Windows* windows = windows_of(process);
+  return windows == nullptr || windows->empty() ? 0 : windows->front().time.begin;
 }
 
 std::optional<std::size_t> Samples::at(ProcessId process, Nanoseconds t) const noexcept {

@@ -16,21 +16,17 @@ namespace lanescope::analysis {
 // The windows of time that samples are taken from.
 class Samples {
  public:
-  static Samples of_iterations(const Trace& trace, const std::vector<IterationSeries>& series, std::size_t skip);
+  // Without the first `skip` of each series, or without those that warm up.
+  static Samples of_iterations(const Trace& trace, const std::vector<IterationSeries>& series, std::optional<std::size_t> skip);
   static Samples of_slices(const Trace& trace, std::size_t slices);
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t skipped() const noexcept { return skipped_; }  // iterations that were left out
   [[nodiscard]] bool are_iterations() const noexcept { return !by_process_.empty(); }
   // The sample that the time of the process lies in. O(log n).
   [[nodiscard]] std::optional<std::size_t> at(ProcessId process, Nanoseconds t) const noexcept;
-  // Calls visit(sample, ns) for each sample that the range of the process overlaps.
-  template <typename Visit>
-  void split(ProcessId process, TimeRange range, Visit visit) const {
-    const std::vector<Window>* windows = windows_of(process);
-    if (windows == nullptr) return;
-    for (auto window = first_that_ends_after(*windows, range.begin); window != windows->end() && window->time.begin < range.end; ++window)
-      if (const Nanoseconds part = window->time.intersected(range).length(); part > 0) visit(window->sample, part);
-  }
+  // Where the first sample of the process begins.
+  [[nodiscard]] Nanoseconds begin(ProcessId process) const noexcept;
   // Calls visit(sample, window) for each sample.
   template <typename Visit>
   void for_each(Visit visit) const {
@@ -51,6 +47,7 @@ class Samples {
   std::map<ProcessId, Windows> by_process_;
   Windows slices_;
   std::size_t size_ = 0;
+  std::size_t skipped_ = 0;
 };
 
 struct Measured {

@@ -122,7 +122,8 @@ Result<TraceDiff> compare_traces(const Trace& first, const Trace& second, const 
   const Samples second_samples =
       whole ? Samples::of_slices(second, TraceDiff::kSlices) : Samples::of_iterations(second, alignment->second, options.skip);
   if (first_samples.size() == 0 || second_samples.size() == 0)
-    return Error{"No iteration of \"" + alignment->family + "\" is left after the first " + std::to_string(options.skip) + ": skip fewer.",
+    return Error{"No iteration of \"" + alignment->family + "\" is left after the first " + std::to_string(options.skip.value_or(0)) +
+                     ": skip fewer.",
                  ErrorKind::kUsage};
 
   const std::map<ItemKey, Measured> before = measure(first, first_samples), after = measure(second, second_samples);
@@ -133,6 +134,8 @@ Result<TraceDiff> compare_traces(const Trace& first, const Trace& second, const 
   diff.aligned_by = alignment->family;
   diff.first_iterations = whole ? 0 : first_samples.size();
   diff.second_iterations = whole ? 0 : second_samples.size();
+  diff.first_skipped = first_samples.skipped();
+  diff.second_skipped = second_samples.skipped();
   const Comparison comparison(first_samples, second_samples);
   for (const ItemKey& key : keys) {
     DiffItem item = comparison.compare(key, find(before, key), find(after, key));

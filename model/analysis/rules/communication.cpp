@@ -66,7 +66,7 @@ Result<RuleAnswer> find_comm_overlap(const Trace& trace, const RuleArguments& ar
     if (exposed > 0 && share(exposed, rank.extent.length()) >= arguments.real("share"))
       answer.findings.push_back(describe_exposed(trace, rank, exposed));
   }
-  std::stable_sort(answer.findings.begin(), answer.findings.end(), [](const Finding& a, const Finding& b) { return a.cost > b.cost; });
+  rank(answer.findings);
   if (!table.empty()) answer.tables.push_back({"comm_overlap", "Communication and computation by rank", std::move(table)});
   if (answer.findings.empty())
     answer.message =

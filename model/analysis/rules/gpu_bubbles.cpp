@@ -8,6 +8,7 @@
 #include "../families.h"
 #include "../own_rules.h"
 #include "../wording.h"
+#include "idle_groups.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/stream_idle.h"
 #include "model/events/event_values.h"
@@ -15,87 +16,31 @@
 namespace lanescope::analysis {
 namespace {
 
-// Idle time that has a cause, a range and a call in common.
-struct Group {
-  IdleCause cause = IdleCause::kUnknown;
-  FamilyId family = 0;
-  NameId call = 0;
-  std::uint64_t parts = 0;
-  Nanoseconds total = 0;
-  Nanoseconds longest = 0;
-  IdleGap longest_gap;  // the gap with the longest part
-};
-
-struct CauseSum {
-  std::uint64_t parts = 0;
-  Nanoseconds total = 0;
-};
-
-struct Collected {
-  std::vector<GpuIdle> gpus;
-  std::vector<Group> groups;  // by time, the largest first
-  std::map<GpuId, std::array<CauseSum, kIdleCauses>> causes;
-  [[nodiscard]] Nanoseconds idle() const {
-    Nanoseconds sum = 0;
-    for (const GpuIdle& gpu : gpus) sum += gpu.idle;
-    return sum;
-  }
-  [[nodiscard]] Nanoseconds span() const {
-    Nanoseconds sum = 0;
-    for (const GpuIdle& gpu : gpus) sum += gpu.extent.length();
-    return sum;
-  }
-};
-
-Collected collect(const Trace& trace, Families& families, Nanoseconds threshold) {
-  Collected collected;
-  std::map<std::tuple<IdleCause, FamilyId, NameId>, Group> groups;
-  collected.gpus = visit_idle(trace, threshold, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
-    std::array<CauseSum, kIdleCauses>& causes = collected.causes[gap.gpu];
-    for (const IdlePart& part : parts) {
-      CauseSum& cause = causes[static_cast<std::size_t>(part.cause)];
-      ++cause.parts;
-      cause.total += part.range.length();
-      const FamilyId family = families.of(part.nvtx);
-      Group& group = groups[{part.cause, family, part.call}];
-      group.cause = part.cause;
-      group.family = family;
-      group.call = part.call;
-      ++group.parts;
-      group.total += part.range.length();
-      if (part.range.length() > group.longest) {
-        group.longest = part.range.length();
-        group.longest_gap = gap;
-      }
-    }
-  });
-  for (const auto& [key, group] : groups) collected.groups.push_back(group);
-  std::stable_sort(collected.groups.begin(), collected.groups.end(), [](const Group& a, const Group& b) { return a.total > b.total; });
-  return collected;
-}
-
 double share(Nanoseconds part, Nanoseconds whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-stats::Table group_table(const Trace& trace, const Families& families, const Collected& collected, std::int64_t rows) {
+stats::Table group_table(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, std::int64_t rows) {
   stats::Table table({stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds),
                       stats::integers("Parts"), stats::integers("Longest", stats::Unit::kNanoseconds),
                       stats::integers("Longest Gap Start", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::texts("Cause"),
-                      stats::texts("NVTX Range"), stats::texts("Call")});
+                      stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("When")});
   const Nanoseconds idle = collected.idle();
   for (const Group& group : collected.groups) {
     if (rows >= 0 && table.row_count() >= static_cast<std::size_t>(rows)) break;
     table.add_row(share(group.total, idle), group.total, static_cast<std::int64_t>(group.parts), group.longest,
                   group.longest_gap.range.begin, static_cast<std::int64_t>(trace.gpus()[group.longest_gap.gpu].ordinal),
                   table.add_text(std::string(idle_cause_name(group.cause))), table.add_text(families.text(group.family)),
-                  table.add_text(std::string(api_display_name(trace.name(group.call)))));
+                  table.add_text(std::string(api_display_name(trace.name(group.call)))),
+                  table.add_text(group.recurrence == Recurrence::kOnce ? "once"
+                                 : loop.known()                        ? "loop"
+                                                                       : ""));
   }
   return table;
 }
 
 // One row a GPU and cause, with the gaps below the threshold as the last: the rows of a GPU add up to its idle time.
-stats::Table cause_table(const Trace& trace, const Collected& collected) {
+stats::Table cause_table(const Trace& trace, const IdleGroups& collected) {
   stats::Table table({stats::integers("GPU"), stats::reals("Idle", stats::Unit::kPercent),
                       stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Parts"), stats::texts("Cause")});
   for (const GpuIdle& gpu : collected.gpus) {
@@ -115,7 +60,7 @@ stats::Table cause_table(const Trace& trace, const Collected& collected) {
   return table;
 }
 
-stats::Table gpu_table(const Trace& trace, const Collected& collected) {
+stats::Table gpu_table(const Trace& trace, const IdleGroups& collected) {
   stats::Table table({stats::texts("GPU"), stats::integers("Span", stats::Unit::kNanoseconds),
                       stats::integers("Busy", stats::Unit::kNanoseconds), stats::integers("Idle", stats::Unit::kNanoseconds),
                       stats::reals("Idle Share", stats::Unit::kPercent), stats::integers("Operations"), stats::integers("Gaps"),
@@ -146,15 +91,15 @@ std::string where_mostly(const Trace& trace, const Families& families, const Gro
   return text.empty() ? text : ", mostly" + text;
 }
 
-// The finding for a cause; `group` is the largest group of that cause.
-Finding describe(const Trace& trace, const Families& families, const Collected& collected, const Group& group, CauseSum sum) {
-  const std::string who = collected.gpus.size() == 1 ? gpu_label(trace, collected.gpus.front().gpu) + " was"
-                                                     : counted(collected.gpus.size(), "GPU") + " were together";
+std::string gpus_text(const Trace& trace, const IdleGroups& collected) {
+  return collected.gpus.size() == 1 ? gpu_label(trace, collected.gpus.front().gpu) + " was"
+                                    : counted(collected.gpus.size(), "GPU") + " were together";
+}
+
+// What a finding says of idle time `sum`, of which `group` is the largest group.
+Finding describe(const Trace& trace, const Group& group, CauseSum sum) {
   Finding finding;
   finding.rule = "gpu_bubbles";
-  finding.key = idle_cause_key(group.cause);
-  finding.title = who + " idle for " + duration_text(sum.total) + " (" + percent_text(sum.total, collected.span()) + " of the time) " +
-                  std::string(idle_cause_clause(group.cause)) + where_mostly(trace, families, group) + ".";
   finding.seen = counted(sum.parts, "part") + "; the largest group holds " + duration_text(group.total) + " in " +
                  counted(group.parts, "part") + ", the longest of them " + duration_text(group.longest) + ".";
   finding.place.range = group.longest_gap.range;
@@ -164,29 +109,48 @@ Finding describe(const Trace& trace, const Families& families, const Collected& 
   if (group.longest_gap.launch.valid()) finding.place.thread = trace.track_of(group.longest_gap.launch.lane).key.thread;
   finding.cost = sum.total;
   finding.advice = idle_cause_advice(group.cause);
+  finding.recurrence = group.recurrence;
   return finding;
 }
 
-std::vector<Finding> describe_causes(const Trace& trace, const Families& families, const Collected& collected) {
-  std::array<CauseSum, kIdleCauses> sums{};
-  for (const auto& [gpu, causes] : collected.causes) {
-    for (std::size_t i = 0; i < kIdleCauses; ++i) {
-      sums[i].parts += causes[i].parts;
-      sums[i].total += causes[i].total;
-    }
-  }
+Finding describe_cause(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, const Group& group) {
+  const CauseSum sum = collected.recurring[static_cast<std::size_t>(group.cause)];
+  Finding finding = describe(trace, group, sum);
+  finding.key = idle_cause_key(group.cause);
+  finding.title = gpus_text(trace, collected) + " idle for " + duration_text(sum.total) + " (" + percent_text(sum.total, collected.span) +
+                  (loop.known() ? " of the loop \"" + families.text(loop.family()) + "\") " : " of the time) ") +
+                  std::string(idle_cause_clause(group.cause)) + where_mostly(trace, families, group) + ".";
+  return finding;
+}
+
+Finding describe_setup(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, const Group& group) {
+  Finding finding = describe(trace, group, collected.once);
+  finding.key = "setup";
+  finding.title = gpus_text(trace, collected) + " idle for " + duration_text(collected.once.total) + " before and after the loop \"" +
+                  families.text(loop.family()) + "\" (setup and warm-up, paid once), mostly " +
+                  std::string(idle_cause_clause(group.cause)) + ".";
+  return finding;
+}
+
+// A finding for each cause that matters in the loop, and one for all that lies outside of it.
+std::vector<Finding> describe_causes(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected) {
   Nanoseconds largest = 0;
-  for (const CauseSum& sum : sums) largest = std::max(largest, sum.total);
+  for (const CauseSum& sum : collected.recurring) largest = std::max(largest, sum.total);
   constexpr Nanoseconds kLeastShare = 100;  // but for the largest, a cause of less than one hundredth of the time is left to the table
   std::vector<Finding> findings;
   std::array<bool, kIdleCauses> done{};
+  bool setup_done = collected.once.total < collected.idle() / kLeastShare;
   for (const Group& group : collected.groups) {  // the first of each cause is its largest
+    if (group.recurrence == Recurrence::kOnce) {
+      if (!std::exchange(setup_done, true)) findings.push_back(describe_setup(trace, families, loop, collected, group));
+      continue;
+    }
     const auto cause = static_cast<std::size_t>(group.cause);
-    if (std::exchange(done[cause], true)) continue;
-    if (sums[cause].total < collected.span() / kLeastShare && sums[cause].total < largest) continue;
-    findings.push_back(describe(trace, families, collected, group, sums[cause]));
+    const Nanoseconds total = collected.recurring[cause].total;
+    if (std::exchange(done[cause], true) || (total < collected.span / kLeastShare && total < largest)) continue;
+    findings.push_back(describe_cause(trace, families, loop, collected, group));
   }
-  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) { return a.cost > b.cost; });
+  rank(findings);
   return findings;
 }
 
@@ -194,15 +158,16 @@ std::vector<Finding> describe_causes(const Trace& trace, const Families& familie
 
 Result<RuleAnswer> find_gpu_bubbles(const Trace& trace, const RuleArguments& arguments) {
   Families families(trace);
-  const Collected collected = collect(trace, families, std::max<Nanoseconds>(1, arguments.duration("gap")));
+  const Loop loop(trace, families);
+  const IdleGroups collected = group_idle(trace, families, loop, std::max<Nanoseconds>(1, arguments.duration("gap")));
   RuleAnswer answer;
   if (collected.gpus.empty()) {
     answer.message = "The trace holds no GPU work.";
     return answer;
   }
-  answer.findings = describe_causes(trace, families, collected);
+  answer.findings = describe_causes(trace, families, loop, collected);
   answer.tables.push_back(
-      {"gpu_bubbles", "Idle time by cause, NVTX range and call", group_table(trace, families, collected, arguments.integer("rows"))});
+      {"gpu_bubbles", "Idle time by cause, NVTX range and call", group_table(trace, families, loop, collected, arguments.integer("rows"))});
   answer.tables.push_back({"gpu_bubbles_causes", "Idle time by GPU and cause", cause_table(trace, collected)});
   answer.tables.push_back({"gpu_bubbles_gpus", "GPUs", gpu_table(trace, collected)});
   answer.tables.push_back({"gpu_bubbles_streams", "Idle time of streams", stream_table(trace)});

@@ -101,13 +101,15 @@ void find_slow(const Trace& trace, const Families& families, const IterationSeri
   Finding finding;
   std::uint64_t slow = 0;
   Components excess{};
-  for (const Iteration& iteration : iterations) {
+  for (std::size_t i = warm_up_iterations(trace, series); i < iterations.size(); ++i) {
+    const Iteration& iteration = iterations[i];
     const Nanoseconds time = iteration.time.length();
     if (static_cast<double>(time) <= static_cast<double>(typical_time) * (1 + slower / 100)) continue;
     ++slow;
     finding.cost += time - typical_time;
     const Excess differs = largest_excess(iteration, typical);
-    for (std::size_t i = 0; i < kComponents; ++i) excess[i] += std::max<Nanoseconds>(0, iteration.components[i] - typical[i]);
+    for (std::size_t component = 0; component < kComponents; ++component)
+      excess[component] += std::max<Nanoseconds>(0, iteration.components[component] - typical[component]);
     if (time > finding.place.range.length()) {
       finding.place.range = iteration.time;
       finding.place.event = iteration.range;
@@ -129,8 +131,7 @@ void find_slow(const Trace& trace, const Families& families, const IterationSeri
   finding.place.process = series.process;
   finding.place.thread = series.thread;
   finding.advice =
-      "Zoom to a slow iteration and to its neighbour and compare them; evaluation, checkpoints, garbage collection and first iterations "
-      "are usual reasons.";
+      "Zoom to a slow iteration and to its neighbour and compare them; evaluation, checkpoints and garbage collection are usual reasons.";
   answer.findings.push_back(std::move(finding));
 }
 
@@ -154,7 +155,7 @@ Result<RuleAnswer> find_tail(const Trace& trace, const RuleArguments& arguments)
     });
     find_slow(trace, families, series, iterations, arguments.real("slower"), table, answer);
   }
-  std::stable_sort(answer.findings.begin(), answer.findings.end(), [](const Finding& a, const Finding& b) { return a.cost > b.cost; });
+  rank(answer.findings);
   if (!table.empty()) answer.tables.push_back({"tail", "Slow iterations", std::move(table)});
   if (answer.findings.empty())
     answer.message =

@@ -27,7 +27,7 @@ std::vector<Finding> findings(const Trace& trace) {
     const RuleAnswer answered = answer(trace, std::string(rule.name));
     all.insert(all.end(), answered.findings.begin(), answered.findings.end());
   }
-  std::stable_sort(all.begin(), all.end(), [](const Finding& a, const Finding& b) { return a.cost > b.cost; });
+  rank(all);
   return all;
 }
 
@@ -77,6 +77,40 @@ TEST_CASE("a slow loader is found first, with the range that loads") {
   CHECK(text(groups, 0, "Cause") == "Running CPU code");
   CHECK(integer(groups, 0, "Total Time") == 5 * 10 * kMillisecond);
   CHECK(integer(groups, 0, "Parts") == 5);
+}
+
+TEST_CASE("setup and warm-up are told apart from the loop, and ranked behind it") {
+  Scenario program;
+  program.kernel("initialise", 0, 10, 20, kMillisecond);
+  Nanoseconds t = 900 * kMillisecond;  // long before the loop
+  for (int step = 0; step < 12; ++step) {
+    const Nanoseconds loading = step == 0 ? 400 * kMillisecond : 2 * kMillisecond;
+    program.range("step_" + std::to_string(step), t, t + loading + kMillisecond);
+    program.os_call("read", t, t + loading);
+    program.kernel("train", t + loading, t + loading + 5'000, t + loading + 8'000, t + loading + kMillisecond);
+    t += loading + kMillisecond;
+  }
+  const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles");
+  REQUIRE(bubbles.findings.size() == 2);
+  CHECK(bubbles.findings[0].key == "os_io");
+  CHECK(bubbles.findings[0].cost == 11 * 2 * kMillisecond);
+  CHECK(bubbles.findings[1].key == "setup");
+  CHECK(bubbles.findings[1].recurrence == Recurrence::kOnce);
+  CHECK(bubbles.findings[1].cost == 1'299 * kMillisecond + 8'000);  // up to the first kernel of the first iteration, which warms up
+}
+
+TEST_CASE("what the GPU does after the CPU has left the loop still belongs to the loop") {
+  Scenario program;
+  for (int step = 0; step < 20; ++step) {
+    program.range("step_" + std::to_string(step), step * 1'000, step * 1'000 + 900);
+    program.call("cudaStreamWaitEvent", step * 1'000 + 5, step * 1'000 + 8);
+    program.kernel("k", step * 1'000 + 10, step * 1'000 + 400, (step + 1) * kMillisecond, (step + 1) * kMillisecond + 400'000);
+  }
+  const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles");
+  REQUIRE(bubbles.findings.size() == 1);
+  CHECK(bubbles.findings[0].key == "dependency");
+  CHECK(bubbles.findings[0].cost == 19 * 600'000);
+  CHECK_THAT(bubbles.findings[0].title, contains_text("cudaStreamWaitEvent"));
 }
 
 TEST_CASE("the causes in the table add up to the idle time of the GPU") {
@@ -179,6 +213,9 @@ TEST_CASE("several streams were created and one was used") {
   REQUIRE(one.findings.size() == 1);
   CHECK_THAT(one.findings[0].title, contains_text("created 4 streams"));
   program.kernel("k", 200, 210, 220, 300, 13);
+  CHECK_THAT(answer(*program.trace(), "one_stream").findings.at(0).title, contains_text("ran on only 2"));
+  program.kernel("k", 300, 310, 320, 400, 14);
+  program.kernel("k", 400, 410, 420, 500, 15);
   CHECK(answer(*program.trace(), "one_stream").findings.empty());
 }
 

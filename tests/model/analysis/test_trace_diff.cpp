@@ -147,3 +147,25 @@ TEST_CASE("a range that is not there is an error that names the trace") {
   CHECK_THAT(compare_traces(*with, *without, {.range = "step_1"}).error().text, contains_text("The second trace has no NVTX range step_1"));
   CHECK_THAT(compare_traces(*with, *with, {.skip = 60}).error().text, contains_text("skip fewer"));
 }
+
+TEST_CASE("work belongs to the iteration that enqueued it, however late the GPU comes to it") {
+  const auto loop = [](Nanoseconds kernel) {
+    Scenario program;
+    Nanoseconds gpu = 1'000'000;  // long after all has been enqueued
+    for (int i = 0; i < 20; ++i) {
+      program.range("step_" + std::to_string(i), i * 1'000, i * 1'000 + 900);
+      program.kernel("work()", i * 1'000 + 10, i * 1'000 + 400, gpu, gpu + kernel);
+      gpu += kernel + 50'000;
+    }
+    return program.trace();
+  };
+  const Result<TraceDiff> diff = compare_traces(*loop(kMillisecond), *loop(2 * kMillisecond));
+  REQUIRE(diff.has_value());
+  const DiffItem& busy = item(*diff, DiffKind::kGpuBusy, "GPU busy");
+  CHECK(busy.first.total == 20 * kMillisecond);
+  CHECK(busy.change == Approx(100));
+  CHECK(busy.verdict == DiffVerdict::kMore);
+  const DiffItem& waiting = item(*diff, DiffKind::kGpuIdle, "Enqueued, waiting on the GPU");
+  CHECK(waiting.first.total == 19 * 50'000);
+  CHECK(waiting.verdict == DiffVerdict::kSame);
+}

@@ -1,8 +1,10 @@
 // A finding: one answer of a rule, in words, with the place to look at and what it costs.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/trace/types.h"
 
@@ -17,6 +19,11 @@ struct Place {
   ThreadId thread = kNone;
 };
 
+enum class Recurrence : std::uint8_t {
+  kRecurring,  // goes on as long as the program does, or may
+  kOnce,       // setup and warm-up: a longer run does not pay it again
+};
+
 struct Finding {
   std::string_view rule;  // name of the rule: "gpu_bubbles"
   std::string key;        // what kind of finding among those of the rule, for programs: "cpu_code"; may be empty
@@ -24,7 +31,11 @@ struct Finding {
   std::string seen;       // what was observed, with numbers
   Place place;
   Nanoseconds cost = 0;  // time that could be won at most; 0 when it can't be told
-  std::string advice;    // what to do
+  Recurrence recurrence = Recurrence::kRecurring;
+  std::string advice;  // what to do
 };
+
+// Orders findings by what they cost, the highest first; what is paid once comes last.
+void rank(std::vector<Finding>& findings);
 
 }  // namespace lanescope::analysis

@@ -59,7 +59,7 @@ struct NamedTable {
 };
 
 struct RuleAnswer {
-  std::vector<Finding> findings;   // by cost, the highest first
+  std::vector<Finding> findings;   // ranked
   std::vector<NamedTable> tables;  // without empty ones
   std::string message;             // what there is to say where nothing was found, or about the tables; may be empty
 };

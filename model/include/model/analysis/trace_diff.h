@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/file/result.h"
@@ -54,8 +56,8 @@ struct DiffItem {
 };
 
 struct DiffOptions {
-  std::string range;     // the iterations' NVTX range; chosen when empty
-  std::size_t skip = 0;  // first iterations of each process that do not count
+  std::string range;                // the iterations' NVTX range; chosen when empty
+  std::optional<std::size_t> skip;  // first iterations of each process that do not count; those that warm up when not given
 };
 
 struct TraceDiff {
@@ -64,6 +66,8 @@ struct TraceDiff {
   std::string aligned_by;  // the family of ranges; empty: whole traces
   std::size_t first_iterations = 0;
   std::size_t second_iterations = 0;
+  std::size_t first_skipped = 0;  // iterations that were left out
+  std::size_t second_skipped = 0;
   std::vector<DiffItem> items;  // duration, GPUs, then by difference, the largest first
 };
 

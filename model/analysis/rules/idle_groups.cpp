@@ -1,0 +1,54 @@
+#include "idle_groups.h"
+
+#include <tuple>
+
+#include "../iterations.h"
+
+namespace lanescope::analysis {
+
+Loop::Loop(const Trace& trace, Families& families) {
+  for (const IterationSeries& series : find_iterations(trace, families)) {
+    const EventRef first = series.ranges[warm_up_iterations(trace, series)];
+    const Lane& lane = trace.lane(first.lane);
+    const TimeRange time{lane.start(first.index), lane.end(series.ranges.back().index)};
+    hull_ = by_process_.empty() ? time : TimeRange{std::min(hull_.begin, time.begin), std::max(hull_.end, time.end)};
+    by_process_[series.process] = time;
+    family_ = series.family;
+  }
+}
+
+IdleGroups group_idle(const Trace& trace, Families& families, const Loop& loop, Nanoseconds threshold) {
+  IdleGroups collected;
+  Nanoseconds last_recurring = 0;
+  std::map<std::tuple<Recurrence, IdleCause, FamilyId, NameId>, Group> groups;
+  collected.gpus = visit_idle(trace, threshold, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    std::array<CauseSum, kIdleCauses>& causes = collected.causes[gap.gpu];
+    const Nanoseconds enqueued = gap.launch.valid() ? trace.lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
+    const ProcessId process = trace.track_of(gap.next.lane).key.process;
+    for (const IdlePart& part : parts) {
+      const Recurrence recurrence = loop.recurrence(process, part.range.begin, enqueued);
+      if (recurrence == Recurrence::kRecurring) last_recurring = std::max(last_recurring, part.range.end);
+      causes[static_cast<std::size_t>(part.cause)].add(part);
+      (recurrence == Recurrence::kOnce ? collected.once : collected.recurring[static_cast<std::size_t>(part.cause)]).add(part);
+      const FamilyId family = families.of(part.nvtx);
+      Group& group = groups[{recurrence, part.cause, family, part.call}];
+      group.recurrence = recurrence;
+      group.cause = part.cause;
+      group.family = family;
+      group.call = part.call;
+      ++group.parts;
+      group.total += part.range.length();
+      if (part.range.length() > group.longest) {
+        group.longest = part.range.length();
+        group.longest_gap = gap;
+      }
+    }
+  });
+  const TimeRange loop_time = loop.known() ? TimeRange{loop.hull().begin, std::max(loop.hull().end, last_recurring)} : trace.extent();
+  for (const GpuIdle& gpu : collected.gpus) collected.span += gpu.extent.intersected(loop_time).length();
+  for (const auto& [key, group] : groups) collected.groups.push_back(group);
+  std::stable_sort(collected.groups.begin(), collected.groups.end(), [](const Group& a, const Group& b) { return a.total > b.total; });
+  return collected;
+}
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,86 @@
+// Traces that were recorded on a real GPU, of programs whose fault is known.
+#include <algorithm>
+#include <vector>
+
+#include "model/analysis/rule.h"
+#include "model/analysis/trace_diff.h"
+#include "model/trace/load.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::analysis;
+
+namespace {
+
+std::shared_ptr<const Trace> recorded(const std::string& name) {
+  const auto trace = load_trace(test::data_file(name + ".trace"));
+  REQUIRE(trace.has_value());
+  return *trace;
+}
+
+std::vector<Finding> findings(const Trace& trace) {
+  std::vector<Finding> all;
+  for (const Rule& rule : rules()) {
+    if (rule.origin != RuleOrigin::kLanescope) continue;
+    const auto request = parse_rule(rule.name);
+    const auto answer = rule.apply(trace, request->arguments);
+    REQUIRE(answer.has_value());
+    all.insert(all.end(), answer->findings.begin(), answer->findings.end());
+  }
+  rank(all);
+  return all;
+}
+
+struct KnownCause {
+  std::string name;
+  std::vector<std::string> expected;  // "rule" or "rule/key": one of these comes first
+  std::string mentions;               // in its title
+};
+
+}  // namespace
+
+TEST_CASE("each program with a known fault has that fault first") {
+  const auto cause = GENERATE(values<KnownCause>({
+      {"cause_slow_loader", {"gpu_bubbles/cpu_code"}, "load batch"},
+      {"cause_lock", {"gpu_bubbles/os_lock"}, "pthread_mutex_lock"},
+      {"cause_sync_each_launch", {"gpu_bubbles/synchronize", "sync_storm"}, ""},
+      {"cause_tiny_kernels", {"staircase", "small_kernels"}, ""},
+      {"cause_pageable_copies", {"pageable"}, ""},
+      {"cause_stream_wait", {"gpu_bubbles/dependency"}, "cudaStreamWaitEvent"},
+      {"cause_serial_copies", {"no_overlap"}, ""},
+  }));
+  if (!std::filesystem::exists(test::data_file(cause.name + ".trace"))) return;
+  const std::vector<Finding> found = findings(*recorded(cause.name));
+  INFO(cause.name);
+  REQUIRE_FALSE(found.empty());
+  const std::string first = std::string(found[0].rule) + (found[0].key.empty() ? "" : "/" + found[0].key);
+  INFO(first << ": " << found[0].title);
+  CHECK(std::count(cause.expected.begin(), cause.expected.end(), first) == 1);
+  CHECK_THAT(found[0].title, contains_text(cause.mentions));
+}
+
+TEST_CASE("a training without loader workers is slow for its data, and workers win that time") {
+  const auto before = recorded("torch_training_workers0"), after = recorded("torch_training_workers4");
+  const std::vector<Finding> found = findings(*before);
+  REQUIRE_FALSE(found.empty());
+  CHECK(found[0].key == "cpu_code");
+  CHECK_THAT(found[0].title, contains_text("NVTX range \"data\""));
+
+  const auto diff = compare_traces(*before, *after);
+  REQUIRE(diff.has_value());
+  CHECK(diff->aligned_by == "step *");
+  const auto item = [&](DiffKind kind, const std::string& name) {
+    const auto match =
+        std::find_if(diff->items.begin(), diff->items.end(), [&](const DiffItem& one) { return one.kind == kind && one.name == name; });
+    REQUIRE(match != diff->items.end());
+    return *match;
+  };
+  const DiffItem iteration = item(DiffKind::kDuration, "Iteration"), data = item(DiffKind::kRange, "data"),
+                 busy = item(DiffKind::kGpuBusy, "GPU busy");
+  CHECK(iteration.verdict == DiffVerdict::kLess);
+  CHECK(iteration.change < -50);
+  CHECK(data.verdict == DiffVerdict::kLess);
+  CHECK(data.difference() == Approx(iteration.difference()).epsilon(0.1));  // what was won is the time of the data
+  CHECK(std::abs(busy.change) < 5);                                         // the GPU's work is the same
+}
