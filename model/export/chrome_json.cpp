@@ -182,15 +182,17 @@ class ChromeExport {
       case TrackKind::kNvtxMarks:
         return write_mark(key, event);
       case TrackKind::kOsRuntime:
-        begin_on_thread(key, event, "os_runtime", trace_.name(event.name));
-        break;
+        return write_span(key, event, "os_runtime");
       case TrackKind::kOverhead:
-        begin_on_thread(key, event, "overhead", trace_.name(event.name));
-        break;
+        return write_span(key, event, "overhead");
       case TrackKind::kCompilation:
-        begin_on_thread(key, event, "compilation", trace_.name(event.name));
-        break;
+        return write_span(key, event, "compilation");
     }
+  }
+
+  void write_span(const TrackKey& key, const Event& event, std::string_view category) {
+    begin_on_thread(key, event, category, trace_.name(event.name));
+    if (event.correlation != 0) json_.key("args").open('{').field("correlation", event.correlation).close('}');
     json_.close('}');
   }
 

@@ -427,7 +427,8 @@ struct FrameIngest::State {
     }
     for (auto& [tid, events] : by_thread) {
       TrackKey key{kind, process};
-      if (tid != 0) key.thread = builder.thread(process, tid);
+      // Calls are always a thread's: one of unknown id is thread 0. Time that the profiler takes may be a whole process's.
+      if (tid != 0 || kind == TrackKind::kOsRuntime) key.thread = builder.thread(process, tid);
       builder.add(key, std::move(events));
     }
     return true;

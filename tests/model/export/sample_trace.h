@@ -1,0 +1,141 @@
+// A small trace that has one of everything: two processes that see one GPU under different numbers, and each kind of event.
+#pragma once
+
+#include <bit>
+
+#include "model/trace/trace_builder.h"
+
+namespace lanescope::test {
+
+inline std::shared_ptr<const Trace> sample_trace() {
+  TraceBuilder builder;
+  Provenance& from = builder.provenance();
+  from.format = "Some Format";
+  from.producer = "Some Tool 1.2";
+  from.host_name = "gpu01";
+  from.operating_system = "Linux 6.1.0 x86_64";
+  from.working_directory = "/home/user";
+  from.command = {"python", "train.py", "--fast"};
+  from.utc_epoch = 1'711'964'646'000'000'123;
+  from.monotonic_epoch = 5'000'000'000;
+  from.finished = true;
+
+  Gpu gpu;
+  gpu.name = "NVIDIA H200";
+  gpu.uuid = std::string("\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10", 16);
+  gpu.bus_id = "0000:17:00.0";
+  gpu.multiprocessor_count = 132;
+  gpu.compute_major = 9;
+  gpu.memory_bytes = 141ull << 30;
+  gpu.memory_bandwidth = 4'800'000'000'000;
+  gpu.core_clock_khz = 1'980'000;
+  gpu.max_warps_per_multiprocessor = 64;
+  gpu.max_blocks_per_multiprocessor = 32;
+  gpu.max_registers_per_multiprocessor = 65'536;
+  gpu.max_shared_memory_per_multiprocessor = 233'472;
+
+  const ProcessId first = builder.process_of_instance(1);
+  const ProcessId second = builder.process_of_instance(2);
+  builder.process(first).pid = 4711;
+  builder.process(first).executable = "/usr/bin/python3";
+  builder.process(second).pid = 4712;
+  builder.process(second).executable = "worker";
+  builder.set_device(first, 0, gpu);
+  builder.set_context({first, 1, 0, 7});
+  builder.set_stream({first, 1, 7, 0, 3, {}});
+  builder.set_stream({first, 1, 13, -5, 2, {}});
+  const ThreadId main = builder.thread(first, 4711);
+  const ThreadId loader = builder.thread(first, 4800);
+  const ThreadId worker = builder.thread(second, 4712);
+  builder.name_thread(main, "main");
+  builder.set_thread_priority(main, 20);
+  builder.name_thread(loader, "loader \"A\"\n");
+  builder.set_domain(first, 3, "data");
+  builder.set_category(first, 3, 8, "io");
+
+  KernelDetail kernel;
+  kernel.mangled_name = builder.intern("_Z4axpyPfif");
+  kernel.short_name = builder.intern("axpy");
+  kernel.grid[0] = 256;
+  kernel.grid[1] = kernel.grid[2] = 1;
+  kernel.block[0] = 64;
+  kernel.block[1] = kernel.block[2] = 1;
+  kernel.registers_per_thread = 16;
+  kernel.static_shared_memory = 100;
+  kernel.dynamic_shared_memory = 28;
+  kernel.local_memory_total = 30'081'024;
+  KernelDetail node = kernel;
+  node.cluster[0] = 2;
+  node.cluster[1] = node.cluster[2] = 1;
+  node.graph = 4;
+  node.graph_node = (1ull << 32) + 5;
+  const NameId axpy = builder.intern("axpy(float*, int, float)");
+  TrackKey stream{TrackKind::kKernels, first};
+  stream.gpu = builder.gpu_of_device(first, 0);
+  stream.context = 1;
+  stream.stream = 7;
+  builder.add(stream, {{2'000, 500, axpy, 11, builder.intern(kernel)},
+                       {2'200, 500, axpy, 12, builder.intern(node)},  // overlaps: a lane of its own
+                       {3'000, 10, axpy, 12, builder.intern(node)}});
+  stream.kind = TrackKind::kMemory;
+  stream.stream = 13;
+  MemoryDetail copy;
+  copy.copy_kind = CopyKind::kHostToDevice;
+  copy.source_memory = MemoryKind::kPinned;
+  copy.destination_memory = MemoryKind::kDevice;
+  copy.bytes = 4096;
+  MemoryDetail set;
+  set.operation = MemoryOperation::kSet;
+  set.destination_memory = MemoryKind::kDevice;
+  set.value = 255;
+  set.bytes = 64;
+  builder.add(stream, {{4'000, 100, builder.intern(memory_operation_name(copy)), 13, builder.intern(copy)},
+                       {4'200, 50, builder.intern(memory_operation_name(set)), 14, builder.intern(set)}});
+  stream.kind = TrackKind::kGraphLaunches;
+  builder.add(stream, {{5'000, 900, builder.intern("CUDA graph 4"), 15, builder.intern(GraphLaunchDetail{4, 9})}});
+  stream.kind = TrackKind::kSynchronizations;
+  builder.add(stream, {{5'900, 100, builder.intern(synchronization_name(3)), 16, builder.intern(SynchronizationDetail{3, 0})},
+                       {6'100, 100, builder.intern(synchronization_name(2)), 17, builder.intern(SynchronizationDetail{2, 77})}});
+
+  TrackKey thread{TrackKind::kCudaApi, first};
+  thread.thread = main;
+  const DetailId runtime = builder.intern(ApiDetail{ApiDomain::kRuntime, 0});
+  const DetailId driver = builder.intern(ApiDetail{ApiDomain::kDriver, 0});
+  const DetailId failed = builder.intern(ApiDetail{ApiDomain::kRuntime, 700});
+  builder.add(thread, {{1'000, 300, builder.intern("cudaLaunchKernel_v7000"), 11, runtime},
+                       {1'100, 100, builder.intern("cuLaunchKernel"), 11, driver},  // nested
+                       {1'500, 300, builder.intern("cudaGraphLaunch_v10000"), 12, runtime},
+                       {1'900, 50, builder.intern("cudaMemcpyAsync_v3020"), 13, failed}});
+  thread.kind = TrackKind::kNvtxRanges;
+  thread.domain = 3;
+  NvtxDetail colored;
+  colored.category = 8;
+  colored.color = 0xff00ff00;
+  colored.payload_type = PayloadType::kSigned;
+  colored.payload = std::bit_cast<std::uint64_t>(std::int64_t{-3});
+  NvtxDetail real;
+  real.payload_type = PayloadType::kReal;
+  real.payload = std::bit_cast<std::uint64_t>(0.25);
+  builder.add(thread, {{900, 5'000, builder.intern("step"), 1, builder.intern(colored)},
+                       {950, 1'000, builder.intern("forward"), 2, builder.intern(real)}});
+  thread.kind = TrackKind::kNvtxProcessRanges;
+  thread.domain = 0;
+  NvtxDetail elsewhere;
+  elsewhere.end_thread = loader;
+  builder.add(thread, {{800, 700, builder.intern("load"), 3, builder.intern(elsewhere)}, {1'200, 700, builder.intern("load"), 4, 0}});
+  thread.kind = TrackKind::kNvtxMarks;
+  builder.add(thread, {{1'234, 0, builder.intern("epoch"), 5, 0}});
+  thread.kind = TrackKind::kOsRuntime;
+  thread.thread = worker;
+  thread.process = second;
+  builder.add(thread,
+              {{100, 5'000, builder.intern("pthread_cond_wait"), 0, kWholeCall}, {5'500, 500, builder.intern("poll"), 0, kPartialCall}});
+  thread.kind = TrackKind::kOverhead;
+  builder.add(thread, {{7'000, 10, builder.intern("Buffer flush"), 0, 0}});
+  thread.kind = TrackKind::kCompilation;
+  builder.add(thread, {{7'100, 10, builder.intern("Lazy function loading"), 21, 0}});
+  builder.add_diagnostic({1'000, first, 1, 1, 2, "No driver answers."});
+  return builder.snapshot();
+}
+
+}  // namespace lanescope::test

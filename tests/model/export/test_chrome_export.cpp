@@ -1,0 +1,161 @@
+#include <algorithm>
+#include <fstream>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "model/export/text_export.h"
+#include "model/import/chrome_json.h"
+#include "model/import/open_trace.h"
+#include "sample_trace.h"
+#include "support/catch.h"
+#include "support/paths.h"
+#include "support/trace_text.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using Json = nlohmann::json;
+
+namespace {
+
+std::string chrome_text(const Trace& trace, const ExportSelection& selection = {}) {
+  std::string text;
+  REQUIRE(export_chrome_json(
+      trace,
+      [&](std::string_view piece) {
+        text += piece;
+        return true;
+      },
+      selection));
+  return text;
+}
+
+std::shared_ptr<const Trace> imported(const std::string& text) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "export.json";
+  std::ofstream(path, std::ios::binary) << text;
+  auto trace = import_chrome_json(path);
+  if (!trace) FAIL(trace.error().text);
+  return *trace;
+}
+
+std::vector<Json> events_with(const Json& document, const std::string& key, const std::string& value) {
+  std::vector<Json> found;
+  for (const Json& event : document["traceEvents"])
+    if (event.value(key, "") == value) found.push_back(event);
+  return found;
+}
+
+// Times, kinds and correlation ids of all events: what the format has a place for whatever the tool. The first event begins at 0.
+std::vector<std::string> times(const Trace& trace) {
+  std::vector<std::string> lines;
+  for (const Track& track : trace.tracks())
+    for (const LaneId id : track.lanes)
+      for (EventIndex i = 0; i < trace.lane(id).size(); ++i) {
+        const Event event = trace.lane(id).event(i);
+        const bool is_nvtx = track.key.kind >= TrackKind::kNvtxRanges && track.key.kind <= TrackKind::kNvtxMarks;
+        const auto kind = track.key.kind == TrackKind::kGraphLaunches ? TrackKind::kKernels : track.key.kind;
+        lines.push_back(std::to_string(static_cast<int>(kind)) + "|" + std::to_string(trace.processes()[track.key.process].pid) + "|" +
+                        std::to_string(event.start - trace.extent().begin) + "|" + std::to_string(event.duration) + "|" +
+                        std::string(api_display_name(trace.name(event.name))) + "|" + (is_nvtx ? "" : std::to_string(event.correlation)));
+      }
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("the document is what PyTorch's profiler would have written") {
+  const Json document = Json::parse(chrome_text(*sample_trace()));
+  CHECK(document["schemaVersion"] == 1);
+  CHECK(document["deviceProperties"][0]["name"] == "NVIDIA H200");
+  CHECK(document["baseTimeNanoseconds"] == 1'711'964'646'000'000'123);
+
+  const auto kernels = events_with(document, "cat", "kernel");
+  REQUIRE(kernels.size() == 4);  // three, and a graph as a whole
+  const Json& kernel = kernels[0];
+  CHECK(kernel["ph"] == "X");
+  CHECK(kernel["pid"] == 0);  // the GPU
+  CHECK(kernel["tid"] == 7);  // the stream
+  CHECK(kernel["ts"].get<double>() == 2.0);
+  CHECK(kernel["dur"].get<double>() == 0.5);
+  CHECK(kernel["args"]["correlation"] == 11);
+  CHECK(kernel["args"]["stream"] == 7);
+  CHECK(kernel["args"]["device"] == 0);
+  CHECK(kernel["args"]["grid"] == Json({256, 1, 1}));
+  CHECK(kernel["args"]["shared memory"] == 128);
+  CHECK(kernel["args"]["warps per SM"].get<double>() == Approx(256.0 * 2 / 132));
+
+  CHECK(events_with(document, "cat", "cuda_runtime")[0]["name"] == "cudaLaunchKernel");
+  CHECK(events_with(document, "cat", "cuda_driver").size() == 1);
+  CHECK(events_with(document, "cat", "gpu_memcpy")[0]["name"] == "Memcpy HtoD (Pinned -> Device)");
+  CHECK(events_with(document, "cat", "gpu_memcpy")[0]["args"]["memory bandwidth (GB/s)"].get<double>() == 40.96);
+  CHECK(events_with(document, "cat", "gpu_memset")[0]["name"] == "Memset (Device)");
+  CHECK(events_with(document, "cat", "user_annotation").size() == 7);  // two ranges, two that overlap at both ends, one mark
+  for (const Json& event : events_with(document, "name", "thread_name"))
+    if (event["tid"] == 4800) CHECK(event["args"]["name"] == "loader \"A\"\n");
+}
+
+TEST_CASE("arrows lead from each launching call to all its work") {
+  const Json document = Json::parse(chrome_text(*sample_trace()));
+  std::map<std::uint64_t, std::pair<int, int>> ends;  // by id: beginnings, ends
+  for (const Json& event : events_with(document, "cat", "ac2g")) {
+    auto& [begins, arrives] = ends[event["id"].get<std::uint64_t>()];
+    (event["ph"] == "s" ? begins : arrives) += 1;
+    if (event["ph"] == "s") CHECK(event["pid"] == 4711);
+    if (event["ph"] == "f") CHECK(event["bp"] == "e");
+  }
+  CHECK(ends == std::map<std::uint64_t, std::pair<int, int>>{{11, {1, 1}}, {12, {1, 2}}, {13, {1, 1}}});
+}
+
+TEST_CASE("what goes out as Chrome JSON comes back with equal times") {
+  const auto trace = sample_trace();
+  CHECK(difference(times(*trace), times(*imported(chrome_text(*trace)))) == "");
+}
+
+TEST_CASE("a kernel's launch shape and a copy's memory survive Chrome JSON") {
+  const auto again = imported(chrome_text(*sample_trace()));
+  for (const Track& track : again->tracks()) {
+    if (track.key.kind == TrackKind::kMemory) {
+      const MemoryDetail& copy = again->memory_detail(again->lane(track.lanes[0]).detail(0));
+      CHECK(copy.source_memory == MemoryKind::kPinned);
+      CHECK(copy.destination_memory == MemoryKind::kDevice);
+      CHECK(copy.bytes == 4096);
+    } else if (track.key.kind == TrackKind::kKernels && track.key.stream == 7) {
+      const KernelDetail& first = again->kernel_detail(again->lane(track.lanes[0]).detail(0));
+      CHECK(first.static_shared_memory == 100);
+      CHECK(first.dynamic_shared_memory == 28);
+      const KernelDetail& node = again->kernel_detail(again->lane(track.lanes[1]).detail(0));
+      CHECK(node.graph == 4);
+      CHECK(node.graph_node == (1ull << 32) + 5);
+      CHECK(node.cluster[0] == 2);
+    }
+  }
+}
+
+TEST_CASE("times are written to the nanosecond") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  TrackKey key{TrackKind::kCudaApi, process};
+  key.thread = builder.thread(process, 1);
+  builder.add(key, {{0, 1, 0, 1, 0}, {1'712'195'495'501'688'497, 999, 0, 2, 0}});
+  const std::string text = chrome_text(*builder.snapshot());
+  CHECK_THAT(text, contains_text("\"ts\":1712195495501688.497,\"dur\":0.999"));
+}
+
+TEST_CASE("every trace of the corpus goes out as Chrome JSON and comes back with equal times") {
+  const auto folder = corpus();
+  if (!folder) return;
+  for (const char* kind : {"nsys", "kineto"})
+    for (const auto& entry : std::filesystem::directory_iterator(*folder / kind)) {
+      if (entry.path().extension() == ".nsys-rep") continue;
+      INFO(entry.path());
+      const auto trace = open_trace(entry.path());
+      REQUIRE(trace.has_value());
+      CHECK(difference(times(**trace), times(*imported(chrome_text(**trace)))) == "");
+    }
+}
+
+TEST_CASE("a consumer that takes no more ends the export") {
+  CHECK_FALSE(export_chrome_json(*sample_trace(), [](std::string_view) { return false; }));
+}

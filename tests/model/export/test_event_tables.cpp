@@ -1,0 +1,60 @@
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "model/export/text_export.h"
+#include "sample_trace.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+template <typename Export>
+std::string text_of(Export export_text) {
+  std::string text;
+  REQUIRE(export_text([&](std::string_view piece) {
+    text += piece;
+    return true;
+  }));
+  return text;
+}
+
+std::size_t count_of(std::string_view text, char c) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), c)); }
+
+}  // namespace
+
+TEST_CASE("JSON has one object an event, by start") {
+  const auto trace = sample_trace();
+  const auto rows = nlohmann::json::parse(text_of([&](const TextConsumer& write) { return export_json(*trace, write); }));
+  REQUIRE(rows.size() == trace->event_count());
+  for (std::size_t i = 1; i < rows.size(); ++i) CHECK(rows[i - 1]["start_ns"] <= rows[i]["start_ns"]);
+  CHECK(rows[0]["name"] == "pthread_cond_wait");
+  CHECK(rows[0]["pid"] == 4712);
+  for (const auto& row : rows) {
+    if (row["kind"] != "Kernel") continue;
+    CHECK(row["name"] == "axpy(float*, int, float)");
+    CHECK(row["grid"] == nlohmann::json({256, 1, 1}));
+    CHECK(row["stream"] == 7);
+    break;
+  }
+}
+
+TEST_CASE("CSV and tab-separated text have a header and one line an event") {
+  const auto trace = sample_trace();
+  const std::string csv = text_of([&](const TextConsumer& write) { return export_csv(trace, write); });
+  const std::string tabs = text_of([&](const TextConsumer& write) { return export_text(trace, write); });
+  CHECK(count_of(csv, '\n') == trace->event_count() + 1);
+  CHECK(count_of(tabs, '\n') == trace->event_count() + 1);
+  CHECK_THAT(csv, contains_text("\"axpy(float*, int, float)\""));  // quoted for its commas
+  CHECK_THAT(tabs, contains_text("axpy(float*, int, float)\t"));
+}
+
+TEST_CASE("tables hold only the events within the times that were asked for") {
+  ExportSelection selection;
+  selection.window = TimeRange{2'600, 2'900};
+  const auto trace = sample_trace();
+  const auto rows = nlohmann::json::parse(text_of([&](const TextConsumer& write) { return export_json(*trace, write, selection); }));
+  CHECK(rows.size() == 3);  // the wait, the step, the second kernel
+}

@@ -1,0 +1,166 @@
+#include "model/export/nsys_sqlite_export.h"
+
+#include <map>
+
+#include <sqlite3.h>
+
+#include "model/import/open_trace.h"
+#include "sample_trace.h"
+#include "support/catch.h"
+#include "support/paths.h"
+#include "support/trace_text.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+class Exported {
+ public:
+  explicit Exported(const Trace& trace, const NsysSqliteOptions& options = {}) {
+    const auto written = export_nsys_sqlite(trace, path(), Overwrite::kRefuse, options);
+    if (!written) FAIL(written.error().text);
+    sqlite3_open(path().c_str(), &database_);
+  }
+  ~Exported() { sqlite3_close(database_); }
+  std::filesystem::path path() const { return folder_.path() / "export.sqlite"; }
+
+  // The rows of a query, columns separated by "|".
+  std::vector<std::string> rows(const std::string& sql) const {
+    std::vector<std::string> rows;
+    sqlite3_stmt* statement = nullptr;
+    REQUIRE(sqlite3_prepare_v2(database_, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+      std::string row;
+      for (int i = 0; i < sqlite3_column_count(statement); ++i) {
+        const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, i));
+        row += (i ? "|" : "") + std::string(text ? text : "NULL");
+      }
+      rows.push_back(row);
+    }
+    sqlite3_finalize(statement);
+    return rows;
+  }
+  std::vector<std::string> tables() const { return rows("SELECT name FROM sqlite_master WHERE name NOT LIKE 'ENUM_%' ORDER BY name"); }
+  std::shared_ptr<const Trace> opened() const {
+    auto trace = open_trace(path());
+    if (!trace) FAIL(trace.error().text);
+    return *trace;
+  }
+
+ private:
+  TemporaryFolder folder_;
+  sqlite3* database_ = nullptr;
+};
+
+using Rows = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("ids of processes and threads are packed as Nsight Systems packs them") {
+  const Exported file(*sample_trace());
+  // hardware 8 bits, virtual machine 8, process 24, thread 24; the machine is 1.
+  CHECK(file.rows(
+            "SELECT DISTINCT globalTid / 0x1000000 % 0x1000000, globalTid % 0x1000000, globalTid >> 48 FROM CUPTI_ACTIVITY_KIND_RUNTIME") ==
+        Rows{"4711|4711|1"});
+  CHECK(file.rows("SELECT DISTINCT k.globalPid = (r.globalTid & 0xFFFFFFFFFF000000) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN "
+                  "CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId)") == Rows{"1"});
+  CHECK(file.rows("SELECT pid, name FROM PROCESSES ORDER BY pid") == Rows{"4711|/usr/bin/python3", "4712|worker"});
+}
+
+TEST_CASE("the tables that third-party readers join say what happened") {
+  const Exported file(*sample_trace());
+  CHECK(
+      file.rows("SELECT k.start, k.end - k.start, s.value, d.value, gridX, blockX, launchType, streamId FROM CUPTI_ACTIVITY_KIND_KERNEL k "
+                "JOIN StringIds s ON s.id = shortName JOIN StringIds d ON d.id = demangledName WHERE correlationId = 11") ==
+      Rows{"2000|500|axpy|axpy(float*, int, float)|256|64|1|7"});
+  // Memory kinds count from 0 there: pinned 1, device 2.
+  CHECK(file.rows(
+            "SELECT m.bytes, o.label, srcKind, k.label FROM CUPTI_ACTIVITY_KIND_MEMCPY m JOIN ENUM_CUDA_MEMCPY_OPER o ON o.id = copyKind "
+            "JOIN ENUM_CUDA_MEM_KIND k ON k.id = dstKind") == Rows{"4096|Host-to-Device|1|Device"});
+  CHECK(file.rows("SELECT value, bytes, memKind FROM CUPTI_ACTIVITY_KIND_MEMSET") == Rows{"255|64|2"});
+  CHECK(file.rows(
+            "SELECT s.value, eventClass, returnValue FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds s ON s.id = nameId ORDER BY start") ==
+        Rows{"cudaLaunchKernel_v7000|0|0", "cuLaunchKernel|1|0", "cudaGraphLaunch_v10000|0|0", "cudaMemcpyAsync_v3020|0|700"});
+  CHECK(file.rows(
+            "SELECT text, eventType, domainId, int64Value, doubleValue FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60) ORDER BY rowid") ==
+        Rows{"step|59|3|-3|NULL", "forward|59|3|NULL|0.25", "load|60|0|NULL|NULL", "load|60|0|NULL|NULL", "epoch|34|0|NULL|NULL"});
+  CHECK(file.rows("SELECT text, domainId FROM NVTX_EVENTS WHERE eventType = 75") == Rows{"data|3"});
+  CHECK(file.rows("SELECT name, busLocation, uuid, computeMajor, totalMemory FROM TARGET_INFO_GPU") ==
+        Rows{"NVIDIA H200|0000:17:00.0|01020304-0506-0708-090a-0b0c0d0e0f10|9|151397597184"});
+  CHECK(file.rows("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME") == Rows{"1711964646000000123"});
+  CHECK(file.rows("SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_SCHEMA_VERSION_MAJOR'") == Rows{"3"});
+}
+
+TEST_CASE("only tables with rows are made, and only those that were asked for") {
+  TraceBuilder builder;
+  CHECK(Exported(*builder.snapshot()).tables() == Rows{"ANALYSIS_DETAILS", "META_DATA_EXPORT", "TARGET_INFO_SESSION_START_TIME"});
+  NsysSqliteOptions options;
+  options.tables = {"NVTX_.*", "CUPTI_ACTIVITY_KIND_(KERNEL|RUNTIME)"};
+  CHECK(Exported(*sample_trace(), options).tables() ==
+        Rows{"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "META_DATA_EXPORT", "NVTX_EVENTS", "StringIds"});
+  options.tables = {"OSRT_API"};
+  options.empty_tables = EmptyTables::kCreate;
+  CHECK(Exported(*builder.snapshot(), options).tables() == Rows{"META_DATA_EXPORT", "OSRT_API", "StringIds"});
+  options.tables = {"("};
+  const TemporaryFolder folder;
+  const auto refused = export_nsys_sqlite(*sample_trace(), folder.path() / "x.sqlite", Overwrite::kRefuse, options);
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().kind == ErrorKind::kUsage);
+}
+
+TEST_CASE("only events within the times that were asked for are written") {
+  NsysSqliteOptions options;
+  options.selection.window = TimeRange{2'600, 2'900};
+  CHECK(Exported(*sample_trace(), options).rows("SELECT start, end FROM CUPTI_ACTIVITY_KIND_KERNEL") == Rows{"2200|2700"});
+}
+
+TEST_CASE("an existing file is left alone unless it may be overwritten") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "x.sqlite";
+  REQUIRE(export_nsys_sqlite(*sample_trace(), path, Overwrite::kRefuse).has_value());
+  CHECK_THAT(export_nsys_sqlite(*sample_trace(), path, Overwrite::kRefuse).error().text, contains_text("exists already"));
+  CHECK(export_nsys_sqlite(*sample_trace(), path, Overwrite::kAllow).has_value());
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+  CHECK_THAT(export_nsys_sqlite(*sample_trace(), "/no/such/folder/x.sqlite", Overwrite::kRefuse).error().text,
+             contains_text("can't be written"));
+}
+
+TEST_CASE("pids and thread ids that do not fit in 24 bits are replaced by free ones") {
+  TraceBuilder builder;
+  for (const std::uint32_t pid : {0x1000000u + 5, 5u, 5u}) {
+    static std::uint32_t instance = 0;
+    const ProcessId process = builder.process_of_instance(++instance);
+    builder.process(process).pid = pid;
+    TrackKey key{TrackKind::kCudaApi, process};
+    key.thread = builder.thread(process, 0xf0000000u + pid);
+    builder.add(key, {{10 * instance, 5, builder.intern("call"), instance, 0}});
+  }
+  const Exported file(*builder.snapshot());
+  CHECK(file.rows("SELECT globalTid / 0x1000000 % 0x1000000 FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start") ==
+        Rows{"16777215", "5", "5"});
+  CHECK(file.rows("SELECT count(DISTINCT globalTid), count(DISTINCT globalPid) FROM CUPTI_ACTIVITY_KIND_RUNTIME, PROCESSES") ==
+        Rows{"3|3"});
+}
+
+TEST_CASE("what Nsight Systems exported comes back the same from our export of it") {
+  const auto folder = corpus();
+  if (!folder) return;
+  for (const auto& entry : std::filesystem::directory_iterator(*folder / "nsys")) {
+    if (entry.path().extension() != ".sqlite") continue;
+    INFO(entry.path());
+    const auto trace = open_trace(entry.path());
+    REQUIRE(trace.has_value());
+    const auto again = Exported(**trace).opened();
+    CHECK(difference(TraceText(**trace).events(), TraceText(*again).events()) == "");
+    CHECK(difference(TraceText(**trace).resources(), TraceText(*again).resources()) == "");
+    CHECK(again->provenance().utc_epoch == (*trace)->provenance().utc_epoch);
+    CHECK(again->provenance().command == (*trace)->provenance().command);
+  }
+}
+
+TEST_CASE("what the schema has a place for survives it") {
+  const auto trace = sample_trace();
+  const auto again = Exported(*trace).opened();
+  CHECK(difference(TraceText(*trace).events(), TraceText(*again).events()) == "");
+}

@@ -1,0 +1,127 @@
+#include "model/export/trace_file_export.h"
+
+#include <fstream>
+
+#include "model/import/open_trace.h"
+#include "model/trace/load.h"
+#include "sample_trace.h"
+#include "support/catch.h"
+#include "support/paths.h"
+#include "support/trace_text.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+std::shared_ptr<const Trace> saved_and_loaded(const Trace& trace, const ExportSelection& selection = {}) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "saved.trace";
+  const auto written = export_trace_file(trace, path, Overwrite::kRefuse, selection);
+  if (!written) FAIL(written.error().text);
+  auto loaded = load_trace(path);
+  if (!loaded) FAIL(loaded.error().text);
+  return *loaded;
+}
+
+void require_same(const Trace& before, const Trace& after) {
+  REQUIRE(difference(TraceText(before).events(), TraceText(after).events()).empty());
+  REQUIRE(difference(TraceText(before).resources(), TraceText(after).resources()).empty());
+}
+
+}  // namespace
+
+TEST_CASE("a trace that was saved loads as the same trace, event by event") {
+  const auto trace = sample_trace();
+  const auto loaded = saved_and_loaded(*trace);
+  CHECK(difference(TraceText(*trace).events(), TraceText(*loaded).events()) == "");
+  CHECK(difference(TraceText(*trace).resources(), TraceText(*loaded).resources()) == "");
+  CHECK(loaded->extent() == trace->extent());
+  CHECK(loaded->event_count() == trace->event_count());
+  const Provenance& from = loaded->provenance();
+  CHECK(from.format == "Some Format");
+  CHECK(from.producer == "Some Tool 1.2");
+  CHECK(from.host_name == "gpu01");
+  CHECK(from.command == std::vector<std::string>{"python", "train.py", "--fast"});
+  CHECK(from.utc_epoch == trace->provenance().utc_epoch);
+  CHECK(from.monotonic_epoch == trace->provenance().monotonic_epoch);
+  CHECK(from.condition.empty());
+  REQUIRE(loaded->diagnostics().size() == 1);
+  CHECK(loaded->diagnostics()[0].text == "No driver answers.");
+  CHECK(loaded->diagnostics()[0].time == 1'000);
+}
+
+TEST_CASE("saving what was loaded changes nothing") {
+  const auto once = saved_and_loaded(*sample_trace());
+  require_same(*once, *saved_and_loaded(*once));
+}
+
+TEST_CASE("tracks that need several chunks keep all their events") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  builder.process(process).pid = 1;
+  TrackKey key{TrackKind::kCudaApi, process};
+  key.thread = builder.thread(process, 1);
+  std::vector<Event> calls;
+  for (std::uint32_t i = 0; i < 200'000; ++i)
+    calls.push_back({Nanoseconds{i} * 10, 5, builder.intern("call" + std::to_string(i % 300)), i,
+                     builder.intern(ApiDetail{ApiDomain(i % 3 == 0), i % 7})});
+  builder.add(key, std::move(calls));
+  const auto trace = builder.snapshot();
+  require_same(*trace, *saved_and_loaded(*trace));
+}
+
+TEST_CASE("only events within the times that were asked for are saved") {
+  ExportSelection selection;
+  selection.window = TimeRange{1'950, 2'100};
+  const auto part = saved_and_loaded(*sample_trace(), selection);
+  // step, forward, both loads are over by then but for the second's last ns..., the first kernel and the wait.
+  std::vector<std::string> names;
+  for (const Track& track : part->tracks())
+    for (const LaneId lane : track.lanes)
+      for (EventIndex i = 0; i < part->lane(lane).size(); ++i) names.emplace_back(part->name(part->lane(lane).name(i)));
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{"axpy(float*, int, float)", "pthread_cond_wait", "step"});
+}
+
+TEST_CASE("every trace of the corpus can be saved and loads as the same") {
+  const auto folder = corpus();
+  if (!folder) return;
+  for (const char* kind : {"nsys", "kineto"})
+    for (const auto& entry : std::filesystem::directory_iterator(*folder / kind)) {
+      if (entry.path().extension() == ".nsys-rep") continue;
+      INFO(entry.path());
+      const auto trace = open_trace(entry.path());
+      REQUIRE(trace.has_value());
+      const auto loaded = saved_and_loaded(**trace);
+      CHECK(difference(TraceText(**trace).events(), TraceText(*loaded).events()) == "");
+      CHECK(difference(TraceText(**trace).resources(), TraceText(*loaded).resources()) == "");
+    }
+}
+
+TEST_CASE("a damaged file is recovered: its sound frames, with an index") {
+  const TemporaryFolder folder;
+  const auto whole = folder.path() / "whole.trace";
+  const auto cut = folder.path() / "cut.trace";
+  const auto recovered = folder.path() / "recovered.trace";
+  REQUIRE(export_trace_file(*sample_trace(), whole, Overwrite::kRefuse));
+  std::filesystem::copy_file(whole, cut);
+  std::filesystem::resize_file(cut, std::filesystem::file_size(cut) / 2);
+  const auto condition = recover_trace_file(cut, recovered, Overwrite::kRefuse);
+  REQUIRE(condition.has_value());
+  CHECK_FALSE(condition->sentence().empty());
+  const auto before = load_trace(cut);
+  const auto after = load_trace(recovered);
+  REQUIRE((before.has_value() && after.has_value()));
+  CHECK((*after)->event_count() > 0);
+  require_same(**before, **after);
+  CHECK((*after)->provenance().condition.empty());
+
+  CHECK_THAT(recover_trace_file(cut, recovered, Overwrite::kRefuse).error().text, contains_text("exists already"));
+  CHECK_THAT(recover_trace_file(cut, cut, Overwrite::kAllow).error().text, contains_text("over itself"));
+}
+
+TEST_CASE("a file that can't be written is named, and nothing is left of it") {
+  CHECK_THAT(export_trace_file(*sample_trace(), "/no/such/folder/x.trace", Overwrite::kRefuse).error().text,
+             contains_text("/no/such/folder/x.trace"));
+}
