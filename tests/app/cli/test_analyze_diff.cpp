@@ -1,0 +1,65 @@
+// lanescope diff and analyze: what they write, and what they end with.
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+
+namespace {
+
+std::string trace(const std::string& name) { return test::data_file(name + ".trace").string(); }
+
+nlohmann::json json_in(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  REQUIRE(stream);
+  return nlohmann::json::parse(stream);
+}
+
+}  // namespace
+
+TEST_CASE("diff fails a build only for what became slower, beyond noise") {
+  const test::TemporaryFolder folder;
+  const std::string output = (folder.path() / "out").string();
+  const auto diff = [&](const std::string& first, const std::string& second, const std::string& limit) {
+    return cli::run({"diff", trace(first), trace(second), "--fail-above", limit, "-q", "-f", "csv", "--force-overwrite", "-o", output});
+  };
+  CHECK(diff("torch_training_workers4", "torch_training_workers0", "5%") == cli::kFailure);
+  CHECK(diff("torch_training_workers4", "torch_training_workers0", "100000") == cli::kSuccess);
+  CHECK(diff("torch_training_workers0", "torch_training_workers4", "5%") == cli::kSuccess);  // faster
+  CHECK(diff("torch_training_workers0", "torch_training_workers0", "0%") == cli::kSuccess);
+  CHECK(diff("torch_training_workers0", "torch_training_workers4", "much") == cli::kUsage);
+}
+
+TEST_CASE("diff writes every row for programs") {
+  const test::TemporaryFolder folder;
+  const std::string output = (folder.path() / "out").string();
+  REQUIRE(cli::run({"diff", trace("torch_training_workers0"), trace("torch_training_workers4"), "-q", "-f", "json", "-o", output}) ==
+          cli::kSuccess);
+  const nlohmann::json rows = json_in(output + "_diff.json");
+  REQUIRE(rows.size() > 20);
+  CHECK(rows[0]["Kind"] == "Duration");
+  CHECK(rows[0]["Verdict"] == "less");
+  CHECK(rows[0]["Count A"] == 19);
+}
+
+TEST_CASE("analyze writes findings and tables for programs") {
+  const test::TemporaryFolder folder;
+  const std::string output = (folder.path() / "out").string();
+  REQUIRE(cli::run({"analyze", trace("torch_training_workers0"), "-r", "gpu_bubbles", "-q", "-f", "json", "-o", output}) == cli::kSuccess);
+  const nlohmann::json findings = json_in(output + "_findings.json"), causes = json_in(output + "_gpu_bubbles_causes.json"),
+                       gpus = json_in(output + "_gpu_bubbles_gpus.json");
+  CHECK(findings[0]["Rule"] == "gpu_bubbles");
+  CHECK(findings[0]["Key"] == "cpu_code");
+  std::int64_t idle = 0;
+  for (const auto& row : causes) idle += row["Total Time (ns)"].get<std::int64_t>();
+  CHECK(gpus[0]["Idle (ns)"] == idle);
+}
+
+TEST_CASE("analyze says what is wrong with a rule") {
+  CHECK(cli::run({"analyze", trace("torch_training_workers0"), "-r", "gpu_buble"}) == cli::kUsage);
+  CHECK(cli::run({"analyze", trace("torch_training_workers0"), "-r", "tail:range=nothing"}) == cli::kUsage);
+  CHECK(cli::run({"analyze", "-r", "tail"}) == cli::kUsage);
+}
