@@ -47,7 +47,7 @@ Result<void> copy_to_standard_output(const std::filesystem::path& path) {
 }  // namespace
 
 Result<void> check_output(const std::string& output, Overwrite overwrite) {
-  if (output != kStandardOutput && overwrite == Overwrite::kRefuse && std::filesystem::exists(output))
+  if (output != kStandardOutput && overwrite == Overwrite::kRefuse && std::filesystem::is_regular_file(output))
     return Error{output + " exists already. Give another name with -o, or allow overwriting with -f."};
   return {};
 }
@@ -58,17 +58,17 @@ Result<void> write_text(const std::string& output, Overwrite overwrite, const Te
     if (!write([](std::string_view text) { return put(stdout, text); }) || std::fflush(stdout) != 0) return failure(output);
     return {};
   }
-  const std::string partial = output + ".partial";
+  // What is there and no file (a pipe, a device) is written to, never replaced.
+  const bool in_place = std::filesystem::exists(output) && !std::filesystem::is_regular_file(output);
+  const std::string partial = in_place ? output : output + ".partial";
   std::FILE* const file = std::fopen(partial.c_str(), "wb");
   if (!file) return failure(output);
   const bool written = write([file](std::string_view text) { return put(file, text); });
   const bool closed = std::fclose(file) == 0;
-  if (!written || !closed || std::rename(partial.c_str(), output.c_str()) != 0) {
-    const Error error = failure(output);
-    std::remove(partial.c_str());
-    return error;
-  }
-  return {};
+  if (written && closed && (in_place || std::rename(partial.c_str(), output.c_str()) == 0)) return {};
+  const Error error = failure(output);
+  if (!in_place) std::remove(partial.c_str());
+  return error;
 }
 
 Result<void> write_file(const std::string& output, Overwrite overwrite, std::string_view extension, const FileProducer& write) {

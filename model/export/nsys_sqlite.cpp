@@ -8,6 +8,7 @@
 #include "event_order.h"
 #include "nsys_database.h"
 #include "nsys_ids.h"
+#include "target.h"
 #include "trace_dictionary.h"
 
 namespace lanescope {
@@ -365,8 +366,7 @@ Result<std::vector<std::regex>> compiled(const std::vector<std::string>& pattern
 
 Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
                                 const NsysSqliteOptions& options) {
-  if (overwrite == Overwrite::kRefuse && std::filesystem::exists(path))
-    return Error{path.string() + " exists already. Give another name with -o, or allow overwriting with -f."};
+  if (const auto free = check_target(path, overwrite); !free) return free.error();
   auto tables = compiled(options.tables);
   if (!tables) return tables.error();
   // Written beside its place and moved there when it is whole.

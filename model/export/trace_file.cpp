@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "target.h"
 #include "trace_chunks.h"
 
 namespace lanescope {
@@ -218,6 +219,7 @@ Result<FileCondition> copy_frames(TraceFileReader& reader, TraceFileWriter& writ
 
 Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
                                const ExportSelection& selection) {
+  if (const auto free = check_target(path, overwrite); !free) return free.error();
   auto writer = TraceFileWriter::create(path, overwrite);
   if (!writer) return writer.error();
   return or_removed(TraceFileExport(trace, selection, *writer).write(), path);
@@ -229,6 +231,7 @@ Result<FileCondition> recover_trace_file(const std::filesystem::path& source, co
   std::error_code ignored;
   if (std::filesystem::equivalent(source, path, ignored))
     return Error{path.string() + " can't be written over itself. Name another file with -o.", ErrorKind::kUsage};
+  if (const auto free = check_target(path, overwrite); !free) return free.error();
   auto writer = TraceFileWriter::create(path, overwrite);
   if (!writer) return writer.error();
   return or_removed(copy_frames(*reader, *writer), path);

@@ -124,7 +124,8 @@ Result<std::shared_ptr<const Trace>> import_chrome_json(const std::filesystem::p
   Provenance& provenance = builder.provenance();
   provenance.finished = damage.empty();
   if (!damage.empty())
-    provenance.condition = "The file is damaged: " + damage + "; the " + counted(elements, "event") + " before that were read.";
+    provenance.condition =
+        "The file is damaged: " + damage + "; the " + counted(assembly.event_count(), "event") + " before that were read.";
   if (invalid > 0) add_warning(builder, counted(invalid, "element") + " of traceEvents can't be understood and were left out.");
   if (assembly.without_time() > 0)
     add_warning(builder, counted(assembly.without_time(), "event") + " with times that are not numbers, or out of range, were left out.");

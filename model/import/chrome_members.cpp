@@ -49,7 +49,10 @@ ChromeMembers read_members(const std::vector<std::pair<std::string, std::string>
     if (parser.parse(text).get(value) != simdjson::SUCCESS) continue;
     std::string_view word;
     if (name == "deviceProperties") read_devices(value, read.devices);
-    if (name == "baseTimeNanoseconds") (void)value.get(read.utc_base);
+    if (name == "baseTimeNanoseconds") {
+      constexpr std::int64_t kLargest = std::int64_t{1} << 61;  // far beyond any date, and safe to add to
+      if (std::int64_t base = 0; value.get(base) == simdjson::SUCCESS && base > 0 && base < kLargest) read.utc_base = base;
+    }
     if (name == "host_name" && value.get(word) == simdjson::SUCCESS) read.host_name = word;
     if (name == "producer" && value.get(word) == simdjson::SUCCESS) read.producer = word;
   }

@@ -147,6 +147,7 @@ int run_export(Arguments arguments) {
       ->type_name("START/END");
   app.add_option("--tables", options.tables, "Only tables of SQLite that match one of these regular expressions, comma-separated")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("REGEX");
   app.add_option("-l,--lazy", options.lazy, "Make only tables of SQLite that have rows [true]")->type_name("BOOL");
   if (const auto code = parse(app, std::move(arguments))) return *code;
