@@ -5,16 +5,19 @@
 namespace lanescope {
 namespace {
 
-// Adds one candidate of a weighted majority vote (Misra-Gries with one counter) to a running one.
-void vote(NameId name, Nanoseconds weight, NameId& candidate, Nanoseconds& candidate_weight) {
-  if (name == candidate) {
-    candidate_weight += weight;
-  } else if (weight > candidate_weight) {
-    candidate = name;
-    candidate_weight = weight - candidate_weight;
-  } else {
-    candidate_weight -= weight;
+constexpr std::size_t kAtOnce = 16;  // searches in step: about as many misses as a core can have under way
+
+// Searches for `Count` times in step: each halving of all of them is one batch of independent loads.
+template <std::size_t Count>
+void search(const Nanoseconds* sorted, std::size_t size, const Nanoseconds* times, EventIndex* into, EventIndex offset) {
+  const Nanoseconds* base[Count];
+  for (std::size_t k = 0; k < Count; ++k) base[k] = sorted;
+  std::size_t length = size;
+  for (; length > 1; length -= length / 2) {
+    const std::size_t half = length / 2;
+    for (std::size_t k = 0; k < Count; ++k) base[k] += base[k][half - 1] < times[k] ? half : 0;
   }
+  for (std::size_t k = 0; k < Count; ++k) into[k] = offset + static_cast<EventIndex>(base[k] - sorted) + (*base[k] < times[k] ? 1 : 0);
 }
 
 }  // namespace
@@ -45,34 +48,12 @@ LaneSegment::LaneSegment(std::span<const Event> events) {
   const auto blocks = static_cast<EventIndex>((n + kBlock - 1) / kBlock);
   busy_before_block_.reserve(blocks + 1);
   busy_before_block_.push_back(0);
-  std::vector<Node> level(blocks);
   for (EventIndex block = 0; block < blocks; ++block) {
-    Node& node = level[block];
     Nanoseconds busy = 0;
-    Nanoseconds longest = -1;
-    for (EventIndex i = block * kBlock; i < std::min<EventIndex>(size(), (block + 1) * kBlock); ++i) {
-      const Nanoseconds length = duration(i);
-      busy += length;
-      vote(names_[i], length, node.name, node.weight);
-      if (length > longest) {
-        longest = length;
-        node.longest = i;
-      }
-    }
+    for (EventIndex i = block * kBlock; i < std::min<EventIndex>(size(), (block + 1) * kBlock); ++i) busy += duration(i);
     busy_before_block_.push_back(busy_before_block_.back() + busy);
   }
-  while (level.size() > 1) {
-    std::vector<Node> above((level.size() + kFanOut - 1) / kFanOut);
-    for (std::size_t i = 0; i < level.size(); ++i) {
-      Node& node = above[i / kFanOut];
-      if (i % kFanOut == 0) node.longest = level[i].longest;
-      vote(level[i].name, level[i].weight, node.name, node.weight);
-      if (duration(level[i].longest) > duration(node.longest)) node.longest = level[i].longest;
-    }
-    levels_.push_back(std::move(level));
-    level = std::move(above);
-  }
-  levels_.push_back(std::move(level));
+  summary_ = SummaryPyramid(*this, size());
 }
 
 Nanoseconds LaneSegment::long_duration(EventIndex i) const noexcept {
@@ -92,35 +73,33 @@ EventIndex LaneSegment::lower_bound(Nanoseconds t) const noexcept {
   return static_cast<EventIndex>(std::lower_bound(starts_.begin(), starts_.end(), t) - starts_.begin());
 }
 
-void LaneSegment::add_event(EventIndex i, LaneSummary& into, EventIndex segment_offset) const noexcept {
-  const Nanoseconds length = duration(i);
-  vote(names_[i], length, into.dominant, into.weight);
-  if (length > into.longest_duration) {
-    into.longest_duration = length;
-    into.longest = segment_offset + i;
-  }
+void LaneSegment::lower_bounds(std::span<const Nanoseconds> times, std::span<EventIndex> into, EventIndex segment_offset) const noexcept {
+  // The times ascend, so all lie between the places of the first and the last.
+  const std::size_t first = lower_bound(times.front());
+  const std::size_t size = times.size() > 1 ? lower_bound(times.back()) - first : 0;
+  const auto offset = segment_offset + static_cast<EventIndex>(first);
+  if (size == 0) return std::fill(into.begin(), into.end(), offset);
+  const Nanoseconds* sorted = starts_.data() + first;
+  std::size_t k = 0;
+  for (; k + kAtOnce <= times.size(); k += kAtOnce) search<kAtOnce>(sorted, size, &times[k], &into[k], offset);
+  for (; k < times.size(); ++k) search<1>(sorted, size, &times[k], &into[k], offset);
 }
 
-void LaneSegment::summarize(EventIndex first, EventIndex last, LaneSummary& into, EventIndex segment_offset) const noexcept {
-  into.count += last - first;
-  while (first < last && first % kBlock != 0) add_event(first++, into, segment_offset);
-  // Climb: take the largest aligned node that fits, from the left.
-  while (first + kBlock <= last) {
-    EventIndex span = kBlock;
-    std::size_t height = 0;
-    while (height + 1 < levels_.size() && first % (span * kFanOut) == 0 && first + span * kFanOut <= last) {
-      span *= kFanOut;
-      ++height;
-    }
-    const Node& node = levels_[height][first / span];
-    vote(node.name, node.weight, into.dominant, into.weight);
-    if (const Nanoseconds length = duration(node.longest); length > into.longest_duration) {
-      into.longest_duration = length;
-      into.longest = segment_offset + node.longest;
-    }
-    first += span;
-  }
-  while (first < last) add_event(first++, into, segment_offset);
+EventIndex LaneSegment::common_prefix(const LaneSegment& other) const noexcept {
+  const EventIndex shorter = std::min(size(), other.size());
+  if (this == &other) return shorter;
+  // Block by block, as memory, then event by event within the block that differs.
+  constexpr EventIndex kCompared = 1024;
+  const auto same = [&](EventIndex first, EventIndex last) {
+    const auto equal = [&](const auto& a, const auto& b) { return std::equal(a.begin() + first, a.begin() + last, b.begin() + first); };
+    return equal(starts_, other.starts_) && equal(durations_, other.durations_) && equal(names_, other.names_) &&
+           equal(details_, other.details_);
+  };
+  EventIndex prefix = 0;
+  if (long_durations_.empty())
+    while (prefix + kCompared <= shorter && same(prefix, prefix + kCompared)) prefix += kCompared;
+  while (prefix < shorter && same(prefix, prefix + 1) && duration(prefix) == other.duration(prefix)) ++prefix;
+  return prefix;
 }
 
 EventIndex LaneSegment::find_correlation(std::uint32_t correlation, EventIndex from) const noexcept {
@@ -137,8 +116,7 @@ std::size_t LaneSegment::memory_bytes() const noexcept {
                       names_.capacity() * sizeof(NameId) + correlations_.capacity() * sizeof(std::uint32_t) +
                       details_.capacity() * sizeof(DetailId) + long_durations_.capacity() * sizeof(long_durations_[0]) +
                       busy_before_block_.capacity() * sizeof(Nanoseconds);
-  for (const auto& level : levels_) bytes += level.capacity() * sizeof(Node);
-  return bytes;
+  return bytes + summary_.memory_bytes();
 }
 
 Lane::Lane(std::vector<std::shared_ptr<const LaneSegment>> segments) : segments_(std::move(segments)) {
@@ -167,6 +145,32 @@ EventIndex Lane::lower_bound(Nanoseconds t) const noexcept {
                                       [](const auto& s, Nanoseconds time) { return s->start(s->size() - 1) < time; });
   if (found == segments_.end()) return size_;
   return static_cast<EventIndex>(found - segments_.begin()) * LaneSegment::kCapacity + (*found)->lower_bound(t);
+}
+
+void Lane::lower_bounds(std::span<const Nanoseconds> times, std::span<EventIndex> into) const noexcept {
+  std::size_t done = 0;
+  while (done < times.size()) {
+    const EventIndex first = lower_bound(times[done]);
+    if (first == size_) break;
+    const EventIndex s = first / LaneSegment::kCapacity;
+    const LaneSegment& segment = *segments_[s];
+    const auto rest = times.subspan(done);
+    const auto within =
+        static_cast<std::size_t>(std::upper_bound(rest.begin(), rest.end(), segment.start(segment.size() - 1)) - rest.begin());
+    segment.lower_bounds(rest.first(within), into.subspan(done, within), s * LaneSegment::kCapacity);
+    done += within;
+  }
+  std::fill(into.begin() + static_cast<std::ptrdiff_t>(done), into.end(), size_);
+}
+
+EventIndex Lane::common_prefix(const Lane& other) const noexcept {
+  EventIndex events = 0;
+  for (std::size_t s = 0; s < std::min(segments_.size(), other.segments_.size()); ++s) {
+    const EventIndex same = segments_[s]->common_prefix(*other.segments_[s]);
+    events += same;
+    if (same < LaneSegment::kCapacity) break;
+  }
+  return events;
 }
 
 std::optional<EventIndex> Lane::at(Nanoseconds t) const noexcept {

@@ -63,11 +63,10 @@ TEST_CASE("every column equals the sum over its nanoseconds") {
   const Streams streams(seed, count, 120, 3'000);
   const LevelContent content(streams.trace, streams.level);
   LevelRasterizer rasterizer;
-  LevelPixels pixels;
   for (const TimeRange range : {TimeRange{0, 3'000}, TimeRange{-200, 3'500}, TimeRange{701, 1'113}, TimeRange{900, 1'000}})
     for (const std::int32_t width : {1, 13, 100, 640}) {
       const Viewport viewport{range, width};
-      rasterizer.rasterize(content, viewport, pixels);
+      const LevelPixels& pixels = rasterizer.rasterize(content, viewport);
       for (std::int32_t x = 0; x < width; ++x) {
         const TimeRange window{viewport.time_at(x), viewport.time_at(std::int64_t{x} + 1)};
         const Column& column = pixels.columns[static_cast<std::size_t>(x)];
@@ -81,9 +80,8 @@ TEST_CASE("columns add up to the busy time of the window") {
   const Streams streams(GENERATE(11u, 12u, 13u), 3, 5'000, 1'000'000);
   const LevelContent content(streams.trace, streams.level);
   LevelRasterizer rasterizer;
-  LevelPixels pixels;
   for (const TimeRange range : {TimeRange{0, 1'000'000}, TimeRange{12'345, 678'901}}) {
-    rasterizer.rasterize(content, {range, 1'917}, pixels);
+    const LevelPixels& pixels = rasterizer.rasterize(content, {range, 1'917});
     Nanoseconds busy = 0;
     std::uint64_t count = 0;
     for (const Column& column : pixels.columns) {
@@ -100,9 +98,8 @@ TEST_CASE("a name with more than half of a column's time is its dominant one") {
   const Streams streams(GENERATE(range(21u, 29u)), 1, 400, 20'000);
   const LevelContent content(streams.trace, streams.level);
   LevelRasterizer rasterizer;
-  LevelPixels pixels;
   const Viewport viewport{{0, 20'000}, 61};
-  rasterizer.rasterize(content, viewport, pixels);
+  const LevelPixels& pixels = rasterizer.rasterize(content, viewport);
   for (std::int32_t x = 0; x < viewport.width; ++x) {
     const Column& column = pixels.columns[static_cast<std::size_t>(x)];
     for (const auto& [name, time] : time_by_name(streams, {viewport.time_at(x), viewport.time_at(std::int64_t{x} + 1)})) {
@@ -116,9 +113,8 @@ TEST_CASE("the longest event of a column is found") {
   const Streams streams(31, 2, 300, 30'000);
   const LevelContent content(streams.trace, streams.level);
   LevelRasterizer rasterizer;
-  LevelPixels pixels;
   const Viewport viewport{{0, 30'000}, 40};
-  rasterizer.rasterize(content, viewport, pixels);
+  const LevelPixels& pixels = rasterizer.rasterize(content, viewport);
   for (std::int32_t x = 0; x < viewport.width; ++x) {
     const TimeRange window{viewport.time_at(x), viewport.time_at(std::int64_t{x} + 1)};
     Nanoseconds longest = -1;
@@ -136,9 +132,8 @@ TEST_CASE("every event that is wide enough has its box, at its exact place") {
   const Streams streams(GENERATE(41u, 42u), 1, 300, 6'000);
   const LevelContent content(streams.trace, streams.level);
   LevelRasterizer rasterizer;
-  LevelPixels pixels;
   const Viewport viewport{{1'003, 4'777}, 500};
-  rasterizer.rasterize(content, viewport, pixels);
+  const LevelPixels& pixels = rasterizer.rasterize(content, viewport);
   std::size_t expected = 0;
   for (const Event& event : streams.all.front()) {
     const double left = viewport.x_at(event.start);
@@ -158,11 +153,9 @@ TEST_CASE("panning by whole pixels moves the columns and changes none") {
   const Streams streams(51, 2, 2'000, 1'000'000);
   const LevelContent content(streams.trace, streams.level);
   LevelRasterizer rasterizer;
-  LevelPixels before;
-  LevelPixels after;
   const Viewport viewport{{100'000, 300'000}, 1'000};  // 200 ns a pixel
-  rasterizer.rasterize(content, viewport, before);
-  rasterizer.rasterize(content, {panned(viewport.range, 37 * 200), 1'000}, after);
+  const LevelPixels before = rasterizer.rasterize(content, viewport);
+  const LevelPixels& after = rasterizer.rasterize(content, {panned(viewport.range, 37 * 200), 1'000});
   for (std::size_t x = 37; x < 1'000; ++x) REQUIRE(before.columns[x].busy == after.columns[x - 37].busy);
 }
 

@@ -35,8 +35,10 @@ std::vector<std::shared_ptr<const Trace>> recorded_traces() {
 Nanoseconds busy_one_by_one(const LevelContent& content, TimeRange window) {
   std::vector<TimeRange> events;
   for (const ContentLane& lane : content.lanes())
-    for (EventIndex index = 0; index < lane.lane->size(); ++index)
-      events.push_back(window.intersected({lane.lane->start(index), lane.lane->end(index)}));
+    lane.visit([&](const auto& shown) {
+      for (EventIndex index = 0; index < shown.size(); ++index)
+        events.push_back(window.intersected({shown.start(index), shown.end(index)}));
+    });
   std::sort(events.begin(), events.end(), [](TimeRange a, TimeRange b) { return a.begin < b.begin; });
   Nanoseconds busy = 0;
   Nanoseconds covered_until = window.begin;
@@ -56,12 +58,11 @@ TEST_CASE("rows of recorded traces add up: columns to the window's busy time, la
     for (LaneId lane = 0; lane < trace->lanes().size(); ++lane) REQUIRE(tree.place_of(lane).has_value());
     ContentCache cache(trace);
     LevelRasterizer rasterizer;
-    LevelPixels pixels;
     const TimeRange extent = trace->extent();
     for (const TimeRange window : {extent, TimeRange{extent.begin + extent.length() / 3, extent.begin + extent.length() / 2}})
       for (const Row& row : tree.rows()) {
         const LevelContent& content = cache.content(row.all);
-        rasterizer.rasterize(content, {window, 1'531}, pixels);
+        const LevelPixels& pixels = rasterizer.rasterize(content, {window, 1'531});
         Nanoseconds sum = 0;
         for (const Column& column : pixels.columns) sum += column.busy;
         REQUIRE(sum == busy_one_by_one(content, window));

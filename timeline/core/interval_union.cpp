@@ -7,80 +7,158 @@
 namespace lanescope::timeline {
 namespace {
 
+// Walks through a lane's events.
 struct Cursor {
-  const Lane* lane;
-  EventIndex index;
-  Nanoseconds start;
+  explicit Cursor(const BusyLane& of, Nanoseconds from) : lane(of.lane), subset(of.subset) {
+    index = subset != nullptr ? subset->lower_bound(from) : lane->lower_bound(from);
+    size = subset != nullptr ? subset->size() : lane->size();
+    read();
+  }
+  [[nodiscard]] bool at_end() const { return index == size; }
+  void next() {
+    ++index;
+    read();
+  }
+  void read() {
+    if (at_end()) return;
+    const EventIndex at = subset != nullptr ? subset->source_index(index) : index;
+    start = lane->start(at);
+    end = start + lane->duration(at);
+  }
   bool operator>(const Cursor& other) const { return start > other.start; }
+
+  const Lane* lane;
+  const LaneSubset* subset;
+  EventIndex index = 0;
+  EventIndex size = 0;
+  Nanoseconds start = 0;
+  Nanoseconds end = 0;
 };
 
 }  // namespace
 
-IntervalUnion::IntervalUnion(std::span<const Lane* const> lanes) : busy_{0} { merge(lanes, std::numeric_limits<Nanoseconds>::min()); }
+// Appends intervals to a union.
+class IntervalUnion::Writer {
+ public:
+  explicit Writer(IntervalUnion& into) : into_(into) { part_.busy.push_back(0); }
+  // Begins with the first `count` intervals of another union.
+  void copy(const IntervalUnion& from, std::size_t count) {
+    const auto full = static_cast<std::ptrdiff_t>(count / kCapacity);
+    const auto rest = static_cast<std::ptrdiff_t>(count % kCapacity);
+    into_.parts_.assign(from.parts_.begin(), from.parts_.begin() + full);
+    if (full > 0) part_.busy = {into_.parts_.back()->busy.back()};
+    if (rest == 0) return;
+    const Part& last = *from.parts_[static_cast<std::size_t>(full)];
+    part_.starts.assign(last.starts.begin(), last.starts.begin() + rest);
+    part_.busy.assign(last.busy.begin(), last.busy.begin() + rest + 1);
+  }
+  void add(Nanoseconds start, Nanoseconds end) {
+    part_.starts.push_back(start);
+    part_.busy.push_back(part_.busy.back() + end - start);
+    if (part_.size() == kCapacity) flush();
+  }
+  void finish() {
+    if (part_.size() > 0) flush();
+  }
 
-IntervalUnion::IntervalUnion(std::span<const Lane* const> lanes, const IntervalUnion& before, Nanoseconds unchanged_until) {
+ private:
+  void flush() {
+    const Nanoseconds busy = part_.busy.back();
+    into_.parts_.push_back(std::make_shared<const Part>(part_));  // copied, so that it takes no more than it needs
+    part_.starts.clear();
+    part_.busy = {busy};
+  }
+  IntervalUnion& into_;
+  Part part_;
+};
+
+IntervalUnion::IntervalUnion(std::span<const BusyLane> lanes) {
+  Writer writer(*this);
+  merge(lanes, std::numeric_limits<Nanoseconds>::min(), writer);
+}
+
+IntervalUnion::IntervalUnion(std::span<const BusyLane> lanes, const IntervalUnion& before, Nanoseconds unchanged_until) {
   std::size_t kept = before.lower_bound(unchanged_until);
   if (kept > 0 && before.end(kept - 1) >= unchanged_until) --kept;  // it may go on
   const Nanoseconds from = kept < before.size() ? std::min(before.start(kept), unchanged_until) : unchanged_until;
-  starts_.assign(before.starts_.begin(), before.starts_.begin() + static_cast<std::ptrdiff_t>(kept));
-  busy_.assign(before.busy_.begin(), before.busy_.begin() + static_cast<std::ptrdiff_t>(kept) + 1);
-  merge(lanes, from);
+  Writer writer(*this);
+  writer.copy(before, kept);
+  merge(lanes, from, writer);
 }
 
 // Appends the events that start at `from` or later. Requires: intervals that are here already end before it.
-void IntervalUnion::merge(std::span<const Lane* const> lanes, Nanoseconds from) {
+void IntervalUnion::merge(std::span<const BusyLane> lanes, Nanoseconds from, Writer& writer) {
   std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> next;
-  for (const Lane* lane : lanes)
-    if (const EventIndex first = lane->lower_bound(from); first < lane->size()) next.push({lane, first, lane->start(first)});
+  for (const BusyLane& lane : lanes)
+    if (const Cursor cursor(lane, from); !cursor.at_end()) next.push(cursor);
   Nanoseconds open_start = 0;
   Nanoseconds open_end = 0;
   bool open = false;
-  const auto close = [&] {
-    if (!open) return;
-    starts_.push_back(open_start);
-    busy_.push_back(busy_.back() + open_end - open_start);
-  };
   while (!next.empty()) {
     Cursor cursor = next.top();
     next.pop();
     // Stays with this lane for as long as it is first, which spares the queue.
     const Nanoseconds limit = next.empty() ? std::numeric_limits<Nanoseconds>::max() : next.top().start;
-    for (; cursor.index < cursor.lane->size(); ++cursor.index) {
-      cursor.start = cursor.lane->start(cursor.index);
-      if (cursor.start > limit) break;
-      const Nanoseconds end = cursor.lane->end(cursor.index);
-      if (end == cursor.start) continue;
+    for (; !cursor.at_end() && cursor.start <= limit; cursor.next()) {
+      if (cursor.end == cursor.start) continue;
       if (open && cursor.start <= open_end) {
-        open_end = std::max(open_end, end);
-      } else {
-        close();
-        open_start = cursor.start;
-        open_end = end;
-        open = true;
+        open_end = std::max(open_end, cursor.end);
+        continue;
       }
+      if (open) writer.add(open_start, open_end);
+      open_start = cursor.start;
+      open_end = cursor.end;
+      open = true;
     }
-    if (cursor.index < cursor.lane->size()) next.push(cursor);
+    if (!cursor.at_end()) next.push(cursor);
   }
-  close();
+  if (open) writer.add(open_start, open_end);
+  writer.finish();
 }
 
-Nanoseconds IntervalUnion::end(std::size_t interval) const noexcept { return starts_[interval] + busy_[interval + 1] - busy_[interval]; }
-
-std::size_t IntervalUnion::lower_bound(Nanoseconds t, std::size_t from) const noexcept {
-  std::size_t step = 1;
-  std::size_t low = from;
-  while (low + step < starts_.size() && starts_[low + step] < t) {
-    low += step;
-    step *= 2;
-  }
-  const auto first = starts_.begin() + static_cast<std::ptrdiff_t>(low);
-  const auto last = starts_.begin() + static_cast<std::ptrdiff_t>(std::min(low + step + 1, starts_.size()));
-  return static_cast<std::size_t>(std::lower_bound(first, last, t) - starts_.begin());
+std::size_t IntervalUnion::lower_bound(Nanoseconds t) const noexcept {
+  const auto found =
+      std::lower_bound(parts_.begin(), parts_.end(), t, [](const auto& part, Nanoseconds time) { return part->starts.back() < time; });
+  if (found == parts_.end()) return size();
+  const std::vector<Nanoseconds>& starts = (*found)->starts;
+  return static_cast<std::size_t>(found - parts_.begin()) * kCapacity +
+         static_cast<std::size_t>(std::lower_bound(starts.begin(), starts.end(), t) - starts.begin());
 }
 
 Nanoseconds IntervalUnion::busy_before(Nanoseconds t, std::size_t lower_bound_of_t) const noexcept {
   if (lower_bound_of_t == 0) return 0;
-  return busy_[lower_bound_of_t] - std::max<Nanoseconds>(0, end(lower_bound_of_t - 1) - t);
+  const std::size_t last = lower_bound_of_t - 1;
+  return part(last).busy[last % kCapacity + 1] - std::max<Nanoseconds>(0, end(last) - t);
+}
+
+void IntervalUnion::busy_before(std::span<const Nanoseconds> times, std::span<Nanoseconds> into) const noexcept {
+  std::size_t done = 0;
+  auto reaches = parts_.begin();
+  while (done < times.size()) {
+    reaches =
+        std::lower_bound(reaches, parts_.end(), times[done], [](const auto& part, Nanoseconds time) { return part->starts.back() < time; });
+    if (reaches == parts_.end()) break;
+    const auto p = static_cast<std::size_t>(reaches - parts_.begin());
+    const std::vector<Nanoseconds>& starts = (*reaches)->starts;
+    auto from = starts.begin();
+    for (; done < times.size() && times[done] <= starts.back(); ++done) {
+      // Neighbouring times are often near each other: look close by first.
+      auto step = std::ptrdiff_t{8};
+      while (starts.end() - from > step && *(from + step) < times[done]) {
+        from += step;
+        step *= 2;
+      }
+      from = std::lower_bound(from, starts.end() - from > step ? from + step + 1 : starts.end(), times[done]);
+      into[done] = busy_before(times[done], p * kCapacity + static_cast<std::size_t>(from - starts.begin()));
+    }
+  }
+  for (; done < times.size(); ++done) into[done] = busy_before(times[done], size());
+}
+
+std::size_t IntervalUnion::memory_bytes() const noexcept {
+  std::size_t bytes = sizeof(*this);
+  for (const auto& each : parts_) bytes += sizeof(Part) + (each->starts.capacity() + each->busy.capacity()) * sizeof(Nanoseconds);
+  return bytes;
 }
 
 }  // namespace lanescope::timeline

@@ -57,7 +57,15 @@ bool LaneSource::matches(const Trace& trace, const Event& event) const noexcept 
   return !memory || memory_class(trace.memory_detail(event.detail)) == *memory;
 }
 
-RowTree::RowTree(const Trace& trace) { RowTreeBuilder(trace, *this).build(); }
+RowTree::RowTree(const Trace& trace) {
+  SegmentSums sums;
+  *this = RowTree(trace, sums);
+}
+
+RowTree::RowTree(const Trace& trace, SegmentSums& sums) {
+  RowTreeBuilder(trace, sums, *this).build();
+  sums.forget_unused();
+}
 
 std::optional<RowIndex> RowTree::find(std::string_view key) const {
   const auto found = by_key_.find(std::string(key));

@@ -1,7 +1,6 @@
 #include "row_tree_builder.h"
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 
 #include "timeline/core/describe.h"
@@ -117,19 +116,13 @@ void RowTreeBuilder::add_kernels(RowIndex hardware, const std::string& key, cons
   tree_.rows_[row].levels = {tree_.rows_[row].all};
   tree_.rows_[row].expanded_initially = false;
 
-  std::vector<Nanoseconds> total(trace_.name_count());
+  std::map<NameId, Nanoseconds> total;
   std::map<NameId, Level> level_of_name;
-  for (const LaneSource& source : tree_.rows_[row].all) {
-    const Lane& lane = trace_.lane(source.lane);
-    std::vector<bool> seen(trace_.name_count());
-    for (EventIndex index = 0; index < lane.size(); ++index) {
-      const NameId name = lane.name(index);
-      total[name] += lane.duration(index);
-      if (seen[name]) continue;
-      seen[name] = true;
-      level_of_name[name].push_back(LaneSource{.lane = source.lane, .name = name});
+  for (const LaneSource& source : tree_.rows_[row].all)
+    for (const SegmentSums::Sum& sum : sums_.of_lane(trace_, source.lane, SegmentSums::By::kName)) {
+      total[sum.key] += sum.total;
+      level_of_name[sum.key].push_back(LaneSource{.lane = source.lane, .name = sum.key});
     }
-  }
   std::vector<NameId> names;
   for (const auto& [name, level] : level_of_name) names.push_back(name);
   std::stable_sort(names.begin(), names.end(), [&](NameId a, NameId b) { return total[a] > total[b]; });
@@ -150,15 +143,12 @@ void RowTreeBuilder::add_memory(RowIndex hardware, const std::string& key, const
 
   std::map<MemoryClass, Nanoseconds> total;
   std::map<MemoryClass, Level> level_of_class;
-  for (const LaneSource& source : tree_.rows_[row].all) {
-    const Lane& lane = trace_.lane(source.lane);
-    std::set<MemoryClass> seen;
-    for (EventIndex index = 0; index < lane.size(); ++index) {
-      const MemoryClass operation = memory_class(trace_.memory_detail(lane.detail(index)));
-      total[operation] += lane.duration(index);
-      if (seen.insert(operation).second) level_of_class[operation].push_back(LaneSource{.lane = source.lane, .memory = operation});
+  for (const LaneSource& source : tree_.rows_[row].all)
+    for (const SegmentSums::Sum& sum : sums_.of_lane(trace_, source.lane, SegmentSums::By::kMemoryClass)) {
+      const auto operation = static_cast<MemoryClass>(sum.key);
+      total[operation] += sum.total;
+      level_of_class[operation].push_back(LaneSource{.lane = source.lane, .memory = operation});
     }
-  }
   for (const auto& [operation, level] : level_of_class) {
     const std::string name{memory_class_name(operation)};
     const RowIndex child = add_row(key + "/" + name, name, RowKind::kMemoryOperation, row);

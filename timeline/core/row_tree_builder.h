@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "timeline/core/row_tree.h"
+#include "timeline/core/segment_sums.h"
 
 namespace lanescope::timeline {
 
 class RowTreeBuilder {
  public:
-  RowTreeBuilder(const Trace& trace, RowTree& tree) : trace_(trace), tree_(tree) {}
+  RowTreeBuilder(const Trace& trace, SegmentSums& sums, RowTree& tree) : trace_(trace), sums_(sums), tree_(tree) {}
   void build();
 
  private:
@@ -51,6 +52,7 @@ class RowTreeBuilder {
   [[nodiscard]] std::string stream_label(const Track& track, const Tracks& all) const;
 
   const Trace& trace_;
+  SegmentSums& sums_;
   RowTree& tree_;
 };
 

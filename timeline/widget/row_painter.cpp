@@ -43,8 +43,16 @@ void RowPainter::paint(ViewState& state, QImage& image) {
   QPainter painter(&image);
   painter.setFont(labels_.font());
   const int bottom = state.scroll() + static_cast<int>(std::ceil(image.height() / ratio));
+  std::vector<const PlacedRow*> shown;
+  std::vector<const LevelContent*> contents;
   for (const PlacedRow& row : state.layout().rows()) {
     if (row.top + row.height <= state.scroll() || row.top >= bottom) continue;
+    shown.push_back(&row);
+    for (const Level& level : row.levels) contents.push_back(&state.content(level));
+  }
+  rasterizer_.prepare(contents, viewport);
+  for (const PlacedRow* each : shown) {
+    const PlacedRow& row = *each;
     for (std::size_t index = 0; index < row.levels.size(); ++index) {
       const double top = row.top - state.scroll() + static_cast<double>(index) * row.level_height;
       const int first_line = static_cast<int>(std::lround((top + (index == 0 ? 2 : 1)) * ratio));
@@ -80,7 +88,7 @@ void RowPainter::fill_background(const ViewState& state, QImage& image, const Vi
 
 void RowPainter::paint_level(ViewState& state, const Level& level, const Viewport& viewport, QImage& image, int top, int height) {
   const LevelContent& content = state.content(level);
-  rasterizer_.rasterize(content, viewport, pixels_);
+  pixels_ = &rasterizer_.rasterize(content, viewport);
   if (height <= 0) return;
   color_columns(state, viewport, height);
   color_boxes(state, height);
@@ -98,10 +106,10 @@ void RowPainter::color_columns(const ViewState& state, const Viewport& viewport,
   const Trace& trace = state.trace();
   const ColorScheme scheme = state.theme().scheme;
   const double step = viewport.step();
-  color_.assign(pixels_.columns.size(), 0);
-  bar_.assign(pixels_.columns.size(), 0);
-  for (std::size_t x = 0; x < pixels_.columns.size(); ++x) {
-    const Column& column = pixels_.columns[x];
+  color_.assign(pixels_->columns.size(), 0);
+  bar_.assign(pixels_->columns.size(), 0);
+  for (std::size_t x = 0; x < pixels_->columns.size(); ++x) {
+    const Column& column = pixels_->columns[x];
     if (!column.longest.valid()) continue;
     const bool instants = column.busy == 0;
     const double share = std::min(1.0, static_cast<double>(column.busy) / step);
@@ -120,8 +128,8 @@ void RowPainter::color_columns(const ViewState& state, const Viewport& viewport,
 void RowPainter::color_boxes(const ViewState& state, int height) {
   const Trace& trace = state.trace();
   const Rgb background = state.theme().background.rgb();
-  const auto width = static_cast<std::int64_t>(pixels_.columns.size());
-  for (const Box& box : pixels_.boxes) {
+  const auto width = static_cast<std::int64_t>(pixels_->columns.size());
+  for (const Box& box : pixels_->boxes) {
     const Rgb color = colors_.color(trace, box.kind, box.name, nvtx_color(trace, box.kind, box.event), state.theme().scheme);
     const auto first = static_cast<std::int64_t>(std::ceil(box.left));
     const auto last = static_cast<std::int64_t>(std::floor(box.right));
@@ -132,7 +140,7 @@ void RowPainter::color_boxes(const ViewState& state, int height) {
     const auto soften = [&](std::int64_t x, double share) {
       if (x < 0 || x >= width || share <= 0) return;
       const auto at = static_cast<std::size_t>(x);
-      if (pixels_.columns[at].count + pixels_.columns[at].carried > 2) return;
+      if (pixels_->columns[at].count + pixels_->columns[at].carried > 2) return;
       color_[at] = blend(background, color, share);
       bar_[at] = height;
     };
@@ -158,10 +166,10 @@ void RowPainter::write_columns(QImage& image, int top, int height) const {
 void RowPainter::draw_labels(const ViewState& state, QPainter& painter, double ratio, double top, double height, int width) {
   constexpr double kInset = 4;
   const Trace& trace = state.trace();
-  for (std::size_t index = 0; index < pixels_.boxes.size(); ++index) {
-    const Box& box = pixels_.boxes[index];
+  for (std::size_t index = 0; index < pixels_->boxes.size(); ++index) {
+    const Box& box = pixels_->boxes[index];
     double right = std::min<double>(box.right, width);
-    if (index + 1 < pixels_.boxes.size()) right = std::min(right, std::max(pixels_.boxes[index + 1].left, box.left));
+    if (index + 1 < pixels_->boxes.size()) right = std::min(right, std::max(pixels_->boxes[index + 1].left, box.left));
     const double left = std::max(0.0, box.left);
     const double room = (right - left) / ratio - 2 * kInset;
     if (room < kNarrowestLabel) continue;

@@ -38,10 +38,10 @@ class RowPainter {
   LabelCache labels_;
   ColorCache colors_;
   LevelRasterizer rasterizer_;
-  LevelPixels pixels_;
-  std::vector<Rgb> color_;  // of each column
-  std::vector<int> bar_;    // its height in device pixels
-  std::vector<Rgb> line_;   // one scan line of background
+  const LevelPixels* pixels_ = nullptr;  // of the level that is painted
+  std::vector<Rgb> color_;               // of each column
+  std::vector<int> bar_;                 // its height in device pixels
+  std::vector<Rgb> line_;                // one scan line of background
 };
 
 }  // namespace lanescope::timeline

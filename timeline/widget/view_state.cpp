@@ -28,7 +28,7 @@ TimeRange ViewState::bounds() const {
 
 void ViewState::adopt(std::shared_ptr<const Trace> trace, Change change) {
   trace_ = trace ? std::move(trace) : empty_trace();
-  tree_ = RowTree(*trace_);
+  tree_ = RowTree(*trace_, sums_);
   if (change == Change::kGrown)
     contents_.grow(trace_);
   else

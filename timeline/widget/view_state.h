@@ -91,6 +91,7 @@ class ViewState : public QObject {
   void lay_out();
 
   std::shared_ptr<const Trace> trace_;
+  SegmentSums sums_;
   RowTree tree_;
   RowLayout layout_;
   ContentCache contents_;

@@ -129,6 +129,38 @@ TEST_CASE("lanes longer than a segment answer as short ones do") {
   CHECK(lane.memory_bytes() / lane.size() <= 28);
 }
 
+TEST_CASE("many times are found at once as they are one by one") {
+  const auto events = random_events(7, 150'000, 12);
+  const Lane lane = lane_of(events);
+  const Nanoseconds step = GENERATE(1, 37, 5'003, 900'000);
+  for (const Nanoseconds begin : {Nanoseconds{-1'000}, events[70'000].start}) {
+    std::vector<Nanoseconds> times;
+    for (Nanoseconds k = 0; k < 501; ++k) times.push_back(begin + k * step);
+    std::vector<EventIndex> found(times.size());
+    lane.lower_bounds(times, found);
+    for (std::size_t k = 0; k < times.size(); ++k) REQUIRE(found[k] == lane.lower_bound(times[k]));
+  }
+  std::vector<EventIndex> none(2, 7);
+  Lane().lower_bounds(std::vector<Nanoseconds>{1, 2}, none);
+  REQUIRE(none == std::vector<EventIndex>{0, 0});
+}
+
+TEST_CASE("two states of a lane share the events in front of the first that differs") {
+  auto events = random_events(8, 150'000, 12);
+  const Lane lane = lane_of(events);
+  const auto at = GENERATE(values<std::size_t>({0, 5, 65'535, 65'536, 100'000, 149'999}));
+  REQUIRE(lane.common_prefix(lane) == 150'000);
+  REQUIRE(lane.common_prefix(lane_of({events.begin(), events.begin() + static_cast<std::ptrdiff_t>(at) + 1})) == at + 1);
+  events[at].name += 1;
+  REQUIRE(lane.common_prefix(lane_of(events)) == at);
+  events[at].name -= 1;
+  events[at].duration = 5'000'000'000;  // does not fit into 32 bits
+  for (std::size_t i = at + 1; i < events.size(); ++i) events[i].start += 6'000'000'000;
+  const Lane longer = lane_of(events);
+  REQUIRE(lane.common_prefix(longer) == at);
+  REQUIRE(longer.common_prefix(lane) == at);
+}
+
 TEST_CASE("correlation ids that do not ascend are found all the same") {
   std::vector<Event> events;
   for (std::uint32_t i = 0; i < 100; ++i) events.push_back({static_cast<Nanoseconds>(i) * 10, 5, 1, (i * 37) % 101, 0});

@@ -6,8 +6,7 @@
 // A lane is immutable and cheap to copy: it shares its segments. Any number of threads may read it. A recording that grows publishes new
 // lanes, which share all full segments with the old ones.
 //
-// Memory: 24 bytes an event, and less than 2 for the index: prefix sums of busy time over blocks of 16 events, and an 8-ary pyramid above
-// the blocks with the name that holds most time (weighted majority, Misra-Gries with one counter) and the longest event.
+// Memory: 24 bytes an event, and somewhat over 2 for the index: prefix sums of busy time over blocks of 16 events, and a SummaryPyramid.
 #pragma once
 
 #include <array>
@@ -17,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "model/trace/summary_pyramid.h"
 #include "model/trace/types.h"
 
 namespace lanescope {
@@ -25,14 +25,7 @@ namespace lanescope {
 class LaneSegment {
  public:
   static constexpr EventIndex kCapacity = 1u << 16;
-  static constexpr EventIndex kBlock = 16;
-  static constexpr EventIndex kFanOut = 8;
-
-  struct Node {
-    NameId name = 0;            // candidate for the majority
-    std::uint32_t longest = 0;  // index within the segment
-    std::int64_t weight = 0;    // ns by which the candidate outweighs the rest: a lower bound of its surplus
-  };
+  static constexpr EventIndex kBlock = SummaryPyramid::kBlock;
 
   // Requires: 0 < events.size() <= kCapacity, sorted by start, not overlapping.
   explicit LaneSegment(std::span<const Event> events);
@@ -51,8 +44,15 @@ class LaneSegment {
   [[nodiscard]] Nanoseconds busy_before(EventIndex i) const noexcept;
   // First event with start >= t; size() when none. O(log n).
   [[nodiscard]] EventIndex lower_bound(Nanoseconds t) const noexcept;
+  // lower_bound() of each time, plus `segment_offset`. Requires: `times` ascend. Searches several at once, so that misses of the cache
+  // overlap.
+  void lower_bounds(std::span<const Nanoseconds> times, std::span<EventIndex> into, EventIndex segment_offset) const noexcept;
   // Folds events [first, last) into `into`. O(log n).
-  void summarize(EventIndex first, EventIndex last, struct LaneSummary& into, EventIndex segment_offset) const noexcept;
+  void summarize(EventIndex first, EventIndex last, LaneSummary& into, EventIndex segment_offset) const noexcept {
+    summary_.summarize(*this, first, last, into, segment_offset);
+  }
+  // How many events from the first on are the same in both: in start, duration, name and details. O(1) for a segment and itself.
+  [[nodiscard]] EventIndex common_prefix(const LaneSegment& other) const noexcept;
 
   [[nodiscard]] std::uint32_t smallest_correlation() const noexcept { return smallest_correlation_; }
   [[nodiscard]] std::uint32_t largest_correlation() const noexcept { return largest_correlation_; }
@@ -63,7 +63,6 @@ class LaneSegment {
  private:
   static constexpr std::uint32_t kLong = 0xffffffff;  // the duration does not fit and stands in long_durations_
   [[nodiscard]] Nanoseconds long_duration(EventIndex i) const noexcept;
-  void add_event(EventIndex i, LaneSummary& into, EventIndex segment_offset) const noexcept;
 
   std::vector<Nanoseconds> starts_;
   std::vector<std::uint32_t> durations_;
@@ -72,19 +71,10 @@ class LaneSegment {
   std::vector<DetailId> details_;
   std::vector<std::pair<EventIndex, Nanoseconds>> long_durations_;  // sorted by index
   std::vector<Nanoseconds> busy_before_block_;                      // one more than there are blocks
-  std::vector<std::vector<Node>> levels_;  // levels_[0]: one node a block; each next covers kFanOut of the one below
+  SummaryPyramid summary_;
   std::uint32_t smallest_correlation_ = 0;
   std::uint32_t largest_correlation_ = 0;
   bool correlations_ascend_ = true;
-};
-
-// What is known of a run of events without looking at each.
-struct LaneSummary {
-  EventIndex count = 0;
-  NameId dominant = 0;     // the name that holds most of the time, where one name holds more than half; else a candidate
-  Nanoseconds weight = 0;  // ns by which `dominant` outweighs all others together, at least; 0 when nothing dominates
-  EventIndex longest = 0;  // index in the lane of the longest event
-  Nanoseconds longest_duration = -1;
 };
 
 class Lane {
@@ -112,6 +102,8 @@ class Lane {
   [[nodiscard]] std::optional<EventIndex> at(Nanoseconds t) const noexcept;
   // First event with start >= t; size() when none. O(log n).
   [[nodiscard]] EventIndex lower_bound(Nanoseconds t) const noexcept;
+  // lower_bound() of each time. Requires: `times` ascend and are as many as `into`. Faster than one after the other.
+  void lower_bounds(std::span<const Nanoseconds> times, std::span<EventIndex> into) const noexcept;
   // Events that overlap the window, or start in it: [first, last). O(log n).
   [[nodiscard]] std::pair<EventIndex, EventIndex> overlapping(TimeRange window) const noexcept;
 
@@ -127,6 +119,10 @@ class Lane {
 
   // First event at or after `from` with this correlation id; size() when none. O(segments + log n).
   [[nodiscard]] EventIndex find_correlation(std::uint32_t correlation, EventIndex from = 0) const noexcept;
+
+  // How many events from the first on are the same in both: nearly all, where one lane is a later state of the other. O(segments), and
+  // O(events) for the last that they share.
+  [[nodiscard]] EventIndex common_prefix(const Lane& other) const noexcept;
 
   [[nodiscard]] std::span<const std::shared_ptr<const LaneSegment>> segments() const noexcept { return segments_; }
   [[nodiscard]] std::size_t memory_bytes() const noexcept;

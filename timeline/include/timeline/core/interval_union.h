@@ -1,40 +1,62 @@
 // When at least one of several lanes is busy: their events merged into intervals that neither overlap nor touch.
 //
-// Makes "busy" of a row that combines lanes exact: it never exceeds the time there is. 16 bytes an interval.
+// Makes "busy" of a row that combines lanes exact: it never exceeds the time there is. 16 bytes an interval. Immutable and cheap to copy:
+// intervals lie in parts, which a union of lanes that have grown shares with the union before.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "model/trace/lane.h"
+#include "timeline/core/lane_subset.h"
 
 namespace lanescope::timeline {
+
+// A lane, or a subset of one, as far as unions need to know it. What it refers to must outlive it.
+struct BusyLane {
+  const Lane* lane = nullptr;
+  const LaneSubset* subset = nullptr;  // of the lane, where not all of it counts
+};
 
 class IntervalUnion {
  public:
   IntervalUnion() = default;
   // O(events · log lanes).
-  explicit IntervalUnion(std::span<const Lane* const> lanes);
+  explicit IntervalUnion(std::span<const BusyLane> lanes);
   // The same for lanes that have grown: `before` is the union of their earlier states, which had the same events up to `unchanged_until`.
   // O(events after it).
-  IntervalUnion(std::span<const Lane* const> lanes, const IntervalUnion& before, Nanoseconds unchanged_until);
+  IntervalUnion(std::span<const BusyLane> lanes, const IntervalUnion& before, Nanoseconds unchanged_until);
 
-  [[nodiscard]] std::size_t size() const noexcept { return starts_.size(); }
-  [[nodiscard]] Nanoseconds start(std::size_t interval) const noexcept { return starts_[interval]; }
-  [[nodiscard]] Nanoseconds end(std::size_t interval) const noexcept;
+  [[nodiscard]] std::size_t size() const noexcept { return parts_.empty() ? 0 : (parts_.size() - 1) * kCapacity + parts_.back()->size(); }
+  [[nodiscard]] Nanoseconds start(std::size_t interval) const noexcept { return part(interval).starts[interval % kCapacity]; }
+  [[nodiscard]] Nanoseconds end(std::size_t interval) const noexcept {
+    return part(interval).starts[interval % kCapacity] + part(interval).busy[interval % kCapacity + 1] -
+           part(interval).busy[interval % kCapacity];
+  }
 
-  // First interval with start >= t, looked for from `from` on. O(log distance).
-  [[nodiscard]] std::size_t lower_bound(Nanoseconds t, std::size_t from = 0) const noexcept;
-  // Covered time before t. O(log n), and O(1) with lower_bound(t) known.
+  // First interval with start >= t. O(log n).
+  [[nodiscard]] std::size_t lower_bound(Nanoseconds t) const noexcept;
+  // Covered time before t. O(log n).
   [[nodiscard]] Nanoseconds busy_before(Nanoseconds t) const noexcept { return busy_before(t, lower_bound(t)); }
-  [[nodiscard]] Nanoseconds busy_before(Nanoseconds t, std::size_t lower_bound_of_t) const noexcept;
+  // busy_before() of each. Requires: `times` ascend.
+  void busy_before(std::span<const Nanoseconds> times, std::span<Nanoseconds> into) const noexcept;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
-  void merge(std::span<const Lane* const> lanes, Nanoseconds from);
+  static constexpr std::size_t kCapacity = 1u << 13;
+  struct Part {
+    [[nodiscard]] std::size_t size() const noexcept { return starts.size(); }
+    std::vector<Nanoseconds> starts;
+    std::vector<Nanoseconds> busy;  // of the union before each interval; one more than there are intervals
+  };
+  class Writer;
 
-  std::vector<Nanoseconds> starts_;
-  std::vector<Nanoseconds> busy_;  // before the interval; one more than there are intervals
+  [[nodiscard]] const Part& part(std::size_t interval) const noexcept { return *parts_[interval / kCapacity]; }
+  [[nodiscard]] Nanoseconds busy_before(Nanoseconds t, std::size_t lower_bound_of_t) const noexcept;
+  void merge(std::span<const BusyLane> lanes, Nanoseconds from, Writer& writer);
+
+  std::vector<std::shared_ptr<const Part>> parts_;  // all but the last are full
 };
 
 }  // namespace lanescope::timeline

@@ -1,5 +1,5 @@
-// What a level of a row shows, ready to be asked for pixels: its lanes, filtered where the row takes only some events of a lane, and the
-// union of their busy time where they are several.
+// What a level of a row shows, ready to be asked for pixels: its lanes, or the events that it takes of them, and the union of their busy
+// time where they are several.
 #pragma once
 
 #include <map>
@@ -7,24 +7,32 @@
 #include <vector>
 
 #include "timeline/core/interval_union.h"
+#include "timeline/core/lane_indexes.h"
 #include "timeline/core/row_tree.h"
 
 namespace lanescope::timeline {
 
-// A lane of a level. Its events are a subset, in order, of those of the trace's lane `source`.
+// A lane of a level, or some of its events.
 struct ContentLane {
   TrackKind kind = TrackKind::kKernels;
   LaneId source = kNone;
-  std::shared_ptr<const Lane> lane;
-  std::vector<EventIndex> selected;  // index in the source of each event; empty where all are taken
+  std::shared_ptr<const Lane> lane;          // the trace's
+  std::shared_ptr<const LaneSubset> subset;  // null where all events are taken
 
-  [[nodiscard]] EventRef ref(EventIndex index) const noexcept { return {source, selected.empty() ? index : selected[index]}; }
+  // Calls function(const Lane&) or function(const LaneSubset&), whichever has the events that are taken; both answer the same queries.
+  template <typename Function>
+  decltype(auto) visit(Function&& function) const {
+    return subset ? function(*subset) : function(*lane);
+  }
+  [[nodiscard]] EventIndex size() const noexcept { return subset ? subset->size() : lane->size(); }
+  [[nodiscard]] EventRef ref(EventIndex index) const noexcept { return {source, subset ? subset->source_index(index) : index}; }
 };
 
 class LevelContent {
  public:
+  LevelContent(const std::shared_ptr<const Trace>& trace, const Level& level);
   // `before`, where given, is the same level of an earlier snapshot of the recording: what has not changed since is not worked out again.
-  LevelContent(const std::shared_ptr<const Trace>& trace, const Level& level, const LevelContent* before = nullptr);
+  LevelContent(LaneIndexes& indexes, const Level& level, const LevelContent* before);
 
   [[nodiscard]] const std::vector<ContentLane>& lanes() const noexcept { return lanes_; }
   // Of all lanes; empty where there is only one, which needs none.
@@ -35,7 +43,7 @@ class LevelContent {
   [[nodiscard]] std::uint64_t count(TimeRange window) const noexcept;
 
  private:
-  void merge(const LevelContent* before);
+  void merge(LaneIndexes& indexes, const LevelContent* before);
 
   std::vector<ContentLane> lanes_;
   IntervalUnion merged_;
@@ -45,18 +53,20 @@ class LevelContent {
 class ContentCache {
  public:
   ContentCache() = default;
-  explicit ContentCache(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) {}
+  explicit ContentCache(std::shared_ptr<const Trace> trace) : indexes_(std::move(trace)) {}
   // The same recording has grown. Contents are brought up to date when they are next asked for; references to them end here.
   void grow(std::shared_ptr<const Trace> trace);
-  // First call for a level: O(events of its lanes) where it combines or filters lanes, else O(segments). The reference stays valid until
-  // grow().
+  // First call for a level: O(events of its lanes) where it combines or filters lanes, else O(segments); after grow(), O(events that came).
+  // The reference stays valid until grow().
   const LevelContent& content(const Level& level);
+  // Of indexes and unions, beyond the trace's own.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
-  std::shared_ptr<const Trace> trace_;
+  LaneIndexes indexes_;
   using Contents = std::map<std::vector<std::uint64_t>, std::unique_ptr<LevelContent>>;
   Contents contents_;
-  Contents before_;  // of the snapshot before, as far as not yet brought up to date
+  Contents before_;  // of earlier snapshots, as far as not yet brought up to date
 };
 
 }  // namespace lanescope::timeline

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <unordered_map>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "timeline/core/level_content.h"
@@ -15,12 +17,12 @@
 namespace lanescope::timeline {
 
 struct Column {
-  Nanoseconds busy = 0;    // in which at least one event runs
-  Nanoseconds total = 0;   // sum over the lanes; more than busy where events of several lanes run at once
-  EventIndex count = 0;    // events that start in the column
-  EventIndex carried = 0;  // events that started before it and run on
-  NameId dominant = 0;     // the name with most of the time, where one name has more than half of it; else a candidate
-  Nanoseconds weight = 0;  // what of its time others do not cancel: its time is at least this, and at most half of weight + total
+  Nanoseconds busy = 0;                  // in which at least one event runs
+  Nanoseconds total = 0;                 // sum over the lanes; more than busy where events of several lanes run at once
+  EventIndex count = 0;                  // events that start in the column
+  EventIndex carried = 0;                // events that started before it and run on
+  NameId dominant = 0;                   // the name with most of the time, where one name has more than half of it; else a candidate
+  Nanoseconds weight = 0;                // as in LaneSummary: its time is at most half of weight + total
   TrackKind kind = TrackKind::kKernels;  // of the dominant name
   EventRef longest;                      // of the events in the column; not valid() when there are none
   Nanoseconds longest_duration = -1;
@@ -45,26 +47,34 @@ struct LevelPixels {
 // Events narrower than this many device pixels get no box.
 inline constexpr double kNarrowestBox = 3;
 
-// Computes level after level. Lanes that several levels show are computed once for a viewport, and again only when it changes.
+// Computes levels for one viewport at a time. A lane that several levels show is computed once.
 class LevelRasterizer {
  public:
-  // O(lanes · width · log(events per pixel)), and O(lanes · width) for lanes that were computed for this viewport before.
-  void rasterize(const LevelContent& content, const Viewport& viewport, LevelPixels& into);
+  // Computes these levels at once, on all cores; rasterize() then has them at hand.
+  // O(lanes · width · log(events per pixel)) for what was not computed for this viewport before.
+  void prepare(std::span<const LevelContent* const> contents, const Viewport& viewport);
+  // The reference stays valid until another viewport, another prepare() or forget().
+  const LevelPixels& rasterize(const LevelContent& content, const Viewport& viewport);
   // The lanes are others: of another trace, or another snapshot.
-  void forget() { computed_.clear(); }
+  void forget();
 
  private:
-  const LevelPixels& lane_pixels(const ContentLane& lane);
-  void locate(const Lane& lane);
-  void fill_columns(const ContentLane& lane, LevelPixels& into) const;
-  void add_boxes(const ContentLane& lane, LevelPixels& into) const;
-  void set_union(const IntervalUnion& merged, LevelPixels& into) const;
+  // First event at or after each edge of a column, one more than there are columns.
+  using Edges = std::vector<EventIndex>;
+  // A lane of the trace (no subset), or a subset of one.
+  using LaneKey = std::pair<const Lane*, const LaneSubset*>;
+
+  void look_at(const Viewport& viewport);
+  LevelPixels take_spare();
+  void compute_lane(const ContentLane& lane, LevelPixels& into) const;
+  void combine_lanes(const LevelContent& content, LevelPixels& into) const;
 
   Viewport viewport_;
-  std::unordered_map<const Lane*, LevelPixels> computed_;  // no columns where the lane has nothing to show
-  std::vector<Nanoseconds> times_;                         // of column edges, one more than there are columns
-  std::vector<EventIndex> first_;                          // first event at or after each edge
-  std::vector<Nanoseconds> busy_;                          // before each edge
+  std::vector<Nanoseconds> times_;  // of column edges, one more than there are columns
+  std::map<const Lane*, Edges> edges_;
+  std::map<LaneKey, LevelPixels> lanes_;                 // no columns where the lane has nothing to show
+  std::map<const LevelContent*, LevelPixels> combined_;  // levels of several lanes
+  std::vector<LevelPixels> spare_;                       // no longer of use; their memory is
 };
 
 // What is under a pixel.

@@ -4,8 +4,7 @@
 // ...), not of positions, so that what is expanded, pinned or selected by key survives the next snapshot of a live recording.
 //
 // A row shows levels, from top to bottom: nesting depths of calls and ranges, or lanes that overlap needs. A level may combine several
-// lanes
-// ("Kernels" of a GPU combines all its streams); what it shows as busy is then the union of theirs.
+// lanes ("Kernels" of a GPU combines all its streams); what it shows as busy is then the union of theirs.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "model/trace/trace.h"
+#include "timeline/core/segment_sums.h"
 
 namespace lanescope::timeline {
 
@@ -80,6 +80,8 @@ class RowTree {
   RowTree() = default;
   // O(tracks + kernel and memory events).
   explicit RowTree(const Trace& trace);
+  // The same, with what is known of segments that earlier snapshots had too.
+  RowTree(const Trace& trace, SegmentSums& sums);
 
   // Parents come before their children, siblings in the order in which they are shown.
   [[nodiscard]] const std::vector<Row>& rows() const noexcept { return rows_; }

@@ -1,0 +1,68 @@
+#include "timeline/core/segment_sums.h"
+
+#include <algorithm>
+
+#include "timeline/core/parallel.h"
+#include "timeline/core/row_tree.h"
+
+namespace lanescope::timeline {
+namespace {
+
+using Sum = SegmentSums::Sum;
+
+// Adds up by key: small keys, most of which do not occur.
+class Totals {
+ public:
+  void add(std::uint32_t key, Nanoseconds duration) {
+    if (key >= place_.size()) place_.resize(key + 1, kNone);
+    if (place_[key] == kNone) {
+      place_[key] = static_cast<std::uint32_t>(sums_.size());
+      sums_.push_back({key, 0});
+    }
+    sums_[place_[key]].total += duration;
+  }
+  [[nodiscard]] std::vector<Sum> take() {
+    std::sort(sums_.begin(), sums_.end(), [](const Sum& a, const Sum& b) { return a.key < b.key; });
+    return std::move(sums_);
+  }
+
+ private:
+  std::vector<std::uint32_t> place_;  // in sums_, by key
+  std::vector<Sum> sums_;
+};
+
+std::vector<Sum> sums_of(const Trace& trace, const LaneSegment& segment, SegmentSums::By by) {
+  Totals totals;
+  for (EventIndex i = 0; i < segment.size(); ++i) {
+    const std::uint32_t key =
+        by == SegmentSums::By::kName ? segment.name(i) : static_cast<std::uint32_t>(memory_class(trace.memory_detail(segment.detail(i))));
+    totals.add(key, segment.duration(i));
+  }
+  return totals.take();
+}
+
+}  // namespace
+
+std::vector<Sum> SegmentSums::of_lane(const Trace& trace, LaneId lane, By by) {
+  std::vector<Entry*> unknown;
+  const auto segments = trace.lane(lane).segments();
+  for (const auto& segment : segments) {
+    Entry& entry = entries_[segment.get()];
+    entry.used = true;
+    if (entry.segment) continue;
+    entry.segment = segment;
+    unknown.push_back(&entry);
+  }
+  parallel_for(unknown.size(), [&](std::size_t index) { unknown[index]->sums = sums_of(trace, *unknown[index]->segment, by); });
+  Totals totals;
+  for (const auto& segment : segments)
+    for (const Sum& sum : entries_.at(segment.get()).sums) totals.add(sum.key, sum.total);
+  return totals.take();
+}
+
+void SegmentSums::forget_unused() {
+  std::erase_if(entries_, [](const auto& entry) { return !entry.second.used; });
+  for (auto& [segment, entry] : entries_) entry.used = false;
+}
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,40 @@
+// What is worked out once for a lane and used by many rows: its events by name and by class of memory operation, and how much of it an
+// earlier snapshot of the recording shares.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "timeline/core/lane_subset.h"
+#include "timeline/core/row_tree.h"
+
+namespace lanescope::timeline {
+
+// Of one trace; worked out when first asked for. One thread at a time.
+class LaneIndexes {
+ public:
+  LaneIndexes() = default;
+  explicit LaneIndexes(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) {}
+  // The same recording has grown. What is asked for again is brought up to date, at the cost of the events that came since.
+  void grow(std::shared_ptr<const Trace> trace);
+
+  [[nodiscard]] const std::shared_ptr<const Trace>& trace() const noexcept { return trace_; }
+  // The events that a source takes of its lane. Requires: not source.whole(). First call for a lane: O(its events), for all its names or
+  // classes.
+  [[nodiscard]] std::shared_ptr<const LaneSubset> subset(const LaneSource& source);
+  // Lane::common_prefix. First call for two lanes: as that function, then O(1).
+  [[nodiscard]] EventIndex common_prefix(const Lane& before, const Lane& now);
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+ private:
+  enum class SplitBy { kName, kMemoryClass };
+  using Splits = std::map<std::pair<LaneId, SplitBy>, std::shared_ptr<const LaneSplit>>;
+
+  std::shared_ptr<const Trace> trace_;
+  Splits splits_;
+  Splits before_;  // of earlier snapshots, as far as not yet brought up to date
+  std::map<std::pair<const Lane*, const Lane*>, EventIndex> prefixes_;
+};
+
+}  // namespace lanescope::timeline

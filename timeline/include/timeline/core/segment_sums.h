@@ -1,0 +1,40 @@
+// Time by kernel name and by class of memory operation, of each segment of a lane: what the shares of rows are made of.
+//
+// Segments never change and are shared between the snapshots of a recording, so each is summed once, however many snapshots there are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/trace/trace.h"
+
+namespace lanescope::timeline {
+
+// One thread at a time.
+class SegmentSums {
+ public:
+  enum class By : std::uint8_t { kName, kMemoryClass };
+  struct Sum {
+    std::uint32_t key = 0;  // NameId or MemoryClass
+    Nanoseconds total = 0;
+  };
+  // For each name or class that occurs in the lane, the sum of its events' durations; by key. O(segments · names), and O(events), on all
+  // cores, of segments that were not asked for before.
+  [[nodiscard]] std::vector<Sum> of_lane(const Trace& trace, LaneId lane, By by);
+  // Forgets segments that were not asked for since the last call.
+  void forget_unused();
+
+ private:
+  struct Entry {
+    std::shared_ptr<const LaneSegment> segment;  // kept, so that no other gets its address
+    std::vector<Sum> sums;
+    bool used = false;
+  };
+  std::unordered_map<const LaneSegment*, Entry> entries_;
+};
+
+}  // namespace lanescope::timeline
