@@ -15,7 +15,7 @@ Result<Selection> Selection::of(const Trace& trace, const ReportOptions& options
                        ". See the names with: lanescope stats -r nvtx_sum",
                    ErrorKind::kUsage};
     }
-    selection.collect_correlations(*range);
+    selection.collect_launches(*range);
     selection.range_ = std::move(range);
   }
   return selection;
@@ -29,7 +29,7 @@ std::optional<Selection::Range> Selection::find_range(const RangeFilter& filter)
     if (event.name() != *name) return;
     const std::string_view domain = trace_->domain_name(track.key.process, track.key.domain);
     if (filter.domain ? *filter.domain != "*" && domain != *filter.domain : !domain.empty()) return;
-    found.push_back({track.key.process, track.key.thread, {event.start(), event.end()}, {}});
+    found.push_back({{event.start(), event.end()}, {}});
   });
   if (filter.index >= found.size()) return std::nullopt;
   const auto nth = found.begin() + static_cast<std::ptrdiff_t>(filter.index);
@@ -37,10 +37,10 @@ std::optional<Selection::Range> Selection::find_range(const RangeFilter& filter)
   return std::move(*nth);
 }
 
-void Selection::collect_correlations(Range& range) const {
+void Selection::collect_launches(Range& range) const {
   for_each(TrackKind::kCudaApi, [&](const Track& track, const EventView& call) {
-    if (track.key.thread == range.thread && call.start() >= range.time.begin && call.end() <= range.time.end)
-      range.correlations.insert(call.correlation());
+    if (call.start() >= range.time.begin && call.start() < range.time.end)
+      range.launches.insert(launch_key(track.key.process, call.correlation()));
   });
 }
 

@@ -81,7 +81,7 @@ int run_stats(Arguments arguments) {
   output.add_options(app);
   app.add_option("--filter-time", time, "Only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")
       ->type_name("[START]/[END]");
-  app.add_option("--filter-nvtx", range, "Only what a thread did in this NVTX range, and the GPU work that it enqueued there")
+  app.add_option("--filter-nvtx", range, "Only what happened during this NVTX range, on all threads, and\nthe GPU work that was enqueued in it")
       ->type_name("RANGE[@DOMAIN][/INDEX]");
   auto* help_reports =
       app.add_option("--help-reports", help_report, "List the reports, or explain one (ALL: each)")->expected(0, 1)->type_name("[REPORT]");

@@ -1,7 +1,11 @@
+#include <sstream>
+
 #include "hand_made.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"
+#include "model/trace/load.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace lanescope;
 using namespace lanescope::stats;
@@ -151,7 +155,7 @@ TEST_CASE("a time filter keeps the events that overlap it") {
   CHECK(csv("cuda_gpu_mem_time_sum", options).find("memcpy") == std::string::npos);         // it begins where the range ends
 }
 
-TEST_CASE("an NVTX filter keeps the calls within a range and the work that they enqueued") {
+TEST_CASE("an NVTX filter keeps the calls during a range and the work that they enqueued") {
   ReportOptions options;
   options.range = *parse_range_filter("forward@net");
   CHECK(csv("cuda_gpu_kern_sum:base", options).find("100.0,150,1,") != std::string::npos);
@@ -161,6 +165,19 @@ TEST_CASE("an NVTX filter keeps the calls within a range and the work that they 
   const auto refused = make_report(*find_report("cuda_api_sum"), *test::hand_made(), options);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().kind == ErrorKind::kUsage);
+}
+
+TEST_CASE("an NVTX filter keeps what other threads launched during the range") {
+  const auto trace = load_trace(test::data_file("torch_training_workers0.trace"));
+  REQUIRE(trace);
+  ReportOptions options;
+  options.range = *parse_range_filter("step 3");
+  const auto kernels = make_report(*find_report("cuda_gpu_trace"), **trace, options);
+  REQUIRE(kernels);
+  std::istringstream lines(format_table(*kernels, Format::kCsv));
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line);) count += line.find("[CUDA ") == std::string::npos ? 1 : 0;
+  CHECK(count - 1 == 46);  // below the header; so many did torch.profiler count in this step, half of them of the backward pass's thread
 }
 
 TEST_CASE("filters are read as they are written in the manual") {
