@@ -64,10 +64,19 @@ int wait_for_end(session::Recording& recording, EndingSignals& signals, OnSignal
 }
 
 void print_outcome(const session::Recording& recording, const session::RecordingOutcome& outcome) {
-  const session::RecordingStatistics& statistics = outcome.statistics;
-  std::cerr << "Generated:\n\t" << recording.path().string() << '\n';
-  std::cerr << counted(statistics.events, "event") << " in " << duration_text(statistics.elapsed.count()) << ", "
-            << bytes_text(statistics.bytes) << (statistics.dropped == 0 ? ", nothing dropped" : "") << '\n';
+  if (outcome.files.empty()) std::cerr << "No file was made: no capture began.\n";
+  if (!outcome.files.empty()) std::cerr << "Generated:\n";
+  for (const session::RecordedFile& file : outcome.files) std::cerr << '\t' << file.path.string() << '\n';
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0;
+  for (const session::RecordedFile& file : outcome.files) {
+    events += file.events;
+    bytes += file.bytes;
+  }
+  const bool whole = outcome.statistics.dropped == 0 && !outcome.failure;
+  if (!outcome.files.empty())
+    std::cerr << counted(events, "event") << " in " << duration_text(outcome.statistics.elapsed.count()) << ", " << bytes_text(bytes)
+              << (whole ? ", nothing dropped" : "") << '\n';
   for (const session::ProcessCompleteness& process : outcome.processes) {
     if (process.dropped == 0) continue;
     std::cerr << "[" << process.pid << "] " << process.name << ": " << with_thousands(process.dropped) << " of "

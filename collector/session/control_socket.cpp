@@ -1,7 +1,9 @@
 #include "control_socket.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -28,6 +30,36 @@ std::filesystem::path private_folder(const char* parent) {
   return made != nullptr ? std::filesystem::path(made) : std::filesystem::path();
 }
 
+sockaddr_un address_of(const std::filesystem::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+  return address;
+}
+
+// Whether a host that was killed left this folder: it is ours, and nobody listens at its socket.
+bool is_abandoned(const std::filesystem::path& folder) {
+  struct stat status {};
+  if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != getuid() || !fits(folder.parent_path()))
+    return false;
+  const FileDescriptor probe(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const sockaddr_un address = address_of(folder / kSocketName);
+  return connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 && errno == ECONNREFUSED;
+}
+
+void remove_abandoned_folders(const std::filesystem::path& parent) {
+  const std::string_view prefix = kFolderPattern.substr(0, kFolderPattern.find('X'));
+  std::error_code failed;
+  std::filesystem::directory_iterator entry(parent, failed);
+  for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    if (name.size() != kFolderPattern.size() || !name.starts_with(prefix) || !is_abandoned(entry->path())) continue;
+    std::error_code ignored;
+    std::filesystem::remove(entry->path() / kSocketName, ignored);
+    std::filesystem::remove(entry->path(), ignored);
+  }
+}
+
 }  // namespace
 
 Result<ControlSocket> ControlSocket::create() {
@@ -40,12 +72,11 @@ Result<ControlSocket> ControlSocket::create() {
         "No folder for the recording's control socket can be made in XDG_RUNTIME_DIR, TMPDIR or /tmp. Set TMPDIR to one that can be "
         "written."};
 
+  remove_abandoned_folders(folder.parent_path());
   ControlSocket control;
   control.path_ = folder / kSocketName;
   control.socket_ = FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, control.path_.c_str(), sizeof(address.sun_path) - 1);
+  const sockaddr_un address = address_of(control.path_);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   if (!control.socket_.valid() || bind(control.socket_.get(), generic, sizeof(address)) != 0 ||
       listen(control.socket_.get(), kBacklog) != 0)

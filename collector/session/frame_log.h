@@ -1,15 +1,19 @@
-// Where the frames of a recording go: the file, and whoever watches.
+// Where the frames of a recording go: the file that is open, and whoever watches.
 #pragma once
 
 #include <atomic>
-#include <cstdint>
+#include <chrono>
+#include <deque>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "collector/session/recording.h"
 #include "lanescope/trace.pb.h"
+#include "model/file/frame_codec.h"
 #include "model/file/trace_file.h"
+#include "prologue.h"
 
 namespace lanescope::session {
 
@@ -21,29 +25,57 @@ struct FrameTag {
   std::uint32_t events = 0;
 };
 
-// One thread writes; events(), bytes() may be read anywhere. After the first failure nothing more is written, except by close().
+// What a recording asks of its log.
+struct LogRules {
+  bool several_files = false;                         // a later file says again what an earlier one said
+  std::optional<std::chrono::nanoseconds> keep_last;  // frames that are older are given up; the rest reaches the file when it is closed
+};
+
+// Opened and closed any number of times; while it is closed, what later events will refer to is kept and events are dropped. One thread
+// writes; events(), bytes() may be read anywhere. After the first failure nothing more is written to that file, except by close().
 class FrameLog {
  public:
-  FrameLog(TraceFileWriter file, FrameSink sink) : file_(std::move(file)), sink_(std::move(sink)), bytes_(file_.size()) {}
+  FrameLog(LogRules rules, FrameSink sink) : rules_(rules), sink_(std::move(sink)) {}
+
+  // Requires: none is open.
+  void open(TraceFileWriter file, const proto::SessionStart& start);
+  [[nodiscard]] bool is_open() const noexcept { return file_.has_value(); }
 
   void write(const FrameTag& tag, const google::protobuf::MessageLite& message);
   // Whole frames that were made elsewhere, and how many events they hold.
   void pass_on(std::span<const std::byte> frames, std::uint64_t events);
   // The last frame, and the index. Tried even when the disk was full: what the session has to say at the end is small.
   void close(const proto::SessionEnd& end);
+  // Closes the file and removes it.
+  void discard();
 
-  [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
+  [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }  // of the file that is or was open
   [[nodiscard]] bool is_watched() const noexcept { return static_cast<bool>(sink_); }
   [[nodiscard]] std::uint64_t events() const noexcept { return events_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_.path(); }
+  [[nodiscard]] std::filesystem::path path() const { return file_ ? file_->path() : std::filesystem::path(); }
 
  private:
+  struct Held {
+    std::int64_t time;  // CLOCK_MONOTONIC ns at which it came
+    std::vector<std::byte> frames;
+    std::uint64_t events;
+  };
+
+  void take(std::span<const std::byte> frames, std::uint64_t events);
+  void hold(std::span<const std::byte> frames, std::uint64_t events);
+  void write_held();
   bool append(std::span<const std::byte> frames, std::uint64_t events);
+  void absorb(std::span<const std::byte> frames);
   void seal(const FrameTag& tag, const google::protobuf::MessageLite& message);  // into buffer_
 
-  TraceFileWriter file_;
+  LogRules rules_;
   FrameSink sink_;
+  std::optional<TraceFileWriter> file_;
+  Prologue prologue_;
+  std::deque<Held> held_;
+  std::uint64_t held_bytes_ = 0;
+  std::int64_t opened_ = 0;
   std::optional<Error> failure_;
   std::vector<std::byte> buffer_;
   std::string payload_;

@@ -94,6 +94,33 @@ void ProcessTable::send_signal(int signal) {
   }
 }
 
+TargetProcess::CaptureCounts ProcessTable::captures() const {
+  TargetProcess::CaptureCounts all = captures_of_ended_;
+  for (const auto& process : live_) {
+    const TargetProcess::CaptureCounts own = process->captures();
+    all.begins += own.begins;
+    all.ends += own.ends;
+  }
+  return all;
+}
+
+void ProcessTable::answer_captures() {
+  for (const auto& process : live_) process->answer_captures();
+}
+
+void ProcessTable::take_trigger_away() {
+  settings_.range.trigger = CaptureTrigger::kNone;
+  for (const auto& process : live_) process->take_trigger_away();
+}
+
+void ProcessTable::begin_part() {
+  for (const auto& process : live_) process->begin_part();
+}
+
+void ProcessTable::end_part() {
+  for (const auto& process : live_) process->end_part();
+}
+
 std::size_t ProcessTable::drain() {
   std::size_t bytes = 0;
   for (const auto& process : live_) bytes += process->drain();
@@ -136,6 +163,9 @@ void ProcessTable::detach_all() {
 
 void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::Ending> known) {
   process.set_recording(false);
+  const TargetProcess::CaptureCounts captures = process.captures();
+  captures_of_ended_.begins += captures.begins;
+  captures_of_ended_.ends += captures.begins;  // what it had not ended, its own end did
   process.finish(known);
   ended_.push_back(process.completeness());
 }

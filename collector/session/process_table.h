@@ -33,6 +33,13 @@ class ProcessTable {
   [[nodiscard]] bool all_answered() const;
   void send_signal(int signal);  // to every live process
 
+  // Of all live processes together, and of those that ended.
+  [[nodiscard]] TargetProcess::CaptureCounts captures() const;
+  void answer_captures();
+  void take_trigger_away();  // also from those who join later
+  void begin_part();
+  void end_part();
+
   std::size_t drain();  // bytes
   void flush_chunks();
   void write_progress();  // completeness, and names of threads
@@ -66,6 +73,7 @@ class ProcessTable {
   std::uint32_t joined_ = 0;
   std::vector<std::unique_ptr<TargetProcess>> live_;
   std::vector<ProcessCompleteness> ended_;
+  TargetProcess::CaptureCounts captures_of_ended_;
 };
 
 }  // namespace lanescope::session

@@ -3,66 +3,26 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <thread>
 
 #include "clock.h"
 #include "collector/attach/inject.h"
+#include "collector/channel/layout.h"
 #include "launcher.h"
-#include "output_name.h"
 #include "run.h"
 #include "target_environment.h"
+#include "trace_output.h"
 
 extern char** environ;
 
 namespace lanescope::session {
 namespace {
 
-constexpr int kNumberRetries = 100;  // other recordings may take the same free number at the same time
-
 std::vector<std::string> our_environment() {
   std::vector<std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) variables.emplace_back(*entry);
   return variables;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
-OutputNameFacts output_name_facts(pid_t pid) {
-  return {pid, host_name(),
-          [](const std::string& name) {
-            const char* value = std::getenv(name.c_str());
-            return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
-          },
-          [](const std::filesystem::path& path) {
-            std::error_code ignored;
-            return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
-          }};
-}
-
-bool is_numbered(const std::string& pattern) { return pattern.empty() || pattern.find("%n") != std::string::npos; }
-
-// Where a recording goes.
-struct Destination {
-  const std::string& pattern;
-  Overwrite overwrite;
-};
-
-Result<TraceFileWriter> create_file(const Destination& destination, pid_t pid) {
-  const OutputNameFacts facts = output_name_facts(pid);
-  for (int attempt = 0;; ++attempt) {
-    const Result<std::filesystem::path> name = expand_output_name(destination.pattern, facts);
-    if (!name) return name.error();
-    const std::filesystem::path path = std::filesystem::absolute(*name).lexically_normal();
-    Result<TraceFileWriter> file = TraceFileWriter::create(path, destination.overwrite);
-    const bool taken_meanwhile = !file && is_numbered(destination.pattern) && facts.exists(path);
-    if (file || !taken_meanwhile || attempt == kNumberRetries) return file;
-  }
 }
 
 void describe_settings(const CaptureSettings& settings, proto::CaptureSettings& described) {
@@ -117,7 +77,20 @@ LaunchRequest as_launch(AttachRequest request) {
   launch.overwrite = request.overwrite;
   launch.delay = request.delay;
   launch.duration = request.duration;
+  launch.settings.range = {};
   return launch;
+}
+
+Result<void> check(const CaptureSettings& settings) {
+  const CaptureRange& range = settings.range;
+  if (range.trigger == CaptureTrigger::kProfilerApi && !settings.trace_cuda)
+    return Error{"Captures between cudaProfilerStart and cudaProfilerStop need CUDA to be traced.", ErrorKind::kUsage};
+  if (range.trigger != CaptureTrigger::kNvtxRange) return {};
+  if (!settings.trace_nvtx) return Error{"Captures of an NVTX range need NVTX to be traced.", ErrorKind::kUsage};
+  if (range.name.empty()) return Error{"Captures of an NVTX range need its name.", ErrorKind::kUsage};
+  if (range.name.size() >= channel::kCaptureNameBytes || range.domain.value_or("").size() >= channel::kCaptureNameBytes)
+    return Error{"The name of the NVTX range to capture is longer than 1,023 bytes.", ErrorKind::kUsage};
+  return {};
 }
 
 // The file of the program that it asks for.
@@ -125,6 +98,7 @@ Result<std::filesystem::path> check(const LaunchRequest& request) {
   if (request.command.empty()) return Error{"There is no program to run.", ErrorKind::kUsage};
   if (request.on_target_exit == OnTargetExit::kGoOn && !request.duration)
     return Error{"A recording that goes on after its program ended needs a duration.", ErrorKind::kUsage};
+  if (Result<void> range = check(request.settings); !range) return range.error();
   return find_program(request.command.front(), request.working_directory);
 }
 
@@ -168,19 +142,23 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
   if (!process) return process.error();
   relay->close_write_ends();
   const pid_t pid = process->pid();
-  Result<TraceFileWriter> file = create_file({request.output, request.overwrite}, pid);
-  if (!file) return file.error();
-  auto log = std::make_unique<FrameLog>(std::move(*file), std::move(sink));
-  log->write({proto::FRAME_SESSION_START}, session_start(request, environment.settings));
+  const proto::SessionStart start = session_start(request, environment.settings);
+  const bool several_files = request.settings.range.trigger != CaptureTrigger::kNone;
+  auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last}, std::move(sink));
+  if (!several_files) {
+    Result<TraceFileWriter> file = create_trace_file(request.output, request.overwrite, pid);
+    if (!file) return file.error();
+    log->open(std::move(*file), start);
+  }
   if (Result<void> released = process->release(); !released) {
-    std::error_code ignored;
-    std::filesystem::remove(log->path(), ignored);
+    if (log->is_open()) log->discard();
     return released.error();
   }
   Prepared prepared{Origin::kLaunched,
                     pid,
                     describe_launched(pid, *program, request.command),
                     environment.settings,
+                    start,
                     std::move(*socket),
                     std::move(*relay),
                     std::move(log),
@@ -197,24 +175,19 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   Result<OutputRelay> relay = OutputRelay::start(TargetOutput::kStore);
   if (!relay) return relay.error();
   relay->close_write_ends();  // the process keeps its output
-  Result<TraceFileWriter> file = create_file({request.output, request.overwrite}, request.pid);
+  Result<TraceFileWriter> file = create_trace_file(request.output, request.overwrite, request.pid);
   if (!file) return file.error();
-  auto log = std::make_unique<FrameLog>(std::move(*file), std::move(sink));
-  log->write({proto::FRAME_SESSION_START}, session_start(request));
+  auto log = std::make_unique<FrameLog>(LogRules{}, std::move(sink));
+  const proto::SessionStart start = session_start(request);
+  log->open(std::move(*file), start);
   Result<attach::Injection> injection = attach::inject({.pid = request.pid, .agent = *agent, .socket = socket->path()});
   if (!injection) {
-    std::error_code ignored;
-    std::filesystem::remove(log->path(), ignored);
+    log->discard();
     return injection.error();
   }
-  Prepared prepared{Origin::kAttached,
-                    request.pid,
-                    {},
-                    request.settings,
-                    std::move(*socket),
-                    std::move(*relay),
-                    std::move(log),
-                    FileDescriptor(injection->connection)};
+  Prepared prepared{Origin::kAttached, request.pid,    {},
+                    request.settings,  start,          std::move(*socket),
+                    std::move(*relay), std::move(log), FileDescriptor(injection->connection)};
   return std::unique_ptr<Run>(new Run(as_launch(std::move(request)), std::move(prepared), std::move(injection->warnings)));
 }
 
@@ -237,10 +210,16 @@ Result<std::unique_ptr<Recording>> Recording::attach(AttachRequest request, Fram
 
 void Recording::stop(StopMode mode) { run_->stop(mode); }
 bool Recording::wait_for(std::chrono::milliseconds limit) { return run_->wait_for(limit); }
+Result<std::filesystem::path> Recording::start_capture(CaptureRequest request) {
+  return run_->order({Recording::Run::Order::kStart, std::move(request), {}});
+}
+Result<std::filesystem::path> Recording::end_capture() { return run_->order({Recording::Run::Order::kEnd, {}, {}}); }
+Result<std::filesystem::path> Recording::cancel_capture() { return run_->order({Recording::Run::Order::kCancel, {}, {}}); }
+void Recording::shut_down(std::optional<int> signal) { run_->shut_down(signal); }
 RecordingState Recording::state() const { return run_->state(); }
 RecordingStatistics Recording::statistics() const { return run_->statistics(); }
 std::optional<ExitStatus> Recording::exit_status() const { return run_->exit_status(); }
-const std::filesystem::path& Recording::path() const { return run_->path(); }
+std::filesystem::path Recording::path() const { return run_->path(); }
 pid_t Recording::target_pid() const { return run_->target_pid(); }
 std::vector<std::string> Recording::take_messages() { return run_->take_messages(); }
 RecordingOutcome Recording::outcome() const { return run_->outcome(); }

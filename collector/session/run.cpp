@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "clock.h"
+#include "trace_output.h"
 
 namespace lanescope::session {
 namespace {
@@ -37,14 +38,17 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       processes_(*log_, prepared.settings, wake_.get(), [this](const std::string& sentence) { report(sentence); }),
       output_(*log_),
+      start_(std::move(prepared.start)),
       started_(monotonic_now()),
       last_flush_(started_),
       last_progress_(started_),
       last_publication_(started_),
       origin_(prepared.origin),
-      path_(log_->path()),
-      pid_(prepared.pid) {
-  if (request_.delay > 0ns) state_ = RecordingState::kDelayed;
+      pid_(prepared.pid),
+      path_(log_->path()) {
+  const bool has_file = log_->is_open();
+  state_ = request_.delay > 0ns ? RecordingState::kDelayed : has_file ? RecordingState::kRecording : RecordingState::kWaiting;
+  captures_ = has_file ? 1 : 0;
   processes_.set_recording(state_ == RecordingState::kRecording);
   recording_since_ = started_;
   if (origin_ == Origin::kLaunched) {
@@ -111,7 +115,7 @@ void Recording::Run::accept_agents() {
     Greeting greeting;
     const GreetingState state = receive_greeting(connection.get(), greeting);
     if (state == GreetingState::kArrived) {
-      const bool open = state_ == RecordingState::kRecording || state_ == RecordingState::kDelayed;
+      const bool open = state_ != RecordingState::kStopping || next_after(reason_) != Next::kShutDown;
       processes_.greet(std::move(connection), greeting, open ? Joining::kWelcome : Joining::kRefused);
     }
     return state != GreetingState::kWaiting;
@@ -138,32 +142,107 @@ bool Recording::Run::targets_have_ended() const {
 
 void Recording::Run::advance() {
   const std::int64_t now = monotonic_now();
-  if (log_->failure()) {
-    end(EndReason::kDiskFull);
-  } else if (wish_.load() == Wish::kAtOnce) {
+  if (wish_.load() == Wish::kAtOnce) {
     end(state_ == RecordingState::kStopping ? reason_ : EndReason::kStopped);
+  } else if (log_->is_open() && log_->failure() && origin_ == Origin::kAttached) {
+    end(EndReason::kDiskFull);
+  } else if (log_->is_open() && log_->failure()) {
+    processes_.request_stop();
+    end_capture(EndReason::kDiskFull);
   } else if (state_ == RecordingState::kStopping) {
     advance_stopping(now);
   } else {
-    advance_recording(now);
+    follow_target();
+    take_order();
+    state_ == RecordingState::kRecording ? advance_recording(now) : advance_waiting(now);
+  }
+}
+
+void Recording::Run::advance_waiting(std::int64_t now) {
+  if (state_ == RecordingState::kDelayed && now - started_ >= request_.delay.count()) {
+    recording_since_ = now;
+    if (log_->is_open()) processes_.set_recording(true);
+    set_state(log_->is_open() ? RecordingState::kRecording : RecordingState::kWaiting);
+  }
+  if (wish_.load() != Wish::kNone) {
+    begin_stopping(EndReason::kStopped);
+  } else if (targets_have_ended() && (request_.on_target_exit == OnTargetExit::kStop || state_ == RecordingState::kWaiting)) {
+    end(EndReason::kTargetExited);
   }
 }
 
 void Recording::Run::advance_recording(std::int64_t now) {
-  if (state_ == RecordingState::kDelayed && now - started_ >= request_.delay.count()) {
-    recording_since_ = now;
-    processes_.set_recording(true);
-    const std::lock_guard lock(mutex_);
-    state_ = RecordingState::kRecording;
-  }
-  const bool over = state_ == RecordingState::kRecording && request_.duration && now - recording_since_ >= request_.duration->count();
-  if (wish_.load() == Wish::kOrderly) {
+  const CaptureTrigger trigger = request_.settings.range.trigger;
+  const bool by_target = trigger == CaptureTrigger::kProfilerApi || trigger == CaptureTrigger::kNvtxRange;
+  const bool range_is_over = by_target && followed_.begins == followed_.ends && request_.settings.range.after != AfterCapture::kGoOn;
+  if (wish_.load() != Wish::kNone) {
     begin_stopping(EndReason::kStopped);
-  } else if (over) {
+  } else if (request_.duration && now - recording_since_ >= request_.duration->count()) {
     begin_stopping(EndReason::kDuration);
+  } else if (range_is_over) {
+    begin_stopping(EndReason::kRangeEnd);
+  } else if (request_.maximum_file_size && log_->bytes() >= *request_.maximum_file_size) {
+    begin_stopping(EndReason::kFileSize);
   } else if (targets_have_ended() && request_.on_target_exit == OnTargetExit::kStop) {
     end(EndReason::kTargetExited);
   }
+}
+
+// A target that began a capture waits for our answer: it comes once everything records, or never will.
+void Recording::Run::follow_target() {
+  const TargetProcess::CaptureCounts counts = processes_.captures();
+  const bool began = counts.begins != followed_.begins;
+  followed_ = counts;
+  if (!began) return;
+  const bool awaited = state_ == RecordingState::kWaiting && !no_more_captures_ && wish_.load() == Wish::kNone;
+  if (awaited) {
+    if (const auto file = begin_capture({}); !file) report(file.error().text);
+  } else if (state_ == RecordingState::kRecording) {
+    processes_.set_recording(true);  // another range, or another process, within the capture under way
+  }
+  processes_.answer_captures();
+}
+
+void Recording::Run::take_order() {
+  std::unique_lock lock(mutex_);
+  if (orders_.empty()) return;
+  Order order = std::move(orders_.front());
+  orders_.pop_front();
+  const RecordingState state = state_;
+  lock.unlock();
+  if (order.kind == Order::kStart) {
+    order.answer.set_value(state != RecordingState::kWaiting ? Error{"A capture is under way already: " + path().string() + "."}
+                           : no_more_captures_               ? Error{"This recording makes no more captures."}
+                                                             : begin_capture(order.request));
+  } else if (state != RecordingState::kRecording) {
+    order.answer.set_value(Error{"No capture is under way."});
+  } else {
+    discards_file_ = order.kind == Order::kCancel;
+    awaits_end_ = std::move(order.answer);
+    begin_stopping(EndReason::kStopped);
+  }
+}
+
+Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest& request) {
+  const CaptureRange& range = request_.settings.range;
+  const bool several = range.trigger != CaptureTrigger::kNone && range.after == AfterCapture::kRepeat;
+  const bool named = !request.output.empty();
+  const std::string pattern = named ? request.output : several ? numbered_pattern(request_.output) : request_.output;
+  Result<TraceFileWriter> file = create_trace_file(pattern, request.overwrite.value_or(request_.overwrite), pid_);
+  if (!file) return file.error();
+  ++captures_;
+  start_.set_epoch(monotonic_now());
+  start_.set_utc_epoch(realtime_now());
+  processes_.begin_part();
+  log_->open(std::move(*file), start_);
+  recording_since_ = start_.epoch();
+  processes_.set_recording(true);
+  {
+    const std::lock_guard lock(mutex_);
+    path_ = log_->path();
+  }
+  set_state(RecordingState::kRecording);
+  return path();
 }
 
 void Recording::Run::begin_stopping(EndReason reason) {
@@ -171,43 +250,93 @@ void Recording::Run::begin_stopping(EndReason reason) {
   processes_.request_stop();
   stop_deadline_ = monotonic_now() + kStopPatience;
   period_ = kShortestPeriod;
-  const std::lock_guard lock(mutex_);
-  state_ = RecordingState::kStopping;
+  set_state(RecordingState::kStopping);
+}
+
+Recording::Run::Next Recording::Run::next_after(EndReason reason) const {
+  const CaptureRange& range = request_.settings.range;
+  if (reason == EndReason::kStopped) return awaits_end_ ? Next::kWait : Next::kShutDown;
+  if (reason == EndReason::kFileSize || reason == EndReason::kDiskFull)
+    return origin_ == Origin::kAttached ? Next::kShutDown : Next::kWaitForEnd;
+  if (range.trigger == CaptureTrigger::kNone) return Next::kShutDown;
+  const bool repeats_on = range.after == AfterCapture::kRepeat && (!range.repeats || captures_ < *range.repeats);
+  if (range.trigger == CaptureTrigger::kRequest || repeats_on) return Next::kWait;
+  const AfterCapture after = range.after == AfterCapture::kRepeat ? range.after_repeats : range.after;
+  return after == AfterCapture::kStop ? Next::kWaitForEnd : Next::kShutDown;
 }
 
 void Recording::Run::advance_stopping(std::int64_t now) {
-  const bool signals = reason_ == EndReason::kDuration && request_.end_signal.has_value();
-  if (processes_.live().empty()) {
-    end(reason_);
-  } else if (end_signal_sent_ ? now >= stop_deadline_ : processes_.all_answered() || now >= stop_deadline_) {
-    if (!signals || end_signal_sent_) {
-      end(reason_);
-      return;
-    }
-    processes_.send_signal(*request_.end_signal);
-    end_signal_sent_ = true;
-    stop_deadline_ = now + kDeathPatience;
+  const bool ready = end_signal_sent_ ? processes_.live().empty() || now >= stop_deadline_
+                                      : processes_.live().empty() || processes_.all_answered() || now >= stop_deadline_;
+  if (!ready) return;
+  if (next_after(reason_) != Next::kShutDown) return end_capture(reason_);
+  const bool by_user = reason_ == EndReason::kStopped;
+  const std::optional<int> signal = !by_user ? request_.end_signal : wish_.load() == Wish::kShutDown ? shut_down_signal_ : std::nullopt;
+  if (!signal || end_signal_sent_ || processes_.live().empty()) return end(reason_);
+  processes_.send_signal(*signal);
+  end_signal_sent_ = true;
+  stop_deadline_ = now + kDeathPatience;
+}
+
+void Recording::Run::end_capture(EndReason reason) {
+  processes_.end_part();
+  if (next_after(reason) == Next::kWaitForEnd) expect_no_more_captures();
+  close_file(reason);
+  set_state(RecordingState::kWaiting);
+}
+
+void Recording::Run::expect_no_more_captures() {
+  no_more_captures_ = true;
+  processes_.take_trigger_away();
+}
+
+void Recording::Run::close_file(EndReason reason) {
+  if (!log_->is_open()) return;
+  output_.flush();
+  const RecordedFile recorded{log_->path(), log_->events(), 0, reason};
+  if (discards_file_) {
+    log_->discard();
+  } else {
+    proto::SessionEnd last;
+    last.set_time(monotonic_now());
+    last.set_reason(to_proto(reason));
+    log_->close(last);
   }
+  {
+    const std::lock_guard lock(mutex_);
+    if (!discards_file_) {
+      outcome_.files.push_back(recorded);
+      outcome_.files.back().events = log_->events();
+      outcome_.files.back().bytes = log_->bytes();
+    }
+    if (log_->failure() && !outcome_.failure) outcome_.failure = log_->failure();
+  }
+  if (log_->failure()) report(log_->failure()->text);
+  discards_file_ = false;
+  if (awaits_end_) awaits_end_->set_value(recorded.path);
+  awaits_end_.reset();
 }
 
 void Recording::Run::end(EndReason reason) {
   processes_.drain();
   processes_.detach_all();
   take_last_output();
-  output_.flush();
-  proto::SessionEnd last;
-  last.set_time(monotonic_now());
-  last.set_reason(to_proto(reason));
-  log_->close(last);
+  close_file(reason);
   publish();
   const std::lock_guard lock(mutex_);
   outcome_.reason = reason;
   outcome_.target = processes_.launched_status();
-  outcome_.failure = log_->failure();
   outcome_.processes = processes_.completeness();
   outcome_.statistics = statistics_;
   state_ = RecordingState::kEnded;
+  for (Order& order : orders_) order.answer.set_value(Error{"The recording has ended."});
+  orders_.clear();
   changed_.notify_all();
+}
+
+void Recording::Run::set_state(RecordingState state) {
+  const std::lock_guard lock(mutex_);
+  state_ = state;
 }
 
 void Recording::Run::take_last_output() {
@@ -258,6 +387,34 @@ void Recording::Run::warn(const std::string& sentence) {
 }
 
 // ---- What callers ask, from any thread -------------------------------------------------------------------------------------------
+
+Result<std::filesystem::path> Recording::Run::order(Order order) {
+  std::future<Result<std::filesystem::path>> answer = order.answer.get_future();
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == RecordingState::kEnded) return Error{"The recording has ended."};
+    orders_.push_back(std::move(order));
+  }
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t ignored = write(wake_.get(), &one, sizeof(one));
+  return answer.get();
+}
+
+void Recording::Run::shut_down(std::optional<int> signal) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (wish_.load() == Wish::kNone) shut_down_signal_ = signal;
+  }
+  Wish none = Wish::kNone;
+  wish_.compare_exchange_strong(none, Wish::kShutDown);
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t ignored = write(wake_.get(), &one, sizeof(one));
+}
+
+std::filesystem::path Recording::Run::path() const {
+  const std::lock_guard lock(mutex_);
+  return path_;
+}
 
 void Recording::Run::stop(StopMode mode) {
   const Wish wish = mode == StopMode::kAtOnce ? Wish::kAtOnce : Wish::kOrderly;

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
+#include <future>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -28,11 +30,20 @@ class Recording::Run {
   bool wait_for(std::chrono::milliseconds limit);
   std::vector<std::string> take_messages();
 
+  // What callers ask of the recording's thread, and wait for.
+  struct Order {
+    enum Kind { kStart, kEnd, kCancel } kind;
+    CaptureRequest request;
+    std::promise<Result<std::filesystem::path>> answer;
+  };
+  Result<std::filesystem::path> order(Order order);
+  void shut_down(std::optional<int> signal);
+
   [[nodiscard]] RecordingState state() const;
   [[nodiscard]] RecordingStatistics statistics() const;
   [[nodiscard]] std::optional<ExitStatus> exit_status() const;
   [[nodiscard]] RecordingOutcome outcome() const;
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] std::filesystem::path path() const;
   [[nodiscard]] pid_t target_pid() const noexcept { return pid_; }
 
  private:
@@ -43,6 +54,7 @@ class Recording::Run {
     pid_t pid;
     ProcessDescription description;  // of a process that is launched
     CaptureSettings settings;
+    proto::SessionStart start;  // of the first file
     ControlSocket socket;
     OutputRelay relay;
     std::unique_ptr<FrameLog> log;
@@ -60,11 +72,22 @@ class Recording::Run {
 
   // What comes next in the life of the recording.
   void advance();
+  void advance_waiting(std::int64_t now);
   void advance_recording(std::int64_t now);
   void advance_stopping(std::int64_t now);
+  void follow_target();  // captures that the target began
+  void take_order();
   [[nodiscard]] bool targets_have_ended() const;
+
+  Result<std::filesystem::path> begin_capture(const CaptureRequest& request);
   void begin_stopping(EndReason reason);
+  enum class Next { kWait, kWaitForEnd, kShutDown };
+  [[nodiscard]] Next next_after(EndReason reason) const;
+  void end_capture(EndReason reason);  // its file is complete, or thrown away
+  void expect_no_more_captures();
+  void close_file(EndReason reason);
   void end(EndReason reason);
+  void set_state(RecordingState state);
   void take_last_output();
   void report(const std::string& sentence);
   void warn(const std::string& sentence);  // the user, and the reader of the file
@@ -79,8 +102,14 @@ class Recording::Run {
   OutputLog output_;
   std::vector<FileDescriptor> silent_connections_;  // that have not said hello yet
   std::chrono::milliseconds period_{1};
+  proto::SessionStart start_;
   std::int64_t started_;
   std::int64_t recording_since_ = 0;
+  std::uint32_t captures_ = 0;             // that began
+  TargetProcess::CaptureCounts followed_;  // what the target had begun and ended when we last looked
+  bool no_more_captures_ = false;
+  bool discards_file_ = false;
+  std::optional<std::promise<Result<std::filesystem::path>>> awaits_end_;  // who ordered it
   std::int64_t stop_deadline_ = 0;
   std::int64_t last_flush_;
   std::int64_t last_progress_;
@@ -91,17 +120,19 @@ class Recording::Run {
 
   // Fixed.
   Origin origin_;
-  std::filesystem::path path_;
   pid_t pid_;
 
   // Shared with callers.
-  enum class Wish : int { kNone, kOrderly, kAtOnce };
+  enum class Wish : int { kNone, kOrderly, kShutDown, kAtOnce };
   std::atomic<Wish> wish_{Wish::kNone};
+  std::optional<int> shut_down_signal_;  // written before wish_
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   RecordingState state_ = RecordingState::kRecording;
   RecordingStatistics statistics_;
   std::optional<ExitStatus> exit_status_;
+  std::filesystem::path path_;
+  std::deque<Order> orders_;
   RecordingOutcome outcome_;
   std::vector<std::string> messages_;
   std::set<std::string> reported_;

@@ -13,6 +13,29 @@ namespace {
 
 Error no_memory() { return {std::string("No shared memory for a process of the recording: ") + std::strerror(errno) + "."}; }
 
+void write_domains(channel::Settings& shared, const CaptureSettings& settings) {
+  for (const std::string& domain : settings.domains) {
+    if (shared.domain_name_bytes + domain.size() + 1 > channel::kDomainNamesBytes) break;
+    std::memcpy(shared.domain_names + shared.domain_name_bytes, domain.c_str(), domain.size() + 1);
+    shared.domain_name_bytes += static_cast<std::uint32_t>(domain.size()) + 1;
+  }
+  shared.domain_rule = settings.domain_rule == DomainRule::kOnlyListed     ? channel::NameRule::kOnlyListed
+                       : settings.domain_rule == DomainRule::kAllButListed ? channel::NameRule::kAllButListed
+                                                                           : channel::NameRule::kAll;
+}
+
+void write_range(channel::Settings& shared, const CaptureRange& range) {
+  const bool by_nvtx = range.trigger == CaptureTrigger::kNvtxRange;
+  const bool by_profiler_api = range.trigger == CaptureTrigger::kProfilerApi;
+  range.name.copy(shared.capture_range, channel::kCaptureNameBytes - 1);
+  range.domain.value_or("").copy(shared.capture_domain, channel::kCaptureNameBytes - 1);
+  shared.capture_any_domain = range.domain ? 0 : 1;
+  const channel::CaptureTrigger trigger = by_nvtx           ? channel::CaptureTrigger::kNvtxRange
+                                          : by_profiler_api ? channel::CaptureTrigger::kProfilerApi
+                                                            : channel::CaptureTrigger::kHost;
+  shared.capture_trigger.store(static_cast<std::uint32_t>(trigger), std::memory_order_release);
+}
+
 void write_settings(channel::Settings& shared, const CaptureSettings& settings) {
   const auto store = [](std::atomic<std::uint32_t>& word, std::uint32_t value) { word.store(value, std::memory_order_release); };
   store(shared.trace_cuda, settings.trace_cuda ? 1 : 0);
@@ -23,6 +46,10 @@ void write_settings(channel::Settings& shared, const CaptureSettings& settings) 
                                                           : proto::PRESET_DEFAULT);
   store(shared.graph_level, settings.graph_level == GraphLevel::kGraph ? proto::GRAPH_LEVEL_GRAPH : proto::GRAPH_LEVEL_NODE);
   store(shared.flush_interval_ms, static_cast<std::uint32_t>(settings.flush_interval.count()));
+  store(shared.trace_all_calls, settings.trace_all_calls ? 1 : 0);
+  store(shared.os_runtime_threshold_ns, static_cast<std::uint32_t>(settings.os_runtime_threshold.count()));
+  write_domains(shared, settings);
+  write_range(shared, settings.range);
 }
 
 }  // namespace

@@ -27,6 +27,14 @@ std::string last_part(const std::string& path) { return path.substr(path.rfind('
 std::uint32_t relaxed(const std::atomic<std::uint32_t>& word) { return word.load(std::memory_order_relaxed); }
 std::uint64_t relaxed(const std::atomic<std::uint64_t>& word) { return word.load(std::memory_order_relaxed); }
 
+proto::Counters since(const proto::Counters& before, proto::Counters now) {
+  now.set_produced(now.produced() - std::min(now.produced(), before.produced()));
+  now.set_dropped(now.dropped() - std::min(now.dropped(), before.dropped()));
+  now.set_late(now.late() - std::min(now.late(), before.late()));
+  now.set_invalid(now.invalid() - std::min(now.invalid(), before.invalid()));
+  return now;
+}
+
 }  // namespace
 
 TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescription description, const AgentIntroduction& agent,
@@ -86,6 +94,43 @@ bool TargetProcess::is_answered() const {
   const auto phase = static_cast<AgentPhase>(status.phase.load(std::memory_order_acquire));
   if (phase == AgentPhase::kConnected || phase == AgentPhase::kDone) return true;  // everything is in memory already
   return status.stop_answers.load(std::memory_order_acquire) == stop_request_;
+}
+
+TargetProcess::CaptureCounts TargetProcess::captures() const {
+  if (!memory_) return {};
+  const AgentStatus& status = memory_->shared().header().status;
+  return {status.capture_begins.load(std::memory_order_acquire), status.capture_ends.load(std::memory_order_acquire)};
+}
+
+void TargetProcess::answer_captures() {
+  if (!memory_) return;
+  channel::Settings& settings = memory_->shared().header().settings;
+  settings.capture_answers.store(captures().begins, std::memory_order_release);
+}
+
+void TargetProcess::take_trigger_away() {
+  if (!memory_) return;
+  memory_->shared().header().settings.capture_trigger.store(static_cast<std::uint32_t>(channel::CaptureTrigger::kHost),
+                                                            std::memory_order_release);
+  answer_captures();
+}
+
+void TargetProcess::begin_part() {
+  if (!memory_) return;
+  drain();
+  encoder_.flush();  // belongs to nobody
+  events_by_kind_.clear();
+  session_before_ = session_counters();
+  agent_before_ = agent_counters();
+}
+
+void TargetProcess::end_part() {
+  drain();
+  assembler_.finish();
+  encoder_.flush();
+  name_threads();
+  write_counters();
+  write_end({proto::PROCESS_END_DETACHED, {}});
 }
 
 std::size_t TargetProcess::drain() {
@@ -149,6 +194,7 @@ std::size_t TargetProcess::drain_frames() {
       continue;
     }
     if (frame.header.type == proto::FRAME_DIAGNOSTIC) report_diagnostic(frame);
+    agent_events_ += frame.header.event_count;
     run.insert(run.end(), frame_buffer_.begin(), frame_buffer_.end());
     events += frame.header.event_count;
     if (run.size() < kPassOnBytes) continue;
@@ -244,15 +290,22 @@ proto::Counters TargetProcess::agent_counters() const {
   const AgentStatus& status = memory_->shared().header().status;
   proto::Counters counters;
   counters.set_produced(relaxed(status.cupti_produced));
-  counters.set_dropped(relaxed(status.cupti_dropped));
+  counters.set_dropped(relaxed(status.cupti_dropped) + lost_records_);
   counters.set_invalid(relaxed(status.cupti_invalid) + rejected_frames_ + frames_->damaged());
   return counters;
 }
 
+std::uint64_t TargetProcess::lost_in_agent() const {
+  const AgentStatus& status = memory_->shared().header().status;
+  const std::uint64_t accounted = agent_events_ + relaxed(status.cupti_invalid) + relaxed(status.frameless_dropped);
+  const std::uint64_t produced = relaxed(status.cupti_produced);
+  return produced > accounted ? produced - accounted : 0;
+}
+
 void TargetProcess::write_counters() {
   if (!memory_) return;
-  log_.write(tag(proto::FRAME_COUNTERS), session_counters());
-  const proto::Counters agent = agent_counters();
+  log_.write(tag(proto::FRAME_COUNTERS), since(session_before_, session_counters()));
+  const proto::Counters agent = since(agent_before_, agent_counters());
   if (agent.ByteSizeLong() == 0) return;
   log_.write({proto::FRAME_COUNTERS, instance_, proto::SOURCE_AGENT, 0}, agent);
 }
@@ -268,13 +321,7 @@ TargetProcess::Ending TargetProcess::own_ending() const {
   return {handed_over ? proto::PROCESS_END_EXITED : proto::PROCESS_END_LOST, {}};
 }
 
-void TargetProcess::finish(std::optional<Ending> known) {
-  const Ending ending = known ? *known : own_ending();
-  drain();
-  assembler_.finish();
-  encoder_.flush();
-  if (ending.kind != proto::PROCESS_END_REPLACED) name_threads();
-  write_counters();
+void TargetProcess::write_end(const Ending& ending) {
   proto::ProcessEnd end;
   end.set_time(monotonic_now());
   end.set_kind(ending.kind);
@@ -283,6 +330,17 @@ void TargetProcess::finish(std::optional<Ending> known) {
   const bool died = ending.kind == proto::PROCESS_END_SIGNALED || ending.kind == proto::PROCESS_END_LOST;
   if (memory_ && died) end.set_unreturned_buffers(relaxed(memory_->shared().header().status.buffers_outstanding));
   log_.write(tag(proto::FRAME_PROCESS_END), end);
+}
+
+void TargetProcess::finish(std::optional<Ending> known) {
+  const Ending ending = known ? *known : own_ending();
+  drain();
+  assembler_.finish();
+  encoder_.flush();
+  if (ending.kind != proto::PROCESS_END_REPLACED) name_threads();
+  if (memory_) lost_records_ = lost_in_agent();
+  write_counters();
+  write_end(ending);
   final_completeness_ = completeness();
   doorbell_.reset();
   memory_.reset();

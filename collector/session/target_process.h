@@ -62,6 +62,22 @@ class TargetProcess {
   void request_stop();
   [[nodiscard]] bool is_answered() const;
 
+  // Captures that the target has begun and ended itself (CaptureTrigger), so far.
+  struct CaptureCounts {
+    std::uint32_t begins = 0;
+    std::uint32_t ends = 0;
+  };
+  [[nodiscard]] CaptureCounts captures() const;
+  // Lets the target go on that waits for the answer to its begins.
+  void answer_captures();
+  // It is to begin no more captures.
+  void take_trigger_away();
+
+  // From here on what arrives belongs to another file.
+  void begin_part();
+  // Writes all that belongs to the file that is about to be closed; the process lives on.
+  void end_part();
+
   // Takes what is in shared memory now. Returns the bytes taken.
   std::size_t drain();
   void flush_chunks();
@@ -89,8 +105,12 @@ class TargetProcess {
   void report_diagnostic(const FrameView& frame);
   void write_resources(const proto::Resources& resources);
   [[nodiscard]] Ending own_ending() const;
+  void write_end(const Ending& ending);
+  // Since the process joined; by kind, since this part began.
   [[nodiscard]] proto::Counters session_counters() const;
   [[nodiscard]] proto::Counters agent_counters() const;
+  // Records that the agent had read from CUPTI's buffers and did not get to put into frames: those of a process that was killed.
+  [[nodiscard]] std::uint64_t lost_in_agent() const;
   [[nodiscard]] FrameTag tag(proto::FrameType type) const { return {type, instance_, proto::SOURCE_SESSION, 0}; }
 
   std::uint32_t instance_;
@@ -115,6 +135,10 @@ class TargetProcess {
   std::set<std::uint32_t> known_threads_;                     // that have written records
   bool unnamed_threads_ = false;                              // there are new ones among them
   std::uint64_t rejected_frames_ = 0;
+  std::uint64_t agent_events_ = 0;  // in frames of the agent
+  std::uint64_t lost_records_ = 0;  // known at the end
+  proto::Counters session_before_;  // what the counters were when this part began
+  proto::Counters agent_before_;
   std::vector<std::byte> frame_buffer_;
   std::optional<ProcessCompleteness> final_completeness_;
 };

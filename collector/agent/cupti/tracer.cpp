@@ -323,6 +323,7 @@ void Tracer::drain() noexcept {
   for (Buffers::Completed completed = buffers_.take_completed(); completed.buffer != nullptr; completed = buffers_.take_completed()) {
     if (completed.valid_bytes != 0) records_->read(completed.buffer, completed.valid_bytes);
     buffers_.recycle(completed.buffer);
+    publish_counts();  // so that the host knows what is missing should the process be killed now
   }
 }
 
@@ -373,6 +374,7 @@ void Tracer::publish_counts() noexcept {
   status.cupti_invalid.store(counts.invalid, std::memory_order_relaxed);
   status.cupti_dropped.store(dropped_by_cupti_ + discarded_records_.load(std::memory_order_relaxed) + events_->dropped(),
                              std::memory_order_relaxed);
+  status.frameless_dropped.store(events_->dropped(), std::memory_order_relaxed);
   status.buffers_outstanding.store(buffers_.outstanding(), std::memory_order_relaxed);
 }
 

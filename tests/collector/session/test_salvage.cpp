@@ -44,10 +44,10 @@ TEST_CASE("what a target had written before SIGKILL is in the file, and nothing 
   {
     auto file = TraceFileWriter::create(path, Overwrite::kRefuse);
     REQUIRE(file);
-    FrameLog log(std::move(*file), {});
+    FrameLog log({}, {});
     proto::SessionStart start;
     start.set_epoch(1'000'000'000);
-    log.write({proto::FRAME_SESSION_START}, start);
+    log.open(std::move(*file), start);
     auto memory = TargetMemory::create(1, {});
     REQUIRE(memory);
     const pid_t pid = fork();

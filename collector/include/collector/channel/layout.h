@@ -25,8 +25,13 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr std::uint32_t kLayoutVersion = 2;
 inline constexpr char kSocketVariable[] = "LANESCOPE_SOCKET";  // environment: path of the session's control socket
+
+// environment: set in a process that is to wait for a session, with its agent dormant. The agent then listens on an abstract SOCK_SEQPACKET
+// socket whose name is this prefix and the process's id; a session that connects sends the path of its control socket first, for children.
+inline constexpr char kArmedVariable[] = "LANESCOPE_ARMED";
+inline constexpr char kArmedSocketPrefix[] = "lanescope-agent-";
 
 inline constexpr std::size_t kMetadataRingBytes = 1u << 20;
 inline constexpr std::size_t kFrameRingBytes = 64u << 20;  // sparse: only touched pages cost memory
@@ -50,16 +55,40 @@ struct Welcome {
   std::uint64_t memory_bytes = 0;  // size of the memory file
 };
 
+// Who says when a capture begins and ends. Where the target does, it counts in AgentStatus::capture_begins and waits, a second at most, for
+// the host's answer, so that nothing after that is missed; at the end it clears `recording` itself, so that nothing after that is recorded.
+enum class CaptureTrigger : std::uint32_t {
+  kHost = 0,
+  kProfilerApi = 1,  // cudaProfilerStart and cudaProfilerStop
+  kNvtxRange = 2,    // from the first push or start of a range of that name to its end
+};
+
+enum class NameRule : std::uint32_t { kAll = 0, kOnlyListed = 1, kAllButListed = 2 };
+
+inline constexpr std::size_t kDomainNamesBytes = 4096;
+inline constexpr std::size_t kCaptureNameBytes = 1024;
+
 // What to record. Written by the host before Welcome, and changed by it while the target runs; the agent reads it with acquire.
 struct Settings {
   std::atomic<std::uint32_t> recording;  // 1: record; 0: stay silent (dormant, paused or stopped)
   std::atomic<std::uint32_t> trace_cuda;
   std::atomic<std::uint32_t> trace_nvtx;
   std::atomic<std::uint32_t> trace_os_runtime;
-  std::atomic<std::uint32_t> preset;             // proto::Preset
-  std::atomic<std::uint32_t> graph_level;        // proto::GraphLevel
-  std::atomic<std::uint32_t> flush_interval_ms;  // how often complete CUPTI buffers are asked for
-  std::atomic<std::uint32_t> stop_requests;      // incremented by the host: hand everything over now; answered in stop_answers
+  std::atomic<std::uint32_t> preset;                   // proto::Preset
+  std::atomic<std::uint32_t> graph_level;              // proto::GraphLevel
+  std::atomic<std::uint32_t> flush_interval_ms;        // how often complete CUPTI buffers are asked for
+  std::atomic<std::uint32_t> stop_requests;            // incremented by the host: hand everything over now; answered in stop_answers
+  std::atomic<std::uint32_t> trace_all_calls;          // 1: CUDA calls that say nothing about time are recorded as well
+  std::atomic<std::uint32_t> os_runtime_threshold_ns;  // shorter calls into the C library are left out
+  std::atomic<std::uint32_t> capture_trigger;          // CaptureTrigger: who begins and ends a capture
+  std::atomic<std::uint32_t> capture_answers;          // follows AgentStatus::capture_begins once the host has taken note
+  // Set before Welcome, and not changed any more.
+  NameRule domain_rule;                    // which NVTX domains are recorded
+  std::uint32_t domain_name_bytes;         // of domain_names
+  char domain_names[kDomainNamesBytes];    // each followed by a zero byte; the empty one is the default domain
+  std::uint32_t capture_any_domain;        // 1: capture_range counts in every domain
+  char capture_range[kCaptureNameBytes];   // for CaptureTrigger::kNvtxRange: its message, ending in a zero byte
+  char capture_domain[kCaptureNameBytes];  // and the name of its domain; empty: the default domain
 };
 
 enum class AgentPhase : std::uint32_t {
@@ -77,10 +106,13 @@ struct AgentStatus {
   std::atomic<std::uint32_t> crash_thread;
   std::atomic<std::uint32_t> buffers_outstanding;  // activity buffers that CUPTI holds now
   std::atomic<std::uint32_t> reserved;
-  std::atomic<std::uint64_t> cupti_produced;    // records parsed
-  std::atomic<std::uint64_t> cupti_dropped;     // records that CUPTI reported as dropped, or that found no room in the frame ring
-  std::atomic<std::uint64_t> cupti_invalid;     // records with senseless times
-  std::atomic<std::uint64_t> ringless_dropped;  // records of threads that found no free ring
+  std::atomic<std::uint64_t> cupti_produced;     // records parsed
+  std::atomic<std::uint64_t> cupti_dropped;      // records that CUPTI reported as dropped, or that found no room in the frame ring
+  std::atomic<std::uint64_t> cupti_invalid;      // records with senseless times
+  std::atomic<std::uint64_t> ringless_dropped;   // records of threads that found no free ring
+  std::atomic<std::uint64_t> frameless_dropped;  // part of cupti_dropped: records that were parsed and found no room in the frame ring
+  std::atomic<std::uint32_t> capture_begins;     // captures that the target began (Settings::capture_trigger)
+  std::atomic<std::uint32_t> capture_ends;       // and ended
 };
 
 // A byte ring. Positions count bytes ever written and never wrap in practice; the byte at position p lies at data[p % size].
@@ -120,7 +152,7 @@ inline constexpr std::size_t kMemoryBytes = kThreadRingsOffset + kThreadRingCoun
 // ---- Records of metadata and thread rings ----------------------------------------------------------------------------------------
 
 enum class RecordType : std::uint8_t {
-  kPadding = 0,  // fills the end of a ring so that no record wraps; only `size` is meaningful
+  kPadding = 0,     // fills the end of a ring so that no record wraps; only `size` is meaningful
   kRangePush = 1,   // `id` is 1 + how many ranges are open around it on this thread and domain; 0 when the target does not count them
   kRangePop = 2,    // closes a range of (thread, domain): the one whose push had the same `id`, else the innermost open one
   kRangeStart = 3,  // `id` pairs it with its end, which may come on another thread

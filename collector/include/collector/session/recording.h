@@ -29,6 +29,30 @@ namespace lanescope::session {
 enum class Preset { kDefault, kLight, kDeep };
 enum class GraphLevel { kNode, kGraph };  // an event for each node of a CUDA graph, or one for each launch of a graph
 
+enum class DomainRule { kAll, kOnlyListed, kAllButListed };
+
+// Who says when a capture, which is what goes into one file, begins and ends.
+enum class CaptureTrigger {
+  kNone,         // it begins at once (after the delay) and ends with the recording
+  kRequest,      // Recording::start_capture and end_capture
+  kProfilerApi,  // the program: cudaProfilerStart and cudaProfilerStop
+  kNvtxRange,    // the program: from the begin of a range to its end
+};
+enum class AfterCapture {
+  kGoOn,      // the end of the range does not end it
+  kStop,      // the program runs on, and nothing more is recorded
+  kShutdown,  // the recording ends, and the program with LaunchRequest::end_signal
+  kRepeat,    // each further range becomes a file of its own
+};
+struct CaptureRange {
+  CaptureTrigger trigger = CaptureTrigger::kNone;
+  std::string name;                   // kNvtxRange: the range's message, less than 1,024 bytes
+  std::optional<std::string> domain;  // in which it counts; "" is the default domain; none: in every domain
+  AfterCapture after = AfterCapture::kShutdown;
+  std::optional<std::uint32_t> repeats;              // kRepeat: after so many comes after_repeats
+  AfterCapture after_repeats = AfterCapture::kStop;  // kStop or kShutdown
+};
+
 // What to record.
 struct CaptureSettings {
   bool trace_cuda = true;
@@ -36,7 +60,12 @@ struct CaptureSettings {
   bool trace_os_runtime = false;
   Preset preset = Preset::kDefault;
   GraphLevel graph_level = GraphLevel::kNode;
-  std::chrono::milliseconds flush_interval{500};  // how often complete CUPTI buffers are asked for
+  std::chrono::milliseconds flush_interval{500};        // how often complete CUPTI buffers are asked for
+  bool trace_all_calls = false;                         // also CUDA calls that say nothing about time (cudaGetDevice and the like)
+  std::chrono::nanoseconds os_runtime_threshold{1000};  // shorter calls into the C library are left out
+  DomainRule domain_rule = DomainRule::kAll;
+  std::vector<std::string> domains;  // NVTX domains that the rule lists; "" is the default domain. 4,096 bytes at most, with one for each.
+  CaptureRange range;
 };
 
 // One variable of the target's environment: set to a value, or removed.
@@ -73,7 +102,9 @@ struct LaunchRequest {
   std::optional<int> end_signal;                     // sent to every recorded process once the duration is over; none: they run on
   WaitFor wait_for = WaitFor::kAll;
   OnTargetExit on_target_exit = OnTargetExit::kStop;
-  std::filesystem::path agent;  // empty: find_agent()
+  std::optional<std::uint64_t> maximum_file_size;     // bytes; the capture ends there
+  std::optional<std::chrono::nanoseconds> keep_last;  // only this much before the end is kept (in memory, until the end)
+  std::filesystem::path agent;                        // empty: find_agent()
 };
 
 // Records a process that runs already, from now on. It runs on when the recording ends.
@@ -95,12 +126,13 @@ using FrameSink = std::function<void(std::span<const std::byte> frames)>;
 
 enum class RecordingState {
   kDelayed,  // the target runs; recording starts when the delay is over
+  kWaiting,  // the target runs; nothing is recorded before the next capture, if one may come
   kRecording,
   kStopping,  // targets hand over what they hold
   kEnded,     // the file is complete
 };
 
-enum class EndReason { kUnknown, kTargetExited, kStopped, kDuration, kDiskFull };  // of proto::EndReason
+enum class EndReason { kUnknown, kTargetExited, kStopped, kDuration, kDiskFull, kFileSize, kRangeEnd };  // of proto::EndReason
 
 enum class StopMode {
   kOrderly,  // targets are asked to hand over what they hold, which takes two seconds at most
@@ -134,13 +166,28 @@ struct RecordingStatistics {
   std::chrono::nanoseconds elapsed{0};  // since the target was started
 };
 
+// A capture's file, complete.
+struct RecordedFile {
+  std::filesystem::path path;
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0;
+  EndReason reason = EndReason::kUnknown;
+};
+
 // What there is to say once a recording has ended.
 struct RecordingOutcome {
   EndReason reason = EndReason::kUnknown;
   std::optional<ExitStatus> target;  // none when the launched process still runs, and when it was attached to
   std::optional<Error> failure;      // the file ends early: one sentence why
   std::vector<ProcessCompleteness> processes;
+  std::vector<RecordedFile> files;  // in order; none where no capture began
   RecordingStatistics statistics;
+};
+
+// What start_capture() may ask for beyond the recording's own request.
+struct CaptureRequest {
+  std::string output;  // as in LaunchRequest; empty: the recording's
+  std::optional<Overwrite> overwrite;
 };
 
 class Recording {
@@ -161,13 +208,22 @@ class Recording {
   // Asks for the end; returns at once. kAtOnce may follow kOrderly.
   void stop(StopMode mode = StopMode::kOrderly);
 
+  // Begins a capture; returns its file once it records. Fails with one sentence while another is under way, and when none may come.
+  Result<std::filesystem::path> start_capture(CaptureRequest request = {});
+  // Ends the capture under way and returns its file once it is complete; the target runs on, and another capture may follow.
+  Result<std::filesystem::path> end_capture();
+  // The same, and throws the file away.
+  Result<std::filesystem::path> cancel_capture();
+  // Ends the recording, and its processes with this signal where there is one. Returns at once.
+  void shut_down(std::optional<int> signal);
+
   // Waits until it has ended, at most so long. Returns whether it has.
   bool wait_for(std::chrono::milliseconds limit);
 
   [[nodiscard]] RecordingState state() const;
   [[nodiscard]] RecordingStatistics statistics() const;
   [[nodiscard]] std::optional<ExitStatus> exit_status() const;  // of the launched process, once it ended
-  [[nodiscard]] const std::filesystem::path& path() const;      // of the file, absolute
+  [[nodiscard]] std::filesystem::path path() const;             // of the last file, absolute; empty while there is none
   [[nodiscard]] pid_t target_pid() const;                       // launched or attached to
 
   // Sentences for the user since the last call: what can't be recorded and why.

@@ -1,0 +1,56 @@
+#include "trace_output.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "output_name.h"
+
+namespace lanescope::session {
+namespace {
+
+constexpr int kNumberRetries = 100;  // other recordings may take the same free number at the same time
+constexpr std::string_view kExtension = ".trace";
+
+OutputNameFacts output_name_facts(pid_t pid) {
+  return {pid, host_name(),
+          [](const std::string& name) {
+            const char* value = std::getenv(name.c_str());
+            return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+          },
+          [](const std::filesystem::path& path) {
+            std::error_code ignored;
+            return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+          }};
+}
+
+bool is_numbered(const std::string& pattern) { return pattern.empty() || pattern.find("%n") != std::string::npos; }
+
+}  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+Result<TraceFileWriter> create_trace_file(const std::string& pattern, Overwrite overwrite, pid_t pid) {
+  const OutputNameFacts facts = output_name_facts(pid);
+  for (int attempt = 0;; ++attempt) {
+    const Result<std::filesystem::path> name = expand_output_name(pattern, facts);
+    if (!name) return name.error();
+    const std::filesystem::path path = std::filesystem::absolute(*name).lexically_normal();
+    Result<TraceFileWriter> file = TraceFileWriter::create(path, overwrite);
+    const bool taken_meanwhile = !file && is_numbered(pattern) && facts.exists(path);
+    if (file || !taken_meanwhile || attempt == kNumberRetries) return file;
+  }
+}
+
+std::string numbered_pattern(const std::string& pattern) {
+  if (is_numbered(pattern)) return pattern;
+  const bool has_extension = pattern.ends_with(kExtension);
+  return pattern.substr(0, pattern.size() - (has_extension ? kExtension.size() : 0)) + ".%n";
+}
+
+}  // namespace lanescope::session
