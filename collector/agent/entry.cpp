@@ -8,8 +8,19 @@
 
 #define LANESCOPE_EXPORT extern "C" __attribute__((visibility("default")))
 
+namespace {
+
+void record_cuda_late() {
+#if LANESCOPE_HAVE_CUPTI
+  lanescope::agent::cupti::inject(lanescope::agent::cupti::Arrival::kLate);
+#endif
+}
+
+}  // namespace
+
 // libcuda, from within cuInit, for CUDA_INJECTION64_PATH. An agent that can't record does not keep CUDA from working.
 LANESCOPE_EXPORT int InitializeInjection() {
+  lanescope::agent::attach::wait_for_sessions(record_cuda_late);
 #if LANESCOPE_HAVE_CUPTI
   lanescope::agent::cupti::inject(lanescope::agent::cupti::Arrival::kWithDriver);
 #endif
@@ -19,6 +30,7 @@ LANESCOPE_EXPORT int InitializeInjection() {
 // NVTX 3, from within the first NVTX call of each library that embeds it, for NVTX_INJECTION64_PATH.
 LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
   using namespace lanescope::agent::nvtx;
+  lanescope::agent::attach::wait_for_sessions(record_cuda_late);
   return install(get_export_table) == Injection::kInstalled ? 1 : 0;
 }
 
@@ -28,10 +40,4 @@ LANESCOPE_EXPORT int InitializeInjectionNvtx(NvtxGetExportTableFunc_t get_export
 }
 
 // The injector, in a process that runs already.
-LANESCOPE_EXPORT int lanescope_agent_attach(const char* address) {
-  return lanescope::agent::attach::attach(address, [] {
-#if LANESCOPE_HAVE_CUPTI
-    lanescope::agent::cupti::inject(lanescope::agent::cupti::Arrival::kLate);
-#endif
-  });
-}
+LANESCOPE_EXPORT int lanescope_agent_attach(const char* address) { return lanescope::agent::attach::attach(address, record_cuda_late); }

@@ -9,8 +9,8 @@
 #include <array>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <map>
+#include <sstream>
 
 #include "memory_map.h"
 
@@ -64,8 +64,10 @@ RunState run_state(char letter) {
 }
 
 std::string read_command_line(const std::string& process) {
-  std::ifstream file(process + "/cmdline", std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::ifstream file(process + "/cmdline", std::ios::binary);
+  std::ostringstream content;
+  content << file.rdbuf();  // unlike iterators, it does not throw when the process ends in between
+  std::string text = content.str();
   while (!text.empty() && text.back() == '\0') text.pop_back();
   std::replace(text.begin(), text.end(), '\0', ' ');
   return text;

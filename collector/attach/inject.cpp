@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <map>
 
 #include "collector/attach/candidate.h"
+#include "collector/channel/layout.h"
 #include "memory_map.h"
 #include "remote_memory.h"
 #include "safe_point.h"
@@ -306,11 +308,32 @@ Result<Candidate> read_settled(pid_t pid) {
   return candidate;
 }
 
+// An armed process listens. -1 where this one does not.
+int connect_to_armed(const InjectionRequest& request) {
+  const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = channel::kArmedSocketPrefix + std::to_string(request.pid);
+  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // behind a zero: an abstract name
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const std::string path = request.socket.string() + '\0';
+  ucred peer{};
+  socklen_t peer_size = sizeof peer;
+  const bool is_connected = connection >= 0 && connect(connection, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+                            getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) == 0 && peer.pid == request.pid &&
+                            send(connection, path.data(), path.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(path.size());
+  if (is_connected) return connection;
+  if (connection >= 0) close(connection);
+  return -1;
+}
+
 }  // namespace
 
 Result<Injection> inject(const InjectionRequest& request) {
   const Result<Candidate> candidate = read_settled(request.pid);
   if (!candidate) return candidate.error();
+  if (const int connection = connect_to_armed(request); connection >= 0)
+    return Injection{.connection = connection, .origin = AgentOrigin::kWasThere};
   if (const std::optional<std::string> reason = refusal(*candidate, read_rights(*candidate))) return Error{*reason};
   if (!std::filesystem::exists(request.agent)) return Error{"The agent " + request.agent.string() + " does not exist."};
   Result<Injection> injection = Injector(request, *candidate).run();

@@ -4,6 +4,7 @@
 
 #include "../capture_options.h"
 #include "../recording_watch.h"
+#include "collector/session/armed.h"
 #include "collector/session/recording.h"
 #include "commands.h"
 
@@ -22,6 +23,7 @@ struct Options {
   bool print_statistics = false;
   std::vector<std::string> environment;
   bool inherit_environment = true;
+  bool arm = false;
   double delay = 0;
   double duration = 0;
   std::string kill = "sigterm";
@@ -74,6 +76,7 @@ void describe_program(CLI::App& app, Options& options) {
       ->take_all()
       ->group(kGroup);
   app.add_flag("-n,--inherit-environment", options.inherit_environment, "Give it our environment [true]")->group(kGroup);
+  app.add_flag("--arm", options.arm, "Record nothing yet: lanescope attach does, whenever it is\nwanted, and loses nothing")->group(kGroup);
 }
 
 constexpr const char* kFooter =
@@ -143,6 +146,11 @@ int exit_code(const session::RecordingOutcome& outcome, int signal) {
   return outcome.target->signal != 0 ? 128 + outcome.target->signal : outcome.target->code;
 }
 
+int run_armed(const Arguments& program) {
+  const Result<std::filesystem::path> agent = session::find_agent();
+  return fail(agent ? session::become_armed(program, *agent) : agent.error());
+}
+
 }  // namespace
 
 int run_profile(Arguments arguments) {
@@ -158,6 +166,7 @@ int run_profile(Arguments arguments) {
   if (!split) return fail(split.error());
   if (const auto code = parse(app, split->options)) return *code;
   if (split->program.empty()) return fail({"Which program? lanescope profile [OPTIONS] PROGRAM [ARGUMENTS...]", ErrorKind::kUsage});
+  if (options.arm) return run_armed(split->program);
   Result<session::LaunchRequest> request = launch_request(options, std::move(split->program));
   if (!request) return fail(request.error());
 

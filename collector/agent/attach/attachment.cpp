@@ -1,20 +1,26 @@
 #include "agent/attach/attachment.h"
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "agent/attach/late_nvtx.h"
 #include "agent/channel/membership.h"
 #include "agent/core/lock.h"
+#include "collector/channel/layout.h"
 
 namespace lanescope::agent::attach {
 namespace {
@@ -32,6 +38,8 @@ struct Attachment {
   Invitation pending;
   void (*record_cuda)() = nullptr;
   bool is_served = false;  // the thread runs
+  int listener = -1;       // in an armed process
+  int wake = -1;           // with it: an eventfd that says that somebody waits
 };
 constinit Attachment attachment;
 
@@ -40,6 +48,9 @@ void forget_in_child() noexcept {
   attachment.lock.forget_holder();
   attachment.pending.socket = -1;
   attachment.is_served = false;
+  if (attachment.listener >= 0) close(attachment.listener);
+  if (attachment.wake >= 0) close(attachment.wake);
+  attachment.listener = attachment.wake = -1;
 }
 
 bool parse(const char* address, Invitation& invitation) noexcept {
@@ -52,12 +63,40 @@ bool parse(const char* address, Invitation& invitation) noexcept {
   return true;
 }
 
-// False when nobody waits; the thread then ends.
+// A session that connects says first where forked children may join. Others than this user and root are sent away.
+void accept_session() noexcept {
+  Invitation invitation;
+  invitation.socket = accept4(attachment.listener, nullptr, nullptr, SOCK_CLOEXEC);
+  if (invitation.socket < 0) return;
+  constexpr timeval kPatience{.tv_sec = 1, .tv_usec = 0};
+  setsockopt(invitation.socket, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  const bool is_known =
+      getsockopt(invitation.socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == geteuid() || peer.uid == 0);
+  const bool is_complete = is_known && recv(invitation.socket, invitation.path, sizeof(invitation.path) - 1, 0) > 0;
+  const ScopedLock lock(attachment.lock);
+  if (!is_complete || attachment.pending.socket >= 0) {
+    close(invitation.socket);
+    return;
+  }
+  attachment.pending = invitation;
+}
+
+void wait_for_invitation() noexcept {
+  pollfd sources[] = {{attachment.listener, POLLIN, 0}, {attachment.wake, POLLIN, 0}};
+  if (poll(sources, 2, -1) <= 0) return;
+  eventfd_t count = 0;
+  if ((sources[1].revents & POLLIN) != 0) eventfd_read(attachment.wake, &count);
+  if ((sources[0].revents & POLLIN) != 0) accept_session();
+}
+
+// False when nobody waits; the thread then ends, where the process is not armed.
 bool take_pending(Invitation& invitation) noexcept {
   const ScopedLock lock(attachment.lock);
   invitation = attachment.pending;
   attachment.pending.socket = -1;
-  attachment.is_served = invitation.socket >= 0;
+  attachment.is_served = invitation.socket >= 0 || attachment.listener >= 0;
   return attachment.is_served;
 }
 
@@ -96,8 +135,12 @@ void follow_session() noexcept {
 
 void* serve(void*) noexcept {
   pthread_setname_np(pthread_self(), "lanescope");
-  for (Invitation invitation; take_pending(invitation);)
-    if (join_recording_at(invitation.socket, invitation.path)) follow_session();
+  for (Invitation invitation; take_pending(invitation);) {
+    if (invitation.socket < 0)
+      wait_for_invitation();
+    else if (join_recording_at(invitation.socket, invitation.path))
+      follow_session();
+  }
   return nullptr;
 }
 
@@ -117,7 +160,38 @@ int start_thread() noexcept {
   return result;
 }
 
+// -1 where that can't be had: a namesake in another container is there first.
+int listen_as_armed() noexcept {
+  const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (socket < 0) return -1;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const int length = std::snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s%d", channel::kArmedSocketPrefix, getpid());
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
+  constexpr int kBacklog = 4;
+  if (bind(socket, reinterpret_cast<const sockaddr*>(&address), size) != 0 || listen(socket, kBacklog) != 0) {
+    close(socket);
+    return -1;
+  }
+  const int high = fcntl(socket, F_DUPFD_CLOEXEC, kLowestDescriptor);
+  if (high < 0) return socket;
+  close(socket);
+  return high;
+}
+
 }  // namespace
+
+void wait_for_sessions(void (*record_cuda)()) noexcept {
+  if (!is_armed()) return;
+  const ScopedLock lock(attachment.lock);
+  if (attachment.listener >= 0) return;
+  on_fork_child(forget_in_child);
+  attachment.listener = listen_as_armed();
+  if (attachment.listener < 0) return;
+  attachment.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  attachment.record_cuda = record_cuda;
+  if (!attachment.is_served) attachment.is_served = start_thread() == 0;
+}
 
 int attach(const char* address, void (*record_cuda)()) noexcept {
   Invitation invitation;
@@ -138,6 +212,8 @@ int attach(const char* address, void (*record_cuda)()) noexcept {
       return problem;
     }
     attachment.is_served = true;
+  } else if (attachment.wake >= 0) {
+    eventfd_write(attachment.wake, 1);
   }
   if (high >= 0) close(original);
   return 0;

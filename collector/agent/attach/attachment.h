@@ -11,4 +11,7 @@ namespace lanescope::agent::attach {
 // Called on a thread of the target that was stopped at an arbitrary point at which it holds no lock of the C library.
 int attach(const char* address, void (*record_cuda)()) noexcept;
 
+// In a process that is armed: waits for sessions that connect to it, on a thread of ours. Does nothing in others. Any thread; once counts.
+void wait_for_sessions(void (*record_cuda)()) noexcept;
+
 }  // namespace lanescope::agent::attach

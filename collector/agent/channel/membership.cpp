@@ -145,6 +145,11 @@ bool join_recording_at(int socket, const char* path) noexcept {
   return true;
 }
 
+bool is_armed() noexcept {
+  static const bool armed = getenv(channel::kArmedVariable) != nullptr;
+  return armed;
+}
+
 std::uint32_t process_instance() noexcept { return membership.connection.process_instance; }
 
 bool session_is_alive() noexcept { return session_stays_alive(0); }

@@ -27,6 +27,9 @@ channel::SharedMemory join_recording() noexcept;
 // `path`; where it is empty, at the path that the environment names. False when that session does not want us.
 bool join_recording_at(int socket, const char* path) noexcept;
 
+// Whether this process was started to be attached to at any time: NVTX is then taken in while there is no session.
+bool is_armed() noexcept;
+
 // The instance number that the session gave this process. Requires: it joined.
 std::uint32_t process_instance() noexcept;
 

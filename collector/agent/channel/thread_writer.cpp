@@ -12,6 +12,7 @@
 namespace lanescope::agent {
 
 constinit thread_local ThreadState* ThreadWriter::current = nullptr;
+constinit thread_local std::uint32_t ThreadWriter::absent_in = 0;
 
 namespace {
 
@@ -48,7 +49,10 @@ ThreadState* take_state() noexcept {
 ThreadState* ThreadWriter::attach() noexcept {
   const std::uint32_t generation = process_generation.load(std::memory_order_acquire);
   const channel::SharedMemory memory = join_recording();
-  if (!memory) return nullptr;
+  if (!memory) {
+    absent_in = generation;
+    return nullptr;
+  }
   const int saved_errno = errno;
   if (current == nullptr) {
     hold_across_forks(threads_lock);

@@ -34,7 +34,8 @@ class [[nodiscard]] ThreadWriter {
  public:
   ThreadWriter() noexcept {
     ThreadState* state = current;
-    if (state == nullptr || state->generation != process_generation.load(std::memory_order_relaxed)) state = attach();
+    const std::uint32_t generation = process_generation.load(std::memory_order_relaxed);
+    if (state == nullptr || state->generation != generation) state = generation == absent_in ? nullptr : attach();
     if (state == nullptr || state->in_use) return;
     state->in_use = true;
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -45,6 +46,9 @@ class [[nodiscard]] ThreadWriter {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     state_->in_use = false;
   }
+  // Whether this thread knows that there is no session: the way to do nothing at all.
+  [[nodiscard]] static bool finds_no_session() noexcept { return absent_in == process_generation.load(std::memory_order_relaxed); }
+
   ThreadWriter(const ThreadWriter&) = delete;
   ThreadWriter& operator=(const ThreadWriter&) = delete;
 
@@ -58,6 +62,7 @@ class [[nodiscard]] ThreadWriter {
  private:
   static ThreadState* attach() noexcept;
   static constinit thread_local ThreadState* current;
+  static constinit thread_local std::uint32_t absent_in;  // generation in which this thread found no session
 
   ThreadState* state_ = nullptr;
 };

@@ -114,12 +114,16 @@ nvtxRangeId_t range_start_w(const wchar_t* message) {
 void range_end(nvtxRangeId_t id) { end(0, id); }
 
 int range_push_ex(const nvtxEventAttributes_t* attributes) {
+  if (ThreadWriter::finds_no_session()) return kNoLevel;
   TextBuffer buffer;
   Record record = event(RecordType::kRangePush, 0);
   const std::string_view text = read_attributes(attributes, record, buffer);
   return push(record, text);
 }
-int range_push_a(const char* message) { return push(event(RecordType::kRangePush, 0), bounded_text(message)); }
+int range_push_a(const char* message) {
+  if (ThreadWriter::finds_no_session()) return kNoLevel;
+  return push(event(RecordType::kRangePush, 0), bounded_text(message));
+}
 int range_push_w(const wchar_t* message) {
   TextBuffer buffer;
   return push(event(RecordType::kRangePush, 0), utf8_text(message, buffer));
@@ -128,7 +132,7 @@ int range_pop() { return pop(0); }
 
 // Naming takes locks: not while a signal handler may have come in between.
 void name_category_in(std::uint32_t domain, std::uint32_t category, std::string_view name) noexcept {
-  if (const ThreadWriter writer; writer) name_category(domain, category, name);
+  if (const ThreadWriter writer; writer || is_armed()) name_category(domain, category, name);
 }
 void name_category_a(std::uint32_t category, const char* name) { name_category_in(0, category, bounded_text(name)); }
 void name_category_w(std::uint32_t category, const wchar_t* name) {
@@ -136,11 +140,11 @@ void name_category_w(std::uint32_t category, const wchar_t* name) {
   name_category_in(0, category, utf8_text(name, buffer));
 }
 void name_os_thread_a(std::uint32_t thread, const char* name) {
-  if (const ThreadWriter writer; writer) name_thread(thread, bounded_text(name));
+  if (const ThreadWriter writer; writer || is_armed()) name_thread(thread, bounded_text(name));
 }
 void name_os_thread_w(std::uint32_t thread, const wchar_t* name) {
   TextBuffer buffer;
-  if (const ThreadWriter writer; writer) name_thread(thread, utf8_text(name, buffer));
+  if (const ThreadWriter writer; writer || is_armed()) name_thread(thread, utf8_text(name, buffer));
 }
 
 // ---- NVTX_CB_MODULE_CORE2: domains -------------------------------------------------------------------------------------------------
@@ -159,6 +163,7 @@ nvtxRangeId_t domain_range_start_ex(nvtxDomainHandle_t domain, const nvtxEventAt
 }
 void domain_range_end(nvtxDomainHandle_t domain, nvtxRangeId_t id) { end(id_of(domain), id); }
 int domain_range_push_ex(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
+  if (ThreadWriter::finds_no_session()) return kNoLevel;
   TextBuffer buffer;
   Record record = event(RecordType::kRangePush, id_of(domain));
   const std::string_view text = read_attributes(attributes, record, buffer);
@@ -176,7 +181,7 @@ void domain_name_category_w(nvtxDomainHandle_t domain, std::uint32_t category, c
 
 nvtxStringHandle_t register_text(std::string_view text) noexcept {
   const ThreadWriter writer;
-  return writer ? reinterpret_cast<nvtxStringHandle_t>(register_string(text)) : nullptr;
+  return writer || is_armed() ? reinterpret_cast<nvtxStringHandle_t>(register_string(text)) : nullptr;
 }
 nvtxStringHandle_t domain_register_string_a(nvtxDomainHandle_t, const char* string) { return register_text(bounded_text(string)); }
 nvtxStringHandle_t domain_register_string_w(nvtxDomainHandle_t, const wchar_t* string) {
@@ -186,7 +191,7 @@ nvtxStringHandle_t domain_register_string_w(nvtxDomainHandle_t, const wchar_t* s
 
 nvtxDomainHandle_t make_domain(std::string_view name) noexcept {
   const ThreadWriter writer;
-  return writer ? reinterpret_cast<nvtxDomainHandle_t>(domain_named(name)) : nullptr;
+  return writer || is_armed() ? reinterpret_cast<nvtxDomainHandle_t>(domain_named(name)) : nullptr;
 }
 nvtxDomainHandle_t domain_create_a(const char* name) { return make_domain(bounded_text(name)); }
 nvtxDomainHandle_t domain_create_w(const wchar_t* name) {
@@ -243,7 +248,7 @@ bool fill_domains(const NvtxExportTableCallbacks& callbacks) noexcept {
 Injection install(NvtxGetExportTableFunc_t get_export_table) noexcept {
   if (get_export_table == nullptr) return Injection::kDeclined;
   prepare_names();
-  if (!join_recording()) return Injection::kDeclined;
+  if (!join_recording() && !is_armed()) return Injection::kDeclined;
   const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(get_export_table(NVTX_ETID_CALLBACKS));
   constexpr std::size_t needed = offsetof(NvtxExportTableCallbacks, GetModuleFunctionTable) + sizeof(callbacks->GetModuleFunctionTable);
   if (callbacks == nullptr || callbacks->struct_size < needed || callbacks->GetModuleFunctionTable == nullptr) return Injection::kDeclined;

@@ -57,15 +57,16 @@ void tell_thread(std::uint32_t thread_id, std::string_view name) noexcept {
   write_metadata(record, name);
 }
 
-// In a forked child. Of the parent's threads one alone is left, under a new id. Oldest entries last: what counts per key is told once.
+// For another session, or in a forked child, where one alone of the parent's threads is left, under a new id. Newest entries come first: what
+// counts per key is told once.
 void repeat() noexcept {
   for (const Domain* domain = names.domains; domain != nullptr; domain = domain->next) tell_domain(*domain);
   for (const CategoryName* entry = names.categories; entry != nullptr; entry = entry->next)
     tell_category(entry->domain, entry->category, entry->name);
+  const bool is_forked = names.forking_thread != 0;
   for (const ThreadName* entry = names.threads; entry != nullptr; entry = entry->next) {
-    if (entry->thread_id != names.forking_thread) continue;
-    tell_thread(static_cast<std::uint32_t>(getpid()), entry->name);
-    break;
+    if (!is_forked) tell_thread(entry->thread_id, entry->name);
+    if (is_forked && entry->thread_id == names.forking_thread) return tell_thread(static_cast<std::uint32_t>(getpid()), entry->name);
   }
 }
 

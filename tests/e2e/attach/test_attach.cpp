@@ -21,9 +21,8 @@ namespace {
 // A program that makes NVTX ranges as it is told.
 class NvtxProgram {
  public:
-  explicit NvtxProgram(const std::string& mode) : target_({program("attach_nvtx_target").string(), mode}) {
-    REQUIRE(target_.read_line() == "ready");
-  }
+  explicit NvtxProgram(const std::string& mode) : NvtxProgram({program("attach_nvtx_target").string(), mode}) {}
+  explicit NvtxProgram(std::vector<std::string> command) : target_(std::move(command)) { REQUIRE(target_.read_line() == "ready"); }
   [[nodiscard]] pid_t pid() const { return target_.pid(); }
   void obey(const std::string& order) {
     target_.send(order + "\n");
@@ -31,7 +30,11 @@ class NvtxProgram {
   }
   // Makes ranges until the recording has one: from then on all are recorded.
   void wait_until_recorded(const Recording& recording) {
-    while (recording.statistics().events == 0) obey("range probe");
+    const auto give_up = std::chrono::steady_clock::now() + 20s;
+    while (recording.statistics().events == 0) {
+      obey("range probe");
+      REQUIRE(std::chrono::steady_clock::now() < give_up);
+    }
   }
   // It ends as it would have without us.
   void check_end(int ranges_beside_probes) {
@@ -234,6 +237,29 @@ TEST_CASE("what lanescope attach can't do is one sentence, exit code 1, and no f
   }
   SECTION("no process named") { CHECK(run_lanescope(folder.path(), {"attach"}).code == 2); }
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) CHECK(entry.path().extension() != ".trace");
+}
+
+TEST_CASE("an armed program is recorded without being stopped, names of before included, again and again") {
+  const TemporaryFolder folder;
+  setenv("LANESCOPE_AGENT", (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib/liblanescope-agent.so").c_str(), 1);
+  NvtxProgram target({program("lanescope").string(), "profile", "--arm", "--", program("attach_nvtx_target").string(), "initialised"});
+  for (int round = 0; round < 3; ++round) {
+    const std::string name = "round" + std::to_string(round);
+    std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / name);
+    target.wait_until_recorded(*recording);
+    target.obey("range " + name);
+    target.obey("early");
+    const std::shared_ptr<const Trace> trace = end(std::move(recording));
+    CHECK(ranges(*trace, name) == 1);
+    CHECK(ranges(*trace, "early string") == 1);  // registered before anyone had attached
+    CHECK(ranges(*trace, "between") == 0);
+    bool knows_domain = false;
+    for (const Track& track : trace->tracks())
+      knows_domain = knows_domain || trace->domain_name(track.key.process, track.key.domain) == "early";
+    CHECK(knows_domain);
+    target.obey("range between");
+  }
+  target.check_end(3 * 3);
 }
 
 TEST_CASE("lanescope attach --list names processes") {

@@ -4,6 +4,8 @@
 // the agent and to call its entry, put back exactly as it was, and let go; all other threads run on meanwhile. A system call that was
 // interrupted is continued. Signals that arrive for the thread wait until then.
 //
+// A process that was started armed listens instead: it is connected to and never stopped, whatever ptrace_scope is.
+//
 // The agent gets one end of a socket pair, so that it needs no path in the target's mount namespace and no permission on one; we get the
 // other. Where the agent is already loaded, its entry is called again and nothing is loaded twice.
 #pragma once
