@@ -1,38 +1,84 @@
 #include "timeline/core/interval_union.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
-#include <queue>
+#include <utility>
 
 namespace lanescope::timeline {
 namespace {
 
-// Walks through a lane's events.
-struct Cursor {
-  explicit Cursor(const BusyLane& of, Nanoseconds from) : lane(of.lane), subset(of.subset) {
-    index = subset != nullptr ? subset->lower_bound(from) : lane->lower_bound(from);
-    size = subset != nullptr ? subset->size() : lane->size();
+// Walks through a lane's events, segment by segment.
+class Cursor {
+ public:
+  Cursor(const BusyLane& of, Nanoseconds from) : lane_(of.lane), subset_(of.subset) {
+    index_ = subset_ != nullptr ? subset_->lower_bound(from) : lane_->lower_bound(from);
+    size_ = subset_ != nullptr ? subset_->size() : lane_->size();
     read();
   }
-  [[nodiscard]] bool at_end() const { return index == size; }
-  void next() {
-    ++index;
+  [[nodiscard]] bool at_end() const noexcept { return index_ == size_; }
+  [[nodiscard]] Nanoseconds start() const noexcept { return start_; }
+  [[nodiscard]] Nanoseconds end() const noexcept { return end_; }
+  void next() noexcept {
+    ++index_;
     read();
   }
-  void read() {
-    if (at_end()) return;
-    const EventIndex at = subset != nullptr ? subset->source_index(index) : index;
-    start = lane->start(at);
-    end = start + lane->duration(at);
-  }
-  bool operator>(const Cursor& other) const { return start > other.start; }
 
-  const Lane* lane;
-  const LaneSubset* subset;
-  EventIndex index = 0;
-  EventIndex size = 0;
-  Nanoseconds start = 0;
-  Nanoseconds end = 0;
+ private:
+  void read() noexcept {
+    if (at_end()) return;
+    const EventIndex at = subset_ != nullptr ? subset_->source_index(index_) : index_;
+    const EventIndex first = at / LaneSegment::kCapacity * LaneSegment::kCapacity;
+    if (segment_ == nullptr || first != segment_first_) {
+      segment_ = lane_->segments()[at / LaneSegment::kCapacity].get();
+      segment_first_ = first;
+    }
+    start_ = segment_->start(at - first);
+    end_ = start_ + segment_->duration(at - first);
+  }
+
+  const Lane* lane_;
+  const LaneSubset* subset_;
+  const LaneSegment* segment_ = nullptr;
+  EventIndex segment_first_ = 0;
+  EventIndex index_ = 0;
+  EventIndex size_ = 0;
+  Nanoseconds start_ = 0;
+  Nanoseconds end_ = 0;
+};
+
+// Which of several cursors comes first: a heap of their starts.
+class FirstOf {
+ public:
+  explicit FirstOf(const std::vector<Cursor>& cursors) {
+    for (std::uint32_t index = 0; index < cursors.size(); ++index) heap_.push_back({cursors[index].start(), index});
+    std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
+  }
+  [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
+  [[nodiscard]] std::uint32_t index() const noexcept { return heap_.front().second; }
+  // The first has moved on to another start.
+  void replace(Nanoseconds start) noexcept {
+    const Entry moved{start, heap_.front().second};
+    std::size_t hole = 0;
+    while (true) {
+      std::size_t child = 2 * hole + 1;
+      if (child >= heap_.size()) break;
+      if (child + 1 < heap_.size() && heap_[child + 1] < heap_[child]) ++child;
+      if (!(heap_[child] < moved)) break;
+      heap_[hole] = heap_[child];
+      hole = child;
+    }
+    heap_[hole] = moved;
+  }
+  // The first has come to its end.
+  void remove() noexcept {
+    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+    heap_.pop_back();
+  }
+
+ private:
+  using Entry = std::pair<Nanoseconds, std::uint32_t>;
+  std::vector<Entry> heap_;
 };
 
 }  // namespace
@@ -88,29 +134,29 @@ IntervalUnion::IntervalUnion(std::span<const BusyLane> lanes, const IntervalUnio
 
 // Appends the events that start at `from` or later. Requires: intervals that are here already end before it.
 void IntervalUnion::merge(std::span<const BusyLane> lanes, Nanoseconds from, Writer& writer) {
-  std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> next;
+  std::vector<Cursor> cursors;
   for (const BusyLane& lane : lanes)
-    if (const Cursor cursor(lane, from); !cursor.at_end()) next.push(cursor);
+    if (const Cursor cursor(lane, from); !cursor.at_end()) cursors.push_back(cursor);
   Nanoseconds open_start = 0;
   Nanoseconds open_end = 0;
   bool open = false;
-  while (!next.empty()) {
-    Cursor cursor = next.top();
-    next.pop();
-    // Stays with this lane for as long as it is first, which spares the queue.
-    const Nanoseconds limit = next.empty() ? std::numeric_limits<Nanoseconds>::max() : next.top().start;
-    for (; !cursor.at_end() && cursor.start <= limit; cursor.next()) {
-      if (cursor.end == cursor.start) continue;
-      if (open && cursor.start <= open_end) {
-        open_end = std::max(open_end, cursor.end);
-        continue;
-      }
+  for (FirstOf first(cursors); !first.empty();) {
+    Cursor& cursor = cursors[first.index()];
+    if (cursor.end() == cursor.start()) {
+      // covers nothing
+    } else if (open && cursor.start() <= open_end) {
+      open_end = std::max(open_end, cursor.end());
+    } else {
       if (open) writer.add(open_start, open_end);
-      open_start = cursor.start;
-      open_end = cursor.end;
+      open_start = cursor.start();
+      open_end = cursor.end();
       open = true;
     }
-    if (!cursor.at_end()) next.push(cursor);
+    cursor.next();
+    if (cursor.at_end())
+      first.remove();
+    else
+      first.replace(cursor.start());
   }
   if (open) writer.add(open_start, open_end);
   writer.finish();

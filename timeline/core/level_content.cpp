@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+
+#include "timeline/core/parallel.h"
 
 namespace lanescope::timeline {
 namespace {
@@ -20,10 +23,11 @@ std::vector<std::uint64_t> cache_key(const Level& level) {
 
 LevelContent::LevelContent(const std::shared_ptr<const Trace>& trace, const Level& level) {
   LaneIndexes indexes(trace);
-  *this = LevelContent(indexes, level, nullptr);
+  *this = LevelContent(indexes, level);
+  merge(nullptr, 0);
 }
 
-LevelContent::LevelContent(LaneIndexes& indexes, const Level& level, const LevelContent* before) {
+LevelContent::LevelContent(LaneIndexes& indexes, const Level& level) {
   const std::shared_ptr<const Trace>& trace = indexes.trace();
   for (const LaneSource& source : level) {
     ContentLane content;
@@ -33,28 +37,28 @@ LevelContent::LevelContent(LaneIndexes& indexes, const Level& level, const Level
     if (!source.whole()) content.subset = indexes.subset(source);
     if (content.size() > 0) lanes_.push_back(std::move(content));
   }
-  if (lanes_.size() > 1) merge(indexes, before);
 }
 
-void LevelContent::merge(LaneIndexes& indexes, const LevelContent* before) {
-  std::vector<BusyLane> lanes;
-  for (const ContentLane& content : lanes_) lanes.push_back({content.lane.get(), content.subset.get()});
-  if (before == nullptr || before->lanes_.size() < 2) {
-    merged_ = IntervalUnion(lanes);
-    return;
-  }
-  Nanoseconds unchanged_until = std::numeric_limits<Nanoseconds>::max();
+Nanoseconds LevelContent::unchanged_until(LaneIndexes& indexes, const LevelContent& before) const {
+  Nanoseconds until = std::numeric_limits<Nanoseconds>::max();
   // The first event of one state that the other has not.
   const auto compare = [&](const std::vector<ContentLane>& all, const std::vector<ContentLane>& others) {
     for (const ContentLane& content : all) {
       const auto other = std::find_if(others.begin(), others.end(), [&](const ContentLane& each) { return each.source == content.source; });
       const EventIndex shared = other == others.end() ? 0 : indexes.common_prefix(*other->lane, *content.lane);
-      if (shared < content.lane->size()) unchanged_until = std::min(unchanged_until, content.lane->start(shared));
+      if (shared < content.lane->size()) until = std::min(until, content.lane->start(shared));
     }
   };
-  compare(lanes_, before->lanes_);
-  compare(before->lanes_, lanes_);
-  merged_ = IntervalUnion(lanes, before->merged_, unchanged_until);
+  compare(lanes_, before.lanes_);
+  compare(before.lanes_, lanes_);
+  return until;
+}
+
+void LevelContent::merge(const LevelContent* before, Nanoseconds unchanged_until) {
+  if (lanes_.size() < 2) return;
+  std::vector<BusyLane> lanes;
+  for (const ContentLane& content : lanes_) lanes.push_back({content.lane.get(), content.subset.get()});
+  merged_ = before != nullptr && before->lanes_.size() > 1 ? IntervalUnion(lanes, before->merged_, unchanged_until) : IntervalUnion(lanes);
 }
 
 Nanoseconds LevelContent::busy(TimeRange window) const noexcept {
@@ -74,19 +78,45 @@ void ContentCache::grow(std::shared_ptr<const Trace> trace) {
   indexes_.grow(std::move(trace));
   contents_.merge(before_);  // those that nobody asked for since are still of use
   before_ = std::exchange(contents_, {});
+
+  struct Merge {
+    LevelContent* content;
+    const LevelContent* before;
+    Nanoseconds unchanged_until;
+  };
+  std::vector<Merge> merges;
+  for (auto& [key, entry] : before_) {
+    if (!entry.asked_for) continue;
+    auto content = std::unique_ptr<LevelContent>(new LevelContent(indexes_, entry.level));
+    merges.push_back({content.get(), entry.content.get(), content->unchanged_until(indexes_, *entry.content)});
+    contents_.emplace(key, Entry{entry.level, std::move(content)});
+  }
+  parallel_for(merges.size(),
+               [&](std::size_t index) { merges[index].content->merge(merges[index].before, merges[index].unchanged_until); });
+  for (const auto& [key, entry] : contents_) before_.erase(key);
 }
 
 const LevelContent& ContentCache::content(const Level& level) {
   std::vector<std::uint64_t> key = cache_key(level);
-  if (const auto found = contents_.find(key); found != contents_.end()) return *found->second;
-  const auto before = before_.extract(key);
-  auto content = std::make_unique<LevelContent>(indexes_, level, before.empty() ? nullptr : before.mapped().get());
-  return *contents_.emplace(std::move(key), std::move(content)).first->second;
+  const auto [found, is_new] = contents_.try_emplace(std::move(key));
+  Entry& entry = found->second;
+  entry.asked_for = true;
+  if (!is_new) return *entry.content;
+  entry.level = level;
+  entry.content.reset(new LevelContent(indexes_, level));
+  const auto before = before_.extract(found->first);
+  if (before.empty()) {
+    entry.content->merge(nullptr, 0);
+  } else {
+    const LevelContent& old = *before.mapped().content;
+    entry.content->merge(&old, entry.content->unchanged_until(indexes_, old));
+  }
+  return *entry.content;
 }
 
 std::size_t ContentCache::memory_bytes() const noexcept {
   std::size_t bytes = indexes_.memory_bytes();
-  for (const auto& [key, content] : contents_) bytes += content->merged().memory_bytes();
+  for (const auto& [key, entry] : contents_) bytes += entry.content->merged().memory_bytes();
   return bytes;
 }
 

@@ -31,8 +31,6 @@ struct ContentLane {
 class LevelContent {
  public:
   LevelContent(const std::shared_ptr<const Trace>& trace, const Level& level);
-  // `before`, where given, is the same level of an earlier snapshot of the recording: what has not changed since is not worked out again.
-  LevelContent(LaneIndexes& indexes, const Level& level, const LevelContent* before);
 
   [[nodiscard]] const std::vector<ContentLane>& lanes() const noexcept { return lanes_; }
   // Of all lanes; empty where there is only one, which needs none.
@@ -43,7 +41,13 @@ class LevelContent {
   [[nodiscard]] std::uint64_t count(TimeRange window) const noexcept;
 
  private:
-  void merge(LaneIndexes& indexes, const LevelContent* before);
+  friend class ContentCache;
+  // The lanes, without their union.
+  LevelContent(LaneIndexes& indexes, const Level& level);
+  // The first time from which on the level of an earlier snapshot may be another.
+  [[nodiscard]] Nanoseconds unchanged_until(LaneIndexes& indexes, const LevelContent& before) const;
+  // `before`, where given, is the same level of an earlier snapshot: its union holds up to that time.
+  void merge(const LevelContent* before, Nanoseconds unchanged_until);
 
   std::vector<ContentLane> lanes_;
   IntervalUnion merged_;
@@ -54,7 +58,8 @@ class ContentCache {
  public:
   ContentCache() = default;
   explicit ContentCache(std::shared_ptr<const Trace> trace) : indexes_(std::move(trace)) {}
-  // The same recording has grown. Contents are brought up to date when they are next asked for; references to them end here.
+  // The same recording has grown: brings the contents up to date that were asked for since it last grew, on all cores; others when they
+  // are next asked for. References to contents end here.
   void grow(std::shared_ptr<const Trace> trace);
   // First call for a level: O(events of its lanes) where it combines or filters lanes, else O(segments); after grow(), O(events that came).
   // The reference stays valid until grow().
@@ -63,8 +68,14 @@ class ContentCache {
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
+  struct Entry {
+    Level level;
+    std::unique_ptr<LevelContent> content;
+    bool asked_for = false;  // since the recording last grew
+  };
+  using Contents = std::map<std::vector<std::uint64_t>, Entry>;
+
   LaneIndexes indexes_;
-  using Contents = std::map<std::vector<std::uint64_t>, std::unique_ptr<LevelContent>>;
   Contents contents_;
   Contents before_;  // of earlier snapshots, as far as not yet brought up to date
 };
