@@ -15,6 +15,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <thread>
 
 #include "collector/attach/candidate.h"
 #include "collector/channel/layout.h"
@@ -30,7 +31,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStopLimit{100};             // for one thread to stop
+constexpr milliseconds kStopLimit{500};             // for one thread to stop
 constexpr milliseconds kCallLimit{2000};            // for a call that only enters the kernel
 constexpr milliseconds kLoadLimit{10'000};          // for loading the agent, perhaps from a slow file system
 constexpr std::uint64_t kStackNeeded = 128 * 1024;  // loading and relocating a file takes about 20 KB
@@ -79,8 +80,8 @@ std::optional<long> sleeping_call(pid_t process, pid_t thread) {
 std::vector<pid_t> threads_by_suitability(pid_t process) {
   std::multimap<Suitability, pid_t> threads;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(task_folder(process), error)) {
-    const pid_t thread = std::atoi(entry.path().filename().c_str());
+  for (std::filesystem::directory_iterator entry(task_folder(process), error), end; !error && entry != end; entry.increment(error)) {
+    const pid_t thread = std::atoi(entry->path().filename().c_str());
     threads.emplace(suitability(sleeping_call(process, thread)), thread);
   }
   std::vector<pid_t> ordered;
@@ -336,7 +337,9 @@ Result<Injection> inject(const InjectionRequest& request) {
     return Injection{.connection = connection, .origin = AgentOrigin::kWasThere};
   if (const std::optional<std::string> reason = refusal(*candidate, read_rights(*candidate))) return Error{*reason};
   if (!std::filesystem::exists(request.agent)) return Error{"The agent " + request.agent.string() + " does not exist."};
-  Result<Injection> injection = Injector(request, *candidate).run();
+  // On a thread of its own: with its end the kernel lets go whatever of the target it may still hold.
+  Result<Injection> injection = Error{};
+  std::thread([&] { injection = Injector(request, *candidate).run(); }).join();
   if (injection) injection->warnings = warnings(*candidate);
   return injection;
 }

@@ -74,6 +74,7 @@ Result<std::unique_ptr<StoppedThread>> StoppedThread::stop(pid_t process, pid_t 
   const Result<void> interrupted = stopped->interrupt(Clock::now() + limit);
   if (!interrupted) return interrupted.error();
   if (ptrace(PTRACE_GETREGS, thread, nullptr, &stopped->registers_) != 0) return stopped->error("has ended.");
+  stopped->was_seen_ = true;
   stopped->stack_ = stopped->registers_.rsp - kRedZone;
   return stopped;
 }
@@ -221,10 +222,10 @@ Result<void> StoppedThread::run_until_returned(Clock::time_point deadline) {
 
 // Stops a call that does not return, so that release() can undo it.
 void StoppedThread::abandon() {
-  constexpr milliseconds kLimit{200};
+  constexpr milliseconds kLimit{2000};
   user_regs_struct initial = registers_;
   const Clock::time_point stopped_at = stopped_at_;
-  if (!interrupt(Clock::now() + kLimit)) is_attached_ = is_attached_ && is_stopped_;
+  static_cast<void>(interrupt(Clock::now() + kLimit));
   registers_ = initial;
   stopped_at_ = stopped_at;
 }
@@ -256,9 +257,19 @@ user_regs_struct StoppedThread::registers_to_continue() const {
   return registers;
 }
 
+// A thread that was asked to stop and has not yet would stop later, for good: it can only be let go once it has.
+int StoppedThread::catch_up() {
+  constexpr milliseconds kPatience{2000};
+  if (is_stopped_ || wait(Clock::now() + kPatience) != Arrival::kStopped) return 0;
+  const bool is_signal = status_ >> 16 == 0;
+  return is_signal ? WSTOPSIG(status_) : 0;
+}
+
 std::chrono::nanoseconds StoppedThread::release() {
   if (!is_attached_) return {};
-  if (is_stopped_) {
+  const int signal_on_its_way = catch_up();
+  if (!is_attached_) return {};  // it ended meanwhile
+  if (was_seen_) {
     if (is_prepared_) {
       iovec area{extended_state_.data(), extended_state_.size()};
       ptrace(PTRACE_SETREGSET, thread_, NT_X86_XSTATE, &area);
@@ -267,9 +278,9 @@ std::chrono::nanoseconds StoppedThread::release() {
     const user_regs_struct registers = registers_to_continue();
     ptrace(PTRACE_SETREGS, thread_, nullptr, &registers);
   }
-  ptrace(PTRACE_DETACH, thread_, nullptr, 0);
+  ptrace(PTRACE_DETACH, thread_, nullptr, signal_on_its_way);
   is_attached_ = false;
-  return Clock::now() - stopped_at_;
+  return was_seen_ ? Clock::now() - stopped_at_ : std::chrono::nanoseconds{0};
 }
 
 }  // namespace lanescope::attach

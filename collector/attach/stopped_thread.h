@@ -1,6 +1,7 @@
 // One thread of another process, stopped by ptrace, that can be made to call functions.
 //
-// All functions must be called from the thread that called stop(): ptrace belongs to it. Only this one thread is stopped. While it is,
+// All functions must be called from the thread that called stop(): ptrace belongs to it, and the kernel lets go what it still holds when it
+// ends. Only this one thread is stopped. While it is,
 // signals for it stay pending, except those of its own faults and of the C library (setuid() in another thread waits for these).
 #pragma once
 
@@ -64,6 +65,7 @@ class StoppedThread {
   [[nodiscard]] user_regs_struct registers_to_continue() const;
   [[nodiscard]] bool has_deliverable_signal() const;
   void abandon();
+  int catch_up();
   void reap();
   [[nodiscard]] Error error(const char* what) const;
 
@@ -77,6 +79,7 @@ class StoppedThread {
   std::uint64_t stack_ = 0;  // lowest address in use
   bool is_attached_ = false;
   bool is_stopped_ = false;
+  bool was_seen_ = false;     // registers_ are known
   bool is_prepared_ = false;  // calls may have changed registers
   bool failed_ = false;
   int status_ = 0;  // of the last stop, as of waitpid

@@ -43,7 +43,7 @@ struct Injection {
 };
 
 // Fails with one sentence; the target then runs as before. Blocks for the patience at most, plus what loading takes. Only one injection
-// into a process may run at a time; ptrace ties it to the calling thread for as long as it lasts.
+// into a process may run at a time. Safe to call from any thread.
 Result<Injection> inject(const InjectionRequest& request);
 
 }  // namespace lanescope::attach
