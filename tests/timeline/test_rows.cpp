@@ -105,7 +105,7 @@ TEST_CASE("collapsed rows hide what is below and show it combined") {
   const TwoStreams small;
   const RowMetrics metrics;
   const RowLayout open(small.tree, {}, metrics, "");
-  const RowLayout closed(small.tree, {{"process:1", false}, {"gpu:0", false}}, metrics, "");
+  const RowLayout closed(small.tree, {.expanded = {{"process:1", false}, {"gpu:0", false}}}, metrics, "");
   REQUIRE(closed.rows().size() == 3);
   REQUIRE(closed.rows()[0].levels.size() == 1);
   REQUIRE(closed.rows()[0].levels[0] == small.row("gpu:0").all);
@@ -135,4 +135,39 @@ TEST_CASE("the filter leaves rows that match, what is in them and what leads to 
   for (const PlacedRow& row : layout.rows()) shown.push_back(small.tree.row(row.row).label);
   REQUIRE(shown == std::vector<std::string>{"Processes (1)", "[4711] python", "[4711] main", "NVTX · NCCL"});
   REQUIRE(RowLayout(small.tree, {}, RowMetrics{}, "no such row").rows().empty());
+}
+
+TEST_CASE("pinned rows stay above all others and in their places") {
+  const TwoStreams small;
+  const RowMetrics metrics;
+  const RowLayout layout(small.tree, {.pinned = {"process:1/thread:4711/api", "no such row"}}, metrics, "kernels");
+  const RowIndex api = small.tree.find("process:1/thread:4711/api").value();
+  REQUIRE(layout.rows().front().row == api);
+  REQUIRE(layout.rows().front().pinned);
+  REQUIRE(layout.pinned_height() == layout.rows().front().height);
+  REQUIRE(layout.nearest_shown(api) == &layout.rows().front());
+  const int scroll = 30;
+  REQUIRE(layout.row_at(layout.unscrolled(3, scroll))->row == api);
+  const PlacedRow* below = layout.row_at(layout.unscrolled(layout.pinned_height() + 3, scroll));
+  REQUIRE_FALSE(below->pinned);
+  REQUIRE(RowLayout::top_in_window(*below, scroll) <= layout.pinned_height() + 3);
+  const auto shown = layout.in_sight(scroll, 200);
+  REQUIRE(shown.back()->row == api);  // painted last: it covers what is scrolled
+  const RowLayout all(small.tree, {.pinned = {"process:1/thread:4711/api"}}, metrics, "");
+  REQUIRE(std::count_if(all.rows().begin(), all.rows().end(), [api](const PlacedRow& row) { return row.row == api; }) == 2);
+}
+
+TEST_CASE("hidden rows go with all that is below them; siblings come in the order that was chosen") {
+  const TwoStreams small;
+  const auto labels = [&](const RowArrangement& arrangement) {
+    std::vector<std::string> shown;
+    const RowLayout layout(small.tree, arrangement, RowMetrics{}, "");
+    for (const PlacedRow& row : layout.rows()) shown.push_back(small.tree.row(row.row).label);
+    return shown;
+  };
+  REQUIRE(labels({.hidden = {"gpu:0"}}) ==
+          std::vector<std::string>{"Processes (1)", "[4711] python", "[4711] main", "NVTX", "NVTX · NCCL", "CUDA API"});
+  REQUIRE(labels({.hidden = {"gpu:0"}, .order = {{"process:1/thread:4711", {"process:1/thread:4711/api"}}}}) ==
+          std::vector<std::string>{"Processes (1)", "[4711] python", "[4711] main", "CUDA API", "NVTX", "NVTX · NCCL"});
+  REQUIRE(labels({.order = {{"", {"processes"}}}}).front() == "Processes (1)");
 }

@@ -35,28 +35,77 @@ bool is_expanded(const Row& row, const ExpandedRows& expanded) {
   return found != expanded.end() ? found->second : row.expanded_initially;
 }
 
-RowLayout::RowLayout(const RowTree& tree, const ExpandedRows& expanded, const RowMetrics& metrics, std::string_view filter)
-    : tree_(&tree), position_(tree.rows().size(), -1) {
-  const std::vector<bool> passes = passing(tree, filter);
-  std::vector<bool> open(tree.rows().size());
-  for (RowIndex index = 0; index < tree.rows().size(); ++index) {
-    const Row& row = tree.row(index);
-    open[index] = is_expanded(row, expanded);
-    if (row.parent && !open[*row.parent]) open[index] = false;
-    const bool hidden = row.parent && !open[*row.parent];
-    if (hidden || !passes[index]) continue;
-    PlacedRow placed{.row = index, .top = height_, .height = metrics.group_height, .level_height = metrics.level_height, .levels = {}};
-    if (open[index] || !row.expandable())
-      placed.levels = row.levels;
-    else if (!row.all.empty())
-      placed.levels = std::span<const Level>(&row.all, 1);
-    if (placed.levels.size() > 1) placed.level_height = metrics.stacked_height;
-    if (!placed.levels.empty()) placed.height = placed.level_height * static_cast<std::int32_t>(placed.levels.size());
-    placed.height += metrics.gap;
-    position_[index] = static_cast<std::int32_t>(rows_.size());
-    rows_.push_back(placed);
-    height_ += placed.height;
+std::vector<RowIndex> siblings_in_order(const RowTree& tree, std::optional<RowIndex> parent, const RowArrangement& arrangement) {
+  std::vector<RowIndex> siblings;
+  if (parent) {
+    siblings = tree.row(*parent).children;
+  } else {
+    for (RowIndex index = 0; index < tree.rows().size(); ++index)
+      if (!tree.row(index).parent) siblings.push_back(index);
   }
+  const auto found = arrangement.order.find(parent ? tree.row(*parent).key : std::string());
+  if (found == arrangement.order.end()) return siblings;
+  const auto rank = [&](RowIndex row) { return std::find(found->second.begin(), found->second.end(), tree.row(row).key); };
+  std::stable_sort(siblings.begin(), siblings.end(), [&](RowIndex a, RowIndex b) { return rank(a) < rank(b); });
+  return siblings;
+}
+
+RowLayout::RowLayout(const RowTree& tree, const RowArrangement& arrangement, const RowMetrics& metrics, std::string_view filter)
+    : tree_(&tree), position_(tree.rows().size(), -1) {
+  const auto pinned = [&](const std::string& key) {
+    return std::find(arrangement.pinned.begin(), arrangement.pinned.end(), key) != arrangement.pinned.end();
+  };
+  for (const std::string& key : arrangement.pinned)
+    if (const auto row = tree.find(key)) place(*row, is_expanded(tree.row(*row), arrangement.expanded), metrics, true);
+  pinned_height_ = height_;
+
+  const std::vector<bool> passes = passing(tree, filter);
+  const auto walk = [&](const auto& self, const std::vector<RowIndex>& siblings) -> void {
+    for (const RowIndex index : siblings) {
+      const Row& row = tree.row(index);
+      if (!passes[index] || arrangement.hidden.contains(row.key)) continue;
+      const bool open = is_expanded(row, arrangement.expanded);
+      if (pinned(row.key)) {
+        const std::int32_t shown = position_[index];
+        place(index, open, metrics, false);
+        position_[index] = shown;
+      } else {
+        place(index, open, metrics, false);
+      }
+      if (open) self(self, siblings_in_order(tree, index, arrangement));
+    }
+  };
+  walk(walk, siblings_in_order(tree, std::nullopt, arrangement));
+}
+
+void RowLayout::place(RowIndex index, bool open, const RowMetrics& metrics, bool pinned) {
+  const Row& row = tree_->row(index);
+  PlacedRow placed;
+  placed.row = index;
+  placed.top = height_;
+  placed.height = metrics.group_height;
+  placed.level_height = metrics.level_height;
+  placed.pinned = pinned;
+  if (row.levels.size() > 0 && (open || !row.expandable()))
+    placed.levels = row.levels;
+  else if (!row.all.empty() && (!open || !row.expandable() || pinned))
+    placed.levels = std::span<const Level>(&row.all, 1);
+  if (placed.levels.size() > 1) placed.level_height = metrics.stacked_height;
+  if (!placed.levels.empty()) placed.height = placed.level_height * static_cast<std::int32_t>(placed.levels.size());
+  placed.height += metrics.gap;
+  position_[index] = static_cast<std::int32_t>(rows_.size());
+  rows_.push_back(placed);
+  height_ += placed.height;
+}
+
+std::vector<const PlacedRow*> RowLayout::in_sight(std::int32_t scroll, std::int32_t window_height) const {
+  std::vector<const PlacedRow*> shown;
+  const auto first_scrolled = std::find_if(rows_.begin(), rows_.end(), [](const PlacedRow& row) { return !row.pinned; });
+  for (auto row = first_scrolled; row != rows_.end(); ++row)
+    if (row->top - scroll + row->height > pinned_height_ && row->top - scroll < window_height) shown.push_back(&*row);
+  for (auto row = rows_.begin(); row != first_scrolled; ++row)
+    if (row->top < window_height) shown.push_back(&*row);
+  return shown;
 }
 
 const PlacedRow* RowLayout::row_at(std::int32_t y) const noexcept {

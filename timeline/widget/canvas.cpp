@@ -70,7 +70,7 @@ void Canvas::changeEvent(QEvent* event) {
 
 Canvas::Hit Canvas::hit(QPointF position) {
   Hit found;
-  const int y = static_cast<int>(position.y()) + state_.scroll();
+  const int y = state_.layout().unscrolled(static_cast<int>(position.y()), state_.scroll());
   found.row = state_.layout().row_at(y);
   if (found.row == nullptr) return found;
   const auto level = RowLayout::level_at(*found.row, y);
@@ -240,7 +240,7 @@ QRectF Canvas::event_rectangle(const PlacedRow& row, std::size_t level, EventRef
   const Event shown = state_.trace().event(event);
   const double left = std::clamp<double>(view.x_at(shown.start), -10, width() + 10);
   const double right = std::clamp<double>(view.x_at(shown.end()), -10, width() + 10);
-  const double top = row.top - state_.scroll() + static_cast<double>(level) * row.level_height + 1;
+  const double top = state_.top_of(row) + static_cast<double>(level) * row.level_height + 1;
   return QRectF(left, top, std::max(2.0, right - left), row.level_height - 1);
 }
 
@@ -251,12 +251,14 @@ void Canvas::paint_outline(QPainter& painter, EventRef event, const QColor& colo
   painter.setPen(QPen(color, width_of_line, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
   painter.setBrush(Qt::NoBrush);
   const double inset = width_of_line / 2;
-  for (const PlacedRow& row : state_.layout().rows()) {
-    if (row.top + row.height <= state_.scroll() || row.top >= state_.scroll() + height()) continue;
-    for (std::size_t level = 0; level < row.levels.size(); ++level)
-      if (level_shows(state_.trace(), row.levels[level], event))
-        painter.drawRect(event_rectangle(row, level, event).adjusted(inset, inset, -inset, -inset));
+  for (const PlacedRow* row : state_.layout().in_sight(state_.scroll(), height())) {
+    const int covered = row->pinned ? 0 : state_.layout().pinned_height();
+    painter.setClipRect(0, covered, width(), height() - covered);
+    for (std::size_t level = 0; level < row->levels.size(); ++level)
+      if (level_shows(state_.trace(), row->levels[level], event))
+        painter.drawRect(event_rectangle(*row, level, event).adjusted(inset, inset, -inset, -inset));
   }
+  painter.setClipping(false);
 }
 
 // Where arrows to and from an event meet it: on its own row, or the nearest one that is shown.
@@ -267,7 +269,7 @@ std::optional<QPointF> Canvas::anchor(EventRef event) const {
   if (row == nullptr) return std::nullopt;
   const bool own = row->row == place->row && place->level < row->levels.size();
   const double level = own ? place->level : 0;
-  const double y = row->top - state_.scroll() + (level + 0.5) * row->level_height;
+  const double y = state_.top_of(*row) + (level + 0.5) * row->level_height;
   const Event shown = state_.trace().event(event);
   // Of an event that began before the window, the part that is in sight.
   return QPointF(std::max(viewport().x_at(shown.start), std::min(2.0, viewport().x_at(shown.end()))), y);

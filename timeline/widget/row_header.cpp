@@ -32,13 +32,23 @@ RowHeader::RowHeader(ViewState& state, QWidget* parent) : QWidget(parent), state
   for (const auto signal : {&ViewState::traceChanged, &ViewState::layoutChanged, &ViewState::themeChanged, &ViewState::rangeChanged,
                             &ViewState::scrollChanged, &ViewState::selectionChanged, &ViewState::selectedRangeChanged})
     connect(&state_, signal, this, repaint_all);
+  connect(&state_, &ViewState::layoutChanged, this, [this] { pressed_ = drop_ = nullptr; });  // they are of the layout before
 }
 
 const PlacedRow* RowHeader::row_at(QPointF position) const {
-  return state_.layout().row_at(static_cast<int>(position.y()) + state_.scroll());
+  return state_.row_at(static_cast<int>(position.y()));
 }
 
-double RowHeader::triangle_left(const Row& row) const { return kLeft + row.depth * kIndent; }
+double RowHeader::triangle_left(const PlacedRow& placed) const {
+  return kLeft + (placed.pinned ? 0 : state_.tree().row(placed.row).depth * kIndent);
+}
+
+// Away from its place, a row also says what it belongs to.
+QString RowHeader::pinned_title(const Row& row) const {
+  QString title = QString::fromStdString(row.label);
+  if (row.parent) title += QStringLiteral("  ·  ") + QString::fromStdString(state_.tree().row(*row.parent).label);
+  return title;
+}
 
 void RowHeader::toggle(const PlacedRow& placed) {
   const Row& row = state_.tree().row(placed.row);
@@ -48,8 +58,29 @@ void RowHeader::toggle(const PlacedRow& placed) {
 void RowHeader::mousePressEvent(QMouseEvent* event) {
   const PlacedRow* placed = row_at(event->position());
   if (placed == nullptr || event->button() != Qt::LeftButton) return;
-  const double left = triangle_left(state_.tree().row(placed->row));
-  if (event->position().x() < left + kTriangle + 4) toggle(*placed);
+  if (event->position().x() < triangle_left(*placed) + kTriangle + 4)
+    toggle(*placed);
+  else
+    pressed_ = placed->pinned ? nullptr : placed;
+}
+
+void RowHeader::mouseReleaseEvent(QMouseEvent*) {
+  const PlacedRow* moved = std::exchange(pressed_, nullptr);
+  const PlacedRow* onto = std::exchange(drop_, nullptr);
+  if (moved == nullptr || onto == nullptr) return;
+  state_.move(state_.tree().row(moved->row).key, state_.tree().row(onto->row).key);
+}
+
+// The sibling of the pressed row that is at this place, with all that is below it.
+const PlacedRow* RowHeader::sibling_at(QPointF position) const {
+  const PlacedRow* placed = row_at(position);
+  if (placed == nullptr || placed->pinned) return nullptr;
+  const std::optional<RowIndex> parent = state_.tree().row(pressed_->row).parent;
+  std::optional<RowIndex> row = placed->row;
+  while (row && state_.tree().row(*row).parent != parent) row = state_.tree().row(*row).parent;
+  if (!row || *row == pressed_->row) return nullptr;
+  const PlacedRow* sibling = state_.layout().nearest_shown(*row);
+  return sibling->pinned ? nullptr : sibling;
 }
 
 void RowHeader::mouseDoubleClickEvent(QMouseEvent* event) {
@@ -59,6 +90,10 @@ void RowHeader::mouseDoubleClickEvent(QMouseEvent* event) {
 }
 
 void RowHeader::mouseMoveEvent(QMouseEvent* event) {
+  if (pressed_ != nullptr) {
+    drop_ = sibling_at(event->position());
+    return update();
+  }
   const PlacedRow* placed = row_at(event->position());
   const std::optional<RowIndex> row = placed ? std::optional(placed->row) : std::nullopt;
   if (row == hovered_) return;
@@ -120,9 +155,10 @@ bool RowHeader::holds_selection(const PlacedRow& placed) const {
 void RowHeader::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), state_.theme().panel);
-  for (const PlacedRow& placed : state_.layout().rows()) {
-    const int top = placed.top - state_.scroll();
-    if (top + placed.height > 0 && top < height()) paint_row(painter, placed);
+  for (const PlacedRow* placed : state_.layout().in_sight(state_.scroll(), height())) paint_row(painter, *placed);
+  if (drop_ != nullptr) {
+    const int y = state_.top_of(*drop_) + (drop_->top > pressed_->top ? drop_->height - 1 : 0);
+    painter.fillRect(QRect(0, y - 1, width(), 2), state_.theme().accent);
   }
   painter.fillRect(QRect(width() - 1, 0, 1, height()), state_.theme().separator);
 }
@@ -130,13 +166,15 @@ void RowHeader::paintEvent(QPaintEvent*) {
 void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
   const Theme& theme = state_.theme();
   const Row& row = state_.tree().row(placed.row);
-  const double top = placed.top - state_.scroll();
+  const double top = state_.top_of(placed);
+  if (placed.pinned) painter.fillRect(QRectF(0, top, width(), placed.height), theme.group);
   const double title_height = std::min(placed.height - 1, theme.rows.group_height);
   if (hovered_ == placed.row) painter.fillRect(QRectF(0, top, width(), placed.height - 1), theme.separator);
   if (holds_selection(placed)) painter.fillRect(QRectF(0, top, 3, placed.height - 1), theme.accent);
-  painter.fillRect(QRectF(0, top + placed.height - 1, width(), 1), theme.separator);
+  const bool last_pinned = placed.pinned && placed.top + placed.height == state_.layout().pinned_height();
+  painter.fillRect(QRectF(0, top + placed.height - 1, width(), 1), last_pinned ? theme.quiet_text : theme.separator);
 
-  const double left = triangle_left(row);
+  const double left = triangle_left(placed);
   if (row.expandable()) {
     const QPointF middle(left + kTriangle / 2, top + title_height / 2);
     const QPointF open[] = {middle + QPointF(-4, -2), middle + QPointF(4, -2), middle + QPointF(0, 3)};
@@ -166,7 +204,7 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
   painter.setFont(bold);
   painter.setPen(theme.text);
   const QString title =
-      QFontMetrics(bold).elidedText(QString::fromStdString(row.label), Qt::ElideRight, static_cast<int>(right - text_left));
+      QFontMetrics(bold).elidedText(placed.pinned ? pinned_title(row) : QString::fromStdString(row.label), Qt::ElideRight, static_cast<int>(right - text_left));
   painter.drawText(QRectF(text_left, top, right - text_left, title_height), Qt::AlignLeft | Qt::AlignVCenter, title);
   painter.setFont(font());
 }

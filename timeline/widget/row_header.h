@@ -25,12 +25,15 @@ class RowHeader : public QWidget {
   void mousePressEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
   void leaveEvent(QEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;
 
  private:
   [[nodiscard]] const PlacedRow* row_at(QPointF position) const;
-  [[nodiscard]] double triangle_left(const Row& row) const;
+  [[nodiscard]] const PlacedRow* sibling_at(QPointF position) const;
+  [[nodiscard]] double triangle_left(const PlacedRow& placed) const;
+  [[nodiscard]] QString pinned_title(const Row& row) const;
   void toggle(const PlacedRow& row);
   void paint_row(QPainter& painter, const PlacedRow& placed);
   [[nodiscard]] QString busy_text(const Row& row);
@@ -38,6 +41,8 @@ class RowHeader : public QWidget {
 
   ViewState& state_;
   std::optional<RowIndex> hovered_;
+  const PlacedRow* pressed_ = nullptr;  // to be dragged to another place
+  const PlacedRow* drop_ = nullptr;     // the sibling whose place it would take
 };
 
 }  // namespace lanescope::timeline

@@ -39,22 +39,20 @@ void RowPainter::forget() {
 void RowPainter::paint(ViewState& state, QImage& image) {
   const double ratio = image.devicePixelRatio();
   const Viewport viewport{state.range(), image.width()};
-  fill_background(state, image, viewport);
   QPainter painter(&image);
   painter.setFont(labels_.font());
-  const int bottom = state.scroll() + static_cast<int>(std::ceil(image.height() / ratio));
-  std::vector<const PlacedRow*> shown;
+  const std::vector<const PlacedRow*> shown = state.layout().in_sight(state.scroll(), static_cast<int>(std::ceil(image.height() / ratio)));
   std::vector<const LevelContent*> contents;
-  for (const PlacedRow& row : state.layout().rows()) {
-    if (row.top + row.height <= state.scroll() || row.top >= bottom) continue;
-    shown.push_back(&row);
-    for (const Level& level : row.levels) contents.push_back(&state.content(level));
-  }
+  for (const PlacedRow* row : shown)
+    for (const Level& level : row->levels) contents.push_back(&state.content(level));
   rasterizer_.prepare(contents, viewport);
+  const Ruler ruler = make_ruler(viewport, kTickSpacing * ratio);
+  fill_background(state, image, viewport, ruler, 0, image.height(), state.theme().background);
   for (const PlacedRow* each : shown) {
     const PlacedRow& row = *each;
+    fill_row(state, image, viewport, ruler, row);
     for (std::size_t index = 0; index < row.levels.size(); ++index) {
-      const double top = row.top - state.scroll() + static_cast<double>(index) * row.level_height;
+      const double top = state.top_of(row) + static_cast<double>(index) * row.level_height;
       const int first_line = static_cast<int>(std::lround((top + (index == 0 ? 2 : 1)) * ratio));
       const int last_line = static_cast<int>(std::lround((top + row.level_height) * ratio)) - (row.levels.size() == 1 ? 1 : 0);
       paint_level(state, row.levels[index], viewport, image, first_line, last_line - first_line);
@@ -63,27 +61,27 @@ void RowPainter::paint(ViewState& state, QImage& image) {
   }
 }
 
-void RowPainter::fill_background(const ViewState& state, QImage& image, const Viewport& viewport) {
-  const Theme& theme = state.theme();
-  const double ratio = image.devicePixelRatio();
-  const auto width = static_cast<std::size_t>(image.width());
-  const Ruler ruler = make_ruler(viewport, kTickSpacing * ratio);
-  const auto fill = [&](int top, int bottom, const QColor& color, const QColor& grid) {
-    line_.assign(width, color.rgb());
-    for (const Tick& tick : ruler.ticks) {
-      const auto x = static_cast<std::int64_t>(viewport.x_at(tick.time));
-      if (x >= 0 && x < viewport.width) line_[static_cast<std::size_t>(x)] = grid.rgb();
-    }
-    fill_lines(image, top, bottom, line_);
-  };
-  fill(0, image.height(), theme.background, theme.grid);
-  for (const PlacedRow& row : state.layout().rows()) {
-    const int top = static_cast<int>(std::lround((row.top - state.scroll()) * ratio));
-    const int bottom = static_cast<int>(std::lround((row.top + row.height - state.scroll()) * ratio));
-    if (bottom <= 0 || top >= image.height()) continue;
-    if (state.tree().row(row.row).levels.empty()) fill(top, bottom, theme.group, theme.grid);
-    fill(bottom - 1, bottom, theme.separator, theme.separator);
+void RowPainter::fill_background(const ViewState& state, QImage& image, const Viewport& viewport, const Ruler& ruler, int top, int bottom,
+                                 const QColor& color) {
+  line_.assign(static_cast<std::size_t>(image.width()), color.rgb());
+  for (const Tick& tick : ruler.ticks) {
+    const auto x = static_cast<std::int64_t>(viewport.x_at(tick.time));
+    if (x >= 0 && x < viewport.width) line_[static_cast<std::size_t>(x)] = state.theme().grid.rgb();
   }
+  fill_lines(image, top, bottom, line_);
+}
+
+// Pinned rows cover what is scrolled below them.
+void RowPainter::fill_row(const ViewState& state, QImage& image, const Viewport& viewport, const Ruler& ruler, const PlacedRow& row) {
+  const double ratio = image.devicePixelRatio();
+  const int top = static_cast<int>(std::lround(state.top_of(row) * ratio));
+  const int bottom = static_cast<int>(std::lround((state.top_of(row) + row.height) * ratio));
+  const Theme& theme = state.theme();
+  const bool groups = row.levels.empty() || state.tree().row(row.row).levels.empty();
+  if (groups || row.pinned) fill_background(state, image, viewport, ruler, top, bottom, groups ? theme.group : theme.background);
+  const bool last_pinned = row.pinned && row.top + row.height == state.layout().pinned_height();
+  line_.assign(static_cast<std::size_t>(image.width()), (last_pinned ? theme.quiet_text : theme.separator).rgb());
+  fill_lines(image, bottom - 1, bottom, line_);
 }
 
 void RowPainter::paint_level(ViewState& state, const Level& level, const Viewport& viewport, QImage& image, int top, int height) {

@@ -28,7 +28,9 @@ class RowPainter {
   void paint_level(ViewState& state, const Level& level, const Viewport& viewport, QImage& image, int top, int height);
 
  private:
-  void fill_background(const ViewState& state, QImage& image, const Viewport& viewport);
+  void fill_background(const ViewState& state, QImage& image, const Viewport& viewport, const Ruler& ruler, int top, int bottom,
+                       const QColor& color);
+  void fill_row(const ViewState& state, QImage& image, const Viewport& viewport, const Ruler& ruler, const PlacedRow& row);
   void color_columns(const ViewState& state, const Viewport& viewport, int height);
   void color_boxes(const ViewState& state, int height);
   void write_columns(QImage& image, int top, int height) const;

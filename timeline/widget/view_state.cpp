@@ -37,7 +37,7 @@ void ViewState::adopt(std::shared_ptr<const Trace> trace, Change change) {
 }
 
 void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
-  expanded_.clear();
+  arrangement_ = {};
   select({});
   select_range(std::nullopt);
   hover({}, std::nullopt);
@@ -68,7 +68,7 @@ void ViewState::update_trace(std::shared_ptr<const Trace> trace) {
 }
 
 void ViewState::lay_out() {
-  layout_ = RowLayout(tree_, expanded_, theme_.rows, filter_);
+  layout_ = RowLayout(tree_, arrangement_, theme_.rows, filter_);
   set_scroll(scroll_);
   emit layoutChanged();
 }
@@ -124,23 +124,60 @@ void ViewState::set_canvas_height(int height) {
 
 void ViewState::scroll_to(RowIndex row) {
   const PlacedRow* placed = layout_.nearest_shown(row);
-  if (placed == nullptr) return;
+  if (placed == nullptr || placed->pinned) return;
   const int room = std::min(canvas_height_ / 4, 60);
-  if (placed->top < scroll_)
-    set_scroll(placed->top - room);
+  if (placed->top - scroll_ < layout_.pinned_height())
+    set_scroll(placed->top - layout_.pinned_height() - room);
   else if (placed->top + placed->height > scroll_ + canvas_height_)
     set_scroll(placed->top + placed->height - canvas_height_ + room);
 }
 
 void ViewState::set_expanded(const std::string& key, bool expanded) {
   const auto row = tree_.find(key);
-  if (!row || is_expanded(tree_.row(*row), expanded_) == expanded) return;
-  expanded_[key] = expanded;
+  if (!row || is_row_expanded(tree_.row(*row)) == expanded) return;
+  arrangement_.expanded[key] = expanded;
   lay_out();
 }
 
 void ViewState::set_all_expanded(bool expanded) {
-  for (const Row& row : tree_.rows()) expanded_[row.key] = expanded;
+  for (const Row& row : tree_.rows()) arrangement_.expanded[row.key] = expanded;
+  lay_out();
+}
+
+void ViewState::set_pinned(const std::string& key, Pinned pinned) {
+  const auto found = std::find(arrangement_.pinned.begin(), arrangement_.pinned.end(), key);
+  if ((found != arrangement_.pinned.end()) == (pinned == Pinned::kYes)) return;
+  if (pinned == Pinned::kYes)
+    arrangement_.pinned.push_back(key);
+  else
+    arrangement_.pinned.erase(found);
+  lay_out();
+}
+
+void ViewState::hide(const std::string& key) {
+  if (arrangement_.hidden.insert(key).second) lay_out();
+}
+
+void ViewState::show_hidden() {
+  if (arrangement_.hidden.empty()) return;
+  arrangement_.hidden.clear();
+  lay_out();
+}
+
+void ViewState::move(const std::string& key, const std::string& sibling) {
+  const auto row = tree_.find(key);
+  const auto other = tree_.find(sibling);
+  if (!row || !other || *row == *other || tree_.row(*row).parent != tree_.row(*other).parent) return;
+  const std::optional<RowIndex> parent = tree_.row(*row).parent;
+  std::vector<std::string> keys;
+  for (const RowIndex index : siblings_in_order(tree_, parent, arrangement_)) keys.push_back(tree_.row(index).key);
+  const auto from = std::find(keys.begin(), keys.end(), key);
+  const auto to = std::find(keys.begin(), keys.end(), sibling);
+  if (from < to)
+    std::rotate(from, from + 1, to + 1);
+  else
+    std::rotate(to, from, from + 1);
+  arrangement_.order[parent ? tree_.row(*parent).key : std::string()] = std::move(keys);
   lay_out();
 }
 

@@ -49,13 +49,23 @@ class ViewState : public QObject {
   void set_follow(FollowLive follow);
 
   [[nodiscard]] int scroll() const { return scroll_; }
+  // The row at y of the window; null below the last one.
+  [[nodiscard]] const PlacedRow* row_at(int y) const { return layout_.row_at(layout_.unscrolled(y, scroll_)); }
+  [[nodiscard]] int top_of(const PlacedRow& row) const { return RowLayout::top_in_window(row, scroll_); }
   void set_scroll(int top);
   void set_canvas_height(int height);
   void scroll_to(RowIndex row);
 
   void set_expanded(const std::string& key, bool expanded);
   void set_all_expanded(bool expanded);
-  [[nodiscard]] bool is_row_expanded(const Row& row) const { return is_expanded(row, expanded_); }
+  [[nodiscard]] bool is_row_expanded(const Row& row) const { return is_expanded(row, arrangement_.expanded); }
+  [[nodiscard]] const RowArrangement& arrangement() const { return arrangement_; }
+  enum class Pinned { kNo, kYes };
+  void set_pinned(const std::string& key, Pinned pinned);
+  void hide(const std::string& key);
+  void show_hidden();
+  // Puts a row in front of a sibling, or behind it where it was in front. Rows that are not siblings stay as they are.
+  void move(const std::string& key, const std::string& sibling);
   void set_filter(std::string filter);
 
   [[nodiscard]] EventRef selected() const { return selected_; }
@@ -96,7 +106,7 @@ class ViewState : public QObject {
   RowLayout layout_;
   ContentCache contents_;
   Theme theme_;
-  ExpandedRows expanded_;
+  RowArrangement arrangement_;
   std::string filter_;
   TimeRange range_{0, 1'000'000};
   ViewHistory history_;

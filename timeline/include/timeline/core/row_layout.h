@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "timeline/core/row_tree.h"
@@ -16,6 +17,17 @@ namespace lanescope::timeline {
 using ExpandedRows = std::unordered_map<std::string, bool>;
 [[nodiscard]] bool is_expanded(const Row& row, const ExpandedRows& expanded);
 
+// What the user arranged otherwise than the tree has it, all by row key. A key whose row is not there (yet) does no harm.
+struct RowArrangement {
+  ExpandedRows expanded;
+  std::vector<std::string> pinned;  // shown above all others, in this order, whatever is scrolled; they stay in their places too
+  std::unordered_set<std::string> hidden;                            // with all that is below them
+  std::unordered_map<std::string, std::vector<std::string>> order;  // of the children of a row ("": of the topmost rows): those first
+};
+
+// The children of a row (none: the topmost rows) as they are arranged.
+[[nodiscard]] std::vector<RowIndex> siblings_in_order(const RowTree& tree, std::optional<RowIndex> parent, const RowArrangement& arrangement);
+
 struct RowMetrics {
   std::int32_t level_height = 18;    // of a row with one level
   std::int32_t stacked_height = 16;  // of each level of a row with several
@@ -25,8 +37,9 @@ struct RowMetrics {
 
 struct PlacedRow {
   RowIndex row = 0;
-  std::int32_t top = 0;
+  std::int32_t top = 0;     // from the top of all rows, unscrolled
   std::int32_t height = 0;  // with the gap
+  bool pinned = false;
   std::int32_t level_height = 0;
   std::span<const Level> levels;  // of the tree; one where the row is collapsed
 };
@@ -35,23 +48,37 @@ class RowLayout {
  public:
   RowLayout() = default;
   // Keeps references into `tree`. `filter`: rows whose title contains it (without regard to case), with all above and below them; "" for
-  // all.
-  RowLayout(const RowTree& tree, const ExpandedRows& expanded, const RowMetrics& metrics, std::string_view filter);
+  // all. Pinned rows are not filtered.
+  RowLayout(const RowTree& tree, const RowArrangement& arrangement, const RowMetrics& metrics, std::string_view filter);
 
+  // Pinned rows first.
   [[nodiscard]] const std::vector<PlacedRow>& rows() const noexcept { return rows_; }
   [[nodiscard]] std::int32_t height() const noexcept { return height_; }
+  [[nodiscard]] std::int32_t pinned_height() const noexcept { return pinned_height_; }
+  // Rows of which something is in sight in a window of this height that shows all from `scroll` on, with the pinned ones above; in the order
+  // in which they are to be painted: pinned rows cover others.
+  [[nodiscard]] std::vector<const PlacedRow*> in_sight(std::int32_t scroll, std::int32_t window_height) const;
+  // Where a row is in that window.
+  [[nodiscard]] static std::int32_t top_in_window(const PlacedRow& row, std::int32_t scroll) noexcept {
+    return row.pinned ? row.top : row.top - scroll;
+  }
+  // From a place in that window to one among all rows: what row_at() and level_at() take.
+  [[nodiscard]] std::int32_t unscrolled(std::int32_t y, std::int32_t scroll) const noexcept { return y < pinned_height_ ? y : y + scroll; }
   // The row at y, from the top of all rows. O(log rows).
   [[nodiscard]] const PlacedRow* row_at(std::int32_t y) const noexcept;
   // The level of a row at y; none on the gap and on rows that only group.
   [[nodiscard]] static std::optional<std::uint32_t> level_at(const PlacedRow& row, std::int32_t y) noexcept;
-  // The row as it is shown, or else the nearest row above it in the tree that is. O(depth).
+  // The row as it is shown (pinned, where it is), or else the nearest row above it in the tree that is. O(depth).
   [[nodiscard]] const PlacedRow* nearest_shown(RowIndex row) const noexcept;
 
  private:
+  void place(RowIndex row, bool open, const RowMetrics& metrics, bool pinned);
+
   const RowTree* tree_ = nullptr;
   std::vector<PlacedRow> rows_;
   std::vector<std::int32_t> position_;  // in rows_ of each row of the tree; -1: not shown
   std::int32_t height_ = 0;
+  std::int32_t pinned_height_ = 0;
 };
 
 }  // namespace lanescope::timeline
