@@ -1,4 +1,4 @@
-#include "families.h"
+#include "model/analysis/families.h"
 
 #include "wording.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "families.h"
+#include "model/analysis/families.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "../families.h"
+#include "model/analysis/families.h"
 #include "../iterations.h"
 #include "model/analysis/trace_diff.h"
 

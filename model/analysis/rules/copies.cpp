@@ -3,7 +3,7 @@
 #include <map>
 #include <tuple>
 
-#include "../families.h"
+#include "model/analysis/families.h"
 #include "../own_rules.h"
 #include "../range_lookup.h"
 #include "../rank_work.h"

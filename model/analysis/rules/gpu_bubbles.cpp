@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "../families.h"
+#include "model/analysis/families.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "idle_groups.h"

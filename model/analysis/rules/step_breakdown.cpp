@@ -5,7 +5,7 @@
 #include <set>
 
 #include "../call_class.h"
-#include "../families.h"
+#include "model/analysis/families.h"
 #include "../gpu_operations.h"
 #include "../interval_set.h"
 #include "../own_rules.h"

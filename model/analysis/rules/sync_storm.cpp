@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "../call_class.h"
-#include "../families.h"
+#include "model/analysis/families.h"
 #include "../own_rules.h"
 #include "../range_lookup.h"
 #include "../wording.h"

@@ -1,0 +1,34 @@
+// The loop of a program: an NVTX range that repeats, and the time that its iterations take without those that warm up.
+#pragma once
+
+#include <algorithm>
+#include <map>
+
+#include "model/analysis/families.h"
+#include "model/analysis/finding.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::analysis {
+
+// The loop of each process, without the iterations that warm up. What lies outside of it is paid once.
+class Loop {
+ public:
+  Loop(const Trace& trace, Families& families);
+  [[nodiscard]] bool known() const noexcept { return family_ != 0; }
+  [[nodiscard]] FamilyId family() const noexcept { return family_; }
+  // Of idle time at t in front of an operation that was enqueued at `enqueued`: GPUs go on with the loop's work after the CPU has left it.
+  [[nodiscard]] Recurrence recurrence(ProcessId process, Nanoseconds t, Nanoseconds enqueued) const {
+    const auto found = by_process_.find(process);
+    const bool in_loop = found == by_process_.end() || (t >= found->second.begin && std::min(t, enqueued) < found->second.end);
+    return in_loop ? Recurrence::kRecurring : Recurrence::kOnce;
+  }
+  // From where the first process entered the loop to where the last left it. Requires: known().
+  [[nodiscard]] TimeRange hull() const noexcept { return hull_; }
+
+ private:
+  std::map<ProcessId, TimeRange> by_process_;
+  TimeRange hull_;
+  FamilyId family_ = 0;
+};
+
+}  // namespace lanescope::analysis
