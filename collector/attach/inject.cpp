@@ -298,11 +298,18 @@ class Injector {
   Injection injection_;
 };
 
-// A process that reads from a disk is uninterruptible for moments; that is no reason to give up.
+// A process that reads from a disk is uninterruptible for moments, and one that was just started has not loaded its C library: no reason to
+// give up.
+bool is_passing(const Candidate& candidate) {
+  const bool starts = candidate.linkage == Linkage::kDynamic && candidate.c_library == CLibrary::kNone;
+  return candidate.state == RunState::kUninterruptible || (starts && candidate.state == RunState::kRunning);
+}
+
 Result<Candidate> read_settled(pid_t pid) {
   constexpr timespec kPause{0, 5'000'000};
+  constexpr int kAttempts = 50;
   Result<Candidate> candidate = read_candidate(pid);
-  for (int attempt = 0; attempt < 50 && candidate && candidate->state == RunState::kUninterruptible; ++attempt) {
+  for (int attempt = 0; attempt < kAttempts && candidate && is_passing(*candidate); ++attempt) {
     nanosleep(&kPause, nullptr);
     candidate = read_candidate(pid);
   }
