@@ -1,4 +1,7 @@
 // The events of a trace that a report or a rule looks at: all, or those of a time range or of an NVTX range.
+//
+// An NVTX range stands for its time: what any thread did while it was open, and the GPU work that was enqueued meanwhile, which may run
+// later. (Frameworks launch from threads of their own: the backward pass of PyTorch is not on the thread that pushed the range.)
 #pragma once
 
 #include <unordered_set>
@@ -33,8 +36,6 @@ class Selection {
   void for_each(TrackKind kind, Visit visit) const {
     for (const Track& track : trace_->tracks()) {
       if (track.key.kind != kind) continue;
-      if (range_ && !is_gpu(kind) && track.key.thread != range_->thread) continue;
-      if (range_ && is_gpu(kind) && track.key.process != range_->process) continue;
       for (const LaneId lane : track.lanes) visit_lane(track, lane, visit);
     }
   }
@@ -49,16 +50,17 @@ class Selection {
 
  private:
   struct Range {
-    ProcessId process = kNone;
-    ThreadId thread = kNone;
     TimeRange time;
-    std::unordered_set<std::uint32_t> correlations;  // of its API calls
+    std::unordered_set<std::uint64_t> launches;  // the API calls that begin within it: process and correlation id (launch_key)
   };
+  [[nodiscard]] static std::uint64_t launch_key(ProcessId process, std::uint32_t correlation) noexcept {
+    return std::uint64_t{process} << 32 | correlation;
+  }
 
   explicit Selection(const Trace& trace) : trace_(&trace) {}
   [[nodiscard]] static bool is_gpu(TrackKind kind) noexcept { return is_gpu_work(kind) || kind == TrackKind::kSynchronizations; }
   [[nodiscard]] std::optional<Range> find_range(const RangeFilter& filter) const;
-  void collect_correlations(Range& range) const;
+  void collect_launches(Range& range) const;
 
   template <typename Visit>
   void visit_lane(const Track& track, LaneId id, Visit& visit) const {
@@ -76,7 +78,7 @@ class Selection {
       const EventIndex base = i - i % LaneSegment::kCapacity;
       const EventIndex stop = std::min(bounds.second, base + segment.size());
       for (; i < stop; ++i) {
-        if (launched && !range_->correlations.contains(segment.correlation(i - base))) continue;
+        if (launched && !range_->launches.contains(launch_key(track.key.process, segment.correlation(i - base)))) continue;
         visit(track, EventView{segment, i - base, {id, i}});
       }
     }
