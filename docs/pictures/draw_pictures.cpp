@@ -1,0 +1,177 @@
+// Draws the pictures of the documentation: opens the recordings of tests/data in the viewer, does what the user guide says, and grabs the
+// window. Use: lanescope-pictures DATA OUT [NAME...]; without names, all are drawn.
+#include <cstdio>
+#include <functional>
+#include <vector>
+
+#include <QApplication>
+#include <QDir>
+#include <QDockWidget>
+#include <QStandardPaths>
+#include <QTableView>
+#include <QTest>
+
+#include "model/events/event_query.h"
+#include "window/main_window.h"
+#include "window/theme.h"
+
+using namespace lanescope;
+using lanescope::ui::MainWindow;
+
+namespace {
+
+constexpr QSize kSize(1600, 900);
+constexpr int kPatience = 30'000;       // ms
+constexpr int kPanelsComeToRest = 500;  // ms; panels that are hidden make room step by step
+constexpr Nanoseconds kMicrosecond = 1'000, kMillisecond = 1'000'000;
+
+struct Picture {
+  QString name;
+  QString trace;
+  std::function<void(MainWindow&)> gestures;
+  ui::Theme theme = ui::Theme::kLight;
+};
+
+bool settle(MainWindow& window) {
+  return QTest::qWaitFor([&] { return window.isSettled(); }, kPatience);
+}
+
+// The first event by start whose name contains the text and that overlaps the window.
+EventRef find_event(const Trace& trace, const std::string& text, EventKind kind, TimeRange window) {
+  const EventValues values(std::shared_ptr<const Trace>(std::shared_ptr<const Trace>(), &trace), EventScope::whole_trace(trace));
+  const std::vector<EventRef> found = gather_events(trace, values.scope().lanes(), {.text = text, .window = window, .kind = kind});
+  const std::vector<EventRef> first = first_events(values, found, EventColumn::kStart, SortDirection::kAscending, 1);
+  return first.empty() ? EventRef{} : first.front();
+}
+
+EventRef find_event(MainWindow& window, const std::string& text, EventKind kind) {
+  const std::shared_ptr<const Trace>& trace = window.state().trace();
+  return find_event(*trace, text, kind, trace->extent());
+}
+
+TimeRange span_of(MainWindow& window, EventRef first, EventRef last) {
+  const Trace& trace = *window.state().trace();
+  return {trace.event(first).start, trace.event(last).end()};
+}
+
+TimeRange with_room(TimeRange range, double share) {
+  const auto room = static_cast<Nanoseconds>(static_cast<double>(range.length()) * share);
+  return {range.begin - room, range.end + room};
+}
+
+TimeRange range_of_steps(MainWindow& window, int first, int last) {
+  const auto step = [&](int index) { return find_event(window, "step " + std::to_string(index), EventKind::kNvtxRange); };
+  return with_room(span_of(window, step(first), step(last)), 0.02);
+}
+
+void hide_panel(MainWindow& window, const char* name) { window.findChild<QDockWidget*>(QLatin1String(name))->hide(); }
+void raise_panel(MainWindow& window, const char* name) { window.findChild<QDockWidget*>(QLatin1String(name))->raise(); }
+
+void show_only_timeline(MainWindow& window) {
+  for (const char* panel : {"events", "statistics", "diagnostics", "details"}) hide_panel(window, panel);
+}
+
+// The part in which the program uses the GPU's streams, from the first asynchronous copy on.
+TimeRange range_of_stream_work(MainWindow& window) {
+  const EventRef first = find_event(window, "cuMemcpyHtoDAsync", EventKind::kCudaApi);
+  const EventRef last = find_event(*window.state().trace(), "cuCtxSynchronize", EventKind::kCudaApi,
+                                   {window.state().trace()->event(first).start, window.state().trace()->extent().end});
+  return with_room(span_of(window, first, last), 0.02);
+}
+
+void one_kernel_and_its_launch(MainWindow& window) {
+  const TimeRange step = range_of_steps(window, 12, 12);
+  const EventRef kernel = find_event(*window.state().trace(), "tn_n_tilesize32x32x8", EventKind::kKernel, step);
+  const EventRef launch = *window.state().trace()->launch_of(kernel);
+  window.timelineView().setVisibleRange(with_room(span_of(window, launch, kernel), 0.5));
+  window.timelineView().selectEvent(kernel);
+}
+
+void longest_gap_of_the_loop(MainWindow& window) {
+  window.timelineView().setSelectedRange(range_of_steps(window, 1, 19));
+  window.actions().longest_gaps->trigger();
+  settle(window);
+  auto* table = window.events().findChild<QTableView*>();
+  const QPoint first_row = table->visualRect(table->model()->index(0, 1)).center();
+  QTest::mouseClick(table->viewport(), Qt::LeftButton, Qt::NoModifier, first_row);
+  QTest::mouseDClick(table->viewport(), Qt::LeftButton, Qt::NoModifier, first_row);
+}
+
+std::vector<Picture> pictures() {
+  const QString training = QStringLiteral("torch_training_workers0");
+  return {
+      {"training", training,
+       [](MainWindow& w) {
+         w.timelineView().setVisibleRange(range_of_steps(w, 8, 11));
+         w.timelineView().selectEvent(find_event(*w.state().trace(), "data", EventKind::kNvtxRange, range_of_steps(w, 10, 10)));
+       }},
+      {"training-whole", training, [](MainWindow&) {}},
+      {"training-step", training, [](MainWindow& w) { w.timelineView().setVisibleRange(range_of_steps(w, 12, 12)); }},
+      {"kernel", training, one_kernel_and_its_launch},
+      {"bubble", training, longest_gap_of_the_loop},
+      {"training-fed", QStringLiteral("torch_training_workers4"),
+       [](MainWindow& w) {
+         show_only_timeline(w);
+         w.timelineView().setVisibleRange(range_of_steps(w, 8, 11));
+       }},
+      {"statistics", training,
+       [](MainWindow& w) {
+         w.timelineView().setSelectedRange(range_of_steps(w, 1, 19));
+         raise_panel(w, "statistics");
+       }},
+      {"dark", training, [](MainWindow& w) { w.timelineView().setVisibleRange(range_of_steps(w, 8, 9)); }, ui::Theme::kDark},
+      {"streams", QStringLiteral("cuda_streams"),
+       [](MainWindow& w) {
+         const EventRef first = find_event(w, "move data", EventKind::kNvtxRange);
+         const Nanoseconds begin = w.state().trace()->event(first).start;
+         w.timelineView().setVisibleRange({begin - 50 * kMicrosecond, begin + 2 * kMillisecond});
+       }},
+      {"numba", QStringLiteral("numba_streams"),
+       [](MainWindow& w) {
+         show_only_timeline(w);
+         w.timelineView().setVisibleRange(range_of_stream_work(w));
+       }},
+      {"numba-bug", QStringLiteral("numba_streams_bug"),
+       [](MainWindow& w) {
+         show_only_timeline(w);
+         w.timelineView().setVisibleRange(range_of_stream_work(w));
+       }},
+  };
+}
+
+bool draw(const Picture& picture, const QDir& data, const QDir& out) {
+  ui::apply_theme(picture.theme);
+  MainWindow window(ui::Layout::kInitial);
+  window.resize(kSize);
+  window.show();
+  bool opened = false;
+  QObject::connect(&window, &MainWindow::opened, [&] { opened = true; });
+  window.openFile(data.filePath(picture.trace + QStringLiteral(".trace")));
+  if (!QTest::qWaitFor([&] { return opened; }, kPatience) || !settle(window)) return false;
+  picture.gestures(window);
+  QTest::qWait(kPanelsComeToRest);
+  return settle(window) && window.grab().save(out.filePath(picture.name + QStringLiteral(".png")));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  QStandardPaths::setTestModeEnabled(true);  // the settings of whoever draws have no part in it
+  QApplication application(argc, argv);
+  const QStringList arguments = QApplication::arguments();
+  if (arguments.size() < 3) {
+    std::fputs("Use: lanescope-pictures DATA OUT [NAME...]\n", stderr);
+    return 2;
+  }
+  const QStringList wanted = arguments.mid(3);
+  for (const Picture& picture : pictures()) {
+    if (!wanted.isEmpty() && !wanted.contains(picture.name)) continue;
+    if (!draw(picture, QDir(arguments[1]), QDir(arguments[2]))) {
+      std::fprintf(stderr, "%s.png could not be drawn.\n", qPrintable(picture.name));
+      return 1;
+    }
+    std::printf("%s.png\n", qPrintable(picture.name));
+  }
+  return 0;
+}
