@@ -3,6 +3,7 @@
 #include <random>
 
 #include "support/catch.h"
+#include "timeline/core/event_matches.h"
 #include "timeline/core/lane_subset.h"
 #include "timeline/core/parallel.h"
 #include "timeline/core/segment_sums.h"
@@ -121,4 +122,33 @@ TEST_CASE("every part of parallel work is done once, also from within another") 
   std::vector<std::atomic<int>> done(1'000);
   parallel_for(10, [&](std::size_t outer) { parallel_for(100, [&](std::size_t inner) { ++done[outer * 100 + inner]; }); });
   for (const auto& times : done) REQUIRE(times == 1);
+}
+
+TEST_CASE("walking through matches visits each once, by start, over all lanes, also after the recording grew") {
+  std::mt19937 random(9);
+  SmallTrace small;
+  EventMatches matches(small.builder.snapshot(), "KERNEL 2");
+  std::shared_ptr<const Trace> trace;
+  for (std::uint32_t stream = 1; stream <= 3; ++stream) {
+    small.builder.add(small.on_gpu(TrackKind::kKernels, stream), random_events(small, random, 400, 20'000));
+    trace = small.builder.snapshot();
+    matches.grow(trace);
+    (void)matches.count();
+  }
+  std::vector<std::tuple<Nanoseconds, LaneId, EventIndex>> expected;
+  for (LaneId lane = 0; lane < trace->lanes().size(); ++lane)
+    for (EventIndex i = 0; i < trace->lane(lane).size(); ++i)
+      if (trace->name(trace->lane(lane).name(i)) == "kernel 2") expected.emplace_back(trace->lane(lane).start(i), lane, i);
+  std::sort(expected.begin(), expected.end());
+  REQUIRE(matches.count() == expected.size());
+  EventRef at;
+  for (const auto& [start, lane, index] : expected) {
+    at = matches.find(at, 0, EventMatches::Direction::kNext).value();
+    REQUIRE(at == EventRef{lane, index});
+  }
+  REQUIRE(matches.find(at, 0, EventMatches::Direction::kNext) == EventRef{std::get<1>(expected.front()), std::get<2>(expected.front())});
+  for (auto event = expected.rbegin() + 1; event != expected.rend(); ++event) {
+    at = matches.find(at, 0, EventMatches::Direction::kPrevious).value();
+    REQUIRE(at == EventRef{std::get<1>(*event), std::get<2>(*event)});
+  }
 }

@@ -113,3 +113,12 @@ TEST_CASE("times, sizes and rates read as people write them") {
   REQUIRE(format_count(1'234'567) == "1 234 567");
   REQUIRE(format_share(0.873) == "87.3%");
 }
+
+TEST_CASE("times are read as people type them") {
+  REQUIRE(parse_time("12.3ms") == 12'300'000);
+  REQUIRE(parse_time(" 1 s ") == 1'000'000'000);
+  REQUIRE(parse_time("500us") == 500'000);
+  REQUIRE(parse_time("250 µs") == 250'000);
+  REQUIRE(parse_time("-42") == -42);
+  for (const char* wrong : {"", "ms", "12 h", "1e3", "99999999999 s", "1 2"}) REQUIRE_FALSE(parse_time(wrong));
+}

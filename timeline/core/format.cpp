@@ -1,6 +1,7 @@
 #include "timeline/core/format.h"
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -56,6 +57,27 @@ std::string format_share(double share) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f%%", share * 100);
   return text;
+}
+
+std::optional<Nanoseconds> parse_time(std::string_view text) {
+  constexpr double kLargest = 9.2e18;  // what fits into 64 bits
+  const auto trim = [](std::string_view part) {
+    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+    while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
+    return part;
+  };
+  text = trim(text);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (error != std::errc()) return std::nullopt;
+  const std::string_view unit = trim(text.substr(static_cast<std::size_t>(end - text.data())));
+  double size = 0;
+  if (unit.empty() || unit == "ns") size = 1;
+  if (unit == "us" || unit == "\u00b5s" || unit == "\u03bcs") size = 1e3;  // micro sign, or the Greek letter
+  if (unit == "ms") size = 1e6;
+  if (unit == "s") size = 1e9;
+  if (size == 0 || !(std::abs(number * size) < kLargest)) return std::nullopt;
+  return std::llround(number * size);
 }
 
 }  // namespace lanescope::timeline

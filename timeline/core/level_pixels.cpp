@@ -212,6 +212,26 @@ void LevelRasterizer::combine_lanes(const LevelContent& content, LevelPixels& in
   std::sort(into.boxes.begin(), into.boxes.end(), [](const Box& a, const Box& b) { return a.left < b.left; });
 }
 
+std::vector<std::uint8_t> LevelRasterizer::matching_columns(const LevelContent& content, EventMatches& matches) const {
+  std::vector<std::uint8_t> matching(times_.size() - 1);
+  for (const ContentLane& lane : content.lanes()) {
+    const LevelPixels& pixels = lanes_.at({lane.lane.get(), lane.subset.get()});
+    if (pixels.columns.empty()) continue;
+    if (lane.subset) {  // events of one name, or of one class of operations, which have one name
+      for (std::size_t x = 0; x < matching.size(); ++x)
+        if (pixels.columns[x].longest.valid() && matches.matches(pixels.columns[x].dominant)) matching[x] = 1;
+      continue;
+    }
+    const LaneSubset& found = matches.in_lane(lane.source);
+    if (found.empty()) continue;
+    std::vector<EventIndex> ranks(times_.size());
+    found.ranks(edges_.at(lane.lane.get()), ranks);
+    for (std::size_t x = 0; x < matching.size(); ++x)
+      if (ranks[x + 1] > ranks[x] || (ranks[x] > 0 && found.end(ranks[x] - 1) > times_[x])) matching[x] = 1;
+  }
+  return matching;
+}
+
 PixelHit hit_test(const LevelContent& content, const Viewport& viewport, std::int32_t x) {
   PixelHit hit;
   const TimeRange window{viewport.time_at(x), std::max(viewport.time_at(x) + 1, viewport.time_at(std::int64_t{x} + 1))};

@@ -37,6 +37,7 @@ Canvas::Canvas(ViewState& state, QWidget* parent) : QWidget(parent), state_(stat
   connect(&state_, &ViewState::layoutChanged, this, rows_changed);
   connect(&state_, &ViewState::rangeChanged, this, rows_changed);
   connect(&state_, &ViewState::scrollChanged, this, rows_changed);
+  connect(&state_, &ViewState::highlightChanged, this, rows_changed);
   const auto overlay_changed = [this] { update(); };
   connect(&state_, &ViewState::selectionChanged, this, overlay_changed);
   connect(&state_, &ViewState::selectedRangeChanged, this, overlay_changed);
@@ -87,6 +88,11 @@ Canvas::Hit Canvas::hit(QPointF position) {
         break;
       }
   return found;
+}
+
+std::optional<Nanoseconds> Canvas::edge_at_cursor() {
+  if (!state_.hovered_time()) return std::nullopt;
+  return snapped_time(last_);
 }
 
 Nanoseconds Canvas::snapped_time(QPointF position) {

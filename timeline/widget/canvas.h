@@ -20,6 +20,8 @@ class Canvas : public QWidget {
 
  public:
   Canvas(ViewState& state, QWidget* parent);
+  // The edge of an event that is nearest to the cursor, else the time under it; none while it is elsewhere.
+  [[nodiscard]] std::optional<Nanoseconds> edge_at_cursor();
 
  signals:
   void eventActivated(lanescope::EventRef event);

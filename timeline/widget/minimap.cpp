@@ -43,6 +43,7 @@ Minimap::Minimap(ViewState& state, QWidget* parent) : QWidget(parent), state_(st
   };
   connect(&state_, &ViewState::traceChanged, this, trace_changed);
   connect(&state_, &ViewState::themeChanged, this, trace_changed);
+  connect(&state_, &ViewState::highlightChanged, this, trace_changed);
   const auto frame_changed = [this] { update(); };
   connect(&state_, &ViewState::rangeChanged, this, frame_changed);
   connect(&state_, &ViewState::selectedRangeChanged, this, frame_changed);

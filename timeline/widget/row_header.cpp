@@ -35,9 +35,7 @@ RowHeader::RowHeader(ViewState& state, QWidget* parent) : QWidget(parent), state
   connect(&state_, &ViewState::layoutChanged, this, [this] { pressed_ = drop_ = nullptr; });  // they are of the layout before
 }
 
-const PlacedRow* RowHeader::row_at(QPointF position) const {
-  return state_.row_at(static_cast<int>(position.y()));
-}
+const PlacedRow* RowHeader::row_at(QPointF position) const { return state_.row_at(static_cast<int>(position.y())); }
 
 double RowHeader::triangle_left(const PlacedRow& placed) const {
   return kLeft + (placed.pinned ? 0 : state_.tree().row(placed.row).depth * kIndent);
@@ -203,8 +201,8 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
   if (row.depth == 0 || row.kind == RowKind::kProcess) bold.setBold(true);
   painter.setFont(bold);
   painter.setPen(theme.text);
-  const QString title =
-      QFontMetrics(bold).elidedText(placed.pinned ? pinned_title(row) : QString::fromStdString(row.label), Qt::ElideRight, static_cast<int>(right - text_left));
+  const QString title = QFontMetrics(bold).elidedText(placed.pinned ? pinned_title(row) : QString::fromStdString(row.label), Qt::ElideRight,
+                                                      static_cast<int>(right - text_left));
   painter.drawText(QRectF(text_left, top, right - text_left, title_height), Qt::AlignLeft | Qt::AlignVCenter, title);
   painter.setFont(font());
 }

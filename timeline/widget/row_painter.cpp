@@ -16,6 +16,7 @@ constexpr double kTickSpacing = 110;      // logical pixels between labelled tic
 constexpr double kSeparatorShare = 0.42;  // of the background in the edge between boxes
 constexpr int kLowestBar = 3;             // device pixels: little is still seen
 constexpr double kFirstBoxWithEdge = 5;   // device pixels
+constexpr int kMarkHeight = 2;            // device pixels: the line below what a search found
 
 bool is_nvtx(TrackKind kind) {
   return kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks;
@@ -90,6 +91,8 @@ void RowPainter::paint_level(ViewState& state, const Level& level, const Viewpor
   if (height <= 0) return;
   color_columns(state, viewport, height);
   color_boxes(state, height);
+  matching_.clear();
+  if (!state.matches().text().empty()) dim_others(state, rasterizer_.matching_columns(content, state.matches()));
   write_columns(image, top, height);
 }
 
@@ -149,6 +152,16 @@ void RowPainter::color_boxes(const ViewState& state, int height) {
   }
 }
 
+// What a search did not find steps back.
+void RowPainter::dim_others(const ViewState& state, std::vector<std::uint8_t> matching) {
+  constexpr double kLeft = 0.22;  // of a colour that is no match
+  const Rgb background = state.theme().background.rgb();
+  matching_ = std::move(matching);
+  mark_ = state.theme().marker.rgb();
+  for (std::size_t x = 0; x < color_.size(); ++x)
+    if (bar_[x] > 0 && matching_[x] == 0) color_[x] = blend(background, color_[x], kLeft);
+}
+
 void RowPainter::write_columns(QImage& image, int top, int height) const {
   const std::size_t width = color_.size();
   for (int line = 0; line < height; ++line) {
@@ -158,10 +171,13 @@ void RowPainter::write_columns(QImage& image, int top, int height) const {
     const int needed = height - line;  // bars of at least this height reach this line
     for (std::size_t x = 0; x < width; ++x)
       if (bar_[x] >= needed) pixels[x] = color_[x];
+    if (needed > kMarkHeight) continue;
+    for (std::size_t x = 0; x < matching_.size(); ++x)
+      if (matching_[x] != 0) pixels[x] = mark_;
   }
 }
 
-void RowPainter::draw_labels(const ViewState& state, QPainter& painter, double ratio, double top, double height, int width) {
+void RowPainter::draw_labels(ViewState& state, QPainter& painter, double ratio, double top, double height, int width) {
   constexpr double kInset = 4;
   const Trace& trace = state.trace();
   for (std::size_t index = 0; index < pixels_->boxes.size(); ++index) {
@@ -172,6 +188,7 @@ void RowPainter::draw_labels(const ViewState& state, QPainter& painter, double r
     const double room = (right - left) / ratio - 2 * kInset;
     if (room < kNarrowestLabel) continue;
     const std::string_view text = event_label(trace, box.kind, trace.event(box.event));
+    if (!matching_.empty() && !state.matches().matches(box.name)) continue;
     const QStaticText* label = labels_.label(text, static_cast<int>(room));
     if (label == nullptr) continue;
     const Rgb color = colors_.color(trace, box.kind, box.name, nvtx_color(trace, box.kind, box.event), state.theme().scheme);

@@ -33,8 +33,9 @@ class RowPainter {
   void fill_row(const ViewState& state, QImage& image, const Viewport& viewport, const Ruler& ruler, const PlacedRow& row);
   void color_columns(const ViewState& state, const Viewport& viewport, int height);
   void color_boxes(const ViewState& state, int height);
+  void dim_others(const ViewState& state, std::vector<std::uint8_t> matching);
   void write_columns(QImage& image, int top, int height) const;
-  void draw_labels(const ViewState& state, QPainter& painter, double ratio, double top, double height, int width);
+  void draw_labels(ViewState& state, QPainter& painter, double ratio, double top, double height, int width);
   [[nodiscard]] std::uint32_t nvtx_color(const Trace& trace, TrackKind kind, EventRef event) const;
 
   LabelCache labels_;
@@ -43,7 +44,9 @@ class RowPainter {
   const LevelPixels* pixels_ = nullptr;  // of the level that is painted
   std::vector<Rgb> color_;               // of each column
   std::vector<int> bar_;                 // its height in device pixels
-  std::vector<Rgb> line_;                // one scan line of background
+  std::vector<std::uint8_t> matching_;   // columns that a search found something in; empty while there is no search
+  Rgb mark_ = 0;
+  std::vector<Rgb> line_;  // one scan line of background
 };
 
 }  // namespace lanescope::timeline

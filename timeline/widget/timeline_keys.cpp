@@ -13,13 +13,16 @@ constexpr double kZoomStep = 1.5;
 
 }  // namespace
 
-// Keys with Shift or Alt.
+// Keys with Shift, Ctrl or Alt.
 bool TimelineView::pressWithModifier(int key, Qt::KeyboardModifiers modifiers) {
   if (modifiers == Qt::AltModifier && key == Qt::Key_Left) return goBack(), true;
   if (modifiers == Qt::AltModifier && key == Qt::Key_Right) return goForward(), true;
   if (modifiers == Qt::ShiftModifier && key == Qt::Key_Z) return zoomToSelection(), true;
   if (modifiers == Qt::ShiftModifier && key == Qt::Key_Left) return selectNeighbour(Neighbour::kPreviousOfSameName), true;
   if (modifiers == Qt::ShiftModifier && key == Qt::Key_Right) return selectNeighbour(Neighbour::kNextOfSameName), true;
+  if (modifiers == Qt::ControlModifier && key == Qt::Key_M) return askForMarker(), true;
+  if (modifiers == Qt::ControlModifier && key == Qt::Key_G) return askForTime(), true;
+  if (modifiers == Qt::ShiftModifier && key == Qt::Key_N) return selectPreviousHighlighted(), true;
   return false;
 }
 
@@ -45,6 +48,18 @@ bool TimelineView::pressPlain(int key) {
       return zoomToEvent(selectedEvent()), true;
     case Qt::Key_M:
       return markSelection(), true;
+    case Qt::Key_PageUp:
+      return scrollRows(-1), true;
+    case Qt::Key_PageDown:
+      return scrollRows(1), true;
+    case Qt::Key_N:
+      return selectNextHighlighted(), true;
+    case Qt::Key_P:
+      return pinRow(), true;
+    case Qt::Key_BracketLeft:
+      return measureFrom(RangeEnd::kBegin), true;
+    case Qt::Key_BracketRight:
+      return measureFrom(RangeEnd::kEnd), true;
     case Qt::Key_Home:
       return zoomToFit(), true;
     case Qt::Key_Backspace:
@@ -98,6 +113,12 @@ std::vector<std::pair<QString, QString>> TimelineView::help_text() {
       {tr("Home"), tr("show the whole trace")},
       {tr("Page Up, Page Down"), tr("scroll the rows")},
       {tr("M"), tr("mark the ends of the selected range, or the selected event")},
+      {tr("Ctrl+M"), tr("mark with a name")},
+      {tr("[ and ]"), tr("measure from, and to, the edge of an event at the cursor")},
+      {tr("Ctrl+G"), tr("go to a time")},
+      {tr("N, Shift+N"), tr("next, previous event that the search highlights")},
+      {tr("P"), tr("pin the row to the top, or release it")},
+      {tr("Drag a row's name"), tr("put the row elsewhere among its neighbours")},
       {tr("Esc"), tr("select nothing")},
   };
 }

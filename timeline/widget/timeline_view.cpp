@@ -11,6 +11,7 @@
 #include "canvas.h"
 #include "gestures.h"
 #include "minimap.h"
+#include "prompt.h"
 #include "row_header.h"
 #include "ruler_bar.h"
 #include "timeline/core/format.h"
@@ -79,7 +80,8 @@ struct TimelineView::Parts {
         ruler(new RulerBar(state, view)),
         header(new RowHeader(state, view)),
         canvas(new Canvas(state, view)),
-        scroll_bar(new QScrollBar(Qt::Vertical, view)) {
+        scroll_bar(new QScrollBar(Qt::Vertical, view)),
+        prompt(new Prompt(view)) {
     grip = new Grip(
         [this, view](int x) {
           header_width = std::clamp(x, kNarrowestHeader, std::max(kNarrowestHeader, view->width() / 2));
@@ -119,6 +121,7 @@ struct TimelineView::Parts {
   RowHeader* header;
   Canvas* canvas;
   QScrollBar* scroll_bar;
+  Prompt* prompt;
   QWidget* grip = nullptr;
   int header_width = kFirstHeaderWidth;
 };
@@ -146,6 +149,7 @@ TimelineView::TimelineView(QWidget* parent) : QWidget(parent), parts_(std::make_
   connect(&state, &ViewState::hoveredTimeChanged, this, [this] { emit hoveredTimeChanged(parts_->state.hovered_time()); });
   connect(&state, &ViewState::followChanged, this, [this] { emit followLiveChanged(parts_->state.follow()); });
   connect(&state, &ViewState::markersChanged, this, &TimelineView::markersChanged);
+  connect(&state, &ViewState::layoutChanged, this, &TimelineView::rowArrangementChanged);
 
   const auto key_of = [this](RowIndex row) { return QString::fromStdString(parts_->state.tree().row(row).key); };
   connect(parts_->canvas, &Canvas::eventActivated, this, &TimelineView::eventActivated);
@@ -240,6 +244,95 @@ std::vector<LaneSource> TimelineView::rowEvents(const QString& row_key) const {
 QString TimelineView::rowTitle(const QString& row_key) const {
   const auto row = parts_->state.tree().find(row_key.toStdString());
   return row ? QString::fromStdString(row_title(parts_->state.tree().row(*row))) : QString();
+}
+
+bool TimelineView::isPinned(const QString& row_key) const {
+  const std::vector<std::string>& pinned = parts_->state.arrangement().pinned;
+  return std::find(pinned.begin(), pinned.end(), row_key.toStdString()) != pinned.end();
+}
+
+void TimelineView::setPinned(const QString& row_key, bool pinned) {
+  parts_->state.set_pinned(row_key.toStdString(), pinned ? ViewState::Pinned::kYes : ViewState::Pinned::kNo);
+}
+
+void TimelineView::hideRow(const QString& row_key) { parts_->state.hide(row_key.toStdString()); }
+bool TimelineView::hasHiddenRows() const { return !parts_->state.arrangement().hidden.empty(); }
+void TimelineView::showHiddenRows() { parts_->state.show_hidden(); }
+
+void TimelineView::moveRow(const QString& row_key, const QString& sibling_key) {
+  parts_->state.move(row_key.toStdString(), sibling_key.toStdString());
+}
+
+void TimelineView::pinRow() {
+  const PlacedRow* under_cursor = nullptr;
+  if (parts_->canvas->underMouse() || parts_->header->underMouse())
+    under_cursor = parts_->state.row_at(parts_->canvas->mapFromGlobal(QCursor::pos()).y());
+  std::optional<RowIndex> row;
+  if (under_cursor != nullptr) row = under_cursor->row;
+  if (const EventRef event = selectedEvent(); !row && event.valid())
+    if (const auto place = parts_->state.tree().place_of(event.lane)) row = place->row;
+  if (!row) return;
+  const QString key = QString::fromStdString(parts_->state.tree().row(*row).key);
+  setPinned(key, !isPinned(key));
+}
+
+void TimelineView::goToTime(Nanoseconds time) {
+  const TimeRange range = visibleRange();
+  setFollowLive(FollowLive::kNo);
+  setVisibleRange(panned(range, time - (range.begin + range.length() / 2)));
+}
+
+void TimelineView::askForTime() {
+  const QRect ruler = parts_->ruler->geometry();
+  const QRect place(ruler.center().x() - 130, ruler.top(), 260, ruler.height());
+  parts_->prompt->ask(tr("Go to a time, as 12.5 ms, or to a range, as 1ms:2ms"), place, [this](const QString& text) {
+    const QStringList sides = text.split(u':');
+    const auto begin = parse_time(sides.front().toStdString());
+    if (!begin || sides.size() > 2) return false;
+    if (sides.size() == 1) return goToTime(*begin), true;
+    const auto end = parse_time(sides.back().toStdString());
+    if (!end || *end <= *begin) return false;
+    setFollowLive(FollowLive::kNo);
+    return setVisibleRange({*begin, *end}), true;
+  });
+}
+
+void TimelineView::askForMarker() {
+  const TimeRange visible = visibleRange();
+  Nanoseconds time = parts_->canvas->edge_at_cursor().value_or(visible.begin + visible.length() / 2);
+  if (const auto range = selectedRange())
+    time = range->begin;
+  else if (selectedEvent().valid())
+    time = trace()->event(selectedEvent()).start;
+  const QRect ruler = parts_->ruler->geometry();
+  const Viewport viewport{visible, std::max(1, ruler.width())};
+  const int x = std::clamp(static_cast<int>(viewport.x_at(time)), 0, std::max(0, ruler.width() - 180));
+  parts_->prompt->ask(tr("Name of the marker"), QRect(ruler.left() + x, ruler.top(), 180, ruler.height()),
+                      [this, time](const QString& text) { return addMarker(time, text), true; });
+}
+
+void TimelineView::measureFrom(RangeEnd end) {
+  std::optional<Nanoseconds> time = parts_->canvas->edge_at_cursor();
+  if (!time && selectedEvent().valid()) {
+    const Event event = trace()->event(selectedEvent());
+    time = end == RangeEnd::kBegin ? event.start : event.end();
+  }
+  if (!time) return;
+  const TimeRange before = selectedRange().value_or(TimeRange{*time, *time});
+  if (end == RangeEnd::kBegin)
+    setSelectedRange(TimeRange{*time, before.end > *time ? before.end : visibleRange().end});
+  else
+    setSelectedRange(TimeRange{before.begin < *time ? before.begin : visibleRange().begin, *time});
+}
+
+void TimelineView::setHighlightedText(const QString& text) { parts_->state.set_highlighted(text.toStdString()); }
+QString TimelineView::highlightedText() const { return QString::fromStdString(parts_->state.matches().text()); }
+std::uint64_t TimelineView::highlightedCount() const { return parts_->state.matches().count(); }
+void TimelineView::selectNextHighlighted() { selectHighlighted(EventMatches::Direction::kNext); }
+void TimelineView::selectPreviousHighlighted() { selectHighlighted(EventMatches::Direction::kPrevious); }
+
+void TimelineView::selectHighlighted(EventMatches::Direction direction) {
+  if (const auto found = parts_->state.matches().find(selectedEvent(), visibleRange().begin, direction)) selectEvent(*found);
 }
 
 const std::vector<TimelineView::Marker>& TimelineView::markers() const { return parts_->state.markers(); }

@@ -29,10 +29,13 @@ TimeRange ViewState::bounds() const {
 void ViewState::adopt(std::shared_ptr<const Trace> trace, Change change) {
   trace_ = trace ? std::move(trace) : empty_trace();
   tree_ = RowTree(*trace_, sums_);
-  if (change == Change::kGrown)
+  if (change == Change::kGrown) {
     contents_.grow(trace_);
-  else
+    matches_.grow(trace_);
+  } else {
     contents_ = ContentCache(trace_);
+    matches_ = EventMatches(trace_, matches_.text());
+  }
   lay_out();
 }
 
@@ -216,6 +219,12 @@ void ViewState::hover(EventRef event, std::optional<Nanoseconds> time) {
   hovered_time_ = time;
   if (other_event) emit hoverChanged();
   if (other_time) emit hoveredTimeChanged();
+}
+
+void ViewState::set_highlighted(std::string text) {
+  if (text == matches_.text()) return;
+  matches_ = EventMatches(trace_, std::move(text));
+  emit highlightChanged();
 }
 
 void ViewState::set_markers(std::vector<TimelineView::Marker> markers) {

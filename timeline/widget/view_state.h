@@ -11,6 +11,7 @@
 #include <QObject>
 
 #include "theme.h"
+#include "timeline/core/event_matches.h"
 #include "timeline/core/level_content.h"
 #include "timeline/core/navigation.h"
 #include "timeline/core/row_layout.h"
@@ -78,6 +79,9 @@ class ViewState : public QObject {
   [[nodiscard]] std::optional<Nanoseconds> hovered_time() const { return hovered_time_; }
   void hover(EventRef event, std::optional<Nanoseconds> time);
 
+  [[nodiscard]] EventMatches& matches() { return matches_; }
+  void set_highlighted(std::string text);
+
   [[nodiscard]] const std::vector<TimelineView::Marker>& markers() const { return markers_; }
   void set_markers(std::vector<TimelineView::Marker> markers);
 
@@ -94,6 +98,7 @@ class ViewState : public QObject {
   void hoverChanged();
   void hoveredTimeChanged();
   void markersChanged();
+  void highlightChanged();
 
  private:
   enum class Change { kAnother, kGrown };
@@ -119,6 +124,7 @@ class ViewState : public QObject {
   EventRef hovered_;
   std::optional<Nanoseconds> hovered_time_;
   std::vector<TimelineView::Marker> markers_;
+  EventMatches matches_;
 };
 
 }  // namespace lanescope::timeline

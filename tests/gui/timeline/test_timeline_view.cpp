@@ -7,7 +7,9 @@
 #include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QImage>
+#include <QLineEdit>
 #include <QMouseEvent>
+#include <QScrollBar>
 #include <QSignalSpy>
 #include <QTest>
 #include <QToolTip>
@@ -270,6 +272,113 @@ TEST_CASE("M marks the ends of the selected range") {
   window.key(Qt::Key_M);
   REQUIRE(window.view->markers().size() == 2);
   REQUIRE(window.view->markers()[1].time == 700'000);
+}
+
+TEST_CASE("Ctrl+M asks for a name and marks with it; Esc marks nothing") {
+  const Window window;
+  window.view->selectEvent({window.lane(TrackKind::kKernels), 1});
+  window.key(Qt::Key_M, Qt::ControlModifier);
+  auto* prompt = window.view->findChild<QLineEdit*>();
+  REQUIRE(prompt->isVisible());
+  QTest::keyClicks(prompt, "second wave");
+  QTest::keyClick(prompt, Qt::Key_Return);
+  REQUIRE_FALSE(prompt->isVisible());
+  REQUIRE(window.view->markers().size() == 1);
+  REQUIRE(window.view->markers()[0].text == "second wave");
+  REQUIRE(window.view->markers()[0].time == 700'000);
+  window.key(Qt::Key_M, Qt::ControlModifier);
+  QTest::keyClick(prompt, Qt::Key_Escape);
+  REQUIRE_FALSE(prompt->isVisible());
+  REQUIRE(window.view->markers().size() == 1);
+}
+
+TEST_CASE("Ctrl+G goes to a time or a range, and waits for one that can be read") {
+  const Window window;
+  window.view->setVisibleRange({0, 100'000});
+  auto* prompt = window.view->findChild<QLineEdit*>();
+  const auto go_to = [&](const QString& text) {
+    window.key(Qt::Key_G, Qt::ControlModifier);
+    QTest::keyClicks(prompt, text);
+    QTest::keyClick(prompt, Qt::Key_Return);
+  };
+  go_to("0.5 ms");
+  REQUIRE(window.view->visibleRange() == TimeRange{450'000, 550'000});
+  go_to("100us:0.3ms");
+  REQUIRE(window.view->visibleRange() == TimeRange{100'000, 300'000});
+  go_to("noon");
+  REQUIRE(prompt->isVisible());
+  REQUIRE(window.view->visibleRange() == TimeRange{100'000, 300'000});
+}
+
+TEST_CASE("brackets measure between two edges of events") {
+  const Window window;
+  const QPointF kernel = window.position_of({window.lane(TrackKind::kKernels), 0});
+  window.move({window.viewport().x_at(300'000) + 3, kernel.y()});
+  window.key(Qt::Key_BracketLeft);
+  window.move({window.viewport().x_at(700'000) - 4, kernel.y()});
+  window.key(Qt::Key_BracketRight);
+  REQUIRE(window.view->selectedRange() == TimeRange{300'000, 700'000});
+}
+
+TEST_CASE("a pinned row is shown above all others, also when they are scrolled") {
+  const Window window;
+  const QString api = "process:1/thread:4711/api";
+  const EventRef launch{window.lane(TrackKind::kCudaApi), 0};
+  const double before = window.position_of(launch).y();
+  QSignalSpy arranged(window.view.get(), &TimelineView::rowArrangementChanged);
+  window.view->setPinned(api, true);
+  REQUIRE(arranged.count() == 1);
+  REQUIRE(window.position_of(launch).y() < std::min(before, 12.0));
+  window.view->resize(1'000, 200);
+  window.key(Qt::Key_PageDown);
+  REQUIRE(window.view->findChild<QScrollBar*>()->value() > 0);
+  REQUIRE(window.position_of(launch).y() < 12);
+  window.view->selectEvent(launch);
+  window.move({-1, -1});
+  window.key(Qt::Key_P);
+  REQUIRE_FALSE(window.view->isPinned(api));
+}
+
+TEST_CASE("hidden rows can be shown again; a row is dragged in front of its neighbour") {
+  const Window window;
+  window.view->hideRow("gpu:0");
+  REQUIRE(window.view->hasHiddenRows());
+  const EventRef launch{window.lane(TrackKind::kCudaApi), 0};
+  const EventRef range{window.lane(TrackKind::kNvtxRanges), 0};
+  const double api = window.position_of(launch).y();
+  const double nvtx = window.position_of(range).y();
+  REQUIRE(nvtx < api);
+  window.mouse(window.header, QEvent::MouseButtonPress, {150, api}, Qt::LeftButton);
+  window.mouse(window.header, QEvent::MouseMove, {150, nvtx}, Qt::LeftButton);
+  window.mouse(window.header, QEvent::MouseButtonRelease, {150, nvtx}, Qt::LeftButton);
+  REQUIRE(window.position_of(launch).y() < window.position_of(range).y());
+  window.view->showHiddenRows();
+  REQUIRE(window.position_of(launch).y() > api);
+}
+
+TEST_CASE("a search highlights what it finds, everywhere, and N walks through it") {
+  const Window window;
+  const QPointF relu = window.position_of({window.lane(TrackKind::kKernels), 2});
+  const QPointF gemm = window.position_of({window.lane(TrackKind::kKernels), 0});
+  window.move({-1, -1});
+  const auto color_at = [&](QPointF place) { return QColor(window.canvas->grab().toImage().pixel((place + QPointF(0, 4)).toPoint())); };
+  const QColor relu_before = color_at(relu), gemm_before = color_at(gemm);
+  window.view->setHighlightedText("GEMM");
+  REQUIRE(window.view->highlightedCount() == 2);
+  REQUIRE(color_at(gemm) == gemm_before);
+  REQUIRE(color_at(relu).lightness() > relu_before.lightness());  // steps back, on a light background
+  const LaneId kernels = window.lane(TrackKind::kKernels);
+  window.key(Qt::Key_N);
+  REQUIRE(window.view->selectedEvent() == EventRef{kernels, 0});
+  window.key(Qt::Key_N);
+  REQUIRE(window.view->selectedEvent() == EventRef{kernels, 1});
+  window.key(Qt::Key_N);
+  REQUIRE(window.view->selectedEvent() == EventRef{kernels, 0});  // from the last to the first
+  window.key(Qt::Key_N, Qt::ShiftModifier);
+  REQUIRE(window.view->selectedEvent() == EventRef{kernels, 1});
+  window.view->setHighlightedText("");
+  window.view->selectEvent({});
+  REQUIRE(color_at(relu) == relu_before);
 }
 
 TEST_CASE("the wheel over the row names scrolls the rows") {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "model/trace/types.h"
 
@@ -12,6 +14,8 @@ namespace lanescope::timeline {
 [[nodiscard]] std::string format_duration(Nanoseconds duration);
 // A point in time in seconds with as many decimals as `resolution` (ns) needs to tell neighbours apart: "1.234567 s".
 [[nodiscard]] std::string format_time(Nanoseconds time, Nanoseconds resolution = 1);
+// Reads a time as people type it: "12.3ms", "1 s", "500us", "250 µs", "42": a number and a unit, ns without one. None for anything else.
+[[nodiscard]] std::optional<Nanoseconds> parse_time(std::string_view text);
 // "512 B", "1.50 KiB", "64.00 MiB".
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);
 // Bytes within a duration: "12.34 GB/s" (powers of ten, as bandwidths are). "" for no duration.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "timeline/core/event_matches.h"
 #include "timeline/core/level_content.h"
 #include "timeline/core/viewport.h"
 
@@ -55,6 +56,8 @@ class LevelRasterizer {
   void prepare(std::span<const LevelContent* const> contents, const Viewport& viewport);
   // The reference stays valid until another viewport, another prepare() or forget().
   const LevelPixels& rasterize(const LevelContent& content, const Viewport& viewport);
+  // Which columns of a level that was rasterized last show a match. O(lanes · width · log).
+  [[nodiscard]] std::vector<std::uint8_t> matching_columns(const LevelContent& content, EventMatches& matches) const;
   // The lanes are others: of another trace, or another snapshot.
   void forget();
 

@@ -20,13 +20,14 @@ using ExpandedRows = std::unordered_map<std::string, bool>;
 // What the user arranged otherwise than the tree has it, all by row key. A key whose row is not there (yet) does no harm.
 struct RowArrangement {
   ExpandedRows expanded;
-  std::vector<std::string> pinned;  // shown above all others, in this order, whatever is scrolled; they stay in their places too
-  std::unordered_set<std::string> hidden;                            // with all that is below them
+  std::vector<std::string> pinned;         // shown above all others, in this order, whatever is scrolled; they stay in their places too
+  std::unordered_set<std::string> hidden;  // with all that is below them
   std::unordered_map<std::string, std::vector<std::string>> order;  // of the children of a row ("": of the topmost rows): those first
 };
 
 // The children of a row (none: the topmost rows) as they are arranged.
-[[nodiscard]] std::vector<RowIndex> siblings_in_order(const RowTree& tree, std::optional<RowIndex> parent, const RowArrangement& arrangement);
+[[nodiscard]] std::vector<RowIndex> siblings_in_order(const RowTree& tree, std::optional<RowIndex> parent,
+                                                      const RowArrangement& arrangement);
 
 struct RowMetrics {
   std::int32_t level_height = 18;    // of a row with one level
@@ -55,8 +56,8 @@ class RowLayout {
   [[nodiscard]] const std::vector<PlacedRow>& rows() const noexcept { return rows_; }
   [[nodiscard]] std::int32_t height() const noexcept { return height_; }
   [[nodiscard]] std::int32_t pinned_height() const noexcept { return pinned_height_; }
-  // Rows of which something is in sight in a window of this height that shows all from `scroll` on, with the pinned ones above; in the order
-  // in which they are to be painted: pinned rows cover others.
+  // Rows of which something is in sight in a window of this height that shows all from `scroll` on, with the pinned ones above; in the
+  // order in which they are to be painted: pinned rows cover others.
   [[nodiscard]] std::vector<const PlacedRow*> in_sight(std::int32_t scroll, std::int32_t window_height) const;
   // Where a row is in that window.
   [[nodiscard]] static std::int32_t top_in_window(const PlacedRow& row, std::int32_t scroll) noexcept {

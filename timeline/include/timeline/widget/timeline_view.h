@@ -5,7 +5,8 @@
 //
 // Gestures (help_text() lists them): wheel or Ctrl+wheel zooms at the cursor, Shift+wheel and middle-drag pan, drag selects a range, click
 // selects an event, double-click or F zooms to it, Shift+Z zooms into the selected range, Backspace and Alt+Left/Right walk the view
-// history, Home shows everything, WASD zooms and pans, arrow keys hop between events, M marks the selected range or event.
+// history, Home shows everything, WASD zooms and pans, arrow keys hop between events, M marks the selected range or event, Ctrl+M with a
+// name, Ctrl+G goes to a time, [ and ] measure, P pins a row.
 //
 // Threads: the GUI thread only. Signals are emitted once for each change, whoever caused it, and never for a call that changes nothing.
 #pragma once
@@ -19,6 +20,7 @@
 #include <QWidget>
 
 #include "model/trace/trace.h"
+#include "timeline/core/event_matches.h"
 #include "timeline/core/navigation.h"
 #include "timeline/core/row_tree.h"
 
@@ -69,6 +71,14 @@ class TimelineView : public QWidget {
   void collapseAll();
   void setRowFilter(const QString& text);  // shows rows whose title contains it, with their parents and children; "" shows all
   void scrollToRow(const QString& row_key);
+  // Pinned rows are shown above all others, in the order in which they were pinned.
+  [[nodiscard]] bool isPinned(const QString& row_key) const;
+  void setPinned(const QString& row_key, bool pinned);
+  void hideRow(const QString& row_key);  // with all rows below it
+  [[nodiscard]] bool hasHiddenRows() const;
+  void showHiddenRows();
+  // Puts a row in front of a sibling, or behind it where it was in front of it before.
+  void moveRow(const QString& row_key, const QString& sibling_key);
   // What a row shows, for an events view: its lanes, each with the events that it takes of them.
   [[nodiscard]] std::vector<LaneSource> rowEvents(const QString& row_key) const;
   [[nodiscard]] QString rowTitle(const QString& row_key) const;
@@ -80,6 +90,22 @@ class TimelineView : public QWidget {
   [[nodiscard]] const std::vector<Marker>& markers() const;
   void addMarker(Nanoseconds time, const QString& text);
   void clearMarkers();
+  void askForMarker();  // a named one, at the selected event, the beginning of the selected range, the cursor or the centre
+  // Shows the surroundings of a time, at the current zoom.
+  void goToTime(Nanoseconds time);
+  void askForTime();  // then as goToTime(); a range ("1ms:2.5ms") becomes the visible one
+  // Moves the beginning or end of the selected range to the edge of an event that is nearest to the cursor, else to that of the selected
+  // event: two of them measure what is between.
+  enum class RangeEnd { kBegin, kEnd };
+  void measureFrom(RangeEnd end);
+
+  // Highlights on every row the events whose names contain the text, without regard to case; "" ends it.
+  void setHighlightedText(const QString& text);
+  [[nodiscard]] QString highlightedText() const;
+  [[nodiscard]] std::uint64_t highlightedCount() const;  // O(events) the first time
+  // Selects and shows the next or previous one, by start, from the selected event or the beginning of what is visible.
+  void selectNextHighlighted();
+  void selectPreviousHighlighted();
 
   // Gesture and what it does, for a "keyboard and mouse" sheet.
   [[nodiscard]] static std::vector<std::pair<QString, QString>> help_text();
@@ -98,6 +124,7 @@ class TimelineView : public QWidget {
   void rowContextMenuRequested(const QString& row_key, const QPoint& global_position);
   void eventContextMenuRequested(lanescope::EventRef event, const QString& row_key, const QPoint& global_position);
   void markersChanged();
+  void rowArrangementChanged();  // rows were expanded, pinned, hidden or moved
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -110,6 +137,8 @@ class TimelineView : public QWidget {
   void panBy(double share);  // of the visible range, to the right
   void markSelection();
   void scrollRows(int pages);
+  void pinRow();  // under the cursor, else of the selected event
+  void selectHighlighted(EventMatches::Direction direction);
 
   struct Parts;
   std::unique_ptr<Parts> parts_;

@@ -1,0 +1,87 @@
+#include "timeline/core/event_matches.h"
+
+#include <algorithm>
+#include <cctype>
+#include <tuple>
+
+namespace lanescope::timeline {
+namespace {
+
+constexpr LaneSplit::Key kMatch = 0;
+
+bool contains_without_case(std::string_view text, std::string_view part) {
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+}
+
+}  // namespace
+
+EventMatches::EventMatches(std::shared_ptr<const Trace> trace, std::string text) : trace_(std::move(trace)), text_(std::move(text)) {
+  match_names();
+}
+
+void EventMatches::grow(std::shared_ptr<const Trace> trace) {
+  trace_ = std::move(trace);
+  lanes_.merge(before_);
+  before_ = std::exchange(lanes_, {});
+  match_names();
+}
+
+void EventMatches::match_names() {
+  if (text_.empty() || !trace_) return;
+  for (std::size_t name = matching_.size(); name < trace_->name_count(); ++name)
+    matching_.push_back(contains_without_case(trace_->name(static_cast<NameId>(name)), text_) ? 1 : 0);
+}
+
+const LaneSubset& EventMatches::in_lane(LaneId id) {
+  static const LaneSubset none;
+  if (text_.empty()) return none;
+  const auto [entry, is_new] = lanes_.try_emplace(id);
+  if (is_new) {
+    const auto before = before_.extract(id);
+    const auto key_of = [this](const Lane& lane, EventIndex first, std::span<LaneSplit::Key> into) {
+      for (LaneSplit::Key& key : into) key = matching_[lane.name(first++)] != 0 ? kMatch : kNone;
+    };
+    entry->second = LaneSplit(std::shared_ptr<const Lane>(trace_, &trace_->lane(id)), key_of, before.empty() ? nullptr : &before.mapped());
+  }
+  return entry->second.subset(kMatch);
+}
+
+std::uint64_t EventMatches::count() {
+  std::uint64_t events = 0;
+  if (!text_.empty())
+    for (LaneId lane = 0; lane < trace_->lanes().size(); ++lane) events += in_lane(lane).size();
+  return events;
+}
+
+std::optional<EventRef> EventMatches::find(EventRef from, Nanoseconds time, Direction direction) {
+  if (text_.empty() || !trace_) return std::nullopt;
+  if (from.valid()) time = trace_->event(from).start;
+  using Place = std::tuple<Nanoseconds, LaneId, EventIndex>;
+  const bool forward = direction == Direction::kNext;
+  const Place here = from.valid() ? Place{time, from.lane, from.index} : Place{time, 0, 0};
+  std::optional<Place> nearest, outermost;  // on the wanted side, and the first of all from the other end
+  const auto better = [&](const Place& a, const std::optional<Place>& b) { return !b || (forward ? a < *b : a > *b); };
+  for (LaneId lane = 0; lane < trace_->lanes().size(); ++lane) {
+    const LaneSubset& found = in_lane(lane);
+    if (found.empty()) continue;
+    const auto place = [&](EventIndex i) { return Place{found.start(i), lane, found.source_index(i)}; };
+    if (const Place end = place(forward ? 0 : found.size() - 1); better(end, outermost)) outermost = end;
+    // Matches of the same start may lie on both sides of `here`.
+    EventIndex i = found.lower_bound(forward ? time : time + 1);
+    if (forward) {
+      while (i < found.size() && from.valid() && place(i) <= here) ++i;
+      if (i < found.size() && better(place(i), nearest)) nearest = place(i);
+    } else {
+      while (i > 0 && place(i - 1) >= here) --i;
+      if (i > 0 && better(place(i - 1), nearest)) nearest = place(i - 1);
+    }
+  }
+  if (!nearest) nearest = outermost;
+  if (!nearest) return std::nullopt;
+  return EventRef{std::get<1>(*nearest), std::get<2>(*nearest)};
+}
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,50 @@
+#include "prompt.h"
+
+#include <utility>
+
+#include <QKeyEvent>
+
+namespace lanescope::timeline {
+
+Prompt::Prompt(QWidget* parent) : QLineEdit(parent) {
+  hide();
+  connect(this, &QLineEdit::returnPressed, this, [this] {
+    if (accept_ && accept_(text())) return close_prompt();
+    selectAll();
+    QPalette wrong = parentWidget()->palette();
+    wrong.setColor(QPalette::Text, QColor(0xc6, 0x28, 0x28));
+    setPalette(wrong);
+  });
+  connect(this, &QLineEdit::textEdited, this, [this] { setPalette(parentWidget()->palette()); });
+}
+
+void Prompt::ask(const QString& what, const QRect& place, Accept accept) {
+  accept_ = std::move(accept);
+  setAccessibleName(what);
+  setPlaceholderText(what);
+  setPalette(parentWidget()->palette());
+  clear();
+  setGeometry(place);
+  show();
+  raise();
+  setFocus(Qt::PopupFocusReason);
+}
+
+void Prompt::close_prompt() {
+  accept_ = nullptr;
+  hide();
+  parentWidget()->setFocus();
+}
+
+void Prompt::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Escape) return close_prompt();
+  QLineEdit::keyPressEvent(event);
+  event->accept();  // what is typed here is no gesture of the timeline
+}
+
+void Prompt::focusOutEvent(QFocusEvent* event) {
+  QLineEdit::focusOutEvent(event);
+  if (isVisible()) close_prompt();
+}
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,30 @@
+// One line to type into, over the time axis: a marker's name, a time to go to. Enter accepts, Esc and a click elsewhere close it.
+#pragma once
+
+#include <functional>
+
+#include <QLineEdit>
+
+namespace lanescope::timeline {
+
+class Prompt : public QLineEdit {
+  Q_OBJECT
+
+ public:
+  // Whether the text will do; where not, the prompt stays open and says so.
+  using Accept = std::function<bool(const QString& text)>;
+
+  explicit Prompt(QWidget* parent);
+  void ask(const QString& what, const QRect& place, Accept accept);
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
+
+ private:
+  void close_prompt();
+
+  Accept accept_;
+};
+
+}  // namespace lanescope::timeline
