@@ -12,6 +12,7 @@
 #include <QWheelEvent>
 
 #include "arrow.h"
+#include "canvas_accessible.h"
 #include "gestures.h"
 #include "tool_tip.h"
 
@@ -27,6 +28,7 @@ Canvas::Canvas(ViewState& state, QWidget* parent) : QWidget(parent), state_(stat
   setAttribute(Qt::WA_OpaquePaintEvent);
   setMouseTracking(true);
   setAccessibleName(tr("Timeline rows"));
+  CanvasAccessible::install();
   const auto rows_changed = [this] { repaint_rows(); };
   const auto all_changed = [this] {
     painter_.forget();
@@ -44,6 +46,14 @@ Canvas::Canvas(ViewState& state, QWidget* parent) : QWidget(parent), state_(stat
   connect(&state_, &ViewState::hoverChanged, this, overlay_changed);
   connect(&state_, &ViewState::hoveredTimeChanged, this, overlay_changed);
   connect(&state_, &ViewState::markersChanged, this, overlay_changed);
+  connect(&state_, &ViewState::layoutChanged, this, [this] { announce(QAccessible::ObjectReorder); });
+  connect(&state_, &ViewState::selectionChanged, this, [this] { announce(QAccessible::Selection); });
+}
+
+void Canvas::announce(QAccessible::Event what) {
+  if (!QAccessible::isActive()) return;
+  QAccessibleEvent event(this, what);
+  QAccessible::updateAccessibility(&event);
 }
 
 void Canvas::repaint_rows() {
@@ -248,6 +258,15 @@ QRectF Canvas::event_rectangle(const PlacedRow& row, std::size_t level, EventRef
   const double right = std::clamp<double>(view.x_at(shown.end()), -10, width() + 10);
   const double top = state_.top_of(row) + static_cast<double>(level) * row.level_height + 1;
   return QRectF(left, top, std::max(2.0, right - left), row.level_height - 1);
+}
+
+QRect Canvas::rectangle_of(const std::string& row_key, bool pinned, EventRef event) const {
+  for (const PlacedRow* row : state_.layout().in_sight(state_.scroll(), height())) {
+    if (row->pinned != pinned || state_.tree().row(row->row).key != row_key) continue;
+    for (std::size_t level = 0; level < row->levels.size(); ++level)
+      if (level_shows(state_.trace(), row->levels[level], event)) return event_rectangle(*row, level, event).toAlignedRect() & rect();
+  }
+  return {};
 }
 
 // Around the event on every row that shows it.

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include <QAccessible>
 #include <QImage>
 #include <QPoint>
 #include <QWidget>
@@ -22,6 +23,9 @@ class Canvas : public QWidget {
   Canvas(ViewState& state, QWidget* parent);
   // The edge of an event that is nearest to the cursor, else the time under it; none while it is elsewhere.
   [[nodiscard]] std::optional<Nanoseconds> edge_at_cursor();
+  [[nodiscard]] ViewState& state() const { return state_; }
+  // Where a row shows an event, in logical pixels; empty where it does not.
+  [[nodiscard]] QRect rectangle_of(const std::string& row_key, bool pinned, EventRef event) const;
 
  signals:
   void eventActivated(lanescope::EventRef event);
@@ -48,6 +52,7 @@ class Canvas : public QWidget {
     PixelHit pixel;
   };
 
+  void announce(QAccessible::Event what);  // to assistive technology, where there is any
   void repaint_rows();
   [[nodiscard]] Viewport device_viewport() const;
   [[nodiscard]] Viewport viewport() const;  // of logical pixels

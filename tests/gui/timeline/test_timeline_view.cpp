@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include <QAccessible>
 #include <QApplication>
 #include <QContextMenuEvent>
 #include <QHelpEvent>
@@ -492,4 +493,36 @@ TEST_CASE("the row filter leaves what matches") {
   const QPointF launch = window.position_of({window.lane(TrackKind::kCudaApi), 0});
   window.view->setRowFilter("");
   REQUIRE(window.position_of({window.lane(TrackKind::kCudaApi), 0}).y() > launch.y());
+}
+
+TEST_CASE("assistive technology finds the rows in sight, their values and their events") {
+  const Window window;
+  QAccessibleInterface* canvas = QAccessible::queryAccessibleInterface(window.canvas);
+  REQUIRE(canvas->role() == QAccessible::Table);
+  REQUIRE(canvas->text(QAccessible::Name) == "Timeline rows");
+  QStringList names;
+  QAccessibleInterface* api = nullptr;
+  for (int index = 0; index < canvas->childCount(); ++index) {
+    QAccessibleInterface* row = canvas->child(index);
+    REQUIRE(row->parent() == canvas);
+    REQUIRE(canvas->indexOfChild(row) == index);
+    names += row->text(QAccessible::Name);
+    if (names.back() == "CUDA API") api = row;
+  }
+  REQUIRE(names == QStringList{"GPU 0  NVIDIA H200", "CUDA HW", "100.0% Kernels", "100.0% Stream 7", "Processes (1)", "[4711] python",
+                               "[4711] main", "NVTX", "CUDA API"});
+  REQUIRE(api->text(QAccessible::Value) == "64.0% busy, 4 events");  // 50 + 30 + 20 + 540 of 1000 µs
+  REQUIRE(api->childCount() == 4);
+  QAccessibleInterface* launch = api->child(1);
+  REQUIRE(launch->text(QAccessible::Name) == "cudaLaunchKernel");
+  REQUIRE(launch->text(QAccessible::Value) == "30.000 µs");
+  REQUIRE_FALSE(launch->state().selected);
+  window.click(window.canvas->mapFromGlobal(launch->rect().center()));  // what it says is where it is
+  REQUIRE(window.view->selectedEvent() == EventRef{window.lane(TrackKind::kCudaApi), 1});
+  REQUIRE(launch->state().selected);
+  REQUIRE(canvas->childAt(launch->rect().center().x(), launch->rect().center().y()) == api);
+  REQUIRE(api->childAt(launch->rect().center().x(), launch->rect().center().y()) == launch);
+  window.view->setExpanded("process:1", false);
+  REQUIRE_FALSE(api->isValid());
+  REQUIRE(canvas->child(canvas->childCount() - 1)->state().collapsed);
 }
