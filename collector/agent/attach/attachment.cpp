@@ -20,6 +20,7 @@
 #include "agent/attach/late_nvtx.h"
 #include "agent/channel/membership.h"
 #include "agent/core/lock.h"
+#include "agent/core/quiet.h"
 #include "collector/channel/layout.h"
 
 namespace lanescope::agent::attach {
@@ -135,6 +136,7 @@ void follow_session() noexcept {
 
 void* serve(void*) noexcept {
   pthread_setname_np(pthread_self(), "lanescope");
+  Quiet::this_thread();
   for (Invitation invitation; take_pending(invitation);) {
     if (invitation.socket < 0)
       wait_for_invitation();

@@ -13,6 +13,7 @@
 #include "agent/channel/handshake.h"
 #include "agent/core/clock.h"
 #include "agent/core/lock.h"
+#include "agent/core/quiet.h"
 #include "collector/channel/doorbell.h"
 #include "collector/channel/ring.h"
 
@@ -58,16 +59,19 @@ void add_once(T (&slots)[4], T value) noexcept {
 }
 
 void before_fork() noexcept {
+  const Quiet quiet;
   for (Lock* lock : membership.held_across_forks)
     if (lock != nullptr) lock->lock();
   metadata_lock.lock();
 }
 void after_fork_in_parent() noexcept {
+  const Quiet quiet;
   metadata_lock.unlock();
   for (Lock* lock : membership.held_across_forks)
     if (lock != nullptr) lock->unlock();
 }
 void after_fork_in_child() noexcept {
+  const Quiet quiet;
   process_generation.fetch_add(1, std::memory_order_relaxed);
   join_lock.forget_holder();
   metadata_lock.forget_holder();
@@ -117,6 +121,7 @@ void leave() noexcept {
 channel::SharedMemory join_recording() noexcept {
   State state = membership.state.load(std::memory_order_acquire);
   if (state == State::kUntried) {
+    const Quiet quiet;
     const ScopedLock lock(join_lock);
     state = membership.state.load(std::memory_order_relaxed);
     if (state == State::kUntried) {
@@ -134,6 +139,7 @@ channel::SharedMemory join_recording() noexcept {
 }
 
 bool join_recording_at(int socket, const char* path) noexcept {
+  const Quiet quiet;
   const auto connection = introduce(socket, membership.ancestry);
   if (!connection) return false;
   const ScopedLock lock(join_lock);
@@ -163,6 +169,7 @@ bool session_stays_alive(int milliseconds) noexcept {
 
 void write_metadata(channel::Record record, std::string_view text) noexcept {
   if (membership.state.load(std::memory_order_acquire) != State::kJoined) return;
+  const Quiet quiet;
   record.time = monotonic_now();
   record.thread = static_cast<std::uint32_t>(gettid());
   {

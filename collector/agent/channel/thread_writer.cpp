@@ -7,6 +7,7 @@
 
 #include "agent/core/arena.h"
 #include "agent/core/lock.h"
+#include "agent/core/quiet.h"
 #include "collector/channel/doorbell.h"
 
 namespace lanescope::agent {
@@ -47,6 +48,7 @@ ThreadState* take_state() noexcept {
 }  // namespace
 
 ThreadState* ThreadWriter::attach() noexcept {
+  const Quiet quiet;
   const std::uint32_t generation = process_generation.load(std::memory_order_acquire);
   const channel::SharedMemory memory = join_recording();
   if (!memory) {

@@ -13,4 +13,7 @@ enum class Arrival {
 // further calls change nothing. After the first session CUPTI is on when the recording's thread has taken note of the new one.
 void inject(Arrival arrival) noexcept;
 
+// Before the process ends without handlers: hands everything over, which takes two seconds at most. Does nothing in the child of a vfork.
+void finish() noexcept;
+
 }  // namespace lanescope::agent::cupti

@@ -37,7 +37,9 @@ constexpr CUpti_ActivityKind kResourceKinds[] = {CUPTI_ACTIVITY_KIND_DEVICE, CUP
 constexpr CUpti_ActivityKind kLightKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                               CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
                                               CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_OVERHEAD};
-constexpr CUpti_ActivityKind kDefaultKinds[] = {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_JIT};
+constexpr CUpti_ActivityKind kDefaultKinds[] = {CUPTI_ACTIVITY_KIND_JIT};
+// SYNCHRONIZATION slows every call that touches events or streams, whether it waits or not (docs/adr/0005).
+constexpr CUpti_ActivityKind kDeepKinds[] = {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
 
 // Calls use(cbid, name) for each call of an API; ids are dense, and the one behind the last has no name.
 template <typename Use>
@@ -46,10 +48,10 @@ void for_each_call(const Functions& functions, CUpti_CallbackDomain domain, Use 
   for (CUpti_CallbackId id = 1; functions.get_callback_name(domain, id, &name) == CUPTI_SUCCESS && name != nullptr; ++id) use(id, name);
 }
 
-void filter_runtime(const Functions& functions) noexcept {
+void set_chatty_runtime_calls(const Functions& functions, std::uint8_t enable) noexcept {
   if (functions.enable_runtime_api == nullptr) return;
   for_each_call(functions, CUPTI_CB_DOMAIN_RUNTIME_API, [&](CUpti_CallbackId id, const char* name) {
-    if (is_chatty_runtime_call(name)) functions.enable_runtime_api(id, 0);
+    if (is_chatty_runtime_call(name)) functions.enable_runtime_api(id, enable);
   });
 }
 
@@ -90,29 +92,40 @@ void enable_resources_late(const Functions& functions) noexcept {
   }
 }
 
-CUptiResult enable_events(const Functions& functions, Preset preset, GraphLevel graphs) noexcept {
+namespace {
+
+bool records_all_driver_calls(const EventChoice& choice) noexcept { return choice.preset == Preset::kDeep || choice.calls == Calls::kAll; }
+
+}  // namespace
+
+CUptiResult enable_events(const Functions& functions, const EventChoice& choice) noexcept {
+  const bool is_light = choice.preset == Preset::kLight;
   // Graphs as a whole, or their nodes: while the first is on, CUPTI leaves out the second.
-  if (preset == Preset::kLight || graphs == GraphLevel::kGraph) functions.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+  if (is_light || choice.graphs == GraphLevel::kGraph) functions.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
   CUptiResult failure = CUPTI_SUCCESS;
   for (const CUpti_ActivityKind kind : kLightKinds) {
     const CUptiResult result = functions.enable(kind);
     if (result != CUPTI_SUCCESS && failure == CUPTI_SUCCESS && kind != CUPTI_ACTIVITY_KIND_OVERHEAD) failure = result;
   }
-  if (preset != Preset::kDeep) filter_runtime(functions);
-  if (preset == Preset::kLight) return failure;
-  if (functions.enable_all_sync_records != nullptr) functions.enable_all_sync_records(0);  // those that waited
+  set_chatty_runtime_calls(functions, choice.preset == Preset::kDeep || choice.calls == Calls::kAll ? 1 : 0);
+  if (records_all_driver_calls(choice)) functions.enable(CUPTI_ACTIVITY_KIND_DRIVER);
+  if (is_light) return failure;
   for (const CUpti_ActivityKind kind : kDefaultKinds) functions.enable(kind);
-  if (preset == Preset::kDeep)
-    functions.enable(CUPTI_ACTIVITY_KIND_DRIVER);
-  else
-    set_working_driver_calls(functions, 1);
+  if (choice.preset == Preset::kDeep) {
+    if (functions.enable_all_sync_records != nullptr) functions.enable_all_sync_records(0);  // those that waited
+    for (const CUpti_ActivityKind kind : kDeepKinds) functions.enable(kind);
+  }
+  if (!records_all_driver_calls(choice)) set_working_driver_calls(functions, 1);
   return failure;
 }
 
-void disable_events(const Functions& functions, Preset preset) noexcept {
-  if (preset == Preset::kDefault) set_working_driver_calls(functions, 0);
-  if (preset == Preset::kDeep) functions.disable(CUPTI_ACTIVITY_KIND_DRIVER);
-  if (preset != Preset::kLight)
+void disable_events(const Functions& functions, const EventChoice& choice) noexcept {
+  const bool is_light = choice.preset == Preset::kLight;
+  if (records_all_driver_calls(choice)) functions.disable(CUPTI_ACTIVITY_KIND_DRIVER);
+  if (!is_light && !records_all_driver_calls(choice)) set_working_driver_calls(functions, 0);
+  if (choice.preset == Preset::kDeep)
+    for (const CUpti_ActivityKind kind : kDeepKinds) functions.disable(kind);
+  if (!is_light)
     for (const CUpti_ActivityKind kind : kDefaultKinds) functions.disable(kind);
   for (const CUpti_ActivityKind kind : kLightKinds) functions.disable(kind);
   functions.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);

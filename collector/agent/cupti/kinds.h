@@ -16,9 +16,17 @@ void enable_resources(const Functions& functions) noexcept;
 // The same where CUDA was up before: what there is already is told as well, at once.
 void enable_resources_late(const Functions& functions) noexcept;
 
+enum class Calls { kTelling, kAll };  // those that say something about time, or all calls of the runtime and driver API
+struct EventChoice {
+  Preset preset = Preset::kDefault;
+  GraphLevel graphs = GraphLevel::kNode;
+  Calls calls = Calls::kTelling;
+};
+
 // Everything that is an event. Returns the first error that keeps GPU work from being recorded, else CUPTI_SUCCESS.
-CUptiResult enable_events(const Functions& functions, Preset preset, GraphLevel graphs) noexcept;
-void disable_events(const Functions& functions, Preset preset) noexcept;
+CUptiResult enable_events(const Functions& functions, const EventChoice& choice) noexcept;
+// Requires: enabled with the same choice.
+void disable_events(const Functions& functions, const EventChoice& choice) noexcept;
 
 // Calls that take about a tenth of a microsecond, that programs make all the time, and that say nothing about time.
 bool is_chatty_runtime_call(const char* name) noexcept;

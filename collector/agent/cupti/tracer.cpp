@@ -10,8 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/channel/capture.h"
 #include "agent/channel/membership.h"
 #include "agent/core/clock.h"
+#include "agent/core/quiet.h"
 #include "agent/cupti/injection.h"
 #include "collector/channel/doorbell.h"
 
@@ -24,6 +26,8 @@ constexpr std::int64_t kLongestSleep = 50 * kMillisecond;         // how late a 
 constexpr std::int64_t kWriteOutAnyway = 500 * kMillisecond;      // where CUPTI is not to be asked for buffers
 constexpr std::int64_t kWaitForRunningWork = 100 * kMillisecond;  // at the end, before what still runs is taken as unfinished
 constexpr std::int64_t kFinishLimit = 2 * kSecond;
+constexpr std::int64_t kAwaitRecords = 200 * kMillisecond;
+constexpr std::uint64_t kProfilerCapture = 1;  // key of the capture between cudaProfilerStart and cudaProfilerStop
 constexpr std::size_t kStackBytes = 512u << 10;
 constexpr std::uint32_t kAcceptsNoBuffer = 27;      // CUPTI of CUDA 12.9: the first that may be given none
 constexpr std::uint32_t kOwnSubscribers = 130'200;  // from here on, the second way to subscribe wants all other calls of its kind, too
@@ -35,6 +39,7 @@ constinit std::atomic<Tracer*> tracer{nullptr};
 constinit Lock injection_lock;
 constinit const void* injected_for = nullptr;  // memory of the session for which it was tried last
 constinit std::atomic<bool> watches_exit{false};
+constinit std::atomic<pid_t> traced_process{0};  // the child of a vfork sees the same memory, and is none
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t nanoseconds) noexcept {
   const timespec limit{.tv_sec = nanoseconds / kSecond, .tv_nsec = nanoseconds % kSecond};
@@ -62,8 +67,19 @@ void CUPTIAPI on_request(std::uint8_t** buffer, std::size_t* bytes, std::size_t*
 void CUPTIAPI on_complete(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid_bytes) {
   if (Tracer* current = tracer.load(std::memory_order_acquire)) current->complete_buffer(buffer, valid_bytes);
 }
-void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void*) {
+// A capture begins behind cudaProfilerStart and ends before cudaProfilerStop.
+void on_profiler_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
+  const channel::SharedMemory memory = join_recording();
+  if (!memory) return;
+  if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart && call.callbackSite == CUPTI_API_EXIT &&
+      captures_by(memory.header().settings, channel::CaptureTrigger::kProfilerApi))
+    begin_capture(memory.header(), kProfilerCapture);
+  if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop && call.callbackSite == CUPTI_API_ENTER) end_capture(memory.header(), kProfilerCapture);
+}
+
+void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) watch_exit();
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && data != nullptr) on_profiler_call(id, *static_cast<const CUpti_CallbackData*>(data));
 }
 
 // "13.0" for 13000 and for 130001; CUPTI of CUDA 12 counts its own versions.
@@ -152,8 +168,14 @@ bool Tracer::start(Arrival arrival) noexcept {
     return false;
   }
   if (!subscribe()) return false;
+  traced_process.store(getpid(), std::memory_order_relaxed);
   tracer.store(this, std::memory_order_release);
   functions.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED);
+  for (const CUpti_CallbackId id : {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop})
+    functions.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, id);
+  on_capture_begin([] {
+    if (Tracer* current = tracer.load(std::memory_order_acquire)) current->await_records();
+  });
   if (functions.set_thread_id_type != nullptr) functions.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   const CUptiResult result = functions.register_callbacks(on_request, on_complete);
   if (result != CUPTI_SUCCESS) {
@@ -223,6 +245,7 @@ void Tracer::wake() noexcept {
 
 void Tracer::run() noexcept {
   pthread_setname_np(pthread_self(), "lanescope");
+  Quiet::this_thread();
   for (;;) {
     const std::uint32_t seen = wakeups_.load(std::memory_order_acquire);
     begin_next_session();
@@ -289,6 +312,8 @@ void Tracer::begin_next_session() noexcept {
   dropped_by_cupti_ = 0;
   discarded_records_.store(0, std::memory_order_relaxed);
   answered_stops_ = 0;
+  has_told_ = false;
+  has_handed_over_ = false;
   next_flush_ = 0;
   is_over_ = false;
   read_clock(monotonic_now());
@@ -298,22 +323,27 @@ void Tracer::begin_next_session() noexcept {
 void Tracer::follow_settings() noexcept {
   if (is_over_) return;
   const bool wanted = memory_.header().settings.recording.load(std::memory_order_acquire) != 0;
-  if (wanted != is_recording_) set_recording(wanted);
+  if (!wanted) has_handed_over_ = false;
+  if (!has_handed_over_ && wanted != is_recording_) set_recording(wanted);
 }
 
 void Tracer::set_recording(bool recording) noexcept {
   if (is_recording_ == recording) return;
-  is_recording_ = recording;
   if (!recording) {
-    disable_events(library_.functions, preset_);
+    is_recording_ = false;
+    disable_events(library_.functions, choice_);
     return;
   }
   const channel::Settings& settings = memory_.header().settings;
-  preset_ = static_cast<Preset>(settings.preset.load(std::memory_order_relaxed));
-  const auto graphs = static_cast<GraphLevel>(settings.graph_level.load(std::memory_order_relaxed));
-  const CUptiResult result = enable_events(library_.functions, preset_, graphs);
+  choice_.preset = static_cast<Preset>(settings.preset.load(std::memory_order_relaxed));
+  choice_.graphs = static_cast<GraphLevel>(settings.graph_level.load(std::memory_order_relaxed));
+  choice_.calls = settings.trace_all_calls.load(std::memory_order_relaxed) != 0 ? Calls::kAll : Calls::kTelling;
+  const CUptiResult result = enable_events(library_.functions, choice_);
+  is_recording_ = true;
   if (result != CUPTI_SUCCESS) return report_failure(result);
   set_phase(channel::AgentPhase::kTracing);
+  if (has_told_) return;
+  has_told_ = true;
   char cupti[48];
   describe_cupti(library_.version, cupti);
   tell(ComponentState::kRecording, Severity::kInformation, "GPU activity is recorded with %s.", cupti);
@@ -348,7 +378,7 @@ void Tracer::read_clock(std::int64_t now) noexcept {
 }
 
 void Tracer::hand_everything_over() noexcept {
-  if (is_over_) return;
+  if (is_over_ || has_handed_over_) return;
   set_phase(channel::AgentPhase::kDraining);
   set_recording(false);
   const std::int64_t give_up = monotonic_now() + kWaitForRunningWork;
@@ -363,7 +393,7 @@ void Tracer::hand_everything_over() noexcept {
   drain();
   read_clock(monotonic_now());
   write_out();
-  is_over_ = true;
+  has_handed_over_ = true;
   set_phase(channel::AgentPhase::kDone);
 }
 
@@ -380,6 +410,17 @@ void Tracer::publish_counts() noexcept {
 
 void Tracer::set_phase(channel::AgentPhase phase) noexcept {
   memory_.header().status.phase.store(static_cast<std::uint32_t>(phase), std::memory_order_release);
+}
+
+void Tracer::await_records() noexcept {
+  const channel::SharedMemory memory = join_recording();
+  if (!memory || memory.header().settings.recording.load(std::memory_order_acquire) == 0) return;
+  const std::int64_t give_up = monotonic_now() + kAwaitRecords;
+  while (!is_recording_.load(std::memory_order_acquire) && monotonic_now() < give_up) {
+    wake();
+    const timespec pause{.tv_sec = 0, .tv_nsec = kMillisecond / 10};
+    nanosleep(&pause, nullptr);
+  }
 }
 
 void Tracer::finish() noexcept {
@@ -428,8 +469,16 @@ void start_tracer(channel::SharedMemory memory, Arrival arrival) noexcept {
 
 }  // namespace
 
+void finish() noexcept {
+  Tracer* current = tracer.load(std::memory_order_acquire);
+  if (current == nullptr || getpid() != traced_process.load(std::memory_order_relaxed)) return;
+  const Quiet quiet;
+  current->finish();
+}
+
 void inject(Arrival arrival) noexcept {
   const int saved_errno = errno;
+  const Quiet quiet;
   const channel::SharedMemory memory = join_recording();
   if (memory && memory.header().settings.trace_cuda.load(std::memory_order_acquire) != 0) {
     const ScopedLock lock(injection_lock);

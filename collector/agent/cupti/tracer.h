@@ -39,6 +39,9 @@ class Tracer {
   void request_buffer(std::uint8_t** buffer, std::size_t* bytes) noexcept;
   void complete_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
 
+  // Where the host wants records: returns once they are asked for, or a fifth of a second later. Any thread but ours.
+  void await_records() noexcept;
+
   // Hands everything over; returns once that is done or two seconds are over. Any thread but ours.
   void finish() noexcept;
 
@@ -88,9 +91,11 @@ class Tracer {
   std::int64_t next_flush_ = 0;
   std::int64_t next_clock_ = 0;
   std::uint32_t answered_stops_ = 0;
-  Preset preset_ = Preset::kDefault;
-  bool is_recording_ = false;
-  bool is_over_ = false;  // the recording has ended for this process
+  EventChoice choice_;
+  std::atomic<bool> is_recording_{false};
+  bool has_told_ = false;         // this session, that GPU activity is recorded
+  bool has_handed_over_ = false;  // since recording was on
+  bool is_over_ = false;          // the session is gone
 };
 
 }  // namespace lanescope::agent::cupti

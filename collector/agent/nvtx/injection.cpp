@@ -2,10 +2,12 @@
 
 #include <atomic>
 
+#include "agent/channel/capture.h"
 #include "agent/channel/thread_writer.h"
 #include "agent/core/clock.h"
 #include "agent/core/text.h"
 #include "agent/nvtx/event_attributes.h"
+#include "agent/nvtx/filter.h"
 #include "agent/nvtx/names.h"
 
 namespace lanescope::agent::nvtx {
@@ -30,13 +32,14 @@ Record event(RecordType type, std::uint32_t domain) noexcept {
   return record;
 }
 
-bool is_recorded(const ThreadWriter& writer) noexcept {
+bool is_recorded(const ThreadWriter& writer, std::uint32_t domain) noexcept {
   const channel::Settings& settings = writer.settings();
-  return settings.recording.load(std::memory_order_relaxed) != 0 && settings.trace_nvtx.load(std::memory_order_relaxed) != 0;
+  return settings.recording.load(std::memory_order_relaxed) != 0 && settings.trace_nvtx.load(std::memory_order_relaxed) != 0 &&
+         is_wanted(settings, domain);
 }
 
 void emit(ThreadWriter& writer, Record& record, std::string_view text) noexcept {
-  if (!is_recorded(writer)) return;
+  if (!is_recorded(writer, record.domain)) return;
   record.time = monotonic_now();
   writer.write(record, text);
 }
@@ -44,12 +47,20 @@ void emit(ThreadWriter& writer, Record& record, std::string_view text) noexcept 
 // As records carry it, so that the host can pair pushes and pops where others were dropped; 0 when levels are not counted.
 std::uint64_t level_id(int level) noexcept { return level == kNoLevel ? 0 : static_cast<std::uint64_t>(level) + 1; }
 
+// What tells a range from all others that are open in the process, for begin_capture().
+std::uint64_t capture_key(const ThreadWriter& writer, std::uint32_t domain, int level) noexcept {
+  constexpr std::uint64_t kPushed = std::uint64_t{1} << 63;
+  return kPushed | std::uint64_t{writer.state().thread_id} << 32 | std::uint64_t{domain} << 20 | static_cast<std::uint64_t>(level + 1);
+}
+
 // Levels count from 0, whether or not the ranges are being recorded now.
 int push(Record record, std::string_view text) noexcept {
   ThreadWriter writer;
   if (!writer) return kNoLevel;
   const int level = record.domain < kCountedDomains ? writer.state().levels[record.domain]++ : kNoLevel;
   record.id = level_id(level);
+  if (level != kNoLevel && begins_capture(writer.settings(), record.domain, text))
+    begin_capture(*writer.state().header, capture_key(writer, record.domain, level));
   emit(writer, record, text);
   return level;
 }
@@ -66,6 +77,7 @@ int pop(std::uint32_t domain) noexcept {
   Record record = event(RecordType::kRangePop, domain);
   record.id = level_id(level);
   emit(writer, record, {});
+  if (level != kNoLevel) end_capture(*writer.state().header, capture_key(writer, domain, level));
   return level;
 }
 
@@ -76,14 +88,20 @@ void mark(Record record, std::string_view text) noexcept {
 
 nvtxRangeId_t start(Record record, std::string_view text) noexcept {
   record.id = next_range.fetch_add(1, std::memory_order_relaxed);
-  mark(record, text);
+  ThreadWriter writer;
+  if (!writer) return record.id;
+  if (begins_capture(writer.settings(), record.domain, text)) begin_capture(*writer.state().header, record.id);
+  emit(writer, record, text);
   return record.id;
 }
 
 void end(std::uint32_t domain, nvtxRangeId_t id) noexcept {
   Record record = event(RecordType::kRangeEnd, domain);
   record.id = id;
-  mark(record, {});
+  ThreadWriter writer;
+  if (!writer) return;
+  emit(writer, record, {});
+  end_capture(*writer.state().header, id);
 }
 
 // ---- NVTX_CB_MODULE_CORE: the default domain ---------------------------------------------------------------------------------------

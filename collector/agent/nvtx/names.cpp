@@ -95,6 +95,13 @@ Domain* domain_named(std::string_view name) noexcept {
   return domain;
 }
 
+std::string_view domain_name(std::uint32_t id) noexcept {
+  const ScopedLock lock(names_lock);
+  for (const Domain* domain = names.domains; domain != nullptr; domain = domain->next)
+    if (domain->id == id) return domain->name;
+  return {};
+}
+
 RegisteredString* register_string(std::string_view text) noexcept {
   const ScopedLock lock(names_lock);
   auto* string = names.arena.create<RegisteredString>();

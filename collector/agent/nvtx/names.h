@@ -24,6 +24,9 @@ struct RegisteredString {
 // The domain of this name, made where it is new. Null when there is no memory.
 Domain* domain_named(std::string_view name) noexcept;
 
+// The name of a domain; empty for the default domain, and for none that is known.
+std::string_view domain_name(std::uint32_t id) noexcept;
+
 // Null when there is no memory.
 RegisteredString* register_string(std::string_view text) noexcept;
 

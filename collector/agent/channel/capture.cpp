@@ -1,0 +1,56 @@
+#include "agent/channel/capture.h"
+
+#include <atomic>
+#include <ctime>
+
+#include "agent/channel/membership.h"
+#include "agent/core/clock.h"
+#include "agent/core/quiet.h"
+#include "collector/channel/doorbell.h"
+
+namespace lanescope::agent {
+namespace {
+
+constexpr std::int64_t kPatience = 1'000'000'000;  // ns for the host to answer
+constexpr long kPause = 100'000;                   // ns between looks
+
+constinit std::atomic<std::uint64_t> under_way{0};
+constinit std::atomic<void (*)()> await_source{nullptr};
+
+// In a forked child there is none: it records as its session says.
+void forget_in_child() noexcept { under_way.store(0, std::memory_order_relaxed); }
+
+bool is_answered(const channel::SharedHeader& header, std::uint32_t begins) noexcept {
+  return static_cast<std::int32_t>(header.settings.capture_answers.load(std::memory_order_acquire) - begins) >= 0;
+}
+
+}  // namespace
+
+void begin_capture(channel::SharedHeader& header, std::uint64_t key) noexcept {
+  std::uint64_t none = 0;
+  if (!under_way.compare_exchange_strong(none, key)) return;
+  const Quiet quiet;
+  on_fork_child(forget_in_child);
+  const std::uint32_t begins = header.status.capture_begins.fetch_add(1, std::memory_order_acq_rel) + 1;
+  const std::int64_t give_up = monotonic_now() + kPatience;
+  while (!is_answered(header, begins) && session_is_alive() && monotonic_now() < give_up) {
+    channel::ring_doorbell(header);
+    const timespec pause{.tv_sec = 0, .tv_nsec = kPause};
+    nanosleep(&pause, nullptr);
+  }
+  if (auto* await_records = await_source.load(std::memory_order_acquire)) await_records();
+}
+
+void end_capture(channel::SharedHeader& header, std::uint64_t key) noexcept {
+  if (!is_capture(key)) return;
+  if (!captures_by(header.settings, channel::CaptureTrigger::kHost)) header.settings.recording.store(0, std::memory_order_release);
+  under_way.store(0, std::memory_order_release);
+  header.status.capture_ends.fetch_add(1, std::memory_order_acq_rel);
+  channel::ring_doorbell(header);
+}
+
+bool is_capture(std::uint64_t key) noexcept { return under_way.load(std::memory_order_relaxed) == key; }
+
+void on_capture_begin(void (*await_records)()) noexcept { await_source.store(await_records, std::memory_order_release); }
+
+}  // namespace lanescope::agent

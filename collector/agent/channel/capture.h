@@ -1,0 +1,28 @@
+// Captures that the target itself begins and ends (channel::CaptureTrigger).
+#pragma once
+
+#include <cstdint>
+
+#include "collector/channel/layout.h"
+
+namespace lanescope::agent {
+
+// Whether captures begin in this way now. One load.
+inline bool captures_by(const channel::Settings& settings, channel::CaptureTrigger trigger) noexcept {
+  return settings.capture_trigger.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(trigger);
+}
+
+// Begins one, which `key` tells from others and is not 0, unless one is under way. Returns once everything is recorded that the host wants
+// recorded, or a second later. Any thread.
+void begin_capture(channel::SharedHeader& header, std::uint64_t key) noexcept;
+
+// Ends it where `key` is of the one under way: nothing of this process is recorded after that. Any thread; one load where none is.
+void end_capture(channel::SharedHeader& header, std::uint64_t key) noexcept;
+
+// Whether that one is under way. One load.
+bool is_capture(std::uint64_t key) noexcept;
+
+// Called by begin_capture() once the host has answered: returns when that source records. One for the process.
+void on_capture_begin(void (*await_records)()) noexcept;
+
+}  // namespace lanescope::agent

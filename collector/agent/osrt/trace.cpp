@@ -1,0 +1,51 @@
+#include "agent/osrt/trace.h"
+
+#include <cerrno>
+
+#include <dlfcn.h>
+
+#include "agent/channel/thread_writer.h"
+
+namespace lanescope::agent::osrt {
+
+constinit std::atomic<bool> is_active{false};
+
+namespace {
+
+constinit std::atomic<std::int64_t> threshold{1'000};  // ns; the session's once it is known
+
+}  // namespace
+
+void* Function::find() noexcept {
+  void* found = version != nullptr ? dlvsym(RTLD_NEXT, name, version) : nullptr;
+  if (found == nullptr) found = dlsym(RTLD_NEXT, name);
+  next.store(found, std::memory_order_relaxed);
+  return found;
+}
+
+void note(const char* name, std::int64_t start) noexcept {
+  const std::int64_t duration = monotonic_now() - start;
+  if (duration < threshold.load(std::memory_order_relaxed)) return;
+  const int saved_errno = errno;
+  {
+    const Quiet quiet;
+    ThreadWriter writer;
+    if (writer) {
+      const channel::Settings& settings = writer.settings();
+      const std::int64_t wanted = settings.os_runtime_threshold_ns.load(std::memory_order_relaxed);
+      threshold.store(wanted, std::memory_order_relaxed);
+      const bool is_recorded =
+          settings.recording.load(std::memory_order_relaxed) != 0 && settings.trace_os_runtime.load(std::memory_order_relaxed) != 0;
+      if (is_recorded && duration >= wanted) {
+        channel::Record record{};
+        record.type = channel::RecordType::kOsRuntimeCall;
+        record.time = start;
+        record.id = static_cast<std::uint64_t>(duration);
+        writer.write(record, name);
+      }
+    }
+  }
+  errno = saved_errno;
+}
+
+}  // namespace lanescope::agent::osrt

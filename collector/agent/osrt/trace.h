@@ -1,0 +1,45 @@
+// Calls of the target into the C library: how long they took, from outside.
+//
+// Works where the agent is preloaded (LD_PRELOAD), so that its functions stand before those of the C library (wrappers.cpp). What is
+// shorter than the session's threshold is not recorded, and until a thread's first longer call nothing of the session is touched.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "agent/core/clock.h"
+#include "agent/core/quiet.h"
+
+namespace lanescope::agent::osrt {
+
+// A function of the C library, by the name under which the target calls it.
+struct Function {
+  const char* name;
+  const char* version;  // of its symbol, where it has several; else null
+  std::atomic<void*> next{nullptr};
+
+  // The one that the target would call without us. Any thread.
+  void* address() noexcept {
+    void* known = next.load(std::memory_order_relaxed);
+    return known != nullptr ? known : find();
+  }
+  void* find() noexcept;
+};
+
+// Whether calls are recorded, as far as can be said in two loads.
+extern constinit std::atomic<bool> is_active;
+
+// A call has returned. Keeps errno.
+void note(const char* name, std::int64_t start) noexcept;
+
+template <typename Result, typename... Parameters>
+Result call(Function& function, Parameters... parameters) noexcept(false) {
+  const auto next = reinterpret_cast<Result (*)(Parameters...)>(function.address());
+  if (!is_active.load(std::memory_order_relaxed) || Quiet::is_on()) return next(parameters...);
+  const std::int64_t start = monotonic_now();
+  const Result result = next(parameters...);
+  note(function.name, start);
+  return result;
+}
+
+}  // namespace lanescope::agent::osrt

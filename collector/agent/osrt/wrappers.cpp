@@ -1,0 +1,173 @@
+// The functions of the C library that the agent stands before when it is preloaded. Each calls the next of its name and notes the time.
+//
+// They hold nothing while the real call runs, so a thread may be cancelled in it, a signal handler may call them again, and the child of a
+// vfork, which shares our memory, finds it as its parent left it.
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "agent/osrt/trace.h"
+#include "collector/channel/layout.h"
+
+#if LANESCOPE_HAVE_CUPTI
+#include "agent/cupti/injection.h"
+#endif
+
+namespace {
+
+using lanescope::agent::osrt::call;
+using lanescope::agent::osrt::Function;
+using Time = const struct timespec*;
+using Address = const struct sockaddr*;
+
+// X(result, name, symbol version or null, parameters, arguments). What may wait, and what touches files and memory.
+#define LANESCOPE_CALLS(X)                                                                                                       \
+  X(ssize_t, read, nullptr, (int a, void* b, size_t c), (a, b, c))                                                               \
+  X(ssize_t, write, nullptr, (int a, const void* b, size_t c), (a, b, c))                                                        \
+  X(ssize_t, pread, nullptr, (int a, void* b, size_t c, off_t d), (a, b, c, d))                                                  \
+  X(ssize_t, pread64, nullptr, (int a, void* b, size_t c, off_t d), (a, b, c, d))                                                \
+  X(ssize_t, pwrite, nullptr, (int a, const void* b, size_t c, off_t d), (a, b, c, d))                                           \
+  X(ssize_t, pwrite64, nullptr, (int a, const void* b, size_t c, off_t d), (a, b, c, d))                                         \
+  X(ssize_t, readv, nullptr, (int a, const struct iovec* b, int c), (a, b, c))                                                   \
+  X(ssize_t, writev, nullptr, (int a, const struct iovec* b, int c), (a, b, c))                                                  \
+  X(int, open, nullptr, (const char* a, int b, mode_t c), (a, b, c))                                                             \
+  X(int, open64, nullptr, (const char* a, int b, mode_t c), (a, b, c))                                                           \
+  X(int, openat, nullptr, (int a, const char* b, int c, mode_t d), (a, b, c, d))                                                 \
+  X(int, openat64, nullptr, (int a, const char* b, int c, mode_t d), (a, b, c, d))                                               \
+  X(int, close, nullptr, (int a), (a))                                                                                           \
+  X(int, fsync, nullptr, (int a), (a))                                                                                           \
+  X(int, fdatasync, nullptr, (int a), (a))                                                                                       \
+  X(int, msync, nullptr, (void* a, size_t b, int c), (a, b, c))                                                                  \
+  X(int, ftruncate, nullptr, (int a, off_t b), (a, b))                                                                           \
+  X(int, flock, nullptr, (int a, int b), (a, b))                                                                                 \
+  X(int, ioctl, nullptr, (int a, unsigned long b, void* c), (a, b, c))                                                           \
+  X(FILE*, fopen, "GLIBC_2.2.5", (const char* a, const char* b), (a, b))                                                         \
+  X(FILE*, fopen64, nullptr, (const char* a, const char* b), (a, b))                                                             \
+  X(int, fclose, "GLIBC_2.2.5", (FILE * a), (a))                                                                                 \
+  X(int, fflush, nullptr, (FILE * a), (a))                                                                                       \
+  X(size_t, fread, nullptr, (void* a, size_t b, size_t c, FILE* d), (a, b, c, d))                                                \
+  X(size_t, fwrite, nullptr, (const void* a, size_t b, size_t c, FILE* d), (a, b, c, d))                                         \
+  X(void*, mmap, nullptr, (void* a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f))                                 \
+  X(void*, mmap64, nullptr, (void* a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f))                               \
+  X(int, munmap, nullptr, (void* a, size_t b), (a, b))                                                                           \
+  X(int, poll, nullptr, (struct pollfd * a, nfds_t b, int c), (a, b, c))                                                         \
+  X(int, ppoll, nullptr, (struct pollfd * a, nfds_t b, Time c, const sigset_t* d), (a, b, c, d))                                 \
+  X(int, select, nullptr, (int a, fd_set* b, fd_set* c, fd_set* d, struct timeval* e), (a, b, c, d, e))                          \
+  X(int, pselect, nullptr, (int a, fd_set* b, fd_set* c, fd_set* d, Time e, const sigset_t* f), (a, b, c, d, e, f))              \
+  X(int, epoll_wait, nullptr, (int a, struct epoll_event* b, int c, int d), (a, b, c, d))                                        \
+  X(int, epoll_pwait, nullptr, (int a, struct epoll_event* b, int c, int d, const sigset_t* e), (a, b, c, d, e))                 \
+  X(ssize_t, recv, nullptr, (int a, void* b, size_t c, int d), (a, b, c, d))                                                     \
+  X(ssize_t, recvfrom, nullptr, (int a, void* b, size_t c, int d, struct sockaddr* e, socklen_t* f), (a, b, c, d, e, f))         \
+  X(ssize_t, recvmsg, nullptr, (int a, struct msghdr* b, int c), (a, b, c))                                                      \
+  X(ssize_t, send, nullptr, (int a, const void* b, size_t c, int d), (a, b, c, d))                                               \
+  X(ssize_t, sendto, nullptr, (int a, const void* b, size_t c, int d, Address e, socklen_t f), (a, b, c, d, e, f))               \
+  X(ssize_t, sendmsg, nullptr, (int a, const struct msghdr* b, int c), (a, b, c))                                                \
+  X(int, accept, nullptr, (int a, struct sockaddr* b, socklen_t* c), (a, b, c))                                                  \
+  X(int, accept4, nullptr, (int a, struct sockaddr* b, socklen_t* c, int d), (a, b, c, d))                                       \
+  X(int, connect, nullptr, (int a, Address b, socklen_t c), (a, b, c))                                                           \
+  X(int, nanosleep, nullptr, (Time a, struct timespec* b), (a, b))                                                               \
+  X(int, clock_nanosleep, "GLIBC_2.17", (clockid_t a, int b, Time c, struct timespec* d), (a, b, c, d))                          \
+  X(int, usleep, nullptr, (useconds_t a), (a))                                                                                   \
+  X(unsigned, sleep, nullptr, (unsigned a), (a))                                                                                 \
+  X(int, sched_yield, nullptr, (), ())                                                                                           \
+  X(int, pthread_mutex_timedlock, nullptr, (pthread_mutex_t * a, Time b), (a, b))                                                \
+  X(int, pthread_cond_wait, "GLIBC_2.3.2", (pthread_cond_t * a, pthread_mutex_t * b), (a, b))                                    \
+  X(int, pthread_cond_timedwait, "GLIBC_2.3.2", (pthread_cond_t * a, pthread_mutex_t * b, Time c), (a, b, c))                    \
+  X(int, pthread_rwlock_rdlock, nullptr, (pthread_rwlock_t * a), (a))                                                            \
+  X(int, pthread_rwlock_wrlock, nullptr, (pthread_rwlock_t * a), (a))                                                            \
+  X(int, pthread_barrier_wait, nullptr, (pthread_barrier_t * a), (a))                                                            \
+  X(int, pthread_join, nullptr, (pthread_t a, void** b), (a, b))                                                                 \
+  X(int, sem_wait, nullptr, (sem_t * a), (a))                                                                                    \
+  X(int, sem_timedwait, nullptr, (sem_t * a, Time b), (a, b))                                                                    \
+  X(pid_t, wait, nullptr, (int* a), (a))                                                                                         \
+  X(pid_t, waitpid, nullptr, (pid_t a, int* b, int c), (a, b, c))                                                                \
+  X(pid_t, wait4, nullptr, (pid_t a, int* b, int c, struct rusage* d), (a, b, c, d))                                             \
+  X(int, waitid, nullptr, (idtype_t a, id_t b, siginfo_t* c, int d), (a, b, c, d))
+
+enum Index : std::size_t {
+#define LANESCOPE_INDEX(result, name, version, parameters, arguments) k_##name,
+  LANESCOPE_CALLS(LANESCOPE_INDEX)
+#undef LANESCOPE_INDEX
+      k_pthread_mutex_lock,
+  k_pthread_mutex_trylock,
+  k__exit,
+  k__Exit,
+  k_quick_exit,
+};
+
+constinit Function functions[] = {
+#define LANESCOPE_FUNCTION(result, name, version, parameters, arguments) {#name, version},
+    LANESCOPE_CALLS(LANESCOPE_FUNCTION)
+#undef LANESCOPE_FUNCTION
+        {"pthread_mutex_lock", nullptr},
+    {"pthread_mutex_trylock", nullptr},
+    {"_exit", nullptr},
+    {"_Exit", nullptr},
+    {"quick_exit", "GLIBC_2.24"},
+};
+
+// Only puts the function in front of the arguments, which stand in parentheses.
+#define LANESCOPE_UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
+
+}  // namespace
+
+#define LANESCOPE_EXPORT __attribute__((visibility("default")))
+
+// Under another name for the compiler, so that the C library's own declarations do not matter.
+#define LANESCOPE_WRAPPER(result, name, version, parameters, arguments)                                  \
+  extern "C" LANESCOPE_EXPORT result lanescope_##name parameters __asm__(#name);                         \
+  extern "C" result lanescope_##name parameters { return call<result>(functions[k_##name] LANESCOPE_UNPACK arguments); }
+LANESCOPE_CALLS(LANESCOPE_WRAPPER)
+#undef LANESCOPE_WRAPPER
+
+// A lock that is free costs no look at the clock.
+extern "C" LANESCOPE_EXPORT int lanescope_pthread_mutex_lock(pthread_mutex_t* mutex) __asm__("pthread_mutex_lock");
+extern "C" int lanescope_pthread_mutex_lock(pthread_mutex_t* mutex) {
+  using Lock = int (*)(pthread_mutex_t*);
+  if (!lanescope::agent::osrt::is_active.load(std::memory_order_relaxed) || lanescope::agent::Quiet::is_on())
+    return reinterpret_cast<Lock>(functions[k_pthread_mutex_lock].address())(mutex);
+  const int result = reinterpret_cast<Lock>(functions[k_pthread_mutex_trylock].address())(mutex);
+  return result != EBUSY ? result : call<int>(functions[k_pthread_mutex_lock], mutex);
+}
+
+// ---- Ends that run no handlers: what the agent holds of CUPTI is handed over first --------------------------------------------------
+
+namespace {
+
+[[noreturn]] void end_with(Function& function, int code) {
+#if LANESCOPE_HAVE_CUPTI
+  lanescope::agent::cupti::finish();
+#endif
+  reinterpret_cast<void (*)(int)>(function.address())(code);
+  __builtin_unreachable();
+}
+
+}  // namespace
+
+extern "C" [[noreturn]] LANESCOPE_EXPORT void lanescope_underscore_exit(int code) __asm__("_exit");
+extern "C" void lanescope_underscore_exit(int code) { end_with(functions[k__exit], code); }
+extern "C" [[noreturn]] LANESCOPE_EXPORT void lanescope_Exit(int code) __asm__("_Exit");
+extern "C" void lanescope_Exit(int code) { end_with(functions[k__Exit], code); }
+extern "C" [[noreturn]] LANESCOPE_EXPORT void lanescope_quick_exit(int code) __asm__("quick_exit");
+extern "C" void lanescope_quick_exit(int code) { end_with(functions[k_quick_exit], code); }
+
+// All functions are looked up while the library is loaded: later, a look-up could wait for a thread that loads another library and waits
+// for us.
+__attribute__((constructor)) static void find_functions() {
+  for (Function& function : functions) function.address();
+  void* program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
+  const bool is_preloaded = program != nullptr && dlsym(program, "read") == reinterpret_cast<void*>(&lanescope_read);
+  const bool has_session = std::getenv(lanescope::channel::kSocketVariable) != nullptr;
+  lanescope::agent::osrt::is_active.store(is_preloaded && has_session, std::memory_order_relaxed);
+}
