@@ -83,6 +83,7 @@ void EventSearch::go(Step step) {
 }
 
 void EventSearch::showPosition() {
+  emit searchedTextChanged(searched_text_);
   if (searched_text_.isEmpty()) return position_->clear();
   const std::optional<std::size_t> at = position_of(matches_, state_.selectedEvent());
   const QString count = QString::fromStdString(timeline::format_count(matches_.size()));

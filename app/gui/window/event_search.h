@@ -24,6 +24,9 @@ class EventSearch : public QWidget {
   void previous();
   [[nodiscard]] bool isSearching() const { return job_.isRunning(); }
 
+ signals:
+  void searchedTextChanged(const QString& text);  // that what was found contains; empty when there is no search
+
  private:
   enum class Step { kNone, kNext, kPrevious };
   void search(Step then);

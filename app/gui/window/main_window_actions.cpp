@@ -85,6 +85,12 @@ void MainWindow::connectViewActions() {
   connect(actions_.zoom_out, &QAction::triggered, this, [this] { timeline_->zoomBy(1 / kZoomStep); });
   connect(actions_.zoom_to_selection, &QAction::triggered, timeline_, &TimelineView::zoomToSelection);
   connect(actions_.fit, &QAction::triggered, timeline_, &TimelineView::zoomToFit);
+  connect(actions_.go_to_time, &QAction::triggered, timeline_, &TimelineView::askForTime);
+  connect(actions_.mark, &QAction::triggered, timeline_, &TimelineView::askForMarker);
+  connect(actions_.clear_markers, &QAction::triggered, timeline_, &TimelineView::clearMarkers);
+  connect(actions_.pin_row, &QAction::triggered, timeline_, &TimelineView::pinRow);
+  connect(actions_.show_hidden_rows, &QAction::triggered, timeline_, &TimelineView::showHiddenRows);
+  connect(search_, &EventSearch::searchedTextChanged, timeline_, &TimelineView::setHighlightedText);
   connect(actions_.expand_all, &QAction::triggered, timeline_, &TimelineView::expandAll);
   connect(actions_.collapse_all, &QAction::triggered, timeline_, &TimelineView::collapseAll);
   connect(actions_.follow_live, &QAction::triggered, this,

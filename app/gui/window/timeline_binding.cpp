@@ -55,6 +55,11 @@ void TimelineBinding::showRowMenu(const QString& row_key, const QPoint& position
   menu.addSeparator();
   const bool expanded = view_.isExpanded(row_key);
   menu.addAction(expanded ? tr("Collapse") : tr("Expand"), this, [this, row_key, expanded] { view_.setExpanded(row_key, !expanded); });
+  const bool pinned = view_.isPinned(row_key);
+  menu.addAction(pinned ? tr("Release from the top") : tr("Pin to the top"), this,
+                 [this, row_key, pinned] { view_.setPinned(row_key, !pinned); });
+  menu.addAction(tr("Hide"), this, [this, row_key] { view_.hideRow(row_key); });
+  if (view_.hasHiddenRows()) menu.addAction(tr("Show hidden rows"), &view_, &TimelineView::showHiddenRows);
   menu.addAction(tr("Expand all rows"), &view_, &TimelineView::expandAll);
   menu.addAction(tr("Collapse all rows"), &view_, &TimelineView::collapseAll);
   menu.addSeparator();

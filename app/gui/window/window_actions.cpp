@@ -59,7 +59,13 @@ void add_view_menu(QMainWindow& window, WindowActions& actions) {
   actions.zoom_out = add(menu, "Zoom &out", QKeySequence::ZoomOut);
   actions.zoom_to_selection = add_with_timeline_key(menu, "Zoom to &selection", "Shift+Z");
   actions.fit = add_with_timeline_key(menu, "Fit &everything", "Home");
+  actions.go_to_time = add(menu, "&Go to a time…", QKeySequence(Qt::CTRL | Qt::Key_G));
   menu->addSeparator();
+  actions.mark = add(menu, "&Mark with a name…", QKeySequence(Qt::CTRL | Qt::Key_M));
+  actions.clear_markers = add(menu, "Remove all m&arkers");
+  menu->addSeparator();
+  actions.pin_row = add_with_timeline_key(menu, "&Pin the row, or release it", "P");
+  actions.show_hidden_rows = add(menu, "Sho&w hidden rows");
   actions.expand_all = add(menu, "E&xpand all rows");
   actions.collapse_all = add(menu, "&Collapse all rows");
   actions.follow_live = add(menu, "Follow the &recording");

@@ -30,6 +30,11 @@ struct WindowActions {
   QAction* zoom_out;
   QAction* zoom_to_selection;
   QAction* fit;
+  QAction* go_to_time;
+  QAction* mark;
+  QAction* clear_markers;
+  QAction* pin_row;
+  QAction* show_hidden_rows;
   QAction* expand_all;
   QAction* collapse_all;
   QAction* follow_live;

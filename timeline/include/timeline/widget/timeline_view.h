@@ -74,6 +74,7 @@ class TimelineView : public QWidget {
   // Pinned rows are shown above all others, in the order in which they were pinned.
   [[nodiscard]] bool isPinned(const QString& row_key) const;
   void setPinned(const QString& row_key, bool pinned);
+  void pinRow();                         // pins the row under the cursor, else that of the selected event; releases it where it is pinned
   void hideRow(const QString& row_key);  // with all rows below it
   [[nodiscard]] bool hasHiddenRows() const;
   void showHiddenRows();
@@ -137,7 +138,6 @@ class TimelineView : public QWidget {
   void panBy(double share);  // of the visible range, to the right
   void markSelection();
   void scrollRows(int pages);
-  void pinRow();  // under the cursor, else of the selected event
   void selectHighlighted(EventMatches::Direction direction);
 
   struct Parts;
