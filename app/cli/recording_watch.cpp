@@ -4,6 +4,7 @@
 #include <ctime>
 #include <iostream>
 
+#include "model/trace/outline.h"
 #include "text.h"
 
 namespace lanescope::cli {
@@ -61,6 +62,11 @@ int wait_for_end(session::Recording& recording, EndingSignals& signals, OnSignal
   }
   print_messages(recording);
   return first_signal;
+}
+
+void add_outlines(const session::RecordingOutcome& outcome) {
+  for (const session::RecordedFile& file : outcome.files)
+    if (const Result<void> added = append_outline(file.path); !added) std::cerr << "lanescope: " << added.error().text << '\n';
 }
 
 void print_outcome(const session::Recording& recording, const session::RecordingOutcome& outcome) {

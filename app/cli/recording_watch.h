@@ -27,6 +27,9 @@ enum class OnSignal {
 // Waits for the end; the first signal ends the recording in order, the second at once. Returns the first signal, 0 when none came.
 int wait_for_end(session::Recording& recording, EndingSignals& signals, OnSignal on_signal);
 
+// Gives large files their outline (model/trace/outline.h), so that a viewer draws them at once. What fails is said; the files stay good.
+void add_outlines(const session::RecordingOutcome& outcome);
+
 // To standard error: the file, how much is in it, and what was dropped.
 void print_outcome(const session::Recording& recording, const session::RecordingOutcome& outcome);
 

@@ -67,6 +67,36 @@ Result<TraceFileWriter> TraceFileWriter::create(const std::filesystem::path& pat
   return TraceFileWriter(std::move(state));
 }
 
+Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& path) {
+  auto state = std::make_unique<State>();
+  state->path = path;
+  state->descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (state->descriptor < 0) return Error{"Can't open " + path.string() + " to add to it: " + std::strerror(errno) + "."};
+  const Error unfinished{path.string() + " has no index that could be written anew: its recording was cut off."};
+  const off_t end = lseek(state->descriptor, 0, SEEK_END);
+  FileTrailer trailer{};
+  const off_t trailer_at = end - static_cast<off_t>(sizeof(trailer));
+  if (trailer_at < 0 || pread(state->descriptor, &trailer, sizeof(trailer), trailer_at) != static_cast<ssize_t>(sizeof(trailer)) ||
+      std::memcmp(trailer.magic, kTrailerMagic, sizeof(kTrailerMagic)) != 0 ||
+      trailer.index_offset > static_cast<std::uint64_t>(trailer_at))
+    return unfinished;
+  std::vector<std::byte> bytes(static_cast<std::size_t>(trailer_at) - trailer.index_offset);
+  if (bytes.size() < sizeof(FrameHeader) ||
+      pread(state->descriptor, bytes.data(), bytes.size(), static_cast<off_t>(trailer.index_offset)) != static_cast<ssize_t>(bytes.size()))
+    return unfinished;
+  FrameView frame;
+  std::memcpy(&frame.header, bytes.data(), sizeof(FrameHeader));
+  frame.stored = std::span(bytes).subspan(sizeof(FrameHeader));
+  if (frame.header.type != proto::FRAME_INDEX || !frame_is_sound(frame)) return unfinished;
+  const auto payload = open_frame(frame);
+  if (!payload || !state->index.ParseFromString(*payload)) return unfinished;
+  state->size = trailer.index_offset;
+  if (ftruncate(state->descriptor, static_cast<off_t>(state->size)) != 0 ||
+      lseek(state->descriptor, static_cast<off_t>(state->size), SEEK_SET) != static_cast<off_t>(state->size))
+    return Error{"Can't add to " + path.string() + ": " + std::strerror(errno) + "."};
+  return TraceFileWriter(std::move(state));
+}
+
 Result<void> TraceFileWriter::append(std::span<const std::byte> frames) {
   const std::uint64_t begin = state_->size;
   if (auto written = state_->write_all(frames.data(), frames.size()); !written) return written;

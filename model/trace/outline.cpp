@@ -5,6 +5,8 @@
 
 #include "lanescope/trace.pb.h"
 #include "model/file/frame_codec.h"
+#include "model/file/trace_file.h"
+#include "model/trace/load.h"
 
 namespace lanescope {
 namespace {
@@ -85,6 +87,24 @@ std::vector<std::byte> outline_frame(const Trace& trace) {
   header.type = proto::FRAME_OUTLINE;
   append_frame(header, outline.SerializeAsString(), frame);
   return frame;
+}
+
+Result<void> append_outline(const std::filesystem::path& path) {
+  static constexpr std::uint16_t kOutline[] = {proto::FRAME_OUTLINE};
+  static constexpr std::uint16_t kEvents[] = {proto::FRAME_EVENTS};
+  {
+    const auto reader = TraceFileReader::open(path);
+    if (!reader) return reader.error();
+    std::uint64_t events = 0;
+    for (const FrameView& frame : reader->indexed(kEvents)) events += frame.header.event_count;
+    if (events < kOutlineFromEvents || !reader->indexed(kOutline).empty()) return {};
+  }
+  const auto trace = load_trace(path);
+  if (!trace) return trace.error();
+  auto writer = TraceFileWriter::reopen(path);
+  if (!writer) return writer.error();
+  if (auto appended = writer->append(outline_frame(**trace)); !appended) return appended;
+  return writer->finish();
 }
 
 bool add_outline(TraceBuilder& builder, const std::string& payload) {

@@ -79,6 +79,63 @@ TEST_CASE("the outline of a large trace is shown first and has the busy time of 
   }
 }
 
+TEST_CASE("an outline is appended to a large recording once, and never to a small one or to one that was cut off") {
+  test::TemporaryFolder folder;
+  const auto large = folder.path() / "large.trace";
+  const auto write_events = [](const std::filesystem::path& path, std::uint32_t chunks, bool finished) {
+    auto writer = TraceFileWriter::create(path, Overwrite::kRefuse);
+    REQUIRE(writer);
+    proto::EventChunk chunk;
+    chunk.set_base_time(kEpoch);
+    chunk.mutable_api_calls()->set_thread(42);
+    constexpr int kEvents = 50'000;
+    for (int i = 0; i < kEvents; ++i) {
+      chunk.mutable_api_calls()->add_start_delta(10);
+      chunk.mutable_api_calls()->add_duration(4);
+      chunk.mutable_api_calls()->add_name(0);
+      chunk.mutable_api_calls()->add_correlation_delta(1);
+    }
+    for (std::uint32_t i = 0; i < chunks; ++i) {
+      chunk.set_base_time(kEpoch + static_cast<std::int64_t>(i) * kEvents * 10);
+      std::vector<std::byte> frames;
+      FrameHeader header;
+      header.type = proto::FRAME_EVENTS;
+      header.process = 1;
+      header.event_count = kEvents;
+      append_frame(header, chunk.SerializeAsString(), frames);
+      REQUIRE(writer->append(frames));
+    }
+    if (finished) REQUIRE(writer->finish());
+  };
+  write_events(large, 20, true);
+  const auto outlines = [&] {
+    static constexpr std::uint16_t kOutline[] = {proto::FRAME_OUTLINE};
+    return TraceFileReader::open(large)->indexed(kOutline).size();
+  };
+  CHECK(outlines() == 0);
+  REQUIRE(append_outline(large));
+  CHECK(outlines() == 1);
+  const auto size = std::filesystem::file_size(large);
+  REQUIRE(append_outline(large));
+  CHECK(std::filesystem::file_size(large) == size);
+  const auto trace = load_trace(large);
+  REQUIRE(trace);
+  CHECK((*trace)->event_count() == 1'000'000);
+  CHECK((*trace)->provenance().condition.empty());
+
+  const auto small = folder.path() / "small.trace";
+  write_events(small, 2, true);
+  const auto small_size = std::filesystem::file_size(small);
+  REQUIRE(append_outline(small));
+  CHECK(std::filesystem::file_size(small) == small_size);
+
+  const auto cut = folder.path() / "cut.trace";
+  write_events(cut, 20, false);
+  const auto cut_size = std::filesystem::file_size(cut);
+  REQUIRE(append_outline(cut));
+  CHECK(std::filesystem::file_size(cut) == cut_size);
+}
+
 TEST_CASE("an outline that makes no sense is refused") {
   TraceBuilder builder;
   CHECK_FALSE(add_outline(builder, "\xff nonsense"));

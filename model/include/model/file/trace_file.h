@@ -26,6 +26,10 @@ class TraceFileWriter {
   // Fails when the file exists and overwrite is kRefuse, or when it can't be created.
   static Result<TraceFileWriter> create(const std::filesystem::path& path, Overwrite overwrite);
 
+  // Goes on behind the last frame of a finished file: its index is cut off, and finish() writes it anew. Fails when the file has no sound
+  // index or can't be written.
+  static Result<TraceFileWriter> reopen(const std::filesystem::path& path);
+
   TraceFileWriter(TraceFileWriter&&) noexcept;
   TraceFileWriter& operator=(TraceFileWriter&&) noexcept;
   ~TraceFileWriter();

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "model/file/result.h"
 #include "model/trace/trace.h"
 #include "model/trace/trace_builder.h"
 
@@ -19,6 +21,10 @@ inline constexpr std::size_t kOutlineBuckets = 2'048;
 // A complete frame (FRAME_OUTLINE) to append behind the events of a recording; empty for a trace of fewer than kOutlineFromEvents events.
 // O(lanes · buckets · log n).
 [[nodiscard]] std::vector<std::byte> outline_frame(const Trace& trace);
+
+// Appends its outline to a finished file of at least kOutlineFromEvents events that has none; smaller files stay as they are. Reads the
+// whole file, which takes about as long as opening it.
+Result<void> append_outline(const std::filesystem::path& path);
 
 // Adds the outline's lanes to `builder`, one event for each bucket that is not empty: it begins with the bucket, lasts as long as the
 // bucket is busy, and has the name that holds most of it. False when the payload makes no sense. `builder` must know the epoch (see
