@@ -14,6 +14,17 @@ std::vector<LaneId> call_lanes_inner_first(const Trace& trace, ProcessId process
   return lanes;
 }
 
+// Calls visit(correlation, call) for each call that has an id.
+template <typename Visit>
+void for_each_call(const Trace& trace, LaneId id, Visit visit) {
+  EventIndex base = 0;
+  for (const auto& segment : trace.lane(id).segments()) {
+    for (EventIndex i = 0; i < segment->size(); ++i)
+      if (const std::uint32_t correlation = segment->correlation(i); correlation != 0) visit(correlation, EventRef{id, base + i});
+    base += segment->size();
+  }
+}
+
 }  // namespace
 
 LaunchIndex::LaunchIndex(const Trace& trace, std::stop_token stop) {
@@ -21,26 +32,32 @@ LaunchIndex::LaunchIndex(const Trace& trace, std::stop_token stop) {
 }
 
 LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, ProcessId process, std::stop_token stop) {
-  std::vector<std::pair<std::uint32_t, EventRef>> calls;
-  for (const LaneId id : call_lanes_inner_first(trace, process)) {
-    if (stop.stop_requested()) return {};
-    const Lane& lane = trace.lane(id);
-    for (EventIndex i = 0; i < lane.size(); ++i)
-      if (lane.correlation(i) != 0) calls.emplace_back(lane.correlation(i), EventRef{id, i});
+  const std::vector<LaneId> lanes = call_lanes_inner_first(trace, process);
+  std::uint64_t count = 0;
+  std::uint32_t smallest = kNone, largest = 0;
+  for (const LaneId id : lanes) {
+    count += trace.lane(id).size();
+    for (const auto& segment : trace.lane(id).segments()) {
+      largest = std::max(largest, segment->largest_correlation());
+      smallest = std::min(smallest, std::max(1u, segment->smallest_correlation()));
+    }
   }
   Calls index;
-  if (calls.empty()) return index;
-  const auto by_id = [](const auto& a, const auto& b) { return a.first < b.first; };
-  const auto [low, high] = std::minmax_element(calls.begin(), calls.end(), by_id);
-  const std::uint64_t span = std::uint64_t{high->first} - low->first + 1;
-  index.smallest = low->first;
-  if (span <= 4 * calls.size() + 1024) {
-    index.dense.resize(span);
-    for (const auto& [correlation, call] : calls) index.dense[correlation - index.smallest] = call;
-  } else {
-    std::stable_sort(calls.begin(), calls.end(), by_id);
-    index.sparse = std::move(calls);
+  if (largest == 0) return index;
+  index.smallest = smallest;
+  const std::uint64_t span = std::uint64_t{largest} - smallest + 1;
+  const bool dense = span <= 4 * count + 1024;
+  if (dense) index.dense.resize(span);
+  for (const LaneId id : lanes) {
+    if (stop.stop_requested()) return {};
+    for_each_call(trace, id, [&](std::uint32_t correlation, EventRef call) {
+      if (dense)
+        index.dense[correlation - smallest] = call;
+      else
+        index.sparse.emplace_back(correlation, call);
+    });
   }
+  std::stable_sort(index.sparse.begin(), index.sparse.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return index;
 }
 

@@ -1,27 +1,56 @@
 // Events of many lanes in the order of their starts. Internal to reports and rules.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <vector>
 
 #include "model/stats/selection.h"
-#include "natural_sort.h"
 
 namespace lanescope::stats {
 
-struct StartedEvent {
-  Nanoseconds start = 0;
-  TrackKind kind = TrackKind::kKernels;
-  EventRef ref;
-};
+// The selected events of these kinds by start; of those that start together, in the order of kinds and tracks. O(n log lanes), O(n) while
+// one lane runs ahead.
+[[nodiscard]] std::vector<EventRef> events_by_start(const Selection& selection, std::initializer_list<TrackKind> kinds);
 
-// The selected events of these kinds by start. O(n log lanes).
-[[nodiscard]] inline std::vector<StartedEvent> events_by_start(const Selection& selection, std::initializer_list<TrackKind> kinds) {
-  std::vector<StartedEvent> events;
-  for (const TrackKind kind : kinds)
-    selection.for_each(kind, [&](const Track&, const EventView& event) { events.push_back({event.start(), kind, event.ref}); });
-  natural_sort(events, [](const StartedEvent& a, const StartedEvent& b) { return a.start < b.start; });
-  return events;
+// Merges lists that are sorted by `key` each. Of equal keys, earlier lists come first.
+template <typename T, typename Key>
+[[nodiscard]] std::vector<T> merge_sorted(std::vector<std::vector<T>> lists, Key key) {
+  std::erase_if(lists, [](const auto& list) { return list.empty(); });
+  if (lists.size() == 1) return std::move(lists.front());
+  struct Head {
+    Nanoseconds key;
+    std::size_t list;
+    bool operator>(const Head& other) const noexcept { return key != other.key ? key > other.key : list > other.list; }
+  };
+  std::vector<Head> heads;  // a heap, the first of all on top
+  std::vector<std::size_t> positions(lists.size(), 0);
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    heads.push_back({key(lists[i].front()), i});
+    total += lists[i].size();
+  }
+  std::make_heap(heads.begin(), heads.end(), std::greater<>());
+  std::vector<T> merged;
+  merged.reserve(total);
+  while (!heads.empty()) {
+    std::pop_heap(heads.begin(), heads.end(), std::greater<>());
+    Head head = heads.back();
+    const std::vector<T>& list = lists[head.list];
+    std::size_t& position = positions[head.list];
+    do {
+      merged.push_back(list[position]);
+      if (++position == list.size()) break;
+      head.key = key(list[position]);
+    } while (heads.size() == 1 || heads.front() > head);
+    if (position == list.size()) {
+      heads.pop_back();
+      continue;
+    }
+    heads.back() = head;
+    std::push_heap(heads.begin(), heads.end(), std::greater<>());
+  }
+  return merged;
 }
 
 }  // namespace lanescope::stats

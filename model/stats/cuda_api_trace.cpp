@@ -1,5 +1,6 @@
 // Every call of the CUDA API.
 #include "by_start.h"
+#include "event_columns.h"
 #include "label_groups.h"
 #include "report_functions.h"
 
@@ -7,23 +8,41 @@ namespace lanescope::stats {
 
 Table cuda_api_trace(const Selection& selection, const ReportOptions&) {
   const Trace& trace = selection.trace();
-  Table table({integers("Start", Unit::kNanoseconds), integers("Duration", Unit::kNanoseconds), texts("Name"), integers("Result"),
-               identifiers("CorrID"), identifiers("Pid"), identifiers("Tid"), identifiers("T-Pri"), texts("Thread Name")});
+  Table table;
   NameTexts names(table, trace);
   std::vector<TextId> thread_names;
   for (const Thread& thread : trace.threads()) thread_names.push_back(table.add_text(thread.name));
+  const std::vector<EventRef> calls = events_by_start(selection, {TrackKind::kCudaApi});
+  const auto lane = [&](EventRef call) -> const Lane& { return trace.lane(call.lane); };
 
-  const std::vector<StartedEvent> events = events_by_start(selection, {TrackKind::kCudaApi});
-  table.reserve(events.size());
-  for (const StartedEvent& event : events) {
-    const Event call = trace.event(event.ref);
-    const ThreadId thread_id = trace.track_of(event.ref.lane).key.thread;
-    const Thread& thread = trace.threads()[thread_id];
-    table.add_row(call.start, call.duration, names(call.name, [&](NameId name) { return api_display_name(trace.name(name)); }),
-                  std::int64_t{trace.api_detail(call.detail).result}, std::int64_t{call.correlation},
-                  std::int64_t{trace.processes()[thread.process].pid}, std::int64_t{thread.tid},
-                  thread.priority ? std::int64_t{*thread.priority} : kNoInteger, thread_names[thread_id]);
-  }
+  Integers starts, durations, correlations, results;
+  Texts functions;
+  Places threads;
+  run_all(
+      {[&] { starts = column_of<Integers>(calls, [&](EventRef call) { return lane(call).start(call.index); }); },
+       [&] { durations = column_of<Integers>(calls, [&](EventRef call) { return lane(call).duration(call.index); }); },
+       [&] { correlations = column_of<Integers>(calls, [&](EventRef call) { return lane(call).correlation(call.index); }); },
+       [&] { results = column_of<Integers>(calls, [&](EventRef call) { return trace.api_detail(lane(call).detail(call.index)).result; }); },
+       [&] {
+         functions = column_of<Texts>(calls, [&](EventRef call) {
+           return names(lane(call).name(call.index), [&](NameId name) { return api_display_name(trace.name(name)); });
+         });
+       },
+       [&] { threads = places_of(calls, [&](EventRef call) { return trace.track_of(call.lane).key.thread; }); }});
+
+  const auto of_threads = [&](auto value) { return shared_integers(threads, trace.threads(), value); };
+  const auto name = [&](const Thread& thread) { return thread_names[static_cast<std::size_t>(&thread - trace.threads().data())]; };
+  table.set_columns({{"Start", Unit::kNanoseconds, std::move(starts)},
+                     {"Duration", Unit::kNanoseconds, std::move(durations)},
+                     {"Name", Unit::kNone, std::move(functions)},
+                     {"Result", Unit::kNone, std::move(results)},
+                     {"CorrID", Unit::kIdentifier, std::move(correlations)},
+                     {"Pid", Unit::kIdentifier, of_threads([&](const Thread& thread) { return trace.processes()[thread.process].pid; })},
+                     {"Tid", Unit::kIdentifier, of_threads([](const Thread& thread) { return thread.tid; })},
+                     {"T-Pri", Unit::kIdentifier,
+                      of_threads([](const Thread& thread) { return thread.priority ? std::int64_t{*thread.priority} : kNoInteger; })},
+                     {"Thread Name", Unit::kNone, shared_texts(threads, trace.threads(), name)}},
+                    calls.size());
   return table;
 }
 

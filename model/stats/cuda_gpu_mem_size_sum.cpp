@@ -6,7 +6,7 @@
 
 namespace lanescope::stats {
 
-Table cuda_gpu_mem_size_sum(const Selection& selection, const ReportOptions&) {
+Table cuda_gpu_mem_size_sum(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
   SamplesByName samples(trace);
   selection.for_each(TrackKind::kMemory, [&](const Track&, const EventView& operation) {
@@ -17,15 +17,21 @@ Table cuda_gpu_mem_size_sum(const Selection& selection, const ReportOptions&) {
     NameId name;
   };
   std::vector<Row> rows;
-  samples.for_each([&](NameId name, Samples sizes) { rows.push_back({summarize(sizes), name}); });
+  samples.for_each([&](NameId name, Samples sizes) { rows.push_back({summarize(sizes, options.percentiles), name}); });
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
     return a.summary.total != b.summary.total ? a.summary.total > b.summary.total : a.summary.count > b.summary.count;
   });
 
-  Table table({integers("Total", Unit::kBytes), integers("Count"), reals("Avg", Unit::kBytes), reals("Med", Unit::kBytes),
-               integers("Min", Unit::kBytes), integers("Max", Unit::kBytes), reals("StdDev", Unit::kBytes), texts("Operation")});
-  for (const auto& [s, name] : rows)
-    table.add_row(s.total, s.count, s.average, s.median, s.minimum, s.maximum, s.deviation, table.add_text(std::string(trace.name(name))));
+  std::vector<Column> columns = {integers("Total", Unit::kBytes), integers("Count")};
+  append_summary_columns(columns, "", Unit::kBytes, options.percentiles);
+  columns.push_back(texts("Operation"));
+  Table table(std::move(columns));
+  for (const auto& [summary, name] : rows) {
+    std::vector<Cell> cells = {summary.total, summary.count};
+    append_summary_cells(cells, summary, options.percentiles);
+    cells.emplace_back(table.add_text(std::string(trace.name(name))));
+    table.add_cells(cells);
+  }
   return table;
 }
 

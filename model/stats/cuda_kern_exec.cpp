@@ -5,26 +5,37 @@
 #include <algorithm>
 #include <map>
 
+#include "by_start.h"
+#include "event_columns.h"
 #include "grid_text.h"
 #include "kernel_names.h"
 #include "label_groups.h"
 #include "launches.h"
 #include "model/stats/device_ordinals.h"
+#include "parallel.h"
 #include "report_functions.h"
 
 namespace lanescope::stats {
 namespace {
 
+struct Times {
+  TimeRange call, kernel;
+  [[nodiscard]] Nanoseconds total() const noexcept { return std::max(call.end, kernel.end) - call.begin; }
+  [[nodiscard]] Nanoseconds queue() const noexcept { return kernel.begin - call.end; }
+  [[nodiscard]] bool queued() const noexcept { return queue() >= 0; }
+};
+
 // What the two reports ask of a launch.
 class Executions {
  public:
   Executions(const Selection& selection, const ReportOptions& options)
-      : trace_(selection.trace()),
-        options_(options),
-        ranges_(options.range_prefix == RangePrefix::kInnermostRange ? InnermostRanges(selection) : InnermostRanges()),
-        threads_(launches_by_thread(selection, {TrackKind::kKernels})) {}
+      : trace_(selection.trace()), options_(options), threads_(launches_by_thread(selection, {TrackKind::kKernels})) {
+    if (options.range_prefix == RangePrefix::kInnermostRange) ranges_ = InnermostRanges(selection, threads_);
+  }
 
-  [[nodiscard]] const std::map<ThreadId, std::vector<Launch>>& threads() const { return threads_; }
+  [[nodiscard]] std::map<ThreadId, Launches>& threads() noexcept { return threads_; }
+  [[nodiscard]] Times times(const Launch& launch) const { return {time_of(trace_, launch.call), time_of(trace_, launch.operation)}; }
+  [[nodiscard]] NameId call(const Launch& launch) const { return trace_.lane(launch.call.lane).name(launch.call.index); }
   [[nodiscard]] NameId range(const Launch& launch) const {
     return options_.range_prefix == RangePrefix::kInnermostRange ? ranges_.name(launch.operation) : NameId{0};
   }
@@ -36,27 +47,32 @@ class Executions {
  private:
   const Trace& trace_;
   const ReportOptions& options_;
+  std::map<ThreadId, Launches> threads_;
   InnermostRanges ranges_;
-  std::map<ThreadId, std::vector<Launch>> threads_;
 };
-
-Nanoseconds total_time(const Launch& launch) { return std::max(launch.call_time.end, launch.operation_time.end) - launch.call_time.begin; }
-Nanoseconds queue_time(const Launch& launch) { return launch.operation_time.begin - launch.call_time.end; }
 
 struct Group {
   Samples total, call, queue, kernel;
 
-  void add(const Launch& launch) {
-    total.push_back(total_time(launch));
-    call.push_back(launch.call_time.length());
-    if (queue_time(launch) >= 0) queue.push_back(queue_time(launch));
-    kernel.push_back(launch.operation_time.length());
+  void add(const Times& times) {
+    total.push_back(times.total());
+    call.push_back(times.call.length());
+    if (times.queued()) queue.push_back(times.queue());
+    kernel.push_back(times.kernel.length());
   }
-  void add(const Group& other) {
-    total.insert(total.end(), other.total.begin(), other.total.end());
-    call.insert(call.end(), other.call.begin(), other.call.end());
-    queue.insert(queue.end(), other.queue.begin(), other.queue.end());
-    kernel.insert(kernel.end(), other.kernel.begin(), other.kernel.end());
+  void add(Group&& other) {
+    append(total, std::move(other.total));
+    append(call, std::move(other.call));
+    append(queue, std::move(other.queue));
+    append(kernel, std::move(other.kernel));
+  }
+
+ private:
+  static void append(Samples& samples, Samples&& others) {
+    if (samples.empty())
+      samples = std::move(others);
+    else
+      samples.insert(samples.end(), others.begin(), others.end());
   }
 };
 
@@ -67,110 +83,145 @@ struct GroupKey {
   auto operator<=>(const GroupKey&) const = default;
 };
 
-std::map<GroupKey, Group> group(const Trace& trace, const Executions& executions) {
+std::map<GroupKey, Group> group(const Trace& trace, Executions& executions) {
+  // First by ids, which are quick to compare; versions of a call then meet under its name.
+  struct OfThread {
+    ThreadId thread;
+    const Launches* launches;
+    GroupsByIds<4, Group> groups;
+  };
+  std::vector<OfThread> threads;
+  for (const auto& [thread, launches] : executions.threads()) threads.push_back({thread, &launches, {}});
+  parallel_for(threads.size(), [&](std::size_t i) {
+    for (const Launch& launch : *threads[i].launches)
+      threads[i]
+          .groups[{trace.track_of(launch.operation.lane).key.gpu, executions.call(launch), executions.range(launch),
+                   executions.kernel(launch)}]
+          .add(executions.times(launch));
+  });
   const DeviceOrdinals device(trace);
   std::map<GroupKey, Group> groups;
-  for (const auto& [thread_id, launches] : executions.threads()) {
-    // First by ids, which are quick to compare; versions of a call then meet under its name.
-    GroupsByIds<4, Group> of_thread;
-    for (const Launch& launch : launches)
-      of_thread[{trace.track_of(launch.operation.lane).key.gpu, trace.lane(launch.call.lane).name(launch.call.index),
-                 executions.range(launch), executions.kernel(launch)}]
-          .add(launch);
-    const Thread& thread = trace.threads()[thread_id];
-    for (auto& [ids, of_ids] : of_thread)
+  for (OfThread& of_thread : threads) {
+    const Thread& thread = trace.threads()[of_thread.thread];
+    for (auto& [ids, of_ids] : of_thread.groups)
       groups[{trace.processes()[thread.process].pid, thread.tid, device(thread.process, ids[0]), api_display_name(trace.name(ids[1])),
               ids[2], ids[3]}]
-          .add(of_ids);
+          .add(std::move(of_ids));
   }
   return groups;
 }
 
-struct SummaryColumns {
-  double average = kNoReal, median = kNoReal;
-  std::int64_t minimum = kNoInteger, maximum = kNoInteger;
-  double deviation = 0;
+struct SummaryRow {
+  const GroupKey* key;
+  Group* group;
+  Summary total, call, queue, kernel;
 };
 
-SummaryColumns columns_of(Samples& samples) {
-  if (samples.empty()) return {};
-  const Summary s = summarize(samples);
-  return {s.average, s.median, s.minimum, s.maximum, s.deviation};
+std::vector<SummaryRow> summarized(std::map<GroupKey, Group>& groups, const Percentiles& percentiles) {
+  std::vector<SummaryRow> rows;
+  for (auto& [key, group] : groups) rows.push_back({&key, &group, {}, {}, {}, {}});
+  constexpr std::size_t kParts = 4;
+  parallel_for(kParts * rows.size(), [&](std::size_t i) {
+    constexpr Samples Group::*kSamples[kParts] = {&Group::total, &Group::call, &Group::queue, &Group::kernel};
+    constexpr Summary SummaryRow::*kSummaries[kParts] = {&SummaryRow::total, &SummaryRow::call, &SummaryRow::queue, &SummaryRow::kernel};
+    SummaryRow& row = rows[i / kParts];
+    row.*kSummaries[i % kParts] = summarize(row.group->*kSamples[i % kParts], percentiles);
+  });
+  std::stable_sort(rows.begin(), rows.end(), [](const SummaryRow& a, const SummaryRow& b) { return a.total.average > b.total.average; });
+  return rows;
 }
 
 }  // namespace
 
 Table cuda_kern_exec_sum(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
-  const Executions executions(selection, options);
+  Executions executions(selection, options);
   std::map<GroupKey, Group> groups = group(trace, executions);
 
   std::vector<Column> columns = {identifiers("PID"), identifiers("TID"), identifiers("DevId"), integers("Count"), integers("QCount")};
-  for (const std::string prefix : {"T", "A", "Q", "K"})
-    for (Column column : {reals("Avg", Unit::kNanoseconds), reals("Med", Unit::kNanoseconds), integers("Min", Unit::kNanoseconds),
-                          integers("Max", Unit::kNanoseconds), reals("StdDev", Unit::kNanoseconds)}) {
-      column.title = prefix + column.title;
-      columns.push_back(std::move(column));
-    }
+  for (const std::string_view prefix : {"T", "A", "Q", "K"})
+    append_summary_columns(columns, prefix, Unit::kNanoseconds, options.percentiles);
   columns.push_back(texts("API Name"));
   columns.push_back(texts("Kernel Name"));
   Table table(std::move(columns));
-
-  struct Row {
-    const GroupKey* key;
-    std::int64_t count, queued;
-    SummaryColumns t, a, q, k;
-  };
-  std::vector<Row> rows;
-  for (auto& [key, group] : groups)
-    rows.push_back({&key, static_cast<std::int64_t>(group.total.size()), static_cast<std::int64_t>(group.queue.size()),
-                    columns_of(group.total), columns_of(group.call), columns_of(group.queue), columns_of(group.kernel)});
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.t.average > b.t.average; });
-  for (const auto& [key, count, queued, t, a, q, k] : rows)
-    table.add_row(key->pid, key->tid, key->device, count, queued, t.average, t.median, t.minimum, t.maximum, t.deviation, a.average,
-                  a.median, a.minimum, a.maximum, a.deviation, q.average, q.median, q.minimum, q.maximum, q.deviation, k.average, k.median,
-                  k.minimum, k.maximum, k.deviation, table.add_text(std::string(key->call)),
-                  table.add_text(prefixed(trace, key->range, key->kernel)));
+  for (const auto& [key, group, total, call, queue, kernel] : summarized(groups, options.percentiles)) {
+    std::vector<Cell> cells = {key->pid, key->tid, key->device, total.count, queue.count};
+    for (const Summary* summary : {&total, &call, &queue, &kernel}) append_summary_cells(cells, *summary, options.percentiles);
+    cells.emplace_back(table.add_text(std::string(key->call)));
+    cells.emplace_back(table.add_text(prefixed(trace, key->range, key->kernel)));
+    table.add_cells(cells);
+  }
   return table;
 }
 
 Table cuda_kern_exec_trace(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
-  const Executions executions(selection, options);
-  const DeviceOrdinals device(trace);
-  std::vector<std::pair<const Launch*, ThreadId>> rows;
-  for (const auto& [thread, launches] : executions.threads())
-    for (const Launch& launch : launches) rows.emplace_back(&launch, thread);
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return a.first->call_time.begin < b.first->call_time.begin; });
+  Executions executions(selection, options);
+  std::vector<Launches> lists;
+  for (auto& [thread, launches] : executions.threads()) lists.push_back(std::move(launches));
+  const Launches launches =
+      merge_sorted(std::move(lists), [&](const Launch& launch) { return trace.lane(launch.call.lane).start(launch.call.index); });
+  DetailId details = 0;
+  for (const Launch& launch : launches) details = std::max(details, trace.lane(launch.operation.lane).detail(launch.operation.index) + 1);
 
-  Table table({integers("API Start", Unit::kNanoseconds), integers("API Dur", Unit::kNanoseconds),
-               integers("Queue Start", Unit::kNanoseconds), integers("Queue Dur", Unit::kNanoseconds),
-               integers("Kernel Start", Unit::kNanoseconds), integers("Kernel Dur", Unit::kNanoseconds),
-               integers("Total Dur", Unit::kNanoseconds), identifiers("PID"), identifiers("TID"), identifiers("DevId"),
-               texts("API Function"), texts("GridXYZ"), texts("BlockXYZ"), texts("Kernel Name")});
-  table.reserve(rows.size());
-  NameTexts calls(table, trace);
-  std::map<std::pair<NameId, NameId>, TextId> kernels;
-  std::map<DetailId, std::pair<TextId, TextId>> shapes;
-  for (const auto& [launch, thread_id] : rows) {
-    const Thread& thread = trace.threads()[thread_id];
-    const TrackKey& track = trace.track_of(launch->operation.lane).key;
-    const bool queued = queue_time(*launch) >= 0;
-    const auto [kernel, is_new_kernel] = kernels.try_emplace({executions.range(*launch), executions.kernel(*launch)});
-    if (is_new_kernel) kernel->second = table.add_text(prefixed(trace, kernel->first.first, kernel->first.second));
-    const auto [shape, is_new_shape] = shapes.try_emplace(trace.lane(launch->operation.lane).detail(launch->operation.index));
-    if (is_new_shape) {
-      const KernelDetail& detail = trace.kernel_detail(shape->first);
-      shape->second = {table.add_text(grid_text(detail.grid)), table.add_text(grid_text(detail.block))};
-    }
-    const NameId call = trace.lane(launch->call.lane).name(launch->call.index);
-    table.add_row(launch->call_time.begin, launch->call_time.length(), queued ? launch->call_time.end : kNoInteger,
-                  queued ? queue_time(*launch) : kNoInteger, launch->operation_time.begin, launch->operation_time.length(),
-                  total_time(*launch), std::int64_t{trace.processes()[thread.process].pid}, std::int64_t{thread.tid},
-                  device(track.process, track.gpu), calls(call, [&](NameId name) { return api_display_name(trace.name(name)); }),
-                  shape->second.first, shape->second.second, kernel->second);
+  Table table;
+  NameTexts call_texts(table, trace);
+  const DeviceOrdinals device(trace);
+  const auto track_number = [&](LaneId lane) { return static_cast<std::uint32_t>(&trace.track_of(lane) - trace.tracks().data()); };
+  const auto times = [&](auto value) {
+    return column_of<Integers>(launches, [&](const Launch& launch) { return std::int64_t{value(executions.times(launch))}; });
+  };
+  Integers api_starts, api_durations, queue_starts, queue_durations, kernel_starts, kernel_durations, totals;
+  Texts calls, kernels;
+  Places threads, tracks, shapes;
+  run_all({[&] { api_starts = times([](const Times& t) { return t.call.begin; }); },
+           [&] { api_durations = times([](const Times& t) { return t.call.length(); }); },
+           [&] { queue_starts = times([](const Times& t) { return t.queued() ? t.call.end : kNoInteger; }); },
+           [&] { queue_durations = times([](const Times& t) { return t.queued() ? t.queue() : kNoInteger; }); },
+           [&] { kernel_starts = times([](const Times& t) { return t.kernel.begin; }); },
+           [&] { kernel_durations = times([](const Times& t) { return t.kernel.length(); }); },
+           [&] { totals = times([](const Times& t) { return t.total(); }); },
+           [&] { threads = places_of(launches, [&](const Launch& launch) { return trace.track_of(launch.call.lane).key.thread; }); },
+           [&] { tracks = places_of(launches, [&](const Launch& launch) { return track_number(launch.operation.lane); }); },
+           [&] {
+             shapes = places_of(launches,
+                                [&](const Launch& launch) { return trace.lane(launch.operation.lane).detail(launch.operation.index); });
+           },
+           [&] {  // both add texts to the table
+             calls = column_of<Texts>(launches, [&](const Launch& launch) {
+               return call_texts(executions.call(launch), [&](NameId name) { return api_display_name(trace.name(name)); });
+             });
+             GroupsByIds<2, TextId> known;
+             kernels = column_of<Texts>(launches, [&](const Launch& launch) {
+               TextId& text = known[{executions.range(launch), executions.kernel(launch)}];
+               if (text == TextId{0}) text = table.add_text(prefixed(trace, executions.range(launch), executions.kernel(launch)));
+               return text;
+             });
+           }});
+
+  Shared<Texts> grids{shapes, {}}, blocks{shapes, {}};
+  for (DetailId id = 0; id < details; ++id) {
+    grids.values.push_back(table.add_text(grid_text(trace.kernel_detail(id).grid)));
+    blocks.values.push_back(table.add_text(grid_text(trace.kernel_detail(id).block)));
   }
+  const auto pid = [&](const Thread& thread) { return trace.processes()[thread.process].pid; };
+  const auto tid = [](const Thread& thread) { return thread.tid; };
+  const auto device_of = [&](const Track& track) { return device(track.key.process, track.key.gpu); };
+  table.set_columns({{"API Start", Unit::kNanoseconds, std::move(api_starts)},
+                     {"API Dur", Unit::kNanoseconds, std::move(api_durations)},
+                     {"Queue Start", Unit::kNanoseconds, std::move(queue_starts)},
+                     {"Queue Dur", Unit::kNanoseconds, std::move(queue_durations)},
+                     {"Kernel Start", Unit::kNanoseconds, std::move(kernel_starts)},
+                     {"Kernel Dur", Unit::kNanoseconds, std::move(kernel_durations)},
+                     {"Total Dur", Unit::kNanoseconds, std::move(totals)},
+                     {"PID", Unit::kIdentifier, shared_integers(threads, trace.threads(), pid)},
+                     {"TID", Unit::kIdentifier, shared_integers(threads, trace.threads(), tid)},
+                     {"DevId", Unit::kIdentifier, shared_integers(tracks, trace.tracks(), device_of)},
+                     {"API Function", Unit::kNone, std::move(calls)},
+                     {"GridXYZ", Unit::kNone, std::move(grids)},
+                     {"BlockXYZ", Unit::kNone, std::move(blocks)},
+                     {"Kernel Name", Unit::kNone, std::move(kernels)}},
+                    launches.size());
   return table;
 }
 

@@ -115,21 +115,21 @@ std::string shown_title(const Column& column, TimeUnit unit) {
 }
 
 void append_cell(std::string& text, const Table& table, const Column& column, std::size_t row, TimeUnit unit, Separators separators) {
-  if (const auto* ids = std::get_if<Texts>(&column.values)) {
-    text += table.text((*ids)[row]);
+  if (column.has_texts()) {
+    text += table.text(column.text(row));
     return;
   }
   const std::size_t first = text.size();
   const Scale scale = scale_of(column.unit, unit);
-  if (const auto* whole = std::get_if<Integers>(&column.values)) {
-    const std::int64_t value = (*whole)[row];
+  if (!column.has_reals()) {
+    const std::int64_t value = column.integer(row);
     if (value == kNoInteger) return;
     if (scale.decimals)
       append_number(text, static_cast<double>(value) / scale.divisor, *scale.decimals);
     else
       append_number(text, value);
   } else {
-    const double value = std::get<Reals>(column.values)[row];
+    const double value = column.real(row);
     if (std::isnan(value)) return;
     append_number(text, scale.decimals ? value / scale.divisor : past_half(value), scale.decimals.value_or(kRealDecimals));
   }

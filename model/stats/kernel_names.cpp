@@ -1,20 +1,23 @@
 #include "kernel_names.h"
 
-#include "launches.h"
 #include "nvtx_ranges.h"
 
 namespace lanescope::stats {
 
-InnermostRanges::InnermostRanges(const Selection& selection) : names_(selection.trace().lanes().size()) {
-  selection.for_each_lane(TrackKind::kKernels,
-                          [&](const Track&, LaneId lane) { names_[lane].resize(selection.trace().lane(lane).size()); });
+InnermostRanges::InnermostRanges(const Selection& selection)
+    : InnermostRanges(selection, launches_by_thread(selection, {TrackKind::kKernels})) {}
+
+InnermostRanges::InnermostRanges(const Selection& selection, const std::map<ThreadId, Launches>& threads)
+    : names_(selection.trace().lanes().size()) {
+  const Trace& trace = selection.trace();
+  selection.for_each_lane(TrackKind::kKernels, [&](const Track&, LaneId lane) { names_[lane].resize(trace.lane(lane).size()); });
   const auto ranges = ranges_by_thread(selection, RangeKinds::kAll);
-  for (const auto& [thread, launches] : launches_by_thread(selection, {TrackKind::kKernels})) {
+  for (const auto& [thread, launches] : threads) {
     const auto found = ranges.find(thread);
     if (found == ranges.end()) continue;
     EnclosingRanges enclosing(found->second);
     for (const Launch& launch : launches)
-      if (const std::size_t range = enclosing.innermost(launch.call_time); range != kNoRange)
+      if (const std::size_t range = enclosing.innermost(time_of(trace, launch.call)); range != kNoRange)
         names_[launch.operation.lane][launch.operation.index] = found->second[range].name;
   }
 }

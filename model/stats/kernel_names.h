@@ -1,7 +1,7 @@
 // What reports call kernels. Internal to reports.
 #pragma once
 
-#include "model/stats/selection.h"
+#include "launches.h"
 
 namespace lanescope::stats {
 
@@ -21,12 +21,14 @@ class InnermostRanges {
  public:
   InnermostRanges() = default;  // of no kernel
   explicit InnermostRanges(const Selection& selection);
+  // The same where the launches of kernels are known.
+  InnermostRanges(const Selection& selection, const std::map<ThreadId, Launches>& threads);
 
   // The name of the range, 0 where there is none.
   [[nodiscard]] NameId name(EventRef kernel) const;
 
  private:
-  std::vector<std::vector<NameId>> names_;  // by lane and index; empty for other lanes
+  std::vector<std::vector<NameId>> names_;  // by lane and index; empty for lanes of other kinds
 };
 
 // "range/kernel", or the kernel alone where there is no range.

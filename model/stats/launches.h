@@ -9,16 +9,22 @@
 
 namespace lanescope::stats {
 
+// Two references alone, so that millions stay small; their times are in the trace.
 struct Launch {
-  TrackKind kind = TrackKind::kKernels;
   EventRef operation;
-  TimeRange operation_time;
   EventRef call;
-  TimeRange call_time;
 };
 
-// The selected operations of these kinds that have a call in the trace, by thread of the call, each thread's by the call's begin.
-[[nodiscard]] std::map<ThreadId, std::vector<Launch>> launches_by_thread(const Selection& selection,
-                                                                         std::initializer_list<TrackKind> kinds);
+[[nodiscard]] inline TimeRange time_of(const Trace& trace, EventRef event) noexcept {
+  const Lane& lane = trace.lane(event.lane);
+  const Nanoseconds begin = lane.start(event.index);
+  return {begin, begin + lane.duration(event.index)};
+}
+
+// The launches of one thread, by the call's begin.
+using Launches = std::vector<Launch>;
+
+// The selected operations of these kinds that have a call in the trace, by thread of the call.
+[[nodiscard]] std::map<ThreadId, Launches> launches_by_thread(const Selection& selection, std::initializer_list<TrackKind> kinds);
 
 }  // namespace lanescope::stats

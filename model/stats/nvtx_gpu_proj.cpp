@@ -37,7 +37,7 @@ Table nvtx_gpu_proj_trace(const Selection& selection, const ReportOptions&) {
   return table;
 }
 
-Table nvtx_gpu_proj_sum(const Selection& selection, const ReportOptions&) {
+Table nvtx_gpu_proj_sum(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
   struct Group {
     Samples projected;
@@ -70,19 +70,22 @@ Table nvtx_gpu_proj_sum(const Selection& selection, const ReportOptions&) {
     Summary summary;
   };
   std::vector<Row> rows;
-  for (auto& [key, group] : groups) rows.push_back({&key, &group, summarize(group.projected)});
+  for (auto& [key, group] : groups) rows.push_back({&key, &group, summarize(group.projected, options.percentiles)});
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.summary.total > b.summary.total; });
 
-  Table table({texts("Range"), texts("Style"), integers("Total Proj Time", Unit::kNanoseconds),
-               integers("Total Range Time", Unit::kNanoseconds), integers("Range Instances"), reals("Proj Avg", Unit::kNanoseconds),
-               reals("Proj Med", Unit::kNanoseconds), integers("Proj Min", Unit::kNanoseconds), integers("Proj Max", Unit::kNanoseconds),
-               reals("Proj StdDev", Unit::kNanoseconds), integers("Total GPU Ops"), reals("Avg GPU Ops"), reals("Avg Range Lvl"),
-               reals("Avg Num Child")});
+  std::vector<Column> columns = {texts("Range"), texts("Style"), integers("Total Proj Time", Unit::kNanoseconds),
+                                 integers("Total Range Time", Unit::kNanoseconds), integers("Range Instances")};
+  append_summary_columns(columns, "Proj ", Unit::kNanoseconds, options.percentiles);
+  for (Column column : {integers("Total GPU Ops"), reals("Avg GPU Ops"), reals("Avg Range Lvl"), reals("Avg Num Child")})
+    columns.push_back(std::move(column));
+  Table table(std::move(columns));
   for (const auto& [key, group, s] : rows) {
     const auto average = [&, count = s.count](std::int64_t total) { return static_cast<double>(total) / static_cast<double>(count); };
-    table.add_row(table.add_text(key->first), table.add_text(std::string(style_name(key->second))), s.total, group->original, s.count,
-                  s.average, s.median, s.minimum, s.maximum, s.deviation, group->operations, average(group->operations),
-                  average(group->levels), average(group->children));
+    std::vector<Cell> cells = {table.add_text(key->first), table.add_text(std::string(style_name(key->second))), s.total, group->original,
+                               s.count};
+    append_summary_cells(cells, s, options.percentiles);
+    cells.insert(cells.end(), {group->operations, average(group->operations), average(group->levels), average(group->children)});
+    table.add_cells(cells);
   }
   return table;
 }

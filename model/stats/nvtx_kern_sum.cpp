@@ -40,12 +40,13 @@ void add_launched(const Selection& selection, const ReportOptions& options, Grou
     for (const Launch& launch : launches) {
       launched[launch.operation.lane][launch.operation.index] = true;
       const NameId kernel = name_of(trace, launch.operation, options);
-      const auto around = enclosing.around(launch.call_time);
-      if (around.empty()) groups[{thread, kNoDomain, kNoStyle, 0, kernel}].durations.push_back(launch.operation_time.length());
+      const Nanoseconds duration = trace.lane(launch.operation.lane).duration(launch.operation.index);
+      const auto around = enclosing.around(time_of(trace, launch.call));
+      if (around.empty()) groups[{thread, kNoDomain, kNoStyle, 0, kernel}].durations.push_back(duration);
       for (const std::size_t i : around) {
         const NvtxRange& range = found->second[i];
         Group& group = groups[{thread, range.domain, static_cast<std::uint32_t>(range.kind), range.name, kernel}];
-        group.durations.push_back(launch.operation_time.length());
+        group.durations.push_back(duration);
         if (group.ranges.empty() || group.ranges.back() != range.id) group.ranges.push_back(range.id);
       }
     }
@@ -74,7 +75,7 @@ Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options) {
   std::vector<Row> rows;
   for (auto& [key, group] : groups) {
     const auto [thread_id, domain, style, range, kernel] = key;
-    Row row{"", "", kNoInteger, kNoInteger, group.distinct_ranges(), summarize(group.durations), kernel};
+    Row row{"", "", kNoInteger, kNoInteger, group.distinct_ranges(), summarize(group.durations, options.percentiles), kernel};
     if (thread_id != kNone) {
       const Thread& thread = trace.threads()[thread_id];
       row.pid = trace.processes()[thread.process].pid;
@@ -90,14 +91,23 @@ Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options) {
     return std::tie(a.range, a.style, a.pid, a.tid, b.summary.total) < std::tie(b.range, b.style, b.pid, b.tid, a.summary.total);
   });
 
-  Table table({texts("NVTX Range"), texts("Style"), identifiers("PID"), identifiers("TID"), integers("NVTX Inst"), integers("Kern Inst"),
-               integers("Total Time", Unit::kNanoseconds), reals("Avg", Unit::kNanoseconds), reals("Med", Unit::kNanoseconds),
-               integers("Min", Unit::kNanoseconds), integers("Max", Unit::kNanoseconds), reals("StdDev", Unit::kNanoseconds),
-               texts("Kernel Name")});
+  std::vector<Column> columns = {texts("NVTX Range"),
+                                 texts("Style"),
+                                 identifiers("PID"),
+                                 identifiers("TID"),
+                                 integers("NVTX Inst"),
+                                 integers("Kern Inst"),
+                                 integers("Total Time", Unit::kNanoseconds)};
+  append_summary_columns(columns, "", Unit::kNanoseconds, options.percentiles);
+  columns.push_back(texts("Kernel Name"));
+  Table table(std::move(columns));
   for (Row& row : rows) {
     const Summary& s = row.summary;
-    table.add_row(table.add_text(std::move(row.range)), table.add_text(std::move(row.style)), row.pid, row.tid, row.ranges, s.count,
-                  s.total, s.average, s.median, s.minimum, s.maximum, s.deviation, table.add_text(std::string(trace.name(row.kernel))));
+    std::vector<Cell> cells = {
+        table.add_text(std::move(row.range)), table.add_text(std::move(row.style)), row.pid, row.tid, row.ranges, s.count, s.total};
+    append_summary_cells(cells, s, options.percentiles);
+    cells.emplace_back(table.add_text(std::string(trace.name(row.kernel))));
+    table.add_cells(cells);
   }
   return table;
 }

@@ -7,6 +7,7 @@
 namespace lanescope::stats {
 
 std::vector<Projection> project(const Selection& selection, const std::map<ThreadId, std::vector<NvtxRange>>& threads) {
+  const Trace& trace = selection.trace();
   std::vector<Projection> projections;
   for (const auto& [thread, launches] :
        launches_by_thread(selection, {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})) {
@@ -16,9 +17,9 @@ std::vector<Projection> project(const Selection& selection, const std::map<Threa
     std::vector<Projection> of_thread(ranges.size());
     EnclosingRanges enclosing(ranges);
     for (const Launch& launch : launches)
-      for (const std::size_t i : enclosing.around(launch.call_time)) {
+      for (const std::size_t i : enclosing.around(time_of(trace, launch.call))) {
         Projection& projection = of_thread[i];
-        const TimeRange time = launch.operation_time;
+        const TimeRange time = time_of(trace, launch.operation);
         projection.projected = projection.operations == 0 ? time
                                                           : TimeRange{std::min(projection.projected.begin, time.begin),
                                                                       std::max(projection.projected.end, time.end)};

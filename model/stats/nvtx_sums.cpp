@@ -23,24 +23,28 @@ void for_each_range_name(const Selection& selection, TrackKind kind, Add add) {
     });
 }
 
-Table sum_of_kind(const Selection& selection, TrackKind kind) {
+Table sum_of_kind(const Selection& selection, TrackKind kind, const ReportOptions& options) {
   LabelGroups groups;
   for_each_range_name(selection, kind, [&](std::string name, Samples durations) { groups.add({std::move(name)}, std::move(durations)); });
-  return time_summary("Instances", {"Range"}, groups.take());
+  return time_summary("Instances", {"Range"}, groups.take(), options.percentiles);
 }
 
 }  // namespace
 
-Table nvtx_sum(const Selection& selection, const ReportOptions&) {
+Table nvtx_sum(const Selection& selection, const ReportOptions& options) {
   LabelGroups groups;
   for (const TrackKind kind : {TrackKind::kNvtxRanges, TrackKind::kNvtxProcessRanges})
     for_each_range_name(selection, kind, [&](std::string name, Samples durations) {
       groups.add({std::string(style_name(kind)), std::move(name)}, std::move(durations));
     });
-  return time_summary("Instances", {"Style", "Range"}, groups.take());
+  return time_summary("Instances", {"Style", "Range"}, groups.take(), options.percentiles);
 }
 
-Table nvtx_pushpop_sum(const Selection& selection, const ReportOptions&) { return sum_of_kind(selection, TrackKind::kNvtxRanges); }
-Table nvtx_startend_sum(const Selection& selection, const ReportOptions&) { return sum_of_kind(selection, TrackKind::kNvtxProcessRanges); }
+Table nvtx_pushpop_sum(const Selection& selection, const ReportOptions& options) {
+  return sum_of_kind(selection, TrackKind::kNvtxRanges, options);
+}
+Table nvtx_startend_sum(const Selection& selection, const ReportOptions& options) {
+  return sum_of_kind(selection, TrackKind::kNvtxProcessRanges, options);
+}
 
 }  // namespace lanescope::stats

@@ -4,7 +4,7 @@
 
 namespace lanescope::stats {
 
-Table osrt_sum(const Selection& selection, const ReportOptions&) {
+Table osrt_sum(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
   SamplesByName samples(trace);
   selection.for_each(TrackKind::kOsRuntime, [&](const Track&, const EventView& call) {
@@ -12,7 +12,7 @@ Table osrt_sum(const Selection& selection, const ReportOptions&) {
   });
   LabelGroups groups;
   samples.for_each([&](NameId name, Samples durations) { groups.add({std::string(trace.name(name))}, std::move(durations)); });
-  return time_summary("Num Calls", {"Name"}, groups.take());
+  return time_summary("Num Calls", {"Name"}, groups.take(), options.percentiles);
 }
 
 }  // namespace lanescope::stats

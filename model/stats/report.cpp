@@ -17,54 +17,67 @@ constexpr std::string_view kNvtxData = "NV Tools Extension (NVTX) data";
 constexpr std::string_view kOsRuntimeData = "OS Runtime trace data";
 
 constexpr std::string_view kNameModifiers = "[:nvtx-name][:base|:mangled]";
-constexpr std::string_view kStyleModifiers = "[:base|:mangled]";
+constexpr std::string_view kPercentiles = "[:pN]...";
+constexpr std::string_view kNamesAndPercentiles = "[:nvtx-name][:base|:mangled][:pN]...";
+constexpr std::string_view kStylesAndPercentiles = "[:base|:mangled][:pN]...";
 
 constexpr std::array kReports = {
-    Report{"cuda_api_gpu_sum", "CUDA Summary (API/Kernels/MemOps)", kApiData, kNameModifiers,
+    Report{"cuda_api_gpu_sum", "CUDA Summary (API/Kernels/MemOps)", kApiData, kNamesAndPercentiles,
            "Durations of CUDA API calls, kernels and memory operations.", cuda_api_gpu_sum},
-    Report{"cuda_api_sum", "CUDA API Summary", kApiData, "", "Durations of CUDA API calls by function.", cuda_api_sum},
+    Report{"cuda_api_sum", "CUDA API Summary", kApiData, kPercentiles, "Durations of CUDA API calls by function.", cuda_api_sum},
     Report{"cuda_api_trace", "CUDA API Trace", kApiData, "", "Every CUDA API call by start, with its result, correlation id and thread.",
            cuda_api_trace},
-    Report{"cuda_gpu_kern_gb_sum", "CUDA GPU Kernel/Grid/Block Summary", kKernelData, kNameModifiers,
+    Report{"cuda_gpu_kern_gb_sum", "CUDA GPU Kernel/Grid/Block Summary", kKernelData, kNamesAndPercentiles,
            "Durations of kernels by name, grid and block.", cuda_gpu_kern_gb_sum},
-    Report{"cuda_gpu_kern_sum", "CUDA GPU Kernel Summary", kKernelData, kNameModifiers, "Durations of kernels by name.", cuda_gpu_kern_sum},
-    Report{"cuda_gpu_mem_size_sum", "CUDA GPU MemOps Summary (by Size)", kMemoryData, "", "Bytes that copies and sets moved, by kind.",
-           cuda_gpu_mem_size_sum},
-    Report{"cuda_gpu_mem_time_sum", "CUDA GPU MemOps Summary (by Time)", kMemoryData, "", "Durations of copies and sets by kind.",
+    Report{"cuda_gpu_kern_sum", "CUDA GPU Kernel Summary", kKernelData, kNamesAndPercentiles, "Durations of kernels by name.",
+           cuda_gpu_kern_sum},
+    Report{"cuda_gpu_mem_size_sum", "CUDA GPU MemOps Summary (by Size)", kMemoryData, kPercentiles,
+           "Bytes that copies and sets moved, by kind.", cuda_gpu_mem_size_sum},
+    Report{"cuda_gpu_mem_time_sum", "CUDA GPU MemOps Summary (by Time)", kMemoryData, kPercentiles, "Durations of copies and sets by kind.",
            cuda_gpu_mem_time_sum},
-    Report{"cuda_gpu_sum", "CUDA GPU Summary (Kernels/MemOps)", kKernelData, kNameModifiers, "Durations of kernels and memory operations.",
-           cuda_gpu_sum},
+    Report{"cuda_gpu_sum", "CUDA GPU Summary (Kernels/MemOps)", kKernelData, kNamesAndPercentiles,
+           "Durations of kernels and memory operations.", cuda_gpu_sum},
     Report{"cuda_gpu_trace", "CUDA GPU Trace", kKernelData, kNameModifiers,
            "Every kernel, copy and set by start: launch shape, registers, shared memory, bytes, throughput, memory kinds, device, context, "
            "stream.",
            cuda_gpu_trace},
-    Report{"cuda_kern_exec_sum", "CUDA Kernel Launch & Exec Time Summary", kKernelData, kNameModifiers,
+    Report{"cuda_kern_exec_sum", "CUDA Kernel Launch & Exec Time Summary", kKernelData, kNamesAndPercentiles,
            "From launch to end, by thread, device, function and kernel: T in all, A the API call, Q the wait in the queue (QCount kernels "
            "had one), K the kernel.",
            cuda_kern_exec_sum},
     Report{"cuda_kern_exec_trace", "CUDA Kernel Launch & Exec Time Trace", kKernelData, kNameModifiers,
            "Every kernel with its launching call and its wait in the queue, by the call's start.", cuda_kern_exec_trace},
-    Report{"nvtx_gpu_proj_sum", "NVTX GPU Projection Summary", kNvtxData, "",
+    Report{"nvtx_gpu_proj_sum", "NVTX GPU Projection Summary", kNvtxData, kPercentiles,
            "NVTX ranges as the GPU saw them: from the first operation that a range enqueued to the end of the last, by range.",
            nvtx_gpu_proj_sum},
     Report{"nvtx_gpu_proj_trace", "NVTX GPU Projection Trace", kNvtxData, "",
            "Every NVTX range that enqueued GPU work, with its time on CPU and GPU.", nvtx_gpu_proj_trace},
-    Report{"nvtx_kern_sum", "NVTX Range Kernel Summary", kNvtxData, kStyleModifiers,
+    Report{"nvtx_kern_sum", "NVTX Range Kernel Summary", kNvtxData, kStylesAndPercentiles,
            "Durations of kernels by each NVTX range around their launch, thread and kernel.", nvtx_kern_sum},
-    Report{"nvtx_pushpop_sum", "NVTX Push/Pop Range Summary", kNvtxData, "", "Durations of push/pop ranges, inner ranges included.",
-           nvtx_pushpop_sum},
+    Report{"nvtx_pushpop_sum", "NVTX Push/Pop Range Summary", kNvtxData, kPercentiles,
+           "Durations of push/pop ranges, inner ranges included.", nvtx_pushpop_sum},
     Report{"nvtx_pushpop_trace", "NVTX Push/Pop Range Trace", kNvtxData, "",
            "Every push/pop range by start, with its parent, level and the time of its children.", nvtx_pushpop_trace},
-    Report{"nvtx_startend_sum", "NVTX Start/End Range Summary", kNvtxData, "", "Durations of start/end ranges.", nvtx_startend_sum},
-    Report{"nvtx_sum", "NVTX Range Summary", kNvtxData, "", "Durations of all NVTX ranges, inner ranges included.", nvtx_sum},
-    Report{"osrt_sum", "OS Runtime Summary", kOsRuntimeData, "", "Durations of calls into the C library that wait or touch files.",
-           osrt_sum},
+    Report{"nvtx_startend_sum", "NVTX Start/End Range Summary", kNvtxData, kPercentiles, "Durations of start/end ranges.",
+           nvtx_startend_sum},
+    Report{"nvtx_sum", "NVTX Range Summary", kNvtxData, kPercentiles, "Durations of all NVTX ranges, inner ranges included.", nvtx_sum},
+    Report{"osrt_sum", "OS Runtime Summary", kOsRuntimeData, kPercentiles,
+           "Durations of calls into the C library that wait or touch files.", osrt_sum},
 };
 
 constexpr std::array<std::string_view, 6> kDefaultReports = {
     "nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum"};
 
 Error usage(std::string text) { return {std::move(text), ErrorKind::kUsage}; }
+
+// "p95".
+std::optional<std::uint8_t> parse_percentile(std::string_view modifier) {
+  if (modifier.size() < 2 || modifier.front() != 'p') return std::nullopt;
+  std::uint8_t percentile = 0;
+  const auto [end, error] = std::from_chars(modifier.data() + 1, modifier.data() + modifier.size(), percentile);
+  if (error != std::errc{} || end != modifier.data() + modifier.size() || percentile < 1 || percentile > 99) return std::nullopt;
+  return percentile;
+}
 
 Result<void> apply_modifier(const Report& report, std::string_view modifier, ReportOptions& options) {
   const auto takes = [&](std::string_view name) { return report.modifiers.find(name) != std::string_view::npos; };
@@ -74,6 +87,8 @@ Result<void> apply_modifier(const Report& report, std::string_view modifier, Rep
     options.kernel_names = KernelNames::kBase;
   } else if (modifier == "mangled" && takes(":mangled")) {
     options.kernel_names = KernelNames::kMangled;
+  } else if (const auto percentile = parse_percentile(modifier); percentile && takes(":pN")) {
+    options.percentiles.push_back(*percentile);
   } else if (modifier.starts_with("rows=")) {
     const std::string_view number = modifier.substr(5);
     std::int64_t rows = 0;
@@ -99,12 +114,18 @@ const Report* find_report(std::string_view name) noexcept {
   return found == kReports.end() ? nullptr : &*found;
 }
 
-Result<Table> make_report(const Report& report, const Trace& trace, const ReportOptions& options) {
-  const auto selection = Selection::of(trace, options);
+ReportSeries::ReportSeries(const Trace& trace) : trace_(trace), index_(std::make_shared<SharedLaunchIndex>()) {}
+
+Result<Table> ReportSeries::make(const Report& report, const ReportOptions& options) const {
+  const auto selection = Selection::of(trace_, options, index_);
   if (!selection) return selection.error();
   Table table = report.make(*selection, options);
   if (options.rows) table.truncate(*options.rows);
   return table;
+}
+
+Result<Table> make_report(const Report& report, const Trace& trace, const ReportOptions& options) {
+  return ReportSeries(trace).make(report, options);
 }
 
 Result<ReportRequest> parse_report(std::string_view text, const ReportOptions& options) {

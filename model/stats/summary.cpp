@@ -4,31 +4,70 @@
 #include <cmath>
 #include <numeric>
 
-namespace lanescope::stats {
+#include "parallel.h"
 
-Summary summarize(Samples& samples) {
+namespace lanescope::stats {
+namespace {
+
+auto at(Samples& samples, std::size_t rank) { return samples.begin() + static_cast<std::ptrdiff_t>(rank); }
+
+double median_of(Samples& samples) {
+  const auto middle = at(samples, samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  const auto upper = static_cast<double>(*middle);
+  if (samples.size() % 2 != 0) return upper;
+  return (upper + static_cast<double>(*std::max_element(samples.begin(), middle))) / 2;
+}
+
+std::int64_t percentile_of(Samples& samples, std::uint8_t percentile) {
+  const std::size_t rank = (samples.size() * percentile + 99) / 100;  // from 1, rounded up
+  const auto found = at(samples, std::max<std::size_t>(rank, 1) - 1);
+  std::nth_element(samples.begin(), found, samples.end());
+  return *found;
+}
+
+double deviation_of(const Samples& samples, double average) {
+  if (samples.size() < 2) return 0;
+  double squares = 0;
+  for (const std::int64_t sample : samples) {
+    const double difference = static_cast<double>(sample) - average;
+    squares += difference * difference;
+  }
+  return std::sqrt(squares / static_cast<double>(samples.size() - 1));
+}
+
+}  // namespace
+
+Summary summarize(Samples& samples, const Percentiles& percentiles) {
   Summary summary;
+  if (samples.empty()) return summary;
   summary.count = static_cast<std::int64_t>(samples.size());
   summary.total = std::accumulate(samples.begin(), samples.end(), std::int64_t{0});
   summary.average = static_cast<double>(summary.total) / static_cast<double>(summary.count);
   const auto [minimum, maximum] = std::minmax_element(samples.begin(), samples.end());
   summary.minimum = *minimum;
   summary.maximum = *maximum;
-
-  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
-  std::nth_element(samples.begin(), middle, samples.end());
-  summary.median = static_cast<double>(*middle);
-  if (samples.size() % 2 == 0) summary.median = (summary.median + static_cast<double>(*std::max_element(samples.begin(), middle))) / 2;
-
-  if (samples.size() > 1) {
-    double squares = 0;
-    for (const std::int64_t sample : samples) {
-      const double difference = static_cast<double>(sample) - summary.average;
-      squares += difference * difference;
-    }
-    summary.deviation = std::sqrt(squares / static_cast<double>(summary.count - 1));
-  }
+  summary.median = median_of(samples);
+  summary.deviation = deviation_of(samples, summary.average);
+  for (const std::uint8_t percentile : percentiles) summary.percentiles.push_back(percentile_of(samples, percentile));
   return summary;
+}
+
+void append_summary_columns(std::vector<Column>& columns, std::string_view prefix, Unit unit, const Percentiles& percentiles) {
+  const auto title = [&](std::string_view text) { return std::string(prefix).append(text); };
+  columns.push_back(reals(title("Avg"), unit));
+  columns.push_back(reals(title("Med"), unit));
+  columns.push_back(integers(title("Min"), unit));
+  columns.push_back(integers(title("Max"), unit));
+  columns.push_back(reals(title("StdDev"), unit));
+  for (const std::uint8_t percentile : percentiles) columns.push_back(integers(title("P" + std::to_string(percentile)), unit));
+}
+
+void append_summary_cells(std::vector<Cell>& cells, const Summary& summary, const Percentiles& percentiles) {
+  const bool known = summary.count > 0;
+  cells.insert(cells.end(), {known ? summary.average : kNoReal, known ? summary.median : kNoReal, known ? summary.minimum : kNoInteger,
+                             known ? summary.maximum : kNoInteger, summary.deviation});
+  for (std::size_t i = 0; i < percentiles.size(); ++i) cells.emplace_back(known ? summary.percentiles[i] : kNoInteger);
 }
 
 namespace {
@@ -38,11 +77,13 @@ struct Row {
   std::vector<std::string> labels;
 };
 
-std::vector<Row> sorted_rows(std::vector<LabeledSamples> groups) {
-  std::vector<Row> rows;
-  rows.reserve(groups.size());
-  for (LabeledSamples& group : groups)
-    if (!group.samples.empty()) rows.push_back({summarize(group.samples), std::move(group.labels)});
+std::vector<Row> sorted_rows(std::vector<LabeledSamples> groups, const Percentiles& percentiles) {
+  std::erase_if(groups, [](const LabeledSamples& group) { return group.samples.empty(); });
+  std::vector<Row> rows(groups.size());
+  parallel_for(groups.size(), [&](std::size_t i) {
+    rows[i] = {summarize(groups[i].samples, percentiles), std::move(groups[i].labels)};
+    groups[i].samples = {};
+  });
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
     if (a.summary.total != b.summary.total) return a.summary.total > b.summary.total;
     if (a.summary.count != b.summary.count) return a.summary.count > b.summary.count;
@@ -53,23 +94,24 @@ std::vector<Row> sorted_rows(std::vector<LabeledSamples> groups) {
 
 }  // namespace
 
-Table time_summary(std::string_view count_title, const std::vector<std::string>& label_titles, std::vector<LabeledSamples> groups) {
-  std::vector<Column> columns = {reals("Time", Unit::kPercent),       integers("Total Time", Unit::kNanoseconds),
-                                 integers(std::string(count_title)),  reals("Avg", Unit::kNanoseconds),
-                                 reals("Med", Unit::kNanoseconds),    integers("Min", Unit::kNanoseconds),
-                                 integers("Max", Unit::kNanoseconds), reals("StdDev", Unit::kNanoseconds)};
+Table time_summary(std::string_view count_title, const std::vector<std::string>& label_titles, std::vector<LabeledSamples> groups,
+                   const Percentiles& percentiles) {
+  std::vector<Column> columns = {reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds),
+                                 integers(std::string(count_title))};
+  append_summary_columns(columns, "", Unit::kNanoseconds, percentiles);
   for (const std::string& title : label_titles) columns.push_back(texts(title));
   Table table(std::move(columns));
 
-  std::vector<Row> rows = sorted_rows(std::move(groups));
+  std::vector<Row> rows = sorted_rows(std::move(groups), percentiles);
   std::int64_t everything = 0;
   for (const Row& row : rows) everything += row.summary.total;
+  std::vector<Cell> cells;
   for (Row& row : rows) {
     const Summary& s = row.summary;
-    const double share = everything > 0 ? 100.0 * static_cast<double>(s.total) / static_cast<double>(everything) : 0.0;
-    std::vector<TextId> labels;
-    for (std::string& label : row.labels) labels.push_back(table.add_text(std::move(label)));
-    table.add_row_ending(labels, share, s.total, s.count, s.average, s.median, s.minimum, s.maximum, s.deviation);
+    cells = {everything > 0 ? 100.0 * static_cast<double>(s.total) / static_cast<double>(everything) : 0.0, s.total, s.count};
+    append_summary_cells(cells, s, percentiles);
+    for (std::string& label : row.labels) cells.emplace_back(table.add_text(std::move(label)));
+    table.add_cells(cells);
   }
   return table;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 namespace lanescope::stats {
 
 using Samples = std::vector<std::int64_t>;
+using Percentiles = std::vector<std::uint8_t>;  // 95: the 95th; 1 to 99
 
 struct Summary {
   std::int64_t count = 0;
@@ -18,11 +20,17 @@ struct Summary {
   double median = 0;  // the mean of the two middle samples where their number is even
   std::int64_t minimum = 0;
   std::int64_t maximum = 0;
-  double deviation = 0;  // of the sample (n - 1); 0 for one
+  double deviation = 0;                   // of the sample (n - 1); 0 for one
+  std::vector<std::int64_t> percentiles;  // as asked, by nearest rank: the smallest sample that so many of a hundred do not exceed
 };
 
-// Changes the order of the samples. O(n). Requires: not empty.
-[[nodiscard]] Summary summarize(Samples& samples);
+// Changes the order of the samples. O(n). Of no samples, the count is 0.
+[[nodiscard]] Summary summarize(Samples& samples, const Percentiles& percentiles = {});
+
+// The columns Avg, Med, Min, Max, StdDev, and one for each percentile (P95), their titles behind `prefix`; and their cells, which are
+// absent where there were no samples, but for StdDev.
+void append_summary_columns(std::vector<Column>& columns, std::string_view prefix, Unit unit, const Percentiles& percentiles);
+void append_summary_cells(std::vector<Cell>& cells, const Summary& summary, const Percentiles& percentiles);
 
 // Samples that share their labels: one row of a summary.
 struct LabeledSamples {
@@ -30,9 +38,9 @@ struct LabeledSamples {
   Samples samples;
 };
 
-// The block that nearly all summaries begin with (share, total, count, average, median, minimum, maximum, deviation; in ns), followed by
-// the labels. Sorted by total, then count, descending, then by labels. Groups without samples are left out.
+// The block that nearly all summaries begin with (share, total, count, average, median, minimum, maximum, deviation; in ns) and the
+// percentiles, followed by the labels. Sorted by total, then count, descending, then by labels. Groups without samples are left out.
 [[nodiscard]] Table time_summary(std::string_view count_title, const std::vector<std::string>& label_titles,
-                                 std::vector<LabeledSamples> groups);
+                                 std::vector<LabeledSamples> groups, const Percentiles& percentiles);
 
 }  // namespace lanescope::stats

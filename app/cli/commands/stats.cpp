@@ -81,7 +81,8 @@ int run_stats(Arguments arguments) {
   output.add_options(app);
   app.add_option("--filter-time", time, "Only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")
       ->type_name("[START]/[END]");
-  app.add_option("--filter-nvtx", range, "Only what happened during this NVTX range, on all threads, and\nthe GPU work that was enqueued in it")
+  app.add_option("--filter-nvtx", range,
+                 "Only what happened during this NVTX range, on all threads, and\nthe GPU work that was enqueued in it")
       ->type_name("RANGE[@DOMAIN][/INDEX]");
   auto* help_reports =
       app.add_option("--help-reports", help_report, "List the reports, or explain one (ALL: each)")->expected(0, 1)->type_name("[REPORT]");
@@ -100,9 +101,10 @@ int run_stats(Arguments arguments) {
   const auto trace = open_trace(file);
   if (!trace) return fail(trace.error());
 
+  const stats::ReportSeries series(**trace);
   for (std::size_t i = 0; i < requests->size(); ++i) {
     const auto& [text, request] = (*requests)[i];
-    const auto table = stats::make_report(*request.report, **trace, request.options);
+    const auto table = series.make(*request.report, request.options);
     if (!table) return fail(table.error());
     if (table->empty()) {
       TableOutput::skip(file + " does not contain " + std::string(request.report->data) + ".");

@@ -1,10 +1,13 @@
 // Reports: questions about a trace that are answered by a table. Names, columns and arithmetic are those of Nsight Systems.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/file/result.h"
 #include "model/stats/table.h"
@@ -25,12 +28,14 @@ struct RangeFilter {
 struct ReportOptions {
   KernelNames kernel_names = KernelNames::kDemangled;
   RangePrefix range_prefix = RangePrefix::kNone;
-  std::optional<std::size_t> rows;      // at most so many rows
-  std::optional<TimeRange> time_range;  // only events that overlap it
+  std::vector<std::uint8_t> percentiles;  // 95: a column P95 in summaries (nearest rank)
+  std::optional<std::size_t> rows;        // at most so many rows
+  std::optional<TimeRange> time_range;    // only events that overlap it
   std::optional<RangeFilter> range;
 };
 
-class Selection;  // the events that a report looks at
+class Selection;          // the events that a report looks at
+class SharedLaunchIndex;  // what several selections of a trace share
 
 struct Report {
   std::string_view name;         // "cuda_gpu_kern_sum"
@@ -47,6 +52,18 @@ struct Report {
 
 // Makes a report. Fails when options.range names no range of the trace. An empty table means that the trace has no such data.
 [[nodiscard]] Result<Table> make_report(const Report& report, const Trace& trace, const ReportOptions& options = {});
+
+// Makes several reports of one trace, which must outlive this: what they have in common is computed once.
+class ReportSeries {
+ public:
+  explicit ReportSeries(const Trace& trace);
+  // As make_report(). Any thread.
+  [[nodiscard]] Result<Table> make(const Report& report, const ReportOptions& options = {}) const;
+
+ private:
+  const Trace& trace_;
+  std::shared_ptr<SharedLaunchIndex> index_;
+};
 
 // "cuda_gpu_kern_sum:base:nvtx-name": a report and its modifiers, on top of `options`.
 struct ReportRequest {

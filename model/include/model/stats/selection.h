@@ -4,12 +4,32 @@
 // later. (Frameworks launch from threads of their own: the backward pass of PyTorch is not on the thread that pushed the range.)
 #pragma once
 
+#include <memory>
 #include <unordered_set>
 
 #include "model/stats/report.h"
 #include "model/trace/trace.h"
 
+namespace lanescope {
+class LaunchIndex;
+}
+
 namespace lanescope::stats {
+
+// What reports of one trace share: computed when it is first asked for. Any thread.
+class SharedLaunchIndex {
+ public:
+  SharedLaunchIndex();
+  ~SharedLaunchIndex();
+  SharedLaunchIndex(const SharedLaunchIndex&) = delete;
+  SharedLaunchIndex& operator=(const SharedLaunchIndex&) = delete;
+  // Requires: always the same trace.
+  [[nodiscard]] const LaunchIndex& of(const Trace& trace);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // An event in its lane, read without a copy of what is not asked for.
 struct EventView {
@@ -26,10 +46,12 @@ struct EventView {
 
 class Selection {
  public:
-  // Fails when options.range names no range of the trace.
-  static Result<Selection> of(const Trace& trace, const ReportOptions& options);
+  // Fails when options.range names no range of the trace. Selections of one trace may share an index.
+  static Result<Selection> of(const Trace& trace, const ReportOptions& options, std::shared_ptr<SharedLaunchIndex> index = nullptr);
 
   [[nodiscard]] const Trace& trace() const noexcept { return *trace_; }
+  // Which call enqueued which GPU work, in the whole trace. O(CUDA calls) the first time.
+  [[nodiscard]] const LaunchIndex& launch_index() const { return index_->of(*trace_); }
 
   // Calls visit(const Track&, EventView) for each selected event of this kind: track by track, in each lane by start.
   template <typename Visit>
@@ -57,7 +79,7 @@ class Selection {
     return std::uint64_t{process} << 32 | correlation;
   }
 
-  explicit Selection(const Trace& trace) : trace_(&trace) {}
+  Selection(const Trace& trace, std::shared_ptr<SharedLaunchIndex> index) : trace_(&trace), index_(std::move(index)) {}
   [[nodiscard]] static bool is_gpu(TrackKind kind) noexcept { return is_gpu_work(kind) || kind == TrackKind::kSynchronizations; }
   [[nodiscard]] std::optional<Range> find_range(const RangeFilter& filter) const;
   void collect_launches(Range& range) const;
@@ -85,6 +107,7 @@ class Selection {
   }
 
   const Trace* trace_;
+  std::shared_ptr<SharedLaunchIndex> index_;
   std::optional<TimeRange> window_;
   std::optional<Range> range_;
 };

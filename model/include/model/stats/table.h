@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,10 +34,34 @@ using Integers = std::vector<std::int64_t>;
 using Reals = std::vector<double>;  // shown with one decimal (sizes and rates: three)
 using Texts = std::vector<TextId>;
 
+// Values that many rows have in common, kept once: the cell of row r is values[(*places)[r]]. Columns may share their places.
+using Places = std::shared_ptr<const std::vector<std::uint32_t>>;
+template <typename Values>
+struct Shared {
+  Places places;
+  Values values;
+  [[nodiscard]] auto operator[](std::size_t row) const { return values[(*places)[row]]; }
+};
+
 struct Column {
   std::string title;  // without the unit: "Total Time"
   Unit unit = Unit::kNone;
-  std::variant<Integers, Reals, Texts> values;
+  std::variant<Integers, Reals, Texts, Shared<Integers>, Shared<Texts>> values;
+
+  [[nodiscard]] bool has_texts() const noexcept {
+    return std::holds_alternative<Texts>(values) || std::holds_alternative<Shared<Texts>>(values);
+  }
+  [[nodiscard]] bool has_reals() const noexcept { return std::holds_alternative<Reals>(values); }
+  // Each requires a column of that type, and row < row_count() of the table.
+  [[nodiscard]] TextId text(std::size_t row) const {
+    const auto* own = std::get_if<Texts>(&values);
+    return own ? (*own)[row] : std::get<Shared<Texts>>(values)[row];
+  }
+  [[nodiscard]] double real(std::size_t row) const { return std::get<Reals>(values)[row]; }
+  [[nodiscard]] std::int64_t integer(std::size_t row) const {
+    const auto* own = std::get_if<Integers>(&values);
+    return own ? (*own)[row] : std::get<Shared<Integers>>(values)[row];
+  }
 };
 
 // A column without rows yet.
@@ -44,6 +69,8 @@ struct Column {
 [[nodiscard]] inline Column identifiers(std::string title) { return {std::move(title), Unit::kIdentifier, Integers{}}; }
 [[nodiscard]] inline Column reals(std::string title, Unit unit = Unit::kNone) { return {std::move(title), unit, Reals{}}; }
 [[nodiscard]] inline Column texts(std::string title) { return {std::move(title), Unit::kNone, Texts{}}; }
+
+using Cell = std::variant<std::int64_t, double, TextId>;
 
 class Table {
  public:
@@ -62,12 +89,13 @@ class Table {
     return static_cast<TextId>(texts_.size() - 1);
   }
 
-  // Makes room for so many rows at once.
-  void reserve(std::size_t rows) {
-    for (Column& column : columns_) std::visit([&](auto& values) { values.reserve(rows); }, column.values);
+  // Replaces all columns. Requires: each has so many rows.
+  void set_columns(std::vector<Column> columns, std::size_t rows) {
+    columns_ = std::move(columns);
+    rows_ = rows;
   }
 
-  // Appends a row: one cell a column, each of the column's type (std::int64_t, double, TextId).
+  // Appends a row: one cell a column, each of the column's type (std::int64_t, double, TextId). Requires: no column is Shared.
   template <typename... Cells>
   void add_row(Cells... cells) {
     std::size_t column = 0;
@@ -75,18 +103,22 @@ class Table {
     ++rows_;
   }
 
-  // The same, with cells of the last columns in a list.
-  template <typename... Cells>
-  void add_row_ending(const std::vector<TextId>& last, Cells... cells) {
-    add_row(cells...);
-    for (std::size_t i = 0; i < last.size(); ++i) add_cell(columns_[sizeof...(cells) + i], last[i]);
+  // The same.
+  void add_cells(const std::vector<Cell>& cells) {
+    for (std::size_t i = 0; i < cells.size(); ++i) std::visit([&](auto cell) { add_cell(columns_[i], cell); }, cells[i]);
+    ++rows_;
   }
 
   // Keeps the first `count` rows.
   void truncate(std::size_t count) {
     if (count >= rows_) return;
-    for (Column& column : columns_) std::visit([&](auto& values) { values.resize(count); }, column.values);
     rows_ = count;
+    for (Column& column : columns_)
+      std::visit(
+          [&](auto& values) {
+            if constexpr (requires { values.resize(count); }) values.resize(count);
+          },
+          column.values);
   }
 
  private:
