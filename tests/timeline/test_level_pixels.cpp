@@ -235,3 +235,28 @@ TEST_CASE("a union that grew with its lanes equals one made anew") {
     }
   }
 }
+
+TEST_CASE("a range on the GPU lasts from the first to the last operation that was launched in it") {
+  SmallTrace small;
+  small.builder.add(small.on_thread(TrackKind::kNvtxRanges),
+                    {small.event(0, 100, "step 0"), small.event(100, 200, "idle"), small.event(200, 300, "step 1")});
+  small.builder.add(small.on_thread(TrackKind::kCudaApi),
+                    {small.event(10, 15, "cudaLaunchKernel", 1), small.event(90, 99, "cudaMemcpyAsync", 2),
+                     small.event(150, 160, "cudaFree", 3), small.event(210, 215, "cudaLaunchKernel", 4)});
+  small.builder.add(small.on_gpu(TrackKind::kKernels, 7), {small.event(50, 80, "gemm", 1), small.event(320, 400, "gemm", 4)});
+  small.builder.add(small.on_gpu(TrackKind::kMemory, 9), {small.copy(300, 350, CopyKind::kHostToDevice, 64, 2)});
+  const auto trace = small.builder.snapshot();
+  LaneId ranges = kNone;
+  for (const Track& track : trace->tracks())
+    if (track.key.kind == TrackKind::kNvtxRanges) ranges = track.lanes.front();
+  // step 0: kernel 50 to 80 and copy 300 to 350; step 1: kernel 320 to 400, which overlaps it; idle launched nothing.
+  const auto lanes = project_on_gpu(*trace, ranges, small.gpu);
+  REQUIRE(lanes.size() == 2);
+  REQUIRE(lanes[0].lane->extent() == TimeRange{50, 350});
+  REQUIRE(lanes[1].lane->extent() == TimeRange{320, 400});
+  REQUIRE(trace->name(lanes[1].lane->name(0)) == "step 1");
+  const LevelContent content(trace, {LaneSource{.lane = ranges, .on_gpu = small.gpu}});
+  REQUIRE(content.busy({0, 1'000}) == 350);
+  REQUIRE(hit_test(content, {{0, 400}, 400}, 60).event == EventRef{ranges, 0});  // the range itself
+  REQUIRE(hit_test(content, {{0, 400}, 400}, 380).event == EventRef{ranges, 2});
+}

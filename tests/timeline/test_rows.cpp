@@ -52,6 +52,9 @@ TEST_CASE("rows are those that users of Nsight Systems know, with their shares")
                                     "      Kernels",
                                     "      Memory",
                                     "    15.0% Stream 13",
+                                    "  NVTX",
+                                    "    [4711] main",
+                                    "    [4711] main · NCCL",
                                     "Processes (1)",
                                     "  [4711] python",
                                     "    [4711] main",
@@ -133,7 +136,7 @@ TEST_CASE("the filter leaves rows that match, what is in them and what leads to 
   const RowLayout layout(small.tree, {}, RowMetrics{}, "nccl");
   std::vector<std::string> shown;
   for (const PlacedRow& row : layout.rows()) shown.push_back(small.tree.row(row.row).label);
-  REQUIRE(shown == std::vector<std::string>{"Processes (1)", "[4711] python", "[4711] main", "NVTX · NCCL"});
+  REQUIRE(shown == std::vector<std::string>{"GPU 0  NVIDIA H200", "NVTX", "Processes (1)", "[4711] python", "[4711] main", "NVTX · NCCL"});
   REQUIRE(RowLayout(small.tree, {}, RowMetrics{}, "no such row").rows().empty());
 }
 

@@ -6,6 +6,7 @@ void LaneIndexes::grow(std::shared_ptr<const Trace> trace) {
   trace_ = std::move(trace);
   splits_.merge(before_);  // those that nobody asked for since are still of use
   before_ = std::exchange(splits_, {});
+  projections_.clear();
   prefixes_.clear();
 }
 
@@ -26,6 +27,12 @@ std::shared_ptr<const LaneSubset> LaneIndexes::subset(const LaneSource& source) 
   }
   const LaneSplit::Key key = source.name ? *source.name : static_cast<LaneSplit::Key>(*source.memory);
   return std::shared_ptr<const LaneSubset>(split, &split->subset(key));
+}
+
+std::shared_ptr<const std::vector<ProjectedLane>> LaneIndexes::projection(const LaneSource& source) {
+  auto& lanes = projections_[{source.lane, *source.on_gpu}];
+  if (!lanes) lanes = std::make_shared<const std::vector<ProjectedLane>>(project_on_gpu(*trace_, source.lane, *source.on_gpu));
+  return lanes;
 }
 
 EventIndex LaneIndexes::common_prefix(const Lane& before, const Lane& now) {

@@ -15,6 +15,7 @@ std::vector<std::uint64_t> cache_key(const Level& level) {
     key.push_back(source.lane);
     key.push_back(source.name ? std::uint64_t{1} + *source.name : 0);
     key.push_back(source.memory ? std::uint64_t{1} + static_cast<std::uint64_t>(*source.memory) : 0);
+    key.push_back(source.on_gpu ? std::uint64_t{1} + *source.on_gpu : 0);
   }
   return key;
 }
@@ -33,6 +34,15 @@ LevelContent::LevelContent(LaneIndexes& indexes, const Level& level) {
     ContentLane content;
     content.kind = trace->track_of(source.lane).key.kind;
     content.source = source.lane;
+    if (source.on_gpu) {
+      const auto all = indexes.projection(source);
+      for (const ProjectedLane& each : *all) {
+        content.lane = each.lane;
+        content.projected = std::shared_ptr<const std::vector<EventIndex>>(all, &each.sources);
+        lanes_.push_back(content);
+      }
+      continue;
+    }
     content.lane = std::shared_ptr<const Lane>(trace, &trace->lane(source.lane));
     if (!source.whole()) content.subset = indexes.subset(source);
     if (content.size() > 0) lanes_.push_back(std::move(content));

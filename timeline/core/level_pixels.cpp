@@ -217,7 +217,7 @@ std::vector<std::uint8_t> LevelRasterizer::matching_columns(const LevelContent& 
   for (const ContentLane& lane : content.lanes()) {
     const LevelPixels& pixels = lanes_.at({lane.lane.get(), lane.subset.get()});
     if (pixels.columns.empty()) continue;
-    if (lane.subset) {  // events of one name, or of one class of operations, which have one name
+    if (lane.subset || lane.projected) {  // where events have one name, or are wide
       for (std::size_t x = 0; x < matching.size(); ++x)
         if (pixels.columns[x].longest.valid() && matches.matches(pixels.columns[x].dominant)) matching[x] = 1;
       continue;

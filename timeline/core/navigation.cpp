@@ -57,7 +57,7 @@ std::vector<EventRef> correlated_events(const Trace& trace, EventRef event) {
 
 bool level_shows(const Trace& trace, const Level& level, EventRef event) {
   return std::any_of(level.begin(), level.end(), [&](const LaneSource& source) {
-    return source.lane == event.lane && (source.whole() || source.matches(trace, trace.event(event)));
+    return source.lane == event.lane && !source.on_gpu && (source.whole() || source.matches(trace, trace.event(event)));
   });
 }
 

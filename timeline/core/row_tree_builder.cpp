@@ -50,7 +50,7 @@ void RowTreeBuilder::set_levels(RowIndex index, const Tracks& tracks) {
 void RowTreeBuilder::combine_children() {
   for (std::size_t index = tree_.rows_.size(); index-- > 0;) {  // children come after their parents
     Row& row = tree_.rows_[index];
-    if (!row.all.empty()) continue;
+    if (!row.all.empty() || row.kind == RowKind::kGpuRanges) continue;
     for (const RowIndex child : row.children) row.all.insert(row.all.end(), tree_.rows_[child].all.begin(), tree_.rows_[child].all.end());
   }
 }
@@ -107,6 +107,38 @@ void RowTreeBuilder::add_gpu(GpuId gpu) {
     tree_.rows_[row].levels = {tree_.rows_[row].all};
   }
   add_streams(hardware, key + "/stream:", tracks);
+  add_gpu_ranges(top, key + "/nvtx", gpu, tracks);
+}
+
+// Closed at first, and then without content: what ranges are on the GPU is worked out when it is to be seen.
+void RowTreeBuilder::add_gpu_ranges(RowIndex top, const std::string& key, GpuId gpu, const Tracks& tracks) {
+  const auto launches = [&](const Track& ranges) {
+    const bool works = std::any_of(tracks.begin(), tracks.end(), [&](const Track* track) {
+      return is_gpu_work(track->key.kind) && track->key.process == ranges.key.process;
+    });
+    return works && std::any_of(trace_.tracks().begin(), trace_.tracks().end(), [&](const Track& track) {
+             return track.key.kind == TrackKind::kCudaApi && track.key.thread == ranges.key.thread;
+           });
+  };
+  std::optional<RowIndex> group;
+  for (const Track& track : trace_.tracks()) {
+    if (track.key.kind != TrackKind::kNvtxRanges || !launches(track)) continue;
+    if (!group) {
+      group = add_row(key, "NVTX", RowKind::kGpuRanges, top);
+      tree_.rows_[*group].expanded_initially = false;
+    }
+    const Thread& thread = trace_.threads()[track.key.thread];
+    const std::string_view domain = trace_.domain_name(track.key.process, track.key.domain);
+    std::string label = "[" + std::to_string(thread.tid) + "]" + (thread.name.empty() ? "" : " " + thread.name);
+    if (!domain.empty()) label += " · " + std::string(domain);
+    const RowIndex row =
+        add_row(key + "/" + process_key(track.key.process) + ":" + std::to_string(thread.tid) + ":" + std::to_string(track.key.domain),
+                std::move(label), RowKind::kGpuRanges, group);
+    for (const LaneId lane : track.lanes) {
+      tree_.rows_[row].levels.push_back({LaneSource{.lane = lane, .on_gpu = gpu}});
+      tree_.rows_[row].all.push_back(LaneSource{.lane = lane, .on_gpu = gpu});
+    }
+  }
 }
 
 void RowTreeBuilder::add_kernels(RowIndex hardware, const std::string& key, const Tracks& tracks, const GpuTotals& totals) {

@@ -32,6 +32,7 @@ class RowTreeBuilder {
   void add_memory(RowIndex hardware, const std::string& key, const Tracks& tracks, const GpuTotals& totals);
   void add_streams(RowIndex hardware, const std::string& key, const Tracks& tracks);
   void add_stream(RowIndex hardware, const std::string& key, const std::string& label, const Tracks& tracks, double share);
+  void add_gpu_ranges(RowIndex top, const std::string& key, GpuId gpu, const Tracks& tracks);
   void add_processes();
   void add_process(RowIndex root, ProcessId process);
   void add_thread(RowIndex parent, ThreadId thread, const Tracks& tracks);

@@ -117,7 +117,7 @@ TEST_CASE("a training step, its kernels and the arrow from a launch look as they
   const Picture picture(look);
   const Event step = picture.trace->event(picture.named(TrackKind::kNvtxRanges, "step 12"));
   picture.view->setVisibleRange({step.start - step.duration / 20, step.end() + step.duration / 20});
-  picture.view->setExpanded("gpu:0/kernels", true);
+  picture.view->setExpanded("gpu:0/nvtx", true);
   const LaneId calls = picture.named(TrackKind::kCudaApi, "cudaLaunchKernel").lane;
   EventRef launch{calls, picture.trace->lane(calls).lower_bound(step.start)};
   while (picture.trace->work_of(launch).empty()) ++launch.index;

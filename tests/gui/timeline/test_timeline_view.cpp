@@ -509,8 +509,8 @@ TEST_CASE("assistive technology finds the rows in sight, their values and their 
     names += row->text(QAccessible::Name);
     if (names.back() == "CUDA API") api = row;
   }
-  REQUIRE(names == QStringList{"GPU 0  NVIDIA H200", "CUDA HW", "100.0% Kernels", "100.0% Stream 7", "Processes (1)", "[4711] python",
-                               "[4711] main", "NVTX", "CUDA API"});
+  REQUIRE(names == QStringList{"GPU 0  NVIDIA H200", "CUDA HW", "100.0% Kernels", "100.0% Stream 7", "NVTX", "Processes (1)",
+                               "[4711] python", "[4711] main", "NVTX", "CUDA API"});
   REQUIRE(api->text(QAccessible::Value) == "64.0% busy, 4 events");  // 50 + 30 + 20 + 540 of 1000 µs
   REQUIRE(api->childCount() == 4);
   QAccessibleInterface* launch = api->child(1);

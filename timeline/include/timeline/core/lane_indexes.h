@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "timeline/core/gpu_projection.h"
 #include "timeline/core/lane_subset.h"
 #include "timeline/core/row_tree.h"
 
@@ -20,9 +21,11 @@ class LaneIndexes {
   void grow(std::shared_ptr<const Trace> trace);
 
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const noexcept { return trace_; }
-  // The events that a source takes of its lane. Requires: not source.whole(). First call for a lane: O(its events), for all its names or
-  // classes.
+  // The events that a source takes of its lane. Requires: it has a name or a class. First call for a lane: O(its events), for all its names
+  // or classes.
   [[nodiscard]] std::shared_ptr<const LaneSubset> subset(const LaneSource& source);
+  // The lanes of a source with on_gpu. First call: as project_on_gpu().
+  [[nodiscard]] std::shared_ptr<const std::vector<ProjectedLane>> projection(const LaneSource& source);
   // Lane::common_prefix. First call for two lanes: as that function, then O(1).
   [[nodiscard]] EventIndex common_prefix(const Lane& before, const Lane& now);
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
@@ -34,6 +37,7 @@ class LaneIndexes {
   std::shared_ptr<const Trace> trace_;
   Splits splits_;
   Splits before_;  // of earlier snapshots, as far as not yet brought up to date
+  std::map<std::pair<LaneId, GpuId>, std::shared_ptr<const std::vector<ProjectedLane>>> projections_;
   std::map<std::pair<const Lane*, const Lane*>, EventIndex> prefixes_;
 };
 

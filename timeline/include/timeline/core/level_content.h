@@ -16,8 +16,10 @@ namespace lanescope::timeline {
 struct ContentLane {
   TrackKind kind = TrackKind::kKernels;
   LaneId source = kNone;
-  std::shared_ptr<const Lane> lane;          // the trace's
+  std::shared_ptr<const Lane> lane;
   std::shared_ptr<const LaneSubset> subset;  // null where all events are taken
+  // Where `lane` is no lane of the trace, but of ranges as they are on a GPU: the index in the source of each. Else null.
+  std::shared_ptr<const std::vector<EventIndex>> projected;
 
   // Calls function(const Lane&) or function(const LaneSubset&), whichever has the events that are taken; both answer the same queries.
   template <typename Function>
@@ -25,7 +27,10 @@ struct ContentLane {
     return subset ? function(*subset) : function(*lane);
   }
   [[nodiscard]] EventIndex size() const noexcept { return subset ? subset->size() : lane->size(); }
-  [[nodiscard]] EventRef ref(EventIndex index) const noexcept { return {source, subset ? subset->source_index(index) : index}; }
+  [[nodiscard]] EventRef ref(EventIndex index) const noexcept {
+    if (projected) return {source, (*projected)[index]};
+    return {source, subset ? subset->source_index(index) : index};
+  }
 };
 
 class LevelContent {

@@ -31,6 +31,7 @@ enum class RowKind : std::uint8_t {
   kGraphs,           // whole CUDA graphs
   kStream,           // "61.0% Stream 7"
   kSynchronization,  // waits of a stream
+  kGpuRanges,        // "NVTX" below a GPU, and each thread's ranges in it: as they are on the GPU (see gpu_projection.h)
   kProcesses,        // "Processes"
   kProcess,          // "[4711] python"
   kThread,           // "[4711] main"
@@ -46,12 +47,13 @@ enum class MemoryClass : std::uint8_t { kHostToDevice, kDeviceToHost, kDeviceToD
 [[nodiscard]] MemoryClass memory_class(const MemoryDetail& detail) noexcept;
 [[nodiscard]] std::string_view memory_class_name(MemoryClass operation) noexcept;  // "HtoD", "DtoH", ...
 
-// Events of a lane: all of them, those of one name, or those memory operations of one class.
+// Events of a lane: all of them, those of one name, or those memory operations of one class; or NVTX ranges as they are on a GPU.
 struct LaneSource {
   LaneId lane = kNone;
   std::optional<NameId> name = std::nullopt;
   std::optional<MemoryClass> memory = std::nullopt;
-  [[nodiscard]] bool whole() const noexcept { return !name && !memory; }
+  std::optional<GpuId> on_gpu = std::nullopt;
+  [[nodiscard]] bool whole() const noexcept { return !name && !memory && !on_gpu; }
   [[nodiscard]] bool matches(const Trace& trace, const Event& event) const noexcept;
   bool operator==(const LaneSource&) const = default;
 };
