@@ -15,6 +15,7 @@ void collect(const Selection& selection, TrackKind kind, std::map<ThreadId, std:
     range.time = {event.start(), event.end()};
     range.name = event.name();
     range.domain = track.key.domain;
+    range.detail = event.detail();
     range.kind = kind;
     range.id = event.correlation();
     threads[track.key.thread].push_back(range);

@@ -16,6 +16,7 @@ struct NvtxRange {
   TimeRange time;
   NameId name = 0;
   std::uint32_t domain = 0;
+  DetailId detail = 0;
   TrackKind kind = TrackKind::kNvtxRanges;  // push/pop, or start/end
   std::int64_t id = 0;                      // the number that reports call it by, unique in the trace
   std::size_t parent = kNoRange;            // the tightest range of the thread that encloses it, whatever its domain

@@ -11,6 +11,8 @@ namespace lanescope::stats {
 namespace {
 
 constexpr std::string_view kKernelData = "CUDA kernel data";
+constexpr std::string_view kNcclData = "NCCL kernel data";
+constexpr std::string_view kGpuData = "GPU work";
 constexpr std::string_view kApiData = "CUDA trace data";
 constexpr std::string_view kMemoryData = "GPU memory data";
 constexpr std::string_view kNvtxData = "NV Tools Extension (NVTX) data";
@@ -47,6 +49,15 @@ constexpr std::array kReports = {
            cuda_kern_exec_sum},
     Report{"cuda_kern_exec_trace", "CUDA Kernel Launch & Exec Time Trace", kKernelData, kNameModifiers,
            "Every kernel with its launching call and its wait in the queue, by the call's start.", cuda_kern_exec_trace},
+    Report{"gpu_idle_sum", "GPU Idle Time Summary (by Cause)", kGpuData, "",
+           "What each GPU waited for: idle time between its first and its last operation, every nanosecond with its cause, so that a GPU's "
+           "causes add up to its idle time. Lanescope's own.",
+           gpu_idle_sum},
+    Report{
+        "nccl_sum", "NCCL Kernel Summary", kNcclData, kStylesAndPercentiles,
+        "Durations of kernels whose names begin with nccl, by the NCCL range (collective) that enqueued them and by name; the size is the "
+        "sum of what those ranges have as payload. Lanescope's own.",
+        nccl_sum},
     Report{"nvtx_gpu_proj_sum", "NVTX GPU Projection Summary", kNvtxData, kPercentiles,
            "NVTX ranges as the GPU saw them: from the first operation that a range enqueued to the end of the last, by range.",
            nvtx_gpu_proj_sum},

@@ -23,6 +23,8 @@ Table nvtx_pushpop_trace(const Selection& selection, const ReportOptions& option
 Table nvtx_gpu_proj_sum(const Selection& selection, const ReportOptions& options);
 Table nvtx_gpu_proj_trace(const Selection& selection, const ReportOptions& options);
 Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options);
+Table nccl_sum(const Selection& selection, const ReportOptions& options);
+Table gpu_idle_sum(const Selection& selection, const ReportOptions& options);
 Table osrt_sum(const Selection& selection, const ReportOptions& options);
 
 }  // namespace lanescope::stats

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+#include <random>
 #include <sstream>
 
 #include "hand_made.h"
@@ -192,6 +195,104 @@ TEST_CASE("filters are read as they are written in the manual") {
   CHECK(filter->domain == "d@e");
   CHECK(filter->index == 2);
   for (const char* wrong : {"", "@d", "a/b"}) CHECK_FALSE(parse_range_filter(wrong));
+}
+
+TEST_CASE("percentiles are those of the nearest rank") {
+  // Of two durations, 50 and 150, half do not exceed 50, and 51 of a hundred need both.
+  CHECK(csv("cuda_gpu_kern_sum:base:p50:p51") ==
+        "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),P50 (ns),P51 (ns),Name\n"
+        "100.0,200,2,100.0,100.0,50,150,70.7,50,150,add\n");
+  CHECK(csv("cuda_gpu_mem_size_sum:p99:rows=1") ==
+        "Total (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),P99 (MB),Operation\n"
+        "2.000,1,2.000,2.000,2.000,2.000,0.000,2.000,[CUDA memcpy Host-to-Device]\n");
+  for (const char* wrong : {"cuda_gpu_kern_sum:p0", "cuda_gpu_kern_sum:p100", "cuda_gpu_kern_sum:p9x", "cuda_gpu_trace:p95"})
+    CHECK_FALSE(parse_report(wrong));
+}
+
+TEST_CASE("percentiles split the samples where a count of each says so") {
+  auto seed = GENERATE(range(0u, 20u));
+  std::mt19937 random(seed);
+  TraceBuilder builder;
+  TrackKey calls{.kind = TrackKind::kCudaApi, .process = builder.process_of_instance(1)};
+  calls.thread = builder.thread(calls.process, 1);
+  std::vector<Event> events;
+  std::vector<Nanoseconds> durations;
+  for (unsigned i = 0; i < 1 + random() % 300; ++i) {
+    durations.push_back(random() % 50);
+    events.push_back({i * 100, durations.back(), builder.intern("call"), 0, 0});
+  }
+  builder.add(calls, events);
+  const int percent = GENERATE(1, 50, 95, 99);
+  const auto request = parse_report("cuda_api_sum:p" + std::to_string(percent));
+  const auto table = make_report(*request->report, *builder.snapshot(), request->options);
+  const Nanoseconds found = table->columns()[8].integer(0);
+  const auto at_most = [&](Nanoseconds bound) {
+    return 100 * std::count_if(durations.begin(), durations.end(), [&](Nanoseconds duration) { return duration <= bound; });
+  };
+  CHECK(at_most(found) >= percent * static_cast<std::ptrdiff_t>(durations.size()));     // so many do not exceed it
+  CHECK(at_most(found - 1) < percent * static_cast<std::ptrdiff_t>(durations.size()));  // and it is the smallest such
+}
+
+TEST_CASE("reports of a series are those that are made alone") {
+  const auto trace = test::hand_made();
+  const ReportSeries series(*trace);
+  for (const Report& report : reports()) {
+    INFO(report.name);
+    const auto alone = make_report(report, *trace), together = series.make(report);
+    REQUIRE(alone);
+    REQUIRE(together);
+    CHECK(format_table(*alone, Format::kCsv) == format_table(*together, Format::kCsv));
+  }
+}
+
+TEST_CASE("NCCL kernels are summed by the collective that enqueued them, with its size") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  TrackKey calls{.kind = TrackKind::kCudaApi, .process = process};
+  calls.thread = builder.thread(process, 1);
+  builder.add(calls, {{100, 10, builder.intern("cuLaunchKernelEx"), 1, 0},
+                      {200, 10, builder.intern("cuLaunchKernelEx"), 2, 0},
+                      {300, 10, builder.intern("cuLaunchKernelEx"), 3, 0},
+                      {400, 10, builder.intern("cudaLaunchKernel"), 4, 0}});
+  builder.set_domain(process, 7, "NCCL");
+  TrackKey ranges = calls;
+  ranges.kind = TrackKind::kNvtxRanges;
+  builder.add(ranges, {{50, 200, builder.intern("step"), 0, 0}});  // not NCCL's
+  ranges.domain = 7;
+  NvtxDetail size;
+  size.payload_type = PayloadType::kUnsigned;
+  size.payload = 3'000'000;
+  builder.add(ranges, {{95, 20, builder.intern("ncclAllReduce"), 0, builder.intern(size)},
+                       {195, 20, builder.intern("ncclAllReduce"), 0, builder.intern(size)}});
+  TrackKey kernels{.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)};
+  const NameId ring = builder.intern("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
+  builder.add(kernels,
+              {{1'000, 300, ring, 1, 0}, {2'000, 100, ring, 2, 0}, {3'000, 100, ring, 3, 0}, {4'000, 500, builder.intern("gemm"), 4, 0}});
+  const auto table = make_report(*find_report("nccl_sum"), *builder.snapshot());
+  REQUIRE(table);
+  CHECK(
+      format_table(*table, Format::kCsv) ==
+      "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Total (MB),Collective,Name\n"
+      "80.0,400,2,200.0,200.0,100,300,141.4,6.000,ncclAllReduce,ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)\n"
+      "20.0,100,1,100.0,100.0,100,100,0.0,,,ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)\n");
+}
+
+TEST_CASE("a GPU's idle time is the sum of its causes") {
+  // GPU work: [105,155) [260,410) [500,600) [620,640): 535 long, 320 busy.
+  const auto total = [](const ReportOptions& options) {
+    const auto table = make_report(*find_report("gpu_idle_sum"), *test::hand_made(), options);
+    REQUIRE(table);
+    Nanoseconds sum = 0;
+    for (std::size_t row = 0; row < table->row_count(); ++row) sum += table->columns()[1].integer(row);
+    return std::array{sum, table->columns()[6].integer(0), table->columns()[7].integer(0), table->columns()[8].integer(0)};
+  };
+  CHECK(total({}) == std::array<Nanoseconds, 4>{215, 535, 320, 215});
+  ReportOptions window;
+  window.time_range = TimeRange{150, 300};  // busy [150,155) and [260,300)
+  CHECK(total(window) == std::array<Nanoseconds, 4>{105, 150, 45, 105});
+  ReportOptions range;
+  range.range = RangeFilter{"forward", "net", 0};  // [195,240)
+  CHECK(total(range) == std::array<Nanoseconds, 4>{45, 45, 0, 45});
 }
 
 TEST_CASE("unknown reports and modifiers are refused with what there is") {

@@ -50,6 +50,11 @@ class Selection {
   static Result<Selection> of(const Trace& trace, const ReportOptions& options, std::shared_ptr<SharedLaunchIndex> index = nullptr);
 
   [[nodiscard]] const Trace& trace() const noexcept { return *trace_; }
+  // What is selected as a time; none: all.
+  [[nodiscard]] std::optional<TimeRange> time() const noexcept {
+    if (!range_) return window_;
+    return window_ ? window_->intersected(range_->time) : range_->time;
+  }
   // Which call enqueued which GPU work, in the whole trace. O(CUDA calls) the first time.
   [[nodiscard]] const LaunchIndex& launch_index() const { return index_->of(*trace_); }
 

@@ -1,0 +1,64 @@
+// Idle time of GPUs, by cause.
+#include <algorithm>
+#include <array>
+
+#include "model/analysis/idle.h"
+#include "model/stats/table.h"
+#include "report_functions.h"
+
+namespace lanescope::stats {
+namespace {
+
+using namespace analysis;
+
+struct CauseTime {
+  IdleCause cause = IdleCause::kUnknown;
+  Nanoseconds total = 0;
+  Nanoseconds longest = 0;
+  std::int64_t parts = 0;
+};
+
+}  // namespace
+
+Table gpu_idle_sum(const Selection& selection, const ReportOptions&) {
+  const Trace& trace = selection.trace();
+  std::vector<std::array<CauseTime, kIdleCauses>> causes(trace.gpus().size());
+  const auto gpus = visit_idle(trace, 0, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    for (const IdlePart& part : parts) {
+      const Nanoseconds time = selection.time() ? part.range.intersected(*selection.time()).length() : part.range.length();
+      if (time == 0) continue;
+      CauseTime& cause = causes[gap.gpu][static_cast<std::size_t>(part.cause)];
+      cause.cause = part.cause;
+      cause.total += time;
+      cause.longest = std::max(cause.longest, time);
+      ++cause.parts;
+    }
+  });
+
+  Table table({reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds), integers("Parts"),
+               integers("Longest", Unit::kNanoseconds), texts("Cause"), reals("Busy", Unit::kPercent), integers("Span", Unit::kNanoseconds),
+               integers("Busy", Unit::kNanoseconds), integers("Idle", Unit::kNanoseconds), texts("Device")});
+  for (const GpuIdle& gpu : gpus) {
+    const Nanoseconds span = selection.time() ? gpu.extent.intersected(*selection.time()).length() : gpu.extent.length();
+    if (span == 0) continue;
+    auto& of_gpu = causes[gpu.gpu];
+    std::sort(of_gpu.begin(), of_gpu.end(), [](const CauseTime& a, const CauseTime& b) { return a.total > b.total; });
+    Nanoseconds idle = 0;
+    for (const CauseTime& cause : of_gpu) idle += cause.total;
+    const auto share = [](Nanoseconds part, Nanoseconds whole) {
+      return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+    };
+    const Gpu& device = trace.gpus()[gpu.gpu];
+    const TextId name = table.add_text(device.name + " (" + std::to_string(device.ordinal) + ")");
+    const auto add = [&](const CauseTime& cause, TextId text) {
+      table.add_row(share(cause.total, idle), cause.total, cause.parts, cause.longest, text, share(span - idle, span), span, span - idle,
+                    idle, name);
+    };
+    if (idle == 0) add({}, TextId{0});  // a GPU that never paused has a row too
+    for (const CauseTime& cause : of_gpu)
+      if (cause.total > 0) add(cause, table.add_text(std::string(idle_cause_name(cause.cause))));
+  }
+  return table;
+}
+
+}  // namespace lanescope::stats

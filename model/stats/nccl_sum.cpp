@@ -1,0 +1,123 @@
+// Kernels of NCCL, by the collective that enqueued them.
+#include <algorithm>
+
+#include "kernel_names.h"
+#include "label_groups.h"
+#include "launches.h"
+#include "nvtx_ranges.h"
+#include "report_functions.h"
+
+namespace lanescope::stats {
+namespace {
+
+constexpr std::string_view kNccl = "nccl";
+constexpr std::string_view kNcclDomain = "NCCL";
+
+// Kernels of one name under ranges of one name; 0: no range.
+struct Group {
+  Samples durations;
+  std::int64_t bytes = kNoInteger;  // sum over those that have a size
+};
+using Groups = GroupsByIds<2, Group>;
+
+class NcclKernels {
+ public:
+  NcclKernels(const Selection& selection, const ReportOptions& options)
+      : trace_(selection.trace()), options_(options), is_nccl_(trace_.name_count(), Answer::kUnknown) {
+    selection.for_each_lane(TrackKind::kKernels,
+                            [&](const Track&, LaneId lane) { grouped_.resize(std::max<std::size_t>(grouped_.size(), lane + 1)); });
+    const auto ranges = ranges_by_thread(selection, RangeKinds::kAll);
+    for (const auto& [thread, launches] : launches_by_thread(selection, {TrackKind::kKernels}))
+      if (const auto found = ranges.find(thread); found != ranges.end()) add_in_ranges(thread, launches, found->second);
+    selection.for_each(TrackKind::kKernels, [&](const Track&, const EventView& kernel) {
+      if (is_nccl(kernel.name()) && !is_grouped(kernel.ref)) add(kernel.ref, 0, kNoInteger);
+    });
+  }
+
+  [[nodiscard]] Groups& groups() noexcept { return groups_; }
+
+ private:
+  enum class Answer : std::uint8_t { kUnknown, kYes, kNo };
+
+  [[nodiscard]] bool is_nccl(NameId kernel) {
+    Answer& answer = is_nccl_[kernel];
+    if (answer == Answer::kUnknown) answer = trace_.name(kernel).starts_with(kNccl) ? Answer::kYes : Answer::kNo;
+    return answer == Answer::kYes;
+  }
+
+  void add_in_ranges(ThreadId thread, const Launches& launches, const std::vector<NvtxRange>& ranges) {
+    const ProcessId process = trace_.threads()[thread].process;
+    EnclosingRanges enclosing(ranges);
+    for (const Launch& launch : launches) {
+      if (!is_nccl(trace_.lane(launch.operation.lane).name(launch.operation.index))) continue;
+      const NvtxRange* collective = nullptr;
+      for (const std::size_t i : enclosing.around(time_of(trace_, launch.call)))
+        if (trace_.domain_name(process, ranges[i].domain) == kNcclDomain) collective = &ranges[i];
+      if (collective) add(launch.operation, collective->name, bytes_of(*collective));
+    }
+  }
+
+  // The size that NCCL gives its ranges as payload.
+  [[nodiscard]] std::int64_t bytes_of(const NvtxRange& range) const {
+    const NvtxDetail& detail = trace_.nvtx_detail(range.detail);
+    const bool whole = detail.payload_type == PayloadType::kUnsigned || detail.payload_type == PayloadType::kSigned;
+    return whole ? static_cast<std::int64_t>(detail.payload) : kNoInteger;
+  }
+
+  void add(EventRef kernel, NameId collective, std::int64_t bytes) {
+    const Lane& lane = trace_.lane(kernel.lane);
+    Group& group = groups_[{collective, kernel_name(trace_, lane.name(kernel.index), lane.detail(kernel.index), options_.kernel_names)}];
+    group.durations.push_back(lane.duration(kernel.index));
+    if (bytes != kNoInteger) group.bytes = (group.bytes == kNoInteger ? 0 : group.bytes) + bytes;
+    if (collective == 0) return;
+    std::vector<bool>& grouped = grouped_[kernel.lane];
+    if (grouped.empty()) grouped.resize(lane.size());
+    grouped[kernel.index] = true;
+  }
+  [[nodiscard]] bool is_grouped(EventRef kernel) const { return !grouped_[kernel.lane].empty() && grouped_[kernel.lane][kernel.index]; }
+
+  const Trace& trace_;
+  const ReportOptions& options_;
+  std::vector<Answer> is_nccl_;             // by name
+  std::vector<std::vector<bool>> grouped_;  // by lane and index: kernels that have a collective
+  Groups groups_;
+};
+
+}  // namespace
+
+Table nccl_sum(const Selection& selection, const ReportOptions& options) {
+  const Trace& trace = selection.trace();
+  NcclKernels kernels(selection, options);
+  struct Row {
+    NameId collective, kernel;
+    std::int64_t bytes;
+    Summary summary;
+  };
+  std::vector<Row> rows;
+  std::int64_t everything = 0;
+  for (auto& [ids, group] : kernels.groups()) {
+    rows.push_back({ids[0], ids[1], group.bytes, summarize(group.durations, options.percentiles)});
+    everything += rows.back().summary.total;
+  }
+  std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+    if (a.summary.total != b.summary.total) return a.summary.total > b.summary.total;
+    return std::pair(trace.name(a.collective), trace.name(a.kernel)) < std::pair(trace.name(b.collective), trace.name(b.kernel));
+  });
+
+  std::vector<Column> columns = {reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds), integers("Instances")};
+  append_summary_columns(columns, "", Unit::kNanoseconds, options.percentiles);
+  for (Column column : {integers("Total", Unit::kBytes), texts("Collective"), texts("Name")}) columns.push_back(std::move(column));
+  Table table(std::move(columns));
+  for (const auto& [collective, kernel, bytes, summary] : rows) {
+    std::vector<Cell> cells = {everything > 0 ? 100.0 * static_cast<double>(summary.total) / static_cast<double>(everything) : 0.0,
+                               summary.total, summary.count};
+    append_summary_cells(cells, summary, options.percentiles);
+    cells.emplace_back(bytes);
+    cells.emplace_back(table.add_text(std::string(trace.name(collective))));
+    cells.emplace_back(table.add_text(std::string(trace.name(kernel))));
+    table.add_cells(cells);
+  }
+  return table;
+}
+
+}  // namespace lanescope::stats
