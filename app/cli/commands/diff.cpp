@@ -111,7 +111,7 @@ int judge(const TraceDiff& diff, double limit) {
 
 int run_diff(Arguments arguments) {
   CLI::App app(
-      "Say what changed from trace A to trace B, and what of that is more than noise: iterations, idle GPUs and their causes, kernels, "
+      "Says what changed from trace A to trace B, and what of that is more than noise: iterations, idle GPUs and their causes, kernels, "
       "calls, ranges.\n"
       "Everything is compared per iteration where an NVTX range repeats in both traces, else as a whole.",
       "lanescope diff");
@@ -129,6 +129,10 @@ int run_diff(Arguments arguments) {
       ->type_name("PERCENT");
   app.add_flag("--all", all, "List also what did not change (formats for programs always do)");
   output.add_options(app);
+  app.footer(
+      "Examples:\n"
+      "  lanescope diff before.trace after.trace\n"
+      "  lanescope diff --fail-above 5 main.trace branch.trace   exit code 1 when it became slower by more than 5 %\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;
   const Result<std::optional<double>> limit = parse_percent(fail_above);
   if (!limit) return fail(limit.error());

@@ -137,8 +137,8 @@ int run_export(Arguments arguments) {
   Options options;
   app.add_option("FILE", options.input, "The trace to export")->required();
   app.add_option("-t,--type", options.type,
-                 "sqlite (schema of Nsight Systems), chrome (Perfetto, chrome://tracing, HolisticTraceAnalysis),\n"
-                 "json, csv, text (one line an event), trace (also recovers a damaged .trace file) [sqlite]")
+                 "sqlite (schema of Nsight Systems), chrome (Perfetto, chrome://tracing, HolisticTraceAnalysis), json, csv, "
+                 "text (one line an event), trace (also recovers a damaged .trace file) [sqlite]")
       ->type_name("TYPE");
   app.add_option("-o,--output", options.output, "File to write, or - for standard output [FILE with the type's extension]")
       ->type_name("FILE");
@@ -150,6 +150,12 @@ int run_export(Arguments arguments) {
       ->allow_extra_args(false)
       ->type_name("REGEX");
   app.add_option("-l,--lazy", options.lazy, "Make only tables of SQLite that have rows [true]")->type_name("BOOL");
+  app.footer(
+      "Examples:\n"
+      "  lanescope export run.trace                        run.sqlite, for scripts written for Nsight Systems\n"
+      "  lanescope export -t chrome run.trace              run.chrome.json, for https://ui.perfetto.dev\n"
+      "  lanescope export -t csv -o - --times 1s/2s run.trace | head\n"
+      "  lanescope export -t trace -o whole.trace cut.trace   what can be read of a damaged file\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (const auto checked = check(options); !checked) return fail(checked.error());
   if (options.type == "trace" && !options.selection.window && is_lanescope_file(options.input)) return recover(options);

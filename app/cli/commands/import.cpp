@@ -18,6 +18,10 @@ int run_import(Arguments arguments) {
   app.add_option("FILE", input, "The file to read")->required();
   app.add_option("-o,--output", output, "File to write, or - for standard output [FILE with .trace]")->type_name("FILE");
   app.add_flag("-f,--force-overwrite", force, "Overwrite the file if it exists");
+  app.footer(
+      "Examples:\n"
+      "  lanescope import report1.sqlite                   report1.trace, from: nsys export -t sqlite report1.nsys-rep\n"
+      "  lanescope import -o step.trace trace.json.gz      from torch.profiler's export_chrome_trace()\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;
 
   if (output.empty()) output = without_trace_extension(input) + ".trace";

@@ -317,11 +317,18 @@ void print_gpus(const Trace& trace, const Counts& counts) {
     std::cout << '\n';
   }
   if (!trace.streams().empty()) std::cout << "\nStreams\n";
+  std::uint64_t unused = 0;
   for (const CudaStream& stream : trace.streams()) {
+    const std::uint64_t events = count_of(counts.by_stream, StreamKey{stream.process, stream.context, stream.id});
+    if (events == 0) {
+      ++unused;
+      continue;
+    }
     std::cout << "  [" << trace.processes()[stream.process].pid << "] GPU " << ordinal_of(trace, stream) << ", context " << stream.context
-              << ", stream " << stream.id << (stream.name.empty() ? "" : " \"" + stream.name + "\"") << ": "
-              << counted(count_of(counts.by_stream, StreamKey{stream.process, stream.context, stream.id}), "event") << '\n';
+              << ", stream " << stream.id << (stream.name.empty() ? "" : " \"" + stream.name + "\"") << ": " << counted(events, "event")
+              << '\n';
   }
+  if (unused > 0) std::cout << "  and " << counted(unused, "stream") << " without events\n";
 }
 
 void print_diagnostics(const Trace& trace) {
@@ -351,6 +358,10 @@ int run_info(Arguments arguments) {
   bool as_json = false;
   app.add_option("FILE", file, "The trace")->required();
   app.add_flag("--json", as_json, "Print JSON; times are ns since the recording began");
+  app.footer(
+      "Examples:\n"
+      "  lanescope info run.trace\n"
+      "  lanescope info --json run.trace | jq .counts\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;
   const Result<std::shared_ptr<const Trace>> trace = open_trace(file);
   if (!trace) return fail(trace.error());

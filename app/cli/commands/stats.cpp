@@ -9,6 +9,13 @@
 namespace lanescope::cli {
 namespace {
 
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  lanescope stats run.trace                                          the default reports\n"
+    "  lanescope stats -r cuda_gpu_kern_sum:base:rows=10 run.trace        the ten kernels that take most time, by short names\n"
+    "  lanescope stats -r cuda_gpu_sum --filter-nvtx 'step 7' run.trace   one iteration\n"
+    "  lanescope stats -r cuda_gpu_trace -f csv -o gpu run.trace          into gpu_cuda_gpu_trace.csv\n";
+
 struct Request {
   std::string text;  // as asked: "cuda_gpu_kern_sum:base"
   stats::ReportRequest report;
@@ -68,26 +75,29 @@ int print_formats() {
 }  // namespace
 
 int run_stats(Arguments arguments) {
-  CLI::App app("Answer questions about a trace with tables: where time goes on CPU and GPU, by function, kernel, copy and NVTX range.",
+  CLI::App app("Answers questions about a trace with tables: where time goes on CPU and GPU, by function, kernel, copy and NVTX range.",
                "lanescope stats");
   std::string file, time, range, help_report;
   std::vector<std::string> names;
   TableOutput output;
-  app.add_option("FILE", file, "A .trace file, or a SQLite export of Nsight Systems");
-  app.add_option("-r,--report", names, "Reports, with their modifiers: cuda_gpu_kern_sum:base (repeat, or separate by commas)")
+  app.add_option("FILE", file, "A .trace file, or a trace of another tool");
+  app.add_option(
+         "-r,--report", names,
+         "Reports, with their modifiers: cuda_gpu_kern_sum:base (repeat, or separate by commas); without it, those that most people want")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->type_name("REPORT[:MODIFIER]...");
+      ->type_name("LIST");
   output.add_options(app);
   app.add_option("--filter-time", time, "Only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")
       ->type_name("[START]/[END]");
   app.add_option("--filter-nvtx", range,
-                 "Only what happened during this NVTX range, on all threads, and\nthe GPU work that was enqueued in it")
+                 "Only what happened during this NVTX range, on all threads, and the GPU work that was enqueued in it")
       ->type_name("RANGE[@DOMAIN][/INDEX]");
   auto* help_reports =
       app.add_option("--help-reports", help_report, "List the reports, or explain one (ALL: each)")->expected(0, 1)->type_name("[REPORT]");
   bool help_formats = false;
   app.add_flag("--help-formats", help_formats, "List the formats");
+  app.footer(kFooter);
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (help_reports->count() > 0) return print_reports(help_report);
   if (help_formats) return print_formats();
