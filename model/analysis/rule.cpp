@@ -1,9 +1,11 @@
 #include "model/analysis/rule.h"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <thread>
 
 #include "nsight/nsight_rules.h"
 #include "own_rules.h"
@@ -128,6 +130,25 @@ Result<RuleRequest> parse_rule(std::string_view text) {
     colon = next;
   }
   return request;
+}
+
+Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests, std::stop_token stop) {
+  std::vector<Result<RuleAnswer>> results(requests.size(), RuleAnswer{});
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < requests.size() && !stop.stop_requested(); i = next++)
+      results[i] = requests[i].rule->apply(trace, requests[i].arguments);
+  };
+  std::vector<std::jthread> others;
+  for (std::size_t i = 1; i < std::min<std::size_t>(requests.size(), std::thread::hardware_concurrency()); ++i) others.emplace_back(work);
+  work();
+  others.clear();
+  std::vector<RuleAnswer> answers;
+  for (Result<RuleAnswer>& result : results) {
+    if (!result) return result.error();
+    answers.push_back(*std::move(result));
+  }
+  return answers;
 }
 
 }  // namespace lanescope::analysis

@@ -1,9 +1,6 @@
 // lanescope analyze: what costs time in a trace, and what to do about it.
 #include <algorithm>
-#include <atomic>
 #include <iostream>
-#include <optional>
-#include <thread>
 
 #include "../findings_text.h"
 #include "../table_output.h"
@@ -110,25 +107,17 @@ Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answ
   return detail == Detail::kTables ? write_tables(answers, output, written) : Result<void>{};
 }
 
-// Applies the rules on all cores. Without -r, Nsight's are left out: ours cover what they find.
+// Without -r, Nsight's are left out: ours cover what they find.
 Result<std::vector<Answered>> answer_all(const Trace& trace, const std::vector<Request>& requests, Detail detail) {
   std::vector<const Request*> wanted;
   for (const Request& request : requests)
     if (detail == Detail::kTables || request.rule.rule->origin == RuleOrigin::kLanescope) wanted.push_back(&request);
-  std::vector<std::optional<Result<RuleAnswer>>> results(wanted.size());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < wanted.size(); i = next++) results[i] = wanted[i]->rule.rule->apply(trace, wanted[i]->rule.arguments);
-  };
-  std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < std::min<std::size_t>(wanted.size(), std::thread::hardware_concurrency()); ++i) others.emplace_back(work);
-  work();
-  others.clear();
+  std::vector<RuleRequest> rules;
+  for (const Request* request : wanted) rules.push_back(request->rule);
+  Result<std::vector<RuleAnswer>> results = analysis::apply_rules(trace, rules);
+  if (!results) return results.error();
   std::vector<Answered> answers;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (!*results[i]) return results[i]->error();
-    answers.push_back({wanted[i], **std::move(results[i])});
-  }
+  for (std::size_t i = 0; i < wanted.size(); ++i) answers.push_back({wanted[i], std::move((*results)[i])});
   return answers;
 }
 
@@ -136,7 +125,7 @@ Result<std::vector<Answered>> answer_all(const Trace& trace, const std::vector<R
 
 int run_analyze(Arguments arguments) {
   CLI::App app(
-      "Say what costs time in a trace, where, and what to do: idle GPUs and their causes, waits, small kernels, slow copies, "
+      "Says what costs time in a trace, where, and what to do: idle GPUs and their causes, waits, small kernels, slow copies, "
       "communication.\n"
       "Without -r, all rules run and what they find is listed by its cost; with -r, the tables behind it follow.",
       "lanescope analyze");
@@ -147,11 +136,16 @@ int run_analyze(Arguments arguments) {
   app.add_option("-r,--rule", names, "Rules, with their arguments: gpu_bubbles:gap=5us (repeat, or separate by commas; all: every rule)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->type_name("RULE[:ARGUMENT=VALUE]...");
+      ->type_name("LIST");
   output.add_options(app);
   auto* help_rules = app.add_option("--help-rules", help_rule, "List the rules, or explain one with its arguments (ALL: each)")
                          ->expected(0, 1)
                          ->type_name("[RULE]");
+  app.footer(
+      "Examples:\n"
+      "  lanescope analyze run.trace                                what costs time, the largest cost first\n"
+      "  lanescope analyze -r gpu_bubbles:gap=5us run.trace         one rule, with its tables\n"
+      "  lanescope analyze --help-rules gpu_bubbles                 what a rule looks for, and its arguments\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (help_rules->count() > 0) return print_rules(help_rule);
   if (file.empty()) return fail({"Name the trace file: lanescope analyze FILE", ErrorKind::kUsage});

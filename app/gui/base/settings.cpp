@@ -14,8 +14,10 @@ QString settings_path() {
   return QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation) + QStringLiteral("/lanescope/lanescope-ui.ini");
 }
 
-QString launch_group(const QString& program) {
-  return QStringLiteral("launch/") + QString::fromLatin1(QCryptographicHash::hash(program.toUtf8(), QCryptographicHash::Sha1).toHex());
+// Where what is remembered of a program stands: "launch/<hash>/".
+QString program_group(const char* purpose, const QString& program) {
+  const QByteArray hash = QCryptographicHash::hash(program.toUtf8(), QCryptographicHash::Sha1).toHex();
+  return QStringLiteral("%1/%2/").arg(QLatin1String(purpose), QLatin1String(hash));
 }
 
 QStringList with_first(QStringList list, const QString& entry, qsizetype limit) {
@@ -59,36 +61,55 @@ void Settings::setTheme(Theme theme) {
 QStringList Settings::launchedPrograms() const { return file_.value("launch/programs").toStringList(); }
 
 LaunchSettings Settings::launchSettings(const QString& program) const {
-  const QString group = launch_group(program);
-  const auto value = [&](const char* key, const QVariant& otherwise = {}) {
-    return file_.value(group + u'/' + QLatin1String(key), otherwise);
-  };
+  const QString group = program_group("launch", program);
   LaunchSettings launch;
   launch.program = program;
-  launch.arguments = value("arguments").toString();
-  launch.working_directory = value("workingDirectory").toString();
-  launch.environment = value("environment").toStringList();
-  launch.trace_cuda = value("traceCuda", true).toBool();
-  launch.trace_nvtx = value("traceNvtx", true).toBool();
-  const QString preset = value("preset").toString();
-  launch.preset = preset == u"light" ? session::Preset::kLight : preset == u"deep" ? session::Preset::kDeep : session::Preset::kDefault;
-  launch.output = value("output").toString();
+  launch.arguments = file_.value(group + "arguments").toString();
+  launch.working_directory = file_.value(group + "workingDirectory").toString();
+  launch.environment = file_.value(group + "environment").toStringList();
+  launch.capture = choices(group);
+  launch.output = file_.value(group + "output").toString();
   return launch;
 }
 
 void Settings::rememberLaunch(const LaunchSettings& launch) {
   file_.setValue("launch/programs", with_first(launchedPrograms(), launch.program, kLaunchedPrograms));
-  file_.beginGroup(launch_group(launch.program));
-  file_.setValue("arguments", launch.arguments);
-  file_.setValue("workingDirectory", launch.working_directory);
-  file_.setValue("environment", launch.environment);
-  file_.setValue("traceCuda", launch.trace_cuda);
-  file_.setValue("traceNvtx", launch.trace_nvtx);
-  file_.setValue("preset", launch.preset == session::Preset::kLight  ? "light"
-                           : launch.preset == session::Preset::kDeep ? "deep"
-                                                                     : "default");
-  file_.setValue("output", launch.output);
-  file_.endGroup();
+  const QString group = program_group("launch", launch.program);
+  file_.setValue(group + "arguments", launch.arguments);
+  file_.setValue(group + "workingDirectory", launch.working_directory);
+  file_.setValue(group + "environment", launch.environment);
+  file_.setValue(group + "output", launch.output);
+  setChoices(group, launch.capture);
+}
+
+CaptureChoices Settings::attachChoices(const QString& program) const { return choices(program_group("attach", program)); }
+void Settings::rememberAttach(const AttachSettings& attach) { setChoices(program_group("attach", attach.program), attach.capture); }
+
+CaptureChoices Settings::choices(const QString& group) const {
+  CaptureChoices choices;
+  choices.trace_cuda = file_.value(group + "traceCuda", true).toBool();
+  choices.trace_nvtx = file_.value(group + "traceNvtx", true).toBool();
+  choices.trace_os_runtime = file_.value(group + "traceOsRuntime", false).toBool();
+  const QString preset = file_.value(group + "preset").toString();
+  choices.preset = preset == u"light" ? session::Preset::kLight : preset == u"deep" ? session::Preset::kDeep : session::Preset::kDefault;
+  const QString level = file_.value(group + "graphLevel").toString();
+  if (level == u"node") choices.graph_level = session::GraphLevel::kNode;
+  if (level == u"graph") choices.graph_level = session::GraphLevel::kGraph;
+  choices.delay = file_.value(group + "delay").toDouble();
+  choices.duration = file_.value(group + "duration").toDouble();
+  return choices;
+}
+
+void Settings::setChoices(const QString& group, const CaptureChoices& choices) {
+  using session::GraphLevel;
+  using session::Preset;
+  file_.setValue(group + "traceCuda", choices.trace_cuda);
+  file_.setValue(group + "traceNvtx", choices.trace_nvtx);
+  file_.setValue(group + "traceOsRuntime", choices.trace_os_runtime);
+  file_.setValue(group + "preset", choices.preset == Preset::kLight ? "light" : choices.preset == Preset::kDeep ? "deep" : "default");
+  file_.setValue(group + "graphLevel", !choices.graph_level ? "" : *choices.graph_level == GraphLevel::kNode ? "node" : "graph");
+  file_.setValue(group + "delay", choices.delay);
+  file_.setValue(group + "duration", choices.duration);
 }
 
 }  // namespace lanescope::ui

@@ -7,7 +7,7 @@
 #include <QString>
 #include <QStringList>
 
-#include "launch/launch_settings.h"
+#include "record/launch_settings.h"
 
 namespace lanescope::ui {
 
@@ -35,10 +35,14 @@ class Settings {
   [[nodiscard]] QStringList launchedPrograms() const;                         // newest first
   [[nodiscard]] LaunchSettings launchSettings(const QString& program) const;  // as last used; the defaults for a program that is new
   void rememberLaunch(const LaunchSettings& launch);
+  [[nodiscard]] CaptureChoices attachChoices(const QString& program) const;  // as last used with a process of this name
+  void rememberAttach(const AttachSettings& attach);
 
  private:
   static constexpr int kSchemaVersion = 1;
   [[nodiscard]] QByteArray layout(const char* key) const;
+  [[nodiscard]] CaptureChoices choices(const QString& group) const;
+  void setChoices(const QString& group, const CaptureChoices& choices);
   QSettings file_;
 };
 

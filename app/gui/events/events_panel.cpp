@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 
 #include "model/events/event_text.h"
+#include "tables/table_look.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
@@ -51,19 +52,10 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
 
   table_->setAccessibleName(tr("Events"));
   table_->setModel(model_);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  apply_table_look(*table_);
   table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   table_->setIconSize({9, 9});
-  table_->setWordWrap(false);
-  table_->setShowGrid(false);
-  table_->setAlternatingRowColors(true);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setTextElideMode(Qt::ElideRight);
-  table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
   table_->setContextMenuPolicy(Qt::CustomContextMenu);
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-  table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 4);
 
   QHeaderView* header = table_->horizontalHeader();
   const int character = table_->fontMetrics().horizontalAdvance(u'0');
@@ -76,7 +68,6 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   for (int i = 0; i < static_cast<int>(std::size(kInitialColumns)); ++i)
     header->moveSection(header->visualIndex(EventTableModel::columnOf(kInitialColumns[i].column)), i + 1);
   header->setSectionsMovable(true);
-  header->setHighlightSections(false);
   header->setContextMenuPolicy(Qt::CustomContextMenu);
   header->setSortIndicator(EventTableModel::columnOf(EventColumn::kStart), Qt::AscendingOrder);
   table_->setSortingEnabled(true);

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include <QElapsedTimer>
+
 #include "model/events/event_query.h"
 
 namespace lanescope::ui {
 namespace {
-
-constexpr qint64 kShortestPauseMs = 150;
-constexpr qint64 kPausePerWork = 4;  // at most a fifth of one core goes into following a change that does not end
 
 // A row that shows a part of a lane, one kernel name for example, takes only that part's events.
 void keep_matching(const Trace& trace, const std::vector<timeline::LaneSource>& sources, std::vector<EventRef>& events) {
@@ -31,8 +30,7 @@ EventScope scope_of(const Trace& trace, const std::optional<ShownRow>& row) {
 }  // namespace
 
 ShownEvents::ShownEvents(SelectionState& state, QObject* parent) : QObject(parent), state_(state) {
-  pause_.setSingleShot(true);
-  connect(&pause_, &QTimer::timeout, this, [this] { gather(pending_); });
+  connect(&paced_, &PacedUpdate::due, this, [this] { gather(pending_); });
   connect(&state, &SelectionState::traceChanged, this,
           [this](TraceChange change) { change == TraceChange::kOther ? gather(change) : gatherSoon(change); });
   connect(&state, &SelectionState::shownRowChanged, this, [this] { gather(TraceChange::kOther); });
@@ -48,11 +46,11 @@ ShownEvents::ShownEvents(SelectionState& state, QObject* parent) : QObject(paren
 
 void ShownEvents::gatherSoon(TraceChange change) {
   if (change == TraceChange::kOther) pending_ = TraceChange::kOther;
-  if (!pause_.isActive()) pause_.start(static_cast<int>(std::max(kShortestPauseMs, kPausePerWork * last_gathering_ms_)));
+  paced_.request();
 }
 
 void ShownEvents::gather(TraceChange change) {
-  pause_.stop();
+  paced_.cancel();
   pending_ = TraceChange::kSnapshot;
   const std::shared_ptr<const Trace> trace = state_.trace();
   if (!trace || trace->provenance().outline_only) {  // an outline has no events to list
@@ -74,7 +72,7 @@ void ShownEvents::gather(TraceChange change) {
     auto list = std::make_shared<const EventList>(EventList{std::move(values), std::move(events)});
     job.deliver([this, list = std::move(list), change, took = clock.elapsed()] {
       list_ = list;
-      last_gathering_ms_ = took;
+      paced_.tookMilliseconds(took);
       emit changed(change);
     });
   });

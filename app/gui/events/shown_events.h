@@ -7,11 +7,10 @@
 #include <memory>
 #include <vector>
 
-#include <QElapsedTimer>
 #include <QObject>
-#include <QTimer>
 
 #include "base/latest_job.h"
+#include "base/paced_update.h"
 #include "base/selection_state.h"
 #include "model/events/event_values.h"
 
@@ -30,7 +29,7 @@ class ShownEvents : public QObject {
 
   // Null while there is no trace, or only its outline.
   [[nodiscard]] const std::shared_ptr<const EventList>& list() const { return list_; }
-  [[nodiscard]] bool isGathering() const { return job_.isRunning() || pause_.isActive(); }
+  [[nodiscard]] bool isGathering() const { return job_.isRunning() || paced_.isPending(); }
 
  signals:
   // kSnapshot where the list is a later state of the same list.
@@ -42,9 +41,8 @@ class ShownEvents : public QObject {
 
   SelectionState& state_;
   LatestJob job_;
-  QTimer pause_;
+  PacedUpdate paced_;
   TraceChange pending_ = TraceChange::kSnapshot;
-  qint64 last_gathering_ms_ = 0;
   std::shared_ptr<const EventList> list_;
 };
 

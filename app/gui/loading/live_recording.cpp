@@ -78,17 +78,26 @@ LiveRecording::LiveRecording() : queue_(std::make_shared<FrameQueue>()) {
   connect(&timer_, &QTimer::timeout, this, &LiveRecording::look);
 }
 
-Result<std::unique_ptr<LiveRecording>> LiveRecording::start(const LaunchSettings& settings) {
-  Result<session::LaunchRequest> request = launch_request(settings);
-  if (!request) return request.error();
+template <typename Begin>
+Result<std::unique_ptr<LiveRecording>> LiveRecording::start(Begin begin) {
   std::unique_ptr<LiveRecording> live(new LiveRecording);
-  auto recording =
-      session::Recording::launch(std::move(*request), [queue = live->queue_](std::span<const std::byte> frames) { queue->push(frames); });
+  Result<std::unique_ptr<session::Recording>> recording =
+      begin([queue = live->queue_](std::span<const std::byte> frames) { queue->push(frames); });
   if (!recording) return recording.error();
   live->recording_ = std::move(*recording);
   live->ingest_thread_ = std::thread([self = live.get()] { self->ingest(); });
   live->timer_.start();
   return live;
+}
+
+Result<std::unique_ptr<LiveRecording>> LiveRecording::launch(const LaunchSettings& settings) {
+  Result<session::LaunchRequest> request = launch_request(settings);
+  if (!request) return request.error();
+  return start([&](session::FrameSink sink) { return session::Recording::launch(std::move(*request), std::move(sink)); });
+}
+
+Result<std::unique_ptr<LiveRecording>> LiveRecording::attach(const AttachSettings& settings) {
+  return start([&](session::FrameSink sink) { return session::Recording::attach(attach_request(settings), std::move(sink)); });
 }
 
 LiveRecording::~LiveRecording() {

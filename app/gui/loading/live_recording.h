@@ -14,8 +14,8 @@
 #include <QTimer>
 
 #include "collector/session/recording.h"
-#include "launch/launch_settings.h"
 #include "model/trace/trace.h"
+#include "record/launch_settings.h"
 
 namespace lanescope::ui {
 
@@ -23,14 +23,15 @@ class LiveRecording : public QObject {
   Q_OBJECT
 
  public:
-  // Starts the program. Fails with one sentence.
-  static Result<std::unique_ptr<LiveRecording>> start(const LaunchSettings& settings);
+  // Starts a program, or brings the agent into one that runs. Fail with one sentence.
+  static Result<std::unique_ptr<LiveRecording>> launch(const LaunchSettings& settings);
+  static Result<std::unique_ptr<LiveRecording>> attach(const AttachSettings& settings);
   ~LiveRecording() override;
 
   // Asks for the end; asked again, it ends at once.
   void stop();
   [[nodiscard]] bool isStopping() const { return stops_ > 0; }
-  [[nodiscard]] QString path() const;  // of the file
+  [[nodiscard]] QString path() const;  // of the file; empty while there is none
   [[nodiscard]] session::RecordingStatistics statistics() const { return recording_->statistics(); }
 
  signals:
@@ -44,6 +45,9 @@ class LiveRecording : public QObject {
   class FrameQueue;
 
   LiveRecording();
+  // Takes over what `begin` starts with the sink that it is given.
+  template <typename Begin>
+  static Result<std::unique_ptr<LiveRecording>> start(Begin begin);
   void ingest();                                        // on the ingest thread
   void publish(std::shared_ptr<const Trace> snapshot);  // from the ingest thread
   void look();                                          // at the recording, now and then

@@ -9,12 +9,11 @@
 #include <QLineSeries>
 #include <QValueAxis>
 
+#include "panels/chart_look.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
 namespace {
-
-constexpr double kTitlePointFactor = 0.95;
 
 QString duration_text(double nanoseconds) {
   QString text = QString::fromStdString(timeline::format_duration(std::llround(nanoseconds)));
@@ -59,19 +58,11 @@ QCategoryAxis* duration_axis(const DurationHistogram& histogram) {
 
 DurationChart::DurationChart(QWidget* parent) : QChartView(parent) {
   setAccessibleName(tr("Histogram of durations"));
-  setFrameShape(QFrame::NoFrame);
-  chart()->legend()->hide();
-  chart()->setBackgroundRoundness(0);
-  chart()->setMargins({4, 0, 4, 0});
-  applyColors();
+  apply_chart_look(*this);
 }
 
 void DurationChart::setHistogram(const QString& title, const DurationHistogram& histogram) {
-  chart()->removeAllSeries();
-  for (QAbstractAxis* axis : chart()->axes()) {
-    chart()->removeAxis(axis);
-    delete axis;
-  }
+  clear_chart(*chart());
   chart()->setTitle(fontMetrics().elidedText(title, Qt::ElideRight, std::max(200, width() - 24)).toHtmlEscaped());
   if (histogram.empty()) return;
   QAreaSeries* series = outline(histogram, chart());
@@ -86,34 +77,12 @@ void DurationChart::setHistogram(const QString& title, const DurationHistogram& 
   chart()->addAxis(counts, Qt::AlignLeft);
   series->attachAxis(durations);
   series->attachAxis(counts);
-  applyColors();
+  apply_chart_look(*this);
 }
 
 void DurationChart::changeEvent(QEvent* event) {
   QChartView::changeEvent(event);
-  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) applyColors();
-}
-
-void DurationChart::applyColors() {
-  chart()->setBackgroundBrush(palette().base());
-  chart()->setTitleBrush(palette().text());
-  QFont small = font();
-  if (small.pointSizeF() > 0) small.setPointSizeF(small.pointSizeF() * kTitlePointFactor);
-  chart()->setTitleFont(small);
-  QColor grid = palette().color(QPalette::Text);
-  grid.setAlphaF(0.12F);
-  for (QAbstractAxis* axis : chart()->axes()) {
-    axis->setLabelsColor(palette().color(QPalette::Text));
-    axis->setLabelsFont(small);
-    axis->setLinePenColor(grid);
-    axis->setGridLineColor(grid);
-  }
-  for (QAbstractSeries* series : chart()->series()) {
-    auto* area = qobject_cast<QAreaSeries*>(series);
-    if (!area) continue;
-    area->setBrush(palette().highlight());
-    area->setPen(Qt::NoPen);
-  }
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) apply_chart_look(*this);
 }
 
 }  // namespace lanescope::ui

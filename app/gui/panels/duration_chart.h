@@ -17,9 +17,6 @@ class DurationChart : public QChartView {
 
  protected:
   void changeEvent(QEvent* event) override;
-
- private:
-  void applyColors();
 };
 
 }  // namespace lanescope::ui

@@ -1,16 +1,22 @@
 #include "panels/statistics_panel.h"
 
+#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QSplitter>
 #include <QVBoxLayout>
+
+#include "analysis/command_text.h"
+#include "model/stats/report.h"
+#include "tables/table_look.h"
 
 namespace lanescope::ui {
 namespace {
 
 constexpr std::size_t kHistogramBins = 60;
-constexpr int kTableWidth = 760;  // px at first
-constexpr int kChartWidth = 360;  // px at first
-constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {36, 13, 9, 11, 8, 11, 11, 11, 11, 11};
+constexpr std::size_t kUtilisationPieces = 200;
+constexpr int kTableWidth = 900;  // px at first
+constexpr int kChartWidth = 320;  // px at first
+constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {36, 13, 9, 12, 9, 12, 12, 12, 12, 12};
 
 }  // namespace
 
@@ -18,45 +24,100 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, ShownEvents& shown, QWid
     : QWidget(parent),
       state_(state),
       shown_(shown),
+      choice_(new QComboBox(this)),
+      command_(new QLabel(this)),
+      pages_(new QStackedWidget(this)),
       model_(new StatisticsModel(this)),
       table_(new QTableView(this)),
-      chart_(new DurationChart(this)) {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  auto* splitter = new QSplitter(this);
-  splitter->addWidget(table_);
-  splitter->addWidget(chart_);
-  splitter->setStretchFactor(0, 3);
-  splitter->setStretchFactor(1, 1);
-  splitter->setSizes({kTableWidth, kChartWidth});
-  splitter->setChildrenCollapsible(false);
-  chart_->setMinimumWidth(kChartWidth / 2);
-  column->addWidget(splitter);
-
-  table_->setAccessibleName(tr("Statistics by name"));
-  table_->setModel(model_);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  table_->setWordWrap(false);
-  table_->setShowGrid(false);
-  table_->setAlternatingRowColors(true);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setToolTip(tr("Double-click a name to list its events"));
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-  table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 4);
-  QHeaderView* header = table_->horizontalHeader();
-  header->setHighlightSections(false);
-  for (int i = 0; i < StatisticsModel::kColumns; ++i)
-    header->resizeSection(i, table_->fontMetrics().horizontalAdvance(u'0') * kCharactersOfColumn[i]);
-  header->setSortIndicator(StatisticsModel::kTotal, Qt::DescendingOrder);
-  table_->setSortingEnabled(true);
-
+      report_(new ReportPage(state, this)),
+      durations_(new DurationChart(this)),
+      utilisation_(new UtilisationChart(this)) {
+  layOut();
+  fillChoice();
+  connect(choice_, &QComboBox::activated, this, &StatisticsPanel::showChoice);
+  connect(report_, &ReportPage::commandChanged, this, &StatisticsPanel::showCommand);
   connect(&shown, &ShownEvents::changed, this, [this] {
     if (isVisible()) compute();
   });
   connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &StatisticsPanel::computeHistogram);
   connect(table_, &QTableView::doubleClicked, this, &StatisticsPanel::filterToName);
+  showChoice();
+}
+
+void StatisticsPanel::layOut() {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* line = new QHBoxLayout;
+  line->setContentsMargins(4, 3, 8, 3);
+  line->addWidget(choice_);
+  line->addWidget(command_, 1);
+  column->addLayout(line);
+  auto* charts = new QSplitter(Qt::Vertical, this);
+  charts->addWidget(durations_);
+  charts->addWidget(utilisation_);
+  auto* splitter = new QSplitter(this);
+  splitter->addWidget(pages_);
+  splitter->addWidget(charts);
+  splitter->setStretchFactor(0, 3);
+  splitter->setStretchFactor(1, 1);
+  splitter->setSizes({kTableWidth, kChartWidth});
+  splitter->setChildrenCollapsible(false);
+  pages_->addWidget(table_);
+  pages_->addWidget(report_);
+  for (QWidget* chart : {static_cast<QWidget*>(durations_), static_cast<QWidget*>(utilisation_)})
+    chart->setMinimumSize(kChartWidth / 2, 60);
+  column->addWidget(splitter, 1);
+
+  command_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  command_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  command_->setForegroundRole(QPalette::PlaceholderText);
+  command_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  command_->setToolTip(tr("The command that prints the same"));
+  table_->setAccessibleName(tr("Statistics by name"));
+  apply_table_look(*table_);
+  table_->setModel(model_);
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  table_->setToolTip(tr("Double-click a name to list its events"));
+  QHeaderView* header = table_->horizontalHeader();
+  for (int i = 0; i < StatisticsModel::kColumns; ++i)
+    header->resizeSection(i, table_->fontMetrics().horizontalAdvance(u'0') * kCharactersOfColumn[i]);
+  header->setSortIndicator(StatisticsModel::kTotal, Qt::DescendingOrder);
+  table_->setSortingEnabled(true);
+}
+
+void StatisticsPanel::fillChoice() {
+  choice_->setAccessibleName(tr("What is shown"));
+  choice_->addItem(tr("Durations by name"), QString());
+  choice_->insertSeparator(1);
+  for (const stats::Report& report : stats::reports()) {
+    choice_->addItem(QString::fromUtf8(report.title.data(), static_cast<qsizetype>(report.title.size())),
+                     QString::fromUtf8(report.name.data(), static_cast<qsizetype>(report.name.size())));
+    choice_->setItemData(choice_->count() - 1,
+                         QString::fromUtf8(report.description.data(), static_cast<qsizetype>(report.description.size())), Qt::ToolTipRole);
+  }
+}
+
+void StatisticsPanel::setFile(const QString& path) {
+  file_ = path;
+  showCommand();
+}
+
+void StatisticsPanel::chooseReport(const QString& name) {
+  choice_->setCurrentIndex(std::max(0, choice_->findData(name)));
+  showChoice();
+}
+
+void StatisticsPanel::showChoice() {
+  const stats::Report* report = stats::find_report(choice_->currentData().toString().toStdString());
+  pages_->setCurrentIndex(report ? 1 : 0);
+  report_->setReport(report);
+  showCommand();
+}
+
+void StatisticsPanel::showCommand() {
+  const bool is_report = pages_->currentIndex() == 1 && !file_.isEmpty();
+  command_->setText(is_report ? command_text(report_->command() << file_) : QString());
 }
 
 void StatisticsPanel::showEvent(QShowEvent* event) {
@@ -66,10 +127,11 @@ void StatisticsPanel::showEvent(QShowEvent* event) {
 
 void StatisticsPanel::compute() {
   computed_ = shown_.list();
+  computeUtilisation();
   if (!computed_) {
     statistics_job_.cancel();
     model_->setStatistics(nullptr, {});
-    chart_->setHistogram({}, {});
+    durations_->setHistogram({}, {});
     return;
   }
   statistics_job_.start([this, list = computed_, trace = state_.trace()](const LatestJob::Context& job) {
@@ -104,7 +166,25 @@ void StatisticsPanel::computeHistogram() {
     const DurationHistogram histogram =
         name ? duration_histogram(trace, events_named(trace, list->events, name->first, name->second), kHistogramBins)
              : duration_histogram(trace, list->events, kHistogramBins);
-    job.deliver([this, title, histogram] { chart_->setHistogram(title, histogram); });
+    job.deliver([this, title, histogram] { durations_->setHistogram(title, histogram); });
+  });
+}
+
+void StatisticsPanel::computeUtilisation() {
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  if (!computed_ || !trace) {
+    utilisation_job_.cancel();
+    utilisation_source_ = nullptr;
+    return utilisation_->setUtilisation({});
+  }
+  const TimeRange range = state_.boundRange().value_or(trace->extent());
+  utilisation_job_.start([this, trace, range, source = utilisation_source_](const LatestJob::Context& job) mutable {
+    if (!source || source->trace() != trace) source = std::make_shared<const UtilisationSource>(trace);
+    const Utilisation utilisation = source->over(range, kUtilisationPieces);
+    job.deliver([this, source, utilisation] {
+      utilisation_source_ = source;
+      utilisation_->setUtilisation(utilisation);
+    });
   });
 }
 

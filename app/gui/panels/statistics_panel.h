@@ -1,6 +1,11 @@
-// Durations by name of the shown events, and their histogram.
+// Durations by name of the shown events, or a report; beside them how durations are distributed and how busy GPUs were over time.
+//
+// Nothing is computed while the panel is hidden.
 #pragma once
 
+#include <QComboBox>
+#include <QLabel>
+#include <QStackedWidget>
 #include <QTableView>
 #include <QWidget>
 
@@ -8,7 +13,9 @@
 #include "base/selection_state.h"
 #include "events/shown_events.h"
 #include "panels/duration_chart.h"
+#include "panels/report_page.h"
 #include "panels/statistics_model.h"
+#include "panels/utilisation_chart.h"
 
 namespace lanescope::ui {
 
@@ -18,26 +25,48 @@ class StatisticsPanel : public QWidget {
  public:
   StatisticsPanel(SelectionState& state, ShownEvents& shown, QWidget* parent = nullptr);
 
+  // The file that is shown, for the command line.
+  void setFile(const QString& path);
+  // A report by its name; durations by name where it is empty.
+  void chooseReport(const QString& name);
+
   [[nodiscard]] const StatisticsModel& model() const { return *model_; }
-  [[nodiscard]] bool isComputing() const { return statistics_job_.isRunning() || histogram_job_.isRunning(); }
+  [[nodiscard]] ReportPage& report() { return *report_; }
+  [[nodiscard]] QString command() const { return command_->text(); }
+  [[nodiscard]] bool isComputing() const {
+    return statistics_job_.isRunning() || histogram_job_.isRunning() || utilisation_job_.isRunning() || report_->isComputing();
+  }
 
  protected:
-  void showEvent(QShowEvent* event) override;  // nothing is computed while the panel is hidden
+  void showEvent(QShowEvent* event) override;
 
  private:
+  void layOut();
+  void fillChoice();
+  void showChoice();
+  void showCommand();
   void compute();
   void computeHistogram();
+  void computeUtilisation();
   void filterToName(const QModelIndex& index);
   [[nodiscard]] const NameStatistics* selectedEntry() const;
 
   SelectionState& state_;
   ShownEvents& shown_;
   std::shared_ptr<const EventList> computed_;  // what the table is about
+  QComboBox* choice_;
+  QLabel* command_;
+  QStackedWidget* pages_;
   StatisticsModel* model_;
   QTableView* table_;
-  DurationChart* chart_;
+  ReportPage* report_;
+  DurationChart* durations_;
+  UtilisationChart* utilisation_;
+  QString file_;
   LatestJob statistics_job_;
   LatestJob histogram_job_;
+  LatestJob utilisation_job_;
+  std::shared_ptr<const UtilisationSource> utilisation_source_;
 };
 
 }  // namespace lanescope::ui

@@ -19,6 +19,13 @@ void draw(QPainter& painter, Glyph glyph, const QColor& color) {
     case Glyph::kRecord:
       painter.drawEllipse(QRectF(3, 3, 10, 10));
       break;
+    case Glyph::kAttach:  // a plug
+      painter.drawRoundedRect(QRectF(4, 6.5, 8, 4), 1, 1);
+      painter.setPen(stroke);
+      painter.drawLine(QPointF(6, 3), QPointF(6, 6));
+      painter.drawLine(QPointF(10, 3), QPointF(10, 6));
+      painter.drawLine(QPointF(8, 11), QPointF(8, 14));
+      break;
     case Glyph::kStop:
       painter.drawRoundedRect(QRectF(3.5, 3.5, 9, 9), 1, 1);
       break;

@@ -3,8 +3,10 @@
 #include <QCloseEvent>
 #include <QDragEnterEvent>
 #include <QFileInfo>
+#include <QGuiApplication>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QScreen>
 #include <QVBoxLayout>
 
 #include "timeline/core/format.h"
@@ -13,10 +15,10 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kLayoutVersion = 1;  // of the panels, for saveState()
-constexpr QSize kInitialSize(1440, 900);
-constexpr int kPanelHeight = 280;   // px at first
-constexpr int kDetailsWidth = 380;  // px at first
+constexpr int kLayoutVersion = 2;          // of the panels, for saveState()
+constexpr QSize kInitialSize(1600, 1000);  // as far as the screen has room
+constexpr int kPanelHeight = 300;          // px at first
+constexpr int kDetailsWidth = 360;         // px at first
 
 }  // namespace
 
@@ -31,6 +33,9 @@ MainWindow::MainWindow(Layout layout)
       search_(new EventSearch(state_)),
       events_(new EventsPanel(state_, shown_)),
       statistics_(new StatisticsPanel(state_, shown_)),
+      bubbles_(new BubblesPanel(state_)),
+      findings_(new FindingsPanel(state_)),
+      diff_(new DiffPanel(state_)),
       details_(new DetailsPanel(state_)),
       diagnostics_(new DiagnosticsPanel(state_)),
       status_(new TraceStatus(state_)),
@@ -47,12 +52,10 @@ MainWindow::MainWindow(Layout layout)
   setStatusBar(status_);
   setAcceptDrops(true);
 
-  events_dock_ = addPanel(tr("Events"), "events", events_);
-  statistics_dock_ = addPanel(tr("Statistics"), "statistics", statistics_);
-  diagnostics_dock_ = addPanel(tr("Diagnostics"), "diagnostics", diagnostics_);
-  details_dock_ = addPanel(tr("Details"), "details", details_);
-  layOutPanels();
+  resize(screen() ? kInitialSize.boundedTo(screen()->availableSize()) : kInitialSize);
+  addPanels();
   connectActions();
+  connectAnalysis();
   connectViewActions();
   connectLoader();
   showRecentFiles();
@@ -60,7 +63,6 @@ MainWindow::MainWindow(Layout layout)
   enableActions();
   start_->setFocus();
 
-  resize(kInitialSize);
   if (layout == Layout::kRemembered) {
     restoreGeometry(settings_.windowGeometry());
     restoreState(settings_.windowState(), kLayoutVersion);
@@ -70,46 +72,21 @@ MainWindow::MainWindow(Layout layout)
 
 // Views go before the state that they follow.
 MainWindow::~MainWindow() {
-  for (QDockWidget* dock : {events_dock_, statistics_dock_, diagnostics_dock_, details_dock_}) {
-    dock->disconnect(this);
-    delete dock;
-  }
+  docks_.reset();
   delete takeCentralWidget();
 }
 
-QDockWidget* MainWindow::addPanel(const QString& title, const char* name, QWidget* content) {
-  auto* dock = new QDockWidget(title, this);
-  dock->setObjectName(QLatin1String(name));
-  dock->setWidget(content);
-  addDockWidget(Qt::BottomDockWidgetArea, dock);
-  connect(dock, &QDockWidget::dockLocationChanged, this, &MainWindow::showTitleBars);
-  connect(dock, &QDockWidget::topLevelChanged, this, &MainWindow::showTitleBars);
-  connect(dock, &QDockWidget::visibilityChanged, this, &MainWindow::showTitleBars);
-  actions_.panels->addAction(dock->toggleViewAction());
-  return dock;
-}
-
-void MainWindow::layOutPanels() {
-  setDockOptions(AnimatedDocks | AllowNestedDocks | AllowTabbedDocks | GroupedDragging);
-  setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
-  splitDockWidget(events_dock_, details_dock_, Qt::Horizontal);
-  tabifyDockWidget(events_dock_, statistics_dock_);
-  tabifyDockWidget(statistics_dock_, diagnostics_dock_);
-  events_dock_->raise();
-  resizeDocks({events_dock_}, {kPanelHeight}, Qt::Vertical);
-  resizeDocks({events_dock_, details_dock_}, {kInitialSize.width() - kDetailsWidth, kDetailsWidth}, Qt::Horizontal);
-}
-
-// A panel among tabs has its title on its tab, by which it can be dragged; a title bar would say it twice.
-void MainWindow::showTitleBars() {
-  for (auto* dock : {events_dock_, statistics_dock_, diagnostics_dock_, details_dock_}) {
-    if (!dock) continue;
-    const bool among_tabs = !dock->isFloating() && !tabifiedDockWidgets(dock).isEmpty();
-    if (among_tabs == (dock->titleBarWidget() != nullptr)) continue;
-    QWidget* old = dock->titleBarWidget();
-    dock->setTitleBarWidget(among_tabs ? new QWidget(dock) : nullptr);
-    delete old;
-  }
+void MainWindow::addPanels() {
+  docks_ = std::make_unique<PanelDocks>(*this);
+  QMenu& menu = *actions_.panels;
+  docks_->add(tr("Events"), "events", events_, menu);
+  docks_->add(tr("Statistics"), "statistics", statistics_, menu);
+  docks_->add(tr("Bubbles"), "bubbles", bubbles_, menu);
+  docks_->add(tr("Findings"), "findings", findings_, menu);
+  docks_->add(tr("Diff"), "diff", diff_, menu);
+  docks_->add(tr("Diagnostics"), "diagnostics", diagnostics_, menu);
+  docks_->add(tr("Details"), "details", details_, menu);
+  docks_->layOut(kPanelHeight, kDetailsWidth);
 }
 
 void MainWindow::connectLoader() {
@@ -151,7 +128,20 @@ void MainWindow::openFile(const QString& path) {
 void MainWindow::launch(const LaunchSettings& settings) {
   loader_.cancel();
   recording_.reset();
-  Result<std::unique_ptr<LiveRecording>> started = LiveRecording::start(settings);
+  follow(LiveRecording::launch(settings));
+}
+
+void MainWindow::attach(const AttachSettings& settings) {
+  loader_.cancel();
+  recording_.reset();
+  QGuiApplication::setOverrideCursor(Qt::WaitCursor);
+  Result<std::unique_ptr<LiveRecording>> started = LiveRecording::attach(settings);
+  QGuiApplication::restoreOverrideCursor();
+  follow(std::move(started));
+}
+
+void MainWindow::follow(Result<std::unique_ptr<LiveRecording>> started) {
+  enableActions();
   if (!started) return showFailure(QString::fromStdString(started.error().text));
   messages_->clear();
   recording_ = std::move(*started);
@@ -178,6 +168,11 @@ void MainWindow::finishRecording(const session::RecordingOutcome& outcome) {
   recording_.reset();
   timeline_->setFollowLive(timeline::FollowLive::kNo);
   enableActions();
+  status_->showIdle();
+  if (path.isEmpty()) {
+    messages_->show(tr("The recording ended before it began: nothing was recorded."), MessageWeight::kNote);
+    return emit recordingEnded();
+  }
   loader_.load(path);  // next_change_ stays: the file is a later state of what was drawn live
   if (!outcome.target) messages_->show(tr("The recording was stopped. The program runs on."), MessageWeight::kNote);
   if (outcome.failure)
@@ -208,6 +203,8 @@ void MainWindow::showTrace(std::shared_ptr<const Trace> trace, TraceChange chang
 
 void MainWindow::showTitle(const QString& path) {
   setWindowFilePath(path);
+  statistics_->setFile(path);
+  findings_->setFile(path);
   setWindowTitle(path.isEmpty() ? tr("Lanescope") : tr("%1 – Lanescope").arg(QFileInfo(path).fileName()));
 }
 
@@ -246,7 +243,7 @@ void MainWindow::enableActions() {
 
 bool MainWindow::isSettled() const {
   return !loader_.isLoading() && !recording_ && !shown_.isGathering() && !events_->isSorting() && !statistics_->isComputing() &&
-         !search_->isSearching();
+         !search_->isSearching() && !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -5,10 +5,12 @@
 
 #include <memory>
 
-#include <QDockWidget>
 #include <QMainWindow>
 #include <QStackedWidget>
 
+#include "analysis/bubbles_panel.h"
+#include "analysis/diff_panel.h"
+#include "analysis/findings_panel.h"
 #include "base/selection_state.h"
 #include "base/settings.h"
 #include "events/events_panel.h"
@@ -21,6 +23,7 @@
 #include "timeline/widget/timeline_view.h"
 #include "window/event_search.h"
 #include "window/message_area.h"
+#include "window/panel_docks.h"
 #include "window/start_page.h"
 #include "window/timeline_binding.h"
 #include "window/trace_status.h"
@@ -42,6 +45,8 @@ class MainWindow : public QMainWindow {
   // Starts a program and draws what it does; a recording that runs is stopped first. Ends with recordingEnded(), then opened() for its
   // file.
   void launch(const LaunchSettings& settings);
+  // The same with a program that runs already.
+  void attach(const AttachSettings& settings);
   void stopRecording();
   [[nodiscard]] bool isRecording() const { return recording_ != nullptr; }
 
@@ -51,6 +56,10 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] SelectionState& state() { return state_; }
   [[nodiscard]] timeline::TimelineView& timelineView() { return *timeline_; }
   [[nodiscard]] EventsPanel& events() { return *events_; }
+  [[nodiscard]] StatisticsPanel& statistics() { return *statistics_; }
+  [[nodiscard]] BubblesPanel& bubbles() { return *bubbles_; }
+  [[nodiscard]] FindingsPanel& findings() { return *findings_; }
+  [[nodiscard]] DiffPanel& diff() { return *diff_; }
   [[nodiscard]] const MessageArea& messages() const { return *messages_; }
   [[nodiscard]] const WindowActions& actions() const { return actions_; }
 
@@ -66,10 +75,9 @@ class MainWindow : public QMainWindow {
   void changeEvent(QEvent* event) override;
 
  private:
-  QDockWidget* addPanel(const QString& title, const char* name, QWidget* content);
-  void layOutPanels();
-  void showTitleBars();
+  void addPanels();
   void connectActions();
+  void connectAnalysis();
   void connectViewActions();
   void connectLoader();
   void enableActions();
@@ -78,11 +86,14 @@ class MainWindow : public QMainWindow {
   void showTitle(const QString& path);
   void showRecentFiles();
   void showFailure(const QString& sentence);
+  void follow(Result<std::unique_ptr<LiveRecording>> started);
   void showRecordingProgress(const session::RecordingStatistics& statistics);
   void finishRecording(const session::RecordingOutcome& outcome);
 
   void chooseFile();
   void chooseLaunch();
+  void chooseAttach();
+  void chooseComparison();
   void exportEvents();
   void showLongestGaps();
   void showKeys();
@@ -105,14 +116,14 @@ class MainWindow : public QMainWindow {
   EventSearch* search_;
   EventsPanel* events_;
   StatisticsPanel* statistics_;
+  BubblesPanel* bubbles_;
+  FindingsPanel* findings_;
+  DiffPanel* diff_;
   DetailsPanel* details_;
   DiagnosticsPanel* diagnostics_;
-  QDockWidget* events_dock_ = nullptr;
-  QDockWidget* statistics_dock_ = nullptr;
-  QDockWidget* details_dock_ = nullptr;
-  QDockWidget* diagnostics_dock_ = nullptr;
   TraceStatus* status_;
   WindowActions actions_;
+  std::unique_ptr<PanelDocks> docks_;
 };
 
 }  // namespace lanescope::ui

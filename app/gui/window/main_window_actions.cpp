@@ -5,8 +5,9 @@
 #include <QFileInfo>
 #include <QMessageBox>
 
-#include "launch/launch_dialog.h"
 #include "model/import/open_trace.h"
+#include "record/attach_dialog.h"
+#include "record/launch_dialog.h"
 #include "timeline/core/describe.h"
 #include "window/keys_dialog.h"
 #include "window/main_window.h"
@@ -29,21 +30,21 @@ QString file_filters() {
          QObject::tr("All files (*)");
 }
 
-void raise_panel(QDockWidget* dock) {
-  dock->show();
-  dock->raise();
-}
+QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
 }  // namespace
 
 void MainWindow::connectActions() {
   connect(actions_.open, &QAction::triggered, this, &MainWindow::chooseFile);
   connect(actions_.launch, &QAction::triggered, this, &MainWindow::chooseLaunch);
+  connect(actions_.attach, &QAction::triggered, this, &MainWindow::chooseAttach);
+  connect(actions_.compare, &QAction::triggered, this, &MainWindow::chooseComparison);
   connect(actions_.export_csv, &QAction::triggered, this, &MainWindow::exportEvents);
   connect(events_, &EventsPanel::exportRequested, this, &MainWindow::exportEvents);
   connect(actions_.quit, &QAction::triggered, this, &QWidget::close);
   connect(start_, &StartPage::openRequested, this, &MainWindow::chooseFile);
   connect(start_, &StartPage::launchRequested, this, &MainWindow::chooseLaunch);
+  connect(start_, &StartPage::attachRequested, this, &MainWindow::chooseAttach);
   connect(start_, &StartPage::fileRequested, this, &MainWindow::openFile);
   connect(actions_.copy_details, &QAction::triggered, this, [this] {
     if (state_.trace() && state_.selectedEvent().valid())
@@ -58,7 +59,7 @@ void MainWindow::connectActions() {
     actions_.row_filter->selectAll();
   });
   connect(actions_.filter_events, &QAction::triggered, this, [this] {
-    raise_panel(events_dock_);
+    docks_->raise(events_);
     events_->focusFilter();
   });
   connect(actions_.clear_selection, &QAction::triggered, this, [this] {
@@ -67,12 +68,43 @@ void MainWindow::connectActions() {
   });
   connect(actions_.stop, &QAction::triggered, this, &MainWindow::stopRecording);
   connect(actions_.longest_gaps, &QAction::triggered, this, &MainWindow::showLongestGaps);
-  connect(actions_.statistics, &QAction::triggered, this, [this] { raise_panel(statistics_dock_); });
-  connect(actions_.diagnostics, &QAction::triggered, this, [this] { raise_panel(diagnostics_dock_); });
-  connect(binding_, &TimelineBinding::eventsRequested, this, [this] { raise_panel(events_dock_); });
-  connect(binding_, &TimelineBinding::statisticsRequested, this, [this] { raise_panel(statistics_dock_); });
+  connect(actions_.statistics, &QAction::triggered, this, [this] {
+    statistics_->chooseReport({});
+    docks_->raise(statistics_);
+  });
+  connect(actions_.diagnostics, &QAction::triggered, this, [this] { docks_->raise(diagnostics_); });
+  connect(binding_, &TimelineBinding::eventsRequested, this, [this] { docks_->raise(events_); });
+  connect(binding_, &TimelineBinding::statisticsRequested, this, [this] { docks_->raise(statistics_); });
   connect(actions_.keys, &QAction::triggered, this, &MainWindow::showKeys);
   connect(actions_.about, &QAction::triggered, this, &MainWindow::showAbout);
+}
+
+void MainWindow::connectAnalysis() {
+  connect(actions_.bubbles, &QAction::triggered, this, [this] { docks_->raise(bubbles_); });
+  connect(actions_.findings, &QAction::triggered, this, [this] {
+    findings_->chooseRule({});
+    docks_->raise(findings_);
+  });
+  std::optional<analysis::RuleOrigin> origin;
+  for (const analysis::Rule& rule : analysis::rules()) {
+    if (origin && *origin != rule.origin) actions_.rules->addSeparator();
+    origin = rule.origin;
+    QAction* entry = actions_.rules->addAction(text_of(rule.title), this, [this, name = text_of(rule.name)] {
+      findings_->chooseRule(name);
+      docks_->raise(findings_);
+    });
+    entry->setToolTip(text_of(rule.description));
+  }
+  for (const stats::Report& report : stats::reports()) {
+    QAction* entry = actions_.reports->addAction(text_of(report.title), this, [this, name = text_of(report.name)] {
+      statistics_->chooseReport(name);
+      docks_->raise(statistics_);
+    });
+    entry->setToolTip(text_of(report.description));
+  }
+  connect(diff_, &DiffPanel::compareRequested, this, &MainWindow::chooseComparison);
+  connect(diff_, &DiffPanel::bubblesRequested, this, [this] { docks_->raise(bubbles_); });
+  connect(diff_, &DiffPanel::eventsRequested, this, [this] { docks_->raise(events_); });
 }
 
 void MainWindow::connectViewActions() {
@@ -122,6 +154,19 @@ void MainWindow::chooseLaunch() {
   if (dialog.exec() == QDialog::Accepted) launch(dialog.launch());
 }
 
+void MainWindow::chooseAttach() {
+  AttachDialog dialog(settings_, this);
+  if (dialog.exec() == QDialog::Accepted) attach(dialog.attach());
+}
+
+void MainWindow::chooseComparison() {
+  const QString folder = loader_.path().isEmpty() ? QString() : QFileInfo(loader_.path()).absolutePath();
+  const QString path = QFileDialog::getOpenFileName(this, tr("Compare with the trace from before"), folder, file_filters());
+  if (path.isEmpty()) return;
+  docks_->raise(diff_);
+  diff_->compareWith(path);
+}
+
 void MainWindow::exportEvents() {
   if (!events_->canExport()) return showFailure(tr("The events are still being sorted. Export them when the table is complete."));
   const QString path = QFileDialog::getSaveFileName(this, tr("Export events as CSV"), QStringLiteral("events.csv"), tr("CSV (*.csv)"));
@@ -135,7 +180,7 @@ void MainWindow::showLongestGaps() {
     if (row.kind != timeline::RowKind::kGpuHardware && row.kind != timeline::RowKind::kGpu) continue;
     binding_->showRowEvents(QString::fromStdString(row.key));
     events_->sortBy(EventColumn::kGapBefore, SortDirection::kDescending);
-    return raise_panel(events_dock_);
+    return docks_->raise(events_);
   }
   messages_->show(tr("The trace has no GPU work, and so no gaps between it."), MessageWeight::kNote);
 }

@@ -22,9 +22,12 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent), text_(new QLabel(this))
 }
 
 void StartPage::setRecentFiles(const QStringList& paths) {
-  QString html = QStringLiteral("<p style='font-size:large'>%1</p><p><a href='open:'>%2</a> &nbsp; <a href='launch:'>%3</a></p><p>%4</p>")
-                     .arg(tr("No trace is open"), tr("Open a file…"), tr("Launch and record a program…"),
-                          tr("or drop a .trace file, an Nsight Systems SQLite export or a Chrome JSON trace here."));
+  QString html =
+      QStringLiteral(
+          "<p style='font-size:large'>%1</p><p><a href='open:'>%2</a> &nbsp; <a href='launch:'>%3</a> &nbsp; <a "
+          "href='attach:'>%4</a></p><p>%5</p>")
+          .arg(tr("No trace is open"), tr("Open a file…"), tr("Launch and record a program…"), tr("Attach to a running process…"),
+               tr("or drop a .trace file, an Nsight Systems SQLite export or a Chrome JSON trace here."));
   if (!paths.isEmpty()) html += QStringLiteral("<p>&nbsp;</p><p>%1</p>").arg(tr("Recent files"));
   for (const QString& path : paths.mid(0, kShownFiles)) {
     const QFileInfo file(path);
@@ -37,6 +40,7 @@ void StartPage::setRecentFiles(const QStringList& paths) {
 void StartPage::follow(const QString& link) {
   if (link == u"open:") return emit openRequested();
   if (link == u"launch:") return emit launchRequested();
+  if (link == u"attach:") return emit attachRequested();
   emit fileRequested(link.mid(5));  // behind "file:"
 }
 

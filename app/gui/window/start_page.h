@@ -17,6 +17,7 @@ class StartPage : public QWidget {
  signals:
   void openRequested();
   void launchRequested();
+  void attachRequested();
   void fileRequested(const QString& path);
 
  private:

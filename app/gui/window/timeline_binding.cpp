@@ -1,9 +1,12 @@
 #include "window/timeline_binding.h"
 
+#include <array>
+
 #include <QClipboard>
 #include <QGuiApplication>
 #include <QMenu>
 
+#include "model/events/event_text.h"
 #include "timeline/core/describe.h"
 
 namespace lanescope::ui {
@@ -86,6 +89,16 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
     emit eventsRequested();
   });
   menu.addSeparator();
+  menu.addAction(tr("Copy as TSV"), this, [trace, event] {
+    std::string text;
+    const auto append = [&](std::string_view piece) {
+      text.append(piece);
+      return true;
+    };
+    const EventValues values(trace, EventScope::whole_trace(*trace));
+    if (write_events(values, std::array{event}, all_event_columns(), Delimiter::kTab, append))
+      QGuiApplication::clipboard()->setText(QString::fromStdString(text));
+  });
   menu.addAction(tr("Copy the event's details"), this, [trace, event] {
     QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(timeline::describe_event(*trace, event))));
   });

@@ -29,7 +29,10 @@ void add_file_menu(QMainWindow& window, WindowActions& actions) {
   actions.open = add(menu, "&Open…", QKeySequence::Open);
   actions.open_recent = menu->addMenu(tr("Open &recent"));
   menu->addSeparator();
+  actions.compare = add(menu, "&Compare with…", QKeySequence(Qt::CTRL | Qt::Key_D));
+  menu->addSeparator();
   actions.launch = add(menu, "&Launch and record…", QKeySequence(Qt::CTRL | Qt::Key_L));
+  actions.attach = add(menu, "&Attach to a process…", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_L));
   menu->addSeparator();
   actions.export_csv = add(menu, "&Export events as CSV…", QKeySequence(Qt::CTRL | Qt::Key_E));
   menu->addSeparator();
@@ -82,11 +85,20 @@ void add_view_menu(QMainWindow& window, WindowActions& actions) {
 
 void add_work_menus(QMainWindow& window, WindowActions& actions) {
   QMenu* record = window.menuBar()->addMenu(tr("&Record"));
-  record->addAction(actions.launch);
+  record->addActions({actions.launch, actions.attach});
+  record->addSeparator();
   actions.stop = add(record, "&Stop", QKeySequence(Qt::CTRL | Qt::Key_Period));
   QMenu* analyze = window.menuBar()->addMenu(tr("&Analyze"));
   actions.longest_gaps = add(analyze, "Longest &gaps on the GPU", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_G));
+  actions.bubbles = add(analyze, "&Bubbles: idle time and its causes", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_B));
+  actions.findings = add(analyze, "&Findings: what costs time", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_A));
+  actions.rules = analyze->addMenu(tr("&Rules"));
+  actions.rules->setToolTipsVisible(true);
+  analyze->addSeparator();
   actions.statistics = add(analyze, "&Statistics", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S));
+  actions.reports = analyze->addMenu(tr("R&eports"));
+  actions.reports->setToolTipsVisible(true);
+  analyze->addSeparator();
   actions.diagnostics = add(analyze, "&Diagnostics", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D));
   QMenu* help = window.menuBar()->addMenu(tr("&Help"));
   actions.keys = add(help, "&Keyboard and mouse", QKeySequence(Qt::Key_Question));
@@ -101,7 +113,8 @@ void add_toolbar(QMainWindow& window, EventSearch& search, WindowActions& action
   actions.toolbar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
   actions.launch->setIconText(tr("Launch…"));
   actions.stop->setIconText(tr("Stop"));
-  actions.toolbar->addActions({actions.launch, actions.stop});
+  actions.attach->setIconText(tr("Attach…"));
+  actions.toolbar->addActions({actions.launch, actions.attach, actions.stop});
   actions.toolbar->addSeparator();
   for (QAction* action : {actions.back, actions.forward, actions.fit}) {
     actions.toolbar->addAction(action);
@@ -135,6 +148,7 @@ WindowActions add_actions(QMainWindow& window, EventSearch& search) {
 
 void paint_icons(WindowActions& actions, const QPalette& palette) {
   actions.launch->setIcon(glyph_icon(Glyph::kRecord, palette));
+  actions.attach->setIcon(glyph_icon(Glyph::kAttach, palette));
   actions.stop->setIcon(glyph_icon(Glyph::kStop, palette));
   actions.back->setIcon(glyph_icon(Glyph::kBack, palette));
   actions.forward->setIcon(glyph_icon(Glyph::kForward, palette));

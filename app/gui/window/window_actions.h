@@ -14,7 +14,9 @@ class EventSearch;
 struct WindowActions {
   QAction* open;
   QMenu* open_recent;
+  QAction* compare;
   QAction* launch;
+  QAction* attach;
   QAction* export_csv;
   QAction* quit;
   QAction* copy_details;
@@ -44,6 +46,10 @@ struct WindowActions {
   QAction* theme_dark;
   QAction* stop;
   QAction* longest_gaps;
+  QAction* bubbles;
+  QAction* findings;
+  QMenu* rules;    // filled by the window
+  QMenu* reports;  // filled by the window
   QAction* statistics;
   QAction* diagnostics;
   QAction* keys;

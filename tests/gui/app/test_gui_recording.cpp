@@ -3,7 +3,7 @@
 #include <QLineEdit>
 #include <QProcess>
 
-#include "launch/launch_dialog.h"
+#include "record/launch_dialog.h"
 #include "main_window_fixture.h"
 #include "programs/nvtx_threads_facts.h"
 
@@ -53,7 +53,7 @@ class RecordingTest : public QObject {
     ui::LaunchDialog dialog(settings);
     QCOMPARE(dialog.launch().arguments, asked.arguments);
     QCOMPARE(dialog.launch().environment, asked.environment);
-    QCOMPARE(dialog.launch().trace_cuda, false);
+    QCOMPARE(dialog.launch().capture.trace_cuda, false);
   }
 
   void saysWhyAProgramCannotBeLaunched() {
@@ -88,7 +88,7 @@ class RecordingTest : public QObject {
     launch.program = QString::fromStdString(program("lanescope_program_nvtx_threads").string());
     launch.arguments = QString::number(nvtx_threads::kSteps);
     launch.environment = QStringList{"GREETING=hello"};
-    launch.trace_cuda = false;
+    launch.capture.trace_cuda = false;
     launch.output = QString::fromStdString(output.string());
     return launch;
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,5 +89,10 @@ struct RuleRequest {
   RuleArguments arguments;
 };
 [[nodiscard]] Result<RuleRequest> parse_rule(std::string_view text);
+
+// The answers to several requests, in their order, worked out on all cores. Rules that have not begun when asked to stop are not applied,
+// and answer with nothing. Fails when one of them does.
+[[nodiscard]] Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests,
+                                                          std::stop_token stop = {});
 
 }  // namespace lanescope::analysis

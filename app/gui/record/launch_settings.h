@@ -1,4 +1,4 @@
-// What the Launch dialog asks for: a program to record, and how.
+// What the Launch and Attach dialogs ask for: what to record, and how.
 #pragma once
 
 #include <QString>
@@ -6,6 +6,7 @@
 
 #include "collector/session/recording.h"
 #include "model/file/result.h"
+#include "record/capture_form.h"
 
 namespace lanescope::ui {
 
@@ -14,13 +15,20 @@ struct LaunchSettings {
   QString arguments;          // as in a shell, without expansion: words, and quotes around words with spaces
   QString working_directory;  // empty: the viewer's
   QStringList environment;    // NAME=VALUE
-  bool trace_cuda = true;
-  bool trace_nvtx = true;
-  session::Preset preset = session::Preset::kDefault;
+  CaptureChoices capture;
   QString output;  // file name with patterns; relative to the working directory; empty: report%n.trace
 };
 
 // Fails with one sentence where the program is missing or a line of the environment is not NAME=VALUE.
 [[nodiscard]] Result<session::LaunchRequest> launch_request(const LaunchSettings& settings);
+
+struct AttachSettings {
+  pid_t pid = 0;
+  QString program;  // its name, under which the choices are remembered
+  CaptureChoices capture;
+  QString output;  // as in LaunchSettings; relative to the viewer's working directory
+};
+
+[[nodiscard]] session::AttachRequest attach_request(const AttachSettings& settings);
 
 }  // namespace lanescope::ui

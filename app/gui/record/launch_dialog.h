@@ -1,7 +1,6 @@
 // Asks for a program to record. Remembers what was last asked for, program by program.
 #pragma once
 
-#include <QCheckBox>
 #include <QComboBox>
 #include <QDialog>
 #include <QLabel>
@@ -9,6 +8,7 @@
 #include <QPlainTextEdit>
 
 #include "base/settings.h"
+#include "record/capture_form.h"
 
 namespace lanescope::ui {
 
@@ -32,11 +32,9 @@ class LaunchDialog : public QDialog {
   QLineEdit* arguments_;
   QLineEdit* working_directory_;
   QPlainTextEdit* environment_;
-  QCheckBox* trace_cuda_;
-  QCheckBox* trace_nvtx_;
-  QComboBox* preset_;
   QLineEdit* output_;
   QLabel* problem_;
+  std::optional<CaptureForm> capture_;
 };
 
 }  // namespace lanescope::ui

@@ -1,4 +1,4 @@
-#include "launch/launch_dialog.h"
+#include "record/launch_dialog.h"
 
 #include <QDialogButtonBox>
 #include <QDir>
@@ -36,9 +36,6 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
       arguments_(new QLineEdit),
       working_directory_(new QLineEdit),
       environment_(new QPlainTextEdit),
-      trace_cuda_(new QCheckBox(tr("CUDA calls, kernels and copies"))),
-      trace_nvtx_(new QCheckBox(tr("NVTX ranges and marks"))),
-      preset_(new QComboBox),
       output_(new QLineEdit),
       problem_(new QLabel) {
   setWindowTitle(tr("Launch and record"));
@@ -51,9 +48,6 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
   environment_->setPlaceholderText(tr("NAME=VALUE, one a line"));
   environment_->setTabChangesFocus(true);
   environment_->setFixedHeight(environment_->fontMetrics().height() * 4);
-  preset_->addItem(tr("Default"), static_cast<int>(session::Preset::kDefault));
-  preset_->addItem(tr("Light: the least overhead"), static_cast<int>(session::Preset::kLight));
-  preset_->addItem(tr("Deep: everything there is"), static_cast<int>(session::Preset::kDeep));
   output_->setPlaceholderText(QStringLiteral("report%n.trace"));
   output_->setToolTip(tr("%n becomes the next free number, %p the process id, %h the host's name, %q{NAME} a variable of the environment"));
   problem_->setWordWrap(true);
@@ -64,9 +58,7 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
   form->addRow(tr("&Arguments"), arguments_);
   form->addRow(tr("&Working directory"), with_button(working_directory_, tr("Browse for the directory"), [this] { browseFolder(); }));
   form->addRow(tr("&Environment"), environment_);
-  form->addRow(tr("Trace"), trace_cuda_);
-  form->addRow(QString(), trace_nvtx_);
-  form->addRow(tr("P&reset"), preset_);
+  capture_.emplace(*form, Target::kLaunched);
   form->addRow(tr("&Output file"), output_);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
   QPushButton* launch_button = buttons->addButton(tr("Launch"), QDialogButtonBox::AcceptRole);
@@ -88,9 +80,7 @@ void LaunchDialog::setLaunch(const LaunchSettings& launch) {
   arguments_->setText(launch.arguments);
   working_directory_->setText(launch.working_directory);
   environment_->setPlainText(launch.environment.join(u'\n'));
-  trace_cuda_->setChecked(launch.trace_cuda);
-  trace_nvtx_->setChecked(launch.trace_nvtx);
-  preset_->setCurrentIndex(preset_->findData(static_cast<int>(launch.preset)));
+  capture_->set(launch.capture);
   output_->setText(launch.output);
 }
 
@@ -100,9 +90,7 @@ LaunchSettings LaunchDialog::launch() const {
   launch.arguments = arguments_->text();
   launch.working_directory = working_directory_->text().trimmed();
   launch.environment = environment_->toPlainText().split(u'\n', Qt::SkipEmptyParts);
-  launch.trace_cuda = trace_cuda_->isChecked();
-  launch.trace_nvtx = trace_nvtx_->isChecked();
-  launch.preset = static_cast<session::Preset>(preset_->currentData().toInt());
+  launch.capture = capture_->choices();
   launch.output = output_->text().trimmed();
   return launch;
 }

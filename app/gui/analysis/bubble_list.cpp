@@ -1,0 +1,140 @@
+#include "analysis/bubble_list.h"
+
+#include <algorithm>
+#include <map>
+
+#include "model/analysis/loop.h"
+
+namespace lanescope::ui {
+namespace {
+
+using analysis::Families;
+using analysis::IdleGap;
+using analysis::IdlePart;
+using analysis::Loop;
+using analysis::Recurrence;
+using stats::Table;
+using stats::Unit;
+
+Nanoseconds time_within(const IdlePiece& piece, const std::optional<TimeRange>& window) {
+  return window ? piece.part.range.intersected(*window).length() : piece.part.range.length();
+}
+
+BubbleGroup group_of(const BubbleList& bubbles, const IdlePiece& piece, BubbleGrouping by) {
+  BubbleGroup group;
+  if (bubbles.has_loop) group.recurrence = piece.recurrence;
+  const bool by_all = by == BubbleGrouping::kCauseRangeAndCall;
+  if (by_all || by == BubbleGrouping::kCause || by == BubbleGrouping::kGpu) group.cause = piece.part.cause;
+  if (by_all || by == BubbleGrouping::kRange) group.family = piece.family;
+  if (by_all || by == BubbleGrouping::kCall) group.call = piece.part.call;
+  if (by == BubbleGrouping::kGpu) group.gpu = bubbles.gaps[piece.gap].gpu;
+  return group;
+}
+
+struct Sum {
+  Nanoseconds total = 0;
+  std::int64_t pieces = 0;
+  Nanoseconds longest_time = 0;
+  std::uint32_t longest = 0;
+};
+
+stats::TextId text(Table& table, std::string_view value) { return table.add_text(std::string(value)); }
+
+std::string_view recurrence_text(Recurrence recurrence) { return recurrence == Recurrence::kOnce ? "setup" : "loop"; }
+
+std::string_view call_text(const Trace& trace, NameId call) { return call == 0 ? std::string_view() : api_display_name(trace.name(call)); }
+
+}  // namespace
+
+BubbleList collect_bubbles(std::shared_ptr<const Trace> trace, Nanoseconds threshold, std::stop_token stop) {
+  BubbleList bubbles;
+  bubbles.trace = trace;
+  bubbles.threshold = threshold;
+  Families families(*trace);
+  const Loop loop(*trace, families);
+  bubbles.has_loop = loop.known();
+  const auto visit = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    const Nanoseconds enqueued = gap.launch.valid() ? trace->lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
+    const ProcessId process = trace->track_of(gap.next.lane).key.process;
+    for (const IdlePart& part : parts)
+      bubbles.pieces.push_back({part, static_cast<std::uint32_t>(bubbles.gaps.size()), families.of(part.nvtx),
+                                loop.recurrence(process, part.range.begin, enqueued)});
+    bubbles.gaps.push_back(gap);
+  };
+  bubbles.gpus = analysis::visit_idle(*trace, threshold, visit, stop);
+  for (analysis::FamilyId family = 0; family < families.size(); ++family) bubbles.families.push_back(families.text(family));
+  return bubbles;
+}
+
+bool BubbleGroup::holds(const BubbleList& bubbles, const IdlePiece& piece) const {
+  return (!recurrence || *recurrence == piece.recurrence) && (!cause || *cause == piece.part.cause) &&
+         (!family || *family == piece.family) && (!call || *call == piece.part.call) && (!gpu || *gpu == bubbles.gaps[piece.gap].gpu);
+}
+
+GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::optional<TimeRange> window) {
+  GroupedBubbles grouped;
+  std::map<BubbleGroup, Sum> sums;
+  for (std::uint32_t i = 0; i < bubbles.pieces.size(); ++i) {
+    const Nanoseconds time = time_within(bubbles.pieces[i], window);
+    if (time <= 0) continue;
+    Sum& sum = sums[group_of(bubbles, bubbles.pieces[i], by)];
+    sum.total += time;
+    ++sum.pieces;
+    if (time > sum.longest_time) {
+      sum.longest_time = time;
+      sum.longest = i;
+    }
+    grouped.total += time;
+  }
+  std::vector<std::pair<BubbleGroup, Sum>> sorted(sums.begin(), sums.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    if (a.first.recurrence != b.first.recurrence) return a.first.recurrence < b.first.recurrence;  // what is paid once comes last
+    return a.second.total > b.second.total;
+  });
+
+  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::integers("Pieces"),
+               stats::integers("Longest", Unit::kNanoseconds), stats::texts("When"), stats::texts("Cause"), stats::texts("NVTX Range"),
+               stats::texts("Call"), stats::texts("GPU")});
+  const Trace& trace = *bubbles.trace;
+  for (const auto& [group, sum] : sorted) {
+    table.add_row(sum.total, 100.0 * static_cast<double>(sum.total) / static_cast<double>(grouped.total), sum.pieces, sum.longest_time,
+                  text(table, group.recurrence ? recurrence_text(*group.recurrence) : ""),
+                  text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""),
+                  text(table, group.family ? bubbles.families[*group.family] : ""),
+                  text(table, group.call ? call_text(trace, *group.call) : ""),
+                  text(table, group.gpu ? "GPU " + std::to_string(trace.gpus()[*group.gpu].ordinal) : ""));
+    grouped.groups.push_back(group);
+    grouped.longest.push_back(sum.longest);
+  }
+  grouped.table = std::move(table);
+  return grouped;
+}
+
+ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, std::optional<TimeRange> window) {
+  ListedBubbles listed;
+  for (std::uint32_t i = 0; i < bubbles.pieces.size(); ++i)
+    if (time_within(bubbles.pieces[i], window) > 0 && group.holds(bubbles, bubbles.pieces[i])) listed.pieces.push_back(i);
+  std::stable_sort(listed.pieces.begin(), listed.pieces.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return bubbles.pieces[a].part.range.length() > bubbles.pieces[b].part.range.length();
+  });
+  if (listed.pieces.size() > kListedPieces) {
+    listed.omitted = listed.pieces.size() - kListedPieces;
+    listed.pieces.resize(kListedPieces);
+  }
+
+  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::integers("Start", Unit::kNanoseconds), stats::texts("Cause"),
+               stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("Before"), stats::integers("GPU")});
+  const Trace& trace = *bubbles.trace;
+  for (const std::uint32_t index : listed.pieces) {
+    const IdlePiece& piece = bubbles.pieces[index];
+    const IdleGap& gap = bubbles.gaps[piece.gap];
+    const EventRef range = piece.part.nvtx;
+    table.add_row(piece.part.range.length(), piece.part.range.begin, text(table, analysis::idle_cause_name(piece.part.cause)),
+                  text(table, range.valid() ? trace.name(trace.event(range).name) : ""), text(table, call_text(trace, piece.part.call)),
+                  text(table, trace.name(trace.event(gap.next).name)), std::int64_t{trace.gpus()[gap.gpu].ordinal});
+  }
+  listed.table = std::move(table);
+  return listed;
+}
+
+}  // namespace lanescope::ui

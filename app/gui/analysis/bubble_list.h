@@ -1,0 +1,71 @@
+// The idle time of GPUs piece by piece, to be grouped and filtered as the user asks. Values; computed off the GUI thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "model/analysis/families.h"
+#include "model/analysis/finding.h"
+#include "model/analysis/idle.h"
+#include "model/stats/table.h"
+
+namespace lanescope::ui {
+
+// A piece of a gap that has one cause.
+struct IdlePiece {
+  analysis::IdlePart part;
+  std::uint32_t gap = 0;          // position in BubbleList::gaps
+  analysis::FamilyId family = 0;  // of its NVTX range
+  analysis::Recurrence recurrence = analysis::Recurrence::kRecurring;
+};
+
+struct BubbleList {
+  std::shared_ptr<const Trace> trace;
+  Nanoseconds threshold = 0;
+  bool has_loop = false;  // else every piece counts as recurring
+  std::vector<analysis::GpuIdle> gpus;
+  std::vector<analysis::IdleGap> gaps;
+  std::vector<IdlePiece> pieces;      // in the order of their gaps
+  std::vector<std::string> families;  // names of NVTX ranges without their counters, by FamilyId
+};
+
+// Gaps of `threshold` or longer. O(n log n) over the events of the trace; 120 bytes a gap.
+[[nodiscard]] BubbleList collect_bubbles(std::shared_ptr<const Trace> trace, Nanoseconds threshold, std::stop_token stop);
+
+enum class BubbleGrouping { kCauseRangeAndCall, kCause, kRange, kCall, kGpu };
+
+// What pieces of a group have in common; what they are not grouped by is none.
+struct BubbleGroup {
+  std::optional<analysis::Recurrence> recurrence;
+  std::optional<analysis::IdleCause> cause;
+  std::optional<analysis::FamilyId> family;
+  std::optional<NameId> call;
+  std::optional<GpuId> gpu;
+  auto operator<=>(const BubbleGroup&) const = default;
+  [[nodiscard]] bool holds(const BubbleList& bubbles, const IdlePiece& piece) const;
+};
+
+// A table, and what each of its rows stands for.
+struct GroupedBubbles {
+  stats::Table table;
+  std::vector<BubbleGroup> groups;
+  std::vector<std::uint32_t> longest;  // the piece of each group that takes the longest
+  Nanoseconds total = 0;               // of all pieces
+};
+// Only what lies within the window counts. O(pieces · log groups).
+[[nodiscard]] GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::optional<TimeRange> window);
+
+struct ListedBubbles {
+  stats::Table table;
+  std::vector<std::uint32_t> pieces;  // of each row
+  std::size_t omitted = 0;            // shorter pieces, beyond kListedPieces
+};
+inline constexpr std::size_t kListedPieces = 200'000;
+// The pieces of a group (none: all) that lie within the window, the longest first. O(pieces · log pieces).
+[[nodiscard]] ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, std::optional<TimeRange> window);
+
+}  // namespace lanescope::ui

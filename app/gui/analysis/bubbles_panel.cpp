@@ -1,0 +1,224 @@
+#include "analysis/bubbles_panel.h"
+
+#include <QElapsedTimer>
+#include <QHBoxLayout>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include "analysis/place.h"
+#include "base/time_text.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+QString duration_text(Nanoseconds duration) { return QString::fromStdString(timeline::format_duration(duration)); }
+
+QString share_text(Nanoseconds part, Nanoseconds whole) {
+  return whole <= 0 ? QString() : QString::fromStdString(timeline::format_share(static_cast<double>(part) / static_cast<double>(whole)));
+}
+
+}  // namespace
+
+BubblesPanel::BubblesPanel(SelectionState& state, QWidget* parent)
+    : QWidget(parent),
+      state_(state),
+      by_(new QComboBox(this)),
+      threshold_text_(new QLineEdit(this)),
+      summary_(new QLabel(this)),
+      groups_(new ResultTable(tr("Idle time in groups"), this)),
+      pieces_(new ResultTable(tr("Idle time piece by piece"), this)),
+      advice_(new QLabel(this)) {
+  layOut();
+  connect(by_, &QComboBox::activated, this, [this] {
+    chosen_ = {};
+    group();
+  });
+  connect(threshold_text_, &QLineEdit::editingFinished, this, &BubblesPanel::applyThreshold);
+  connect(groups_, &ResultTable::rowChosen, this, &BubblesPanel::showGroup);
+  connect(pieces_, &ResultTable::rowChosen, this, [this](TableRow row) { showPiece(listed_.pieces[row]); });
+  connect(&paced_, &PacedUpdate::due, this, &BubblesPanel::refresh);
+  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kSnapshot) return paced_.request();
+    chosen_ = {};
+    refresh();
+  });
+  const auto follow = [this](TimeBinding binding) {
+    if (state_.timeBinding() == binding) paced_.request();
+  };
+  connect(&state, &SelectionState::selectedRangeChanged, this, [follow] { follow(TimeBinding::kSelectedRange); });
+  connect(&state, &SelectionState::visibleRangeChanged, this, [follow] { follow(TimeBinding::kVisibleRange); });
+  connect(&state, &SelectionState::timeBindingChanged, this, &BubblesPanel::refresh);
+  refresh();
+}
+
+void BubblesPanel::layOut() {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* line = new QHBoxLayout;
+  line->setContentsMargins(4, 3, 8, 3);
+  line->addWidget(by_);
+  line->addWidget(new QLabel(tr("Gaps from"), this));
+  line->addWidget(threshold_text_);
+  line->addWidget(summary_, 1);
+  column->addLayout(line);
+  auto* splitter = new QSplitter(this);
+  splitter->addWidget(groups_);
+  splitter->addWidget(pieces_);
+  splitter->setChildrenCollapsible(false);
+  splitter->setSizes({1, 1});
+  column->addWidget(splitter, 1);
+  column->addWidget(advice_);
+
+  by_->addItem(tr("By cause, range and call"), static_cast<int>(BubbleGrouping::kCauseRangeAndCall));
+  by_->addItem(tr("By cause"), static_cast<int>(BubbleGrouping::kCause));
+  by_->addItem(tr("By NVTX range"), static_cast<int>(BubbleGrouping::kRange));
+  by_->addItem(tr("By call"), static_cast<int>(BubbleGrouping::kCall));
+  by_->addItem(tr("By GPU and cause"), static_cast<int>(BubbleGrouping::kGpu));
+  by_->setAccessibleName(tr("What idle time is grouped by"));
+  threshold_text_->setText(duration_text(threshold_).replace(QStringLiteral(".000"), QString()));
+  threshold_text_->setMaximumWidth(threshold_text_->fontMetrics().averageCharWidth() * 12);
+  threshold_text_->setToolTip(tr("The shortest gap that counts, with its unit: ns, us, ms or s"));
+  threshold_text_->setAccessibleName(tr("Shortest gap"));
+  summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  summary_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  advice_->setContentsMargins(8, 3, 8, 3);
+  advice_->setWordWrap(true);
+  advice_->hide();
+}
+
+void BubblesPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  refresh();
+}
+
+void BubblesPanel::refresh() {
+  if (!isVisible()) return;
+  paced_.cancel();
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  if (!trace) return clear(tr("Open a trace to see why its GPUs were idle."));
+  if (trace->provenance().outline_only) return clear(tr("The trace is still being loaded."));
+  if (wanted_ == trace && (!bubbles_ || bubbles_->threshold == threshold_)) {
+    if (bubbles_) group();
+    return;
+  }
+  collect();
+}
+
+void BubblesPanel::clear(const QString& sentence) {
+  collecting_.cancel();
+  grouping_.cancel();
+  wanted_ = nullptr;
+  bubbles_ = nullptr;
+  groups_->setTable(nullptr);
+  pieces_->setTable(nullptr);
+  advice_->hide();
+  summary_->setText(sentence);
+}
+
+void BubblesPanel::applyThreshold() {
+  const std::optional<Nanoseconds> asked = parse_time(threshold_text_->text());
+  QPalette colors;
+  if (!asked || *asked < 1) {
+    colors.setColor(QPalette::Text, Qt::red);
+    return threshold_text_->setPalette(colors);
+  }
+  threshold_text_->setPalette(colors);
+  if (*asked == threshold_) return;
+  threshold_ = *asked;
+  bubbles_ = nullptr;
+  wanted_ = nullptr;
+  refresh();
+}
+
+void BubblesPanel::collect() {
+  wanted_ = state_.trace();
+  if (!bubbles_) summary_->setText(tr("Looking for idle time…"));
+  collecting_.start([this, trace = wanted_, threshold = threshold_](const LatestJob::Context& job) {
+    QElapsedTimer clock;
+    clock.start();
+    auto bubbles = std::make_shared<const BubbleList>(collect_bubbles(trace, threshold, job.stop()));
+    if (job.stop().stop_requested()) return;
+    job.deliver([this, bubbles = std::move(bubbles), took = clock.elapsed()] {
+      paced_.tookMilliseconds(took);
+      bubbles_ = bubbles;
+      group();
+    });
+  });
+}
+
+void BubblesPanel::group() {
+  if (!bubbles_) return;
+  grouping_.start(
+      [this, bubbles = bubbles_, by = grouping(), window = state_.boundRange(), chosen = chosen_](const LatestJob::Context& job) {
+        GroupedBubbles grouped = group_bubbles(*bubbles, by, window);
+        ListedBubbles listed = list_bubbles(*bubbles, chosen, window);
+        job.deliver([this, bubbles, grouped = std::move(grouped), listed = std::move(listed)]() mutable {
+          grouped_ = std::move(grouped);
+          listed_ = std::move(listed);
+          groups_->setTable(std::make_shared<const stats::Table>(std::move(grouped_.table)));
+          pieces_->setTable(std::make_shared<const stats::Table>(std::move(listed_.table)));
+          for (int section = 4; section < groups_->results().columnCount(); ++section) hideEmptyColumn(section);
+          showSummary();
+        });
+      });
+}
+
+void BubblesPanel::list() {
+  grouping_.start([this, bubbles = bubbles_, window = state_.boundRange(), chosen = chosen_](const LatestJob::Context& job) {
+    ListedBubbles listed = list_bubbles(*bubbles, chosen, window);
+    job.deliver([this, listed = std::move(listed)]() mutable {
+      listed_ = std::move(listed);
+      pieces_->setTable(std::make_shared<const stats::Table>(std::move(listed_.table)));
+      showSummary();
+    });
+  });
+}
+
+// What is not grouped by leaves an empty column.
+void BubblesPanel::hideEmptyColumn(int section) {
+  bool empty = true;
+  for (int row = 0; row < groups_->results().rowCount() && empty; ++row)
+    empty = groups_->results().index(row, section).data().toString().isEmpty();
+  groups_->setColumnHidden(section, empty);
+}
+
+void BubblesPanel::showSummary() {
+  Nanoseconds idle = 0, extent = 0, short_idle = 0;
+  for (const analysis::GpuIdle& gpu : bubbles_->gpus) {
+    idle += gpu.idle;
+    extent += gpu.extent.length();
+    short_idle += gpu.short_idle;
+  }
+  QString text;
+  if (bubbles_->gpus.empty())
+    text = tr("No GPU work was recorded.");
+  else if (const std::optional<TimeRange> window = state_.boundRange())
+    text = tr("Within %1: %2 idle in such gaps").arg(duration_text(window->length()), duration_text(grouped_.total));
+  else
+    text = tr("Idle %1 of %2 (%3); shorter gaps take %4 of it")
+               .arg(duration_text(idle), duration_text(extent), share_text(idle, extent), duration_text(short_idle));
+  if (listed_.omitted > 0) text += tr("; the longest %1 are listed").arg(QString::fromStdString(timeline::format_count(kListedPieces)));
+  summary_->setText(text);
+  summary_->setToolTip(text);
+}
+
+void BubblesPanel::showGroup(TableRow row) {
+  chosen_ = grouped_.groups[row];
+  advice_->setVisible(chosen_.cause.has_value());
+  if (chosen_.cause) {
+    const std::string_view advice = analysis::idle_cause_advice(*chosen_.cause);
+    advice_->setText(QString::fromUtf8(advice.data(), static_cast<qsizetype>(advice.size())));
+  }
+  showPiece(grouped_.longest[row]);
+  list();
+}
+
+void BubblesPanel::showPiece(std::uint32_t piece) {
+  if (bubbles_->trace != state_.trace()) return;  // a later snapshot: places are known again in a moment
+  const analysis::IdleGap& gap = bubbles_->gaps[bubbles_->pieces[piece].gap];
+  show_place(state_, {gap.range.begin, state_.trace()->event(gap.next).end()}, gap.next);
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,68 @@
+// Idle time of GPUs, grouped by cause, NVTX range and call, and gap by gap. Choosing a row shows its place in the timeline.
+//
+// Follows the bound part of time. Nothing is computed while the panel is hidden.
+#pragma once
+
+#include <memory>
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QWidget>
+
+#include "analysis/bubble_list.h"
+#include "base/latest_job.h"
+#include "base/paced_update.h"
+#include "base/selection_state.h"
+#include "tables/result_table.h"
+
+namespace lanescope::ui {
+
+class BubblesPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit BubblesPanel(SelectionState& state, QWidget* parent = nullptr);
+
+  [[nodiscard]] bool isComputing() const { return collecting_.isRunning() || grouping_.isRunning() || paced_.isPending(); }
+  [[nodiscard]] ResultTable& groups() { return *groups_; }
+  [[nodiscard]] ResultTable& pieces() { return *pieces_; }
+  [[nodiscard]] QString summary() const { return summary_->text(); }
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void layOut();
+  void refresh();  // collects again where the trace is another one, else groups
+  void collect();
+  void group();
+  void list();
+  void clear(const QString& sentence);
+  void applyThreshold();
+  void showSummary();
+  void hideEmptyColumn(int section);
+  void showGroup(TableRow row);
+  void showPiece(std::uint32_t piece);
+  [[nodiscard]] BubbleGrouping grouping() const { return static_cast<BubbleGrouping>(by_->currentData().toInt()); }
+
+  SelectionState& state_;
+  QComboBox* by_;
+  QLineEdit* threshold_text_;
+  QLabel* summary_;
+  ResultTable* groups_;
+  ResultTable* pieces_;
+  QLabel* advice_;
+
+  Nanoseconds threshold_ = 10'000;
+  std::shared_ptr<const BubbleList> bubbles_;
+  std::shared_ptr<const Trace> wanted_;  // what is being collected, or was last
+  GroupedBubbles grouped_;
+  ListedBubbles listed_;
+  BubbleGroup chosen_;  // what the pieces are listed of; nothing set: all
+  LatestJob collecting_;
+  LatestJob grouping_;
+  PacedUpdate paced_;
+};
+
+}  // namespace lanescope::ui

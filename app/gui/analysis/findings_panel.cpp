@@ -1,0 +1,249 @@
+#include "analysis/findings_panel.h"
+
+#include <QElapsedTimer>
+#include <QHBoxLayout>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include "analysis/command_text.h"
+#include "analysis/place.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+using analysis::Finding;
+using analysis::Rule;
+using analysis::RuleAnswer;
+using analysis::RuleOrigin;
+using analysis::RuleRequest;
+
+QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+QString paragraph(const QString& label, const QString& text) {
+  if (text.isEmpty()) return {};
+  return QStringLiteral("<p><span class='label'>%1</span><br>%2</p>").arg(label.toHtmlEscaped(), text.toHtmlEscaped());
+}
+
+stats::Table table_of(const std::vector<Finding>& findings) {
+  stats::Table table(
+      {stats::integers("Cost", stats::Unit::kNanoseconds), stats::texts("Finding"), stats::texts("When"), stats::texts("Rule")});
+  for (const Finding& finding : findings)
+    table.add_row(finding.cost > 0 ? finding.cost : stats::kNoInteger, table.add_text(finding.title),
+                  table.add_text(finding.recurrence == analysis::Recurrence::kOnce ? "once" : ""),
+                  table.add_text(std::string(finding.rule)));
+  return table;
+}
+
+Result<std::vector<RuleRequest>> parse_requests(const QString& text) {
+  std::vector<RuleRequest> requests;
+  if (!text.isEmpty()) {
+    Result<RuleRequest> request = analysis::parse_rule(text.toStdString());
+    if (!request) return request.error();
+    requests.push_back(*std::move(request));
+    return requests;
+  }
+  for (const Rule& rule : analysis::rules())
+    if (rule.origin == RuleOrigin::kLanescope) requests.push_back(*analysis::parse_rule(rule.name));
+  return requests;
+}
+
+// "gap=10us: the shortest gap that counts"
+QString options_text(const Rule& rule) {
+  QStringList lines;
+  for (const analysis::RuleOption& option : rule.options)
+    lines += QStringLiteral("%1=%2: %3").arg(text_of(option.name), text_of(option.default_value), text_of(option.meaning));
+  return lines.join(u'\n');
+}
+
+}  // namespace
+
+FindingsPanel::FindingsPanel(SelectionState& state, QWidget* parent)
+    : QWidget(parent),
+      state_(state),
+      rule_(new QComboBox(this)),
+      arguments_(new QLineEdit(this)),
+      command_(new QLabel(this)),
+      findings_(new ResultTable(tr("Findings"), this)),
+      pages_(new QTabWidget(this)),
+      answer_(new QTextBrowser(this)) {
+  layOut();
+  rule_->addItem(tr("All rules"), QString());
+  for (const RuleOrigin origin : {RuleOrigin::kLanescope, RuleOrigin::kNsight}) {
+    rule_->insertSeparator(rule_->count());
+    for (const Rule& rule : analysis::rules()) {
+      if (rule.origin != origin) continue;
+      rule_->addItem(text_of(rule.title), text_of(rule.name));
+      rule_->setItemData(rule_->count() - 1, text_of(rule.description), Qt::ToolTipRole);
+    }
+  }
+  connect(rule_, &QComboBox::activated, this, [this] {
+    arguments_->clear();
+    refresh();
+  });
+  connect(arguments_, &QLineEdit::editingFinished, this, &FindingsPanel::refresh);
+  connect(findings_, &ResultTable::rowChosen, this, &FindingsPanel::showFinding);
+  connect(&paced_, &PacedUpdate::due, this, &FindingsPanel::refresh);
+  connect(&state, &SelectionState::traceChanged, this,
+          [this](TraceChange change) { change == TraceChange::kSnapshot ? paced_.request() : refresh(); });
+  refresh();
+}
+
+void FindingsPanel::layOut() {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* line = new QHBoxLayout;
+  line->setContentsMargins(4, 3, 8, 3);
+  line->addWidget(rule_);
+  line->addWidget(arguments_);
+  line->addWidget(command_, 1);
+  column->addLayout(line);
+  auto* splitter = new QSplitter(this);
+  splitter->addWidget(findings_);
+  splitter->addWidget(pages_);
+  splitter->setChildrenCollapsible(false);
+  splitter->setSizes({1, 1});
+  column->addWidget(splitter, 1);
+
+  rule_->setAccessibleName(tr("Rule"));
+  rule_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  arguments_->setAccessibleName(tr("Arguments of the rule"));
+  arguments_->setMaximumWidth(arguments_->fontMetrics().averageCharWidth() * 24);
+  command_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  command_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  command_->setForegroundRole(QPalette::PlaceholderText);
+  command_->setToolTip(tr("The command that prints the same"));
+  command_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  pages_->setDocumentMode(true);
+  pages_->addTab(answer_, tr("Answer"));
+  answer_->setFrameShape(QFrame::NoFrame);
+  answer_->setAccessibleName(tr("Answer"));
+}
+
+const Rule* FindingsPanel::rule() const { return analysis::find_rule(rule_->currentData().toString().toStdString()); }
+
+QString FindingsPanel::request() const {
+  const QString name = rule_->currentData().toString(), arguments = arguments_->text().trimmed();
+  return name.isEmpty() || arguments.isEmpty() ? name : name + u':' + arguments;
+}
+
+void FindingsPanel::setFile(const QString& path) {
+  file_ = path;
+  refresh();
+}
+
+void FindingsPanel::chooseRule(const QString& name) {
+  rule_->setCurrentIndex(std::max(0, rule_->findData(name)));
+  arguments_->clear();
+  refresh();
+}
+
+void FindingsPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  refresh();
+}
+
+void FindingsPanel::refresh() {
+  if (!isVisible()) return;
+  const Rule* chosen = rule();
+  arguments_->setVisible(chosen && !chosen->options.empty());
+  if (chosen) {
+    arguments_->setToolTip(options_text(*chosen));
+    if (!chosen->options.empty())
+      arguments_->setPlaceholderText(text_of(chosen->options.front().name) + u'=' + text_of(chosen->options.front().default_value));
+  }
+  QStringList words = {QStringLiteral("lanescope"), QStringLiteral("analyze")};
+  if (!request().isEmpty()) words << QStringLiteral("-r") << request();
+  command_->setText(file_.isEmpty() ? QString() : command_text(words << file_));
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  if (!trace) return showSentence(tr("Open a trace to see what costs time in it."));
+  if (trace->provenance().outline_only) return showSentence(tr("The trace is still being loaded."));
+  if (answered_ == trace && answered_request_ == request()) return;
+  apply();
+}
+
+void FindingsPanel::showSentence(const QString& sentence) {
+  job_.cancel();
+  answered_ = nullptr;
+  found_.clear();
+  tables_.clear();
+  findings_->setTable(nullptr);
+  showTables();
+  answer_->setPlainText(sentence);
+}
+
+void FindingsPanel::apply() {
+  const Result<std::vector<RuleRequest>> requests = parse_requests(request());
+  if (!requests) return showSentence(QString::fromStdString(requests.error().text));
+  if (answered_request_ != request() || !answered_) showSentence(tr("Looking…"));
+  answered_ = state_.trace();
+  answered_request_ = request();
+  job_.start([this, trace = answered_, requests = *requests](const LatestJob::Context& job) {
+    QElapsedTimer clock;
+    clock.start();
+    Result<std::vector<RuleAnswer>> answers = analysis::apply_rules(*trace, requests, job.stop());
+    if (job.stop().stop_requested()) return;
+    job.deliver([this, answers = std::move(answers), took = clock.elapsed()]() mutable {
+      paced_.tookMilliseconds(took);
+      showAnswers(std::move(answers));
+    });
+  });
+}
+
+void FindingsPanel::showAnswers(Result<std::vector<RuleAnswer>> answers) {
+  if (!answers) return showSentence(QString::fromStdString(answers.error().text));
+  tables_ = *std::move(answers);
+  found_.clear();
+  QStringList messages;
+  for (RuleAnswer& answer : tables_) {
+    found_.insert(found_.end(), answer.findings.begin(), answer.findings.end());
+    if (!answer.message.empty()) messages += QString::fromStdString(answer.message);
+  }
+  analysis::rank(found_);
+  findings_->setTable(std::make_shared<const stats::Table>(table_of(found_)));
+  showTables();
+  const Rule* chosen = rule();
+  if (!found_.empty())
+    answer_->setPlainText(tr("Choose a finding to see what was seen, where, and what to do."));
+  else
+    answer_->setPlainText(chosen ? messages.join(u'\n') + QStringLiteral("\n\n") + text_of(chosen->description)
+                                 : tr("Nothing was found that costs time."));
+  if (found_.empty() && pages_->count() > 1) pages_->setCurrentIndex(1);
+}
+
+// One rule's tables; of all rules they would be too many.
+void FindingsPanel::showTables() {
+  while (pages_->count() > 1) {
+    QWidget* page = pages_->widget(1);
+    pages_->removeTab(1);
+    page->deleteLater();
+  }
+  if (!rule()) return;
+  for (const RuleAnswer& answer : tables_) {
+    for (const analysis::NamedTable& named : answer.tables) {
+      auto* page = new ResultTable(QString::fromStdString(named.title), pages_);
+      page->setTable(std::make_shared<const stats::Table>(named.table));
+      connect(page, &ResultTable::rowChosen, this, [this, page](TableRow row) {
+        if (const std::optional<TimeRange> time = time_of_row(*page->results().table(), row); time && state_.trace())
+          show_place(state_, *time, event_at(*state_.trace(), *time));
+      });
+      pages_->addTab(page, QString::fromStdString(named.title));
+    }
+  }
+}
+
+void FindingsPanel::showFinding(TableRow row) {
+  const Finding& finding = found_[row];
+  const QString cost = finding.cost > 0 ? tr("up to %1").arg(QString::fromStdString(timeline::format_duration(finding.cost))) : QString();
+  answer_->document()->setDefaultStyleSheet(
+      QStringLiteral(".label { color: %1; }").arg(palette().color(QPalette::PlaceholderText).name(QColor::HexRgb)));
+  answer_->setHtml(QStringLiteral("<p><b>%1</b></p>").arg(QString::fromStdString(finding.title).toHtmlEscaped()) +
+                   paragraph(tr("What to do"), QString::fromStdString(finding.advice)) +
+                   paragraph(tr("What was seen"), QString::fromStdString(finding.seen)) + paragraph(tr("What it costs"), cost));
+  pages_->setCurrentIndex(0);
+  const analysis::Place& place = finding.place;
+  if (answered_ == state_.trace() && (place.event.valid() || !place.range.empty())) show_place(state_, place.range, place.event);
+}
+
+}  // namespace lanescope::ui

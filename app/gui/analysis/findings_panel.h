@@ -1,0 +1,74 @@
+// What the rules find: what was seen, what it costs, what to do about it, and the tables behind it. Choosing a row shows its place in the
+// timeline.
+//
+// Rules run when asked for: while the panel is in sight, for the whole trace.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QTabWidget>
+#include <QTextBrowser>
+#include <QWidget>
+
+#include "base/latest_job.h"
+#include "base/paced_update.h"
+#include "base/selection_state.h"
+#include "model/analysis/rule.h"
+#include "tables/result_table.h"
+
+namespace lanescope::ui {
+
+class FindingsPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit FindingsPanel(SelectionState& state, QWidget* parent = nullptr);
+
+  // The file that is shown, for the command line.
+  void setFile(const QString& path);
+  // Applies one rule by its name, or all of ours: "".
+  void chooseRule(const QString& name);
+
+  [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
+  [[nodiscard]] ResultTable& findings() { return *findings_; }
+  [[nodiscard]] QString answer() const { return answer_->toPlainText(); }
+  [[nodiscard]] QString command() const { return command_->text(); }
+  // The tables behind the answer, by their titles.
+  [[nodiscard]] QTabWidget& pages() { return *pages_; }
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void layOut();
+  void refresh();
+  void apply();
+  void showAnswers(Result<std::vector<analysis::RuleAnswer>> answers);
+  void showFinding(TableRow row);
+  void showTables();
+  void showSentence(const QString& sentence);
+  [[nodiscard]] const analysis::Rule* rule() const;
+  [[nodiscard]] QString request() const;  // "gpu_bubbles:gap=5us"; empty for all rules
+
+  SelectionState& state_;
+  QComboBox* rule_;
+  QLineEdit* arguments_;
+  QLabel* command_;
+  ResultTable* findings_;
+  QTabWidget* pages_;
+  QTextBrowser* answer_;
+  QString file_;
+
+  LatestJob job_;
+  PacedUpdate paced_;
+  std::shared_ptr<const Trace> answered_;  // the trace that the answers are about
+  QString answered_request_;
+  std::vector<analysis::Finding> found_;      // ranked: a row each
+  std::vector<analysis::RuleAnswer> tables_;  // of the rules that were applied
+};
+
+}  // namespace lanescope::ui

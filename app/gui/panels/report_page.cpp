@@ -1,0 +1,105 @@
+#include "panels/report_page.h"
+
+#include <QElapsedTimer>
+#include <QVBoxLayout>
+
+#include "analysis/place.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr std::size_t kMostRows = 200'000;  // what sorts at once; the command line prints all
+
+}  // namespace
+
+ReportPage::ReportPage(SelectionState& state, QWidget* parent)
+    : QWidget(parent), state_(state), table_(new ResultTable(tr("Report"), this)), message_(new QLabel(this)) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(message_);
+  column->addWidget(table_, 1);
+  message_->setContentsMargins(8, 4, 8, 4);
+  message_->setWordWrap(true);
+  connect(&paced_, &PacedUpdate::due, this, &ReportPage::refresh);
+  connect(&state, &SelectionState::traceChanged, this,
+          [this](TraceChange change) { change == TraceChange::kSnapshot ? paced_.request() : refresh(); });
+  connect(&state, &SelectionState::selectedRangeChanged, this, [this] {
+    if (state_.timeBinding() == TimeBinding::kSelectedRange) paced_.request();
+  });
+  connect(&state, &SelectionState::visibleRangeChanged, this, [this] {
+    if (state_.timeBinding() == TimeBinding::kVisibleRange) paced_.request();
+  });
+  connect(&state, &SelectionState::timeBindingChanged, this, &ReportPage::refresh);
+  connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
+    if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_of_ == state_.trace())
+      show_place(state_, *time, event_at(*made_of_, *time));
+  });
+}
+
+void ReportPage::setReport(const stats::Report* report) {
+  report_ = report;
+  refresh();
+}
+
+void ReportPage::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  refresh();
+}
+
+QStringList ReportPage::command() const {
+  if (!report_) return {};
+  QStringList words = {QStringLiteral("lanescope"), QStringLiteral("stats"), QStringLiteral("-r"),
+                       QString::fromUtf8(report_->name.data(), static_cast<qsizetype>(report_->name.size()))};
+  if (const std::optional<TimeRange> range = state_.boundRange())
+    words << QStringLiteral("--filter-time") << QStringLiteral("%1/%2").arg(range->begin).arg(range->end);
+  return words;
+}
+
+void ReportPage::showMessage(const QString& sentence) {
+  message_->setText(sentence);
+  message_->setVisible(!sentence.isEmpty());
+}
+
+void ReportPage::refresh() {
+  if (!isVisible() || !report_) return;
+  paced_.cancel();
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  if (!trace || trace->provenance().outline_only) {
+    job_.cancel();
+    made_of_ = nullptr;
+    table_->setTable(nullptr);
+    return showMessage(trace ? tr("The trace is still being loaded.") : tr("Open a trace to see reports."));
+  }
+  if (made_of_ == trace && made_ == report_ && made_for_ == state_.boundRange()) return;
+  made_of_ = trace;
+  made_ = report_;
+  made_for_ = state_.boundRange();
+  emit commandChanged();
+  stats::ReportOptions options;
+  options.time_range = made_for_;
+  options.rows = kMostRows;
+  job_.start([this, trace, report = report_, options](const LatestJob::Context& job) {
+    QElapsedTimer clock;
+    clock.start();
+    Result<stats::Table> table = stats::make_report(*report, *trace, options);
+    if (job.stop().stop_requested()) return;
+    job.deliver([this, report, table = std::move(table), took = clock.elapsed()]() mutable {
+      paced_.tookMilliseconds(took);
+      if (!table) return showMessage(QString::fromStdString(table.error().text));
+      const std::size_t rows = table->row_count();
+      table_->setTable(std::make_shared<const stats::Table>(*std::move(table)));
+      if (rows == 0)
+        showMessage(tr("The trace does not contain %1%2.")
+                        .arg(QString::fromUtf8(report->data.data(), static_cast<qsizetype>(report->data.size())),
+                             made_for_ ? tr(" in this part of time") : QString()));
+      else if (rows == kMostRows)
+        showMessage(tr("The first %1 rows. The command line prints all.").arg(QString::fromStdString(timeline::format_count(kMostRows))));
+      else
+        showMessage({});
+    });
+  });
+}
+
+}  // namespace lanescope::ui

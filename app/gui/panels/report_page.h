@@ -1,0 +1,50 @@
+// One report of the model over the shown trace and the bound part of time, as a table.
+#pragma once
+
+#include <memory>
+
+#include <QLabel>
+#include <QWidget>
+
+#include "base/latest_job.h"
+#include "base/paced_update.h"
+#include "base/selection_state.h"
+#include "model/stats/report.h"
+#include "tables/result_table.h"
+
+namespace lanescope::ui {
+
+class ReportPage : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit ReportPage(SelectionState& state, QWidget* parent = nullptr);
+
+  void setReport(const stats::Report* report);
+  [[nodiscard]] ResultTable& table() { return *table_; }
+  [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
+  // Words of the command that prints the same, without the file.
+  [[nodiscard]] QStringList command() const;
+
+ signals:
+  void commandChanged();
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void refresh();
+  void showMessage(const QString& sentence);
+
+  SelectionState& state_;
+  const stats::Report* report_ = nullptr;
+  ResultTable* table_;
+  QLabel* message_;
+  LatestJob job_;
+  PacedUpdate paced_;
+  std::shared_ptr<const Trace> made_of_;
+  const stats::Report* made_ = nullptr;
+  std::optional<TimeRange> made_for_;
+};
+
+}  // namespace lanescope::ui

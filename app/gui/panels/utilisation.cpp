@@ -1,0 +1,34 @@
+#include "panels/utilisation.h"
+
+namespace lanescope::ui {
+
+UtilisationSource::UtilisationSource(const std::shared_ptr<const Trace>& trace) : trace_(trace) {
+  std::map<GpuId, timeline::Level> levels;
+  for (const Track& track : trace->tracks())
+    if (is_gpu_work(track.key.kind))
+      for (const LaneId lane : track.lanes) levels[track.key.gpu].push_back({.lane = lane});
+  for (const auto& [gpu, level] : levels) {
+    const bool known = gpu < trace->gpus().size();
+    gpus_.emplace_back("GPU " + (known ? std::to_string(trace->gpus()[gpu].ordinal) : std::string()), timeline::LevelContent(trace, level));
+  }
+}
+
+Utilisation UtilisationSource::over(TimeRange range, std::size_t pieces) const {
+  Utilisation utilisation{range, {}};
+  if (range.empty()) return utilisation;
+  const auto edge = [&](std::size_t piece) {
+    return range.begin +
+           static_cast<Nanoseconds>(static_cast<double>(range.length()) * static_cast<double>(piece) / static_cast<double>(pieces));
+  };
+  for (const auto& [name, content] : gpus_) {
+    GpuUtilisation gpu{name, {}};
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      const TimeRange window{edge(piece), edge(piece + 1)};
+      gpu.shares.push_back(window.empty() ? 0 : static_cast<double>(content.busy(window)) / static_cast<double>(window.length()));
+    }
+    utilisation.gpus.push_back(std::move(gpu));
+  }
+  return utilisation;
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,38 @@
+// How busy GPUs were over time, in equal pieces of time: what a chart is drawn from.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/trace/trace.h"
+#include "timeline/core/level_content.h"
+
+namespace lanescope::ui {
+
+struct GpuUtilisation {
+  std::string name;            // "GPU 0"
+  std::vector<double> shares;  // 0 to 1, of each piece: exact, whatever runs side by side counts once
+};
+
+struct Utilisation {
+  TimeRange range;
+  std::vector<GpuUtilisation> gpus;
+};
+
+// Of one trace. One thread at a time.
+class UtilisationSource {
+ public:
+  // O(GPU events).
+  explicit UtilisationSource(const std::shared_ptr<const Trace>& trace);
+  [[nodiscard]] const std::shared_ptr<const Trace>& trace() const { return trace_; }
+  // O(GPUs · pieces · log n).
+  [[nodiscard]] Utilisation over(TimeRange range, std::size_t pieces) const;
+
+ private:
+  std::shared_ptr<const Trace> trace_;
+  std::vector<std::pair<std::string, timeline::LevelContent>> gpus_;
+};
+
+}  // namespace lanescope::ui

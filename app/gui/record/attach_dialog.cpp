@@ -1,0 +1,178 @@
+#include "record/attach_dialog.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <QDialogButtonBox>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QVBoxLayout>
+
+#include "model/stats/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+using attach::ProcessSummary;
+
+constexpr std::chrono::seconds kListInterval{2};
+constexpr int kWidthInCharacters = 120;
+constexpr int kHeightInLines = 34;
+
+stats::Table table_of(const std::vector<ProcessSummary>& processes) {
+  stats::Table table({stats::identifiers("PID"), stats::texts("Name"), stats::texts("CUDA"), stats::texts("Can be attached to"),
+                      stats::texts("User"), stats::texts("Command")});
+  for (const ProcessSummary& process : processes)
+    table.add_row(std::int64_t{process.pid}, table.add_text(process.name), table.add_text(process.uses_cuda ? "yes" : ""),
+                  table.add_text(process.refusal.empty() ? "yes" : "no"), table.add_text(process.user),
+                  table.add_text(process.command_line));
+  return table;
+}
+
+bool contains(const ProcessSummary& process, const QString& text) {
+  return QString::number(process.pid).startsWith(text) || QString::fromStdString(process.name).contains(text, Qt::CaseInsensitive) ||
+         QString::fromStdString(process.command_line).contains(text, Qt::CaseInsensitive);
+}
+
+// What one is most likely to attach to comes first.
+bool comes_first(const ProcessSummary& a, const ProcessSummary& b) {
+  if (a.uses_cuda != b.uses_cuda) return a.uses_cuda;
+  if (a.refusal.empty() != b.refusal.empty()) return a.refusal.empty();
+  return a.pid > b.pid;
+}
+
+}  // namespace
+
+AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
+    : QDialog(parent),
+      settings_(settings),
+      filter_(new QLineEdit),
+      only_cuda_(new QCheckBox(tr("Only those that use CUDA"))),
+      table_(new ResultTable(tr("Processes"))),
+      problem_(new QLabel),
+      output_(new QLineEdit) {
+  setWindowTitle(tr("Attach to a running process"));
+  layOut();
+  connect(filter_, &QLineEdit::textChanged, this, &AttachDialog::showProcesses);
+  connect(only_cuda_, &QCheckBox::toggled, this, &AttachDialog::showProcesses);
+  connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
+    if (pid_ == shown_[row].pid) return;
+    pid_ = shown_[row].pid;
+    capture_->set(settings_.attachChoices(QString::fromStdString(shown_[row].name)));
+    showChosen();
+  });
+  connect(table_, &ResultTable::rowActivated, this, &AttachDialog::accept);
+  timer_.setInterval(kListInterval);
+  connect(&timer_, &QTimer::timeout, this, &AttachDialog::list);
+  timer_.start();
+  list();
+  showChosen();
+  filter_->setFocus();
+}
+
+void AttachDialog::layOut() {
+  filter_->setPlaceholderText(tr("Name, command line or process id"));
+  filter_->setAccessibleName(tr("Filter processes"));
+  filter_->setClearButtonEnabled(true);
+  problem_->setWordWrap(true);
+  problem_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  output_->setPlaceholderText(QStringLiteral("report%n.trace"));
+  output_->setToolTip(tr("%n becomes the next free number, %p the process id, %h the host's name, %q{NAME} a variable of the environment"));
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  auto* line = new QHBoxLayout;
+  line->addWidget(filter_, 1);
+  line->addWidget(only_cuda_);
+  auto* form = new QFormLayout;
+  capture_.emplace(*form, Target::kRunning);
+  capture_->set({});
+  form->addRow(tr("&Output file"), output_);
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
+  attach_ = buttons->addButton(tr("Attach"), QDialogButtonBox::AcceptRole);
+  attach_->setDefault(true);
+  auto* column = new QVBoxLayout(this);
+  column->addLayout(line);
+  column->addWidget(table_, 1);
+  column->addWidget(problem_);
+  column->addLayout(form);
+  column->addWidget(buttons);
+  connect(buttons, &QDialogButtonBox::accepted, this, &AttachDialog::accept);
+  connect(buttons, &QDialogButtonBox::rejected, this, &AttachDialog::reject);
+  resize(fontMetrics().averageCharWidth() * kWidthInCharacters, fontMetrics().height() * kHeightInLines);
+}
+
+void AttachDialog::list() {
+  if (job_.isRunning()) return;
+  job_.start([this](const LatestJob::Context& job) {
+    std::vector<ProcessSummary> processes = attach::list_processes();
+    std::stable_sort(processes.begin(), processes.end(), comes_first);
+    job.deliver([this, processes = std::move(processes)]() mutable {
+      processes_ = std::move(processes);
+      showProcesses();
+    });
+  });
+}
+
+void AttachDialog::showProcesses() {
+  std::vector<ProcessSummary> shown;
+  for (const ProcessSummary& process : processes_)
+    if ((!only_cuda_->isChecked() || process.uses_cuda) && contains(process, filter_->text().trimmed())) shown.push_back(process);
+  stats::Table table = table_of(shown);
+  std::string text = stats::format_table(table, stats::Format::kCsv);
+  if (text == shown_text_) return;
+  shown_text_ = std::move(text);
+  shown_ = std::move(shown);
+  table_->setTable(std::make_shared<const stats::Table>(std::move(table)));
+  table_->horizontalHeader()->setStretchLastSection(true);
+  if (pid_) choose(*pid_);
+  showChosen();
+}
+
+std::vector<pid_t> AttachDialog::listed() const {
+  std::vector<pid_t> pids;
+  for (const ProcessSummary& process : shown_) pids.push_back(process.pid);
+  return pids;
+}
+
+void AttachDialog::choose(pid_t pid) {
+  for (TableRow row = 0; row < shown_.size(); ++row)
+    if (shown_[row].pid == pid) return table_->chooseRow(row);
+}
+
+const ProcessSummary* AttachDialog::chosen() const {
+  for (const ProcessSummary& process : shown_)
+    if (pid_ == process.pid) return &process;
+  return nullptr;
+}
+
+void AttachDialog::showChosen() {
+  const ProcessSummary* process = chosen();
+  attach_->setEnabled(process && process->refusal.empty());
+  if (!process)
+    problem_->setText(tr("Choose the process to record. It runs on when the recording stops, and can be attached to again."));
+  else if (!process->refusal.empty())
+    problem_->setText(QString::fromStdString(process->refusal));
+  else
+    problem_->setText(tr("%1 (%2) will stand still for a few milliseconds. What it did before is not recorded.")
+                          .arg(QString::fromStdString(process->name))
+                          .arg(process->pid));
+}
+
+AttachSettings AttachDialog::attach() const {
+  AttachSettings settings;
+  if (const ProcessSummary* process = chosen()) {
+    settings.pid = process->pid;
+    settings.program = QString::fromStdString(process->name);
+  }
+  settings.capture = capture_->choices();
+  settings.output = output_->text().trimmed();
+  return settings;
+}
+
+void AttachDialog::accept() {
+  if (!attach_->isEnabled()) return;
+  settings_.rememberAttach(attach());
+  QDialog::accept();
+}
+
+}  // namespace lanescope::ui

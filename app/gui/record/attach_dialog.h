@@ -1,0 +1,60 @@
+// Asks for a running process to record: those of this machine, with what speaks against attaching to each.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <QCheckBox>
+#include <QDialog>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QTimer>
+
+#include "base/latest_job.h"
+#include "base/settings.h"
+#include "collector/attach/process_list.h"
+#include "record/capture_form.h"
+#include "tables/result_table.h"
+
+namespace lanescope::ui {
+
+class AttachDialog : public QDialog {
+  Q_OBJECT
+
+ public:
+  explicit AttachDialog(Settings& settings, QWidget* parent = nullptr);
+
+  [[nodiscard]] bool isListing() const { return job_.isRunning(); }
+  // Processes that the filter lets through, those using CUDA first.
+  [[nodiscard]] std::vector<pid_t> listed() const;
+  void choose(pid_t pid);  // of those that are listed
+  [[nodiscard]] AttachSettings attach() const;
+
+  void accept() override;  // only where a process is chosen that can be attached to; the choices are remembered
+
+ private:
+  void layOut();
+  void list();
+  void showProcesses();
+  void showChosen();
+  [[nodiscard]] const attach::ProcessSummary* chosen() const;
+
+  Settings& settings_;
+  QLineEdit* filter_;
+  QCheckBox* only_cuda_;
+  ResultTable* table_;
+  QLabel* problem_;
+  std::optional<CaptureForm> capture_;
+  QLineEdit* output_;
+  QPushButton* attach_;
+  QTimer timer_;
+  LatestJob job_;
+  std::vector<attach::ProcessSummary> processes_;
+  std::vector<attach::ProcessSummary> shown_;  // a row each
+  std::string shown_text_;                     // of the table, to tell whether it changed
+  std::optional<pid_t> pid_;                   // the chosen one
+};
+
+}  // namespace lanescope::ui

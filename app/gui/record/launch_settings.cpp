@@ -1,0 +1,47 @@
+#include "record/launch_settings.h"
+
+#include <QDir>
+#include <QProcess>
+
+namespace lanescope::ui {
+namespace {
+
+std::string output_pattern(const QString& asked, const QString& working_directory) {
+  const QString pattern = asked.trimmed().isEmpty() ? QStringLiteral("report%n.trace") : asked.trimmed();
+  const QDir folder(working_directory.isEmpty() ? QDir::currentPath() : working_directory);
+  return QDir::cleanPath(folder.absoluteFilePath(pattern)).toStdString();
+}
+
+}  // namespace
+
+Result<session::LaunchRequest> launch_request(const LaunchSettings& settings) {
+  if (settings.program.trimmed().isEmpty()) return Error{"Name the program to record.", ErrorKind::kUsage};
+  session::LaunchRequest request;
+  request.command.push_back(settings.program.trimmed().toStdString());
+  for (const QString& argument : QProcess::splitCommand(settings.arguments)) request.command.push_back(argument.toStdString());
+  request.working_directory = settings.working_directory.toStdString();
+  for (const QString& line : settings.environment) {
+    if (line.trimmed().isEmpty()) continue;
+    const qsizetype equals = line.indexOf(u'=');
+    if (equals <= 0) return Error{"The environment has a line that is not NAME=VALUE: \"" + line.toStdString() + "\".", ErrorKind::kUsage};
+    request.environment.push_back({line.left(equals).trimmed().toStdString(), line.mid(equals + 1).toStdString()});
+  }
+  request.settings = capture_settings(settings.capture);
+  request.delay = seconds(settings.capture.delay);
+  if (settings.capture.duration > 0) request.duration = seconds(settings.capture.duration);
+  request.target_output = session::TargetOutput::kStore;
+  request.output = output_pattern(settings.output, settings.working_directory);
+  return request;
+}
+
+session::AttachRequest attach_request(const AttachSettings& settings) {
+  session::AttachRequest request;
+  request.pid = settings.pid;
+  request.settings = capture_settings(settings.capture);
+  request.delay = seconds(settings.capture.delay);
+  if (settings.capture.duration > 0) request.duration = seconds(settings.capture.duration);
+  request.output = output_pattern(settings.output, {});
+  return request;
+}
+
+}  // namespace lanescope::ui

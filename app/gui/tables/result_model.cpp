@@ -1,0 +1,170 @@
+#include "tables/result_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+using stats::Column;
+using stats::Integers;
+using stats::Reals;
+using stats::Table;
+using stats::Texts;
+using stats::Unit;
+
+bool is_text(const Column& column) { return std::holds_alternative<Texts>(column.values); }
+
+bool ends_with_word(const std::string& title, const std::string& word) {
+  return title == word || (title.size() > word.size() && title.ends_with(" " + word));
+}
+
+QString as_text(const std::string& text) { return QString::fromStdString(text); }
+
+QString number_text(const Column& column, std::int64_t value) {
+  switch (column.unit) {
+    case Unit::kNanoseconds:
+      return as_text(is_point_in_time(column) ? timeline::format_time(value) : timeline::format_duration(value));
+    case Unit::kBytes:
+      return as_text(timeline::format_bytes(static_cast<std::uint64_t>(std::max<std::int64_t>(0, value))));
+    case Unit::kBytesPerSecond:
+      return as_text(timeline::format_throughput(static_cast<std::uint64_t>(std::max<std::int64_t>(0, value)), 1'000'000'000));
+    case Unit::kPercent:
+      return QStringLiteral("%1 %").arg(value);
+    case Unit::kIdentifier:
+      return QString::number(value);
+    case Unit::kNone:
+      return value < 0 ? QString::number(value) : as_text(timeline::format_count(static_cast<std::uint64_t>(value)));
+  }
+  return {};
+}
+
+QString real_text(const Column& column, double value) {
+  if (column.unit == Unit::kPercent) return QString::number(value, 'f', 1) + QStringLiteral(" %");
+  if (column.unit == Unit::kNone || column.unit == Unit::kIdentifier) return QString::number(value, 'f', 1);
+  return number_text(column, std::llround(value));
+}
+
+QString cell_text(const Table& table, const Column& column, TableRow row) {
+  if (const auto* integers = std::get_if<Integers>(&column.values))
+    return (*integers)[row] == stats::kNoInteger ? QString() : number_text(column, (*integers)[row]);
+  if (const auto* reals = std::get_if<Reals>(&column.values))
+    return std::isfinite((*reals)[row]) ? real_text(column, (*reals)[row]) : QString();
+  const std::string_view text = table.text(std::get<Texts>(column.values)[row]);
+  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+bool is_missing(std::int64_t value) { return value == stats::kNoInteger; }
+bool is_missing(double value) { return std::isnan(value); }
+
+template <typename Values>
+void sort_by_number(const Values& values, Qt::SortOrder direction, std::vector<TableRow>& order) {
+  std::stable_sort(order.begin(), order.end(), [&](TableRow a, TableRow b) {
+    if (is_missing(values[a]) || is_missing(values[b])) return !is_missing(values[a]) && is_missing(values[b]);
+    return direction == Qt::AscendingOrder ? values[a] < values[b] : values[b] < values[a];
+  });
+}
+
+void sort_by_text(const Table& table, const Texts& values, Qt::SortOrder direction, std::vector<TableRow>& order) {
+  const auto smaller = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) < std::tolower(static_cast<unsigned char>(b));
+  };
+  std::stable_sort(order.begin(), order.end(), [&](TableRow a, TableRow b) {
+    const std::string_view left = table.text(values[a]), right = table.text(values[b]);
+    if (left.empty() || right.empty()) return !left.empty() && right.empty();
+    return direction == Qt::AscendingOrder ? std::ranges::lexicographical_compare(left, right, smaller)
+                                           : std::ranges::lexicographical_compare(right, left, smaller);
+  });
+}
+
+std::optional<std::int64_t> time_value(const Table& table, const std::string& title, TableRow row) {
+  for (const Column& column : table.columns()) {
+    const auto* values = std::get_if<Integers>(&column.values);
+    if (values && column.unit == Unit::kNanoseconds && column.title == title && !is_missing((*values)[row])) return (*values)[row];
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_point_in_time(const Column& column) {
+  return column.unit == Unit::kNanoseconds && (ends_with_word(column.title, "Start") || ends_with_word(column.title, "End"));
+}
+
+std::optional<TimeRange> time_of_row(const Table& table, TableRow row) {
+  for (const Column& column : table.columns()) {
+    if (column.unit != Unit::kNanoseconds || !ends_with_word(column.title, "Start")) continue;
+    const std::optional<std::int64_t> start = time_value(table, column.title, row);
+    if (!start) continue;
+    const std::string word = column.title.substr(0, column.title.size() - std::string_view("Start").size());
+    if (const auto end = time_value(table, word + "End", row); end && *end > *start) return TimeRange{*start, *end};
+    for (const std::string& title : {word + "Duration", word + "Dur", word.substr(0, word.find(' '))})
+      if (const auto duration = time_value(table, title, row); duration && *duration > 0) return TimeRange{*start, *start + *duration};
+    if (const auto duration = time_value(table, "Duration", row); duration && *duration > 0) return TimeRange{*start, *start + *duration};
+    return TimeRange{*start, *start + 1};
+  }
+  return std::nullopt;
+}
+
+ResultModel::ResultModel(QObject* parent) : QAbstractTableModel(parent) {}
+
+void ResultModel::setTable(std::shared_ptr<const Table> table) {
+  beginResetModel();
+  table_ = std::move(table);
+  order_.resize(table_ ? table_->row_count() : 0);
+  std::iota(order_.begin(), order_.end(), TableRow{0});
+  endResetModel();
+}
+
+int ResultModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(order_.size()); }
+int ResultModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() || !table_ ? 0 : static_cast<int>(table_->columns().size());
+}
+
+QVariant ResultModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid()) return {};
+  const Column& shown = column(index.column());
+  if (role == Qt::TextAlignmentRole) return QVariant((is_text(shown) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::DisplayRole || (role == Qt::ToolTipRole && is_text(shown))) return cell_text(*table_, shown, tableRow(index.row()));
+  return {};
+}
+
+QVariant ResultModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || !table_) return {};
+  const Column& shown = column(section);
+  if (role == Qt::TextAlignmentRole) return QVariant((is_text(shown) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::DisplayRole || role == Qt::ToolTipRole) return QString::fromStdString(shown.title);
+  if (role == Qt::InitialSortOrderRole) return is_text(shown) || is_point_in_time(shown) ? Qt::AscendingOrder : Qt::DescendingOrder;
+  return {};
+}
+
+void ResultModel::sort(int section, Qt::SortOrder order) {
+  emit layoutAboutToBeChanged({}, VerticalSortHint);
+  const QModelIndexList before = persistentIndexList();
+  std::vector<TableRow> rows;
+  for (const QModelIndex& index : before) rows.push_back(tableRow(index.row()));
+  sortRows(section, order);
+  std::vector<int> place(order_.size());
+  for (std::size_t i = 0; i < order_.size(); ++i) place[order_[i]] = static_cast<int>(i);
+  QModelIndexList after;
+  for (qsizetype i = 0; i < before.size(); ++i) after += index(place[rows[static_cast<std::size_t>(i)]], before[i].column());
+  changePersistentIndexList(before, after);
+  emit layoutChanged({}, VerticalSortHint);
+}
+
+void ResultModel::sortRows(int section, Qt::SortOrder order) {
+  std::iota(order_.begin(), order_.end(), TableRow{0});
+  if (!table_ || section < 0 || section >= columnCount()) return;
+  const Column& by = column(section);
+  if (const auto* integers = std::get_if<Integers>(&by.values))
+    sort_by_number(*integers, order, order_);
+  else if (const auto* reals = std::get_if<Reals>(&by.values))
+    sort_by_number(*reals, order, order_);
+  else
+    sort_by_text(*table_, std::get<Texts>(by.values), order, order_);
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,125 @@
+#include "tables/result_table.h"
+
+#include <algorithm>
+
+#include <QAction>
+#include <QClipboard>
+#include <QFileDialog>
+#include <QGuiApplication>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QMenu>
+#include <QMessageBox>
+#include <QSaveFile>
+
+#include "model/stats/format.h"
+#include "tables/table_look.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr stats::TimeUnit kPlainUnit = stats::TimeUnit::kNanoseconds;
+
+std::vector<std::string> titles(const stats::Table* table) {
+  std::vector<std::string> list;
+  if (table)
+    for (const stats::Column& column : table->columns()) list.push_back(column.title);
+  return list;
+}
+
+}  // namespace
+
+ResultTable::ResultTable(const QString& accessible_name, QWidget* parent) : QTableView(parent), model_(new ResultModel(this)) {
+  setAccessibleName(accessible_name);
+  apply_table_look(*this);
+  setSelectionMode(QAbstractItemView::ExtendedSelection);
+  setModel(model_);
+  setContextMenuPolicy(Qt::CustomContextMenu);
+  horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+  horizontalHeader()->setSectionsMovable(true);
+  setSortingEnabled(true);
+  auto* copy = new QAction(tr("Copy as TSV"), this);
+  copy->setShortcut(QKeySequence::Copy);
+  copy->setShortcutContext(Qt::WidgetShortcut);
+  addAction(copy);
+  connect(copy, &QAction::triggered, this, &ResultTable::copySelection);
+  connect(this, &QTableView::customContextMenuRequested, this, &ResultTable::showMenu);
+  connect(this, &QTableView::doubleClicked, this, [this](const QModelIndex& index) { emit rowActivated(model_->tableRow(index.row())); });
+  connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
+    if (current.isValid()) emit rowChosen(model_->tableRow(current.row()));
+  });
+}
+
+void ResultTable::setTable(std::shared_ptr<const stats::Table> table) {
+  const bool other_columns = titles(table.get()) != titles(model_->table().get());
+  model_->setTable(std::move(table));
+  if (other_columns)
+    horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+  else
+    model_->sort(horizontalHeader()->sortIndicatorSection(), horizontalHeader()->sortIndicatorOrder());
+  if (other_columns) fit_columns(*this);
+}
+
+std::optional<TableRow> ResultTable::chosenRow() const {
+  const QModelIndex current = currentIndex();
+  return current.isValid() ? std::optional(model_->tableRow(current.row())) : std::nullopt;
+}
+
+void ResultTable::chooseRow(TableRow row) {
+  for (int i = 0; i < model_->rowCount(); ++i)
+    if (model_->tableRow(i) == row) return selectRow(i);
+}
+
+void ResultTable::keyPressEvent(QKeyEvent* event) {
+  const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
+  if (const std::optional<TableRow> row = chosenRow(); enter && row) return emit rowActivated(*row);
+  QTableView::keyPressEvent(event);
+}
+
+void ResultTable::copySelection() const {
+  const std::shared_ptr<const stats::Table>& table = model_->table();
+  QModelIndexList rows = selectionModel()->selectedRows();
+  if (!table || rows.isEmpty()) return;
+  std::sort(rows.begin(), rows.end());
+  std::string text;
+  const auto add_line = [&](auto add_cell) {
+    for (std::size_t i = 0; i < table->columns().size(); ++i) {
+      if (i > 0) text += '\t';
+      add_cell(table->columns()[i]);
+    }
+    text += '\n';
+  };
+  add_line([&](const stats::Column& column) { text += stats::shown_title(column, kPlainUnit); });
+  for (const QModelIndex& index : rows)
+    add_line([&](const stats::Column& column) {
+      stats::append_cell(text, *table, column, model_->tableRow(index.row()), kPlainUnit, stats::Separators::kNone);
+    });
+  QGuiApplication::clipboard()->setText(QString::fromStdString(text));
+}
+
+Result<void> ResultTable::exportCsv(const QString& path) const {
+  QSaveFile file(path);
+  const std::string text = model_->table() ? stats::format_table(*model_->table(), stats::Format::kCsv, kPlainUnit) : std::string();
+  const bool written = file.open(QIODevice::WriteOnly) &&
+                       file.write(text.data(), static_cast<qint64>(text.size())) == static_cast<qint64>(text.size()) && file.commit();
+  if (!written) return Error{path.toStdString() + " can't be written: " + file.errorString().toStdString() + "."};
+  return {};
+}
+
+void ResultTable::showMenu(const QPoint& position) {
+  QMenu menu;
+  QAction* copy = menu.addAction(tr("Copy as TSV"), QKeySequence::Copy, this, &ResultTable::copySelection);
+  copy->setEnabled(selectionModel()->hasSelection());
+  QAction* export_all = menu.addAction(tr("Export the table as CSV…"), this, &ResultTable::chooseExport);
+  export_all->setEnabled(model_->rowCount() > 0);
+  menu.exec(viewport()->mapToGlobal(position));
+}
+
+void ResultTable::chooseExport() {
+  const QString path = QFileDialog::getSaveFileName(this, tr("Export the table"), QStringLiteral("table.csv"), tr("CSV (*.csv)"));
+  if (path.isEmpty()) return;
+  if (const Result<void> result = exportCsv(path); !result)
+    QMessageBox::warning(this, tr("Export the table"), QString::fromStdString(result.error().text));
+}
+
+}  // namespace lanescope::ui

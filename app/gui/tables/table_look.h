@@ -1,0 +1,13 @@
+// How all tables of the viewer look: dense, without a grid, rows of equal height.
+#pragma once
+
+#include <QTableView>
+
+namespace lanescope::ui {
+
+void apply_table_look(QTableView& table);
+
+// Makes columns as wide as what their first rows hold, within limits.
+void fit_columns(QTableView& table);
+
+}  // namespace lanescope::ui

@@ -1,0 +1,59 @@
+#include "window/panel_docks.h"
+
+namespace lanescope::ui {
+
+PanelDocks::PanelDocks(QMainWindow& window) : window_(window) {
+  using Option = QMainWindow::DockOption;
+  window.setDockOptions(Option::AnimatedDocks | Option::AllowNestedDocks | Option::AllowTabbedDocks | Option::GroupedDragging);
+  window.setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+}
+
+PanelDocks::~PanelDocks() {
+  for (QDockWidget* dock : docks_) {
+    dock->disconnect(this);
+    delete dock;
+  }
+}
+
+void PanelDocks::add(const QString& title, const char* name, QWidget* content, QMenu& menu) {
+  auto* dock = new QDockWidget(title, &window_);
+  dock->setObjectName(QLatin1String(name));
+  dock->setWidget(content);
+  docks_.push_back(dock);
+  window_.addDockWidget(Qt::BottomDockWidgetArea, dock);
+  connect(dock, &QDockWidget::dockLocationChanged, this, &PanelDocks::showTitleBars);
+  connect(dock, &QDockWidget::topLevelChanged, this, &PanelDocks::showTitleBars);
+  connect(dock, &QDockWidget::visibilityChanged, this, &PanelDocks::showTitleBars);
+  menu.addAction(dock->toggleViewAction());
+}
+
+void PanelDocks::layOut(int height, int width_of_last) {
+  QDockWidget* first = docks_.front();
+  QDockWidget* last = docks_.back();
+  window_.splitDockWidget(first, last, Qt::Horizontal);
+  for (std::size_t i = 1; i + 1 < docks_.size(); ++i) window_.tabifyDockWidget(docks_[i - 1], docks_[i]);
+  first->raise();
+  window_.resizeDocks({first}, {height}, Qt::Vertical);
+  window_.resizeDocks({first, last}, {window_.width() - width_of_last, width_of_last}, Qt::Horizontal);
+}
+
+void PanelDocks::raise(const QWidget* content) {
+  for (QDockWidget* dock : docks_) {
+    if (dock->widget() != content) continue;
+    dock->show();
+    dock->raise();
+  }
+}
+
+// A panel among tabs can be dragged by its tab; a title bar would say its title twice.
+void PanelDocks::showTitleBars() {
+  for (QDockWidget* dock : docks_) {
+    const bool among_tabs = !dock->isFloating() && !window_.tabifiedDockWidgets(dock).isEmpty();
+    if (among_tabs == (dock->titleBarWidget() != nullptr)) continue;
+    QWidget* old = dock->titleBarWidget();
+    dock->setTitleBarWidget(among_tabs ? new QWidget(dock) : nullptr);
+    delete old;
+  }
+}
+
+}  // namespace lanescope::ui

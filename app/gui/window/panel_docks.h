@@ -1,0 +1,33 @@
+// The dockable panels of the main window. A panel among tabs shows its title on its tab alone.
+#pragma once
+
+#include <vector>
+
+#include <QDockWidget>
+#include <QMainWindow>
+#include <QMenu>
+
+namespace lanescope::ui {
+
+class PanelDocks : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit PanelDocks(QMainWindow& window);
+  ~PanelDocks() override;  // takes the panels with it
+
+  // Adds a panel, with an entry in the menu that shows and hides it. `name` stands for it in the remembered layout.
+  void add(const QString& title, const char* name, QWidget* content, QMenu& menu);
+  // The first layout: all but the last as tabs below the timeline, the last one beside them.
+  void layOut(int height, int width_of_last);
+  // Shows the panel and brings it to the front of its tabs.
+  void raise(const QWidget* content);
+
+ private:
+  void showTitleBars();
+
+  QMainWindow& window_;
+  std::vector<QDockWidget*> docks_;
+};
+
+}  // namespace lanescope::ui
