@@ -75,6 +75,8 @@ void merge(Column& column, const Column& other) {
   }
 }
 
+constexpr std::size_t kAhead = 12;  // columns: by then what was prefetched is there
+
 // Busy time before each edge of a column.
 template <typename Events>
 std::vector<Nanoseconds> busy_before_edges(const Events& lane, std::span<const Nanoseconds> times, std::span<const EventIndex> edges) {
@@ -82,6 +84,7 @@ std::vector<Nanoseconds> busy_before_edges(const Events& lane, std::span<const N
   busy[0] = lane.busy_before(times[0], edges[0]);
   Nanoseconds last_end = edges[0] > 0 ? lane.end(edges[0] - 1) : times[0];
   for (std::size_t edge = 1; edge < times.size(); ++edge) {
+    if (edge + kAhead < edges.size()) lane.prefetch(edges[edge + kAhead]);
     if (edges[edge] == edges[edge - 1]) {
       busy[edge] = busy[edge - 1] + std::max<Nanoseconds>(0, std::min(last_end, times[edge]) - times[edge - 1]);
     } else {

@@ -86,6 +86,16 @@ class SummaryPyramid {
     while (first < last) add_event(events, first++, into, offset);
   }
 
+  // Asks the cache for what summaries that begin or end at an event will read.
+  void prefetch(EventIndex i) const noexcept {
+    std::size_t node = i / kBlock;
+    for (const auto& level : levels_) {
+      if (level.size() <= kFanOut) break;  // small ones stay in the cache anyway
+      __builtin_prefetch(&level[std::min(node, level.size() - 1)]);
+      node /= kFanOut;
+    }
+  }
+
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
     std::size_t bytes = 0;
     for (const auto& level : levels_) bytes += level.capacity() * sizeof(Node);

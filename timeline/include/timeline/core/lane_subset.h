@@ -40,6 +40,9 @@ class LaneSubset {
   [[nodiscard]] std::pair<EventIndex, EventIndex> overlapping(TimeRange window) const noexcept;
   [[nodiscard]] Nanoseconds busy_before(Nanoseconds t, EventIndex lower_bound_of_t) const noexcept;
   [[nodiscard]] Nanoseconds busy(TimeRange window) const noexcept;
+  void prefetch(EventIndex i) const noexcept {
+    if (i < size_) __builtin_prefetch(&parts_[i / kCapacity]->selected[i % kCapacity]);
+  }
   [[nodiscard]] LaneSummary summarize(EventIndex first, EventIndex last) const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
