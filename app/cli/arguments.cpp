@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "command.h"
+#include "foreign_options.h"
 #include "help.h"
 
 namespace lanescope::cli {
@@ -19,6 +20,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
 
 Error unknown_option(const CLI::App& app, std::string_view argument) {
   const std::string name(argument.substr(0, argument.find('=')));
+  if (const auto advice = foreign_option_advice(name)) return {"There is no option " + name + ". " + *advice, ErrorKind::kUsage};
   const std::string suggestion = nearest(name, option_names(app));
   if (!suggestion.empty()) return {"Unknown option " + name + ". Did you mean " + suggestion + "?", ErrorKind::kUsage};
   return {"Unknown option " + name + ". See: " + app.get_name() + " --help", ErrorKind::kUsage};

@@ -2,7 +2,39 @@
 
 #include <algorithm>
 
+#include "foreign_options.h"
+
 namespace lanescope::cli {
+
+namespace {
+
+// Empty where it is one of the choices, or a name of nsys's for one.
+std::string check_trace(const std::vector<std::string>& choices, const std::string& word) {
+  if (word == "cuda-sw" || std::find(choices.begin(), choices.end(), word) != choices.end()) return {};
+  if (const auto advice = foreign_trace_advice(word)) return word + ": " + *advice;
+  std::string all;
+  for (const std::string& choice : choices) all += (all.empty() ? "" : ", ") + choice;
+  return "\"" + word + "\" is none of " + all;
+}
+
+// Domains separated by commas; "default" is the one without a name. A backslash takes its meaning from a comma.
+std::vector<std::string> domain_list(const std::string& text) {
+  std::vector<std::string> domains(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size()) {
+      domains.back() += text[++i];
+    } else if (text[i] == ',') {
+      domains.emplace_back();
+    } else {
+      domains.back() += text[i];
+    }
+  }
+  for (std::string& domain : domains)
+    if (domain == "default") domain.clear();
+  return domains;
+}
+
+}  // namespace
 
 void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
   constexpr const char* kGroup = "What to record";
@@ -13,7 +45,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember(choices))
+      ->check(CLI::Validator([choices](const std::string& word) { return check_trace(choices, word); }, "", "trace"))
       ->default_str("cuda,nvtx")
       ->group(kGroup);
   app.add_option("--preset", options.preset, "light (least overhead), default, or deep")
@@ -32,16 +64,28 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->check(CLI::Range(10u, 600'000u))
       ->default_str("500")
       ->group(kGroup);
+  app.add_flag("--cuda-trace-all-apis", options.trace_all_calls, "Also calls that say nothing about time, such as\ncudaGetDevice [false]")
+      ->group(kGroup);
+  app.add_option("--nvtx-domain-include", options.domain_include, "Only these NVTX domains; default is the one without a name")
+      ->type_name("LIST")
+      ->group(kGroup);
+  app.add_option("--nvtx-domain-exclude", options.domain_exclude, "All NVTX domains but these")->type_name("LIST")->group(kGroup);
+  if (is_running) return;
+  app.add_option("--osrt-threshold", options.osrt_threshold, "Shorter calls into the C library are left out")
+      ->type_name("NS")
+      ->check(CLI::Range(0u, 1'000'000'000u))
+      ->default_str("1000")
+      ->group(kGroup);
 }
 
 std::chrono::nanoseconds seconds(double value) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(value));
 }
 
-session::CaptureSettings capture_settings(const CaptureOptions& options) {
+Result<session::CaptureSettings> capture_settings(const CaptureOptions& options) {
   const auto traces = [&](const char* what) { return std::find(options.trace.begin(), options.trace.end(), what) != options.trace.end(); };
   session::CaptureSettings settings;
-  settings.trace_cuda = traces("cuda");
+  settings.trace_cuda = traces("cuda") || traces("cuda-sw");
   settings.trace_nvtx = traces("nvtx");
   settings.trace_os_runtime = traces("osrt");
   settings.preset = options.preset == "light"  ? session::Preset::kLight
@@ -50,6 +94,14 @@ session::CaptureSettings capture_settings(const CaptureOptions& options) {
   const bool by_graph = options.graph_trace.empty() ? settings.preset == session::Preset::kLight : options.graph_trace == "graph";
   settings.graph_level = by_graph ? session::GraphLevel::kGraph : session::GraphLevel::kNode;
   settings.flush_interval = std::chrono::milliseconds(options.flush_interval);
+  settings.trace_all_calls = options.trace_all_calls;
+  settings.os_runtime_threshold = std::chrono::nanoseconds(options.osrt_threshold);
+  if (!options.domain_include.empty() && !options.domain_exclude.empty())
+    return Error{"--nvtx-domain-include and --nvtx-domain-exclude exclude each other: choose one.", ErrorKind::kUsage};
+  if (!options.domain_include.empty()) settings.domain_rule = session::DomainRule::kOnlyListed;
+  if (!options.domain_exclude.empty()) settings.domain_rule = session::DomainRule::kAllButListed;
+  if (settings.domain_rule != session::DomainRule::kAll)
+    settings.domains = domain_list(options.domain_include.empty() ? options.domain_exclude : options.domain_include);
   return settings;
 }
 

@@ -15,13 +15,17 @@ struct CaptureOptions {
   std::string preset = "default";
   std::string graph_trace;
   unsigned flush_interval = 500;
+  bool trace_all_calls = false;
+  unsigned osrt_threshold = 1000;
+  std::string domain_include;
+  std::string domain_exclude;
 };
 
 // Where operating system calls can be recorded: only in programs that we start.
 enum class Targets { kLaunched, kRunning };
 
 void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets);
-[[nodiscard]] session::CaptureSettings capture_settings(const CaptureOptions& options);
+Result<session::CaptureSettings> capture_settings(const CaptureOptions& options);
 
 // Seconds, as typed, in nanoseconds.
 [[nodiscard]] std::chrono::nanoseconds seconds(double value);

@@ -11,6 +11,13 @@ namespace {
 constexpr std::array kCommands{
     Command{"profile", "Run a program and record it into a .trace file", run_profile},
     Command{"attach", "Record a process that runs already", run_attach},
+    Command{"launch", "Run a program, to be recorded when it is asked for", run_launch},
+    Command{"start", "Begin a capture in a session", run_start},
+    Command{"stop", "End the capture of a session; the program runs on", run_stop},
+    Command{"cancel", "End the capture of a session and throw it away", run_cancel},
+    Command{"shutdown", "End a session and its program", run_shutdown},
+    Command{"sessions", "List the sessions of this user", run_sessions},
+    Command{"status", "Say what this machine can record", run_status},
     Command{"info", "Show what a .trace file holds and how complete it is", run_info},
     Command{"stats", "Answer questions about a trace with tables", run_stats},
     Command{"analyze", "Say what costs time, where, and what to do", run_analyze},

@@ -172,14 +172,11 @@ void Recording::Run::advance_waiting(std::int64_t now) {
 }
 
 void Recording::Run::advance_recording(std::int64_t now) {
-  const CaptureTrigger trigger = request_.settings.range.trigger;
-  const bool by_target = trigger == CaptureTrigger::kProfilerApi || trigger == CaptureTrigger::kNvtxRange;
-  const bool range_is_over = by_target && followed_.begins == followed_.ends && request_.settings.range.after != AfterCapture::kGoOn;
   if (wish_.load() != Wish::kNone) {
     begin_stopping(EndReason::kStopped);
   } else if (request_.duration && now - recording_since_ >= request_.duration->count()) {
     begin_stopping(EndReason::kDuration);
-  } else if (range_is_over) {
+  } else if (range_is_over()) {
     begin_stopping(EndReason::kRangeEnd);
   } else if (request_.maximum_file_size && log_->bytes() >= *request_.maximum_file_size) {
     begin_stopping(EndReason::kFileSize);
@@ -188,18 +185,24 @@ void Recording::Run::advance_recording(std::int64_t now) {
   }
 }
 
+bool Recording::Run::range_is_over() const {
+  const CaptureRange& range = request_.settings.range;
+  const bool by_target = range.trigger == CaptureTrigger::kProfilerApi || range.trigger == CaptureTrigger::kNvtxRange;
+  return by_target && range.after != AfterCapture::kGoOn && processes_.captures().ends >= answered_begins_;
+}
+
 // A target that began a capture waits for our answer: it comes once everything records, or never will.
 void Recording::Run::follow_target() {
-  const TargetProcess::CaptureCounts counts = processes_.captures();
-  const bool began = counts.begins != followed_.begins;
-  followed_ = counts;
-  if (!began) return;
+  const std::uint32_t begins = processes_.captures().begins;
+  if (begins == answered_begins_) return;
+  if (state_ == RecordingState::kRecording && range_is_over()) return;  // it begins the next capture, once this one is complete
   const bool awaited = state_ == RecordingState::kWaiting && !no_more_captures_ && wish_.load() == Wish::kNone;
   if (awaited) {
     if (const auto file = begin_capture({}); !file) report(file.error().text);
   } else if (state_ == RecordingState::kRecording) {
-    processes_.set_recording(true);  // another range, or another process, within the capture under way
+    processes_.set_recording(true);  // another process, within the capture under way
   }
+  answered_begins_ = begins;
   processes_.answer_captures();
 }
 
@@ -255,7 +258,8 @@ void Recording::Run::begin_stopping(EndReason reason) {
 
 Recording::Run::Next Recording::Run::next_after(EndReason reason) const {
   const CaptureRange& range = request_.settings.range;
-  if (reason == EndReason::kStopped) return awaits_end_ ? Next::kWait : Next::kShutDown;
+  if (reason == EndReason::kStopped && !awaits_end_) return Next::kShutDown;
+  if (reason == EndReason::kStopped) return range.trigger == CaptureTrigger::kNone ? Next::kWaitForEnd : Next::kWait;
   if (reason == EndReason::kFileSize || reason == EndReason::kDiskFull)
     return origin_ == Origin::kAttached ? Next::kShutDown : Next::kWaitForEnd;
   if (range.trigger == CaptureTrigger::kNone) return Next::kShutDown;

@@ -76,6 +76,7 @@ class Recording::Run {
   void advance_recording(std::int64_t now);
   void advance_stopping(std::int64_t now);
   void follow_target();  // captures that the target began
+  [[nodiscard]] bool range_is_over() const;
   void take_order();
   [[nodiscard]] bool targets_have_ended() const;
 
@@ -105,8 +106,8 @@ class Recording::Run {
   proto::SessionStart start_;
   std::int64_t started_;
   std::int64_t recording_since_ = 0;
-  std::uint32_t captures_ = 0;             // that began
-  TargetProcess::CaptureCounts followed_;  // what the target had begun and ended when we last looked
+  std::uint32_t captures_ = 0;         // that began
+  std::uint32_t answered_begins_ = 0;  // of those that the target began
   bool no_more_captures_ = false;
   bool discards_file_ = false;
   std::optional<std::promise<Result<std::filesystem::path>>> awaits_end_;  // who ordered it

@@ -74,10 +74,12 @@ int print_list() {
   return kSuccess;
 }
 
-session::AttachRequest attach_request(const Options& options) {
+Result<session::AttachRequest> attach_request(const Options& options) {
   session::AttachRequest request;
   request.pid = options.pid;
-  request.settings = capture_settings(options.capture);
+  Result<session::CaptureSettings> settings = capture_settings(options.capture);
+  if (!settings) return settings.error();
+  request.settings = std::move(*settings);
   request.output = options.output;
   request.overwrite = options.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
   request.delay = seconds(options.delay);
@@ -96,12 +98,15 @@ int run_attach(Arguments arguments) {
   if (options.list) return print_list();
   if (options.pid == 0) return fail({"Which process? lanescope attach [OPTIONS] PID (see: lanescope attach --list)", ErrorKind::kUsage});
 
+  Result<session::AttachRequest> request = attach_request(options);
+  if (!request) return fail(request.error());
   EndingSignals signals;
-  Result<std::unique_ptr<Recording>> recording = Recording::attach(attach_request(options));
+  Result<std::unique_ptr<Recording>> recording = Recording::attach(std::move(*request));
   if (!recording) return fail(recording.error());
   if (options.duration == 0) std::cerr << "Recording process " << options.pid << "; Ctrl+C ends it.\n";
   wait_for_end(**recording, signals, OnSignal::kDetach);
   const session::RecordingOutcome outcome = (*recording)->outcome();
+  add_outlines(outcome);
   print_outcome(**recording, outcome);
   return outcome.failure ? fail(*outcome.failure) : kSuccess;
 }

@@ -7,6 +7,13 @@ namespace lanescope::cli {
 
 int run_profile(Arguments arguments);
 int run_attach(Arguments arguments);
+int run_launch(Arguments arguments);
+int run_start(Arguments arguments);
+int run_stop(Arguments arguments);
+int run_cancel(Arguments arguments);
+int run_shutdown(Arguments arguments);
+int run_sessions(Arguments arguments);
+int run_status(Arguments arguments);
 int run_info(Arguments arguments);
 int run_stats(Arguments arguments);
 int run_analyze(Arguments arguments);

@@ -1,0 +1,181 @@
+// lanescope status: what this machine can record, and the one command that would change each thing that it can't.
+#include <dlfcn.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "../session_directory.h"
+#include "collector/session/recording.h"
+#include "commands.h"
+
+namespace lanescope::cli {
+namespace {
+
+enum class Verdict { kWorks, kLimited, kFails };
+
+struct Finding {
+  Verdict verdict;
+  std::string subject;
+  std::string text;
+  std::string remedy;  // what to run; empty when nothing has to be done
+};
+
+std::string first_line(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::optional<int> number_in(const std::filesystem::path& path) {
+  const std::string line = first_line(path);
+  if (line.empty()) return std::nullopt;
+  return std::atoi(line.c_str());
+}
+
+std::string cuda_version(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+
+struct Driver {
+  int cuda = 0;  // 13000 for 13.0; 0: there is none
+};
+
+Finding driver_finding(Driver& driver) {
+  void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  using GetVersion = int (*)(int*);
+  const auto get_version = library == nullptr ? nullptr : reinterpret_cast<GetVersion>(dlsym(library, "cuDriverGetVersion"));
+  if (get_version == nullptr || get_version(&driver.cuda) != 0)
+    return {Verdict::kFails, "NVIDIA driver", "libcuda.so.1 was not found, so programs can't use a GPU; NVTX is recorded all the same",
+            "install the NVIDIA driver, or start the container with: docker run --gpus all"};
+  const std::string module = first_line("/proc/driver/nvidia/version");
+  return {Verdict::kWorks, "NVIDIA driver", "CUDA " + cuda_version(driver.cuda) + (module.empty() ? "" : "; " + module), ""};
+}
+
+Finding gpu_finding() {
+  std::string names;
+  std::error_code failed;
+  std::filesystem::directory_iterator entry("/proc/driver/nvidia/gpus", failed);
+  for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
+    std::istringstream model(first_line(entry->path() / "information"));
+    std::string label;
+    std::string name;
+    std::getline(model, label, ':');
+    std::getline(model >> std::ws, name);
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  if (names.empty()) return {Verdict::kFails, "GPUs", "the driver lists none", "see: nvidia-smi"};
+  return {Verdict::kWorks, "GPUs", names, ""};
+}
+
+std::vector<std::filesystem::path> cupti_places(int major) {
+  const std::string name = "libcupti.so." + std::to_string(major);
+  std::vector<std::filesystem::path> places;
+  if (const Result<std::filesystem::path> agent = session::find_agent()) places.push_back(agent->parent_path() / name);
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* root = std::getenv(variable)) places.push_back(std::filesystem::path(root) / "extras/CUPTI/lib64" / name);
+  for (const char* root : {"/usr/local/cuda", "/usr/local/cuda-13", "/usr/local/cuda-12"})
+    for (const char* folder : {"extras/CUPTI/lib64", "lib64", "targets/x86_64-linux/lib"})
+      places.push_back(std::filesystem::path(root) / folder / name);
+  places.emplace_back(name);
+  return places;
+}
+
+Finding cupti_finding(const Driver& driver) {
+  constexpr int kNewest = 13;
+  constexpr int kOldest = 12;
+  std::vector<std::filesystem::path> places;
+  if (const char* named = std::getenv("LANESCOPE_CUPTI_LIBRARY")) {
+    places.emplace_back(named);
+  } else {
+    for (int major = driver.cuda != 0 ? std::min(driver.cuda / 1000, kNewest) : kNewest; major >= kOldest; --major)
+      for (std::filesystem::path& place : cupti_places(major)) places.push_back(std::move(place));
+  }
+  for (const std::filesystem::path& place : places) {
+    void* library = dlopen(place.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    using GetVersion = int (*)(std::uint32_t*);
+    const auto get_version = library == nullptr ? nullptr : reinterpret_cast<GetVersion>(dlsym(library, "cuptiGetVersion"));
+    std::uint32_t version = 0;
+    if (get_version == nullptr || get_version(&version) != 0) continue;
+    const std::string number = version >= 100'000 ? std::to_string(version / 10'000) + "." + std::to_string(version % 10'000 / 100)
+                                                  : "of CUDA 12 (API version " + std::to_string(version) + ")";
+    return {Verdict::kWorks, "CUPTI", number + ", " + place.string() + "; one that a program brings along goes before it", ""};
+  }
+  return {Verdict::kLimited, "CUPTI", "no libcupti was found; programs that bring their own (PyTorch does) are recorded all the same",
+          "install it with: pip install nvidia-cuda-cupti, or name it in LANESCOPE_CUPTI_LIBRARY"};
+}
+
+Finding agent_finding() {
+  const Result<std::filesystem::path> agent = session::find_agent();
+  if (!agent) return {Verdict::kFails, "Agent", agent.error().text, "install Lanescope whole, or set LANESCOPE_AGENT"};
+  return {Verdict::kWorks, "Agent", agent->string(), ""};
+}
+
+Finding attach_finding() {
+  const std::optional<int> scope = number_in("/proc/sys/kernel/yama/ptrace_scope");
+  if (!scope || *scope == 0) return {Verdict::kWorks, "Attach", "to every process of yours", ""};
+  if (geteuid() == 0 && *scope < 3) return {Verdict::kWorks, "Attach", "to every process, as root", ""};
+  const std::string text = "kernel.yama.ptrace_scope is " + std::to_string(*scope) + ": only to programs that lanescope started or armed";
+  if (*scope >= 3)
+    return {Verdict::kLimited, "Attach", text, "it can only be changed by a reboot; start programs with: lanescope profile --arm"};
+  return {Verdict::kLimited, "Attach", text, "sudo sysctl kernel.yama.ptrace_scope=0"};
+}
+
+Finding counters_finding() {
+  std::ifstream parameters("/proc/driver/nvidia/params");
+  for (std::string line; std::getline(parameters, line);) {
+    if (!line.starts_with("RmProfilingAdminOnly:")) continue;
+    if (line.ends_with('0') || geteuid() == 0) return {Verdict::kWorks, "GPU counters", "open to this user", ""};
+    return {Verdict::kLimited, "GPU counters", "only for administrators; tracing needs none",
+            "echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/nvidia-profiling.conf, then reboot"};
+  }
+  return {Verdict::kLimited, "GPU counters", "no NVIDIA kernel module is loaded; tracing needs no counters", ""};
+}
+
+Finding paranoia_finding() {
+  const std::optional<int> level = number_in("/proc/sys/kernel/perf_event_paranoid");
+  if (!level) return {Verdict::kLimited, "Linux perf", "the kernel has no perf events", ""};
+  const std::string text = "kernel.perf_event_paranoid is " + std::to_string(*level);
+  if (*level <= 2 || geteuid() == 0) return {Verdict::kWorks, "Linux perf", text, ""};
+  return {Verdict::kLimited, "Linux perf", text, "sudo sysctl kernel.perf_event_paranoid=2"};
+}
+
+Finding folder_finding() {
+  const Result<std::filesystem::path> folder = session_folder();
+  if (!folder) return {Verdict::kFails, "Sessions", folder.error().text, "export XDG_RUNTIME_DIR=$(mktemp -d)"};
+  const std::size_t count = session_names().size();
+  return {Verdict::kWorks, "Sessions", std::to_string(count) + (count == 1 ? " runs" : " run") + ", in " + folder->string(), ""};
+}
+
+void print(const Finding& finding) {
+  constexpr std::size_t kWidth = 16;
+  const char* verdict = finding.verdict == Verdict::kWorks ? "OK    " : finding.verdict == Verdict::kLimited ? "Note  " : "Fail  ";
+  std::string subject = finding.subject;
+  subject.resize(kWidth, ' ');
+  std::cout << verdict << subject << finding.text << '\n';
+  if (!finding.remedy.empty()) std::cout << std::string(kWidth + 6, ' ') << "Change it: " << finding.remedy << '\n';
+}
+
+}  // namespace
+
+int run_status(Arguments arguments) {
+  CLI::App app("Says what this machine can record and, for what it can't, what would change that.", "lanescope status");
+  bool environment = false;
+  app.add_flag("-e,--environment", environment, "Accepted for nsys's sake: the environment is always shown");
+  if (const auto code = parse(app, std::move(arguments))) return *code;
+  utsname system{};
+  uname(&system);
+  std::cout << "lanescope " LANESCOPE_VERSION " on " << system.sysname << ' ' << system.release << ' ' << system.machine << "\n\n";
+  Driver driver;
+  const Finding cuda = driver_finding(driver);
+  for (const Finding& finding : {agent_finding(), cuda, gpu_finding(), cupti_finding(driver), attach_finding(), counters_finding(),
+                                 paranoia_finding(), folder_finding()})
+    print(finding);
+  std::cout << "\nNVTX ranges, calls into the C library (-t osrt), output, and processes are recorded everywhere.\n";
+  return kSuccess;
+}
+
+}  // namespace lanescope::cli

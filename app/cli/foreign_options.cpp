@@ -1,0 +1,143 @@
+#include "foreign_options.h"
+
+#include <array>
+
+namespace lanescope::cli {
+namespace {
+
+struct Advice {
+  std::string_view name;
+  std::string_view text;
+};
+
+constexpr std::string_view kNoSampling = "CPU sampling is not recorded. See where threads wait with -t cuda,nvtx,osrt.";
+constexpr std::string_view kNoMetrics =
+    "GPU metrics are not recorded. See how long the GPU works with lanescope analyze, or watch: nvidia-smi dmon";
+constexpr std::string_view kNoBacktraces =
+    "Stacks are not recorded. Mark the code with NVTX ranges, which tell where each call comes from.";
+constexpr std::string_view kNoMemoryEvents =
+    "Allocations and page faults are not recorded. Copies are, with their kinds of memory: lanescope stats -r cuda_gpu_mem_size_sum";
+constexpr std::string_view kNoPython =
+    "Python stacks and functions are not recorded. Mark the code with NVTX: torch.cuda.nvtx.range(\"step\")";
+constexpr std::string_view kNoNetwork = "Networks and storage are not recorded. See the waits for them with -t osrt.";
+constexpr std::string_view kNoSystem =
+    "Events of the operating system are not recorded. See the waits of the program's threads with -t osrt.";
+
+constexpr std::array kOptions{
+    // nsys has them.
+    Advice{"-s", kNoSampling},
+    Advice{"--sample", kNoSampling},
+    Advice{"--sampling-period", kNoSampling},
+    Advice{"--sampling-frequency", kNoSampling},
+    Advice{"--samples-per-backtrace", kNoSampling},
+    Advice{"--cpuctxsw", kNoSampling},
+    Advice{"--cpu-core-metrics", kNoSampling},
+    Advice{"--cpu-core-events", kNoSampling},
+    Advice{"--cpu-socket-events", kNoSampling},
+    Advice{"--event-sample", kNoSampling},
+    Advice{"--event-sampling-interval", kNoSampling},
+    Advice{"-b", kNoBacktraces},
+    Advice{"--backtrace", kNoBacktraces},
+    Advice{"--cudabacktrace", kNoBacktraces},
+    Advice{"--resolve-symbols", kNoBacktraces},
+    Advice{"--debug-symbols", kNoBacktraces},
+    Advice{"--osrt-backtrace-threshold", kNoBacktraces},
+    Advice{"--osrt-backtrace-depth", kNoBacktraces},
+    Advice{"--osrt-backtrace-stack-size", kNoBacktraces},
+    Advice{"--python-backtrace", kNoPython},
+    Advice{"--python-sampling", kNoPython},
+    Advice{"--python-sampling-frequency", kNoPython},
+    Advice{"--python-functions-trace", kNoPython},
+    Advice{"--pytorch", kNoPython},
+    Advice{"--dask", kNoPython},
+    Advice{"--gpu-metrics-devices", kNoMetrics},
+    Advice{"--gpu-metrics-device", kNoMetrics},
+    Advice{"--gpu-metrics-set", kNoMetrics},
+    Advice{"--gpu-metrics-frequency", kNoMetrics},
+    Advice{"--gpuctxsw", kNoMetrics},
+    Advice{"--cuda-memory-usage", kNoMemoryEvents},
+    Advice{"--cuda-um-cpu-page-faults", kNoMemoryEvents},
+    Advice{"--cuda-um-gpu-page-faults", kNoMemoryEvents},
+    Advice{"--cuda-event-trace", "Times of CUDA events on the GPU are not recorded. Waits for events are, as synchronizations."},
+    Advice{"--cuda-trace-scope",
+           "Only the program and what it starts is recorded. Record one that runs already with: lanescope attach PID"},
+    Advice{"--flush-on-cudaprofilerstop", "It is not needed: the end of a capture hands over every record in any case."},
+    Advice{"--nccl-trace", "NCCL's calls are recorded as NVTX ranges: -t cuda,nvtx"},
+    Advice{"--mpi-impl", "MPI is not recorded. Put NVTX ranges around its calls."},
+    Advice{"--osrt-file-access", "Names of files are not recorded. Their reads and writes are: -t osrt"},
+    Advice{"--syscall", kNoSystem},
+    Advice{"--ftrace", kNoSystem},
+    Advice{"--os-events", kNoSystem},
+    Advice{"--xhv-trace", kNoSystem},
+    Advice{"--nic-metrics", kNoNetwork},
+    Advice{"--gds-metrics", kNoNetwork},
+    Advice{"--storage-metrics", kNoNetwork},
+    Advice{"--ib-switch-metrics-devices", kNoNetwork},
+    Advice{"--ib-switch-metrics-device", kNoNetwork},
+    Advice{"--ib-net-info-devices", kNoNetwork},
+    Advice{"--enable", "There are no plugins. See what can be recorded with: lanescope profile --help"},
+    Advice{"--run-as", "Run the recorder as that user: sudo -u USER lanescope profile ..."},
+    Advice{"--trace-fork-before-exec", "It is not needed: forked processes are recorded, before and without exec."},
+    Advice{"--discard-environment", "It is not needed: the environment is never stored."},
+    Advice{"--after-collection-start", "Run your command beside the recording, or from the program itself."},
+    Advice{"--after-report-ready", "Run your command behind it: lanescope profile -o x ./app; my-command x.trace"},
+    Advice{"--hotkey-capture",
+           "Begin and end captures from a second terminal: lanescope launch ./app, then lanescope start and lanescope stop"},
+    Advice{"--opengl-gpu-workload", "Graphics is not recorded."},
+    Advice{"--vulkan-gpu-workload", "Graphics is not recorded."},
+    // Nobody has them, but they are passed on.
+    Advice{"--nvtx", "Did you mean --trace=cuda,nvtx?"},
+    Advice{"--cuda", "Did you mean --trace=cuda?"},
+    Advice{"--osrt", "Did you mean --trace=cuda,nvtx,osrt?"},
+    Advice{"--mpi", "MPI is not recorded. Put NVTX ranges around its calls: --trace=cuda,nvtx"},
+    Advice{"--cudnn", "Did you mean --trace=cuda,nvtx? cuDNN's kernels are recorded with CUDA."},
+    Advice{"--cublas", "Did you mean --trace=cuda,nvtx? cuBLAS's kernels are recorded with CUDA."},
+    Advice{"--output-dir", "Did you mean --output? It takes a path: -o FOLDER/NAME"},
+    Advice{"--output-file", "Did you mean --output?"},
+    Advice{"--force", "Did you mean --force-overwrite?"},
+    Advice{"--overwrite", "Did you mean --force-overwrite?"},
+    Advice{"--timeout", "Did you mean --duration?"},
+    Advice{"--capture", "Did you mean --capture-range?"},
+    Advice{"--format", "Did you mean --export? Tables come from: lanescope stats -f csv FILE"},
+    Advice{"-p", "Attach to a process with: lanescope attach PID"},
+};
+
+constexpr std::string_view kInCuda = "its kernels and calls are recorded with cuda";
+constexpr std::string_view kNotRecorded = "it is not recorded; put NVTX ranges around it, and trace nvtx";
+
+constexpr std::array kTraces{
+    Advice{"cudnn", kInCuda},
+    Advice{"cublas", kInCuda},
+    Advice{"cublas-verbose", kInCuda},
+    Advice{"cusparse", kInCuda},
+    Advice{"cusparse-verbose", kInCuda},
+    Advice{"cusolver", kInCuda},
+    Advice{"cusolver-verbose", kInCuda},
+    Advice{"nccl", "its kernels are recorded with cuda, its calls with nvtx"},
+    Advice{"cuda-hw", "write cuda"},
+    Advice{"opengl", kNotRecorded},
+    Advice{"openacc", kNotRecorded},
+    Advice{"openmp", kNotRecorded},
+    Advice{"mpi", kNotRecorded},
+    Advice{"ucx", kNotRecorded},
+    Advice{"oshmem", kNotRecorded},
+    Advice{"vulkan", kNotRecorded},
+    Advice{"python-gil", kNotRecorded},
+    Advice{"cudla", kNotRecorded},
+    Advice{"gds", kNotRecorded},
+    Advice{"nvvideo", kNotRecorded},
+};
+
+template <std::size_t Count>
+std::optional<std::string> find(const std::array<Advice, Count>& table, std::string_view name) {
+  for (const Advice& advice : table)
+    if (advice.name == name) return std::string(advice.text);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> foreign_option_advice(std::string_view name) { return find(kOptions, name); }
+std::optional<std::string> foreign_trace_advice(std::string_view word) { return find(kTraces, word); }
+
+}  // namespace lanescope::cli

@@ -1,0 +1,199 @@
+#include "launch_options.h"
+
+#include <csignal>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+namespace lanescope::cli {
+namespace {
+
+void describe_when(CLI::App& app, LaunchOptions& options) {
+  constexpr const char* kGroup = "When";
+  app.add_option("-y,--delay", options.delay, "What happens before is not recorded")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber)
+      ->group(kGroup);
+  app.add_option("-d,--duration", options.duration, "Then the recording ends, and the program too (--kill)")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber)
+      ->group(kGroup);
+  app.add_option("--kill", options.kill, "What ends the program after the duration:\nnone, sigterm, sigkill, or a number")
+      ->type_name("SIGNAL")
+      ->default_str("sigterm")
+      ->group(kGroup);
+  app.add_flag("-x,--stop-on-exit", options.stop_on_exit, "End when the program ends; false requires --duration [true]")->group(kGroup);
+  app.add_option("--wait", options.wait, "For the end of: primary (the program), or all (also its\nrecorded children)")
+      ->type_name("WHOM")
+      ->check(CLI::IsMember({"primary", "all"}))
+      ->default_str("all")
+      ->group(kGroup);
+}
+
+void describe_where(CLI::App& app, LaunchOptions& options) {
+  constexpr const char* kGroup = "Output";
+  app.add_option("-o,--output", options.output,
+                 "The file; .trace is added. %p: the program's pid, %h: host\n"
+                 "name, %n: smallest unused number, %q{NAME}: environment\n"
+                 "variable, %%: a percent sign")
+      ->type_name("FILE")
+      ->default_str("report%n")
+      ->group(kGroup);
+  app.add_flag("-f,--force-overwrite", options.force_overwrite, "Replace the file when it exists [false]")->group(kGroup);
+  app.add_flag("-w,--show-output", options.show_output, "Show what the program prints; it is stored in any case [true]")->group(kGroup);
+  app.add_option("--max-file-size", options.maximum_file_size, "The capture ends where its file has so many bytes (suffix K,\nM, G)")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false))
+      ->group(kGroup);
+  app.add_option("--ring", options.keep_last, "Keep only the last so many seconds, in memory until the end")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber)
+      ->group(kGroup);
+  app.add_option("--export", options.exports, "Also write it as: sqlite, chrome, json, csv, text")
+      ->type_name("LIST")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"none", "sqlite", "chrome", "json", "csv", "text"}))
+      ->group(kGroup);
+  app.add_option("--session-new", options.session_name, "The session's name, for lanescope start, stop and the like")
+      ->type_name("NAME")
+      ->group(kGroup);
+  app.add_flag("--stats", options.print_statistics, "Print the default reports of `lanescope stats` at the end [false]")->group(kGroup);
+}
+
+void describe_program(CLI::App& app, LaunchOptions& options) {
+  constexpr const char* kGroup = "Program";
+  app.add_option("PROGRAM", options.program, "What to run, and its arguments");
+  app.add_option("-e,--env-var", options.environment, "Environment variables for it: A=B,C=D")
+      ->type_name("LIST")
+      ->expected(1)
+      ->take_all()
+      ->group(kGroup);
+  app.add_flag("-n,--inherit-environment", options.inherit_environment, "Give it our environment [true]")->group(kGroup);
+  app.add_flag("--arm", options.arm, "Record nothing yet: lanescope attach does, whenever it is\nwanted, and loses nothing")->group(kGroup);
+}
+
+Result<std::vector<session::EnvironmentChange>> environment_changes(const std::vector<std::string>& texts) {
+  std::vector<session::EnvironmentChange> changes;
+  for (const std::string& text : texts) {
+    // A comma separates only where NAME= follows, so that values may hold commas.
+    std::size_t begin = 0;
+    while (begin <= text.size()) {
+      const std::size_t equals = text.find('=', begin);
+      if (equals == std::string::npos || equals == begin)
+        return Error{"--env-var needs NAME=VALUE, not \"" + text.substr(begin) + "\".", ErrorKind::kUsage};
+      const std::size_t next_equals = text.find('=', equals + 1);
+      std::size_t end = next_equals == std::string::npos ? std::string::npos : text.rfind(',', next_equals);
+      if (end == std::string::npos || end < equals) end = text.size();
+      changes.push_back({text.substr(begin, equals - begin), text.substr(equals + 1, end - equals - 1)});
+      begin = end + 1;
+    }
+  }
+  return changes;
+}
+
+// Words as a shell splits them: quotes and backslashes, # to the end of a line.
+Arguments words_of(const std::string& text) {
+  Arguments words;
+  std::string word;
+  bool is_word = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char character = text[i];
+    if (quote != 0 && character == quote) {
+      quote = 0;
+    } else if (character == '\\' && quote != '\'' && i + 1 < text.size()) {
+      word += text[++i];
+      is_word = true;
+    } else if (quote != 0) {
+      word += character;
+    } else if (character == '"' || character == '\'') {
+      quote = character;
+      is_word = true;
+    } else if (character == '#' && !is_word) {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (std::isspace(static_cast<unsigned char>(character)) != 0) {
+      if (is_word) words.push_back(std::exchange(word, {}));
+      is_word = false;
+    } else {
+      word += character;
+      is_word = true;
+    }
+  }
+  if (is_word) words.push_back(word);
+  return words;
+}
+
+}  // namespace
+
+void describe_launch(CLI::App& app, LaunchOptions& options) {
+  describe_capture(app, options.capture, Targets::kLaunched);
+  describe_when(app, options);
+  describe_range(app, options.range);
+  describe_where(app, options);
+  describe_program(app, options);
+}
+
+Result<std::optional<int>> end_signal(const std::string& text) {
+  static const std::map<std::string, std::optional<int>> kNamed{{"none", std::nullopt}, {"sigterm", SIGTERM}, {"sigkill", SIGKILL}};
+  if (const auto found = kNamed.find(text); found != kNamed.end()) return found->second;
+  const bool is_number = !text.empty() && text.size() <= 2 && text.find_first_not_of("0123456789") == std::string::npos;
+  const int number = is_number ? std::stoi(text) : 0;
+  if (number <= 0 || number >= SIGRTMAX)
+    return Error{"--kill takes none, sigterm, sigkill, or a signal's number, not \"" + text + "\".", ErrorKind::kUsage};
+  return std::optional<int>(number);
+}
+
+Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std::vector<std::string> command) {
+  session::LaunchRequest request;
+  request.command = std::move(command);
+  Result<std::vector<session::EnvironmentChange>> environment = environment_changes(options.environment);
+  if (!environment) return environment.error();
+  request.environment = std::move(*environment);
+  request.inherit_environment = options.inherit_environment ? session::InheritEnvironment::kYes : session::InheritEnvironment::kNo;
+  request.target_output = options.show_output ? session::TargetOutput::kShowAndStore : session::TargetOutput::kStore;
+  Result<session::CaptureSettings> settings = capture_settings(options.capture);
+  if (!settings) return settings.error();
+  request.settings = std::move(*settings);
+  Result<session::CaptureRange> range = capture_range(options.range);
+  if (!range) return range.error();
+  request.settings.range = std::move(*range);
+  request.output = options.output;
+  request.overwrite = options.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
+  request.delay = seconds(options.delay);
+  if (options.maximum_file_size > 0) request.maximum_file_size = options.maximum_file_size;
+  if (options.keep_last > 0) request.keep_last = seconds(options.keep_last);
+  if (options.duration > 0) request.duration = seconds(options.duration);
+  if (!options.stop_on_exit && !request.duration) return Error{"--stop-on-exit=false requires --duration.", ErrorKind::kUsage};
+  const Result<std::optional<int>> signal = end_signal(options.kill);
+  if (!signal) return signal.error();
+  request.end_signal = *signal;
+  request.wait_for = options.wait == "primary" ? session::WaitFor::kPrimary : session::WaitFor::kAll;
+  request.on_target_exit = options.stop_on_exit ? session::OnTargetExit::kStop : session::OnTargetExit::kGoOn;
+  return request;
+}
+
+Result<Arguments> with_command_files(const Arguments& arguments) {
+  constexpr std::string_view kOption = "--command-file";
+  Arguments result;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const bool file_follows = argument == kOption && i + 1 < arguments.size();
+    if (!file_follows && !argument.starts_with(std::string(kOption) + "=")) {
+      result.push_back(argument);
+      continue;
+    }
+    const std::string path = file_follows ? arguments[++i] : argument.substr(kOption.size() + 1);
+    std::ifstream file(path);
+    if (!file) return Error{"The command file " + path + " can't be read.", ErrorKind::kUsage};
+    std::stringstream text;
+    text << file.rdbuf();
+    const Arguments words = words_of(text.str());
+    result.insert(result.end(), words.begin(), words.end());
+    result.insert(result.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, arguments.end());
+    break;  // one file; what follows may be the program's
+  }
+  return result;
+}
+
+}  // namespace lanescope::cli

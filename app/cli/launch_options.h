@@ -1,0 +1,48 @@
+// The options of commands that run a program.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture_options.h"
+#include "collector/session/recording.h"
+#include "command.h"
+#include "range_options.h"
+
+namespace lanescope::cli {
+
+// As typed.
+struct LaunchOptions {
+  Arguments program;
+  CaptureOptions capture;
+  RangeOptions range;
+  std::string output;
+  bool force_overwrite = false;
+  bool show_output = true;
+  bool print_statistics = false;
+  std::vector<std::string> exports;
+  std::string session_name;
+  std::uint64_t maximum_file_size = 0;
+  double keep_last = 0;
+  std::vector<std::string> environment;
+  bool inherit_environment = true;
+  bool arm = false;
+  double delay = 0;
+  double duration = 0;
+  std::string kill = "sigterm";
+  bool stop_on_exit = true;
+  std::string wait = "all";
+};
+
+void describe_launch(CLI::App& app, LaunchOptions& options);
+Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std::vector<std::string> command);
+
+// "none", "sigterm", "sigkill", or a number.
+Result<std::optional<int>> end_signal(const std::string& text);
+
+// Puts the content of the first --command-file=FILE in its place: arguments as a shell would split them.
+Result<Arguments> with_command_files(const Arguments& arguments);
+
+}  // namespace lanescope::cli

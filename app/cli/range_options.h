@@ -1,0 +1,22 @@
+// The options that say which part of a program's run is recorded.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "collector/session/recording.h"
+
+namespace lanescope::cli {
+
+// As typed.
+struct RangeOptions {
+  std::string range = "none";
+  std::string range_end = "stop-shutdown";
+  std::string nvtx_capture;
+  bool start_later = false;
+};
+
+void describe_range(CLI::App& app, RangeOptions& options);
+Result<session::CaptureRange> capture_range(const RangeOptions& options);
+
+}  // namespace lanescope::cli

@@ -1,0 +1,28 @@
+// The sessions of this user on this machine: where each listens, and how one is asked.
+//
+// A session is a `lanescope` that records, or waits to. It listens on a socket of its name in a folder that only this user may enter.
+// One request, one answer, as JSON in one message each.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "model/file/result.h"
+
+namespace lanescope::cli {
+
+// XDG_RUNTIME_DIR/lanescope, else /tmp/lanescope-UID. Made where it is missing; fails when it belongs to somebody else.
+Result<std::filesystem::path> session_folder();
+
+// Names of sessions that answer. What killed ones left is cleared away.
+std::vector<std::string> session_names();
+
+// The session of this name; where it is empty, the only one there is. Fails with one sentence.
+Result<std::string> choose_session(const std::string& name);
+
+// Asks a session, and waits for its answer: {"error": SENTENCE} becomes an Error.
+Result<nlohmann::json> ask_session(const std::string& name, const nlohmann::json& request);
+
+}  // namespace lanescope::cli

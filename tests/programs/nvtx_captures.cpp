@@ -1,0 +1,68 @@
+// Ranges to capture: rounds of 10 marks "outside", then a range "wanted" around 20 ranges "inside", then 10 marks "outside" again.
+//
+// nvtx_captures KIND [ROUNDS]: how "wanted" is made. plain: a push of a C string in the default domain; registered: a push of a registered
+// string in the domain "app"; ascii: a push of a C string there; start: nvtxRangeStart, ended by another thread. Ends with exit code 3.
+#include <nvtx3/nvToolsExt.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+namespace {
+
+nvtxDomainHandle_t domain = nullptr;
+nvtxStringHandle_t registered = nullptr;
+
+void push_in_domain(bool as_registered) {
+  nvtxEventAttributes_t attributes{};
+  attributes.version = NVTX_VERSION;
+  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  attributes.messageType = as_registered ? NVTX_MESSAGE_TYPE_REGISTERED : NVTX_MESSAGE_TYPE_ASCII;
+  if (as_registered) {
+    attributes.message.registered = registered;
+  } else {
+    attributes.message.ascii = "wanted";
+  }
+  nvtxDomainRangePushEx(domain, &attributes);
+}
+
+void inside() {
+  for (int i = 0; i < 20; ++i) {
+    nvtxRangePushA("inside");
+    nvtxRangePop();
+  }
+}
+
+void outside() {
+  for (int i = 0; i < 10; ++i) nvtxMarkA("outside");
+}
+
+void round(const char* kind) {
+  outside();
+  if (std::strcmp(kind, "plain") == 0) {
+    nvtxRangePushA("wanted");
+    inside();
+    nvtxRangePop();
+  } else if (std::strcmp(kind, "start") == 0) {
+    const nvtxRangeId_t range = nvtxRangeStartA("wanted");
+    inside();
+    std::thread([range] { nvtxRangeEnd(range); }).join();
+  } else {
+    push_in_domain(std::strcmp(kind, "registered") == 0);
+    inside();
+    nvtxDomainRangePop(domain);
+  }
+  outside();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  domain = nvtxDomainCreateA("app");
+  registered = nvtxDomainRegisterStringA(domain, "wanted");
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : 1;
+  for (int i = 0; i < rounds; ++i) round(argv[1]);
+  std::puts("done");
+  return 3;
+}

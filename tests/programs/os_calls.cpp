@@ -1,0 +1,71 @@
+// Calls into the C library of which it is known how often they are made and how long they take at least.
+//
+// 20 x usleep of 1 ms, 5 x poll of 2 ms, one pthread_cond_wait for 20 ms by another thread, one pthread_mutex_lock that waits 20 ms; a
+// child by vfork and exec, and a forked child with 3 x usleep of 1 ms. Prints "errno 9" where a failed close left errno as it should be.
+#include <poll.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace {
+
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+pthread_barrier_t both;
+bool go = false;
+
+void* other_thread(void*) {
+  pthread_mutex_lock(&mutex);
+  pthread_barrier_wait(&both);
+  while (!go) pthread_cond_wait(&condition, &mutex);
+  pthread_mutex_unlock(&mutex);
+  pthread_barrier_wait(&both);
+  pthread_barrier_wait(&both);
+  pthread_mutex_lock(&mutex);  // held by main for 20 ms
+  pthread_mutex_unlock(&mutex);
+  return nullptr;
+}
+
+}  // namespace
+
+int main() {
+  pthread_t thread;
+  pthread_barrier_init(&both, nullptr, 2);
+  pthread_create(&thread, nullptr, other_thread, nullptr);
+  pthread_barrier_wait(&both);
+  usleep(20'000);
+  pthread_mutex_lock(&mutex);
+  go = true;
+  pthread_cond_signal(&condition);
+  pthread_mutex_unlock(&mutex);
+  pthread_barrier_wait(&both);
+  pthread_mutex_lock(&mutex);
+  pthread_barrier_wait(&both);
+  usleep(20'000);
+  pthread_mutex_unlock(&mutex);
+  pthread_join(thread, nullptr);
+
+  for (int i = 0; i < 18; ++i) usleep(1'000);
+  for (int i = 0; i < 5; ++i) poll(nullptr, 0, 2);
+  const pid_t child = vfork();
+  if (child == 0) {
+    close(999);
+    execl("/bin/true", "true", static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  const pid_t forked = fork();
+  if (forked == 0) {
+    for (int i = 0; i < 3; ++i) usleep(1'000);
+    _exit(0);
+  }
+  waitpid(forked, nullptr, 0);
+  errno = 0;
+  close(999);
+  std::printf("errno %d, child %d\n", errno, WEXITSTATUS(status));
+  return 0;
+}
