@@ -31,7 +31,7 @@ constexpr std::array<ColumnDescription, kEventColumnCount> kColumns = {{
 
 constexpr std::array<std::string_view, kEventKindCount> kKindNames = {
     "Kernel",     "Copy",      "Set",        "Graph launch", "Synchronization", "CUDA API",
-    "NVTX range", "NVTX mark", "OS runtime", "Overhead",     "Compilation",
+    "NVTX range", "NVTX mark", "OS runtime", "Overhead",     "Compilation",     "Page fault",
 };
 
 const ColumnDescription& description(EventColumn column) noexcept { return kColumns[static_cast<std::size_t>(column)]; }
@@ -81,6 +81,8 @@ EventKind event_kind(const Trace& trace, EventRef event) noexcept {
       return EventKind::kOverhead;
     case TrackKind::kCompilation:
       return EventKind::kCompilation;
+    case TrackKind::kPageFaults:
+      return EventKind::kPageFault;
   }
   return EventKind::kKernel;
 }

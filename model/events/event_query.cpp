@@ -53,6 +53,8 @@ bool may_match(const TrackKey& key, const EventFilter& filter) noexcept {
       return key.kind == TrackKind::kOverhead;
     case EventKind::kCompilation:
       return key.kind == TrackKind::kCompilation;
+    case EventKind::kPageFault:
+      return key.kind == TrackKind::kPageFaults;
   }
   return true;
 }

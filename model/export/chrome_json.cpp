@@ -187,6 +187,8 @@ class ChromeExport {
         return write_span(key, event, "overhead");
       case TrackKind::kCompilation:
         return write_span(key, event, "compilation");
+      case TrackKind::kPageFaults:
+        return;  // nothing that reads this format knows them
     }
   }
 

@@ -32,6 +32,8 @@ enum class NsysTable : unsigned char {
   kProfilerOverhead,  // PROFILER_OVERHEAD
   kNvtx,              // NVTX_EVENTS
   kOsRuntime,         // OSRT_API
+  kCpuPageFaults,     // CUDA_UM_CPU_PAGE_FAULT_EVENTS
+  kGpuPageFaults,     // CUDA_UM_GPU_PAGE_FAULT_EVENTS
   kProcesses,         // PROCESSES
   kThreadNames,       // ThreadNames
   kGpus,              // TARGET_INFO_GPU
@@ -41,7 +43,7 @@ enum class NsysTable : unsigned char {
   kCaptureMetadata,   // META_DATA_CAPTURE
   kExportMetadata,    // META_DATA_EXPORT
 };
-inline constexpr std::size_t kNsysTableCount = 22;
+inline constexpr std::size_t kNsysTableCount = 24;
 
 struct TableSchema {
   const char* name;

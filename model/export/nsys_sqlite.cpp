@@ -115,6 +115,8 @@ class NsysExport {
       case TrackKind::kOverhead:
       case TrackKind::kCompilation:
         return write_overhead(track);
+      case TrackKind::kPageFaults:
+        return track.key.gpu == kNone ? write_cpu_page_faults(track) : write_gpu_page_faults(track);
     }
   }
 
@@ -151,7 +153,8 @@ class NsysExport {
                          ids_.global_pid(key.process), detail.bytes, static_cast<int>(detail.copy_kind), kNull,
                          memory_kind(detail.source_memory), memory_kind(detail.destination_memory), unless_zero(detail.source_device),
                          unless_zero(detail.source_context), unless_zero(detail.destination_device),
-                         unless_zero(detail.destination_context), kNull, unless_zero(detail.graph_node), kNull, 1);
+                         unless_zero(detail.destination_context), unless_zero(detail.migration_cause), unless_zero(detail.graph_node),
+                         unless_zero(detail.virtual_address), 1);
     }
   }
 
@@ -190,6 +193,25 @@ class NsysExport {
       const auto depth = std::find(track.lanes.begin(), track.lanes.end(), ref.lane) - track.lanes.begin();
       database_.insert(NsysTable::kOsRuntime, event.start, event.end(),
                        event.detail == kPartialCall ? kPartialOsRuntimeCall : kOsRuntimeCall, thread, strings_.id(event.name), 0, depth, 0);
+    });
+  }
+
+  void write_cpu_page_faults(const Track& track) {
+    const auto text = [&](NameId name) { return name == 0 ? std::nullopt : std::optional(strings_.id(name)); };
+    for_events(track, NsysTable::kCpuPageFaults, [&](EventRef, const Event& event) {
+      const PageFaultDetail& detail = trace_.page_fault_detail(event.detail);
+      database_.insert(NsysTable::kCpuPageFaults, event.start, ids_.global_pid(track.key.process), detail.address,
+                       unless_zero(detail.program_counter), strings_.id(detail.function), text(detail.module), kNull,
+                       text(detail.source_file), unless_zero(detail.source_line));
+    });
+  }
+
+  void write_gpu_page_faults(const Track& track) {
+    const std::uint32_t device = device_ordinal(trace_, track.key.process, track.key.gpu);
+    for_events(track, NsysTable::kGpuPageFaults, [&](EventRef, const Event& event) {
+      const PageFaultDetail& detail = trace_.page_fault_detail(event.detail);
+      database_.insert(NsysTable::kGpuPageFaults, event.start, event.end(), ids_.global_pid(track.key.process), device, detail.address,
+                       detail.count, detail.access);
     });
   }
 

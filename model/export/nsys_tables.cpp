@@ -66,6 +66,14 @@ constexpr TableSchema kTables[] = {
      "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, "
      "nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, nestingLevel INTEGER, callchainId INTEGER NOT NULL",
      8},
+    {"CUDA_UM_CPU_PAGE_FAULT_EVENTS",
+     "start INTEGER NOT NULL, globalPid INTEGER NOT NULL, address INTEGER NOT NULL, originalFaultPc INTEGER, "
+     "CpuInstruction INTEGER NOT NULL, module INTEGER, unresolvedFaultPc INTEGER, sourceFile INTEGER, sourceLine INTEGER",
+     9},
+    {"CUDA_UM_GPU_PAGE_FAULT_EVENTS",
+     "start INTEGER NOT NULL, end INTEGER NOT NULL, globalPid INTEGER NOT NULL, deviceId INTEGER NOT NULL, "
+     "address INTEGER NOT NULL, numberOfPageFaults INTEGER NOT NULL, faultAccessType INTEGER NOT NULL",
+     7},
     {"PROCESSES", "globalPid INTEGER, pid INTEGER, name TEXT", 3},
     {"ThreadNames", "nameId INTEGER NOT NULL, priority INTEGER, globalTid INTEGER", 3},
     {"TARGET_INFO_GPU",

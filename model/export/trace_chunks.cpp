@@ -109,6 +109,8 @@ bool TraceChunks::add(const Track& track) {
     case TrackKind::kOverhead:
     case TrackKind::kCompilation:
       return chunks(&TraceChunks::encode_spans);
+    case TrackKind::kPageFaults:
+      return chunks(&TraceChunks::encode_page_faults);
   }
   return true;
 }
@@ -162,6 +164,8 @@ void TraceChunks::encode_copies(const Track& track, std::span<const Item> items,
   }
   fill_sparse_deltas(items, copies.mutable_graph_node_delta(), [&](const Item& item) { return detail(item).graph_node; });
   fill_sparse(items, copies.mutable_graph(), [&](const Item& item) { return detail(item).graph; });
+  fill_sparse(items, copies.mutable_virtual_address(), [&](const Item& item) { return detail(item).virtual_address; });
+  fill_sparse(items, copies.mutable_migration_cause(), [&](const Item& item) { return detail(item).migration_cause; });
 }
 
 void TraceChunks::encode_sets(const Track& track, std::span<const Item> items, proto::EventChunk& chunk) {
@@ -249,6 +253,24 @@ void TraceChunks::encode_ranges(const Track& track, std::span<const Item> items,
   fill_sparse(items, ranges.mutable_end_thread(),
               [&](const Item& item) { return detail(item).end_thread == kNone ? 0 : tid(detail(item).end_thread); });
   fill_sparse_deltas(items, ranges.mutable_id_delta(), [](const Item& item) { return item.event.correlation; });
+}
+
+void TraceChunks::encode_page_faults(const Track& track, std::span<const Item> items, proto::EventChunk& chunk) {
+  proto::PageFaults& faults = *chunk.mutable_page_faults();
+  const auto detail = [&](const Item& item) -> const PageFaultDetail& { return trace_.page_fault_detail(item.event.detail); };
+  const std::uint32_t device = track.key.gpu == kNone ? 0 : 1 + device_ordinal(trace_, track.key.process, track.key.gpu);
+  fill_starts(items, chunk, faults, trace_.provenance().monotonic_epoch);
+  for (const Item& item : items) {
+    faults.add_address(detail(item).address);
+    faults.add_count(detail(item).count);
+  }
+  fill_sparse(items, faults.mutable_device(), [&](const Item&) { return device; });
+  fill_sparse(items, faults.mutable_access(), [&](const Item& item) { return detail(item).access; });
+  fill_sparse(items, faults.mutable_program_counter(), [&](const Item& item) { return detail(item).program_counter; });
+  fill_sparse(items, faults.mutable_function(), [&](const Item& item) { return dictionary_.string(detail(item).function); });
+  fill_sparse(items, faults.mutable_module(), [&](const Item& item) { return dictionary_.string(detail(item).module); });
+  fill_sparse(items, faults.mutable_source_file(), [&](const Item& item) { return dictionary_.string(detail(item).source_file); });
+  fill_sparse(items, faults.mutable_source_line(), [&](const Item& item) { return detail(item).source_line; });
 }
 
 void TraceChunks::encode_marks(const Track& track, std::span<const Item> items, proto::EventChunk& chunk) {

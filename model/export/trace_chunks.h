@@ -38,6 +38,7 @@ class TraceChunks {
   void encode_calls(const Track& track, ApiDomain domain, std::span<const Item> items, proto::EventChunk& chunk);
   void encode_spans(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
   void encode_ranges(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
+  void encode_page_faults(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
   void encode_marks(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
   std::uint32_t tid(ThreadId thread) const { return thread == kNone ? 0 : trace_.threads()[thread].tid; }
 

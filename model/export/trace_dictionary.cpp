@@ -71,6 +71,8 @@ std::uint32_t TraceDictionary::copy_shape(const MemoryDetail& detail) {
   key.bytes = 0;
   key.graph = 0;
   key.graph_node = 0;
+  key.virtual_address = 0;
+  key.migration_cause = 0;
   const auto [id, added] = identify(copy_shapes_, key);
   if (added) {
     proto::CopyShape& shape = new_copy_shapes_.emplace_back();

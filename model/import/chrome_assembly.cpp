@@ -321,9 +321,10 @@ void ChromeAssembly::add_span(const ChromeEvent& event, TrackKind kind) {
   GroupKey key;
   key.kind = kind;
   key.source = source(event.pid);
-  // PyTorch names no thread for overhead: its pid is -1.
+  // PyTorch names no thread for overhead: its pid is -1. Neither do our exports where it is a whole process's: its thread is 0.
   const bool of_profiler = event.pid == "-1";
-  key.thread = of_profiler ? kNone : thread(key.source, event.tid);
+  const bool of_process = event.tid == "0" && kind != TrackKind::kOsRuntime;
+  key.thread = of_profiler || of_process ? kNone : thread(key.source, event.tid);
   if (!of_profiler) sources_[key.source].has_host_work = true;
   group(key).push_back({event.time, event.duration, builder_.intern(event.name), event.arguments.correlation, 0});
 }

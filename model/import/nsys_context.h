@@ -101,6 +101,8 @@ Result<void> import_api_calls(NsysContext& context);
 Result<void> import_os_runtime(NsysContext& context);
 Result<void> import_profiler_overhead(NsysContext& context);
 Result<void> import_cuda_overhead(NsysContext& context);
+Result<void> import_cpu_page_faults(NsysContext& context);
+Result<void> import_gpu_page_faults(NsysContext& context);
 Result<void> import_nvtx(NsysContext& context);
 
 // What events refer to, once they are there: names of processes and threads, GPUs, contexts, streams, where and when it was recorded.

@@ -23,8 +23,10 @@ Result<void> read_thread_table(NsysContext& context, std::string_view table, con
     const std::int64_t global_tid = rows.integer(kGlobalTid);
     TrackKey key;
     key.process = context.process(global_tid);
-    key.thread = context.thread(global_tid);
     key.kind = complete(rows, event);
+    // Calls are always a thread's. Time that the profiler takes, and CUDA on its behalf, may be a whole process's: thread 0.
+    const bool of_process = tid_of(global_tid) == 0 && (key.kind == TrackKind::kOverhead || key.kind == TrackKind::kCompilation);
+    if (!of_process) key.thread = context.thread(global_tid);
     groups.add(key, event);
     if (!context.count_row()) break;
   }

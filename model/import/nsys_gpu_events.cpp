@@ -162,11 +162,13 @@ Result<void> import_copies(NsysContext& context) {
     kDestinationDevice,
     kSourceContext,
     kDestinationContext,
-    kGraphNode
+    kGraphNode,
+    kMigrationCause,
+    kVirtualAddress
   };
-  constexpr std::array<std::string_view, kGraphNode + 1> kColumns = {
-      LANESCOPE_QUEUE_COLUMNS, "bytes",       "copyKind",     "srcKind",      "dstKind",
-      "srcDeviceId",           "dstDeviceId", "srcContextId", "dstContextId", "graphNodeId"};
+  constexpr std::array<std::string_view, kVirtualAddress + 1> kColumns = {
+      LANESCOPE_QUEUE_COLUMNS, "bytes",        "copyKind",     "srcKind",     "dstKind",        "srcDeviceId",
+      "dstDeviceId",           "srcContextId", "dstContextId", "graphNodeId", "migrationCause", "virtualAddress"};
   return GpuTable(context, TrackKind::kMemory).read("CUPTI_ACTIVITY_KIND_MEMCPY", kColumns, [&](const TableRows& rows, Event& event) {
     MemoryDetail detail;
     detail.copy_kind = copy_kind(rows, kCopyKind);
@@ -178,6 +180,8 @@ Result<void> import_copies(NsysContext& context) {
     detail.source_context = number(rows, kSourceContext);
     detail.destination_context = number(rows, kDestinationContext);
     detail.graph_node = static_cast<std::uint64_t>(rows.integer(kGraphNode));
+    detail.migration_cause = number(rows, kMigrationCause);
+    detail.virtual_address = static_cast<std::uint64_t>(rows.integer(kVirtualAddress));
     event.name = context.builder.intern(memory_operation_name(detail));
     event.detail = context.builder.intern(detail);
   });

@@ -9,7 +9,7 @@ namespace {
 
 using namespace importers;
 
-constexpr std::array<std::string_view, 10> kEventTables = {"CUPTI_ACTIVITY_KIND_KERNEL",
+constexpr std::array<std::string_view, 12> kEventTables = {"CUPTI_ACTIVITY_KIND_KERNEL",
                                                            "CUPTI_ACTIVITY_KIND_MEMCPY",
                                                            "CUPTI_ACTIVITY_KIND_MEMSET",
                                                            "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
@@ -18,6 +18,8 @@ constexpr std::array<std::string_view, 10> kEventTables = {"CUPTI_ACTIVITY_KIND_
                                                            "CUPTI_ACTIVITY_KIND_OVERHEAD",
                                                            "PROFILER_OVERHEAD",
                                                            "OSRT_API",
+                                                           "CUDA_UM_CPU_PAGE_FAULT_EVENTS",
+                                                           "CUDA_UM_GPU_PAGE_FAULT_EVENTS",
                                                            "NVTX_EVENTS"};
 
 bool has_nsys_tables(const Database& database) {
@@ -55,9 +57,18 @@ Result<std::shared_ptr<const Trace>> import_nsys_sqlite(const std::filesystem::p
     return Error{path.string() + " is damaged: " + error.text + ". Export the report again with: nsys export -t sqlite"};
   };
   if (const auto read = context.read_dictionaries(); !read) return damaged(read.error());
-  constexpr std::array kImporters = {import_kernels,          import_copies,    import_sets,       import_graph_launches,
-                                     import_synchronizations, import_api_calls, import_os_runtime, import_profiler_overhead,
-                                     import_cuda_overhead,    import_nvtx};
+  constexpr std::array kImporters = {import_kernels,
+                                     import_copies,
+                                     import_sets,
+                                     import_graph_launches,
+                                     import_synchronizations,
+                                     import_api_calls,
+                                     import_os_runtime,
+                                     import_profiler_overhead,
+                                     import_cuda_overhead,
+                                     import_nvtx,
+                                     import_cpu_page_faults,
+                                     import_gpu_page_faults};
   for (const auto import_table : kImporters) {
     if (const auto read = import_table(context); !read) return damaged(read.error());
     if (context.cancelled()) return Error{"Reading " + path.string() + " was cancelled."};

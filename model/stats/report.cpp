@@ -11,6 +11,7 @@ namespace lanescope::stats {
 namespace {
 
 constexpr std::string_view kKernelData = "CUDA kernel data";
+constexpr std::string_view kUnifiedMemoryData = "CUDA Unified Memory CPU page faults data";
 constexpr std::string_view kNcclData = "NCCL kernel data";
 constexpr std::string_view kGpuData = "GPU work";
 constexpr std::string_view kApiData = "CUDA trace data";
@@ -74,10 +75,19 @@ constexpr std::array kReports = {
     Report{"nvtx_sum", "NVTX Range Summary", kNvtxData, kPercentiles, "Durations of all NVTX ranges, inner ranges included.", nvtx_sum},
     Report{"osrt_sum", "OS Runtime Summary", kOsRuntimeData, kPercentiles,
            "Durations of calls into the C library that wait or touch files.", osrt_sum},
+    Report{"um_cpu_page_faults_sum", "Unified Memory CPU Page Faults Summary", kUnifiedMemoryData, "",
+           "Faults of the CPU on pages of unified memory, by the code that touched them.", um_cpu_page_faults_sum},
+    Report{"um_sum", "Unified Memory Analysis Summary", kUnifiedMemoryData, "",
+           "What moved between the memories of CPU and GPU, and the faults that made it move, by address: the ten where most moved, or "
+           ":rows=N.",
+           um_sum, 10},
+    Report{"um_total_sum", "Unified Memory Totals Summary", kUnifiedMemoryData, "",
+           "The same over all addresses, with the smallest and the largest.", um_total_sum},
 };
 
-constexpr std::array<std::string_view, 6> kDefaultReports = {
-    "nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum"};
+constexpr std::array<std::string_view, 9> kDefaultReports = {
+    "nvtx_sum", "osrt_sum",     "cuda_api_sum",          "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum",
+    "um_sum",   "um_total_sum", "um_cpu_page_faults_sum"};
 
 Error usage(std::string text) { return {std::move(text), ErrorKind::kUsage}; }
 
@@ -144,6 +154,7 @@ Result<ReportRequest> parse_report(std::string_view text, const ReportOptions& o
   const Report* report = find_report(name);
   if (!report) return usage("There is no report " + std::string(name) + ". See: lanescope stats --help-reports");
   ReportRequest request{report, options};
+  if (report->default_rows > 0 && !options.rows) request.options.rows = report->default_rows;
   for (std::size_t at = name.size(); at < text.size();) {
     const std::size_t next = std::min(text.find(':', at + 1), text.size());
     if (const auto applied = apply_modifier(*report, text.substr(at + 1, next - at - 1), request.options); !applied) return applied.error();

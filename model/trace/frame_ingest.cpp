@@ -299,7 +299,7 @@ struct FrameIngest::State {
   bool copies(ProcessId process, Dictionary& dictionary, std::int64_t base, const proto::Copies& c) {
     const int n = c.start_delta_size();
     if (!same_length(n, c.duration(), c.bytes(), c.queue(), c.correlation_delta(), c.shape())) return false;
-    if (!same_length_or_empty(n, c.graph_node_delta(), c.graph())) return false;
+    if (!same_length_or_empty(n, c.graph_node_delta(), c.graph(), c.virtual_address(), c.migration_cause())) return false;
     QueueEvents events;
     std::int64_t time = since_epoch(base);
     std::int64_t correlation = 0;
@@ -321,6 +321,8 @@ struct FrameIngest::State {
       detail.bytes = c.bytes(i);
       detail.graph = optional_value(c.graph(), i);
       detail.graph_node = static_cast<std::uint64_t>(node);
+      detail.virtual_address = optional_value(c.virtual_address(), i);
+      detail.migration_cause = optional_value(c.migration_cause(), i);
       events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)), builder.intern(memory_operation_name(detail)),
                                     static_cast<std::uint32_t>(correlation), builder.intern(detail)});
     }
@@ -434,6 +436,38 @@ struct FrameIngest::State {
     return true;
   }
 
+  bool page_faults(ProcessId process, Dictionary& dictionary, std::int64_t base, const proto::PageFaults& c) {
+    const int n = c.start_delta_size();
+    if (!same_length(n, c.duration(), c.address(), c.count())) return false;
+    if (!same_length_or_empty(n, c.device(), c.access(), c.program_counter(), c.function(), c.module(), c.source_file(), c.source_line()))
+      return false;
+    std::map<std::uint32_t, std::vector<Event>> by_device;
+    std::int64_t time = since_epoch(base);
+    for (int i = 0; i < n; ++i) {
+      const auto text = [&](const auto& column) { return lookup(dictionary.strings, optional_value(column, i)); };
+      time += c.start_delta(i);
+      PageFaultDetail detail;
+      detail.address = c.address(i);
+      detail.program_counter = optional_value(c.program_counter(), i);
+      detail.function = text(c.function());
+      detail.module = text(c.module());
+      detail.source_file = text(c.source_file());
+      detail.source_line = optional_value(c.source_line(), i);
+      detail.count = c.count(i);
+      detail.access = optional_value(c.access(), i);
+      const std::uint32_t device = optional_value(c.device(), i);
+      by_device[device].push_back({time, static_cast<Nanoseconds>(c.duration(i)),
+                                   builder.intern(page_fault_name(device == 0 ? PageFaultOf::kCpu : PageFaultOf::kGpu)), 0,
+                                   builder.intern(detail)});
+    }
+    for (auto& [device, events] : by_device) {
+      TrackKey key{TrackKind::kPageFaults, process};
+      if (device != 0) key.gpu = builder.gpu_of_device(process, device - 1);
+      builder.add(key, std::move(events));
+    }
+    return true;
+  }
+
   bool nvtx_ranges(ProcessId process, Dictionary& dictionary, std::int64_t base, const proto::NvtxRanges& c) {
     const int n = c.start_delta_size();
     const bool nested = c.style() == proto::NVTX_PUSH_POP;
@@ -534,6 +568,8 @@ struct FrameIngest::State {
         return nvtx_marks(process, dictionary, base, chunk.nvtx_marks());
       case proto::EventChunk::kOsRuntime:
         return spans(TrackKind::kOsRuntime, process, dictionary, base, chunk.os_runtime());
+      case proto::EventChunk::kPageFaults:
+        return page_faults(process, dictionary, base, chunk.page_faults());
       case proto::EventChunk::EVENTS_NOT_SET:
         return true;
     }

@@ -114,7 +114,7 @@ bool add_outline(TraceBuilder& builder, const std::string& payload) {
   const auto length = static_cast<Nanoseconds>(outline.bucket_length());
   for (const auto& lane : outline.lanes()) {
     const int n = lane.bucket_delta_size();
-    if (lane.busy_size() != n || lane.name_size() != n || lane.track_kind() > static_cast<std::uint32_t>(TrackKind::kCompilation))
+    if (lane.busy_size() != n || lane.name_size() != n || lane.track_kind() > static_cast<std::uint32_t>(TrackKind::kPageFaults))
       return false;
     TrackKey key;
     key.kind = static_cast<TrackKind>(lane.track_kind());

@@ -5,6 +5,8 @@
 
 namespace lanescope {
 
+std::string_view page_fault_name(PageFaultOf side) noexcept { return side == PageFaultOf::kCpu ? "CPU page fault" : "GPU page fault"; }
+
 bool is_gpu_work(TrackKind kind) noexcept {
   return kind == TrackKind::kKernels || kind == TrackKind::kMemory || kind == TrackKind::kGraphLaunches;
 }

@@ -60,6 +60,7 @@ struct TraceBuilder::State {
   DetailIndex<SynchronizationDetail> synchronizations;
   DetailIndex<GraphLaunchDetail> graph_launches;
   DetailIndex<NvtxDetail> nvtx;
+  DetailIndex<PageFaultDetail> page_faults;
 
   TrackState& track(const TrackKey& key) {
     const auto [found, inserted] = track_ids.try_emplace(key, static_cast<TrackId>(tracks.size()));
@@ -189,6 +190,7 @@ DetailId TraceBuilder::intern(const ApiDetail& detail) { return state_->api.inte
 DetailId TraceBuilder::intern(const SynchronizationDetail& detail) { return state_->synchronizations.intern(detail); }
 DetailId TraceBuilder::intern(const GraphLaunchDetail& detail) { return state_->graph_launches.intern(detail); }
 DetailId TraceBuilder::intern(const NvtxDetail& detail) { return state_->nvtx.intern(detail); }
+DetailId TraceBuilder::intern(const PageFaultDetail& detail) { return state_->page_faults.intern(detail); }
 
 void TraceBuilder::add(const TrackKey& key, std::vector<Event> events, std::span<const std::uint32_t> depths) {
   const auto is_invalid = [](const Event& event) { return event.duration < 0; };
@@ -244,6 +246,7 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot() {
   trace.synchronization_details_ = state_->synchronizations.rows();
   trace.graph_launch_details_ = state_->graph_launches.rows();
   trace.nvtx_details_ = state_->nvtx.rows();
+  trace.page_fault_details_ = state_->page_faults.rows();
   return std::make_shared<const Trace>(trace);
 }
 

@@ -115,6 +115,8 @@ Rgb event_color(TrackKind kind, std::string_view name, std::uint32_t nvtx_color,
       return in_scheme({0, 0.28, 0.50}, scheme);
     case TrackKind::kCompilation:
       return in_scheme({28, 0.40, 0.50}, scheme);
+    case TrackKind::kPageFaults:
+      return in_scheme({330, 0.50, 0.50}, scheme);
   }
   return in_scheme({0, 0, 0.5}, scheme);
 }

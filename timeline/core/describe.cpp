@@ -138,6 +138,21 @@ void add_api(Properties& properties, const Trace& trace, const Event& event) {
   add(properties, "Returned", call.result == 0 ? "0 (success)" : std::to_string(call.result));
 }
 
+void add_page_fault(Properties& properties, const Trace& trace, DetailId id) {
+  const PageFaultDetail& fault = trace.page_fault_detail(id);
+  const auto hexadecimal = [](std::uint64_t value) {
+    char text[20];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+    return std::string(text);
+  };
+  add(properties, "Address", hexadecimal(fault.address));
+  if (fault.count != 1) add(properties, "Faults", std::to_string(fault.count));
+  if (fault.function != 0) add(properties, "Function", std::string(trace.name(fault.function)));
+  if (fault.module != 0) add(properties, "Module", std::string(trace.name(fault.module)));
+  if (fault.source_file != 0)
+    add(properties, "Source", std::string(trace.name(fault.source_file)) + ":" + std::to_string(fault.source_line));
+}
+
 void add_details(Properties& properties, const Trace& trace, const TrackKey& key, const Event& event) {
   switch (key.kind) {
     case TrackKind::kKernels:
@@ -156,6 +171,8 @@ void add_details(Properties& properties, const Trace& trace, const TrackKey& key
     case TrackKind::kSynchronizations:
       if (event.detail != 0) add(properties, "Waits for", synchronization_name(trace.synchronization_detail(event.detail).type));
       return;
+    case TrackKind::kPageFaults:
+      return add_page_fault(properties, trace, event.detail);
     default:
       return;
   }

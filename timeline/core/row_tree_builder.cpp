@@ -76,10 +76,10 @@ Level RowTreeBuilder::combined(const Tracks& tracks) const {
 }
 
 void RowTreeBuilder::add_gpu(GpuId gpu) {
-  Tracks tracks;
+  Tracks tracks, faults;
   for (const Track& track : trace_.tracks())
-    if (track.key.gpu == gpu) tracks.push_back(&track);
-  if (tracks.empty()) return;
+    if (track.key.gpu == gpu) (track.key.kind == TrackKind::kPageFaults ? faults : tracks).push_back(&track);
+  if (tracks.empty() && faults.empty()) return;
   const Gpu& description = trace_.gpus()[gpu];
   const std::string key = "gpu:" + std::to_string(gpu);
   const std::string name = description.name.empty() ? "" : "  " + description.name;
@@ -108,6 +108,7 @@ void RowTreeBuilder::add_gpu(GpuId gpu) {
   }
   add_streams(hardware, key + "/stream:", tracks);
   add_gpu_ranges(top, key + "/nvtx", gpu, tracks);
+  add_calls(top, key, faults, TrackKind::kPageFaults);
 }
 
 // Closed at first, and then without content: what ranges are on the GPU is worked out when it is to be seen.
@@ -318,6 +319,7 @@ void RowTreeBuilder::add_cpu_rows(RowIndex parent, const std::string& key, const
   add_nvtx(parent, key, tracks);
   add_calls(parent, key, tracks, TrackKind::kCudaApi);
   add_calls(parent, key, tracks, TrackKind::kCompilation);
+  add_calls(parent, key, tracks, TrackKind::kPageFaults);
   add_calls(parent, key, tracks, TrackKind::kOverhead);
 }
 
@@ -331,6 +333,8 @@ void RowTreeBuilder::add_calls(RowIndex parent, const std::string& key, const Tr
       return set_levels(add_row(key + "/api", "CUDA API", RowKind::kCudaApi, parent), selected);
     case TrackKind::kCompilation:
       return set_levels(add_row(key + "/compilation", "Compilation", RowKind::kCompilation, parent), selected);
+    case TrackKind::kPageFaults:
+      return set_levels(add_row(key + "/page_faults", "Page faults", RowKind::kPageFaults, parent), selected);
     default:
       return set_levels(add_row(key + "/overhead", "Profiler overhead", RowKind::kOverhead, parent), selected);
   }

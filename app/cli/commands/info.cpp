@@ -18,7 +18,7 @@ struct Kind {
   std::string_view key;    // in JSON
   std::string_view title;  // in text
 };
-constexpr std::array<Kind, 12> kKinds{{{"cuda_api_calls", "CUDA API calls"},
+constexpr std::array<Kind, 13> kKinds{{{"cuda_api_calls", "CUDA API calls"},
                                        {"kernels", "Kernels"},
                                        {"copies", "Memory copies"},
                                        {"sets", "Memory sets"},
@@ -29,7 +29,8 @@ constexpr std::array<Kind, 12> kKinds{{{"cuda_api_calls", "CUDA API calls"},
                                        {"nvtx_marks", "NVTX marks"},
                                        {"os_runtime_calls", "OS runtime calls"},
                                        {"overheads", "Profiler overhead"},
-                                       {"compilations", "Compilation and module loading"}}};
+                                       {"compilations", "Compilation and module loading"},
+                                       {"page_faults", "Page faults of unified memory"}}};
 
 std::string_view kind_of(const Trace& trace, const TrackKey& key, DetailId detail) {
   switch (key.kind) {
@@ -55,6 +56,8 @@ std::string_view kind_of(const Trace& trace, const TrackKey& key, DetailId detai
       return "overheads";
     case TrackKind::kCompilation:
       return "compilations";
+    case TrackKind::kPageFaults:
+      return "page_faults";
   }
   return "unknown";
 }

@@ -84,12 +84,17 @@ inline std::shared_ptr<const Trace> sample_trace() {
   copy.source_memory = MemoryKind::kPinned;
   copy.destination_memory = MemoryKind::kDevice;
   copy.bytes = 4096;
+  MemoryDetail migration = copy;
+  migration.copy_kind = CopyKind::kUnifiedHostToDevice;
+  migration.virtual_address = 0x7f00'0000'0000;
+  migration.migration_cause = 2;
   MemoryDetail set;
   set.operation = MemoryOperation::kSet;
   set.destination_memory = MemoryKind::kDevice;
   set.value = 255;
   set.bytes = 64;
   builder.add(stream, {{4'000, 100, builder.intern(memory_operation_name(copy)), 13, builder.intern(copy)},
+                       {4'300, 10, builder.intern(memory_operation_name(migration)), 0, builder.intern(migration)},
                        {4'200, 50, builder.intern(memory_operation_name(set)), 14, builder.intern(set)}});
   stream.kind = TrackKind::kGraphLaunches;
   builder.add(stream, {{5'000, 900, builder.intern("CUDA graph 4"), 15, builder.intern(GraphLaunchDetail{4, 9})}});
@@ -134,6 +139,21 @@ inline std::shared_ptr<const Trace> sample_trace() {
   builder.add(thread, {{7'000, 10, builder.intern("Buffer flush"), 0, 0}});
   thread.kind = TrackKind::kCompilation;
   builder.add(thread, {{7'100, 10, builder.intern("Lazy function loading"), 21, 0}});
+  PageFaultDetail of_cpu;
+  of_cpu.address = 0x7f00'0000'1000;
+  of_cpu.program_counter = 0x55aa'0000'0123;
+  of_cpu.function = builder.intern("fill(float*, int)");
+  of_cpu.module = builder.intern("/usr/bin/program");
+  of_cpu.source_file = builder.intern("fill.cpp");
+  of_cpu.source_line = 12;
+  PageFaultDetail of_gpu;
+  of_gpu.address = 0xffff'f000'0000'2000;  // the upper half: addresses are no signed numbers
+  of_gpu.count = 42;
+  of_gpu.access = 2;
+  TrackKey faults{TrackKind::kPageFaults, first};
+  builder.add(faults, {{3'950, 0, builder.intern(page_fault_name(PageFaultOf::kCpu)), 0, builder.intern(of_cpu)}});
+  faults.gpu = builder.gpu_of_device(first, 0);
+  builder.add(faults, {{4'290, 30, builder.intern(page_fault_name(PageFaultOf::kGpu)), 0, builder.intern(of_gpu)}});
   builder.add_diagnostic({1'000, first, 1, 1, 2, "No driver answers."});
   return builder.snapshot();
 }

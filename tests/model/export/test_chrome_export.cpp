@@ -52,6 +52,7 @@ std::vector<std::string> times(const Trace& trace) {
   for (const Track& track : trace.tracks())
     for (const LaneId id : track.lanes)
       for (EventIndex i = 0; i < trace.lane(id).size(); ++i) {
+        if (track.key.kind == TrackKind::kPageFaults) continue;
         const Event event = trace.lane(id).event(i);
         const bool is_nvtx = track.key.kind >= TrackKind::kNvtxRanges && track.key.kind <= TrackKind::kNvtxMarks;
         const auto kind = track.key.kind == TrackKind::kGraphLaunches ? TrackKind::kKernels : track.key.kind;

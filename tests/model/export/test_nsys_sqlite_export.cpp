@@ -77,7 +77,8 @@ TEST_CASE("the tables that third-party readers join say what happened") {
   // Memory kinds count from 0 there: pinned 1, device 2.
   CHECK(file.rows(
             "SELECT m.bytes, o.label, srcKind, k.label FROM CUPTI_ACTIVITY_KIND_MEMCPY m JOIN ENUM_CUDA_MEMCPY_OPER o ON o.id = copyKind "
-            "JOIN ENUM_CUDA_MEM_KIND k ON k.id = dstKind") == Rows{"4096|Host-to-Device|1|Device"});
+            "JOIN ENUM_CUDA_MEM_KIND k ON k.id = dstKind ORDER BY m.start") ==
+        Rows{"4096|Host-to-Device|1|Device", "4096|Unified Host-to-Device|1|Device"});
   CHECK(file.rows("SELECT value, bytes, memKind FROM CUPTI_ACTIVITY_KIND_MEMSET") == Rows{"255|64|2"});
   CHECK(file.rows(
             "SELECT s.value, eventClass, returnValue FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds s ON s.id = nameId ORDER BY start") ==
@@ -90,6 +91,17 @@ TEST_CASE("the tables that third-party readers join say what happened") {
         Rows{"NVIDIA H200|0000:17:00.0|01020304-0506-0708-090a-0b0c0d0e0f10|9|151397597184"});
   CHECK(file.rows("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME") == Rows{"1711964646000000123"});
   CHECK(file.rows("SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_SCHEMA_VERSION_MAJOR'") == Rows{"3"});
+}
+
+TEST_CASE("what unified memory did stands where Nsight Systems has it") {
+  const Exported file(*sample_trace());
+  CHECK(file.rows("SELECT migrationCause, virtualAddress FROM CUPTI_ACTIVITY_KIND_MEMCPY ORDER BY start") ==
+        Rows{"NULL|NULL", "2|" + std::to_string(0x7f00'0000'0000)});
+  CHECK(file.rows("SELECT start, originalFaultPc, f.value, s.value, sourceLine FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS "
+                  "JOIN StringIds f ON f.id = CpuInstruction JOIN StringIds s ON s.id = sourceFile") ==
+        Rows{"3950|" + std::to_string(0x55aa'0000'0123) + "|fill(float*, int)|fill.cpp|12"});
+  CHECK(file.rows("SELECT start, end, deviceId, numberOfPageFaults, faultAccessType FROM CUDA_UM_GPU_PAGE_FAULT_EVENTS") ==
+        Rows{"4290|4320|0|42|2"});
 }
 
 TEST_CASE("only tables with rows are made, and only those that were asked for") {

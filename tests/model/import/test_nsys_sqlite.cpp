@@ -94,6 +94,49 @@ TEST_CASE("memory kinds are counted from one, not from zero as in the file") {
   CHECK(trace->name(copies[0].name) == "[CUDA memcpy Host-to-Device]");
 }
 
+TEST_CASE("page faults of unified memory are tracks of their process and GPU, copies know what moved them") {
+  const std::string process = global_id(4711);
+  const auto trace = import(
+      "CREATE TABLE CUDA_UM_CPU_PAGE_FAULT_EVENTS(start INT, globalPid INT, address INT, originalFaultPc INT, CpuInstruction INT, module "
+      "INT, "
+      "unresolvedFaultPc INT, sourceFile INT, sourceLine INT);"
+      "INSERT INTO CUDA_UM_CPU_PAGE_FAULT_EVENTS VALUES (100," +
+      process +
+      ",4096,64,2,NULL,0,4,12);"
+      "CREATE TABLE CUDA_UM_GPU_PAGE_FAULT_EVENTS(start INT, end INT, globalPid INT, deviceId INT, address INT, numberOfPageFaults INT, "
+      "faultAccessType INT);"
+      "INSERT INTO CUDA_UM_GPU_PAGE_FAULT_EVENTS VALUES (200,250," +
+      process +
+      ",1,-4096,42,2);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start INT, end INT, deviceId INT, contextId INT, streamId INT, globalPid INT, bytes INT, "
+      "copyKind INT, migrationCause INT, virtualAddress INT);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (300,310,1,1,7," +
+      process + ",65536,11,2,8192);");
+  const auto faults = events_of(*trace, TrackKind::kPageFaults);
+  REQUIRE(faults.size() == 2);
+  const PageFaultDetail& of_cpu = trace->page_fault_detail(faults[0].detail);
+  CHECK(faults[0].start == 100);
+  CHECK(faults[0].duration == 0);
+  CHECK(of_cpu.address == 4096);
+  CHECK(of_cpu.program_counter == 64);
+  CHECK(trace->name(of_cpu.function) == "add");
+  CHECK(trace->name(of_cpu.source_file) == "python");
+  CHECK(of_cpu.source_line == 12);
+  const PageFaultDetail& of_gpu = trace->page_fault_detail(faults[1].detail);
+  CHECK(faults[1].duration == 50);
+  CHECK(of_gpu.address == 0xffff'ffff'ffff'f000);
+  CHECK(of_gpu.count == 42);
+  CHECK(of_gpu.access == 2);
+  const auto copies = events_of(*trace, TrackKind::kMemory);
+  REQUIRE(copies.size() == 1);
+  const MemoryDetail& copy = trace->memory_detail(copies[0].detail);
+  CHECK(copy.copy_kind == CopyKind::kUnifiedHostToDevice);
+  CHECK(copy.migration_cause == 2);
+  CHECK(copy.virtual_address == 8192);
+  for (const Track& track : trace->tracks())
+    if (track.key.kind == TrackKind::kPageFaults && track.key.gpu != kNone) CHECK(trace->gpus()[track.key.gpu].ordinal == 1);
+}
+
 TEST_CASE("NVTX rows are ranges, marks or names, by their type") {
   const std::string thread = global_id(1, 5);
   const auto trace = import(

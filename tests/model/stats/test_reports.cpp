@@ -295,6 +295,55 @@ TEST_CASE("a GPU's idle time is the sum of its causes") {
   CHECK(total(range) == std::array<Nanoseconds, 4>{45, 45, 0, 45});
 }
 
+TEST_CASE("what moved in unified memory, and the faults that moved it, are summed by address, in all and by code") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  TrackKey memory{.kind = TrackKind::kMemory, .process = process, .gpu = builder.gpu_of_device(process, 0)};
+  const auto copy = [&](Nanoseconds start, Nanoseconds duration, CopyKind kind, std::uint64_t address, std::uint64_t bytes) {
+    MemoryDetail detail;
+    detail.copy_kind = kind;
+    detail.virtual_address = address;
+    detail.bytes = bytes;
+    builder.add(memory, {{start, duration, builder.intern(memory_operation_name(detail)), 0, builder.intern(detail)}});
+  };
+  copy(0, 100, CopyKind::kUnifiedHostToDevice, 0x2000, 3'000'000);
+  copy(200, 300, CopyKind::kUnifiedDeviceToHost, 0x2000, 1'000'000);
+  copy(600, 100, CopyKind::kHostToDevice, 0, 9'000'000);  // not unified memory
+  const auto fault = [&](GpuId gpu, std::uint64_t address, std::uint32_t count, std::string_view function, std::uint32_t line) {
+    PageFaultDetail detail;
+    detail.address = address;
+    detail.count = count;
+    detail.program_counter = 0x40;
+    detail.function = builder.intern(function);
+    if (line > 0) detail.source_file = builder.intern("fill.cpp");
+    detail.source_line = line;
+    builder.add({.kind = TrackKind::kPageFaults, .process = process, .gpu = gpu},
+                {{static_cast<Nanoseconds>(address) + count, 0, builder.intern("fault"), 0, builder.intern(detail)}});
+  };
+  fault(memory.gpu, 0x2000, 7, "", 0);
+  fault(kNone, 0x1000, 1, "fill", 12);
+  fault(kNone, 0x3000, 1, "fill", 12);
+  fault(kNone, 0x2000, 1, "", 0);
+  const auto trace = builder.snapshot();
+  const auto of = [&](std::string_view name) { return format_table(*make_report(*find_report(name), *trace), Format::kCsv); };
+  CHECK(of("um_sum") ==
+        "Virtual Address,HtoD Migration Size (MB),DtoH Migration Size (MB),CPU Page Faults,GPU Page Faults,Migration Throughput (MB/s)\n"
+        "0x2000,3.000,1.000,1,7,10000000.000\n"  // 4 MB in 400 ns
+        "0x1000,0.000,0.000,1,0,\n"
+        "0x3000,0.000,0.000,1,0,\n");
+  CHECK(of("um_total_sum") ==
+        "Total HtoD Migration Size (MB),Total DtoH Migration Size (MB),Total CPU Page Faults,Total GPU Page Faults,"
+        "Minimum Virtual Address,Maximum Virtual Address\n"
+        "3.000,1.000,3,7,0x1000,0x3000\n");
+  CHECK(of("um_cpu_page_faults_sum") ==
+        "CPU Page Faults,CPU Instruction Address,Source File,Source Line\n"
+        "2,fill,fill.cpp,12\n"
+        "1,0x40,,\n");
+  CHECK(parse_report("um_sum")->options.rows == 10u);
+  CHECK(parse_report("um_sum:rows=3")->options.rows == 3u);
+  CHECK_FALSE(parse_report("um_sum:rows=-1")->options.rows);
+}
+
 TEST_CASE("unknown reports and modifiers are refused with what there is") {
   for (const char* wrong : {"no_such_report", "cuda_api_sum:base", "nvtx_kern_sum:nvtx-name", "cuda_gpu_kern_sum:rows=many"}) {
     const auto refused = parse_report(wrong);

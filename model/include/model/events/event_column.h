@@ -50,8 +50,9 @@ enum class EventKind : std::uint8_t {
   kOsRuntime,
   kOverhead,
   kCompilation,
+  kPageFault,
 };
-inline constexpr std::size_t kEventKindCount = 11;
+inline constexpr std::size_t kEventKindCount = 12;
 [[nodiscard]] std::array<EventKind, kEventKindCount> all_event_kinds() noexcept;
 [[nodiscard]] std::string_view event_kind_name(EventKind kind) noexcept;  // "Kernel", "Copy", "CUDA API"
 [[nodiscard]] EventKind event_kind(const Trace& trace, EventRef event) noexcept;

@@ -44,6 +44,7 @@ struct Report {
   std::string_view modifiers;    // those it takes, as usage text: "[:nvtx-name][:base|:mangled]"; empty when none
   std::string_view description;  // what the columns mean
   Table (*make)(const Selection& selection, const ReportOptions& options);
+  std::size_t default_rows = 0;  // how many rows parse_report() asks for where the request does not say; 0: all
 };
 [[nodiscard]] std::span<const Report> reports() noexcept;
 // The reports that are printed when none is asked for.

@@ -73,6 +73,8 @@ struct MemoryDetail {
   std::uint32_t destination_context = 0;
   std::uint32_t graph = 0;
   std::uint64_t graph_node = 0;
+  std::uint64_t virtual_address = 0;  // copies of unified memory: of the pages that moved; else 0
+  std::uint32_t migration_cause = 0;  // copies of unified memory: 1 prefetch, 2 page fault, 3 speculation, 4 eviction, 5 access counters
   auto operator<=>(const MemoryDetail&) const = default;
 };
 
@@ -103,6 +105,19 @@ struct NvtxDetail {
   PayloadType payload_type = PayloadType::kAbsent;
   Finished finished = Finished::kYes;
   auto operator<=>(const NvtxDetail&) const = default;
+};
+
+// Faults on pages of unified memory. Those of a GPU come as groups with a duration, those of the CPU one by one, as instants.
+struct PageFaultDetail {
+  std::uint64_t address = 0;          // of the page
+  std::uint64_t program_counter = 0;  // CPU: of the instruction that faulted; 0 when not known
+  NameId function = 0;                // CPU: around that instruction
+  NameId module = 0;                  // CPU: file that holds it
+  NameId source_file = 0;             // CPU
+  std::uint32_t source_line = 0;      // CPU; 0 when not known
+  std::uint32_t count = 1;            // faults that the event stands for
+  std::uint32_t access = 0;           // GPU: 0 unknown, 1 read, 2 write, 3 atomic, 4 prefetch, as CUPTI numbers them
+  auto operator<=>(const PageFaultDetail&) const = default;
 };
 
 // OS runtime calls have no details of their own: their Event.detail is kWholeCall, or kPartialCall for a call that was under way when the

@@ -33,6 +33,7 @@ enum class TrackKind : std::uint8_t {
   kOsRuntime,          // process, thread
   kOverhead,           // process, thread where known: time taken by the profiler
   kCompilation,        // process, thread where known: just-in-time compilation, lazy loading
+  kPageFaults,         // process, of its CPU code, and gpu where that faulted: pages of unified memory that were elsewhere; PageFaultDetail
 };
 [[nodiscard]] bool is_gpu_work(TrackKind kind) noexcept;  // kernels, memory operations, graph launches: what keeps a GPU busy
 
@@ -206,6 +207,7 @@ class Trace {
   [[nodiscard]] const SynchronizationDetail& synchronization_detail(DetailId id) const noexcept { return synchronization_details_[id]; }
   [[nodiscard]] const GraphLaunchDetail& graph_launch_detail(DetailId id) const noexcept { return graph_launch_details_[id]; }
   [[nodiscard]] const NvtxDetail& nvtx_detail(DetailId id) const noexcept { return nvtx_details_[id]; }
+  [[nodiscard]] const PageFaultDetail& page_fault_detail(DetailId id) const noexcept { return page_fault_details_[id]; }
 
   [[nodiscard]] Event event(EventRef ref) const noexcept { return lanes_[ref.lane].event(ref.index); }
   [[nodiscard]] std::string_view domain_name(ProcessId process, std::uint32_t domain) const noexcept;  // "" for the default domain
@@ -246,6 +248,7 @@ class Trace {
   AppendOnlyTable<SynchronizationDetail> synchronization_details_;
   AppendOnlyTable<GraphLaunchDetail> graph_launch_details_;
   AppendOnlyTable<NvtxDetail> nvtx_details_;
+  AppendOnlyTable<PageFaultDetail> page_fault_details_;
 };
 
 // "cudaLaunchKernel_v7000" -> "cudaLaunchKernel": as Nsight Systems' reports do, a version of exactly four digits is dropped and any other
@@ -253,6 +256,9 @@ class Trace {
 [[nodiscard]] std::string_view api_display_name(std::string_view name) noexcept;
 // What a copy or set is called in reports: "[CUDA memcpy Host-to-Device]", "[CUDA memset]".
 [[nodiscard]] std::string_view memory_operation_name(const MemoryDetail& detail) noexcept;
+// What a page fault is called: "CPU page fault", "GPU page fault".
+enum class PageFaultOf : std::uint8_t { kCpu, kGpu };
+[[nodiscard]] std::string_view page_fault_name(PageFaultOf side) noexcept;
 // What a synchronization is called, by SynchronizationDetail.type: "Stream synchronization".
 [[nodiscard]] std::string_view synchronization_name(std::uint32_t type) noexcept;
 [[nodiscard]] std::string_view memory_kind_name(MemoryKind kind) noexcept;  // "Pageable", "Pinned", "Device", ...

@@ -52,6 +52,7 @@ class TraceBuilder {
   DetailId intern(const SynchronizationDetail&);
   DetailId intern(const GraphLaunchDetail&);
   DetailId intern(const NvtxDetail&);
+  DetailId intern(const PageFaultDetail&);
 
   // Adds events of one track, in any order. `depths`, where given, has one nesting depth an event (NVTX push/pop). Events of negative
   // duration are refused and counted as invalid.

@@ -95,7 +95,7 @@ class TraceText {
       case TrackKind::kMemory: {
         const MemoryDetail& d = trace_.memory_detail(id);
         write(d.operation, d.copy_kind, d.source_memory, d.destination_memory, d.value, d.bytes, d.source_device, d.destination_device,
-              d.source_context, d.destination_context, d.graph, d.graph_node);
+              d.source_context, d.destination_context, d.graph, d.graph_node, d.virtual_address, d.migration_cause);
         break;
       }
       case TrackKind::kCudaApi:
@@ -113,6 +113,12 @@ class TraceText {
         const NvtxDetail& d = trace_.nvtx_detail(id);
         write(d.category, d.color, d.payload, d.payload_type, d.finished);
         text << thread(d.end_thread);
+        break;
+      }
+      case TrackKind::kPageFaults: {
+        const PageFaultDetail& d = trace_.page_fault_detail(id);
+        write(d.address, d.program_counter, d.source_line, d.count, d.access);
+        text << trace_.name(d.function) << '|' << trace_.name(d.module) << '|' << trace_.name(d.source_file);
         break;
       }
       default:

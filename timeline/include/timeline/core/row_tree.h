@@ -40,6 +40,7 @@ enum class RowKind : std::uint8_t {
   kOsRuntime,
   kOverhead,
   kCompilation,
+  kPageFaults,
 };
 
 // What memory operations are told apart by.
