@@ -64,11 +64,18 @@ TimeRange range_of_steps(MainWindow& window, int first, int last) {
   return with_room(span_of(window, step(first), step(last)), 0.02);
 }
 
-void hide_panel(MainWindow& window, const char* name) { window.findChild<QDockWidget*>(QLatin1String(name))->hide(); }
-void raise_panel(MainWindow& window, const char* name) { window.findChild<QDockWidget*>(QLatin1String(name))->raise(); }
+QDockWidget& panel(MainWindow& window, const char* name) { return *window.findChild<QDockWidget*>(QLatin1String(name)); }
+void raise_panel(MainWindow& window, const char* name) { panel(window, name).raise(); }
+
+// Clicks the first line of a table, then double-clicks it.
+void choose_first_line(QTableView& table) {
+  const QPoint line = table.visualRect(table.model()->index(0, 1)).center();
+  QTest::mouseClick(table.viewport(), Qt::LeftButton, Qt::NoModifier, line);
+  QTest::mouseDClick(table.viewport(), Qt::LeftButton, Qt::NoModifier, line);
+}
 
 void show_only_timeline(MainWindow& window) {
-  for (const char* panel : {"events", "statistics", "diagnostics", "details"}) hide_panel(window, panel);
+  for (QDockWidget* panel : window.findChildren<QDockWidget*>()) panel->hide();
 }
 
 // The part in which the program uses the GPU's streams, from the first asynchronous copy on.
@@ -91,10 +98,7 @@ void longest_gap_of_the_loop(MainWindow& window) {
   window.timelineView().setSelectedRange(range_of_steps(window, 1, 19));
   window.actions().longest_gaps->trigger();
   settle(window);
-  auto* table = window.events().findChild<QTableView*>();
-  const QPoint first_row = table->visualRect(table->model()->index(0, 1)).center();
-  QTest::mouseClick(table->viewport(), Qt::LeftButton, Qt::NoModifier, first_row);
-  QTest::mouseDClick(table->viewport(), Qt::LeftButton, Qt::NoModifier, first_row);
+  choose_first_line(*window.events().findChild<QTableView*>());
 }
 
 std::vector<Picture> pictures() {
@@ -118,6 +122,18 @@ std::vector<Picture> pictures() {
        [](MainWindow& w) {
          w.timelineView().setSelectedRange(range_of_steps(w, 1, 19));
          raise_panel(w, "statistics");
+       }},
+      {"bubbles", training,
+       [](MainWindow& w) {
+         w.timelineView().setVisibleRange(range_of_steps(w, 1, 19));
+         w.timelineView().setSelectedRange(range_of_steps(w, 1, 19));
+         raise_panel(w, "bubbles");
+       }},
+      {"findings", training,
+       [](MainWindow& w) {
+         raise_panel(w, "findings");
+         settle(w);
+         choose_first_line(*panel(w, "findings").findChild<QTableView*>());
        }},
       {"dark", training, [](MainWindow& w) { w.timelineView().setVisibleRange(range_of_steps(w, 8, 9)); }, ui::Theme::kDark},
       {"streams", QStringLiteral("cuda_streams"),
