@@ -10,12 +10,13 @@ namespace {
 constexpr char kHelp[] = R"(lanescope-ui: shows where the time of a CUDA program goes.
 
 Usage: lanescope-ui [FILE]
-       lanescope-ui FILE --screenshot OUT.png [--size WxH] [--range START:END]
+       lanescope-ui FILE --screenshot OUT.png [--size WxH] [--range START:END] [--panel NAME]
 
   FILE                 A .trace file, an Nsight Systems SQLite export or a Chrome JSON trace
   --screenshot OUT     Draw the window into a picture and end; needs no display
   --size WxH           Size of the picture in pixels (1600x1000)
   --range START:END    The part of time to draw, in s, ms, us or ns: 1.2s:1.5s
+  --panel NAME         The panel to draw in front: events, statistics, bubbles, findings, diff or diagnostics
   -h, --help           Show this text
   -V, --version        Show the version
 )";
@@ -46,13 +47,18 @@ std::variant<Options, Answer> parse_options(const QStringList& arguments) {
       options.files += arguments[i];
       continue;
     }
-    if (name != u"--screenshot" && name != u"--size" && name != u"--range")
+    if (name != u"--screenshot" && name != u"--size" && name != u"--range" && name != u"--panel")
       return wrong(QStringLiteral("Unknown option %1. See lanescope-ui --help.").arg(name));
     if (equals < 0 && i + 1 == arguments.size()) return wrong(QStringLiteral("%1 needs a value. See lanescope-ui --help.").arg(name));
     const QString value = equals < 0 ? arguments[++i] : arguments[i].mid(equals + 1);
     if (name == u"--screenshot") {
       picture.picture = value;
       wants_picture = true;
+    } else if (name == u"--panel") {
+      if (!MainWindow::panelNames().contains(value))
+        return wrong(
+            QStringLiteral("There is no panel \"%1\". Name one of %2.").arg(value, MainWindow::panelNames().join(QStringLiteral(", "))));
+      picture.panel = value;
     } else if (name == u"--size") {
       const std::optional<QSize> size = parse_size(value);
       if (!size) return wrong(QStringLiteral("--size needs a width and a height like 1600x1000, not \"%1\".").arg(value));

@@ -92,17 +92,17 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
     return a.second.total > b.second.total;
   });
 
-  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::integers("Pieces"),
-               stats::integers("Longest", Unit::kNanoseconds), stats::texts("When"), stats::texts("Cause"), stats::texts("NVTX Range"),
-               stats::texts("Call"), stats::texts("GPU")});
+  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::texts("GPU"),
+               stats::texts("Cause"), stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("When"), stats::integers("Pieces"),
+               stats::integers("Longest", Unit::kNanoseconds)});
   const Trace& trace = *bubbles.trace;
   for (const auto& [group, sum] : sorted) {
-    table.add_row(sum.total, 100.0 * static_cast<double>(sum.total) / static_cast<double>(grouped.total), sum.pieces, sum.longest_time,
-                  text(table, group.recurrence ? recurrence_text(*group.recurrence) : ""),
+    table.add_row(sum.total, 100.0 * static_cast<double>(sum.total) / static_cast<double>(grouped.total),
+                  text(table, group.gpu ? "GPU " + std::to_string(trace.gpus()[*group.gpu].ordinal) : ""),
                   text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""),
                   text(table, group.family ? bubbles.families[*group.family] : ""),
                   text(table, group.call ? call_text(trace, *group.call) : ""),
-                  text(table, group.gpu ? "GPU " + std::to_string(trace.gpus()[*group.gpu].ordinal) : ""));
+                  text(table, group.recurrence ? recurrence_text(*group.recurrence) : ""), sum.pieces, sum.longest_time);
     grouped.groups.push_back(group);
     grouped.longest.push_back(sum.longest);
   }

@@ -98,7 +98,7 @@ void BubblesPanel::refresh() {
   paced_.cancel();
   const std::shared_ptr<const Trace>& trace = state_.trace();
   if (!trace) return clear(tr("Open a trace to see why its GPUs were idle."));
-  if (trace->provenance().outline_only) return clear(tr("The trace is still being loaded."));
+  if (trace->provenance().outline_only) return clear(tr("Only the outline of the trace is loaded so far."));
   if (wanted_ == trace && (!bubbles_ || bubbles_->threshold == threshold_)) {
     if (bubbles_) group();
     return;
@@ -159,7 +159,7 @@ void BubblesPanel::group() {
           listed_ = std::move(listed);
           groups_->setTable(std::make_shared<const stats::Table>(std::move(grouped_.table)));
           pieces_->setTable(std::make_shared<const stats::Table>(std::move(listed_.table)));
-          for (int section = 4; section < groups_->results().columnCount(); ++section) hideEmptyColumn(section);
+          for (int section = 0; section < groups_->results().columnCount(); ++section) hideEmptyColumn(section);
           showSummary();
         });
       });

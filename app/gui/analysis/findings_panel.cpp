@@ -2,6 +2,7 @@
 
 #include <QElapsedTimer>
 #include <QHBoxLayout>
+#include <QHeaderView>
 #include <QSplitter>
 #include <QVBoxLayout>
 
@@ -17,6 +18,8 @@ using analysis::Rule;
 using analysis::RuleAnswer;
 using analysis::RuleOrigin;
 using analysis::RuleRequest;
+
+constexpr int kFindingColumn = 1;
 
 QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
@@ -103,7 +106,7 @@ void FindingsPanel::layOut() {
   splitter->addWidget(findings_);
   splitter->addWidget(pages_);
   splitter->setChildrenCollapsible(false);
-  splitter->setSizes({1, 1});
+  splitter->setSizes({3, 2});
   column->addWidget(splitter, 1);
 
   rule_->setAccessibleName(tr("Rule"));
@@ -158,7 +161,7 @@ void FindingsPanel::refresh() {
   command_->setText(file_.isEmpty() ? QString() : command_text(words << file_));
   const std::shared_ptr<const Trace>& trace = state_.trace();
   if (!trace) return showSentence(tr("Open a trace to see what costs time in it."));
-  if (trace->provenance().outline_only) return showSentence(tr("The trace is still being loaded."));
+  if (trace->provenance().outline_only) return showSentence(tr("Only the outline of the trace is loaded so far."));
   if (answered_ == trace && answered_request_ == request()) return;
   apply();
 }
@@ -202,6 +205,7 @@ void FindingsPanel::showAnswers(Result<std::vector<RuleAnswer>> answers) {
   }
   analysis::rank(found_);
   findings_->setTable(std::make_shared<const stats::Table>(table_of(found_)));
+  findings_->horizontalHeader()->setSectionResizeMode(kFindingColumn, QHeaderView::Stretch);
   showTables();
   const Rule* chosen = rule();
   if (!found_.empty())

@@ -15,6 +15,8 @@
 namespace lanescope::ui {
 namespace {
 
+constexpr int kMarkWidth = 90;  // px that a mark with its text needs
+
 QString duration_text(double nanoseconds) {
   QString text = QString::fromStdString(timeline::format_duration(std::llround(nanoseconds)));
   return text.replace(QStringLiteral(".000"), QString());
@@ -35,18 +37,19 @@ QAreaSeries* outline(const DurationHistogram& histogram, QObject* owner) {
   return new QAreaSeries(top);
 }
 
-// Marks at 1, 10, 100 of each unit; at 1, 2, 5 where the durations span little.
-QCategoryAxis* duration_axis(const DurationHistogram& histogram) {
+// Marks at powers of ten, as many as the width has room for; at 1, 2, 5 where the durations span little.
+QCategoryAxis* duration_axis(const DurationHistogram& histogram, int width) {
   auto* axis = new QCategoryAxis;
   const double low = std::log10(std::max(histogram.bounds.front(), 1.0));
   const double high = std::max(std::log10(std::max(histogram.bounds.back(), 1.0)), low + 0.1);
   axis->setRange(low, high);
   axis->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
   const bool fine = high - low < 2;
+  const int every = std::max(1, static_cast<int>(std::ceil((high - low) / std::max(1.0, static_cast<double>(width) / kMarkWidth))));
   for (int decade = static_cast<int>(std::floor(low)); decade <= static_cast<int>(std::ceil(high)); ++decade) {
     for (const double step : {1.0, 2.0, 5.0}) {
       const double at = decade + std::log10(step);
-      if ((step != 1 && !fine) || at < low || at > high) continue;
+      if ((step != 1 && !fine) || decade % every != 0 || at < low || at > high) continue;
       axis->append(duration_text(step * std::pow(10.0, decade)), at);
     }
   }
@@ -67,7 +70,7 @@ void DurationChart::setHistogram(const QString& title, const DurationHistogram& 
   if (histogram.empty()) return;
   QAreaSeries* series = outline(histogram, chart());
   chart()->addSeries(series);
-  auto* durations = duration_axis(histogram);
+  auto* durations = duration_axis(histogram, width());
   auto* counts = new QValueAxis;
   counts->setLabelFormat(QStringLiteral("%.0f"));
   counts->setTickCount(3);

@@ -70,7 +70,7 @@ void ReportPage::refresh() {
     job_.cancel();
     made_of_ = nullptr;
     table_->setTable(nullptr);
-    return showMessage(trace ? tr("The trace is still being loaded.") : tr("Open a trace to see reports."));
+    return showMessage(trace ? tr("Only the outline of the trace is loaded so far.") : tr("Open a trace to see reports."));
   }
   if (made_of_ == trace && made_ == report_ && made_for_ == state_.boundRange()) return;
   made_of_ = trace;

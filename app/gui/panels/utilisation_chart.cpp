@@ -15,7 +15,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kTimeMarks = 3;
+constexpr int kTimeMarks = 2;
 
 QLineSeries* steps(const GpuUtilisation& gpu, TimeRange range, QObject* owner) {
   auto* line = new QLineSeries(owner);
@@ -41,7 +41,7 @@ QCategoryAxis* time_axis(TimeRange range) {
   auto* axis = new QCategoryAxis;
   axis->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
   axis->setRange(0, static_cast<double>(range.length()));
-  const Nanoseconds resolution = std::max<Nanoseconds>(1, range.length() / 100);
+  const Nanoseconds resolution = std::max<Nanoseconds>(1, range.length() / 20);
   for (int mark = 0; mark <= kTimeMarks; ++mark) {
     const Nanoseconds offset = range.length() * mark / kTimeMarks;
     axis->append(QString::fromStdString(timeline::format_time(range.begin + offset, resolution)), static_cast<double>(offset));

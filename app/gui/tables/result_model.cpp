@@ -10,13 +10,8 @@ namespace lanescope::ui {
 namespace {
 
 using stats::Column;
-using stats::Integers;
-using stats::Reals;
 using stats::Table;
-using stats::Texts;
 using stats::Unit;
-
-bool is_text(const Column& column) { return std::holds_alternative<Texts>(column.values); }
 
 bool ends_with_word(const std::string& title, const std::string& word) {
   return title == word || (title.size() > word.size() && title.ends_with(" " + word));
@@ -49,41 +44,42 @@ QString real_text(const Column& column, double value) {
 }
 
 QString cell_text(const Table& table, const Column& column, TableRow row) {
-  if (const auto* integers = std::get_if<Integers>(&column.values))
-    return (*integers)[row] == stats::kNoInteger ? QString() : number_text(column, (*integers)[row]);
-  if (const auto* reals = std::get_if<Reals>(&column.values))
-    return std::isfinite((*reals)[row]) ? real_text(column, (*reals)[row]) : QString();
-  const std::string_view text = table.text(std::get<Texts>(column.values)[row]);
-  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+  if (column.has_texts()) {
+    const std::string_view text = table.text(column.text(row));
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+  }
+  if (column.has_reals()) return std::isfinite(column.real(row)) ? real_text(column, column.real(row)) : QString();
+  return column.integer(row) == stats::kNoInteger ? QString() : number_text(column, column.integer(row));
 }
 
 bool is_missing(std::int64_t value) { return value == stats::kNoInteger; }
 bool is_missing(double value) { return std::isnan(value); }
 
-template <typename Values>
-void sort_by_number(const Values& values, Qt::SortOrder direction, std::vector<TableRow>& order) {
-  std::stable_sort(order.begin(), order.end(), [&](TableRow a, TableRow b) {
-    if (is_missing(values[a]) || is_missing(values[b])) return !is_missing(values[a]) && is_missing(values[b]);
-    return direction == Qt::AscendingOrder ? values[a] < values[b] : values[b] < values[a];
+template <typename Number>
+void sort_by_number(Number number, Qt::SortOrder direction, std::vector<TableRow>& order) {
+  std::stable_sort(order.begin(), order.end(), [&](TableRow left, TableRow right) {
+    const auto a = number(left), b = number(right);
+    if (is_missing(a) || is_missing(b)) return !is_missing(a) && is_missing(b);
+    return direction == Qt::AscendingOrder ? a < b : b < a;
   });
 }
 
-void sort_by_text(const Table& table, const Texts& values, Qt::SortOrder direction, std::vector<TableRow>& order) {
+void sort_by_text(const Table& table, const Column& column, Qt::SortOrder direction, std::vector<TableRow>& order) {
   const auto smaller = [](char a, char b) {
     return std::tolower(static_cast<unsigned char>(a)) < std::tolower(static_cast<unsigned char>(b));
   };
-  std::stable_sort(order.begin(), order.end(), [&](TableRow a, TableRow b) {
-    const std::string_view left = table.text(values[a]), right = table.text(values[b]);
-    if (left.empty() || right.empty()) return !left.empty() && right.empty();
-    return direction == Qt::AscendingOrder ? std::ranges::lexicographical_compare(left, right, smaller)
-                                           : std::ranges::lexicographical_compare(right, left, smaller);
+  std::stable_sort(order.begin(), order.end(), [&](TableRow left, TableRow right) {
+    const std::string_view a = table.text(column.text(left)), b = table.text(column.text(right));
+    if (a.empty() || b.empty()) return !a.empty() && b.empty();
+    return direction == Qt::AscendingOrder ? std::ranges::lexicographical_compare(a, b, smaller)
+                                           : std::ranges::lexicographical_compare(b, a, smaller);
   });
 }
 
 std::optional<std::int64_t> time_value(const Table& table, const std::string& title, TableRow row) {
   for (const Column& column : table.columns()) {
-    const auto* values = std::get_if<Integers>(&column.values);
-    if (values && column.unit == Unit::kNanoseconds && column.title == title && !is_missing((*values)[row])) return (*values)[row];
+    const bool is_time = column.unit == Unit::kNanoseconds && !column.has_texts() && !column.has_reals();
+    if (is_time && column.title == title && !is_missing(column.integer(row))) return column.integer(row);
   }
   return std::nullopt;
 }
@@ -127,17 +123,17 @@ int ResultModel::columnCount(const QModelIndex& parent) const {
 QVariant ResultModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Column& shown = column(index.column());
-  if (role == Qt::TextAlignmentRole) return QVariant((is_text(shown) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
-  if (role == Qt::DisplayRole || (role == Qt::ToolTipRole && is_text(shown))) return cell_text(*table_, shown, tableRow(index.row()));
+  if (role == Qt::TextAlignmentRole) return QVariant((shown.has_texts() ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::DisplayRole || (role == Qt::ToolTipRole && shown.has_texts())) return cell_text(*table_, shown, tableRow(index.row()));
   return {};
 }
 
 QVariant ResultModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || !table_) return {};
   const Column& shown = column(section);
-  if (role == Qt::TextAlignmentRole) return QVariant((is_text(shown) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::TextAlignmentRole) return QVariant((shown.has_texts() ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   if (role == Qt::DisplayRole || role == Qt::ToolTipRole) return QString::fromStdString(shown.title);
-  if (role == Qt::InitialSortOrderRole) return is_text(shown) || is_point_in_time(shown) ? Qt::AscendingOrder : Qt::DescendingOrder;
+  if (role == Qt::InitialSortOrderRole) return shown.has_texts() || is_point_in_time(shown) ? Qt::AscendingOrder : Qt::DescendingOrder;
   return {};
 }
 
@@ -159,12 +155,12 @@ void ResultModel::sortRows(int section, Qt::SortOrder order) {
   std::iota(order_.begin(), order_.end(), TableRow{0});
   if (!table_ || section < 0 || section >= columnCount()) return;
   const Column& by = column(section);
-  if (const auto* integers = std::get_if<Integers>(&by.values))
-    sort_by_number(*integers, order, order_);
-  else if (const auto* reals = std::get_if<Reals>(&by.values))
-    sort_by_number(*reals, order, order_);
+  if (by.has_texts())
+    sort_by_text(*table_, by, order, order_);
+  else if (by.has_reals())
+    sort_by_number([&by](TableRow row) { return by.real(row); }, order, order_);
   else
-    sort_by_text(*table_, std::get<Texts>(by.values), order, order_);
+    sort_by_number([&by](TableRow row) { return by.integer(row); }, order, order_);
 }
 
 }  // namespace lanescope::ui

@@ -76,17 +76,14 @@ MainWindow::~MainWindow() {
   delete takeCentralWidget();
 }
 
+QStringList MainWindow::panelNames() { return {"events", "statistics", "bubbles", "findings", "diff", "diagnostics", "details"}; }
+
 void MainWindow::addPanels() {
   docks_ = std::make_unique<PanelDocks>(*this);
-  QMenu& menu = *actions_.panels;
-  docks_->add(tr("Events"), "events", events_, menu);
-  docks_->add(tr("Statistics"), "statistics", statistics_, menu);
-  docks_->add(tr("Bubbles"), "bubbles", bubbles_, menu);
-  docks_->add(tr("Findings"), "findings", findings_, menu);
-  docks_->add(tr("Diff"), "diff", diff_, menu);
-  docks_->add(tr("Diagnostics"), "diagnostics", diagnostics_, menu);
-  docks_->add(tr("Details"), "details", details_, menu);
-  docks_->layOut(kPanelHeight, kDetailsWidth);
+  const QStringList titles = {tr("Events"), tr("Statistics"), tr("Bubbles"), tr("Findings"), tr("Diff"), tr("Diagnostics"), tr("Details")};
+  QWidget* const panels[] = {events_, statistics_, bubbles_, findings_, diff_, diagnostics_, details_};
+  for (qsizetype i = 0; i < titles.size(); ++i) docks_->add(titles[i], panelNames()[i], panels[i], *actions_.panels);
+  docks_->layOut(kPanelHeight, kInitialSize.width() - kDetailsWidth, kDetailsWidth);
 }
 
 void MainWindow::connectLoader() {
@@ -205,6 +202,7 @@ void MainWindow::showTitle(const QString& path) {
   setWindowFilePath(path);
   statistics_->setFile(path);
   findings_->setFile(path);
+  diff_->setFile(path);
   setWindowTitle(path.isEmpty() ? tr("Lanescope") : tr("%1 – Lanescope").arg(QFileInfo(path).fileName()));
 }
 

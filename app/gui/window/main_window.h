@@ -50,6 +50,10 @@ class MainWindow : public QMainWindow {
   void stopRecording();
   [[nodiscard]] bool isRecording() const { return recording_ != nullptr; }
 
+  // Brings a panel to the front by its name: one of panelNames().
+  void showPanel(const QString& name) { docks_->raise(name); }
+  static QStringList panelNames();
+
   // Nothing is being loaded, recorded, gathered, sorted or counted.
   [[nodiscard]] bool isSettled() const;
 

@@ -15,9 +15,9 @@ PanelDocks::~PanelDocks() {
   }
 }
 
-void PanelDocks::add(const QString& title, const char* name, QWidget* content, QMenu& menu) {
+void PanelDocks::add(const QString& title, const QString& name, QWidget* content, QMenu& menu) {
   auto* dock = new QDockWidget(title, &window_);
-  dock->setObjectName(QLatin1String(name));
+  dock->setObjectName(name);
   dock->setWidget(content);
   docks_.push_back(dock);
   window_.addDockWidget(Qt::BottomDockWidgetArea, dock);
@@ -27,14 +27,14 @@ void PanelDocks::add(const QString& title, const char* name, QWidget* content, Q
   menu.addAction(dock->toggleViewAction());
 }
 
-void PanelDocks::layOut(int height, int width_of_last) {
+void PanelDocks::layOut(int height, int width_of_tabs, int width_of_last) {
   QDockWidget* first = docks_.front();
   QDockWidget* last = docks_.back();
   window_.splitDockWidget(first, last, Qt::Horizontal);
   for (std::size_t i = 1; i + 1 < docks_.size(); ++i) window_.tabifyDockWidget(docks_[i - 1], docks_[i]);
   first->raise();
   window_.resizeDocks({first}, {height}, Qt::Vertical);
-  window_.resizeDocks({first, last}, {window_.width() - width_of_last, width_of_last}, Qt::Horizontal);
+  window_.resizeDocks({first, last}, {width_of_tabs, width_of_last}, Qt::Horizontal);
 }
 
 void PanelDocks::raise(const QWidget* content) {
@@ -43,6 +43,11 @@ void PanelDocks::raise(const QWidget* content) {
     dock->show();
     dock->raise();
   }
+}
+
+void PanelDocks::raise(const QString& name) {
+  for (const QDockWidget* dock : docks_)
+    if (dock->objectName() == name) raise(dock->widget());
 }
 
 // A panel among tabs can be dragged by its tab; a title bar would say its title twice.

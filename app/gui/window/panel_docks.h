@@ -17,11 +17,12 @@ class PanelDocks : public QObject {
   ~PanelDocks() override;  // takes the panels with it
 
   // Adds a panel, with an entry in the menu that shows and hides it. `name` stands for it in the remembered layout.
-  void add(const QString& title, const char* name, QWidget* content, QMenu& menu);
-  // The first layout: all but the last as tabs below the timeline, the last one beside them.
-  void layOut(int height, int width_of_last);
+  void add(const QString& title, const QString& name, QWidget* content, QMenu& menu);
+  // The first layout: all but the last as tabs below the timeline, the last one beside them. Widths are in proportion.
+  void layOut(int height, int width_of_tabs, int width_of_last);
   // Shows the panel and brings it to the front of its tabs.
   void raise(const QWidget* content);
+  void raise(const QString& name);
 
  private:
   void showTitleBars();

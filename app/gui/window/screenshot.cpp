@@ -20,6 +20,7 @@ Screenshot::Screenshot(MainWindow& window, ScreenshotRequest request, QObject* p
   });
   connect(&window_, &MainWindow::opened, this, [this] {
     loaded_ = true;
+    if (!request_.panel.isEmpty()) window_.showPanel(request_.panel);
     if (request_.range) window_.timelineView().setVisibleRange(*request_.range);
   });
 }

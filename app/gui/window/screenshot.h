@@ -15,6 +15,7 @@ struct ScreenshotRequest {
   QString picture;
   QSize size{1600, 1000};
   std::optional<TimeRange> range;  // visible; none: everything
+  QString panel;                   // in front of its tabs; empty: the first
 };
 
 class Screenshot : public QObject {

@@ -1,8 +1,9 @@
 #include "window/theme.h"
 
+#include <QAbstractItemView>
 #include <QApplication>
 #include <QPalette>
-#include <QStyleFactory>
+#include <QProxyStyle>
 
 namespace lanescope::ui {
 namespace {
@@ -36,11 +37,25 @@ QPalette dark_palette() {
   return palette_of({"#22262c", "#1a1d22", "#1f2329", "#2b3037", "#d9dde3", "#868e9a", "#2f6fb3", "#7db4ee", "#3a4049"});
 }
 
+// Cells of tables stand apart.
+class RoomyStyle : public QProxyStyle {
+ public:
+  RoomyStyle() : QProxyStyle(QStringLiteral("Fusion")) {}
+  int pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const override {
+    if (metric == PM_FocusFrameHMargin && qobject_cast<const QAbstractItemView*>(widget)) return kCellMargin;
+    if (metric == PM_HeaderMargin) return kCellMargin;
+    return QProxyStyle::pixelMetric(metric, option, widget);
+  }
+
+ private:
+  static constexpr int kCellMargin = 5;  // px
+};
+
 }  // namespace
 
 void apply_theme(Theme theme) {
   static const QPalette desktop = QApplication::palette();
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setStyle(new RoomyStyle);
   switch (theme) {
     case Theme::kSystem:
       QApplication::setPalette(desktop.color(QPalette::Base).lightness() < 128 ? dark_palette() : light_palette());

@@ -21,7 +21,10 @@ QAction* add(QMenu* menu, const char* text, const QKeySequence& key = {}) {
 
 // An action whose key belongs to the timeline.
 QAction* add_with_timeline_key(QMenu* menu, const char* text, const char* key) {
-  return menu->addAction(tr(text) + u'\t' + QLatin1String(key));
+  QAction* action = menu->addAction(tr(text) + u'\t' + QLatin1String(key));
+  action->setIconText(tr(text).remove(u'&'));
+  action->setToolTip(QStringLiteral("%1 (%2)").arg(action->iconText(), QLatin1String(key)));
+  return action;
 }
 
 void add_file_menu(QMainWindow& window, WindowActions& actions) {

@@ -1,9 +1,12 @@
 #include "known_trace.h"
 
+#include <span>
 #include <stdexcept>
 
 #include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
+#include "model/trace/load.h"
+#include "model/trace/outline.h"
 
 namespace lanescope::test {
 namespace {
@@ -26,6 +29,9 @@ class Writer {
     append_frame(header, message.SerializeAsString(), bytes);
     if (!file_.append(bytes)) throw std::runtime_error("the known trace could not be written");
   }
+  void append(std::span<const std::byte> frames) {
+    if (!file_.append(frames)) throw std::runtime_error("the known trace could not be written");
+  }
   void finish() {
     if (!file_.finish()) throw std::runtime_error("the known trace could not be finished");
   }
@@ -39,13 +45,13 @@ class Writer {
   TraceFileWriter file_;
 };
 
-std::int64_t kernel_start(std::size_t i) {
+std::int64_t kernel_start(std::size_t i, std::int64_t duration) {
   std::int64_t start = kFirstKernel;
-  for (std::size_t k = 0; k < i; ++k) start += kKernelDuration + kGaps[k];
+  for (std::size_t k = 0; k < i; ++k) start += duration + kGaps[k];
   return start;
 }
 
-proto::EventChunk kernels() {
+proto::EventChunk kernels(std::int64_t duration) {
   proto::EventChunk chunk;
   chunk.set_base_time(kEpoch);
   chunk.set_first_string(1);
@@ -66,8 +72,8 @@ proto::EventChunk kernels() {
   queue->set_stream(7);
   auto* columns = chunk.mutable_kernels();
   for (std::size_t i = 0; i < kKernels; ++i) {
-    columns->add_start_delta(i == 0 ? kernel_start(0) : kernel_start(i) - kernel_start(i - 1));
-    columns->add_duration(kKernelDuration);
+    columns->add_start_delta(i == 0 ? kernel_start(0, duration) : kernel_start(i, duration) - kernel_start(i - 1, duration));
+    columns->add_duration(static_cast<std::uint64_t>(duration));
     columns->add_name(i % 2 + 1);
     columns->add_queue(1);
     columns->add_correlation_delta(1);
@@ -76,7 +82,7 @@ proto::EventChunk kernels() {
   return chunk;
 }
 
-proto::EventChunk calls() {
+proto::EventChunk calls(std::int64_t duration) {
   proto::EventChunk chunk;
   chunk.set_base_time(kEpoch);
   chunk.set_first_string(3);
@@ -84,7 +90,7 @@ proto::EventChunk calls() {
   auto* columns = chunk.mutable_api_calls();
   columns->set_thread(kThread);
   for (std::size_t i = 0; i < kKernels; ++i) {
-    columns->add_start_delta(i == 0 ? kernel_start(0) - 15'000 : kernel_start(i) - kernel_start(i - 1));
+    columns->add_start_delta(i == 0 ? kernel_start(0, duration) - 15'000 : kernel_start(i, duration) - kernel_start(i - 1, duration));
     columns->add_duration(10'000);
     columns->add_name(3);
     columns->add_correlation_delta(1);
@@ -92,7 +98,7 @@ proto::EventChunk calls() {
   return chunk;
 }
 
-proto::EventChunk range() {
+proto::EventChunk range(std::int64_t duration) {
   proto::EventChunk chunk;
   chunk.set_base_time(kEpoch);
   chunk.set_first_string(1);
@@ -100,16 +106,14 @@ proto::EventChunk range() {
   auto* columns = chunk.mutable_nvtx_ranges();
   columns->set_thread(kThread);
   columns->add_start_delta(100'000);
-  columns->add_duration(static_cast<std::uint64_t>(kernel_start(kKernels - 1) + kKernelDuration));
+  columns->add_duration(static_cast<std::uint64_t>(kernel_start(kKernels - 1, duration) + duration));
   columns->add_name(1);
   columns->add_depth(0);
   return chunk;
 }
 
-}  // namespace
-
-void write_known_trace(const std::filesystem::path& path) {
-  Writer writer(path);
+// What stands in front of the events of every file: one process on one GPU.
+void add_prologue(Writer& writer) {
   proto::SessionStart session;
   session.set_epoch(kEpoch);
   session.set_host_name("gpu01");
@@ -124,11 +128,11 @@ void write_known_trace(const std::filesystem::path& path) {
   device->set_uuid("0123456789abcdef");
   resources.add_contexts()->set_id(1);
   writer.add(proto::FRAME_RESOURCES, proto::SOURCE_AGENT, resources);
-  writer.add(proto::FRAME_EVENTS, proto::SOURCE_AGENT, kernels(), kKernels);
-  writer.add(proto::FRAME_EVENTS, proto::SOURCE_AGENT, calls(), kKernels);
-  writer.add(proto::FRAME_EVENTS, proto::SOURCE_SESSION, range(), 1);
+}
+
+void add_epilogue(Writer& writer, std::uint64_t produced) {
   proto::Counters counters;
-  counters.set_produced(kEvents);
+  counters.set_produced(produced);
   writer.add(proto::FRAME_COUNTERS, proto::SOURCE_AGENT, counters);
   proto::ProcessEnd end;
   end.set_kind(proto::PROCESS_END_EXITED);
@@ -137,6 +141,55 @@ void write_known_trace(const std::filesystem::path& path) {
   session_end.set_reason(proto::END_TARGET_EXITED);
   writer.add(proto::FRAME_SESSION_END, proto::SOURCE_SESSION, session_end);
   writer.finish();
+}
+
+proto::EventChunk long_chunk(std::size_t number) {
+  proto::EventChunk chunk;
+  chunk.set_base_time(kEpoch + static_cast<std::int64_t>(number * kLongChunk) * kLongPeriod);
+  if (number == 0) {
+    chunk.set_first_string(1);
+    chunk.add_strings("gemm");
+    chunk.set_first_queue(1);
+    auto* queue = chunk.add_queues();
+    queue->set_context(1);
+    queue->set_stream(7);
+  }
+  auto* columns = chunk.mutable_kernels();
+  for (std::size_t i = 0; i < kLongChunk; ++i) {
+    columns->add_start_delta(i == 0 ? 0 : kLongPeriod);
+    columns->add_duration(kLongPeriod / 2);
+    columns->add_name(1);
+    columns->add_queue(1);
+    columns->add_correlation_delta(1);
+    columns->add_shape(0);
+  }
+  return chunk;
+}
+
+void write_chunks(const std::filesystem::path& path, std::size_t chunks, std::span<const std::byte> outline) {
+  Writer writer(path);
+  add_prologue(writer);
+  for (std::size_t i = 0; i < chunks; ++i) writer.add(proto::FRAME_EVENTS, proto::SOURCE_AGENT, long_chunk(i), kLongChunk);
+  if (!outline.empty()) writer.append(outline);
+  add_epilogue(writer, chunks * kLongChunk);
+}
+
+}  // namespace
+
+void write_known_trace(const std::filesystem::path& path, std::int64_t kernel_duration) {
+  Writer writer(path);
+  add_prologue(writer);
+  writer.add(proto::FRAME_EVENTS, proto::SOURCE_AGENT, kernels(kernel_duration), kKernels);
+  writer.add(proto::FRAME_EVENTS, proto::SOURCE_AGENT, calls(kernel_duration), kKernels);
+  writer.add(proto::FRAME_EVENTS, proto::SOURCE_SESSION, range(kernel_duration), 1);
+  add_epilogue(writer, kEvents);
+}
+
+void write_long_trace(const std::filesystem::path& path, std::size_t chunks) {
+  write_chunks(path, chunks, {});
+  const auto trace = load_trace(path);
+  if (!trace) throw std::runtime_error(trace.error().text);
+  write_chunks(path, chunks, outline_frame(**trace));
 }
 
 }  // namespace lanescope::test

@@ -15,6 +15,12 @@ inline constexpr std::int64_t kFirstKernel = 200'000;                           
 inline constexpr std::size_t kKernels = kGaps.size() + 1;
 inline constexpr std::size_t kEvents = 2 * kKernels + 1;
 
-void write_known_trace(const std::filesystem::path& path);
+// The kernels may take another time: the gaps stay.
+void write_known_trace(const std::filesystem::path& path, std::int64_t kernel_duration = kKernelDuration);
+
+// A file with so many kernels (in chunks of kLongChunk, 1 µs each, a new one every 2 µs) and, where they are enough for one, an outline.
+inline constexpr std::size_t kLongChunk = 50'000;
+inline constexpr std::int64_t kLongPeriod = 2'000;  // ns
+void write_long_trace(const std::filesystem::path& path, std::size_t chunks);
 
 }  // namespace lanescope::test

@@ -3,9 +3,9 @@
 #include <QLineEdit>
 #include <QProcess>
 
-#include "record/launch_dialog.h"
 #include "main_window_fixture.h"
 #include "programs/nvtx_threads_facts.h"
+#include "record/launch_dialog.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -80,6 +80,42 @@ class RecordingTest : public QObject {
     QVERIFY(opened.wait(30'000));
     QVERIFY(!window.isRecording());
     QVERIFY2(window.messages().text().contains("runs on"), qPrintable(window.messages().text()));
+  }
+
+  void followsALongRecordingUntilItsUserLooksElsewhere() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    ui::LaunchSettings launch = launchOf(folder_.path() / "long.trace");
+    launch.program = QString::fromStdString(program("lanescope_program_nvtx_ticking").string());
+    launch.arguments = "5000";  // about 5 s
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launch(launch);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    timeline::TimelineView& view = window.timelineView();
+    const auto newest = [&] { return window.state().trace() ? window.state().trace()->extent().end : 0; };
+    QVERIFY(QTest::qWaitFor([&] { return newest() > 500'000'000; }, 10'000));
+    QVERIFY(window.actions().follow_live->isChecked());
+
+    constexpr Nanoseconds kWindow = 100'000'000;
+    view.setVisibleRange({newest() - kWindow, newest()});
+    view.setFollowLive(timeline::FollowLive::kYes);
+    const TimeRange before = view.visibleRange();
+    QVERIFY(QTest::qWaitFor([&] { return view.visibleRange().begin > before.end; }, 10'000));  // a window further on
+    QCOMPARE(view.visibleRange().length(), before.length());
+    QVERIFY(view.visibleRange().contains(newest() - 1));
+
+    QTest::keyClick(&view, Qt::Key_A);  // looks back
+    QVERIFY(!window.actions().follow_live->isChecked());
+    const TimeRange looked_at = view.visibleRange();
+    const Nanoseconds then = newest();
+    QVERIFY(QTest::qWaitFor([&] { return newest() > then + kWindow; }, 10'000));
+    QCOMPARE(view.visibleRange() == looked_at, true);  // nothing moves any more
+
+    QVERIFY(opened.wait(30'000));
+    QCOMPARE(view.visibleRange() == looked_at, true);  // neither does the file, once it is complete
+    const auto trace = window.state().trace();
+    const auto ticks = gather_events(*trace, EventScope::whole_trace(*trace).lanes(), {.text = "tick", .kind = EventKind::kNvtxRange});
+    QCOMPARE(ticks.size(), std::size_t{5'000});
   }
 
  private:

@@ -1,0 +1,239 @@
+// The panels that answer: bubbles, findings, reports, utilisation and the comparison with another trace.
+#include <QAbstractItemModelTester>
+#include <QClipboard>
+#include <QMenu>
+
+#include <cmath>
+#include <numeric>
+
+#include "main_window_fixture.h"
+#include "model/analysis/rule.h"
+#include "model/stats/report.h"
+#include "panels/utilisation.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+namespace {
+
+constexpr std::int64_t kIdle = std::accumulate(kGaps.begin(), kGaps.end(), std::int64_t{0});
+constexpr std::int64_t kLongestGapEnd = kFirstKernel + 3 * kKernelDuration + kGaps[0] + kGaps[1] + kGaps[2];
+
+int column_of(const QTableView& table, const QString& title) {
+  for (int i = 0; i < table.model()->columnCount(); ++i)
+    if (table.model()->headerData(i, Qt::Horizontal, Qt::DisplayRole) == title) return i;
+  return -1;
+}
+
+QString cell(const QTableView& table, int row, const QString& title) {
+  return table.model()->index(row, column_of(table, title)).data().toString();
+}
+
+std::int64_t column_sum(const ui::ResultTable& table, std::size_t column) {
+  const auto& values = std::get<stats::Integers>(table.results().table()->columns()[column].values);
+  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+}
+
+}  // namespace
+
+class AnalysisTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    known_ = pathOf("known.trace");
+    faster_ = pathOf("faster.trace");
+    write_known_trace(known_.toStdString());
+    write_known_trace(faster_.toStdString(), kKernelDuration / 2);
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
+    window_->show();
+    QVERIFY(open_and_settle(*window_, known_));
+  }
+  void cleanup() { window_.reset(); }
+
+  void bubblesAddUpToTheIdleTimeAndLeadToTheirPlaces() {
+    window_->actions().bubbles->trigger();
+    QVERIFY(settled());
+    ui::ResultTable& groups = window_->bubbles().groups();
+    ui::ResultTable& pieces = window_->bubbles().pieces();
+    QCOMPARE(column_sum(groups, 0), kIdle);
+    QCOMPARE(column_sum(pieces, 0), kIdle);
+    QVERIFY2(window_->bubbles().summary().contains("1.040 ms"), qPrintable(window_->bubbles().summary()));
+    QCOMPARE(cell(groups, 0, "Cause"), QString("Running CPU code"));
+    QCOMPARE(cell(groups, 0, "NVTX Range"), QString("step"));
+
+    pieces.chooseRow(0);
+    const EventRef selected = window_->state().selectedEvent();
+    QVERIFY(selected.valid());
+    QCOMPARE(window_->state().trace()->event(selected).start, kLongestGapEnd);
+    const TimeRange visible = window_->timelineView().visibleRange();
+    QVERIFY(visible.begin <= kLongestGapEnd - kGaps[2] && visible.end >= kLongestGapEnd + kKernelDuration);
+    QVERIFY(visible.length() < 2 * (kGaps[2] + kKernelDuration));
+  }
+
+  void aGroupListsItsOwnBubbles() {
+    window_->actions().bubbles->trigger();
+    QVERIFY(settled());
+    ui::ResultTable& groups = window_->bubbles().groups();
+    for (int row = 0; row < groups.results().rowCount(); ++row) {
+      groups.selectRow(row);
+      QVERIFY(settled());
+      const auto& totals = std::get<stats::Integers>(groups.results().table()->columns()[0].values);
+      QCOMPARE(column_sum(window_->bubbles().pieces(), 0), totals[groups.results().tableRow(row)]);
+    }
+  }
+
+  void bubblesFollowTheSelectedRange() {
+    window_->actions().bubbles->trigger();
+    window_->timelineView().setSelectedRange(TimeRange{kLongestGapEnd - 400'000, kLongestGapEnd});
+    QVERIFY(settled());
+    QCOMPARE(column_sum(window_->bubbles().groups(), 0), 400'000);
+    window_->timelineView().setSelectedRange(std::nullopt);
+    QVERIFY(settled());
+    QCOMPARE(column_sum(window_->bubbles().groups(), 0), kIdle);
+  }
+
+  void findingsSayWhatWasSeenAndWhatToDo() {
+    window_->actions().findings->trigger();
+    QVERIFY(settled());
+    ui::ResultTable& findings = window_->findings().findings();
+    QVERIFY(findings.results().rowCount() > 0);
+    QCOMPARE(cell(findings, 0, "Rule"), QString("gpu_bubbles"));
+    QVERIFY(cell(findings, 0, "Finding").contains("CPU code"));
+    findings.chooseRow(0);
+    QVERIFY(window_->findings().answer().contains("What to do"));
+    QVERIFY(window_->timelineView().visibleRange().length() < window_->state().trace()->extent().length());
+    QVERIFY(window_->findings().command().startsWith("lanescope analyze "));
+    QVERIFY(window_->findings().command().contains("known.trace"));
+  }
+
+  void everyRuleAndReportIsInTheMenu() {
+    QStringList entries;
+    for (const QAction* entry : window_->actions().rules->actions()) entries += entry->text();
+    for (const analysis::Rule& rule : analysis::rules()) QVERIFY(entries.contains(QString::fromStdString(std::string(rule.title))));
+    for (QAction* entry : window_->actions().rules->actions()) {
+      entry->trigger();
+      QVERIFY2(settled(), qPrintable(entry->text()));
+    }
+    QVERIFY(window_->actions().reports->actions().size() == static_cast<int>(stats::reports().size()));
+    for (QAction* entry : window_->actions().reports->actions()) {
+      entry->trigger();
+      QVERIFY2(settled(), qPrintable(entry->text()));
+    }
+  }
+
+  void aRuleShowsItsTables() {
+    window_->findings().chooseRule("gpu_bubbles");
+    window_->showPanel("findings");
+    QVERIFY(settled());
+    QVERIFY(window_->findings().pages().count() > 1);
+    QCOMPARE(window_->findings().pages().tabText(1), QString("Idle time by cause, NVTX range and call"));
+    QVERIFY(window_->findings().command().contains("analyze -r gpu_bubbles "));
+  }
+
+  void aReportCountsWhatTheRangeHolds() {
+    window_->statistics().chooseReport("cuda_gpu_kern_sum");
+    window_->showPanel("statistics");
+    QVERIFY(settled());
+    ui::ResultTable& table = window_->statistics().report().table();
+    QCOMPARE(table.results().rowCount(), 2);
+    QCOMPARE(cell(table, 0, "Total Time"), QString("300.000 µs"));
+    QCOMPARE(cell(table, 0, "Instances"), QString("3"));
+    window_->timelineView().setSelectedRange(TimeRange{kFirstKernel, kFirstKernel + 10});
+    QVERIFY(settled());
+    QCOMPARE(table.results().rowCount(), 1);
+    QCOMPARE(cell(table, 0, "Name"), QString("gemm"));
+    const QString filter = QString("--filter-time %1/%2").arg(kFirstKernel).arg(kFirstKernel + 10);
+    QVERIFY2(window_->statistics().command().contains(filter), qPrintable(window_->statistics().command()));
+  }
+
+  void aRowOfAReportThatHasATimeLeadsThere() {
+    window_->statistics().chooseReport("cuda_gpu_trace");
+    window_->showPanel("statistics");
+    QVERIFY(settled());
+    ui::ResultTable& table = window_->statistics().report().table();
+    QCOMPARE(table.results().rowCount(), static_cast<int>(kKernels));
+    table.chooseRow(3);
+    QCOMPARE(window_->state().trace()->event(window_->state().selectedEvent()).start, kLongestGapEnd);
+  }
+
+  void tablesSortWithMissingValuesLastAndKeepTheRules() {
+    stats::Table table(
+        {stats::texts("Name"), stats::integers("Time", stats::Unit::kNanoseconds), stats::reals("Share", stats::Unit::kPercent)});
+    table.add_row(table.add_text("b"), std::int64_t{2'000}, 20.0);
+    table.add_row(table.add_text("A"), stats::kNoInteger, stats::kNoReal);
+    table.add_row(table.add_text("c"), std::int64_t{1'000}, 70.0);
+    ui::ResultTable view("Test");
+    const QAbstractItemModelTester tester(view.model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+    view.setTable(std::make_shared<const stats::Table>(table));
+    const auto names = [&] { return cell(view, 0, "Name") + cell(view, 1, "Name") + cell(view, 2, "Name"); };
+    QCOMPARE(names(), QString("bAc"));
+    view.sortByColumn(0, Qt::AscendingOrder);
+    QCOMPARE(names(), QString("Abc"));
+    view.sortByColumn(1, Qt::AscendingOrder);
+    QCOMPARE(names(), QString("cbA"));
+    view.sortByColumn(2, Qt::DescendingOrder);
+    QCOMPARE(names(), QString("cbA"));
+    QCOMPARE(cell(view, 0, "Time"), QString("1.000 µs"));
+    QCOMPARE(cell(view, 0, "Share"), QString("70.0 %"));
+    QCOMPARE(cell(view, 2, "Time"), QString());
+    view.selectRow(1);
+    view.copySelection();
+    QCOMPARE(QGuiApplication::clipboard()->text(), QString("Name\tTime (ns)\tShare (%)\nb\t2000\t20.0\n"));
+  }
+
+  void utilisationIsExact() {
+    const ui::UtilisationSource source(window_->state().trace());
+    const TimeRange range{kFirstKernel, kLongestGapEnd + kKernelDuration};  // four kernels and three gaps
+    const ui::Utilisation utilisation = source.over(range, 97);
+    QCOMPARE(utilisation.gpus.size(), std::size_t{1});
+    const std::vector<double>& shares = utilisation.gpus[0].shares;
+    const double busy =
+        std::accumulate(shares.begin(), shares.end(), 0.0) * static_cast<double>(range.length()) / static_cast<double>(shares.size());
+    QVERIFY(std::abs(busy - 4.0 * kKernelDuration) < 1'000);  // pieces end at whole nanoseconds
+    QCOMPARE(shares.front(), 1.0);
+    QCOMPARE(shares[shares.size() / 2], 0.0);  // within the longest gap
+  }
+
+  void comparesWithAnotherTrace() {
+    window_->showPanel("diff");
+    window_->diff().compareWith(faster_);
+    QVERIFY(settled());
+    ui::ResultTable& table = window_->diff().table();
+    int gemm = -1;
+    for (int row = 0; row < table.results().rowCount(); ++row)
+      if (cell(table, row, "Kind") == "Kernel" && cell(table, row, "Name") == "gemm") gemm = row;
+    QVERIFY2(gemm >= 0, qPrintable(window_->diff().summary()));
+    QCOMPARE(cell(table, gemm, "A"), QString("150.000 µs"));
+    QCOMPARE(cell(table, gemm, "B"), QString("300.000 µs"));
+    QCOMPARE(cell(table, gemm, "Change"), QString("100.0 %"));
+    table.selectRow(gemm);
+    QVERIFY(QTest::qWaitFor([&] { return window_->state().selectedEvent().valid(); }));
+    QCOMPARE(window_->state().trace()->name(window_->state().trace()->event(window_->state().selectedEvent()).name),
+             std::string_view("gemm"));
+  }
+
+  void saysWhyATraceCannotBeCompared() {
+    window_->diff().compareWith(pathOf("missing.trace"));
+    QVERIFY(settled());
+    QVERIFY2(window_->diff().summary().contains("missing.trace"), qPrintable(window_->diff().summary()));
+  }
+
+ private:
+  bool settled() {
+    return QTest::qWaitFor([this] { return window_->isSettled(); });
+  }
+  QString pathOf(const char* name) const { return QString::fromStdString((folder_.path() / name).string()); }
+
+  TemporaryFolder folder_;
+  QString known_, faster_;
+  std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(AnalysisTest)
+#include "test_gui_analysis.moc"

@@ -1,0 +1,117 @@
+// A process that runs already: found in the list, recorded, drawn while it runs, and left running.
+#include <signal.h>
+
+#include <QLineEdit>
+#include <QProcess>
+
+#include "main_window_fixture.h"
+#include "record/attach_dialog.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+class AttachTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() { use_empty_settings(); }
+  void init() {
+    process_ = std::make_unique<QProcess>();
+    process_->start(QString::fromStdString(program("lanescope_program_nvtx_ticking").string()), QStringList());
+    QVERIFY(process_->waitForReadyRead());  // "ready"
+  }
+  void cleanup() {
+    process_->kill();
+    process_->waitForFinished();
+  }
+
+  void listsProcessesAndSaysWhyNot() {
+    ui::Settings settings;
+    ui::AttachDialog dialog(settings);
+    QVERIFY(QTest::qWaitFor([&] { return !dialog.listed().empty(); }));
+    auto* filter = dialog.findChild<QLineEdit*>();
+    filter->setText(QString::number(process_->processId()));
+    QCOMPARE(dialog.listed(), std::vector<pid_t>{pid()});
+    filter->setText("nothing is called like this");
+    QVERIFY(dialog.listed().empty());
+
+    // Without a process that can be attached to, nothing is accepted.
+    dialog.accept();
+    QCOMPARE(dialog.result(), static_cast<int>(QDialog::Rejected));
+  }
+
+  void recordsAProcessAndLeavesItRunning() {
+    ui::Settings settings;
+    ui::AttachDialog dialog(settings);
+    QVERIFY(QTest::qWaitFor([&] { return !dialog.listed().empty(); }));
+    dialog.findChild<QLineEdit*>()->setText(QString::number(process_->processId()));
+    dialog.choose(pid());
+    dialog.accept();
+    if (dialog.result() != QDialog::Accepted) QSKIP("this machine does not allow attaching to own children");
+    ui::AttachSettings attach = dialog.attach();
+    QCOMPARE(attach.pid, pid());
+    attach.output = QString::fromStdString((folder_.path() / "attached.trace").string());
+
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.attach(attach);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    const auto events = [&] { return window.state().trace() ? window.state().trace()->event_count() : 0; };
+    QVERIFY(QTest::qWaitFor([&] { return events() > 100; }, 30'000));  // drawn while it runs
+    window.actions().stop->trigger();
+    QVERIFY(opened.wait(30'000));
+    QVERIFY(!window.isRecording());
+    QVERIFY2(window.messages().text().contains("runs on"), qPrintable(window.messages().text()));
+    QCOMPARE(process_->state(), QProcess::Running);
+    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+    const auto trace = window.state().trace();
+    const auto ticks = gather_events(*trace, EventScope::whole_trace(*trace).lanes(), {.text = "tick", .kind = EventKind::kNvtxRange});
+    QVERIFY(ticks.size() > 100);
+    QCOMPARE(trace->processes().front().pid, static_cast<std::uint32_t>(pid()));
+
+    attach.output = QString::fromStdString((folder_.path() / "again.trace").string());  // and once more
+    window.attach(attach);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    window.stopRecording();
+    QVERIFY(opened.wait(30'000));
+    QCOMPARE(process_->state(), QProcess::Running);
+  }
+
+  void saysWhyAProcessCannotBeAttachedTo() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    process_->kill();
+    QVERIFY(process_->waitForFinished());
+    ui::AttachSettings attach;
+    attach.pid = 0x3fffffff;  // beyond what the kernel gives out
+    attach.output = QString::fromStdString((folder_.path() / "never.trace").string());
+    window.attach(attach);
+    QVERIFY(!window.isRecording());
+    QVERIFY(!window.messages().text().isEmpty());
+    QVERIFY(!std::filesystem::exists(folder_.path() / "never.trace"));
+  }
+
+  void remembersTheChoicesByProgram() {
+    ui::Settings settings;
+    ui::AttachSettings attach;
+    attach.program = "trainer";
+    attach.capture.preset = session::Preset::kLight;
+    attach.capture.graph_level = session::GraphLevel::kNode;
+    attach.capture.trace_nvtx = false;
+    attach.capture.delay = 1.5;
+    attach.capture.duration = 20;
+    settings.rememberAttach(attach);
+    QCOMPARE(settings.attachChoices("trainer") == attach.capture, true);
+    QCOMPARE(settings.attachChoices("another") == ui::CaptureChoices{}, true);
+  }
+
+ private:
+  [[nodiscard]] pid_t pid() const { return static_cast<pid_t>(process_->processId()); }
+  TemporaryFolder folder_;
+  std::unique_ptr<QProcess> process_;
+};
+
+QTEST_MAIN(AttachTest)
+#include "test_gui_attach.moc"

@@ -1,0 +1,97 @@
+// Large files: what is shown before all is there, and what stays when the user does not want to wait.
+#include <QPushButton>
+
+#include "main_window_fixture.h"
+#include "model/trace/outline.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+namespace {
+
+constexpr std::size_t kChunks = kOutlineFromEvents / kLongChunk + 2;
+constexpr std::uint64_t kLongEvents = kChunks * kLongChunk;
+
+}  // namespace
+
+class LoadingTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    long_ = QString::fromStdString((folder_.path() / "long.trace").string());
+    write_long_trace(long_.toStdString(), kChunks);
+  }
+
+  void drawsTheOutlineAtOnceAndThenEveryEvent() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    std::vector<std::pair<bool, std::uint64_t>> shown;  // whether it is an outline, and how many events it has
+    TimeRange first_view;
+    connect(&window.state(), &ui::SelectionState::traceChanged, this, [&] {
+      const auto& trace = window.state().trace();
+      if (shown.empty()) first_view = window.timelineView().visibleRange();
+      shown.emplace_back(trace->provenance().outline_only, trace->event_count());
+    });
+    QVERIFY(open_and_settle(window, long_));
+    QVERIFY(shown.size() >= 2);
+    QVERIFY(shown.front().first);
+    QVERIFY(shown.front().second <= kOutlineBuckets);
+    QVERIFY(!shown.back().first);
+    QCOMPARE(shown.back().second, kLongEvents);
+    for (std::size_t i = 1; i + 1 < shown.size(); ++i) QVERIFY(shown[i].second <= shown[i + 1].second || shown[i].first);
+    QCOMPARE(window.state().trace()->extent().end, static_cast<std::int64_t>(kLongEvents - 1) * kLongPeriod + kLongPeriod / 2);
+    QVERIFY(first_view.end >= window.state().trace()->extent().end - kLongPeriod);  // the outline spanned it all
+    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+    QCOMPARE(events_table(window)->model()->rowCount(), static_cast<int>(kLongEvents));
+  }
+
+  void keepsWhatWasReadWhenCancelled() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    auto* cancel = window.findChild<ui::TraceStatus*>()->findChild<QPushButton*>();
+    bool cancelled = false;
+    connect(&window.state(), &ui::SelectionState::traceChanged, this, [&] {
+      if (std::exchange(cancelled, true)) return;
+      QVERIFY(cancel->isVisible());
+      QMetaObject::invokeMethod(cancel, &QPushButton::click, Qt::QueuedConnection);
+    });
+    window.openFile(long_);
+    QVERIFY(QTest::qWaitFor([&] { return cancelled && window.isSettled(); }, 30'000));
+    QVERIFY2(window.messages().text().contains("cancelled"), qPrintable(window.messages().text()));
+    QVERIFY(window.state().trace()->provenance().outline_only || window.state().trace()->event_count() < kLongEvents);
+    QVERIFY(!cancel->isVisible());
+
+    QVERIFY(open_and_settle(window, long_));  // the next attempt is not affected
+    QCOMPARE(window.state().trace()->event_count(), kLongEvents);
+  }
+
+  void anotherFileReplacesTheOneThatIsBeingLoaded() {
+    const QString known = QString::fromStdString((folder_.path() / "known.trace").string());
+    write_known_trace(known.toStdString());
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.openFile(long_);
+    QVERIFY(open_and_settle(window, known));
+    QCOMPARE(opened.size(), 1);
+    QCOMPARE(window.state().trace()->event_count(), kEvents);
+  }
+
+  void theTimelineHasTheFocusOnceATraceIsShown() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&window));
+    QVERIFY(open_and_settle(window, long_));
+    QCOMPARE(window.focusWidget(), static_cast<QWidget*>(&window.timelineView()));
+  }
+
+ private:
+  TemporaryFolder folder_;
+  QString long_;
+};
+
+QTEST_MAIN(LoadingTest)
+#include "test_gui_loading.moc"
