@@ -1,0 +1,21 @@
+#!/bin/sh
+# Runs the Python reader of docs/file-format.md on a recording, and compares the number of kernels with what lanescope says.
+#
+# Use: python_reader.sh SOURCE_FOLDER LANESCOPE FILE.trace...   Exit code 77 (skipped) where Python lacks what the page asks for.
+set -eu
+source=$1 lanescope=$2
+shift 2
+python=${LANESCOPE_PYTHON:-python3}
+command -v protoc >/dev/null && "$python" -c 'import xxhash, zstandard, google.protobuf' 2>/dev/null || exit 77
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+protoc --python_out="$folder" -I "$source/proto" "$source/proto/lanescope/trace.proto"
+sed -n '/^```python$/,/^```$/p' "$source/docs/file-format.md" | sed '1d;$d' >"$folder/reader.py"
+for file in "$@"; do
+  read_by_page=$("$python" "$folder/reader.py" "$file" | wc -l)
+  known=$("$lanescope" info "$file" | sed -n 's/^ *Kernels *//p' | tr -d ,)
+  if [ "$read_by_page" -ne "${known:-0}" ]; then
+    echo "$file: the page's reader finds $read_by_page kernels, lanescope ${known:-0}" >&2
+    exit 1
+  fi
+done
