@@ -58,6 +58,7 @@ void BubblesPanel::layOut() {
   column->setSpacing(0);
   auto* line = new QHBoxLayout;
   line->setContentsMargins(4, 3, 8, 3);
+  line->setSpacing(6);
   line->addWidget(by_);
   line->addWidget(new QLabel(tr("Gaps from"), this));
   line->addWidget(threshold_text_);

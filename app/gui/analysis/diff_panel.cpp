@@ -102,6 +102,7 @@ DiffPanel::DiffPanel(SelectionState& state, QWidget* parent)
   column->setSpacing(0);
   auto* line = new QHBoxLayout;
   line->setContentsMargins(4, 3, 8, 3);
+  line->setSpacing(6);
   line->addWidget(choose_);
   line->addWidget(summary_, 1);
   column->addLayout(line);

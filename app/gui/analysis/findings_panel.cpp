@@ -20,6 +20,8 @@ using analysis::RuleOrigin;
 using analysis::RuleRequest;
 
 constexpr int kFindingColumn = 1;
+constexpr int kFindingsWidth = 750;  // px at first
+constexpr int kAnswerWidth = 500;    // px at first
 
 QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
@@ -98,6 +100,7 @@ void FindingsPanel::layOut() {
   column->setSpacing(0);
   auto* line = new QHBoxLayout;
   line->setContentsMargins(4, 3, 8, 3);
+  line->setSpacing(6);
   line->addWidget(rule_);
   line->addWidget(arguments_);
   line->addWidget(command_, 1);
@@ -106,7 +109,7 @@ void FindingsPanel::layOut() {
   splitter->addWidget(findings_);
   splitter->addWidget(pages_);
   splitter->setChildrenCollapsible(false);
-  splitter->setSizes({3, 2});
+  splitter->setSizes({kFindingsWidth, kAnswerWidth});
   column->addWidget(splitter, 1);
 
   rule_->setAccessibleName(tr("Rule"));

@@ -22,6 +22,7 @@ ReportPage::ReportPage(SelectionState& state, QWidget* parent)
   column->addWidget(table_, 1);
   message_->setContentsMargins(8, 4, 8, 4);
   message_->setWordWrap(true);
+  message_->hide();
   connect(&paced_, &PacedUpdate::due, this, &ReportPage::refresh);
   connect(&state, &SelectionState::traceChanged, this,
           [this](TraceChange change) { change == TraceChange::kSnapshot ? paced_.request() : refresh(); });

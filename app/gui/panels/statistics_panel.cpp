@@ -50,6 +50,7 @@ void StatisticsPanel::layOut() {
   column->setSpacing(0);
   auto* line = new QHBoxLayout;
   line->setContentsMargins(4, 3, 8, 3);
+  line->setSpacing(6);
   line->addWidget(choice_);
   line->addWidget(command_, 1);
   column->addLayout(line);

@@ -89,6 +89,7 @@ void AttachDialog::layOut() {
   form->addRow(tr("&Output file"), output_);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
   attach_ = buttons->addButton(tr("Attach"), QDialogButtonBox::AcceptRole);
+  buttons->button(QDialogButtonBox::Cancel)->setAutoDefault(false);
   attach_->setDefault(true);
   auto* column = new QVBoxLayout(this);
   column->addLayout(line);

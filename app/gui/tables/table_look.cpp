@@ -22,6 +22,7 @@ void apply_table_look(QTableView& table) {
   table.setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
   table.setTabKeyNavigation(false);
   table.verticalHeader()->hide();
+  table.verticalHeader()->setMinimumSectionSize(1);
   table.verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
   table.verticalHeader()->setDefaultSectionSize(table.fontMetrics().height() + 4);
   table.horizontalHeader()->setHighlightSections(false);

@@ -80,7 +80,7 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
   if (const std::vector<EventRef> work = trace->work_of(event); !work.empty())
     menu.addAction(tr("Go to its GPU work"), this, [this, first = work.front()] { state_.activate(first); });
   menu.addSeparator();
-  menu.addAction(tr("List events of this name"), this, [this, event] {
+  menu.addAction(tr("Filter events to this name"), this, [this, event] {
     filterToName(event);
     emit eventsRequested();
   });

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kProgressSteps = 1000;
 constexpr int kProgressWidth = 160;  // px
+constexpr int kEdge = 6;             // px between the text and the window's edges
 
 QString origin_text(const Provenance& from) {
   QString text;
@@ -46,6 +47,8 @@ TraceStatus::TraceStatus(SelectionState& state, QWidget* parent)
       progress_(new QProgressBar(this)),
       cancel_(new QPushButton(tr("Cancel"), this)) {
   setSizeGripEnabled(false);
+  trace_->setContentsMargins(kEdge, 0, 0, 0);
+  time_->setContentsMargins(0, 0, kEdge, 0);
   addWidget(trace_);
   addPermanentWidget(activity_);
   addPermanentWidget(progress_);
