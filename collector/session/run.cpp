@@ -239,6 +239,7 @@ Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest
   processes_.begin_part();
   log_->open(std::move(*file), start_);
   recording_since_ = start_.epoch();
+  if (range.after == AfterCapture::kGoOn) processes_.take_trigger_away();
   processes_.set_recording(true);
   {
     const std::lock_guard lock(mutex_);

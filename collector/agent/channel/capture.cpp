@@ -15,10 +15,14 @@ constexpr std::int64_t kPatience = 1'000'000'000;  // ns for the host to answer
 constexpr long kPause = 100'000;                   // ns between looks
 
 constinit std::atomic<std::uint64_t> under_way{0};
-constinit std::atomic<void (*)()> await_source{nullptr};
+constinit std::atomic<void (*)()> source{nullptr};
 
 // In a forked child there is none: it records as its session says.
 void forget_in_child() noexcept { under_way.store(0, std::memory_order_relaxed); }
+
+void await_source() noexcept {
+  if (auto* follow_settings = source.load(std::memory_order_acquire)) follow_settings();
+}
 
 bool is_answered(const channel::SharedHeader& header, std::uint32_t begins) noexcept {
   return static_cast<std::int32_t>(header.settings.capture_answers.load(std::memory_order_acquire) - begins) >= 0;
@@ -38,12 +42,14 @@ void begin_capture(channel::SharedHeader& header, std::uint64_t key) noexcept {
     const timespec pause{.tv_sec = 0, .tv_nsec = kPause};
     nanosleep(&pause, nullptr);
   }
-  if (auto* await_records = await_source.load(std::memory_order_acquire)) await_records();
+  await_source();
 }
 
 void end_capture(channel::SharedHeader& header, std::uint64_t key) noexcept {
   if (!is_capture(key)) return;
+  const Quiet quiet;
   if (!captures_by(header.settings, channel::CaptureTrigger::kHost)) header.settings.recording.store(0, std::memory_order_release);
+  await_source();
   under_way.store(0, std::memory_order_release);
   header.status.capture_ends.fetch_add(1, std::memory_order_acq_rel);
   channel::ring_doorbell(header);
@@ -51,6 +57,6 @@ void end_capture(channel::SharedHeader& header, std::uint64_t key) noexcept {
 
 bool is_capture(std::uint64_t key) noexcept { return under_way.load(std::memory_order_relaxed) == key; }
 
-void on_capture_begin(void (*await_records)()) noexcept { await_source.store(await_records, std::memory_order_release); }
+void on_capture_change(void (*follow_settings)()) noexcept { source.store(follow_settings, std::memory_order_release); }
 
 }  // namespace lanescope::agent

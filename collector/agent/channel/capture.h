@@ -16,13 +16,13 @@ inline bool captures_by(const channel::Settings& settings, channel::CaptureTrigg
 // recorded, or a second later. Any thread.
 void begin_capture(channel::SharedHeader& header, std::uint64_t key) noexcept;
 
-// Ends it where `key` is of the one under way: nothing of this process is recorded after that. Any thread; one load where none is.
+// Ends it where `key` is of the one under way: what follows in this process is not recorded. Any thread; one load where none is.
 void end_capture(channel::SharedHeader& header, std::uint64_t key) noexcept;
 
 // Whether that one is under way. One load.
 bool is_capture(std::uint64_t key) noexcept;
 
-// Called by begin_capture() once the host has answered: returns when that source records. One for the process.
-void on_capture_begin(void (*await_records)()) noexcept;
+// Called by begin_capture() and end_capture(): returns when that source does as the host's settings say. One for the process.
+void on_capture_change(void (*follow_settings)()) noexcept;
 
 }  // namespace lanescope::agent

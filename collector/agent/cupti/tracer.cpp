@@ -26,7 +26,7 @@ constexpr std::int64_t kLongestSleep = 50 * kMillisecond;         // how late a 
 constexpr std::int64_t kWriteOutAnyway = 500 * kMillisecond;      // where CUPTI is not to be asked for buffers
 constexpr std::int64_t kWaitForRunningWork = 100 * kMillisecond;  // at the end, before what still runs is taken as unfinished
 constexpr std::int64_t kFinishLimit = 2 * kSecond;
-constexpr std::int64_t kAwaitRecords = 200 * kMillisecond;
+constexpr std::int64_t kAwaitSettings = 200 * kMillisecond;
 constexpr std::uint64_t kProfilerCapture = 1;  // key of the capture between cudaProfilerStart and cudaProfilerStop
 constexpr std::size_t kStackBytes = 512u << 10;
 constexpr std::uint32_t kAcceptsNoBuffer = 27;      // CUPTI of CUDA 12.9: the first that may be given none
@@ -173,8 +173,8 @@ bool Tracer::start(Arrival arrival) noexcept {
   functions.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED);
   for (const CUpti_CallbackId id : {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop})
     functions.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, id);
-  on_capture_begin([] {
-    if (Tracer* current = tracer.load(std::memory_order_acquire)) current->await_records();
+  on_capture_change([] {
+    if (Tracer* current = tracer.load(std::memory_order_acquire)) current->await_settings();
   });
   if (functions.set_thread_id_type != nullptr) functions.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   const CUptiResult result = functions.register_callbacks(on_request, on_complete);
@@ -330,8 +330,8 @@ void Tracer::follow_settings() noexcept {
 void Tracer::set_recording(bool recording) noexcept {
   if (is_recording_ == recording) return;
   if (!recording) {
-    is_recording_ = false;
     disable_events(library_.functions, choice_);
+    is_recording_ = false;
     return;
   }
   const channel::Settings& settings = memory_.header().settings;
@@ -412,11 +412,12 @@ void Tracer::set_phase(channel::AgentPhase phase) noexcept {
   memory_.header().status.phase.store(static_cast<std::uint32_t>(phase), std::memory_order_release);
 }
 
-void Tracer::await_records() noexcept {
+void Tracer::await_settings() noexcept {
   const channel::SharedMemory memory = join_recording();
-  if (!memory || memory.header().settings.recording.load(std::memory_order_acquire) == 0) return;
-  const std::int64_t give_up = monotonic_now() + kAwaitRecords;
-  while (!is_recording_.load(std::memory_order_acquire) && monotonic_now() < give_up) {
+  if (!memory) return;
+  const bool wanted = memory.header().settings.recording.load(std::memory_order_acquire) != 0;
+  const std::int64_t give_up = monotonic_now() + kAwaitSettings;
+  while (is_recording_.load(std::memory_order_acquire) != wanted && monotonic_now() < give_up) {
     wake();
     const timespec pause{.tv_sec = 0, .tv_nsec = kMillisecond / 10};
     nanosleep(&pause, nullptr);

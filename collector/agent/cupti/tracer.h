@@ -39,8 +39,9 @@ class Tracer {
   void request_buffer(std::uint8_t** buffer, std::size_t* bytes) noexcept;
   void complete_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
 
-  // Where the host wants records: returns once they are asked for, or a fifth of a second later. Any thread but ours.
-  void await_records() noexcept;
+  // Returns once records are asked for where the host wants them, and no more where it does not, or a fifth of a second later. Any thread
+  // but ours.
+  void await_settings() noexcept;
 
   // Hands everything over; returns once that is done or two seconds are over. Any thread but ours.
   void finish() noexcept;

@@ -57,9 +57,18 @@ TEST_CASE("an unknown option is answered with the nearest one") {
   REQUIRE_FALSE(misspelled);
   CHECK(misspelled.error().text == "Unknown option --ouptut. Did you mean --output?");
   CHECK(misspelled.error().kind == ErrorKind::kUsage);
+  const auto strange = split_program(sample.app, {"--quixotic-zeal=all", "app"});
+  REQUIRE_FALSE(strange);
+  CHECK(strange.error().text == "Unknown option --quixotic-zeal. See: lanescope sample --help");
+}
+
+TEST_CASE("an option that only Nsight Systems has is named as such, with what to do instead") {
+  Sample sample;
   const auto foreign = split_program(sample.app, {"--gpu-metrics-devices=all", "app"});
   REQUIRE_FALSE(foreign);
-  CHECK(foreign.error().text == "Unknown option --gpu-metrics-devices. See: lanescope sample --help");
+  CHECK_THAT(foreign.error().text, contains_text("--gpu-metrics-devices"));
+  CHECK_THAT(foreign.error().text, contains_text("lanescope analyze"));
+  CHECK(foreign.error().kind == ErrorKind::kUsage);
 }
 
 TEST_CASE("the nearest word has few letters wrong, missing, added or swapped") {

@@ -1,9 +1,12 @@
 // What a CUDA program is to the agent: it loads CUDA_INJECTION64_PATH as libcuda does, works, and ends.
 //
-// mock_cuda_program KERNELS [exit | hang]: how it ends: by returning from main, or not at all until it is told over its standard input.
+// mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N]: how it ends: by returning from main, not at all until it is told
+// over its standard input, by _exit(7), or by SIGKILL. captures: N times 100 kernels between cudaProfilerStart and cudaProfilerStop, and
+// KERNELS before each.
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <string>
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -17,8 +20,18 @@ int main(int argc, char** argv) {
   if (inject == nullptr || inject() != 1) return 3;
   void* cupti = dlopen(std::getenv("LANESCOPE_CUPTI_LIBRARY"), RTLD_LAZY | RTLD_NOLOAD);
   const auto work = cupti == nullptr ? nullptr : reinterpret_cast<MockCuptiWork>(dlsym(cupti, "mock_cupti_work"));
+  const std::string how = argc > 2 ? argv[2] : "exit";
+  const auto profile = cupti == nullptr ? nullptr : reinterpret_cast<MockCuptiProfile>(dlsym(cupti, "mock_cupti_profile"));
+  for (int i = how == "captures" ? std::atoi(argv[3]) : 0; i > 0; --i) {
+    work(std::strtoull(argv[1], nullptr, 10));
+    profile(1);
+    work(100);
+    profile(0);
+  }
   if (argc > 1 && work != nullptr) work(std::strtoull(argv[1], nullptr, 10));
-  if (argc > 2 && std::strcmp(argv[2], "hang") == 0) {
+  if (how == "_exit") _exit(7);
+  if (how == "kill") std::raise(SIGKILL);
+  if (how == "hang") {
     char byte = 0;
     while (read(STDIN_FILENO, &byte, 1) < 0) {
     }

@@ -25,6 +25,8 @@ struct Mock {
   std::set<int> kinds;
   std::map<CUpti_CallbackId, bool> driver_calls;
   bool subscribed = false;
+  CUpti_CallbackFunc callback = nullptr;
+  std::set<CUpti_CallbackId> driver_callbacks;
   bool has_unfinished = false;
 };
 Mock& mock() {
@@ -202,6 +204,16 @@ void mock_cupti_work(std::uint64_t kernels) {
   m.has_unfinished = true;
 }
 
+void mock_cupti_profile(std::uint32_t start) {
+  const CUpti_CallbackId id = start != 0 ? CUPTI_DRIVER_TRACE_CBID_cuProfilerStart : CUPTI_DRIVER_TRACE_CBID_cuProfilerStop;
+  if (mock().driver_callbacks.count(id) == 0) return;
+  CUpti_CallbackData data{};
+  data.callbackSite = CUPTI_API_ENTER;
+  mock().callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
+  data.callbackSite = CUPTI_API_EXIT;
+  mock().callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
+}
+
 CUptiResult cuptiGetVersion(std::uint32_t* version) {
   *version = static_cast<std::uint32_t>(number_in("MOCK_CUPTI_VERSION", CUPTI_API_VERSION));
   return CUPTI_SUCCESS;
@@ -210,15 +222,19 @@ CUptiResult cuptiGetResultString(CUptiResult, const char** text) {
   *text = "MOCK_RESULT";
   return CUPTI_SUCCESS;
 }
-CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*, CUpti_SubscriberParams* parameters) {
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle*, CUpti_CallbackFunc callback, void*, CUpti_SubscriberParams* parameters) {
   const int result = number_in("MOCK_CUPTI_SUBSCRIBE", 0);
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
     std::strncpy(parameters->oldSubscriberName, "Another profiler", parameters->oldSubscriberSize);
   mock().subscribed = result == 0;
+  mock().callback = callback;
   return static_cast<CUptiResult>(result);
 }
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*) { return CUPTI_ERROR_UNKNOWN; }
-CUptiResult cuptiEnableCallback(std::uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId) { return CUPTI_SUCCESS; }
+CUptiResult cuptiEnableCallback(std::uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) mock().driver_callbacks.insert(id);
+  return CUPTI_SUCCESS;
+}
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, const char** name) {
   static constexpr const char* driver[] = {"INVALID", "cuInit", "cuLaunchKernel", "cuMemAlloc_v2"};
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id < 4) {

@@ -10,6 +10,10 @@
 extern "C" void mock_cupti_work(std::uint64_t kernels);
 using MockCuptiWork = void (*)(std::uint64_t);
 
+// What cudaProfilerStart (1) and cudaProfilerStop (0) are to CUPTI's subscriber.
+extern "C" void mock_cupti_profile(std::uint32_t start);
+using MockCuptiProfile = void (*)(std::uint32_t);
+
 namespace lanescope::test::mock_cupti {
 
 // Kernel i of n: stream 7 + i % 4, name i % 3, starts 1,000 ns after the one before and takes 500 + i % 100 ns; launched by thread

@@ -1,0 +1,202 @@
+// Which part of a run is recorded: ranges, repeats, sessions steered from elsewhere.
+#include <chrono>
+#include <csignal>
+#include <fstream>
+
+#include "recorder.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+std::string captures() { return program("lanescope_program_nvtx_captures").string(); }
+std::string endless() { return program("lanescope_program_nvtx_endless").string(); }
+
+// What a file holds of one round of nvtx_captures.
+struct Captured {
+  std::uint64_t wanted = 0;
+  std::uint64_t inside = 0;
+  std::uint64_t outside = 0;
+  bool operator==(const Captured&) const = default;
+};
+Captured captured(const std::filesystem::path& file) {
+  const auto trace = load(file);
+  CHECK(trace->provenance().finished);
+  return {count_events(*trace, TrackKind::kNvtxRanges, "wanted") + count_events(*trace, TrackKind::kNvtxProcessRanges, "wanted"),
+          count_events(*trace, TrackKind::kNvtxRanges, "inside"), count_events(*trace, TrackKind::kNvtxMarks, "outside")};
+}
+constexpr Captured kOneRound{1, 20, 0};
+
+}  // namespace
+
+TEST_CASE("the range that is captured is recorded whole, and nothing else, plain or registered") {
+  struct Case {
+    std::string kind;
+    std::string range;
+  };
+  const auto each = GENERATE(values<Case>({{"plain", "wanted"},
+                                           {"plain", "wanted@*"},
+                                           {"start", "wanted"},
+                                           {"ascii", "wanted@app"},
+                                           {"registered", "wanted@app"},
+                                           {"registered", "wanted@*"}}));
+  CAPTURE(each.kind, each.range);
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(
+      folder.path(), {"profile", "-c", "nvtx", "-p", each.range, "--capture-range-end=stop", "-o", "x", captures(), each.kind, "3"});
+  CHECK(ran.code == 3);  // it ran on to its end
+  CHECK(ran.output == "done\n");
+  const Captured found = captured(folder.path() / "x.trace");
+  CHECK(found.wanted == 1);
+  CHECK(found.inside == 20);
+  CHECK(found.outside == 0);
+}
+
+TEST_CASE("a range in another domain begins no capture, and no file is made") {
+  const TemporaryFolder folder;
+  for (const auto& [kind, range] : {std::pair{"plain", "wanted@app"}, {"registered", "wanted"}, {"plain", "want"}}) {
+    const Ran ran = run_lanescope(folder.path(), {"profile", "-c", "nvtx", "-p", range, "-o", "x", captures(), kind});
+    CHECK(ran.code == 3);
+    CHECK(ran.messages.find("No file was made") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(folder.path() / "x.trace"));
+  }
+}
+
+TEST_CASE("at the end of the range the program ends, unless it is to go on") {
+  const TemporaryFolder folder;
+  const Ran ended = run_lanescope(folder.path(), {"profile", "-c", "nvtx", "-p", "wanted", "-o", "x", captures(), "plain", "100000000"});
+  CHECK(ended.code == 128 + SIGTERM);
+  CHECK(captured(folder.path() / "x.trace") == kOneRound);
+  const Ran whole = run_lanescope(
+      folder.path(), {"profile", "-c", "nvtx", "-p", "wanted", "--capture-range-end", "none", "-o", "y", captures(), "plain", "3"});
+  CHECK(whole.code == 3);
+  CHECK(captured(folder.path() / "y.trace") == Captured{3, 60, 50});  // all but the marks before the first range
+}
+
+TEST_CASE("each repeated range is a file of its own, with everything that it refers to") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-c", "nvtx", "-p", "wanted@app", "--capture-range-end=repeat:3", "-o", "part",
+                                                captures(), "registered", "5"});
+  CHECK(ran.code == 3);
+  for (const char* name : {"part.1.trace", "part.2.trace", "part.3.trace"}) {
+    CHECK(captured(folder.path() / name) == kOneRound);
+    const auto trace = load(folder.path() / name);
+    REQUIRE(trace->processes().size() == 1);
+    CHECK(trace->processes()[0].name == "lanescope_program_nvtx_captures");
+    CHECK(trace->processes()[0].completeness.produced == 42);  // of this part: a push and a pop for each range
+    CHECK(trace->processes()[0].completeness.dropped == 0);
+  }
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "part.4.trace"));
+
+  const Ran ended = run_lanescope(folder.path(), {"profile", "-c", "nvtx", "-p", "wanted", "--capture-range-end=repeat-shutdown:2", "-o",
+                                                  "end%n", captures(), "plain", "100000000"});
+  CHECK(ended.code == 128 + SIGTERM);
+  CHECK(captured(folder.path() / "end2.trace") == kOneRound);
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "end3.trace"));
+}
+
+TEST_CASE("NVTX domains are recorded as they were chosen") {
+  const TemporaryFolder folder;
+  const auto run = [&](const std::string& option) {
+    REQUIRE(run_lanescope(folder.path(), {"profile", "-f", option, "-o", "x", captures(), "registered"}).code == 3);
+    return captured(folder.path() / "x.trace");
+  };
+  CHECK(run("--nvtx-domain-include=app") == Captured{1, 0, 0});
+  CHECK(run("--nvtx-domain-include=default") == Captured{0, 20, 20});
+  CHECK(run("--nvtx-domain-exclude=app") == Captured{0, 20, 20});
+  CHECK(run("--nvtx-domain-exclude=default,other") == Captured{1, 0, 0});
+}
+
+TEST_CASE("a session is started, stopped, cancelled and shut down from elsewhere") {
+  const TemporaryFolder folder;
+  LanescopeProcess session(folder.path(), {"launch", "--session-new=mine", "-t", "nvtx", endless(), "5"});
+  session.wait_for_line("ready");
+  const auto ask = [&](std::vector<std::string> arguments) {
+    const TemporaryFolder messages;  // the session's own lie in `folder`
+    return run_lanescope(messages.path(), arguments, {{"XDG_RUNTIME_DIR", folder.path().string()}});
+  };
+  const std::string file = (folder.path() / "one").string();
+  CHECK(ask({"stop"}).code == 1);
+  CHECK(ask({"start", "-o", file}).code == 0);
+  CHECK(ask({"start"}).code == 1);  // one is under way
+  CHECK(ask({"sessions", "list"}).output.find("Collection") != std::string::npos);
+  CHECK(ask({"stop", "--session=mine"}).code == 0);
+  CHECK(load(file + ".trace")->processes()[0].end_kind == ProcessEndKind::kDetached);
+  CHECK(kill(session.target(), 0) == 0);
+
+  CHECK(ask({"start", "-o", (folder.path() / "two").string()}).code == 0);
+  CHECK(ask({"cancel"}).code == 0);
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "two.trace"));
+  CHECK(ask({"stop", "--session=other"}).code == 2);
+  CHECK(ask({"shutdown"}).code == 0);
+  CHECK(session.wait() == 5);  // the program ends on SIGTERM as it does without us
+  CHECK(ask({"sessions", "list"}).output.find("mine") == std::string::npos);
+}
+
+TEST_CASE("a profile can be stopped from elsewhere; its program runs on") {
+  const TemporaryFolder folder;
+  LanescopeProcess session(folder.path(), {"profile", "-o", "x", endless(), "5"});
+  session.wait_for_line("ready");
+  const TemporaryFolder messages;
+  CHECK(run_lanescope(messages.path(), {"stop"}, {{"XDG_RUNTIME_DIR", folder.path().string()}}).code == 0);
+  CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "step") == 1'000);
+  kill(session.target(), SIGTERM);
+  CHECK(session.wait() == 5);
+}
+
+TEST_CASE("a capture ends where its file has the size that it may have") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(
+      folder.path(), {"profile", "--max-file-size=4K", "-w", "false", "-o", "x", "sh", "-c", "head -c 3000000 /dev/urandom | od; exit 2"});
+  CHECK(ran.code == 2);
+  CHECK(load(folder.path() / "x.trace")->provenance().finished);
+  CHECK(std::filesystem::file_size(folder.path() / "x.trace") < 2'000'000);
+}
+
+TEST_CASE("a ring keeps the last seconds, and names that were told before") {
+  const TemporaryFolder folder;
+  // The child's ranges lie more than the ring's length behind those of the first program; both use names of their own.
+  const std::string script = captures() + " plain; sleep 1; " + captures() + " registered";
+  REQUIRE(run_lanescope(folder.path(), {"profile", "--ring=0.4", "-o", "x", "sh", "-c", script}).code == 3);
+  CHECK(captured(folder.path() / "x.trace") == Captured{1, 20, 20});
+}
+
+TEST_CASE("a recording goes on after the program where it is told to, until its duration is over") {
+  const TemporaryFolder folder;
+  const auto before = std::chrono::steady_clock::now();
+  CHECK(run_lanescope(folder.path(), {"profile", "-x", "false", "-d", "0.5", "-o", "x", "sh", "-c", "exit 4"}).code == 4);
+  CHECK(std::chrono::steady_clock::now() - before >= std::chrono::milliseconds(500));
+  CHECK(run_lanescope(folder.path(), {"profile", "-x", "false", "-o", "x", "true"}).code == 2);
+}
+
+TEST_CASE("options may come from a file") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "options") << "-t nvtx  # only these\n-o 'from file'\n";
+  CHECK(run_lanescope(folder.path(), {"profile", "--command-file=options", captures(), "plain"}).code == 3);
+  CHECK(captured(folder.path() / "from file.trace") == Captured{1, 20, 20});
+  CHECK(run_lanescope(folder.path(), {"profile", "--command-file=missing", "true"}).code == 2);
+}
+
+TEST_CASE("an option of nsys's or of hearsay is answered with what to do") {
+  const TemporaryFolder folder;
+  const auto answer = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), "profile");
+    options.emplace_back("true");
+    const Ran ran = run_lanescope(folder.path(), options);
+    CHECK(ran.code == 2);
+    return ran.messages;
+  };
+  CHECK_THAT(answer({"-c", "cuda"}), contains_text("Did you mean --trace=cuda?"));
+  CHECK_THAT(answer({"--nvtx"}), contains_text("Did you mean --trace=cuda,nvtx?"));
+  CHECK_THAT(answer({"--output-dir=x"}), contains_text("Did you mean --output?"));
+  CHECK_THAT(answer({"-s", "cpu"}), contains_text("CPU sampling is not recorded"));
+  CHECK_THAT(answer({"--gpu-metrics-devices=all"}), contains_text("GPU metrics are not recorded"));
+  CHECK_THAT(answer({"--run-as", "nobody"}), contains_text("sudo -u USER"));
+  CHECK_THAT(answer({"-t", "cuda,cublas"}), contains_text("recorded with cuda"));
+  CHECK_THAT(answer({"-c", "nvtx"}), contains_text("--nvtx-capture=TEXT"));
+  CHECK_THAT(answer({"--capture-range-end=twice"}), contains_text("repeat-shutdown:N"));
+  CHECK_THAT(answer({"-c", "nvtx", "-p", "x", "-t", "cuda"}), contains_text("need NVTX to be traced"));
+}

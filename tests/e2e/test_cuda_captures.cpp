@@ -1,0 +1,82 @@
+// GPU work that is recorded in parts, and its end, with a CUPTI that needs no GPU.
+#include <csignal>
+
+#include "../collector/agent/mock_cupti.h"
+#include "recorder.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+namespace facts = lanescope::test::mock_cupti;
+
+namespace {
+
+const std::vector<Environment> kMock{{"LANESCOPE_CUPTI_LIBRARY", LANESCOPE_MOCK_CUPTI}};
+std::string cuda_program() { return program("mock_cuda_program").string(); }
+
+struct Counts {
+  std::uint64_t kernels = 0;
+  std::uint64_t named = 0;
+  std::uint64_t calls = 0;
+};
+Counts counts(const Trace& trace) {
+  Counts result;
+  for (const Track& track : trace.tracks()) {
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      if (track.key.kind == TrackKind::kCudaApi) result.calls += lane.size();
+      if (track.key.kind != TrackKind::kKernels) continue;
+      result.kernels += lane.size();
+      for (EventIndex i = 0; i < lane.size(); ++i) result.named += trace.name(lane.name(i)).empty() ? 0 : 1;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("what lies between cudaProfilerStart and cudaProfilerStop is recorded, each time into a file that is whole by itself") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(
+      folder.path(),
+      {"profile", "-c", "cudaProfilerApi", "--capture-range-end=repeat", "-o", "part", cuda_program(), "5000", "captures", "3"}, kMock);
+  CHECK(ran.code == 0);
+  for (const char* name : {"part.1.trace", "part.2.trace", "part.3.trace"}) {
+    const auto trace = load(folder.path() / name);
+    const Counts found = counts(*trace);
+    CHECK(found.calls == 100);
+    CHECK(found.kernels == 100 + facts::kUnfinished);
+    CHECK(found.named == found.kernels);  // names travel with the first chunk that uses them: here, perhaps, of an earlier file
+    REQUIRE(trace->gpus().size() == 1);
+    CHECK(trace->gpus()[0].name == "Mock GPU");
+    CHECK(trace->processes()[0].completeness.dropped == 0);
+  }
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "part.4.trace"));
+}
+
+TEST_CASE("records that the agent held when the program was killed are counted, in the file or as dropped") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda", "-o", "x", cuda_program(), "300000", "kill"}, kMock);
+  CHECK(ran.code == 128 + SIGKILL);
+  const auto trace = load(folder.path() / "x.trace");
+  const Completeness completeness = trace->processes()[0].completeness;
+  const std::uint64_t told = trace->diagnostics().size();  // that CUPTI records is a record, too
+  CHECK(completeness.produced == trace->event_count() + told + completeness.dropped + completeness.invalid);
+}
+
+TEST_CASE("_exit loses nothing where the agent is preloaded") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda,osrt", "-o", "x", cuda_program(), "1000", "_exit"}, kMock);
+  CHECK(ran.code == 7);
+  CHECK(counts(*load(folder.path() / "x.trace")).calls == 1'000);
+}
+
+TEST_CASE("a libcupti that is not there is named, and everything else is recorded") {
+  const TemporaryFolder folder;
+  const Ran ran =
+      run_lanescope(folder.path(), {"profile", "-o", "x", cuda_program(), "0"}, {{"LANESCOPE_CUPTI_LIBRARY", "/nowhere/libcupti.so"}});
+  CHECK(ran.code == 0);
+  CHECK(ran.messages.find("GPU activity is not recorded") != std::string::npos);
+  CHECK(load(folder.path() / "x.trace")->processes()[0].end_kind == ProcessEndKind::kExited);
+}

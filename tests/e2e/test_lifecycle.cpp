@@ -1,0 +1,171 @@
+// How programs and recordings end: in each case the program behaves as without us, and the file opens and says what it holds.
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "recorder.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+std::string endings() { return program("lanescope_program_endings").string(); }
+std::string endless() { return program("lanescope_program_nvtx_endless").string(); }
+
+// The same without us.
+Ran run_alone(const std::vector<std::string>& command) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    std::vector<char*> arguments;
+    for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    execv(arguments[0], arguments.data());
+    _exit(125);
+  }
+  close(ends[1]);
+  std::string output;
+  char buffer[4096];
+  for (ssize_t size = 0; (size = read(ends[0], buffer, sizeof(buffer))) > 0;) output.append(buffer, static_cast<std::size_t>(size));
+  close(ends[0]);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), output, {}};
+}
+
+struct Ending {
+  std::vector<std::string> arguments;
+  std::uint64_t steps;
+  std::size_t processes;  // at least: with -t osrt those count, too, that only fork
+  ProcessEndKind kind;    // of the last process
+};
+
+}  // namespace
+
+TEST_CASE("however a program ends, it ends as without us and its ranges are in the file") {
+  const auto each = GENERATE(values<Ending>({{{"exit"}, 100, 1, ProcessEndKind::kExited},
+                                             {{"_exit"}, 100, 1, ProcessEndKind::kExited},
+                                             {{"quick_exit"}, 100, 1, ProcessEndKind::kExited},
+                                             {{"abort"}, 100, 1, ProcessEndKind::kSignaled},
+                                             {{"segv"}, 100, 1, ProcessEndKind::kSignaled},
+                                             {{"term"}, 100, 1, ProcessEndKind::kSignaled},
+                                             {{"kill"}, 100, 1, ProcessEndKind::kSignaled},
+                                             {{"exec"}, 200, 2, ProcessEndKind::kExited},
+                                             {{"children", "200"}, 100 + 200 * 100, 201, ProcessEndKind::kExited},
+                                             {{"forkserver"}, 600, 6, ProcessEndKind::kExited},
+                                             {{"double-fork"}, 200, 2, ProcessEndKind::kExited},
+                                             {{"daemon"}, 200, 2, ProcessEndKind::kExited}}));
+  const std::string traced = GENERATE("nvtx", "cuda,nvtx,osrt");
+  CAPTURE(each.arguments[0], traced);
+  std::vector<std::string> command{endings()};
+  command.insert(command.end(), each.arguments.begin(), each.arguments.end());
+  const Ran alone = run_alone(command);
+
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments{"profile", "-t", traced, "-o", "x"};
+  arguments.insert(arguments.end(), command.begin(), command.end());
+  const Ran ran = run_lanescope(folder.path(), arguments);
+  CHECK(ran.code == alone.code);
+  CHECK(ran.output == alone.output);
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(trace->provenance().finished);
+  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == each.steps);
+  CHECK(trace->processes().size() >= each.processes);
+  CHECK(trace->processes().back().end_kind == each.kind);
+  for (const Process& process : trace->processes()) CHECK(process.completeness.dropped == 0);
+}
+
+TEST_CASE("a worker that is killed does not disturb the others") {
+  const TemporaryFolder folder;
+  const std::string script = endings() + " kill; " + endings() + " exit";
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-o", "x", "sh", "-c", script});
+  CHECK(ran.code == 7);
+  const auto trace = load(folder.path() / "x.trace");
+  REQUIRE(trace->processes().size() == 3);
+  CHECK(trace->processes()[1].signal == SIGKILL);
+  CHECK(trace->processes()[2].end_kind == ProcessEndKind::kExited);
+  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 200);
+}
+
+TEST_CASE("a file that is removed while it grows harms nobody") {
+  const TemporaryFolder folder;
+  LanescopeProcess recording(folder.path(), {"profile", "-o", "gone", endless(), "5"});
+  recording.wait_for_line("ready");
+  std::filesystem::remove(folder.path() / "gone.trace");
+  kill(recording.target(), SIGTERM);
+  CHECK(recording.wait() == 5);
+}
+
+TEST_CASE("a full disk ends the recording, not the program, and the file opens") {
+  const TemporaryFolder folder;
+  const std::filesystem::path disk = folder.path() / "disk";
+  std::filesystem::create_directory(disk);
+  if (mount("none", disk.c_str(), "tmpfs", 0, "size=64k") != 0) {
+    WARN("Only root can make a small disk: not tested.");
+    return;
+  }
+  struct Unmount {
+    const std::filesystem::path& path;
+    ~Unmount() { umount2(path.c_str(), MNT_DETACH); }
+  } unmount{disk};
+  // Noise does not compress: what is printed fills the disk.
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-w", "false", "-o", (disk / "x").string(), "sh", "-c",
+                                                "head -c 3000000 /dev/urandom | od; echo whole > ended; exit 6"});
+  CHECK(ran.code == 6);
+  CHECK(std::filesystem::exists(folder.path() / "ended"));
+  CHECK(ran.messages.find("x.trace") != std::string::npos);
+  CHECK(ran.messages.find("nothing dropped") == std::string::npos);
+  CHECK(load(disk / "x.trace")->processes().size() == 1);
+}
+
+TEST_CASE("a program with a library of its own in LD_PRELOAD keeps it") {
+  const TemporaryFolder folder;
+  const Ran ran =
+      run_lanescope(folder.path(), {"profile", "-t", "osrt", "-o", "x", "sh", "-c", "echo $LD_PRELOAD"}, {{"LD_PRELOAD", "libm.so.6"}});
+  CHECK(ran.code == 0);
+  CHECK(ran.output.ends_with(":libm.so.6\n"));
+}
+
+TEST_CASE("a static program runs as it does without us, and the file says that it was there") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "input");
+  const Ran ran =
+      run_lanescope(folder.path(), {"profile", "-t", "cuda,nvtx,osrt", "-o", "x", "sh", "-c",
+                                    program("attach_target_static").string() + " < input > /dev/null & sleep 0.1; kill -9 $!; exit 3"});
+  CHECK(ran.code == 3);
+  CHECK(load(folder.path() / "x.trace")->provenance().finished);
+}
+
+TEST_CASE("what a killed host leaves behind is cleared away by the next one") {
+  const TemporaryFolder folder;
+  const auto folders = [&] {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+      count += entry.path().filename().string().starts_with("lanescope-") ? 1 : 0;
+    return count;
+  };
+  LanescopeProcess killed(folder.path(), {"profile", "-o", "cut", endless()});
+  killed.wait_for_line("ready");
+  const pid_t target = killed.target();
+  kill(killed.pid(), SIGKILL);
+  killed.wait();
+  CHECK(folders() == 1);
+  LanescopeProcess next(folder.path(), {"profile", "-o", "next", endless(), "5"});
+  next.wait_for_line("ready");
+  CHECK(folders() == 1);  // its own
+  kill(next.target(), SIGTERM);
+  CHECK(next.wait() == 5);
+  CHECK(folders() == 0);
+  kill(target, SIGKILL);
+}
