@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "model/stats/selection.h"
@@ -30,25 +32,30 @@ template <typename T, typename Key>
     heads.push_back({key(lists[i].front()), i});
     total += lists[i].size();
   }
+  const auto sink_first = [&] {
+    for (std::size_t at = 0, child = 1; child < heads.size(); at = child, child = 2 * at + 1) {
+      if (child + 1 < heads.size() && heads[child] > heads[child + 1]) ++child;
+      if (!(heads[at] > heads[child])) return;
+      std::swap(heads[at], heads[child]);
+    }
+  };
   std::make_heap(heads.begin(), heads.end(), std::greater<>());
   std::vector<T> merged;
   merged.reserve(total);
   while (!heads.empty()) {
-    std::pop_heap(heads.begin(), heads.end(), std::greater<>());
-    Head head = heads.back();
+    Head& head = heads.front();
     const std::vector<T>& list = lists[head.list];
     std::size_t& position = positions[head.list];
+    const auto stays_first = [&] { return (heads.size() < 2 || heads[1] > head) && (heads.size() < 3 || heads[2] > head); };
     do {
       merged.push_back(list[position]);
-      if (++position == list.size()) break;
-      head.key = key(list[position]);
-    } while (heads.size() == 1 || heads.front() > head);
+      if (++position < list.size()) head.key = key(list[position]);
+    } while (position < list.size() && stays_first());
     if (position == list.size()) {
+      head = heads.back();
       heads.pop_back();
-      continue;
     }
-    heads.back() = head;
-    std::push_heap(heads.begin(), heads.end(), std::greater<>());
+    sink_first();
   }
   return merged;
 }

@@ -18,11 +18,24 @@
 namespace lanescope::stats {
 namespace {
 
-struct Times {
-  TimeRange call, kernel;
-  [[nodiscard]] Nanoseconds total() const noexcept { return std::max(call.end, kernel.end) - call.begin; }
-  [[nodiscard]] Nanoseconds queue() const noexcept { return kernel.begin - call.end; }
+// The times of a call and its kernel, each read when it is asked for.
+class Times {
+ public:
+  Times(const Trace& trace, const Launch& launch)
+      : launch_(launch), call_(trace.lane(launch.call.lane)), kernel_(trace.lane(launch.operation.lane)) {}
+  [[nodiscard]] Nanoseconds call_begin() const noexcept { return call_.start(launch_.call.index); }
+  [[nodiscard]] Nanoseconds call_length() const noexcept { return call_.duration(launch_.call.index); }
+  [[nodiscard]] Nanoseconds call_end() const noexcept { return call_begin() + call_length(); }
+  [[nodiscard]] Nanoseconds kernel_begin() const noexcept { return kernel_.start(launch_.operation.index); }
+  [[nodiscard]] Nanoseconds kernel_length() const noexcept { return kernel_.duration(launch_.operation.index); }
+  [[nodiscard]] Nanoseconds total() const noexcept { return std::max(call_end(), kernel_begin() + kernel_length()) - call_begin(); }
+  [[nodiscard]] Nanoseconds queue() const noexcept { return kernel_begin() - call_end(); }
   [[nodiscard]] bool queued() const noexcept { return queue() >= 0; }
+
+ private:
+  const Launch& launch_;
+  const Lane& call_;
+  const Lane& kernel_;
 };
 
 // What the two reports ask of a launch.
@@ -34,7 +47,7 @@ class Executions {
   }
 
   [[nodiscard]] std::map<ThreadId, Launches>& threads() noexcept { return threads_; }
-  [[nodiscard]] Times times(const Launch& launch) const { return {time_of(trace_, launch.call), time_of(trace_, launch.operation)}; }
+  [[nodiscard]] Times times(const Launch& launch) const { return {trace_, launch}; }
   [[nodiscard]] NameId call(const Launch& launch) const { return trace_.lane(launch.call.lane).name(launch.call.index); }
   [[nodiscard]] NameId range(const Launch& launch) const {
     return options_.range_prefix == RangePrefix::kInnermostRange ? ranges_.name(launch.operation) : NameId{0};
@@ -56,9 +69,9 @@ struct Group {
 
   void add(const Times& times) {
     total.push_back(times.total());
-    call.push_back(times.call.length());
+    call.push_back(times.call_length());
     if (times.queued()) queue.push_back(times.queue());
-    kernel.push_back(times.kernel.length());
+    kernel.push_back(times.kernel_length());
   }
   void add(Group&& other) {
     append(total, std::move(other.total));
@@ -174,12 +187,12 @@ Table cuda_kern_exec_trace(const Selection& selection, const ReportOptions& opti
   Integers api_starts, api_durations, queue_starts, queue_durations, kernel_starts, kernel_durations, totals;
   Texts calls, kernels;
   Places threads, tracks, shapes;
-  run_all({[&] { api_starts = times([](const Times& t) { return t.call.begin; }); },
-           [&] { api_durations = times([](const Times& t) { return t.call.length(); }); },
-           [&] { queue_starts = times([](const Times& t) { return t.queued() ? t.call.end : kNoInteger; }); },
+  run_all({[&] { api_starts = times([](const Times& t) { return t.call_begin(); }); },
+           [&] { api_durations = times([](const Times& t) { return t.call_length(); }); },
+           [&] { queue_starts = times([](const Times& t) { return t.queued() ? t.call_end() : kNoInteger; }); },
            [&] { queue_durations = times([](const Times& t) { return t.queued() ? t.queue() : kNoInteger; }); },
-           [&] { kernel_starts = times([](const Times& t) { return t.kernel.begin; }); },
-           [&] { kernel_durations = times([](const Times& t) { return t.kernel.length(); }); },
+           [&] { kernel_starts = times([](const Times& t) { return t.kernel_begin(); }); },
+           [&] { kernel_durations = times([](const Times& t) { return t.kernel_length(); }); },
            [&] { totals = times([](const Times& t) { return t.total(); }); },
            [&] { threads = places_of(launches, [&](const Launch& launch) { return trace.track_of(launch.call.lane).key.thread; }); },
            [&] { tracks = places_of(launches, [&](const Launch& launch) { return track_number(launch.operation.lane); }); },
