@@ -13,6 +13,7 @@ namespace lanescope::timeline {
 namespace {
 
 constexpr double kNarrowestFrame = 6;  // logical pixels
+constexpr int kGrowthInterval = 250;   // ms between two pictures of a recording that grows
 
 // Everything that GPUs do, and everything that threads call.
 std::vector<Level> overview(const RowTree& tree) {
@@ -36,17 +37,24 @@ std::vector<Level> overview(const RowTree& tree) {
 Minimap::Minimap(ViewState& state, QWidget* parent) : QWidget(parent), state_(state), painter_(font()) {
   setAttribute(Qt::WA_OpaquePaintEvent);
   setAccessibleName(tr("Overview of the whole trace"));
-  const auto trace_changed = [this] {
-    painter_.forget();
-    trace_is_current_ = false;
-    update();
-  };
-  connect(&state_, &ViewState::traceChanged, this, trace_changed);
-  connect(&state_, &ViewState::themeChanged, this, trace_changed);
-  connect(&state_, &ViewState::highlightChanged, this, trace_changed);
+  growth_.setSingleShot(true);
+  growth_.setInterval(kGrowthInterval);
+  connect(&growth_, &QTimer::timeout, this, &Minimap::trace_changed);
+  connect(&state_, &ViewState::traceChanged, this, [this](ViewState::Change change) {
+    if (change == ViewState::Change::kAnother) return trace_changed();
+    if (!growth_.isActive()) growth_.start();
+    update();  // the frame stands elsewhere
+  });
+  connect(&state_, &ViewState::themeChanged, this, &Minimap::trace_changed);
+  connect(&state_, &ViewState::highlightChanged, this, &Minimap::trace_changed);
   const auto frame_changed = [this] { update(); };
   connect(&state_, &ViewState::rangeChanged, this, frame_changed);
   connect(&state_, &ViewState::selectedRangeChanged, this, frame_changed);
+}
+
+void Minimap::trace_changed() {
+  trace_is_current_ = false;
+  update();
 }
 
 Viewport Minimap::viewport() const { return {state_.bounds(), std::max(1, width())}; }
@@ -76,6 +84,9 @@ void Minimap::wheelEvent(QWheelEvent* event) {
 }
 
 void Minimap::paint_trace() {
+  growth_.stop();
+  painter_.forget();
+  painted_ = state_.bounds();
   const double ratio = devicePixelRatioF();
   trace_ = QImage(std::max(1, static_cast<int>(std::lround(width() * ratio))), std::max(1, static_cast<int>(std::lround(height() * ratio))),
                   QImage::Format_RGB32);
@@ -87,7 +98,7 @@ void Minimap::paint_trace() {
   for (std::size_t index = 0; index < levels.size(); ++index) {
     const int top = inset + room * static_cast<int>(index) / static_cast<int>(levels.size());
     const int bottom = inset + room * static_cast<int>(index + 1) / static_cast<int>(levels.size());
-    painter_.paint_level(state_, levels[index], {state_.bounds(), trace_.width()}, trace_, top, bottom - top - 1);
+    painter_.paint_level(state_, levels[index], {painted_, trace_.width()}, trace_, top, bottom - top - 1);
   }
   trace_is_current_ = true;
 }
@@ -95,9 +106,15 @@ void Minimap::paint_trace() {
 void Minimap::paintEvent(QPaintEvent*) {
   if (!trace_is_current_) paint_trace();
   QPainter painter(this);
-  painter.drawImage(QPointF(0, 0), trace_);
   const Theme& theme = state_.theme();
   const Viewport view = viewport();
+  if (painted_ == state_.bounds()) {
+    painter.drawImage(QPointF(0, 0), trace_);
+  } else {  // the recording has grown since
+    painter.fillRect(rect(), theme.panel);
+    const double left = view.x_at(painted_.begin);
+    painter.drawImage(QRectF(left, 0, view.x_at(painted_.end) - left, height()), trace_);
+  }
   if (const auto range = state_.selected_range())
     painter.fillRect(QRectF(view.x_at(range->begin), 0, std::max(1.0, view.x_at(range->end) - view.x_at(range->begin)), height()),
                      theme.range);

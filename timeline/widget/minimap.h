@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QImage>
+#include <QTimer>
 #include <QWidget>
 
 #include "row_painter.h"
@@ -23,6 +24,7 @@ class Minimap : public QWidget {
   void wheelEvent(QWheelEvent* event) override;
 
  private:
+  void trace_changed();
   void paint_trace();
   [[nodiscard]] Viewport viewport() const;
   void centre_at(double x);
@@ -30,7 +32,9 @@ class Minimap : public QWidget {
   ViewState& state_;
   RowPainter painter_;
   QImage trace_;
+  TimeRange painted_;  // what the image shows
   bool trace_is_current_ = false;
+  QTimer growth_;  // runs while the recording has grown and the image has not
 };
 
 }  // namespace lanescope::timeline

@@ -29,8 +29,9 @@ RowHeader::RowHeader(ViewState& state, QWidget* parent) : QWidget(parent), state
   setMouseTracking(true);
   setAccessibleName(tr("Row names"));
   const auto repaint_all = [this] { update(); };
-  for (const auto signal : {&ViewState::traceChanged, &ViewState::layoutChanged, &ViewState::themeChanged, &ViewState::rangeChanged,
-                            &ViewState::scrollChanged, &ViewState::selectionChanged, &ViewState::selectedRangeChanged})
+  connect(&state_, &ViewState::traceChanged, this, repaint_all);
+  for (const auto signal : {&ViewState::layoutChanged, &ViewState::themeChanged, &ViewState::rangeChanged, &ViewState::scrollChanged,
+                            &ViewState::selectionChanged, &ViewState::selectedRangeChanged})
     connect(&state_, signal, this, repaint_all);
   connect(&state_, &ViewState::layoutChanged, this, [this] { pressed_ = drop_ = nullptr; });  // they are of the layout before
 }

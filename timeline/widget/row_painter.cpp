@@ -34,7 +34,6 @@ void fill_lines(QImage& image, int top, int bottom, const std::vector<Rgb>& line
 void RowPainter::forget() {
   labels_.clear();
   colors_.clear();
-  rasterizer_.forget();
 }
 
 void RowPainter::paint(ViewState& state, QImage& image) {
@@ -46,7 +45,7 @@ void RowPainter::paint(ViewState& state, QImage& image) {
   std::vector<const LevelContent*> contents;
   for (const PlacedRow* row : shown)
     for (const Level& level : row->levels) contents.push_back(&state.content(level));
-  rasterizer_.prepare(contents, viewport);
+  state.rasterizer(viewport.range).prepare(contents, viewport);
   const Ruler ruler = make_ruler(viewport, kTickSpacing * ratio);
   fill_background(state, image, viewport, ruler, 0, image.height(), state.theme().background);
   for (const PlacedRow* each : shown) {
@@ -87,12 +86,13 @@ void RowPainter::fill_row(const ViewState& state, QImage& image, const Viewport&
 
 void RowPainter::paint_level(ViewState& state, const Level& level, const Viewport& viewport, QImage& image, int top, int height) {
   const LevelContent& content = state.content(level);
-  pixels_ = &rasterizer_.rasterize(content, viewport);
+  LevelRasterizer& rasterizer = state.rasterizer(viewport.range);
+  pixels_ = &rasterizer.rasterize(content, viewport);
   if (height <= 0) return;
   color_columns(state, viewport, height);
   color_boxes(state, height);
   matching_.clear();
-  if (!state.matches().text().empty()) dim_others(state, rasterizer_.matching_columns(content, state.matches()));
+  if (!state.matches().text().empty()) dim_others(state, rasterizer.matching_columns(content, state.matches()));
   write_columns(image, top, height);
 }
 

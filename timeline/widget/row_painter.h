@@ -40,7 +40,6 @@ class RowPainter {
 
   LabelCache labels_;
   ColorCache colors_;
-  LevelRasterizer rasterizer_;
   const LevelPixels* pixels_ = nullptr;  // of the level that is painted
   std::vector<Rgb> color_;               // of each column
   std::vector<int> bar_;                 // its height in device pixels

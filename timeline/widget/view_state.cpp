@@ -29,6 +29,8 @@ TimeRange ViewState::bounds() const {
 void ViewState::adopt(std::shared_ptr<const Trace> trace, Change change) {
   trace_ = trace ? std::move(trace) : empty_trace();
   tree_ = RowTree(*trace_, sums_);
+  of_all_.forget();
+  of_window_.forget();
   if (change == Change::kGrown) {
     contents_.grow(trace_);
     matches_.grow(trace_);
@@ -49,7 +51,7 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   range_ = bounds();
   history_ = ViewHistory(range_);
   set_scroll(0);
-  emit traceChanged();
+  emit traceChanged(Change::kAnother);
   emit rangeChanged();
   emit historyChanged();
 }
@@ -63,7 +65,7 @@ void ViewState::update_trace(std::shared_ptr<const Trace> trace) {
   selected_ = find_again(*before, selected_, *trace_);
   correlated_ = correlated_events(*trace_, selected_);
   hovered_ = find_again(*before, hovered_, *trace_);
-  emit traceChanged();
+  emit traceChanged(Change::kGrown);
   if (all_was_visible)
     set_range(bounds(), Step::kUnrecorded);
   else if (follow_ == FollowLive::kYes)

@@ -13,6 +13,7 @@
 #include "theme.h"
 #include "timeline/core/event_matches.h"
 #include "timeline/core/level_content.h"
+#include "timeline/core/level_pixels.h"
 #include "timeline/core/navigation.h"
 #include "timeline/core/row_layout.h"
 #include "timeline/core/view_history.h"
@@ -26,6 +27,7 @@ class ViewState : public QObject {
 
  public:
   enum class Step { kRecorded, kUnrecorded };  // whether a move of the view enters the history
+  enum class Change { kAnother, kGrown };      // whether the trace is another one, or more of the same recording
 
   explicit ViewState(QObject* parent);
 
@@ -36,6 +38,8 @@ class ViewState : public QObject {
   [[nodiscard]] const RowTree& tree() const { return tree_; }
   [[nodiscard]] const RowLayout& layout() const { return layout_; }
   [[nodiscard]] const LevelContent& content(const Level& level) { return contents_.content(level); }
+  // For what is painted of this range: shared, so that a window of the whole trace and the overview of it are computed once.
+  [[nodiscard]] LevelRasterizer& rasterizer(TimeRange range) { return range == bounds() ? of_all_ : of_window_; }
 
   [[nodiscard]] const Theme& theme() const { return theme_; }
   void set_theme(const Theme& theme);
@@ -86,7 +90,7 @@ class ViewState : public QObject {
   void set_markers(std::vector<TimelineView::Marker> markers);
 
  signals:
-  void traceChanged();
+  void traceChanged(lanescope::timeline::ViewState::Change change);
   void layoutChanged();
   void themeChanged();
   void rangeChanged();
@@ -101,7 +105,6 @@ class ViewState : public QObject {
   void highlightChanged();
 
  private:
-  enum class Change { kAnother, kGrown };
   void adopt(std::shared_ptr<const Trace> trace, Change change);
   void lay_out();
 
@@ -110,6 +113,8 @@ class ViewState : public QObject {
   RowTree tree_;
   RowLayout layout_;
   ContentCache contents_;
+  LevelRasterizer of_all_;
+  LevelRasterizer of_window_;
   Theme theme_;
   RowArrangement arrangement_;
   std::string filter_;
