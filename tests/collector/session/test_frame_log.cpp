@@ -1,0 +1,108 @@
+// Several files of one recording, and files that hold its last part alone.
+#include "clock.h"
+#include "frame_log.h"
+#include "model/trace/load.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::session;
+
+namespace {
+
+// A recording of one process whose agent names a new string with each event.
+class Recorded {
+ public:
+  explicit Recorded(LogRules rules) : log(rules, {}) {}
+
+  void open(const std::filesystem::path& path) {
+    auto file = TraceFileWriter::create(path, Overwrite::kRefuse);
+    REQUIRE(file);
+    proto::SessionStart start;
+    start.set_epoch(monotonic_now());
+    log.open(std::move(*file), start);
+  }
+  void begin_process() {
+    proto::ProcessStart start;
+    start.set_pid(100);
+    start.set_executable("/bin/app");
+    log.write({proto::FRAME_PROCESS_START, 1}, start);
+    proto::Resources resources;
+    proto::Thread& thread = *resources.add_threads();
+    thread.set_id(101);
+    thread.set_name("main");
+    log.write({proto::FRAME_RESOURCES, 1}, resources);
+  }
+  // An event called "step N".
+  void event() {
+    proto::EventChunk chunk;
+    chunk.set_base_time(monotonic_now());
+    chunk.set_first_string(++strings_);
+    chunk.add_strings("step " + std::to_string(strings_));
+    chunk.mutable_nvtx_marks()->set_thread(101);
+    chunk.mutable_nvtx_marks()->add_time_delta(0);
+    chunk.mutable_nvtx_marks()->add_name(strings_);
+    log.write({proto::FRAME_EVENTS, 1, proto::SOURCE_SESSION, 1}, chunk);
+  }
+  // An event with the name of the first one.
+  void event_with_first_name() {
+    proto::EventChunk chunk;
+    chunk.set_base_time(monotonic_now());
+    chunk.mutable_nvtx_marks()->set_thread(101);
+    chunk.mutable_nvtx_marks()->add_time_delta(0);
+    chunk.mutable_nvtx_marks()->add_name(1);
+    log.write({proto::FRAME_EVENTS, 1, proto::SOURCE_SESSION, 1}, chunk);
+  }
+  FrameLog log;
+
+ private:
+  std::uint32_t strings_ = 0;
+};
+
+std::vector<std::string> names(const std::filesystem::path& path) {
+  const auto trace = load_trace(path);
+  REQUIRE(trace);
+  CHECK((*trace)->processes().size() == 1);
+  CHECK((*trace)->processes()[0].name == "app");
+  std::vector<std::string> result;
+  for (const Track& track : (*trace)->tracks())
+    for (const LaneId id : track.lanes)
+      for (EventIndex i = 0; i < (*trace)->lane(id).size(); ++i) result.emplace_back((*trace)->name((*trace)->lane(id).name(i)));
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a later file says again what its events refer to, and holds no events of others") {
+  const test::TemporaryFolder folder;
+  Recorded recorded({.several_files = true, .keep_last = {}});
+  recorded.begin_process();  // before any file
+  recorded.event();          // in none
+  recorded.open(folder.path() / "one.trace");
+  recorded.event();
+  recorded.event_with_first_name();
+  recorded.log.close({});
+  recorded.event();
+  recorded.open(folder.path() / "two.trace");
+  recorded.event_with_first_name();
+  recorded.event();
+  recorded.log.close({});
+  CHECK(names(folder.path() / "one.trace") == std::vector<std::string>{"step 2", "step 1"});
+  CHECK(names(folder.path() / "two.trace") == std::vector<std::string>{"step 1", "step 4"});
+}
+
+TEST_CASE("a ring gives up what is older than it keeps, but no names") {
+  const test::TemporaryFolder folder;
+  Recorded recorded({.several_files = false, .keep_last = std::chrono::milliseconds(20)});
+  recorded.open(folder.path() / "ring.trace");
+  recorded.begin_process();
+  recorded.event();
+  const std::int64_t begin = monotonic_now();
+  while (monotonic_now() - begin < 30'000'000) {
+  }
+  recorded.event();
+  recorded.event_with_first_name();
+  CHECK(recorded.log.events() == 2);
+  recorded.log.close({});
+  CHECK(names(folder.path() / "ring.trace") == std::vector<std::string>{"step 2", "step 1"});
+}
