@@ -1,4 +1,5 @@
 // How programs and recordings end: in each case the program behaves as without us, and the file opens and says what it holds.
+#include <pty.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -44,6 +45,50 @@ Ran run_alone(const std::vector<std::string>& command) {
   return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), output, {}};
 }
 
+// `lanescope profile` in a terminal of its own, where Ctrl+C reaches everybody in the foreground.
+class Terminal {
+ public:
+  Terminal(const std::filesystem::path& folder, std::vector<std::string> arguments) {
+    pid_ = forkpty(&screen_, nullptr, nullptr, nullptr);
+    if (pid_ == 0) {
+      setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);
+      const std::string binary = program("lanescope").string();
+      arguments.insert(arguments.begin(), binary);
+      std::vector<char*> pointers;
+      for (std::string& argument : arguments) pointers.push_back(argument.data());
+      pointers.push_back(nullptr);
+      if (chdir(folder.c_str()) == 0) execv(binary.c_str(), pointers.data());
+      _exit(125);
+    }
+  }
+  ~Terminal() { close(screen_); }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  void wait_for(const std::string& text) {
+    while (shown_.find(text) == std::string::npos) REQUIRE(read_more());
+  }
+  void press_control_c() { REQUIRE(write(screen_, "\x03", 1) == 1); }
+  int wait_for_end() {
+    while (read_more()) {
+    }
+    int status = 0;
+    REQUIRE(waitpid(pid_, &status, 0) == pid_);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+
+ private:
+  bool read_more() {
+    char buffer[4096];
+    const ssize_t size = read(screen_, buffer, sizeof(buffer));
+    if (size > 0) shown_.append(buffer, static_cast<std::size_t>(size));
+    return size > 0;
+  }
+  pid_t pid_ = 0;
+  int screen_ = -1;
+  std::string shown_;
+};
+
 struct Ending {
   std::vector<std::string> arguments;
   std::uint64_t steps;
@@ -84,6 +129,32 @@ TEST_CASE("however a program ends, it ends as without us and its ranges are in t
   CHECK(trace->processes().size() >= each.processes);
   CHECK(trace->processes().back().end_kind == each.kind);
   for (const Process& process : trace->processes()) CHECK(process.completeness.dropped == 0);
+}
+
+TEST_CASE("Ctrl+C in a terminal ends the program once, and the recording with it") {
+  const TemporaryFolder folder;
+  Terminal terminal(folder.path(), {"profile", "-o", "x", endless(), "5"});
+  terminal.wait_for("ready");
+  terminal.press_control_c();
+  CHECK(terminal.wait_for_end() == 5);
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(trace->provenance().finished);
+  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 1'000);
+  CHECK(trace->processes()[0].end_kind == ProcessEndKind::kExited);
+}
+
+TEST_CASE("Ctrl+C twice ends the recording of a program that does not listen") {
+  const TemporaryFolder folder;
+  Terminal terminal(folder.path(), {"profile", "-o", "x", "sh", "-c", "trap '' INT; echo deaf $$.; exec sleep 30"});
+  terminal.wait_for(".");
+  terminal.press_control_c();
+  terminal.wait_for("^C");
+  terminal.press_control_c();
+  CHECK(terminal.wait_for_end() == 128 + SIGINT);
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(trace->provenance().finished);
+  CHECK(trace->processes().back().end_kind == ProcessEndKind::kDetached);
+  kill(static_cast<pid_t>(trace->processes().back().pid), SIGKILL);
 }
 
 TEST_CASE("a worker that is killed does not disturb the others") {
@@ -142,7 +213,7 @@ TEST_CASE("a static program runs as it does without us, and the file says that i
   std::ofstream(folder.path() / "input");
   const Ran ran =
       run_lanescope(folder.path(), {"profile", "-t", "cuda,nvtx,osrt", "-o", "x", "sh", "-c",
-                                    program("attach_target_static").string() + " < input > /dev/null & sleep 0.1; kill -9 $!; exit 3"});
+                                    program("attach_target_static").string() + " < input > /dev/null & kill -9 $!; exit 3"});
   CHECK(ran.code == 3);
   CHECK(load(folder.path() / "x.trace")->provenance().finished);
 }
