@@ -1,6 +1,7 @@
 // lanescope-report-bench: how fast reports answer on a large trace, and how fast other tools' files load. Prints one JSON object.
 //
-// Use: lanescope-report-bench [--events N] [--source FILE.trace ...] [--input FILE.trace] [--imported-events N] [--repeat N]
+// Use: lanescope-report-bench [--events N] [--source FILE.trace ...] [--input FILE.trace] [--imported-events N]
+//      [--sqlite FILE] [--chrome FILE] [--repeat N]
 //
 // The input is made of recorded traces (tests/data, or --source), repeated along time up to N events; --input takes a file as it is. Times
 // are wall-clock milliseconds of this process, the median of --repeat runs; the file is in the page cache.
@@ -41,6 +42,7 @@ struct Options {
   int repeat = 3;
   std::vector<std::string> sources;
   std::string input;
+  std::string sqlite, chrome;  // files of other tools, in place of exports
 };
 
 double milliseconds(const std::function<void()>& work) {
@@ -141,29 +143,42 @@ std::map<std::string, std::int64_t> kernel_times(const Trace& trace) {
   return totals;
 }
 
+void export_sqlite(const Trace& trace, const fs::path& path) {
+  if (const auto written = export_nsys_sqlite(trace, path, Overwrite::kAllow, {}); !written) fail(written.error());
+}
+
+void export_chrome(const Trace& trace, const fs::path& path) {
+  std::ofstream out(path, std::ios::binary);
+  const auto write = [&](std::string_view text) {
+    return static_cast<bool>(out.write(text.data(), static_cast<std::streamsize>(text.size())));
+  };
+  if (!export_chrome_json(trace, write)) fail({path.string() + " can't be written."});
+}
+
 // The files of other tools: how fast they load, and what those tools take for the same question.
 json measure_others(const Options& options) {
-  const TemporaryFile source("source.trace"), sqlite("export.sqlite"), chrome("export.json");
-  value_of(bench::repeat_trace(sources(options), options.imported_events, source.path()));
-  const auto trace = value_of(load_trace(source.path()));
-  if (const auto written = export_nsys_sqlite(*trace, sqlite.path(), Overwrite::kAllow, {}); !written) fail(written.error());
-  {
-    std::ofstream out(chrome.path(), std::ios::binary);
-    (void)export_chrome_json(*trace, [&](std::string_view text) { return static_cast<bool>(out.write(text.data(), text.size())); });
+  const TemporaryFile source("source.trace"), exported_sqlite("export.sqlite"), exported_chrome("export.json");
+  fs::path sqlite = options.sqlite, chrome = options.chrome;
+  if (sqlite.empty() || chrome.empty()) {
+    value_of(bench::repeat_trace(sources(options), options.imported_events, source.path()));
+    const auto trace = value_of(load_trace(source.path()));
+    if (sqlite.empty()) export_sqlite(*trace, sqlite = exported_sqlite.path());
+    if (chrome.empty()) export_chrome(*trace, chrome = exported_chrome.path());
   }
+  const auto trace = value_of(import_nsys_sqlite(sqlite));
   const auto events = static_cast<double>(trace->event_count());
   json result;
   result["events"] = trace->event_count();
 
-  const double sqlite_ms = median_of(options.repeat, [&] { value_of(import_nsys_sqlite(sqlite.path())); });
+  const double sqlite_ms = median_of(options.repeat, [&] { value_of(import_nsys_sqlite(sqlite)); });
   result["sqlite"] = {{"open_ms", sqlite_ms}, {"rows_per_s", rate(events, sqlite_ms)}};
-  const double json_ms = median_of(options.repeat, [&] { value_of(import_chrome_json(chrome.path())); });
-  const auto json_bytes = static_cast<double>(fs::file_size(chrome.path()));
+  const double json_ms = median_of(options.repeat, [&] { value_of(import_chrome_json(chrome)); });
+  const auto json_bytes = static_cast<double>(fs::file_size(chrome));
   result["json"] = {{"open_ms", json_ms}, {"mb_per_s", rate(json_bytes / 1e6, json_ms)}, {"mb", json_bytes / 1e6}};
 
-  if (kernel_times(*trace) != kernel_times_by_sql(sqlite.path())) fail({"SQL and the report disagree on the time by kernel name."});
+  if (kernel_times(*trace) != kernel_times_by_sql(sqlite)) fail({"SQL and the report disagree on the time by kernel name."});
   const double report_ms = median_of(options.repeat, [&] { kernel_times(*trace); });
-  const double sql_ms = median_of(options.repeat, [&] { kernel_times_by_sql(sqlite.path()); });
+  const double sql_ms = median_of(options.repeat, [&] { kernel_times_by_sql(sqlite); });
   result["sum_by_name"] = {{"report_ms", report_ms}, {"sql_ms", sql_ms}, {"sql_over_report", sql_ms / report_ms}};
 
   const double own_ms = json_ms + report_ms;
@@ -171,13 +186,11 @@ json measure_others(const Options& options) {
     const TemporaryFile query("query.sql");
     std::ofstream(query.path())
         << "SELECT name, SUM(dur) AS total FROM slice WHERE category = 'kernel' GROUP BY name ORDER BY total DESC;\n";
-    const double peer_ms =
-        command_ms("'" + std::string(processor) + "' -q '" + query.path().string() + "' '" + chrome.path().string() + "'", 1);
+    const double peer_ms = command_ms("'" + std::string(processor) + "' -q '" + query.path().string() + "' '" + chrome.string() + "'", 1);
     result["trace_processor"] = {{"open_and_sum_ms", peer_ms}, {"over_ours", peer_ms / own_ms}};
   }
   if (const char* nsys = std::getenv("LANESCOPE_PEER_NSYS")) {
-    const double peer_ms =
-        command_ms("'" + std::string(nsys) + "' stats -q -r cuda_gpu_kern_sum -f csv -o - '" + sqlite.path().string() + "'", 1);
+    const double peer_ms = command_ms("'" + std::string(nsys) + "' stats -q -r cuda_gpu_kern_sum -f csv -o - '" + sqlite.string() + "'", 1);
     result["nsys"] = {{"open_and_sum_ms", peer_ms}, {"over_ours", peer_ms / (sqlite_ms + report_ms)}};
   }
   return result;
@@ -191,6 +204,8 @@ int main(int argc, char** argv) {
   app.add_option("--events", options.events, "Events of the trace that reports are made of");
   app.add_option("--source", options.sources, "A recorded trace to repeat; may be given again");
   app.add_option("--input", options.input, "A file to make reports of as it is");
+  app.add_option("--sqlite", options.sqlite, "An export of Nsight Systems to measure as it is");
+  app.add_option("--chrome", options.chrome, "A Chrome JSON file to measure as it is");
   app.add_option("--imported-events", options.imported_events, "Events of the files of other tools; 0: leave them out");
   app.add_option("--repeat", options.repeat, "Runs of each measurement")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);

@@ -54,16 +54,23 @@ Result<std::vector<Request>> parse_requests(std::vector<std::string> names, cons
   return requests;
 }
 
+std::string explained(const stats::Report& report) {
+  std::string text(report.description);
+  if (report.modifiers.find(":pN") != std::string_view::npos)
+    text += " :pN adds the Nth percentile, as in :p95:p99: the smallest value that N of a hundred do not exceed.";
+  return text;
+}
+
 int print_reports(const std::string& name) {
   if (name.empty() || name == "ALL") {
     for (const stats::Report& report : stats::reports())
       std::cout << report.name << report.modifiers << "[:rows=N] - " << report.title << '\n'
-                << (name == "ALL" ? "    " + std::string(report.description) + "\n" : "");
+                << (name == "ALL" ? "    " + explained(report) + "\n" : "");
     return kSuccess;
   }
   const stats::Report* report = stats::find_report(name);
   if (!report) return fail({"There is no report " + name + ". See: lanescope stats --help-reports", ErrorKind::kUsage});
-  std::cout << report->name << report->modifiers << "[:rows=N] - " << report->title << "\n\n" << report->description << '\n';
+  std::cout << report->name << report->modifiers << "[:rows=N] - " << report->title << "\n\n" << explained(*report) << '\n';
   return kSuccess;
 }
 
