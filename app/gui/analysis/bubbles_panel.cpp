@@ -2,6 +2,7 @@
 
 #include <QElapsedTimer>
 #include <QHBoxLayout>
+#include <QSignalBlocker>
 #include <QSplitter>
 #include <QVBoxLayout>
 
@@ -36,6 +37,12 @@ BubblesPanel::BubblesPanel(SelectionState& state, QWidget* parent)
   });
   connect(threshold_text_, &QLineEdit::editingFinished, this, &BubblesPanel::applyThreshold);
   connect(groups_, &ResultTable::rowChosen, this, &BubblesPanel::showGroup);
+  connect(groups_->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this] {
+    if (groups_->selectionModel()->hasSelection() || !bubbles_) return;
+    chosen_ = {};
+    advice_->hide();
+    list();
+  });
   connect(pieces_, &ResultTable::rowChosen, this, [this](TableRow row) { showPiece(listed_.pieces[row]); });
   connect(&paced_, &PacedUpdate::due, this, &BubblesPanel::refresh);
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
@@ -161,9 +168,17 @@ void BubblesPanel::group() {
           groups_->setTable(std::make_shared<const stats::Table>(std::move(grouped_.table)));
           pieces_->setTable(std::make_shared<const stats::Table>(std::move(listed_.table)));
           for (int section = 0; section < groups_->results().columnCount(); ++section) hideEmptyColumn(section);
+          selectChosenGroup();
           showSummary();
         });
       });
+}
+
+// What was chosen stays so; the timeline stays where its user left it.
+void BubblesPanel::selectChosenGroup() {
+  const QSignalBlocker blocker(groups_);
+  for (TableRow row = 0; row < grouped_.groups.size(); ++row)
+    if (grouped_.groups[row] == chosen_ && chosen_ != BubbleGroup{}) groups_->chooseRow(row);
 }
 
 void BubblesPanel::list() {

@@ -42,6 +42,7 @@ class BubblesPanel : public QWidget {
   void applyThreshold();
   void showSummary();
   void hideEmptyColumn(int section);
+  void selectChosenGroup();
   void showGroup(TableRow row);
   void showPiece(std::uint32_t piece);
   [[nodiscard]] BubbleGrouping grouping() const { return static_cast<BubbleGrouping>(by_->currentData().toInt()); }

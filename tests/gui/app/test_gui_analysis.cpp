@@ -86,6 +86,24 @@ class AnalysisTest : public QObject {
       const auto& totals = std::get<stats::Integers>(groups.results().table()->columns()[0].values);
       QCOMPARE(column_sum(window_->bubbles().pieces(), 0), totals[groups.results().tableRow(row)]);
     }
+    groups.clearSelection();
+    QVERIFY(settled());
+    QCOMPARE(column_sum(window_->bubbles().pieces(), 0), kIdle);  // all of them again
+  }
+
+  void aChosenGroupStaysChosenWhileTheRangeChanges() {
+    window_->actions().bubbles->trigger();
+    QVERIFY(settled());
+    ui::ResultTable& groups = window_->bubbles().groups();
+    groups.chooseRow(0);
+    QVERIFY(settled());
+    const TimeRange looked_at = window_->timelineView().visibleRange();
+    window_->timelineView().setSelectedRange(TimeRange{kLongestGapEnd - 400'000, kLongestGapEnd});
+    QVERIFY(settled());
+    QVERIFY(groups.chosenRow().has_value());
+    QCOMPARE(cell(groups, groups.currentIndex().row(), "Cause"), QString("Running CPU code"));
+    QCOMPARE(column_sum(window_->bubbles().pieces(), 0) > 0, true);
+    QCOMPARE(window_->timelineView().visibleRange() == looked_at, true);
   }
 
   void bubblesFollowTheSelectedRange() {
