@@ -133,6 +133,19 @@ struct ColumnReader::State {
   void each(std::span<const EventRef> events, std::span<std::int64_t> numbers, Value value) const {
     for (std::size_t i = 0; i < events.size(); ++i) numbers[i] = value(events[i]);
   }
+  // The same for value(segment, index in it), which is found once for all events that follow each other in a segment.
+  template <typename Value>
+  void each_in_segments(std::span<const EventRef> events, std::span<std::int64_t> numbers, Value value) const {
+    for (std::size_t i = 0; i < events.size();) {
+      const LaneId lane = events[i].lane;
+      const EventIndex begin = events[i].index / LaneSegment::kCapacity * LaneSegment::kCapacity;
+      const LaneSegment& segment = *trace->lane(lane).segments()[begin / LaneSegment::kCapacity];
+      // Unsigned: what lies before the segment is far behind it.
+      for (; i < events.size() && events[i].lane == lane && events[i].index - begin < segment.size(); ++i)
+        numbers[i] = value(segment, events[i].index - begin);
+    }
+  }
+  void correlations(std::span<const EventRef> events, std::span<std::int64_t> numbers) const;
 };
 
 void ColumnReader::State::rank_lanes() {
@@ -187,6 +200,20 @@ std::int64_t ColumnReader::State::range(EventRef event) const {
   return number_of_event[event.lane][event.index];
 }
 
+// Events of one lane at a time: whether CUDA counts them is the same for all.
+void ColumnReader::State::correlations(std::span<const EventRef> events, std::span<std::int64_t> numbers) const {
+  for (std::size_t begin = 0, end = 0; begin < events.size(); begin = end) {
+    while (end < events.size() && events[end].lane == events[begin].lane) ++end;
+    const TrackKind kind = trace->track_of(events[begin].lane).key.kind;
+    const bool from_cuda = is_on_stream(kind) || kind == TrackKind::kCudaApi;
+    each_in_segments(events.subspan(begin, end - begin), numbers.subspan(begin, end - begin),
+                     [from_cuda](const LaneSegment& segment, EventIndex i) -> std::int64_t {
+                       const std::uint32_t correlation = segment.correlation(i);
+                       return from_cuda && correlation != 0 ? std::int64_t{correlation} : kMissing;
+                     });
+  }
+}
+
 ColumnReader::ColumnReader(const EventValues& values, EventColumn column, std::stop_token stop)
     : state_(std::make_unique<State>(State{&values, &values.trace(), column, {}, {}, {}, {}, {}})) {
   switch (column) {
@@ -223,11 +250,13 @@ void ColumnReader::read(std::span<const EventRef> events, std::span<std::int64_t
   const Trace& trace = *state.trace;
   switch (state.column) {
     case EventColumn::kName:
-      return state.each(events, numbers, [&](EventRef e) { return state.rank_of_name[trace.lane(e.lane).name(e.index)]; });
+      return state.each_in_segments(events, numbers, [&](const LaneSegment& s, EventIndex i) { return state.rank_of_name[s.name(i)]; });
     case EventColumn::kStart:
-      return state.each(events, numbers, [&](EventRef e) { return trace.lane(e.lane).start(e.index); });
+      return state.each_in_segments(events, numbers, [](const LaneSegment& s, EventIndex i) { return s.start(i); });
     case EventColumn::kDuration:
-      return state.each(events, numbers, [&](EventRef e) { return trace.lane(e.lane).duration(e.index); });
+      return state.each_in_segments(events, numbers, [](const LaneSegment& s, EventIndex i) { return s.duration(i); });
+    case EventColumn::kCorrelation:
+      return state.correlations(events, numbers);
     case EventColumn::kGapBefore:
       return state.each(events, numbers, [&](EventRef e) { return state.number_of_event[e.lane][e.index]; });
     case EventColumn::kQueueTime:

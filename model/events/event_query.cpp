@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <thread>
 #include <utility>
 
 #include "model/events/column_reader.h"
@@ -10,8 +11,11 @@
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kChunk = 1u << 16;      // events between two looks at the stop token
-constexpr std::size_t kSmallestBatch = 1024;  // candidates for a first page that are told apart at once
+constexpr std::size_t kChunk = 1u << 14;         // events between two looks at the stop token
+constexpr std::size_t kSmallestBatch = 1024;     // candidates for a first page that are told apart at once
+constexpr std::size_t kSampledPerFirst = 64;     // events of a sample, for each that is wanted first
+constexpr std::size_t kWorthThreads = 1u << 18;  // events that one thread takes about a millisecond for
+constexpr std::size_t kThreads = 2;
 
 char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -109,6 +113,82 @@ bool radix_sort(std::vector<Keyed>& entries, int bits, std::stop_token stop) {
   return true;
 }
 
+// The first events of an order, found without sorting: what comes behind those that are known to come first is passed over.
+class FirstPage {
+ public:
+  // Requires: count > 0. `bound`, where given: a number that nothing on the page comes behind.
+  FirstPage(SortDirection direction, std::size_t count, std::optional<std::int64_t> bound) : direction_(direction), count_(count) {
+    if (bound) last_ = Candidate{rank(*bound), SIZE_MAX, {}};
+  }
+
+  void read(const ColumnReader& reader, std::span<const EventRef> events, std::size_t begin, std::size_t end, const std::stop_token& stop) {
+    std::vector<std::int64_t> numbers(kChunk);
+    for (; begin < end && !stop.stop_requested(); begin += std::min(kChunk, end - begin)) {
+      const std::span<const EventRef> chunk = events.subspan(begin, std::min(kChunk, end - begin));
+      reader.read(chunk, std::span(numbers).first(chunk.size()));
+      for (std::size_t i = 0; i < chunk.size(); ++i)
+        if (const std::uint64_t ranked = rank(numbers[i]); ranked <= last_.rank) consider({ranked, begin + i, chunk[i]});
+    }
+  }
+  void add(const FirstPage& other) {
+    for (const Candidate& candidate : other.best_) consider(candidate);
+  }
+  std::vector<EventRef> take() {
+    keep_first();
+    std::sort(best_.begin(), best_.end(), comes_before);
+    std::vector<EventRef> first(best_.size());
+    std::transform(best_.begin(), best_.end(), first.begin(), [](const Candidate& candidate) { return candidate.event; });
+    return first;
+  }
+
+ private:
+  struct Candidate {
+    std::uint64_t rank;
+    std::size_t position;
+    EventRef event;
+  };
+  static bool comes_before(const Candidate& a, const Candidate& b) noexcept {
+    return a.rank != b.rank ? a.rank < b.rank : a.position < b.position;
+  }
+  // Ascends as wanted. Missing values, the least there are, come last in both directions.
+  [[nodiscard]] std::uint64_t rank(std::int64_t number) const noexcept {
+    const std::uint64_t above_missing = static_cast<std::uint64_t>(number) - static_cast<std::uint64_t>(ColumnReader::kMissing);
+    return direction_ == SortDirection::kAscending ? above_missing - 1 : UINT64_MAX - above_missing;
+  }
+  void consider(const Candidate& candidate) {
+    if (!comes_before(candidate, last_)) return;
+    best_.push_back(candidate);
+    if (best_.size() >= 2 * count_ + kSmallestBatch) keep_first();
+  }
+  void keep_first() {
+    if (best_.size() <= count_) return;
+    std::nth_element(best_.begin(), best_.begin() + static_cast<std::ptrdiff_t>(count_) - 1, best_.end(), comes_before);
+    best_.resize(count_);
+    last_ = best_.back();
+  }
+
+  SortDirection direction_;
+  std::size_t count_;
+  std::vector<Candidate> best_;               // the first so far, and others that came since they were last told apart
+  Candidate last_{UINT64_MAX, SIZE_MAX, {}};  // nothing behind it is on the page
+};
+
+// A number that the first `count` events do not come behind: of a sample, the one that stands at `count`. None where a sample is not
+// worth it.
+std::optional<std::int64_t> bound_of_first(const ColumnReader& reader, std::span<const EventRef> events, SortDirection direction,
+                                           std::size_t count) {
+  const std::size_t size = kSampledPerFirst * count;
+  if (count > events.size() / (4 * kSampledPerFirst)) return std::nullopt;
+  std::vector<EventRef> sample(size);
+  for (std::size_t i = 0; i < size; ++i) sample[i] = events[i * (events.size() / size)];
+  FirstPage page(direction, count, std::nullopt);
+  page.read(reader, sample, 0, size, {});
+  const EventRef last = page.take().back();
+  std::int64_t number = 0;
+  reader.read(std::span(&last, 1), std::span(&number, 1));
+  return number;
+}
+
 }  // namespace
 
 std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, std::stop_token stop) {
@@ -154,43 +234,22 @@ std::vector<EventRef> sort_events(const EventValues& values, std::span<const Eve
 
 std::vector<EventRef> first_events(const EventValues& values, std::span<const EventRef> events, EventColumn column, SortDirection direction,
                                    std::size_t count, std::stop_token stop) {
-  struct Candidate {
-    std::int64_t number;
-    std::size_t position;
-    EventRef event;
-  };
-  const auto comes_before = [&](const Candidate& a, const Candidate& b) {
-    const bool missing_a = a.number == ColumnReader::kMissing, missing_b = b.number == ColumnReader::kMissing;
-    if (missing_a != missing_b) return missing_b;
-    if (a.number != b.number) return direction == SortDirection::kAscending ? a.number < b.number : a.number > b.number;
-    return a.position < b.position;
-  };
+  if (count == 0 || events.empty()) return {};
   const ColumnReader reader(values, column, stop);
-  std::vector<std::int64_t> numbers(std::min(kChunk, events.size()));
-  std::vector<Candidate> best;  // the best so far, and others that came since they were last told apart
-  std::optional<Candidate> last_of_best;
-  const auto keep_best = [&] {
-    if (best.size() <= count) return;
-    std::nth_element(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count) - 1, best.end(), comes_before);
-    best.resize(count);
-    last_of_best = best.back();
-  };
-  for (std::size_t begin = 0; begin < events.size() && count > 0; begin += kChunk) {
-    if (stop.stop_requested()) return {};
-    const std::span<const EventRef> chunk = events.subspan(begin, std::min(kChunk, events.size() - begin));
-    reader.read(chunk, std::span(numbers).first(chunk.size()));
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-      const Candidate candidate{numbers[i], begin + i, chunk[i]};
-      if (last_of_best && !comes_before(candidate, *last_of_best)) continue;
-      best.push_back(candidate);
-      if (best.size() >= 2 * count + kSmallestBatch) keep_best();
-    }
+  const std::optional<std::int64_t> bound = bound_of_first(reader, events, direction, count);
+  std::vector<FirstPage> pages(events.size() >= kWorthThreads ? kThreads : 1, FirstPage(direction, count, bound));
+  {
+    std::vector<std::jthread> others;
+    const std::size_t share = (events.size() + pages.size() - 1) / pages.size();
+    const auto read_part = [&](std::size_t part) {
+      pages[part].read(reader, events, part * share, std::min(events.size(), (part + 1) * share), stop);
+    };
+    for (std::size_t part = 1; part < pages.size(); ++part) others.emplace_back(read_part, part);
+    read_part(0);
   }
-  keep_best();
-  std::sort(best.begin(), best.end(), comes_before);
-  std::vector<EventRef> first(best.size());
-  std::transform(best.begin(), best.end(), first.begin(), [](const Candidate& candidate) { return candidate.event; });
-  return first;
+  if (stop.stop_requested()) return {};
+  for (std::size_t part = 1; part < pages.size(); ++part) pages.front().add(pages[part]);
+  return pages.front().take();
 }
 
 std::optional<std::size_t> position_of(std::span<const EventRef> order, EventRef event) noexcept {

@@ -92,6 +92,34 @@ TEST_CASE("sorting by any column in any direction equals a stable sort of the ce
   REQUIRE(first_events(values, events, column, direction, page) == expected);
 }
 
+TEST_CASE("the first page of very many events, looked for by several threads, is the beginning of a stable sort") {
+  constexpr std::uint32_t kEvents = 400'000;
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  for (const std::uint32_t stream : {7u, 13u}) {
+    std::vector<Event> kernels(kEvents / 2);
+    for (std::uint32_t i = 0; i < kernels.size(); ++i)  // every fourth has no correlation; durations have many equals
+      kernels[i] = {Nanoseconds{100} * i + stream, (i * 7919u) % 89, 0, i % 4 == 0 ? 0 : (i * 31337u) % 1'000'003, 0};
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = 0, .stream = stream}, kernels);
+  }
+  const auto trace = builder.snapshot();
+  const EventValues values(trace, EventScope::whole_trace(*trace));
+  const std::vector<EventRef> events = gather_events(*trace, values.scope().lanes(), {});
+  REQUIRE(events.size() == kEvents);
+  const EventColumn column = GENERATE(EventColumn::kStart, EventColumn::kDuration, EventColumn::kCorrelation);
+  const SortDirection direction = GENERATE(SortDirection::kAscending, SortDirection::kDescending);
+
+  std::vector<EventRef> expected = events;
+  std::stable_sort(expected.begin(), expected.end(), [&](EventRef a, EventRef b) {
+    const auto value_a = values.number(a, column), value_b = values.number(b, column);
+    if (!value_a || !value_b) return value_a.has_value() && !value_b;
+    return direction == SortDirection::kAscending ? *value_a < *value_b : *value_a > *value_b;
+  });
+  const std::size_t page = GENERATE(1u, 100u, 150'000u, 390'000u);
+  expected.resize(page);
+  REQUIRE(first_events(values, events, column, direction, page) == expected);
+}
+
 TEST_CASE("a query that was asked to stop yields no order") {
   const auto trace = random_trace(1);
   const EventValues values(trace, EventScope::whole_trace(*trace));
@@ -100,6 +128,7 @@ TEST_CASE("a query that was asked to stop yields no order") {
   source.request_stop();
   CHECK(gather_events(*trace, values.scope().lanes(), {}, source.get_token()).empty());
   CHECK(sort_events(values, events, EventColumn::kGapBefore, SortDirection::kDescending, source.get_token()).empty());
+  CHECK(first_events(values, events, EventColumn::kStart, SortDirection::kDescending, 10, source.get_token()).empty());
 }
 
 TEST_CASE("an event is found where it stands in an order") {
