@@ -448,6 +448,28 @@ TEST_CASE("a view of everything keeps showing everything while the recording gro
   REQUIRE(window.view->visibleRange().end >= 6'000'000);
 }
 
+TEST_CASE("the overview of a recording that grows is drawn anew soon, and until then stands where it belongs") {
+  Window window;
+  const auto overview = [](TimelineView& view) {
+    for (QWidget* part : view.findChildren<QWidget*>())
+      if (part->accessibleName() == "Overview of the whole trace") return part->grab().toImage();
+    return QImage();
+  };
+  const QImage before = overview(*window.view);
+  window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), {window.recording.event(1'800'000, 2'000'000, "late")});
+  window.view->updateTrace(window.recording.builder.snapshot());
+  const QImage shrunk = overview(*window.view);
+  REQUIRE(shrunk != before);
+
+  TimelineView fresh;
+  fresh.resize(window.view->size());
+  fresh.setTrace(window.recording.builder.snapshot());
+  fresh.show();
+  const QImage whole = overview(fresh);
+  REQUIRE(shrunk != whole);
+  REQUIRE(QTest::qWaitFor([&] { return overview(*window.view) == whole; }));
+}
+
 TEST_CASE("following keeps the newest event in sight until the user moves the view") {
   Window window;
   window.view->setVisibleRange({800'000, 900'000});
