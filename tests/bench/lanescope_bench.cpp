@@ -221,9 +221,10 @@ int main(int argc, char** argv) {
   result["first_frame_ms"] = first_frame;
   result["exact_frame_ms"] = exact_frame;
   result["open_events_per_s"] = static_cast<double>(trace->event_count()) / exact_frame * 1e3;
-  result["ram_bytes_per_event"] = static_cast<double>(trace->memory_bytes()) / static_cast<double>(trace->event_count());
   const QString only = options.value("only");
   if (only.isEmpty() || only == "drawing") measure_drawing(view, result);
+  result["ram_bytes_per_event"] =
+      static_cast<double>(trace->memory_bytes() + view.memoryBytes()) / static_cast<double>(trace->event_count());
   if (only.isEmpty() || only == "table") measure_table(trace, result);
   if (only.isEmpty() || only == "live") measure_live(input, view, result);
   std::cout << result.dump(2) << std::endl;

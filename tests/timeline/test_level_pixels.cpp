@@ -168,6 +168,36 @@ TEST_CASE("the union of lanes is busy when at least one of them is") {
   for (std::size_t index = 1; index < merged.size(); ++index) REQUIRE(merged.start(index) > merged.end(index - 1));
 }
 
+TEST_CASE("the union of lanes is exact where intervals are dense and where hours lie between them") {
+  constexpr Nanoseconds kDense = 20'000, kAll = 40'000;
+  constexpr Nanoseconds kHour = 3'600'000'000'000;
+  const auto start_of = [](Nanoseconds i) { return i < kDense ? i * 1'000 : (i - kDense + 1) * kHour; };
+  SmallTrace small;
+  for (const std::uint32_t stream : {1u, 2u}) {  // the second lane's events begin within the first one's, and end 200 ns later
+    std::vector<Event> events;
+    for (Nanoseconds i = 0; i < kAll; ++i) {
+      const Nanoseconds start = start_of(i) + (stream == 2 ? 200 : 0);
+      events.push_back(small.event(start, start + 300, "gemm"));
+    }
+    small.builder.add(small.on_gpu(TrackKind::kKernels, stream), events);
+  }
+  const LevelContent content(small.builder.snapshot(), {LaneSource{0}, LaneSource{1}});
+  REQUIRE(content.merged().size() == kAll);
+  std::vector<Nanoseconds> times, expected;
+  for (Nanoseconds i = 0; i < kAll; i += 7) {
+    REQUIRE(content.merged().start(static_cast<std::size_t>(i)) == start_of(i));
+    REQUIRE(content.merged().end(static_cast<std::size_t>(i)) == start_of(i) + 500);
+    for (const Nanoseconds inside : {0, 123, 500, 700}) {
+      times.push_back(start_of(i) + inside);
+      expected.push_back(500 * i + std::min<Nanoseconds>(inside, 500));
+    }
+  }
+  std::vector<Nanoseconds> busy(times.size());
+  content.merged().busy_before(times, busy);
+  REQUIRE(busy == expected);
+  for (std::size_t at = 0; at < times.size(); ++at) REQUIRE(content.merged().busy_before(times[at]) == expected[at]);
+}
+
 TEST_CASE("a level that takes some events of a lane refers to the trace's own events") {
   SmallTrace small;
   small.builder.add(small.on_gpu(TrackKind::kMemory),

@@ -83,39 +83,69 @@ class FirstOf {
 
 }  // namespace
 
+AscendingTimes::AscendingTimes(std::span<const Nanoseconds> times) : first_(times.front()) {
+  if (times.back() - first_ > std::numeric_limits<std::uint32_t>::max()) {
+    far_.assign(times.begin(), times.end());
+    return;
+  }
+  near_.resize(times.size());
+  std::transform(times.begin(), times.end(), near_.begin(), [this](Nanoseconds time) { return static_cast<std::uint32_t>(time - first_); });
+}
+
+std::size_t AscendingTimes::lower_bound(Nanoseconds t, std::size_t from, std::size_t to) const noexcept {
+  const auto within = [&](const auto& times, auto wanted) {
+    const auto begin = times.begin() + static_cast<std::ptrdiff_t>(from);
+    return static_cast<std::size_t>(std::lower_bound(begin, times.begin() + static_cast<std::ptrdiff_t>(to), wanted) - times.begin());
+  };
+  if (!far_.empty()) return within(far_, t);
+  if (t <= first_) return from;
+  return t - first_ > std::numeric_limits<std::uint32_t>::max() ? to : within(near_, static_cast<std::uint32_t>(t - first_));
+}
+
+std::size_t AscendingTimes::memory_bytes() const noexcept {
+  return near_.capacity() * sizeof(std::uint32_t) + far_.capacity() * sizeof(Nanoseconds);
+}
+
 // Appends intervals to a union.
 class IntervalUnion::Writer {
  public:
-  explicit Writer(IntervalUnion& into) : into_(into) { part_.busy.push_back(0); }
+  explicit Writer(IntervalUnion& into) : into_(into) {
+    starts_.reserve(kCapacity);
+    busy_.reserve(kCapacity + 1);
+    busy_.push_back(0);
+  }
   // Begins with the first `count` intervals of another union.
   void copy(const IntervalUnion& from, std::size_t count) {
     const auto full = static_cast<std::ptrdiff_t>(count / kCapacity);
-    const auto rest = static_cast<std::ptrdiff_t>(count % kCapacity);
+    const std::size_t rest = count % kCapacity;
     into_.parts_.assign(from.parts_.begin(), from.parts_.begin() + full);
-    if (full > 0) part_.busy = {into_.parts_.back()->busy.back()};
+    if (full > 0) busy_ = {into_.parts_.back()->busy.back()};
     if (rest == 0) return;
     const Part& last = *from.parts_[static_cast<std::size_t>(full)];
-    part_.starts.assign(last.starts.begin(), last.starts.begin() + rest);
-    part_.busy.assign(last.busy.begin(), last.busy.begin() + rest + 1);
+    for (std::size_t i = 0; i < rest; ++i) {
+      starts_.push_back(last.starts[i]);
+      busy_.push_back(last.busy[i + 1]);
+    }
   }
   void add(Nanoseconds start, Nanoseconds end) {
-    part_.starts.push_back(start);
-    part_.busy.push_back(part_.busy.back() + end - start);
-    if (part_.size() == kCapacity) flush();
+    starts_.push_back(start);
+    busy_.push_back(busy_.back() + end - start);
+    if (starts_.size() == kCapacity) flush();
   }
   void finish() {
-    if (part_.size() > 0) flush();
+    if (!starts_.empty()) flush();
   }
 
  private:
   void flush() {
-    const Nanoseconds busy = part_.busy.back();
-    into_.parts_.push_back(std::make_shared<const Part>(part_));  // copied, so that it takes no more than it needs
-    part_.starts.clear();
-    part_.busy = {busy};
+    const Nanoseconds busy = busy_.back();
+    into_.parts_.push_back(std::make_shared<const Part>(Part{AscendingTimes(starts_), AscendingTimes(busy_)}));
+    starts_.clear();
+    busy_ = {busy};
   }
   IntervalUnion& into_;
-  Part part_;
+  std::vector<Nanoseconds> starts_;  // of the part that is written, as busy_
+  std::vector<Nanoseconds> busy_;
 };
 
 IntervalUnion::IntervalUnion(std::span<const BusyLane> lanes) {
@@ -166,9 +196,8 @@ std::size_t IntervalUnion::lower_bound(Nanoseconds t) const noexcept {
   const auto found =
       std::lower_bound(parts_.begin(), parts_.end(), t, [](const auto& part, Nanoseconds time) { return part->starts.back() < time; });
   if (found == parts_.end()) return size();
-  const std::vector<Nanoseconds>& starts = (*found)->starts;
-  return static_cast<std::size_t>(found - parts_.begin()) * kCapacity +
-         static_cast<std::size_t>(std::lower_bound(starts.begin(), starts.end(), t) - starts.begin());
+  const AscendingTimes& starts = (*found)->starts;
+  return static_cast<std::size_t>(found - parts_.begin()) * kCapacity + starts.lower_bound(t, 0, starts.size());
 }
 
 Nanoseconds IntervalUnion::busy_before(Nanoseconds t, std::size_t lower_bound_of_t) const noexcept {
@@ -185,17 +214,17 @@ void IntervalUnion::busy_before(std::span<const Nanoseconds> times, std::span<Na
         std::lower_bound(reaches, parts_.end(), times[done], [](const auto& part, Nanoseconds time) { return part->starts.back() < time; });
     if (reaches == parts_.end()) break;
     const auto p = static_cast<std::size_t>(reaches - parts_.begin());
-    const std::vector<Nanoseconds>& starts = (*reaches)->starts;
-    auto from = starts.begin();
+    const AscendingTimes& starts = (*reaches)->starts;
+    std::size_t from = 0;
     for (; done < times.size() && times[done] <= starts.back(); ++done) {
       // Neighbouring times are often near each other: look close by first.
-      auto step = std::ptrdiff_t{8};
-      while (starts.end() - from > step && *(from + step) < times[done]) {
+      std::size_t step = 8;
+      while (starts.size() - from > step && starts[from + step] < times[done]) {
         from += step;
         step *= 2;
       }
-      from = std::lower_bound(from, starts.end() - from > step ? from + step + 1 : starts.end(), times[done]);
-      into[done] = busy_before(times[done], p * kCapacity + static_cast<std::size_t>(from - starts.begin()));
+      from = starts.lower_bound(times[done], from, std::min(starts.size(), from + step + 1));
+      into[done] = busy_before(times[done], p * kCapacity + from);
     }
   }
   for (; done < times.size(); ++done) into[done] = busy_before(times[done], size());
@@ -203,7 +232,7 @@ void IntervalUnion::busy_before(std::span<const Nanoseconds> times, std::span<Na
 
 std::size_t IntervalUnion::memory_bytes() const noexcept {
   std::size_t bytes = sizeof(*this);
-  for (const auto& each : parts_) bytes += sizeof(Part) + (each->starts.capacity() + each->busy.capacity()) * sizeof(Nanoseconds);
+  for (const auto& each : parts_) bytes += sizeof(Part) + each->starts.memory_bytes() + each->busy.memory_bytes();
   return bytes;
 }
 

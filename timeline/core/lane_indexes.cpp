@@ -43,7 +43,10 @@ EventIndex LaneIndexes::common_prefix(const Lane& before, const Lane& now) {
 
 std::size_t LaneIndexes::memory_bytes() const noexcept {
   std::size_t bytes = 0;
-  for (const auto& [key, split] : splits_) bytes += split->memory_bytes();
+  for (const auto* splits : {&splits_, &before_})
+    for (const auto& [key, split] : *splits) bytes += split->memory_bytes();
+  for (const auto& [key, lanes] : projections_)
+    for (const ProjectedLane& each : *lanes) bytes += each.lane->memory_bytes() + each.sources.capacity() * sizeof(EventIndex);
   return bytes;
 }
 

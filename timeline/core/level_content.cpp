@@ -126,7 +126,8 @@ const LevelContent& ContentCache::content(const Level& level) {
 
 std::size_t ContentCache::memory_bytes() const noexcept {
   std::size_t bytes = indexes_.memory_bytes();
-  for (const auto& [key, entry] : contents_) bytes += entry.content->merged().memory_bytes();
+  for (const Contents* contents : {&contents_, &before_})
+    for (const auto& [key, entry] : *contents) bytes += entry.content->merged().memory_bytes();
   return bytes;
 }
 

@@ -41,6 +41,8 @@ class TimelineView : public QWidget {
   // visible range keeps its length and moves so that the newest event stays in sight; where everything was visible, everything stays so.
   void updateTrace(std::shared_ptr<const Trace> trace);
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const;
+  // Of what is kept to draw the trace, beyond the trace's own: grows with the rows that were shown.
+  [[nodiscard]] std::size_t memoryBytes() const;
   void setFollowLive(FollowLive follow);  // a gesture of the user that moves the view ends it
   [[nodiscard]] FollowLive followLive() const;
 
