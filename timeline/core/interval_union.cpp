@@ -56,6 +56,11 @@ class FirstOf {
   }
   [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
   [[nodiscard]] std::uint32_t index() const noexcept { return heap_.front().second; }
+  // Up to when no other comes before the first.
+  [[nodiscard]] Nanoseconds next_start() const noexcept {
+    if (heap_.size() < 2) return std::numeric_limits<Nanoseconds>::max();
+    return heap_.size() == 2 ? heap_[1].first : std::min(heap_[1].first, heap_[2].first);
+  }
   // The first has moved on to another start.
   void replace(Nanoseconds start) noexcept {
     const Entry moved{start, heap_.front().second};
@@ -172,17 +177,20 @@ void IntervalUnion::merge(std::span<const BusyLane> lanes, Nanoseconds from, Wri
   bool open = false;
   for (FirstOf first(cursors); !first.empty();) {
     Cursor& cursor = cursors[first.index()];
-    if (cursor.end() == cursor.start()) {
-      // covers nothing
-    } else if (open && cursor.start() <= open_end) {
-      open_end = std::max(open_end, cursor.end());
-    } else {
-      if (open) writer.add(open_start, open_end);
-      open_start = cursor.start();
-      open_end = cursor.end();
-      open = true;
-    }
-    cursor.next();
+    const Nanoseconds others = first.next_start();
+    do {
+      if (cursor.end() == cursor.start()) {
+        // covers nothing
+      } else if (open && cursor.start() <= open_end) {
+        open_end = std::max(open_end, cursor.end());
+      } else {
+        if (open) writer.add(open_start, open_end);
+        open_start = cursor.start();
+        open_end = cursor.end();
+        open = true;
+      }
+      cursor.next();
+    } while (!cursor.at_end() && cursor.start() <= others);
     if (cursor.at_end())
       first.remove();
     else

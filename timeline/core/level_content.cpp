@@ -9,6 +9,8 @@
 namespace lanescope::timeline {
 namespace {
 
+constexpr unsigned kKeptUpToDate = 8;  // growths: overviews are painted less often than a recording grows
+
 std::vector<std::uint64_t> cache_key(const Level& level) {
   std::vector<std::uint64_t> key;
   for (const LaneSource& source : level) {
@@ -96,10 +98,10 @@ void ContentCache::grow(std::shared_ptr<const Trace> trace) {
   };
   std::vector<Merge> merges;
   for (auto& [key, entry] : before_) {
-    if (!entry.asked_for) continue;
+    if (entry.growths >= kKeptUpToDate) continue;
     auto content = std::unique_ptr<LevelContent>(new LevelContent(indexes_, entry.level));
     merges.push_back({content.get(), entry.content.get(), content->unchanged_until(indexes_, *entry.content)});
-    contents_.emplace(key, Entry{entry.level, std::move(content)});
+    contents_.emplace(key, Entry{entry.level, std::move(content), entry.growths + 1});
   }
   parallel_for(merges.size(),
                [&](std::size_t index) { merges[index].content->merge(merges[index].before, merges[index].unchanged_until); });
@@ -110,7 +112,7 @@ const LevelContent& ContentCache::content(const Level& level) {
   std::vector<std::uint64_t> key = cache_key(level);
   const auto [found, is_new] = contents_.try_emplace(std::move(key));
   Entry& entry = found->second;
-  entry.asked_for = true;
+  entry.growths = 0;
   if (!is_new) return *entry.content;
   entry.level = level;
   entry.content.reset(new LevelContent(indexes_, level));

@@ -63,8 +63,8 @@ class ContentCache {
  public:
   ContentCache() = default;
   explicit ContentCache(std::shared_ptr<const Trace> trace) : indexes_(std::move(trace)) {}
-  // The same recording has grown: brings the contents up to date that were asked for since it last grew, on all cores; others when they
-  // are next asked for. References to contents end here.
+  // The same recording has grown: brings the contents up to date that were asked for since it grew the last few times, on all cores;
+  // others when they are next asked for. References to contents end here.
   void grow(std::shared_ptr<const Trace> trace);
   // First call for a level: O(events of its lanes) where it combines or filters lanes, else O(segments); after grow(), O(events that came).
   // The reference stays valid until grow().
@@ -76,7 +76,7 @@ class ContentCache {
   struct Entry {
     Level level;
     std::unique_ptr<LevelContent> content;
-    bool asked_for = false;  // since the recording last grew
+    unsigned growths = 0;  // of the recording, since it was asked for
   };
   using Contents = std::map<std::vector<std::uint64_t>, Entry>;
 
