@@ -8,7 +8,7 @@ packages=(
   build-essential cmake ninja-build pkg-config ccache lld
   protobuf-compiler libprotobuf-dev libprotozero-dev libzstd-dev libxxhash-dev zlib1g-dev libsqlite3-dev libsimdjson-dev
   libcli11-dev nlohmann-json3-dev catch2 libdw-dev
-  qt6-base-dev libqt6opengl6-dev libqt6svg6-dev libgl1-mesa-dev fonts-dejavu-core
+  qt6-base-dev libqt6opengl6-dev qt6-svg-dev libgl1-mesa-dev fonts-dejavu-core
   shared-mime-info xdg-utils libglib2.0-bin libfile-mimeinfo-perl desktop-file-utils xvfb python3
 )
 # Qt Charts' package has this name on both, and another on newer releases.

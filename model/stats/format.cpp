@@ -22,11 +22,12 @@ struct NamedUnit {
   std::string_view name;    // of the option
   std::string_view symbol;  // behind a title
   double nanoseconds;
+  int decimals;  // as nsys 2025.3.1 prints them
 };
-constexpr std::array<NamedUnit, 4> kTimeUnits = {{{"nsec", "ns", 1}, {"usec", "us", 1e3}, {"msec", "ms", 1e6}, {"sec", "s", 1e9}}};
+constexpr std::array<NamedUnit, 4> kTimeUnits = {
+    {{"nsec", "ns", 1, 0}, {"usec", "us", 1e3, 3}, {"msec", "ms", 1e6, 4}, {"sec", "s", 1e9, 4}}};
 
 constexpr double kBytesPerMegabyte = 1e6;
-constexpr int kTimeDecimals = 4;  // in other units than nanoseconds
 constexpr int kSizeDecimals = 3;
 constexpr int kRealDecimals = 1;
 
@@ -46,16 +47,16 @@ void append_number(std::string& text, double value, int decimals) {
   if (error == std::errc{}) text.append(digits.data(), end);
 }
 
+void append_number(std::string& text, std::int64_t value) {
+  std::array<char, 24> digits;
+  text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+}
+
 // Nsight Systems' averages round halves away from zero. At one decimal, only .25 and .75 are halves in binary, and the latter rounds up
 // anyway: the former is moved past the half.
 double past_half(double value) {
   return std::abs(value - std::trunc(value)) == 0.25 ? std::nextafter(value, std::copysign(std::numeric_limits<double>::infinity(), value))
                                                      : value;
-}
-
-void append_number(std::string& text, std::int64_t value) {
-  std::array<char, 24> digits;
-  text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
 }
 
 // How a value of this unit is shown: what it is divided by, and its decimals (none: as the whole number that it is).
@@ -64,11 +65,21 @@ struct Scale {
   std::optional<int> decimals;
 };
 
+// A time on its scale, to the last digit as nsys prints it: rounded to a tenth of a nanosecond first, then multiplied, not divided.
+double time_on_scale(double nanoseconds, const Scale& scale) {
+  const double tenths = std::round(past_half(nanoseconds) * 10) / 10;
+  return tenths * (1 / scale.divisor);
+}
+
+double on_scale(double value, Unit unit, const Scale& scale) {
+  return unit == Unit::kNanoseconds ? time_on_scale(value, scale) : value / scale.divisor;
+}
+
 Scale scale_of(Unit unit, TimeUnit time_unit) {
   switch (unit) {
     case Unit::kNanoseconds:
       if (time_unit == TimeUnit::kNanoseconds) return {};
-      return {kTimeUnits[static_cast<std::size_t>(time_unit)].nanoseconds, kTimeDecimals};
+      return {kTimeUnits[static_cast<std::size_t>(time_unit)].nanoseconds, kTimeUnits[static_cast<std::size_t>(time_unit)].decimals};
     case Unit::kBytes:
     case Unit::kBytesPerSecond:
       return {kBytesPerMegabyte, kSizeDecimals};
@@ -131,7 +142,7 @@ void append_cell(std::string& text, const Table& table, const Column& column, st
   } else {
     const double value = column.real(row);
     if (std::isnan(value)) return;
-    append_number(text, scale.decimals ? value / scale.divisor : past_half(value), scale.decimals.value_or(kRealDecimals));
+    append_number(text, scale.decimals ? on_scale(value, column.unit, scale) : past_half(value), scale.decimals.value_or(kRealDecimals));
   }
   if (separators == Separators::kThousands && column.unit != Unit::kIdentifier) insert_separators(text, first);
 }

@@ -81,6 +81,11 @@ TEST_CASE("times are shown in the unit that was asked for") {
   Table table({integers("Total", Unit::kNanoseconds), reals("Avg", Unit::kNanoseconds), integers("Count")});
   table.add_row(std::int64_t{13'840'300}, 13'840'349.9, std::int64_t{5});
   CHECK(format_table(table, Format::kCsv, TimeUnit::kMilliseconds) == "Total (ms),Avg (ms),Count\n13.8403,13.8403,5\n");
+
+  Table halves({reals("Avg", Unit::kNanoseconds), reals("Med", Unit::kNanoseconds), reals("StdDev", Unit::kNanoseconds)});
+  halves.add_row(17'866.5, 7'750.5, 315'074.46);  // nsys 2025.3.1 printed these figures of a recording in both units
+  CHECK(format_table(halves, Format::kCsv, TimeUnit::kNanoseconds) == "Avg (ns),Med (ns),StdDev (ns)\n17866.5,7750.5,315074.5\n");
+  CHECK(format_table(halves, Format::kCsv, TimeUnit::kMicroseconds) == "Avg (us),Med (us),StdDev (us)\n17.867,7.750,315.075\n");
   CHECK(time_unit_of("ms") == TimeUnit::kMilliseconds);
   CHECK(time_unit_of("usec") == TimeUnit::kMicroseconds);
   CHECK(time_unit_of("s") == TimeUnit::kSeconds);
