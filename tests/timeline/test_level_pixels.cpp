@@ -266,28 +266,6 @@ TEST_CASE("a union that grew with its lanes equals one made anew") {
   }
 }
 
-TEST_CASE("levels that are busy at the same times keep them once") {
-  SmallTrace small;
-  std::vector<Event> outer, inner;
-  for (Nanoseconds i = 0; i < 50'000; ++i) {
-    outer.push_back(small.event(i * 1'000, i * 1'000 + 300, "gemm"));
-    inner.push_back(small.event(i * 1'000 + 100, i * 1'000 + 200, "copy"));
-  }
-  small.builder.add(small.on_gpu(TrackKind::kKernels, 1), outer);
-  for (const std::uint32_t stream : {2u, 3u}) small.builder.add(small.on_gpu(TrackKind::kKernels, stream), inner);
-  ContentCache cache(small.builder.snapshot());
-  (void)cache.content({LaneSource{0}, LaneSource{1}});
-  const std::size_t one = cache.memory_bytes();
-  REQUIRE(one >= 50'000 * 8);
-  REQUIRE(one < 50'000 * 9);
-  const LevelContent& other = cache.content({LaneSource{0}, LaneSource{2}});
-  REQUIRE(cache.memory_bytes() - one < 1'000);
-  REQUIRE(other.busy({0, 50'000'000}) == 50'000 * 300);
-  REQUIRE(other.merged().size() == 50'000);
-  (void)cache.content({LaneSource{1}, LaneSource{2}});  // busy at other times
-  REQUIRE(cache.memory_bytes() - one > 50'000 * 8);
-}
-
 TEST_CASE("a range on the GPU lasts from the first to the last operation that was launched in it") {
   SmallTrace small;
   small.builder.add(small.on_thread(TrackKind::kNvtxRanges),

@@ -238,18 +238,9 @@ void IntervalUnion::busy_before(std::span<const Nanoseconds> times, std::span<Na
   for (; done < times.size(); ++done) into[done] = busy_before(times[done], size());
 }
 
-void IntervalUnion::share_parts_with(const IntervalUnion& other) noexcept {
-  for (std::size_t p = 0; p < std::min(parts_.size(), other.parts_.size()); ++p) {
-    if (parts_[p] == other.parts_[p]) continue;
-    if (*parts_[p] != *other.parts_[p]) break;
-    parts_[p] = other.parts_[p];
-  }
-}
-
-std::size_t IntervalUnion::memory_bytes(std::unordered_set<const void*>& counted) const {
+std::size_t IntervalUnion::memory_bytes() const noexcept {
   std::size_t bytes = sizeof(*this);
-  for (const auto& each : parts_)
-    if (counted.insert(each.get()).second) bytes += sizeof(Part) + each->starts.memory_bytes() + each->busy.memory_bytes();
+  for (const auto& each : parts_) bytes += sizeof(Part) + each->starts.memory_bytes() + each->busy.memory_bytes();
   return bytes;
 }
 

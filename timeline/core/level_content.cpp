@@ -105,7 +105,6 @@ void ContentCache::grow(std::shared_ptr<const Trace> trace) {
   }
   parallel_for(merges.size(),
                [&](std::size_t index) { merges[index].content->merge(merges[index].before, merges[index].unchanged_until); });
-  for (const Merge& merge : merges) share_parts(*merge.content);
   for (const auto& [key, entry] : contents_) before_.erase(key);
 }
 
@@ -124,21 +123,13 @@ const LevelContent& ContentCache::content(const Level& level) {
     const LevelContent& old = *before.mapped().content;
     entry.content->merge(&old, entry.content->unchanged_until(indexes_, old));
   }
-  share_parts(*entry.content);
   return *entry.content;
 }
 
-// Where it is busy at the same times as another level.
-void ContentCache::share_parts(LevelContent& content) const {
-  for (const auto& [key, entry] : contents_)
-    if (entry.content.get() != &content) content.merged_.share_parts_with(entry.content->merged_);
-}
-
-std::size_t ContentCache::memory_bytes() const {
-  std::unordered_set<const void*> counted;
+std::size_t ContentCache::memory_bytes() const noexcept {
   std::size_t bytes = indexes_.memory_bytes();
   for (const Contents* contents : {&contents_, &before_})
-    for (const auto& [key, entry] : *contents) bytes += entry.content->merged().memory_bytes(counted);
+    for (const auto& [key, entry] : *contents) bytes += entry.content->merged().memory_bytes();
   return bytes;
 }
 

@@ -39,7 +39,7 @@ class ViewState : public QObject {
   [[nodiscard]] const RowLayout& layout() const { return layout_; }
   [[nodiscard]] const LevelContent& content(const Level& level) { return contents_.content(level); }
   // Of what is kept to draw the trace, beyond the trace's own.
-  [[nodiscard]] std::size_t memory_bytes() const { return contents_.memory_bytes(); }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return contents_.memory_bytes(); }
   // For what is painted of this range: shared, so that a window of the whole trace and the overview of it are computed once.
   [[nodiscard]] LevelRasterizer& rasterizer(TimeRange range) { return range == bounds() ? of_all_ : of_window_; }
 

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <unordered_set>
 #include <vector>
 
 #include "timeline/core/lane_subset.h"
@@ -33,7 +32,6 @@ class AscendingTimes {
   // First of [from, to) that is not before t. O(log n).
   [[nodiscard]] std::size_t lower_bound(Nanoseconds t, std::size_t from, std::size_t to) const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
-  bool operator==(const AscendingTimes&) const = default;
 
  private:
   Nanoseconds first_;
@@ -63,17 +61,12 @@ class IntervalUnion {
   [[nodiscard]] Nanoseconds busy_before(Nanoseconds t) const noexcept { return busy_before(t, lower_bound(t)); }
   // busy_before() of each. Requires: `times` ascend.
   void busy_before(std::span<const Nanoseconds> times, std::span<Nanoseconds> into) const noexcept;
-  // Takes over the parts from the first on that are the same in another union: rows that contain each other are often busy at the same
-  // times. O(intervals) that are the same and not yet shared.
-  void share_parts_with(const IntervalUnion& other) noexcept;
-  // Of parts that are not among the counted ones, to which it adds them: unions share parts.
-  [[nodiscard]] std::size_t memory_bytes(std::unordered_set<const void*>& counted) const;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
   static constexpr std::size_t kCapacity = 1u << 13;
   struct Part {
     [[nodiscard]] std::size_t size() const noexcept { return starts.size(); }
-    bool operator==(const Part&) const = default;
     AscendingTimes starts;
     AscendingTimes busy;  // of the union before each interval; one more than there are intervals
   };

@@ -70,10 +70,9 @@ class ContentCache {
   // The reference stays valid until grow().
   const LevelContent& content(const Level& level);
   // Of indexes and unions, beyond the trace's own.
-  [[nodiscard]] std::size_t memory_bytes() const;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
-  void share_parts(LevelContent& content) const;
   struct Entry {
     Level level;
     std::unique_ptr<LevelContent> content;
