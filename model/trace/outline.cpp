@@ -100,10 +100,15 @@ Result<void> append_outline(const std::filesystem::path& path) {
     if (events < kOutlineFromEvents || !reader->indexed(kOutline).empty()) return {};
   }
   const auto trace = load_trace(path);
-  if (!trace) return trace.error();
+  return trace ? append_outline(path, **trace) : trace.error();
+}
+
+Result<void> append_outline(const std::filesystem::path& path, const Trace& trace) {
+  const std::vector<std::byte> outline = outline_frame(trace);
+  if (outline.empty()) return {};
   auto writer = TraceFileWriter::reopen(path);
   if (!writer) return writer.error();
-  if (auto appended = writer->append(outline_frame(**trace)); !appended) return appended;
+  if (auto appended = writer->append(outline); !appended) return appended;
   return writer->finish();
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "model/trace/frame_ingest.h"
+#include "model/trace/outline.h"
 #include "model/trace/trace_builder.h"
 
 namespace lanescope::ui {
@@ -121,7 +122,10 @@ void LiveRecording::ingest() {
     for_each_frame(frames, [&](const FrameView& frame) { frame_ingest.add(frame); });
     grown = grown || !frames.empty();
     if (open && std::chrono::steady_clock::now() < next_snapshot) continue;
-    if (grown) publish(builder.snapshot());
+    if (grown) {
+      whole_ = builder.snapshot();
+      publish(whole_);
+    }
     grown = false;
     next_snapshot = std::chrono::steady_clock::now() + kSnapshotInterval;
   }
@@ -145,6 +149,12 @@ void LiveRecording::look() {
   queue_->close();
   ingest_thread_.join();
   if (std::shared_ptr<const Trace> latest = queue_->take()) emit grown(latest);
+  // So that a large file is drawn at once when it is opened again. A recording of several files is not in one trace.
+  const auto files = recording_->outcome().files;
+  if (files.size() == 1 && whole_) {
+    if (const Result<void> added = append_outline(files.front().path, *whole_); !added)
+      emit message(QString::fromStdString(added.error().text));
+  }
   emit ended(recording_->outcome());
 }
 

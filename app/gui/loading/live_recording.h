@@ -54,6 +54,7 @@ class LiveRecording : public QObject {
 
   std::shared_ptr<FrameQueue> queue_;
   std::unique_ptr<session::Recording> recording_;
+  std::shared_ptr<const Trace> whole_;  // the last snapshot; written by the ingest thread before it ends
   std::thread ingest_thread_;
   QTimer timer_;
   int stops_ = 0;

@@ -25,6 +25,8 @@ inline constexpr std::size_t kOutlineBuckets = 2'048;
 // Appends its outline to a finished file of at least kOutlineFromEvents events that has none; smaller files stay as they are. Reads the
 // whole file, which takes about as long as opening it.
 Result<void> append_outline(const std::filesystem::path& path);
+// The same for a file whose trace is at hand; does not read it.
+Result<void> append_outline(const std::filesystem::path& path, const Trace& trace);
 
 // Adds the outline's lanes to `builder`, one event for each bucket that is not empty: it begins with the bucket, lasts as long as the
 // bucket is busy, and has the name that holds most of it. False when the payload makes no sense. `builder` must know the epoch (see
