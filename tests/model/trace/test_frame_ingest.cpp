@@ -170,7 +170,7 @@ TEST_CASE("completeness adds up what the sources of a process last said") {
   counters.set_produced(7);
   counters.set_dropped(0);
   recording.add(proto::FRAME_COUNTERS, 1, proto::SOURCE_SESSION, counters);
-  const Completeness& total = recording.trace()->processes()[0].completeness;
+  const Completeness total = recording.trace()->processes()[0].completeness;
   CHECK(total.produced == 107);
   CHECK(total.dropped == 3);
 }
