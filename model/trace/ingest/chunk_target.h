@@ -1,0 +1,28 @@
+// Where the events of one chunk go.
+#pragma once
+
+#include "dictionary.h"
+#include "model/trace/trace_builder.h"
+
+namespace lanescope {
+
+struct ChunkTarget {
+  TraceBuilder& builder;
+  ProcessId process = kNone;
+  Dictionary& dictionary;     // of the chunk's source, already extended by the chunk
+  Nanoseconds base_time = 0;  // since the trace's epoch: what the first start_delta is added to
+};
+
+// One overload for each kind of events. False when the columns do not fit together; nothing is added then.
+[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::Kernels& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::Copies& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::Sets& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::Synchronizations& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::GraphLaunches& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::ApiCalls& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, TrackKind kind, const proto::Spans& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::PageFaults& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::NvtxRanges& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::NvtxMarks& columns);
+
+}  // namespace lanescope

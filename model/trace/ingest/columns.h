@@ -1,0 +1,34 @@
+// Reading the columns of a chunk: lengths that must agree, columns that may be absent, lists of marked events.
+#pragma once
+
+#include <google/protobuf/repeated_field.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace lanescope {
+
+// A column that is empty when all its values are 0.
+template <typename Column>
+[[nodiscard]] auto optional_value(const Column& column, int i) -> typename Column::value_type {
+  return i < column.size() ? column[i] : 0;
+}
+
+template <typename... Columns>
+[[nodiscard]] bool same_length(int length, const Columns&... columns) {
+  return ((columns.size() == length) && ...);
+}
+template <typename... Columns>
+[[nodiscard]] bool same_length_or_empty(int length, const Columns&... columns) {
+  return ((columns.size() == length || columns.empty()) && ...);
+}
+
+// One mark an event for the indexes listed; empty when none is.
+[[nodiscard]] inline std::vector<bool> marked(const google::protobuf::RepeatedField<std::uint32_t>& indexes, int size) {
+  std::vector<bool> marks(indexes.empty() ? 0 : static_cast<std::size_t>(size));
+  for (const std::uint32_t index : indexes)
+    if (index < marks.size()) marks[index] = true;
+  return marks;
+}
+
+}  // namespace lanescope

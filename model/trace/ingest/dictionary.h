@@ -1,0 +1,58 @@
+// What the ids in chunks of one (process, source) stand for: strings, launch shapes, queues, ... as the chunks so far have defined them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lanescope/trace.pb.h"
+#include "model/trace/types.h"
+
+namespace lanescope {
+
+class TraceBuilder;
+
+struct KernelName {
+  NameId name = 0;
+  NameId mangled = 0;
+  NameId brief = 0;
+};
+// Remembers the details of (shape, name) pairs that launches repeat. A pair may push another out: it is then interned again.
+class DetailCache {
+ public:
+  template <typename Compute>
+  DetailId find(std::uint32_t shape, std::uint32_t name, Compute compute) {
+    const std::uint64_t key = (std::uint64_t{shape} << 32 | name) + 1;
+    Slot& slot = slots_[(key * 0x9e3779b97f4a7c15ull) >> 52];
+    if (slot.key != key) slot = {key, compute()};
+    return slot.detail;
+  }
+
+ private:
+  struct Slot {
+    std::uint64_t key = 0;
+    DetailId detail = 0;
+  };
+  std::vector<Slot> slots_ = std::vector<Slot>(1u << 12);
+};
+
+struct Dictionary {
+  std::vector<NameId> strings{0};
+  std::vector<KernelName> kernel_names{{}};  // by string id; filled where a string is first used as a kernel's name
+  std::vector<KernelName> given_names{{}};   // by kernel name id: as the source of an imported trace has them
+  std::vector<proto::LaunchShape> shapes{1};
+  std::vector<proto::Queue> queues{1};
+  std::vector<proto::CopyShape> copy_shapes{1};
+  DetailCache plain_kernels;  // kernels outside of graphs, by string id
+  DetailCache given_kernels;  // the same by kernel name id
+};
+
+// Adds what a chunk is first to use. False when an id makes no sense.
+[[nodiscard]] bool extend(Dictionary& dictionary, const proto::EventChunk& chunk, TraceBuilder& builder);
+
+// The entry of an id; the first, which stands for nothing known, for an id that was never defined.
+template <typename Entry>
+[[nodiscard]] const Entry& lookup(const std::vector<Entry>& table, std::uint32_t id) {
+  return table[id < table.size() ? id : 0];
+}
+
+}  // namespace lanescope

@@ -1,0 +1,210 @@
+#include <map>
+
+#include "chunk_target.h"
+#include "columns.h"
+#include "model/trace/kernel_name.h"
+
+namespace lanescope {
+namespace {
+
+KernelDetail shaped(const proto::LaunchShape& shape) {
+  KernelDetail detail;
+  detail.grid[0] = shape.grid_x();
+  detail.grid[1] = shape.grid_y();
+  detail.grid[2] = shape.grid_z();
+  detail.block[0] = shape.block_x();
+  detail.block[1] = shape.block_y();
+  detail.block[2] = shape.block_z();
+  detail.cluster[0] = shape.cluster_x();
+  detail.cluster[1] = shape.cluster_y();
+  detail.cluster[2] = shape.cluster_z();
+  detail.registers_per_thread = shape.registers_per_thread();
+  detail.static_shared_memory = shape.static_shared_memory();
+  detail.dynamic_shared_memory = shape.dynamic_shared_memory();
+  detail.shared_memory_executed = shape.shared_memory_executed();
+  detail.local_memory_per_thread = shape.local_memory_per_thread();
+  detail.local_memory_total = shape.local_memory_total();
+  detail.launch_type = shape.launch_type();
+  detail.cache_config = shape.cache_config();
+  return detail;
+}
+
+// Events of a chunk by queue id. Neighbours mostly share theirs.
+class QueueEvents {
+ public:
+  std::vector<Event>& operator[](std::uint32_t queue) {
+    if (last_ == nullptr || queue != last_queue_) {
+      last_ = &events_[queue];
+      last_queue_ = queue;
+    }
+    return *last_;
+  }
+  auto begin() { return events_.begin(); }
+  auto end() { return events_.end(); }
+
+ private:
+  std::map<std::uint32_t, std::vector<Event>> events_;
+  std::vector<Event>* last_ = nullptr;
+  std::uint32_t last_queue_ = 0;
+};
+
+void add_by_queue(const ChunkTarget& into, TrackKind kind, QueueEvents events) {
+  for (auto& [queue_id, queue_events] : events) {
+    const proto::Queue& queue = lookup(into.dictionary.queues, queue_id);
+    TrackKey key{kind, into.process};
+    key.gpu = into.builder.gpu_of_device(into.process, queue.device());
+    key.context = queue.context();
+    key.stream = queue.stream();
+    into.builder.add(key, std::move(queue_events));
+  }
+}
+
+const KernelName& kernel_name(const ChunkTarget& into, std::uint32_t string_id) {
+  Dictionary& dictionary = into.dictionary;
+  if (string_id >= dictionary.strings.size()) string_id = 0;
+  if (dictionary.kernel_names.size() < dictionary.strings.size()) dictionary.kernel_names.resize(dictionary.strings.size());
+  KernelName& entry = dictionary.kernel_names[string_id];
+  const NameId mangled = dictionary.strings[string_id];
+  if (entry.name == 0 && mangled != 0) {
+    entry.mangled = mangled;
+    const std::string readable = demangle(into.builder.text(mangled));
+    entry.name = into.builder.intern(readable);
+    entry.brief = into.builder.intern(short_kernel_name(readable));
+  }
+  return entry;
+}
+
+}  // namespace
+
+bool ingest(const ChunkTarget& into, const proto::Kernels& c) {
+  const int n = c.start_delta_size();
+  if (!same_length(n, c.duration(), c.name(), c.queue(), c.correlation_delta(), c.shape())) return false;
+  if (!same_length_or_empty(n, c.graph_node_delta(), c.graph(), c.kernel_name())) return false;
+  const auto unfinished = marked(c.unfinished(), n);
+  const bool given = !c.kernel_name().empty();
+  DetailCache& plain_details = given ? into.dictionary.given_kernels : into.dictionary.plain_kernels;
+  QueueEvents events;
+  std::int64_t time = into.base_time;
+  std::int64_t correlation = 0;
+  std::int64_t node = 0;
+  for (int i = 0; i < n; ++i) {
+    time += c.start_delta(i);
+    correlation += c.correlation_delta(i);
+    node += optional_value(c.graph_node_delta(), i);
+    const std::uint32_t graph = optional_value(c.graph(), i);
+    const bool open = !unfinished.empty() && unfinished[static_cast<std::size_t>(i)];
+    const std::uint32_t name_id = given ? c.kernel_name(i) : c.name(i);
+    const KernelName& name = given ? lookup(into.dictionary.given_names, name_id) : kernel_name(into, name_id);
+    const auto detail_of = [&] {
+      KernelDetail detail = shaped(lookup(into.dictionary.shapes, c.shape(i)));
+      detail.mangled_name = name.mangled;
+      detail.short_name = name.brief;
+      detail.graph = graph;
+      detail.graph_node = static_cast<std::uint64_t>(node);
+      detail.finished = open ? Finished::kNo : Finished::kYes;
+      return into.builder.intern(detail);
+    };
+    const bool plain = graph == 0 && node == 0 && !open;
+    const DetailId detail = plain ? plain_details.find(c.shape(i), name_id, detail_of) : detail_of();
+    events[c.queue(i)].push_back(
+        {time, static_cast<Nanoseconds>(c.duration(i)), name.name, static_cast<std::uint32_t>(correlation), detail});
+  }
+  add_by_queue(into, TrackKind::kKernels, std::move(events));
+  return true;
+}
+
+bool ingest(const ChunkTarget& into, const proto::Copies& c) {
+  const int n = c.start_delta_size();
+  if (!same_length(n, c.duration(), c.bytes(), c.queue(), c.correlation_delta(), c.shape())) return false;
+  if (!same_length_or_empty(n, c.graph_node_delta(), c.graph(), c.virtual_address(), c.migration_cause())) return false;
+  QueueEvents events;
+  std::int64_t time = into.base_time;
+  std::int64_t correlation = 0;
+  std::int64_t node = 0;
+  for (int i = 0; i < n; ++i) {
+    time += c.start_delta(i);
+    correlation += c.correlation_delta(i);
+    node += optional_value(c.graph_node_delta(), i);
+    const proto::CopyShape& shape = lookup(into.dictionary.copy_shapes, c.shape(i));
+    MemoryDetail detail;
+    detail.operation = MemoryOperation::kCopy;
+    detail.copy_kind = static_cast<CopyKind>(shape.kind());
+    detail.source_memory = static_cast<MemoryKind>(shape.source_memory());
+    detail.destination_memory = static_cast<MemoryKind>(shape.destination_memory());
+    detail.source_device = shape.source_device();
+    detail.destination_device = shape.destination_device();
+    detail.source_context = shape.source_context();
+    detail.destination_context = shape.destination_context();
+    detail.bytes = c.bytes(i);
+    detail.graph = optional_value(c.graph(), i);
+    detail.graph_node = static_cast<std::uint64_t>(node);
+    detail.virtual_address = optional_value(c.virtual_address(), i);
+    detail.migration_cause = optional_value(c.migration_cause(), i);
+    events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)), into.builder.intern(memory_operation_name(detail)),
+                                  static_cast<std::uint32_t>(correlation), into.builder.intern(detail)});
+  }
+  add_by_queue(into, TrackKind::kMemory, std::move(events));
+  return true;
+}
+
+bool ingest(const ChunkTarget& into, const proto::Sets& c) {
+  const int n = c.start_delta_size();
+  if (!same_length(n, c.duration(), c.bytes(), c.value(), c.queue(), c.correlation_delta(), c.memory_kind())) return false;
+  if (!same_length_or_empty(n, c.graph_node_delta(), c.graph())) return false;
+  QueueEvents events;
+  std::int64_t time = into.base_time;
+  std::int64_t correlation = 0;
+  std::int64_t node = 0;
+  for (int i = 0; i < n; ++i) {
+    time += c.start_delta(i);
+    correlation += c.correlation_delta(i);
+    node += optional_value(c.graph_node_delta(), i);
+    MemoryDetail detail;
+    detail.operation = MemoryOperation::kSet;
+    detail.destination_memory = static_cast<MemoryKind>(c.memory_kind(i));
+    detail.value = c.value(i);
+    detail.bytes = c.bytes(i);
+    detail.graph = optional_value(c.graph(), i);
+    detail.graph_node = static_cast<std::uint64_t>(node);
+    events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)), into.builder.intern(memory_operation_name(detail)),
+                                  static_cast<std::uint32_t>(correlation), into.builder.intern(detail)});
+  }
+  add_by_queue(into, TrackKind::kMemory, std::move(events));
+  return true;
+}
+
+bool ingest(const ChunkTarget& into, const proto::Synchronizations& c) {
+  const int n = c.start_delta_size();
+  if (!same_length(n, c.duration(), c.type(), c.queue(), c.event(), c.correlation_delta())) return false;
+  QueueEvents events;
+  std::int64_t time = into.base_time;
+  std::int64_t correlation = 0;
+  for (int i = 0; i < n; ++i) {
+    time += c.start_delta(i);
+    correlation += c.correlation_delta(i);
+    events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)), into.builder.intern(synchronization_name(c.type(i))),
+                                  static_cast<std::uint32_t>(correlation),
+                                  into.builder.intern(SynchronizationDetail{c.type(i), c.event(i)})});
+  }
+  add_by_queue(into, TrackKind::kSynchronizations, std::move(events));
+  return true;
+}
+
+bool ingest(const ChunkTarget& into, const proto::GraphLaunches& c) {
+  const int n = c.start_delta_size();
+  if (!same_length(n, c.duration(), c.queue(), c.correlation_delta(), c.graph()) || !same_length_or_empty(n, c.graph_exec())) return false;
+  QueueEvents events;
+  std::int64_t time = into.base_time;
+  std::int64_t correlation = 0;
+  for (int i = 0; i < n; ++i) {
+    time += c.start_delta(i);
+    correlation += c.correlation_delta(i);
+    events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)),
+                                  into.builder.intern("CUDA graph " + std::to_string(c.graph(i))), static_cast<std::uint32_t>(correlation),
+                                  into.builder.intern(GraphLaunchDetail{c.graph(i), optional_value(c.graph_exec(), i)})});
+  }
+  add_by_queue(into, TrackKind::kGraphLaunches, std::move(events));
+  return true;
+}
+
+}  // namespace lanescope
