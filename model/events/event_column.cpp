@@ -30,8 +30,8 @@ constexpr std::array<ColumnDescription, kEventColumnCount> kColumns = {{
 }};
 
 constexpr std::array<std::string_view, kEventKindCount> kKindNames = {
-    "Kernel",     "Copy",      "Set",        "Graph launch", "Synchronization", "CUDA API",
-    "NVTX range", "NVTX mark", "OS runtime", "Overhead",     "Compilation",     "Page fault",
+    "Kernel",     "Copy",     "Set",         "Graph launch", "Synchronization", "CUDA API",   "NVTX range", "NVTX mark",
+    "OS runtime", "Overhead", "Compilation", "Page fault",   "Thread state",    "CPU sample", "Backtrace",
 };
 
 const ColumnDescription& description(EventColumn column) noexcept { return kColumns[static_cast<std::size_t>(column)]; }
@@ -83,6 +83,13 @@ EventKind event_kind(const Trace& trace, EventRef event) noexcept {
       return EventKind::kCompilation;
     case TrackKind::kPageFaults:
       return EventKind::kPageFault;
+    case TrackKind::kThreadStates:
+    case TrackKind::kProcessors:
+      return EventKind::kThreadState;
+    case TrackKind::kCpuSamples:
+      return EventKind::kCpuSample;
+    case TrackKind::kBacktraces:
+      return EventKind::kBacktrace;
   }
   return EventKind::kKernel;
 }

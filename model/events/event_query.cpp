@@ -59,6 +59,12 @@ bool may_match(const TrackKey& key, const EventFilter& filter) noexcept {
       return key.kind == TrackKind::kCompilation;
     case EventKind::kPageFault:
       return key.kind == TrackKind::kPageFaults;
+    case EventKind::kThreadState:
+      return key.kind == TrackKind::kThreadStates || key.kind == TrackKind::kProcessors;
+    case EventKind::kCpuSample:
+      return key.kind == TrackKind::kCpuSamples;
+    case EventKind::kBacktrace:
+      return key.kind == TrackKind::kBacktraces;
   }
   return true;
 }

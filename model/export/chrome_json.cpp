@@ -188,7 +188,13 @@ class ChromeExport {
       case TrackKind::kCompilation:
         return write_span(key, event, "compilation");
       case TrackKind::kPageFaults:
+      case TrackKind::kProcessors:
+      case TrackKind::kBacktraces:
         return;  // nothing that reads this format knows them
+      case TrackKind::kThreadStates:
+        return write_span(key, event, "thread_state");
+      case TrackKind::kCpuSamples:
+        return;
     }
   }
 

@@ -117,6 +117,11 @@ class NsysExport {
         return write_overhead(track);
       case TrackKind::kPageFaults:
         return track.key.gpu == kNone ? write_cpu_page_faults(track) : write_gpu_page_faults(track);
+      case TrackKind::kThreadStates:
+      case TrackKind::kProcessors:
+      case TrackKind::kCpuSamples:
+      case TrackKind::kBacktraces:
+        return;
     }
   }
 

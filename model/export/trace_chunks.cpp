@@ -111,6 +111,11 @@ bool TraceChunks::add(const Track& track) {
       return chunks(&TraceChunks::encode_spans);
     case TrackKind::kPageFaults:
       return chunks(&TraceChunks::encode_page_faults);
+    case TrackKind::kThreadStates:
+    case TrackKind::kProcessors:
+    case TrackKind::kCpuSamples:
+    case TrackKind::kBacktraces:
+      return true;
   }
   return true;
 }

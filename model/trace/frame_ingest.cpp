@@ -142,12 +142,30 @@ struct FrameIngest::State {
         return ingest(into, chunk.nvtx_ranges());
       case proto::EventChunk::kNvtxMarks:
         return ingest(into, chunk.nvtx_marks());
+      case proto::EventChunk::kThreadStates:
+        return ingest(into, chunk.thread_states());
+      case proto::EventChunk::kSamples:
+        return ingest(into, chunk.samples());
       case proto::EventChunk::kOsRuntime:
         return ingest(into, TrackKind::kOsRuntime, chunk.os_runtime());
       case proto::EventChunk::kPageFaults:
         return ingest(into, chunk.page_faults());
       case proto::EventChunk::EVENTS_NOT_SET:
         return true;
+    }
+    return true;
+  }
+
+  bool symbols(const FrameHeader& header, const proto::Symbols& message) {
+    Dictionary& dictionary = dictionaries[{header.process, header.source}];
+    if (!extend_strings(dictionary, message.first_string(), message.strings(), builder)) return false;
+    const auto text = [&](std::uint32_t id) { return lookup(dictionary.strings, id); };
+    for (const proto::LocationSymbol& symbol : message.locations()) {
+      std::vector<CodeFunction> functions;
+      for (const proto::FunctionAt& at : symbol.functions())
+        if (text(at.function()) != 0) functions.push_back({text(at.function()), text(at.source_file()), at.source_line()});
+      const CodeLocationId location = lookup(dictionary.code_locations, symbol.location());
+      if (location != 0 && !functions.empty()) builder.set_functions(location, std::move(functions));
     }
     return true;
   }
@@ -159,6 +177,7 @@ struct FrameIngest::State {
   bool apply(const FrameHeader& header, const proto::ProcessEnd& message) { return process_end(process_of(header), message); }
   bool apply(const FrameHeader& header, const proto::Resources& message) { return resources(process_of(header), message); }
   bool apply(const FrameHeader& header, const proto::EventChunk& message) { return events(header, process_of(header), message); }
+  bool apply(const FrameHeader& header, const proto::Symbols& message) { return symbols(header, message); }
   bool apply(const FrameHeader& header, const proto::Counters& message) { return add_counters(header, process_of(header), message); }
   bool apply(const FrameHeader& header, const proto::Diagnostic& message) { return diagnostic(header.process, message); }
   bool apply(const FrameHeader&, const proto::Output& message) {
@@ -173,7 +192,7 @@ struct DecodedFrame::Content {
   FrameHeader header;
   bool sound = false;
   std::variant<std::monostate, proto::SessionStart, proto::ProcessStart, proto::ProcessEnd, proto::Resources, proto::EventChunk,
-               proto::Counters, proto::Diagnostic, proto::Output>
+               proto::Symbols, proto::Counters, proto::Diagnostic, proto::Output>
       message;
 
   template <typename Message>
@@ -201,6 +220,9 @@ DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<C
       break;
     case proto::FRAME_EVENTS:
       content_->parse<proto::EventChunk>(*payload);
+      break;
+    case proto::FRAME_SYMBOLS:
+      content_->parse<proto::Symbols>(*payload);
       break;
     case proto::FRAME_COUNTERS:
       content_->parse<proto::Counters>(*payload);

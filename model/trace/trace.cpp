@@ -143,6 +143,20 @@ std::string_view synchronization_name(std::uint32_t type) noexcept {
   }
 }
 
+std::string_view thread_state_name(ThreadState state) noexcept {
+  switch (state) {
+    case ThreadState::kRunning:
+      return "Running";
+    case ThreadState::kRunnable:
+      return "Runnable";
+    case ThreadState::kBlocked:
+      return "Blocked";
+    case ThreadState::kUnknown:
+      break;
+  }
+  return "Unknown";
+}
+
 std::string_view memory_kind_name(MemoryKind kind) noexcept {
   switch (kind) {
     case MemoryKind::kPageable:

@@ -1,9 +1,11 @@
 #include "model/trace/trace_builder.h"
 
 #include <algorithm>
+#include <charconv>
 #include <deque>
 #include <map>
 
+#include "call_stack_builder.h"
 #include "lane_builder.h"
 
 namespace lanescope {
@@ -45,6 +47,15 @@ std::string_view last_path_part(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+// What native code is called while its function is not known: "libcudart.so.13+0x1f2a0".
+std::string address_text(std::string_view module, std::uint64_t address) {
+  char digits[16];
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), address, 16).ptr;
+  std::string text(last_path_part(module));
+  if (!text.empty()) text += '+';
+  return text.append("0x").append(digits, end);
+}
+
 }  // namespace
 
 struct TraceBuilder::State {
@@ -61,6 +72,9 @@ struct TraceBuilder::State {
   DetailIndex<GraphLaunchDetail> graph_launches;
   DetailIndex<NvtxDetail> nvtx;
   DetailIndex<PageFaultDetail> page_faults;
+  DetailIndex<ThreadStateDetail> thread_states;
+  DetailIndex<SampleDetail> samples;
+  CallStackBuilder call_stacks;
 
   TrackState& track(const TrackKey& key) {
     const auto [found, inserted] = track_ids.try_emplace(key, static_cast<TrackId>(tracks.size()));
@@ -191,6 +205,18 @@ DetailId TraceBuilder::intern(const SynchronizationDetail& detail) { return stat
 DetailId TraceBuilder::intern(const GraphLaunchDetail& detail) { return state_->graph_launches.intern(detail); }
 DetailId TraceBuilder::intern(const NvtxDetail& detail) { return state_->nvtx.intern(detail); }
 DetailId TraceBuilder::intern(const PageFaultDetail& detail) { return state_->page_faults.intern(detail); }
+DetailId TraceBuilder::intern(const ThreadStateDetail& detail) { return state_->thread_states.intern(detail); }
+DetailId TraceBuilder::intern(const SampleDetail& detail) { return state_->samples.intern(detail); }
+
+CodeLocationId TraceBuilder::code_location(const CodeLocation& location, const CodeFunction& function) {
+  CodeFunction named = function;
+  if (named.function == 0) named.function = intern(address_text(text(location.module), location.address));
+  return state_->call_stacks.location(location, named);
+}
+CallNodeId TraceBuilder::call_node(const CallNode& node) { return state_->call_stacks.node(node); }
+void TraceBuilder::set_functions(CodeLocationId location, std::vector<CodeFunction> functions) {
+  state_->call_stacks.set_functions(location, std::move(functions));
+}
 
 void TraceBuilder::add(const TrackKey& key, std::vector<Event> events, std::span<const std::uint32_t> depths) {
   const auto is_invalid = [](const Event& event) { return event.duration < 0; };
@@ -247,6 +273,9 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot() {
   trace.graph_launch_details_ = state_->graph_launches.rows();
   trace.nvtx_details_ = state_->nvtx.rows();
   trace.page_fault_details_ = state_->page_faults.rows();
+  trace.thread_state_details_ = state_->thread_states.rows();
+  trace.sample_details_ = state_->samples.rows();
+  trace.call_stacks_ = state_->call_stacks.snapshot();
   return std::make_shared<const Trace>(trace);
 }
 

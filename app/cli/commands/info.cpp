@@ -18,7 +18,7 @@ struct Kind {
   std::string_view key;    // in JSON
   std::string_view title;  // in text
 };
-constexpr std::array<Kind, 13> kKinds{{{"cuda_api_calls", "CUDA API calls"},
+constexpr std::array<Kind, 17> kKinds{{{"cuda_api_calls", "CUDA API calls"},
                                        {"kernels", "Kernels"},
                                        {"copies", "Memory copies"},
                                        {"sets", "Memory sets"},
@@ -30,7 +30,11 @@ constexpr std::array<Kind, 13> kKinds{{{"cuda_api_calls", "CUDA API calls"},
                                        {"os_runtime_calls", "OS runtime calls"},
                                        {"overheads", "Profiler overhead"},
                                        {"compilations", "Compilation and module loading"},
-                                       {"page_faults", "Page faults of unified memory"}}};
+                                       {"page_faults", "Page faults of unified memory"},
+                                       {"thread_states", "Thread states"},
+                                       {"processor_states", "Processor states"},
+                                       {"cpu_samples", "CPU samples"},
+                                       {"backtraces", "Backtraces of calls"}}};
 
 std::string_view kind_of(const Trace& trace, const TrackKey& key, DetailId detail) {
   switch (key.kind) {
@@ -58,6 +62,14 @@ std::string_view kind_of(const Trace& trace, const TrackKey& key, DetailId detai
       return "compilations";
     case TrackKind::kPageFaults:
       return "page_faults";
+    case TrackKind::kThreadStates:
+      return "thread_states";
+    case TrackKind::kProcessors:
+      return "processor_states";
+    case TrackKind::kCpuSamples:
+      return "cpu_samples";
+    case TrackKind::kBacktraces:
+      return "backtraces";
   }
   return "unknown";
 }

@@ -24,5 +24,7 @@ struct ChunkTarget {
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::PageFaults& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::NvtxRanges& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::NvtxMarks& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::ThreadStates& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::Samples& columns);
 
 }  // namespace lanescope

@@ -42,12 +42,18 @@ struct Dictionary {
   std::vector<proto::LaunchShape> shapes{1};
   std::vector<proto::Queue> queues{1};
   std::vector<proto::CopyShape> copy_shapes{1};
+  std::vector<CodeLocationId> code_locations{0};
+  std::vector<CallNodeId> call_nodes{0};
   DetailCache plain_kernels;  // kernels outside of graphs, by string id
   DetailCache given_kernels;  // the same by kernel name id
 };
 
 // Adds what a chunk is first to use. False when an id makes no sense.
 [[nodiscard]] bool extend(Dictionary& dictionary, const proto::EventChunk& chunk, TraceBuilder& builder);
+
+// The same for strings alone, as other messages than chunks bring them.
+[[nodiscard]] bool extend_strings(Dictionary& dictionary, std::uint32_t first,
+                                  const google::protobuf::RepeatedPtrField<std::string>& strings, TraceBuilder& builder);
 
 // The entry of an id; the first, which stands for nothing known, for an id that was never defined.
 template <typename Entry>

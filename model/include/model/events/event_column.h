@@ -51,8 +51,11 @@ enum class EventKind : std::uint8_t {
   kOverhead,
   kCompilation,
   kPageFault,
+  kThreadState,
+  kCpuSample,
+  kBacktrace,
 };
-inline constexpr std::size_t kEventKindCount = 12;
+inline constexpr std::size_t kEventKindCount = 15;
 [[nodiscard]] std::array<EventKind, kEventKindCount> all_event_kinds() noexcept;
 [[nodiscard]] std::string_view event_kind_name(EventKind kind) noexcept;  // "Kernel", "Copy", "CUDA API"
 [[nodiscard]] EventKind event_kind(const Trace& trace, EventRef event) noexcept;

@@ -120,6 +120,21 @@ struct PageFaultDetail {
   auto operator<=>(const PageFaultDetail&) const = default;
 };
 
+enum class ThreadState : std::uint8_t { kUnknown = 0, kRunning = 1, kRunnable = 2, kBlocked = 3 };
+struct ThreadStateDetail {
+  ThreadState state = ThreadState::kUnknown;
+  std::uint32_t processor = kNone;  // number of the one it ran on; kNone when it did not run, or that is not known
+  auto operator<=>(const ThreadStateDetail&) const = default;
+};
+
+// Of a timed sample and of a backtrace.
+struct SampleDetail {
+  CallNodeId call_node = 0;  // innermost call of the chain (Trace::call_stacks)
+  std::uint32_t processor = kNone;
+  Nanoseconds period = 0;  // timed samples: the processor time that one stands for, in ns
+  auto operator<=>(const SampleDetail&) const = default;
+};
+
 // OS runtime calls have no details of their own: their Event.detail is kWholeCall, or kPartialCall for a call that was under way when the
 // recording of its thread began or ended, so that its duration is only what was seen.
 inline constexpr DetailId kWholeCall = 0;

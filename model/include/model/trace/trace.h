@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "model/trace/append_only_table.h"
+#include "model/trace/call_stacks.h"
 #include "model/trace/details.h"
 #include "model/trace/lane.h"
 #include "model/trace/types.h"
@@ -34,17 +35,22 @@ enum class TrackKind : std::uint8_t {
   kOverhead,           // process, thread where known: time taken by the profiler
   kCompilation,        // process, thread where known: just-in-time compilation, lazy loading
   kPageFaults,         // process, of its CPU code, and gpu where that faulted: pages of unified memory that were elsewhere; PageFaultDetail
+  kThreadStates,       // process, thread: running, runnable, blocked; ThreadStateDetail
+  kProcessors,         // processor: which thread it runs, named as program and thread; ThreadStateDetail
+  kCpuSamples,         // process, thread: instants at which the thread was seen to run; SampleDetail
+  kBacktraces,         // process, thread: CUDA and OS calls of which the call chain was taken; SampleDetail
 };
 [[nodiscard]] bool is_gpu_work(TrackKind kind) noexcept;  // kernels, memory operations, graph launches: what keeps a GPU busy
 
 struct TrackKey {
   TrackKind kind = TrackKind::kKernels;
   ProcessId process = kNone;
-  ThreadId thread = kNone;    // CPU tracks
-  GpuId gpu = kNone;          // GPU tracks
-  std::uint32_t context = 0;  // CUDA context id in its process
-  std::uint32_t stream = 0;   // CUDA stream id in its context
-  std::uint32_t domain = 0;   // NVTX domain id in its process
+  ThreadId thread = kNone;          // CPU tracks
+  GpuId gpu = kNone;                // GPU tracks
+  std::uint32_t context = 0;        // CUDA context id in its process
+  std::uint32_t stream = 0;         // CUDA stream id in its context
+  std::uint32_t domain = 0;         // NVTX domain id in its process
+  std::uint32_t processor = kNone;  // kProcessors
   auto operator<=>(const TrackKey&) const = default;
 };
 
@@ -208,6 +214,9 @@ class Trace {
   [[nodiscard]] const GraphLaunchDetail& graph_launch_detail(DetailId id) const noexcept { return graph_launch_details_[id]; }
   [[nodiscard]] const NvtxDetail& nvtx_detail(DetailId id) const noexcept { return nvtx_details_[id]; }
   [[nodiscard]] const PageFaultDetail& page_fault_detail(DetailId id) const noexcept { return page_fault_details_[id]; }
+  [[nodiscard]] const ThreadStateDetail& thread_state_detail(DetailId id) const noexcept { return thread_state_details_[id]; }
+  [[nodiscard]] const SampleDetail& sample_detail(DetailId id) const noexcept { return sample_details_[id]; }
+  [[nodiscard]] const CallStacks& call_stacks() const noexcept { return call_stacks_; }
 
   [[nodiscard]] Event event(EventRef ref) const noexcept { return lanes_[ref.lane].event(ref.index); }
   [[nodiscard]] std::string_view domain_name(ProcessId process, std::uint32_t domain) const noexcept;  // "" for the default domain
@@ -249,6 +258,9 @@ class Trace {
   AppendOnlyTable<GraphLaunchDetail> graph_launch_details_;
   AppendOnlyTable<NvtxDetail> nvtx_details_;
   AppendOnlyTable<PageFaultDetail> page_fault_details_;
+  AppendOnlyTable<ThreadStateDetail> thread_state_details_;
+  AppendOnlyTable<SampleDetail> sample_details_;
+  CallStacks call_stacks_;
 };
 
 // "cudaLaunchKernel_v7000" -> "cudaLaunchKernel": as Nsight Systems' reports do, a version of exactly four digits is dropped and any other
@@ -261,6 +273,8 @@ enum class PageFaultOf : std::uint8_t { kCpu, kGpu };
 [[nodiscard]] std::string_view page_fault_name(PageFaultOf side) noexcept;
 // What a synchronization is called, by SynchronizationDetail.type: "Stream synchronization".
 [[nodiscard]] std::string_view synchronization_name(std::uint32_t type) noexcept;
+// "Running", "Runnable", "Blocked".
+[[nodiscard]] std::string_view thread_state_name(ThreadState state) noexcept;
 [[nodiscard]] std::string_view memory_kind_name(MemoryKind kind) noexcept;  // "Pageable", "Pinned", "Device", ...
 
 }  // namespace lanescope

@@ -53,6 +53,13 @@ class TraceBuilder {
   DetailId intern(const GraphLaunchDetail&);
   DetailId intern(const NvtxDetail&);
   DetailId intern(const PageFaultDetail&);
+  DetailId intern(const ThreadStateDetail&);
+  DetailId intern(const SampleDetail&);
+
+  // Call chains. A location whose function is not known yet (function.function is 0) reads as its file and address until set_functions().
+  CodeLocationId code_location(const CodeLocation& location, const CodeFunction& function);
+  CallNodeId call_node(const CallNode& node);                                        // requires: parent and location exist
+  void set_functions(CodeLocationId location, std::vector<CodeFunction> functions);  // innermost first; requires: not empty
 
   // Adds events of one track, in any order. `depths`, where given, has one nesting depth an event (NVTX push/pop). Events of negative
   // duration are refused and counted as invalid.

@@ -22,14 +22,16 @@ struct TimeRange {
   bool operator==(const TimeRange&) const = default;
 };
 
-using EventIndex = std::uint32_t;  // position of an event in its lane
-using NameId = std::uint32_t;      // a string of the trace; 0 is the empty string
-using DetailId = std::uint32_t;    // row of the detail table of the event's kind; 0 is the default row: nothing known
-using LaneId = std::uint32_t;      // position in Trace::lanes()
-using TrackId = std::uint32_t;     // position in Trace::tracks()
-using ProcessId = std::uint32_t;   // position in Trace::processes(); not the pid
-using ThreadId = std::uint32_t;    // position in Trace::threads(); not the kernel's id
-using GpuId = std::uint32_t;       // position in Trace::gpus()
+using EventIndex = std::uint32_t;      // position of an event in its lane
+using NameId = std::uint32_t;          // a string of the trace; 0 is the empty string
+using DetailId = std::uint32_t;        // row of the detail table of the event's kind; 0 is the default row: nothing known
+using LaneId = std::uint32_t;          // position in Trace::lanes()
+using TrackId = std::uint32_t;         // position in Trace::tracks()
+using ProcessId = std::uint32_t;       // position in Trace::processes(); not the pid
+using ThreadId = std::uint32_t;        // position in Trace::threads(); not the kernel's id
+using GpuId = std::uint32_t;           // position in Trace::gpus()
+using CallNodeId = std::uint32_t;      // position in CallStacks: one call of a call chain; 0 is the empty chain
+using CodeLocationId = std::uint32_t;  // position in CallStacks: a place in code; 0 is nowhere
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
 // One thing that happened, as a value. What `detail` indexes depends on the kind of the track (see details.h).

@@ -1,0 +1,68 @@
+// The call chains that samples and backtraces of a trace refer to.
+//
+// A chain is a CallNodeId: its innermost call, which knows its caller, and so on to the outermost. Chains share their outer parts, so a
+// million samples of one loop need few nodes. A call is at a code location; a location has one function, or several where the compiler
+// inlined them into each other.
+//
+// A copy is a snapshot that shares its tables. Names of native code may come after the chains themselves, when a recording ends: a later
+// snapshot then has them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "model/trace/append_only_table.h"
+#include "model/trace/types.h"
+
+namespace lanescope {
+
+enum class CodeKind : std::uint8_t { kNative = 0, kKernel = 1, kPython = 2, kGenerated = 3 };  // numbers of proto::CodeKind
+
+struct CodeFunction {
+  NameId function = 0;     // never 0: where it is not known, it reads like "libcudart.so.13+0x1f2a0"
+  NameId source_file = 0;  // 0 when not known
+  std::uint32_t source_line = 0;
+  auto operator<=>(const CodeFunction&) const = default;
+};
+
+struct CodeLocation {
+  CodeKind kind = CodeKind::kNative;
+  NameId module = 0;          // path of the file that holds the code; 0 for code in no file
+  NameId build_id = 0;        // hexadecimal; 0 when not known
+  std::uint64_t address = 0;  // as the file's symbol table counts; 0 for Python
+  auto operator<=>(const CodeLocation&) const = default;
+};
+
+struct CallNode {
+  CallNodeId parent = 0;  // smaller than the node's own id; 0 for the outermost call
+  CodeLocationId location = 0;
+  auto operator<=>(const CallNode&) const = default;
+};
+
+class CallStacks {
+ public:
+  // Ids run from 1; index 0 stands for nothing in both tables.
+  [[nodiscard]] std::size_t node_count() const noexcept { return nodes_.size(); }
+  [[nodiscard]] std::size_t location_count() const noexcept { return locations_.size(); }
+
+  // Requires: id < node_count(), id < location_count().
+  [[nodiscard]] const CallNode& node(CallNodeId id) const noexcept { return nodes_[id]; }
+  [[nodiscard]] const CodeLocation& location(CodeLocationId id) const noexcept { return locations_[id]; }
+  // Innermost first; at least one for every location but 0.
+  [[nodiscard]] std::span<const CodeFunction> functions(CodeLocationId id) const noexcept {
+    return id < functions_->size() ? std::span<const CodeFunction>((*functions_)[id]) : std::span<const CodeFunction>();
+  }
+  // Locations of a chain, innermost first. O(depth).
+  [[nodiscard]] std::vector<CodeLocationId> chain(CallNodeId id) const;
+
+ private:
+  friend class CallStackBuilder;
+  using Functions = std::vector<std::vector<CodeFunction>>;
+  AppendOnlyTable<CallNode> nodes_;
+  AppendOnlyTable<CodeLocation> locations_;
+  std::shared_ptr<const Functions> functions_ = std::make_shared<const Functions>();  // by location
+};
+
+}  // namespace lanescope

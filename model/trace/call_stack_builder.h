@@ -1,0 +1,33 @@
+// Collects call chains for the trace that a TraceBuilder builds. Equal locations and equal chains are stored once.
+//
+// Threads: one thread at a time.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "model/trace/call_stacks.h"
+
+namespace lanescope {
+
+class CallStackBuilder {
+ public:
+  CallStackBuilder();
+
+  // `function` is what is known of it now; its name must not be 0.
+  CodeLocationId location(const CodeLocation& location, const CodeFunction& function);
+  CallNodeId node(const CallNode& node);  // requires: parent and location exist
+  // Replaces what is known of a location. Requires: the location exists, functions is not empty.
+  void set_functions(CodeLocationId location, std::vector<CodeFunction> functions);
+
+  CallStacks snapshot();
+
+ private:
+  std::map<std::pair<CodeLocation, CodeFunction>, CodeLocationId> location_ids_;  // the function tells apart what has no address
+  std::map<CallNode, CallNodeId> node_ids_;
+  CallStacks stacks_;
+  CallStacks::Functions functions_;
+  bool changed_ = false;  // functions_ is newer than stacks_'s
+};
+
+}  // namespace lanescope
