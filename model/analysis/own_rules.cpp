@@ -29,6 +29,10 @@ constexpr std::array kPageableOptions{
     RuleOption{"bytes", OptionType::kInteger, "65536", "copies below this size do not count"},
     RuleOption{"share", OptionType::kReal, "1", "percent of the GPU's time that there must be to win"},
 };
+constexpr std::array kOneStreamOptions{
+    RuleOption{"rounds", OptionType::kInteger, "4", "chunks (copy to the GPU, kernels, copy back) that make a pipeline"},
+    RuleOption{"share", OptionType::kReal, "1", "percent of the pipeline's time that there must be to win"},
+};
 constexpr std::array kSyncStormOptions{
     RuleOption{"calls", OptionType::kInteger, "10", "waiting calls that there must be"},
     RuleOption{"per_operation", OptionType::kReal, "0.2", "waiting calls for each GPU operation"},
@@ -60,12 +64,9 @@ const std::array kRules{
          kNoOverlapOptions, find_no_overlap},
     Rule{"pageable", "Copies of pageable memory", "Copies that are slow, and block the CPU, because their host memory is not pinned.",
          RuleOrigin::kLanescope, kPageableOptions, find_pageable},
-    Rule{"one_stream",
-         "Streams that are not used",
-         "Processes that create several streams and put all work on one.",
-         RuleOrigin::kLanescope,
-         {},
-         find_one_stream},
+    Rule{"one_stream", "Streams that are not used",
+         "Processes that create several streams and put all work on one, or that copy chunks to the GPU and back on one stream only.",
+         RuleOrigin::kLanescope, kOneStreamOptions, find_one_stream},
     Rule{"sync_storm", "Waiting for the GPU again and again", "Calls that wait for the GPU so often that they keep it from working ahead.",
          RuleOrigin::kLanescope, kSyncStormOptions, find_sync_storm},
     Rule{"comm_overlap", "Communication that does not hide", "For each rank, communication and how much of it hides behind computation.",

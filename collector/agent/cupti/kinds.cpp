@@ -28,7 +28,7 @@ constexpr const char* kChattyRuntimeCalls[] = {
     "__cudaPopCallConfiguration",
 };
 constexpr const char* kWorkingDriverCalls[] = {
-    "cuLaunch", "cuGraphLaunch", "cuMemcpy", "cuMemset", "cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize",
+    "cuLaunch", "cuGraphLaunch", "cuMemcpy", "cuMemset", "cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize", "cuStreamCreate",
 };
 
 constexpr CUpti_ActivityKind kResourceKinds[] = {CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM};

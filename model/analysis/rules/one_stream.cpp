@@ -1,9 +1,12 @@
-// one_stream: streams that were created and not used.
+// one_stream: streams that were created and not used, and work that could be spread over several and is on one.
 #include <algorithm>
+#include <array>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "../call_class.h"
+#include "../gpu_operations.h"
 #include "../own_rules.h"
 #include "../rank_work.h"
 #include "../wording.h"
@@ -46,14 +49,100 @@ std::map<ProcessId, Streams> streams_of_processes(const Trace& trace) {
   return processes;
 }
 
+enum class Phase : std::uint8_t { kUpload, kCompute, kDownload, kOther };
+
+Phase phase_of(const Trace& trace, EventRef operation) {
+  const TrackKind kind = trace.track_of(operation.lane).key.kind;
+  if (kind != TrackKind::kMemory) return Phase::kCompute;
+  const MemoryDetail& detail = trace.memory_detail(trace.lane(operation.lane).detail(operation.index));
+  if (!is_transfer(detail) || moves_pageable_memory(detail)) return Phase::kOther;
+  if (detail.copy_kind == CopyKind::kHostToDevice) return Phase::kUpload;
+  return detail.copy_kind == CopyKind::kDeviceToHost ? Phase::kDownload : Phase::kOther;
+}
+
+// What a stream did in chunks: copy from pinned memory, kernels, copy back, and again.
+struct Chunks {
+  TrackKey stream;
+  std::uint64_t rounds = 0;
+  std::array<Nanoseconds, 4> time{};  // by phase
+  TimeRange extent;
+
+  [[nodiscard]] Nanoseconds total() const { return std::accumulate(time.begin(), time.end(), Nanoseconds{0}); }
+  // On several streams the three phases of different chunks run at once: copies in both directions have engines of their own.
+  [[nodiscard]] Nanoseconds winnable() const {
+    const auto last = time.begin() + static_cast<std::ptrdiff_t>(Phase::kOther);
+    return std::accumulate(time.begin(), last, Nanoseconds{0}) - *std::max_element(time.begin(), last);
+  }
+};
+
+Chunks chunks_of(const Trace& trace, const TrackKey& stream) {
+  Chunks chunks;
+  chunks.stream = stream;
+  GpuOperations operations(trace, [&](const TrackKey& key) {
+    return key.process == stream.process && key.gpu == stream.gpu && key.context == stream.context && key.stream == stream.stream;
+  });
+  Phase reached = Phase::kOther;  // of the current round
+  while (const std::optional<GpuOperation> operation = operations.next()) {
+    const Phase phase = phase_of(trace, operation->event);
+    if (chunks.extent.empty()) chunks.extent = operation->range;
+    chunks.extent.end = std::max(chunks.extent.end, operation->range.end);
+    chunks.time[static_cast<std::size_t>(phase)] += operation->range.length();
+    if (phase == Phase::kDownload && reached == Phase::kCompute) ++chunks.rounds;
+    if (phase == Phase::kUpload || (phase == Phase::kCompute && reached == Phase::kUpload) || phase == Phase::kDownload) reached = phase;
+  }
+  return chunks;
+}
+
+// The one stream of its own that a process uses, where nearly all its GPU work is on it.
+std::optional<Chunks> chunks_on_one_stream(const Trace& trace, ProcessId process) {
+  constexpr double kNearlyAll = 0.9;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Chunks> own;
+  Nanoseconds all = 0;
+  for (const Track& track : trace.tracks()) {
+    if (!is_gpu_work(track.key.kind) || track.key.process != process) continue;
+    for (const LaneId lane : track.lanes) all += trace.lane(lane).busy(trace.lane(lane).extent());
+    const CudaStream* stream = trace.find_stream(process, track.key.context, track.key.stream);
+    if (!stream || is_default_stream(trace, *stream)) continue;
+    const auto [entry, inserted] = own.try_emplace({track.key.context, track.key.stream});
+    if (inserted) entry->second = chunks_of(trace, track.key);
+  }
+  if (own.size() != 1) return std::nullopt;
+  const Chunks& chunks = own.begin()->second;
+  return static_cast<double>(chunks.total()) >= kNearlyAll * static_cast<double>(all) ? std::optional(chunks) : std::nullopt;
+}
+
+// A program that copies to and fro without waiting, from pinned memory, on a stream of its own is made for overlap; nothing overlaps on
+// one.
+std::optional<Finding> find_chunks_on_one_stream(const Trace& trace, ProcessId process, const RuleArguments& arguments) {
+  const std::optional<Chunks> chunks = chunks_on_one_stream(trace, process);
+  if (!chunks || static_cast<std::int64_t>(chunks->rounds) < arguments.integer("rounds")) return std::nullopt;
+  const Nanoseconds winnable = chunks->winnable();
+  if (static_cast<double>(winnable) * 100 < arguments.real("share") * static_cast<double>(chunks->extent.length())) return std::nullopt;
+  Finding finding;
+  finding.rule = "one_stream";
+  finding.key = "chunks";
+  finding.title = process_label(trace, process) + " copied " + counted(chunks->rounds, "chunk") +
+                  " to the GPU and back, and all of them ran on one stream, so that none overlapped.";
+  finding.seen = "On stream " + std::to_string(chunks->stream.stream) + ", " + duration_text(chunks->time[0]) + " of copies to the GPU, " +
+                 duration_text(chunks->time[1]) + " of kernels and " + duration_text(chunks->time[2]) +
+                 " of copies back took turns, though the memory is pinned. No other stream that the program created had work.";
+  finding.place = {.range = chunks->extent, .event = {}, .gpu = chunks->stream.gpu, .process = process, .thread = kNone};
+  finding.cost = winnable;
+  finding.advice =
+      "Give each chunk in turn one of several streams, and check that those are different streams: a list that repeats one stream object "
+      "(Python's [stream] * 4) is one stream.";
+  return finding;
+}
+
 }  // namespace
 
-Result<RuleAnswer> find_one_stream(const Trace& trace, const RuleArguments&) {
+Result<RuleAnswer> find_one_stream(const Trace& trace, const RuleArguments& arguments) {
   const std::vector<RankWork> ranks = rank_work(trace);
   RuleAnswer answer;
   stats::Table table({stats::integers("PID"), stats::integers("Streams Created"), stats::integers("Streams Used"),
                       stats::integers("Copies and Kernels Taking Turns", stats::Unit::kNanoseconds)});
   for (const auto& [process, streams] : streams_of_processes(trace)) {
+    if (std::optional<Finding> chunks = find_chunks_on_one_stream(trace, process, arguments)) answer.findings.push_back(*std::move(chunks));
     const std::uint64_t created = streams.created();
     if (created == 0 || streams.used.empty()) continue;
     Finding finding;
@@ -83,7 +172,7 @@ Result<RuleAnswer> find_one_stream(const Trace& trace, const RuleArguments&) {
     answer.findings.push_back(std::move(finding));
   }
   if (!table.empty()) answer.tables.push_back({"one_stream", "Streams created and used", std::move(table)});
-  if (answer.findings.empty()) answer.message = "No process created streams and left them unused.";
+  if (answer.findings.empty()) answer.message = "No process left streams unused that it created, or put on one what several could share.";
   return answer;
 }
 

@@ -80,5 +80,6 @@ TEST_CASE("chatty calls are left out, in all their variants, and calls that mere
   CHECK_FALSE(is_chatty_runtime_call("cudaLaunchKernel_v7000"));
   CHECK(is_working_driver_call("cuLaunchKernelEx_ptsz"));
   CHECK(is_working_driver_call("cuMemcpyHtoDAsync_v2"));
+  CHECK(is_working_driver_call("cuStreamCreateWithPriority"));
   CHECK_FALSE(is_working_driver_call("cuMemAlloc_v2"));
 }

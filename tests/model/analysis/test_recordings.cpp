@@ -84,3 +84,19 @@ TEST_CASE("a training without loader workers is slow for its data, and workers w
   CHECK(data.difference() == Approx(iteration.difference()).epsilon(0.1));  // what was won is the time of the data
   CHECK(std::abs(busy.change) < 5);                                         // the GPU's work is the same
 }
+
+TEST_CASE("the stream bug is found where one stream object stands for four, and only there") {
+  const auto one_stream = [](const Trace& trace) {
+    const auto request = parse_rule("one_stream");
+    return request->rule->apply(trace, request->arguments)->findings;
+  };
+  const std::vector<Finding> bug = one_stream(*recorded("numba_streams_bug"));
+  REQUIRE(bug.size() == 1);
+  CHECK_THAT(bug[0].title, contains_text("16 chunks"));  // 4 streams, 4 chunks each
+  CHECK_THAT(bug[0].seen, contains_text("stream 13"));
+  CHECK(bug[0].cost > 0);
+  for (const char* good : {"numba_streams", "cuda_streams", "torch_training_workers0", "torch_graph", "attach_graph"}) {
+    INFO(good);
+    CHECK(one_stream(*recorded(good)).empty());
+  }
+}
