@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "clock.h"
+#include "collector/channel/doorbell.h"
 
 namespace lanescope::session {
 namespace {
@@ -79,13 +80,18 @@ bool TargetProcess::is_gone() const {
 }
 
 void TargetProcess::set_recording(bool recording) {
-  if (memory_) memory_->shared().header().settings.recording.store(recording ? 1 : 0, std::memory_order_release);
+  if (!memory_) return;
+  channel::SharedHeader& header = memory_->shared().header();
+  header.settings.recording.store(recording ? 1 : 0, std::memory_order_release);
+  channel::ring_agent(header);
 }
 
 void TargetProcess::request_stop() {
   if (!memory_) return;
   set_recording(false);
-  stop_request_ = memory_->shared().header().settings.stop_requests.fetch_add(1, std::memory_order_acq_rel) + 1;
+  channel::SharedHeader& header = memory_->shared().header();
+  stop_request_ = header.settings.stop_requests.fetch_add(1, std::memory_order_acq_rel) + 1;
+  channel::ring_agent(header);
 }
 
 bool TargetProcess::is_answered() const {

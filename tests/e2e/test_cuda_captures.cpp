@@ -55,6 +55,15 @@ TEST_CASE("what lies between cudaProfilerStart and cudaProfilerStop is recorded,
   CHECK_FALSE(std::filesystem::exists(folder.path() / "part.4.trace"));
 }
 
+TEST_CASE("captures that follow each other at once are recorded as well") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(
+      folder.path(),
+      {"profile", "-c", "cudaProfilerApi", "--capture-range-end=repeat", "-o", "part", cuda_program(), "0", "captures", "20"}, kMock);
+  CHECK(ran.code == 0);
+  for (int i = 1; i <= 20; ++i) CHECK(counts(*load(folder.path() / ("part." + std::to_string(i) + ".trace"))).calls == 100);
+}
+
 TEST_CASE("records that the agent held when the program was killed are counted, in the file or as dropped") {
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda", "-o", "x", cuda_program(), "300000", "kill"}, kMock);

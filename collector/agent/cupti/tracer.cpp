@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kSecond = 1'000 * kMillisecond;
-constexpr std::int64_t kLongestSleep = 50 * kMillisecond;         // how late a wish of the host may be seen
+constexpr std::int64_t kLongestSleep = 200 * kMillisecond;        // between looks when nobody rings
 constexpr std::int64_t kWriteOutAnyway = 500 * kMillisecond;      // where CUPTI is not to be asked for buffers
 constexpr std::int64_t kWaitForRunningWork = 100 * kMillisecond;  // at the end, before what still runs is taken as unfinished
 constexpr std::int64_t kFinishLimit = 2 * kSecond;
@@ -106,6 +106,7 @@ Tracer::Tracer(const Library& library, channel::SharedMemory memory, std::uint32
 
 void Tracer::write_for(channel::SharedMemory memory, std::uint32_t process_instance) noexcept {
   memory_ = memory;
+  bell_.store(&memory.header(), std::memory_order_release);
   frames_.emplace(memory, process_instance);
   events_.emplace(*frames_);
   records_.emplace(library_.functions, *events_, *frames_, clocks_);
@@ -238,21 +239,19 @@ void Tracer::complete_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noex
 
 // ---- Our own thread ----------------------------------------------------------------------------------------------------------------
 
-void Tracer::wake() noexcept {
-  wakeups_.fetch_add(1, std::memory_order_release);
-  futex_wake(wakeups_);
-}
+void Tracer::wake() noexcept { channel::ring_agent(*bell_.load(std::memory_order_acquire)); }
 
 void Tracer::run() noexcept {
   pthread_setname_np(pthread_self(), "lanescope");
   Quiet::this_thread();
   for (;;) {
-    const std::uint32_t seen = wakeups_.load(std::memory_order_acquire);
-    begin_next_session();
+    channel::SharedHeader& header = memory_.header();
+    const std::uint32_t seen = header.agent_bell.load(std::memory_order_acquire);
+    if (begin_next_session()) continue;
     follow_settings();
     drain();
     publish_counts();
-    const channel::Settings& settings = memory_.header().settings;
+    const channel::Settings& settings = header.settings;
     if (finish_wanted_.load(std::memory_order_acquire) != 0) {
       hand_everything_over();
       finished_.store(1, std::memory_order_release);
@@ -263,8 +262,8 @@ void Tracer::run() noexcept {
     if (stops != answered_stops_) {
       hand_everything_over();
       answered_stops_ = stops;
-      memory_.header().status.stop_answers.store(stops, std::memory_order_release);
-      channel::ring_doorbell(memory_.header());
+      header.status.stop_answers.store(stops, std::memory_order_release);
+      channel::ring_doorbell(header);
     }
     const std::int64_t now = monotonic_now();
     if (now >= next_clock_ && !is_over_) {
@@ -281,10 +280,8 @@ void Tracer::run() noexcept {
       write_out();
       next_flush_ = monotonic_now() + (interval != 0 ? interval : kWriteOutAnyway);
     }
-    if (wakeups_.load(std::memory_order_acquire) == seen) {
-      const std::int64_t left = is_over_ ? kLongestSleep : next_flush_ - monotonic_now();
-      if (left > 0) futex_wait(wakeups_, seen, left < kLongestSleep ? left : kLongestSleep);
-    }
+    const std::int64_t left = is_over_ ? kLongestSleep : next_flush_ - monotonic_now();
+    if (left > 0) channel::wait_for_agent_bell(header, seen, std::chrono::nanoseconds(left < kLongestSleep ? left : kLongestSleep));
   }
 }
 
@@ -296,14 +293,14 @@ void Tracer::follow(channel::SharedMemory memory, std::uint32_t process_instance
   wake();
 }
 
-void Tracer::begin_next_session() noexcept {
+bool Tracer::begin_next_session() noexcept {
   std::optional<Session> session;
   {
     const ScopedLock lock(next_lock_);
     session = next_;
     next_.reset();
   }
-  if (!session) return;
+  if (!session) return false;
   set_recording(false);
   library_.functions.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   drain();  // belongs to nobody any more
@@ -318,13 +315,12 @@ void Tracer::begin_next_session() noexcept {
   is_over_ = false;
   read_clock(monotonic_now());
   enable_resources_late(library_.functions);
+  return true;
 }
 
 void Tracer::follow_settings() noexcept {
   if (is_over_) return;
-  const bool wanted = memory_.header().settings.recording.load(std::memory_order_acquire) != 0;
-  if (!wanted) has_handed_over_ = false;
-  if (!has_handed_over_ && wanted != is_recording_) set_recording(wanted);
+  set_recording(memory_.header().settings.recording.load(std::memory_order_acquire) != 0);
 }
 
 void Tracer::set_recording(bool recording) noexcept {
@@ -340,6 +336,7 @@ void Tracer::set_recording(bool recording) noexcept {
   choice_.calls = settings.trace_all_calls.load(std::memory_order_relaxed) != 0 ? Calls::kAll : Calls::kTelling;
   const CUptiResult result = enable_events(library_.functions, choice_);
   is_recording_ = true;
+  has_handed_over_ = false;
   if (result != CUPTI_SUCCESS) return report_failure(result);
   set_phase(channel::AgentPhase::kTracing);
   if (has_told_) return;

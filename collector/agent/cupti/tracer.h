@@ -53,7 +53,7 @@ class Tracer {
 
   // On our own thread.
   void run() noexcept;
-  void begin_next_session() noexcept;
+  bool begin_next_session() noexcept;  // whether there is one
   void write_for(channel::SharedMemory memory, std::uint32_t process_instance) noexcept;
   void follow_settings() noexcept;
   void set_recording(bool recording) noexcept;
@@ -84,7 +84,7 @@ class Tracer {
   std::optional<Session> next_;  // that follow() named
 
   std::atomic<bool> has_thread_{false};
-  std::atomic<std::uint32_t> wakeups_{0};  // futex: our thread sleeps on it
+  std::atomic<channel::SharedHeader*> bell_{nullptr};  // of the session whose bell our thread sleeps on
   std::atomic<std::uint32_t> finish_wanted_{0};
   std::atomic<std::uint32_t> finished_{0};           // futex: finish() sleeps on it
   std::atomic<std::uint64_t> discarded_records_{0};  // of buffers that there was no room for (CUPTI before 12.9)

@@ -1,5 +1,6 @@
-// How a target wakes its host: a futex in the shared memory, touched only while the host sleeps.
+// How a target wakes its host, and how both wake the agent's thread in the target: futexes in the shared memory.
 //
+// The host's is touched only while the host sleeps.
 // The host looks at the rings, sleeps with a time limit, looks again. A producer whose ring fills up, or that has something urgent, rings.
 // A ring at the very moment at which the host falls asleep may be missed: the time limit bounds what that costs.
 #pragma once
@@ -33,6 +34,20 @@ inline void wait_for_doorbell(SharedHeader& header, std::chrono::nanoseconds lim
   timeout.tv_nsec = static_cast<long>(limit.count() % 1'000'000'000);
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&header.doorbell), FUTEX_WAIT, seen, &timeout, nullptr, 0);
   header.host_sleeps.store(0, std::memory_order_relaxed);
+}
+
+// Host and target: wakes the agent's thread, where there is one. Any thread; one system call.
+inline void ring_agent(SharedHeader& header) noexcept {
+  header.agent_bell.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&header.agent_bell), FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+// Target: sleeps until the bell is rung, unless it was since it read `seen`; at most so long. Not missed: take `seen` before looking for
+// work.
+inline void wait_for_agent_bell(SharedHeader& header, std::uint32_t seen, std::chrono::nanoseconds limit) noexcept {
+  const timespec timeout{.tv_sec = static_cast<time_t>(limit.count() / 1'000'000'000),
+                         .tv_nsec = static_cast<long>(limit.count() % 1'000'000'000)};
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&header.agent_bell), FUTEX_WAIT, seen, &timeout, nullptr, 0);
 }
 
 }  // namespace lanescope::channel

@@ -25,7 +25,7 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 2;
+inline constexpr std::uint32_t kLayoutVersion = 3;
 inline constexpr char kSocketVariable[] = "LANESCOPE_SOCKET";  // environment: path of the session's control socket
 
 // environment: set in a process that is to wait for a session, with its agent dormant. The agent then listens on an abstract SOCK_SEQPACKET
@@ -137,6 +137,9 @@ struct SharedHeader {
   // and who sees host_sleeps set clears it, increments the word and wakes the host.
   std::atomic<std::uint32_t> doorbell;
   std::atomic<std::uint32_t> host_sleeps;
+  // The agent's own thread sleeps on this one. Whoever has something for it increments the word and wakes it: the host after a change of
+  // settings, the target's threads when CUPTI gives a buffer back.
+  std::atomic<std::uint32_t> agent_bell;
   RingHeader metadata_ring;
   RingHeader frame_ring;
   RingHeader thread_rings[kThreadRingCount];
