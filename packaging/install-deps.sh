@@ -14,7 +14,11 @@ packages=(
 # Qt Charts' package has this name on both, and another on newer releases.
 charts=(qt6-charts-dev libqt6charts6-dev)
 
-installed() { dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null | grep -q '^ii'; }
+# Under its own name, or as part of a package that provides it, as newer releases merge some.
+installed() {
+  dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null | grep '^ii' >/dev/null ||
+    dpkg-query -W -f='${db:Status-Abbrev} ${Provides}\n' 2>/dev/null | grep -E "^ii.*[ ,]$1( |,|\$)" >/dev/null
+}
 
 if ! command -v apt-get >/dev/null; then
   echo "install-deps: no apt-get here; install the packages named in packaging/install-deps.sh with your system's tools." >&2
