@@ -143,6 +143,18 @@ std::string_view synchronization_name(std::uint32_t type) noexcept {
   }
 }
 
+std::string_view sample_name(SampleOrigin origin) noexcept {
+  switch (origin) {
+    case SampleOrigin::kCudaCall:
+      return "Backtrace of a CUDA call";
+    case SampleOrigin::kOsCall:
+      return "Backtrace of an OS call";
+    case SampleOrigin::kTimer:
+      break;
+  }
+  return "CPU sample";
+}
+
 std::string_view thread_state_name(ThreadState state) noexcept {
   switch (state) {
     case ThreadState::kRunning:

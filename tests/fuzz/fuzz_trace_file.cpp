@@ -52,6 +52,14 @@ proto::EventChunk chunk_of_everything() {
   chunk.add_launch_shapes()->set_grid_x(4);
   chunk.set_first_queue(1);
   chunk.add_queues()->set_stream(7);
+  chunk.set_first_code_location(1);
+  chunk.add_code_locations()->set_address(0x1000);
+  chunk.set_first_call_node(1);
+  for (std::uint32_t parent = 0; parent < 3; ++parent) {
+    proto::CallNode& call = *chunk.add_call_nodes();
+    call.set_parent(parent);
+    call.set_location(1);
+  }
   return chunk;
 }
 
@@ -67,6 +75,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 std::vector<std::string> valid_inputs() {
   proto::EventChunk kernels = chunk_of_everything();
   proto::EventChunk ranges = chunk_of_everything();
+  proto::EventChunk samples = chunk_of_everything();
+  proto::EventChunk states = chunk_of_everything();
+  proto::Symbols symbols;
+  symbols.set_first_string(1);
+  symbols.add_strings("main");
+  symbols.add_locations()->set_location(1);
+  symbols.mutable_locations(0)->add_functions()->set_function(1);
   for (int i = 0; i < 20; ++i) {
     auto* k = kernels.mutable_kernels();
     k->add_start_delta(10);
@@ -80,6 +95,15 @@ std::vector<std::string> valid_inputs() {
     r->add_duration(30);
     r->add_name(1);
     r->add_depth(static_cast<std::uint32_t>(i % 4));
+    auto* s = samples.mutable_samples();
+    s->add_time_delta(10);
+    s->add_call_node(static_cast<std::uint32_t>(i % 4));
+    s->add_processor(2);
+    auto* t = states.mutable_thread_states();
+    t->add_start_delta(10);
+    t->add_duration(10);
+    t->add_state(static_cast<std::uint32_t>(i % 4));
+    t->add_processor(i % 4 == 1 ? 2 : 0);
   }
   std::vector<std::byte> bytes(sizeof(FileHeader));
   FileHeader file{};
@@ -89,6 +113,7 @@ std::vector<std::string> valid_inputs() {
   FrameHeader header;
   header.type = proto::FRAME_EVENTS;
   header.process = 1;
-  for (const auto* chunk : {&kernels, &ranges}) append_frame(header, chunk->SerializeAsString(), bytes);
-  return {kernels.SerializeAsString(), ranges.SerializeAsString(), std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())};
+  for (const auto* chunk : {&kernels, &ranges, &samples, &states}) append_frame(header, chunk->SerializeAsString(), bytes);
+  return {kernels.SerializeAsString(), ranges.SerializeAsString(),  samples.SerializeAsString(),
+          states.SerializeAsString(),  symbols.SerializeAsString(), std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())};
 }

@@ -18,6 +18,11 @@ bool extend(std::vector<Entry>& known, std::uint32_t first, const Entries& entri
   return true;
 }
 
+// Numbers that a newer recorder may write.
+CodeKind known_kind(int number) {
+  return number >= 0 && number <= static_cast<int>(CodeKind::kGenerated) ? static_cast<CodeKind>(number) : CodeKind::kNative;
+}
+
 }  // namespace
 
 bool extend_strings(Dictionary& dictionary, std::uint32_t first, const google::protobuf::RepeatedPtrField<std::string>& strings,
@@ -39,9 +44,8 @@ bool extend(Dictionary& dictionary, const proto::EventChunk& chunk, TraceBuilder
          extend(dictionary.code_locations, chunk.first_code_location(), chunk.code_locations(),
                 [&](const proto::CodeLocation& place) {
                   const auto text = [&](std::uint32_t id) { return lookup(dictionary.strings, id); };
-                  return builder.code_location(
-                      {static_cast<CodeKind>(place.kind()), text(place.module()), text(place.build_id()), place.address()},
-                      {text(place.function()), text(place.source_file()), place.source_line()});
+                  return builder.code_location({known_kind(place.kind()), text(place.module()), text(place.build_id()), place.address()},
+                                               {text(place.function()), text(place.source_file()), place.source_line()});
                 }) &&
          // A node may refer to one of the same chunk: entries are in their places before the next is read.
          extend(dictionary.call_nodes, chunk.first_call_node(), chunk.call_nodes(), [&](const proto::CallNode& call) {

@@ -128,8 +128,10 @@ struct ThreadStateDetail {
 };
 
 // Of a timed sample and of a backtrace.
+enum class SampleOrigin : std::uint8_t { kTimer = 0, kCudaCall = 1, kOsCall = 2 };  // numbers of proto::SampleOrigin
 struct SampleDetail {
   CallNodeId call_node = 0;  // innermost call of the chain (Trace::call_stacks)
+  SampleOrigin origin = SampleOrigin::kTimer;
   std::uint32_t processor = kNone;
   Nanoseconds period = 0;  // timed samples: the processor time that one stands for, in ns
   auto operator<=>(const SampleDetail&) const = default;

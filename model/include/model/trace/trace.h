@@ -273,6 +273,8 @@ enum class PageFaultOf : std::uint8_t { kCpu, kGpu };
 [[nodiscard]] std::string_view page_fault_name(PageFaultOf side) noexcept;
 // What a synchronization is called, by SynchronizationDetail.type: "Stream synchronization".
 [[nodiscard]] std::string_view synchronization_name(std::uint32_t type) noexcept;
+// What a sample is called: "CPU sample", "Backtrace of a CUDA call".
+[[nodiscard]] std::string_view sample_name(SampleOrigin origin) noexcept;
 // "Running", "Runnable", "Blocked".
 [[nodiscard]] std::string_view thread_state_name(ThreadState state) noexcept;
 [[nodiscard]] std::string_view memory_kind_name(MemoryKind kind) noexcept;  // "Pageable", "Pinned", "Device", ...

@@ -75,6 +75,7 @@ class TraceText {
     std::ostringstream text;
     text << static_cast<int>(key.kind) << '|' << process(key.process) << '|' << thread(key.thread) << '|' << ordinal(key) << '|'
          << key.context << '|' << key.stream << '|' << key.domain << '|';
+    if (key.kind == TrackKind::kProcessors) text << "processor " << key.processor << '|';
     if (key.kind == TrackKind::kNvtxRanges) text << "depth " << depth << '|';
     text << event.start << '|' << event.duration << '|' << trace_.name(event.name) << '|' << event.correlation << '|';
     write_detail(text, key.kind, event.detail);
@@ -121,9 +122,34 @@ class TraceText {
         text << trace_.name(d.function) << '|' << trace_.name(d.module) << '|' << trace_.name(d.source_file);
         break;
       }
+      case TrackKind::kThreadStates:
+      case TrackKind::kProcessors:
+        write(trace_.thread_state_detail(id).state, trace_.thread_state_detail(id).processor);
+        break;
+      case TrackKind::kCpuSamples:
+      case TrackKind::kBacktraces: {
+        const SampleDetail& d = trace_.sample_detail(id);
+        write(d.origin, d.processor, d.period);
+        text << chain(d.call_node);
+        break;
+      }
       default:
         write(id);
     }
+  }
+
+  // "leaf(a.c:3) in /lib/a.so < main in /bin/program": innermost first.
+  std::string chain(CallNodeId id) const {
+    const CallStacks& stacks = trace_.call_stacks();
+    std::ostringstream text;
+    for (const CodeLocationId location : stacks.chain(id)) {
+      const CodeLocation& place = stacks.location(location);
+      for (const CodeFunction& at : stacks.functions(location))
+        text << trace_.name(at.function) << '(' << trace_.name(at.source_file) << ':' << at.source_line << ')';
+      text << " in " << trace_.name(place.module) << ' ' << trace_.name(place.build_id) << ' ' << place.address << ' '
+           << static_cast<int>(place.kind) << " < ";
+    }
+    return text.str();
   }
 
   const Trace& trace_;

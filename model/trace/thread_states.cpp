@@ -1,0 +1,51 @@
+#include "model/trace/thread_states.h"
+
+#include <map>
+#include <string>
+
+namespace lanescope {
+namespace {
+
+// "python (4711)": who a processor runs.
+NameId thread_label(TraceBuilder& builder, ProcessId process, std::uint32_t tid) {
+  const std::string_view path = builder.process(process).executable;
+  const auto slash = path.rfind('/');
+  const std::string_view program = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  return builder.intern(std::string(program.empty() ? "thread" : program) + " (" + std::to_string(tid) + ")");
+}
+
+}  // namespace
+
+void add_thread_states(TraceBuilder& builder, ProcessId process, std::uint32_t tid, std::span<const ThreadStateSpan> spans) {
+  const NameId label = thread_label(builder, process, tid);
+  std::vector<Event> events;
+  events.reserve(spans.size());
+  std::map<std::uint32_t, std::vector<Event>> by_processor;
+  for (const ThreadStateSpan& span : spans) {
+    const DetailId detail = builder.intern(span.what);
+    events.push_back({span.start, span.duration, builder.intern(thread_state_name(span.what.state)), 0, detail});
+    if (span.what.state == ThreadState::kRunning && span.what.processor != kNone)
+      by_processor[span.what.processor].push_back({span.start, span.duration, label, tid, detail});
+  }
+  TrackKey key{TrackKind::kThreadStates, process};
+  key.thread = builder.thread(process, tid);
+  builder.add(key, std::move(events));
+  for (auto& [processor, running] : by_processor) {
+    TrackKey track{TrackKind::kProcessors};
+    track.processor = processor;
+    builder.add(track, std::move(running));
+  }
+}
+
+void add_samples(TraceBuilder& builder, ProcessId process, std::uint32_t tid, std::span<const SampleEvent> samples) {
+  if (samples.empty()) return;
+  std::vector<Event> events;
+  events.reserve(samples.size());
+  for (const SampleEvent& sample : samples)
+    events.push_back({sample.start, sample.duration, builder.intern(sample_name(sample.what.origin)), 0, builder.intern(sample.what)});
+  TrackKey key{samples.front().what.origin == SampleOrigin::kTimer ? TrackKind::kCpuSamples : TrackKind::kBacktraces, process};
+  key.thread = builder.thread(process, tid);
+  builder.add(key, std::move(events));
+}
+
+}  // namespace lanescope
