@@ -8,6 +8,13 @@ std::vector<CodeLocationId> CallStacks::chain(CallNodeId id) const {
   return locations;
 }
 
+bool is_address_text(std::string_view function) noexcept {
+  const auto plus = function.rfind('+');
+  std::string_view number = plus == std::string_view::npos ? function : function.substr(plus + 1);
+  if (!number.starts_with("0x") || number.size() == 2) return false;
+  return number.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string_view::npos;
+}
+
 CallStackBuilder::CallStackBuilder() : functions_(1) {
   stacks_.nodes_.append({});
   stacks_.locations_.append({});

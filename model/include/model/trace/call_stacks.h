@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "model/trace/append_only_table.h"
@@ -64,5 +65,8 @@ class CallStacks {
   AppendOnlyTable<CodeLocation> locations_;
   std::shared_ptr<const Functions> functions_ = std::make_shared<const Functions>();  // by location
 };
+
+// Whether a function's name only tells where the code is, because no function is known: "libcudart.so.13+0x1f2a0", "0x7f3c88001234".
+[[nodiscard]] bool is_address_text(std::string_view function) noexcept;
 
 }  // namespace lanescope

@@ -1,0 +1,27 @@
+// A call tree as rectangles: each call as wide as its share, below its caller.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/samples/call_tree.h"
+
+namespace lanescope::samples {
+
+enum class WeightBy : std::uint8_t { kCount, kTime };
+[[nodiscard]] inline double amount(const Weight& weight, WeightBy by) noexcept {
+  return by == WeightBy::kCount ? static_cast<double>(weight.count) : static_cast<double>(weight.time);
+}
+
+struct FlameBox {
+  std::uint32_t node = 0;
+  std::uint32_t depth = 0;  // 0 for the root
+  double left = 0;          // from 0 to 1 of the width
+  double right = 0;
+};
+
+// The calls from the root to `focus`, each over the whole width, and all below it; left out is what is narrower than `narrowest`. By depth,
+// then from left to right. O(boxes · children).
+[[nodiscard]] std::vector<FlameBox> flame_graph(const CallTree& tree, std::uint32_t focus, WeightBy by, double narrowest);
+
+}  // namespace lanescope::samples

@@ -1,0 +1,31 @@
+// What a thread was mostly seen to run in a time: the short answer, for findings and tooltips.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/samples/sampled_stacks.h"
+
+namespace lanescope::samples {
+
+// Which call of a chain stands for it.
+enum class ChainPart : std::uint8_t {
+  kInnermost,        // the function that ran
+  kInnermostPython,  // the Python function that ran or called what ran; the innermost call where the chain has no Python
+};
+
+struct MostSampled {
+  NameId function = 0;
+  NameId module = 0;
+  CodeKind kind = CodeKind::kNative;
+  NameId source_file = 0;  // of the line that most of these samples have in common; 0 where not known
+  std::uint32_t source_line = 0;
+  std::uint64_t count = 0;  // samples
+  double share = 0;         // of all samples of the thread in the window, from 0 to 1
+};
+
+// The functions with most samples, most first, at most `limit`. O(samples in the window).
+[[nodiscard]] std::vector<MostSampled> most_sampled(const Trace& trace, ThreadId thread, TimeRange window, ChainPart part,
+                                                    std::size_t limit);
+
+}  // namespace lanescope::samples

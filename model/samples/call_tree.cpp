@@ -1,0 +1,213 @@
+#include "model/samples/call_tree.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <unordered_map>
+
+namespace lanescope::samples {
+namespace {
+
+constexpr std::uint32_t kRoot = 0;
+
+std::string_view last_path_part(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace
+
+SampledFunctions::SampledFunctions(const Trace& trace) : trace_(&trace), of_location_(trace.call_stacks().location_count()) {}
+
+FunctionIndex SampledFunctions::index_of(CodeKind kind, NameId module, NameId function) {
+  const auto [found, inserted] = ids_.try_emplace({kind, module, function}, static_cast<FunctionIndex>(functions_.size()));
+  if (!inserted) return found->second;
+  SampledFunction& added = functions_.emplace_back();
+  added.function = function;
+  added.module = module;
+  added.kind = kind;
+  if (function != 0)
+    added.name = trace_->name(function);
+  else if (module != 0)
+    added.name = std::string(last_path_part(trace_->name(module))) + " (no symbols)";
+  else
+    added.name = "(unknown)";
+  return found->second;
+}
+
+const std::vector<FunctionIndex>& SampledFunctions::at(CodeLocationId location) {
+  std::vector<FunctionIndex>& known = of_location_[location];
+  if (!known.empty()) return known;
+  const CodeLocation& place = trace_->call_stacks().location(location);
+  for (const CodeFunction& each : trace_->call_stacks().functions(location))
+    known.push_back(index_of(place.kind, place.module, is_address_text(trace_->name(each.function)) ? 0 : each.function));
+  if (known.empty()) known.push_back(unknown());
+  return known;
+}
+
+FunctionIndex SampledFunctions::unknown() { return index_of(CodeKind::kNative, 0, 0); }
+
+// Grows a tree node by node, then puts siblings beside each other.
+class CallTreeBuilder {
+ public:
+  explicit CallTreeBuilder(const Trace& trace) : stacks_(trace.call_stacks()), functions_(trace) {}
+
+  CallTree top_down(std::span<const SampledStack> chains) {
+    // The trace's calls form a tree already, callers before their callees: sums run up it, and where it has several nodes of one function
+    // below one caller they become one.
+    const std::vector<Weight> totals = totals_of_calls(chains);
+    std::vector<std::uint32_t> node_of_call(totals.size(), kRoot);
+    for (CallNodeId call = 1; call < totals.size(); ++call) {
+      if (totals[call].count == 0) continue;
+      std::uint32_t node = node_of_call[stacks_.node(call).parent];
+      const auto& functions = functions_.at(stacks_.node(call).location);
+      for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
+        node = child(node, *function);
+        nodes_[node].total += totals[call];
+      }
+      node_of_call[call] = node;
+    }
+    for (const SampledStack& each : chains) {
+      const std::uint32_t node = each.chain == 0 ? unreadable(each.weight) : node_of_call[each.chain];
+      nodes_[node].self += each.weight;
+    }
+    note_lines(totals);
+    return finish(chains);
+  }
+
+  CallTree bottom_up(std::span<const SampledStack> chains) {
+    for (const SampledStack& each : chains) {
+      std::uint32_t node = each.chain == 0 ? unreadable(each.weight) : kRoot;
+      for (CallNodeId call = each.chain; call != 0; call = stacks_.node(call).parent)
+        for (const FunctionIndex function : functions_.at(stacks_.node(call).location)) {
+          node = child(node, function);
+          nodes_[node].total += each.weight;
+        }
+      nodes_[node].self += each.weight;
+    }
+    note_lines(totals_of_calls(chains));
+    return finish(chains);
+  }
+
+ private:
+  std::uint32_t child(std::uint32_t parent, FunctionIndex function) {
+    const auto [found, inserted] = children_.try_emplace(std::uint64_t{parent} << 32 | function, static_cast<std::uint32_t>(nodes_.size()));
+    if (inserted) {
+      CallTreeNode& added = nodes_.emplace_back();
+      added.function = function;
+      added.parent = parent;
+      added.depth = nodes_[parent].depth + 1;
+    }
+    return found->second;
+  }
+
+  std::uint32_t unreadable(const Weight& weight) {
+    const std::uint32_t node = child(kRoot, functions_.unknown());
+    nodes_[node].total += weight;
+    return node;
+  }
+
+  std::vector<Weight> totals_of_calls(std::span<const SampledStack> chains) const {
+    std::vector<Weight> totals(chains.empty() ? 0 : chains.back().chain + 1);  // chains come by their ids
+    for (const SampledStack& each : chains) totals[each.chain] += each.weight;
+    for (std::size_t call = totals.size(); call-- > 1;)
+      if (const CallNodeId parent = stacks_.node(static_cast<CallNodeId>(call)).parent; parent != 0) totals[parent] += totals[call];
+    return totals;
+  }
+
+  // The line of each function at which most of its samples are.
+  void note_lines(const std::vector<Weight>& totals) {
+    std::unordered_map<CodeLocationId, std::uint64_t> of_location;
+    for (CallNodeId call = 1; call < totals.size(); ++call)
+      if (totals[call].count > 0) of_location[stacks_.node(call).location] += totals[call].count;
+    std::map<std::tuple<FunctionIndex, NameId, std::uint32_t>, std::uint64_t> of_line;
+    for (const auto& [location, count] : of_location) {
+      const auto& indexes = functions_.at(location);
+      const auto functions = stacks_.functions(location);
+      for (std::size_t i = 0; i < functions.size(); ++i)
+        if (functions[i].source_file != 0) of_line[{indexes[i], functions[i].source_file, functions[i].source_line}] += count;
+    }
+    std::vector<std::uint64_t> most(functions_.all().size());
+    for (const auto& [line, count] : of_line) {
+      const auto [function, file, number] = line;
+      if (count <= most[function]) continue;
+      most[function] = count;
+      functions_.functions_[function].source_file = file;
+      functions_.functions_[function].source_line = number;
+    }
+  }
+
+  // Siblings beside each other, heaviest first.
+  CallTree finish(std::span<const SampledStack> chains) {
+    for (const SampledStack& each : chains) nodes_[kRoot].total += each.weight;
+    std::vector<std::vector<std::uint32_t>> children(nodes_.size());
+    for (std::uint32_t node = 1; node < nodes_.size(); ++node) children[nodes_[node].parent].push_back(node);
+    const auto heavier = [&](std::uint32_t a, std::uint32_t b) {
+      if (nodes_[a].total != nodes_[b].total) return nodes_[a].total > nodes_[b].total;
+      return functions_.all()[nodes_[a].function].name < functions_.all()[nodes_[b].function].name;
+    };
+    CallTree tree;
+    std::vector<std::uint32_t> origin{kRoot};
+    tree.nodes_ = {nodes_[kRoot]};
+    for (std::uint32_t node = 0; node < tree.nodes_.size(); ++node) {
+      std::vector<std::uint32_t>& below = children[origin[node]];
+      std::stable_sort(below.begin(), below.end(), heavier);
+      tree.nodes_[node].first_child = static_cast<std::uint32_t>(tree.nodes_.size());
+      tree.nodes_[node].child_count = static_cast<std::uint32_t>(below.size());
+      for (const std::uint32_t each : below) {
+        origin.push_back(each);
+        tree.nodes_.push_back(nodes_[each]);
+        tree.nodes_.back().parent = node;
+      }
+    }
+    tree.functions_ = std::move(functions_.functions_);
+    return tree;
+  }
+
+  const CallStacks& stacks_;
+  SampledFunctions functions_;
+  std::vector<CallTreeNode> nodes_{1};
+  std::unordered_map<std::uint64_t, std::uint32_t> children_;  // by parent and function
+};
+
+CallTree make_call_tree(const Trace& trace, std::span<const SampledStack> stacks, CallTreeOrder order) {
+  CallTreeBuilder builder(trace);
+  return order == CallTreeOrder::kTopDown ? builder.top_down(stacks) : builder.bottom_up(stacks);
+}
+
+std::vector<FunctionWeight> function_weights(const CallTree& tree) {
+  std::vector<FunctionWeight> weights(tree.functions().size());
+  for (FunctionIndex i = 0; i < weights.size(); ++i) weights[i].function = i;
+  // Depth first, with how often each function is open: only its outermost call counts.
+  std::vector<std::uint32_t> open(tree.functions().size());
+  struct Step {
+    std::uint32_t node;
+    bool leaves;
+  };
+  std::vector<Step> steps{{kRoot, false}};
+  while (!steps.empty()) {
+    const Step step = steps.back();
+    steps.pop_back();
+    const CallTreeNode& node = tree.node(step.node);
+    if (step.leaves) {
+      --open[node.function];
+      continue;
+    }
+    if (step.node != kRoot) {
+      if (open[node.function]++ == 0) weights[node.function].total += node.total;
+      weights[node.function].self += node.self;
+      steps.push_back({step.node, true});
+    }
+    for (std::uint32_t i = 0; i < node.child_count; ++i) steps.push_back({node.first_child + i, false});
+  }
+  const auto heavier = [&](const FunctionWeight& a, const FunctionWeight& b) {
+    if (a.self != b.self) return a.self > b.self;
+    if (a.total != b.total) return a.total > b.total;
+    return tree.functions()[a.function].name < tree.functions()[b.function].name;
+  };
+  std::stable_sort(weights.begin(), weights.end(), heavier);
+  return weights;
+}
+
+}  // namespace lanescope::samples

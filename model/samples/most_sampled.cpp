@@ -1,0 +1,62 @@
+#include "model/samples/most_sampled.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace lanescope::samples {
+namespace {
+
+struct Place {
+  CodeKind kind = CodeKind::kNative;
+  NameId module = 0;
+  CodeFunction function;
+};
+
+Place place_of(const CallStacks& stacks, CodeLocationId location) {
+  return {stacks.location(location).kind, stacks.location(location).module, stacks.functions(location).front()};
+}
+
+// Of an empty chain: nothing known.
+Place standing_for(const CallStacks& stacks, CallNodeId chain, ChainPart part) {
+  if (chain == 0) return {};
+  if (part == ChainPart::kInnermostPython)
+    for (CallNodeId call = chain; call != 0; call = stacks.node(call).parent)
+      if (const CodeLocationId location = stacks.node(call).location; stacks.location(location).kind == CodeKind::kPython)
+        return place_of(stacks, location);
+  return place_of(stacks, stacks.node(chain).location);
+}
+
+}  // namespace
+
+std::vector<MostSampled> most_sampled(const Trace& trace, ThreadId thread, TimeRange window, ChainPart part, std::size_t limit) {
+  SampleSelection selection;
+  selection.window = window;
+  selection.threads = {thread};
+  std::map<std::tuple<CodeKind, NameId, NameId>, std::map<std::pair<NameId, std::uint32_t>, std::uint64_t>> lines_of_function;
+  std::uint64_t all = 0;
+  for (const SampledStack& stack : sampled_stacks(trace, selection)) {
+    const Place place = standing_for(trace.call_stacks(), stack.chain, part);
+    lines_of_function[{place.kind, place.module, place.function.function}][{place.function.source_file, place.function.source_line}] +=
+        stack.weight.count;
+    all += stack.weight.count;
+  }
+  std::vector<MostSampled> functions;
+  for (const auto& [function, lines] : lines_of_function) {
+    MostSampled& found = functions.emplace_back();
+    std::tie(found.kind, found.module, found.function) = function;
+    std::uint64_t most = 0;
+    for (const auto& [line, count] : lines) {
+      found.count += count;
+      if (count <= most) continue;
+      most = count;
+      std::tie(found.source_file, found.source_line) = line;
+    }
+    found.share = static_cast<double>(found.count) / static_cast<double>(all);
+  }
+  std::stable_sort(functions.begin(), functions.end(), [](const MostSampled& a, const MostSampled& b) { return a.count > b.count; });
+  if (functions.size() > limit) functions.resize(limit);
+  return functions;
+}
+
+}  // namespace lanescope::samples

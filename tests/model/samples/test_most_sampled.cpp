@@ -1,0 +1,65 @@
+#include "model/samples/most_sampled.h"
+
+#include "model/trace/thread_states.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::samples;
+
+namespace {
+
+// A Python function "load" at two lines, which calls into a library without symbols and into one with; and a native thread.
+struct Program {
+  Program() {
+    const ProcessId process = builder.process_of_instance(1);
+    const NameId file = builder.intern("train.py");
+    const auto python = [&](const char* name, std::uint32_t line) {
+      return builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern(name), file, line});
+    };
+    const auto native = [&](const char* name, std::uint64_t address) {
+      return builder.code_location({CodeKind::kNative, builder.intern("/lib/libz.so"), 0, address}, {builder.intern(name), 0, 0});
+    };
+    const CallNodeId step = builder.call_node({0, python("step", 5)});
+    const CallNodeId load_30 = builder.call_node({step, python("load", 30)});
+    const CallNodeId load_31 = builder.call_node({step, python("load", 31)});
+    const CallNodeId inflate = builder.call_node({load_31, native("inflate", 1)});
+    const CallNodeId crc = builder.call_node({load_31, native("crc32", 2)});
+    const CallNodeId alone = builder.call_node({0, native("main", 3)});
+    std::vector<SampleEvent> samples;
+    for (const CallNodeId chain : {step, load_30, inflate, inflate, crc, alone, CallNodeId{0}, step, step})
+      samples.push_back({static_cast<Nanoseconds>(samples.size()) * 10, 0, {chain, SampleOrigin::kTimer}});
+    add_samples(builder, process, 1, samples);
+    const SampleEvent other[] = {{5, 0, {alone, SampleOrigin::kTimer}}};
+    add_samples(builder, process, 2, other);
+    trace = builder.snapshot();
+  }
+  // "load:31 3", most first.
+  std::vector<std::string> most(TimeRange window, ChainPart part, std::size_t limit = 10) const {
+    std::vector<std::string> lines;
+    for (const MostSampled& each : most_sampled(*trace, 0, window, part, limit))
+      lines.push_back(std::string(trace->name(each.function)) + ":" + std::to_string(each.source_line) + " " + std::to_string(each.count));
+    return lines;
+  }
+  TraceBuilder builder;
+  std::shared_ptr<const Trace> trace;
+};
+
+}  // namespace
+
+TEST_CASE("the functions that ran most, of one thread and within the time") {
+  const Program program;
+  CHECK(program.most({10, 50}, ChainPart::kInnermost) == std::vector<std::string>{"inflate:0 2", "crc32:0 1", "load:30 1"});
+  CHECK(program.most({10, 50}, ChainPart::kInnermost, 1) == std::vector<std::string>{"inflate:0 2"});
+  CHECK(program.most({200, 300}, ChainPart::kInnermost).empty());
+}
+
+TEST_CASE("the Python line that loads stands for all that it calls") {
+  const Program program;
+  CHECK(program.most({0, 50}, ChainPart::kInnermostPython) == std::vector<std::string>{"load:31 4", "step:5 1"});
+  // Where there is no Python, what ran; nothing where the chain could not be read.
+  CHECK(program.most({50, 70}, ChainPart::kInnermostPython) == std::vector<std::string>{":0 1", "main:0 1"});
+  const auto found = most_sampled(*program.trace, 0, {0, 50}, ChainPart::kInnermostPython, 1);
+  CHECK(found.front().kind == CodeKind::kPython);
+  CHECK(program.trace->name(found.front().source_file) == "train.py");
+  CHECK(found.front().share == Approx(0.8));
+}
