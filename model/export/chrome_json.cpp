@@ -76,7 +76,9 @@ class ChromeExport {
     write_names();
     for (const Track& track : trace_.tracks())
       if (!write_track(track)) return false;
-    json_.close(']').close('}').raw("\n");
+    json_.close(']');
+    if (!write_samples()) return false;
+    json_.close('}').raw("\n");
     return json_.flush();
   }
 
@@ -139,6 +141,59 @@ class ChromeExport {
                    std::string_view("stream " + std::to_string(track.key.stream)));
   }
 
+  // Each sample refers to its innermost frame, and each frame to the one that called it.
+  bool write_samples() {
+    std::set<CallNodeId> chains;
+    const auto for_samples = [&](auto visit) {
+      for (const Track& track : trace_.tracks())
+        if (track.key.kind == TrackKind::kCpuSamples)
+          for (const EventRef ref : events_in_order(trace_, track, selection_)) visit(track.key, trace_.event(ref));
+    };
+    bool any = false;
+    for_samples([&](const TrackKey&, const Event& event) {
+      any = true;
+      for (CallNodeId node = trace_.sample_detail(event.detail).call_node; node != 0 && chains.insert(node).second;)
+        node = trace_.call_stacks().node(node).parent;
+    });
+    if (!any) return true;
+    json_.raw("\n").key("stackFrames").open('{');
+    for (const CallNodeId node : chains) write_frames(node);
+    json_.close('}').raw("\n").key("samples").open('[');
+    bool written = true;
+    for_samples([&](const TrackKey& key, const Event& event) {
+      if (!written) return;
+      const SampleDetail& detail = trace_.sample_detail(event.detail);
+      json_.element().raw("\n").open('{').field("name", trace_.name(event.name)).microseconds("ts", event.start);
+      json_.field("pid", pids_.host(key.process)).field("tid", trace_.threads()[key.thread].tid).field("weight", 1);
+      if (detail.processor != kNone) json_.field("cpu", detail.processor);
+      if (detail.call_node != 0) json_.field("sf", std::string_view(frame_id(detail.call_node, 0)));
+      json_.close('}');
+      written = json_.flush_some();
+    });
+    json_.close(']');
+    return written;
+  }
+
+  // Of the call itself, or of the one that it was inlined into so many levels up.
+  static std::string frame_id(CallNodeId node, std::size_t level) {
+    return std::to_string(node) + (level == 0 ? "" : "." + std::to_string(level));
+  }
+
+  void write_frames(CallNodeId node) {
+    const CallNode& call = trace_.call_stacks().node(node);
+    const auto functions = trace_.call_stacks().functions(call.location);
+    const std::string_view module = trace_.name(trace_.call_stacks().location(call.location).module);
+    for (std::size_t level = 0; level < functions.size(); ++level) {
+      json_.raw("\n").key(frame_id(node, level)).open('{').field("name", trace_.name(functions[level].function));
+      json_.field("category", module);
+      if (level + 1 < functions.size())
+        json_.field("parent", std::string_view(frame_id(node, level + 1)));
+      else if (call.parent != 0)
+        json_.field("parent", std::string_view(frame_id(call.parent, 0)));
+      json_.close('}');
+    }
+  }
+
   bool write_track(const Track& track) {
     for (const EventRef ref : events_in_order(trace_, track, selection_)) {
       write_event(track.key, trace_.event(ref));
@@ -192,9 +247,9 @@ class ChromeExport {
       case TrackKind::kBacktraces:
         return;  // nothing that reads this format knows them
       case TrackKind::kThreadStates:
-        return write_span(key, event, "thread_state");
+        return;  // readers nest what a thread does, and states begin and end in the middle of calls
       case TrackKind::kCpuSamples:
-        return;
+        return;  // they stand behind the events: write_samples()
     }
   }
 

@@ -37,14 +37,35 @@ void write_work(const Trace& trace, EventKind kind, const Event& event, JsonWrit
   }
 }
 
+void write_processor(std::uint32_t processor, JsonWriter& json) {
+  if (processor != kNone) json.field("processor", processor);
+}
+
+// "main;work;leaf": as scripts for flame graphs take them.
+std::string folded_chain(const Trace& trace, CallNodeId chain) {
+  std::string folded;
+  const CallStacks& stacks = trace.call_stacks();
+  const std::vector<CodeLocationId> locations = stacks.chain(chain);
+  for (auto location = locations.rbegin(); location != locations.rend(); ++location) {
+    const auto functions = stacks.functions(*location);
+    for (auto function = functions.rbegin(); function != functions.rend(); ++function)
+      folded.append(folded.empty() ? "" : ";").append(trace.name(function->function));
+  }
+  return folded;
+}
+
 void write_object(const Trace& trace, EventRef ref, JsonWriter& json) {
   const Event event = trace.event(ref);
   const TrackKey& key = trace.track_of(ref.lane).key;
   const EventKind kind = event_kind(trace, ref);
   json.field("kind", event_kind_name(kind)).field("name", trace.name(event.name));
   json.field("start_ns", event.start).field("duration_ns", event.duration);
-  json.field("pid", trace.processes()[key.process].pid);
+  if (key.process != kNone) json.field("pid", trace.processes()[key.process].pid);
   if (key.thread != kNone) json.field("tid", trace.threads()[key.thread].tid);
+  if (kind == EventKind::kThreadState) write_processor(trace.thread_state_detail(event.detail).processor, json);
+  if (kind == EventKind::kCpuSample) write_processor(trace.sample_detail(event.detail).processor, json);
+  if (kind == EventKind::kCpuSample || kind == EventKind::kBacktrace)
+    json.field("stack", std::string_view(folded_chain(trace, trace.sample_detail(event.detail).call_node)));
   if (is_on_stream(key.kind)) {
     json.field("device", device_ordinal(trace, key.process, key.gpu)).field("context", key.context).field("stream", key.stream);
     write_work(trace, kind, event, json);

@@ -97,6 +97,31 @@ constexpr EnumEntry kDiagnosticTimestampSource[] = {
     {2, "HostTimestamp", "Host timestamp"},
 };
 
+constexpr EnumEntry kSamplingThreadState[] = {
+    {0, "Unknown", "Unknown"},
+    {1, "Running", "Running"},
+    {2, "Interruptible", "Interruptible"},
+    {3, "Uninterruptible", "Uninterruptible"},
+    {4, "Stopped", "Stopped"},
+    {5, "Terminated", "Terminated"},
+    {6, "Unscheduled", "Unscheduled"},
+    {7, "Waiting", "Waiting"},
+    {8, "OSRuntime", "OS runtime"},
+    {9, "Initialized", "Initialized"},
+    {10, "Transition", "Transition"},
+};
+constexpr EnumEntry kStackUnwindMethod[] = {
+    {0, "Unknown", "Unknown"},
+    {1, "FramePointer", "Frame pointer"},
+    {2, "UnwindTable", "Unwind table"},
+    {3, "LR_FramePointer", "LR frame pointer"},
+    {4, "LR_UnwindTable", "LR unwind table"},
+    {5, "KernelContext", "Kernel context"},
+    {6, "DWARF_EH", "DWARF EH"},
+    {7, "DWARF_DF", "DWARF DF"},
+    {8, "LBR", "LBR"},
+};
+
 constexpr EnumTable kTables[] = {
     {"ENUM_NSYS_EVENT_TYPE", kNsysEventType},
     {"ENUM_NSYS_EVENT_CLASS", kNsysEventClass},
@@ -107,6 +132,8 @@ constexpr EnumTable kTables[] = {
     {"ENUM_CUPTI_STREAM_TYPE", kCuptiStreamType},
     {"ENUM_CUPTI_SYNC_TYPE", kCuptiSyncType},
     {"ENUM_CUPTI_OVERHEAD_TYPE", kCuptiOverheadType},
+    {"ENUM_SAMPLING_THREAD_STATE", kSamplingThreadState},
+    {"ENUM_STACK_UNWIND_METHOD", kStackUnwindMethod},
     {"ENUM_DIAGNOSTIC_SEVERITY_LEVEL", kDiagnosticSeverityLevel},
     {"ENUM_DIAGNOSTIC_SOURCE_TYPE", kDiagnosticSourceType},
     {"ENUM_DIAGNOSTIC_TIMESTAMP_SOURCE", kDiagnosticTimestampSource},

@@ -32,6 +32,11 @@ enum class NsysTable : unsigned char {
   kProfilerOverhead,  // PROFILER_OVERHEAD
   kNvtx,              // NVTX_EVENTS
   kOsRuntime,         // OSRT_API
+  kOsRuntimeChains,   // OSRT_CALLCHAINS
+  kCudaChains,        // CUDA_CALLCHAINS
+  kScheduling,        // SCHED_EVENTS
+  kSamples,           // COMPOSITE_EVENTS
+  kSampleChains,      // SAMPLING_CALLCHAINS
   kCpuPageFaults,     // CUDA_UM_CPU_PAGE_FAULT_EVENTS
   kGpuPageFaults,     // CUDA_UM_GPU_PAGE_FAULT_EVENTS
   kProcesses,         // PROCESSES
@@ -43,7 +48,7 @@ enum class NsysTable : unsigned char {
   kCaptureMetadata,   // META_DATA_CAPTURE
   kExportMetadata,    // META_DATA_EXPORT
 };
-inline constexpr std::size_t kNsysTableCount = 24;
+inline constexpr std::size_t kNsysTableCount = 29;
 
 struct TableSchema {
   const char* name;

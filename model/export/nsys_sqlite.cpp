@@ -8,6 +8,7 @@
 #include "event_order.h"
 #include "nsys_database.h"
 #include "nsys_ids.h"
+#include "nsys_threads.h"
 #include "target.h"
 #include "trace_dictionary.h"
 
@@ -74,7 +75,12 @@ std::string uuid_text(std::string_view bytes) {
 class NsysExport {
  public:
   NsysExport(const Trace& trace, const ExportSelection& selection, NsysDatabase& database)
-      : trace_(trace), selection_(selection), database_(database), ids_(trace), strings_(trace) {}
+      : trace_(trace),
+        selection_(selection),
+        database_(database),
+        ids_(trace),
+        strings_(trace),
+        threads_(trace, selection, database, ids_, strings_) {}
 
   void write() {
     nvtx_rows_are_known_ = nvtx_rows_are_known();
@@ -118,10 +124,12 @@ class NsysExport {
       case TrackKind::kPageFaults:
         return track.key.gpu == kNone ? write_cpu_page_faults(track) : write_gpu_page_faults(track);
       case TrackKind::kThreadStates:
-      case TrackKind::kProcessors:
+        return threads_.write_states(track);
       case TrackKind::kCpuSamples:
+        return threads_.write_samples(track);
+      case TrackKind::kProcessors:
       case TrackKind::kBacktraces:
-        return;
+        return;  // the ones follow from the states of threads, the others stand beside their calls
     }
   }
 
@@ -188,7 +196,8 @@ class NsysExport {
     for_events(track, NsysTable::kApiCalls, [&](EventRef, const Event& event) {
       const ApiDetail& detail = trace_.api_detail(event.detail);
       database_.insert(NsysTable::kApiCalls, event.start, event.end(), detail.domain == ApiDomain::kDriver ? kDriverCall : kRuntimeCall,
-                       thread, event.correlation, strings_.id(event.name), detail.result, kNull);
+                       thread, event.correlation, strings_.id(event.name), detail.result,
+                       threads_.chain_of(SampleOrigin::kCudaCall, track.key.thread, event));
     });
   }
 
@@ -197,7 +206,8 @@ class NsysExport {
     for_events(track, NsysTable::kOsRuntime, [&](EventRef ref, const Event& event) {
       const auto depth = std::find(track.lanes.begin(), track.lanes.end(), ref.lane) - track.lanes.begin();
       database_.insert(NsysTable::kOsRuntime, event.start, event.end(),
-                       event.detail == kPartialCall ? kPartialOsRuntimeCall : kOsRuntimeCall, thread, strings_.id(event.name), 0, depth, 0);
+                       event.detail == kPartialCall ? kPartialOsRuntimeCall : kOsRuntimeCall, thread, strings_.id(event.name), 0, depth,
+                       threads_.chain_of(SampleOrigin::kOsCall, track.key.thread, event).value_or(0));
     });
   }
 
@@ -373,6 +383,7 @@ class NsysExport {
   NsysDatabase& database_;
   NsysIds ids_;
   NsysStrings strings_;
+  NsysThreads threads_;
   std::int64_t grid_ = 0;  // kernels so far: Nsight Systems numbers them
   bool nvtx_rows_are_known_ = false;
 };

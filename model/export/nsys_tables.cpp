@@ -4,6 +4,11 @@
 namespace lanescope::exporters {
 namespace {
 
+// Of one call of a chain; depth 0 is the innermost.
+constexpr const char* kChainColumns =
+    "id INTEGER NOT NULL, symbol INTEGER NOT NULL, module INTEGER NOT NULL, kernelMode INTEGER, thumbCode INTEGER, "
+    "unresolved INTEGER, specialEntry INTEGER, originalIP INTEGER, unwindMethod INTEGER, stackDepth INTEGER NOT NULL";
+
 constexpr TableSchema kTables[] = {
     {"StringIds", "id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL", 2},
     {"TARGET_INFO_SESSION_START_TIME", "utcEpochNs INTEGER, utcTime TEXT, localTime TEXT, systemClockNs INTEGER", 4},
@@ -66,6 +71,18 @@ constexpr TableSchema kTables[] = {
      "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, "
      "nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, nestingLevel INTEGER, callchainId INTEGER NOT NULL",
      8},
+    {"OSRT_CALLCHAINS", kChainColumns, 10},
+    {"CUDA_CALLCHAINS",
+     "id INTEGER NOT NULL, symbol INTEGER NOT NULL, module INTEGER NOT NULL, unresolved INTEGER, originalIP INTEGER, "
+     "stackDepth INTEGER NOT NULL",
+     6},
+    {"SCHED_EVENTS",
+     "start INTEGER NOT NULL, cpu INTEGER NOT NULL, isSchedIn INTEGER NOT NULL, globalTid INTEGER, threadState INTEGER, "
+     "threadBlock INTEGER",
+     6},
+    {"COMPOSITE_EVENTS",
+     "id INTEGER NOT NULL, start INTEGER NOT NULL, cpu INTEGER, threadState INTEGER, globalTid INTEGER, cpuCycles INTEGER NOT NULL", 6},
+    {"SAMPLING_CALLCHAINS", kChainColumns, 10},
     {"CUDA_UM_CPU_PAGE_FAULT_EVENTS",
      "start INTEGER NOT NULL, globalPid INTEGER NOT NULL, address INTEGER NOT NULL, originalFaultPc INTEGER, "
      "CpuInstruction INTEGER NOT NULL, module INTEGER, unresolvedFaultPc INTEGER, sourceFile INTEGER, sourceLine INTEGER",

@@ -61,6 +61,9 @@ void fill_queue(const Items& items, std::uint32_t queue, Columns& columns) {
   for (std::size_t i = 0; i < items.size(); ++i) columns.add_queue(queue);
 }
 
+// Where 0 stands for none.
+std::uint32_t one_more(std::uint32_t processor) { return processor == kNone ? 0 : processor + 1; }
+
 }  // namespace
 
 template <typename Encode>
@@ -112,10 +115,12 @@ bool TraceChunks::add(const Track& track) {
     case TrackKind::kPageFaults:
       return chunks(&TraceChunks::encode_page_faults);
     case TrackKind::kThreadStates:
-    case TrackKind::kProcessors:
+      return chunks(&TraceChunks::encode_thread_states);
     case TrackKind::kCpuSamples:
     case TrackKind::kBacktraces:
-      return true;
+      return add_samples(track, items);
+    case TrackKind::kProcessors:
+      return true;  // they follow from the states of the threads
   }
   return true;
 }
@@ -135,6 +140,47 @@ bool TraceChunks::add_calls(const Track& track, std::span<const Item> items) {
     }
   }
   return true;
+}
+
+// A chunk holds samples of one origin and period: runs of them.
+bool TraceChunks::add_samples(const Track& track, std::span<const Item> items) {
+  const auto kind = [&](const Item& item) {
+    const SampleDetail& detail = trace_.sample_detail(item.event.detail);
+    return std::pair(detail.origin, detail.period);
+  };
+  while (!items.empty()) {
+    const auto run = std::find_if(items.begin(), items.end(), [&](const Item& item) { return kind(item) != kind(items.front()); });
+    const auto length = static_cast<std::size_t>(run - items.begin());
+    const auto encode = [&](std::span<const Item> part, proto::EventChunk& chunk) { encode_samples(track, part, chunk); };
+    if (!add_chunks(items.first(length), encode)) return false;
+    items = items.subspan(length);
+  }
+  return true;
+}
+
+void TraceChunks::encode_thread_states(const Track& track, std::span<const Item> items, proto::EventChunk& chunk) {
+  proto::ThreadStates& states = *chunk.mutable_thread_states();
+  const auto detail = [&](const Item& item) -> const ThreadStateDetail& { return trace_.thread_state_detail(item.event.detail); };
+  states.set_thread(tid(track.key.thread));
+  fill_starts(items, chunk, states, trace_.provenance().monotonic_epoch);
+  for (const Item& item : items) states.add_state(static_cast<std::uint32_t>(detail(item).state));
+  fill_sparse(items, states.mutable_processor(), [&](const Item& item) { return one_more(detail(item).processor); });
+}
+
+void TraceChunks::encode_samples(const Track& track, std::span<const Item> items, proto::EventChunk& chunk) {
+  proto::Samples& samples = *chunk.mutable_samples();
+  const auto detail = [&](const Item& item) -> const SampleDetail& { return trace_.sample_detail(item.event.detail); };
+  samples.set_thread(tid(track.key.thread));
+  samples.set_origin(static_cast<proto::SampleOrigin>(detail(items.front()).origin));
+  samples.set_period(static_cast<std::uint64_t>(detail(items.front()).period));
+  chunk.set_base_time(items.front().event.start + trace_.provenance().monotonic_epoch);
+  DeltaColumn times(samples.mutable_time_delta(), items.front().event.start);
+  for (const Item& item : items) {
+    times.add(item.event.start);
+    samples.add_call_node(dictionary_.call_node(detail(item).call_node));
+  }
+  fill_sparse(items, samples.mutable_processor(), [&](const Item& item) { return one_more(detail(item).processor); });
+  fill_sparse(items, samples.mutable_duration(), [](const Item& item) { return static_cast<std::uint64_t>(item.event.duration); });
 }
 
 void TraceChunks::encode_kernels(const Track& track, std::span<const Item> items, proto::EventChunk& chunk) {

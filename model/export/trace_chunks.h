@@ -18,6 +18,8 @@ class TraceChunks {
 
   // Requires: a track of the process. False when a chunk was not taken.
   bool add(const Track& track);
+  // What the chunks leave to say of code locations; empty where that is nothing. Call it once, behind the last track.
+  [[nodiscard]] proto::Symbols symbols() { return dictionary_.symbols(); }
 
  private:
   struct Item {
@@ -39,6 +41,9 @@ class TraceChunks {
   void encode_spans(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
   void encode_ranges(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
   void encode_page_faults(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
+  void encode_thread_states(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
+  void encode_samples(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
+  bool add_samples(const Track& track, std::span<const Item> items);
   void encode_marks(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
   std::uint32_t tid(ThreadId thread) const { return thread == kNone ? 0 : trace_.threads()[thread].tid; }
 

@@ -99,6 +99,57 @@ std::uint32_t TraceDictionary::queue(const TrackKey& key) {
   return id;
 }
 
+std::uint32_t TraceDictionary::code_location(CodeLocationId location) {
+  if (location == 0) return 0;
+  const auto [id, added] = identify(code_locations_, location);
+  if (added) {
+    const CodeLocation& known = trace_.call_stacks().location(location);
+    const CodeFunction& function = trace_.call_stacks().functions(location).front();
+    proto::CodeLocation& message = new_code_locations_.emplace_back();
+    message.set_kind(static_cast<proto::CodeKind>(known.kind));
+    message.set_module(string(known.module));
+    message.set_address(known.address);
+    message.set_build_id(string(known.build_id));
+    message.set_function(string(function.function));
+    message.set_source_file(string(function.source_file));
+    message.set_source_line(function.source_line);
+  }
+  return id;
+}
+
+std::uint32_t TraceDictionary::call_node(CallNodeId node) {
+  std::vector<CallNodeId> added;  // innermost first: callers get their ids before them
+  for (; node != 0 && !call_nodes_.contains(node); node = trace_.call_stacks().node(node).parent) added.push_back(node);
+  std::uint32_t id = node == 0 ? 0 : call_nodes_.at(node);
+  for (auto call = added.rbegin(); call != added.rend(); ++call) {
+    proto::CallNode& message = new_call_nodes_.emplace_back();
+    message.set_parent(id);
+    message.set_location(code_location(trace_.call_stacks().node(*call).location));
+    id = identify(call_nodes_, *call).first;
+  }
+  return id;
+}
+
+proto::Symbols TraceDictionary::symbols() {
+  proto::Symbols message;
+  for (const auto& [location, id] : code_locations_) {
+    const auto functions = trace_.call_stacks().functions(location);
+    if (functions.size() < 2) continue;
+    proto::LocationSymbol& symbol = *message.add_locations();
+    symbol.set_location(id);
+    for (const CodeFunction& each : functions) {
+      proto::FunctionAt& function = *symbol.add_functions();
+      function.set_function(string(each.function));
+      function.set_source_file(string(each.source_file));
+      function.set_source_line(each.source_line);
+    }
+  }
+  if (!new_strings_.empty()) message.set_first_string(static_cast<std::uint32_t>(strings_.size() - new_strings_.size() + 1));
+  for (const NameId name : new_strings_) message.add_strings(std::string(trace_.name(name)));
+  new_strings_.clear();
+  return message;
+}
+
 void TraceDictionary::append_new(proto::EventChunk& chunk) {
   const auto first = [](const auto& ids, const auto& added) { return static_cast<std::uint32_t>(ids.size() - added.size() + 1); };
   const auto move_into = [](auto& entries, auto* target) {
@@ -118,6 +169,10 @@ void TraceDictionary::append_new(proto::EventChunk& chunk) {
   move_into(new_launch_shapes_, chunk.mutable_launch_shapes());
   move_into(new_copy_shapes_, chunk.mutable_copy_shapes());
   move_into(new_queues_, chunk.mutable_queues());
+  chunk.set_first_code_location(new_code_locations_.empty() ? 0 : first(code_locations_, new_code_locations_));
+  chunk.set_first_call_node(new_call_nodes_.empty() ? 0 : first(call_nodes_, new_call_nodes_));
+  move_into(new_code_locations_, chunk.mutable_code_locations());
+  move_into(new_call_nodes_, chunk.mutable_call_nodes());
 }
 
 }  // namespace lanescope::exporters

@@ -20,9 +20,13 @@ class TraceDictionary {
   std::uint32_t launch_shape(const KernelDetail& detail);
   std::uint32_t copy_shape(const MemoryDetail& detail);
   std::uint32_t queue(const TrackKey& key);
+  std::uint32_t code_location(CodeLocationId location);
+  std::uint32_t call_node(CallNodeId node);  // with its callers. O(calls that are new)
 
   // Puts the entries that are new since the last call in front of a chunk.
   void append_new(proto::EventChunk& chunk);
+  // What code locations have beyond the one function that stands in a chunk: inlined ones. Call it once, behind all chunks.
+  [[nodiscard]] proto::Symbols symbols();
 
  private:
   template <typename Key>
@@ -40,6 +44,10 @@ class TraceDictionary {
   std::vector<proto::CopyShape> new_copy_shapes_;
   Ids<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> queues_;
   std::vector<proto::Queue> new_queues_;
+  std::unordered_map<CodeLocationId, std::uint32_t> code_locations_;
+  std::vector<proto::CodeLocation> new_code_locations_;
+  std::unordered_map<CallNodeId, std::uint32_t> call_nodes_;
+  std::vector<proto::CallNode> new_call_nodes_;
 };
 
 // The CUDA ordinal under which a process knows a GPU.

@@ -140,6 +140,7 @@ class TraceFileExport {
     });
     for (const Track& track : trace_.tracks())
       if (track.key.process == id && !chunks.add(track)) return;
+    if (const proto::Symbols symbols = chunks.symbols(); symbols.locations_size() > 0) put(proto::FRAME_SYMBOLS, process.instance, symbols);
 
     const Completeness& known = process.completeness;
     if (known.produced + known.dropped + known.late + known.invalid > 0) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/trace/load.h"
+#include "model/trace/thread_states.h"
 #include "model/trace/trace_builder.h"
 #include "sqlite_database.h"
 
@@ -45,6 +46,9 @@ class NsysContext {
   bool count_row() { return ++rows_ % kRowsPerReport != 0 || report(); }
   void expect_rows(std::uint64_t rows) noexcept { expected_rows_ = rows; }
   [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
+
+  // By globalTid: what the scheduler did, kept until programs have their names, after which those on processors are called.
+  std::map<std::int64_t, std::vector<ThreadStateSpan>> thread_states;
 
  private:
   static constexpr std::uint64_t kRowsPerReport = 1u << 16;
@@ -104,6 +108,11 @@ Result<void> import_cuda_overhead(NsysContext& context);
 Result<void> import_cpu_page_faults(NsysContext& context);
 Result<void> import_gpu_page_faults(NsysContext& context);
 Result<void> import_nvtx(NsysContext& context);
+Result<void> import_scheduling(NsysContext& context);  // as far as NsysContext::thread_states
+Result<void> import_samples(NsysContext& context);
+// Call chains of the calls that import_api_calls and import_os_runtime read.
+Result<void> import_cuda_backtraces(NsysContext& context);
+Result<void> import_os_runtime_backtraces(NsysContext& context);
 
 // What events refer to, once they are there: names of processes and threads, GPUs, contexts, streams, where and when it was recorded.
 void import_resources(NsysContext& context);

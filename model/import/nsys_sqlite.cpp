@@ -9,7 +9,7 @@ namespace {
 
 using namespace importers;
 
-constexpr std::array<std::string_view, 12> kEventTables = {"CUPTI_ACTIVITY_KIND_KERNEL",
+constexpr std::array<std::string_view, 14> kEventTables = {"CUPTI_ACTIVITY_KIND_KERNEL",
                                                            "CUPTI_ACTIVITY_KIND_MEMCPY",
                                                            "CUPTI_ACTIVITY_KIND_MEMSET",
                                                            "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
@@ -20,7 +20,9 @@ constexpr std::array<std::string_view, 12> kEventTables = {"CUPTI_ACTIVITY_KIND_
                                                            "OSRT_API",
                                                            "CUDA_UM_CPU_PAGE_FAULT_EVENTS",
                                                            "CUDA_UM_GPU_PAGE_FAULT_EVENTS",
-                                                           "NVTX_EVENTS"};
+                                                           "NVTX_EVENTS",
+                                                           "SCHED_EVENTS",
+                                                           "COMPOSITE_EVENTS"};
 
 bool has_nsys_tables(const Database& database) {
   // Every export has strings and says something about the recorded machine or the analysis.
@@ -68,12 +70,18 @@ Result<std::shared_ptr<const Trace>> import_nsys_sqlite(const std::filesystem::p
                                      import_cuda_overhead,
                                      import_nvtx,
                                      import_cpu_page_faults,
-                                     import_gpu_page_faults};
+                                     import_gpu_page_faults,
+                                     import_scheduling,
+                                     import_samples,
+                                     import_cuda_backtraces,
+                                     import_os_runtime_backtraces};
   for (const auto import_table : kImporters) {
     if (const auto read = import_table(context); !read) return damaged(read.error());
     if (context.cancelled()) return Error{"Reading " + path.string() + " was cancelled."};
   }
   import_resources(context);
+  for (const auto& [global_tid, states] : context.thread_states)
+    add_thread_states(builder, context.process(global_tid), tid_of(global_tid), states);
   return builder.snapshot();
 }
 

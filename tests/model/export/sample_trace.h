@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "model/trace/trace_builder.h"
+#include "model/trace/thread_states.h"
 
 namespace lanescope::test {
 
@@ -154,6 +154,34 @@ inline std::shared_ptr<const Trace> sample_trace() {
   builder.add(faults, {{3'950, 0, builder.intern(page_fault_name(PageFaultOf::kCpu)), 0, builder.intern(of_cpu)}});
   faults.gpu = builder.gpu_of_device(first, 0);
   builder.add(faults, {{4'290, 30, builder.intern(page_fault_name(PageFaultOf::kGpu)), 0, builder.intern(of_gpu)}});
+  const ThreadStateSpan states[] = {{1'000, 400, {ThreadState::kRunning, 3}},
+                                    {1'400, 100, {ThreadState::kRunnable, kNone}},
+                                    {1'500, 300, {ThreadState::kRunning, 0}},
+                                    {1'800, 200, {ThreadState::kBlocked, kNone}},
+                                    {2'000, 5, {ThreadState::kRunning, 1}}};
+  add_thread_states(builder, first, 4711, states);
+  const NameId program = builder.intern("/usr/bin/python3");
+  const NameId build_id = builder.intern("0badcafe");
+  const CodeLocationId outer = builder.code_location({CodeKind::kNative, program, build_id, 0x1000}, {});  // of no known function
+  const CodeLocationId inlined = builder.code_location({CodeKind::kNative, program, build_id, 0x2000}, {});
+  builder.set_functions(inlined, {{builder.intern("inner"), builder.intern("inner.h"), 7}, {builder.intern("middle"), 0, 0}});
+  const CodeLocationId python =
+      builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern("load"), builder.intern("train.py"), 30});
+  const CodeLocationId kernel_code = builder.code_location({CodeKind::kKernel, builder.intern("[kernel]"), 0, 0xffff'ffff'8000'0000},
+                                                           {builder.intern("futex_wait"), 0, 0});
+  const CallNodeId of_outer = builder.call_node({0, outer});
+  const CallNodeId of_inlined = builder.call_node({of_outer, inlined});
+  const CallNodeId of_python = builder.call_node({of_inlined, python});
+  const CallNodeId of_kernel = builder.call_node({of_outer, kernel_code});
+  const SampleEvent samples[] = {{1'100, 0, {of_python, SampleOrigin::kTimer, 3, 1'000'000}},
+                                 {1'200, 0, {of_inlined, SampleOrigin::kTimer, 3, 1'000'000}},
+                                 {1'600, 0, {of_python, SampleOrigin::kTimer, 0, 2'000'000}},
+                                 {1'700, 0, {0, SampleOrigin::kTimer, kNone, 2'000'000}}};  // of no readable chain
+  add_samples(builder, first, 4711, samples);
+  const SampleEvent backtraces[] = {{1'000, 300, {of_inlined, SampleOrigin::kCudaCall}}, {1'900, 50, {of_python, SampleOrigin::kCudaCall}}};
+  add_samples(builder, first, 4711, backtraces);
+  const SampleEvent waits[] = {{100, 5'000, {of_kernel, SampleOrigin::kOsCall}}};
+  add_samples(builder, second, 4712, waits);
   builder.add_diagnostic({1'000, first, 1, 1, 2, "No driver answers."});
   return builder.snapshot();
 }

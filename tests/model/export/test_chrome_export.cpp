@@ -49,15 +49,22 @@ std::vector<Json> events_with(const Json& document, const std::string& key, cons
 // Times, kinds and correlation ids of all events: what the format has a place for whatever the tool. The first event begins at 0.
 std::vector<std::string> times(const Trace& trace) {
   std::vector<std::string> lines;
+  constexpr TrackKind kLeftOut[] = {TrackKind::kPageFaults, TrackKind::kThreadStates, TrackKind::kProcessors, TrackKind::kCpuSamples,
+                                    TrackKind::kBacktraces};
+  const auto is_left_out = [&](const Track& track) { return std::count(std::begin(kLeftOut), std::end(kLeftOut), track.key.kind) > 0; };
+  Nanoseconds begin = trace.extent().end;
+  for (const Track& track : trace.tracks())
+    for (const LaneId id : track.lanes)
+      if (!is_left_out(track) && !trace.lane(id).empty()) begin = std::min(begin, trace.lane(id).start(0));
   for (const Track& track : trace.tracks())
     for (const LaneId id : track.lanes)
       for (EventIndex i = 0; i < trace.lane(id).size(); ++i) {
-        if (track.key.kind == TrackKind::kPageFaults) continue;
+        if (is_left_out(track)) continue;
         const Event event = trace.lane(id).event(i);
         const bool is_nvtx = track.key.kind >= TrackKind::kNvtxRanges && track.key.kind <= TrackKind::kNvtxMarks;
         const auto kind = track.key.kind == TrackKind::kGraphLaunches ? TrackKind::kKernels : track.key.kind;
         lines.push_back(std::to_string(static_cast<int>(kind)) + "|" + std::to_string(trace.processes()[track.key.process].pid) + "|" +
-                        std::to_string(event.start - trace.extent().begin) + "|" + std::to_string(event.duration) + "|" +
+                        std::to_string(event.start - begin) + "|" + std::to_string(event.duration) + "|" +
                         std::string(api_display_name(trace.name(event.name))) + "|" + (is_nvtx ? "" : std::to_string(event.correlation)));
       }
   std::sort(lines.begin(), lines.end());
@@ -159,4 +166,22 @@ TEST_CASE("every trace of the corpus goes out as Chrome JSON and comes back with
 
 TEST_CASE("a consumer that takes no more ends the export") {
   CHECK_FALSE(export_chrome_json(*sample_trace(), [](std::string_view) { return false; }));
+}
+
+TEST_CASE("samples refer to their innermost frame, and frames to their callers") {
+  const Json json = Json::parse(chrome_text(*sample_trace()));
+  REQUIRE(json["samples"].size() == 4);
+  const auto chain = [&](const Json& sample) {
+    std::vector<std::string> names;
+    for (Json id = sample.value("sf", Json()); !id.is_null(); id = json["stackFrames"][id.get<std::string>()].value("parent", Json()))
+      names.push_back(json["stackFrames"][id.get<std::string>()]["name"]);
+    return names;
+  };
+  CHECK(chain(json["samples"][0]) == std::vector<std::string>{"load", "inner", "middle", "python3+0x1000"});
+  CHECK(chain(json["samples"][1]) == std::vector<std::string>{"inner", "middle", "python3+0x1000"});
+  CHECK(chain(json["samples"][3]).empty());
+  CHECK(json["samples"][0]["ts"] == 1.1);
+  CHECK(json["samples"][0]["tid"] == 4711);
+  CHECK(json["samples"][0]["cpu"] == 3);
+  CHECK_FALSE(Json::parse(chrome_text(*TraceBuilder().snapshot())).contains("samples"));
 }

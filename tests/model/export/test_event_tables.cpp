@@ -39,6 +39,10 @@ TEST_CASE("JSON has one object an event, by start") {
     CHECK(row["stream"] == 7);
     break;
   }
+  const auto sample = std::find_if(rows.begin(), rows.end(), [](const auto& row) { return row["kind"] == "CPU sample"; });
+  REQUIRE(sample != rows.end());
+  CHECK((*sample)["stack"] == "python3+0x1000;middle;inner;load");
+  CHECK((*sample)["processor"] == 3);
 }
 
 TEST_CASE("CSV and tab-separated text have a header and one line an event") {
@@ -56,5 +60,5 @@ TEST_CASE("tables hold only the events within the times that were asked for") {
   selection.window = TimeRange{2'600, 2'900};
   const auto trace = sample_trace();
   const auto rows = nlohmann::json::parse(text_of([&](const TextConsumer& write) { return export_json(*trace, write, selection); }));
-  CHECK(rows.size() == 3);  // the wait, the step, the second kernel
+  CHECK(rows.size() == 4);  // the wait and its backtrace, the step, the second kernel
 }

@@ -81,7 +81,8 @@ TEST_CASE("only events within the times that were asked for are saved") {
     for (const LaneId lane : track.lanes)
       for (EventIndex i = 0; i < part->lane(lane).size(); ++i) names.emplace_back(part->name(part->lane(lane).name(i)));
   std::sort(names.begin(), names.end());
-  CHECK(names == std::vector<std::string>{"axpy(float*, int, float)", "pthread_cond_wait", "step"});
+  CHECK(names == std::vector<std::string>{"Backtrace of an OS call", "Blocked", "Running", "axpy(float*, int, float)", "pthread_cond_wait",
+                                          "python3 (4711)", "step"});
 }
 
 TEST_CASE("every trace of the corpus can be saved and loads as the same") {

@@ -1,0 +1,196 @@
+// What threads did beside calls: scheduling, samples, call chains.
+#include <algorithm>
+#include <array>
+
+#include "nsys_context.h"
+
+namespace lanescope::importers {
+namespace {
+
+Error unreadable(std::string_view table, const TableRows& rows) {
+  return Error{"its table " + std::string(table) + " can't be read: " + rows.failure()};
+}
+
+// What a thread does that was taken from its processor in one of these states (ENUM_SAMPLING_THREAD_STATE).
+ThreadState state_after(std::int64_t number) {
+  enum { kRunning = 1, kInterruptible, kUninterruptible, kStopped, kTerminated, kUnscheduled, kWaiting };
+  switch (number) {
+    case kRunning:
+    case kUnscheduled:
+      return ThreadState::kRunnable;
+    case kInterruptible:
+    case kUninterruptible:
+    case kStopped:
+    case kWaiting:
+      return ThreadState::kBlocked;
+    default:
+      return ThreadState::kUnknown;
+  }
+}
+
+struct Switch {
+  Nanoseconds time = 0;
+  std::uint32_t processor = 0;
+  bool in = false;
+  std::int64_t state = 0;
+};
+
+// From one switch to the next. Nothing is known of the time before the first and after the last.
+std::vector<ThreadStateSpan> spans_between(std::vector<Switch>& switches) {
+  std::stable_sort(switches.begin(), switches.end(), [](const Switch& a, const Switch& b) { return a.time < b.time; });
+  std::vector<ThreadStateSpan> spans;
+  for (std::size_t i = 0; i + 1 < switches.size(); ++i) {
+    const Switch& from = switches[i];
+    const ThreadStateDetail what =
+        from.in ? ThreadStateDetail{ThreadState::kRunning, from.processor} : ThreadStateDetail{state_after(from.state), kNone};
+    if (switches[i + 1].time == from.time) continue;
+    spans.push_back({from.time, switches[i + 1].time - from.time, what});
+  }
+  return spans;
+}
+
+// The call chains of one table, by their ids.
+class Chains {
+ public:
+  explicit Chains(NsysContext& context) : context_(context) {}
+
+  Result<void> read(std::string_view table) {
+    enum Column { kId, kSymbol, kModule, kKernelMode, kDepth };
+    constexpr std::array<std::string_view, kDepth + 1> kColumns = {"id", "symbol", "module", "kernelMode", "stackDepth"};
+    TableRows rows = context_.database.rows(table, kColumns);
+    while (rows.next()) {
+      calls_.push_back({rows.integer(kId), rows.integer(kDepth),
+                        location(rows.integer(kSymbol), rows.integer(kModule), rows.integer(kKernelMode) != 0)});
+      if (!context_.count_row()) break;
+    }
+    if (!rows.failure().empty()) return unreadable(table, rows);
+    std::sort(calls_.begin(), calls_.end(),
+              [](const Call& a, const Call& b) { return std::pair(a.chain, -a.depth) < std::pair(b.chain, -b.depth); });
+    for (const Call& call : calls_) {  // of each chain the outermost first
+      CallNodeId& node = nodes_[call.chain];
+      node = context_.builder.call_node({node, call.location});
+    }
+    calls_.clear();
+    return {};
+  }
+
+  // 0 for an id that is not there.
+  [[nodiscard]] CallNodeId node(std::int64_t id) const {
+    const auto found = nodes_.find(id);
+    return found == nodes_.end() ? 0 : found->second;
+  }
+
+ private:
+  struct Call {
+    std::int64_t chain = 0;
+    std::int64_t depth = 0;
+    CodeLocationId location = 0;
+  };
+
+  // Addresses are those of the running process, which say nothing later: functions are told apart by name and module.
+  CodeLocationId location(std::int64_t symbol, std::int64_t module, bool in_kernel) {
+    const auto [found, inserted] = locations_.try_emplace({symbol, module}, 0);
+    if (!inserted) return found->second;
+    CodeLocation place;
+    if (in_kernel) place.kind = CodeKind::kKernel;
+    if (context_.text(module) == "[Python]")
+      place.kind = CodeKind::kPython;
+    else if (context_.text(module) != "[Unknown]")
+      place.module = context_.name(module);
+    found->second = context_.builder.code_location(place, {context_.name(symbol), 0, 0});
+    return found->second;
+  }
+
+  NsysContext& context_;
+  std::vector<Call> calls_;
+  std::map<std::pair<std::int64_t, std::int64_t>, CodeLocationId> locations_;  // by symbol and module
+  std::unordered_map<std::int64_t, CallNodeId> nodes_;
+};
+
+// Samples by thread, handed to the builder at once.
+class SamplesByThread {
+ public:
+  void add(std::int64_t global_tid, const SampleEvent& sample) { samples_[global_tid].push_back(sample); }
+  void flush(NsysContext& context) {
+    for (const auto& [global_tid, samples] : samples_)
+      add_samples(context.builder, context.process(global_tid), tid_of(global_tid), samples);
+  }
+
+ private:
+  std::map<std::int64_t, std::vector<SampleEvent>> samples_;
+};
+
+Result<void> import_backtraces(NsysContext& context, std::string_view table, std::string_view chain_table, SampleOrigin origin) {
+  if (!context.database.has_table(chain_table)) return {};
+  Chains chains(context);
+  if (const auto read = chains.read(chain_table); !read) return read.error();
+  enum Column { kStart, kEnd, kGlobalTid, kChain };
+  constexpr std::array<std::string_view, kChain + 1> kColumns = {"start", "end", "globalTid", "callchainId"};
+  SamplesByThread backtraces;
+  TableRows rows = context.database.rows(table, kColumns);
+  while (rows.next()) {
+    const CallNodeId chain = chains.node(rows.integer(kChain));
+    if (chain == 0) continue;
+    SampleEvent backtrace;
+    backtrace.start = rows.integer(kStart);
+    backtrace.duration = rows.is_null(kEnd) ? 0 : rows.integer(kEnd) - backtrace.start;
+    backtrace.what.call_node = chain;
+    backtrace.what.origin = origin;
+    backtraces.add(rows.integer(kGlobalTid), backtrace);
+  }
+  if (!rows.failure().empty()) return unreadable(table, rows);
+  backtraces.flush(context);
+  return {};
+}
+
+}  // namespace
+
+Result<void> import_scheduling(NsysContext& context) {
+  constexpr std::string_view kTable = "SCHED_EVENTS";
+  enum Column { kStart, kProcessor, kIn, kGlobalTid, kState };
+  constexpr std::array<std::string_view, kState + 1> kColumns = {"start", "cpu", "isSchedIn", "globalTid", "threadState"};
+  std::map<std::int64_t, std::vector<Switch>> switches;
+  TableRows rows = context.database.rows(kTable, kColumns);
+  while (rows.next()) {
+    switches[rows.integer(kGlobalTid)].push_back(
+        {rows.integer(kStart), static_cast<std::uint32_t>(rows.integer(kProcessor)), rows.integer(kIn) != 0, rows.integer(kState)});
+    if (!context.count_row()) break;
+  }
+  if (!rows.failure().empty()) return unreadable(kTable, rows);
+  for (auto& [global_tid, of_thread] : switches) {
+    context.thread(global_tid);  // from now on it is known, and gets its name
+    context.thread_states.emplace(global_tid, spans_between(of_thread));
+  }
+  return {};
+}
+
+Result<void> import_samples(NsysContext& context) {
+  constexpr std::string_view kTable = "COMPOSITE_EVENTS";
+  Chains chains(context);
+  if (const auto read = chains.read("SAMPLING_CALLCHAINS"); !read) return read.error();
+  enum Column { kId, kStart, kProcessor, kGlobalTid };
+  constexpr std::array<std::string_view, kGlobalTid + 1> kColumns = {"id", "start", "cpu", "globalTid"};
+  SamplesByThread samples;
+  TableRows rows = context.database.rows(kTable, kColumns);
+  while (rows.next()) {
+    SampleEvent sample;
+    sample.start = rows.integer(kStart);
+    sample.what.call_node = chains.node(rows.integer(kId));
+    if (!rows.is_null(kProcessor)) sample.what.processor = static_cast<std::uint32_t>(rows.integer(kProcessor));
+    samples.add(rows.integer(kGlobalTid), sample);
+    if (!context.count_row()) break;
+  }
+  if (!rows.failure().empty()) return unreadable(kTable, rows);
+  samples.flush(context);
+  return {};
+}
+
+Result<void> import_cuda_backtraces(NsysContext& context) {
+  return import_backtraces(context, "CUPTI_ACTIVITY_KIND_RUNTIME", "CUDA_CALLCHAINS", SampleOrigin::kCudaCall);
+}
+
+Result<void> import_os_runtime_backtraces(NsysContext& context) {
+  return import_backtraces(context, "OSRT_API", "OSRT_CALLCHAINS", SampleOrigin::kOsCall);
+}
+
+}  // namespace lanescope::importers
