@@ -79,6 +79,13 @@ Tone os_runtime_tone(std::string_view name, std::uint32_t hash) {
   return {200, 0.10 + 0.10 * fraction(hash, 1), 0.55 + 0.12 * fraction(hash, 2)};
 }
 
+// Running stands out, waiting for a processor warns, blocked is calm.
+Tone thread_state_tone(std::string_view name) {
+  if (name == "Running") return {140, 0.45, 0.48};
+  if (name == "Runnable") return {35, 0.80, 0.55};
+  return {215, 0.08, 0.80};
+}
+
 }  // namespace
 
 Rgb from_hsl(double hue, double saturation, double lightness) noexcept {
@@ -117,6 +124,13 @@ Rgb event_color(TrackKind kind, std::string_view name, std::uint32_t nvtx_color,
       return in_scheme({28, 0.40, 0.50}, scheme);
     case TrackKind::kPageFaults:
       return in_scheme({330, 0.50, 0.50}, scheme);
+    case TrackKind::kThreadStates:
+      return in_scheme(thread_state_tone(name), scheme);
+    case TrackKind::kProcessors:
+      return in_scheme({150, 0.25 + 0.20 * fraction(hash, 1), 0.50 + 0.15 * fraction(hash, 2)}, scheme);
+    case TrackKind::kCpuSamples:
+    case TrackKind::kBacktraces:
+      return in_scheme({265, 0.30, 0.55}, scheme);
   }
   return in_scheme({0, 0, 0.5}, scheme);
 }

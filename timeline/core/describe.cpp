@@ -4,7 +4,9 @@
 #include <bit>
 #include <cctype>
 #include <cstdio>
+#include <iterator>
 
+#include "describe_threads.h"
 #include "timeline/core/format.h"
 #include "timeline/core/row_tree.h"
 
@@ -153,6 +155,10 @@ void add_page_fault(Properties& properties, const Trace& trace, DetailId id) {
     add(properties, "Source", std::string(trace.name(fault.source_file)) + ":" + std::to_string(fault.source_line));
 }
 
+void append(Properties& properties, Properties more) {
+  properties.insert(properties.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 void add_details(Properties& properties, const Trace& trace, const TrackKey& key, const Event& event) {
   switch (key.kind) {
     case TrackKind::kKernels:
@@ -173,6 +179,15 @@ void add_details(Properties& properties, const Trace& trace, const TrackKey& key
       return;
     case TrackKind::kPageFaults:
       return add_page_fault(properties, trace, event.detail);
+    case TrackKind::kThreadStates:
+    case TrackKind::kProcessors:
+      return append(properties, describe_thread_state(trace, key, event));
+    case TrackKind::kCpuSamples:
+    case TrackKind::kBacktraces: {
+      const SampleDetail& sample = trace.sample_detail(event.detail);
+      if (sample.processor != kNone) add(properties, "Processor", std::to_string(sample.processor));
+      return append(properties, describe_chain(trace, sample.call_node));
+    }
     default:
       return;
   }
@@ -292,12 +307,14 @@ std::vector<Property> describe_event(const Trace& trace, EventRef ref) {
   const TrackKey& key = trace.track_of(ref.lane).key;
   add(properties, "Name", event_title(trace, ref));
   add(properties, "Begins", format_time(event.start));
-  if (key.kind != TrackKind::kNvtxMarks) {
+  if (key.kind != TrackKind::kNvtxMarks && key.kind != TrackKind::kCpuSamples) {
     add(properties, "Ends", format_time(event.end()));
     add(properties, "Duration", format_duration(event.duration));
   }
   add_details(properties, trace, key, event);
   add_relations(properties, trace, ref, event);
+  if (key.kind == TrackKind::kCudaApi || key.kind == TrackKind::kOsRuntime)
+    if (const CallNodeId chain = backtrace_of(trace, key.thread, event); chain != 0) append(properties, describe_chain(trace, chain));
   add_origin(properties, trace, key);
   if (event.correlation != 0 && key.kind <= TrackKind::kCudaApi) add(properties, "Correlation", std::to_string(event.correlation));
   return properties;

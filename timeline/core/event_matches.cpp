@@ -16,6 +16,11 @@ bool contains_without_case(std::string_view text, std::string_view part) {
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
 }
 
+bool has_chains(const Trace& trace, LaneId lane) {
+  const TrackKind kind = trace.track_of(lane).key.kind;
+  return kind == TrackKind::kCpuSamples || kind == TrackKind::kBacktraces;
+}
+
 }  // namespace
 
 EventMatches::EventMatches(std::shared_ptr<const Trace> trace, std::string text) : trace_(std::move(trace)), text_(std::move(text)) {
@@ -26,6 +31,8 @@ void EventMatches::grow(std::shared_ptr<const Trace> trace) {
   trace_ = std::move(trace);
   lanes_.merge(before_);
   before_ = std::exchange(lanes_, {});
+  // Functions get their names late: what was found in chains before may have changed.
+  std::erase_if(before_, [this](const auto& entry) { return has_chains(*trace_, entry.first); });
   match_names();
 }
 
@@ -33,6 +40,17 @@ void EventMatches::match_names() {
   if (text_.empty() || !trace_) return;
   for (std::size_t name = matching_.size(); name < trace_->name_count(); ++name)
     matching_.push_back(contains_without_case(trace_->name(static_cast<NameId>(name)), text_) ? 1 : 0);
+  match_chains();
+}
+
+void EventMatches::match_chains() {
+  const CallStacks& stacks = trace_->call_stacks();
+  matching_chains_.assign(stacks.node_count(), 0);
+  for (CallNodeId node = 1; node < stacks.node_count(); ++node) {  // callers come before their callees
+    const auto functions = stacks.functions(stacks.node(node).location);
+    const bool found = std::any_of(functions.begin(), functions.end(), [this](const CodeFunction& at) { return matches(at.function); });
+    matching_chains_[node] = found || matching_chains_[stacks.node(node).parent] != 0 ? 1 : 0;
+  }
 }
 
 const LaneSubset& EventMatches::in_lane(LaneId id) {
@@ -41,8 +59,13 @@ const LaneSubset& EventMatches::in_lane(LaneId id) {
   const auto [entry, is_new] = lanes_.try_emplace(id);
   if (is_new) {
     const auto before = before_.extract(id);
-    const auto key_of = [this](const Lane& lane, EventIndex first, std::span<LaneSplit::Key> into) {
-      for (LaneSplit::Key& key : into) key = matching_[lane.name(first++)] != 0 ? kMatch : kNone;
+    const auto key_of = [this, chained = has_chains(*trace_, id)](const Lane& lane, EventIndex first, std::span<LaneSplit::Key> into) {
+      for (LaneSplit::Key& key : into) {
+        const bool found = matching_[lane.name(first)] != 0 ||
+                           (chained && matching_chains_[trace_->sample_detail(lane.detail(first)).call_node] != 0);
+        key = found ? kMatch : kNone;
+        ++first;
+      }
     };
     entry->second = LaneSplit(std::shared_ptr<const Lane>(trace_, &trace_->lane(id)), key_of, before.empty() ? nullptr : &before.mapped());
   }

@@ -18,6 +18,7 @@ using StreamKey = std::tuple<ProcessId, std::uint32_t, std::uint32_t>;
 void RowTreeBuilder::build() {
   tree_.place_of_lane_.resize(trace_.lanes().size());
   for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) add_gpu(gpu);
+  add_processors();
   add_processes();
   combine_children();
 }
@@ -308,6 +309,7 @@ void RowTreeBuilder::add_thread(RowIndex parent, ThreadId id, const Tracks& trac
   const std::string key = tree_.rows_[parent].key + "/thread:" + std::to_string(thread.tid);
   const std::string name = thread.name.empty() ? std::string() : " " + thread.name;
   const RowIndex row = add_row(key, "[" + std::to_string(thread.tid) + "]" + name, RowKind::kThread, parent);
+  add_thread_states(row, tracks);
   add_cpu_rows(row, key, tracks);
   tree_.rows_[row].expanded_initially = std::any_of(tracks.begin(), tracks.end(), [](const Track* track) {
     return track->key.kind == TrackKind::kCudaApi || track->key.kind == TrackKind::kNvtxRanges || track->key.kind == TrackKind::kNvtxMarks;
@@ -321,6 +323,7 @@ void RowTreeBuilder::add_cpu_rows(RowIndex parent, const std::string& key, const
   add_calls(parent, key, tracks, TrackKind::kCompilation);
   add_calls(parent, key, tracks, TrackKind::kPageFaults);
   add_calls(parent, key, tracks, TrackKind::kOverhead);
+  add_calls(parent, key, tracks, TrackKind::kBacktraces);
 }
 
 void RowTreeBuilder::add_calls(RowIndex parent, const std::string& key, const Tracks& tracks, TrackKind kind) {
@@ -333,6 +336,8 @@ void RowTreeBuilder::add_calls(RowIndex parent, const std::string& key, const Tr
       return set_levels(add_row(key + "/api", "CUDA API", RowKind::kCudaApi, parent), selected);
     case TrackKind::kCompilation:
       return set_levels(add_row(key + "/compilation", "Compilation", RowKind::kCompilation, parent), selected);
+    case TrackKind::kBacktraces:
+      return set_levels(add_row(key + "/backtraces", "Backtraces", RowKind::kBacktraces, parent), selected);
     case TrackKind::kPageFaults:
       return set_levels(add_row(key + "/page_faults", "Page faults", RowKind::kPageFaults, parent), selected);
     default:

@@ -35,7 +35,9 @@ class RowTreeBuilder {
   void add_gpu_ranges(RowIndex top, const std::string& key, GpuId gpu, const Tracks& tracks);
   void add_processes();
   void add_process(RowIndex root, ProcessId process);
+  void add_processors();
   void add_thread(RowIndex parent, ThreadId thread, const Tracks& tracks);
+  void add_thread_states(RowIndex row, const Tracks& tracks);
   void add_cpu_rows(RowIndex parent, const std::string& key, const Tracks& tracks);
   void add_nvtx(RowIndex parent, const std::string& key, const Tracks& tracks);
   void add_calls(RowIndex parent, const std::string& key, const Tracks& tracks, TrackKind kind);

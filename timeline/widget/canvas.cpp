@@ -97,6 +97,8 @@ Canvas::Hit Canvas::hit(QPointF position) {
         found.pixel = near;
         break;
       }
+  if (!found.pixel.column.longest.valid())
+    if (const auto state = quiet_state(state_.trace(), *found.level, pixels.time_at(x))) found.pixel.event = *state;
   return found;
 }
 

@@ -1,4 +1,5 @@
-// The events whose names contain a text: what a search highlights and walks through.
+// The events whose names contain a text, and the samples and backtraces with a function of such a name in their chains: what a search
+// highlights and walks through.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +37,12 @@ class EventMatches {
 
  private:
   void match_names();
+  void match_chains();
 
   std::shared_ptr<const Trace> trace_;
   std::string text_;
-  std::vector<std::uint8_t> matching_;  // by name
+  std::vector<std::uint8_t> matching_;         // by name
+  std::vector<std::uint8_t> matching_chains_;  // by call node
   std::map<LaneId, LaneSplit> lanes_;
   std::map<LaneId, LaneSplit> before_;  // of earlier snapshots
 };

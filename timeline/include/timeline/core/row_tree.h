@@ -34,13 +34,16 @@ enum class RowKind : std::uint8_t {
   kGpuRanges,        // "NVTX" below a GPU, and each thread's ranges in it: as they are on the GPU (see gpu_projection.h)
   kProcesses,        // "Processes"
   kProcess,          // "[4711] python"
-  kThread,           // "[4711] main"
+  kThread,           // "[4711] main": its states, where they were recorded; then with the share of the time that it ran
   kCudaApi,          // "CUDA API"
   kNvtx,             // an NVTX domain
   kOsRuntime,
   kOverhead,
   kCompilation,
   kPageFaults,
+  kBacktraces,
+  kProcessorGroup,  // "CPU cores (8)"
+  kProcessor,       // "12.4% CPU 3": what one runs
 };
 
 // What memory operations are told apart by.
@@ -103,6 +106,9 @@ class RowTree {
   std::unordered_map<std::string, RowIndex> by_key_;
   std::vector<std::optional<Place>> place_of_lane_;
 };
+
+// What a thread's strip shows nothing of, because the thread waited: its state at that time. None for levels of anything else.
+[[nodiscard]] std::optional<EventRef> quiet_state(const Trace& trace, const Level& level, Nanoseconds time);
 
 // "87.3% Kernels": a row's label with its share, where it has one.
 [[nodiscard]] std::string row_title(const Row& row);

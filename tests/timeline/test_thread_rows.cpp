@@ -1,0 +1,137 @@
+#include "model/trace/thread_states.h"
+#include "support/catch.h"
+#include "timeline/core/describe.h"
+#include "timeline/core/event_matches.h"
+#include "timeline/core/level_content.h"
+#include "timeline/core/row_tree.h"
+#include "traces.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using namespace lanescope::timeline;
+
+namespace {
+
+// A thread that runs 30 of 100 ns and waits in poll, with three samples; and one of which only calls are known.
+struct Program : SmallTrace {
+  Program() {
+    const ThreadStateSpan states[] = {{0, 20, {ThreadState::kRunning, 2}},
+                                      {20, 60, {ThreadState::kBlocked, kNone}},
+                                      {80, 10, {ThreadState::kRunnable, kNone}},
+                                      {90, 10, {ThreadState::kRunning, 5}}};
+    add_thread_states(builder, process, 4711, states);
+    const NameId library = builder.intern("/usr/lib/libz.so.1");
+    outer = builder.call_node({0, python("train", 12)});
+    CallNodeId node = outer;
+    for (int depth = 0; depth < 20; ++depth)
+      node = builder.call_node({node, builder.code_location({CodeKind::kNative, library, 0, 100u + static_cast<unsigned>(depth)},
+                                                            {builder.intern("level" + std::to_string(depth)), 0, 0})});
+    deep = node;
+    const SampleEvent samples[] = {{5, 0, {deep, SampleOrigin::kTimer, 2, 1'000}},
+                                   {15, 0, {outer, SampleOrigin::kTimer, 2, 1'000}},
+                                   {95, 0, {0, SampleOrigin::kTimer, 5, 1'000}}};
+    add_samples(builder, process, 4711, samples);
+    builder.add(on_thread(TrackKind::kOsRuntime), {event(18, 85, "poll"), event(200, 210, "read")});
+    const SampleEvent backtraces[] = {{18, 67, {outer, SampleOrigin::kOsCall}}};
+    add_samples(builder, process, 4711, backtraces);
+    TrackKey other = on_thread(TrackKind::kOsRuntime);
+    other.thread = builder.thread(process, 4712);
+    builder.add(other, {event(0, 10, "read")});
+    trace = builder.snapshot();
+  }
+  CodeLocationId python(const char* name, std::uint32_t line) {
+    return builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern(name), builder.intern("/home/user/train.py"), line});
+  }
+  LaneId lane(TrackKind kind) const {
+    for (const Track& track : trace->tracks())
+      if (track.key.kind == kind) return track.lanes.front();
+    return kNone;
+  }
+  std::string value(EventRef ref, const std::string& label) const {
+    for (const Property& property : describe_event(*trace, ref))
+      if (property.label == label) return property.value;
+    return {};
+  }
+  CallNodeId outer = 0, deep = 0;
+  std::shared_ptr<const Trace> trace;
+};
+
+}  // namespace
+
+TEST_CASE("a thread's own row shows when it ran or could have, and tells how much of the time it ran") {
+  const Program program;
+  const RowTree tree(*program.trace);
+  const Row& row = tree.row(*tree.find("process:1/thread:4711"));
+  CHECK(row_title(row) == "30.0% [4711] main");
+  REQUIRE(row.levels.size() == 2);  // states, samples
+  const LevelContent states(program.trace, row.levels[0]);
+  CHECK(states.busy({0, 100}) == 40);
+  CHECK(states.busy({0, 20}) == 20);
+  CHECK(states.busy({20, 80}) == 0);  // blocked: quiet
+  CHECK(states.busy({80, 90}) == 10);
+  CHECK(LevelContent(program.trace, row.levels[1]).count({0, 100}) == 3);
+  // Collapsed, it shows the same states; a thread without any shows what is below it.
+  CHECK(row.all == row.levels[0]);
+  const Row& other = tree.row(*tree.find("process:1/thread:4712"));
+  CHECK_FALSE(other.share.has_value());
+  CHECK(LevelContent(program.trace, other.all).busy({0, 100}) == 10);
+  CHECK(tree.place_of(program.lane(TrackKind::kThreadStates))->row == *tree.find("process:1/thread:4711"));
+  CHECK(tree.place_of(program.lane(TrackKind::kCpuSamples))->level == 1);
+}
+
+TEST_CASE("what is quiet on the strip can still be asked for") {
+  const Program program;
+  const RowTree tree(*program.trace);
+  const Row& row = tree.row(*tree.find("process:1/thread:4711"));
+  const auto blocked = quiet_state(*program.trace, row.levels[0], 50);
+  REQUIRE(blocked.has_value());
+  CHECK(event_title(*program.trace, *blocked) == "Blocked");
+  CHECK(program.value(*blocked, "In") == "poll, 67 ns");
+  CHECK_FALSE(quiet_state(*program.trace, row.levels[0], 500).has_value());
+  CHECK_FALSE(quiet_state(*program.trace, row.levels[1], 5).has_value());  // samples
+}
+
+TEST_CASE("processors have rows, by number, with how much of the time each was in use") {
+  const Program program;
+  const RowTree tree(*program.trace);
+  const Row& group = tree.row(*tree.find("processors"));
+  CHECK(group.label == "CPU cores (2)");
+  CHECK_FALSE(group.expanded_initially);
+  REQUIRE(group.children.size() == 2);
+  CHECK(row_title(tree.row(group.children[0])) == "20.0% CPU 2");
+  CHECK(row_title(tree.row(group.children[1])) == "10.0% CPU 5");
+  CHECK(row_title(group) == "15.0% CPU cores (2)");
+  SmallTrace without;
+  CHECK_FALSE(RowTree(*without.builder.snapshot()).find("processors").has_value());
+}
+
+TEST_CASE("a sample tells its call chain, innermost first, as far as one wants to read it") {
+  const Program program;
+  const LaneId lane = program.lane(TrackKind::kCpuSamples);
+  CHECK(program.value({lane, 0}, "Processor") == "2");
+  CHECK(program.value({lane, 0}, "Call chain") == "level19  libz.so.1");
+  const auto properties = describe_event(*program.trace, {lane, 0});
+  const auto calls = std::count_if(properties.begin(), properties.end(), [](const Property& each) { return each.label.empty(); });
+  CHECK(calls == 12);  // eleven callers, and the line that counts the others: 20 + 1 - 12
+  CHECK(std::find(properties.begin(), properties.end(), Property{"", "… 9 more"}) != properties.end());
+  CHECK(program.value({lane, 1}, "Call chain") == "train  train.py:12 (Python)");
+  CHECK(program.value({lane, 2}, "Call chain") == "could not be read");
+}
+
+TEST_CASE("a call tells the chain that was taken at it") {
+  const Program program;
+  const LaneId calls = program.lane(TrackKind::kOsRuntime);
+  CHECK(program.value({calls, 0}, "Call chain") == "train  train.py:12 (Python)");
+  CHECK(program.value({calls, 1}, "Call chain").empty());
+}
+
+TEST_CASE("a search for a function finds the samples with it in their chains") {
+  const Program program;
+  EventMatches matches(program.trace, "TRAIN");
+  CHECK(matches.in_lane(program.lane(TrackKind::kCpuSamples)).size() == 2);
+  CHECK(matches.in_lane(program.lane(TrackKind::kBacktraces)).size() == 1);
+  CHECK(matches.in_lane(program.lane(TrackKind::kOsRuntime)).empty());
+  EventMatches inner(program.trace, "level19");
+  CHECK(inner.in_lane(program.lane(TrackKind::kCpuSamples)).size() == 1);
+  CHECK(inner.count() == 1);
+}

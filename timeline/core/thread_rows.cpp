@@ -1,0 +1,77 @@
+// Rows of what the processors did: the strip of a thread's states, its samples, and the processors themselves.
+#include <algorithm>
+
+#include "row_tree_builder.h"
+
+namespace lanescope::timeline {
+namespace {
+
+double share_of(Nanoseconds part, Nanoseconds whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
+
+}  // namespace
+
+// A thread's own row shows when it ran, and when it could have run: how high, how much of that time. Where it is empty, the thread waited.
+// Below come the samples.
+void RowTreeBuilder::add_thread_states(RowIndex index, const Tracks& tracks) {
+  Level states;
+  Nanoseconds running = 0, known = 0;
+  for (const Track* track : select(tracks, TrackKind::kThreadStates))
+    for (const LaneId lane : track->lanes) {
+      known += trace_.lane(lane).extent().length();
+      tree_.place_of_lane_[lane] = RowTree::Place{index, 0};
+      for (const SegmentSums::Sum& sum : sums_.of_lane(trace_, lane, SegmentSums::By::kName)) {
+        const std::string_view name = trace_.name(sum.key);
+        if (name == thread_state_name(ThreadState::kRunning)) running += sum.total;
+        if (name == thread_state_name(ThreadState::kRunning) || name == thread_state_name(ThreadState::kRunnable))
+          states.push_back(LaneSource{.lane = lane, .name = sum.key});
+      }
+    }
+  Row& row = tree_.rows_[index];
+  if (known > 0) {
+    row.share = share_of(running, known);
+    row.levels.push_back(states);
+    row.all = states;
+  }
+  const Tracks samples = select(tracks, TrackKind::kCpuSamples);
+  if (samples.empty()) return;
+  for (const Track* track : samples)
+    for (const LaneId lane : track->lanes)
+      tree_.place_of_lane_[lane] = RowTree::Place{index, static_cast<std::uint32_t>(row.levels.size())};
+  row.levels.push_back(combined(samples));
+}
+
+void RowTreeBuilder::add_processors() {
+  Tracks tracks;
+  for (const Track& track : trace_.tracks())
+    if (track.key.kind == TrackKind::kProcessors) tracks.push_back(&track);
+  if (tracks.empty()) return;
+  std::stable_sort(tracks.begin(), tracks.end(), [](const Track* a, const Track* b) { return a->key.processor < b->key.processor; });
+  const std::string key = "processors";
+  const RowIndex group = add_row(key, "CPU cores (" + std::to_string(tracks.size()) + ")", RowKind::kProcessorGroup, std::nullopt);
+  tree_.rows_[group].expanded_initially = false;
+  TimeRange extent = trace_.lane(tracks.front()->lanes.front()).extent();
+  for (const Track* track : tracks)
+    for (const LaneId lane : track->lanes) {
+      extent.begin = std::min(extent.begin, trace_.lane(lane).extent().begin);
+      extent.end = std::max(extent.end, trace_.lane(lane).extent().end);
+    }
+  for (const Track* track : tracks) {
+    const RowIndex row = add_row(key + "/" + std::to_string(track->key.processor), "CPU " + std::to_string(track->key.processor),
+                                 RowKind::kProcessor, group);
+    tree_.rows_[row].share = share_of(busy_sum({track}), extent.length());
+    tree_.rows_[row].all = combined({track});
+    tree_.rows_[row].levels = {tree_.rows_[row].all};
+    for (const LaneId lane : track->lanes) tree_.place_of_lane_[lane] = RowTree::Place{row, 0};
+  }
+  tree_.rows_[group].share = share_of(busy_sum(tracks), extent.length() * static_cast<Nanoseconds>(tracks.size()));
+}
+
+std::optional<EventRef> quiet_state(const Trace& trace, const Level& level, Nanoseconds time) {
+  for (const LaneSource& source : level) {
+    if (trace.track_of(source.lane).key.kind != TrackKind::kThreadStates) return std::nullopt;
+    if (const auto index = trace.lane(source.lane).at(time)) return EventRef{source.lane, *index};
+  }
+  return std::nullopt;
+}
+
+}  // namespace lanescope::timeline
