@@ -162,6 +162,9 @@ TEST_CASE("colours tell the kinds of work apart, in light and in dark") {
     REQUIRE(event_color(TrackKind::kNvtxRanges, "step 1", 0, scheme) == event_color(TrackKind::kNvtxRanges, "step 22", 0, scheme));
   }
   REQUIRE(text_color_on(0xffffffffu) != text_color_on(0xff000000u));
+  REQUIRE(contrast(0xff000000u, 0xffffffffu) == Approx(21));  // as WCAG has them
+  REQUIRE(contrast(0xff777777u, 0xffffffffu) == Approx(4.48).margin(0.005));
+  for (Rgb color = 0; color < 0x1000000; color += 0x010307) REQUIRE(contrast(text_color_on(color), color) >= 4.5);
   REQUIRE(blend(0xff000000u, 0xffffffffu, 0) == 0xff000000u);
   REQUIRE(blend(0xff000000u, 0xffffffffu, 1) == 0xffffffffu);
 }

@@ -101,7 +101,15 @@ TEST_CASE("streams that are only waited for come last and have no share") {
   small.builder.add(small.on_gpu(TrackKind::kSynchronizations, 2), {small.event(0, 50, "Stream synchronization")});
   const RowTree tree(*small.builder.snapshot());
   const std::vector<RowIndex>& rows = tree.row(*tree.find("gpu:0/hw")).children;
-  REQUIRE(row_title(tree.row(rows.back())) == "Stream 2  synchronization");
+  REQUIRE(row_title(tree.row(rows.back())) == "Stream 2 waits");
+}
+
+TEST_CASE("waits for a whole context are on no stream") {
+  const std::uint32_t stream = GENERATE(0u, 0xffffffffu);
+  TwoStreams small;
+  small.builder.add(small.on_gpu(TrackKind::kSynchronizations, stream), {small.event(0, 50, "Context synchronization")});
+  const RowTree tree(*small.builder.snapshot());
+  REQUIRE(tree.row(tree.row(*tree.find("gpu:0/hw")).children.back()).label == "Context waits");
 }
 
 TEST_CASE("collapsed rows hide what is below and show it combined") {

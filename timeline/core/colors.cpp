@@ -86,6 +86,15 @@ Tone thread_state_tone(std::string_view name) {
   return {215, 0.08, 0.80};
 }
 
+// From 0 (black) to 1 (white): how much light a colour gives, by the definition of sRGB.
+double luminance(Rgb color) {
+  const auto linear = [&](unsigned shift) {
+    const double value = static_cast<double>((color >> shift) & 0xff) / 255;
+    return value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);
+  };
+  return 0.2126 * linear(16) + 0.7152 * linear(8) + 0.0722 * linear(0);
+}
+
 }  // namespace
 
 Rgb from_hsl(double hue, double saturation, double lightness) noexcept {
@@ -160,10 +169,15 @@ Rgb blend(Rgb a, Rgb b, double share) noexcept {
   return 0xff000000u | channel(16) | channel(8) | channel(0);
 }
 
+double contrast(Rgb a, Rgb b) noexcept {
+  constexpr double kGlare = 0.05;  // of the surroundings, as WCAG has it
+  const double of_a = luminance(a) + kGlare, of_b = luminance(b) + kGlare;
+  return std::max(of_a, of_b) / std::min(of_a, of_b);
+}
+
 Rgb text_color_on(Rgb background) noexcept {
-  const auto linear = [&](unsigned shift) { return std::pow(static_cast<double>((background >> shift) & 0xff) / 255, 2.2); };
-  const double luminance = 0.2126 * linear(16) + 0.7152 * linear(8) + 0.0722 * linear(0);
-  return luminance > 0.30 ? 0xff101418u : 0xffffffffu;
+  constexpr Rgb kBlack = 0xff000000u, kWhite = 0xffffffffu;
+  return contrast(kBlack, background) >= contrast(kWhite, background) ? kBlack : kWhite;
 }
 
 }  // namespace lanescope::timeline

@@ -50,9 +50,28 @@ std::vector<EventRef> correlated_events(const Trace& trace, EventRef event) {
   if (!event.valid()) return {};
   const TrackKind kind = trace.track_of(event.lane).key.kind;
   if (kind == TrackKind::kCudaApi) return trace.work_of(event);
-  if (!is_gpu_work(kind) && kind != TrackKind::kSynchronizations) return {};
-  if (const auto launch = trace.launch_of(event)) return {*launch};
-  return {};
+  if (!is_gpu_work(kind) && kind != TrackKind::kSynchronizations && kind != TrackKind::kCudaEvents) return {};
+  std::vector<EventRef> related;
+  if (const auto launch = trace.launch_of(event)) related.push_back(*launch);
+  if (const auto awaited = trace.awaited_event(event)) related.push_back(*awaited);
+  return related;
+}
+
+std::optional<EventRef> nearest_event(const LevelContent& content, Nanoseconds time) {
+  std::optional<EventRef> nearest;
+  Nanoseconds least = 0;
+  for (const ContentLane& lane : content.lanes())
+    lane.visit([&](const auto& events) {
+      const EventIndex after = events.lower_bound(time + 1);  // the first that begins later
+      for (EventIndex index = after > 0 ? after - 1 : 0; index < std::min<EventIndex>(after + 1, events.size()); ++index) {
+        const Nanoseconds start = events.start(index), end = start + events.duration(index);
+        const Nanoseconds distance = time < start ? start - time : std::max<Nanoseconds>(0, time - end);
+        if (nearest && distance >= least) continue;
+        nearest = lane.ref(index);
+        least = distance;
+      }
+    });
+  return nearest;
 }
 
 bool level_shows(const Trace& trace, const Level& level, EventRef event) {

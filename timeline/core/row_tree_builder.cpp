@@ -13,6 +13,9 @@ double share_of(Nanoseconds part, Nanoseconds whole) { return whole > 0 ? static
 // Streams in the order in which they are shown, with the tracks of each.
 using StreamKey = std::tuple<ProcessId, std::uint32_t, std::uint32_t>;
 
+// CUPTI gives waits for all of a context one of these in place of a stream.
+bool is_whole_context(std::uint32_t stream) { return stream == 0 || stream == 0xffffffff; }
+
 }  // namespace
 
 void RowTreeBuilder::build() {
@@ -209,11 +212,11 @@ void RowTreeBuilder::add_streams(RowIndex hardware, const std::string& key, cons
       if (works(of_stream) != working) continue;
       const auto [process, context, id] = stream;
       const std::string name = key + process_key(process) + ":" + std::to_string(context) + ":" + std::to_string(id);
-      const std::string label = stream_label(*of_stream.front(), tracks);
+      const Track& track = *of_stream.front();
       if (working)
-        add_stream(hardware, name, label, of_stream, share_of(work_of(of_stream), sum));
+        add_stream(hardware, name, stream_name(track) + stream_owner(track, tracks), of_stream, share_of(work_of(of_stream), sum));
       else
-        set_levels(add_row(name, label + "  synchronization", RowKind::kSynchronization, hardware), of_stream);
+        set_levels(add_row(name, waits_name(track) + stream_owner(track, tracks), RowKind::kSynchronization, hardware), of_stream);
     }
 }
 
@@ -250,18 +253,27 @@ void RowTreeBuilder::add_stream(RowIndex hardware, const std::string& key, const
   tree_.rows_[row].all = work;
 }
 
-std::string RowTreeBuilder::stream_label(const Track& track, const Tracks& all) const {
-  constexpr std::uint32_t kNoStream = 0xffffffff;  // what CUPTI says of waits for an event or a whole context
+std::string RowTreeBuilder::stream_name(const Track& track) const {
   const CudaStream* stream = trace_.find_stream(track.key.process, track.key.context, track.key.stream);
-  std::string label = track.key.stream == kNoStream ? "Context" : "Stream " + std::to_string(track.key.stream);
-  if (stream != nullptr && !stream->name.empty()) label += " " + stream->name;
+  std::string name = "Stream " + std::to_string(track.key.stream);
+  if (stream != nullptr && !stream->name.empty()) name += " " + stream->name;
+  return name;
+}
+
+std::string RowTreeBuilder::waits_name(const Track& track) const {
+  return is_whole_context(track.key.stream) ? "Context waits" : stream_name(track) + " waits";
+}
+
+// What tells streams of the same number apart, as far as that is needed.
+std::string RowTreeBuilder::stream_owner(const Track& track, const Tracks& all) const {
+  std::string owner;
   const bool shared = std::any_of(all.begin(), all.end(), [&](const Track* other) { return other->key.process != track.key.process; });
   const bool contexts = std::any_of(all.begin(), all.end(), [&](const Track* other) {
     return other->key.process == track.key.process && other->key.context != track.key.context;
   });
-  if (contexts) label += "  context " + std::to_string(track.key.context);
-  if (shared && track.key.process != kNone) label += "  [" + std::to_string(trace_.processes()[track.key.process].pid) + "]";
-  return label;
+  if (contexts) owner += "  context " + std::to_string(track.key.context);
+  if (shared && track.key.process != kNone) owner += "  [" + std::to_string(trace_.processes()[track.key.process].pid) + "]";
+  return owner;
 }
 
 std::string RowTreeBuilder::process_key(ProcessId process) const {

@@ -52,7 +52,9 @@ class RowTreeBuilder {
   [[nodiscard]] Nanoseconds busy_sum(const Tracks& tracks) const;
   [[nodiscard]] Level combined(const Tracks& tracks) const;
   [[nodiscard]] std::string process_key(ProcessId process) const;
-  [[nodiscard]] std::string stream_label(const Track& track, const Tracks& all) const;
+  [[nodiscard]] std::string stream_name(const Track& track) const;
+  [[nodiscard]] std::string waits_name(const Track& track) const;  // of a row with waits alone
+  [[nodiscard]] std::string stream_owner(const Track& track, const Tracks& all) const;
 
   const Trace& trace_;
   SegmentSums& sums_;

@@ -7,20 +7,23 @@
 #include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QMouseEvent>
+#include <QNativeGestureEvent>
 #include <QPainter>
 #include <QToolTip>
 #include <QWheelEvent>
 
-#include "arrow.h"
 #include "canvas_accessible.h"
 #include "gestures.h"
+#include "timeline/core/describe.h"
 #include "tool_tip.h"
 
 namespace lanescope::timeline {
 namespace {
 
-constexpr double kSnapDistance = 6;  // logical pixels
-constexpr int kAimTolerance = 2;     // device pixels around the cursor in which a lone narrow event is still hit
+constexpr double kSnapDistance = 6;           // logical pixels
+constexpr qsizetype kLongestArrowLabel = 40;  // characters of an event's name
+constexpr std::size_t kMostArrowLabels = 3;   // more of them would cover each other
+constexpr int kAimTolerance = 2;              // device pixels around the cursor in which a lone narrow event is still hit
 
 }  // namespace
 
@@ -122,6 +125,7 @@ QString Canvas::tool_tip(const Hit& hit) {
 }
 
 bool Canvas::event(QEvent* event) {
+  if (event->type() == QEvent::NativeGesture) return pinch(*static_cast<QNativeGestureEvent*>(event));
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   const QString text = drag_ == Drag::kNone ? tool_tip(hit(help->pos())) : QString();
@@ -134,9 +138,18 @@ bool Canvas::event(QEvent* event) {
 
 // --- gestures
 
+bool Canvas::pinch(const QNativeGestureEvent& gesture) {
+  if (gesture.gestureType() != Qt::ZoomNativeGesture) return false;
+  state_.set_follow(FollowLive::kNo);
+  const Nanoseconds fixed = viewport().time_at(static_cast<std::int64_t>(gesture.position().x()));
+  state_.set_range(zoomed(state_.range(), std::max(0.1, 1 + gesture.value()), fixed));
+  return true;
+}
+
 void Canvas::wheelEvent(QWheelEvent* event) {
   const WheelStep step = wheel_step(*event);
   event->accept();
+  state_.set_scroll(state_.scroll() - static_cast<int>(std::lround(step.scroll)));
   if (step.pan == 0 && step.zoom == 1) return;
   state_.set_follow(FollowLive::kNo);
   TimeRange range = state_.range();
@@ -201,6 +214,7 @@ void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {
 void Canvas::leaveEvent(QEvent*) { state_.hover({}, std::nullopt); }
 
 void Canvas::contextMenuEvent(QContextMenuEvent* event) {
+  if (event->reason() != QContextMenuEvent::Mouse) return event->ignore();
   const Hit under = hit(event->pos());
   if (under.row == nullptr) return;
   if (under.pixel.event.valid()) state_.select(under.pixel.event);
@@ -248,7 +262,8 @@ void Canvas::paint_selected_range(QPainter& painter) const {
   const Viewport view = viewport();
   const double left = std::clamp<double>(view.x_at(state_.selected_range()->begin), -2, width() + 2);
   const double right = std::clamp<double>(view.x_at(state_.selected_range()->end), -2, width() + 2);
-  painter.fillRect(QRectF(left, 0, right - left, height()), state_.theme().range);
+  const bool all_is_selected = left <= 0 && right >= width();  // then the tint would tell nothing, and only change the colours of events
+  if (!all_is_selected) painter.fillRect(QRectF(left, 0, right - left, height()), state_.theme().range);
   painter.fillRect(QRectF(std::floor(left), 0, 1, height()), state_.theme().accent);
   painter.fillRect(QRectF(std::floor(right), 0, 1, height()), state_.theme().accent);
 }
@@ -289,17 +304,21 @@ void Canvas::paint_outline(QPainter& painter, EventRef event, const QColor& colo
 }
 
 // Where arrows to and from an event meet it: on its own row, or the nearest one that is shown.
-std::optional<QPointF> Canvas::anchor(EventRef event) const {
+std::optional<ArrowEnd> Canvas::anchor(EventRef event) const {
   const auto place = state_.tree().place_of(event.lane);
   if (!place) return std::nullopt;
   const PlacedRow* row = state_.layout().nearest_shown(place->row);
   if (row == nullptr) return std::nullopt;
   const bool own = row->row == place->row && place->level < row->levels.size();
   const double level = own ? place->level : 0;
-  const double y = state_.top_of(*row) + (level + 0.5) * row->level_height;
+  double y = state_.top_of(*row) + (level + 0.5) * row->level_height;
+  if (!row->pinned && y < state_.layout().pinned_height()) y = std::min(y, -1.0);  // covered: as much out of sight as what is scrolled away
   const Event shown = state_.trace().event(event);
   // Of an event that began before the window, the part that is in sight.
-  return QPointF(std::max(viewport().x_at(shown.start), std::min(2.0, viewport().x_at(shown.end()))), y);
+  const QPointF at(std::max(viewport().x_at(shown.start), std::min(2.0, viewport().x_at(shown.end()))), y);
+  if (state_.correlated().size() > kMostArrowLabels) return ArrowEnd{at, {}};
+  const QString title = QString::fromStdString(event_title(state_.trace(), event)).left(kLongestArrowLabel);
+  return ArrowEnd{at, title + QStringLiteral(" · ") + QString::fromStdString(state_.tree().row(row->row).label)};
 }
 
 void Canvas::paint_arrows(QPainter& painter) const {
@@ -312,7 +331,7 @@ void Canvas::paint_arrows(QPainter& painter) const {
     const EventRef other = state_.correlated()[index];
     const auto from = anchor(selected_launches ? selected : other);
     const auto to = anchor(selected_launches ? other : selected);
-    if (from && to) draw_arrow(painter, *from, *to, rect(), state_.theme().accent);
+    if (from && to) draw_arrow(painter, *from, *to, rect(), state_.theme());
   }
   painter.setRenderHint(QPainter::Antialiasing, false);
 }

@@ -9,9 +9,11 @@
 #include <QPoint>
 #include <QWidget>
 
+#include "arrow.h"
 #include "row_painter.h"
 #include "view_state.h"
 
+class QNativeGestureEvent;
 class QPainter;
 
 namespace lanescope::timeline {
@@ -52,6 +54,7 @@ class Canvas : public QWidget {
     PixelHit pixel;
   };
 
+  bool pinch(const QNativeGestureEvent& gesture);
   void announce(QAccessible::Event what);  // to assistive technology, where there is any
   void repaint_rows();
   [[nodiscard]] Viewport device_viewport() const;
@@ -60,7 +63,7 @@ class Canvas : public QWidget {
   [[nodiscard]] Nanoseconds snapped_time(QPointF position);
   [[nodiscard]] QString tool_tip(const Hit& hit);
   [[nodiscard]] QRectF event_rectangle(const PlacedRow& row, std::size_t level, EventRef event) const;
-  [[nodiscard]] std::optional<QPointF> anchor(EventRef event) const;
+  [[nodiscard]] std::optional<ArrowEnd> anchor(EventRef event) const;
 
   void paint_selected_range(QPainter& painter) const;
   void paint_markers(QPainter& painter) const;

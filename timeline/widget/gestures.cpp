@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QPointingDevice>
 #include <QWheelEvent>
 
 #include "timeline/core/viewport.h"
@@ -12,23 +13,39 @@ namespace {
 
 constexpr double kNotch = 120;  // Qt's angle of one notch of a wheel, in eighths of a degree
 constexpr double kZoomPerNotch = 1.25;
-constexpr double kPanPerNotch = 90;  // logical pixels
+constexpr double kPanPerNotch = 90;     // logical pixels
+constexpr double kScrollPerNotch = 60;  // logical pixels
+
+bool is_trackpad(const QWheelEvent& event) {
+  const QPointingDevice* device = event.pointingDevice();
+  const bool says_so = device != nullptr && device->type() == QInputDevice::DeviceType::TouchPad;
+  return says_so || (event.phase() != Qt::NoScrollPhase && event.hasPixelDelta());
+}
+
+// How far the fingers moved, in logical pixels. X11 knows only angles.
+QPointF moved(const QWheelEvent& event) {
+  if (event.hasPixelDelta()) return event.pixelDelta();
+  return QPointF(event.angleDelta()) / kNotch * kPanPerNotch;
+}
 
 }  // namespace
 
 WheelStep wheel_step(const QWheelEvent& event) {
   const QPoint angle = event.angleDelta();
-  WheelStep step;
-  if (event.modifiers() & Qt::ShiftModifier) {  // some platforms turn the axis themselves
-    step.pan = -(angle.y() != 0 ? angle.y() : angle.x()) / kNotch * kPanPerNotch;
-    return step;
-  }
-  if (std::abs(angle.x()) > std::abs(angle.y())) {
-    step.pan = -angle.x() / kNotch * kPanPerNotch;
-    return step;
-  }
-  step.zoom = std::pow(kZoomPerNotch, angle.y() / kNotch);
-  return step;
+  const double notches = angle.y() / kNotch;
+  const Qt::KeyboardModifiers modifiers = event.modifiers();
+  if (modifiers & Qt::ControlModifier) return {.zoom = std::pow(kZoomPerNotch, notches)};
+  if (modifiers & Qt::ShiftModifier)  // some platforms turn the axis themselves
+    return {.pan = -(angle.y() != 0 ? angle.y() : angle.x()) / kNotch * kPanPerNotch};
+  if (modifiers & Qt::AltModifier)  // Qt turns the axis itself
+    return {.scroll = (angle.y() != 0 ? angle.y() : angle.x()) / kNotch * kScrollPerNotch};
+  if (is_trackpad(event)) return {.pan = -moved(event).x(), .scroll = moved(event).y()};
+  if (std::abs(angle.x()) > std::abs(angle.y())) return {.pan = -angle.x() / kNotch * kPanPerNotch};
+  return {.zoom = std::pow(kZoomPerNotch, notches)};
+}
+
+double scrolled_rows(const QWheelEvent& event) {
+  return is_trackpad(event) ? moved(event).y() : event.angleDelta().y() / kNotch * kScrollPerNotch;
 }
 
 TimeRange range_around(const Event& event) {

@@ -8,12 +8,17 @@ class QWheelEvent;
 namespace lanescope::timeline {
 
 struct WheelStep {
-  double zoom = 1;  // > 1 zooms in
-  double pan = 0;   // logical pixels to the right
+  double zoom = 1;    // > 1 zooms in
+  double pan = 0;     // logical pixels to the right
+  double scroll = 0;  // logical pixels by which the rows move down
 };
 
-// Wheel and Ctrl+wheel zoom; Shift+wheel, and sideways on a trackpad, pan.
+// A wheel zooms, alone and with Ctrl; with Shift it pans, with Alt it scrolls. Two fingers on a trackpad move what is seen with them, pixel
+// by pixel, in both directions; with Ctrl they zoom.
 [[nodiscard]] WheelStep wheel_step(const QWheelEvent& event);
+
+// Logical pixels by which a wheel or trackpad over the names of rows moves them down.
+[[nodiscard]] double scrolled_rows(const QWheelEvent& event);
 
 // The event with room for what is around it.
 [[nodiscard]] TimeRange range_around(const Event& event);

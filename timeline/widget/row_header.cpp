@@ -10,6 +10,7 @@
 #include <QToolTip>
 #include <QWheelEvent>
 
+#include "gestures.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::timeline {
@@ -31,7 +32,7 @@ RowHeader::RowHeader(ViewState& state, QWidget* parent) : QWidget(parent), state
   const auto repaint_all = [this] { update(); };
   connect(&state_, &ViewState::traceChanged, this, repaint_all);
   for (const auto signal : {&ViewState::layoutChanged, &ViewState::themeChanged, &ViewState::rangeChanged, &ViewState::scrollChanged,
-                            &ViewState::selectionChanged, &ViewState::selectedRangeChanged})
+                            &ViewState::selectionChanged, &ViewState::selectedRangeChanged, &ViewState::currentRowChanged})
     connect(&state_, signal, this, repaint_all);
   connect(&state_, &ViewState::layoutChanged, this, [this] { pressed_ = drop_ = nullptr; });  // they are of the layout before
 }
@@ -57,10 +58,9 @@ void RowHeader::toggle(const PlacedRow& placed) {
 void RowHeader::mousePressEvent(QMouseEvent* event) {
   const PlacedRow* placed = row_at(event->position());
   if (placed == nullptr || event->button() != Qt::LeftButton) return;
-  if (event->position().x() < triangle_left(*placed) + kTriangle + 4)
-    toggle(*placed);
-  else
-    pressed_ = placed->pinned ? nullptr : placed;
+  if (event->position().x() < triangle_left(*placed) + kTriangle + 4) return toggle(*placed);
+  state_.set_current_row(state_.tree().row(placed->row).key);
+  pressed_ = placed->pinned ? nullptr : placed;
 }
 
 void RowHeader::mouseReleaseEvent(QMouseEvent*) {
@@ -106,21 +106,28 @@ void RowHeader::leaveEvent(QEvent*) {
 }
 
 void RowHeader::wheelEvent(QWheelEvent* event) {
-  state_.set_scroll(state_.scroll() - event->angleDelta().y() / 2);
+  state_.set_scroll(state_.scroll() - static_cast<int>(std::lround(scrolled_rows(*event))));
   event->accept();
 }
 
 void RowHeader::contextMenuEvent(QContextMenuEvent* event) {
-  if (const PlacedRow* placed = row_at(event->pos())) emit contextMenuRequested(placed->row, event->globalPos());
+  const PlacedRow* placed = row_at(event->pos());
+  if (placed == nullptr || event->reason() != QContextMenuEvent::Mouse) return event->ignore();
+  state_.set_current_row(state_.tree().row(placed->row).key);
+  emit contextMenuRequested(placed->row, event->globalPos());
 }
 
+// Of what is visible, how busy GPUs are: that is what one looks for. Of a range that somebody selected, everything.
 QString RowHeader::busy_text(const Row& row) {
-  if (!keeps_gpu_busy(row.kind) || row.all.empty()) return {};
-  if (row.kind == RowKind::kGpu && state_.is_row_expanded(row)) return {};  // the row below says it
+  if (row.all.empty() || (row.levels.empty() && state_.is_row_expanded(row))) return {};  // the rows below say it
+  if (!state_.selected_range() && !keeps_gpu_busy(row.kind)) return {};
   const TimeRange range = state_.selected_range().value_or(state_.range()).intersected(state_.trace().extent());
   if (range.empty()) return {};
-  const Nanoseconds busy = state_.content(row.all).busy(range);
-  return QString::fromStdString(format_share(static_cast<double>(busy) / static_cast<double>(range.length())));
+  const LevelContent& content = state_.content(row.all);
+  const double busy = static_cast<double>(content.busy(range)) / static_cast<double>(range.length());
+  const QString share = QString::fromStdString(format_share(busy));
+  if (!state_.selected_range()) return share;
+  return QString::fromStdString(format_count(content.count(range))) + QStringLiteral(" · ") + share;
 }
 
 bool RowHeader::event(QEvent* event) {
@@ -168,7 +175,10 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
   const double top = state_.top_of(placed);
   if (placed.pinned) painter.fillRect(QRectF(0, top, width(), placed.height), theme.group);
   const double title_height = std::min(placed.height - 1, theme.rows.group_height);
-  if (hovered_ == placed.row) painter.fillRect(QRectF(0, top, width(), placed.height - 1), theme.separator);
+  if (state_.current_row() == row.key)
+    painter.fillRect(QRectF(0, top, width(), placed.height - 1), theme.current);
+  else if (hovered_ == placed.row)
+    painter.fillRect(QRectF(0, top, width(), placed.height - 1), theme.separator);
   if (holds_selection(placed)) painter.fillRect(QRectF(0, top, 3, placed.height - 1), theme.accent);
   const bool last_pinned = placed.pinned && placed.top + placed.height == state_.layout().pinned_height();
   painter.fillRect(QRectF(0, top + placed.height - 1, width(), 1), last_pinned ? theme.quiet_text : theme.separator);

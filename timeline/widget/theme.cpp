@@ -23,11 +23,12 @@ Theme Theme::from(const QPalette& palette, const QFont& font) {
   theme.separator = mix(base, text, dark ? 0.11 : 0.09);
   theme.grid = mix(base, text, dark ? 0.06 : 0.045);
   theme.text = mix(text, base, 0.08);
-  theme.quiet_text = mix(text, base, 0.45);
-  theme.accent = dark ? QColor(0x2d, 0xd4, 0xbf) : QColor(0x00, 0x8c, 0x7e);
+  theme.quiet_text = mix(text, base, 0.32);
+  theme.accent = dark ? QColor(0x2d, 0xd4, 0xbf) : QColor(0x00, 0x7a, 0x6e);
+  theme.current = mix(theme.panel, theme.accent, dark ? 0.12 : 0.10);
   theme.range = theme.accent;
-  theme.range.setAlpha(dark ? 38 : 30);
-  theme.marker = dark ? QColor(0xf2, 0xb8, 0x4b) : QColor(0xc7, 0x7d, 0x00);
+  theme.range.setAlpha(dark ? 30 : 24);
+  theme.marker = dark ? QColor(0xf2, 0xb8, 0x4b) : QColor(0x95, 0x5c, 0x00);
   const int line = QFontMetrics(font).height();
   theme.rows.level_height = line + 5;
   theme.rows.stacked_height = line + 2;

@@ -1,4 +1,5 @@
-// Colours and measures of the timeline, derived from the application's palette and font: light and dark follow from it.
+// Colours and measures of the timeline, derived from the application's palette and font: light and dark follow from it. What is written
+// has a contrast of 4.5 at least with what it is written on, where the palette's own text has a good one.
 #pragma once
 
 #include <QColor>
@@ -17,10 +18,11 @@ struct Theme {
   QColor panel;       // headers, ruler, minimap
   QColor separator;
   QColor grid;
+  QColor current;  // behind the name of the row that keys are about
   QColor text;
   QColor quiet_text;
   QColor accent;  // selection, correlation
-  QColor range;   // selected range, translucent
+  QColor range;   // selected range, translucent: beside it something else must be in sight
   QColor marker;
   RowMetrics rows;
 

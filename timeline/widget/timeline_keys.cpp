@@ -1,8 +1,13 @@
-// The keyboard of the timeline: what each key does, once as code and once in words.
+// The keyboard of the timeline, once, for the keys themselves, for menus and for the sheet of keys.
+#include <algorithm>
+
 #include <QKeyEvent>
+#include <QKeySequence>
+#include <QStringList>
 
 #include "timeline/core/describe.h"
 #include "timeline/core/viewport.h"
+#include "timeline/widget/timeline_command.h"
 #include "timeline/widget/timeline_view.h"
 
 namespace lanescope::timeline {
@@ -11,72 +16,109 @@ namespace {
 constexpr double kPanStep = 0.15;  // of the visible range
 constexpr double kZoomStep = 1.5;
 
-}  // namespace
+using Menu = TimelineCommand::Menu;
 
-// Keys with Shift, Ctrl or Alt.
-bool TimelineView::pressWithModifier(int key, Qt::KeyboardModifiers modifiers) {
-  if (modifiers == Qt::AltModifier && key == Qt::Key_Left) return goBack(), true;
-  if (modifiers == Qt::AltModifier && key == Qt::Key_Right) return goForward(), true;
-  if (modifiers == Qt::ShiftModifier && key == Qt::Key_Z) return zoomToSelection(), true;
-  if (modifiers == Qt::ShiftModifier && key == Qt::Key_Left) return selectNeighbour(Neighbour::kPreviousOfSameName), true;
-  if (modifiers == Qt::ShiftModifier && key == Qt::Key_Right) return selectNeighbour(Neighbour::kNextOfSameName), true;
-  if (modifiers == Qt::ControlModifier && key == Qt::Key_M) return askForMarker(), true;
-  if (modifiers == Qt::ControlModifier && key == Qt::Key_G) return askForTime(), true;
-  if (modifiers == Qt::ShiftModifier && key == Qt::Key_N) return selectPreviousHighlighted(), true;
-  return false;
+QString tr(const char* text) { return TimelineView::tr(text); }
+
+TimelineCommand command(Menu menu, const char* text, std::vector<QKeyCombination> keys, std::function<void(TimelineView&)> act) {
+  return {menu, tr(text), std::move(keys), std::move(act)};
 }
 
-bool TimelineView::pressPlain(int key) {
-  switch (key) {
-    case Qt::Key_W:
-      return zoomBy(kZoomStep), true;
-    case Qt::Key_S:
-      return zoomBy(1 / kZoomStep), true;
-    case Qt::Key_A:
-      return panBy(-kPanStep), true;
-    case Qt::Key_D:
-      return panBy(kPanStep), true;
-    case Qt::Key_Left:
-      return selectedEvent().valid() ? selectNeighbour(Neighbour::kPrevious) : panBy(-kPanStep), true;
-    case Qt::Key_Right:
-      return selectedEvent().valid() ? selectNeighbour(Neighbour::kNext) : panBy(kPanStep), true;
-    case Qt::Key_Up:
-      return selectNeighbour(Neighbour::kOuter), true;
-    case Qt::Key_Down:
-      return selectNeighbour(Neighbour::kInner), true;
-    case Qt::Key_F:
-      return zoomToEvent(selectedEvent()), true;
-    case Qt::Key_M:
-      return markSelection(), true;
-    case Qt::Key_PageUp:
-      return scrollRows(-1), true;
-    case Qt::Key_PageDown:
-      return scrollRows(1), true;
-    case Qt::Key_N:
-      return selectNextHighlighted(), true;
-    case Qt::Key_P:
-      return pinRow(), true;
-    case Qt::Key_BracketLeft:
-      return measureFrom(RangeEnd::kBegin), true;
-    case Qt::Key_BracketRight:
-      return measureFrom(RangeEnd::kEnd), true;
-    case Qt::Key_Home:
-      return zoomToFit(), true;
-    case Qt::Key_Backspace:
-      return goBack(), true;
-    case Qt::Key_Escape:
-      selectEvent({});
-      setSelectedRange(std::nullopt);
-      return true;
-    default:
-      return false;
-  }
+auto select(Neighbour which) {
+  return [which](TimelineView& view) { view.selectNeighbour(which); };
+}
+
+// Along the row where an event is selected, else along time.
+auto step(Neighbour which, double share) {
+  return [which, share](TimelineView& view) { view.selectedEvent().valid() ? view.selectNeighbour(which) : view.panBy(share); };
+}
+
+std::vector<TimelineCommand> view_commands() {
+  return {
+      command(Menu::kView, "Zoom in", {Qt::Key_W}, [](TimelineView& view) { view.zoomBy(kZoomStep); }),
+      command(Menu::kView, "Zoom out", {Qt::Key_S}, [](TimelineView& view) { view.zoomBy(1 / kZoomStep); }),
+      command(Menu::kView, "Zoom to selection", {Qt::SHIFT | Qt::Key_Z}, &TimelineView::zoomToSelection),
+      command(Menu::kView, "Fit everything", {Qt::Key_Home}, &TimelineView::zoomToFit),
+      command(Menu::kView, "Back to the view before", {Qt::Key_Backspace, Qt::ALT | Qt::Key_Left}, &TimelineView::goBack),
+      command(Menu::kView, "Forward again", {Qt::ALT | Qt::Key_Right}, &TimelineView::goForward),
+      command(Menu::kView, "Go to a time", {Qt::CTRL | Qt::Key_G}, &TimelineView::askForTime),
+      command(Menu::kView, "Mark with a name", {Qt::CTRL | Qt::Key_M}, &TimelineView::askForMarker),
+      command(Menu::kView, "Select nothing", {Qt::Key_Escape}, &TimelineView::clearSelection),
+  };
+}
+
+std::vector<TimelineCommand> navigate_commands() {
+  return {
+      command(Menu::kNavigate, "Zoom to the e&vent", {Qt::Key_F}, [](TimelineView& view) { view.zoomToEvent(view.selectedEvent()); }),
+      command(Menu::kNavigate, "Event in the &middle of the row", {Qt::Key_Return, Qt::Key_Enter}, &TimelineView::selectInRow),
+      command(Menu::kNavigate, "&Previous event of the row", {Qt::Key_Left}, step(Neighbour::kPrevious, -kPanStep)),
+      command(Menu::kNavigate, "&Next event of the row", {Qt::Key_Right}, step(Neighbour::kNext, kPanStep)),
+      command(Menu::kNavigate, "Previous of the same name", {Qt::SHIFT | Qt::Key_Left}, select(Neighbour::kPreviousOfSameName)),
+      command(Menu::kNavigate, "Next of the same name", {Qt::SHIFT | Qt::Key_Right}, select(Neighbour::kNextOfSameName)),
+      command(Menu::kNavigate, "&Enclosing event", {Qt::Key_Up}, select(Neighbour::kOuter)),
+      command(Menu::kNavigate, "&First enclosed event", {Qt::Key_Down}, select(Neighbour::kInner)),
+      command(Menu::kNavigate, "Launching &call, or GPU work", {Qt::Key_L}, &TimelineView::selectCorrelated),
+      command(Menu::kNavigate, "Next &highlighted event", {Qt::Key_N}, &TimelineView::selectNextHighlighted),
+      command(Menu::kNavigate, "Previous highlighted event", {Qt::SHIFT | Qt::Key_N}, &TimelineView::selectPreviousHighlighted),
+      command(Menu::kNavigate, "Pan left", {Qt::Key_A}, [](TimelineView& view) { view.panBy(-kPanStep); }),
+      command(Menu::kNavigate, "Pan right", {Qt::Key_D}, [](TimelineView& view) { view.panBy(kPanStep); }),
+  };
+}
+
+std::vector<TimelineCommand> mark_commands() {
+  using End = TimelineView::RangeEnd;
+  return {
+      command(Menu::kMark, "Measure &from the edge at the cursor", {Qt::Key_BracketLeft},
+              [](TimelineView& v) { v.measureFrom(End::kBegin); }),
+      command(Menu::kMark, "Measure &to the edge at the cursor", {Qt::Key_BracketRight}, [](TimelineView& v) { v.measureFrom(End::kEnd); }),
+      command(Menu::kMark, "Mark the &selected range or event", {Qt::Key_M}, &TimelineView::markSelection),
+      command(Menu::kMark, "&Remove all markers", {}, &TimelineView::clearMarkers),
+  };
+}
+
+std::vector<TimelineCommand> row_commands() {
+  using Direction = TimelineView::RowDirection;
+  return {
+      command(Menu::kRows, "Row &above", {Qt::CTRL | Qt::Key_Up}, [](TimelineView& view) { view.stepRow(Direction::kUp); }),
+      command(Menu::kRows, "Row &below", {Qt::CTRL | Qt::Key_Down}, [](TimelineView& view) { view.stepRow(Direction::kDown); }),
+      command(Menu::kRows, "&Open or close the row", {Qt::Key_Space}, &TimelineView::toggleRow),
+      command(Menu::kRows, "&Pin the row, or release it", {Qt::Key_P}, &TimelineView::pinRow),
+      command(Menu::kRows, "&Hide the row", {Qt::Key_H}, &TimelineView::hideCurrentRow),
+      command(Menu::kRows, "Move the row &up", {Qt::ALT | Qt::Key_Up}, [](TimelineView& view) { view.shiftRow(Direction::kUp); }),
+      command(Menu::kRows, "Move the row &down", {Qt::ALT | Qt::Key_Down}, [](TimelineView& view) { view.shiftRow(Direction::kDown); }),
+      command(Menu::kRows, "&Menu of the row or event", {Qt::Key_Menu, Qt::SHIFT | Qt::Key_F10}, &TimelineView::askForMenu),
+      command(Menu::kRows, "Scroll up", {Qt::Key_PageUp}, [](TimelineView& view) { view.scrollRows(-1); }),
+      command(Menu::kRows, "Scroll down", {Qt::Key_PageDown}, [](TimelineView& view) { view.scrollRows(1); }),
+      command(Menu::kRows, "&Show hidden rows", {}, &TimelineView::showHiddenRows),
+      command(Menu::kRows, "E&xpand all rows", {}, &TimelineView::expandAll),
+      command(Menu::kRows, "&Collapse all rows", {}, &TimelineView::collapseAll),
+      command(Menu::kRows, "A&rrange all rows as at first", {}, [](TimelineView& view) { view.setRowArrangement({}); }),
+  };
+}
+
+}  // namespace
+
+const std::vector<TimelineCommand>& timeline_commands() {
+  static const std::vector<TimelineCommand> commands = [] {
+    std::vector<TimelineCommand> all;
+    for (const auto& some : {view_commands(), navigate_commands(), mark_commands(), row_commands()})
+      all.insert(all.end(), some.begin(), some.end());
+    return all;
+  }();
+  return commands;
+}
+
+QString TimelineCommand::keys_text() const {
+  QStringList texts;
+  for (const QKeyCombination key : keys) texts += QKeySequence(key).toString(QKeySequence::NativeText);
+  return texts.join(QStringLiteral(", "));
 }
 
 void TimelineView::keyPressEvent(QKeyEvent* event) {
-  const Qt::KeyboardModifiers modifiers = event->modifiers() & ~Qt::KeypadModifier;
-  const bool taken = modifiers == Qt::NoModifier ? pressPlain(event->key()) : pressWithModifier(event->key(), modifiers);
-  if (!taken) QWidget::keyPressEvent(event);
+  const QKeyCombination pressed(event->modifiers() & ~(Qt::KeypadModifier | Qt::GroupSwitchModifier), static_cast<Qt::Key>(event->key()));
+  for (const TimelineCommand& command : timeline_commands())
+    if (std::find(command.keys.begin(), command.keys.end(), pressed) != command.keys.end()) return command.act(*this);
+  QWidget::keyPressEvent(event);
 }
 
 void TimelineView::panBy(double share) {
@@ -85,7 +127,12 @@ void TimelineView::panBy(double share) {
   setVisibleRange(panned(range, static_cast<Nanoseconds>(share * static_cast<double>(range.length()))));
 }
 
-// Marks where the selected range begins and ends, else where the selected event begins.
+void TimelineView::clearSelection() {
+  selectEvent({});
+  setSelectedRange(std::nullopt);
+  setCurrentRow({});
+}
+
 void TimelineView::markSelection() {
   if (const auto range = selectedRange()) {
     addMarker(range->begin, {});
@@ -96,31 +143,21 @@ void TimelineView::markSelection() {
 }
 
 std::vector<std::pair<QString, QString>> TimelineView::help_text() {
-  return {
-      {tr("Wheel, Ctrl+wheel"), tr("zoom at the cursor")},
-      {tr("Shift+wheel, middle-drag, Shift+drag"), tr("pan")},
-      {tr("Wheel over the row names"), tr("scroll the rows")},
-      {tr("Drag"), tr("select a range; it snaps to the edges of events")},
-      {tr("Shift+Z"), tr("zoom into the selected range")},
-      {tr("Click"), tr("select an event, its launching call and its GPU work")},
-      {tr("Double-click, F"), tr("zoom to the event")},
-      {tr("W S A D"), tr("zoom in, zoom out, pan left, pan right")},
-      {tr("Left, Right"), tr("previous, next event of the row")},
-      {tr("Shift+Left, Shift+Right"), tr("previous, next event of the same name")},
-      {tr("Up, Down"), tr("the enclosing, the first enclosed event")},
-      {tr("Backspace, Alt+Left"), tr("back to the view before")},
-      {tr("Alt+Right"), tr("forward again")},
-      {tr("Home"), tr("show the whole trace")},
-      {tr("Page Up, Page Down"), tr("scroll the rows")},
-      {tr("M"), tr("mark the ends of the selected range, or the selected event")},
-      {tr("Ctrl+M"), tr("mark with a name")},
-      {tr("[ and ]"), tr("measure from, and to, the edge of an event at the cursor")},
-      {tr("Ctrl+G"), tr("go to a time")},
-      {tr("N, Shift+N"), tr("next, previous event that the search highlights")},
-      {tr("P"), tr("pin the row to the top, or release it")},
-      {tr("Drag a row's name"), tr("put the row elsewhere among its neighbours")},
-      {tr("Esc"), tr("select nothing")},
+  std::vector<std::pair<QString, QString>> lines = {
+      {tr("Wheel, Ctrl+wheel"), tr("Zoom at the cursor")},
+      {tr("Shift+wheel, middle-drag, Shift+drag"), tr("Pan")},
+      {tr("Two fingers on a trackpad"), tr("Pan and scroll the rows; with Ctrl, or by pinching, zoom")},
+      {tr("Wheel over the row names, Alt+wheel"), tr("Scroll the rows")},
+      {tr("Drag"), tr("Select a range; it snaps to the edges of events")},
+      {tr("Click"), tr("Select an event, its launching call and its GPU work")},
+      {tr("Double-click"), tr("Zoom to the event")},
+      {tr("Click on a row's name"), tr("Choose the row that keys are about")},
+      {tr("Drag a row's name"), tr("Put the row elsewhere among its neighbours")},
+      {tr("Right-click"), tr("What can be done with the row or event")},
   };
+  for (const TimelineCommand& command : timeline_commands())
+    if (!command.keys.empty()) lines.emplace_back(command.keys_text(), QString(command.text).remove(u'&'));
+  return lines;
 }
 
 }  // namespace lanescope::timeline

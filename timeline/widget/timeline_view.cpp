@@ -8,20 +8,14 @@
 #include <QPainter>
 #include <QScrollBar>
 
-#include "canvas.h"
 #include "gestures.h"
-#include "minimap.h"
-#include "prompt.h"
-#include "row_header.h"
-#include "ruler_bar.h"
 #include "timeline/core/format.h"
-#include "view_state.h"
+#include "timeline_parts.h"
 
 namespace lanescope::timeline {
 namespace {
 
 constexpr int kMinimapHeight = 40;
-constexpr int kFirstHeaderWidth = 300;
 constexpr int kNarrowestHeader = 80;
 constexpr int kGrip = 4;  // logical pixels on which the border of the headers can be dragged
 
@@ -44,7 +38,9 @@ class Corner : public QWidget {
     painter.drawText(upper.adjusted(fontMetrics().horizontalAdvance(length + " "), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
                      tr("visible"));
     const QRect lower(10, height() / 2, width() - 18, height() / 2);
-    painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, tr("busy"));
+    painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, state_.selected_range() ? tr("events · busy") : tr("busy"));
+    if (const std::size_t hidden = state_.hidden_count(); hidden > 0)
+      painter.drawText(upper, Qt::AlignRight | Qt::AlignVCenter, tr("%n row(s) hidden", nullptr, static_cast<int>(hidden)));
     if (state_.trace().provenance().outline_only) {
       painter.setPen(theme.marker);
       painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, tr("outline, events are loading"));
@@ -72,59 +68,46 @@ class Grip : public QWidget {
 
 }  // namespace
 
-struct TimelineView::Parts {
-  explicit Parts(TimelineView* view)
-      : state(view),
-        corner(new Corner(state, view)),
-        minimap(new Minimap(state, view)),
-        ruler(new RulerBar(state, view)),
-        header(new RowHeader(state, view)),
-        canvas(new Canvas(state, view)),
-        scroll_bar(new QScrollBar(Qt::Vertical, view)),
-        prompt(new Prompt(view)) {
-    grip = new Grip(
-        [this, view](int x) {
-          header_width = std::clamp(x, kNarrowestHeader, std::max(kNarrowestHeader, view->width() / 2));
-          lay_out(view->size());
-        },
-        view);
-  }
+TimelineView::Parts::Parts(TimelineView* view)
+    : state(view),
+      corner(new Corner(state, view)),
+      minimap(new Minimap(state, view)),
+      ruler(new RulerBar(state, view)),
+      header(new RowHeader(state, view)),
+      canvas(new Canvas(state, view)),
+      scroll_bar(new QScrollBar(Qt::Vertical, view)),
+      prompt(new Prompt(view)) {
+  grip = new Grip(
+      [this, view](int x) {
+        header_width = std::clamp(x, kNarrowestHeader, std::max(kNarrowestHeader, view->width() / 2));
+        lay_out(view->size());
+      },
+      view);
+}
 
-  void lay_out(QSize size) {
-    const int ruler_height = state.theme().rows.group_height + 6;
-    const int top = kMinimapHeight + ruler_height;
-    const int bar = scroll_bar->sizeHint().width();
-    const int left = std::min(header_width, size.width() / 2);
-    const int canvas_width = std::max(1, size.width() - left - bar);
-    corner->setGeometry(0, 0, left, top);
-    minimap->setGeometry(left, 0, canvas_width, kMinimapHeight);
-    ruler->setGeometry(left, kMinimapHeight, canvas_width, ruler_height);
-    header->setGeometry(0, top, left, std::max(1, size.height() - top));
-    canvas->setGeometry(left, top, canvas_width, std::max(1, size.height() - top));
-    scroll_bar->setGeometry(size.width() - bar, top, bar, std::max(1, size.height() - top));
-    grip->setGeometry(left - kGrip / 2, 0, kGrip, size.height());
-    grip->raise();
-    update_scroll_bar();
-  }
+void TimelineView::Parts::lay_out(QSize size) {
+  const int ruler_height = state.theme().rows.group_height + 6;
+  const int top = kMinimapHeight + ruler_height;
+  const int bar = scroll_bar->sizeHint().width();
+  const int left = std::min(header_width, size.width() / 2);
+  const int canvas_width = std::max(1, size.width() - left - bar);
+  corner->setGeometry(0, 0, left, top);
+  minimap->setGeometry(left, 0, canvas_width, kMinimapHeight);
+  ruler->setGeometry(left, kMinimapHeight, canvas_width, ruler_height);
+  header->setGeometry(0, top, left, std::max(1, size.height() - top));
+  canvas->setGeometry(left, top, canvas_width, std::max(1, size.height() - top));
+  scroll_bar->setGeometry(size.width() - bar, top, bar, std::max(1, size.height() - top));
+  grip->setGeometry(left - kGrip / 2, 0, kGrip, size.height());
+  grip->raise();
+  update_scroll_bar();
+}
 
-  void update_scroll_bar() {
-    scroll_bar->setPageStep(canvas->height());
-    scroll_bar->setSingleStep(state.theme().rows.level_height);
-    scroll_bar->setRange(0, std::max(0, state.layout().height() - canvas->height()));
-    scroll_bar->setValue(state.scroll());
-  }
-
-  ViewState state;
-  QWidget* corner;
-  Minimap* minimap;
-  RulerBar* ruler;
-  RowHeader* header;
-  Canvas* canvas;
-  QScrollBar* scroll_bar;
-  Prompt* prompt;
-  QWidget* grip = nullptr;
-  int header_width = kFirstHeaderWidth;
-};
+void TimelineView::Parts::update_scroll_bar() {
+  scroll_bar->setPageStep(canvas->height());
+  scroll_bar->setSingleStep(state.theme().rows.level_height);
+  scroll_bar->setRange(0, std::max(0, state.layout().height() - canvas->height()));
+  scroll_bar->setValue(state.scroll());
+}
 
 TimelineView::TimelineView(QWidget* parent) : QWidget(parent), parts_(std::make_unique<Parts>(this)) {
   setFocusPolicy(Qt::StrongFocus);
@@ -141,7 +124,10 @@ TimelineView::TimelineView(QWidget* parent) : QWidget(parent), parts_(std::make_
     parts_->corner->update();
     emit visibleRangeChanged(parts_->state.range());
   });
-  connect(&state, &ViewState::traceChanged, this, [this] { parts_->corner->update(); });
+  const auto corner_changed = [this] { parts_->corner->update(); };
+  connect(&state, &ViewState::traceChanged, this, corner_changed);
+  connect(&state, &ViewState::layoutChanged, this, corner_changed);
+  connect(&state, &ViewState::selectedRangeChanged, this, corner_changed);
   connect(&state, &ViewState::historyChanged, this, &TimelineView::historyChanged);
   connect(&state, &ViewState::selectionChanged, this, [this] { emit selectedEventChanged(parts_->state.selected()); });
   connect(&state, &ViewState::selectedRangeChanged, this, [this] { emit selectedRangeChanged(parts_->state.selected_range()); });
@@ -150,6 +136,7 @@ TimelineView::TimelineView(QWidget* parent) : QWidget(parent), parts_(std::make_
   connect(&state, &ViewState::followChanged, this, [this] { emit followLiveChanged(parts_->state.follow()); });
   connect(&state, &ViewState::markersChanged, this, &TimelineView::markersChanged);
   connect(&state, &ViewState::layoutChanged, this, &TimelineView::rowArrangementChanged);
+  connect(&state, &ViewState::currentRowChanged, this, &TimelineView::currentRowChanged);
 
   const auto key_of = [this](RowIndex row) { return QString::fromStdString(parts_->state.tree().row(row).key); };
   connect(parts_->canvas, &Canvas::eventActivated, this, &TimelineView::eventActivated);
@@ -216,66 +203,15 @@ void TimelineView::selectNeighbour(Neighbour which) {
   if (const auto found = neighbour(parts_->state.trace(), selected, which)) selectEvent(*found);
 }
 
+void TimelineView::selectCorrelated() {
+  if (!correlatedEvents().empty()) selectEvent(correlatedEvents().front());
+}
+
 std::optional<TimeRange> TimelineView::selectedRange() const { return parts_->state.selected_range(); }
 void TimelineView::setSelectedRange(std::optional<TimeRange> range) { parts_->state.select_range(range); }
 EventRef TimelineView::hoveredEvent() const { return parts_->state.hovered(); }
+void TimelineView::setHoveredEvent(EventRef event) { parts_->state.hover(event, parts_->state.hovered_time()); }
 const std::vector<EventRef>& TimelineView::correlatedEvents() const { return parts_->state.correlated(); }
-
-const RowTree& TimelineView::rows() const { return parts_->state.tree(); }
-
-bool TimelineView::isExpanded(const QString& row_key) const {
-  const auto row = parts_->state.tree().find(row_key.toStdString());
-  return row && parts_->state.is_row_expanded(parts_->state.tree().row(*row));
-}
-
-void TimelineView::setExpanded(const QString& row_key, bool expanded) { parts_->state.set_expanded(row_key.toStdString(), expanded); }
-void TimelineView::expandAll() { parts_->state.set_all_expanded(true); }
-void TimelineView::collapseAll() { parts_->state.set_all_expanded(false); }
-void TimelineView::setRowFilter(const QString& text) { parts_->state.set_filter(text.toStdString()); }
-
-void TimelineView::scrollToRow(const QString& row_key) {
-  if (const auto row = parts_->state.tree().find(row_key.toStdString())) parts_->state.scroll_to(*row);
-}
-
-std::vector<LaneSource> TimelineView::rowEvents(const QString& row_key) const {
-  const auto row = parts_->state.tree().find(row_key.toStdString());
-  return row ? parts_->state.tree().row(*row).all : std::vector<LaneSource>();
-}
-
-QString TimelineView::rowTitle(const QString& row_key) const {
-  const auto row = parts_->state.tree().find(row_key.toStdString());
-  return row ? QString::fromStdString(row_title(parts_->state.tree().row(*row))) : QString();
-}
-
-bool TimelineView::isPinned(const QString& row_key) const {
-  const std::vector<std::string>& pinned = parts_->state.arrangement().pinned;
-  return std::find(pinned.begin(), pinned.end(), row_key.toStdString()) != pinned.end();
-}
-
-void TimelineView::setPinned(const QString& row_key, bool pinned) {
-  parts_->state.set_pinned(row_key.toStdString(), pinned ? ViewState::Pinned::kYes : ViewState::Pinned::kNo);
-}
-
-void TimelineView::hideRow(const QString& row_key) { parts_->state.hide(row_key.toStdString()); }
-bool TimelineView::hasHiddenRows() const { return !parts_->state.arrangement().hidden.empty(); }
-void TimelineView::showHiddenRows() { parts_->state.show_hidden(); }
-
-void TimelineView::moveRow(const QString& row_key, const QString& sibling_key) {
-  parts_->state.move(row_key.toStdString(), sibling_key.toStdString());
-}
-
-void TimelineView::pinRow() {
-  const PlacedRow* under_cursor = nullptr;
-  if (parts_->canvas->underMouse() || parts_->header->underMouse())
-    under_cursor = parts_->state.row_at(parts_->canvas->mapFromGlobal(QCursor::pos()).y());
-  std::optional<RowIndex> row;
-  if (under_cursor != nullptr) row = under_cursor->row;
-  if (const EventRef event = selectedEvent(); !row && event.valid())
-    if (const auto place = parts_->state.tree().place_of(event.lane)) row = place->row;
-  if (!row) return;
-  const QString key = QString::fromStdString(parts_->state.tree().row(*row).key);
-  setPinned(key, !isPinned(key));
-}
 
 void TimelineView::goToTime(Nanoseconds time) {
   const TimeRange range = visibleRange();
@@ -346,8 +282,6 @@ void TimelineView::addMarker(Nanoseconds time, const QString& text) {
 }
 
 void TimelineView::clearMarkers() { parts_->state.set_markers({}); }
-
-void TimelineView::scrollRows(int pages) { parts_->state.set_scroll(parts_->state.scroll() + pages * parts_->canvas->height() * 3 / 4); }
 
 QSize TimelineView::sizeHint() const { return {1200, 600}; }
 

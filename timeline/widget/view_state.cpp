@@ -47,6 +47,7 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   select_range(std::nullopt);
   hover({}, std::nullopt);
   set_markers({});
+  set_current_row({});
   adopt(std::move(trace), Change::kAnother);
   range_ = bounds();
   history_ = ViewHistory(range_);
@@ -184,6 +185,23 @@ void ViewState::move(const std::string& key, const std::string& sibling) {
     std::rotate(to, from, from + 1);
   arrangement_.order[parent ? tree_.row(*parent).key : std::string()] = std::move(keys);
   lay_out();
+}
+
+void ViewState::arrange(RowArrangement arrangement) {
+  if (arrangement == arrangement_) return;
+  arrangement_ = std::move(arrangement);
+  lay_out();
+}
+
+std::size_t ViewState::hidden_count() const {
+  return static_cast<std::size_t>(std::count_if(arrangement_.hidden.begin(), arrangement_.hidden.end(),
+                                                [this](const std::string& key) { return tree_.find(key).has_value(); }));
+}
+
+void ViewState::set_current_row(std::string key) {
+  if (key == current_row_) return;
+  current_row_ = std::move(key);
+  emit currentRowChanged();
 }
 
 void ViewState::set_filter(std::string filter) {

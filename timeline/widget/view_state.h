@@ -73,7 +73,12 @@ class ViewState : public QObject {
   void show_hidden();
   // Puts a row in front of a sibling, or behind it where it was in front. Rows that are not siblings stay as they are.
   void move(const std::string& key, const std::string& sibling);
+  void arrange(RowArrangement arrangement);
+  [[nodiscard]] std::size_t hidden_count() const;  // of the rows of this trace, without what is below them
   void set_filter(std::string filter);
+  // The key of the row that keys are about; "" where none was chosen.
+  [[nodiscard]] const std::string& current_row() const { return current_row_; }
+  void set_current_row(std::string key);
 
   [[nodiscard]] EventRef selected() const { return selected_; }
   [[nodiscard]] const std::vector<EventRef>& correlated() const { return correlated_; }
@@ -94,6 +99,7 @@ class ViewState : public QObject {
  signals:
   void traceChanged(lanescope::timeline::ViewState::Change change);
   void layoutChanged();
+  void currentRowChanged();
   void themeChanged();
   void rangeChanged();
   void historyChanged();
@@ -120,6 +126,7 @@ class ViewState : public QObject {
   Theme theme_;
   RowArrangement arrangement_;
   std::string filter_;
+  std::string current_row_;
   TimeRange range_{0, 1'000'000};
   ViewHistory history_;
   FollowLive follow_ = FollowLive::kNo;

@@ -21,7 +21,10 @@ enum class ColorScheme : std::uint8_t { kLight, kDark };
 [[nodiscard]] Rgb mixed_color(TrackKind kind, ColorScheme scheme) noexcept;
 // `share` of b, the rest of a.
 [[nodiscard]] Rgb blend(Rgb a, Rgb b, double share) noexcept;
-// Black or white, whichever reads better on it.
+// How well two colours are told apart, from 1 (not at all) to 21: the contrast ratio of WCAG 2, which asks for 4.5 between text and what is
+// behind it.
+[[nodiscard]] double contrast(Rgb a, Rgb b) noexcept;
+// Black or white, whichever reads better on it: a contrast of 4.5 at least, whatever the colour.
 [[nodiscard]] Rgb text_color_on(Rgb background) noexcept;
 // A hue from 0 to 360, saturation and lightness from 0 to 1.
 [[nodiscard]] Rgb from_hsl(double hue, double saturation, double lightness) noexcept;

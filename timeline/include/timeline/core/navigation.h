@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "timeline/core/level_content.h"
 #include "timeline/core/row_tree.h"
 
 namespace lanescope::timeline {
@@ -13,8 +14,12 @@ enum class Neighbour { kPrevious, kNext, kOuter, kInner, kPreviousOfSameName, kN
 // The neighbour of an event on its lane or, for kOuter and kInner, on the lane of the next nesting depth. O(log n); by name O(n).
 [[nodiscard]] std::optional<EventRef> neighbour(const Trace& trace, EventRef event, Neighbour which);
 
-// The call that launched this GPU work, and for a call the work it launched; by start. Empty when there is none.
+// The call that launched this GPU work, and for a call the work it launched, by start; for a wait for a CUDA event, also the recording of it
+// that was waited for. Empty when there is none.
 [[nodiscard]] std::vector<EventRef> correlated_events(const Trace& trace, EventRef event);
+
+// The event that runs at this time, else the one that begins or ends nearest to it. O(lanes · log n).
+[[nodiscard]] std::optional<EventRef> nearest_event(const LevelContent& content, Nanoseconds time);
 
 // Whether the event is one that the level shows.
 [[nodiscard]] bool level_shows(const Trace& trace, const Level& level, EventRef event);

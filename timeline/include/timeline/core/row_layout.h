@@ -23,6 +23,7 @@ struct RowArrangement {
   std::vector<std::string> pinned;         // shown above all others, in this order, whatever is scrolled; they stay in their places too
   std::unordered_set<std::string> hidden;  // with all that is below them
   std::unordered_map<std::string, std::vector<std::string>> order;  // of the children of a row ("": of the topmost rows): those first
+  bool operator==(const RowArrangement&) const = default;
 };
 
 // The children of a row (none: the topmost rows) as they are arranged.

@@ -3,10 +3,8 @@
 // It shows a Trace and nothing else: it opens no files and knows no recordings. Give it a trace with setTrace(), later snapshots of the
 // same recording with updateTrace(). All times are ns since the trace's epoch.
 //
-// Gestures (help_text() lists them): wheel or Ctrl+wheel zooms at the cursor, Shift+wheel and middle-drag pan, drag selects a range, click
-// selects an event, double-click or F zooms to it, Shift+Z zooms into the selected range, Backspace and Alt+Left/Right walk the view
-// history, Home shows everything, WASD zooms and pans, arrow keys hop between events, M marks the selected range or event, Ctrl+M with a
-// name, Ctrl+G goes to a time, [ and ] measure, P pins a row.
+// Gestures (help_text() lists them all): the wheel zooms at the cursor, two fingers on a trackpad move what is seen, drag selects a range,
+// click selects an event, double-click zooms to it. Everything else has a key: timeline_command.h.
 //
 // Threads: the GUI thread only. Signals are emitted once for each change, whoever caused it, and never for a call that changes nothing.
 #pragma once
@@ -22,7 +20,7 @@
 #include "model/trace/trace.h"
 #include "timeline/core/event_matches.h"
 #include "timeline/core/navigation.h"
-#include "timeline/core/row_tree.h"
+#include "timeline/core/row_layout.h"
 
 namespace lanescope::timeline {
 
@@ -52,6 +50,7 @@ class TimelineView : public QWidget {
   void zoomToSelection();            // the selected range, else the selected event
   void zoomToEvent(EventRef event);  // selects it and shows it with some room on both sides
   void zoomBy(double factor);        // > 1 zooms in, about the cursor where it is over the rows, else about the centre
+  void panBy(double share);          // of the visible range, to the right
   [[nodiscard]] bool canGoBack() const;
   [[nodiscard]] bool canGoForward() const;
   void goBack();
@@ -60,9 +59,13 @@ class TimelineView : public QWidget {
   [[nodiscard]] EventRef selectedEvent() const;  // not valid() when none
   void selectEvent(EventRef event);              // {} clears; scrolls to it where it is out of sight
   void selectNeighbour(Neighbour which);
+  void selectInRow();       // the event of the current row that is nearest to the centre
+  void selectCorrelated();  // the call that launched the selected work, or the first work that the selected call launched
+  void clearSelection();    // of event, range and row
   [[nodiscard]] std::optional<TimeRange> selectedRange() const;
   void setSelectedRange(std::optional<TimeRange> range);
   [[nodiscard]] EventRef hoveredEvent() const;
+  void setHoveredEvent(EventRef event);  // outlines it where it is in sight; the cursor takes it over
   // Events that the selected one launched, or that launched it.
   [[nodiscard]] const std::vector<EventRef>& correlatedEvents() const;
 
@@ -76,12 +79,29 @@ class TimelineView : public QWidget {
   // Pinned rows are shown above all others, in the order in which they were pinned.
   [[nodiscard]] bool isPinned(const QString& row_key) const;
   void setPinned(const QString& row_key, bool pinned);
-  void pinRow();                         // pins the row under the cursor, else that of the selected event; releases it where it is pinned
   void hideRow(const QString& row_key);  // with all rows below it
   [[nodiscard]] bool hasHiddenRows() const;
   void showHiddenRows();
   // Puts a row in front of a sibling, or behind it where it was in front of it before.
   void moveRow(const QString& row_key, const QString& sibling_key);
+  // All of that at once, to be kept and restored. What is said of rows that are not there (yet) is kept for when they come.
+  [[nodiscard]] const RowArrangement& rowArrangement() const;
+  void setRowArrangement(RowArrangement arrangement);
+
+  // The row that keys are about: the one whose name was clicked, or that was reached with keys; else the one under the cursor, else that
+  // of the selected event; "" for none.
+  [[nodiscard]] QString currentRow() const;
+  void setCurrentRow(const QString& row_key);  // "" for none
+  enum class RowDirection { kUp, kDown };
+  void stepRow(RowDirection direction);  // makes the next row that is shown the current one
+  // What these do to the current row; nothing where there is none.
+  void pinRow();  // or releases it
+  void hideCurrentRow();
+  void toggleRow();                       // opens or closes it
+  void shiftRow(RowDirection direction);  // to the other side of its next sibling
+  void askForMenu();                      // of the selected event, else of the row
+  void scrollRows(int pages);
+
   // What a row shows, for an events view: its lanes, each with the events that it takes of them.
   [[nodiscard]] std::vector<LaneSource> rowEvents(const QString& row_key) const;
   [[nodiscard]] QString rowTitle(const QString& row_key) const;
@@ -92,6 +112,7 @@ class TimelineView : public QWidget {
   };
   [[nodiscard]] const std::vector<Marker>& markers() const;
   void addMarker(Nanoseconds time, const QString& text);
+  void markSelection();  // the ends of the selected range, else the beginning of the selected event
   void clearMarkers();
   void askForMarker();  // a named one, at the selected event, the beginning of the selected range, the cursor or the centre
   // Shows the surroundings of a time, at the current zoom.
@@ -127,19 +148,16 @@ class TimelineView : public QWidget {
   void rowContextMenuRequested(const QString& row_key, const QPoint& global_position);
   void eventContextMenuRequested(lanescope::EventRef event, const QString& row_key, const QPoint& global_position);
   void markersChanged();
-  void rowArrangementChanged();  // rows were expanded, pinned, hidden or moved
+  void rowArrangementChanged();  // rows were expanded, pinned, hidden or moved, or others are there
+  void currentRowChanged();
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
   void changeEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
 
  private:
-  bool pressPlain(int key);
-  bool pressWithModifier(int key, Qt::KeyboardModifiers modifiers);
-  void panBy(double share);  // of the visible range, to the right
-  void markSelection();
-  void scrollRows(int pages);
   void selectHighlighted(EventMatches::Direction direction);
 
   struct Parts;

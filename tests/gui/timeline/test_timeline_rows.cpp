@@ -1,0 +1,296 @@
+// Rows by keyboard, trackpads, arrows that leave the window, and what is told on screens of other densities.
+#include <set>
+
+#include <QAccessible>
+#include <QContextMenuEvent>
+#include <QInputDevice>
+#include <QNativeGestureEvent>
+#include <QPointingDevice>
+#include <QScrollBar>
+#include <QSignalSpy>
+
+#include "../../../timeline/widget/theme.h"
+#include "timeline/widget/timeline_command.h"
+#include "timeline_window.h"
+
+using namespace lanescope;
+using namespace lanescope::timeline;
+using lanescope::test::Window;
+
+namespace {
+
+const QString kApi = "process:1/thread:4711/api";
+
+// Two fingers on a trackpad, as Wayland and macOS tell of them.
+void two_fingers(const Window& window, QPoint moved, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+  const QPointF at(200, 100);
+  QWheelEvent event(at, window.canvas->mapToGlobal(at), moved, moved * 2, Qt::NoButton, modifiers, Qt::ScrollUpdate, false);
+  QApplication::sendEvent(window.canvas, &event);
+}
+
+// The names of the rows in sight, from top to bottom.
+QStringList titles(const Window& window) {
+  QAccessibleInterface* canvas = QAccessible::queryAccessibleInterface(window.canvas);
+  QStringList names;
+  for (int index = 0; index < canvas->childCount(); ++index) names += canvas->child(index)->text(QAccessible::Name);
+  return names;
+}
+
+int pixels_of(const QImage& picture, const QColor& color, int first_line, int end_line) {
+  int count = 0;
+  for (int y = std::max(0, first_line); y < std::min(end_line, picture.height()); ++y)
+    for (int x = 0; x < picture.width(); ++x) count += picture.pixelColor(x, y) == color ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("two fingers on a trackpad move time and rows with them, pixel by pixel") {
+  const Window window;
+  window.view->resize(1'000, 200);
+  window.view->setVisibleRange({400'000, 600'000});
+  const Nanoseconds touched = window.viewport().time_at(300);
+  two_fingers(window, {-40, -30});
+  REQUIRE(window.viewport().x_at(touched) == Approx(260).margin(0.5));
+  REQUIRE(window.view->visibleRange().length() == 200'000);
+  REQUIRE(window.view->findChild<QScrollBar*>()->value() == 30);
+  two_fingers(window, {40, 30});
+  REQUIRE(window.view->visibleRange() == TimeRange{400'000, 600'000});
+  REQUIRE(window.view->findChild<QScrollBar*>()->value() == 0);
+}
+
+TEST_CASE("with Ctrl, and by pinching, a trackpad zooms at the cursor") {
+  const Window window;
+  window.view->setVisibleRange({400'000, 600'000});
+  const Nanoseconds fixed = window.viewport().time_at(200);
+  if (GENERATE(true, false)) {
+    two_fingers(window, {0, 60}, Qt::ControlModifier);
+  } else {
+    const QPointF at(200, 100);
+    QNativeGestureEvent pinch(Qt::ZoomNativeGesture, QPointingDevice::primaryPointingDevice(), 2, at, at, window.canvas->mapToGlobal(at),
+                              0.25, {});
+    QApplication::sendEvent(window.canvas, &pinch);
+    REQUIRE(window.view->visibleRange().length() == Approx(160'000).margin(2));
+  }
+  REQUIRE(window.view->visibleRange().length() < 200'000);
+  REQUIRE(window.viewport().x_at(fixed) == Approx(200).margin(1));
+}
+
+TEST_CASE("Alt+wheel scrolls the rows") {
+  const Window window;
+  window.view->resize(1'000, 200);
+  const TimeRange range = window.view->visibleRange();
+  window.wheel(window.canvas, {200, 50}, -120, Qt::AltModifier);
+  REQUIRE(window.view->findChild<QScrollBar*>()->value() > 0);
+  REQUIRE(window.view->visibleRange() == range);
+}
+
+TEST_CASE("every command has a text, and every key does one thing") {
+  std::set<std::pair<int, int>> keys;
+  for (const TimelineCommand& command : timeline_commands()) {
+    REQUIRE_FALSE(command.text.isEmpty());
+    REQUIRE(command.act);
+    for (const QKeyCombination key : command.keys) REQUIRE(keys.emplace(key.keyboardModifiers().toInt(), key.key()).second);
+  }
+  // What users of Nsight Systems, Perfetto and Tracy press.
+  const Qt::Key plain[] = {Qt::Key_W, Qt::Key_A, Qt::Key_S, Qt::Key_D, Qt::Key_F, Qt::Key_M, Qt::Key_Home, Qt::Key_Backspace};
+  for (const Qt::Key key : plain) REQUIRE(keys.contains({0, key}));
+  REQUIRE(keys.contains({int(Qt::ShiftModifier), Qt::Key_Z}));
+}
+
+TEST_CASE("the sheet of keys has every key") {
+  QString sheet;
+  for (const auto& [gesture, effect] : TimelineView::help_text()) sheet += gesture + u'\n';
+  for (const TimelineCommand& command : timeline_commands()) REQUIRE(sheet.contains(command.keys_text()));
+}
+
+TEST_CASE("Ctrl+Down and Ctrl+Up go from row to row; Space, P and H are about the one that was reached") {
+  const Window window;
+  QSignalSpy changes(window.view.get(), &TimelineView::currentRowChanged);
+  window.key(Qt::Key_Down, Qt::ControlModifier);
+  REQUIRE(window.view->currentRow() == "gpu:0");
+  window.key(Qt::Key_Down, Qt::ControlModifier);
+  REQUIRE(window.view->currentRow() == "gpu:0/hw");
+  window.key(Qt::Key_Up, Qt::ControlModifier);
+  REQUIRE(window.view->currentRow() == "gpu:0");
+  REQUIRE(changes.count() == 3);
+  window.key(Qt::Key_Space);
+  REQUIRE_FALSE(window.view->isExpanded("gpu:0"));
+  window.key(Qt::Key_P);
+  REQUIRE(window.view->isPinned("gpu:0"));
+  window.key(Qt::Key_P);
+  REQUIRE_FALSE(window.view->isPinned("gpu:0"));
+  window.key(Qt::Key_H);
+  REQUIRE(window.view->hasHiddenRows());
+  REQUIRE(titles(window).front() == "Processes (1)");
+  window.key(Qt::Key_Escape);
+  REQUIRE(window.view->currentRow() == "");
+}
+
+TEST_CASE("a click on a row's name makes it the one that keys are about; Alt+arrows move it") {
+  const Window window;
+  const double y = window.position_of({window.lane(TrackKind::kCudaApi), 0}).y();
+  window.move({-1, -1});
+  window.mouse(window.header, QEvent::MouseButtonPress, {150, y}, Qt::LeftButton);
+  window.mouse(window.header, QEvent::MouseButtonRelease, {150, y}, Qt::LeftButton);
+  REQUIRE(window.view->currentRow() == kApi);
+  const QStringList before = titles(window);
+  window.key(Qt::Key_Up, Qt::AltModifier);
+  QStringList moved = before;
+  moved.swapItemsAt(before.size() - 1, before.size() - 2);  // in front of NVTX
+  REQUIRE(titles(window) == moved);
+  window.key(Qt::Key_Up, Qt::AltModifier);  // it is the first
+  REQUIRE(titles(window) == moved);
+  window.key(Qt::Key_Down, Qt::AltModifier);
+  REQUIRE(titles(window) == before);
+}
+
+TEST_CASE("Enter selects the event of the row in the middle, L the work that it launched") {
+  const Window window;
+  window.view->setCurrentRow(kApi);
+  window.view->setVisibleRange({0, 130'000});  // 60 to 90 µs is in the middle
+  window.key(Qt::Key_Return);
+  REQUIRE(window.view->selectedEvent() == EventRef{window.lane(TrackKind::kCudaApi), 1});
+  window.key(Qt::Key_L);
+  REQUIRE(window.view->selectedEvent() == EventRef{window.lane(TrackKind::kKernels), 1});
+  window.key(Qt::Key_L);
+  REQUIRE(window.view->selectedEvent() == EventRef{window.lane(TrackKind::kCudaApi), 1});
+}
+
+TEST_CASE("the menu key asks for the menu of the selected event, else of the current row") {
+  const Window window;
+  QSignalSpy events(window.view.get(), &TimelineView::eventContextMenuRequested);
+  QSignalSpy rows(window.view.get(), &TimelineView::rowContextMenuRequested);
+  window.move({-1, -1});
+  window.view->selectEvent({window.lane(TrackKind::kKernels), 1});
+  window.key(Qt::Key_F10, Qt::ShiftModifier);
+  REQUIRE(events.count() == 1);
+  const QPoint place = window.canvas->mapFromGlobal(events.front().at(2).toPoint());
+  REQUIRE(window.viewport().time_at(place.x()) == Approx(800'000).margin(2'000));  // its middle
+  window.view->setCurrentRow(kApi);
+  QContextMenuEvent key(QContextMenuEvent::Keyboard, {}, {});
+  QApplication::sendEvent(window.view.get(), &key);
+  REQUIRE(rows.count() == 1);
+  REQUIRE(rows.front().front().toString() == kApi);
+}
+
+TEST_CASE("an arrangement of rows can be taken from one timeline to another") {
+  const Window from, to;
+  from.view->setPinned(kApi, true);
+  from.view->hideRow("gpu:0/hw");
+  from.view->setExpanded("gpu:0", false);
+  QSignalSpy changes(to.view.get(), &TimelineView::rowArrangementChanged);
+  to.view->setRowArrangement(from.view->rowArrangement());
+  REQUIRE(titles(to) == titles(from));
+  REQUIRE(changes.count() == 1);
+  to.view->setRowArrangement(from.view->rowArrangement());
+  REQUIRE(changes.count() == 1);
+  to.view->setRowArrangement({});
+  REQUIRE(titles(to) == titles(Window()));
+}
+
+TEST_CASE("a selected range tells how busy every row was in it, and how often") {
+  const Window window;
+  window.view->setVisibleRange({0, 1'000'000});
+  const auto header = [&] { return window.header->grab().toImage(); };
+  const QImage before = header();
+  window.view->setSelectedRange(TimeRange{0, 100'000});
+  const QImage selected = header();
+  REQUIRE(selected != before);
+  const auto right_part_differs = [&](double y) {
+    const double ratio = before.devicePixelRatio();
+    const QRect part((QPointF(window.header->width() - 100, y) * ratio).toPoint(), (QSizeF(92, 12) * ratio).toSize());
+    return before.copy(part) != selected.copy(part);
+  };
+  REQUIRE(right_part_differs(window.position_of({window.lane(TrackKind::kCudaApi), 0}).y()));  // rows of threads, too
+}
+
+TEST_CASE("a selection that is all there is to see leaves the colours of events alone") {
+  const Window window;
+  window.view->setVisibleRange({400'000, 600'000});
+  window.move({-1, -1});
+  const QImage before = window.picture();
+  window.view->setSelectedRange(TimeRange{100'000, 900'000});
+  REQUIRE(window.picture() == before);
+  window.view->setSelectedRange(TimeRange{100'000, 500'000});
+  REQUIRE(window.picture() != before);
+}
+
+TEST_CASE("an event that another view points at is outlined") {
+  const Window window;
+  window.move({-1, -1});
+  const QImage before = window.picture();
+  window.view->setHoveredEvent({window.lane(TrackKind::kKernels), 0});
+  REQUIRE(window.picture() != before);
+  window.view->setHoveredEvent({});
+  REQUIRE(window.picture() == before);
+}
+
+TEST_CASE("arrows lead to rows that are closed or scrolled away, and say so at the edge") {
+  const Window window;
+  const EventRef kernel{window.lane(TrackKind::kKernels), 1};
+  const QColor accent = Theme::from(window.view->palette(), window.view->font()).accent;
+  const double kernel_line = window.position_of(kernel).y();
+  window.view->setExpanded("process:1", false);
+  window.view->selectEvent(kernel);
+  window.move({-1, -1});
+  const double ratio = window.picture().devicePixelRatio();
+  int lowest = 0;
+  const QImage picture = window.picture();
+  for (int y = 0; y < picture.height(); ++y)
+    if (pixels_of(picture, accent, y, y + 1) > 0) lowest = y;
+  REQUIRE(lowest > (kernel_line + 20) * ratio);  // down to the row of the process, which stands for its calls
+
+  window.view->setExpanded("process:1", true);
+  window.view->resize(1'000, 220);
+  window.view->findChild<QScrollBar*>()->setValue(0);
+  window.move({-1, -1});
+  const QImage cut = window.picture();
+  const int edge = cut.height() - static_cast<int>(30 * ratio);
+  const int with_arrow = pixels_of(cut, accent, edge, cut.height());
+  REQUIRE(with_arrow > 20);  // the frame of what is written there
+  window.view->selectEvent({});
+  REQUIRE(pixels_of(window.picture(), accent, edge, cut.height()) == 0);
+}
+
+TEST_CASE("boxes end sharply on every screen") {
+  const Window window;
+  const QPointF kernel = window.position_of({window.lane(TrackKind::kKernels), 0});
+  window.move({-1, -1});
+  const QImage picture = window.picture();
+  const double ratio = picture.devicePixelRatio();
+  REQUIRE(picture.width() == std::lround(window.canvas->width() * ratio));
+  const auto x_at = [&](Nanoseconds time) { return static_cast<int>(window.viewport().x_at(time) * ratio); };
+  int y = static_cast<int>(std::lround(kernel.y() * ratio));
+  const QColor inside = picture.pixelColor(x_at(290'000), y);
+  while (picture.pixelColor(x_at(290'000), y + 1) == inside) ++y;  // the last line of the box: no letter reaches it
+  int blended = 0, filled = 0;
+  for (int x = x_at(100'000) - 6; x < x_at(300'000) + 6; ++x) {
+    const QColor color = picture.pixelColor(x, y);
+    if (color == inside)
+      ++filled;
+    else if (color != window.view->palette().color(QPalette::Base))
+      ++blended;
+  }
+  REQUIRE(filled >= x_at(300'000) - x_at(100'000) - 4);
+  REQUIRE(blended <= 5);  // two a side for the share of a pixel and the edge, and a line of the grid
+}
+
+TEST_CASE("what is written can be read, in light and in dark") {
+  struct Look {
+    QColor base, text;
+  };
+  const Look look =
+      GENERATE(Look{QColor(0xff, 0xff, 0xff), QColor(0x1d, 0x21, 0x27)}, Look{QColor(0x1a, 0x1d, 0x22), QColor(0xd9, 0xdd, 0xe3)});
+  QPalette palette;
+  palette.setColor(QPalette::Base, look.base);
+  palette.setColor(QPalette::Text, look.text);
+  const Theme theme = Theme::from(palette, QFont());
+  for (const QColor& written : {theme.text, theme.quiet_text})
+    for (const QColor& behind : {theme.background, theme.group, theme.panel, theme.separator, theme.current})
+      REQUIRE(contrast(written.rgb(), behind.rgb()) >= 4.5);
+  REQUIRE(contrast(theme.marker.rgb(), theme.panel.rgb()) >= 4.5);
+  REQUIRE(contrast(text_color_on(theme.accent.rgb()), theme.accent.rgb()) >= 4.5);
+  for (const QColor& line : {theme.accent, theme.marker})
+    REQUIRE(contrast(line.rgb(), theme.background.rgb()) >= 3);  // what WCAG asks of lines
+}

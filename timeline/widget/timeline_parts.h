@@ -1,0 +1,35 @@
+// What a timeline is made of.
+#pragma once
+
+#include <QScrollBar>
+
+#include "canvas.h"
+#include "minimap.h"
+#include "prompt.h"
+#include "row_header.h"
+#include "ruler_bar.h"
+#include "timeline/widget/timeline_view.h"
+#include "view_state.h"
+
+namespace lanescope::timeline {
+
+struct TimelineView::Parts {
+  explicit Parts(TimelineView* view);
+  void lay_out(QSize size);
+  void update_scroll_bar();
+
+  static constexpr int kFirstHeaderWidth = 300;
+
+  ViewState state;
+  QWidget* corner;
+  Minimap* minimap;
+  RulerBar* ruler;
+  RowHeader* header;
+  Canvas* canvas;
+  QScrollBar* scroll_bar;
+  Prompt* prompt;
+  QWidget* grip = nullptr;
+  int header_width = kFirstHeaderWidth;
+};
+
+}  // namespace lanescope::timeline
