@@ -1,0 +1,167 @@
+#include "modules.h"
+
+#include <elf.h>
+#include <sys/stat.h>
+
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace lanescope::cpu {
+namespace {
+
+constexpr std::uint64_t kMaximumNotes = 64 * 1024;
+
+std::string hexadecimal(const unsigned char* bytes, std::size_t size) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < size; ++i) {
+    text += kDigits[bytes[i] >> 4];
+    text += kDigits[bytes[i] & 15];
+  }
+  return text;
+}
+
+std::string build_id_in(const std::vector<unsigned char>& notes) {
+  const auto padded = [](std::size_t size) { return (size + 3) & ~std::size_t{3}; };
+  for (std::size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
+    Elf64_Nhdr note;
+    std::memcpy(&note, notes.data() + at, sizeof(note));
+    const std::size_t name = at + sizeof(note);
+    const std::size_t content = name + padded(note.n_namesz);
+    const std::size_t next = content + padded(note.n_descsz);
+    if (next > notes.size() || next <= at) return {};
+    const bool is_gnu = note.n_namesz == 4 && std::memcmp(notes.data() + name, "GNU", 4) == 0;
+    if (is_gnu && note.n_type == NT_GNU_BUILD_ID) return hexadecimal(notes.data() + content, note.n_descsz);
+    at = next;
+  }
+  return {};
+}
+
+template <typename Structure>
+bool read_at(std::istream& file, std::uint64_t offset, Structure& structure) {
+  file.seekg(static_cast<std::streamoff>(offset));
+  return static_cast<bool>(file.read(reinterpret_cast<char*>(&structure), sizeof(structure)));
+}
+
+ElfFacts read_elf_facts(std::istream& file) {
+  ElfFacts facts;
+  Elf64_Ehdr header;
+  const bool is_elf = read_at(file, 0, header) && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+                      header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_phentsize == sizeof(Elf64_Phdr);
+  if (!is_elf) return facts;
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr part;
+    if (!read_at(file, header.e_phoff + i * sizeof(part), part)) break;
+    if (part.p_type == PT_LOAD) facts.segments.push_back({part.p_offset, part.p_filesz, part.p_vaddr});
+    if (part.p_type != PT_NOTE || part.p_filesz > kMaximumNotes || !facts.build_id.empty()) continue;
+    std::vector<unsigned char> notes(part.p_filesz);
+    file.seekg(static_cast<std::streamoff>(part.p_offset));
+    if (file.read(reinterpret_cast<char*>(notes.data()), static_cast<std::streamsize>(notes.size()))) facts.build_id = build_id_in(notes);
+  }
+  return facts;
+}
+
+// Memory in which a program may write code: a name in brackets or of no file at all.
+bool names_no_file(std::string_view path) {
+  return path.empty() || path.front() == '[' || path.starts_with("//anon") || path.starts_with("/memfd:") || path.starts_with("/dev/") ||
+         path.starts_with("/SYSV") || path.starts_with("anon_inode:");
+}
+
+}  // namespace
+
+std::uint64_t Module::address_of(std::uint64_t offset) const noexcept {
+  for (const Segment& segment : segments)
+    if (offset >= segment.offset && offset - segment.offset < segment.size) return offset - segment.offset + segment.address;
+  return offset;
+}
+
+ElfFacts read_elf_facts(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return read_elf_facts(file);
+}
+
+ModuleTable::ModuleTable() {
+  auto kernel = std::make_unique<Module>();
+  kernel->path = "[kernel]";
+  kernel_ = (modules_[{kernel->path, 0}] = std::move(kernel)).get();
+}
+
+const Module* ModuleTable::find(std::string_view path, std::uint64_t inode, pid_t process) {
+  std::unique_ptr<Module>& module = modules_[{std::string(path), inode}];
+  if (module) return module.get();
+  module = std::make_unique<Module>();
+  module->path = path;
+  if (path == "[vdso]") {
+    // The kernel maps the same one into every process; ours has no file, and is read from our own memory.
+    module->segments.push_back({0, ~std::uint64_t{0}, 0});
+    return module.get();
+  }
+  module->is_generated = names_no_file(path);
+  if (module->is_generated) return module.get();
+  // Through the process where it sees other files than we do (a container), which works only as long as it lives.
+  struct stat ours {};
+  const bool same_file = inode != 0 && stat(module->path.c_str(), &ours) == 0 && ours.st_ino == inode;
+  const std::string through_process = "/proc/" + std::to_string(process) + "/root" + module->path;
+  for (const std::string& candidate : {same_file ? module->path : through_process, module->path}) {
+    ElfFacts facts = read_elf_facts(candidate);
+    if (facts.segments.empty()) continue;
+    module->readable = candidate;
+    module->segments = std::move(facts.segments);
+    module->build_id = std::move(facts.build_id);
+    break;
+  }
+  return module.get();
+}
+
+void AddressSpace::map(std::uint64_t start, std::uint64_t length, std::uint64_t offset, const Module* module) {
+  if (module->path == "[vdso]") offset = 0;
+  const std::uint64_t end = start + length;
+  auto at = mappings_.lower_bound(start);
+  if (at != mappings_.begin() && std::prev(at)->second.end > start) --at;
+  while (at != mappings_.end() && at->first < end) {  // what was there before is covered
+    const std::uint64_t before_start = at->first;
+    const Mapping before = at->second;
+    at = mappings_.erase(at);
+    if (before_start < start) mappings_[before_start] = {start, before.offset, before.module};
+    if (before.end > end)
+      at = mappings_.insert_or_assign(end, Mapping{before.end, before.offset + (end - before_start), before.module}).first;
+  }
+  mappings_[start] = {end, offset, module};
+}
+
+Place AddressSpace::find(std::uint64_t address) const {
+  auto at = mappings_.upper_bound(address);
+  if (at == mappings_.begin()) return {nullptr, address};
+  --at;
+  if (address >= at->second.end) return {nullptr, address};
+  if (at->second.module->is_generated) return {at->second.module, address};
+  return {at->second.module, at->second.module->address_of(address - at->first + at->second.offset)};
+}
+
+void AddressSpace::read(pid_t process, ModuleTable& modules) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/maps");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    std::string range;
+    std::string rights;
+    std::string device;
+    std::uint64_t offset = 0;
+    std::uint64_t inode = 0;
+    fields >> range >> rights >> std::hex >> offset >> device >> std::dec >> inode >> std::ws;
+    if (rights.size() < 3 || rights[2] != 'x') continue;
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    const std::size_t dash = range.find('-');
+    std::from_chars(range.data(), range.data() + dash, start, 16);
+    std::from_chars(range.data() + dash + 1, range.data() + range.size(), end, 16);
+    std::string path;
+    std::getline(fields, path);
+    constexpr std::string_view kDeleted = " (deleted)";
+    if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
+    if (end > start) map(start, end - start, offset, modules.find(path, inode, process));
+  }
+}
+
+}  // namespace lanescope::cpu

@@ -1,0 +1,272 @@
+#include "observation.h"
+
+#include <algorithm>
+
+#include "collector/channel/clock.h"
+
+namespace lanescope::cpu {
+namespace {
+
+using channel::monotonic_now;
+
+constexpr std::int64_t kArrival = 2'000'000;            // ns within which a record that was begun is there to be read
+constexpr std::int64_t kUndecided = 50'000'000;         // ns in which a forked process may become another program without being told apart
+constexpr std::int64_t kCountInterval = 1'000'000'000;  // ns between counters
+constexpr std::size_t kLocationsInMessage = 8192;
+
+std::uint64_t sample_period(const CpuSettings& settings) { return 1'000'000'000 / std::max<std::uint32_t>(settings.frequency, 1); }
+
+}  // namespace
+
+Observation::Observation(EventSet events, const CpuSettings& settings, Outbox& outbox)
+    : events_(std::move(events)),
+      settings_(settings),
+      outbox_(outbox),
+      states_([this](const StateInterval& interval) {
+        if (const auto owner = owners_.find(interval.thread); owner != owners_.end()) owner->second->encoder.add(interval);
+      }),
+      code_names_(settings.debug_folders) {}
+
+// ---- Processes -------------------------------------------------------------------------------------------------------------------
+
+Observation::RecordPointer Observation::make(SeenProcess description) {
+  description.key = ++last_key_;
+  const ProcessKey key = description.key;
+  return std::make_shared<ProcessRecord>(std::move(description), sample_period(settings_),
+                                         [this, key](proto::EventChunk& chunk, std::uint32_t events) {
+                                           outbox_.put(PackedEvents{key, chunk, events});
+                                         });
+}
+
+Observation::RecordPointer Observation::find(std::uint32_t pid) const {
+  const auto found = processes_.find(pid);
+  return found == processes_.end() ? nullptr : found->second;
+}
+
+Observation::RecordPointer Observation::adopt(std::uint32_t pid, std::int64_t time) {
+  if (RecordPointer known = find(pid)) return known;
+  const ProcessNow now = process_now(static_cast<pid_t>(pid));
+  const RecordPointer parent = find(static_cast<std::uint32_t>(now.parent));
+  RecordPointer process;
+  if (now.of_kernel && parent) {
+    process = parent;  // threads of the kernel are shown as threads of one process
+  } else {
+    const bool is_first = !first_;
+    SeenProcess seen{0, static_cast<pid_t>(pid), now.parent, time, now.executable, now.arguments, false, Membership::kOutside};
+    if (now.of_kernel) seen.executable = "[kernel]";
+    const bool outside = settings_.system_wide() && !is_first && !(parent && parent->description.membership == Membership::kRecorded);
+    seen.membership = outside ? Membership::kOutside : Membership::kRecorded;
+    process = make(std::move(seen));
+    process->is_described = true;
+    process->own_space().read(static_cast<pid_t>(pid), modules_);
+  }
+  processes_[pid] = process;
+  for (const ThreadNow& thread : threads_now(static_cast<pid_t>(pid))) {
+    process->threads.insert(thread.thread);
+    owners_[thread.thread] = process;
+    name_thread(*process, thread.thread, thread.name);
+  }
+  return process;
+}
+
+void Observation::begin_with_waiting(pid_t process) {
+  first_ = make({0, process, 0, monotonic_now(), {}, {}, false, Membership::kRecorded});
+  first_->is_announced = true;  // whoever launched it knows it
+  first_->threads.insert(static_cast<ThreadNumber>(process));
+  processes_[static_cast<std::uint32_t>(process)] = first_;
+  owners_[static_cast<ThreadNumber>(process)] = first_;
+  awaits_exec_ = true;
+  recording_ = events_.plan().begin == Begin::kOnExec;
+}
+
+void Observation::begin_with_running(pid_t process, const std::vector<pid_t>& others) {
+  const std::int64_t now = monotonic_now();
+  first_ = adopt(static_cast<std::uint32_t>(process), now);
+  first_->is_announced = true;
+  for (const pid_t other : others) adopt(static_cast<std::uint32_t>(other), now);
+}
+
+void Observation::begin_with_others(pid_t other) { adopt(static_cast<std::uint32_t>(other), monotonic_now()); }
+
+void Observation::announce(ProcessRecord& process) {
+  if (process.is_announced) return;
+  process.is_announced = true;
+  if (!process.is_described && !process.description.forked) {
+    ProcessNow now = process_now(process.description.pid);
+    const bool is_this_program = process.description.executable.empty() || now.executable == process.description.executable;
+    if (process.description.executable.empty()) process.description.executable = now.executable;
+    if (is_this_program) process.description.arguments = std::move(now.arguments);
+  }
+  outbox_.put(process.description);
+  for (const auto& [thread, name] : process.names) outbox_.put(NamedThread{process.description.key, thread, name});
+}
+
+void Observation::name_thread(ProcessRecord& process, ThreadNumber thread, std::string_view name) {
+  std::string& known = process.names[thread];
+  if (known == name) return;
+  known = name;
+  if (process.is_announced) outbox_.put(NamedThread{process.description.key, thread, known});
+}
+
+void Observation::pack(ProcessRecord& process) {
+  if (!process.encoder.has_events()) return;
+  announce(process);
+  process.seen_in_part = true;
+  process.encoder.flush();
+}
+
+void Observation::count(ProcessRecord& process) {
+  if (!process.is_announced) return;
+  proto::Counters counters;
+  counters.set_produced(process.encoder.produced() - process.produced_before);
+  counters.set_dropped(process.lost);
+  outbox_.put(CountedRecords{process.description.key, counters});
+}
+
+void Observation::retire(const RecordPointer& process) {
+  pack(*process);
+  count(*process);
+  process->perf_map.refresh();
+  if (process->seen_in_part) retired_.push_back(process);
+}
+
+void Observation::end_process(const RecordPointer& process, std::int64_t time) {
+  const bool is_of_interest = process->description.membership == Membership::kRecorded || process->encoder.has_events();
+  if (is_of_interest && recording_) announce(*process);
+  retire(process);
+  if (process->is_announced) outbox_.put(EndedProcess{process->description.key, time});
+  processes_.erase(static_cast<std::uint32_t>(process->description.pid));
+}
+
+// ---- Parts -----------------------------------------------------------------------------------------------------------------------
+
+void Observation::set_recording(bool recording) {
+  if (recording == recording_) return;
+  if (!recording) return finish_part();
+  read();
+  recording_ = true;
+  events_.set_recording(true);
+  const std::int64_t now = monotonic_now();
+  for (const auto& [pid, process] : processes_) {
+    for (const ThreadNow& thread : threads_now(static_cast<pid_t>(pid)))
+      if (owners_.contains(thread.thread))
+        states_.observe(thread.thread, now,
+                        thread.may_run ? Suspected{proto::THREAD_RUNNING, thread.processor + 1} : Suspected{proto::THREAD_BLOCKED, 0});
+  }
+}
+
+void Observation::read() { read_until(static_cast<std::uint64_t>(std::max<std::int64_t>(monotonic_now() - kArrival, 0))); }
+
+void Observation::read_until(std::uint64_t end) {
+  last_times_.resize(events_.buffers().size());
+  for (std::size_t i = 0; i < events_.buffers().size(); ++i) {
+    events_.buffers()[i].take([&](const perf_event_header& header) {
+      const std::uint64_t time = read_record(header, events_).who.time;
+      // What is lost lies behind the record before: there it is put in order.
+      order_.add(header, header.type == PERF_RECORD_LOST ? last_times_[i] : time);
+      last_times_[i] = std::max(last_times_[i], time);
+    });
+  }
+  order_.release(end, [this](const perf_event_header& header) { take(header); });
+  read_until_ = static_cast<std::int64_t>(std::min<std::uint64_t>(end, static_cast<std::uint64_t>(monotonic_now())));
+}
+
+void Observation::flush() {
+  for (const auto& [pid, process] : processes_) {
+    const bool undecided = !process->is_announced && process->description.forked && read_until_ - process->description.start < kUndecided;
+    if (!undecided) pack(*process);
+  }
+  const std::int64_t now = monotonic_now();
+  if (now - counted_at_ < kCountInterval) return;
+  counted_at_ = now;
+  for (const auto& [pid, process] : processes_)
+    if (process->seen_in_part) count(*process);
+}
+
+void Observation::finish_part() {
+  const bool was_recording = std::exchange(recording_, false);
+  events_.set_recording(false);
+  const std::int64_t now = monotonic_now();
+  read_until(~std::uint64_t{0});
+  if (!was_recording) return;
+  states_.end_all(now);
+  for (const auto& [pid, process] : processes_) {
+    pack(*process);
+    if (process->seen_in_part) count(*process);
+  }
+  if (lost_ > 0)
+    note(proto::SEVERITY_WARNING, proto::STATE_FAILED,
+         std::to_string(lost_) +
+             " records of threads were lost: they came faster than they could be read. Sample less often "
+             "(--sampling-frequency), or leave switches out (--cpuctxsw=none).");
+  if (throttled_ > 0)
+    note(proto::SEVERITY_WARNING, proto::STATE_FAILED,
+         "The kernel held samples back " + std::to_string(throttled_) +
+             " times, since they took too much time. Sample less often (--sampling-frequency), or change it: sudo sysctl "
+             "kernel.perf_cpu_time_max_percent=50");
+  lost_ = throttled_ = 0;
+}
+
+void Observation::note(proto::Severity severity, proto::ComponentState state, std::string text) {
+  proto::Diagnostic diagnostic;
+  diagnostic.set_time(monotonic_now());
+  diagnostic.set_severity(severity);
+  diagnostic.set_component(proto::COMPONENT_CPU);
+  diagnostic.set_state(state);
+  diagnostic.set_text(std::move(text));
+  outbox_.put(std::move(diagnostic));
+}
+
+// ---- Names of code ---------------------------------------------------------------------------------------------------------------
+
+void Observation::name_code(const std::atomic<bool>& stop) {
+  std::vector<RecordPointer> seen = std::exchange(retired_, {});
+  for (const auto& [pid, process] : processes_)
+    if (process->seen_in_part && static_cast<std::uint32_t>(process->description.pid) == pid) seen.push_back(process);
+  for (const RecordPointer& process : seen) {
+    name_code(*process, stop);
+    process->seen_in_part = false;
+    process->produced_before = process->encoder.produced();
+    process->lost = 0;
+  }
+}
+
+void Observation::name_code(ProcessRecord& process, const std::atomic<bool>& stop) {
+  process.perf_map.refresh();
+  proto::Symbols symbols;
+  const auto emit = [&] {
+    if (symbols.locations_size() == 0) return;
+    symbols.set_first_string(process.encoder.take_strings(*symbols.mutable_strings()));
+    outbox_.put(NamedCode{process.description.key, std::move(symbols)});
+    symbols.Clear();
+  };
+  for (const UnnamedCode& code : process.encoder.unnamed_code()) {
+    if (stop.load(std::memory_order_relaxed)) break;
+    const std::vector<CodeName> names = names_of(process, code);
+    if (names.empty()) continue;
+    proto::LocationSymbol& symbol = *symbols.add_locations();
+    symbol.set_location(code.location);
+    for (const CodeName& name : names) {
+      proto::FunctionAt& function = *symbol.add_functions();
+      function.set_function(process.encoder.string(name.function));
+      function.set_source_file(process.encoder.string(name.source_file));
+      function.set_source_line(name.source_line);
+    }
+    if (static_cast<std::size_t>(symbols.locations_size()) == kLocationsInMessage) emit();
+  }
+  emit();
+}
+
+std::vector<CodeName> Observation::names_of(ProcessRecord& process, const UnnamedCode& code) {
+  if (code.module == nullptr || code.module->is_generated) {
+    const std::string_view name = process.perf_map.find(code.address);
+    return name.empty() ? std::vector<CodeName>() : std::vector<CodeName>{{std::string(name), {}, 0}};
+  }
+  if (code.module == modules_.kernel()) {
+    const std::string_view name = kernel_names_.find(code.address);
+    return name.empty() ? std::vector<CodeName>() : std::vector<CodeName>{{std::string(name), {}, 0}};
+  }
+  return code_names_.find(*code.module, code.address);
+}
+
+}  // namespace lanescope::cpu

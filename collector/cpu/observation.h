@@ -1,0 +1,105 @@
+// Turns the records of the kernel into what is known of processes and threads, and packs it. On the recorder's thread.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "code_names.h"
+#include "event_set.h"
+#include "outbox.h"
+#include "process_record.h"
+#include "record.h"
+#include "thread_states.h"
+#include "unwinder.h"
+
+namespace lanescope::cpu {
+
+class Observation {
+ public:
+  Observation(EventSet events, const CpuSettings& settings, Outbox& outbox);
+
+  // The process with which it begins: one that waits for exec, and is recorded from then on where the events begin with it ...
+  void begin_with_waiting(pid_t process);
+  // ... or one that runs, with others that run.
+  void begin_with_running(pid_t process, const std::vector<pid_t>& others);
+  void begin_with_others(pid_t other);  // that runs beside it
+
+  [[nodiscard]] const std::vector<int>& descriptors() const noexcept { return events_.descriptors(); }  // readable when buffers fill up
+  void set_recording(bool recording);
+  // Takes in what the kernel has written, up to a moment ago: some of what is newer may not have arrived.
+  void read();
+  // Packs what has been taken in.
+  void flush();
+  // Stops, takes in everything, and packs it.
+  void finish_part();
+  // Finds out what the code is called that this part has seen. Ends early once told to stop.
+  void name_code(const std::atomic<bool>& stop);
+
+ private:
+  using RecordPointer = std::shared_ptr<ProcessRecord>;
+
+  // Processes.
+  RecordPointer make(SeenProcess description);
+  RecordPointer find(std::uint32_t pid) const;
+  RecordPointer adopt(std::uint32_t pid, std::int64_t time);  // which was there before, or about whose start nothing is known
+  void announce(ProcessRecord& process);
+  void name_thread(ProcessRecord& process, ThreadNumber thread, std::string_view name);
+  void end_process(const RecordPointer& process, std::int64_t time);
+  void retire(const RecordPointer& process);
+  void pack(ProcessRecord& process);
+  void count(ProcessRecord& process);
+
+  // Records.
+  void read_until(std::uint64_t end);
+  void take(const perf_event_header& header);
+  void take_fork(const Record& record);
+  void take_exit(const Record& record);
+  void take_name(const Record& record);
+  void take_exec(const Record& record, std::string_view name);
+  void take_mapping(const Record& record);
+  void take_switch(const Record& record);
+  void take_wakeup(const Record& record);
+  void take_sample(const Record& record);
+  void take_loss(const Record& record);
+
+  // Code.
+  std::uint32_t location(ProcessRecord& process, std::uint64_t address);
+  std::uint32_t generated_location(ProcessRecord& process, const Place& place);
+  std::uint32_t kernel_location(ProcessRecord& process, std::uint64_t address);
+  void read_call_chain(ProcessRecord& process, Fields& fields);
+  void read_stack(ProcessRecord& process, Fields& fields);
+  void read_branches(ProcessRecord& process, Fields& fields);
+  void name_code(ProcessRecord& process, const std::atomic<bool>& stop);
+  std::vector<CodeName> names_of(ProcessRecord& process, const UnnamedCode& code);
+
+  void note(proto::Severity severity, proto::ComponentState state, std::string text);
+
+  EventSet events_;
+  CpuSettings settings_;
+  Outbox& outbox_;
+  RecordOrder order_;
+  std::vector<std::uint64_t> last_times_;  // of each buffer
+  ThreadStates states_;
+  ModuleTable modules_;
+  Unwinder unwinder_;
+  CodeNames code_names_;
+  KernelNames kernel_names_;
+
+  ProcessKey last_key_ = 0;
+  std::unordered_map<std::uint32_t, RecordPointer> processes_;  // that live, by pid
+  std::unordered_map<ThreadNumber, RecordPointer> owners_;      // of threads that live
+  std::vector<RecordPointer> retired_;                          // that ended or were replaced, and whose code has no names yet
+  RecordPointer first_;
+  bool awaits_exec_ = false;
+  bool recording_ = false;
+  std::int64_t read_until_ = 0;
+  std::int64_t counted_at_ = 0;
+  std::uint64_t throttled_ = 0;
+  std::uint64_t lost_ = 0;
+  std::vector<std::uint32_t> chain_;  // locations of the sample at hand, innermost first
+};
+
+}  // namespace lanescope::cpu

@@ -1,0 +1,168 @@
+// What each record of the kernel means.
+#include <algorithm>
+
+#include "observation.h"
+
+namespace lanescope::cpu {
+namespace {
+
+std::int64_t time_of(const Record& record) { return static_cast<std::int64_t>(record.who.time); }
+
+}  // namespace
+
+void Observation::take(const perf_event_header& header) {
+  const Record record = read_record(header, events_);
+  switch (record.type) {
+    case PERF_RECORD_FORK:
+      return take_fork(record);
+    case PERF_RECORD_EXIT:
+      return take_exit(record);
+    case PERF_RECORD_COMM:
+      return take_name(record);
+    case PERF_RECORD_MMAP2:
+      return take_mapping(record);
+    case PERF_RECORD_SWITCH:
+    case PERF_RECORD_SWITCH_CPU_WIDE:
+      return take_switch(record);
+    case PERF_RECORD_SAMPLE:
+      return record.event == EventKind::kWakeups ? take_wakeup(record) : take_sample(record);
+    case PERF_RECORD_LOST:
+    case PERF_RECORD_LOST_SAMPLES:
+      return take_loss(record);
+    case PERF_RECORD_THROTTLE:
+      ++throttled_;
+      return;
+    default:
+      return;
+  }
+}
+
+void Observation::take_fork(const Record& record) {
+  Fields fields(record.rest);
+  const auto pid = fields.take<std::uint32_t>();
+  const auto parent_pid = fields.take<std::uint32_t>();
+  const auto tid = fields.take<std::uint32_t>();
+  const auto parent_tid = fields.take<std::uint32_t>();
+  if (owners_.contains(tid) && find(pid) == owners_[tid]) return;  // seen in /proc already
+  RecordPointer process = find(pid);
+  const RecordPointer parent = find(parent_pid);
+  if (pid != parent_pid && pid == tid) {
+    SeenProcess child = parent ? parent->description : SeenProcess{};
+    child.pid = static_cast<pid_t>(pid);
+    child.parent = static_cast<pid_t>(parent_pid);
+    child.start = time_of(record);
+    child.forked = true;
+    if (!parent && settings_.system_wide()) child.membership = Membership::kOutside;
+    process = make(std::move(child));
+    if (parent) process->space = parent->space;
+    processes_[pid] = process;
+  }
+  if (!process) process = adopt(pid, time_of(record));
+  process->threads.insert(tid);
+  owners_[tid] = process;
+  if (parent)
+    if (const auto name = parent->names.find(parent_tid); name != parent->names.end())
+      name_thread(*process, tid, std::string(name->second));
+  if (recording_) states_.start(tid, time_of(record));
+  if (events_.must_be_told()) events_.follow(static_cast<pid_t>(tid));
+}
+
+void Observation::take_exit(const Record& record) {
+  Fields fields(record.rest);
+  const auto pid = fields.take<std::uint32_t>();
+  fields.skip(sizeof(std::uint32_t));
+  const auto tid = fields.take<std::uint32_t>();
+  states_.end(tid, time_of(record));
+  const auto owner = owners_.find(tid);
+  if (owner == owners_.end()) return;
+  const RecordPointer process = owner->second;
+  owners_.erase(owner);
+  process->threads.erase(tid);
+  if (process->threads.empty() && process == find(pid)) end_process(process, time_of(record));
+}
+
+void Observation::take_name(const Record& record) {
+  Fields fields(record.rest);
+  const auto pid = fields.take<std::uint32_t>();
+  const auto tid = fields.take<std::uint32_t>();
+  if ((record.misc & PERF_RECORD_MISC_COMM_EXEC) != 0) return take_exec(record, fields.text());
+  if (const RecordPointer process = find(pid)) name_thread(*process, tid, fields.text());
+}
+
+void Observation::take_exec(const Record& record, std::string_view name) {
+  RecordPointer process = find(record.who.pid);
+  if (!process) process = adopt(record.who.pid, time_of(record));
+  const bool expected = process == first_ && awaits_exec_;
+  if (expected) awaits_exec_ = false;
+  if (process->is_announced && !expected) {
+    SeenProcess next = process->description;
+    next.start = time_of(record);
+    retire(process);
+    process = make(std::move(next));
+    processes_[record.who.pid] = process;
+  }
+  process->description.forked = false;
+  process->description.executable.clear();
+  process->description.arguments.clear();
+  process->is_described = false;
+  process->runs_new_program = true;
+  process->space = std::make_shared<AddressSpace>();
+  process->locations.clear();
+  process->threads = {record.who.pid};
+  owners_[record.who.pid] = process;
+  name_thread(*process, record.who.pid, name);
+  if (recording_) states_.run(record.who.tid, time_of(record), record.who.processor);
+}
+
+void Observation::take_mapping(const Record& record) {
+  Fields fields(record.rest);
+  const auto pid = fields.take<std::uint32_t>();
+  fields.skip(sizeof(std::uint32_t));
+  const auto start = fields.take<std::uint64_t>();
+  const auto length = fields.take<std::uint64_t>();
+  const auto offset = fields.take<std::uint64_t>();
+  fields.skip(2 * sizeof(std::uint32_t));  // device
+  const auto inode = fields.take<std::uint64_t>();
+  fields.skip(sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t));  // generation of the inode; protection and flags
+  std::string_view path = fields.text();
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  const RecordPointer process = find(pid);
+  if (!process || (record.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL) return;
+  if (process->runs_new_program && path.starts_with('/')) {
+    process->runs_new_program = false;
+    process->description.executable = path;
+  }
+  process->own_space().map(start, length, offset, modules_.find(path, inode, static_cast<pid_t>(pid)));
+  process->locations.clear();
+}
+
+void Observation::take_switch(const Record& record) {
+  const ThreadNumber thread = record.who.tid;
+  if (thread == 0 || !recording_) return;  // thread 0 stands for an idle processor
+  if (settings_.thread_states == Scope::kNone) return;
+  if (!owners_.contains(thread)) adopt(record.who.pid, time_of(record));
+  if ((record.misc & PERF_RECORD_MISC_SWITCH_OUT) == 0) return states_.switch_in(thread, time_of(record), record.who.processor);
+  const bool preempted = (record.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
+  states_.switch_out(thread, time_of(record), record.who.processor, preempted ? Leaving::kPreempted : Leaving::kWaiting);
+}
+
+void Observation::take_wakeup(const Record& record) {
+  Fields fields(record.rest);
+  const std::span<const std::byte> raw = fields.take(fields.take<std::uint32_t>());
+  Fields data(raw);
+  data.skip(events_.wakeup().thread_offset);
+  if (recording_) states_.wake(data.take<std::uint32_t>(), time_of(record));
+}
+
+void Observation::take_loss(const Record& record) {
+  Fields fields(record.rest);
+  if (record.type == PERF_RECORD_LOST) fields.skip(sizeof(std::uint64_t));  // the event that had to say so, not those that were lost
+  const auto count = fields.take<std::uint64_t>();
+  lost_ += count;
+  const RecordPointer process = find(record.who.pid);
+  (process ? process : first_)->lost += count;
+  if (record.type == PERF_RECORD_LOST) states_.forget(read_until_, time_of(record));
+}
+
+}  // namespace lanescope::cpu

@@ -1,0 +1,101 @@
+// What a sample says of the code that ran.
+#include <algorithm>
+
+#include "observation.h"
+
+namespace lanescope::cpu {
+namespace {
+
+constexpr std::uint64_t kFirstContext = static_cast<std::uint64_t>(PERF_CONTEXT_MAX);  // larger entries of a chain are marks
+constexpr std::size_t kMaximumChain = 1024;
+
+bool is_kernel(std::uint16_t misc) { return (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL; }
+
+// A return address lies behind its call, which may be the last instruction of a function: one before it is within the call.
+std::uint64_t call_before(std::uint64_t return_address) { return return_address - 1; }
+
+}  // namespace
+
+std::uint32_t Observation::kernel_location(ProcessRecord& process, std::uint64_t address) {
+  return process.encoder.location(Place{modules_.kernel(), address});
+}
+
+std::uint32_t Observation::location(ProcessRecord& process, std::uint64_t address) {
+  if (const auto known = process.locations.find(address); known != process.locations.end()) return known->second;
+  const Place place = process.space->find(address);
+  if (place.module != nullptr && place.module->is_generated) return generated_location(process, place);
+  const std::uint32_t id = process.encoder.location(place);
+  process.locations.emplace(address, id);
+  return id;
+}
+
+std::uint32_t Observation::generated_location(ProcessRecord& process, const Place& place) {
+  if (process.perf_map.find(place.address).empty()) process.perf_map.refresh();
+  if (const std::optional<PythonName> python = python_name(process.perf_map.find(place.address)))
+    return process.encoder.location(InterpretedFunction{python->function, python->file, 0});
+  return process.encoder.location(place);
+}
+
+void Observation::take_sample(const Record& record) {
+  if (!recording_ || record.who.tid == 0 || record.who.pid == 0) return;
+  RecordPointer process = find(record.who.pid);
+  if (!process) process = adopt(record.who.pid, static_cast<std::int64_t>(record.who.time));
+  chain_.clear();
+  Fields fields(record.rest);
+  if (settings_.call_chains == CallChains::kNone) {
+    chain_.push_back(is_kernel(record.misc) ? kernel_location(*process, record.instruction) : location(*process, record.instruction));
+  } else {
+    read_call_chain(*process, fields);
+    if (settings_.call_chains == CallChains::kBranchRecords) read_branches(*process, fields);
+    if (settings_.call_chains == CallChains::kDwarf) read_stack(*process, fields);
+  }
+  std::uint32_t call = 0;
+  for (auto frame = chain_.rbegin(); frame != chain_.rend(); ++frame) call = process->encoder.call(call, *frame);
+  process->encoder.add_sample(record.who.tid, static_cast<std::int64_t>(record.who.time), record.who.processor, call);
+}
+
+void Observation::read_call_chain(ProcessRecord& process, Fields& fields) {
+  const auto count = fields.take<std::uint64_t>();
+  bool in_kernel = false;
+  bool is_innermost = true;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto address = fields.take<std::uint64_t>();
+    if (address >= kFirstContext) {
+      in_kernel = address == static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL);
+      is_innermost = true;  // of what follows
+      continue;
+    }
+    if (chain_.size() >= kMaximumChain) continue;
+    const std::uint64_t place = is_innermost ? address : call_before(address);
+    is_innermost = false;
+    chain_.push_back(in_kernel ? kernel_location(process, place) : location(process, place));
+  }
+}
+
+void Observation::read_branches(ProcessRecord& process, Fields& fields) {
+  struct Branch {
+    std::uint64_t from;
+    std::uint64_t to;
+    std::uint64_t flags;
+  };
+  const auto count = fields.take<std::uint64_t>();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto branch = fields.take<Branch>();
+    if (i == 0 && branch.to != 0) chain_.push_back(location(process, branch.to));  // the function that was called last, and runs
+    if (branch.from != 0) chain_.push_back(location(process, branch.from));
+  }
+}
+
+void Observation::read_stack(ProcessRecord& process, Fields& fields) {
+  if (fields.take<std::uint64_t>() == PERF_SAMPLE_REGS_ABI_NONE) return;  // a thread of the kernel
+  // As the record has them (asm/perf_regs.h): ax, bx, cx, dx, si, di, bp, sp, ip, r8 to r15; to the numbers that DWARF gives them.
+  constexpr std::size_t kNumber[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
+  UserRegisters registers{};
+  for (const std::size_t number : kNumber) registers[number] = fields.take<std::uint64_t>();
+  const auto size = fields.take<std::uint64_t>();
+  std::span<const std::byte> stack = fields.take(size);
+  if (size > 0) stack = stack.first(std::min<std::uint64_t>(fields.take<std::uint64_t>(), stack.size()));
+  for (const std::uint64_t address : unwinder_.unwind(*process.space, registers, stack)) chain_.push_back(location(process, address));
+}
+
+}  // namespace lanescope::cpu

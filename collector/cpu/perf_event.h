@@ -1,0 +1,73 @@
+// One of the kernel's performance events (perf_event_open).
+#pragma once
+
+#include <linux/perf_event.h>
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "collector/channel/file_descriptor.h"
+#include "collector/cpu/cpu_settings.h"
+
+namespace lanescope::cpu {
+
+using channel::FileDescriptor;
+
+enum class EventKind : std::uint8_t {
+  kTracking,  // processes and threads begin and end, files are mapped; open for the whole recording
+  kSwitches,  // threads get and lose processors
+  kSamples,
+  kWakeups,  // threads may run again: the tracepoint sched:sched_wakeup
+};
+
+enum class SampleClock { kCycles, kTimer };              // of the processor, or of the kernel where that has none
+enum class KernelCode { kIncluded, kLeftOut };           // of samples
+enum class Inheritance { kWithChildren, kThreadAlone };  // whether threads and processes that the thread starts are followed
+enum class Begin { kOnExec, kWhenTold };
+
+// What all events of a recording have in common.
+struct EventPlan {
+  CallChains call_chains = CallChains::kFramePointers;
+  std::uint32_t frequency = 1000;
+  SampleClock clock = SampleClock::kCycles;
+  KernelCode kernel_code = KernelCode::kIncluded;
+  Inheritance inheritance = Inheritance::kWithChildren;
+  Begin begin = Begin::kOnExec;
+  std::uint32_t wakeup_bytes = 1;       // of records in the buffer that wake us
+  std::uint64_t wakeup_tracepoint = 0;  // its number; 0: not to be had
+};
+
+// The stack that goes with a sample where it is to be unwound, and the registers in the order in which the record has them.
+inline constexpr std::uint32_t kStackBytes = 16 * 1024;
+#if defined(__x86_64__)
+inline constexpr bool kCanUnwind = true;
+inline constexpr std::uint64_t kUserRegisters = 0xff01ff;  // asm/perf_regs.h: ax, bx, cx, dx, si, di, bp, sp, ip, r8 to r15
+#else
+inline constexpr bool kCanUnwind = false;
+inline constexpr std::uint64_t kUserRegisters = 0;
+#endif
+
+// What every record carries behind its content (records of samples: in front), for a look at it without knowing its event.
+struct RecordIdentity {
+  std::uint32_t pid = 0;
+  std::uint32_t tid = 0;
+  std::uint64_t time = 0;  // CLOCK_MONOTONIC ns
+  std::uint32_t processor = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t event = 0;  // id of the event that wrote it
+};
+static_assert(sizeof(RecordIdentity) == 32);
+
+[[nodiscard]] perf_event_attr attributes(EventKind kind, const EventPlan& plan);
+
+// Invalid where the kernel refuses; errno says why.
+FileDescriptor open_event(const perf_event_attr& attributes, pid_t thread, int processor);
+
+// The number of the tracepoint sched:sched_wakeup, and where the woken thread stands in its data. 0 where tracefs can't be read.
+struct WakeupTracepoint {
+  std::uint64_t number = 0;
+  std::uint32_t thread_offset = 0;
+};
+[[nodiscard]] WakeupTracepoint find_wakeup_tracepoint();
+
+}  // namespace lanescope::cpu

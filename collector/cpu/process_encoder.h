@@ -1,0 +1,89 @@
+// Packs what one process did into chunks: states and samples of its threads, and the dictionaries that samples refer to.
+//
+// One chunk for each thread and kind is under way; flush() emits them all. Dictionary entries go with the first chunk that is emitted
+// after they were made.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "lanescope/trace.pb.h"
+#include "modules.h"
+#include "thread_states.h"
+
+namespace lanescope::cpu {
+
+// A function of an interpreter: known by name, without an address.
+struct InterpretedFunction {
+  std::string_view function;
+  std::string_view source_file;
+  std::uint32_t source_line = 0;
+};
+
+// Code that was seen to run and has no name yet.
+struct UnnamedCode {
+  std::uint32_t location = 0;      // id in this process
+  const Module* module = nullptr;  // null: in no file that is known
+  std::uint64_t address = 0;
+};
+
+class ProcessEncoder {
+ public:
+  using EmitChunk = std::function<void(proto::EventChunk& chunk, std::uint32_t events)>;
+  ProcessEncoder(std::uint64_t sample_period, EmitChunk emit) : sample_period_(sample_period), emit_(std::move(emit)) {}
+
+  // Ids for use in this process alone; 0 for nothing.
+  std::uint32_t string(std::string_view text);
+  std::uint32_t location(const Place& place);
+  std::uint32_t location(const InterpretedFunction& function);
+  std::uint32_t call(std::uint32_t caller, std::uint32_t location);
+
+  void add(const StateInterval& interval);
+  void add_sample(ThreadNumber thread, std::int64_t time, std::uint32_t processor, std::uint32_t call);
+  void add_backtrace(ThreadNumber thread, proto::SampleOrigin origin, std::int64_t time, std::uint64_t duration, std::uint32_t call);
+  void flush();
+
+  [[nodiscard]] bool has_events() const noexcept { return pending_events_ > 0; }
+  [[nodiscard]] std::uint64_t produced() const noexcept { return produced_; }
+  [[nodiscard]] const std::vector<UnnamedCode>& unnamed_code() const noexcept { return unnamed_; }
+  // Strings that were made since the last chunk, which a message other than a chunk is to bring.
+  std::uint32_t take_strings(google::protobuf::RepeatedPtrField<std::string>& strings);
+
+ private:
+  struct Chunk {
+    proto::EventChunk message;
+    std::uint32_t events = 0;
+    std::int64_t last_time = 0;
+  };
+  enum class Kind : std::uint8_t { kStates, kSamples, kCudaCalls, kOsCalls };
+
+  template <typename Columns>
+  void begin_event(Chunk& chunk, Columns& columns, ThreadNumber thread, std::int64_t time);
+  void count(Chunk& chunk);
+  void emit(Chunk& chunk);
+
+  std::uint64_t sample_period_;  // ns
+  EmitChunk emit_;
+  std::map<std::pair<Kind, ThreadNumber>, Chunk> chunks_;
+  std::uint64_t pending_events_ = 0;
+  std::uint64_t produced_ = 0;
+
+  std::map<std::string, std::uint32_t, std::less<>> strings_;
+  std::map<std::pair<const Module*, std::uint64_t>, std::uint32_t> locations_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> interpreted_;  // function, file to location
+  std::unordered_map<std::uint64_t, std::uint32_t> calls_;                        // caller << 32 | location
+  std::uint32_t location_count_ = 0;
+  std::vector<UnnamedCode> unnamed_;
+
+  // Not yet in any message; their ids are the highest.
+  std::vector<std::string> new_strings_;
+  std::vector<proto::CodeLocation> new_locations_;
+  std::vector<proto::CallNode> new_calls_;
+};
+
+}  // namespace lanescope::cpu

@@ -1,0 +1,64 @@
+// What the recorder knows of one program in one process.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/cpu/recorder.h"
+#include "modules.h"
+#include "perf_map.h"
+#include "process_encoder.h"
+
+namespace lanescope::cpu {
+
+struct ProcessRecord {
+  ProcessRecord(SeenProcess seen, std::uint64_t sample_period, ProcessEncoder::EmitChunk emit)
+      : description(std::move(seen)),
+        space(std::make_shared<AddressSpace>()),
+        perf_map(description.pid),
+        encoder(sample_period, std::move(emit)) {}
+
+  // Its own copy of what it shares with the process from which it forked.
+  AddressSpace& own_space() {
+    if (space.use_count() > 1) space = std::make_shared<AddressSpace>(*space);
+    return *space;
+  }
+
+  SeenProcess description;
+  bool is_announced = false;
+  bool is_described = false;      // executable and arguments are this program's
+  bool runs_new_program = false;  // it called exec, and its file has not been mapped yet
+  std::shared_ptr<AddressSpace> space;
+  std::set<ThreadNumber> threads;
+  std::map<ThreadNumber, std::string> names;
+  std::unordered_map<std::uint64_t, std::uint32_t> locations;  // of code by where it lies in memory now
+  PerfMap perf_map;
+  ProcessEncoder encoder;
+  std::uint64_t lost = 0;
+  std::uint64_t produced_before = 0;  // in earlier parts
+  bool seen_in_part = false;          // chunks were written
+};
+
+// What /proc says about processes and threads that ran before they were observed.
+struct ThreadNow {
+  ThreadNumber thread = 0;
+  std::string name;
+  bool may_run = false;         // it runs, or waits for a processor
+  std::uint32_t processor = 0;  // on which it ran last
+};
+[[nodiscard]] std::vector<ThreadNow> threads_now(pid_t process);
+[[nodiscard]] std::vector<pid_t> all_processes();
+[[nodiscard]] std::vector<pid_t> with_descendants(pid_t process);
+struct ProcessNow {
+  pid_t parent = 0;
+  std::string executable;
+  std::vector<std::string> arguments;
+  bool of_kernel = false;  // a thread of the kernel
+};
+[[nodiscard]] ProcessNow process_now(pid_t process);
+
+}  // namespace lanescope::cpu

@@ -1,0 +1,238 @@
+#include "collector/cpu/recorder.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "collector/channel/clock.h"
+#include "collector/cpu/access.h"
+#include "observation.h"
+
+namespace lanescope::cpu {
+namespace {
+
+using channel::FileDescriptor;
+
+constexpr std::chrono::milliseconds kUnwatchedPeriod{20};  // between looks at a buffer that does not wake us
+
+proto::Diagnostic diagnostic(proto::Severity severity, proto::ComponentState state, std::string text) {
+  proto::Diagnostic note;
+  note.set_time(channel::monotonic_now());
+  note.set_severity(severity);
+  note.set_component(proto::COMPONENT_CPU);
+  note.set_state(state);
+  note.set_text(std::move(text));
+  return note;
+}
+
+std::string refusal(const Access& access) {
+  std::string text = "Threads are not observed: " + access.reason + ".";
+  if (!access.remedy.empty()) text += " Change it: " + access.remedy;
+  return text;
+}
+
+// Settings that can be fulfilled, and notes about those that can't.
+Result<CpuSettings> fulfillable(CpuSettings settings, const Access& access, std::vector<proto::Diagnostic>& notes) {
+  if (!access.own_processes) return Error{refusal(access)};
+  if (settings.system_wide() && !access.system_wide) {
+    for (Scope* scope : {&settings.thread_states, &settings.samples})
+      if (*scope == Scope::kSystemWide) *scope = Scope::kProcessTree;
+    notes.push_back(diagnostic(proto::SEVERITY_WARNING, proto::STATE_NO_PERMISSION,
+                               std::string("Only the recorded programs' threads are observed: other processes are not open to this user. "
+                                           "Change it: ") +
+                                   kSystemWideRemedy));
+  }
+  if (settings.samples == Scope::kNone) return settings;
+  if (settings.call_chains == CallChains::kBranchRecords && !access.branch_records)
+    return Error{"This machine keeps no record of branches, so -b lbr can't be had. Follow calls with -b fp or -b dwarf.",
+                 ErrorKind::kUsage};
+  if (settings.call_chains == CallChains::kDwarf && !(kCanUnwind && have_code_names()))
+    return Error{"This build can't follow calls by unwind tables, so -b dwarf can't be had. Follow them with -b fp.", ErrorKind::kUsage};
+  if (!access.kernel_code)
+    notes.push_back(diagnostic(proto::SEVERITY_INFO, proto::STATE_NO_PERMISSION,
+                               "Samples show the programs' own code, not what the kernel does for them. Change it: sudo sysctl "
+                               "kernel.perf_event_paranoid=1"));
+  if (!have_code_names())
+    notes.push_back(diagnostic(proto::SEVERITY_WARNING, proto::STATE_NO_LIBRARY,
+                               "Code is known by file and address alone: this build has no libdw. Install libdw-dev and build again."));
+  return settings;
+}
+
+}  // namespace
+
+class Recorder::Worker {
+ public:
+  Worker(EventSet events, const CpuSettings& settings, std::chrono::milliseconds flush_interval)
+      : observation_(std::move(events), settings, outbox_),
+        flush_interval_(flush_interval),
+        wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  ~Worker() {
+    if (!thread_.joinable()) return;
+    stop_naming_ = true;
+    tell([this] { ended_ = true; });
+    thread_.join();
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  Observation& observation() noexcept { return observation_; }  // before start()
+  Outbox& outbox() noexcept { return outbox_; }
+  void start() {
+    thread_ = std::thread([this] { loop(); });
+  }
+
+  // Has this done by the recorder's thread.
+  std::future<void> tell(std::function<void()> what) {
+    std::packaged_task<void()> task(std::move(what));
+    std::future<void> done = task.get_future();
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t ignored = write(wake_.get(), &one, sizeof(one));
+    return done;
+  }
+
+  std::atomic<bool>& stop_naming() noexcept { return stop_naming_; }
+
+ private:
+  void loop() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    while (!ended_) {
+      wait();
+      observation_.read();
+      const std::int64_t now = channel::monotonic_now();
+      if (now - flushed_ >= std::chrono::nanoseconds(flush_interval_).count()) {
+        flushed_ = now;
+        observation_.flush();
+      }
+      while (std::optional<std::packaged_task<void()>> task = next_task()) (*task)();
+    }
+  }
+
+  void wait() {
+    sources_.assign(1, {wake_.get(), POLLIN, 0});
+    for (const int descriptor : observation_.descriptors()) sources_.push_back({descriptor, POLLIN, 0});
+    // A buffer whose threads have all ended hangs up, and would wake us all the time.
+    for (pollfd& source : sources_)
+      if (hung_up_.contains(source.fd)) source.fd = -1;
+    const std::chrono::milliseconds limit = hung_up_.empty() ? flush_interval_ : std::min(flush_interval_, kUnwatchedPeriod);
+    poll(sources_.data(), sources_.size(), static_cast<int>(limit.count()));
+    for (const pollfd& source : sources_)
+      if ((source.revents & (POLLHUP | POLLERR)) != 0) hung_up_.insert(source.fd);
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t ignored = ::read(wake_.get(), &count, sizeof(count));
+  }
+
+  std::optional<std::packaged_task<void()>> next_task() {
+    const std::lock_guard lock(mutex_);
+    if (tasks_.empty()) return std::nullopt;
+    std::packaged_task<void()> task = std::move(tasks_.front());
+    tasks_.pop_front();
+    return task;
+  }
+
+  Outbox outbox_;
+  Observation observation_;
+  std::chrono::milliseconds flush_interval_;
+  FileDescriptor wake_;
+  std::int64_t flushed_ = 0;
+  std::vector<pollfd> sources_;
+  std::set<int> hung_up_;
+  bool ended_ = false;
+  std::atomic<bool> stop_naming_{false};
+  std::mutex mutex_;
+  std::deque<std::packaged_task<void()>> tasks_;
+  std::thread thread_;
+};
+
+Recorder::Recorder(std::unique_ptr<Worker> worker) : worker_(std::move(worker)) {}
+Recorder::~Recorder() = default;
+
+Result<std::unique_ptr<Recorder>> Recorder::launch(pid_t waiting, const CpuSettings& wanted, Start start,
+                                                   std::chrono::milliseconds flush_interval) {
+  const Access access = probe_access();
+  std::vector<proto::Diagnostic> notes;
+  const Result<CpuSettings> settings = fulfillable(wanted, access, notes);
+  if (!settings) return settings.error();
+  const Begin begin = start == Start::kAtOnce ? Begin::kOnExec : Begin::kWhenTold;
+  Result<EventSet> events =
+      settings->system_wide() ? EventSet::of_machine(*settings, access) : EventSet::of_waiting(waiting, *settings, access, begin);
+  if (!events) return events.error();
+  auto worker = std::make_unique<Worker>(std::move(*events), *settings, flush_interval);
+  for (proto::Diagnostic& note : notes) worker->outbox().put(std::move(note));
+  worker->observation().begin_with_waiting(waiting);
+  if (settings->system_wide()) {
+    for (const pid_t other : all_processes()) worker->observation().begin_with_others(other);
+    if (start == Start::kAtOnce) worker->observation().set_recording(true);
+  }
+  worker->start();
+  return std::unique_ptr<Recorder>(new Recorder(std::move(worker)));
+}
+
+Result<std::unique_ptr<Recorder>> Recorder::attach(pid_t running, const CpuSettings& wanted, Start start,
+                                                   std::chrono::milliseconds flush_interval) {
+  const Access access = probe_access();
+  std::vector<proto::Diagnostic> notes;
+  const Result<CpuSettings> settings = fulfillable(wanted, access, notes);
+  if (!settings) return settings.error();
+  const std::vector<pid_t> family = with_descendants(running);
+  std::vector<pid_t> threads;
+  for (const pid_t process : family)
+    for (const ThreadNow& thread : threads_now(process)) threads.push_back(static_cast<pid_t>(thread.thread));
+  Result<EventSet> events =
+      settings->system_wide() ? EventSet::of_machine(*settings, access) : EventSet::of_running(threads, *settings, access);
+  if (!events) return events.error();
+  auto worker = std::make_unique<Worker>(std::move(*events), *settings, flush_interval);
+  for (proto::Diagnostic& note : notes) worker->outbox().put(std::move(note));
+  worker->observation().begin_with_running(running, settings->system_wide() ? all_processes() : family);
+  if (start == Start::kAtOnce) worker->observation().set_recording(true);
+  worker->start();
+  return std::unique_ptr<Recorder>(new Recorder(std::move(worker)));
+}
+
+void Recorder::set_recording(bool recording) {
+  worker_->tell([this, recording] { worker_->observation().set_recording(recording); }).wait();
+}
+
+void Recorder::drain(Listener& listener) {
+  struct Deliver {
+    Listener& to;
+    void operator()(const SeenProcess& seen) const { to.process_began(seen); }
+    void operator()(const EndedProcess& ended) const { to.process_ended(ended.process, ended.time); }
+    void operator()(const NamedThread& named) const { to.thread_named(named.process, named.thread, named.name); }
+    void operator()(const PackedEvents& packed) const { to.recorded(packed.process, packed.chunk, packed.events); }
+    void operator()(const NamedCode& named) const { to.named(named.process, named.symbols); }
+    void operator()(const CountedRecords& counted) const { to.counted(counted.process, counted.counters); }
+    void operator()(const proto::Diagnostic& note) const { to.noted(note); }
+  };
+  for (const Outbox::Item& item : worker_->outbox().take()) std::visit(Deliver{listener}, item);
+}
+
+void Recorder::finish_part(Listener& listener) {
+  worker_->tell([this] { worker_->observation().finish_part(); }).wait();
+  drain(listener);
+}
+
+void Recorder::name_code(Listener& listener, std::chrono::milliseconds limit, const std::function<bool()>& go_on) {
+  constexpr std::chrono::milliseconds kPatience{100};
+  worker_->stop_naming() = false;
+  const std::int64_t deadline = channel::monotonic_now() + std::chrono::nanoseconds(limit).count();
+  const std::future<void> done = worker_->tell([this] { worker_->observation().name_code(worker_->stop_naming()); });
+  while (done.wait_for(kPatience) == std::future_status::timeout)
+    if (!go_on() || channel::monotonic_now() > deadline) worker_->stop_naming() = true;
+  drain(listener);
+}
+
+}  // namespace lanescope::cpu

@@ -1,0 +1,88 @@
+// Records what threads do: when each runs, waits for a processor or for something else, and what code it runs.
+//
+// The host asks the kernel (perf_event_open) and reads what it writes; nothing enters the observed processes. A thread of the recorder
+// puts records in order and packs them; drain() hands over what is ready, on the caller's thread.
+//
+// Threads: all functions are for one thread, the caller's.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collector/cpu/cpu_settings.h"
+#include "lanescope/trace.pb.h"
+#include "model/file/result.h"
+
+namespace lanescope::cpu {
+
+// One program in one process: an exec makes another. Counts from 1; the process that a recording begins with is the first.
+using ProcessKey = std::uint32_t;
+inline constexpr ProcessKey kFirstProcess = 1;
+
+enum class Membership {
+  kRecorded,  // one of the recorded programs, or started by one
+  kOutside,   // seen because everything on the machine is
+};
+
+struct SeenProcess {
+  ProcessKey key = 0;
+  pid_t pid = 0;
+  pid_t parent = 0;
+  std::int64_t start = 0;              // CLOCK_MONOTONIC ns; when it was first seen, if it ran before
+  std::string executable;              // path; empty when not known
+  std::vector<std::string> arguments;  // empty when it had ended before we could ask
+  bool forked = false;                 // it runs its parent's program
+  Membership membership = Membership::kRecorded;
+};
+
+// Who takes what was recorded. A process is announced before anything else is said about it.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void process_began(const SeenProcess& process) = 0;
+  virtual void process_ended(ProcessKey process, std::int64_t time) = 0;
+  virtual void thread_named(ProcessKey process, std::uint32_t thread, const std::string& name) = 0;
+  virtual void recorded(ProcessKey process, const proto::EventChunk& chunk, std::uint32_t events) = 0;
+  virtual void named(ProcessKey process, const proto::Symbols& symbols) = 0;
+  virtual void counted(ProcessKey process, const proto::Counters& counters) = 0;  // of this part of the recording
+  virtual void noted(const proto::Diagnostic& diagnostic) = 0;
+};
+
+enum class Start { kAtOnce, kWhenTold };  // kAtOnce: with the process's next exec, or now where it runs already
+
+class Recorder {
+ public:
+  // Of a process that is about to call exec, and what it starts. Fails with one sentence where nothing at all can be recorded; what is
+  // less than was asked for is noted.
+  static Result<std::unique_ptr<Recorder>> launch(pid_t waiting, const CpuSettings& settings, Start start,
+                                                  std::chrono::milliseconds flush_interval);
+  // Of a process that runs, its children and what they start.
+  static Result<std::unique_ptr<Recorder>> attach(pid_t running, const CpuSettings& settings, Start start,
+                                                  std::chrono::milliseconds flush_interval);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  void set_recording(bool recording);
+
+  // Hands over what has been packed since the last time.
+  void drain(Listener& listener);
+  // Stops, and hands over all that was recorded until now. Another part may follow: set_recording(true).
+  void finish_part(Listener& listener);
+  // Hands over the names of code that this part has seen. Takes as long as there are large files with debug information to be read, but no
+  // longer than `limit`; asks `go_on` ten times a second, and ends early when told to. Requires: finish_part() was called.
+  void name_code(Listener& listener, std::chrono::milliseconds limit, const std::function<bool()>& go_on);
+
+ private:
+  class Worker;
+  explicit Recorder(std::unique_ptr<Worker> worker);
+  std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace lanescope::cpu
