@@ -17,6 +17,8 @@ constexpr std::string_view kGpuData = "GPU work";
 constexpr std::string_view kApiData = "CUDA trace data";
 constexpr std::string_view kMemoryData = "GPU memory data";
 constexpr std::string_view kNvtxData = "NV Tools Extension (NVTX) data";
+constexpr std::string_view kSampleData = "CPU samples";
+constexpr std::string_view kSchedulingData = "thread states";
 constexpr std::string_view kOsRuntimeData = "OS Runtime trace data";
 
 constexpr std::string_view kNameModifiers = "[:nvtx-name][:base|:mangled]";
@@ -25,6 +27,9 @@ constexpr std::string_view kNamesAndPercentiles = "[:nvtx-name][:base|:mangled][
 constexpr std::string_view kStylesAndPercentiles = "[:base|:mangled][:pN]...";
 
 constexpr std::array kReports = {
+    Report{"cpu_samples", "CPU Sample Summary (by Function)", kSampleData, "[:base]",
+           "What threads were seen to run: samples that fell into each function itself, and into it and what it calls. Lanescope's own.",
+           cpu_samples},
     Report{"cuda_api_gpu_sum", "CUDA Summary (API/Kernels/MemOps)", kApiData, kNamesAndPercentiles,
            "Durations of CUDA API calls, kernels and memory operations.", cuda_api_gpu_sum},
     Report{"cuda_api_sum", "CUDA API Summary", kApiData, kPercentiles, "Durations of CUDA API calls by function.", cuda_api_sum},
@@ -75,6 +80,10 @@ constexpr std::array kReports = {
     Report{"nvtx_sum", "NVTX Range Summary", kNvtxData, kPercentiles, "Durations of all NVTX ranges, inner ranges included.", nvtx_sum},
     Report{"osrt_sum", "OS Runtime Summary", kOsRuntimeData, kPercentiles,
            "Durations of calls into the C library that wait or touch files.", osrt_sum},
+    Report{"thread_states", "Thread State Summary", kSchedulingData, "",
+           "How long each thread ran, could have run but got no processor, and waited for something else; how often it was put on a "
+           "processor, and on how many. Lanescope's own.",
+           thread_states},
     Report{"um_cpu_page_faults_sum", "Unified Memory CPU Page Faults Summary", kUnifiedMemoryData, "",
            "Faults of the CPU on pages of unified memory, by the code that touched them.", um_cpu_page_faults_sum},
     Report{"um_sum", "Unified Memory Analysis Summary", kUnifiedMemoryData, "",

@@ -28,6 +28,8 @@ Table gpu_idle_sum(const Selection& selection, const ReportOptions& options);
 Table um_sum(const Selection& selection, const ReportOptions& options);
 Table um_total_sum(const Selection& selection, const ReportOptions& options);
 Table um_cpu_page_faults_sum(const Selection& selection, const ReportOptions& options);
+Table cpu_samples(const Selection& selection, const ReportOptions& options);
+Table thread_states(const Selection& selection, const ReportOptions& options);
 Table osrt_sum(const Selection& selection, const ReportOptions& options);
 
 }  // namespace lanescope::stats
