@@ -168,6 +168,7 @@ void BubblesPanel::group() {
           groups_->setTable(std::make_shared<const stats::Table>(std::move(grouped_.table)));
           pieces_->setTable(std::make_shared<const stats::Table>(std::move(listed_.table)));
           for (int section = 0; section < groups_->results().columnCount(); ++section) hideEmptyColumn(section);
+          groups_->fitColumns();
           selectChosenGroup();
           showSummary();
         });

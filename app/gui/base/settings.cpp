@@ -9,6 +9,7 @@ namespace {
 
 constexpr qsizetype kRecentFiles = 10;
 constexpr qsizetype kLaunchedPrograms = 20;
+constexpr qsizetype kKindsOfTraces = 50;
 
 QString settings_path() {
   return QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation) + QStringLiteral("/lanescope/lanescope-ui.ini");
@@ -49,6 +50,34 @@ QByteArray Settings::windowState() const { return layout("window/state"); }
 void Settings::setWindowState(const QByteArray& state) { file_.setValue("window/state", state); }
 QByteArray Settings::eventsHeader() const { return layout("window/eventsHeader"); }
 void Settings::setEventsHeader(const QByteArray& state) { file_.setValue("window/eventsHeader", state); }
+
+RememberedRows Settings::rows(const QString& kind) const {
+  const QString group = program_group("rows", kind);
+  RememberedRows rows;
+  rows.expanded = file_.value(group + "expanded").toStringList();
+  rows.collapsed = file_.value(group + "collapsed").toStringList();
+  rows.pinned = file_.value(group + "pinned").toStringList();
+  rows.hidden = file_.value(group + "hidden").toStringList();
+  const QVariantMap order = file_.value(group + "order").toMap();
+  for (auto entry = order.begin(); entry != order.end(); ++entry) rows.order[entry.key()] = entry.value().toStringList();
+  return rows;
+}
+
+void Settings::setRows(const QString& kind, const RememberedRows& rows) {
+  const QStringList before = file_.value("rows/kinds").toStringList();
+  const QStringList kinds = with_first(before, kind, kKindsOfTraces);
+  for (const QString& other : before)
+    if (!kinds.contains(other)) file_.remove(program_group("rows", other).chopped(1));
+  file_.setValue("rows/kinds", kinds);
+  const QString group = program_group("rows", kind);
+  file_.setValue(group + "expanded", rows.expanded);
+  file_.setValue(group + "collapsed", rows.collapsed);
+  file_.setValue(group + "pinned", rows.pinned);
+  file_.setValue(group + "hidden", rows.hidden);
+  QVariantMap order;
+  for (auto entry = rows.order.begin(); entry != rows.order.end(); ++entry) order[entry.key()] = entry.value();
+  file_.setValue(group + "order", order);
+}
 
 Theme Settings::theme() const {
   const QString name = file_.value("window/theme").toString();

@@ -7,6 +7,7 @@
 #include <QString>
 #include <QStringList>
 
+#include "base/remembered_rows.h"
 #include "record/launch_settings.h"
 
 namespace lanescope::ui {
@@ -28,6 +29,10 @@ class Settings {
   void setWindowState(const QByteArray& state);
   [[nodiscard]] QByteArray eventsHeader() const;
   void setEventsHeader(const QByteArray& state);
+
+  // Of the kinds of trace (kind_of_trace()) whose rows were arranged last; others are forgotten.
+  [[nodiscard]] RememberedRows rows(const QString& kind) const;
+  void setRows(const QString& kind, const RememberedRows& rows);
 
   [[nodiscard]] Theme theme() const;
   void setTheme(Theme theme);

@@ -8,6 +8,7 @@
 #include <QPalette>
 
 #include "timeline/core/colors.h"
+#include "timeline/core/describe.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
@@ -16,6 +17,12 @@ namespace {
 constexpr std::size_t kFirstPage = 500;             // rows: more than a screen has
 constexpr std::size_t kSortedAtOnce = 200'000;      // events whose order comes soon enough without a first page
 constexpr std::size_t kLargestTable = 100'000'000;  // rows: what the pixels of a header's int can address
+
+QColor hoverColor() {
+  QColor color = QGuiApplication::palette().color(QPalette::Highlight);
+  color.setAlpha(56);
+  return color;
+}
 
 }  // namespace
 
@@ -62,6 +69,16 @@ QString EventTableModel::text(EventRef event, EventColumn column) const {
   return QString::fromStdString(timeline::format_bytes(static_cast<std::uint64_t>(*number)));
 }
 
+// Names of kernels are told apart by what comes behind their namespaces; whole, they all begin alike. The tool tip, copies and exports have
+// them whole.
+QString EventTableModel::shortName(EventRef event) const {
+  const Trace& trace = list_->values.trace();
+  const TrackKind kind = trace.track_of(event.lane).key.kind;
+  if (kind != TrackKind::kKernels) return text(event, EventColumn::kName);
+  const std::string_view name = timeline::event_label(trace, kind, trace.event(event));
+  return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+}
+
 QVariant EventTableModel::color(EventRef event) const {
   if (!event.valid()) return {};
   const Trace& trace = list_->values.trace();
@@ -80,10 +97,12 @@ QVariant EventTableModel::data(const QModelIndex& index, int role) const {
   const bool is_text = column && event_column_content(*column) == ColumnContent::kText;
   if (role == Qt::TextAlignmentRole) return QVariant((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   if (role == Qt::DecorationRole && column == EventColumn::kName) return color(event(index.row()));
+  if (role == Qt::BackgroundRole) return hovered_.valid() && event(index.row()) == hovered_ ? hoverColor() : QVariant();
   if (role != Qt::DisplayRole && !(role == Qt::ToolTipRole && is_text)) return {};
   if (!column) return index.row() + 1;
   const EventRef shown = event(index.row());
   if (!shown.valid()) return role == Qt::DisplayRole ? QStringLiteral("…") : QVariant();
+  if (role == Qt::DisplayRole && column == EventColumn::kName) return shortName(shown);
   return text(shown, *column);
 }
 

@@ -35,6 +35,8 @@ class EventTableModel : public QAbstractTableModel {
   [[nodiscard]] std::optional<int> rowOf(EventRef event) const;
   [[nodiscard]] const std::vector<EventRef>& order() const { return order_; }
   [[nodiscard]] bool isSorting() const { return job_.isRunning(); }
+  // The event under the cursor, in this view or another: its row is tinted when it is next painted.
+  void setHovered(EventRef event) { hovered_ = event; }
 
   [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
   [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
@@ -50,6 +52,7 @@ class EventTableModel : public QAbstractTableModel {
   void order(std::shared_ptr<const EventList> list);
   void show(std::shared_ptr<const EventList> list, std::vector<EventRef> order);
   [[nodiscard]] QString text(EventRef event, EventColumn column) const;
+  [[nodiscard]] QString shortName(EventRef event) const;
   [[nodiscard]] QVariant color(EventRef event) const;  // as the timeline draws it
 
   std::shared_ptr<const EventList> list_;
@@ -57,6 +60,7 @@ class EventTableModel : public QAbstractTableModel {
   std::vector<EventRef> order_;              // shorter than the list while only the first page is known
   EventColumn sort_column_ = EventColumn::kStart;
   SortDirection direction_ = SortDirection::kAscending;
+  EventRef hovered_;
   LatestJob job_;
 };
 

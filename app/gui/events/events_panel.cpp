@@ -90,6 +90,13 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   connect(table_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
     if (const EventRef event = model_->event(index.row()); event.valid()) zoomTo(event);
   });
+  table_->setMouseTracking(true);
+  table_->viewport()->installEventFilter(this);
+  connect(table_, &QTableView::entered, this, [this](const QModelIndex& index) { state_.setHoveredEvent(model_->event(index.row())); });
+  connect(&state, &SelectionState::hoveredEventChanged, this, [this](EventRef event) {
+    model_->setHovered(event);
+    table_->viewport()->update();
+  });
   connect(table_, &QTableView::customContextMenuRequested, this, &EventsPanel::showRowMenu);
   connect(header, &QHeaderView::customContextMenuRequested, this, &EventsPanel::showHeaderMenu);
   showCount();
@@ -137,6 +144,11 @@ void EventsPanel::followSelection(ScrollTo scroll) {
   const QModelIndex index = model_->index(*row, std::max(0, table_->currentIndex().column()));
   selection->setCurrentIndex(index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
   if (scroll == ScrollTo::kSelected) table_->scrollTo(index, QAbstractItemView::EnsureVisible);
+}
+
+bool EventsPanel::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == table_->viewport() && event->type() == QEvent::Leave) state_.setHoveredEvent({});
+  return QWidget::eventFilter(watched, event);
 }
 
 void EventsPanel::showCount() {

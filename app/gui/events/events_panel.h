@@ -40,6 +40,9 @@ class EventsPanel : public QWidget {
  signals:
   void exportRequested();
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   void zoomTo(EventRef event);
   void followSelection(ScrollTo scroll);

@@ -38,6 +38,9 @@ ResultTable::ResultTable(const QString& accessible_name, QWidget* parent) : QTab
   horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
   horizontalHeader()->setSectionsMovable(true);
   setSortingEnabled(true);
+  connect(horizontalHeader(), &QHeaderView::sectionResized, this, [this](int, int before, int after) {
+    if (!fitting_ && before > 0 && after > 0) widths_are_chosen_ = true;  // not where a column was hidden or shown
+  });
   auto* copy = new QAction(tr("Copy as TSV"), this);
   copy->setShortcut(QKeySequence::Copy);
   copy->setShortcutContext(Qt::WidgetShortcut);
@@ -57,7 +60,20 @@ void ResultTable::setTable(std::shared_ptr<const stats::Table> table) {
     horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
   else
     model_->sort(horizontalHeader()->sortIndicatorSection(), horizontalHeader()->sortIndicatorOrder());
-  if (other_columns) fit_columns(*this);
+  if (other_columns) widths_are_chosen_ = false;
+  if (other_columns) fitColumns();
+}
+
+void ResultTable::fitColumns() {
+  if (widths_are_chosen_) return;
+  fitting_ = true;
+  fit_columns(*this);
+  fitting_ = false;
+}
+
+void ResultTable::resizeEvent(QResizeEvent* event) {
+  QTableView::resizeEvent(event);
+  if (event->size().width() != event->oldSize().width()) fitColumns();
 }
 
 std::optional<TableRow> ResultTable::chosenRow() const {

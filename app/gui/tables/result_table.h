@@ -22,6 +22,10 @@ class ResultTable : public QTableView {
   [[nodiscard]] std::optional<TableRow> chosenRow() const;
   void chooseRow(TableRow row);  // emits rowChosen()
 
+  // Fits the columns anew, after some were hidden or shown; not where their user chose the widths. Comes by itself where the table's own
+  // width changes.
+  void fitColumns();
+
   // Selected rows in the order in which they are shown, with their plain numbers and a line of headers.
   void copySelection() const;
   [[nodiscard]] Result<void> exportCsv(const QString& path) const;
@@ -31,6 +35,7 @@ class ResultTable : public QTableView {
   void rowActivated(lanescope::ui::TableRow row);  // double-clicked, or Enter was pressed
 
  protected:
+  void resizeEvent(QResizeEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
 
  private:
@@ -38,6 +43,8 @@ class ResultTable : public QTableView {
   void chooseExport();
 
   ResultModel* model_;
+  bool fitting_ = false;
+  bool widths_are_chosen_ = false;  // by dragging a border of the header
 };
 
 }  // namespace lanescope::ui

@@ -1,6 +1,8 @@
 #include "tables/table_look.h"
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include <QHeaderView>
 
@@ -9,6 +11,7 @@ namespace {
 
 constexpr int kMeasuredRows = 100;
 constexpr int kWidestInCharacters = 48;
+constexpr int kNarrowestInCharacters = 14;  // of those that give up room
 
 }  // namespace
 
@@ -29,11 +32,31 @@ void apply_table_look(QTableView& table) {
   table.horizontalHeader()->setResizeContentsPrecision(kMeasuredRows);
 }
 
+// Numbers are shown whole. Where the table is too narrow for all columns, the wide ones, which hold texts, give up room: a text that is
+// elided says more than one that is out of sight.
 void fit_columns(QTableView& table) {
-  const int widest = table.fontMetrics().averageCharWidth() * kWidestInCharacters;
+  const int character = table.fontMetrics().averageCharWidth();
   table.resizeColumnsToContents();
   QHeaderView* header = table.horizontalHeader();
-  for (int column = 0; column < header->count(); ++column) header->resizeSection(column, std::min(header->sectionSize(column), widest));
+  std::vector<int> widths;
+  for (int column = 0; column < header->count(); ++column)
+    widths.push_back(header->isSectionHidden(column) ? 0 : std::min(header->sectionSize(column), character * kWidestInCharacters));
+  const int room = table.viewport()->width();
+  int excess = std::accumulate(widths.begin(), widths.end(), 0) - room;
+  while (excess > 0) {  // the widest down to the next one, and so on
+    const int widest = *std::max_element(widths.begin(), widths.end());
+    if (widest <= character * kNarrowestInCharacters) break;
+    int next = character * kNarrowestInCharacters;
+    for (const int width : widths)
+      if (width < widest) next = std::max(next, width);
+    const auto several = static_cast<int>(std::count(widths.begin(), widths.end(), widest));
+    const int step = std::min(widest - next, (excess + several - 1) / several);
+    for (int& width : widths)
+      if (width == widest) width -= std::max(1, step);
+    excess = std::accumulate(widths.begin(), widths.end(), 0) - room;
+  }
+  for (int column = 0; column < header->count(); ++column)
+    if (!header->isSectionHidden(column)) header->resizeSection(column, widths[static_cast<std::size_t>(column)]);
 }
 
 }  // namespace lanescope::ui

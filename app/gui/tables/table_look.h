@@ -7,7 +7,7 @@ namespace lanescope::ui {
 
 void apply_table_look(QTableView& table);
 
-// Makes columns as wide as what their first rows hold, within limits.
+// Makes columns as wide as what their first rows hold, within limits, and within the table where that can be.
 void fit_columns(QTableView& table);
 
 }  // namespace lanescope::ui

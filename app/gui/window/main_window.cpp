@@ -57,6 +57,7 @@ MainWindow::MainWindow(Layout layout)
   connectActions();
   connectAnalysis();
   connectViewActions();
+  fillTimelineMenus();
   connectLoader();
   showRecentFiles();
   showTitle({});
@@ -67,11 +68,13 @@ MainWindow::MainWindow(Layout layout)
     restoreGeometry(settings_.windowGeometry());
     restoreState(settings_.windowState(), kLayoutVersion);
     events_->restoreHeaderState(settings_.eventsHeader());
+    row_memory_ = std::make_unique<RowMemory>(*timeline_, state_, settings_);
   }
 }
 
 // Views go before the state that they follow.
 MainWindow::~MainWindow() {
+  row_memory_.reset();
   docks_.reset();
   delete takeCentralWidget();
 }
@@ -235,7 +238,8 @@ void MainWindow::enableActions() {
   actions_.back->setEnabled(timeline_->canGoBack());
   actions_.forward->setEnabled(timeline_->canGoForward());
   for (QAction* action : {actions_.export_csv, actions_.zoom_in, actions_.zoom_out, actions_.zoom_to_selection, actions_.fit,
-                          actions_.expand_all, actions_.collapse_all, actions_.longest_gaps, actions_.find_next, actions_.find_previous})
+                          actions_.go_to_time, actions_.mark, actions_.longest_gaps, actions_.find_next, actions_.find_previous,
+                          actions_.navigate->menuAction(), actions_.rows->menuAction()})
     action->setEnabled(has_trace);
 }
 

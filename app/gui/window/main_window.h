@@ -24,6 +24,7 @@
 #include "window/event_search.h"
 #include "window/message_area.h"
 #include "window/panel_docks.h"
+#include "window/row_memory.h"
 #include "window/start_page.h"
 #include "window/timeline_binding.h"
 #include "window/trace_status.h"
@@ -83,6 +84,7 @@ class MainWindow : public QMainWindow {
   void connectActions();
   void connectAnalysis();
   void connectViewActions();
+  void fillTimelineMenus();
   void connectLoader();
   void enableActions();
 
@@ -128,6 +130,7 @@ class MainWindow : public QMainWindow {
   TraceStatus* status_;
   WindowActions actions_;
   std::unique_ptr<PanelDocks> docks_;
+  std::unique_ptr<RowMemory> row_memory_;  // null where nothing is remembered
 };
 
 }  // namespace lanescope::ui

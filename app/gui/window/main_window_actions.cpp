@@ -9,6 +9,7 @@
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
 #include "timeline/core/describe.h"
+#include "timeline/widget/timeline_command.h"
 #include "window/keys_dialog.h"
 #include "window/main_window.h"
 #include "window/theme.h"
@@ -107,6 +108,22 @@ void MainWindow::connectAnalysis() {
   connect(diff_, &DiffPanel::eventsRequested, this, [this] { docks_->raise(events_); });
 }
 
+// What timelines do with keys, for who looks for it in menus.
+void MainWindow::fillTimelineMenus() {
+  using Menu = timeline::TimelineCommand::Menu;
+  Menu before = Menu::kNavigate;
+  for (const timeline::TimelineCommand& command : timeline::timeline_commands()) {
+    if (command.menu == Menu::kView) continue;
+    QMenu* menu = command.menu == Menu::kRows ? actions_.rows : actions_.navigate;
+    if (command.menu == Menu::kMark && before != Menu::kMark) menu->addSeparator();
+    before = command.menu;
+    connect(add_with_timeline_key(menu, command.text, command.keys_text()), &QAction::triggered, this, [this, act = command.act] {
+      timeline_->setFocus();
+      act(*timeline_);
+    });
+  }
+}
+
 void MainWindow::connectViewActions() {
   using timeline::FollowLive;
   using timeline::TimelineView;
@@ -119,12 +136,7 @@ void MainWindow::connectViewActions() {
   connect(actions_.fit, &QAction::triggered, timeline_, &TimelineView::zoomToFit);
   connect(actions_.go_to_time, &QAction::triggered, timeline_, &TimelineView::askForTime);
   connect(actions_.mark, &QAction::triggered, timeline_, &TimelineView::askForMarker);
-  connect(actions_.clear_markers, &QAction::triggered, timeline_, &TimelineView::clearMarkers);
-  connect(actions_.pin_row, &QAction::triggered, timeline_, &TimelineView::pinRow);
-  connect(actions_.show_hidden_rows, &QAction::triggered, timeline_, &TimelineView::showHiddenRows);
   connect(search_, &EventSearch::searchedTextChanged, timeline_, &TimelineView::setHighlightedText);
-  connect(actions_.expand_all, &QAction::triggered, timeline_, &TimelineView::expandAll);
-  connect(actions_.collapse_all, &QAction::triggered, timeline_, &TimelineView::collapseAll);
   connect(actions_.follow_live, &QAction::triggered, this,
           [this](bool follow) { timeline_->setFollowLive(follow ? FollowLive::kYes : FollowLive::kNo); });
   connect(timeline_, &TimelineView::followLiveChanged, this,

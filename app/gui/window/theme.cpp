@@ -2,8 +2,10 @@
 
 #include <QAbstractItemView>
 #include <QApplication>
+#include <QPainter>
 #include <QPalette>
 #include <QProxyStyle>
+#include <QStyleOption>
 
 namespace lanescope::ui {
 namespace {
@@ -30,17 +32,28 @@ QPalette palette_of(const Shades& shades) {
 }
 
 QPalette light_palette() {
-  return palette_of({"#f3f4f6", "#ffffff", "#f7f8fa", "#eceef1", "#1d2127", "#7a828e", "#2f6fb3", "#1f62a8", "#c3c8d0"});
+  return palette_of({"#f3f4f6", "#ffffff", "#f7f8fa", "#eceef1", "#1d2127", "#646c78", "#2f6fb3", "#1f62a8", "#c3c8d0"});
 }
 
 QPalette dark_palette() {
-  return palette_of({"#22262c", "#1a1d22", "#1f2329", "#2b3037", "#d9dde3", "#868e9a", "#2f6fb3", "#7db4ee", "#3a4049"});
+  return palette_of({"#22262c", "#1a1d22", "#1f2329", "#2b3037", "#d9dde3", "#98a0ac", "#2f6fb3", "#7db4ee", "#3a4049"});
 }
 
-// Cells of tables stand apart.
+// Cells of tables stand apart, and fields to type into are seen on dark windows, too, where Fusion's own frame is darker still.
 class RoomyStyle : public QProxyStyle {
  public:
   RoomyStyle() : QProxyStyle(QStringLiteral("Fusion")) {}
+  void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const override {
+    QProxyStyle::drawPrimitive(element, option, painter, widget);
+    const bool dark = option->palette.color(QPalette::Window).lightness() < 128;
+    if (element != PE_FrameLineEdit || !dark || (option->state & State_HasFocus)) return;
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    painter->setPen(option->palette.color(QPalette::Mid).lighter(130));
+    painter->setBrush(Qt::NoBrush);
+    painter->drawRoundedRect(QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2);
+    painter->restore();
+  }
   int pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const override {
     if (metric == PM_FocusFrameHMargin && qobject_cast<const QAbstractItemView*>(widget)) return kCellMargin;
     if (metric == PM_HeaderMargin) return kCellMargin;

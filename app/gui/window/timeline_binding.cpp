@@ -22,6 +22,7 @@ TimelineBinding::TimelineBinding(TimelineView& view, SelectionState& state, QObj
   connect(&view, &TimelineView::eventContextMenuRequested, this, &TimelineBinding::showEventMenu);
   connect(&state, &SelectionState::traceChanged, this, &TimelineBinding::showTrace);
   connect(&state, &SelectionState::selectedEventChanged, &view, &TimelineView::selectEvent);
+  connect(&state, &SelectionState::hoveredEventChanged, &view, &TimelineView::setHoveredEvent);
   connect(&state, &SelectionState::selectedRangeChanged, &view, &TimelineView::setSelectedRange);
   connect(&state, &SelectionState::activated, this, [this](EventRef event, std::optional<TimeRange> around) {
     if (around)

@@ -19,14 +19,6 @@ QAction* add(QMenu* menu, const char* text, const QKeySequence& key = {}) {
   return action;
 }
 
-// An action whose key belongs to the timeline.
-QAction* add_with_timeline_key(QMenu* menu, const char* text, const char* key) {
-  QAction* action = menu->addAction(tr(text) + u'\t' + QLatin1String(key));
-  action->setIconText(tr(text).remove(u'&'));
-  action->setToolTip(QStringLiteral("%1 (%2)").arg(action->iconText(), QLatin1String(key)));
-  return action;
-}
-
 void add_file_menu(QMainWindow& window, WindowActions& actions) {
   QMenu* menu = window.menuBar()->addMenu(tr("&File"));
   actions.open = add(menu, "&Open…", QKeySequence::Open);
@@ -53,7 +45,7 @@ void add_edit_menu(QMainWindow& window, WindowActions& actions) {
   actions.filter_rows = add(menu, "Filter &rows", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_R));
   actions.filter_events = add(menu, "Filter &events", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_F));
   menu->addSeparator();
-  actions.clear_selection = add_with_timeline_key(menu, "Clear &selection", "Esc");
+  actions.clear_selection = add_with_timeline_key(menu, tr("Clear &selection"), QStringLiteral("Esc"));
 }
 
 void add_view_menu(QMainWindow& window, WindowActions& actions) {
@@ -63,17 +55,12 @@ void add_view_menu(QMainWindow& window, WindowActions& actions) {
   menu->addSeparator();
   actions.zoom_in = add(menu, "Zoom &in", QKeySequence::ZoomIn);
   actions.zoom_out = add(menu, "Zoom &out", QKeySequence::ZoomOut);
-  actions.zoom_to_selection = add_with_timeline_key(menu, "Zoom to &selection", "Shift+Z");
-  actions.fit = add_with_timeline_key(menu, "Fit &everything", "Home");
+  actions.zoom_to_selection = add_with_timeline_key(menu, tr("Zoom to &selection"), QStringLiteral("Shift+Z"));
+  actions.fit = add_with_timeline_key(menu, tr("Fit &everything"), QStringLiteral("Home"));
   actions.go_to_time = add(menu, "&Go to a time…", QKeySequence(Qt::CTRL | Qt::Key_G));
   menu->addSeparator();
   actions.mark = add(menu, "&Mark with a name…", QKeySequence(Qt::CTRL | Qt::Key_M));
-  actions.clear_markers = add(menu, "Remove all m&arkers");
   menu->addSeparator();
-  actions.pin_row = add_with_timeline_key(menu, "&Pin the row, or release it", "P");
-  actions.show_hidden_rows = add(menu, "Sho&w hidden rows");
-  actions.expand_all = add(menu, "E&xpand all rows");
-  actions.collapse_all = add(menu, "&Collapse all rows");
   actions.follow_live = add(menu, "Follow the &recording");
   actions.follow_live->setCheckable(true);
   menu->addSeparator();
@@ -84,6 +71,11 @@ void add_view_menu(QMainWindow& window, WindowActions& actions) {
   actions.theme_light = group->addAction(add(themes, "&Light"));
   actions.theme_dark = group->addAction(add(themes, "&Dark"));
   for (QAction* theme : group->actions()) theme->setCheckable(true);
+}
+
+void add_timeline_menus(QMainWindow& window, WindowActions& actions) {
+  actions.navigate = window.menuBar()->addMenu(tr("&Navigate"));
+  actions.rows = window.menuBar()->addMenu(tr("R&ows"));
 }
 
 void add_work_menus(QMainWindow& window, WindowActions& actions) {
@@ -138,11 +130,19 @@ void add_toolbar(QMainWindow& window, EventSearch& search, WindowActions& action
 
 }  // namespace
 
+QAction* add_with_timeline_key(QMenu* menu, const QString& text, const QString& key) {
+  QAction* action = menu->addAction(key.isEmpty() ? text : text + u'\t' + key);
+  action->setIconText(QString(text).remove(u'&'));
+  if (!key.isEmpty()) action->setToolTip(QStringLiteral("%1 (%2)").arg(action->iconText(), key));
+  return action;
+}
+
 WindowActions add_actions(QMainWindow& window, EventSearch& search) {
   WindowActions actions{};
   add_file_menu(window, actions);
   add_edit_menu(window, actions);
   add_view_menu(window, actions);
+  add_timeline_menus(window, actions);
   add_work_menus(window, actions);
   add_toolbar(window, search, actions);
   paint_icons(actions, window.palette());

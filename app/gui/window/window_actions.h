@@ -34,11 +34,8 @@ struct WindowActions {
   QAction* fit;
   QAction* go_to_time;
   QAction* mark;
-  QAction* clear_markers;
-  QAction* pin_row;
-  QAction* show_hidden_rows;
-  QAction* expand_all;
-  QAction* collapse_all;
+  QMenu* navigate;  // filled by the window with what timelines do
+  QMenu* rows;      // the same
   QAction* follow_live;
   QMenu* panels;
   QAction* theme_system;
@@ -57,6 +54,9 @@ struct WindowActions {
   QToolBar* toolbar;
   QLineEdit* row_filter;
 };
+
+// Adds an entry to a menu that shows a key of the timeline and leaves it to the timeline; '&' marks the letter that chooses it.
+QAction* add_with_timeline_key(QMenu* menu, const QString& text, const QString& key);
 
 // Fills the window's menu bar and adds a toolbar with the row filter and the search box. The window owns everything.
 [[nodiscard]] WindowActions add_actions(QMainWindow& window, EventSearch& search);

@@ -1,0 +1,36 @@
+#include "window/row_memory.h"
+
+namespace lanescope::ui {
+
+using timeline::TimelineView;
+
+RowMemory::RowMemory(TimelineView& view, SelectionState& state, Settings& settings, QObject* parent)
+    : QObject(parent), view_(view), state_(state), settings_(settings) {
+  connect(&state, &SelectionState::traceChanged, this, &RowMemory::showTrace);
+  connect(&view, &TimelineView::rowArrangementChanged, this, &RowMemory::keep);
+}
+
+void RowMemory::showTrace(TraceChange change) {
+  if (change == TraceChange::kOther) {
+    known_.clear();
+    kind_.clear();
+  }
+  if (!state_.trace()) return;
+  if (kind_.isEmpty()) {
+    kind_ = kind_of_trace(*state_.trace());
+    remembered_ = settings_.rows(kind_);
+  }
+  seen_ = arrange(view_.rows(), remembered_, view_.rowArrangement(), known_);
+  for (const timeline::Row& row : view_.rows().rows()) known_.insert(row.key);
+  view_.setRowArrangement(seen_);
+}
+
+// The timeline tells of other changes of its rows, too: those that come with a trace, or with a filter.
+void RowMemory::keep() {
+  if (!state_.trace() || view_.trace() != state_.trace() || kind_.isEmpty() || view_.rowArrangement() == seen_) return;
+  seen_ = view_.rowArrangement();
+  remembered_ = remember(view_.rows(), seen_, remembered_);
+  settings_.setRows(kind_, remembered_);
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,316 @@
+// Menus, by mouse and by keyboard, what is remembered of rows, and colours.
+#include <QClipboard>
+#include <QContextMenuEvent>
+#include <QMenuBar>
+#include <QTimer>
+
+#include "../../timeline/traces.h"
+#include "base/remembered_rows.h"
+#include "main_window_fixture.h"
+#include "timeline/core/colors.h"
+#include "timeline/widget/timeline_command.h"
+#include "window/theme.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+namespace {
+
+// What the menu offers that `open` brings up. The entry that is called `choice` is chosen with the keyboard; without one, it is closed.
+QStringList menu_after(const std::function<void()>& open, const QString& choice = {}) {
+  QStringList entries;
+  QTimer look;
+  look.setInterval(1);
+  QObject::connect(&look, &QTimer::timeout, [&] {
+    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    if (menu == nullptr) return;
+    look.stop();
+    QAction* chosen = nullptr;
+    for (QAction* action : menu->actions()) {
+      if (!action->isSeparator()) entries += action->text().remove(u'&');
+      if (!choice.isEmpty() && entries.last() == choice) chosen = action;
+    }
+    if (chosen != nullptr) menu->setActiveAction(chosen);
+    QTest::keyClick(menu, chosen != nullptr ? Qt::Key_Return : Qt::Key_Escape);
+  });
+  look.start();
+  open();
+  return entries;
+}
+
+void right_click(QWidget& widget, QPoint at) {
+  QContextMenuEvent event(QContextMenuEvent::Mouse, at, widget.mapToGlobal(at));
+  QApplication::sendEvent(&widget, &event);
+}
+
+QWidget* part(MainWindow& window, const QString& accessible_name) {
+  for (QWidget* widget : window.timelineView().findChildren<QWidget*>())
+    if (widget->accessibleName() == accessible_name) return widget;
+  return nullptr;
+}
+
+}  // namespace
+
+class HandsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    known_ = QString::fromStdString((folder_.path() / "known.trace").string());
+    write_known_trace(known_.toStdString());
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
+    window_->show();
+    QVERIFY(open_and_settle(*window_, known_));
+  }
+  void cleanup() { window_.reset(); }
+
+  void aRightClickOnARowOffersWhatCanBeDoneWithIt() {
+    QWidget* names = part(*window_, "Row names");
+    const QPoint first_row(150, 10);
+    const QStringList entries = menu_after([&] { right_click(*names, first_row); });
+    for (const char* entry : {"Show in Events View", "Pin to the top", "Hide", "Collapse", "Expand all rows", "Copy the row's name"})
+      QVERIFY2(entries.contains(entry), entry);
+
+    menu_after([&] { right_click(*names, first_row); }, "Copy the row's name");
+    QCOMPARE(QGuiApplication::clipboard()->text(), QString("GPU 0  NVIDIA H200"));
+    menu_after([&] { right_click(*names, first_row); }, "Show in Events View");
+    QVERIFY(QTest::qWaitFor([&] { return window_->isSettled() && events_table(*window_)->model()->rowCount() == int(kKernels); }));
+    menu_after([&] { right_click(*names, first_row); }, "Collapse");
+    QVERIFY(!window_->timelineView().isExpanded("gpu:0"));
+    menu_after([&] { right_click(*names, first_row); }, "Pin to the top");
+    QVERIFY(window_->timelineView().isPinned("gpu:0"));
+    QVERIFY(menu_after([&] { right_click(*names, first_row); }, "Release from the top").contains("Release from the top"));
+    QVERIFY(!window_->timelineView().isPinned("gpu:0"));
+    menu_after([&] { right_click(*names, first_row); }, "Hide");
+    QVERIFY(window_->timelineView().hasHiddenRows());
+    menu_after([&] { right_click(*names, first_row); }, "Show hidden rows");
+    QVERIFY(!window_->timelineView().hasHiddenRows());
+  }
+
+  void aRightClickOnAnEventOffersWhatCanBeDoneWithIt() {
+    const EventRef kernel = kernelNumber(3);
+    const auto menu = [&](const QString& choice) {
+      return menu_after([&] { right_click(*part(*window_, "Timeline rows"), placeOf(kernel)); }, choice);
+    };
+    const QStringList entries = menu({});
+    for (const char* entry : {"Zoom to event", "Go to the launching call", "Filter events to this name", "Show the row in Events View",
+                              "Copy as TSV", "Copy the event's details"})
+      QVERIFY2(entries.contains(entry), entry);
+    QCOMPARE(window_->state().selectedEvent(), kernel);
+
+    menu("Copy as TSV");
+    const QStringList lines = QGuiApplication::clipboard()->text().split('\n', Qt::SkipEmptyParts);
+    QCOMPARE(lines.size(), 2);
+    QVERIFY2(lines[1].startsWith("relu\t"), qPrintable(lines[1]));
+    menu("Filter events to this name");
+    QVERIFY(QTest::qWaitFor([&] { return window_->isSettled() && events_table(*window_)->model()->rowCount() == int(kKernels / 2); }));
+    menu("Go to the launching call");
+    QCOMPARE(window_->state().selectedEvent(), *window_->state().trace()->launch_of(kernel));
+    window_->timelineView().zoomToFit();
+    menu("Zoom to event");
+    QVERIFY(window_->timelineView().visibleRange().length() < 5 * kKernelDuration);
+  }
+
+  void aRightClickOnALineOfTheTableOffersTheSame() {
+    QTableView* table = events_table(*window_);
+    const auto menu = [&](const QString& choice) {
+      return menu_after([&] { emit table->customContextMenuRequested(row_position(*table, 2)); }, choice);
+    };
+    const QStringList entries = menu({});
+    for (const char* entry : {"Zoom to event", "Filter to this name", "Export as CSV…"}) QVERIFY2(entries.contains(entry), entry);
+    table->selectRow(2);
+    menu("Zoom to event");
+    QVERIFY(window_->timelineView().visibleRange().length() < 5 * kKernelDuration);
+  }
+
+  void columnsOfTheTableAreChosenFromItsHeader() {
+    QHeaderView* header = events_table(*window_)->horizontalHeader();
+    const int registers = ui::EventTableModel::columnOf(EventColumn::kRegisters);
+    QVERIFY(header->isSectionHidden(registers));
+    const QString title = header->model()->headerData(registers, Qt::Horizontal).toString();
+    menu_after([&] { emit header->customContextMenuRequested({20, 5}); }, title);
+    QVERIFY(!header->isSectionHidden(registers));
+  }
+
+  void theMenuKeyWorksWithoutAMouse() {
+    window_->timelineView().setFocus();
+    window_->timelineView().selectEvent(kernelNumber(1));
+    const QStringList entries = menu_after([&] { QTest::keyClick(&window_->timelineView(), Qt::Key_Menu); }, "Zoom to event");
+    QVERIFY(entries.contains("Go to the launching call"));
+    QVERIFY(window_->timelineView().visibleRange().length() < 5 * kKernelDuration);
+  }
+
+  void whatTheTimelineDoesIsInMenusWithItsKeys() {
+    QStringList entries;
+    for (const QAction* menu : window_->menuBar()->actions())
+      for (const QAction* action : menu->menu()->actions())
+        entries += (action->text() + u'\t' + action->shortcut().toString()).remove(u'&').remove(u'…');
+    const auto has = [&](const QString& text, const QString& keys) {
+      return std::any_of(entries.begin(), entries.end(), [&](const QString& entry) {
+        return entry.startsWith(text, Qt::CaseInsensitive) && (keys.isEmpty() || entry.contains(keys));
+      });
+    };
+    for (const timeline::TimelineCommand& command : timeline::timeline_commands())
+      if (command.menu != timeline::TimelineCommand::Menu::kView)
+        QVERIFY2(has(QString(command.text).remove(u'&'), command.keys_text()), qPrintable(command.text));
+    for (const auto& [text, keys] : {std::pair("Back", "Alt+Left"),
+                                     {"Forward", "Alt+Right"},
+                                     {"Fit everything", "Home"},
+                                     {"Zoom to selection", "Shift+Z"},
+                                     {"Go to a time", "Ctrl+G"},
+                                     {"Mark with a name", "Ctrl+M"},
+                                     {"Find event", "Ctrl+F"},
+                                     {"Clear selection", "Esc"},
+                                     {"Keyboard and mouse", "?"}})
+      QVERIFY2(has(text, keys), text);
+
+    for (QAction* action : window_->actions().rows->actions())
+      if (action->text().startsWith("&Hide")) {
+        window_->timelineView().setCurrentRow("gpu:0");
+        action->trigger();
+      }
+    QVERIFY(window_->timelineView().hasHiddenRows());
+  }
+
+  void hoverIsOneForTimelineAndTable() {
+    QTableView* table = events_table(*window_);
+    const QPoint place = row_position(*table, 4);
+    QMouseEvent move(QEvent::MouseMove, place, table->viewport()->mapToGlobal(place), Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+    QApplication::sendEvent(table->viewport(), &move);
+    const auto* model = qobject_cast<const ui::EventTableModel*>(table->model());
+    QCOMPARE(window_->timelineView().hoveredEvent(), model->event(4));
+    QVERIFY(model->index(4, 1).data(Qt::BackgroundRole).isValid());
+    QEvent leave(QEvent::Leave);
+    QApplication::sendEvent(table->viewport(), &leave);
+    QVERIFY(!window_->timelineView().hoveredEvent().valid());
+
+    window_->timelineView().setHoveredEvent(model->event(2));
+    QVERIFY(model->index(2, 1).data(Qt::BackgroundRole).isValid());
+    QVERIFY(!model->index(4, 1).data(Qt::BackgroundRole).isValid());
+  }
+
+  void rowsAreRememberedForEachKindOfTrace() {
+    window_.reset();
+    {
+      MainWindow window;
+      window.show();
+      QVERIFY(open_and_settle(window, known_));
+      window.timelineView().setPinned("gpu:0/kernels", true);
+      window.timelineView().setPinned("gpu:0/hw", true);
+      window.timelineView().hideRow("gpu:0/nvtx");
+      window.timelineView().setExpanded("gpu:0/hw/kernels", true);
+      window.timelineView().moveRow("processes", "gpu:0");
+      QVERIFY(open_and_settle(window, dataFile("cuda_streams.trace")));  // another program: nothing of it holds
+      QVERIFY(!window.timelineView().hasHiddenRows());
+      QVERIFY(window.timelineView().rowArrangement().pinned.empty());
+      QVERIFY(open_and_settle(window, known_));  // and back
+      QVERIFY(window.timelineView().isPinned("gpu:0/kernels"));
+      window.close();
+    }
+    {
+      MainWindow window;
+      QVERIFY(open_and_settle(window, known_));
+      const timeline::RowArrangement& rows = window.timelineView().rowArrangement();
+      QCOMPARE(rows.pinned, (std::vector<std::string>{"gpu:0/kernels", "gpu:0/hw"}));
+      QVERIFY(rows.hidden.contains("gpu:0/nvtx"));
+      QCOMPARE(rows.order.at(""), (std::vector<std::string>{"processes", "gpu:0"}));
+      window.timelineView().setRowArrangement({});
+    }
+    MainWindow window;
+    QVERIFY(open_and_settle(window, known_));
+    QVERIFY(window.timelineView().rowArrangement() == timeline::RowArrangement{});
+  }
+
+  void aRowIsTheSameInTheNextRunOfTheProgram() {
+    const auto run = [](std::uint32_t pid) {
+      SmallTrace small;
+      small.builder.process(small.process).pid = pid;
+      const ThreadId loader = small.builder.thread(small.process, pid + 17);
+      small.builder.name_thread(loader, "loader");
+      TrackKey key = small.on_thread(TrackKind::kNvtxRanges);
+      key.thread = loader;
+      const std::vector<std::uint32_t> depths{0};
+      small.builder.add(key, {small.event(0, 100, "load")}, depths);
+      small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(0, 50, "gemm")});
+      return small.builder.snapshot();
+    };
+    const timeline::RowTree first(*run(100)), second(*run(2'000));
+    timeline::RowArrangement arrangement;
+    arrangement.pinned = {"process:1/thread:117"};
+    arrangement.expanded["process:1/thread:117"] = false;
+    const ui::RememberedRows remembered = ui::remember(first, arrangement, {});
+    const timeline::RowArrangement again = ui::arrange(second, remembered, {}, {});
+    QCOMPARE(again.pinned, (std::vector<std::string>{"process:1/thread:2017"}));
+    QVERIFY(!again.expanded.at("process:1/thread:2017"));
+    QVERIFY(ui::remember(second, again, remembered) == remembered);
+    // Rows that this trace does not have are not forgotten.
+    const timeline::RowTree empty(*timeline::TimelineView().trace());
+    QVERIFY(ui::remember(empty, {}, remembered) == remembered);
+  }
+
+  void tracesOfAProgramAndItsScriptAreOfOneKind() {
+    const auto kind = [](std::vector<std::string> arguments) {
+      SmallTrace small;
+      small.builder.process(small.process).arguments = std::move(arguments);
+      return ui::kind_of_trace(*small.builder.snapshot());
+    };
+    QCOMPARE(kind({"/usr/bin/python3", "-u", "/home/me/train.py", "--workers", "4"}), QString("python3 train.py"));
+    QCOMPARE(kind({"/usr/bin/python3", "-u", "/tmp/train.py"}), kind({"python3", "train.py", "7"}));
+    QCOMPARE(kind({"./a.out"}), QString("a.out"));
+    QCOMPARE(kind({}), QString("python"));
+  }
+
+  void textIsReadableInBothThemes() {
+    for (const ui::Theme theme : {ui::Theme::kLight, ui::Theme::kDark}) {
+      ui::apply_theme(theme);
+      const QPalette palette = QApplication::palette();
+      const std::pair<QPalette::ColorRole, QPalette::ColorRole> pairs[] = {{QPalette::Text, QPalette::Base},
+                                                                           {QPalette::Text, QPalette::AlternateBase},
+                                                                           {QPalette::WindowText, QPalette::Window},
+                                                                           {QPalette::ButtonText, QPalette::Button},
+                                                                           {QPalette::PlaceholderText, QPalette::Base},
+                                                                           {QPalette::PlaceholderText, QPalette::Window},
+                                                                           {QPalette::Link, QPalette::Base},
+                                                                           {QPalette::HighlightedText, QPalette::Highlight},
+                                                                           {QPalette::ToolTipText, QPalette::ToolTipBase}};
+      for (const auto& [text, behind] : pairs) {
+        const double ratio = timeline::contrast(palette.color(text).rgb(), palette.color(behind).rgb());
+        QVERIFY2(ratio >= 4.5, qPrintable(QString("%1 on %2: %3").arg(text).arg(behind).arg(ratio)));
+      }
+    }
+    ui::apply_theme(ui::Theme::kLight);
+  }
+
+ private:
+  EventRef kernelNumber(EventIndex index) {
+    for (const Track& track : window_->state().trace()->tracks())
+      if (track.key.kind == TrackKind::kKernels) return {track.lanes.front(), index};
+    return {};
+  }
+  // The middle of an event on the row of its stream.
+  QPoint placeOf(EventRef event) {
+    QWidget* canvas = part(*window_, "Timeline rows");
+    const timeline::Viewport viewport{window_->timelineView().visibleRange(), canvas->width()};
+    const Event shown = window_->state().trace()->event(event);
+    const int x = static_cast<int>(viewport.x_at(shown.start + shown.duration / 2));
+    for (int y = 0; y < canvas->height(); y += 3) {
+      QMouseEvent move(QEvent::MouseMove, QPointF(x, y), canvas->mapToGlobal(QPointF(x, y)), Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+      QApplication::sendEvent(canvas, &move);
+      if (window_->timelineView().hoveredEvent() == event) return {x, y + 3};
+    }
+    return {};
+  }
+  static QString dataFile(const char* name) { return QString::fromStdString(data_file(name).string()); }
+
+  TemporaryFolder folder_;
+  QString known_;
+  std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(HandsTest)
+#include "test_gui_hands.moc"
