@@ -31,6 +31,19 @@ std::vector<std::uint8_t> matching_names(const Trace& trace, std::string_view pa
   return matches;
 }
 
+// One byte a call node: whether a function of the chain has a matching name.
+std::vector<std::uint8_t> matching_chains(const Trace& trace, const std::vector<std::uint8_t>& names) {
+  const CallStacks& stacks = trace.call_stacks();
+  std::vector<std::uint8_t> matches(stacks.node_count());
+  for (CallNodeId node = 1; node < matches.size(); ++node) {  // callers come before their callees
+    matches[node] = matches[stacks.node(node).parent];
+    for (const CodeFunction& function : stacks.functions(stacks.node(node).location)) matches[node] |= names[function.function];
+  }
+  return matches;
+}
+
+bool has_chains(TrackKind kind) noexcept { return kind == TrackKind::kCpuSamples || kind == TrackKind::kBacktraces; }
+
 bool may_match(const TrackKey& key, const EventFilter& filter) noexcept {
   if (filter.thread && (is_on_stream(key.kind) || key.thread != *filter.thread)) return false;
   if (filter.stream && (!is_on_stream(key.kind) || StreamName{key.process, key.context, key.stream} != *filter.stream)) return false;
@@ -199,17 +212,22 @@ std::optional<std::int64_t> bound_of_first(const ColumnReader& reader, std::span
 
 std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, std::stop_token stop) {
   const std::vector<std::uint8_t> matches = filter.text.empty() ? std::vector<std::uint8_t>() : matching_names(trace, filter.text);
+  const std::vector<std::uint8_t> chains = matches.empty() ? std::vector<std::uint8_t>() : matching_chains(trace, matches);
+  const auto is_found = [&](const Lane& lane, bool chained, EventIndex i) {
+    return matches[lane.name(i)] != 0 || (chained && chains[trace.sample_detail(lane.detail(i)).call_node] != 0);
+  };
   const bool by_operation = filter.kind == EventKind::kCopy || filter.kind == EventKind::kSet;
   std::vector<EventRef> events;
   for (const LaneId id : lanes) {
     if (!may_match(trace.track_of(id).key, filter)) continue;
     const Lane& lane = trace.lane(id);
+    const bool chained = has_chains(trace.track_of(id).key.kind);
     const auto [first, last] = filter.window ? lane.overlapping(*filter.window) : std::pair<EventIndex, EventIndex>(0, lane.size());
     for (EventIndex begin = first; begin < last; begin += std::min<EventIndex>(kChunk, last - begin)) {
       if (stop.stop_requested()) return events;
       const EventIndex end = begin + std::min<EventIndex>(kChunk, last - begin);
       for (EventIndex i = begin; i < end; ++i) {
-        if (!matches.empty() && !matches[lane.name(i)]) continue;
+        if (!matches.empty() && !is_found(lane, chained, i)) continue;
         if (filter.minimum_duration > 0 && lane.duration(i) < filter.minimum_duration) continue;
         if (by_operation && event_kind(trace, {id, i}) != *filter.kind) continue;
         events.push_back({id, i});

@@ -54,11 +54,16 @@ EventScope EventScope::whole_trace(const Trace& trace) {
   return scope;
 }
 
-EventScope EventScope::row(std::vector<LaneId> lanes) {
+EventScope EventScope::lanes_of_trace(std::vector<LaneId> lanes) {
   EventScope scope;
   std::sort(lanes.begin(), lanes.end());
   lanes.erase(std::unique(lanes.begin(), lanes.end()), lanes.end());
   scope.lanes_ = std::move(lanes);
+  return scope;
+}
+
+EventScope EventScope::row(std::vector<LaneId> lanes) {
+  EventScope scope = lanes_of_trace(std::move(lanes));
   scope.is_row_ = true;
   return scope;
 }

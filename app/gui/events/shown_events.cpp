@@ -19,9 +19,21 @@ void keep_matching(const Trace& trace, const std::vector<timeline::LaneSource>& 
   });
 }
 
-EventScope scope_of(const Trace& trace, const std::optional<ShownRow>& row) {
-  if (!row) return EventScope::whole_trace(trace);
+// Samples and thread states are many, and seldom what a list of all events is looked at for: they are in it where their kind is asked for.
+bool is_listed_on_request(TrackKind kind) {
+  return kind == TrackKind::kThreadStates || kind == TrackKind::kProcessors || kind == TrackKind::kCpuSamples ||
+         kind == TrackKind::kBacktraces;
+}
+
+EventScope scope_of(const Trace& trace, const std::optional<ShownRow>& row, std::optional<EventKind> kind) {
   std::vector<LaneId> lanes;
+  if (!row) {
+    if (kind == EventKind::kThreadState || kind == EventKind::kCpuSample || kind == EventKind::kBacktrace)
+      return EventScope::whole_trace(trace);
+    for (LaneId lane = 0; lane < trace.lanes().size(); ++lane)
+      if (!is_listed_on_request(trace.track_of(lane).key.kind)) lanes.push_back(lane);
+    return EventScope::lanes_of_trace(std::move(lanes));
+  }
   for (const timeline::LaneSource& source : row->sources)
     if (source.lane < trace.lanes().size()) lanes.push_back(source.lane);
   return EventScope::row(std::move(lanes));
@@ -64,7 +76,7 @@ void ShownEvents::gather(TraceChange change) {
   job_.start([this, trace, row = state_.shownRow(), filter, change](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
-    EventValues values(trace, scope_of(*trace, row));
+    EventValues values(trace, scope_of(*trace, row, filter.kind));
     std::vector<EventRef> events = gather_events(*trace, values.scope().lanes(), filter, job.stop());
     if (row) keep_matching(*trace, row->sources, events);
     events = sort_events(values, events, EventColumn::kStart, SortDirection::kAscending, job.stop());

@@ -16,7 +16,7 @@ EventSearch::EventSearch(SelectionState& state, QWidget* parent)
   line->addWidget(text_);
   line->addWidget(position_);
   text_->setPlaceholderText(tr("Search events  (Ctrl+F)"));
-  text_->setToolTip(tr("Enter finds the next event whose name contains the text, Shift+Enter the previous one"));
+  text_->setToolTip(tr("Enter finds the next event whose name contains the text, or sample with such a function, Shift+Enter the previous one"));
   text_->setAccessibleName(tr("Search events"));
   text_->setClearButtonEnabled(true);
   text_->setMinimumWidth(fontMetrics().averageCharWidth() * 26);
@@ -35,6 +35,11 @@ EventSearch::EventSearch(SelectionState& state, QWidget* parent)
 void EventSearch::focusText() {
   text_->setFocus(Qt::ShortcutFocusReason);
   text_->selectAll();
+}
+
+void EventSearch::searchFor(const QString& text) {
+  text_->setText(text);
+  search(Step::kNone);
 }
 
 void EventSearch::next() { search(Step::kNext); }

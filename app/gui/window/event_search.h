@@ -20,6 +20,7 @@ class EventSearch : public QWidget {
   explicit EventSearch(SelectionState& state, QWidget* parent = nullptr);
 
   void focusText();
+  void searchFor(const QString& text);
   void next();  // after the selected event, else after the beginning of what is visible; from the last to the first
   void previous();
   [[nodiscard]] bool isSearching() const { return job_.isRunning(); }

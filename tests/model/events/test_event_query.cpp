@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "model/trace/thread_states.h"
 #include "random_trace.h"
 #include "support/catch.h"
 
@@ -135,4 +136,25 @@ TEST_CASE("an event is found where it stands in an order") {
   const std::vector<EventRef> order = {{3, 1}, {0, 9}, {2, 2}};
   CHECK(position_of(order, {0, 9}) == 1u);
   CHECK_FALSE(position_of(order, {9, 0}).has_value());
+}
+
+TEST_CASE("a text finds samples by the functions of their call chains, whatever the samples are called") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const auto call = [&](CallNodeId caller, const char* name) {
+    return builder.call_node({caller, builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern(name), 0, 0})});
+  };
+  const CallNodeId train = call(0, "train");
+  const CallNodeId load = call(train, "load_batch");
+  const SampleEvent samples[] = {
+      {1, 0, {load, SampleOrigin::kTimer}}, {2, 0, {train, SampleOrigin::kTimer}}, {3, 0, {0, SampleOrigin::kTimer}}};
+  add_samples(builder, process, 7, samples);
+  const auto trace = builder.snapshot();
+  const auto found = [&](const char* text) {
+    return gather_events(*trace, EventScope::whole_trace(*trace).lanes(), {.text = text}).size();
+  };
+  CHECK(found("LOAD") == 1);
+  CHECK(found("train") == 2);
+  CHECK(found("CPU sample") == 3);
+  CHECK(found("evaluate") == 0);
 }
