@@ -36,6 +36,7 @@ MainWindow::MainWindow(Layout layout)
       bubbles_(new BubblesPanel(state_)),
       findings_(new FindingsPanel(state_)),
       diff_(new DiffPanel(state_)),
+      samples_(new SamplesPanel(state_)),
       details_(new DetailsPanel(state_)),
       diagnostics_(new DiagnosticsPanel(state_)),
       status_(new TraceStatus(state_)),
@@ -79,12 +80,12 @@ MainWindow::~MainWindow() {
   delete takeCentralWidget();
 }
 
-QStringList MainWindow::panelNames() { return {"events", "statistics", "bubbles", "findings", "diff", "diagnostics", "details"}; }
+QStringList MainWindow::panelNames() { return {"events", "statistics", "bubbles", "findings", "diff", "samples", "diagnostics", "details"}; }
 
 void MainWindow::addPanels() {
   docks_ = std::make_unique<PanelDocks>(*this);
-  const QStringList titles = {tr("Events"), tr("Statistics"), tr("Bubbles"), tr("Findings"), tr("Diff"), tr("Diagnostics"), tr("Details")};
-  QWidget* const panels[] = {events_, statistics_, bubbles_, findings_, diff_, diagnostics_, details_};
+  const QStringList titles = {tr("Events"), tr("Statistics"), tr("Bubbles"), tr("Findings"), tr("Diff"), tr("Flame Graph"), tr("Diagnostics"), tr("Details")};
+  QWidget* const panels[] = {events_, statistics_, bubbles_, findings_, diff_, samples_, diagnostics_, details_};
   for (qsizetype i = 0; i < titles.size(); ++i) docks_->add(titles[i], panelNames()[i], panels[i], *actions_.panels);
   docks_->layOut(kPanelHeight, kInitialSize.width() - kDetailsWidth, kDetailsWidth);
 }
@@ -245,7 +246,7 @@ void MainWindow::enableActions() {
 
 bool MainWindow::isSettled() const {
   return !loader_.isLoading() && !recording_ && !shown_.isGathering() && !events_->isSorting() && !statistics_->isComputing() &&
-         !search_->isSearching() && !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing();
+         !search_->isSearching() && !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() && !samples_->isComputing();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

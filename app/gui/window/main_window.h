@@ -20,6 +20,7 @@
 #include "panels/details_panel.h"
 #include "panels/diagnostics_panel.h"
 #include "panels/statistics_panel.h"
+#include "samples/samples_panel.h"
 #include "timeline/widget/timeline_view.h"
 #include "window/event_search.h"
 #include "window/message_area.h"
@@ -65,6 +66,7 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] BubblesPanel& bubbles() { return *bubbles_; }
   [[nodiscard]] FindingsPanel& findings() { return *findings_; }
   [[nodiscard]] DiffPanel& diff() { return *diff_; }
+  [[nodiscard]] SamplesPanel& samples() { return *samples_; }
   [[nodiscard]] const MessageArea& messages() const { return *messages_; }
   [[nodiscard]] const WindowActions& actions() const { return actions_; }
 
@@ -125,6 +127,7 @@ class MainWindow : public QMainWindow {
   BubblesPanel* bubbles_;
   FindingsPanel* findings_;
   DiffPanel* diff_;
+  SamplesPanel* samples_;
   DetailsPanel* details_;
   DiagnosticsPanel* diagnostics_;
   TraceStatus* status_;

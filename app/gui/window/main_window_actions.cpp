@@ -137,6 +137,7 @@ void MainWindow::connectViewActions() {
   connect(actions_.go_to_time, &QAction::triggered, timeline_, &TimelineView::askForTime);
   connect(actions_.mark, &QAction::triggered, timeline_, &TimelineView::askForMarker);
   connect(search_, &EventSearch::searchedTextChanged, timeline_, &TimelineView::setHighlightedText);
+  connect(samples_, &SamplesPanel::functionActivated, search_, &EventSearch::searchFor);
   connect(actions_.follow_live, &QAction::triggered, this,
           [this](bool follow) { timeline_->setFollowLive(follow ? FollowLive::kYes : FollowLive::kNo); });
   connect(timeline_, &TimelineView::followLiveChanged, this,

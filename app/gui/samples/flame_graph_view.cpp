@@ -1,0 +1,275 @@
+#include "samples/flame_graph_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QScrollBar>
+#include <QToolTip>
+
+#include "timeline/core/colors.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr double kNarrowest = 1;        // px of a box that is drawn
+constexpr double kNarrowestLabel = 24;  // px
+
+QString text(std::string_view view) { return QString::fromUtf8(view.data(), static_cast<qsizetype>(view.size())); }
+
+std::uint32_t hash_of(std::string_view name) {
+  std::uint32_t hash = 2166136261u;
+  for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 16777619u;
+  return hash ^ (hash >> 15);
+}
+
+}  // namespace
+
+FlameGraphView::FlameGraphView(QWidget* parent) : QAbstractScrollArea(parent) {
+  setAccessibleName(tr("Flame graph"));
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setFocusPolicy(Qt::StrongFocus);
+  setFrameShape(QFrame::NoFrame);
+  viewport()->setMouseTracking(true);
+}
+
+void FlameGraphView::setProfile(std::shared_ptr<const Trace> trace, std::shared_ptr<const SampleProfile> profile) {
+  const std::vector<std::string> path = profile_ ? pathOf(focus_) : std::vector<std::string>();
+  trace_ = std::move(trace);
+  profile_ = std::move(profile);
+  focus_ = current_ = 0;
+  if (profile_) {
+    const samples::CallTree& tree = profile_->top_down;
+    for (const std::string& name : path) {
+      const samples::CallTreeNode& node = tree.node(focus_);
+      std::uint32_t child = node.first_child;
+      while (child < node.first_child + node.child_count && tree.function_of(child).name != name) ++child;
+      if (child == node.first_child + node.child_count) break;
+      focus_ = child;
+    }
+    current_ = focus_;
+  }
+  setSearch(search_);
+  layOut();
+  emit focusChanged();
+}
+
+void FlameGraphView::setSearch(const QString& wanted) {
+  search_ = wanted;
+  found_.clear();
+  if (profile_ && !search_.isEmpty())
+    for (const samples::SampledFunction& function : profile_->top_down.functions())
+      found_.push_back(text(function.name).contains(search_, Qt::CaseInsensitive));
+  measureFound();
+  viewport()->update();
+}
+
+// Calls below a call that was found add nothing.
+void FlameGraphView::measureFound() {
+  found_share_ = 0;
+  if (found_.empty()) return;
+  const samples::CallTree& tree = profile_->top_down;
+  const double whole = samples::amount(tree.node(focus_).total, profile_->by);
+  if (whole <= 0) return;
+  std::vector<std::uint32_t> open{focus_};
+  while (!open.empty()) {
+    const std::uint32_t node = open.back();
+    open.pop_back();
+    if (node != 0 && found_[tree.node(node).function]) {
+      found_share_ += samples::amount(tree.node(node).total, profile_->by) / whole;
+      continue;
+    }
+    for (std::uint32_t i = 0; i < tree.node(node).child_count; ++i) open.push_back(tree.node(node).first_child + i);
+  }
+}
+
+void FlameGraphView::focusOn(std::uint32_t node) {
+  if (!profile_ || node == focus_) return;
+  focus_ = current_ = node;
+  layOut();
+  measureFound();
+  emit focusChanged();
+}
+
+int FlameGraphView::rowHeight() const { return fontMetrics().height() + 4; }
+
+void FlameGraphView::layOut() {
+  boxes_.clear();
+  if (profile_) boxes_ = samples::flame_graph(profile_->top_down, focus_, profile_->by, kNarrowest / std::max(1, viewport()->width()));
+  const int height = boxes_.empty() ? 0 : static_cast<int>(boxes_.back().depth + 1) * rowHeight();
+  verticalScrollBar()->setRange(0, std::max(0, height - viewport()->height()));
+  verticalScrollBar()->setPageStep(viewport()->height());
+  verticalScrollBar()->setSingleStep(rowHeight());
+  viewport()->update();
+}
+
+void FlameGraphView::resizeEvent(QResizeEvent*) { layOut(); }
+
+QRect FlameGraphView::rectangle(const samples::FlameBox& box) const {
+  const double width = viewport()->width();
+  const int left = static_cast<int>(std::lround(box.left * width));
+  const int right = std::max(left + 1, static_cast<int>(std::lround(box.right * width)));
+  return {left, static_cast<int>(box.depth) * rowHeight() - verticalScrollBar()->value(), right - left, rowHeight()};
+}
+
+const samples::FlameBox* FlameGraphView::boxAt(QPoint position) const {
+  const int y = position.y() + verticalScrollBar()->value();
+  const auto depth = static_cast<std::uint32_t>(y / rowHeight());
+  const double x = (position.x() + 0.5) / std::max(1, viewport()->width());
+  const auto after = std::upper_bound(boxes_.begin(), boxes_.end(), std::pair(depth, x),
+                                      [](const auto& at, const samples::FlameBox& box) { return at < std::pair(box.depth, box.left); });
+  if (after == boxes_.begin()) return nullptr;
+  const samples::FlameBox& box = *std::prev(after);
+  return box.depth == depth && x < box.right ? &box : nullptr;
+}
+
+const samples::FlameBox* FlameGraphView::boxOf(std::uint32_t node) const {
+  const auto found = std::find_if(boxes_.begin(), boxes_.end(), [node](const samples::FlameBox& box) { return box.node == node; });
+  return found == boxes_.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> FlameGraphView::pathOf(std::uint32_t node) const {
+  std::vector<std::string> path;
+  for (; node != 0; node = profile_->top_down.node(node).parent) path.push_back(profile_->top_down.function_of(node).name);
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+QString FlameGraphView::labelOf(std::uint32_t node) const {
+  if (node == 0) return tr("All: %1").arg(text(weight_text(profile_->top_down.total(), profile_->by)));
+  return text(profile_->top_down.function_of(node).name);
+}
+
+// Python, native and kernel code are told apart by hue, functions by shade.
+QColor FlameGraphView::colorOf(std::uint32_t node) const {
+  const bool dark = palette().color(QPalette::Base).lightness() < 128;
+  if (node == 0) return dark ? QColor(0x3a, 0x40, 0x49) : QColor(0xdf, 0xe3, 0xe8);
+  const samples::SampledFunction& function = profile_->top_down.function_of(node);
+  const std::uint32_t hash = hash_of(function.name);
+  const double shade = static_cast<double>(hash & 0xff) / 255;
+  double hue = 24 + 22 * static_cast<double>((hash >> 8) & 0xff) / 255, saturation = 0.62;
+  if (function.kind == CodeKind::kPython) hue = 205 + 14 * shade, saturation = 0.46;
+  if (function.kind == CodeKind::kKernel) hue = 350, saturation = 0.40;
+  if (function.kind == CodeKind::kGenerated) hue = 140, saturation = 0.34;
+  if (function.function == 0) hue = 215, saturation = 0.08;
+  const double lightness = (dark ? 0.46 : 0.68) + 0.10 * shade;
+  return QColor::fromRgb(timeline::from_hsl(hue, saturation, lightness));
+}
+
+void FlameGraphView::paintEvent(QPaintEvent* event) {
+  QPainter painter(viewport());
+  painter.fillRect(event->rect(), palette().color(QPalette::Base));
+  if (!profile_) return;
+  const bool searching = !found_.empty();
+  for (const samples::FlameBox& box : boxes_) {
+    const QRect area = rectangle(box);
+    if (!area.intersects(event->rect())) continue;
+    const samples::CallTreeNode& node = profile_->top_down.node(box.node);
+    const bool found = searching && box.node != 0 && found_[node.function];
+    const bool above = box.depth < profile_->top_down.node(focus_).depth;  // callers of what is in focus step back
+    QColor color = colorOf(box.node);
+    if (found) color = QColor(0xc0, 0x3f, 0xd0);
+    if (above || (searching && !found))
+      color = QColor::fromRgb(timeline::blend(color.rgb(), palette().color(QPalette::Base).rgb(), searching ? 0.6 : 0.45));
+    // One pixel of the background between neighbours, where there is room for it.
+    painter.fillRect(area.adjusted(0, 0, area.width() > 3 ? -1 : 0, -1), color);
+    if (area.width() >= kNarrowestLabel) {
+      painter.setPen(QColor::fromRgb(timeline::text_color_on(color.rgb())));
+      const QRect room = area.adjusted(4, 0, -4, 0);
+      painter.drawText(room, Qt::AlignVCenter | Qt::AlignLeft, fontMetrics().elidedText(labelOf(box.node), Qt::ElideRight, room.width()));
+    }
+    if (box.node == current_ && hasFocus()) {
+      painter.setPen(QPen(palette().color(QPalette::Highlight), 2));
+      painter.drawRect(area.adjusted(1, 1, -2, -2));
+    }
+  }
+}
+
+QString FlameGraphView::toolTipOf(std::uint32_t node) const {
+  if (!profile_) return {};
+  const samples::CallTree& tree = profile_->top_down;
+  const samples::CallTreeNode& call = tree.node(node);
+  QStringList lines{"<b>" + labelOf(node).toHtmlEscaped() + "</b>"};
+  if (node != 0) {
+    const samples::SampledFunction& function = tree.function_of(node);
+    const QString place = text(source_text(*trace_, function)), module = text(module_text(*trace_, function));
+    if (!place.isEmpty() || !module.isEmpty())
+      lines << (place.isEmpty() || module.isEmpty() ? place + module : place + " · " + module).toHtmlEscaped();
+  }
+  const auto share = [&](const samples::Weight& part, const samples::Weight& whole) {
+    const double all = samples::amount(whole, profile_->by);
+    return text(timeline::format_share(all > 0 ? samples::amount(part, profile_->by) / all : 0));
+  };
+  lines << tr("%1: %2 of all").arg(text(weight_text(call.total, profile_->by)), share(call.total, tree.total()));
+  if (focus_ != 0) lines << tr("%1 of %2").arg(share(call.total, tree.node(focus_).total), labelOf(focus_).toHtmlEscaped());
+  if (node != 0) lines << tr("Itself: %1, %2").arg(text(weight_text(call.self, profile_->by)), share(call.self, tree.total()));
+  return "<p style='white-space:pre-wrap; margin:0'>" + lines.join("<br>") + "</p>";
+}
+
+bool FlameGraphView::viewportEvent(QEvent* event) {
+  if (event->type() == QEvent::ToolTip) {
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const samples::FlameBox* box = boxAt(help->pos());
+    QToolTip::showText(help->globalPos(), box ? toolTipOf(box->node) : QString(), viewport(), box ? rectangle(*box) : QRect());
+    return true;
+  }
+  return QAbstractScrollArea::viewportEvent(event);
+}
+
+void FlameGraphView::mousePressEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) return;
+  if (const samples::FlameBox* box = boxAt(event->position().toPoint())) focusOn(box->node);
+}
+
+void FlameGraphView::mouseDoubleClickEvent(QMouseEvent* event) {
+  // The first click has made the call as wide as the view: the second one is still on it.
+  if (event->button() == Qt::LeftButton && boxAt(event->position().toPoint()) && focus_ != 0)
+    emit functionActivated(text(profile_->top_down.function_of(focus_).name));
+}
+
+void FlameGraphView::setCurrent(std::uint32_t node) {
+  const samples::FlameBox* box = boxOf(node);
+  if (!box) return;
+  current_ = node;
+  const QRect area = rectangle(*box);
+  QScrollBar& bar = *verticalScrollBar();
+  if (area.top() < 0) bar.setValue(bar.value() + area.top());
+  if (area.bottom() > viewport()->height()) bar.setValue(bar.value() + area.bottom() - viewport()->height());
+  viewport()->update();
+}
+
+void FlameGraphView::keyPressEvent(QKeyEvent* event) {
+  if (!profile_) return QAbstractScrollArea::keyPressEvent(event);
+  const samples::CallTree& tree = profile_->top_down;
+  const samples::CallTreeNode& node = tree.node(current_);
+  const samples::CallTreeNode& parent = tree.node(node.parent);
+  switch (event->key()) {
+    case Qt::Key_Up:
+      return setCurrent(node.parent);
+    case Qt::Key_Down:
+      if (node.child_count > 0) setCurrent(node.first_child);
+      return;
+    case Qt::Key_Left:
+      if (current_ > parent.first_child) setCurrent(current_ - 1);
+      return;
+    case Qt::Key_Right:
+      if (current_ != 0 && current_ + 1 < parent.first_child + parent.child_count) setCurrent(current_ + 1);
+      return;
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+      return focusOn(current_);
+    case Qt::Key_Escape:
+    case Qt::Key_Backspace:
+      return focusOn(tree.node(focus_).parent);
+    case Qt::Key_Home:
+      return focusOn(0);
+    default:
+      return QAbstractScrollArea::keyPressEvent(event);
+  }
+}
+
+}  // namespace lanescope::ui

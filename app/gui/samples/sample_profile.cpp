@@ -1,0 +1,71 @@
+#include "samples/sample_profile.h"
+
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+using samples::StackSource;
+using samples::WeightBy;
+
+std::string last_path_part(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+}
+
+stats::Table table_of(const Trace& trace, const SampleProfile& profile) {
+  using namespace stats;
+  const double all = samples::amount(profile.top_down.total(), profile.by);
+  const auto share = [&](const samples::Weight& part) { return all > 0 ? 100 * samples::amount(part, profile.by) / all : 0.0; };
+  std::vector<Column> columns{reals("Self", Unit::kPercent), reals("Total", Unit::kPercent)};
+  const bool timed = profile.by == WeightBy::kTime;
+  columns.push_back(timed ? integers("Self Time", Unit::kNanoseconds) : integers("Self Samples"));
+  columns.push_back(timed ? integers("Total Time", Unit::kNanoseconds) : integers("Total Samples"));
+  for (const char* title : {"Function", "Module", "Source"}) columns.push_back(texts(title));
+  Table table(std::move(columns));
+  const auto value = [&](const samples::Weight& weight) { return timed ? weight.time : static_cast<std::int64_t>(weight.count); };
+  for (const samples::FunctionWeight& each : profile.functions) {
+    const samples::SampledFunction& function = profile.top_down.functions()[each.function];
+    table.add_row(share(each.self), share(each.total), value(each.self), value(each.total), table.add_text(function.name),
+                  table.add_text(module_text(trace, function)), table.add_text(source_text(trace, function)));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string module_text(const Trace& trace, const samples::SampledFunction& function) {
+  if (function.kind == CodeKind::kPython) return "Python";
+  return function.module == 0 ? std::string() : last_path_part(trace.name(function.module));
+}
+
+std::string source_text(const Trace& trace, const samples::SampledFunction& function) {
+  if (function.source_file == 0) return {};
+  std::string text = last_path_part(trace.name(function.source_file));
+  if (function.source_line != 0) text += ":" + std::to_string(function.source_line);
+  return text;
+}
+
+std::string weight_text(const samples::Weight& weight, WeightBy by) {
+  const std::string count = timeline::format_count(weight.count);
+  if (by == WeightBy::kTime) return timeline::format_duration(weight.time) + " in " + count + (weight.count == 1 ? " call" : " calls");
+  const std::string samples = count + (weight.count == 1 ? " sample" : " samples");
+  return weight.time > 0 ? samples + ", about " + timeline::format_duration(weight.time) : samples;
+}
+
+std::shared_ptr<const SampleProfile> make_profile(const Trace& trace, const samples::SampleSelection& selection, CallTrees trees,
+                                                  const std::stop_token& stop) {
+  auto profile = std::make_shared<SampleProfile>();
+  profile->by = selection.source == StackSource::kCpuSamples ? WeightBy::kCount : WeightBy::kTime;
+  const std::vector<samples::SampledStack> stacks = sampled_stacks(trace, selection, stop);
+  if (stop.stop_requested()) return nullptr;
+  profile->top_down = make_call_tree(trace, stacks, samples::CallTreeOrder::kTopDown);
+  if (stop.stop_requested()) return nullptr;
+  if (trees == CallTrees::kBoth) profile->bottom_up = make_call_tree(trace, stacks, samples::CallTreeOrder::kBottomUp);
+  if (stop.stop_requested()) return nullptr;
+  profile->functions = function_weights(profile->top_down);
+  profile->table = std::make_shared<const stats::Table>(table_of(trace, *profile));
+  return profile;
+}
+
+}  // namespace lanescope::ui

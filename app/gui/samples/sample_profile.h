@@ -1,0 +1,35 @@
+// What call chains of a selection amount to, computed for all views of the panel at once. An immutable value.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "model/samples/call_tree.h"
+#include "model/samples/flame_graph.h"
+#include "model/stats/table.h"
+
+namespace lanescope::ui {
+
+struct SampleProfile {
+  samples::WeightBy by = samples::WeightBy::kCount;  // samples by their count, calls by their durations
+  samples::CallTree top_down;
+  samples::CallTree bottom_up;                     // a root alone where it was not asked for
+  std::vector<samples::FunctionWeight> functions;  // indexes into top_down's
+  std::shared_ptr<const stats::Table> table;       // of functions, a row each
+};
+
+enum class CallTrees { kTopDown, kBoth };  // bottom-up trees of many deep chains are large
+
+// Null when asked to stop. O(samples + distinct chains · depth).
+[[nodiscard]] std::shared_ptr<const SampleProfile> make_profile(const Trace& trace, const samples::SampleSelection& selection,
+                                                                CallTrees trees, const std::stop_token& stop);
+
+// "libtorch_cpu.so", "" where the function is in no file.
+[[nodiscard]] std::string module_text(const Trace& trace, const samples::SampledFunction& function);
+// "train.py:30", "" where that is not known.
+[[nodiscard]] std::string source_text(const Trace& trace, const samples::SampledFunction& function);
+// "12 345 samples", "1.234 s in 17 calls".
+[[nodiscard]] std::string weight_text(const samples::Weight& weight, samples::WeightBy by);
+
+}  // namespace lanescope::ui

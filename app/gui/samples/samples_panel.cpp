@@ -1,0 +1,246 @@
+#include "samples/samples_panel.h"
+
+#include <QElapsedTimer>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+using samples::CallTreeOrder;
+using samples::StackSource;
+
+constexpr int kNothingPage = 4;  // behind the views
+
+}  // namespace
+
+SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
+    : QWidget(parent),
+      state_(state),
+      view_(new QComboBox(this)),
+      source_(new QComboBox(this)),
+      binding_(new QComboBox(this)),
+      thread_(new QComboBox(this)),
+      search_(new QLineEdit(this)),
+      note_(new QLabel(this)),
+      pages_(new QStackedWidget(this)),
+      nothing_(new QLabel(this)),
+      flame_(new FlameGraphView(this)),
+      top_down_model_(new CallTreeModel(CallTreeOrder::kTopDown, this)),
+      bottom_up_model_(new CallTreeModel(CallTreeOrder::kBottomUp, this)),
+      top_down_(addTree(*top_down_model_, tr("Call tree, top-down"))),
+      bottom_up_(addTree(*bottom_up_model_, tr("Call tree, bottom-up"))),
+      functions_(new ResultTable(tr("Functions"), this)) {
+  layOut();
+  // Bottom-up, what is a chain's own is where it began: nobody asks for that.
+  for (const int column : {CallTreeModel::kSelfShare, CallTreeModel::kSelf}) bottom_up_->setColumnHidden(column, true);
+  connect(view_, &QComboBox::currentIndexChanged, this, [this] {
+    showNote();
+    if (isVisible()) compute();
+  });
+  connect(source_, &QComboBox::activated, this, [this] {
+    fillThreads();
+    compute();
+  });
+  connect(thread_, &QComboBox::activated, this, &SamplesPanel::compute);
+  connect(binding_, &QComboBox::activated, this,
+          [this] { state_.setTimeBinding(static_cast<TimeBinding>(binding_->currentData().toInt())); });
+  connect(search_, &QLineEdit::textChanged, this, [this](const QString& text) {
+    flame_->setSearch(text);
+    showNote();
+  });
+  connect(flame_, &FlameGraphView::focusChanged, this, &SamplesPanel::showNote);
+  connect(flame_, &FlameGraphView::functionActivated, this, &SamplesPanel::functionActivated);
+  connect(functions_, &ResultTable::rowActivated, this, [this](TableRow row) {
+    emit functionActivated(QString::fromStdString(profile_->top_down.functions()[profile_->functions[row].function].name));
+  });
+  connect(&state, &SelectionState::timeBindingChanged, this, [this] {
+    binding_->setCurrentIndex(binding_->findData(static_cast<int>(state_.timeBinding())));
+    refresh();
+  });
+  connect(&state, &SelectionState::selectedRangeChanged, this, &SamplesPanel::refresh);
+  connect(&state, &SelectionState::visibleRangeChanged, this, &SamplesPanel::refresh);
+  connect(&state, &SelectionState::traceChanged, this, [this] {
+    fillThreads();
+    refresh();
+  });
+  connect(&paced_, &PacedUpdate::due, this, &SamplesPanel::compute);
+  fillThreads();
+  showNote();
+}
+
+void SamplesPanel::layOut() {
+  for (const QString& name : {tr("Flame graph"), tr("Top-down"), tr("Bottom-up"), tr("Functions")}) view_->addItem(name);
+  source_->addItem(tr("CPU samples"), static_cast<int>(StackSource::kCpuSamples));
+  source_->addItem(tr("Backtraces of calls"), static_cast<int>(StackSource::kBacktraces));
+  binding_->addItem(tr("All of the time"), static_cast<int>(TimeBinding::kWholeTrace));
+  binding_->addItem(tr("Selected range"), static_cast<int>(TimeBinding::kSelectedRange));
+  binding_->addItem(tr("Visible range"), static_cast<int>(TimeBinding::kVisibleRange));
+  binding_->setCurrentIndex(binding_->findData(static_cast<int>(state_.timeBinding())));
+  view_->setAccessibleName(tr("View of the call chains"));
+  source_->setAccessibleName(tr("Which call chains"));
+  binding_->setAccessibleName(tr("Part of time"));
+  binding_->setToolTip(tr("The part of time that is counted, here and in lists. Without a selected range, all of it."));
+  thread_->setAccessibleName(tr("Process or thread"));
+  thread_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  thread_->setMinimumContentsLength(18);
+  search_->setPlaceholderText(tr("Highlight functions"));
+  search_->setAccessibleName(tr("Highlight functions"));
+  search_->setClearButtonEnabled(true);
+  search_->setMaximumWidth(fontMetrics().averageCharWidth() * 36);
+  note_->setForegroundRole(QPalette::PlaceholderText);
+  note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  nothing_->setAlignment(Qt::AlignCenter);
+  nothing_->setWordWrap(true);
+  nothing_->setForegroundRole(QPalette::PlaceholderText);
+
+  auto* line = new QHBoxLayout;
+  line->setContentsMargins(4, 3, 8, 3);
+  line->setSpacing(4);
+  for (QComboBox* choice : {view_, source_, binding_, thread_}) line->addWidget(choice);
+  line->addWidget(search_, 2);
+  line->addWidget(note_, 3);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addLayout(line);
+  column->addWidget(pages_, 1);
+  for (QWidget* page : {static_cast<QWidget*>(flame_), static_cast<QWidget*>(top_down_), static_cast<QWidget*>(bottom_up_),
+                        static_cast<QWidget*>(functions_), static_cast<QWidget*>(nothing_)})
+    pages_->addWidget(page);
+}
+
+QTreeView* SamplesPanel::addTree(CallTreeModel& model, const QString& name) {
+  auto* tree = new QTreeView(this);
+  tree->setAccessibleName(name);
+  tree->setFrameShape(QFrame::NoFrame);
+  tree->setUniformRowHeights(true);
+  tree->setAlternatingRowColors(true);
+  tree->setModel(&model);
+  tree->setExpandsOnDoubleClick(false);
+  const int digit = fontMetrics().horizontalAdvance(u'0');
+  constexpr int kCharacters[CallTreeModel::kColumns] = {70, 9, 9, 12, 12, 26, 24};
+  for (int section = 0; section < CallTreeModel::kColumns; ++section) tree->header()->resizeSection(section, digit * kCharacters[section]);
+  connect(tree, &QTreeView::doubleClicked, this,
+          [this, &model](const QModelIndex& index) { emit functionActivated(model.functionName(index)); });
+  return tree;
+}
+
+void SamplesPanel::chooseView(View view) { view_->setCurrentIndex(static_cast<int>(view)); }
+
+// Keeps what is chosen where it is still there.
+void SamplesPanel::fillThreads() {
+  const QSignalBlocker silent(thread_);
+  const QVariant chosen = thread_->currentData();
+  thread_->clear();
+  thread_->addItem(tr("All threads"), QString());
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  if (!trace) return;
+  const TrackKind kind =
+      source_->currentData().toInt() == static_cast<int>(StackSource::kCpuSamples) ? TrackKind::kCpuSamples : TrackKind::kBacktraces;
+  for (ProcessId process = 0; process < trace->processes().size(); ++process) {
+    bool first = true;
+    for (const Track& track : trace->tracks()) {
+      if (track.key.kind != kind || track.key.process != process) continue;
+      if (std::exchange(first, false))
+        thread_->addItem(
+            QStringLiteral("[%1] %2").arg(trace->processes()[process].pid).arg(QString::fromStdString(trace->processes()[process].name)),
+            QStringLiteral("process:%1").arg(process));
+      const Thread& thread = trace->threads()[track.key.thread];
+      thread_->addItem(QStringLiteral("    [%1] %2").arg(thread.tid).arg(QString::fromStdString(thread.name)),
+                       QStringLiteral("thread:%1").arg(track.key.thread));
+    }
+  }
+  thread_->setCurrentIndex(std::max(0, thread_->findData(chosen)));
+}
+
+samples::SampleSelection SamplesPanel::selection() const {
+  samples::SampleSelection selection;
+  selection.source = static_cast<StackSource>(source_->currentData().toInt());
+  selection.window = state_.boundRange();
+  const QString chosen = thread_->currentData().toString();
+  const Trace& trace = *state_.trace();
+  if (chosen.startsWith(u"thread:")) selection.threads = {chosen.section(u':', 1).toUInt()};
+  if (chosen.startsWith(u"process:"))
+    for (ThreadId thread = 0; thread < trace.threads().size(); ++thread)
+      if (trace.threads()[thread].process == chosen.section(u':', 1).toUInt()) selection.threads.push_back(thread);
+  return selection;
+}
+
+void SamplesPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  compute();
+}
+
+// Ranges change with each step of a zoom, and traces grow.
+void SamplesPanel::refresh() {
+  if (isVisible()) paced_.request();
+}
+
+void SamplesPanel::compute() {
+  paced_.cancel();
+  const std::shared_ptr<const Trace> trace = state_.trace();
+  // A trace with backtraces alone shows those at first.
+  if (trace && trace != computed_trace_ && !has_stacks(*trace, StackSource::kCpuSamples) && has_stacks(*trace, StackSource::kBacktraces) &&
+      !computed_) {
+    source_->setCurrentIndex(source_->findData(static_cast<int>(StackSource::kBacktraces)));
+    fillThreads();
+  }
+  if (!trace) {
+    job_.cancel();
+    computed_.reset();
+    computed_trace_.reset();
+    profile_.reset();
+    return showNote();
+  }
+  const samples::SampleSelection wanted = selection();
+  const CallTrees trees = view_->currentIndex() == static_cast<int>(View::kBottomUp) ? CallTrees::kBoth : CallTrees::kTopDown;
+  if (trace == computed_trace_ && computed_ == wanted && trees <= computed_trees_) return;
+  computed_trees_ = trees;
+  computed_trace_ = trace;
+  computed_ = wanted;
+  job_.start([this, trace, wanted, trees](const LatestJob::Context& job) {
+    QElapsedTimer clock;
+    clock.start();
+    auto profile = make_profile(*trace, wanted, trees, job.stop());
+    if (!profile) return;
+    job.deliver([this, trace, profile = std::move(profile), took = clock.elapsed()] {
+      paced_.tookMilliseconds(took);
+      profile_ = profile;
+      flame_->setProfile(trace, profile);
+      top_down_model_->setProfile(trace, profile);
+      bottom_up_model_->setProfile(trace, profile);
+      functions_->setTable(profile->table);
+      top_down_->expandToDepth(0);
+      showNote();
+    });
+  });
+}
+
+void SamplesPanel::showNote() {
+  const bool any = profile_ && profile_->top_down.total().count > 0;
+  pages_->setCurrentIndex(any ? view_->currentIndex() : kNothingPage);
+  const bool flame = view_->currentIndex() == static_cast<int>(View::kFlameGraph);
+  search_->setEnabled(flame);
+  note_->clear();
+  if (!any) {
+    const bool timed = source_->currentData().toInt() == static_cast<int>(StackSource::kCpuSamples);
+    const bool recorded = state_.trace() && has_stacks(*state_.trace(), timed ? StackSource::kCpuSamples : StackSource::kBacktraces);
+    if (recorded)
+      nothing_->setText(tr("There are none in this part of time and of this thread."));
+    else
+      nothing_->setText(timed ? tr("The trace has no CPU samples. Record them with: lanescope profile --sample=process-tree")
+                              : tr("The trace has no backtraces of calls. Record them with: lanescope profile --cudabacktrace=all"));
+    return;
+  }
+  QString text = QString::fromStdString(weight_text(profile_->top_down.total(), profile_->by));
+  if (flame && !search_->text().isEmpty())
+    text += tr(" · found in %1").arg(QString::fromStdString(timeline::format_share(flame_->foundShare())));
+  note_->setText(text);
+}
+
+}  // namespace lanescope::ui

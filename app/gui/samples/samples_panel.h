@@ -1,0 +1,80 @@
+// What threads were seen to run, or where their calls came from: as a flame graph, as call trees, as a table of functions. Of the part of
+// time that lists are about, of all threads, one process or one thread.
+//
+// Nothing is computed while the panel is hidden, and all of it off the GUI thread.
+#pragma once
+
+#include <memory>
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QStackedWidget>
+#include <QTreeView>
+#include <QWidget>
+
+#include "base/latest_job.h"
+#include "base/paced_update.h"
+#include "base/selection_state.h"
+#include "samples/call_tree_model.h"
+#include "samples/flame_graph_view.h"
+#include "tables/result_table.h"
+
+namespace lanescope::ui {
+
+class SamplesPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  enum class View { kFlameGraph, kTopDown, kBottomUp, kFunctions };
+
+  explicit SamplesPanel(SelectionState& state, QWidget* parent = nullptr);
+
+  void chooseView(View view);
+  [[nodiscard]] const std::shared_ptr<const SampleProfile>& profile() const { return profile_; }
+  [[nodiscard]] FlameGraphView& flameGraph() { return *flame_; }
+  [[nodiscard]] QTreeView& tree(samples::CallTreeOrder order) {
+    return order == samples::CallTreeOrder::kTopDown ? *top_down_ : *bottom_up_;
+  }
+  [[nodiscard]] ResultTable& functions() { return *functions_; }
+  [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
+
+ signals:
+  void functionActivated(const QString& name);  // its samples are to be found
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void layOut();
+  QTreeView* addTree(CallTreeModel& model, const QString& name);
+  void fillThreads();
+  void refresh();
+  void compute();
+  void showNote();
+  [[nodiscard]] samples::SampleSelection selection() const;
+
+  SelectionState& state_;
+  QComboBox* view_;
+  QComboBox* source_;
+  QComboBox* binding_;
+  QComboBox* thread_;
+  QLineEdit* search_;
+  QLabel* note_;
+  QStackedWidget* pages_;
+  QLabel* nothing_;
+  FlameGraphView* flame_;
+  CallTreeModel* top_down_model_;
+  CallTreeModel* bottom_up_model_;
+  QTreeView* top_down_;
+  QTreeView* bottom_up_;
+  ResultTable* functions_;
+  std::shared_ptr<const SampleProfile> profile_;
+  std::shared_ptr<const Trace> computed_trace_;
+  std::optional<samples::SampleSelection> computed_;
+  CallTrees computed_trees_ = CallTrees::kTopDown;
+  PacedUpdate paced_;
+  LatestJob job_;
+};
+
+}  // namespace lanescope::ui

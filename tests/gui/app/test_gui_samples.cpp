@@ -1,0 +1,259 @@
+// The panel that shows call chains: flame graph, call trees, functions, of the part of time and the threads that are chosen.
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QLineEdit>
+
+#include "main_window_fixture.h"
+#include "model/export/trace_file_export.h"
+#include "model/trace/thread_states.h"
+#include "samples/samples_panel.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+using lanescope::ui::SamplesPanel;
+
+namespace {
+
+// Thread 10 of a Python program: 60 samples in train > forward, 30 in train > load > inflate, 10 in train itself; the first half of them
+// in the first millisecond. Thread 11: 20 samples in load > inflate. One call to poll, from load.
+std::shared_ptr<const Trace> program() {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  builder.process(process).pid = 10;
+  builder.process(process).executable = "/usr/bin/python3";
+  const auto python = [&](const char* name, std::uint32_t line) {
+    return builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern(name), builder.intern("/home/user/train.py"), line});
+  };
+  const CodeLocationId inflate =
+      builder.code_location({CodeKind::kNative, builder.intern("/lib/libz.so.1"), 0, 0x10}, {builder.intern("inflate"), 0, 0});
+  const CallNodeId train = builder.call_node({0, python("train", 5)});
+  const CallNodeId forward = builder.call_node({train, python("forward", 7)});
+  const CallNodeId load = builder.call_node({train, python("load", 30)});
+  const CallNodeId unpack = builder.call_node({load, inflate});
+  const CallNodeId loader = builder.call_node({builder.call_node({0, python("load", 30)}), inflate});
+  std::vector<SampleEvent> samples, others;
+  for (int i = 0; i < 100; ++i)
+    samples.push_back({Nanoseconds{i} * 20'000, 0, {i % 10 < 6 ? forward : i % 10 < 9 ? unpack : train, SampleOrigin::kTimer, 0, 20'000}});
+  for (int i = 0; i < 20; ++i) others.push_back({Nanoseconds{i} * 100'000, 0, {loader, SampleOrigin::kTimer, 1, 20'000}});
+  add_samples(builder, process, 10, samples);
+  add_samples(builder, process, 11, others);
+  TrackKey calls{TrackKind::kOsRuntime, process};
+  calls.thread = builder.thread(process, 11);
+  builder.add(calls, {{500'000, 4'000, builder.intern("poll"), 0, kWholeCall}});
+  const SampleEvent backtrace[] = {{500'000, 4'000, {load, SampleOrigin::kOsCall}}};
+  add_samples(builder, process, 11, backtrace);
+  builder.provenance().finished = true;
+  return builder.snapshot();
+}
+
+QComboBox* choice(QWidget& panel, const QString& accessible_name) {
+  for (QComboBox* each : panel.findChildren<QComboBox*>())
+    if (each->accessibleName() == accessible_name) return each;
+  return nullptr;
+}
+
+// As a user does: opens the list and walks to the entry with keys.
+void choose(QComboBox* list, int index) {
+  list->setFocus();
+  QTest::keyClick(list, Qt::Key_Home);
+  for (int i = 0; i < index; ++i) QTest::keyClick(list, Qt::Key_Down);
+}
+
+}  // namespace
+
+class SamplesTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() { use_empty_settings(); }
+  void init() {
+    state_ = std::make_unique<ui::SelectionState>();
+    panel_ = std::make_unique<SamplesPanel>(*state_);
+    panel_->resize(1000, 400);
+    panel_->show();
+    QVERIFY(QTest::qWaitForWindowExposed(panel_.get()));
+    state_->setTrace(program(), ui::TraceChange::kOther);
+    QVERIFY(settled());
+  }
+  void cleanup() {
+    panel_.reset();
+    state_.reset();
+  }
+
+  void boxesAreAsWideAsTheirShares() {
+    const int width = panel_->flameGraph().viewport()->width();
+    QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{120});
+    QVERIFY(near(boxOf({"train"}).width(), width * 100 / 120));
+    QVERIFY(near(boxOf({"train", "forward"}).width(), width * 60 / 120));
+    QVERIFY(near(boxOf({"train", "load", "inflate"}).width(), width * 30 / 120));
+    QVERIFY(near(boxOf({"load"}).width(), width * 20 / 120));
+    // Callers above what they call.
+    QVERIFY(boxOf({"train"}).bottom() < boxOf({"train", "load"}).top());
+  }
+
+  void aClickShowsACallOverTheWholeWidthAndEscapeItsCaller() {
+    ui::FlameGraphView& flame = panel_->flameGraph();
+    QTest::mouseClick(flame.viewport(), Qt::LeftButton, {}, boxOf({"train", "load"}).center());
+    QVERIFY(near(boxOf({"train", "load"}).width(), flame.viewport()->width()));
+    QVERIFY(boxOf({"train", "forward"}).isNull());
+    QTest::keyClick(&flame, Qt::Key_Escape);
+    QVERIFY(near(boxOf({"train"}).width(), flame.viewport()->width()));
+    QVERIFY(near(boxOf({"train", "load"}).width(), flame.viewport()->width() * 30 / 100));
+    QTest::keyClick(&flame, Qt::Key_Home);
+    QCOMPARE(flame.focus(), 0u);
+  }
+
+  void arrowKeysWalkFromCallToCall() {
+    ui::FlameGraphView& flame = panel_->flameGraph();
+    flame.setFocus();
+    QTest::keyClick(&flame, Qt::Key_Down);   // train
+    QTest::keyClick(&flame, Qt::Key_Down);   // forward, the heaviest
+    QTest::keyClick(&flame, Qt::Key_Right);  // load
+    QTest::keyClick(&flame, Qt::Key_Return);
+    QVERIFY(near(boxOf({"train", "load"}).width(), flame.viewport()->width()));
+  }
+
+  void hoveringTellsCountsAndShares() {
+    const QString text = panel_->flameGraph().toolTipOf(nodeOf({"train", "load", "inflate"}));
+    QVERIFY2(text.contains("libz.so.1") && text.contains("30 samples") && text.contains("25.0%"), qPrintable(text));
+    const QString of_load = panel_->flameGraph().toolTipOf(nodeOf({"train", "load"}));
+    QVERIFY2(of_load.contains("train.py:30") && of_load.contains("Itself: 0 samples"), qPrintable(of_load));
+  }
+
+  void theTimeThatIsSelectedIsCounted() {
+    state_->setSelectedRange(TimeRange{0, 1'000'000});
+    QVERIFY(settled());
+    QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{60});
+    choose(choice(*panel_, "Part of time"), 2);  // what the timeline shows
+    QCOMPARE(state_->timeBinding(), ui::TimeBinding::kVisibleRange);
+    state_->setVisibleRange({0, 200'000});
+    QVERIFY(settled());
+    QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{12});
+    choose(choice(*panel_, "Part of time"), 0);
+    QVERIFY(settled());
+    QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{120});
+  }
+
+  void theFocusStaysOnTheSameCallWhileTheTimeChanges() {
+    QTest::mouseClick(panel_->flameGraph().viewport(), Qt::LeftButton, {}, boxOf({"train", "load"}).center());
+    state_->setSelectedRange(TimeRange{0, 1'000'000});
+    QVERIFY(settled());
+    QCOMPARE(panel_->flameGraph().focus(), nodeOf({"train", "load"}));
+  }
+
+  void aThreadOrAProcessCanBeChosen() {
+    QComboBox* threads = choice(*panel_, "Process or thread");
+    QCOMPARE(threads->count(), 4);  // all, the process, its two threads
+    choose(threads, 3);
+    QVERIFY(settled());
+    QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{20});
+    choose(threads, 1);
+    QVERIFY(settled());
+    QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{120});
+  }
+
+  void backtracesAreWeighedByTheTimeOfTheirCalls() {
+    choose(choice(*panel_, "Which call chains"), 1);
+    QVERIFY(settled());
+    QCOMPARE(panel_->profile()->top_down.total(), (samples::Weight{1, 4'000}));
+    QVERIFY(near(boxOf({"train", "load"}).width(), panel_->flameGraph().viewport()->width()));
+  }
+
+  void treesShowTheSameTopDownAndBottomUp() {
+    choose(choice(*panel_, "View of the call chains"), 2);  // bottom-up
+    QVERIFY(settled());
+    for (const auto order : {samples::CallTreeOrder::kTopDown, samples::CallTreeOrder::kBottomUp})
+      QAbstractItemModelTester(panel_->tree(order).model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+    const QAbstractItemModel& down = *panel_->tree(samples::CallTreeOrder::kTopDown).model();
+    QCOMPARE(down.rowCount(), 2);
+    const QModelIndex train = down.index(0, 0);
+    QCOMPARE(train.data().toString(), QString("train"));
+    QCOMPARE(down.index(0, ui::CallTreeModel::kTotalShare).data().toString(), QString("83.3%"));
+    QCOMPARE(down.rowCount(train), 2);
+    QCOMPARE(down.index(0, 0, train).data().toString(), QString("forward"));
+    QCOMPARE(down.index(1, ui::CallTreeModel::kTotal, train).data().toString(), QString("30"));
+    const QAbstractItemModel& up = *panel_->tree(samples::CallTreeOrder::kBottomUp).model();
+    const QModelIndex inflate = up.index(1, 0);
+    QCOMPARE(inflate.data().toString(), QString("inflate"));
+    QCOMPARE(up.index(1, ui::CallTreeModel::kTotal).data().toString(), QString("50"));
+    QCOMPARE(up.index(0, 0, inflate).data().toString(), QString("load"));
+    // All 50 come from load, 30 of them by way of train.
+    QCOMPARE(up.index(0, ui::CallTreeModel::kTotal, inflate).data().toString(), QString("50"));
+    QCOMPARE(up.index(0, ui::CallTreeModel::kTotal, up.index(0, 0, inflate)).data().toString(), QString("30"));
+  }
+
+  void searchMakesFunctionsStandOut() {
+    QLineEdit* field = panel_->findChild<QLineEdit*>();
+    QTest::keyClicks(field, "INFLATE");
+    QCOMPARE(panel_->flameGraph().foundShare(), 50.0 / 120);
+    field->clear();
+    QCOMPARE(panel_->flameGraph().foundShare(), 0.0);
+  }
+
+  void withoutSamplesItSaysHowToRecordThem() {
+    TraceBuilder builder;
+    state_->setTrace(builder.snapshot(), ui::TraceChange::kOther);
+    QVERIFY(settled());
+    bool said = false;
+    for (const QLabel* label : panel_->findChildren<QLabel*>()) said |= label->isVisible() && label->text().contains("--sample");
+    QVERIFY(said);
+  }
+
+  void inTheWindowADoubleClickedFunctionIsFoundOnTheRows() {
+    const QString path = folder_.path().c_str() + QStringLiteral("/program.trace");
+    QVERIFY(export_trace_file(*program(), path.toStdString(), Overwrite::kAllow).has_value());
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, path));
+    // Samples do not drown what else there is: they are listed when their kind is asked for.
+    QCOMPARE(events_table(window)->model()->rowCount(), 1);
+    EventFilter filter;
+    filter.kind = EventKind::kCpuSample;
+    window.state().setFilter(filter);
+    QVERIFY(QTest::qWaitFor([&] { return window.isSettled() && events_table(window)->model()->rowCount() == 120; }));
+    window.state().setFilter({});
+
+    window.showPanel("samples");
+    QVERIFY(QTest::qWaitFor([&] { return window.isSettled() && window.samples().profile() != nullptr; }));
+    window.samples().chooseView(SamplesPanel::View::kFunctions);
+    ui::ResultTable& functions = window.samples().functions();
+    functions.sortByColumn(-1, Qt::AscendingOrder);
+    functions.chooseRow(1);
+    QCOMPARE(functions.model()->index(1, 4).data().toString(), QString("inflate"));
+    QTest::mouseDClick(functions.viewport(), Qt::LeftButton, {}, functions.visualRect(functions.model()->index(1, 4)).center());
+    QVERIFY(QTest::qWaitFor([&] { return window.isSettled() && window.timelineView().highlightedText() == "inflate"; }));
+    QCOMPARE(window.timelineView().highlightedCount(), std::uint64_t{50});
+  }
+
+ private:
+  bool settled() {
+    return QTest::qWaitFor([this] { return !panel_->isComputing(); });
+  }
+  static bool near(int a, int b) { return std::abs(a - b) <= 1; }
+  std::uint32_t nodeOf(const std::vector<std::string>& path) const {
+    const samples::CallTree& tree = panel_->profile()->top_down;
+    std::uint32_t node = 0;
+    for (const std::string& name : path) {
+      const samples::CallTreeNode parent = tree.node(node);
+      std::uint32_t child = parent.first_child;
+      while (child < parent.first_child + parent.child_count && tree.function_of(child).name != name) ++child;
+      if (child == parent.first_child + parent.child_count) return 0;
+      node = child;
+    }
+    return node;
+  }
+  // Null where the call is not drawn.
+  QRect boxOf(const std::vector<std::string>& path) const {
+    for (const samples::FlameBox& box : panel_->flameGraph().boxes())
+      if (box.node == nodeOf(path)) return panel_->flameGraph().rectangle(box);
+    return {};
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<ui::SelectionState> state_;
+  std::unique_ptr<SamplesPanel> panel_;
+};
+
+QTEST_MAIN(SamplesTest)
+#include "test_gui_samples.moc"
