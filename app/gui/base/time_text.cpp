@@ -1,5 +1,7 @@
 #include "base/time_text.h"
 
+#include <QStringList>
+
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {

@@ -15,6 +15,7 @@ void RowMemory::showTrace(TraceChange change) {
     known_.clear();
     kind_.clear();
   }
+  arranged_ = nullptr;
   if (!state_.trace()) return;
   if (kind_.isEmpty()) {
     kind_ = kind_of_trace(*state_.trace());
@@ -23,11 +24,12 @@ void RowMemory::showTrace(TraceChange change) {
   seen_ = arrange(view_.rows(), remembered_, view_.rowArrangement(), known_);
   for (const timeline::Row& row : view_.rows().rows()) known_.insert(row.key);
   view_.setRowArrangement(seen_);
+  arranged_ = state_.trace();
 }
 
 // The timeline tells of other changes of its rows, too: those that come with a trace, or with a filter.
 void RowMemory::keep() {
-  if (!state_.trace() || view_.trace() != state_.trace() || kind_.isEmpty() || view_.rowArrangement() == seen_) return;
+  if (!arranged_ || arranged_ != state_.trace() || kind_.isEmpty() || view_.rowArrangement() == seen_) return;
   seen_ = view_.rowArrangement();
   remembered_ = remember(view_.rows(), seen_, remembered_);
   settings_.setRows(kind_, remembered_);

@@ -27,6 +27,7 @@ class RowMemory : public QObject {
   timeline::TimelineView& view_;
   SelectionState& state_;
   Settings& settings_;
+  std::shared_ptr<const Trace> arranged_;  // the trace whose rows are as they are remembered; null while another one comes
   QString kind_;
   RememberedRows remembered_;
   timeline::RowArrangement seen_;          // what the timeline had when it was last looked at
