@@ -39,6 +39,8 @@ enum class NsysTable : unsigned char {
   kSampleChains,      // SAMPLING_CALLCHAINS
   kCpuPageFaults,     // CUDA_UM_CPU_PAGE_FAULT_EVENTS
   kGpuPageFaults,     // CUDA_UM_GPU_PAGE_FAULT_EVENTS
+  kGpuMetrics,        // GPU_METRICS
+  kGpuMetricNames,    // TARGET_INFO_GPU_METRICS
   kProcesses,         // PROCESSES
   kThreadNames,       // ThreadNames
   kGpus,              // TARGET_INFO_GPU
@@ -48,7 +50,7 @@ enum class NsysTable : unsigned char {
   kCaptureMetadata,   // META_DATA_CAPTURE
   kExportMetadata,    // META_DATA_EXPORT
 };
-inline constexpr std::size_t kNsysTableCount = 29;
+inline constexpr std::size_t kNsysTableCount = 31;
 
 struct TableSchema {
   const char* name;

@@ -8,6 +8,7 @@
 #include "event_order.h"
 #include "nsys_database.h"
 #include "nsys_ids.h"
+#include "nsys_metrics.h"
 #include "nsys_threads.h"
 #include "target.h"
 #include "trace_dictionary.h"
@@ -85,6 +86,7 @@ class NsysExport {
   void write() {
     nvtx_rows_are_known_ = nvtx_rows_are_known();
     for (const Track& track : trace_.tracks()) write_track(track);
+    write_gpu_metrics(trace_, selection_, database_);
     write_nvtx_names();
     write_machine();
     write_processes();

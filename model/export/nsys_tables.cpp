@@ -91,6 +91,12 @@ constexpr TableSchema kTables[] = {
      "start INTEGER NOT NULL, end INTEGER NOT NULL, globalPid INTEGER NOT NULL, deviceId INTEGER NOT NULL, "
      "address INTEGER NOT NULL, numberOfPageFaults INTEGER NOT NULL, faultAccessType INTEGER NOT NULL",
      7},
+    {"GPU_METRICS",
+     "rawTimestamp INTEGER NOT NULL, timestamp INTEGER NOT NULL, typeId INTEGER NOT NULL, metricId INTEGER NOT NULL, "
+     "value INTEGER NOT NULL",
+     5},
+    {"TARGET_INFO_GPU_METRICS",
+     "typeId INTEGER NOT NULL, sourceId INTEGER NOT NULL, typeName TEXT NOT NULL, metricId INTEGER NOT NULL, metricName TEXT NOT NULL", 5},
     {"PROCESSES", "globalPid INTEGER, pid INTEGER, name TEXT", 3},
     {"ThreadNames", "nameId INTEGER NOT NULL, priority INTEGER, globalTid INTEGER", 3},
     {"TARGET_INFO_GPU",

@@ -4,6 +4,7 @@
 
 #include "target.h"
 #include "trace_chunks.h"
+#include "trace_counters.h"
 
 namespace lanescope {
 namespace {
@@ -98,6 +99,7 @@ class TraceFileExport {
 
   Result<void> write() {
     put(proto::FRAME_SESSION_START, 0, session_start(trace_.provenance()));
+    put_counters(kNone, 0);
     for (ProcessId id = 0; id < trace_.processes().size(); ++id) put_process(id);
     put_messages();
     if (trace_.provenance().finished) {
@@ -122,6 +124,19 @@ class TraceFileExport {
     written_ = writer_.append(frame_);
   }
 
+  // With the GPUs of counters that belong to no process, which a GPU that none used is known by alone.
+  void put_counters(ProcessId process, std::uint32_t instance) {
+    proto::Resources message = counter_definitions(trace_, process);
+    if (message.counters_size() == 0) return;
+    for (GpuId id = 0; process == kNone && id < trace_.gpus().size(); ++id)
+      describe({kNone, trace_.gpus()[id].ordinal, id}, trace_.gpus()[id], *message.add_devices());
+    put(proto::FRAME_RESOURCES, instance, message);
+    write_counter_samples(trace_, process, selection_, [&](const proto::EventChunk& chunk) {
+      put(proto::FRAME_EVENTS, instance, chunk);
+      return written_.has_value();
+    });
+  }
+
   void put_process(ProcessId id) {
     const Process& process = trace_.processes()[id];
     proto::ProcessStart start;
@@ -140,6 +155,7 @@ class TraceFileExport {
     });
     for (const Track& track : trace_.tracks())
       if (track.key.process == id && !chunks.add(track)) return;
+    put_counters(id, process.instance);
     if (const proto::Symbols symbols = chunks.symbols(); symbols.locations_size() > 0) put(proto::FRAME_SYMBOLS, process.instance, symbols);
 
     const Completeness& known = process.completeness;

@@ -80,6 +80,7 @@ Result<std::shared_ptr<const Trace>> import_nsys_sqlite(const std::filesystem::p
     if (context.cancelled()) return Error{"Reading " + path.string() + " was cancelled."};
   }
   import_resources(context);
+  if (const auto read = import_gpu_metrics(context); !read) return damaged(read.error());
   for (const auto& [global_tid, states] : context.thread_states)
     add_thread_states(builder, context.process(global_tid), tid_of(global_tid), states);
   return builder.snapshot();

@@ -14,6 +14,7 @@ constexpr std::string_view kKernelData = "CUDA kernel data";
 constexpr std::string_view kUnifiedMemoryData = "CUDA Unified Memory CPU page faults data";
 constexpr std::string_view kNcclData = "NCCL kernel data";
 constexpr std::string_view kGpuData = "GPU work";
+constexpr std::string_view kGpuMetricData = "GPU metrics";
 constexpr std::string_view kApiData = "CUDA trace data";
 constexpr std::string_view kMemoryData = "GPU memory data";
 constexpr std::string_view kNvtxData = "NV Tools Extension (NVTX) data";
@@ -59,6 +60,10 @@ constexpr std::array kReports = {
            "What each GPU waited for: idle time between its first and its last operation, every nanosecond with its cause, so that a GPU's "
            "causes add up to its idle time. Lanescope's own.",
            gpu_idle_sum},
+    Report{"gpu_metric_sum", "GPU Metric Summary", kGpuMetricData, kPercentiles,
+           "What the GPU metrics were, each weighted by the time for which it held. With --filter-nvtx: while the work ran that the range "
+           "enqueued. Lanescope's own.",
+           gpu_metric_sum},
     Report{
         "nccl_sum", "NCCL Kernel Summary", kNcclData, kStylesAndPercentiles,
         "Durations of kernels whose names begin with nccl, by the NCCL range (collective) that enqueued them and by name; the size is the "

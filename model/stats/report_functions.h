@@ -25,6 +25,7 @@ Table nvtx_gpu_proj_trace(const Selection& selection, const ReportOptions& optio
 Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options);
 Table nccl_sum(const Selection& selection, const ReportOptions& options);
 Table gpu_idle_sum(const Selection& selection, const ReportOptions& options);
+Table gpu_metric_sum(const Selection& selection, const ReportOptions& options);
 Table um_sum(const Selection& selection, const ReportOptions& options);
 Table um_total_sum(const Selection& selection, const ReportOptions& options);
 Table um_cpu_page_faults_sum(const Selection& selection, const ReportOptions& options);

@@ -79,6 +79,29 @@ struct FrameIngest::State {
     return true;
   }
 
+  // What the session itself speaks of belongs to no process.
+  bool resources(const FrameHeader& header, const proto::Resources& message) {
+    const bool has_process = header.process != 0;
+    const ProcessId id = has_process ? process_of(header) : kNone;
+    if (!has_process)
+      for (const auto& device : message.devices()) builder.gpu(described(device));
+    define_counters(dictionaries[{header.process, header.source}], id, message);
+    return !has_process || resources(id, message);
+  }
+
+  void define_counters(Dictionary& dictionary, ProcessId process, const proto::Resources& message) {
+    constexpr std::uint32_t kMaximumCounters = 1u << 16;
+    for (const proto::Counter& counter : message.counters()) {
+      if (counter.id() == 0 || counter.id() >= kMaximumCounters) continue;
+      Gpu gpu;
+      gpu.uuid = counter.gpu_uuid();
+      Counter description{process,        gpu.uuid.empty() ? kNone : builder.gpu(gpu), counter.name(),        counter.unit(),
+                          counter.resolution(), counter.group(), counter.maximum(), counter.source_name(), counter.description()};
+      if (counter.id() >= dictionary.counters.size()) dictionary.counters.resize(counter.id() + 1, kNone);
+      dictionary.counters[counter.id()] = builder.counter(description);
+    }
+  }
+
   bool resources(ProcessId id, const proto::Resources& message) {
     for (const auto& device : message.devices()) builder.set_device(id, device.id(), described(device));
     for (const auto& context : message.contexts()) builder.set_context({id, context.id(), context.device(), context.null_stream()});
@@ -117,9 +140,11 @@ struct FrameIngest::State {
     return true;
   }
 
-  bool events(const FrameHeader& header, ProcessId process, const proto::EventChunk& chunk) {
+  bool events(const FrameHeader& header, const proto::EventChunk& chunk) {
     Dictionary& dictionary = dictionaries[{header.process, header.source}];
     if (!extend(dictionary, chunk, builder)) return false;
+    const bool is_of_no_process = header.process == 0 && chunk.has_counter_samples();
+    const ProcessId process = is_of_no_process ? kNone : process_of(header);
     const ChunkTarget into{builder, process, dictionary, since_epoch(chunk.base_time())};
     switch (chunk.events_case()) {
       case proto::EventChunk::kKernels:
@@ -146,6 +171,8 @@ struct FrameIngest::State {
         return ingest(into, chunk.thread_states());
       case proto::EventChunk::kSamples:
         return ingest(into, chunk.samples());
+      case proto::EventChunk::kCounterSamples:
+        return ingest(into, chunk.counter_samples());
       case proto::EventChunk::kOsRuntime:
         return ingest(into, TrackKind::kOsRuntime, chunk.os_runtime());
       case proto::EventChunk::kPageFaults:
@@ -175,8 +202,8 @@ struct FrameIngest::State {
   bool apply(const FrameHeader&, const proto::SessionStart& message) { return session_start(message); }
   bool apply(const FrameHeader& header, const proto::ProcessStart& message) { return process_start(process_of(header), message); }
   bool apply(const FrameHeader& header, const proto::ProcessEnd& message) { return process_end(process_of(header), message); }
-  bool apply(const FrameHeader& header, const proto::Resources& message) { return resources(process_of(header), message); }
-  bool apply(const FrameHeader& header, const proto::EventChunk& message) { return events(header, process_of(header), message); }
+  bool apply(const FrameHeader& header, const proto::Resources& message) { return resources(header, message); }
+  bool apply(const FrameHeader& header, const proto::EventChunk& message) { return events(header, message); }
   bool apply(const FrameHeader& header, const proto::Symbols& message) { return symbols(header, message); }
   bool apply(const FrameHeader& header, const proto::Counters& message) { return add_counters(header, process_of(header), message); }
   bool apply(const FrameHeader& header, const proto::Diagnostic& message) { return diagnostic(header.process, message); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 namespace lanescope {
 
@@ -81,6 +82,12 @@ std::vector<EventRef> Trace::nvtx_stack(ThreadId thread, Nanoseconds t) const {
 std::size_t Trace::memory_bytes() const noexcept {
   std::size_t bytes = 0;
   for (const Lane& each : lanes_) bytes += each.memory_bytes();
+  std::set<const void*> shared;  // times that several counters have in common count once
+  for (const CounterSeries& series : counter_series_) {
+    bytes += series.memory_bytes();
+    for (const auto& segment : series.segments())
+      if (shared.insert(segment->times().get()).second) bytes += segment->times()->capacity() * sizeof(Nanoseconds);
+  }
   return bytes;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "call_stack_builder.h"
+#include "counter_builder.h"
 #include "lane_builder.h"
 
 namespace lanescope {
@@ -75,6 +76,7 @@ struct TraceBuilder::State {
   DetailIndex<ThreadStateDetail> thread_states;
   DetailIndex<SampleDetail> samples;
   CallStackBuilder call_stacks;
+  CounterBuilder counters;
 
   TrackState& track(const TrackKey& key) {
     const auto [found, inserted] = track_ids.try_emplace(key, static_cast<TrackId>(tracks.size()));
@@ -124,7 +126,8 @@ GpuId TraceBuilder::gpu(const Gpu& description) {
     gpus.push_back(description);
     return static_cast<GpuId>(gpus.size() - 1);
   }
-  if (found->name.empty()) *found = description;
+  // The sampler of GPU metrics knows less of a GPU than a process that uses it.
+  if (found->name.empty() || (found->multiprocessor_count == 0 && description.multiprocessor_count > 0)) *found = description;
   return static_cast<GpuId>(found - gpus.begin());
 }
 
@@ -240,6 +243,13 @@ void TraceBuilder::add(const TrackKey& key, std::vector<Event> events, std::span
     track.lanes.add_at_depths(std::move(events), std::span(valid_depths).first(events.size()));
 }
 
+CounterId TraceBuilder::counter(const Counter& description) { return state_->counters.add(description); }
+bool TraceBuilder::add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times,
+                               std::span<const std::vector<std::int64_t>> columns, Nanoseconds end) {
+  return state_->counters.add_samples(counters, times, columns, end);
+}
+void TraceBuilder::set_series(CounterId counter, CounterSeries series) { state_->counters.set_series(counter, std::move(series)); }
+
 std::shared_ptr<const Trace> TraceBuilder::snapshot() {
   Trace& trace = state_->trace;
   for (Process& process : trace.processes_)
@@ -265,7 +275,16 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot() {
     extent.begin = std::min(extent.begin, lane.extent().begin);
     extent.end = std::max(extent.end, lane.extent().end);
   }
-  trace.extent_ = trace.event_count_ > 0 ? extent : TimeRange{};
+  trace.counter_series_ = state_->counters.publish();
+  trace.counters_ = state_->counters.counters();
+  if (trace.event_count_ == 0) {
+    for (const CounterSeries& series : trace.counter_series_) {
+      if (series.empty()) continue;
+      extent.begin = std::min(extent.begin, series.extent().begin);
+      extent.end = std::max(extent.end, series.extent().end);
+    }
+  }
+  trace.extent_ = extent.begin <= extent.end ? extent : TimeRange{};
   trace.kernel_details_ = state_->kernels.rows();
   trace.memory_details_ = state_->memory.rows();
   trace.api_details_ = state_->api.rows();

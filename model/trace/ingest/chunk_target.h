@@ -26,5 +26,6 @@ struct ChunkTarget {
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::NvtxMarks& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::ThreadStates& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::Samples& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::CounterSamples& columns);
 
 }  // namespace lanescope

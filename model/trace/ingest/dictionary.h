@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lanescope/trace.pb.h"
+#include "model/trace/counter.h"
 #include "model/trace/types.h"
 
 namespace lanescope {
@@ -44,6 +45,7 @@ struct Dictionary {
   std::vector<proto::CopyShape> copy_shapes{1};
   std::vector<CodeLocationId> code_locations{0};
   std::vector<CallNodeId> call_nodes{0};
+  std::vector<CounterId> counters{kNone};
   DetailCache plain_kernels;  // kernels outside of graphs, by string id
   DetailCache given_kernels;  // the same by kernel name id
 };

@@ -16,6 +16,7 @@
 
 #include "model/trace/append_only_table.h"
 #include "model/trace/call_stacks.h"
+#include "model/trace/counter.h"
 #include "model/trace/details.h"
 #include "model/trace/lane.h"
 #include "model/trace/types.h"
@@ -182,7 +183,7 @@ struct Provenance {
 class Trace {
  public:
   [[nodiscard]] const Provenance& provenance() const noexcept { return provenance_; }
-  // From the first event's start to the last event's end; {0, 0} when there are none.
+  // From the first event's start to the last event's end; of counters, where there are no events; {0, 0} when there is neither.
   [[nodiscard]] TimeRange extent() const noexcept { return extent_; }
   [[nodiscard]] std::uint64_t event_count() const noexcept { return event_count_; }
 
@@ -201,6 +202,9 @@ class Trace {
   [[nodiscard]] const std::vector<Lane>& lanes() const noexcept { return lanes_; }
   [[nodiscard]] const Lane& lane(LaneId id) const noexcept { return lanes_[id]; }
   [[nodiscard]] const Track& track_of(LaneId id) const noexcept { return tracks_[track_of_lane_[id]]; }
+
+  [[nodiscard]] const std::vector<Counter>& counters() const noexcept { return counters_; }
+  [[nodiscard]] const CounterSeries& counter_series(CounterId id) const noexcept { return counter_series_[id]; }
 
   [[nodiscard]] std::size_t name_count() const noexcept { return names_.size(); }
   [[nodiscard]] std::string_view name(NameId id) const noexcept { return names_[id]; }
@@ -230,7 +234,7 @@ class Trace {
   // NVTX push/pop ranges of the thread that cover t, outermost first, all domains. O(lanes of the thread · log n).
   [[nodiscard]] std::vector<EventRef> nvtx_stack(ThreadId thread, Nanoseconds t) const;
 
-  [[nodiscard]] std::size_t memory_bytes() const noexcept;  // of lanes and their indexes
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;  // of lanes, counters and their indexes
 
  private:
   friend class TraceBuilder;
@@ -250,6 +254,8 @@ class Trace {
   std::vector<Track> tracks_;
   std::vector<Lane> lanes_;
   std::vector<TrackId> track_of_lane_;
+  std::vector<Counter> counters_;
+  std::vector<CounterSeries> counter_series_;
   AppendOnlyTable<std::string> names_;
   AppendOnlyTable<KernelDetail> kernel_details_;
   AppendOnlyTable<MemoryDetail> memory_details_;

@@ -1,0 +1,14 @@
+// GPU metrics in Nsight Systems' tables. Internal to model/export.
+#pragma once
+
+#include "model/export/selection.h"
+#include "model/trace/trace.h"
+#include "nsys_database.h"
+
+namespace lanescope::exporters {
+
+// GPU_METRICS and TARGET_INFO_GPU_METRICS: counters of GPUs that belong to no process. Values are in their unit, which stands in brackets
+// behind the name; a type is one GPU's counters that are read together. Samples without a value have no row.
+void write_gpu_metrics(const Trace& trace, const ExportSelection& selection, NsysDatabase& database);
+
+}  // namespace lanescope::exporters

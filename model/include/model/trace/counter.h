@@ -1,0 +1,142 @@
+// Counters: quantities over time, such as a GPU's power or the share of its SMs that are busy.
+//
+// A counter is a step function: a value holds from its sample to the next one. Where nothing was measured it has no value. Values are
+// integers; times Counter::resolution they are in the counter's unit. Times are ns since the trace's epoch.
+//
+// A series is immutable and cheap to copy: it shares its segments. Any number of threads may read it. A recording that grows publishes new
+// series, which share all full segments with the old ones.
+//
+// Memory: 4 bytes a value (8 in segments where that is too narrow) and somewhat over 1 for the index, and 8 bytes a time, which all
+// counters that are read together share.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/trace/types.h"
+
+namespace lanescope {
+
+using CounterId = std::uint32_t;  // position in Trace::counters()
+
+enum class CounterOrigin : std::uint8_t {
+  kRead,      // its values were measured
+  kComputed,  // from the trace's events, which say it all
+};
+
+// What a counter is.
+struct Counter {
+  ProcessId process = kNone;  // whose; kNone: of a GPU or of the machine
+  GpuId gpu = kNone;          // of which GPU; kNone: of none
+  std::string name;           // "SMs active"
+  std::string unit;           // "%", "W", "B/s", "Hz", "B"; empty for plain numbers
+  double resolution = 1;      // what an integer of its series is worth, in the unit
+  std::string group;          // heading under which it is shown; may be empty
+  double maximum = 0;         // the largest value that is possible, in the unit; 0 where none is known
+  std::string source_name;    // what its source calls it
+  std::string description;    // one sentence; may be empty
+  CounterOrigin origin = CounterOrigin::kRead;
+};
+
+// What is known of a counter in a window of time.
+struct CounterSummary {
+  std::int64_t minimum = std::numeric_limits<std::int64_t>::max();
+  std::int64_t maximum = std::numeric_limits<std::int64_t>::min();
+  double integral = 0;      // sum of value times ns
+  Nanoseconds covered = 0;  // time for which there is a value
+
+  [[nodiscard]] bool empty() const noexcept { return covered == 0; }
+  // Weighted by time. Requires: not empty.
+  [[nodiscard]] double mean() const noexcept { return integral / static_cast<double>(covered); }
+  void add(std::int64_t value, Nanoseconds duration) noexcept;
+  void add(const CounterSummary& other) noexcept;
+};
+
+inline constexpr std::int64_t kNoValue = std::numeric_limits<std::int64_t>::min();
+
+// A run of up to kCapacity consecutive samples with its index. Every segment of a series but the last is full.
+class CounterSegment {
+ public:
+  static constexpr std::size_t kCapacity = 1u << 14;
+  static constexpr std::size_t kBlock = 32;  // samples below a node of the lowest level
+  static constexpr std::size_t kFanOut = 8;
+
+  // `values` may hold kNoValue. Requires: as many values as times, at least one; times ascend; end is behind the last.
+  CounterSegment(std::shared_ptr<const std::vector<Nanoseconds>> times, std::span<const std::int64_t> values, Nanoseconds end);
+
+  [[nodiscard]] std::size_t size() const noexcept { return times_->size(); }
+  [[nodiscard]] Nanoseconds time(std::size_t i) const noexcept { return (*times_)[i]; }
+  [[nodiscard]] Nanoseconds end(std::size_t i) const noexcept { return i + 1 < times_->size() ? (*times_)[i + 1] : end_; }
+  [[nodiscard]] std::int64_t value(std::size_t i) const noexcept {
+    if (!wide_.empty()) return wide_[i];
+    return narrow_[i] == kNoNarrowValue ? kNoValue : narrow_[i];
+  }
+  [[nodiscard]] TimeRange extent() const noexcept { return {times_->front(), end_}; }
+  // Number of the last sample at or before t. Requires: t >= time(0). O(log n).
+  [[nodiscard]] std::size_t index_at(Nanoseconds t) const noexcept;
+  // Folds what holds in the window into `into`. O(log n).
+  void summarize(TimeRange window, CounterSummary& into) const noexcept;
+  [[nodiscard]] const CounterSummary& summary() const noexcept { return summary_; }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;  // its share of the times left out
+  [[nodiscard]] const std::shared_ptr<const std::vector<Nanoseconds>>& times() const noexcept { return times_; }
+
+ private:
+  static constexpr std::int32_t kNoNarrowValue = std::numeric_limits<std::int32_t>::min();
+  void add_samples(std::size_t first, std::size_t last, CounterSummary& into) const noexcept;
+
+  std::shared_ptr<const std::vector<Nanoseconds>> times_;
+  Nanoseconds end_;
+  std::vector<std::int32_t> narrow_;                 // either this
+  std::vector<std::int64_t> wide_;                   // or that
+  std::vector<std::vector<CounterSummary>> levels_;  // levels_[0]: one node a block; each next covers kFanOut of the one below
+  CounterSummary summary_;
+};
+
+struct CounterSample {
+  Nanoseconds time = 0;
+  Nanoseconds duration = 0;  // until the next sample, or the end
+  std::int64_t value = kNoValue;
+  [[nodiscard]] bool has_value() const noexcept { return value != kNoValue; }
+};
+
+class CounterSeries {
+ public:
+  CounterSeries() = default;
+  // Requires: every segment but the last is full, and ends where the next begins.
+  explicit CounterSeries(std::vector<std::shared_ptr<const CounterSegment>> segments);
+  // One value a time, each until the next; the last holds until `end`. Requires: as many values as times; times ascend and are before
+  // `end`.
+  CounterSeries(std::span<const Nanoseconds> times, std::span<const std::int64_t> values, Nanoseconds end);
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }  // samples, those without a value too
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  // Requires: i < size(). O(1).
+  [[nodiscard]] CounterSample sample(std::size_t i) const noexcept;
+  // From the first sample to the end of the last; empty when the series is. O(1).
+  [[nodiscard]] TimeRange extent() const noexcept;
+  // Samples that hold somewhere in the window: [first, last). O(log n).
+  [[nodiscard]] std::pair<std::size_t, std::size_t> overlapping(TimeRange window) const noexcept;
+  // What holds at t, else none. O(log n).
+  [[nodiscard]] std::optional<CounterSample> at(Nanoseconds t) const noexcept;
+  // Exact, not sampled. O(log n + full segments in the window).
+  [[nodiscard]] CounterSummary summarize(TimeRange window) const noexcept;
+  // summarize() of neighbouring windows: into[i] is of [edges[i], edges[i + 1]). Requires: edges ascend and are one more than `into`.
+  void summarize(std::span<const Nanoseconds> edges, std::span<CounterSummary> into) const noexcept;
+
+  [[nodiscard]] std::span<const std::shared_ptr<const CounterSegment>> segments() const noexcept { return segments_; }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;  // without the times, which several series may share
+
+ private:
+  // Number of the segment that holds t, or of the first behind it.
+  [[nodiscard]] std::size_t segment_at(Nanoseconds t) const noexcept;
+
+  std::vector<std::shared_ptr<const CounterSegment>> segments_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace lanescope

@@ -1,0 +1,161 @@
+#include "model/trace/counter.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace lanescope {
+
+void CounterSummary::add(std::int64_t value, Nanoseconds duration) noexcept {
+  if (value == kNoValue || duration <= 0) return;
+  minimum = std::min(minimum, value);
+  maximum = std::max(maximum, value);
+  integral += static_cast<double>(value) * static_cast<double>(duration);
+  covered += duration;
+}
+
+void CounterSummary::add(const CounterSummary& other) noexcept {
+  minimum = std::min(minimum, other.minimum);
+  maximum = std::max(maximum, other.maximum);
+  integral += other.integral;
+  covered += other.covered;
+}
+
+CounterSegment::CounterSegment(std::shared_ptr<const std::vector<Nanoseconds>> times, std::span<const std::int64_t> values, Nanoseconds end)
+    : times_(std::move(times)), end_(end) {
+  assert(!values.empty() && values.size() == times_->size());
+  const auto fits = [](std::int64_t value) {
+    return value == kNoValue || (value > std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max());
+  };
+  if (std::all_of(values.begin(), values.end(), fits)) {
+    narrow_.reserve(values.size());
+    for (const std::int64_t value : values) narrow_.push_back(value == kNoValue ? kNoNarrowValue : static_cast<std::int32_t>(value));
+  } else {
+    wide_.assign(values.begin(), values.end());
+  }
+  std::vector<CounterSummary> level((size() + kBlock - 1) / kBlock);
+  for (std::size_t block = 0; block < level.size(); ++block)
+    add_samples(block * kBlock, std::min(size(), (block + 1) * kBlock), level[block]);
+  for (const CounterSummary& node : level) summary_.add(node);
+  while (level.size() > kFanOut) {
+    std::vector<CounterSummary> above((level.size() + kFanOut - 1) / kFanOut);
+    for (std::size_t i = 0; i < level.size(); ++i) above[i / kFanOut].add(level[i]);
+    levels_.push_back(std::exchange(level, std::move(above)));
+  }
+  levels_.push_back(std::move(level));
+}
+
+void CounterSegment::add_samples(std::size_t first, std::size_t last, CounterSummary& into) const noexcept {
+  for (std::size_t i = first; i < last; ++i) into.add(value(i), end(i) - time(i));
+}
+
+std::size_t CounterSegment::index_at(Nanoseconds t) const noexcept {
+  return static_cast<std::size_t>(std::upper_bound(times_->begin() + 1, times_->end(), t) - times_->begin()) - 1;
+}
+
+void CounterSegment::summarize(TimeRange window, CounterSummary& into) const noexcept {
+  window = window.intersected(extent());
+  if (window.empty()) return;
+  if (window == extent()) return into.add(summary_);
+  const std::size_t begin = index_at(window.begin);
+  const std::size_t last = index_at(window.end - 1);
+  into.add(value(begin), std::min(end(begin), window.end) - window.begin);
+  if (last == begin) return;
+  into.add(value(last), window.end - time(last));
+  // Those between hold in the window from their begin to their end: the largest aligned nodes that fit, from the left.
+  std::size_t first = begin + 1;
+  const std::size_t aligned = std::min(last, (first + kBlock - 1) / kBlock * kBlock);
+  add_samples(first, aligned, into);
+  first = aligned;
+  while (first + kBlock <= last) {
+    std::size_t span = kBlock;
+    std::size_t height = 0;
+    while (height + 1 < levels_.size() && first % (span * kFanOut) == 0 && first + span * kFanOut <= last) {
+      span *= kFanOut;
+      ++height;
+    }
+    into.add(levels_[height][first / span]);
+    first += span;
+  }
+  add_samples(first, last, into);
+}
+
+std::size_t CounterSegment::memory_bytes() const noexcept {
+  std::size_t bytes = narrow_.capacity() * sizeof(std::int32_t) + wide_.capacity() * sizeof(std::int64_t);
+  for (const auto& level : levels_) bytes += level.capacity() * sizeof(CounterSummary);
+  return bytes;
+}
+
+CounterSeries::CounterSeries(std::vector<std::shared_ptr<const CounterSegment>> segments) : segments_(std::move(segments)) {
+  for (const auto& segment : segments_) size_ += segment->size();
+}
+
+CounterSeries::CounterSeries(std::span<const Nanoseconds> times, std::span<const std::int64_t> values, Nanoseconds end)
+    : size_(times.size()) {
+  assert(times.size() == values.size());
+  for (std::size_t first = 0; first < times.size(); first += CounterSegment::kCapacity) {
+    const std::size_t count = std::min(CounterSegment::kCapacity, times.size() - first);
+    const auto part = times.subspan(first, count);
+    const Nanoseconds part_end = first + count < times.size() ? times[first + count] : end;
+    segments_.push_back(std::make_shared<const CounterSegment>(std::make_shared<const std::vector<Nanoseconds>>(part.begin(), part.end()),
+                                                               values.subspan(first, count), part_end));
+  }
+}
+
+CounterSample CounterSeries::sample(std::size_t i) const noexcept {
+  const CounterSegment& segment = *segments_[i / CounterSegment::kCapacity];
+  const std::size_t within = i % CounterSegment::kCapacity;
+  return {segment.time(within), segment.end(within) - segment.time(within), segment.value(within)};
+}
+
+TimeRange CounterSeries::extent() const noexcept {
+  if (empty()) return {};
+  return {segments_.front()->extent().begin, segments_.back()->extent().end};
+}
+
+std::size_t CounterSeries::segment_at(Nanoseconds t) const noexcept {
+  const auto ends_later = [](Nanoseconds time, const auto& segment) { return time < segment->extent().end; };
+  return static_cast<std::size_t>(std::upper_bound(segments_.begin(), segments_.end(), t, ends_later) - segments_.begin());
+}
+
+std::pair<std::size_t, std::size_t> CounterSeries::overlapping(TimeRange window) const noexcept {
+  window = window.intersected(extent());
+  if (window.empty()) return {0, 0};
+  const auto number_at = [this](Nanoseconds t) {
+    const std::size_t segment = segment_at(t);
+    return segment * CounterSegment::kCapacity + segments_[segment]->index_at(t);
+  };
+  return {number_at(window.begin), number_at(window.end - 1) + 1};
+}
+
+std::optional<CounterSample> CounterSeries::at(Nanoseconds t) const noexcept {
+  const auto [first, last] = overlapping({t, t + 1});
+  if (first == last) return std::nullopt;
+  const CounterSample found = sample(first);
+  return found.has_value() ? std::optional(found) : std::nullopt;
+}
+
+CounterSummary CounterSeries::summarize(TimeRange window) const noexcept {
+  CounterSummary summary;
+  for (std::size_t i = segment_at(window.begin); i < segments_.size() && segments_[i]->extent().begin < window.end; ++i)
+    segments_[i]->summarize(window, summary);
+  return summary;
+}
+
+void CounterSeries::summarize(std::span<const Nanoseconds> edges, std::span<CounterSummary> into) const noexcept {
+  std::size_t segment = into.empty() ? 0 : segment_at(edges.front());
+  for (std::size_t i = 0; i < into.size(); ++i) {
+    into[i] = {};
+    while (segment < segments_.size() && segments_[segment]->extent().end <= edges[i]) ++segment;
+    for (std::size_t k = segment; k < segments_.size() && segments_[k]->extent().begin < edges[i + 1]; ++k)
+      segments_[k]->summarize({edges[i], edges[i + 1]}, into[i]);
+  }
+}
+
+std::size_t CounterSeries::memory_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const auto& segment : segments_) bytes += segment->memory_bytes();
+  return bytes;
+}
+
+}  // namespace lanescope

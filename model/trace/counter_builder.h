@@ -1,0 +1,50 @@
+// The counters of a trace under construction. Internal to model/trace.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/trace/counter.h"
+
+namespace lanescope {
+
+class CounterBuilder {
+ public:
+  // The counter of this process, GPU and name; new on first mention.
+  CounterId add(const Counter& description);
+
+  // See TraceBuilder::add_samples().
+  bool add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times,
+                   std::span<const std::vector<std::int64_t>> columns, Nanoseconds end);
+  void set_series(CounterId counter, CounterSeries series);
+
+  // What there is now. Full segments are shared with what was published before. O(segments + samples in tails that changed).
+  [[nodiscard]] const std::vector<Counter>& counters() const noexcept { return counters_; }
+  [[nodiscard]] const std::vector<CounterSeries>& publish();
+
+ private:
+  using Segments = std::vector<std::shared_ptr<const CounterSegment>>;
+  // Counters that are read together: full segments of each, and samples that are not in one yet.
+  struct Group {
+    std::vector<CounterId> members;
+    std::vector<Segments> full;
+    std::vector<Nanoseconds> times;
+    std::vector<std::vector<std::int64_t>> columns;
+    Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
+    bool changed = false;
+
+    void append(Nanoseconds time, std::span<const std::vector<std::int64_t>> values, std::size_t row);
+    void close_segment(Nanoseconds segment_end);
+    [[nodiscard]] Segments segments(std::size_t member, const std::shared_ptr<const std::vector<Nanoseconds>>& tail_times) const;
+  };
+  Group* group_of(std::span<const CounterId> counters);
+
+  std::vector<Counter> counters_;
+  std::vector<std::optional<std::size_t>> group_of_counter_;
+  std::vector<Group> groups_;
+  std::vector<CounterSeries> published_;
+};
+
+}  // namespace lanescope
