@@ -63,6 +63,7 @@ class CallTreeBuilder {
       std::uint32_t node = node_of_call[stacks_.node(call).parent];
       const auto& functions = functions_.at(stacks_.node(call).location);
       for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
+        if (stays_in(node, *function)) continue;
         node = child(node, *function);
         nodes_[node].total += totals[call];
       }
@@ -81,6 +82,7 @@ class CallTreeBuilder {
       std::uint32_t node = each.chain == 0 ? unreadable(each.weight) : kRoot;
       for (CallNodeId call = each.chain; call != 0; call = stacks_.node(call).parent)
         for (const FunctionIndex function : functions_.at(stacks_.node(call).location)) {
+          if (stays_in(node, function)) continue;
           node = child(node, function);
           nodes_[node].total += each.weight;
         }
@@ -91,6 +93,11 @@ class CallTreeBuilder {
   }
 
  private:
+  // A call from code without symbols to more of it in the same module: which functions they are is not known, so they are one.
+  bool stays_in(std::uint32_t node, FunctionIndex function) const {
+    return node != kRoot && nodes_[node].function == function && functions_.all()[function].function == 0;
+  }
+
   std::uint32_t child(std::uint32_t parent, FunctionIndex function) {
     const auto [found, inserted] = children_.try_emplace(std::uint64_t{parent} << 32 | function, static_cast<std::uint32_t>(nodes_.size()));
     if (inserted) {

@@ -78,7 +78,8 @@ class RandomSamples {
     for (int depth = number(7); depth > 0; --depth) {
       const auto at = static_cast<std::size_t>(number(static_cast<long>(locations_.size())));
       node = builder_.call_node({node, locations_[at]});
-      calls.insert(calls.end(), names_[at].begin(), names_[at].end());
+      for (const std::string& name : names_[at])
+        if (calls.empty() || calls.back() != name || !name.ends_with("(no symbols)")) calls.push_back(name);
     }
     if (node == 0) calls = {"(unknown)"};
     return node;

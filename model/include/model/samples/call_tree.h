@@ -1,7 +1,7 @@
 // Call trees of sampled chains: top-down (who calls what), bottom-up (who is called by whom), and what each function amounts to.
 //
 // Calls of one function from one caller are one node, wherever in the functions they are. Functions that the compiler inlined into others
-// count as calls. Code of which no function is known counts as one function a module.
+// count as calls. Code of which no function is known counts as one function a module, and calls within that as one.
 #pragma once
 
 #include <cstdint>
