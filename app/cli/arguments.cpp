@@ -87,6 +87,8 @@ std::optional<int> parse(CLI::App& app, Arguments arguments) {
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
     return kSuccess;
+  } catch (const CLI::Success&) {  // an option that answers by itself
+    return kSuccess;
   } catch (const CLI::ParseError& error) {
     return fail({std::string(error.what()) + ". See: " + app.get_name() + " --help", ErrorKind::kUsage});
   }

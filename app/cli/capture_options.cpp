@@ -1,6 +1,9 @@
 #include "capture_options.h"
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <iostream>
 
 #include "foreign_options.h"
 
@@ -32,6 +35,73 @@ std::vector<std::string> domain_list(const std::string& text) {
   for (std::string& domain : domains)
     if (domain == "default") domain.clear();
   return domains;
+}
+
+// Prints what the sampler of GPU metrics says, and ends the command.
+[[noreturn]] void print_gpu_metrics(const std::string& question) {
+  const Result<std::string> answer = session::ask_gpu_metrics({question});
+  if (!answer) throw CLI::ValidationError(answer.error().text);
+  std::cout << *answer;
+  throw CLI::Success();
+}
+
+void describe_gpu_metrics(CLI::App& app, CaptureOptions& options) {
+  constexpr const char* kGroup = "GPU metrics";
+  const auto help_or_text = [](const char* question) {
+    return CLI::Validator(
+        [question](const std::string& text) {
+          if (text == "help") print_gpu_metrics(question);
+          return std::string();
+        },
+        "", "help");
+  };
+  app.add_option("--gpu-metrics-devices,--gpu-metrics-device", options.gpu_metrics_devices,
+                 "GPUs whose hardware is sampled: all, cuda-visible, none,\nor numbers as nvidia-smi has them; help: what is possible here")
+      ->type_name("GPUS")
+      ->check(help_or_text("--check"))
+      ->default_str("none")
+      ->group(kGroup);
+  app.add_option("--gpu-metrics-frequency", options.gpu_metrics_frequency, "Samples a second, 10 to 200k")
+      ->type_name("HZ")
+      ->default_str("10000")
+      ->group(kGroup);
+  app.add_option("--gpu-metrics-set", options.gpu_metrics_set,
+                 "What is sampled: default, light, or a file that names\none metric a line; help: the sets")
+      ->type_name("SET")
+      ->check(help_or_text("--list-sets"))
+      ->default_str("default")
+      ->group(kGroup);
+}
+
+// "10000", "10k", "0.1M".
+std::optional<std::uint64_t> frequency(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const double factor = suffix.empty() ? 1 : suffix == "k" || suffix == "K" ? 1e3 : suffix == "M" ? 1e6 : 0;
+  value *= factor;
+  if (error != std::errc{} || !(value >= 10 && value <= 200'000)) return std::nullopt;
+  return static_cast<std::uint64_t>(value);
+}
+
+Result<session::GpuMetricsSettings> gpu_metrics_settings(const CaptureOptions& options) {
+  session::GpuMetricsSettings settings;
+  const std::string& devices = options.gpu_metrics_devices;
+  const bool listed = !devices.empty() && devices.find_first_not_of("0123456789,") == std::string::npos;
+  if (!listed && devices != "all" && devices != "cuda-visible" && devices != "none")
+    return Error{"--gpu-metrics-devices: \"" + devices + "\" is none of all, cuda-visible, none, or numbers such as 0,1.",
+                 ErrorKind::kUsage};
+  const auto samples = frequency(options.gpu_metrics_frequency);
+  if (!samples)
+    return Error{"--gpu-metrics-frequency: \"" + options.gpu_metrics_frequency + "\" is no number from 10 to 200000.", ErrorKind::kUsage};
+  const bool known_set = options.gpu_metrics_set == "default" || options.gpu_metrics_set == "light";
+  std::error_code ignored;
+  if (!known_set && !std::filesystem::is_regular_file(options.gpu_metrics_set, ignored))
+    return Error{"--gpu-metrics-set: \"" + options.gpu_metrics_set + "\" is neither default nor light, nor a file.", ErrorKind::kUsage};
+  if (devices != "none") settings.devices = devices;
+  settings.set = options.gpu_metrics_set;
+  settings.frequency = *samples;
+  return settings;
 }
 
 }  // namespace
@@ -66,6 +136,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->group(kGroup);
   app.add_flag("--cuda-trace-all-apis", options.trace_all_calls, "Also calls that say nothing about time, such as\ncudaGetDevice [false]")
       ->group(kGroup);
+  describe_gpu_metrics(app, options);
   app.add_option("--nvtx-domain-include", options.domain_include, "Only these NVTX domains; default is the one without a name")
       ->type_name("LIST")
       ->group(kGroup);
@@ -95,6 +166,9 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   settings.graph_level = by_graph ? session::GraphLevel::kGraph : session::GraphLevel::kNode;
   settings.flush_interval = std::chrono::milliseconds(options.flush_interval);
   settings.trace_all_calls = options.trace_all_calls;
+  Result<session::GpuMetricsSettings> gpu_metrics = gpu_metrics_settings(options);
+  if (!gpu_metrics) return gpu_metrics.error();
+  settings.gpu_metrics = std::move(*gpu_metrics);
   settings.os_runtime_threshold = std::chrono::nanoseconds(options.osrt_threshold);
   if (!options.domain_include.empty() && !options.domain_exclude.empty())
     return Error{"--nvtx-domain-include and --nvtx-domain-exclude exclude each other: choose one.", ErrorKind::kUsage};

@@ -16,6 +16,9 @@ struct CaptureOptions {
   std::string graph_trace;
   unsigned flush_interval = 500;
   bool trace_all_calls = false;
+  std::string gpu_metrics_devices = "none";
+  std::string gpu_metrics_set = "default";
+  std::string gpu_metrics_frequency = "10000";
   unsigned osrt_threshold = 1000;
   std::string domain_include;
   std::string domain_exclude;

@@ -11,8 +11,6 @@ struct Advice {
 };
 
 constexpr std::string_view kNoSampling = "CPU sampling is not recorded. See where threads wait with -t cuda,nvtx,osrt.";
-constexpr std::string_view kNoMetrics =
-    "GPU metrics are not recorded. See how long the GPU works with lanescope analyze, or watch: nvidia-smi dmon";
 constexpr std::string_view kNoBacktraces =
     "Stacks are not recorded. Mark the code with NVTX ranges, which tell where each call comes from.";
 constexpr std::string_view kNoMemoryEvents =
@@ -50,11 +48,7 @@ constexpr std::array kOptions{
     Advice{"--python-functions-trace", kNoPython},
     Advice{"--pytorch", kNoPython},
     Advice{"--dask", kNoPython},
-    Advice{"--gpu-metrics-devices", kNoMetrics},
-    Advice{"--gpu-metrics-device", kNoMetrics},
-    Advice{"--gpu-metrics-set", kNoMetrics},
-    Advice{"--gpu-metrics-frequency", kNoMetrics},
-    Advice{"--gpuctxsw", kNoMetrics},
+    Advice{"--gpuctxsw", "Switches of contexts on the GPU are not recorded. See how busy it is with --gpu-metrics-devices=all"},
     Advice{"--cuda-memory-usage", kNoMemoryEvents},
     Advice{"--cuda-um-cpu-page-faults", kNoMemoryEvents},
     Advice{"--cuda-um-gpu-page-faults", kNoMemoryEvents},

@@ -34,6 +34,7 @@ class Prologue {
     std::map<std::uint32_t, proto::Thread> threads;
     std::map<std::uint32_t, proto::NvtxDomain> domains;
     std::map<std::pair<std::uint32_t, std::uint32_t>, proto::NvtxCategory> categories;  // domain, category
+    std::map<std::uint32_t, proto::Counter> counters;
   };
   struct Source {
     Resources resources;

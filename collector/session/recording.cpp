@@ -117,6 +117,15 @@ Result<std::filesystem::path> agent_for(const CaptureSettings& settings, const s
   return given.empty() ? find_agent() : existing_agent(given);
 }
 
+// The sampler of GPU metrics, where they are asked for. A recording goes on without it, with a warning.
+std::unique_ptr<GpuMetricsProcess> gpu_metrics_for(const CaptureSettings& settings, std::vector<std::string>& warnings) {
+  if (!settings.gpu_metrics.asked_for()) return nullptr;
+  Result<std::unique_ptr<GpuMetricsProcess>> process = GpuMetricsProcess::start(settings.gpu_metrics);
+  if (process) return std::move(*process);
+  warnings.push_back(process.error().text);
+  return nullptr;
+}
+
 }  // namespace
 
 Result<std::filesystem::path> find_agent() {
@@ -142,6 +151,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
   if (!process) return process.error();
   relay->close_write_ends();
   const pid_t pid = process->pid();
+  std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings, environment.warnings);
   const proto::SessionStart start = session_start(request, environment.settings);
   const bool several_files = request.settings.range.trigger != CaptureTrigger::kNone;
   auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last}, std::move(sink));
@@ -162,7 +172,8 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
                     std::move(*socket),
                     std::move(*relay),
                     std::move(log),
-                    {}};
+                    {},
+                    std::move(gpu_metrics)};
   return std::unique_ptr<Run>(new Run(std::move(request), std::move(prepared), std::move(environment.warnings)));
 }
 
@@ -175,6 +186,8 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   Result<OutputRelay> relay = OutputRelay::start(TargetOutput::kStore);
   if (!relay) return relay.error();
   relay->close_write_ends();  // the process keeps its output
+  std::vector<std::string> warnings;
+  std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings, warnings);
   Result<TraceFileWriter> file = create_trace_file(request.output, request.overwrite, request.pid);
   if (!file) return file.error();
   auto log = std::make_unique<FrameLog>(LogRules{}, std::move(sink));
@@ -187,8 +200,9 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   }
   Prepared prepared{Origin::kAttached, request.pid,    {},
                     request.settings,  start,          std::move(*socket),
-                    std::move(*relay), std::move(log), FileDescriptor(injection->connection)};
-  return std::unique_ptr<Run>(new Run(as_launch(std::move(request)), std::move(prepared), std::move(injection->warnings)));
+                    std::move(*relay), std::move(log), FileDescriptor(injection->connection), std::move(gpu_metrics)};
+  warnings.insert(warnings.end(), injection->warnings.begin(), injection->warnings.end());
+  return std::unique_ptr<Run>(new Run(as_launch(std::move(request)), std::move(prepared), std::move(warnings)));
 }
 
 // ---- The public face -------------------------------------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       processes_(*log_, prepared.settings, wake_.get(), [this](const std::string& sentence) { report(sentence); }),
       output_(*log_),
+      gpu_metrics_(std::move(prepared.gpu_metrics)),
       start_(std::move(prepared.start)),
       started_(monotonic_now()),
       last_flush_(started_),
@@ -84,6 +85,7 @@ void Recording::Run::loop() {
 void Recording::Run::wait() {
   std::vector<pollfd> sources{{socket_.descriptor(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
   if (output_may_come_) sources.push_back({relay_.descriptor(), POLLIN, 0});
+  if (gpu_metrics_ && gpu_metrics_->descriptor() >= 0) sources.push_back({gpu_metrics_->descriptor(), POLLIN, 0});
   for (const FileDescriptor& connection : silent_connections_) sources.push_back({connection.get(), POLLIN, 0});
   for (const auto& process : processes_.live()) {
     if (process->pidfd() >= 0) sources.push_back({process->pidfd(), POLLIN, 0});
@@ -100,6 +102,7 @@ void Recording::Run::look() {
   period_ = bytes > 0 ? kShortestPeriod : std::min<std::chrono::milliseconds>(period_ * 2, kLongestPeriod);
   if (output_may_come_)
     output_may_come_ = relay_.drain([this](OutputStream stream, std::span<const char> data) { output_.take(stream, data); });
+  drain_gpu_metrics();
   processes_.reap();
   for (const auto& process : processes_.live()) {
     char nothing = 0;
@@ -120,6 +123,13 @@ void Recording::Run::accept_agents() {
     }
     return state != GreetingState::kWaiting;
   });
+}
+
+void Recording::Run::drain_gpu_metrics() {
+  if (!gpu_metrics_) return;
+  const bool keeps = state_ == RecordingState::kRecording || state_ == RecordingState::kStopping;
+  gpu_metrics_->drain(*log_, keeps ? GpuMetricsProcess::Samples::kKeep : GpuMetricsProcess::Samples::kLeaveOut,
+                      [this](const std::string& sentence) { report(sentence); });
 }
 
 void Recording::Run::write_due() {
@@ -252,6 +262,7 @@ Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest
 void Recording::Run::begin_stopping(EndReason reason) {
   reason_ = reason;
   processes_.request_stop();
+  if (gpu_metrics_) gpu_metrics_->ask_for_rest();
   stop_deadline_ = monotonic_now() + kStopPatience;
   period_ = kShortestPeriod;
   set_state(RecordingState::kStopping);
@@ -273,7 +284,7 @@ Recording::Run::Next Recording::Run::next_after(EndReason reason) const {
 void Recording::Run::advance_stopping(std::int64_t now) {
   const bool ready = end_signal_sent_ ? processes_.live().empty() || now >= stop_deadline_
                                       : processes_.live().empty() || processes_.all_answered() || now >= stop_deadline_;
-  if (!ready) return;
+  if (!ready || (gpu_metrics_ && !gpu_metrics_->has_answered() && now < stop_deadline_)) return;
   if (next_after(reason_) != Next::kShutDown) return end_capture(reason_);
   const bool by_user = reason_ == EndReason::kStopped;
   const std::optional<int> signal = !by_user ? request_.end_signal : wish_.load() == Wish::kShutDown ? shut_down_signal_ : std::nullopt;
@@ -323,6 +334,9 @@ void Recording::Run::close_file(EndReason reason) {
 }
 
 void Recording::Run::end(EndReason reason) {
+  if (gpu_metrics_)
+    gpu_metrics_->end(*log_, state_ == RecordingState::kWaiting ? GpuMetricsProcess::Samples::kLeaveOut : GpuMetricsProcess::Samples::kKeep,
+                      [this](const std::string& sentence) { report(sentence); });
   processes_.drain();
   processes_.detach_all();
   take_last_output();

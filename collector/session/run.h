@@ -12,6 +12,7 @@
 #include "collector/session/recording.h"
 #include "control_socket.h"
 #include "frame_log.h"
+#include "gpu_metrics_process.h"
 #include "output_log.h"
 #include "output_relay.h"
 #include "process_table.h"
@@ -59,6 +60,7 @@ class Recording::Run {
     OutputRelay relay;
     std::unique_ptr<FrameLog> log;
     FileDescriptor connection;  // to the agent in a process that is attached to
+    std::unique_ptr<GpuMetricsProcess> gpu_metrics;  // where they are asked for
   };
   Run(LaunchRequest request, Prepared prepared, std::vector<std::string> warnings);
 
@@ -66,6 +68,7 @@ class Recording::Run {
   void look();  // one round: who came, who went, what they wrote
   void wait();
   void accept_agents();
+  void drain_gpu_metrics();
   void write_due();
   void publish_due();
   void publish();
@@ -101,6 +104,7 @@ class Recording::Run {
   FileDescriptor wake_;
   ProcessTable processes_;
   OutputLog output_;
+  std::unique_ptr<GpuMetricsProcess> gpu_metrics_;  // null where none are asked for
   std::vector<FileDescriptor> silent_connections_;  // that have not said hello yet
   std::chrono::milliseconds period_{1};
   proto::SessionStart start_;

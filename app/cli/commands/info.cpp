@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <set>
 
 #include "../text.h"
 #include "commands.h"
@@ -213,6 +214,17 @@ Json json_of(const Gpu& gpu) {
           {"memory_bandwidth", gpu.memory_bandwidth}};
 }
 
+Json json_of(const Trace& trace, CounterId id) {
+  const Counter& counter = trace.counters()[id];
+  return {{"name", counter.name},
+          {"unit", counter.unit},
+          {"group", counter.group},
+          {"source_name", counter.source_name},
+          {"device", counter.gpu == kNone ? Json(nullptr) : Json(trace.gpus()[counter.gpu].ordinal)},
+          {"pid", counter.process == kNone ? Json(nullptr) : Json(trace.processes()[counter.process].pid)},
+          {"sample_count", trace.counter_series(id).size()}};
+}
+
 Json json_of(const Trace& trace, const CudaStream& stream, const Counts& counts) {
   const Process& process = trace.processes()[stream.process];
   return {{"pid", process.pid},
@@ -254,6 +266,8 @@ void print_json(const std::string& file, const Trace& trace) {
   for (const char* list : {"processes", "devices", "streams", "diagnostics"}) document[list] = Json::array();
   for (ProcessId id = 0; id < trace.processes().size(); ++id) document["processes"].push_back(json_of(trace, id, counts));
   for (const Gpu& gpu : trace.gpus()) document["devices"].push_back(json_of(gpu));
+  document["counters"] = Json::array();
+  for (CounterId id = 0; id < trace.counters().size(); ++id) document["counters"].push_back(json_of(trace, id));
   for (const CudaStream& stream : trace.streams()) document["streams"].push_back(json_of(trace, stream, counts));
   for (const DiagnosticMessage& message : trace.diagnostics()) document["diagnostics"].push_back(json_of(trace, message));
   std::size_t output[2] = {0, 0};
@@ -280,6 +294,21 @@ std::string completeness_text(const Completeness& completeness) {
   return text;
 }
 
+// "21 of 1 GPU, 1,234,567 values"
+std::string metrics_text(const Trace& trace) {
+  std::uint64_t values = 0;
+  std::uint64_t counters = 0;
+  std::set<GpuId> gpus;
+  for (CounterId id = 0; id < trace.counters().size(); ++id) {
+    if (trace.counters()[id].gpu == kNone || trace.counters()[id].process != kNone) continue;
+    ++counters;
+    gpus.insert(trace.counters()[id].gpu);
+    values += trace.counter_series(id).size();
+  }
+  if (counters == 0) return {};
+  return with_thousands(counters) + " of " + counted(gpus.size(), "GPU") + ", " + counted(values, "value");
+}
+
 void print_heading(const std::string& file, const Trace& trace) {
   const Provenance& from = trace.provenance();
   std::cout << file << '\n';
@@ -289,6 +318,7 @@ void print_heading(const std::string& file, const Trace& trace) {
   print_line("Command", command_text(from.command));
   print_line("Directory", from.working_directory);
   print_line("Span", duration_text(trace.extent().length()) + ", " + counted(trace.event_count(), "event"));
+  print_line("GPU metrics", metrics_text(trace));
   print_line("Condition", from.condition);
   std::uint64_t dropped = 0;
   for (const Process& process : trace.processes()) dropped += process.completeness.dropped;

@@ -10,11 +10,15 @@
 #include <sstream>
 
 #include "../session_directory.h"
+#include "collector/session/gpu_metrics.h"
 #include "collector/session/recording.h"
 #include "commands.h"
 
 namespace lanescope::cli {
 namespace {
+
+constexpr std::size_t kWidth = 16;               // of subjects
+constexpr std::size_t kTextColumn = kWidth + 6;  // behind the verdict and the subject
 
 enum class Verdict { kWorks, kLimited, kFails };
 
@@ -124,6 +128,20 @@ Finding attach_finding() {
   return {Verdict::kLimited, "Attach", text, "sudo sysctl kernel.yama.ptrace_scope=0"};
 }
 
+// What the sampler of GPU metrics says itself: it tries.
+Finding metrics_finding() {
+  const Result<std::string> answer = session::ask_gpu_metrics({"--check"});
+  if (!answer) return {Verdict::kLimited, "GPU metrics", answer.error().text, ""};
+  std::istringstream lines(*answer);
+  std::string text;
+  bool samples = false;
+  for (std::string line; std::getline(lines, line);) {
+    samples = samples || line.find(" metrics at ") != line.npos;
+    text += (text.empty() ? "" : "\n" + std::string(kTextColumn, ' ')) + line;
+  }
+  return {samples ? Verdict::kWorks : Verdict::kLimited, "GPU metrics", text, ""};
+}
+
 Finding counters_finding() {
   std::ifstream parameters("/proc/driver/nvidia/params");
   for (std::string line; std::getline(parameters, line);) {
@@ -151,12 +169,11 @@ Finding folder_finding() {
 }
 
 void print(const Finding& finding) {
-  constexpr std::size_t kWidth = 16;
   const char* verdict = finding.verdict == Verdict::kWorks ? "OK    " : finding.verdict == Verdict::kLimited ? "Note  " : "Fail  ";
   std::string subject = finding.subject;
   subject.resize(kWidth, ' ');
   std::cout << verdict << subject << finding.text << '\n';
-  if (!finding.remedy.empty()) std::cout << std::string(kWidth + 6, ' ') << "Change it: " << finding.remedy << '\n';
+  if (!finding.remedy.empty()) std::cout << std::string(kTextColumn, ' ') << "Change it: " << finding.remedy << '\n';
 }
 
 }  // namespace
@@ -171,7 +188,7 @@ int run_status(Arguments arguments) {
   std::cout << "lanescope " LANESCOPE_VERSION " on " << system.sysname << ' ' << system.release << ' ' << system.machine << "\n\n";
   Driver driver;
   const Finding cuda = driver_finding(driver);
-  for (const Finding& finding : {agent_finding(), cuda, gpu_finding(), cupti_finding(driver), attach_finding(), counters_finding(),
+  for (const Finding& finding : {agent_finding(), cuda, gpu_finding(), cupti_finding(driver), attach_finding(), counters_finding(), metrics_finding(),
                                  paranoia_finding(), folder_finding()})
     print(finding);
   std::cout << "\nNVTX ranges, calls into the C library (-t osrt), output, and processes are recorded everywhere.\n";

@@ -160,21 +160,27 @@ bool resolve_all(void* library, Functions& f) noexcept {
 // The versions whose records begin as records.cpp reads them.
 bool records_are_known(std::uint32_t version) noexcept { return (version >= 19 && version <= 99) || version / 10'000 == 13; }
 
+bool is_given() noexcept {
+  const char* path = getenv(kOverride);
+  return path != nullptr && *path != '\0';
+}
+
 }  // namespace
+
+void* open_library(int driver_major) noexcept {
+  return is_given() ? dlopen(getenv(kOverride), RTLD_LAZY | RTLD_LOCAL) : open_any(driver_major);
+}
 
 Library load_library() noexcept {
   Library library;
-  void* handle = nullptr;
-  if (const char* path = getenv(kOverride); path != nullptr && *path != '\0') {
-    handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-  } else {
+  if (!is_given()) {
     library.driver_version = read_driver_version();
     if (library.driver_version == 0) {
       library.result = LoadResult::kNoDriver;
       return library;
     }
-    handle = open_any(static_cast<int>(library.driver_version / 1000));
   }
+  void* handle = open_library(static_cast<int>(library.driver_version / 1000));
   if (handle == nullptr || !resolve_all(handle, library.functions)) return library;
   library.functions.get_version(&library.version);
   library.result = records_are_known(library.version) ? LoadResult::kLoaded : LoadResult::kUnknownMajor;

@@ -45,4 +45,7 @@ struct Library {
 // Takes the libcupti that LANESCOPE_CUPTI_LIBRARY names, else the one that is in the process already, else one that fits the driver.
 Library load_library() noexcept;
 
+// libcupti alone, for a driver of this CUDA major, from the same places; a handle of dlopen, null where there is none.
+void* open_library(int driver_major) noexcept;
+
 }  // namespace lanescope::agent::cupti

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/session/gpu_metrics.h"
 #include "model/file/result.h"
 #include "model/file/trace_file.h"
 
@@ -66,6 +67,7 @@ struct CaptureSettings {
   DomainRule domain_rule = DomainRule::kAll;
   std::vector<std::string> domains;  // NVTX domains that the rule lists; "" is the default domain. 4,096 bytes at most, with one for each.
   CaptureRange range;
+  GpuMetricsSettings gpu_metrics;
 };
 
 // One variable of the target's environment: set to a value, or removed.

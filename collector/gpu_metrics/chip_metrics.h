@@ -1,0 +1,91 @@
+// CUPTI's functions for metrics, from a libcupti that is loaded while the program runs.
+#pragma once
+
+#include <cupti_pmsampling.h>
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_target.h>
+#include <cupti_version.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lanescope::gpu_metrics {
+
+struct CuptiFunctions {
+  decltype(&::cuptiGetVersion) get_version = nullptr;
+  decltype(&::cuptiGetResultString) get_result_string = nullptr;
+  decltype(&::cuptiDeviceGetChipName) get_chip_name = nullptr;
+  decltype(&::cuptiProfilerInitialize) initialize = nullptr;
+  decltype(&::cuptiProfilerDeviceSupported) device_supported = nullptr;
+  decltype(&::cuptiProfilerHostGetSupportedChips) get_supported_chips = nullptr;
+  decltype(&::cuptiProfilerHostInitialize) host_initialize = nullptr;
+  decltype(&::cuptiProfilerHostDeinitialize) host_deinitialize = nullptr;
+  decltype(&::cuptiProfilerHostConfigAddMetrics) add_metrics = nullptr;
+  decltype(&::cuptiProfilerHostGetConfigImageSize) get_config_size = nullptr;
+  decltype(&::cuptiProfilerHostGetConfigImage) get_config = nullptr;
+  decltype(&::cuptiProfilerHostGetNumOfPasses) get_passes = nullptr;
+  decltype(&::cuptiProfilerHostEvaluateToGpuValues) evaluate = nullptr;
+  decltype(&::cuptiPmSamplingGetCounterAvailability) get_availability = nullptr;
+  decltype(&::cuptiPmSamplingEnable) enable = nullptr;
+  decltype(&::cuptiPmSamplingDisable) disable = nullptr;
+  decltype(&::cuptiPmSamplingSetConfig) set_config = nullptr;
+  decltype(&::cuptiPmSamplingStart) start = nullptr;
+  decltype(&::cuptiPmSamplingStop) stop = nullptr;
+  decltype(&::cuptiPmSamplingDecodeData) decode = nullptr;
+  decltype(&::cuptiPmSamplingGetCounterDataSize) get_data_size = nullptr;
+  decltype(&::cuptiPmSamplingCounterDataImageInitialize) initialize_data = nullptr;
+  decltype(&::cuptiPmSamplingGetCounterDataInfo) get_data_info = nullptr;
+  decltype(&::cuptiPmSamplingCounterDataGetSampleInfo) get_sample_info = nullptr;
+};
+
+// All of them from a loaded libcupti; none where it lacks one, which every one before CUDA 12.6 does.
+[[nodiscard]] std::optional<CuptiFunctions> resolve_cupti(void* library);
+
+// "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES".
+[[nodiscard]] std::string result_text(const CuptiFunctions& cupti, CUptiResult result);
+
+// CUPTI's knowledge of one chip's metrics. Needs no GPU.
+class ChipMetrics {
+ public:
+  // `availability`: what the device at hand can count, or empty: what the chip could.
+  ChipMetrics(const CuptiFunctions& cupti, std::string chip, std::vector<std::uint8_t> availability);
+
+  [[nodiscard]] bool fit_one_pass(std::span<const std::string> metrics) const;
+  // What the hardware is to be told. Empty where CUPTI refuses the metrics.
+  [[nodiscard]] std::vector<std::uint8_t> config(std::span<const std::string> metrics) const;
+  [[nodiscard]] const std::uint8_t* availability() const noexcept { return availability_.empty() ? nullptr : availability_.data(); }
+
+ private:
+  [[nodiscard]] std::size_t passes(std::vector<std::uint8_t>& config) const;
+  const CuptiFunctions& cupti_;
+  std::string chip_;
+  std::vector<std::uint8_t> availability_;
+};
+
+// Turns samples into values. Keeps CUPTI's object for the chip, which is made once.
+class MetricEvaluator {
+ public:
+  MetricEvaluator(const CuptiFunctions& cupti, const std::string& chip, const std::uint8_t* availability,
+                  std::span<const std::string> metrics);
+  ~MetricEvaluator();
+  MetricEvaluator(const MetricEvaluator&) = delete;
+  MetricEvaluator& operator=(const MetricEvaluator&) = delete;
+
+  [[nodiscard]] bool is_ready() const noexcept { return host_ != nullptr; }
+  // One value a metric. False where CUPTI refuses.
+  [[nodiscard]] bool evaluate(std::span<const std::uint8_t> samples, std::size_t index, std::span<double> values) const;
+  [[nodiscard]] std::span<const char* const> names() const noexcept { return names_; }
+
+ private:
+  const CuptiFunctions& cupti_;
+  CUpti_Profiler_Host_Object* host_ = nullptr;
+  std::vector<std::string> metrics_;
+  std::vector<const char*> names_;
+};
+
+}  // namespace lanescope::gpu_metrics

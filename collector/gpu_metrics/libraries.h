@@ -1,0 +1,45 @@
+// The NVIDIA driver's libraries, loaded while the program runs: the program links none of them, and says what is missing.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lanescope::gpu_metrics {
+
+// A GPU of this machine.
+struct GpuDevice {
+  int ordinal = 0;   // as CUDA numbers it in this process
+  std::string name;  // "NVIDIA H200"
+  std::string uuid;  // 16 raw bytes
+  std::string bus_id;
+  std::uint32_t multiprocessor_count = 0;
+  std::uint32_t compute_major = 0;
+  std::uint32_t compute_minor = 0;
+  std::uint64_t memory_bytes = 0;
+};
+
+// Which GPUs: `all`, `cuda-visible`, or a list of numbers as nvidia-smi has them.
+struct DeviceChoice {
+  enum class Kind { kAll, kCudaVisible, kListed } kind = Kind::kAll;
+  std::vector<int> listed;
+};
+// None where the text makes no sense.
+[[nodiscard]] std::optional<DeviceChoice> parse_devices(const std::string& text);
+
+struct Driver {
+  bool answers = false;
+  int version = 0;              // 13000 for CUDA 13.0
+  std::string failure;          // one sentence, where it does not answer
+  std::vector<GpuDevice> gpus;  // that were chosen
+};
+// Loads libcuda.so.1 and lists the chosen GPUs. To be called once, before anything else uses CUDA.
+[[nodiscard]] Driver open_driver(const DeviceChoice& choice);
+
+// "GPU-1faac2fb-...", as NVML and nvidia-smi write it.
+[[nodiscard]] std::string uuid_text(const std::string& uuid);
+
+}  // namespace lanescope::gpu_metrics

@@ -1,0 +1,93 @@
+// lanescope-gpu-metrics: samples the metrics of this machine's GPUs and writes them as frames to its standard output.
+//
+// A process of its own, because the performance monitors need rights that nothing else of a recording does (it can be given them with
+// setcap, or be run with sudo), and because it loads the driver's libraries, which a session should not have in it. Its standard input is
+// the session's hand: an "f" asks for everything up to now, which an empty frame follows; the end of input ends the sampling.
+#include <poll.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sampling.h"
+
+namespace {
+
+using namespace lanescope;
+using namespace lanescope::gpu_metrics;
+
+constexpr std::uint64_t kLowestFrequency = 10;
+constexpr std::uint64_t kHighestFrequency = 200'000;
+
+// A program with rights of its own (setcap) must not let the user's environment choose what code it loads, and libcuda would load what some
+// variables name. Without such rights, tools that wait for CUDA programs have no business here either.
+void forget_environment() {
+  for (const char* injection : {"CUDA_INJECTION64_PATH", "CUDA_INJECTION32_PATH", "NVTX_INJECTION64_PATH"}) unsetenv(injection);
+  if (getauxval(AT_SECURE) == 0) return;
+  std::vector<std::pair<std::string, std::string>> kept;
+  for (const char* harmless : {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})
+    if (const char* value = std::getenv(harmless)) kept.emplace_back(harmless, value);
+  clearenv();
+  for (const auto& [name, value] : kept) setenv(name.c_str(), value.c_str(), 1);
+}
+
+int list_sets() {
+  for (const MetricSet& set : metric_sets()) std::printf("%-8s %s.\n", std::string(set.name).c_str(), std::string(set.description).c_str());
+  std::printf("A file may name others, one metric a line, and behind it what to call it.\n");
+  return 0;
+}
+
+void follow_session(Sampling& sampling) {
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  while (poll(&input, 1, -1) >= 0 || errno == EINTR) {
+    char commands[64];
+    const ssize_t count = read(STDIN_FILENO, commands, sizeof(commands));
+    if (count == 0 || (count < 0 && errno != EINTR)) return;
+    for (ssize_t i = 0; i < count; ++i)
+      if (commands[i] == 'f') sampling.hand_over();
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  forget_environment();
+  CLI::App app("Samples the metrics of GPUs, for lanescope.", "lanescope-gpu-metrics");
+  std::string devices = "all";
+  std::string set = "default";
+  std::uint64_t frequency = 10'000;
+  bool lists = false;
+  bool checks = false;
+  app.add_option("--devices", devices, "all, cuda-visible, or numbers as nvidia-smi has them");
+  app.add_option("--set", set, "Name of a set of metrics, or a file that names one a line");
+  app.add_option("--frequency", frequency, "Samples a second")->check(CLI::Range(kLowestFrequency, kHighestFrequency));
+  app.add_flag("--list-sets", lists, "Says which sets there are");
+  app.add_flag("--check", checks, "Says what can be sampled here, and why not more");
+  CLI11_PARSE(app, count, arguments);
+  if (lists) return list_sets();
+
+  const auto choice = parse_devices(devices);
+  const auto wishes = read_metric_set(set);
+  if (!choice || !wishes) {
+    std::fprintf(stderr, "%s\n", !choice ? ("There are no GPUs called " + devices + ".").c_str() : wishes.error().text.c_str());
+    return 2;
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGINT, SIG_IGN);  // Ctrl+C is for the session, which ends this process by closing its input
+  if (checks) {
+    for (const std::string& sentence : check(*choice, *wishes, frequency)) std::printf("%s\n", sentence.c_str());
+    return 0;
+  }
+  FrameOutput output(STDOUT_FILENO);
+  Sampling sampling({*choice, *wishes, frequency}, output);
+  output.acknowledge();  // it samples now, or has said why not
+  follow_session(sampling);
+  return 0;
+}

@@ -1,0 +1,231 @@
+#include "pm_sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "collector/channel/clock.h"
+
+namespace lanescope::gpu_metrics {
+namespace {
+
+constexpr std::size_t kHardwareBuffer = 512u << 20;  // bytes; what CUPTI's documentation takes
+constexpr std::size_t kSmallestBuffer = 32u << 20;
+constexpr std::uint64_t kSystemClock = 1'400'000'000;   // Hz, nearly, of the chips that count samples in its cycles
+constexpr std::int64_t kClockInterval = 1'000'000'000;  // ns between readings of both clocks
+
+bool counts_in_cycles(const std::string& chip) { return chip.starts_with("TU") || chip == "GA100"; }
+
+std::string own_path() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+}
+
+}  // namespace
+
+Refusal PmSampler::refused(const std::string& what, CUptiResult result) const {
+  const std::string gpu = "GPU " + std::to_string(gpu_.ordinal) + " (" + gpu_.name + ")";
+  const std::string code = what + " says " + result_text(cupti_, result);
+  switch (result) {
+    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
+      return {proto::STATE_NO_PERMISSION,
+              "The performance monitors of " + gpu +
+                  " are for administrators here. Allow this program to use them with: sudo setcap cap_sys_admin+ep " + own_path() +
+                  " (in a container: --cap-add SYS_ADMIN); or allow everyone with: echo options nvidia "
+                  "NVreg_RestrictProfilingToAdminUsers=0 | sudo tee /etc/modprobe.d/nvidia-profiling.conf, and a restart."};
+    case CUPTI_ERROR_HARDWARE_BUSY:
+    case CUPTI_ERROR_INVALID_OPERATION:
+    case CUPTI_ERROR_UNKNOWN:
+      return {proto::STATE_OWNED_BY_OTHER,
+              "The performance monitors of " + gpu + " could not be had (" + code +
+                  "): another tool probably uses them. End ncu, nsys or other recordings on this GPU; where DCGM "
+                  "watches it, pause that with: dcgmi profile --pause"};
+    case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
+      return {proto::STATE_FAILED, gpu + " is divided (MIG): its performance monitors can't be sampled."};
+    case CUPTI_ERROR_NOT_SUPPORTED:
+    case CUPTI_ERROR_INVALID_CHIP_NAME:
+      return {proto::STATE_VERSION_MISMATCH, "The performance monitors of " + gpu + " can't be sampled by this CUPTI (" + code + ")."};
+    default:
+      return {proto::STATE_FAILED, "The performance monitors of " + gpu + " can't be sampled: " + code + "."};
+  }
+}
+
+std::unique_ptr<PmSampler> PmSampler::open(const CuptiFunctions& cupti, const GpuDevice& gpu, std::span<const MetricWish> wishes,
+                                           std::uint64_t frequency, FrameOutput& output, Refusal& refusal) {
+  std::unique_ptr<PmSampler> sampler(new PmSampler(cupti, gpu, output));
+  if (std::optional<Refusal> reason = sampler->prepare(wishes, frequency)) {
+    refusal = std::move(*reason);
+    return nullptr;
+  }
+  return sampler;
+}
+
+std::optional<Refusal> PmSampler::prepare(std::span<const MetricWish> wishes, std::uint64_t frequency) {
+  const auto device = static_cast<std::size_t>(gpu_.ordinal);
+  CUpti_Device_GetChipName_Params chip{CUpti_Device_GetChipName_Params_STRUCT_SIZE};
+  chip.deviceIndex = device;
+  if (const CUptiResult result = cupti_.get_chip_name(&chip); result != CUPTI_SUCCESS) return refused("cuptiDeviceGetChipName", result);
+  chip_ = chip.pChipName;
+
+  CUpti_PmSampling_GetCounterAvailability_Params availability{CUpti_PmSampling_GetCounterAvailability_Params_STRUCT_SIZE};
+  availability.deviceIndex = device;
+  CUptiResult result = cupti_.get_availability(&availability);
+  std::vector<std::uint8_t> image(result == CUPTI_SUCCESS ? availability.counterAvailabilityImageSize : 0);
+  availability.pCounterAvailabilityImage = image.data();
+  if (result == CUPTI_SUCCESS) result = cupti_.get_availability(&availability);
+  if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingGetCounterAvailability", result);
+
+  chip_metrics_ = std::make_unique<ChipMetrics>(cupti_, chip_, std::move(image));
+  metrics_ = choose_metrics(wishes, [this](std::span<const std::string> metrics) { return chip_metrics_->fit_one_pass(metrics); });
+  if (metrics_.empty())
+    return Refusal{proto::STATE_VERSION_MISMATCH,
+                   "GPU " + std::to_string(gpu_.ordinal) + " (" + chip_ + ") has none of the metrics asked for."};
+  std::vector<std::string> names;
+  for (const ChosenMetric& metric : metrics_) names.push_back(metric.metric);
+
+  CUpti_PmSampling_Enable_Params enable{CUpti_PmSampling_Enable_Params_STRUCT_SIZE};
+  enable.deviceIndex = device;
+  result = cupti_.enable(&enable);
+  if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingEnable", result);
+  sampling_ = enable.pPmSamplingObject;
+  result = configure(chip_metrics_->config(names), frequency);
+  if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingSetConfig", result);
+
+  evaluator_ = std::make_unique<MetricEvaluator>(cupti_, chip_, chip_metrics_->availability(), names);
+  CUpti_PmSampling_GetCounterDataSize_Params size{CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE};
+  size.pPmSamplingObject = sampling_;
+  size.pMetricNames = const_cast<const char**>(evaluator_->names().data());
+  size.numMetrics = names.size();
+  size.maxSamples = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(frequency / 5, 512, 20'000));
+  result = cupti_.get_data_size(&size);
+  if (result != CUPTI_SUCCESS || !evaluator_->is_ready()) return refused("cuptiPmSamplingGetCounterDataSize", result);
+  data_.resize(size.counterDataSize);
+  reals_.resize(names.size());
+  integers_.resize(names.size());
+  return std::nullopt;
+}
+
+CUptiResult PmSampler::configure(const std::vector<std::uint8_t>& config, std::uint64_t frequency) {
+  CUpti_PmSampling_SetConfig_Params set{CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE};
+  set.pPmSamplingObject = sampling_;
+  set.configSize = config.size();
+  set.pConfig = config.data();
+  set.hardwareBufferSize = kHardwareBuffer;
+  set.triggerMode =
+      counts_in_cycles(chip_) ? CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL : CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
+  set.samplingInterval = (counts_in_cycles(chip_) ? kSystemClock : 1'000'000'000) / frequency;
+  set.hwBufferAppendMode = CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST;
+  CUptiResult result = cupti_.set_config(&set);
+  if (result == CUPTI_ERROR_INVALID_PARAMETER) {  // of a CUPTI that does not know the last member yet
+    set.structSize = CUPTI_PROFILER_STRUCT_SIZE(CUpti_PmSampling_SetConfig_Params, triggerMode);
+    result = cupti_.set_config(&set);
+  }
+  while (result == CUPTI_ERROR_OUT_OF_MEMORY && set.hardwareBufferSize > kSmallestBuffer) {
+    set.hardwareBufferSize /= 2;
+    result = cupti_.set_config(&set);
+  }
+  return result;
+}
+
+PmSampler::~PmSampler() {
+  stop();
+  if (sampling_ == nullptr) return;
+  CUpti_PmSampling_Disable_Params disable{CUpti_PmSampling_Disable_Params_STRUCT_SIZE};
+  disable.pPmSamplingObject = sampling_;
+  cupti_.disable(&disable);
+}
+
+bool PmSampler::start() {
+  if (!counters_) {
+    std::vector<proto::Counter> counters;
+    for (const ChosenMetric& metric : metrics_) {
+      proto::Counter& counter = counters.emplace_back();
+      counter.set_name(metric.name);
+      counter.set_group(metric.group);
+      counter.set_unit(metric.unit);
+      counter.set_resolution(metric.resolution);
+      counter.set_maximum(metric.maximum);
+      counter.set_source_name(metric.metric);
+      counter.set_description(metric.description);
+      counter.set_gpu_uuid(gpu_.uuid);
+    }
+    counters_ = std::make_unique<CounterStream>(output_, std::move(counters));
+  }
+  CUpti_PmSampling_Start_Params start{CUpti_PmSampling_Start_Params_STRUCT_SIZE};
+  start.pPmSamplingObject = sampling_;
+  first_sample_ = true;
+  started_ = reset_data() && cupti_.start(&start) == CUPTI_SUCCESS;
+  return started_;
+}
+
+void PmSampler::stop() {
+  if (!std::exchange(started_, false)) return;
+  CUpti_PmSampling_Stop_Params stop{CUpti_PmSampling_Stop_Params_STRUCT_SIZE};
+  stop.pPmSamplingObject = sampling_;
+  cupti_.stop(&stop);
+}
+
+bool PmSampler::reset_data() {
+  CUpti_PmSampling_CounterDataImage_Initialize_Params reset{CUpti_PmSampling_CounterDataImage_Initialize_Params_STRUCT_SIZE};
+  reset.pPmSamplingObject = sampling_;
+  reset.counterDataSize = data_.size();
+  reset.pCounterData = data_.data();
+  return cupti_.initialize_data(&reset) == CUPTI_SUCCESS;
+}
+
+void PmSampler::collect() {
+  const std::int64_t now = channel::monotonic_now();
+  if (now - last_clock_reading_ >= kClockInterval) {
+    last_clock_reading_ = now;
+    clocks_.add(agent::encode::read_clocks());
+  }
+  while (decode()) {
+  }
+}
+
+bool PmSampler::decode() {
+  CUpti_PmSampling_DecodeData_Params decode{CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE};
+  decode.pPmSamplingObject = sampling_;
+  decode.pCounterDataImage = data_.data();
+  decode.counterDataImageSize = data_.size();
+  const CUptiResult result = cupti_.decode(&decode);
+  if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) return false;
+  CUpti_PmSampling_GetCounterDataInfo_Params info{CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE};
+  info.pCounterDataImage = data_.data();
+  info.counterDataImageSize = data_.size();
+  if (cupti_.get_data_info(&info) != CUPTI_SUCCESS) return false;
+  for (std::size_t i = 0; i < info.numCompletedSamples; ++i) take(i);
+  reset_data();
+  const bool overflowed = decode.overflow != 0 || result == CUPTI_ERROR_OUT_OF_MEMORY;
+  if (overflowed) {
+    if (!std::exchange(told_of_overflow_, true))
+      output_.diagnose(
+          proto::SEVERITY_WARNING, proto::STATE_RECORDING,
+          "GPU " + std::to_string(gpu_.ordinal) +
+              " counted metrics faster than they could be fetched, so some samples are missing: choose a lower --gpu-metrics-frequency.");
+    if (started_) {
+      stop();
+      start();
+    }
+    return false;
+  }
+  return decode.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL && info.numCompletedSamples > 0;
+}
+
+void PmSampler::take(std::size_t index) {
+  CUpti_PmSampling_CounterData_GetSampleInfo_Params sample{CUpti_PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE};
+  sample.pPmSamplingObject = sampling_;
+  sample.pCounterDataImage = data_.data();
+  sample.counterDataImageSize = data_.size();
+  sample.sampleIndex = index;
+  if (cupti_.get_sample_info(&sample) != CUPTI_SUCCESS) return;
+  if (std::exchange(first_sample_, false)) return;  // it began before the sampling did
+  if (!evaluator_->evaluate(data_, index, reals_)) return;
+  for (std::size_t i = 0; i < reals_.size(); ++i)
+    integers_[i] = std::isfinite(reals_[i]) ? std::llround(reals_[i] / metrics_[i].resolution) : CounterStream::kMissing;
+  counters_->add(clocks_.to_monotonic(static_cast<std::int64_t>(sample.startTimestamp)),
+                 clocks_.to_monotonic(static_cast<std::int64_t>(sample.endTimestamp)), integers_);
+}
+
+}  // namespace lanescope::gpu_metrics

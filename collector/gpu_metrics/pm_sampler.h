@@ -1,0 +1,74 @@
+// Samples the performance monitors of one GPU at a fixed rate, by CUPTI.
+//
+// The monitors are the whole GPU's: what every process does on it is counted, and no process notices. Only one tool at a time can have
+// them, and most machines keep them for administrators: see Refusal.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/encode/clock_map.h"
+#include "chip_metrics.h"
+#include "frame_output.h"
+#include "libraries.h"
+#include "metric_sets.h"
+
+namespace lanescope::gpu_metrics {
+
+// Why the monitors of a GPU can't be had.
+struct Refusal {
+  proto::ComponentState state = proto::STATE_FAILED;
+  std::string text;  // one sentence or two: what is wrong, and what to do
+};
+
+class PmSampler {
+ public:
+  // Chooses the metrics and takes the GPU's monitors. `frequency` in Hz.
+  static std::unique_ptr<PmSampler> open(const CuptiFunctions& cupti, const GpuDevice& gpu, std::span<const MetricWish> wishes,
+                                         std::uint64_t frequency, FrameOutput& output, Refusal& refusal);
+  ~PmSampler();
+  PmSampler(const PmSampler&) = delete;
+  PmSampler& operator=(const PmSampler&) = delete;
+
+  [[nodiscard]] const std::vector<ChosenMetric>& metrics() const noexcept { return metrics_; }
+  [[nodiscard]] const std::string& chip() const noexcept { return chip_; }
+
+  // False where CUPTI refuses.
+  bool start();
+  void stop();
+  // Takes what the hardware has counted since the last call and hands it on. One thread.
+  void collect();
+  void flush() { counters_->flush(); }
+
+ private:
+  PmSampler(const CuptiFunctions& cupti, const GpuDevice& gpu, FrameOutput& output) : cupti_(cupti), gpu_(gpu), output_(output) {}
+  [[nodiscard]] std::optional<Refusal> prepare(std::span<const MetricWish> wishes, std::uint64_t frequency);
+  [[nodiscard]] CUptiResult configure(const std::vector<std::uint8_t>& config, std::uint64_t frequency);
+  [[nodiscard]] Refusal refused(const std::string& what, CUptiResult result) const;
+  bool reset_data();
+  bool decode();  // whether there may be more
+  void take(std::size_t index);
+
+  const CuptiFunctions& cupti_;
+  GpuDevice gpu_;
+  FrameOutput& output_;
+  std::string chip_;
+  std::vector<ChosenMetric> metrics_;
+  std::unique_ptr<ChipMetrics> chip_metrics_;
+  std::unique_ptr<MetricEvaluator> evaluator_;
+  CUpti_PmSampling_Object* sampling_ = nullptr;
+  std::vector<std::uint8_t> data_;
+  std::vector<double> reals_;
+  std::vector<std::int64_t> integers_;
+  std::unique_ptr<CounterStream> counters_;
+  agent::encode::ClockMap clocks_;
+  std::int64_t last_clock_reading_ = 0;
+  bool started_ = false;
+  bool first_sample_ = true;
+  bool told_of_overflow_ = false;
+};
+
+}  // namespace lanescope::gpu_metrics

@@ -1,0 +1,195 @@
+#include "sampling.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+
+#include "agent/cupti/library.h"
+#include "nvml_sampler.h"
+#include "pm_sampler.h"
+
+namespace lanescope::gpu_metrics {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kMonitorPeriod = 50ms;  // between looks at what the hardware has counted
+constexpr auto kNvmlPeriod = 50ms;     // NVML's own values change every 20 to 100 ms
+constexpr int kRoundsPerFrame = 4;     // so that somebody who watches sees it 5 times a second
+
+// libcupti with the functions for sampling; the process keeps it.
+const CuptiFunctions* load_cupti(int driver_version, Refusal& refusal) {
+  void* library = agent::cupti::open_library(driver_version / 1000);
+  if (library == nullptr) {
+    refusal = {proto::STATE_NO_LIBRARY,
+               "The performance monitors of GPUs can't be sampled: CUPTI (libcupti.so) was not found. Install the CUDA toolkit, or set "
+               "LANESCOPE_CUPTI_LIBRARY to the file."};
+    return nullptr;
+  }
+  static std::optional<CuptiFunctions> functions;
+  functions = resolve_cupti(library);
+  if (!functions) {
+    refusal = {proto::STATE_VERSION_MISMATCH, "The performance monitors of GPUs can't be sampled: this CUPTI is older than CUDA 12.6."};
+    return nullptr;
+  }
+  CUpti_Profiler_Initialize_Params initialize{CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
+  if (const CUptiResult result = functions->initialize(&initialize); result != CUPTI_SUCCESS) {
+    refusal = {proto::STATE_FAILED,
+               "The performance monitors of GPUs can't be sampled: cuptiProfilerInitialize says " + result_text(*functions, result) + "."};
+    return nullptr;
+  }
+  return &*functions;
+}
+
+std::string sampled_text(const PmSampler& sampler, const GpuDevice& gpu, std::uint64_t frequency) {
+  return "GPU " + std::to_string(gpu.ordinal) + ", " + gpu.name + " (" + sampler.chip() + "): " + std::to_string(sampler.metrics().size()) +
+         " metrics at " + std::to_string(frequency) + " Hz.";
+}
+
+proto::Resources described(const std::vector<GpuDevice>& gpus) {
+  proto::Resources resources;
+  for (const GpuDevice& gpu : gpus) {
+    proto::Device& device = *resources.add_devices();
+    device.set_id(static_cast<std::uint32_t>(gpu.ordinal));
+    device.set_name(gpu.name);
+    device.set_uuid(gpu.uuid);
+    device.set_bus_id(gpu.bus_id);
+    device.set_compute_major(gpu.compute_major);
+    device.set_compute_minor(gpu.compute_minor);
+    device.set_memory_bytes(gpu.memory_bytes);
+  }
+  return resources;
+}
+
+std::string no_driver(const Driver& driver) { return "GPU metrics can't be sampled here: " + driver.failure + "."; }
+
+}  // namespace
+
+// Calls a function every so often on a thread of its own.
+class Sampling::Worker {
+ public:
+  Worker(std::chrono::milliseconds period, std::function<void()> sample, std::function<void()> flush)
+      : period_(period), sample_(std::move(sample)), flush_(std::move(flush)), thread_([this] { run(); }) {}
+  ~Worker() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  void ask() {
+    const std::lock_guard lock(mutex_);
+    ++asked_;
+    changed_.notify_all();
+  }
+  void wait_for_answer() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return answered_ == asked_; });
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (int round = 1; !ends_; ++round) {
+      changed_.wait_for(lock, period_, [this] { return ends_ || answered_ != asked_; });
+      const unsigned asked = asked_;
+      const bool flushes = ends_ || answered_ != asked || round % kRoundsPerFrame == 0;
+      lock.unlock();
+      sample_();
+      if (flushes) flush_();
+      lock.lock();
+      answered_ = asked;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  unsigned asked_ = 0;
+  unsigned answered_ = 0;
+  bool ends_ = false;
+  std::chrono::milliseconds period_;
+  std::function<void()> sample_;
+  std::function<void()> flush_;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+Sampling::Sampling(const SamplingRequest& request, FrameOutput& output) : output_(output) {
+  const Driver driver = open_driver(request.devices);
+  if (!driver.answers) {
+    output.diagnose(proto::SEVERITY_WARNING, proto::STATE_NO_DRIVER, no_driver(driver));
+  } else if (driver.gpus.empty()) {
+    output.diagnose(proto::SEVERITY_WARNING, proto::STATE_FAILED, "GPU metrics can't be sampled: none of the chosen GPUs is there.");
+  } else {
+    output.write(proto::FRAME_RESOURCES, described(driver.gpus));
+    start_nvml(driver);
+    start_monitors(driver, request);
+  }
+}
+
+void Sampling::start_nvml(const Driver& driver) {
+  const auto nvml = open_nvml();
+  if (!nvml) return;
+  auto samplers = std::make_shared<std::vector<std::unique_ptr<NvmlSampler>>>();
+  for (const GpuDevice& gpu : driver.gpus)
+    if (auto sampler = NvmlSampler::open(nvml, gpu, output_)) samplers->push_back(std::move(sampler));
+  workers_.push_back(std::make_unique<Worker>(
+      kNvmlPeriod,
+      [samplers] {
+        for (auto& sampler : *samplers) sampler->read();
+      },
+      [samplers] {
+        for (auto& sampler : *samplers) sampler->flush();
+      }));
+}
+
+void Sampling::start_monitors(const Driver& driver, const SamplingRequest& request) {
+  const auto refused = [this](const Refusal& refusal) { output_.diagnose(proto::SEVERITY_WARNING, refusal.state, refusal.text); };
+  Refusal refusal;
+  const CuptiFunctions* cupti = load_cupti(driver.version, refusal);
+  if (cupti == nullptr) return refused(refusal);
+  for (const GpuDevice& gpu : driver.gpus) {
+    const std::shared_ptr<PmSampler> sampler = PmSampler::open(*cupti, gpu, request.wishes, request.frequency, output_, refusal);
+    if (!sampler || !sampler->start()) {
+      if (sampler)
+        refusal = {proto::STATE_FAILED, "The performance monitors of GPU " + std::to_string(gpu.ordinal) + " could not be started."};
+      refused(refusal);
+      continue;
+    }
+    output_.diagnose(proto::SEVERITY_INFO, proto::STATE_RECORDING, sampled_text(*sampler, gpu, request.frequency));
+    workers_.push_back(std::make_unique<Worker>(
+        kMonitorPeriod, [sampler] { sampler->collect(); }, [sampler] { sampler->flush(); }));
+  }
+}
+
+Sampling::~Sampling() { workers_.clear(); }
+
+void Sampling::hand_over() {
+  for (const auto& worker : workers_) worker->ask();
+  for (const auto& worker : workers_) worker->wait_for_answer();
+  output_.acknowledge();
+}
+
+std::vector<std::string> check(const DeviceChoice& devices, std::span<const MetricWish> wishes, std::uint64_t frequency) {
+  const Driver driver = open_driver(devices);
+  if (!driver.answers) return {no_driver(driver)};
+  std::vector<std::string> sentences;
+  FrameOutput nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  Refusal refusal;
+  const CuptiFunctions* cupti = load_cupti(driver.version, refusal);
+  if (cupti == nullptr) sentences.push_back(refusal.text);
+  for (const GpuDevice& gpu : driver.gpus) {
+    if (cupti == nullptr) break;
+    const auto sampler = PmSampler::open(*cupti, gpu, wishes, frequency, nowhere, refusal);
+    sentences.push_back(sampler ? sampled_text(*sampler, gpu, frequency) : refusal.text);
+  }
+  const bool has_nvml = open_nvml() != nullptr;
+  sentences.push_back(has_nvml ? "Power, temperature, memory in use, clocks and utilization: from NVML, 20 times a second."
+                               : "Power, temperature and clocks can't be read: libnvidia-ml.so.1 was not found.");
+  return sentences;
+}
+
+}  // namespace lanescope::gpu_metrics

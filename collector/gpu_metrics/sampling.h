@@ -1,0 +1,47 @@
+// The sampling of several GPUs: a thread each for the performance monitors, and one for NVML.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "frame_output.h"
+#include "libraries.h"
+#include "metric_sets.h"
+
+namespace lanescope::gpu_metrics {
+
+struct SamplingRequest {
+  DeviceChoice devices;
+  std::vector<MetricWish> wishes;
+  std::uint64_t frequency = 10'000;  // Hz, of the performance monitors
+};
+
+class Sampling {
+ public:
+  // Starts whatever can be sampled; says what can't, and why, as diagnostics.
+  Sampling(const SamplingRequest& request, FrameOutput& output);
+  // Ends it, and hands over the rest.
+  ~Sampling();
+  Sampling(const Sampling&) = delete;
+  Sampling& operator=(const Sampling&) = delete;
+
+  // Writes everything that was sampled up to now, and an acknowledgement behind it. Returns then.
+  void hand_over();
+
+ private:
+  class Worker;
+  void start_nvml(const Driver& driver);
+  void start_monitors(const Driver& driver, const SamplingRequest& request);
+
+  FrameOutput& output_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+// What could be sampled here: a sentence for each GPU, and for each obstacle.
+[[nodiscard]] std::vector<std::string> check(const DeviceChoice& devices, std::span<const MetricWish> wishes, std::uint64_t frequency);
+
+}  // namespace lanescope::gpu_metrics

@@ -1,0 +1,23 @@
+// What GPU metrics this machine can give, and how to ask for them in a recording.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/file/result.h"
+
+namespace lanescope::session {
+
+struct GpuMetricsSettings {
+  std::string devices;               // "all", "cuda-visible", or numbers as nvidia-smi has them, "0,1"; empty: none
+  std::string set = "default";       // name of a set of metrics, or a file
+  std::uint64_t frequency = 10'000;  // samples a second, 10 to 200,000
+  [[nodiscard]] bool asked_for() const noexcept { return !devices.empty(); }
+};
+
+// What lanescope-gpu-metrics answers to these arguments, as it prints it; takes as long as the driver takes to initialise. Fails where the
+// program can't be started.
+Result<std::string> ask_gpu_metrics(const std::vector<std::string>& question);
+
+}  // namespace lanescope::session

@@ -1,0 +1,60 @@
+// The program that samples GPU metrics for a recording: lanescope-gpu-metrics, in a process of its own, whose frames come through a pipe.
+//
+// Everything that goes wrong with it is a sentence for the user; the recording goes on without. One thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collector/session/recording.h"
+#include "file_descriptor.h"
+#include "frame_log.h"
+
+namespace lanescope::session {
+
+class GpuMetricsProcess {
+ public:
+  using Report = std::function<void(const std::string& sentence)>;
+
+  // Starts it, and waits (some seconds at most) until it samples. Fails where it can't be started.
+  static Result<std::unique_ptr<GpuMetricsProcess>> start(const GpuMetricsSettings& settings);
+  ~GpuMetricsProcess();
+  GpuMetricsProcess(const GpuMetricsProcess&) = delete;
+  GpuMetricsProcess& operator=(const GpuMetricsProcess&) = delete;
+
+  // To wait for; -1 once it is gone.
+  [[nodiscard]] int descriptor() const noexcept { return frames_.get(); }
+
+  enum class Samples { kKeep, kLeaveOut };
+  // Hands on what has come. What it says of GPUs, and why something can't be sampled, always reaches the log.
+  void drain(FrameLog& log, Samples samples, const Report& report);
+
+  // Asks for everything that was sampled up to now.
+  void ask_for_rest();
+  [[nodiscard]] bool has_answered() const noexcept { return answers_ >= asked_ || !frames_.valid(); }
+
+  // Ends it, and hands on its last frames. Takes some tenths of a second, two at most.
+  void end(FrameLog& log, Samples samples, const Report& report);
+
+ private:
+  GpuMetricsProcess(pid_t pid, FileDescriptor commands, FileDescriptor frames);
+  void read_frames();
+  void wait_for_answer(std::chrono::milliseconds limit);
+  void count_answers();
+  void take(const FrameView& frame, std::span<const std::byte> bytes, FrameLog& log, Samples samples, const Report& report) const;
+
+  pid_t pid_;
+  FileDescriptor commands_;
+  FileDescriptor frames_;
+  std::vector<std::byte> received_;  // whole frames, and the begin of one
+  std::size_t counted_ = 0;          // bytes of `received_` in which answers were counted
+  unsigned asked_ = 1;               // it answers once of itself, when it samples
+  unsigned answers_ = 0;
+};
+
+}  // namespace lanescope::session
