@@ -4,9 +4,12 @@
 
 namespace lanescope::analysis {
 
-GpuOperations::GpuOperations(const Trace& trace, GpuId gpu) : GpuOperations(trace, [gpu](const TrackKey& key) { return key.gpu == gpu; }) {}
+GpuOperations::GpuOperations(const Trace& trace, GpuId gpu, std::stop_token stop)
+    : GpuOperations(
+          trace, [gpu](const TrackKey& key) { return key.gpu == gpu; }, std::move(stop)) {}
 
-GpuOperations::GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted) : trace_(&trace) {
+GpuOperations::GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, std::stop_token stop)
+    : trace_(&trace), stop_(std::move(stop)) {
   for (const Track& track : trace.tracks()) {
     if (!is_gpu_work(track.key.kind) || !wanted(track.key)) continue;
     for (const LaneId id : track.lanes)
@@ -16,7 +19,7 @@ GpuOperations::GpuOperations(const Trace& trace, const std::function<bool(const 
 }
 
 std::optional<GpuOperation> GpuOperations::next() {
-  if (heads_.empty()) return std::nullopt;
+  if (heads_.empty() || stop_.stop_requested()) return std::nullopt;
   Head& first = heads_.front();
   const Lane& lane = trace_->lane(first.event.lane);
   const GpuOperation operation{{first.start, lane.end(first.event.index)}, first.event};

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "model/trace/trace.h"
@@ -17,11 +18,11 @@ struct GpuOperation {
 // Merges lanes, which are in order each. O(log lanes) an operation, O(1) where one lane runs ahead.
 class GpuOperations {
  public:
-  GpuOperations(const Trace& trace, GpuId gpu);
+  GpuOperations(const Trace& trace, GpuId gpu, std::stop_token stop = {});
   // Only tracks that `wanted` accepts, of GPU work.
-  GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted);
+  GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, std::stop_token stop = {});
 
-  std::optional<GpuOperation> next();
+  std::optional<GpuOperation> next();  // none behind the last, and when asked to stop
 
  private:
   struct Head {
@@ -30,6 +31,7 @@ class GpuOperations {
     bool operator>(const Head& other) const noexcept { return start != other.start ? start > other.start : event > other.event; }
   };
   const Trace* trace_;
+  std::stop_token stop_;
   std::vector<Head> heads_;  // a heap, the earliest on top
 };
 

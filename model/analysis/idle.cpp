@@ -6,7 +6,6 @@
 
 #include "call_class.h"
 #include "gpu_operations.h"
-#include "model/events/launch_index.h"
 #include "rank_work.h"
 #include "thread_activity.h"
 
@@ -18,8 +17,8 @@ constexpr Nanoseconds kLaunchLatency = 10'000;
 
 class Attribution {
  public:
-  explicit Attribution(const Trace& trace, std::stop_token stop)
-      : trace_(trace), launches_(trace, stop), names_(trace), threads_(trace.threads().size()) {}
+  Attribution(const Trace& trace, const LaunchIndex& launches)
+      : trace_(trace), launches_(launches), names_(trace), threads_(trace.threads().size()) {}
 
   [[nodiscard]] EventRef launch_of(EventRef operation) const {
     return launches_.find(trace_.track_of(operation.lane).key.process, trace_.lane(operation.lane).correlation(operation.index));
@@ -116,7 +115,7 @@ class Attribution {
   }
 
   const Trace& trace_;
-  LaunchIndex launches_;
+  const LaunchIndex& launches_;
   NameClasses names_;
   std::vector<std::unique_ptr<ThreadActivity>> threads_;
   std::vector<Activity> pieces_;
@@ -162,10 +161,9 @@ GpuIdle visit_gpu(const Trace& trace, GpuId gpu, Nanoseconds threshold, Attribut
                   const std::stop_token& stop) {
   GpuIdle sums;
   sums.gpu = gpu;
-  GpuOperations operations(trace, gpu);
+  GpuOperations operations(trace, gpu, stop);
   std::vector<IdlePart> parts;
   while (const std::optional<GpuOperation> operation = operations.next()) {
-    if (stop.stop_requested()) break;
     if (sums.operations++ == 0) sums.extent = {operation->range.begin, operation->range.begin};
     const TimeRange idle{sums.extent.end, operation->range.begin};
     sums.extent.end = std::max(sums.extent.end, operation->range.end);
@@ -192,7 +190,12 @@ std::string_view idle_cause_clause(IdleCause cause) noexcept { return words(caus
 std::string_view idle_cause_advice(IdleCause cause) noexcept { return words(cause).advice; }
 
 std::vector<GpuIdle> visit_idle(const Trace& trace, Nanoseconds threshold, const IdleVisitor& visitor, std::stop_token stop) {
-  Attribution attribution(trace, stop);
+  return visit_idle(trace, LaunchIndex(trace, stop), threshold, visitor, stop);
+}
+
+std::vector<GpuIdle> visit_idle(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, const IdleVisitor& visitor,
+                                std::stop_token stop) {
+  Attribution attribution(trace, launches);
   std::vector<GpuIdle> gpus;
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
     const GpuIdle sums = visit_gpu(trace, gpu, threshold, attribution, visitor, stop);

@@ -1,6 +1,7 @@
 // GPU work of each process on each GPU, by what it is for: what a rank of a distributed program did.
 #pragma once
 
+#include <stop_token>
 #include <vector>
 
 #include "interval_set.h"
@@ -20,7 +21,7 @@ struct RankWork {
 };
 
 // O(n log lanes).
-[[nodiscard]] std::vector<RankWork> rank_work(const Trace& trace);
+[[nodiscard]] std::vector<RankWork> rank_work(const Trace& trace, const std::stop_token& stop = {});
 
 // Whether the operation of a memory track is a copy that could run beside kernels of the GPU: between different memories.
 [[nodiscard]] bool is_transfer(const MemoryDetail& detail) noexcept;

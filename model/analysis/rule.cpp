@@ -132,18 +132,24 @@ Result<RuleRequest> parse_rule(std::string_view text) {
   return request;
 }
 
+Result<RuleAnswer> apply_rule(const Trace& trace, const RuleRequest& request, std::stop_token stop) {
+  return request.rule->apply(RuleContext{.trace = trace, .stop = std::move(stop)}, request.arguments);
+}
+
 Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests, std::stop_token stop) {
   std::vector<Result<RuleAnswer>> results(requests.size(), RuleAnswer{});
   std::atomic<std::size_t> next{0};
+  const RuleContext context{.trace = trace, .stop = stop};
   const auto work = [&] {
     for (std::size_t i = next++; i < requests.size() && !stop.stop_requested(); i = next++)
-      results[i] = requests[i].rule->apply(trace, requests[i].arguments);
+      results[i] = requests[i].rule->apply(context, requests[i].arguments);
   };
   std::vector<std::jthread> others;
   for (std::size_t i = 1; i < std::min<std::size_t>(requests.size(), std::thread::hardware_concurrency()); ++i) others.emplace_back(work);
   work();
   others.clear();
-  std::vector<RuleAnswer> answers;
+  std::vector<RuleAnswer> answers(stop.stop_requested() ? requests.size() : 0);
+  if (!answers.empty()) return answers;
   for (Result<RuleAnswer>& result : results) {
     if (!result) return result.error();
     answers.push_back(*std::move(result));

@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "gpu_operations.h"
-#include "model/events/launch_index.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -22,9 +21,11 @@ void add_gap(StreamIdle& idle, Nanoseconds gap, bool launched_after_end, Nanosec
     idle.other += gap;
 }
 
-StreamIdle break_down(const Trace& trace, const LaunchIndex& launches, StreamKey stream, Nanoseconds kernel_gap) {
+StreamIdle break_down(const Trace& trace, const LaunchIndex& launches, StreamKey stream, Nanoseconds kernel_gap,
+                      const std::stop_token& stop) {
   StreamIdle idle{std::get<0>(stream), std::get<1>(stream), std::get<2>(stream), std::get<3>(stream)};
-  GpuOperations operations(trace, [&](const TrackKey& key) { return stream_of(key) == stream; });
+  GpuOperations operations(
+      trace, [&](const TrackKey& key) { return stream_of(key) == stream; }, stop);
   Nanoseconds end = 0;
   while (const std::optional<GpuOperation> operation = operations.next()) {
     const Nanoseconds begin = idle.operations++ == 0 ? operation->range.begin : end;
@@ -41,13 +42,13 @@ StreamIdle break_down(const Trace& trace, const LaunchIndex& launches, StreamKey
 
 }  // namespace
 
-std::vector<StreamIdle> break_down_stream_idle(const Trace& trace, Nanoseconds kernel_gap) {
+std::vector<StreamIdle> break_down_stream_idle(const Trace& trace, const LaunchIndex& launches, Nanoseconds kernel_gap,
+                                               const std::stop_token& stop) {
   std::set<StreamKey> streams;
   for (const Track& track : trace.tracks())
     if (is_gpu_work(track.key.kind)) streams.insert(stream_of(track.key));
-  const LaunchIndex launches(trace);
   std::vector<StreamIdle> result;
-  for (const StreamKey& stream : streams) result.push_back(break_down(trace, launches, stream, kernel_gap));
+  for (const StreamKey& stream : streams) result.push_back(break_down(trace, launches, stream, kernel_gap, stop));
   return result;
 }
 

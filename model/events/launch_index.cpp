@@ -1,6 +1,8 @@
 #include "model/events/launch_index.h"
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
 
 namespace lanescope {
 namespace {
@@ -59,6 +61,18 @@ LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, ProcessId proces
   }
   std::stable_sort(index.sparse.begin(), index.sparse.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return index;
+}
+
+struct SharedLaunchIndex::State {
+  std::once_flag once;
+  std::optional<LaunchIndex> index;
+};
+SharedLaunchIndex::SharedLaunchIndex() : state_(std::make_unique<State>()) {}
+SharedLaunchIndex::~SharedLaunchIndex() = default;
+
+const LaunchIndex& SharedLaunchIndex::of(const Trace& trace) {
+  std::call_once(state_->once, [&] { state_->index.emplace(trace); });
+  return *state_->index;
 }
 
 EventRef LaunchIndex::find(ProcessId process, std::uint32_t correlation) const noexcept {

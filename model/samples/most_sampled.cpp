@@ -33,9 +33,13 @@ std::vector<MostSampled> most_sampled(const Trace& trace, ThreadId thread, TimeR
   SampleSelection selection;
   selection.window = window;
   selection.threads = {thread};
+  return most_sampled(trace, sampled_stacks(trace, selection), part, limit);
+}
+
+std::vector<MostSampled> most_sampled(const Trace& trace, std::span<const SampledStack> stacks, ChainPart part, std::size_t limit) {
   std::map<std::tuple<CodeKind, NameId, NameId>, std::map<std::pair<NameId, std::uint32_t>, std::uint64_t>> lines_of_function;
   std::uint64_t all = 0;
-  for (const SampledStack& stack : sampled_stacks(trace, selection)) {
+  for (const SampledStack& stack : stacks) {
     const Place place = standing_for(trace.call_stacks(), stack.chain, part);
     lines_of_function[{place.kind, place.module, place.function.function}][{place.function.source_file, place.function.source_line}] +=
         stack.weight.count;

@@ -124,6 +124,74 @@ std::map<GroupKey, Group> group(const Trace& trace, Executions& executions) {
   return groups;
 }
 
+// The columns of the trace report that have a value of their own in each row, or a place among shared ones. Filled in one pass, piece by
+// piece on all cores: what a row reads lies close together.
+struct LaunchColumns {
+  LaunchColumns(const Trace& trace, const Executions& executions, const Launches& launches, Table& table)
+      : trace_(trace), executions_(executions), launches_(launches), table_(table) {}
+
+  void fill() {
+    constexpr std::size_t kPiece = 1u << 16;
+    const std::size_t pieces = (launches_.size() + kPiece - 1) / kPiece;
+    Integers* const own[] = {&api_starts, &api_durations, &queue_starts, &queue_durations, &kernel_starts, &kernel_durations, &totals};
+    std::vector<std::uint32_t>* const places[] = {&threads, &tracks, &shapes};
+    parallel_for(std::size(own) + std::size(places), [&](std::size_t i) {
+      if (i < std::size(own))
+        own[i]->resize(launches_.size());
+      else
+        places[i - std::size(own)]->resize(launches_.size());
+    });
+    parallel_for(pieces + 1, [&](std::size_t i) {
+      if (i == 0)
+        add_texts();
+      else
+        fill((i - 1) * kPiece, std::min(launches_.size(), i * kPiece));
+    });
+  }
+
+  Integers api_starts, api_durations, queue_starts, queue_durations, kernel_starts, kernel_durations, totals;
+  std::vector<std::uint32_t> threads, tracks, shapes;
+  Texts calls, kernels;
+
+ private:
+  void fill(std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Launch& launch = launches_[i];
+      const Times times = executions_.times(launch);
+      api_starts[i] = times.call_begin();
+      api_durations[i] = times.call_length();
+      kernel_starts[i] = times.kernel_begin();
+      kernel_durations[i] = times.kernel_length();
+      const Nanoseconds call_end = api_starts[i] + api_durations[i], queue = kernel_starts[i] - call_end;
+      queue_starts[i] = queue >= 0 ? call_end : kNoInteger;
+      queue_durations[i] = queue >= 0 ? queue : kNoInteger;
+      totals[i] = std::max(call_end, kernel_starts[i] + kernel_durations[i]) - api_starts[i];
+      threads[i] = trace_.track_of(launch.call.lane).key.thread;
+      tracks[i] = static_cast<std::uint32_t>(&trace_.track_of(launch.operation.lane) - trace_.tracks().data());
+      shapes[i] = trace_.lane(launch.operation.lane).detail(launch.operation.index);
+    }
+  }
+
+  void add_texts() {
+    NameTexts call_texts(table_, trace_);
+    calls = column_of<Texts>(launches_, [&](const Launch& launch) {
+      return call_texts(executions_.call(launch), [&](NameId name) { return api_display_name(trace_.name(name)); });
+    });
+    GroupsByIds<2, TextId> known;
+    kernels = column_of<Texts>(launches_, [&](const Launch& launch) {
+      const NameId range = executions_.range(launch), kernel = executions_.kernel(launch);
+      TextId& text = known[{range, kernel}];
+      if (text == TextId{0}) text = table_.add_text(prefixed(trace_, range, kernel));
+      return text;
+    });
+  }
+
+  const Trace& trace_;
+  const Executions& executions_;
+  const Launches& launches_;
+  Table& table_;
+};
+
 struct SummaryRow {
   const GroupKey* key;
   Group* group;
@@ -174,43 +242,15 @@ Table cuda_kern_exec_trace(const Selection& selection, const ReportOptions& opti
   for (auto& [thread, launches] : executions.threads()) lists.push_back(std::move(launches));
   const Launches launches =
       merge_sorted(std::move(lists), [&](const Launch& launch) { return trace.lane(launch.call.lane).start(launch.call.index); });
-  DetailId details = 0;
-  for (const Launch& launch : launches) details = std::max(details, trace.lane(launch.operation.lane).detail(launch.operation.index) + 1);
-
   Table table;
-  NameTexts call_texts(table, trace);
   const DeviceOrdinals device(trace);
-  const auto track_number = [&](LaneId lane) { return static_cast<std::uint32_t>(&trace.track_of(lane) - trace.tracks().data()); };
-  const auto times = [&](auto value) {
-    return column_of<Integers>(launches, [&](const Launch& launch) { return std::int64_t{value(executions.times(launch))}; });
+  LaunchColumns columns(trace, executions, launches, table);
+  columns.fill();
+  const auto shared = [](std::vector<std::uint32_t>& places) {
+    return std::make_shared<const std::vector<std::uint32_t>>(std::move(places));
   };
-  Integers api_starts, api_durations, queue_starts, queue_durations, kernel_starts, kernel_durations, totals;
-  Texts calls, kernels;
-  Places threads, tracks, shapes;
-  run_all({[&] { api_starts = times([](const Times& t) { return t.call_begin(); }); },
-           [&] { api_durations = times([](const Times& t) { return t.call_length(); }); },
-           [&] { queue_starts = times([](const Times& t) { return t.queued() ? t.call_end() : kNoInteger; }); },
-           [&] { queue_durations = times([](const Times& t) { return t.queued() ? t.queue() : kNoInteger; }); },
-           [&] { kernel_starts = times([](const Times& t) { return t.kernel_begin(); }); },
-           [&] { kernel_durations = times([](const Times& t) { return t.kernel_length(); }); },
-           [&] { totals = times([](const Times& t) { return t.total(); }); },
-           [&] { threads = places_of(launches, [&](const Launch& launch) { return trace.track_of(launch.call.lane).key.thread; }); },
-           [&] { tracks = places_of(launches, [&](const Launch& launch) { return track_number(launch.operation.lane); }); },
-           [&] {
-             shapes = places_of(launches,
-                                [&](const Launch& launch) { return trace.lane(launch.operation.lane).detail(launch.operation.index); });
-           },
-           [&] {  // both add texts to the table
-             calls = column_of<Texts>(launches, [&](const Launch& launch) {
-               return call_texts(executions.call(launch), [&](NameId name) { return api_display_name(trace.name(name)); });
-             });
-             GroupsByIds<2, TextId> known;
-             kernels = column_of<Texts>(launches, [&](const Launch& launch) {
-               TextId& text = known[{executions.range(launch), executions.kernel(launch)}];
-               if (text == TextId{0}) text = table.add_text(prefixed(trace, executions.range(launch), executions.kernel(launch)));
-               return text;
-             });
-           }});
+  const DetailId details = columns.shapes.empty() ? 0 : *std::max_element(columns.shapes.begin(), columns.shapes.end()) + 1;
+  const Places threads = shared(columns.threads), tracks = shared(columns.tracks), shapes = shared(columns.shapes);
 
   Shared<Texts> grids{shapes, {}}, blocks{shapes, {}};
   for (DetailId id = 0; id < details; ++id) {
@@ -220,20 +260,20 @@ Table cuda_kern_exec_trace(const Selection& selection, const ReportOptions& opti
   const auto pid = [&](const Thread& thread) { return trace.processes()[thread.process].pid; };
   const auto tid = [](const Thread& thread) { return thread.tid; };
   const auto device_of = [&](const Track& track) { return device(track.key.process, track.key.gpu); };
-  table.set_columns({{"API Start", Unit::kNanoseconds, std::move(api_starts)},
-                     {"API Dur", Unit::kNanoseconds, std::move(api_durations)},
-                     {"Queue Start", Unit::kNanoseconds, std::move(queue_starts)},
-                     {"Queue Dur", Unit::kNanoseconds, std::move(queue_durations)},
-                     {"Kernel Start", Unit::kNanoseconds, std::move(kernel_starts)},
-                     {"Kernel Dur", Unit::kNanoseconds, std::move(kernel_durations)},
-                     {"Total Dur", Unit::kNanoseconds, std::move(totals)},
+  table.set_columns({{"API Start", Unit::kNanoseconds, std::move(columns.api_starts)},
+                     {"API Dur", Unit::kNanoseconds, std::move(columns.api_durations)},
+                     {"Queue Start", Unit::kNanoseconds, std::move(columns.queue_starts)},
+                     {"Queue Dur", Unit::kNanoseconds, std::move(columns.queue_durations)},
+                     {"Kernel Start", Unit::kNanoseconds, std::move(columns.kernel_starts)},
+                     {"Kernel Dur", Unit::kNanoseconds, std::move(columns.kernel_durations)},
+                     {"Total Dur", Unit::kNanoseconds, std::move(columns.totals)},
                      {"PID", Unit::kIdentifier, shared_integers(threads, trace.threads(), pid)},
                      {"TID", Unit::kIdentifier, shared_integers(threads, trace.threads(), tid)},
                      {"DevId", Unit::kIdentifier, shared_integers(tracks, trace.tracks(), device_of)},
-                     {"API Function", Unit::kNone, std::move(calls)},
+                     {"API Function", Unit::kNone, std::move(columns.calls)},
                      {"GridXYZ", Unit::kNone, std::move(grids)},
                      {"BlockXYZ", Unit::kNone, std::move(blocks)},
-                     {"Kernel Name", Unit::kNone, std::move(kernels)}},
+                     {"Kernel Name", Unit::kNone, std::move(columns.kernels)}},
                     launches.size());
   return table;
 }

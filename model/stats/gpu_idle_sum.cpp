@@ -23,17 +23,20 @@ struct CauseTime {
 Table gpu_idle_sum(const Selection& selection, const ReportOptions&) {
   const Trace& trace = selection.trace();
   std::vector<std::array<CauseTime, kIdleCauses>> causes(trace.gpus().size());
-  const auto gpus = visit_idle(trace, 0, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
-    for (const IdlePart& part : parts) {
-      const Nanoseconds time = selection.time() ? part.range.intersected(*selection.time()).length() : part.range.length();
-      if (time == 0) continue;
-      CauseTime& cause = causes[gap.gpu][static_cast<std::size_t>(part.cause)];
-      cause.cause = part.cause;
-      cause.total += time;
-      cause.longest = std::max(cause.longest, time);
-      ++cause.parts;
-    }
-  });
+  const auto gpus = visit_idle(
+      trace, selection.launch_index(), 0,
+      [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+        for (const IdlePart& part : parts) {
+          const Nanoseconds time = selection.time() ? part.range.intersected(*selection.time()).length() : part.range.length();
+          if (time == 0) continue;
+          CauseTime& cause = causes[gap.gpu][static_cast<std::size_t>(part.cause)];
+          cause.cause = part.cause;
+          cause.total += time;
+          cause.longest = std::max(cause.longest, time);
+          ++cause.parts;
+        }
+      },
+      selection.stop());
 
   Table table({reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds), integers("Parts"),
                integers("Longest", Unit::kNanoseconds), texts("Cause"), reals("Busy", Unit::kPercent), integers("Span", Unit::kNanoseconds),

@@ -33,12 +33,13 @@ void add_kernels(const Selection& selection, const ReportOptions& options, const
     return;
   }
   const InnermostRanges ranges(selection);
-  SamplesByPair samples;
+  SamplesByIds<2> samples;
   selection.for_each(TrackKind::kKernels, [&](const Track&, const EventView& kernel) {
-    samples.add(ranges.name(kernel.ref), kernel_name(trace, kernel, options.kernel_names), kernel.duration());
+    samples.add({ranges.name(kernel.ref), kernel_name(trace, kernel, options.kernel_names)}, kernel.duration());
   });
-  samples.for_each(
-      [&](NameId range, NameId name, Samples durations) { groups.add(with(labels, prefixed(trace, range, name)), std::move(durations)); });
+  samples.for_each([&](const std::array<std::uint32_t, 2>& ids, Samples durations) {
+    groups.add(with(labels, prefixed(trace, ids[0], ids[1])), std::move(durations));
+  });
 }
 
 void add_memory_operations(const Selection& selection, const std::vector<std::string>& labels, LabelGroups& groups) {

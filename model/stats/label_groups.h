@@ -36,39 +36,44 @@ struct IdHash {
   }
 };
 
-// Groups by several ids, the last used one at hand.
+// Groups by several ids, those in use at hand: events of a loop go round a few groups.
 template <std::size_t N, typename Group>
 class GroupsByIds {
  public:
   using Key = std::array<std::uint32_t, N>;
+  GroupsByIds() = default;
+  GroupsByIds(GroupsByIds&&) = default;
   Group& operator[](const Key& key) {
-    if (!last_ || key != last_key_) {
-      last_ = &groups_[key];
-      last_key_ = key;
-    }
-    return *last_;
+    Recent& recent = recent_[IdHash<N>()(key) % kRecent];
+    if (!recent.group || key != recent.key) recent = {key, &groups_[key]};  // groups never move
+    return *recent.group;
   }
   [[nodiscard]] auto begin() noexcept { return groups_.begin(); }
   [[nodiscard]] auto end() noexcept { return groups_.end(); }
 
  private:
+  static constexpr std::size_t kRecent = 256;
+  struct Recent {
+    Key key{};
+    Group* group = nullptr;
+  };
   std::unordered_map<Key, Group, IdHash<N>> groups_;
-  Group* last_ = nullptr;
-  Key last_key_{};
+  std::array<Recent, kRecent> recent_{};
 };
 
-// Samples by two ids.
-class SamplesByPair {
+// Samples by ids.
+template <std::size_t N>
+class SamplesByIds {
  public:
-  void add(std::uint32_t first, std::uint32_t second, std::int64_t sample) { samples_[{first, second}].push_back(sample); }
-  // Calls take(first, second, Samples&&) for each pair.
+  void add(const std::array<std::uint32_t, N>& ids, std::int64_t sample) { samples_[ids].push_back(sample); }
+  // Calls take(ids, Samples&&) for each.
   template <typename Take>
   void for_each(Take take) {
-    for (auto& [key, samples] : samples_) take(key[0], key[1], std::move(samples));
+    for (auto& [ids, samples] : samples_) take(ids, std::move(samples));
   }
 
  private:
-  GroupsByIds<2, Samples> samples_;
+  GroupsByIds<N, Samples> samples_;
 };
 
 // Groups by what is shown: different ids may share their labels.

@@ -9,18 +9,14 @@ namespace {
 // Samples of one kind of ranges, by domain and name.
 template <typename Add>
 void for_each_range_name(const Selection& selection, TrackKind kind, Add add) {
-  std::map<std::pair<ProcessId, std::uint32_t>, SamplesByPair> domains;
-  const Track* last_track = nullptr;
-  SamplesByPair* samples = nullptr;
+  SamplesByIds<3> samples;
   selection.for_each(kind, [&](const Track& track, const EventView& range) {
-    if (&track != last_track) samples = &domains[{track.key.process, track.key.domain}];
-    last_track = &track;
-    samples->add(range.name(), 0, range.duration());
+    samples.add({track.key.process, track.key.domain, range.name()}, range.duration());
   });
-  for (auto& [domain, ranges] : domains)
-    ranges.for_each([&, domain = domain](NameId name, std::uint32_t, Samples durations) {
-      add(range_name(selection.trace(), domain.first, domain.second, name), std::move(durations));
-    });
+  samples.for_each([&](const std::array<std::uint32_t, 3>& ids, Samples durations) {
+    const auto& [process, domain, name] = ids;
+    add(range_name(selection.trace(), process, domain, name), std::move(durations));
+  });
 }
 
 Table sum_of_kind(const Selection& selection, TrackKind kind, const ReportOptions& options) {

@@ -1,27 +1,12 @@
 #include "model/stats/selection.h"
 
 #include <algorithm>
-#include <mutex>
-
-#include "model/events/launch_index.h"
-
 namespace lanescope::stats {
-
-struct SharedLaunchIndex::State {
-  std::once_flag once;
-  std::optional<LaunchIndex> index;
-};
-SharedLaunchIndex::SharedLaunchIndex() : state_(std::make_unique<State>()) {}
-SharedLaunchIndex::~SharedLaunchIndex() = default;
-
-const LaunchIndex& SharedLaunchIndex::of(const Trace& trace) {
-  std::call_once(state_->once, [&] { state_->index.emplace(trace); });
-  return *state_->index;
-}
 
 Result<Selection> Selection::of(const Trace& trace, const ReportOptions& options, std::shared_ptr<SharedLaunchIndex> index) {
   Selection selection(trace, index ? std::move(index) : std::make_shared<SharedLaunchIndex>());
   selection.window_ = options.time_range;
+  selection.stop_ = options.stop;
   if (options.range) {
     auto range = selection.find_range(*options.range);
     if (!range) {

@@ -84,7 +84,9 @@ void ReportPage::refresh() {
   job_.start([this, trace, report = report_, options](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
-    Result<stats::Table> table = stats::make_report(*report, *trace, options);
+    stats::ReportOptions asked = options;
+    asked.stop = job.stop();
+    Result<stats::Table> table = stats::make_report(*report, *trace, asked);
     if (job.stop().stop_requested()) return;
     job.deliver([this, report, table = std::move(table), took = clock.elapsed()]() mutable {
       paced_.tookMilliseconds(took);

@@ -34,8 +34,8 @@ class Collector {
 
 class Measurement {
  public:
-  Measurement(const Trace& trace, const Samples& samples)
-      : trace_(trace), samples_(samples), collector_(samples.size()), launches_(trace), families_(trace) {}
+  Measurement(const Trace& trace, const Samples& samples, const std::stop_token& stop)
+      : trace_(trace), samples_(samples), stop_(stop), collector_(samples.size()), launches_(trace, stop), families_(trace) {}
 
   std::map<ItemKey, Measured> run() {
     measure_durations();
@@ -75,7 +75,7 @@ class Measurement {
     const bool on_gpu = is_gpu_work(track.key.kind);
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace_.lane(id);
-      for (EventIndex i = 0; i < lane.size(); ++i) {
+      for (EventIndex i = 0; i < lane.size() && !stop_.stop_requested(); ++i) {
         const std::uint32_t group = track.key.kind == TrackKind::kMemory ? lane.detail(i) : lane.name(i);
         const auto [entry, is_new] = known.try_emplace(group, nullptr);
         if (is_new) {
@@ -102,7 +102,7 @@ class Measurement {
   void measure_idle() {
     Measured& idle = collector_.item({DiffKind::kGpuIdle, "GPU idle"});
     std::array<Measured*, kIdleCauses> causes{};
-    visit_idle(trace_, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
       const ProcessId process = trace_.track_of(gap.next.lane).key.process;
       const std::optional<std::size_t> sample = samples_.at(process, enqueued(process, trace_.lane(gap.next.lane), gap.next.index));
       if (!sample) return;
@@ -117,14 +117,15 @@ class Measurement {
         ++cause->count;
         ++idle.count;
       }
-    });
+    };
+    visit_idle(trace_, launches_, 1, add, stop_);
   }
 
   // An operation counts with the time by which it lengthens what came before, so that what overlaps counts once.
   void measure_busy() {
     Measured& busy = collector_.item({DiffKind::kGpuBusy, "GPU busy"});
     for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) {
-      GpuOperations operations(trace_, gpu);
+      GpuOperations operations(trace_, gpu, stop_);
       Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
       while (const std::optional<GpuOperation> operation = operations.next()) {
         const Nanoseconds begin = std::max(end, operation->range.begin);
@@ -141,6 +142,7 @@ class Measurement {
 
   const Trace& trace_;
   const Samples& samples_;
+  const std::stop_token& stop_;
   Collector collector_;
   LaunchIndex launches_;
   Families families_;
@@ -198,6 +200,8 @@ std::optional<std::size_t> Samples::at(ProcessId process, Nanoseconds t) const n
   return window != windows->end() && window->time.begin <= t ? std::optional(window->sample) : std::nullopt;
 }
 
-std::map<ItemKey, Measured> measure(const Trace& trace, const Samples& samples) { return Measurement(trace, samples).run(); }
+std::map<ItemKey, Measured> measure(const Trace& trace, const Samples& samples, const std::stop_token& stop) {
+  return Measurement(trace, samples, stop).run();
+}
 
 }  // namespace lanescope::analysis

@@ -3,12 +3,13 @@
 
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "model/analysis/families.h"
 #include "../iterations.h"
+#include "model/analysis/families.h"
 #include "model/analysis/trace_diff.h"
 
 namespace lanescope::analysis {
@@ -57,7 +58,7 @@ struct Measured {
 };
 using ItemKey = std::pair<DiffKind, std::string>;
 
-// O(n log n).
-[[nodiscard]] std::map<ItemKey, Measured> measure(const Trace& trace, const Samples& samples);
+// O(n log n). When asked to stop, it ends early.
+[[nodiscard]] std::map<ItemKey, Measured> measure(const Trace& trace, const Samples& samples, const std::stop_token& stop = {});
 
 }  // namespace lanescope::analysis

@@ -126,7 +126,8 @@ Result<TraceDiff> compare_traces(const Trace& first, const Trace& second, const 
                      ": skip fewer.",
                  ErrorKind::kUsage};
 
-  const std::map<ItemKey, Measured> before = measure(first, first_samples), after = measure(second, second_samples);
+  const std::map<ItemKey, Measured> before = measure(first, first_samples, options.stop),
+                                    after = measure(second, second_samples, options.stop);
   std::set<ItemKey> keys;
   for (const auto& [key, measured] : before) keys.insert(key);
   for (const auto& [key, measured] : after) keys.insert(key);
@@ -138,6 +139,7 @@ Result<TraceDiff> compare_traces(const Trace& first, const Trace& second, const 
   diff.second_skipped = second_samples.skipped();
   const Comparison comparison(first_samples, second_samples);
   for (const ItemKey& key : keys) {
+    if (options.stop.stop_requested()) break;
     DiffItem item = comparison.compare(key, find(before, key), find(after, key));
     if (item.first.count > 0 || item.second.count > 0) diff.items.push_back(std::move(item));
   }

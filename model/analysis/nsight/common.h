@@ -9,8 +9,9 @@
 namespace lanescope::analysis {
 
 // The events that the arguments rows, start, end and nvtx leave. Fails when nvtx names no range.
-[[nodiscard]] inline Result<stats::Selection> select(const Trace& trace, const RuleArguments& arguments) {
+[[nodiscard]] inline Result<stats::Selection> select(const RuleContext& context, const RuleArguments& arguments) {
   stats::ReportOptions options;
+  options.stop = context.stop;
   const Nanoseconds start = arguments.duration("start");
   options.time_range = TimeRange{start > 0 ? start : std::numeric_limits<Nanoseconds>::min(), arguments.duration("end")};
   if (const std::string& range = arguments.text("nvtx"); !range.empty()) {
@@ -18,7 +19,7 @@ namespace lanescope::analysis {
     if (!filter) return filter.error();
     options.range = *filter;
   }
-  return stats::Selection::of(trace, options);
+  return stats::Selection::of(context.trace, options, context.launch_index);
 }
 
 // The number of rows to keep.

@@ -6,8 +6,9 @@
 
 namespace lanescope::analysis {
 
-Result<RuleAnswer> find_synchronizing_calls(const Trace& trace, const RuleArguments& arguments) {
-  const auto selection = select(trace, arguments);
+Result<RuleAnswer> find_synchronizing_calls(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
+  const auto selection = select(context, arguments);
   if (!selection) return selection.error();
   std::vector<bool> waits(trace.name_count());
   for (NameId name = 0; name < waits.size(); ++name)

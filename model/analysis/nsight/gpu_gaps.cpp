@@ -23,8 +23,9 @@ void find_gaps(const DeviceWork& device, Nanoseconds longer_than, std::vector<Ga
 
 }  // namespace
 
-Result<RuleAnswer> find_gpu_gaps(const Trace& trace, const RuleArguments& arguments) {
-  const auto selection = select(trace, arguments);
+Result<RuleAnswer> find_gpu_gaps(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
+  const auto selection = select(context, arguments);
   if (!selection) return selection.error();
   const std::vector<DeviceWork> devices = work_by_device(*selection);
   std::vector<Gap> gaps;

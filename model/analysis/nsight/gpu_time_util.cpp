@@ -49,12 +49,13 @@ void keep_low(const std::vector<Part>& parts, double threshold, std::vector<Part
 
 }  // namespace
 
-Result<RuleAnswer> find_low_gpu_use(const Trace& trace, const RuleArguments& arguments) {
+Result<RuleAnswer> find_low_gpu_use(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
   constexpr std::int64_t kMostChunks = 1000;
   const std::int64_t chunks = arguments.integer("chunks");
   if (chunks < 1 || chunks > kMostChunks)
     return Error{"chunks=" + std::to_string(chunks) + " is not a number from 1 to 1000.", ErrorKind::kUsage};
-  const auto selection = select(trace, arguments);
+  const auto selection = select(context, arguments);
   if (!selection) return selection.error();
   const std::vector<DeviceWork> devices = work_by_device(*selection);
   std::vector<Part> low;

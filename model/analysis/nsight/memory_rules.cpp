@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "common.h"
-#include "model/events/launch_index.h"
 #include "model/stats/device_ordinals.h"
 #include "nsight_rules.h"
 
@@ -25,7 +24,7 @@ bool is_asynchronous(std::string_view call) { return call.find("Async") != std::
 template <typename Wanted>
 std::vector<Operation> longest_operations(const stats::Selection& selection, Wanted wanted) {
   const Trace& trace = selection.trace();
-  const LaunchIndex launches(trace);
+  const LaunchIndex& launches = selection.launch_index();
   std::vector<Operation> operations;
   selection.for_each(TrackKind::kMemory, [&](const Track& track, const EventView& event) {
     const EventRef call = launches.find(track.key.process, event.correlation());
@@ -73,27 +72,27 @@ stats::Table table_of(const Trace& trace, Kind kind, const std::vector<Operation
 }
 
 template <typename Wanted>
-Result<RuleAnswer> apply(const Trace& trace, const RuleArguments& arguments, Kind kind, std::string name, std::string title,
+Result<RuleAnswer> apply(const RuleContext& context, const RuleArguments& arguments, Kind kind, std::string name, std::string title,
                          std::string nothing_found, Wanted wanted) {
-  const auto selection = select(trace, arguments);
+  const auto selection = select(context, arguments);
   if (!selection) return selection.error();
-  return answer(std::move(name), std::move(title), table_of(trace, kind, longest_operations(*selection, wanted), row_limit(arguments)),
-                std::move(nothing_found));
+  return answer(std::move(name), std::move(title),
+                table_of(context.trace, kind, longest_operations(*selection, wanted), row_limit(arguments)), std::move(nothing_found));
 }
 
 }  // namespace
 
-Result<RuleAnswer> find_pageable_async_copies(const Trace& trace, const RuleArguments& arguments) {
-  return apply(trace, arguments, Kind::kCopy, "cuda_memcpy_async", "Asynchronous copies of pageable memory",
+Result<RuleAnswer> find_pageable_async_copies(const RuleContext& context, const RuleArguments& arguments) {
+  return apply(context, arguments, Kind::kCopy, "cuda_memcpy_async", "Asynchronous copies of pageable memory",
                "No asynchronous copy used pageable memory.", [](std::string_view call, const MemoryDetail& detail) {
                  return detail.operation == MemoryOperation::kCopy && call.starts_with("cudaMemcpy") && is_asynchronous(call) &&
                         (detail.source_memory == MemoryKind::kPageable || detail.destination_memory == MemoryKind::kPageable);
                });
 }
 
-Result<RuleAnswer> find_synchronous_copies(const Trace& trace, const RuleArguments& arguments) {
+Result<RuleAnswer> find_synchronous_copies(const RuleContext& context, const RuleArguments& arguments) {
   constexpr std::uint64_t kStagedBytes = 64'000;  // copies to the device of up to this size return before they are done
-  return apply(trace, arguments, Kind::kCopy, "cuda_memcpy_sync", "Synchronous copies", "No synchronous copy held its thread.",
+  return apply(context, arguments, Kind::kCopy, "cuda_memcpy_sync", "Synchronous copies", "No synchronous copy held its thread.",
                [](std::string_view call, const MemoryDetail& detail) {
                  const bool is_staged = detail.copy_kind == CopyKind::kHostToDevice && detail.bytes <= kStagedBytes;
                  const bool is_within_device =
@@ -103,8 +102,8 @@ Result<RuleAnswer> find_synchronous_copies(const Trace& trace, const RuleArgumen
                });
 }
 
-Result<RuleAnswer> find_synchronous_sets(const Trace& trace, const RuleArguments& arguments) {
-  return apply(trace, arguments, Kind::kSet, "cuda_memset_sync", "Synchronous sets", "No synchronous set held its thread.",
+Result<RuleAnswer> find_synchronous_sets(const RuleContext& context, const RuleArguments& arguments) {
+  return apply(context, arguments, Kind::kSet, "cuda_memset_sync", "Synchronous sets", "No synchronous set held its thread.",
                [](std::string_view call, const MemoryDetail& detail) {
                  return detail.operation == MemoryOperation::kSet && call.starts_with("cudaMemset") && !is_asynchronous(call) &&
                         (detail.destination_memory == MemoryKind::kPinned || detail.destination_memory == MemoryKind::kManaged);

@@ -50,13 +50,14 @@ Finding describe_exposed(const Trace& trace, const RankWork& rank, Nanoseconds e
 
 }  // namespace
 
-Result<RuleAnswer> find_comm_overlap(const Trace& trace, const RuleArguments& arguments) {
+Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
   RuleAnswer answer;
   stats::Table table({stats::integers("PID"), stats::integers("GPU"), stats::integers("Compute", stats::Unit::kNanoseconds),
                       stats::integers("Communication", stats::Unit::kNanoseconds), stats::reals("Communication", stats::Unit::kPercent),
                       stats::integers("Hidden", stats::Unit::kNanoseconds), stats::reals("Hidden", stats::Unit::kPercent),
                       stats::integers("Exposed", stats::Unit::kNanoseconds)});
-  for (const RankWork& rank : rank_work(trace)) {
+  for (const RankWork& rank : rank_work(trace, context.stop)) {
     const Nanoseconds communication = rank.communication.total();
     if (communication == 0) continue;
     const Nanoseconds hidden = rank.communication.overlap(rank.compute);
@@ -74,8 +75,9 @@ Result<RuleAnswer> find_comm_overlap(const Trace& trace, const RuleArguments& ar
   return answer;
 }
 
-Result<RuleAnswer> find_imbalance(const Trace& trace, const RuleArguments& arguments) {
-  std::vector<RankWork> ranks = rank_work(trace);
+Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
+  std::vector<RankWork> ranks = rank_work(trace, context.stop);
   std::erase_if(ranks, [](const RankWork& rank) { return rank.compute.total() == 0; });
   RuleAnswer answer;
   if (ranks.size() < 2) {

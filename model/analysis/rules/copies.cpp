@@ -3,13 +3,12 @@
 #include <map>
 #include <tuple>
 
-#include "model/analysis/families.h"
 #include "../own_rules.h"
 #include "../range_lookup.h"
 #include "../rank_work.h"
 #include "../wording.h"
+#include "model/analysis/families.h"
 #include "model/events/event_values.h"
-#include "model/events/launch_index.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -85,16 +84,17 @@ struct PageableGroup {
 };
 using PageableKey = std::tuple<GpuId, NameId, FamilyId, NameId>;  // GPU, operation, NVTX range, call
 
-std::map<PageableKey, PageableGroup> pageable_copies(const Trace& trace, Families& families, std::uint64_t least_bytes) {
+std::map<PageableKey, PageableGroup> pageable_copies(const RuleContext& context, Families& families, std::uint64_t least_bytes) {
+  const Trace& trace = context.trace;
   std::map<PageableKey, PageableGroup> groups;
   const std::map<Direction, Rate> rates = pinned_rates(trace);
-  const LaunchIndex launches(trace);
+  const LaunchIndex& launches = context.launches();
   RangeLookup ranges(trace);
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kMemory) continue;
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace.lane(id);
-      for (EventIndex i = 0; i < lane.size(); ++i) {
+      for (EventIndex i = 0; i < lane.size() && !context.stop.stop_requested(); ++i) {
         const MemoryDetail& detail = trace.memory_detail(lane.detail(i));
         if (!moves_pageable_memory(detail) || !is_transfer(detail) || detail.bytes < least_bytes) continue;
         const EventRef launch = launches.find(track.key.process, lane.correlation(i));
@@ -129,12 +129,13 @@ std::string copy_name(const Trace& trace, EventRef copy) {
 
 }  // namespace
 
-Result<RuleAnswer> find_no_overlap(const Trace& trace, const RuleArguments& arguments) {
+Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
   RuleAnswer answer;
   stats::Table table({stats::texts("GPU"), stats::integers("PID"), stats::integers("Copy Time", stats::Unit::kNanoseconds),
                       stats::integers("Hidden", stats::Unit::kNanoseconds), stats::reals("Hidden", stats::Unit::kPercent),
                       stats::integers("Kernel Time", stats::Unit::kNanoseconds), stats::integers("Winnable", stats::Unit::kNanoseconds)});
-  for (const RankWork& rank : rank_work(trace)) {
+  for (const RankWork& rank : rank_work(trace, context.stop)) {
     const Exposure exposure = exposure_of(rank);
     if (exposure.copies == 0) continue;
     table.add_row(table.add_text(gpu_label(trace, rank.gpu)), std::int64_t{trace.processes()[rank.process].pid}, exposure.copies,
@@ -161,9 +162,10 @@ Result<RuleAnswer> find_no_overlap(const Trace& trace, const RuleArguments& argu
   return answer;
 }
 
-Result<RuleAnswer> find_pageable(const Trace& trace, const RuleArguments& arguments) {
+Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
   Families families(trace);
-  const auto groups = pageable_copies(trace, families, static_cast<std::uint64_t>(std::max<std::int64_t>(0, arguments.integer("bytes"))));
+  const auto groups = pageable_copies(context, families, static_cast<std::uint64_t>(std::max<std::int64_t>(0, arguments.integer("bytes"))));
   std::vector<std::pair<PageableKey, PageableGroup>> sorted(groups.begin(), groups.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.gain > b.second.gain; });
 
@@ -185,7 +187,7 @@ Result<RuleAnswer> find_pageable(const Trace& trace, const RuleArguments& argume
     all.gain += group.gain;
   }
   Nanoseconds span = 0;
-  for (const RankWork& rank : rank_work(trace)) span += rank.extent.length();
+  for (const RankWork& rank : rank_work(trace, context.stop)) span += rank.extent.length();
   if (all.gain > 0 && share(all.gain, span) >= arguments.real("share")) {
     const PageableGroup& first = sorted.front().second;
     const std::string range = families.text(std::get<2>(sorted.front().first));

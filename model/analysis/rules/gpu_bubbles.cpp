@@ -5,13 +5,14 @@
 #include <tuple>
 #include <utility>
 
-#include "model/analysis/families.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "idle_groups.h"
+#include "model/analysis/families.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/stream_idle.h"
 #include "model/events/event_values.h"
+#include "model/samples/most_sampled.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -72,16 +73,23 @@ stats::Table gpu_table(const Trace& trace, const IdleGroups& collected) {
   return table;
 }
 
-stats::Table stream_table(const Trace& trace) {
+stats::Table stream_table(const RuleContext& context) {
+  const Trace& trace = context.trace;
   stats::Table table({stats::integers("PID"), stats::integers("GPU"), stats::integers("Context"), stats::integers("Stream"),
                       stats::integers("Operations"), stats::integers("Busy", stats::Unit::kNanoseconds),
                       stats::integers("Host Wait", stats::Unit::kNanoseconds), stats::integers("Kernel Wait", stats::Unit::kNanoseconds),
                       stats::integers("Other", stats::Unit::kNanoseconds)});
-  for (const StreamIdle& stream : break_down_stream_idle(trace))
+  for (const StreamIdle& stream : break_down_stream_idle(trace, context.launches(), kDefaultKernelGap, context.stop))
     table.add_row(std::int64_t{trace.processes()[stream.process].pid}, std::int64_t{trace.gpus()[stream.gpu].ordinal},
                   std::int64_t{stream.context}, std::int64_t{stream.stream}, static_cast<std::int64_t>(stream.operations), stream.busy,
                   stream.host_wait, stream.kernel_wait, stream.other);
   return table;
+}
+
+std::uint64_t sample_count(const Group& group) {
+  std::uint64_t count = 0;
+  for (const auto& [chain, samples] : group.samples) count += samples;
+  return count;
 }
 
 std::string where_mostly(const Trace& trace, const Families& families, const Group& group) {
@@ -89,6 +97,20 @@ std::string where_mostly(const Trace& trace, const Families& families, const Gro
   if (group.family != 0) text.append(" in NVTX range \"").append(families.text(group.family)).append("\"");
   if (group.call != 0) text.append(" (").append(api_display_name(trace.name(group.call))).append(")");
   return text.empty() ? text : ", mostly" + text;
+}
+
+// "load_batch (64 %), decode (21 %)": what the threads of a group were mostly seen to run; empty where there are no samples.
+std::string sampled_text(const Trace& trace, const Group& group) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<samples::SampledStack> stacks;
+  for (const auto& [chain, count] : group.samples) stacks.push_back({chain, {count, 0}});
+  std::string text;
+  for (const samples::MostSampled& function : samples::most_sampled(trace, stacks, samples::ChainPart::kInnermostPython, kNamed)) {
+    if (function.function == 0) continue;
+    text.append(text.empty() ? "" : ", ").append(trace.name(function.function)).append(" (");
+    text.append(percent_text(static_cast<Nanoseconds>(function.count), static_cast<Nanoseconds>(sample_count(group)))).append(")");
+  }
+  return text;
 }
 
 std::string gpus_text(const Trace& trace, const IdleGroups& collected) {
@@ -102,6 +124,8 @@ Finding describe(const Trace& trace, const Group& group, CauseSum sum) {
   finding.rule = "gpu_bubbles";
   finding.seen = counted(sum.parts, "part") + "; the largest group holds " + duration_text(group.total) + " in " +
                  counted(group.parts, "part") + ", the longest of them " + duration_text(group.longest) + ".";
+  if (const std::string sampled = sampled_text(trace, group); !sampled.empty())
+    finding.seen += " Its " + counted(sample_count(group), "sample") + " of the CPU are mostly in " + sampled + ".";
   finding.place.range = group.longest_gap.range;
   finding.place.event = group.longest_gap.next;
   finding.place.gpu = group.longest_gap.gpu;
@@ -156,10 +180,11 @@ std::vector<Finding> describe_causes(const Trace& trace, const Families& familie
 
 }  // namespace
 
-Result<RuleAnswer> find_gpu_bubbles(const Trace& trace, const RuleArguments& arguments) {
+Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
   Families families(trace);
   const Loop loop(trace, families);
-  const IdleGroups collected = group_idle(trace, families, loop, std::max<Nanoseconds>(1, arguments.duration("gap")));
+  const IdleGroups collected = group_idle(context, families, loop, std::max<Nanoseconds>(1, arguments.duration("gap")));
   RuleAnswer answer;
   if (collected.gpus.empty()) {
     answer.message = "The trace holds no GPU work.";
@@ -170,7 +195,7 @@ Result<RuleAnswer> find_gpu_bubbles(const Trace& trace, const RuleArguments& arg
       {"gpu_bubbles", "Idle time by cause, NVTX range and call", group_table(trace, families, loop, collected, arguments.integer("rows"))});
   answer.tables.push_back({"gpu_bubbles_causes", "Idle time by GPU and cause", cause_table(trace, collected)});
   answer.tables.push_back({"gpu_bubbles_gpus", "GPUs", gpu_table(trace, collected)});
-  answer.tables.push_back({"gpu_bubbles_streams", "Idle time of streams", stream_table(trace)});
+  answer.tables.push_back({"gpu_bubbles_streams", "Idle time of streams", stream_table(context)});
   std::erase_if(answer.tables, [](const NamedTable& table) { return table.table.empty(); });
   if (answer.findings.empty()) answer.message = "No GPU was idle for " + duration_text(arguments.duration("gap")) + " or longer at a time.";
   return answer;

@@ -1,15 +1,46 @@
 #include "idle_groups.h"
 
 #include <algorithm>
+#include <memory>
 #include <tuple>
 
-namespace lanescope::analysis {
+#include "../lane_cursor.h"
 
-IdleGroups group_idle(const Trace& trace, Families& families, const Loop& loop, Nanoseconds threshold) {
+namespace lanescope::analysis {
+namespace {
+
+// CPU samples of threads, asked for by time.
+class ThreadSamples {
+ public:
+  explicit ThreadSamples(const Trace& trace) : trace_(trace), cursors_(trace.threads().size()) {
+    for (const Track& track : trace.tracks())
+      if (track.key.kind == TrackKind::kCpuSamples && track.key.thread != kNone)
+        for (const LaneId lane : track.lanes) cursors_[track.key.thread].emplace_back(trace.lane(lane));
+  }
+
+  // O(1) where times ascend, and the samples in the window.
+  void count(ThreadId thread, TimeRange window, std::map<CallNodeId, std::uint64_t>& chains) {
+    for (LaneCursor& cursor : cursors_[thread]) {
+      const Lane& lane = cursor.lane();
+      for (EventIndex i = cursor.seek(window.begin - 1); i < lane.size() && lane.start(i) < window.end; ++i)
+        if (lane.start(i) >= window.begin) ++chains[trace_.sample_detail(lane.detail(i)).call_node];
+    }
+  }
+
+ private:
+  const Trace& trace_;
+  std::vector<std::vector<LaneCursor>> cursors_;  // by thread
+};
+
+}  // namespace
+
+IdleGroups group_idle(const RuleContext& context, Families& families, const Loop& loop, Nanoseconds threshold) {
+  const Trace& trace = context.trace;
   IdleGroups collected;
+  ThreadSamples samples(trace);
   Nanoseconds last_recurring = 0;
   std::map<std::tuple<Recurrence, IdleCause, FamilyId, NameId>, Group> groups;
-  collected.gpus = visit_idle(trace, threshold, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+  const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     std::array<CauseSum, kIdleCauses>& causes = collected.causes[gap.gpu];
     const Nanoseconds enqueued = gap.launch.valid() ? trace.lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
     const ProcessId process = trace.track_of(gap.next.lane).key.process;
@@ -26,12 +57,14 @@ IdleGroups group_idle(const Trace& trace, Families& families, const Loop& loop, 
       group.call = part.call;
       ++group.parts;
       group.total += part.range.length();
+      if (part.cause == IdleCause::kCpuCode) samples.count(trace.track_of(gap.launch.lane).key.thread, part.range, group.samples);
       if (part.range.length() > group.longest) {
         group.longest = part.range.length();
         group.longest_gap = gap;
       }
     }
-  });
+  };
+  collected.gpus = visit_idle(trace, context.launches(), threshold, add, context.stop);
   const TimeRange loop_time = loop.known() ? TimeRange{loop.hull().begin, std::max(loop.hull().end, last_recurring)} : trace.extent();
   for (const GpuIdle& gpu : collected.gpus) collected.span += gpu.extent.intersected(loop_time).length();
   for (const auto& [key, group] : groups) collected.groups.push_back(group);

@@ -8,6 +8,7 @@
 #include "model/analysis/finding.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/loop.h"
+#include "model/analysis/rule.h"
 
 namespace lanescope::analysis {
 
@@ -20,7 +21,8 @@ struct Group {
   std::uint64_t parts = 0;
   Nanoseconds total = 0;
   Nanoseconds longest = 0;
-  IdleGap longest_gap;  // the gap with the longest part
+  IdleGap longest_gap;                          // the gap with the longest part
+  std::map<CallNodeId, std::uint64_t> samples;  // of CPU code: the call chains that its threads were seen to run, and how often
 };
 
 struct CauseSum {
@@ -47,6 +49,6 @@ struct IdleGroups {
 };
 
 // Groups the idle time of gaps of `threshold` or longer. O(n log n).
-[[nodiscard]] IdleGroups group_idle(const Trace& trace, Families& families, const Loop& loop, Nanoseconds threshold);
+[[nodiscard]] IdleGroups group_idle(const RuleContext& context, Families& families, const Loop& loop, Nanoseconds threshold);
 
 }  // namespace lanescope::analysis

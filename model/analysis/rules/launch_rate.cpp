@@ -9,7 +9,6 @@
 #include "../wording.h"
 #include "model/analysis/idle.h"
 #include "model/events/event_values.h"
-#include "model/events/launch_index.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -58,12 +57,12 @@ struct SmallKernelOptions {
 // The stretches of small kernels on one GPU; sums by kernel name go to `kernels`.
 class SmallKernelStretches {
  public:
-  SmallKernelStretches(const Trace& trace, SmallKernelOptions options)
-      : trace_(trace), options_(options), communication_(trace, is_communication_name) {}
+  SmallKernelStretches(const RuleContext& context, SmallKernelOptions options)
+      : trace_(context.trace), stop_(context.stop), options_(options), communication_(context.trace, is_communication_name) {}
 
   // Returns the time from the GPU's first operation to its last.
   Nanoseconds add(GpuId gpu) {
-    GpuOperations operations(trace_, gpu);
+    GpuOperations operations(trace_, gpu, stop_);
     TimeRange extent;
     bool any = false;
     while (const std::optional<GpuOperation> operation = operations.next()) {
@@ -114,6 +113,7 @@ class SmallKernelStretches {
   }
 
   const Trace& trace_;
+  std::stop_token stop_;
   SmallKernelOptions options_;
   NameMemo<bool> communication_;
   Stretch open_;
@@ -146,11 +146,11 @@ void set_place(const Trace& trace, const Stretch& stretch, Finding& finding) {
 // Stretches in which each operation started at once when it was enqueued: the queue was empty, and the launches set the pace.
 class LaunchBoundStretches {
  public:
-  LaunchBoundStretches(const Trace& trace, Nanoseconds latency, std::uint64_t least)
-      : trace_(trace), launches_(trace), latency_(latency), least_(least) {}
+  LaunchBoundStretches(const RuleContext& context, Nanoseconds latency, std::uint64_t least)
+      : trace_(context.trace), launches_(context.launches()), stop_(context.stop), latency_(latency), least_(least) {}
 
   Nanoseconds add(GpuId gpu) {
-    GpuOperations operations(trace_, gpu);
+    GpuOperations operations(trace_, gpu, stop_);
     TimeRange extent;
     bool any = false;
     while (const std::optional<GpuOperation> operation = operations.next()) {
@@ -185,16 +185,17 @@ class LaunchBoundStretches {
   }
 
   const Trace& trace_;
-  LaunchIndex launches_;
+  const LaunchIndex& launches_;
+  std::stop_token stop_;
   Nanoseconds latency_;
   std::uint64_t least_;
   Stretch open_;
 };
 
 // Adds the idle time of short gaps in the stretches, as far as launching or CPU code between launches caused it.
-void add_launch_idle(const Trace& trace, Nanoseconds longest_gap, std::vector<Stretch>& stretches) {
+void add_launch_idle(const RuleContext& context, Nanoseconds longest_gap, std::vector<Stretch>& stretches) {
   std::size_t at = 0;  // stretches and gaps both come GPU by GPU, in order of time
-  visit_idle(trace, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+  const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     while (at < stretches.size() &&
            (stretches[at].gpu < gap.gpu || (stretches[at].gpu == gap.gpu && stretches[at].range.end <= gap.range.begin)))
       ++at;
@@ -202,7 +203,8 @@ void add_launch_idle(const Trace& trace, Nanoseconds longest_gap, std::vector<St
     if (!inside || gap.range.length() > longest_gap) return;
     for (const IdlePart& part : parts)
       if (part.cause == IdleCause::kLaunch || part.cause == IdleCause::kCpuCode) stretches[at].won += part.range.length();
-  });
+  };
+  visit_idle(context.trace, context.launches(), 1, add, context.stop);
 }
 
 stats::Table stretch_table(const Trace& trace, const std::vector<Stretch>& stretches) {
@@ -217,9 +219,10 @@ stats::Table stretch_table(const Trace& trace, const std::vector<Stretch>& stret
 
 }  // namespace
 
-Result<RuleAnswer> find_small_kernels(const Trace& trace, const RuleArguments& arguments) {
+Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
   const auto least = static_cast<std::uint64_t>(std::max<std::int64_t>(2, arguments.integer("run")));
-  SmallKernelStretches found(trace, {arguments.duration("duration"), arguments.duration("gap"), least});
+  SmallKernelStretches found(context, {arguments.duration("duration"), arguments.duration("gap"), least});
   Nanoseconds span = 0;
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) span += found.add(gpu);
   RuleAnswer answer;
@@ -246,12 +249,13 @@ Result<RuleAnswer> find_small_kernels(const Trace& trace, const RuleArguments& a
   return answer;
 }
 
-Result<RuleAnswer> find_staircase(const Trace& trace, const RuleArguments& arguments) {
+Result<RuleAnswer> find_staircase(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
   const auto least = static_cast<std::uint64_t>(std::max<std::int64_t>(2, arguments.integer("run")));
-  LaunchBoundStretches found(trace, arguments.duration("latency"), least);
+  LaunchBoundStretches found(context, arguments.duration("latency"), least);
   Nanoseconds span = 0;
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) span += found.add(gpu);
-  add_launch_idle(trace, arguments.duration("gap"), found.stretches);
+  add_launch_idle(context, arguments.duration("gap"), found.stretches);
   RuleAnswer answer;
   const Nanoseconds won = work_span(found.stretches, &Stretch::won);
   if (won == 0 || share(won, span) < arguments.real("share")) {

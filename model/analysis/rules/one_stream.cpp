@@ -136,8 +136,9 @@ std::optional<Finding> find_chunks_on_one_stream(const Trace& trace, ProcessId p
 
 }  // namespace
 
-Result<RuleAnswer> find_one_stream(const Trace& trace, const RuleArguments& arguments) {
-  const std::vector<RankWork> ranks = rank_work(trace);
+Result<RuleAnswer> find_one_stream(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
+  const std::vector<RankWork> ranks = rank_work(trace, context.stop);
   RuleAnswer answer;
   stats::Table table({stats::integers("PID"), stats::integers("Streams Created"), stats::integers("Streams Used"),
                       stats::integers("Copies and Kernels Taking Turns", stats::Unit::kNanoseconds)});

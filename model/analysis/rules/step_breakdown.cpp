@@ -5,13 +5,12 @@
 #include <set>
 
 #include "../call_class.h"
-#include "model/analysis/families.h"
 #include "../gpu_operations.h"
 #include "../interval_set.h"
 #include "../own_rules.h"
 #include "../range_lookup.h"
 #include "../wording.h"
-#include "model/events/launch_index.h"
+#include "model/analysis/families.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -35,11 +34,18 @@ struct FamilySum {
 
 class Breakdown {
  public:
-  explicit Breakdown(const Trace& trace)
-      : trace_(trace), launches_(trace), ranges_(trace), communication_(trace, is_communication_name), projections_(trace.lanes().size()) {
-    for (const Track& track : trace.tracks())
-      if (track.key.kind == TrackKind::kNvtxRanges)
-        for (const LaneId id : track.lanes) projections_[id].resize(trace.lane(id).size());
+  explicit Breakdown(const RuleContext& context)
+      : trace_(context.trace),
+        launches_(context.launches()),
+        stop_(context.stop),
+        ranges_(trace_),
+        communication_(trace_, is_communication_name),
+        projections_(trace_.lanes().size()) {
+    for (const Track& track : trace_.tracks())
+      if (track.key.kind == TrackKind::kNvtxRanges) {
+        threads_with_ranges_[track.key.process].insert(track.key.thread);
+        for (const LaneId id : track.lanes) projections_[id].resize(trace_.lane(id).size());
+      }
   }
 
   void project() {
@@ -64,12 +70,14 @@ class Breakdown {
  private:
   void project_lane(const TrackKey& key, LaneId id) {
     const Lane& lane = trace_.lane(id);
-    for (EventIndex i = 0; i < lane.size(); ++i) {
+    for (EventIndex i = 0; i < lane.size() && !stop_.stop_requested(); ++i) {
       const EventRef launch = launches_.find(key.process, lane.correlation(i));
       if (!launch.valid()) continue;
       const Nanoseconds begin = lane.start(i), duration = lane.duration(i);
       const bool communicates = key.kind == TrackKind::kKernels && communication_(lane.name(i));
-      ranges_.for_each(trace_.track_of(launch.lane).key.thread, trace_.lane(launch.lane).start(launch.index), [&](EventRef range) {
+      const Nanoseconds enqueued = trace_.lane(launch.lane).start(launch.index);
+      const ThreadId thread = owner(key.process, trace_.track_of(launch.lane).key.thread, enqueued);
+      ranges_.for_each(thread, enqueued, [&](EventRef range) {
         Projection& projection = projections_[range.lane][range.index];
         projection.first = std::min(projection.first, begin);
         projection.last = std::max(projection.last, begin + duration);
@@ -77,6 +85,19 @@ class Breakdown {
         ++projection.operations;
       });
     }
+  }
+
+  // Whose ranges the work of a thread belongs to: its own, or, where it has none at that time (PyTorch's backward pass), those of the one
+  // thread of the process that has.
+  ThreadId owner(ProcessId process, ThreadId thread, Nanoseconds t) {
+    if (ranges_.innermost(thread, t).valid()) return thread;
+    ThreadId found = thread;
+    for (const ThreadId other : threads_with_ranges_[process]) {
+      if (!ranges_.innermost(other, t).valid()) continue;
+      if (found != thread) return thread;  // several
+      found = other;
+    }
+    return found;
   }
 
   void add(Nanoseconds cpu, const Projection& projection, const std::vector<GpuId>& gpus, FamilySum& sum) {
@@ -95,7 +116,7 @@ class Breakdown {
   const IntervalSet& busy_of(GpuId gpu) {
     const auto [entry, is_new] = busy_.try_emplace(gpu);
     if (is_new) {
-      GpuOperations operations(trace_, gpu);
+      GpuOperations operations(trace_, gpu, stop_);
       while (const std::optional<GpuOperation> operation = operations.next()) entry->second.add(operation->range);
     }
     return entry->second;
@@ -113,19 +134,21 @@ class Breakdown {
   }
 
   const Trace& trace_;
-  LaunchIndex launches_;
+  const LaunchIndex& launches_;
+  std::stop_token stop_;
   RangeLookup ranges_;
   NameMemo<bool> communication_;
   std::vector<std::vector<Projection>> projections_;  // by lane and event
+  std::map<ProcessId, std::set<ThreadId>> threads_with_ranges_;
   std::map<GpuId, IntervalSet> busy_;
   std::map<ProcessId, std::vector<GpuId>> gpus_;
 };
 
 }  // namespace
 
-Result<RuleAnswer> break_down_steps(const Trace& trace, const RuleArguments&) {
-  Families families(trace);
-  Breakdown breakdown(trace);
+Result<RuleAnswer> break_down_steps(const RuleContext& context, const RuleArguments&) {
+  Families families(context.trace);
+  Breakdown breakdown(context);
   breakdown.project();
   const std::map<FamilyId, FamilySum> sums = breakdown.sum(families);
   std::vector<std::pair<FamilyId, FamilySum>> sorted(sums.begin(), sums.end());

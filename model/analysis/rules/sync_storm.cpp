@@ -4,10 +4,10 @@
 #include <tuple>
 
 #include "../call_class.h"
-#include "model/analysis/families.h"
 #include "../own_rules.h"
 #include "../range_lookup.h"
 #include "../wording.h"
+#include "model/analysis/families.h"
 #include "model/analysis/idle.h"
 #include "model/events/event_values.h"
 
@@ -23,13 +23,14 @@ struct Waits {
   TimeRange longest_gap;
 };
 
-void count_calls(const Trace& trace, Families& families, std::map<Key, Waits>& waits) {
+void count_calls(const RuleContext& context, Families& families, std::map<Key, Waits>& waits) {
+  const Trace& trace = context.trace;
   NameMemo<CallClass> classes(trace, classify_cuda_call);
   RangeLookup ranges(trace);
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kCudaApi || track.lanes.empty()) continue;
     const Lane& lane = trace.lane(track.lanes.front());
-    for (EventIndex i = 0; i < lane.size(); ++i) {
+    for (EventIndex i = 0; i < lane.size() && !context.stop.stop_requested(); ++i) {
       if (classes(lane.name(i)) != CallClass::kSynchronize) continue;
       Waits& entry = waits[{track.key.thread, lane.name(i), families.of(ranges.innermost(track.key.thread, lane.start(i)))}];
       ++entry.calls;
@@ -38,15 +39,17 @@ void count_calls(const Trace& trace, Families& families, std::map<Key, Waits>& w
   }
 }
 
-std::uint64_t add_idle(const Trace& trace, Families& families, std::map<Key, Waits>& waits) {
-  const std::vector<GpuIdle> gpus = visit_idle(trace, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+std::uint64_t add_idle(const RuleContext& context, Families& families, std::map<Key, Waits>& waits) {
+  const Trace& trace = context.trace;
+  const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     for (const IdlePart& part : parts) {
       if (part.cause != IdleCause::kSynchronize) continue;
       Waits& entry = waits[{trace.track_of(gap.launch.lane).key.thread, part.call, families.of(part.nvtx)}];
       entry.idle += part.range.length();
       if (gap.range.length() > entry.longest_gap.length()) entry.longest_gap = gap.range;
     }
-  });
+  };
+  const std::vector<GpuIdle> gpus = visit_idle(trace, context.launches(), 1, add, context.stop);
   std::uint64_t operations = 0;
   for (const GpuIdle& gpu : gpus) operations += gpu.operations;
   return operations;
@@ -54,11 +57,12 @@ std::uint64_t add_idle(const Trace& trace, Families& families, std::map<Key, Wai
 
 }  // namespace
 
-Result<RuleAnswer> find_sync_storm(const Trace& trace, const RuleArguments& arguments) {
+Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
   Families families(trace);
   std::map<Key, Waits> waits;
-  count_calls(trace, families, waits);
-  const std::uint64_t operations = add_idle(trace, families, waits);
+  count_calls(context, families, waits);
+  const std::uint64_t operations = add_idle(context, families, waits);
   std::vector<std::pair<Key, Waits>> sorted(waits.begin(), waits.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.idle > b.second.idle; });
 

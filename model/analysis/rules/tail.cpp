@@ -45,10 +45,10 @@ std::vector<Iteration> iterations_of(const Trace& trace, const IterationSeries& 
   return iterations;
 }
 
-void add_busy(const Trace& trace, const std::set<GpuId>& gpus, std::vector<Iteration>& iterations) {
+void add_busy(const RuleContext& context, const std::set<GpuId>& gpus, std::vector<Iteration>& iterations) {
   for (const GpuId gpu : gpus) {
     IntervalSet busy;
-    GpuOperations operations(trace, gpu);
+    GpuOperations operations(context.trace, gpu, context.stop);
     while (const std::optional<GpuOperation> operation = operations.next()) busy.add(operation->range);
     for (Iteration& iteration : iterations) iteration.components[kBusy] += busy.covered(iteration.time);
   }
@@ -137,7 +137,8 @@ void find_slow(const Trace& trace, const Families& families, const IterationSeri
 
 }  // namespace
 
-Result<RuleAnswer> find_tail(const Trace& trace, const RuleArguments& arguments) {
+Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
   RuleAnswer answer;
   Families families(trace);
   const std::string& wanted = arguments.text("range");
@@ -148,11 +149,12 @@ Result<RuleAnswer> find_tail(const Trace& trace, const RuleArguments& arguments)
   for (const IterationSeries& series : all) {
     std::vector<Iteration> iterations = iterations_of(trace, series);
     const std::set<GpuId> gpus = gpus_of(trace, series.process);
-    add_busy(trace, gpus, iterations);
-    visit_idle(trace, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    add_busy(context, gpus, iterations);
+    const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
       if (gpus.contains(gap.gpu))
         for (const IdlePart& part : parts) add_idle(part, iterations);
-    });
+    };
+    visit_idle(trace, context.launches(), 1, add, context.stop);
     find_slow(trace, families, series, iterations, arguments.real("slower"), table, answer);
   }
   rank(answer.findings);

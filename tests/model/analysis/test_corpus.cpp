@@ -132,7 +132,7 @@ TEST_CASE("idle time, and its causes by stream, are those of HolisticTraceAnalys
   CHECK(microseconds(idle) == Approx(expected["temporal_breakdown"][0]["idle_time(us)"].get<double>()).margin(1).epsilon(1e-4));
   CHECK(microseconds(span) == Approx(expected["temporal_breakdown"][0]["kernel_time(us)"].get<double>()).margin(1).epsilon(1e-4));
   std::map<std::pair<std::uint32_t, std::string>, double> by_stream;
-  for (const StreamIdle& stream : break_down_stream_idle(*trace)) {
+  for (const StreamIdle& stream : break_down_stream_idle(*trace, LaunchIndex(*trace))) {
     by_stream[{stream.stream, "host_wait"}] += microseconds(stream.host_wait);
     by_stream[{stream.stream, "kernel_wait"}] += microseconds(stream.kernel_wait);
     by_stream[{stream.stream, "other"}] += microseconds(stream.other);
@@ -157,7 +157,7 @@ TEST_CASE("the share of communication that hides is that of HolisticTraceAnalysi
   const auto trace = without_last_step(*open(*corpus / "kineto" / (name + ".json.gz")));
   const double expected = expected_of(*corpus, name)["comm_comp_overlap"][0]["comp_comm_overlap_pctg"].get<double>();
   const auto request = parse_rule("comm_overlap");
-  const auto answer = request->rule->apply(*trace, request->arguments);
+  const auto answer = apply_rule(*trace, *request);
   REQUIRE(answer.has_value());
   REQUIRE(answer->tables.size() == 1);
   const stats::Table& table = answer->tables.front().table;

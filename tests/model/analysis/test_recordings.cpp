@@ -4,6 +4,7 @@
 
 #include "model/analysis/rule.h"
 #include "model/analysis/trace_diff.h"
+#include "model/stats/report.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -24,7 +25,7 @@ std::vector<Finding> findings(const Trace& trace) {
   for (const Rule& rule : rules()) {
     if (rule.origin != RuleOrigin::kLanescope) continue;
     const auto request = parse_rule(rule.name);
-    const auto answer = rule.apply(trace, request->arguments);
+    const auto answer = apply_rule(trace, *request);
     REQUIRE(answer.has_value());
     all.insert(all.end(), answer->findings.begin(), answer->findings.end());
   }
@@ -88,7 +89,7 @@ TEST_CASE("a training without loader workers is slow for its data, and workers w
 TEST_CASE("the stream bug is found where one stream object stands for four, and only there") {
   const auto one_stream = [](const Trace& trace) {
     const auto request = parse_rule("one_stream");
-    return request->rule->apply(trace, request->arguments)->findings;
+    return apply_rule(trace, *request)->findings;
   };
   const std::vector<Finding> bug = one_stream(*recorded("numba_streams_bug"));
   REQUIRE(bug.size() == 1);
@@ -99,4 +100,26 @@ TEST_CASE("the stream bug is found where one stream object stands for four, and 
     INFO(good);
     CHECK(one_stream(*recorded(good)).empty());
   }
+}
+
+TEST_CASE("a step's breakdown holds what was enqueued in its steps, also by the threads of the backward pass") {
+  const auto trace = recorded("torch_training_workers0");
+  std::size_t operations = 0;
+  for (int step = 0; step < 20; ++step) {
+    stats::ReportOptions options;
+    options.range = stats::RangeFilter{"step " + std::to_string(step), std::nullopt, 0};
+    operations += stats::make_report(*stats::find_report("cuda_gpu_trace"), *trace, options)->row_count();
+  }
+  const auto answer = apply_rule(*trace, *parse_rule("step_breakdown"));
+  const stats::Table& table = answer->tables.at(0).table;
+  const auto& counts = std::get<stats::Integers>(table.columns()[6].values);
+  const auto& names = std::get<stats::Texts>(table.columns()[7].values);
+  const auto row = [&](std::string_view name) {
+    for (std::size_t i = 0; i < table.row_count(); ++i)
+      if (table.text(names[i]) == name) return i;
+    FAIL("no row " << name);
+    return std::size_t{0};
+  };
+  CHECK(static_cast<std::size_t>(counts[row("step *")]) == operations);
+  CHECK(counts[row("backward")] > counts[row("forward")]);
 }

@@ -1,7 +1,9 @@
 // Rules: traces with one known fault each, and what the rule for it says.
 #include <algorithm>
 
+#include "model/analysis/idle.h"
 #include "model/analysis/rule.h"
+#include "model/trace/thread_states.h"
 #include "scenario.h"
 #include "support/catch.h"
 
@@ -14,7 +16,7 @@ namespace {
 RuleAnswer answer(const Trace& trace, const std::string& rule) {
   const Result<RuleRequest> request = parse_rule(rule);
   REQUIRE(request.has_value());
-  Result<RuleAnswer> answered = request->rule->apply(trace, request->arguments);
+  Result<RuleAnswer> answered = apply_rule(trace, *request);
   REQUIRE(answered.has_value());
   return *answered;
 }
@@ -308,4 +310,59 @@ TEST_CASE("every rule answers for a trace without events") {
     CHECK(answered.tables.empty());
     CHECK_FALSE(answered.message.empty());
   }
+}
+
+TEST_CASE("rules and idle times that are asked to stop end where they are") {
+  Scenario program;
+  for (int i = 0; i < 100; ++i) program.kernel("k", i * 1'000, i * 1'000 + 10, i * 1'000 + 20, i * 1'000 + 100);
+  const auto trace = program.trace();
+  std::stop_source asked;
+  int gaps = 0;
+  visit_idle(
+      *trace, 1,
+      [&](const IdleGap&, std::span<const IdlePart>) {
+        ++gaps;
+        asked.request_stop();
+      },
+      asked.get_token());
+  CHECK(gaps == 1);
+
+  std::vector<RuleRequest> requests;
+  for (const Rule& rule : rules()) {
+    requests.push_back(*parse_rule(rule.name));
+    INFO(rule.name);
+    CHECK(apply_rule(*trace, requests.back(), asked.get_token())->findings.empty());
+  }
+  const auto answers = apply_rules(*trace, requests, asked.get_token());
+  REQUIRE(answers->size() == requests.size());
+  for (const RuleAnswer& answer : *answers) CHECK((answer.findings.empty() && answer.tables.empty()));
+}
+
+TEST_CASE("idle time while CPU code ran names the functions that were sampled in it") {
+  Scenario program;
+  TraceBuilder& builder = *program.builder();
+  const auto calls = [&](const std::string& outer, const std::string& inner, CodeKind kind) {
+    const CallNodeId caller = builder.call_node({0, builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern(outer), 0, 0})});
+    return builder.call_node({caller, builder.code_location({kind, builder.intern("lib.so"), 0, 1}, {builder.intern(inner), 0, 0})});
+  };
+  const CallNodeId decode = calls("decode_image", "memcpy", CodeKind::kNative);
+  const CallNodeId shuffle = calls("shuffle", "randrange", CodeKind::kPython);
+  const CallNodeId elsewhere = calls("elsewhere", "spin", CodeKind::kNative);
+  std::vector<SampleEvent> samples;
+  const auto sample = [&](Nanoseconds time, CallNodeId chain) {
+    samples.push_back({time, 0, {chain, SampleOrigin::kTimer, kNone, 1'000}});
+  };
+  program.range("data", 0, 100'000);
+  program.kernel("k", 0, 10, 20, 1'000);
+  sample(500, elsewhere);  // the GPU is busy
+  for (const Nanoseconds t : {2'000, 10'000, 20'000}) sample(t, decode);
+  sample(30'000, shuffle);
+  program.kernel("k", 40'000, 40'010, 40'020, 41'000);
+  sample(40'500, elsewhere);
+  add_samples(builder, program.process(), 100, samples);
+  const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles");
+  REQUIRE(bubbles.findings.size() >= 1);
+  CHECK(bubbles.findings[0].key == "cpu_code");
+  CHECK_THAT(bubbles.findings[0].title, contains_text("NVTX range \"data\""));
+  CHECK_THAT(bubbles.findings[0].seen, contains_text("4 samples of the CPU are mostly in decode_image (75 %), randrange (25 %)"));
 }

@@ -13,7 +13,7 @@ std::string family_of(const std::string& name) {
   test::Scenario program;
   program.range(name, 0, 10);
   const auto request = parse_rule("step_breakdown");
-  const auto answer = request->rule->apply(*program.trace(), request->arguments);
+  const auto answer = apply_rule(*program.trace(), *request);
   const stats::Table& table = answer->tables.front().table;
   return std::string(table.text(std::get<stats::Texts>(table.columns().back().values).front()));
 }

@@ -49,7 +49,7 @@ stats::Table rule_table(const Trace& trace, const std::vector<std::string>& name
   for (std::size_t i = 1; i + 1 < name.size(); i += 2) request += ":" + name[i] + "=" + name[i + 1];
   const auto parsed = analysis::parse_rule(request + ":rows=-1");
   REQUIRE(parsed);
-  auto answer = parsed->rule->apply(trace, parsed->arguments);
+  auto answer = apply_rule(trace, *parsed);
   REQUIRE(answer);
   REQUIRE(answer->tables.size() == 1);
   return std::move(answer->tables[0].table);

@@ -362,3 +362,18 @@ TEST_CASE("a trace without data gives empty tables") {
     CHECK(table->empty());
   }
 }
+
+TEST_CASE("a report that is asked to stop looks at no further events") {
+  std::stop_source asked;
+  ReportOptions options;
+  options.stop = asked.get_token();
+  for (const char* name : {"cuda_gpu_kern_sum", "cuda_gpu_trace", "nvtx_sum", "gpu_idle_sum"}) {
+    INFO(name);
+    CHECK_FALSE(make_report(*find_report(name), *test::hand_made(), options)->empty());
+  }
+  asked.request_stop();
+  for (const Report& report : reports()) {
+    INFO(report.name);
+    CHECK(make_report(report, *test::hand_made(), options)->empty());
+  }
+}

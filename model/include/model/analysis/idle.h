@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/events/launch_index.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {
@@ -70,7 +71,10 @@ struct GpuIdle {
 // parts are valid during the call.
 using IdleVisitor = std::function<void(const IdleGap& gap, std::span<const IdlePart> parts)>;
 
-// Visits the gaps of every GPU. O(n log n) over the events of the trace, O(CUDA calls) memory.
+// Visits the gaps of every GPU, with the index of the trace's launches or one of its own. O(n log n) over the events of the trace, O(CUDA
+// calls) memory. When asked to stop, it ends early.
+std::vector<GpuIdle> visit_idle(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, const IdleVisitor& visitor,
+                                std::stop_token stop = {});
 std::vector<GpuIdle> visit_idle(const Trace& trace, Nanoseconds threshold, const IdleVisitor& visitor, std::stop_token stop = {});
 
 // A gap with its parts, to keep.

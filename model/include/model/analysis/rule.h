@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "model/analysis/finding.h"
+#include "model/events/launch_index.h"
 #include "model/file/result.h"
 #include "model/stats/table.h"
 #include "model/trace/trace.h"
@@ -65,6 +67,14 @@ struct RuleAnswer {
   std::string message;             // what there is to say where nothing was found, or about the tables; may be empty
 };
 
+// What a rule looks at, and what rules of one trace share.
+struct RuleContext {
+  const Trace& trace;
+  std::shared_ptr<SharedLaunchIndex> launch_index = std::make_shared<SharedLaunchIndex>();
+  std::stop_token stop = {};  // when asked to stop, a rule ends soon, with an answer that is of no use
+  [[nodiscard]] const LaunchIndex& launches() const { return launch_index->of(trace); }
+};
+
 enum class RuleOrigin : std::uint8_t {
   kLanescope,  // our own
   kNsight,     // as `nsys analyze` has it: same name, columns and arithmetic
@@ -76,7 +86,7 @@ struct Rule {
   std::string_view description;  // what it looks for, and what to do
   RuleOrigin origin = RuleOrigin::kLanescope;
   std::span<const RuleOption> options;
-  Result<RuleAnswer> (*apply)(const Trace& trace, const RuleArguments& arguments) = nullptr;
+  Result<RuleAnswer> (*apply)(const RuleContext& context, const RuleArguments& arguments) = nullptr;
 };
 
 // All rules: ours, then Nsight's.
@@ -90,8 +100,11 @@ struct RuleRequest {
 };
 [[nodiscard]] Result<RuleRequest> parse_rule(std::string_view text);
 
-// The answers to several requests, in their order, worked out on all cores. Rules that have not begun when asked to stop are not applied,
-// and answer with nothing. Fails when one of them does.
+// The answer to one request. When asked to stop, it ends soon, with an answer that is of no use.
+[[nodiscard]] Result<RuleAnswer> apply_rule(const Trace& trace, const RuleRequest& request, std::stop_token stop = {});
+
+// The answers to several requests, in their order, worked out on all cores. Fails when one of them does. When asked to stop, it ends soon
+// and answers with nothing.
 [[nodiscard]] Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests,
                                                           std::stop_token stop = {});
 

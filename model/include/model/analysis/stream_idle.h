@@ -2,8 +2,10 @@
 // breakdown. Unlike the idle time of a GPU (model/analysis/idle.h), another stream may have run meanwhile.
 #pragma once
 
+#include <stop_token>
 #include <vector>
 
+#include "model/events/launch_index.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {
@@ -23,6 +25,7 @@ struct StreamIdle {
 inline constexpr Nanoseconds kDefaultKernelGap = 30'000;
 
 // O(n log lanes).
-[[nodiscard]] std::vector<StreamIdle> break_down_stream_idle(const Trace& trace, Nanoseconds kernel_gap = kDefaultKernelGap);
+[[nodiscard]] std::vector<StreamIdle> break_down_stream_idle(const Trace& trace, const LaunchIndex& launches,
+                                                             Nanoseconds kernel_gap = kDefaultKernelGap, const std::stop_token& stop = {});
 
 }  // namespace lanescope::analysis

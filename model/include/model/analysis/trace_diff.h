@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,7 @@ struct DiffItem {
 struct DiffOptions {
   std::string range;                // the iterations' NVTX range; chosen when empty
   std::optional<std::size_t> skip;  // first iterations of each process that do not count; those that warm up when not given
+  std::stop_token stop = {};        // when asked to stop, the comparison ends soon, with a result that is of no use
 };
 
 struct TraceDiff {

@@ -1,6 +1,7 @@
 // Finds launching calls of many GPU events: an index over the CUDA calls of the processes, by correlation id.
 #pragma once
 
+#include <memory>
 #include <stop_token>
 #include <vector>
 
@@ -25,6 +26,21 @@ class LaunchIndex {
   };
   static Calls index_calls(const Trace& trace, ProcessId process, std::stop_token stop);
   std::vector<Calls> calls_;  // by process
+};
+
+// The index of one trace, made when it is first asked for, and shared by what asks. Any thread.
+class SharedLaunchIndex {
+ public:
+  SharedLaunchIndex();
+  ~SharedLaunchIndex();
+  SharedLaunchIndex(const SharedLaunchIndex&) = delete;
+  SharedLaunchIndex& operator=(const SharedLaunchIndex&) = delete;
+  // Requires: always the same trace. O(CUDA calls) the first time.
+  [[nodiscard]] const LaunchIndex& of(const Trace& trace);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace lanescope

@@ -1,6 +1,7 @@
 // What a thread was mostly seen to run in a time: the short answer, for findings and tooltips.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ struct MostSampled {
 
 // The functions with most samples, most first, at most `limit`. O(samples in the window).
 [[nodiscard]] std::vector<MostSampled> most_sampled(const Trace& trace, ThreadId thread, TimeRange window, ChainPart part,
+                                                    std::size_t limit);
+
+// The same of chains that were picked already; shares are of all of them. O(chains · depth).
+[[nodiscard]] std::vector<MostSampled> most_sampled(const Trace& trace, std::span<const SampledStack> stacks, ChainPart part,
                                                     std::size_t limit);
 
 }  // namespace lanescope::samples

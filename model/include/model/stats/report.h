@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,10 @@
 #include "model/file/result.h"
 #include "model/stats/table.h"
 #include "model/trace/trace.h"
+
+namespace lanescope {
+class SharedLaunchIndex;
+}
 
 namespace lanescope::stats {
 
@@ -32,10 +37,10 @@ struct ReportOptions {
   std::optional<std::size_t> rows;        // at most so many rows
   std::optional<TimeRange> time_range;    // only events that overlap it
   std::optional<RangeFilter> range;
+  std::stop_token stop = {};  // when asked to stop, a report ends soon, with a table that is of no use
 };
 
-class Selection;          // the events that a report looks at
-class SharedLaunchIndex;  // what several selections of a trace share
+class Selection;  // the events that a report looks at
 
 struct Report {
   std::string_view name;         // "cuda_gpu_kern_sum"

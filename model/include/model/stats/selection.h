@@ -7,29 +7,11 @@
 #include <memory>
 #include <unordered_set>
 
+#include "model/events/launch_index.h"
 #include "model/stats/report.h"
 #include "model/trace/trace.h"
 
-namespace lanescope {
-class LaunchIndex;
-}
-
 namespace lanescope::stats {
-
-// What reports of one trace share: computed when it is first asked for. Any thread.
-class SharedLaunchIndex {
- public:
-  SharedLaunchIndex();
-  ~SharedLaunchIndex();
-  SharedLaunchIndex(const SharedLaunchIndex&) = delete;
-  SharedLaunchIndex& operator=(const SharedLaunchIndex&) = delete;
-  // Requires: always the same trace.
-  [[nodiscard]] const LaunchIndex& of(const Trace& trace);
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
 
 // An event in its lane, read without a copy of what is not asked for.
 struct EventView {
@@ -58,7 +40,10 @@ class Selection {
   // Which call enqueued which GPU work, in the whole trace. O(CUDA calls) the first time.
   [[nodiscard]] const LaunchIndex& launch_index() const { return index_->of(*trace_); }
 
-  // Calls visit(const Track&, EventView) for each selected event of this kind: track by track, in each lane by start.
+  [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
+
+  // Calls visit(const Track&, EventView) for each selected event of this kind: track by track, in each lane by start. When asked to stop,
+  // it ends early.
   template <typename Visit>
   void for_each(TrackKind kind, Visit visit) const {
     for (const Track& track : trace_->tracks()) {
@@ -100,7 +85,7 @@ class Selection {
       bounds = {std::max(bounds.first, within.first), std::min(bounds.second, within.second)};
     }
     const auto segments = lane.segments();
-    for (EventIndex i = bounds.first; i < bounds.second;) {
+    for (EventIndex i = bounds.first; i < bounds.second && !stop_.stop_requested();) {
       const LaneSegment& segment = *segments[i / LaneSegment::kCapacity];
       const EventIndex base = i - i % LaneSegment::kCapacity;
       const EventIndex stop = std::min(bounds.second, base + segment.size());
@@ -113,6 +98,7 @@ class Selection {
 
   const Trace* trace_;
   std::shared_ptr<SharedLaunchIndex> index_;
+  std::stop_token stop_;
   std::optional<TimeRange> window_;
   std::optional<Range> range_;
 };
