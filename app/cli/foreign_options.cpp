@@ -70,7 +70,6 @@ constexpr std::array kOptions{
     Advice{"--ib-switch-metrics-device", kNoNetwork},
     Advice{"--ib-net-info-devices", kNoNetwork},
     Advice{"--enable", "There are no plugins. See what can be recorded with: lanescope profile --help"},
-    Advice{"--run-as", "Run the recorder as that user: sudo -u USER lanescope profile ..."},
     Advice{"--trace-fork-before-exec", "It is not needed: forked processes are recorded, before and without exec."},
     Advice{"--discard-environment", "It is not needed: the environment is never stored."},
     Advice{"--after-collection-start", "Run your command beside the recording, or from the program itself."},

@@ -70,6 +70,7 @@ void describe_program(CLI::App& app, LaunchOptions& options) {
       ->take_all()
       ->group(kGroup);
   app.add_flag("-n,--inherit-environment", options.inherit_environment, "Give it our environment [true]")->group(kGroup);
+  app.add_option("--run-as", options.run_as, "Start it as this user, which takes root; the file is ours")->type_name("USER")->group(kGroup);
   app.add_flag("--arm", options.arm, "Record nothing yet: lanescope attach does, whenever it is\nwanted, and loses nothing")->group(kGroup);
 }
 
@@ -150,6 +151,11 @@ Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std:
   Result<std::vector<session::EnvironmentChange>> environment = environment_changes(options.environment);
   if (!environment) return environment.error();
   request.environment = std::move(*environment);
+  if (!options.run_as.empty()) {
+    Result<session::TargetUser> user = session::find_target_user(options.run_as);
+    if (!user) return user.error();
+    request.run_as = std::move(*user);
+  }
   request.inherit_environment = options.inherit_environment ? session::InheritEnvironment::kYes : session::InheritEnvironment::kNo;
   request.target_output = options.show_output ? session::TargetOutput::kShowAndStore : session::TargetOutput::kStore;
   Result<session::CaptureSettings> settings = capture_settings(options.capture);

@@ -28,6 +28,7 @@ struct LaunchOptions {
   double keep_last = 0;
   std::vector<std::string> environment;
   bool inherit_environment = true;
+  std::string run_as;
   bool arm = false;
   double delay = 0;
   double duration = 0;

@@ -254,8 +254,32 @@ class Injector {
                                                     : Result<std::string>(failure("the agent could not be copied into its memory."));
     static_cast<void>(system_call({SYS_close, static_cast<std::uint64_t>(*file)}));
     if (!problem) return problem.error();
+    if (!problem->empty() && !has_proc()) problem = load_from_its_folders(*problem);
+    if (!problem) return problem.error();
     if (!problem->empty()) return failure("its loader refused the agent: " + *problem);
     return {};
+  }
+
+  // Without it the memory of a process has no name below its root.
+  [[nodiscard]] bool has_proc() const { return std::filesystem::exists(its_root() + "/proc/self"); }
+  [[nodiscard]] std::string its_root() const { return "/proc/" + std::to_string(request_.pid) + "/root"; }
+
+  // As a file below its root, which is removed once it is loaded. Returns the loader's last words, empty when it is.
+  Result<std::string> load_from_its_folders(std::string problem) {
+    for (const char* folder : {"/tmp", "/var/tmp", "/dev/shm", "/run"}) {
+      std::string made = its_root() + folder + "/lanescope-XXXXXX";
+      if (mkdtemp(made.data()) == nullptr) continue;
+      const std::filesystem::path copy = std::filesystem::path(made) / request_.agent.filename();
+      std::error_code failed;
+      std::filesystem::permissions(made, std::filesystem::perms(0755), failed);
+      std::filesystem::copy_file(request_.agent, copy, failed);
+      if (!failed) std::filesystem::permissions(copy, std::filesystem::perms(0755), failed);
+      Result<std::string> tried = failed ? Result<std::string>(problem) : open_library(copy.string().substr(its_root().size()));
+      std::filesystem::remove_all(made, failed);
+      if (!tried || tried->empty()) return tried;
+      problem = *tried;
+    }
+    return problem;
   }
 
   [[nodiscard]] bool copy_agent(long descriptor) const {

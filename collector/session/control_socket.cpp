@@ -1,5 +1,6 @@
 #include "control_socket.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -47,6 +48,12 @@ bool is_abandoned(const std::filesystem::path& folder) {
   return connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 && errno == ECONNREFUSED;
 }
 
+// Socket and folder; the folder last, since nobody else may come between before.
+bool give_to(std::optional<uid_t> user, const std::filesystem::path& socket) {
+  constexpr auto kSameGroup = static_cast<gid_t>(-1);
+  return !user || (lchown(socket.c_str(), *user, kSameGroup) == 0 && lchown(socket.parent_path().c_str(), *user, kSameGroup) == 0);
+}
+
 void remove_abandoned_folders(const std::filesystem::path& parent) {
   const std::string_view prefix = kFolderPattern.substr(0, kFolderPattern.find('X'));
   std::error_code failed;
@@ -62,11 +69,12 @@ void remove_abandoned_folders(const std::filesystem::path& parent) {
 
 }  // namespace
 
-Result<ControlSocket> ControlSocket::create() {
+Result<ControlSocket> ControlSocket::create(std::optional<uid_t> agents_user) {
+  constexpr const char* kOpenToAll = "/tmp";
   std::filesystem::path folder;
   for (const char* parent :
-       {static_cast<const char*>(std::getenv("XDG_RUNTIME_DIR")), static_cast<const char*>(std::getenv("TMPDIR")), "/tmp"})
-    if (folder.empty()) folder = private_folder(parent);
+       {static_cast<const char*>(std::getenv("XDG_RUNTIME_DIR")), static_cast<const char*>(std::getenv("TMPDIR")), kOpenToAll})
+    if (folder.empty() && (!agents_user || parent == kOpenToAll)) folder = private_folder(parent);
   if (folder.empty())
     return Error{
         "No folder for the recording's control socket can be made in XDG_RUNTIME_DIR, TMPDIR or /tmp. Set TMPDIR to one that can be "
@@ -75,16 +83,18 @@ Result<ControlSocket> ControlSocket::create() {
   remove_abandoned_folders(folder.parent_path());
   ControlSocket control;
   control.path_ = folder / kSocketName;
+  control.agents_user_ = agents_user.value_or(getuid());
   control.socket_ = FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const sockaddr_un address = address_of(control.path_);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   if (!control.socket_.valid() || bind(control.socket_.get(), generic, sizeof(address)) != 0 ||
-      listen(control.socket_.get(), kBacklog) != 0)
+      listen(control.socket_.get(), kBacklog) != 0 || !give_to(agents_user, control.path_))
     return Error{"The recording's control socket " + control.path_.string() + " can't be opened: " + std::strerror(errno) + "."};
   return control;
 }
 
-ControlSocket::ControlSocket(ControlSocket&& other) noexcept : socket_(std::move(other.socket_)), path_(std::exchange(other.path_, {})) {}
+ControlSocket::ControlSocket(ControlSocket&& other) noexcept
+    : socket_(std::move(other.socket_)), path_(std::exchange(other.path_, {})), agents_user_(other.agents_user_) {}
 
 ControlSocket::~ControlSocket() {
   if (path_.empty()) return;
@@ -102,20 +112,50 @@ std::optional<FileDescriptor> ControlSocket::accept() {
     }
     ucred peer{};
     socklen_t size = sizeof(peer);
-    if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == getuid()) return connection;
+    if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == getuid() || peer.uid == agents_user_))
+      return connection;
   }
 }
 
-GreetingState receive_greeting(int connection, Greeting& greeting) {
-  const ssize_t size = recv(connection, &greeting.hello, sizeof(greeting.hello), MSG_DONTWAIT);
+namespace {
+
+enum class Receiving { kTake, kLook };
+
+GreetingState receive(int connection, Greeting& greeting, Receiving receiving) {
+  const int flags = MSG_DONTWAIT | (receiving == Receiving::kLook ? MSG_PEEK : 0);
+  const ssize_t size = recv(connection, &greeting.hello, sizeof(greeting.hello), flags);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return GreetingState::kWaiting;
   ucred peer{};
   socklen_t peer_size = sizeof(peer);
-  const bool complete = size == static_cast<ssize_t>(sizeof(greeting.hello)) && greeting.hello.layout_version == channel::kLayoutVersion;
+  const bool complete = size == static_cast<ssize_t>(sizeof(greeting.hello));
   if (!complete || getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) != 0) return GreetingState::kRefused;
   greeting.pid = peer.pid;
   greeting.hello.agent_version[sizeof(greeting.hello.agent_version) - 1] = '\0';
-  return GreetingState::kArrived;
+  return greeting.hello.layout_version == channel::kLayoutVersion ? GreetingState::kArrived : GreetingState::kOtherLayout;
+}
+
+}  // namespace
+
+GreetingState receive_greeting(int connection, Greeting& greeting) { return receive(connection, greeting, Receiving::kTake); }
+
+Result<void> await_greeting(int connection, pid_t pid, std::chrono::milliseconds limit) {
+  pollfd source{connection, POLLIN, 0};
+  int ready = 0;
+  do ready = poll(&source, 1, static_cast<int>(limit.count()));
+  while (ready < 0 && errno == EINTR);
+  Greeting greeting;
+  const GreetingState state = ready > 0 ? receive(connection, greeting, Receiving::kLook) : GreetingState::kWaiting;
+  if (state == GreetingState::kArrived) return {};
+  greeting.pid = pid;
+  if (state == GreetingState::kOtherLayout) return Error{other_layout_text(greeting)};
+  return Error{"The agent was brought into process " + std::to_string(pid) +
+               ", but does not answer. The process runs on; try again, or restart it with: lanescope profile --arm -- PROGRAM"};
+}
+
+std::string other_layout_text(const Greeting& greeting) {
+  return "The agent in process " + std::to_string(greeting.pid) + " is of another version of Lanescope (" + greeting.hello.agent_version +
+         ", layout " + std::to_string(greeting.hello.layout_version) + "; ours is " + LANESCOPE_VERSION + ", layout " +
+         std::to_string(channel::kLayoutVersion) + "), so it is not recorded. Restart the program, or record it with that version.";
 }
 
 bool send_welcome(int connection, const channel::Welcome& welcome, int memory) {

@@ -1,7 +1,10 @@
 #include "launcher.h"
 
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -12,7 +15,7 @@
 namespace lanescope::session {
 namespace {
 
-enum class Step : int { kDirectory, kExecute };
+enum class Step : int { kUser, kRead, kDirectory, kExecute };
 
 // What the waiting process says when it could not become the program.
 struct Failure {
@@ -25,6 +28,10 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
   result.push_back(nullptr);
   return result;
+}
+
+bool become_user(const TargetUser& user) {
+  return setgroups(user.groups.size(), user.groups.data()) == 0 && setgid(user.group) == 0 && setuid(user.user) == 0;
 }
 
 // Between fork and exec: only calls that are safe there, since the host may have threads.
@@ -43,7 +50,11 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   if (plan.standard_output >= 0) dup2(plan.standard_output, STDOUT_FILENO);
   if (plan.standard_error >= 0) dup2(plan.standard_error, STDERR_FILENO);
   Failure failure{Step::kExecute, 0};
-  if (!plan.working_directory.empty() && chdir(plan.working_directory.c_str()) != 0) {
+  if (plan.user && !become_user(*plan.user)) {
+    failure = {Step::kUser, errno};
+  } else if (plan.user && !plan.must_read.empty() && access(plan.must_read.c_str(), R_OK) != 0) {
+    failure = {Step::kRead, errno};
+  } else if (!plan.working_directory.empty() && chdir(plan.working_directory.c_str()) != 0) {
     failure = {Step::kDirectory, errno};
   } else {
     execvpe(arguments[0], arguments, environment);
@@ -74,6 +85,21 @@ Error no_processes() {
 
 }  // namespace
 
+Result<TargetUser> find_target_user(const std::string& name) {
+  const bool is_number = !name.empty() && name.size() < 10 && name.find_first_not_of("0123456789") == std::string::npos;
+  const passwd* entry = getpwnam(name.c_str());
+  if (entry == nullptr && is_number) entry = getpwuid(static_cast<uid_t>(std::stoul(name)));
+  if (entry == nullptr) return Error{"There is no user " + name + " on this machine.", ErrorKind::kUsage};
+  if (geteuid() != 0)
+    return Error{"Only root may start a program as another user. Run: sudo lanescope profile --run-as=" + name + " ...", ErrorKind::kUsage};
+  TargetUser user{entry->pw_name, entry->pw_uid, entry->pw_gid, {}, entry->pw_dir};
+  int count = 64;
+  user.groups.resize(static_cast<std::size_t>(count));
+  while (getgrouplist(user.name.c_str(), user.group, user.groups.data(), &count) < 0) user.groups.resize(static_cast<std::size_t>(count));
+  user.groups.resize(static_cast<std::size_t>(count));
+  return user;
+}
+
 Result<std::filesystem::path> find_program(const std::string& program, const std::filesystem::path& working_directory) {
   if (!working_directory.empty() && !std::filesystem::is_directory(working_directory))
     return Error{"Can't start " + program + " in " + working_directory.string() + ": there is no such folder."};
@@ -95,6 +121,8 @@ Result<WaitingProcess> WaitingProcess::start(const LaunchPlan& plan) {
   FileDescriptor report_write(report[1]);
   process.program_ = plan.command.front();
   process.directory_ = plan.working_directory.string();
+  process.user_ = plan.user ? plan.user->name : std::string();
+  process.must_read_ = plan.must_read.string();
 
   const std::vector<char*> arguments = pointers(plan.command);
   const std::vector<char*> environment = pointers(plan.environment);
@@ -114,7 +142,9 @@ WaitingProcess::WaitingProcess(WaitingProcess&& other) noexcept
       gate_(std::move(other.gate_)),
       report_(std::move(other.report_)),
       program_(std::move(other.program_)),
-      directory_(std::move(other.directory_)) {}
+      directory_(std::move(other.directory_)),
+      user_(std::move(other.user_)),
+      must_read_(std::move(other.must_read_)) {}
 
 WaitingProcess::~WaitingProcess() {
   if (pid_ == 0) return;
@@ -133,6 +163,10 @@ Result<void> WaitingProcess::release() {
   } while (got < 0 && errno == EINTR);
   if (got == static_cast<ssize_t>(sizeof(failure))) {
     const std::string reason = std::strerror(failure.error);
+    if (failure.step == Step::kUser) return Error{"Can't start " + program_ + " as " + user_ + ": " + reason + "."};
+    if (failure.step == Step::kRead)
+      return Error{"Can't record " + program_ + " as " + user_ + ", who may not read " + must_read_ +
+                   ". Install Lanescope where all users can read it."};
     if (failure.step == Step::kDirectory) return Error{"Can't start " + program_ + " in " + directory_ + ": " + reason + "."};
     if (failure.error == ENOENT) return no_such_program(program_);
     return Error{"Can't start " + program_ + ": " + reason + "."};

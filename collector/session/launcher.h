@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/session/recording.h"
 #include "file_descriptor.h"
 #include "model/file/result.h"
 
@@ -22,6 +23,8 @@ struct LaunchPlan {
   std::filesystem::path working_directory;  // empty: ours
   int standard_output = -1;                 // its descriptors 1 and 2; standard input is ours
   int standard_error = -1;
+  std::optional<TargetUser> user;   // none: ours
+  std::filesystem::path must_read;  // what that user has to be able to read: the agent; empty: nothing
 };
 
 class WaitingProcess {
@@ -45,6 +48,8 @@ class WaitingProcess {
   FileDescriptor report_;  // closes when the program runs; else says why it does not
   std::string program_;
   std::string directory_;
+  std::string user_;
+  std::string must_read_;
 };
 
 }  // namespace lanescope::session

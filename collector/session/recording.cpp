@@ -3,6 +3,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
@@ -69,6 +71,19 @@ proto::SessionStart session_start(const AttachRequest& request) {
   return start;
 }
 
+// How long the process stood still, for readers of the file.
+void note_stop(const attach::Injection& injection, FrameLog& log) {
+  std::array<char, 128> text{};
+  std::snprintf(text.data(), text.size(), "The agent was brought in by thread %d, which stood still for %.1f ms meanwhile.",
+                static_cast<int>(injection.thread), std::chrono::duration<double, std::milli>(injection.stopped).count());
+  proto::Diagnostic diagnostic;
+  diagnostic.set_time(monotonic_now());
+  diagnostic.set_severity(proto::SEVERITY_INFO);
+  diagnostic.set_component(proto::COMPONENT_SESSION);
+  diagnostic.set_text(text.data());
+  log.write({proto::FRAME_DIAGNOSTIC}, diagnostic);
+}
+
 // What a recording of a running process has in common with one of a launched process.
 LaunchRequest as_launch(AttachRequest request) {
   LaunchRequest launch;
@@ -77,6 +92,8 @@ LaunchRequest as_launch(AttachRequest request) {
   launch.overwrite = request.overwrite;
   launch.delay = request.delay;
   launch.duration = request.duration;
+  launch.maximum_file_size = request.maximum_file_size;
+  launch.keep_last = request.keep_last;
   launch.settings.range = {};
   return launch;
 }
@@ -139,15 +156,15 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
   if (!program) return program.error();
   const Result<std::filesystem::path> agent = agent_for(request.settings, request.agent);
   if (!agent) return agent.error();
-  Result<ControlSocket> socket = ControlSocket::create();
+  Result<ControlSocket> socket = ControlSocket::create(request.run_as ? std::optional(request.run_as->user) : std::nullopt);
   if (!socket) return socket.error();
   Result<OutputRelay> relay = OutputRelay::start(request.target_output);
   if (!relay) return relay.error();
   TargetEnvironment environment = target_environment(request, our_environment(), *agent, socket->path());
 
-  Result<WaitingProcess> process =
-      WaitingProcess::start({request.command, environment.variables, request.working_directory,
-                             relay->write_end(OutputStream::kStandardOutput), relay->write_end(OutputStream::kStandardError)});
+  Result<WaitingProcess> process = WaitingProcess::start({request.command, environment.variables, request.working_directory,
+                                                          relay->write_end(OutputStream::kStandardOutput),
+                                                          relay->write_end(OutputStream::kStandardError), request.run_as, *agent});
   if (!process) return process.error();
   relay->close_write_ends();
   const pid_t pid = process->pid();
@@ -190,7 +207,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings, warnings);
   Result<TraceFileWriter> file = create_trace_file(request.output, request.overwrite, request.pid);
   if (!file) return file.error();
-  auto log = std::make_unique<FrameLog>(LogRules{}, std::move(sink));
+  auto log = std::make_unique<FrameLog>(LogRules{.keep_last = request.keep_last}, std::move(sink));
   const proto::SessionStart start = session_start(request);
   log->open(std::move(*file), start);
   Result<attach::Injection> injection = attach::inject({.pid = request.pid, .agent = *agent, .socket = socket->path()});
@@ -198,9 +215,16 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
     log->discard();
     return injection.error();
   }
-  Prepared prepared{Origin::kAttached, request.pid,    {},
-                    request.settings,  start,          std::move(*socket),
-                    std::move(*relay), std::move(log), FileDescriptor(injection->connection), std::move(gpu_metrics)};
+  if (injection->thread != 0) note_stop(*injection, *log);
+  constexpr std::chrono::seconds kGreetingLimit{5};
+  FileDescriptor connection(injection->connection);
+  if (Result<void> greeted = await_greeting(connection.get(), request.pid, kGreetingLimit); !greeted) {
+    log->discard();
+    return greeted.error();
+  }
+  Prepared prepared{
+      Origin::kAttached,     request.pid,           {}, request.settings, start, std::move(*socket), std::move(*relay), std::move(log),
+      std::move(connection), std::move(gpu_metrics)};
   warnings.insert(warnings.end(), injection->warnings.begin(), injection->warnings.end());
   return std::unique_ptr<Run>(new Run(as_launch(std::move(request)), std::move(prepared), std::move(warnings)));
 }

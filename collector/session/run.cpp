@@ -121,6 +121,7 @@ void Recording::Run::accept_agents() {
       const bool open = state_ != RecordingState::kStopping || next_after(reason_) != Next::kShutDown;
       processes_.greet(std::move(connection), greeting, open ? Joining::kWelcome : Joining::kRefused);
     }
+    if (state == GreetingState::kOtherLayout) warn(other_layout_text(greeting));
     return state != GreetingState::kWaiting;
   });
 }

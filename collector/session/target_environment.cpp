@@ -36,6 +36,11 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
                                      const std::filesystem::path& socket) {
   TargetEnvironment target{{}, request.settings, {}};
   if (request.inherit_environment == InheritEnvironment::kYes) target.variables = std::move(ours);
+  if (request.run_as) {
+    for (const char* name : {"USER", "LOGNAME"}) set(target.variables, name, request.run_as->name);
+    set(target.variables, "HOME", request.run_as->home);
+    remove(target.variables, "XDG_RUNTIME_DIR");  // ours
+  }
   for (const EnvironmentChange& change : request.environment)
     change.value ? set(target.variables, change.name, *change.value) : remove(target.variables, change.name);
   remove(target.variables, channel::kSocketVariable);  // of a recording around this one

@@ -333,9 +333,20 @@ void TargetProcess::write_end(const Ending& ending) {
   end.set_kind(ending.kind);
   end.set_exit_code(ending.status.code);
   end.set_signal(ending.status.signal);
-  const bool died = ending.kind == proto::PROCESS_END_SIGNALED || ending.kind == proto::PROCESS_END_LOST;
-  if (memory_ && died) end.set_unreturned_buffers(relaxed(memory_->shared().header().status.buffers_outstanding));
+  if (memory_) add_last_words(end);
   log_.write(tag(proto::FRAME_PROCESS_END), end);
+}
+
+void TargetProcess::add_last_words(proto::ProcessEnd& end) const {
+  const AgentStatus& status = memory_->shared().header().status;
+  const bool lives_on = end.kind() == proto::PROCESS_END_DETACHED;
+  const bool handed_over = static_cast<AgentPhase>(relaxed(status.phase)) == AgentPhase::kDone;
+  if (!lives_on && !handed_over) end.set_unreturned_buffers(relaxed(status.buffers_outstanding));
+  // It may have lived on after a signal of another kind.
+  const std::uint32_t signal = status.crash_signal.load(std::memory_order_acquire);
+  if (end.kind() != proto::PROCESS_END_SIGNALED || signal == 0 || static_cast<int>(signal) != end.signal()) return;
+  end.set_crash_thread(relaxed(status.crash_thread));
+  end.set_crash_address(relaxed(status.crash_address));
 }
 
 void TargetProcess::finish(std::optional<Ending> known) {

@@ -106,6 +106,8 @@ class TargetProcess {
   void write_resources(const proto::Resources& resources);
   [[nodiscard]] Ending own_ending() const;
   void write_end(const Ending& ending);
+  // What the agent said of it: buffers that are lost, and where a fatal signal came to.
+  void add_last_words(proto::ProcessEnd& end) const;
   // Since the process joined; by kind, since this part began.
   [[nodiscard]] proto::Counters session_counters() const;
   [[nodiscard]] proto::Counters agent_counters() const;

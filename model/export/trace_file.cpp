@@ -21,6 +21,7 @@ proto::SessionStart session_start(const Provenance& from) {
   start.set_host_name(from.host_name);
   start.set_operating_system(from.operating_system);
   start.set_working_directory(from.working_directory);
+  start.set_attached_pid(from.attached_pid);
   for (const std::string& argument : from.command) start.add_command(argument);
   const bool own = from.format == kOwnFormat && from.producer.starts_with(kOwnProducer);
   start.set_lanescope_version(own ? from.producer.substr(kOwnProducer.size()) : LANESCOPE_VERSION);
@@ -173,6 +174,8 @@ class TraceFileExport {
       end.set_kind(static_cast<proto::ProcessEndKind>(process.end_kind));
       end.set_exit_code(process.exit_code);
       end.set_signal(process.signal);
+      end.set_crash_thread(process.crash_thread);
+      end.set_crash_address(process.crash_address);
       end.set_unreturned_buffers(known.unreturned_buffers);
       put(proto::FRAME_PROCESS_END, process.instance, end);
     }

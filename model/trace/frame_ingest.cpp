@@ -48,6 +48,7 @@ struct FrameIngest::State {
     provenance.host_name = message.host_name();
     provenance.operating_system = message.operating_system();
     provenance.working_directory = message.working_directory();
+    provenance.attached_pid = message.attached_pid();
     provenance.command.assign(message.command().begin(), message.command().end());
     provenance.utc_epoch = message.utc_epoch();
     provenance.monotonic_epoch = message.epoch();
@@ -75,6 +76,8 @@ struct FrameIngest::State {
     process.end_kind = static_cast<ProcessEndKind>(message.kind());
     process.exit_code = message.exit_code();
     process.signal = message.signal();
+    process.crash_thread = message.crash_thread();
+    process.crash_address = message.crash_address();
     process.completeness.unreturned_buffers = message.unreturned_buffers();
     return true;
   }
@@ -95,8 +98,15 @@ struct FrameIngest::State {
       if (counter.id() == 0 || counter.id() >= kMaximumCounters) continue;
       Gpu gpu;
       gpu.uuid = counter.gpu_uuid();
-      Counter description{process,        gpu.uuid.empty() ? kNone : builder.gpu(gpu), counter.name(),        counter.unit(),
-                          counter.resolution(), counter.group(), counter.maximum(), counter.source_name(), counter.description()};
+      Counter description{process,
+                          gpu.uuid.empty() ? kNone : builder.gpu(gpu),
+                          counter.name(),
+                          counter.unit(),
+                          counter.resolution(),
+                          counter.group(),
+                          counter.maximum(),
+                          counter.source_name(),
+                          counter.description()};
       if (counter.id() >= dictionary.counters.size()) dictionary.counters.resize(counter.id() + 1, kNone);
       dictionary.counters[counter.id()] = builder.counter(description);
     }

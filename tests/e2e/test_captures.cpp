@@ -194,7 +194,6 @@ TEST_CASE("an option of nsys's or of hearsay is answered with what to do") {
   CHECK_THAT(answer({"--output-dir=x"}), contains_text("Did you mean --output?"));
   CHECK_THAT(answer({"-s", "cpu"}), contains_text("CPU sampling is not recorded"));
   CHECK_THAT(answer({"--gpuctxsw=true"}), contains_text("Switches of contexts on the GPU are not recorded"));
-  CHECK_THAT(answer({"--run-as", "nobody"}), contains_text("sudo -u USER"));
   CHECK_THAT(answer({"-t", "cuda,cublas"}), contains_text("recorded with cuda"));
   CHECK_THAT(answer({"-c", "nvtx"}), contains_text("--nvtx-capture=TEXT"));
   CHECK_THAT(answer({"--capture-range-end=twice"}), contains_text("repeat-shutdown:N"));

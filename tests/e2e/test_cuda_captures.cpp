@@ -74,11 +74,52 @@ TEST_CASE("records that the agent held when the program was killed are counted, 
   CHECK(completeness.produced == trace->event_count() + told + completeness.dropped + completeness.invalid);
 }
 
-TEST_CASE("_exit loses nothing where the agent is preloaded") {
+TEST_CASE("ends without handlers lose nothing") {
+  const std::string traced = GENERATE("cuda", "cuda,osrt");
+  const std::string how = GENERATE("_exit", "_Exit", "quick_exit");
+  CAPTURE(traced, how);
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda,osrt", "-o", "x", cuda_program(), "1000", "_exit"}, kMock);
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "-o", "x", cuda_program(), "1000", how}, kMock);
   CHECK(ran.code == 7);
-  CHECK(counts(*load(folder.path() / "x.trace")).calls == 1'000);
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(counts(*trace).calls == 1'000);
+  CHECK(trace->processes().back().completeness.unreturned_buffers == 0);
+}
+
+TEST_CASE("what CUPTI held when a program was replaced by another is said to be lost") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda", "-o", "x", cuda_program(), "1000", "exec"}, kMock);
+  CHECK(ran.code == 0);
+  const auto trace = load(folder.path() / "x.trace");
+  REQUIRE(trace->processes().size() == 2);
+  CHECK(trace->processes()[0].end_kind == ProcessEndKind::kReplaced);
+  const bool all_there = counts(*trace).calls == 1'000;  // the agent may have asked for them just before
+  CHECK((all_there || trace->processes()[0].completeness.unreturned_buffers > 0));
+}
+
+TEST_CASE("CUDA in a child that was forked without exec is recorded where the parent had not used it, and harms nobody where it had") {
+  const TemporaryFolder folder;
+  const Ran child = run_lanescope(folder.path(), {"profile", "-o", "x", cuda_program(), "1000", "fork"}, kMock);
+  CHECK(child.code == 0);
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(counts(*trace).calls == 1'000);
+  CHECK(trace->processes().size() == 2);
+
+  const Ran both = run_lanescope(folder.path(), {"profile", "-o", "y", cuda_program(), "1000", "fork-after"}, kMock);
+  CHECK(both.code == 0);
+  const auto whole = load(folder.path() / "y.trace");
+  CHECK(counts(*whole).calls == 1'000);  // the parent's; CUDA does not work in such a child
+  for (const Process& process : whole->processes()) CHECK(process.end_kind == ProcessEndKind::kExited);
+}
+
+TEST_CASE("a CUPTI that another profiler has is named, and the program runs as without us") {
+  const TemporaryFolder folder;
+  std::vector<Environment> environment = kMock;
+  environment.push_back({"MOCK_CUPTI_SUBSCRIBE", "39"});
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-o", "x", cuda_program(), "0"}, environment);
+  CHECK(ran.code == 0);
+  CHECK_THAT(ran.messages, contains_text("GPU activity is not recorded: CUPTI is in use by Another profiler"));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text("CUPTI is in use by Another profiler"));
 }
 
 TEST_CASE("a libcupti that is not there is named, and everything else is recorded") {

@@ -1,6 +1,7 @@
 // How programs and recordings end: in each case the program behaves as without us, and the file opens and says what it holds.
 #include <pty.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -89,6 +90,38 @@ class Terminal {
   std::string shown_;
 };
 
+// A group of processes that may have 64 MiB of memory together, where we are allowed to make one.
+class MemoryLimit {
+ public:
+  MemoryLimit() {
+    std::ifstream groups("/proc/self/cgroup");
+    for (std::string line; std::getline(groups, line) && !made_;) {
+      const bool is_second = line.starts_with("0::") && std::filesystem::exists("/sys/fs/cgroup/cgroup.controllers");
+      const std::size_t first = line.find(":memory:");
+      if (!is_second && first == std::string::npos) continue;
+      const std::string own = line.substr(line.rfind(':') + 1);
+      folder_ = std::filesystem::path(is_second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory") / own.substr(1) /
+                ("lanescope-test-" + std::to_string(getpid()));
+      made_ = mkdir(folder_.c_str(), 0700) == 0 && limit(is_second ? "memory.max" : "memory.limit_in_bytes");
+    }
+  }
+  ~MemoryLimit() { rmdir(folder_.c_str()); }
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+  // The file to which a process writes its number to be in it; empty where there is no such group.
+  [[nodiscard]] std::string entry() const { return made_ ? (folder_ / "cgroup.procs").string() : std::string(); }
+
+ private:
+  [[nodiscard]] bool limit(const char* file) const {
+    std::ofstream stream(folder_ / file);
+    stream << (64 << 20) << std::flush;
+    return stream.good();
+  }
+  std::filesystem::path folder_;
+  bool made_ = false;
+};
+
 struct Ending {
   std::vector<std::string> arguments;
   std::uint64_t steps;
@@ -104,6 +137,12 @@ TEST_CASE("however a program ends, it ends as without us and its ranges are in t
                                              {{"quick_exit"}, 100, 1, ProcessEndKind::kExited},
                                              {{"abort"}, 100, 1, ProcessEndKind::kSignaled},
                                              {{"segv"}, 100, 1, ProcessEndKind::kSignaled},
+                                             {{"chained"}, 100, 1, ProcessEndKind::kSignaled},
+                                             {{"fault"}, 100, 1, ProcessEndKind::kSignaled},
+                                             {{"fault-thread"}, 100, 1, ProcessEndKind::kSignaled},
+                                             {{"overflow"}, 100, 1, ProcessEndKind::kSignaled},
+                                             {{"survives"}, 100, 1, ProcessEndKind::kExited},
+                                             {{"refused"}, 100, 1, ProcessEndKind::kSignaled},
                                              {{"term"}, 100, 1, ProcessEndKind::kSignaled},
                                              {{"kill"}, 100, 1, ProcessEndKind::kSignaled},
                                              {{"exec"}, 200, 2, ProcessEndKind::kExited},
@@ -129,6 +168,97 @@ TEST_CASE("however a program ends, it ends as without us and its ranges are in t
   CHECK(trace->processes().size() >= each.processes);
   CHECK(trace->processes().back().end_kind == each.kind);
   for (const Process& process : trace->processes()) CHECK(process.completeness.dropped == 0);
+}
+
+TEST_CASE("a program that crashes is said to have, in which thread and where") {
+  struct Crash {
+    std::string how;
+    std::string signal;
+    std::string address;  // where that is known
+  };
+  const auto each = GENERATE(values<Crash>({{"fault", "SIGSEGV", "0x10"},
+                                            {"chained", "SIGSEGV", "0x10"},
+                                            {"fault-thread", "SIGSEGV", "0x10"},
+                                            {"abort", "SIGABRT", ""},
+                                            {"refused", "SIGABRT", ""}}));
+  CAPTURE(each.how);
+  const TemporaryFolder folder;
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-o", "x", endings(), each.how}).code >= 128);
+  const auto trace = load(folder.path() / "x.trace");
+  const Process& process = trace->processes()[0];
+  std::uint32_t expected = process.pid;  // the first thread's number is the process's
+  for (const Thread& thread : trace->threads())
+    if (each.how == "fault-thread" && thread.name == "culprit") expected = thread.tid;
+  CHECK((expected != process.pid) == (each.how == "fault-thread"));
+  CHECK(process.crash_thread == expected);
+  const std::string place = each.address.empty() ? "" : ", at address " + each.address;
+  const Ran info = run_lanescope(folder.path(), {"info", "x.trace"});
+  CHECK_THAT(info.output, contains_text("ended by " + each.signal + " in thread " + std::to_string(expected) + place));
+}
+
+TEST_CASE("a signal that ends a program from outside came to none of its threads") {
+  const TemporaryFolder folder;
+  for (const char* how : {"kill", "term", "survives"}) {
+    run_lanescope(folder.path(), {"profile", "-f", "-o", "x", endings(), how});
+    CHECK(load(folder.path() / "x.trace")->processes()[0].crash_thread == 0);
+  }
+}
+
+TEST_CASE("a program for which there is no memory left is ended by the kernel, and what it did is kept") {
+  const TemporaryFolder folder;
+  const MemoryLimit limit;
+  if (limit.entry().empty()) {
+    WARN("Only root can limit the memory of a group of processes: not tested.");
+    return;
+  }
+  // Like this it and its memory lie within the limit, and ours do not.
+  const std::string script = "echo $$ > " + limit.entry() + "; exec " + endings() + " hog";
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-o", "x", "sh", "-c", script});
+  CHECK(ran.code == 128 + SIGKILL);
+  CHECK(ran.output == "ready\n");
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(trace->provenance().finished);
+  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 100);
+  CHECK(trace->processes().back().signal == SIGKILL);
+  CHECK(trace->processes().back().completeness.dropped == 0);
+}
+
+TEST_CASE("a program with another malloc is recorded as any other") {
+  constexpr const char* kLibrary = "libjemalloc.so.2";
+  const std::vector<Environment> environment{{"LD_PRELOAD", kLibrary}};
+  const TemporaryFolder folder;
+  const Ran probe = run_lanescope(folder.path(), {"--version"}, environment);
+  if (probe.messages.find(kLibrary) != std::string::npos) {  // the loader says that it is not there
+    WARN("There is no jemalloc (libjemalloc2): not tested.");
+    return;
+  }
+  const std::string traced = GENERATE("nvtx", "cuda,nvtx,osrt");
+  const std::vector<std::string> command{"sh", "-c", "grep -o 'libjemalloc[^ ]*' /proc/$$/maps | sort -u; " + endings() + " children 3"};
+  std::vector<std::string> arguments{"profile", "-t", traced, "-o", "x"};
+  arguments.insert(arguments.end(), command.begin(), command.end());
+  const Ran ran = run_lanescope(folder.path(), arguments, environment);
+  CHECK(ran.code == 7);
+  CHECK(ran.output == std::string(kLibrary) + "\nready\n");
+  CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "step") == 400);
+}
+
+TEST_CASE("a program whose host is killed lives on, prints, and ends as it would have") {
+  const TemporaryFolder folder;
+  REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);  // so that its end is seen here
+  LanescopeProcess recording(folder.path(), {"profile", "-t", "cuda,nvtx,osrt", "-o", "cut", endless(), "5"});
+  recording.wait_for_line("ready");
+  const pid_t target = recording.target();
+  kill(recording.pid(), SIGKILL);
+  CHECK(recording.wait() == 128 + SIGKILL);
+  kill(target, SIGTERM);
+  int status = 0;
+  REQUIRE(waitpid(target, &status, 0) == target);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 5);
+  prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+  const auto trace = load(folder.path() / "cut.trace");
+  CHECK_FALSE(trace->provenance().finished);
+  CHECK_FALSE(trace->provenance().condition.empty());
 }
 
 TEST_CASE("Ctrl+C in a terminal ends the program once, and the recording with it") {
@@ -211,9 +341,8 @@ TEST_CASE("a program with a library of its own in LD_PRELOAD keeps it") {
 TEST_CASE("a static program runs as it does without us, and the file says that it was there") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "input");
-  const Ran ran =
-      run_lanescope(folder.path(), {"profile", "-t", "cuda,nvtx,osrt", "-o", "x", "sh", "-c",
-                                    program("attach_target_static").string() + " < input > /dev/null & kill -9 $!; exit 3"});
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda,nvtx,osrt", "-o", "x", "sh", "-c",
+                                                program("attach_target_static").string() + " < input > /dev/null & kill -9 $!; exit 3"});
   CHECK(ran.code == 3);
   CHECK(load(folder.path() / "x.trace")->provenance().finished);
 }

@@ -1,5 +1,7 @@
 // What `lanescope profile` promises, on real programs: exit codes, files, signals, and what is in the trace afterwards.
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
@@ -101,6 +103,37 @@ TEST_CASE("the environment is changed as asked, and never stored") {
   CHECK(bytes.find("hunter2-in-env") == std::string::npos);
 }
 
+TEST_CASE("a program is started as another user where we are root, and the file is ours") {
+  const TemporaryFolder folder;
+  CHECK_THAT(run_lanescope(folder.path(), {"profile", "--run-as=no-such-user", "true"}).messages,
+             contains_text("There is no user no-such-user on this machine."));
+  if (geteuid() != 0) {
+    const Ran refused = run_lanescope(folder.path(), {"profile", "--run-as=root", "true"});
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.messages, contains_text("Only root may start a program as another user. Run: sudo lanescope profile"));
+    return;
+  }
+  // The agent where all users can read it, as an installed one lies: this build's folder may be closed to others.
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  std::filesystem::copy_file(std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib/liblanescope-agent.so", folder.path() / "agent.so");
+  std::filesystem::copy_file(threads_program(), folder.path() / "program");
+  const std::vector<Environment> environment{{"LANESCOPE_AGENT", (folder.path() / "agent.so").string()}};
+  const Ran ran = run_lanescope(folder.path(), {"profile", "--run-as=nobody", "-o", "x", "sh", "-c", "id -un; echo $HOME $USER; ./program"},
+                                environment);
+  CHECK(ran.code == 0);
+  CHECK(ran.output.starts_with("nobody\n/nonexistent nobody\n"));
+  CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "whole run") == 1);
+  struct stat status {};
+  REQUIRE(stat((folder.path() / "x.trace").c_str(), &status) == 0);
+  CHECK(status.st_uid == geteuid());
+
+  std::filesystem::permissions(folder.path() / "agent.so", std::filesystem::perms(0600));
+  const Ran closed = run_lanescope(folder.path(), {"profile", "--run-as=nobody", "-o", "y", "true"}, environment);
+  CHECK(closed.code == 1);
+  CHECK_THAT(closed.messages, contains_text("as nobody, who may not read ") && contains_text("agent.so"));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "y.trace"));
+}
+
 TEST_CASE("another tool's CUDA injection is respected, with a warning") {
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(folder.path(), {"profile", "-o", "x", "sh", "-c", "echo $CUDA_INJECTION64_PATH"},
@@ -126,7 +159,7 @@ TEST_CASE("a target killed in the middle leaves a file that opens and says so") 
   CHECK(trace->processes()[0].completeness.dropped == 0);
 
   const Ran info = run_lanescope(folder.path(), {"info", "killed.trace"});
-  CHECK(info.output.find("ended by signal 9") != std::string::npos);
+  CHECK(info.output.find("ended by SIGKILL") != std::string::npos);
 }
 
 TEST_CASE("a host killed in the middle harms neither the target nor the file") {

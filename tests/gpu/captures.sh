@@ -48,6 +48,19 @@ print("ms for start and stop:", (time.perf_counter() - begin) * 10)
 P
 "$lanescope" profile -c cudaProfilerApi --capture-range-end=repeat -o starts python3 starts.py 2> messages
 
+# Captures that follow each other at once: nothing but the launches inside, in each of them.
+cat > close.py <<'P'
+import torch
+x = torch.ones(1 << 20, device="cuda"); torch.cuda.synchronize()
+for i in range(5):
+    torch.cuda.profiler.start()
+    for _ in range(20): x.mul_(1.0001)
+    torch.cuda.profiler.stop()
+torch.cuda.synchronize()
+P
+"$lanescope" profile -c cudaProfilerApi --capture-range-end=repeat -o close python3 close.py 2> messages
+for i in 1 2 3 4 5; do check "captures at once, file $i: kernels" 20 "$(kernels close.$i.trace 'MulFunctor\|mul')"; done
+
 # Presets, granularity, all calls.
 cat > graph.py <<'P'
 import torch
@@ -71,13 +84,15 @@ check "chatty calls with --cuda-trace-all-apis" yes "$([ "$(calls all.trace cuda
 check "chatty calls without" 0 "$(calls node.trace cudaStreamIsCapturing)"
 
 # Everything at once, and the end without handlers.
-"$lanescope" profile -f -t cuda,nvtx,osrt -o os python3 -c "
+for traced in cuda,nvtx cuda,nvtx,osrt; do
+  "$lanescope" profile -f -t $traced -o os python3 -c "
 import os, torch
 x = torch.ones(1 << 20, device='cuda')
 for _ in range(1000): x.mul_(1.0001)
 os._exit(3)" 2> messages
-check "exit code with -t osrt" 3 $?
-check "kernels before os._exit" 1000 "$(kernels os.trace 'MulFunctor\|mul')"
+  check "exit code with -t $traced" 3 $?
+  check "kernels before os._exit with -t $traced" 1000 "$(kernels os.trace 'MulFunctor\|mul')"
+done
 
 # A recording that is killed in the middle: what is missing is counted.
 "$lanescope" profile -f -t cuda -o killed python3 -c "

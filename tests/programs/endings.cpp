@@ -1,17 +1,26 @@
 // A target that ends in the way that it is told, after 100 ranges "step" and the line "ready".
 //
-// endings exit | _exit | quick_exit | abort | segv | term | kill | exec | children N | forkserver | double-fork | daemon
-// segv: with a handler of its own that says "handled" and lets the default action follow. exec: becomes `endings exit`. children: N forked
-// processes, one after the other, each with 100 ranges of its own. Where it lives to return, it returns 7.
+// endings exit | _exit | quick_exit | abort | segv | chained | fault | fault-thread | overflow | survives | refused | hog | term | kill |
+// exec |
+//         children N | forkserver | double-fork | daemon
+// segv: with a handler of its own that says "handled" and lets the default action follow; chained: it was set before the first range.
+// fault: without one, at the address 16; fault-thread: on another thread, "culprit", after a range of its own; overflow: of the stack.
+// survives: its handler jumps out of five faults, then it goes on. refused: it gets no more memory, and terminates for that. hog: it takes
+// memory until the kernel ends it. exec: becomes `endings exit`. children: N forked processes, one after the other, each with 100 ranges of
+// its own. Where it lives to return, it returns 7.
 #include <nvtx3/nvToolsExt.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csetjmp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace {
 
@@ -28,6 +37,49 @@ void on_fault(int signal) {
   constexpr char kText[] = "handled\n";
   [[maybe_unused]] const ssize_t ignored = write(STDOUT_FILENO, kText, sizeof(kText) - 1);
   std::signal(signal, SIG_DFL);
+}
+
+// Address 16, as where a member of a null pointer is written to.
+void fault() {
+  volatile std::uintptr_t address = 16;
+  *reinterpret_cast<volatile int*>(address) = 1;
+}
+
+void fault_on_thread() {
+  std::thread([] {
+    nvtxNameOsThreadA(static_cast<std::uint32_t>(gettid()), "culprit");
+    nvtxRangePushA("culprit's");
+    fault();
+  }).join();
+}
+
+int overflow(int depth) {
+  volatile char page[4096];
+  page[0] = static_cast<char>(depth);
+  return depth < 0 ? 0 : overflow(depth + 1) + page[0];
+}
+
+sigjmp_buf before_fault;
+void survive_faults() {
+  std::signal(SIGSEGV, [](int) { siglongjmp(before_fault, 1); });
+  static int faults = 0;  // a jump may undo what lies on the stack
+  while (faults++ < 5)
+    if (sigsetjmp(before_fault, 1) == 0) fault();
+}
+
+// Takes and touches memory, in pieces of 1 MiB.
+void take_memory() {
+  std::vector<char*> pieces;
+  for (;;) {
+    pieces.push_back(new char[1 << 20]);
+    std::memset(pieces.back(), 1, 1 << 20);
+  }
+}
+
+void run_out_of_memory() {
+  const rlimit limit{256 << 20, 256 << 20};
+  setrlimit(RLIMIT_AS, &limit);
+  take_memory();
 }
 
 void child_that_works() {
@@ -48,16 +100,20 @@ void child_that_works() {
 
 int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "exit";
+  if (how == "chained") std::signal(SIGSEGV, on_fault);
   work();
   std::puts("ready");
   std::fflush(stdout);
   if (how == "_exit") _exit(kCode);
   if (how == "quick_exit") std::quick_exit(kCode);
   if (how == "abort") std::abort();
-  if (how == "segv") {
-    std::signal(SIGSEGV, on_fault);
-    *const_cast<volatile int*>(static_cast<int*>(nullptr)) = 1;
-  }
+  if (how == "segv") std::signal(SIGSEGV, on_fault);
+  if (how == "segv" || how == "chained" || how == "fault") fault();
+  if (how == "fault-thread") fault_on_thread();
+  if (how == "overflow") return overflow(0);
+  if (how == "survives") survive_faults();
+  if (how == "refused") run_out_of_memory();
+  if (how == "hog") take_memory();
   if (how == "term") std::raise(SIGTERM);
   if (how == "kill") std::raise(SIGKILL);
   if (how == "exec") execl("/proc/self/exe", argv[0], "exit", static_cast<char*>(nullptr));

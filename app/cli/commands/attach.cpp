@@ -20,6 +20,8 @@ struct Options {
   CaptureOptions capture;
   double delay = 0;
   double duration = 0;
+  double keep_last = 0;
+  std::uint64_t maximum_file_size = 0;
   std::string output;
   bool force_overwrite = false;
 };
@@ -51,6 +53,14 @@ void describe(CLI::App& app, Options& options) {
       ->default_str("report%n")
       ->group("Output");
   app.add_flag("-f,--force-overwrite", options.force_overwrite, "Replace the file when it exists [false]")->group("Output");
+  app.add_option("--max-file-size", options.maximum_file_size, "The recording ends where its file has so many bytes (suffix\nK, M, G)")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false))
+      ->group("Output");
+  app.add_option("--ring", options.keep_last, "Keep only the last so many seconds, in memory until the end")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber)
+      ->group("Output");
 }
 
 void print_process(const attach::ProcessSummary& process) {
@@ -84,6 +94,8 @@ Result<session::AttachRequest> attach_request(const Options& options) {
   request.overwrite = options.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
   request.delay = seconds(options.delay);
   if (options.duration > 0) request.duration = seconds(options.duration);
+  if (options.maximum_file_size > 0) request.maximum_file_size = options.maximum_file_size;
+  if (options.keep_last > 0) request.keep_last = seconds(options.keep_last);
   return request;
 }
 

@@ -1,10 +1,13 @@
 // lanescope info: what a trace holds, and how complete it is.
 #include <algorithm>
 #include <array>
+#include <cinttypes>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <set>
 
 #include "../text.h"
@@ -129,6 +132,17 @@ std::string_view end_key(ProcessEndKind kind) {
   return "unknown";
 }
 
+// "SIGSEGV in thread 4712, at address 0x10".
+std::string signal_text(const Process& process) {
+  const char* name = sigabbrev_np(process.signal);
+  std::string text = name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(process.signal);
+  if (process.crash_thread != 0) text += " in thread " + std::to_string(process.crash_thread);
+  std::array<char, 24> address{};
+  std::snprintf(address.data(), address.size(), "0x%" PRIx64, process.crash_address);
+  const bool is_memory_fault = process.crash_thread != 0 && (process.signal == SIGSEGV || process.signal == SIGBUS);
+  return is_memory_fault ? text + ", at address " + address.data() : text;
+}
+
 std::string end_text(const Process& process) {
   switch (process.end_kind) {
     case ProcessEndKind::kUnknown:
@@ -136,7 +150,7 @@ std::string end_text(const Process& process) {
     case ProcessEndKind::kExited:
       return process.exit_code == 0 ? "exited" : "exited with code " + std::to_string(process.exit_code);
     case ProcessEndKind::kSignaled:
-      return "ended by signal " + std::to_string(process.signal);
+      return "ended by " + signal_text(process);
     case ProcessEndKind::kDetached:
       return "ran on after the recording";
     case ProcessEndKind::kLost:
@@ -192,7 +206,12 @@ Json json_of(const Trace& trace, ProcessId id, const Counts& counts) {
           {"forked", process.forked},
           {"start_ns", process.start},
           {"end_ns", process.end ? Json(*process.end) : Json(nullptr)},
-          {"end", {{"kind", end_key(process.end_kind)}, {"exit_code", process.exit_code}, {"signal", process.signal}}},
+          {"end",
+           {{"kind", end_key(process.end_kind)},
+            {"exit_code", process.exit_code},
+            {"signal", process.signal},
+            {"crash_thread", process.crash_thread},
+            {"crash_address", process.crash_address}}},
           {"event_count", count_of(counts.by_process, id)},
           {"completeness",
            {{"produced", completeness.produced},
@@ -259,6 +278,7 @@ void print_json(const std::string& file, const Trace& trace) {
                    {"operating_system", from.operating_system},
                    {"working_directory", from.working_directory},
                    {"command", from.command},
+                   {"attached_pid", from.attached_pid != 0 ? Json(from.attached_pid) : Json(nullptr)},
                    {"utc_epoch_ns", from.utc_epoch},
                    {"span", {{"begin_ns", trace.extent().begin}, {"end_ns", trace.extent().end}, {"duration_ns", trace.extent().length()}}},
                    {"event_count", trace.event_count()}};
@@ -290,7 +310,7 @@ std::string completeness_text(const Completeness& completeness) {
   if (completeness.late > 0) text += ", " + with_thousands(completeness.late) + " late";
   if (completeness.invalid > 0) text += ", " + with_thousands(completeness.invalid) + " invalid";
   if (completeness.unreturned_buffers > 0)
-    text += "; it died with " + counted(completeness.unreturned_buffers, "CUPTI buffer") + ", whose records are lost";
+    text += "; it ended with " + counted(completeness.unreturned_buffers, "CUPTI buffer") + ", whose records are lost";
   return text;
 }
 
@@ -309,6 +329,15 @@ std::string metrics_text(const Trace& trace) {
   return with_thousands(counters) + " of " + counted(gpus.size(), "GPU") + ", " + counted(values, "value");
 }
 
+// "process 4711 (python)"
+std::string attached_text(const Trace& trace) {
+  const std::uint32_t pid = trace.provenance().attached_pid;
+  std::string text = "process " + std::to_string(pid);
+  for (const Process& process : trace.processes())
+    if (process.pid == pid) return text + " (" + process.name + ")";
+  return text;
+}
+
 void print_heading(const std::string& file, const Trace& trace) {
   const Provenance& from = trace.provenance();
   std::cout << file << '\n';
@@ -316,6 +345,7 @@ void print_heading(const std::string& file, const Trace& trace) {
   if (from.utc_epoch != 0) print_line("Recorded", utc_text(from.utc_epoch) + (from.host_name.empty() ? "" : " on " + from.host_name));
   print_line("System", from.operating_system);
   print_line("Command", command_text(from.command));
+  if (from.attached_pid != 0) print_line("Attached to", attached_text(trace));
   print_line("Directory", from.working_directory);
   print_line("Span", duration_text(trace.extent().length()) + ", " + counted(trace.event_count(), "event"));
   print_line("GPU metrics", metrics_text(trace));

@@ -188,10 +188,12 @@ void wait_for_sessions(void (*record_cuda)()) noexcept {
   const ScopedLock lock(attachment.lock);
   if (attachment.listener >= 0) return;
   on_fork_child(forget_in_child);
+  watch_forks();
   attachment.listener = listen_as_armed();
   if (attachment.listener < 0) return;
   attachment.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   attachment.record_cuda = record_cuda;
+  on_absence([] { wait_for_sessions(attachment.record_cuda); });  // a forked child, at its first event
   if (!attachment.is_served) attachment.is_served = start_thread() == 0;
 }
 
@@ -202,6 +204,7 @@ int attach(const char* address, void (*record_cuda)()) noexcept {
   const ScopedLock lock(attachment.lock);
   if (attachment.pending.socket >= 0) return EBUSY;
   on_fork_child(forget_in_child);
+  watch_forks();
   const int original = invitation.socket;
   const int high = fcntl(original, F_DUPFD_CLOEXEC, kLowestDescriptor);
   if (high >= 0) invitation.socket = high;

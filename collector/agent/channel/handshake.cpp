@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/core/clock.h"
+#include "agent/core/system_calls.h"
 
 namespace lanescope::agent {
 namespace {
@@ -105,7 +106,7 @@ bool receive_welcome(int socket, channel::Welcome& welcome, Descriptor& memory_f
 
 void* map_memory(int file) noexcept {
   struct stat status {};
-  if (fstat(file, &status) != 0 || static_cast<std::uint64_t>(status.st_size) < channel::kMemoryBytes) return nullptr;
+  if (!file_status(file, status) || static_cast<std::uint64_t>(status.st_size) < channel::kMemoryBytes) return nullptr;
   void* mapping = mmap(nullptr, channel::kMemoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (mapping == MAP_FAILED) return nullptr;
   madvise(mapping, channel::kMemoryBytes, MADV_DONTDUMP);  // a core dump of the target is about the target

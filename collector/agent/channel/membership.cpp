@@ -10,10 +10,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "agent/channel/crash_mark.h"
 #include "agent/channel/handshake.h"
 #include "agent/core/clock.h"
 #include "agent/core/lock.h"
 #include "agent/core/quiet.h"
+#include "agent/core/system_calls.h"
 #include "collector/channel/doorbell.h"
 #include "collector/channel/ring.h"
 
@@ -34,7 +36,8 @@ struct Membership {
   void (*repeat_metadata)() = nullptr;
   Lock* held_across_forks[4] = {};
   void (*forget[4])() = {};
-  bool watches_forks = false;
+  void (*absent)() = nullptr;
+  std::atomic<bool> watches_forks{false};
   char path[sizeof(sockaddr_un::sun_path)] = {};  // of the session that attached; empty: the environment names it
   void* left_before = nullptr;                    // memory of the session before the last one
 };
@@ -45,7 +48,7 @@ constinit Lock metadata_lock;  // a leaf: nothing is called while it is held
 
 ino_t inode_of(int descriptor) noexcept {
   struct stat status {};
-  return fstat(descriptor, &status) == 0 ? status.st_ino : 0;
+  return file_status(descriptor, status) ? status.st_ino : 0;
 }
 
 // Requires: a free slot, or that it is there already.
@@ -81,6 +84,7 @@ void after_fork_in_child() noexcept {
   if (membership.state.load(std::memory_order_relaxed) == State::kJoined && membership.socket_inode != 0 &&
       inode_of(membership.connection.socket) == membership.socket_inode)
     close(membership.connection.socket);
+  mark_crashes_in(nullptr);
   membership.connection = {};
   membership.ancestry = Ancestry::kForked;
   membership.state.store(State::kUntried, std::memory_order_relaxed);
@@ -98,10 +102,8 @@ void take_over(const Connection& connection) noexcept {
     membership.connection = connection;
     membership.metadata = {connection.memory.header().metadata_ring, connection.memory.metadata_bytes()};
   }
-  if (!membership.watches_forks) {
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    membership.watches_forks = true;
-  }
+  watch_forks();
+  mark_crashes_in(&connection.memory.header().status);
   membership.state.store(State::kJoined, std::memory_order_release);
 }
 
@@ -118,25 +120,39 @@ void leave() noexcept {
 
 }  // namespace
 
+namespace {
+
+State try_to_join() noexcept {
+  const ScopedLock lock(join_lock);
+  const State state = membership.state.load(std::memory_order_relaxed);
+  if (state != State::kUntried) return state;
+  const auto connection = connect_to_session(session_path(), membership.ancestry);
+  if (!connection) {
+    membership.state.store(State::kAbsent, std::memory_order_release);
+    return State::kAbsent;
+  }
+  take_over(*connection);
+  if (membership.ancestry == Ancestry::kForked && membership.repeat_metadata != nullptr) membership.repeat_metadata();
+  return State::kJoined;
+}
+
+}  // namespace
+
 channel::SharedMemory join_recording() noexcept {
   State state = membership.state.load(std::memory_order_acquire);
   if (state == State::kUntried) {
     const Quiet quiet;
-    const ScopedLock lock(join_lock);
-    state = membership.state.load(std::memory_order_relaxed);
-    if (state == State::kUntried) {
-      const auto connection = connect_to_session(session_path(), membership.ancestry);
-      state = connection ? State::kJoined : State::kAbsent;
-      if (connection)
-        take_over(*connection);
-      else
-        membership.state.store(state, std::memory_order_release);
-      if (state == State::kJoined && membership.ancestry == Ancestry::kForked && membership.repeat_metadata != nullptr)
-        membership.repeat_metadata();
-    }
+    state = try_to_join();
+    if (state == State::kAbsent && membership.absent != nullptr) membership.absent();
   }
   return state == State::kJoined ? membership.connection.memory : channel::SharedMemory();
 }
+
+void watch_forks() noexcept {
+  if (!membership.watches_forks.exchange(true)) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+void on_absence(void (*absent)()) noexcept { membership.absent = absent; }
 
 bool join_recording_at(int socket, const char* path) noexcept {
   const Quiet quiet;
@@ -171,7 +187,7 @@ void write_metadata(channel::Record record, std::string_view text) noexcept {
   if (membership.state.load(std::memory_order_acquire) != State::kJoined) return;
   const Quiet quiet;
   record.time = monotonic_now();
-  record.thread = static_cast<std::uint32_t>(gettid());
+  record.thread = kernel_thread_id();
   {
     const ScopedLock lock(metadata_lock);
     membership.metadata.write(record, text);

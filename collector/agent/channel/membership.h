@@ -27,6 +27,12 @@ channel::SharedMemory join_recording() noexcept;
 // `path`; where it is empty, at the path that the environment names. False when that session does not want us.
 bool join_recording_at(int socket, const char* path) noexcept;
 
+// From here on a forked child is a process of its own; joining sees to that as well. Any number of times.
+void watch_forks() noexcept;
+
+// Called, outside of all locks, when this process or a forked child of it has asked for a session and there is none. One for the process.
+void on_absence(void (*absent)()) noexcept;
+
 // Whether this process was started to be attached to at any time: NVTX is then taken in while there is no session.
 bool is_armed() noexcept;
 

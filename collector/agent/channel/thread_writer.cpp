@@ -8,6 +8,7 @@
 #include "agent/core/arena.h"
 #include "agent/core/lock.h"
 #include "agent/core/quiet.h"
+#include "agent/core/system_calls.h"
 #include "collector/channel/doorbell.h"
 
 namespace lanescope::agent {
@@ -77,7 +78,7 @@ ThreadState* ThreadWriter::attach() noexcept {
     *current = {};  // of a parent, or of a session that has left
   }
   current->generation = generation;
-  current->thread_id = static_cast<std::uint32_t>(gettid());
+  current->thread_id = kernel_thread_id();
   current->header = &memory.header();
   claim_ring(*current);
   errno = saved_errno;

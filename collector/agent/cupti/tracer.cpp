@@ -14,6 +14,7 @@
 #include "agent/channel/membership.h"
 #include "agent/core/clock.h"
 #include "agent/core/quiet.h"
+#include "agent/cupti/exit_hook.h"
 #include "agent/cupti/injection.h"
 #include "collector/channel/doorbell.h"
 
@@ -219,6 +220,7 @@ bool Tracer::start_thread() noexcept {
 
 void Tracer::request_buffer(std::uint8_t** buffer, std::size_t* bytes) noexcept {
   *buffer = buffers_.request();
+  publish_outstanding();
   *bytes = *buffer == nullptr ? 0 : kBufferBytes;
   if (*buffer == nullptr && library_.version < kAcceptsNoBuffer) {
     *buffer = discard_buffer;
@@ -234,6 +236,7 @@ void Tracer::complete_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noex
     return;
   }
   buffers_.complete(buffer, valid_bytes);
+  publish_outstanding();
   wake();
 }
 
@@ -402,7 +405,11 @@ void Tracer::publish_counts() noexcept {
   status.cupti_dropped.store(dropped_by_cupti_ + discarded_records_.load(std::memory_order_relaxed) + events_->dropped(),
                              std::memory_order_relaxed);
   status.frameless_dropped.store(events_->dropped(), std::memory_order_relaxed);
-  status.buffers_outstanding.store(buffers_.outstanding(), std::memory_order_relaxed);
+  publish_outstanding();
+}
+
+void Tracer::publish_outstanding() noexcept {
+  bell_.load(std::memory_order_acquire)->status.buffers_outstanding.store(buffers_.outstanding(), std::memory_order_relaxed);
 }
 
 void Tracer::set_phase(channel::AgentPhase phase) noexcept {
@@ -444,7 +451,7 @@ void start_tracer(channel::SharedMemory memory, Arrival arrival) noexcept {
   const Library library = load_library();
   switch (library.result) {
     case LoadResult::kLoaded: {
-      (::new (tracer_storage) Tracer(library, memory, process_instance()))->start(arrival);
+      if ((::new (tracer_storage) Tracer(library, memory, process_instance()))->start(arrival)) finish_before_exits();
       break;
     }
     case LoadResult::kNoDriver:

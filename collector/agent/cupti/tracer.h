@@ -62,6 +62,7 @@ class Tracer {
   void read_clock(std::int64_t now) noexcept;
   void hand_everything_over() noexcept;
   void publish_counts() noexcept;
+  void publish_outstanding() noexcept;  // any thread: so that the host knows what is missing, however the process ends
   void wait(std::int64_t nanoseconds) noexcept;
   void wake() noexcept;
   void set_phase(channel::AgentPhase phase) noexcept;

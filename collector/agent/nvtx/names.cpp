@@ -1,10 +1,9 @@
 #include "agent/nvtx/names.h"
 
-#include <unistd.h>
-
 #include "agent/channel/membership.h"
 #include "agent/core/arena.h"
 #include "agent/core/lock.h"
+#include "agent/core/system_calls.h"
 
 namespace lanescope::agent::nvtx {
 namespace {
@@ -57,8 +56,8 @@ void tell_thread(std::uint32_t thread_id, std::string_view name) noexcept {
   write_metadata(record, name);
 }
 
-// For another session, or in a forked child, where one alone of the parent's threads is left, under a new id. Newest entries come first: what
-// counts per key is told once.
+// For another session, or in a forked child, where one alone of the parent's threads is left, under a new id. Newest entries come first:
+// what counts per key is told once.
 void repeat() noexcept {
   for (const Domain* domain = names.domains; domain != nullptr; domain = domain->next) tell_domain(*domain);
   for (const CategoryName* entry = names.categories; entry != nullptr; entry = entry->next)
@@ -126,7 +125,7 @@ void name_category(std::uint32_t domain, std::uint32_t category, std::string_vie
 }
 
 void name_thread(std::uint32_t thread_id, std::string_view name) noexcept {
-  if (thread_id == static_cast<std::uint32_t>(gettid())) own_thread_id = thread_id;
+  if (thread_id == kernel_thread_id()) own_thread_id = thread_id;
   {
     const ScopedLock lock(names_lock);
     ThreadName* entry = names.threads;

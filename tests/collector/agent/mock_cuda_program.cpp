@@ -3,17 +3,33 @@
 // mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N]: how it ends: by returning from main, not at all until it is told
 // over its standard input, by _exit(7), or by SIGKILL. captures: N times 100 kernels between cudaProfilerStart and cudaProfilerStop, and
 // KERNELS before each.
+// _Exit and quick_exit: as _exit. exec: it becomes `true`. fork: a child does all of it; fork-after: a child tries the same once more.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include <dlfcn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "mock_cupti.h"
 
+namespace {
+
+// Only the child returns.
+void go_on_in_child() {
+  const pid_t child = fork();
+  if (child == 0) return;
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::exit(WIFEXITED(status) ? WEXITSTATUS(status) : 9);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  if (argc > 2 && std::string(argv[2]) == "fork") go_on_in_child();
   void* agent = dlopen(std::getenv("CUDA_INJECTION64_PATH"), RTLD_LAZY);
   if (agent == nullptr) return 2;
   const auto inject = reinterpret_cast<int (*)()>(dlsym(agent, "InitializeInjection"));
@@ -29,7 +45,14 @@ int main(int argc, char** argv) {
     profile(0);
   }
   if (argc > 1 && work != nullptr) work(std::strtoull(argv[1], nullptr, 10));
+  if (how == "fork-after") {
+    go_on_in_child();
+    work(std::strtoull(argv[1], nullptr, 10));
+  }
   if (how == "_exit") _exit(7);
+  if (how == "_Exit") std::_Exit(7);
+  if (how == "quick_exit") std::quick_exit(7);
+  if (how == "exec") execl("/bin/true", "true", static_cast<char*>(nullptr));
   if (how == "kill") std::raise(SIGKILL);
   if (how == "hang") {
     char byte = 0;

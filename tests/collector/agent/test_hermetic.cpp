@@ -40,8 +40,18 @@ TEST_CASE("the agent needs the C library alone") {
   for (std::string line; std::getline(lines, line);) {
     if (line.find("(NEEDED)") == std::string::npos) continue;
     const std::string name = line.substr(line.find('[') + 1, line.find(']') - line.find('[') - 1);
-    CHECK((name == "libc.so.6" || name == "ld-linux-x86-64.so.2" || name == "libm.so.6"));
+    CHECK((name == "libc.so.6" || name == "ld-linux-x86-64.so.2" || name == "libm.so.6" || name == "libdl.so.2" ||
+           name == "libpthread.so.0"));
   }
+}
+
+TEST_CASE("the agent loads with the C library of 2018") {
+  constexpr int kNewestMinor = 27;  // glibc 2.27: docs/user-guide.md promises it
+  std::istringstream words(output_of("objdump -T '" + kAgent + "'"));
+  const std::string prefix = "GLIBC_2.";
+  for (std::string word; words >> word;)
+    if (const std::size_t at = word.find(prefix); at != std::string::npos)
+      CHECK(std::stoi(word.substr(at + prefix.size())) <= kNewestMinor);
 }
 
 TEST_CASE("the agent stays in the process that loaded it, and takes little thread-local memory") {

@@ -6,11 +6,14 @@
 //   threads COUNT   one range on each of so many new threads
 //   load PATH       loads a library with NVTX of its own and calls its plugin_range()
 //   fork            a child makes one range and ends
+//   follow          a forked child makes one range and obeys from here on; this process waits for it and ends as it does
+//   become          a child that runs this program anew obeys from here on, in the same way
 //   early           one range in the domain, and with the string, that were made without a tool
 //
 // With the argument "initialised" it has called NVTX before, without a tool; a domain and a registered string among these calls.
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +51,28 @@ void fork_child() {
   waitpid(child, nullptr, 0);
 }
 
+void end_as(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  _exit(WEXITSTATUS(status));
+}
+
+void follow_child() {
+  if (const pid_t child = fork(); child != 0) end_as(child);
+  one_range("first of child");
+}
+
+void become_child() {
+  if (const pid_t child = fork(); child != 0) end_as(child);
+  execl("/proc/self/exe", "attach_nvtx_target", "initialised", static_cast<char*>(nullptr));
+}
+
+// In a call that can be told to hold no lock even where stacks can't be followed.
+void wait_for_input() {
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  if (std::cin.rdbuf()->in_avail() <= 0) poll(&input, 1, -1);
+}
+
 int load(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return 0;
@@ -73,6 +98,8 @@ int obey(const std::string& line) {
   words >> verb >> text;
   if (verb == "range") one_range(text);
   if (verb == "fork") fork_child();
+  if (verb == "follow") follow_child();
+  if (verb == "become") become_child();
   if (verb == "early") return early_handles();
   if (verb == "load") return load(text);
   if (verb == "burst")
@@ -91,7 +118,7 @@ int main(int count, char** arguments) {
   if (count > 1 && std::strcmp(arguments[1], "initialised") == 0) initialise_without_tool();
   std::cout << "ready" << std::endl;
   int ranges = 0;
-  for (std::string line; std::getline(std::cin, line);) {
+  for (std::string line; wait_for_input(), std::getline(std::cin, line);) {
     ranges += obey(line);
     std::cout << "done" << std::endl;
   }

@@ -3,81 +3,16 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "../../collector/attach/running_target.h"
-#include "../recorder.h"
-#include "collector/session/recording.h"
+#include <fstream>
+#include <iterator>
+
 #include "model/trace/load.h"
-#include "support/catch.h"
-#include "support/paths.h"
+#include "nvtx_program.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
 using namespace std::chrono_literals;
-using session::AttachRequest;
 using session::Recording;
-
-namespace {
-
-// A program that makes NVTX ranges as it is told.
-class NvtxProgram {
- public:
-  explicit NvtxProgram(const std::string& mode) : NvtxProgram({program("attach_nvtx_target").string(), mode}) {}
-  explicit NvtxProgram(std::vector<std::string> command) : target_(std::move(command)) { REQUIRE(target_.read_line() == "ready"); }
-  [[nodiscard]] pid_t pid() const { return target_.pid(); }
-  void obey(const std::string& order) {
-    target_.send(order + "\n");
-    REQUIRE(target_.read_line() == "done");
-  }
-  // Makes ranges until the recording has one: from then on all are recorded.
-  void wait_until_recorded(const Recording& recording) {
-    const auto give_up = std::chrono::steady_clock::now() + 20s;
-    while (recording.statistics().events == 0) {
-      obey("range probe");
-      REQUIRE(std::chrono::steady_clock::now() < give_up);
-    }
-  }
-  // It ends as it would have without us.
-  void check_end(int ranges_beside_probes) {
-    target_.close_input();
-    std::string output;
-    const int status = target_.finish(output);
-    CHECK(WIFEXITED(status));
-    CHECK(WEXITSTATUS(status) == 7);
-    CHECK(std::stoi(output) >= ranges_beside_probes);
-    CHECK_THAT(output, contains_text(" ranges\n"));
-  }
-
- private:
-  RunningTarget target_;
-};
-
-AttachRequest attach_request(pid_t pid, const std::filesystem::path& output) {
-  AttachRequest request;
-  request.pid = pid;
-  request.settings.trace_cuda = false;
-  request.output = output;
-  request.agent = std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib/liblanescope-agent.so";
-  return request;
-}
-
-std::unique_ptr<Recording> attach(pid_t pid, const std::filesystem::path& output) {
-  Result<std::unique_ptr<Recording>> recording = Recording::attach(attach_request(pid, output));
-  INFO((recording ? "" : recording.error().text));
-  REQUIRE(recording);
-  return std::move(*recording);
-}
-
-std::shared_ptr<const Trace> end(std::unique_ptr<Recording> recording) {
-  recording->stop();
-  REQUIRE(recording->wait_for(20s));
-  CHECK(recording->outcome().reason == session::EndReason::kStopped);
-  CHECK(recording->outcome().statistics.dropped == 0);
-  return load(recording->path());
-}
-
-std::uint64_t ranges(const Trace& trace, std::string_view name) { return count_events(trace, TrackKind::kNvtxRanges, name); }
-
-}  // namespace
 
 TEST_CASE("every range since the attach is recorded, whether or not the program had used NVTX before") {
   const std::string mode = GENERATE("initialised", "fresh");
@@ -260,6 +195,54 @@ TEST_CASE("an armed program is recorded without being stopped, names of before i
     target.obey("range between");
   }
   target.check_end(3 * 3);
+}
+
+TEST_CASE("children of an armed program are armed, forked or of another program") {
+  const std::string order = GENERATE("follow", "become");
+  CAPTURE(order);
+  const TemporaryFolder folder;
+  setenv("LANESCOPE_AGENT", (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib/liblanescope-agent.so").c_str(), 1);
+  NvtxProgram target({program("lanescope").string(), "profile", "--arm", "--", program("attach_nvtx_target").string(), "initialised"});
+  target.target().send(order + "\n");
+  REQUIRE(target.target().read_line() == (order == "follow" ? "done" : "ready"));
+  pid_t child = 0;
+  std::ifstream("/proc/" + std::to_string(target.pid()) + "/task/" + std::to_string(target.pid()) + "/children") >> child;
+  REQUIRE(child > 0);
+  std::ifstream sockets("/proc/net/unix");
+  const std::string text{std::istreambuf_iterator<char>(sockets), {}};
+  CHECK_THAT(text, contains_text("@lanescope-agent-" + std::to_string(child) + "\n"));  // it listens
+
+  std::unique_ptr<Recording> recording = attach(child, folder.path() / "x");
+  target.wait_until_recorded(*recording);
+  target.obey("range one");
+  const std::shared_ptr<const Trace> trace = end(std::move(recording));
+  CHECK(ranges(*trace, "one") == 1);
+  REQUIRE(trace->processes().size() == 1);
+  CHECK(trace->processes()[0].pid == static_cast<std::uint32_t>(child));
+  target.check_end(1);
+}
+
+TEST_CASE("an agent of another version is named, and no file is left") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  session::AttachRequest request = attach_request(target.pid(), folder.path() / "x");
+  request.agent = LANESCOPE_STALE_AGENT;
+  const Result<std::unique_ptr<Recording>> recording = Recording::attach(request);
+  REQUIRE_FALSE(recording);
+  CHECK_THAT(recording.error().text, contains_text("The agent in process " + std::to_string(target.pid()) +
+                                                   " is of another version of Lanescope (0.0.1, layout 1; ours is "));
+  CHECK(std::filesystem::is_empty(folder.path()));
+  target.check_end(0);
+}
+
+TEST_CASE("info says which process was attached to") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
+  target.wait_until_recorded(*recording);
+  end(std::move(recording));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output,
+             contains_text("Attached to") && contains_text("process " + std::to_string(target.pid()) + " (attach_nvtx_target)"));
 }
 
 TEST_CASE("lanescope attach --list names processes") {

@@ -102,10 +102,11 @@ enum class AgentPhase : std::uint32_t {
 struct AgentStatus {
   std::atomic<std::uint32_t> phase;         // AgentPhase
   std::atomic<std::uint32_t> stop_answers;  // follows Settings::stop_requests once everything asked for is in the rings
-  std::atomic<std::uint32_t> crash_signal;  // set by the chained signal handler before the process dies; 0 otherwise
-  std::atomic<std::uint32_t> crash_thread;
+  std::atomic<std::uint32_t> crash_signal;  // the last fatal signal that came to a thread, whether or not the process died of it; 0: none
+  std::atomic<std::uint32_t> crash_thread;  // that thread; written before crash_signal, as is the address
   std::atomic<std::uint32_t> buffers_outstanding;  // activity buffers that CUPTI holds now
   std::atomic<std::uint32_t> reserved;
+  std::atomic<std::uint64_t> crash_address;      // that could not be used, for faults of memory; 0 otherwise
   std::atomic<std::uint64_t> cupti_produced;     // records parsed
   std::atomic<std::uint64_t> cupti_dropped;      // records that CUPTI reported as dropped, or that found no room in the frame ring
   std::atomic<std::uint64_t> cupti_invalid;      // records with senseless times

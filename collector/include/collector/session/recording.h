@@ -90,11 +90,25 @@ enum class OnTargetExit {
   kGoOn,  // it ends when its duration is over, for example because the program started a server; requires a duration
 };
 
+// A user of this machine, as whom a program is started.
+struct TargetUser {
+  std::string name;
+  uid_t user = 0;
+  gid_t group = 0;
+  std::vector<gid_t> groups;  // all of them
+  std::string home;
+};
+
+// The user of this name, or with this number. Fails with one sentence when there is none, and when we may not start programs as another
+// user: that takes root.
+Result<TargetUser> find_target_user(const std::string& name);
+
 struct LaunchRequest {
   std::vector<std::string> command;         // program (looked up in PATH) and arguments; not empty
   std::filesystem::path working_directory;  // empty: ours
   InheritEnvironment inherit_environment = InheritEnvironment::kYes;
   std::vector<EnvironmentChange> environment;  // applied in order
+  std::optional<TargetUser> run_as;            // none: as ourselves. The file is ours in any case.
   TargetOutput target_output = TargetOutput::kShowAndStore;
   CaptureSettings settings;
   std::string output;  // file name with patterns (output_name.h); empty: report%n
@@ -116,8 +130,10 @@ struct AttachRequest {
   std::string output;  // as in LaunchRequest
   Overwrite overwrite = Overwrite::kRefuse;
   std::chrono::nanoseconds delay{0};
-  std::optional<std::chrono::nanoseconds> duration;  // after the delay
-  std::filesystem::path agent;                       // empty: find_agent()
+  std::optional<std::chrono::nanoseconds> duration;   // after the delay
+  std::optional<std::uint64_t> maximum_file_size;     // as in LaunchRequest
+  std::optional<std::chrono::nanoseconds> keep_last;  // as in LaunchRequest
+  std::filesystem::path agent;                        // empty: find_agent()
 };
 
 // The agent: LANESCOPE_AGENT where set, else ../lib/liblanescope-agent.so beside the running program. Fails when it is not there.

@@ -90,6 +90,8 @@ struct Process {
   ProcessEndKind end_kind = ProcessEndKind::kUnknown;
   int exit_code = 0;
   int signal = 0;
+  std::uint32_t crash_thread = 0;   // that the signal came to; 0 where that is not known
+  std::uint64_t crash_address = 0;  // for faults of memory: what could not be used
   bool forked = false;
   Completeness completeness;
 };
@@ -173,7 +175,8 @@ struct Provenance {
   std::string operating_system;
   std::string working_directory;
   std::vector<std::string> command;
-  std::int64_t utc_epoch = 0;  // ns since 1970 of the trace's time 0; 0 when not known
+  std::uint32_t attached_pid = 0;  // of the process that was attached to; 0 when it was launched
+  std::int64_t utc_epoch = 0;      // ns since 1970 of the trace's time 0; 0 when not known
   Nanoseconds monotonic_epoch = 0;
   bool finished = false;      // the recording ended in an orderly way
   bool outline_only = false;  // from the file's outline: events stand for sums over time, and their details are not known yet

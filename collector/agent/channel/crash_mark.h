@@ -1,0 +1,15 @@
+// Which thread a fatal signal came to, and for which address, noted in the session's memory.
+//
+// The note is all that is done: what followed without us follows then, be it a handler of the program's that was there before, or the
+// default action with a core dump of the same place. Handlers that the program sets later replace ours, and then there is no note. A
+// process that lives on after such a signal leaves a note that its real end overwrites, or that the host does not believe.
+#pragma once
+
+#include "collector/channel/layout.h"
+
+namespace lanescope::agent {
+
+// From here on notes go there; null: nowhere. The first call stands before the handlers that there are. Safe in the child of a fork.
+void mark_crashes_in(channel::AgentStatus* status) noexcept;
+
+}  // namespace lanescope::agent

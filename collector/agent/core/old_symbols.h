@@ -1,0 +1,15 @@
+// Included before everything in the agent: functions that later C libraries also have under a newer version are asked for under their
+// oldest, so that the agent loads on machines with glibc 2.27. They were in libdl and libpthread then, which the agent therefore names.
+#if defined(__x86_64__)
+__asm__(".symver dladdr,dladdr@GLIBC_2.2.5");
+__asm__(".symver dlclose,dlclose@GLIBC_2.2.5");
+__asm__(".symver dlopen,dlopen@GLIBC_2.2.5");
+__asm__(".symver dlsym,dlsym@GLIBC_2.2.5");
+__asm__(".symver dlvsym,dlvsym@GLIBC_2.2.5");
+__asm__(".symver pthread_attr_setstacksize,pthread_attr_setstacksize@GLIBC_2.2.5");
+__asm__(".symver pthread_create,pthread_create@GLIBC_2.2.5");
+__asm__(".symver pthread_key_create,pthread_key_create@GLIBC_2.2.5");
+__asm__(".symver pthread_setname_np,pthread_setname_np@GLIBC_2.12");
+__asm__(".symver pthread_setspecific,pthread_setspecific@GLIBC_2.2.5");
+__asm__(".symver pthread_sigmask,pthread_sigmask@GLIBC_2.2.5");
+#endif
