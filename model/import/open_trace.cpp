@@ -1,14 +1,17 @@
 #include "model/import/open_trace.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "model/file/frame.h"
 #include "model/import/chrome_json.h"
 #include "model/import/nsys_sqlite.h"
+#include "model/trace/combine.h"
 
 namespace lanescope {
 namespace {
@@ -86,6 +89,22 @@ Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& pat
   for (const ForeignFormat& format : kForeignFormats)
     if (format.recognizes(file)) return Error{explained(format, path)};
   return load_trace(path, progress);  // says what is wrong with a file that is none of these
+}
+
+Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths) {
+  std::vector<TraceSource> sources;
+  for (const std::filesystem::path& path : paths) {
+    const Result<std::shared_ptr<const Trace>> trace = open_trace(path);
+    if (!trace) return trace.error();
+    sources.push_back({*trace, path.filename().string(), 0});
+  }
+  if (sources.size() == 1) return sources.front().trace;
+  const Trace& first = *sources.front().trace;
+  const bool dated = std::all_of(sources.begin(), sources.end(),
+                                 [&](const TraceSource& source) { return shift_by_utc(first, *source.trace).has_value(); });
+  for (TraceSource& source : std::span(sources).subspan(1))
+    source.shift = dated ? *shift_by_utc(first, *source.trace) : shift_by_start(first, *source.trace);
+  return combine_traces(sources);
 }
 
 }  // namespace lanescope

@@ -1,5 +1,6 @@
 // lanescope analyze: what costs time in a trace, and what to do about it.
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 
 #include "../findings_text.h"
@@ -129,10 +130,11 @@ int run_analyze(Arguments arguments) {
       "communication.\n"
       "Without -r, all rules run and what they find is listed by its cost; with -r, the tables behind it follow.",
       "lanescope analyze");
-  std::string file, help_rule;
+  std::string help_rule;
+  std::vector<std::filesystem::path> files;
   std::vector<std::string> names;
   TableOutput output;
-  app.add_option("FILE", file, "A .trace file, or a trace of another tool");
+  app.add_option("FILE", files, "A .trace file, or a trace of another tool; several are read as one trace, such as those of all ranks");
   app.add_option("-r,--rule", names, "Rules, with their arguments: gpu_bubbles:gap=5us (repeat, or separate by commas; all: every rule)")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -145,17 +147,18 @@ int run_analyze(Arguments arguments) {
       "Examples:\n"
       "  lanescope analyze run.trace                                what costs time, the largest cost first\n"
       "  lanescope analyze -r gpu_bubbles:gap=5us run.trace         one rule, with its tables\n"
+      "  lanescope analyze rank0.trace rank1.trace                  several ranks together\n"
       "  lanescope analyze --help-rules gpu_bubbles                 what a rule looks for, and its arguments\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (help_rules->count() > 0) return print_rules(help_rule);
-  if (file.empty()) return fail({"Name the trace file: lanescope analyze FILE", ErrorKind::kUsage});
+  if (files.empty()) return fail({"Name the trace file: lanescope analyze FILE", ErrorKind::kUsage});
 
   const Detail detail = names.empty() ? Detail::kFindings : Detail::kTables;
   if (names.empty()) names.emplace_back("all");
   const Result<std::vector<Request>> requests = parse_requests(names);
   if (!requests) return fail(requests.error());
-  if (const auto prepared = output.prepare(file); !prepared) return fail(prepared.error());
-  const auto trace = open_trace(file);
+  if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
+  const auto trace = open_traces(files);
   if (!trace) return fail(trace.error());
 
   Result<std::vector<Answered>> answers = answer_all(**trace, *requests, detail);

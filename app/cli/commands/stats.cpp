@@ -1,4 +1,5 @@
 // lanescope stats: reports over a trace.
+#include <filesystem>
 #include <iostream>
 
 #include "../table_output.h"
@@ -84,10 +85,11 @@ int print_formats() {
 int run_stats(Arguments arguments) {
   CLI::App app("Answers questions about a trace with tables: where time goes on CPU and GPU, by function, kernel, copy and NVTX range.",
                "lanescope stats");
-  std::string file, time, range, help_report;
+  std::string time, range, help_report;
+  std::vector<std::filesystem::path> files;
   std::vector<std::string> names;
   TableOutput output;
-  app.add_option("FILE", file, "A .trace file, or a trace of another tool");
+  app.add_option("FILE", files, "A .trace file, or a trace of another tool; several are read as one trace, such as those of all ranks");
   app.add_option(
          "-r,--report", names,
          "Reports, with their modifiers: cuda_gpu_kern_sum:base (repeat, or separate by commas); without it, those that most people want")
@@ -108,14 +110,14 @@ int run_stats(Arguments arguments) {
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (help_reports->count() > 0) return print_reports(help_report);
   if (help_formats) return print_formats();
-  if (file.empty()) return fail({"Name the trace file: lanescope stats FILE", ErrorKind::kUsage});
+  if (files.empty()) return fail({"Name the trace file: lanescope stats FILE", ErrorKind::kUsage});
 
   const auto options = filters(time, range);
   if (!options) return fail(options.error());
   const auto requests = parse_requests(std::move(names), *options);
   if (!requests) return fail(requests.error());
-  if (const auto prepared = output.prepare(file); !prepared) return fail(prepared.error());
-  const auto trace = open_trace(file);
+  if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
+  const auto trace = open_traces(files);
   if (!trace) return fail(trace.error());
 
   const stats::ReportSeries series(**trace);
@@ -124,7 +126,7 @@ int run_stats(Arguments arguments) {
     const auto table = series.make(*request.report, request.options);
     if (!table) return fail(table.error());
     if (table->empty()) {
-      TableOutput::skip(file + " does not contain " + std::string(request.report->data) + ".");
+      TableOutput::skip(files.front().string() + " does not contain " + std::string(request.report->data) + ".");
       continue;
     }
     if (const auto written = output.write(i, {std::string(request.report->title), text, ""}, *table); !written)

@@ -24,4 +24,8 @@ struct TraceFileFormat {
 // Reads a trace file of any kind. Fails with one sentence that says what the file is, or isn't, and what to do.
 [[nodiscard]] Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path, const LoadProgress& progress = {});
 
+// Several files as one trace (combine_traces), each under the name of its file: by the time of day where all know theirs, else with their
+// first events together. One file alone is what open_trace() gives. Requires: at least one path.
+[[nodiscard]] Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths);
+
 }  // namespace lanescope

@@ -21,6 +21,13 @@ class AppendOnlyTable {
   // Requires: index < size().
   const Row& operator[](std::size_t index) const noexcept { return (*blocks_[index / kBlockRows])[index % kBlockRows]; }
 
+  // A copy that may grow by itself: rows appended to one are not seen by the other. O(kBlockRows).
+  [[nodiscard]] AppendOnlyTable detached() const {
+    AppendOnlyTable copy = *this;
+    if (size_ % kBlockRows != 0) copy.blocks_.back() = std::make_shared<Block>(*blocks_.back());
+    return copy;
+  }
+
   // Returns the new row's index. The writer only.
   std::size_t append(Row row) {
     if (size_ % kBlockRows == 0) blocks_.push_back(std::make_shared<Block>(kBlockRows));

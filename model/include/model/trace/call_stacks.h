@@ -60,6 +60,7 @@ class CallStacks {
 
  private:
   friend class CallStackBuilder;
+  friend class TraceCombiner;
   using Functions = std::vector<std::vector<CodeFunction>>;
   AppendOnlyTable<CallNode> nodes_;
   AppendOnlyTable<CodeLocation> locations_;

@@ -183,6 +183,18 @@ struct Provenance {
   std::string condition;      // one sentence on what is missing or damaged; empty when nothing is
 };
 
+// What a combined trace has of one of its sources (combine.h).
+struct TracePart {
+  std::string label;
+  Provenance provenance;
+  TimeRange extent;       // in the combined trace
+  Nanoseconds shift = 0;  // the source's times plus this are times of the combined trace
+  TrackId first_track = 0;
+  TrackId end_track = 0;  // one behind its last
+  CounterId first_counter = 0;
+  CounterId end_counter = 0;  // one behind its last
+};
+
 class Trace {
  public:
   [[nodiscard]] const Provenance& provenance() const noexcept { return provenance_; }
@@ -201,6 +213,8 @@ class Trace {
   [[nodiscard]] const std::vector<DiagnosticMessage>& diagnostics() const noexcept { return diagnostics_; }
   [[nodiscard]] const std::vector<OutputText>& output() const noexcept { return output_; }
 
+  // Where several traces were combined, what came from which; else none.
+  [[nodiscard]] const std::vector<TracePart>& parts() const noexcept { return parts_; }
   [[nodiscard]] const std::vector<Track>& tracks() const noexcept { return tracks_; }
   [[nodiscard]] const std::vector<Lane>& lanes() const noexcept { return lanes_; }
   [[nodiscard]] const Lane& lane(LaneId id) const noexcept { return lanes_[id]; }
@@ -241,6 +255,7 @@ class Trace {
 
  private:
   friend class TraceBuilder;
+  friend class TraceCombiner;  // appends what each of these holds
   Provenance provenance_;
   TimeRange extent_;
   std::uint64_t event_count_ = 0;
@@ -254,6 +269,7 @@ class Trace {
   std::vector<NvtxCategoryName> categories_;
   std::vector<DiagnosticMessage> diagnostics_;
   std::vector<OutputText> output_;
+  std::vector<TracePart> parts_;
   std::vector<Track> tracks_;
   std::vector<Lane> lanes_;
   std::vector<TrackId> track_of_lane_;

@@ -1,0 +1,389 @@
+#include "model/trace/combine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <unordered_map>
+
+namespace lanescope {
+
+// Appends traces to a copy of the first.
+class TraceCombiner {
+ public:
+  explicit TraceCombiner(const TraceSource& first, std::stop_token stop) : stop_(std::move(stop)), trace_(*first.trace) {
+    detach();
+    for (NameId id = 0; id < trace_.names_.size(); ++id) name_ids_.emplace(trace_.names_[id], id);
+    close_part(first, 0);
+  }
+
+  void append(const TraceSource& source) {
+    const auto first_track = static_cast<TrackId>(trace_.tracks_.size());
+    from_ = source.trace.get();
+    shift_ = source.shift;
+    map_names();
+    map_processes();
+    append_tables();
+    append_tracks();
+    append_counters();
+    append_messages();
+    close_part(source, first_track);
+  }
+
+  std::shared_ptr<const Trace> take() {
+    build_lanes();
+    if (stop_.stop_requested()) return nullptr;
+    TimeRange extent;
+    for (const TracePart& part : trace_.parts_) {
+      if (part.extent.empty()) continue;
+      extent = extent.empty() ? part.extent : TimeRange{std::min(extent.begin, part.extent.begin), std::max(extent.end, part.extent.end)};
+    }
+    trace_.extent_ = extent;
+    return std::make_shared<const Trace>(std::move(trace_));
+  }
+
+ private:
+  // The tables of the first trace share their last blocks with whoever builds it: rows are appended to copies of these.
+  void detach() {
+    trace_.names_ = trace_.names_.detached();
+    trace_.kernel_details_ = trace_.kernel_details_.detached();
+    trace_.memory_details_ = trace_.memory_details_.detached();
+    trace_.api_details_ = trace_.api_details_.detached();
+    trace_.synchronization_details_ = trace_.synchronization_details_.detached();
+    trace_.graph_launch_details_ = trace_.graph_launch_details_.detached();
+    trace_.nvtx_details_ = trace_.nvtx_details_.detached();
+    trace_.page_fault_details_ = trace_.page_fault_details_.detached();
+    trace_.thread_state_details_ = trace_.thread_state_details_.detached();
+    trace_.sample_details_ = trace_.sample_details_.detached();
+    trace_.call_stacks_.nodes_ = trace_.call_stacks_.nodes_.detached();
+    trace_.call_stacks_.locations_ = trace_.call_stacks_.locations_.detached();
+  }
+
+  void map_names() {
+    names_.clear();
+    for (NameId id = 0; id < from_->names_.size(); ++id) {
+      const std::string& text = from_->names_[id];
+      const auto [known, inserted] = name_ids_.try_emplace(text, static_cast<NameId>(trace_.names_.size()));
+      if (inserted) trace_.names_.append(text);
+      names_.push_back(known->second);
+    }
+  }
+
+  // Recordings number their processes from 1, so that those of the next get numbers behind all that there are.
+  void map_processes() {
+    first_process_ = static_cast<ProcessId>(trace_.processes_.size());
+    first_thread_ = static_cast<ThreadId>(trace_.threads_.size());
+    first_gpu_ = static_cast<GpuId>(trace_.gpus_.size());
+    std::uint32_t last_instance = 0;
+    for (const Process& process : trace_.processes_) last_instance = std::max(last_instance, process.instance);
+    for (Process process : from_->processes_) {
+      process.instance += last_instance + 1;
+      process.start += shift_;
+      if (process.end) *process.end += shift_;
+      trace_.processes_.push_back(std::move(process));
+    }
+    for (Thread thread : from_->threads_) {
+      thread.process = process(thread.process);
+      trace_.threads_.push_back(std::move(thread));
+    }
+    trace_.gpus_.insert(trace_.gpus_.end(), from_->gpus_.begin(), from_->gpus_.end());
+    for (CudaDevice device : from_->devices_) trace_.devices_.push_back({process(device.process), device.ordinal, gpu(device.gpu)});
+    append_of_processes(trace_.contexts_, from_->contexts_);
+    append_of_processes(trace_.streams_, from_->streams_);
+    append_of_processes(trace_.domains_, from_->domains_);
+    append_of_processes(trace_.categories_, from_->categories_);
+  }
+
+  [[nodiscard]] ProcessId process(ProcessId id) const noexcept { return id == kNone ? kNone : first_process_ + id; }
+  [[nodiscard]] ThreadId thread(ThreadId id) const noexcept { return id == kNone ? kNone : first_thread_ + id; }
+  [[nodiscard]] GpuId gpu(GpuId id) const noexcept { return id == kNone ? kNone : first_gpu_ + id; }
+  [[nodiscard]] NameId name(NameId id) const noexcept { return names_[id]; }
+
+  template <typename Entry>
+  void append_of_processes(std::vector<Entry>& all, const std::vector<Entry>& more) {
+    for (Entry entry : more) {
+      entry.process = process(entry.process);
+      all.push_back(std::move(entry));
+    }
+  }
+
+  // Appends rows but for the first, which is the default everywhere. Returns what to add to an id that is not 0.
+  template <typename Row, typename Change>
+  std::uint32_t append_rows(AppendOnlyTable<Row>& all, const AppendOnlyTable<Row>& more, Change change) {
+    const auto offset = static_cast<std::uint32_t>(std::max<std::size_t>(all.size(), 1) - 1);
+    for (std::size_t id = all.empty() ? 0 : 1; id < more.size(); ++id) {
+      Row row = more[id];
+      change(row);
+      all.append(std::move(row));
+    }
+    return offset;
+  }
+
+  void append_tables() {
+    const auto nothing = [](auto&) {};
+    kernel_offset_ = append_rows(trace_.kernel_details_, from_->kernel_details_, [this](KernelDetail& detail) {
+      detail.mangled_name = name(detail.mangled_name);
+      detail.short_name = name(detail.short_name);
+    });
+    memory_offset_ = append_rows(trace_.memory_details_, from_->memory_details_, nothing);
+    api_offset_ = append_rows(trace_.api_details_, from_->api_details_, nothing);
+    synchronization_offset_ = append_rows(trace_.synchronization_details_, from_->synchronization_details_, nothing);
+    graph_launch_offset_ = append_rows(trace_.graph_launch_details_, from_->graph_launch_details_, nothing);
+    nvtx_offset_ = append_rows(trace_.nvtx_details_, from_->nvtx_details_, [this](NvtxDetail& detail) {
+      detail.end_thread = thread(detail.end_thread);
+    });
+    page_fault_offset_ = append_rows(trace_.page_fault_details_, from_->page_fault_details_, [this](PageFaultDetail& detail) {
+      detail.function = name(detail.function);
+      detail.module = name(detail.module);
+      detail.source_file = name(detail.source_file);
+    });
+    thread_state_offset_ = append_rows(trace_.thread_state_details_, from_->thread_state_details_, nothing);
+    const std::uint32_t nodes = append_call_stacks();
+    sample_offset_ = append_rows(trace_.sample_details_, from_->sample_details_, [nodes](SampleDetail& detail) {
+      if (detail.call_node != 0) detail.call_node += nodes;
+    });
+  }
+
+  // Returns what to add to the id of a node that is not 0.
+  std::uint32_t append_call_stacks() {
+    CallStacks& stacks = trace_.call_stacks_;
+    const CallStacks& more = from_->call_stacks_;
+    auto functions = std::make_shared<CallStacks::Functions>(*stacks.functions_);
+    functions->resize(stacks.locations_.size());
+    const std::uint32_t locations = append_rows(stacks.locations_, more.locations_, [this](CodeLocation& location) {
+      location.module = name(location.module);
+      location.build_id = name(location.build_id);
+    });
+    functions->resize(stacks.locations_.size());
+    for (std::size_t id = 1; id < more.functions_->size(); ++id) {
+      std::vector<CodeFunction> of_location = (*more.functions_)[id];
+      for (CodeFunction& function : of_location) {
+        function.function = name(function.function);
+        function.source_file = name(function.source_file);
+      }
+      (*functions)[id + locations] = std::move(of_location);
+    }
+    stacks.functions_ = std::move(functions);
+    const auto nodes = static_cast<std::uint32_t>(std::max<std::size_t>(stacks.nodes_.size(), 1) - 1);
+    append_rows(stacks.nodes_, more.nodes_, [nodes, locations](CallNode& node) {
+      if (node.parent != 0) node.parent += nodes;
+      if (node.location != 0) node.location += locations;
+    });
+    return nodes;
+  }
+
+  [[nodiscard]] std::uint32_t detail_offset(TrackKind kind) const noexcept {
+    switch (kind) {
+      case TrackKind::kKernels:
+        return kernel_offset_;
+      case TrackKind::kMemory:
+        return memory_offset_;
+      case TrackKind::kGraphLaunches:
+        return graph_launch_offset_;
+      case TrackKind::kSynchronizations:
+        return synchronization_offset_;
+      case TrackKind::kCudaApi:
+        return api_offset_;
+      case TrackKind::kNvtxRanges:
+      case TrackKind::kNvtxProcessRanges:
+      case TrackKind::kNvtxMarks:
+        return nvtx_offset_;
+      case TrackKind::kPageFaults:
+        return page_fault_offset_;
+      case TrackKind::kThreadStates:
+      case TrackKind::kProcessors:
+        return thread_state_offset_;
+      case TrackKind::kCpuSamples:
+      case TrackKind::kBacktraces:
+        return sample_offset_;
+      case TrackKind::kOsRuntime:  // the detail is no row of a table
+      case TrackKind::kOverhead:
+      case TrackKind::kCompilation:
+        break;
+    }
+    return 0;
+  }
+
+  void append_tracks() {
+    const auto first_lane = static_cast<LaneId>(trace_.lanes_.size());
+    const auto first_track = static_cast<TrackId>(trace_.tracks_.size());
+    trace_.lanes_.resize(first_lane + from_->lanes_.size());
+    for (const TrackId track : from_->track_of_lane_) trace_.track_of_lane_.push_back(first_track + track);
+    for (const Track& track : from_->tracks_) {
+      Track appended = track;
+      appended.key.process = process(track.key.process);
+      appended.key.thread = thread(track.key.thread);
+      appended.key.gpu = gpu(track.key.gpu);
+      for (LaneId& lane : appended.lanes) lane += first_lane;
+      const std::uint32_t offset = detail_offset(track.key.kind);
+      for (const LaneId lane : track.lanes) {
+        segments_.push_back({first_lane + lane, std::vector<std::shared_ptr<const LaneSegment>>(from_->lane(lane).segments().size())});
+        for (std::size_t i = 0; i < segments_.back().built.size(); ++i)
+          work_.push_back({from_->lane(lane).segments()[i].get(), segments_.size() - 1, i, shift_, offset, part_names_.size()});
+      }
+      trace_.tracks_.push_back(std::move(appended));
+    }
+    part_names_.push_back(names_);
+    trace_.event_count_ += from_->event_count_;
+  }
+
+  void append_counters() {
+    for (Counter counter : from_->counters_) {
+      counter.process = process(counter.process);
+      counter.gpu = gpu(counter.gpu);
+      trace_.counters_.push_back(std::move(counter));
+    }
+    for (const CounterSeries& series : from_->counter_series_) {
+      std::vector<Nanoseconds> times;
+      std::vector<std::int64_t> values;
+      for (std::size_t i = 0; i < series.size(); ++i) {
+        const CounterSample sample = series.sample(i);
+        times.push_back(sample.time + shift_);
+        values.push_back(sample.value);
+      }
+      trace_.counter_series_.push_back(times.empty() ? CounterSeries() : CounterSeries(times, values, series.extent().end + shift_));
+    }
+  }
+
+  void append_messages() {
+    for (DiagnosticMessage message : from_->diagnostics_) {
+      message.time += shift_;
+      message.process = process(message.process);
+      trace_.diagnostics_.push_back(std::move(message));
+    }
+    for (OutputText text : from_->output_) {
+      text.time += shift_;
+      trace_.output_.push_back(std::move(text));
+    }
+  }
+
+  void close_part(const TraceSource& source, TrackId first_track) {
+    const TimeRange extent = source.trace->extent();
+    TracePart part;
+    part.label = source.label;
+    part.provenance = source.trace->provenance();
+    part.extent = {extent.begin + source.shift, extent.end + source.shift};
+    part.shift = source.shift;
+    part.first_track = first_track;
+    part.end_track = static_cast<TrackId>(trace_.tracks_.size());
+    part.first_counter = trace_.parts_.empty() ? 0 : trace_.parts_.back().end_counter;
+    part.end_counter = static_cast<CounterId>(trace_.counters_.size());
+    trace_.parts_.push_back(std::move(part));
+  }
+
+  // A segment to be copied with what is different in the combined trace.
+  struct Work {
+    const LaneSegment* from;
+    std::size_t lane;  // in segments_
+    std::size_t position;
+    Nanoseconds shift;
+    std::uint32_t detail_offset;
+    std::size_t names;  // in part_names_
+  };
+  struct LaneSegments {
+    LaneId lane;
+    std::vector<std::shared_ptr<const LaneSegment>> built;
+  };
+
+  void build_lanes() {
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+      std::vector<Event> events;
+      for (std::size_t i = next++; i < work_.size() && !stop_.stop_requested(); i = next++)
+        segments_[work_[i].lane].built[work_[i].position] = copy(work_[i], events);
+    };
+    {
+      std::vector<std::jthread> others;
+      const std::size_t threads = std::min<std::size_t>(work_.size(), std::max(1u, std::thread::hardware_concurrency()));
+      for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
+      work();
+    }
+    if (stop_.stop_requested()) return;
+    for (LaneSegments& lane : segments_) trace_.lanes_[lane.lane] = Lane(std::move(lane.built));
+  }
+
+  [[nodiscard]] std::shared_ptr<const LaneSegment> copy(const Work& work, std::vector<Event>& events) const {
+    const LaneSegment& from = *work.from;
+    const std::vector<NameId>& names = part_names_[work.names];
+    events.clear();
+    for (EventIndex i = 0; i < from.size(); ++i) {
+      const DetailId detail = from.detail(i);
+      events.push_back({from.start(i) + work.shift, from.duration(i), names[from.name(i)], from.correlation(i),
+                        detail == 0 ? 0 : detail + work.detail_offset});
+    }
+    return std::make_shared<const LaneSegment>(events);
+  }
+
+  std::stop_token stop_;
+  Trace trace_;
+  std::unordered_map<std::string, NameId> name_ids_;
+
+  // The source that is being appended.
+  const Trace* from_ = nullptr;
+  Nanoseconds shift_ = 0;
+  std::vector<NameId> names_;
+  ProcessId first_process_ = 0;
+  ThreadId first_thread_ = 0;
+  GpuId first_gpu_ = 0;
+  std::uint32_t kernel_offset_ = 0, memory_offset_ = 0, api_offset_ = 0, synchronization_offset_ = 0, graph_launch_offset_ = 0;
+  std::uint32_t nvtx_offset_ = 0, page_fault_offset_ = 0, thread_state_offset_ = 0, sample_offset_ = 0;
+
+  std::vector<Work> work_;
+  std::vector<LaneSegments> segments_;
+  std::vector<std::vector<NameId>> part_names_;
+};
+
+std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources, std::stop_token stop) {
+  TraceCombiner combiner(sources.front(), std::move(stop));
+  for (const TraceSource& source : sources.subspan(1)) combiner.append(source);
+  return combiner.take();
+}
+
+std::optional<Nanoseconds> shift_by_utc(const Trace& first, const Trace& second) noexcept {
+  const std::int64_t a = first.provenance().utc_epoch, b = second.provenance().utc_epoch;
+  if (a == 0 || b == 0) return std::nullopt;
+  return b - a;
+}
+
+Nanoseconds shift_by_start(const Trace& first, const Trace& second) noexcept { return first.extent().begin - second.extent().begin; }
+
+namespace {
+
+struct Start {
+  Nanoseconds time;
+  EventRef event;
+  auto operator<=>(const Start&) const = default;
+};
+
+// The events of a part that have this kind and name, by start.
+std::vector<Start> events_of(const Trace& trace, const TracePart& part, TrackKind kind, NameId name) {
+  std::vector<Start> found;
+  for (TrackId id = part.first_track; id < part.end_track; ++id) {
+    const Track& track = trace.tracks()[id];
+    if (track.key.kind != kind) continue;
+    for (const LaneId lane_id : track.lanes) {
+      const Lane& lane = trace.lane(lane_id);
+      for (EventIndex i = 0; i < lane.size(); ++i)
+        if (lane.name(i) == name) found.push_back({lane.start(i), {lane_id, i}});
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+std::optional<EventRef> counterpart(const Trace& trace, EventRef event) {
+  const auto& parts = trace.parts();
+  const Lane& lane = trace.lane(event.lane);
+  const NameId name = lane.name(event.index);
+  const Start own{lane.start(event.index), event};
+  const Track& track = trace.track_of(event.lane);
+  const auto track_id = static_cast<TrackId>(&track - trace.tracks().data());
+  const std::size_t from = track_id < parts[0].end_track ? 0 : 1;
+  const std::vector<Start> before = events_of(trace, parts[from], track.key.kind, name);
+  const std::vector<Start> others = events_of(trace, parts[1 - from], track.key.kind, name);
+  const auto position = static_cast<std::size_t>(std::lower_bound(before.begin(), before.end(), own) - before.begin());
+  return position < others.size() ? std::optional(others[position].event) : std::nullopt;
+}
+
+}  // namespace lanescope

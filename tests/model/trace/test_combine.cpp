@@ -1,0 +1,155 @@
+// Several traces as one: what each holds must be found again, event by event, shifted along time.
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "model/trace/combine.h"
+#include "model/trace/load.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+
+namespace {
+
+std::shared_ptr<const Trace> recorded(const std::string& name) {
+  const auto trace = load_trace(test::data_file(name + ".trace"));
+  REQUIRE(trace.has_value());
+  return *trace;
+}
+
+// What is known of an event, in words.
+std::string words(const Trace& trace, const Track& track, const Event& event, Nanoseconds shift) {
+  std::ostringstream text;
+  text << static_cast<int>(track.key.kind) << ' ' << event.start - shift << ' ' << event.duration << ' ' << trace.name(event.name) << ' '
+       << event.correlation << ' ' << track.key.context << ' ' << track.key.stream << ' ';
+  if (track.key.process != kNone) text << trace.processes()[track.key.process].pid << ' ';
+  if (track.key.thread != kNone) {
+    const Thread& thread = trace.threads()[track.key.thread];
+    text << thread.tid << ' ' << trace.processes()[thread.process].pid << ' ';
+  }
+  if (track.key.gpu != kNone) text << trace.gpus()[track.key.gpu].name << ' ';
+  switch (track.key.kind) {
+    case TrackKind::kKernels: {
+      const KernelDetail& detail = trace.kernel_detail(event.detail);
+      text << trace.name(detail.short_name) << ' ' << trace.name(detail.mangled_name) << ' ' << detail.grid[0] << ' ' << detail.block[0];
+      break;
+    }
+    case TrackKind::kMemory:
+      text << trace.memory_detail(event.detail).bytes << ' ' << memory_operation_name(trace.memory_detail(event.detail));
+      break;
+    case TrackKind::kCudaApi:
+      text << static_cast<int>(trace.api_detail(event.detail).domain) << ' ' << trace.api_detail(event.detail).result;
+      break;
+    case TrackKind::kNvtxRanges:
+      text << trace.nvtx_detail(event.detail).color << ' ' << trace.nvtx_detail(event.detail).payload << ' '
+           << trace.domain_name(track.key.process, track.key.domain);
+      break;
+    default:
+      text << (event.detail == 0 ? "" : "detail");
+  }
+  return text.str();
+}
+
+// All events of tracks [first, end), lane by lane in their order.
+std::vector<std::string> events(const Trace& trace, TrackId first, TrackId end, Nanoseconds shift) {
+  std::vector<std::string> lines;
+  for (TrackId id = first; id < end; ++id)
+    for (const LaneId lane : trace.tracks()[id].lanes)
+      for (EventIndex i = 0; i < trace.lane(lane).size(); ++i)
+        lines.push_back(words(trace, trace.tracks()[id], trace.lane(lane).event(i), shift));
+  return lines;
+}
+
+std::vector<std::string> events(const Trace& trace) { return events(trace, 0, static_cast<TrackId>(trace.tracks().size()), 0); }
+
+// The one range of this name in a part.
+EventRef range_named(const Trace& trace, const TracePart& part, std::string_view name) {
+  EventRef found;
+  for (TrackId id = part.first_track; id < part.end_track; ++id) {
+    const Track& track = trace.tracks()[id];
+    if (track.key.kind != TrackKind::kNvtxRanges) continue;
+    for (const LaneId lane : track.lanes)
+      for (EventIndex i = 0; i < trace.lane(lane).size(); ++i)
+        if (trace.name(trace.lane(lane).name(i)) == name) found = {lane, i};
+  }
+  REQUIRE(found.valid());
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("every event of each source is in its part of the combined trace, with all that is known of it") {
+  const Nanoseconds shift = GENERATE(Nanoseconds{0}, Nanoseconds{12'345'678'901}, Nanoseconds{-987'654'321});
+  const auto a = recorded("torch_training_workers0"), b = recorded("cuda_streams"), c = recorded("torch_graph");
+  const std::vector<std::string> before = events(*a);
+  const auto all = combine_traces(std::vector<TraceSource>{{a, "A", 0}, {b, "B", shift}, {c, "C", -shift}});
+  REQUIRE(all->parts().size() == 3);
+  CHECK(all->event_count() == a->event_count() + b->event_count() + c->event_count());
+  const Trace* sources[] = {a.get(), b.get(), c.get()};
+  const Nanoseconds shifts[] = {0, shift, -shift};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const TracePart& part = all->parts()[i];
+    CHECK(part.shift == shifts[i]);
+    CHECK(events(*all, part.first_track, part.end_track, shifts[i]) == events(*sources[i]));
+    CHECK(part.extent == TimeRange{sources[i]->extent().begin + shifts[i], sources[i]->extent().end + shifts[i]});
+  }
+  CHECK(all->extent().begin == std::min({a->extent().begin, b->extent().begin + shift, c->extent().begin - shift}));
+  CHECK(all->extent().end == std::max({a->extent().end, b->extent().end + shift, c->extent().end - shift}));
+  CHECK(events(*a) == before);  // the first shares its memory and is not changed
+}
+
+TEST_CASE("a trace combined with itself has everything twice, and calls find their own work") {
+  const auto trace = recorded("torch_training_workers0");
+  const auto twice = combine_traces(std::vector<TraceSource>{{trace, "A", 0}, {trace, "B", 5}});
+  CHECK(twice->processes().size() == 2 * trace->processes().size());
+  CHECK(twice->gpus().size() == 2 * trace->gpus().size());
+  CHECK(twice->name_count() == trace->name_count());
+  std::map<std::uint32_t, int> instances;
+  for (const Process& process : twice->processes()) CHECK(++instances[process.instance] == 1);
+  const auto lanes = static_cast<LaneId>(trace->lanes().size());
+  for (const Track& track : trace->tracks()) {
+    if (!is_gpu_work(track.key.kind)) continue;
+    for (const LaneId lane : track.lanes) {
+      const EventRef work{lane, 0};
+      const auto launch = trace->launch_of(work);
+      CHECK(twice->launch_of(work) == launch);
+      const auto of_second = twice->launch_of({lane + lanes, 0});
+      REQUIRE(of_second.has_value() == launch.has_value());
+      if (launch) CHECK(*of_second == EventRef{launch->lane + lanes, launch->index});
+    }
+  }
+}
+
+TEST_CASE("two combined traces of the same first source do not disturb each other") {
+  const auto a = recorded("cuda_streams"), b = recorded("torch_graph"), c = recorded("numba_streams");
+  const auto with_b = combine_traces(std::vector<TraceSource>{{a, "A", 0}, {b, "B", 0}});
+  const std::vector<std::string> before = events(*with_b);
+  const auto with_c = combine_traces(std::vector<TraceSource>{{a, "A", 0}, {c, "C", 0}});
+  CHECK(events(*with_b) == before);
+  CHECK(events(*with_c, with_c->parts()[1].first_track, with_c->parts()[1].end_track, 0) == events(*c));
+}
+
+TEST_CASE("an event's counterpart is the one of its name and number in the other trace") {
+  const auto a = recorded("torch_training_workers0"), b = recorded("torch_training_workers4");
+  const auto pair = combine_traces(std::vector<TraceSource>{{a, "A", 0}, {b, "B", shift_by_start(*a, *b)}});
+  CHECK(pair->parts()[0].extent.begin == pair->parts()[1].extent.begin);
+  const EventRef first = range_named(*pair, pair->parts()[0], "step 3"), second = range_named(*pair, pair->parts()[1], "step 3");
+  CHECK(counterpart(*pair, first) == second);
+  CHECK(counterpart(*pair, second) == first);
+}
+
+TEST_CASE("the time of day aligns recordings of one machine") {
+  const auto a = recorded("torch_training_workers0"), b = recorded("torch_training_workers4");
+  const auto shift = shift_by_utc(*a, *b);
+  REQUIRE(shift.has_value());
+  CHECK(*shift == b->provenance().utc_epoch - a->provenance().utc_epoch);
+  CHECK(a->extent().end < b->extent().begin + *shift);  // record.sh made them one after the other
+}
+
+TEST_CASE("combining stops when it is asked to") {
+  std::stop_source asked;
+  asked.request_stop();
+  const auto trace = recorded("cuda_streams");
+  CHECK(combine_traces(std::vector<TraceSource>{{trace, "A", 0}, {trace, "B", 0}}, asked.get_token()) == nullptr);
+}
