@@ -121,6 +121,7 @@ struct ColumnReader::State {
   std::vector<std::int64_t> number_of_lane;  // columns that all events of a lane share
   std::vector<std::int64_t> rank_of_kind;
   LaneNumbers number_of_event;
+  bool names_are_of_chains = false;  // of some lanes
   std::optional<LaunchIndex> launches;
 
   void rank_lanes();
@@ -219,6 +220,10 @@ ColumnReader::ColumnReader(const EventValues& values, EventColumn column, std::s
   switch (column) {
     case EventColumn::kName:
       state_->rank_of_name = name_ranks(values.trace());
+      for (const LaneId lane : values.scope().lanes()) {
+        const TrackKind kind = values.trace().track_of(lane).key.kind;
+        if (kind == TrackKind::kCpuSamples || kind == TrackKind::kBacktraces) state_->names_are_of_chains = true;
+      }
       break;
     case EventColumn::kKind:
       state_->rank_kinds();
@@ -250,6 +255,8 @@ void ColumnReader::read(std::span<const EventRef> events, std::span<std::int64_t
   const Trace& trace = *state.trace;
   switch (state.column) {
     case EventColumn::kName:
+      if (state.names_are_of_chains)
+        return state.each(events, numbers, [&](EventRef e) { return state.rank_of_name[listed_name(trace, e)]; });
       return state.each_in_segments(events, numbers, [&](const LaneSegment& s, EventIndex i) { return state.rank_of_name[s.name(i)]; });
     case EventColumn::kStart:
       return state.each_in_segments(events, numbers, [](const LaneSegment& s, EventIndex i) { return s.start(i); });

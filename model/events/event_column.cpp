@@ -56,6 +56,16 @@ std::array<EventKind, kEventKindCount> all_event_kinds() noexcept {
 
 std::string_view event_kind_name(EventKind kind) noexcept { return kKindNames[static_cast<std::size_t>(kind)]; }
 
+NameId listed_name(const Trace& trace, EventRef event) noexcept {
+  const Lane& lane = trace.lane(event.lane);
+  const TrackKind kind = trace.track_of(event.lane).key.kind;
+  if (kind == TrackKind::kCpuSamples || kind == TrackKind::kBacktraces) {
+    const CallNodeId chain = trace.sample_detail(lane.detail(event.index)).call_node;
+    if (chain != 0) return trace.call_stacks().functions(trace.call_stacks().node(chain).location).front().function;
+  }
+  return lane.name(event.index);
+}
+
 EventKind event_kind(const Trace& trace, EventRef event) noexcept {
   switch (trace.track_of(event.lane).key.kind) {
     case TrackKind::kKernels:

@@ -56,7 +56,7 @@ std::vector<NameStatistics> statistics_by_name(const Trace& trace, std::span<con
   std::vector<std::size_t> end_of_group;
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (i % kEventsBetweenLooks == 0 && stop.stop_requested()) return {};
-    group_of_event[i] = groups.number(event_kind(trace, events[i]), trace.lane(events[i].lane).name(events[i].index));
+    group_of_event[i] = groups.number(event_kind(trace, events[i]), listed_name(trace, events[i]));
     if (group_of_event[i] == end_of_group.size()) end_of_group.push_back(0);
     ++end_of_group[group_of_event[i]];
   }
@@ -112,7 +112,7 @@ DurationHistogram duration_histogram(const Trace& trace, std::span<const EventRe
 std::vector<EventRef> events_named(const Trace& trace, std::span<const EventRef> events, EventKind kind, NameId name) {
   std::vector<EventRef> named;
   for (const EventRef event : events)
-    if (trace.lane(event.lane).name(event.index) == name && event_kind(trace, event) == kind) named.push_back(event);
+    if (listed_name(trace, event) == name && event_kind(trace, event) == kind) named.push_back(event);
   return named;
 }
 

@@ -184,7 +184,7 @@ std::string EventValues::text(EventRef event, EventColumn column) const {
   const TrackKey& key = trace_->track_of(event.lane).key;
   switch (column) {
     case EventColumn::kName: {
-      const std::string_view name = trace_->name(trace_->lane(event.lane).name(event.index));
+      const std::string_view name = trace_->name(listed_name(*trace_, event));
       return std::string(key.kind == TrackKind::kCudaApi ? api_display_name(name) : name);
     }
     case EventColumn::kKind:

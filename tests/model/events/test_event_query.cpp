@@ -157,4 +157,12 @@ TEST_CASE("a text finds samples by the functions of their call chains, whatever 
   CHECK(found("train") == 2);
   CHECK(found("CPU sample") == 3);
   CHECK(found("evaluate") == 0);
+
+  // Lists call them what ran, and are sorted by it.
+  const EventValues values(trace, EventScope::whole_trace(*trace));
+  const auto all = gather_events(*trace, values.scope().lanes(), {});
+  std::vector<std::string> names;
+  for (const EventRef event : sort_events(values, all, EventColumn::kName, SortDirection::kDescending))
+    names.push_back(values.text(event, EventColumn::kName));
+  CHECK(names == std::vector<std::string>{"train", "load_batch", "CPU sample"});
 }

@@ -59,5 +59,7 @@ inline constexpr std::size_t kEventKindCount = 15;
 [[nodiscard]] std::array<EventKind, kEventKindCount> all_event_kinds() noexcept;
 [[nodiscard]] std::string_view event_kind_name(EventKind kind) noexcept;  // "Kernel", "Copy", "CUDA API"
 [[nodiscard]] EventKind event_kind(const Trace& trace, EventRef event) noexcept;
+// What tables call the event: its name; of a sample or backtrace the function that ran, or that called, where its chain is known.
+[[nodiscard]] NameId listed_name(const Trace& trace, EventRef event) noexcept;
 
 }  // namespace lanescope
