@@ -45,6 +45,7 @@ struct Library {
   std::uint64_t open = 0;          // void* dlopen(const char*, int)
   std::uint64_t open_mode = RTLD_NOW;
   std::uint64_t open_error = 0;  // char* dlerror(); 0 where there is none
+  std::uint64_t find = 0;        // void* dlsym(void*, const char*); likewise
 };
 
 std::optional<Library> find_library(const RemoteMemory& memory, const std::vector<Mapping>& map) {
@@ -57,7 +58,7 @@ std::optional<Library> find_library(const RemoteMemory& memory, const std::vecto
     if (!address && loading != nullptr) address = find_function(memory, loading->begin, name);
     return address.value_or(0);
   };
-  Library library{find("syscall"), find("__errno_location"), find("dlopen"), RTLD_NOW, find("dlerror")};
+  Library library{find("syscall"), find("__errno_location"), find("dlopen"), RTLD_NOW, find("dlerror"), find("dlsym")};
   if (library.open == 0) {
     library.open = find("__libc_dlopen_mode");
     library.open_mode |= kInternalOpenMode;
@@ -205,16 +206,13 @@ class Injector {
   }
 
   Result<void> enter(long socket) {
-    const Mapping* agent = find_file(map_, is_agent);
-    injection_.origin = agent != nullptr ? AgentOrigin::kWasThere : AgentOrigin::kLoaded;
-    if (agent == nullptr) {
+    const bool was_there = find_file(map_, is_agent) != nullptr;
+    injection_.origin = was_there ? AgentOrigin::kWasThere : AgentOrigin::kLoaded;
+    if (!was_there)
       if (const Result<void> loaded = load(); !loaded) return loaded.error();
-      map_ = read_memory_map(request_.pid).value_or(std::vector<Mapping>());
-      agent = find_file(map_, is_agent);
-      if (agent == nullptr) return failure("the agent was loaded, but is not in its memory map.");
-    }
-    const auto entry = find_function(memory_, agent->begin, kAgentEntry);
-    if (!entry) return failure("the agent in it is of a version that can't be attached to. Restart the program.");
+    const Result<std::uint64_t> entry = find_entry();
+    if (!entry) return entry.error();
+    if (*entry == 0) return failure("the agent in it is of a version that can't be attached to. Restart the program.");
     const std::string path = request_.socket.empty() ? std::string() : ":" + request_.socket.string();
     const Result<std::uint64_t> address = thread_->place("fd:" + std::to_string(socket) + path);
     if (!address) return address.error();
@@ -224,6 +222,18 @@ class Injector {
     if (code == EBUSY) return failure("another recording of it is under way. End that first.");
     if (code != 0) return failure(std::string("the agent could not start in it: ") + std::strerror(code) + ".");
     return {};
+  }
+
+  // Of the agent; 0 where it has none. The loader is asked where it can be: the memory map of a large process takes long to read.
+  Result<std::uint64_t> find_entry() {
+    if (handle_ != 0 && library_.find != 0) {
+      const Result<std::uint64_t> name = thread_->place(kAgentEntry);
+      return name ? thread_->call(library_.find, {handle_, *name}, kCallLimit) : name;
+    }
+    if (handle_ != 0) map_ = read_memory_map(request_.pid).value_or(std::vector<Mapping>());
+    const Mapping* agent = find_file(map_, is_agent);
+    if (agent == nullptr) return failure("the agent was loaded, but is not in its memory map.");
+    return find_function(memory_, agent->begin, kAgentEntry).value_or(0);
   }
 
   // By its path where the target sees the same file there, else as a copy in the target's memory.
@@ -295,7 +305,8 @@ class Injector {
     if (!name) return name.error();
     const Result<std::uint64_t> handle = thread_->call(library_.open, {*name, library_.open_mode}, kLoadLimit);
     if (!handle) return handle.error();
-    if (*handle != 0) return std::string();
+    handle_ = *handle;
+    if (handle_ != 0) return std::string();
     std::string reason = "no reason given";
     if (library_.open_error == 0) return reason;
     const Result<std::uint64_t> text = thread_->call(library_.open_error, {}, kCallLimit);
@@ -319,6 +330,7 @@ class Injector {
   Library library_;
   std::unique_ptr<StoppedThread> thread_;
   std::uint64_t error_number_ = 0;  // address of the thread's errno
+  std::uint64_t handle_ = 0;        // of the agent, where it was loaded now
   Injection injection_;
 };
 
