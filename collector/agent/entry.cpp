@@ -39,5 +39,12 @@ LANESCOPE_EXPORT int InitializeInjectionNvtx(NvtxGetExportTableFunc_t get_export
   return InitializeInjectionNvtx2(get_export_table);
 }
 
+// The same, from within the first call of an extension of NVTX.
+LANESCOPE_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* module) {
+  using namespace lanescope::agent::nvtx;
+  lanescope::agent::attach::wait_for_sessions(record_cuda_late);
+  return install_extension(module) == Injection::kInstalled ? 1 : 0;
+}
+
 // The injector, in a process that runs already.
 LANESCOPE_EXPORT int lanescope_agent_attach(const char* address) { return lanescope::agent::attach::attach(address, record_cuda_late); }

@@ -21,6 +21,7 @@ struct ThreadState {
   std::uint32_t thread_id = 0;   // gettid
   bool in_use = false;           // an event of this thread is being written; set while a signal handler may come in between
   std::uint32_t events_without_ring = 0;
+  std::uint32_t followed_call = 0;  // correlation id of the runtime call whose duration is being taken (cupti/backtraces.h)
   channel::SharedHeader* header = nullptr;  // null: there is no session
   channel::RingHeader* ring = nullptr;      // null: none was free
   channel::RingProducer producer;

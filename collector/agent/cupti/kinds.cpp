@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "collector/channel/layout.h"
+
 namespace lanescope::agent::cupti {
 namespace {
 
@@ -37,9 +39,12 @@ constexpr CUpti_ActivityKind kResourceKinds[] = {CUPTI_ACTIVITY_KIND_DEVICE, CUP
 constexpr CUpti_ActivityKind kLightKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                               CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
                                               CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_OVERHEAD};
-constexpr CUpti_ActivityKind kDefaultKinds[] = {CUPTI_ACTIVITY_KIND_JIT};
+// INTERNAL_LAUNCH_API: launches that no call of the program made, so that their kernels have one; rare.
+constexpr CUpti_ActivityKind kDefaultKinds[] = {CUPTI_ACTIVITY_KIND_JIT, CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API};
 // SYNCHRONIZATION slows every call that touches events or streams, whether it waits or not (docs/adr/0005).
 constexpr CUpti_ActivityKind kDeepKinds[] = {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
+constexpr CUpti_ActivityKind kMemoryUsageKinds[] = {CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL};
+constexpr CUpti_ActivityKind kCudaEventKinds[] = {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_CUDA_EVENT};
 
 // Calls use(cbid, name) for each call of an API; ids are dense, and the one behind the last has no name.
 template <typename Use>
@@ -96,6 +101,24 @@ namespace {
 
 bool records_all_driver_calls(const EventChoice& choice) noexcept { return choice.preset == Preset::kDeep || choice.calls == Calls::kAll; }
 
+bool wants(const EventChoice& choice, std::uint32_t extras) noexcept { return (choice.extras & extras) != 0; }
+
+void enable_extras(const Functions& functions, const EventChoice& choice) noexcept {
+  if (wants(choice, channel::kMemoryUsage))
+    for (const CUpti_ActivityKind kind : kMemoryUsageKinds) functions.enable(kind);
+  if (!wants(choice, channel::kCudaEvents) || functions.enable_event_timestamps == nullptr) return;
+  functions.enable_event_timestamps(1);
+  for (const CUpti_ActivityKind kind : kCudaEventKinds) functions.enable(kind);
+}
+
+void disable_extras(const Functions& functions, const EventChoice& choice) noexcept {
+  if (wants(choice, channel::kMemoryUsage))
+    for (const CUpti_ActivityKind kind : kMemoryUsageKinds) functions.disable(kind);
+  if (!wants(choice, channel::kCudaEvents) || functions.enable_event_timestamps == nullptr) return;
+  for (const CUpti_ActivityKind kind : kCudaEventKinds) functions.disable(kind);
+  functions.enable_event_timestamps(0);
+}
+
 }  // namespace
 
 CUptiResult enable_events(const Functions& functions, const EventChoice& choice) noexcept {
@@ -107,6 +130,7 @@ CUptiResult enable_events(const Functions& functions, const EventChoice& choice)
     const CUptiResult result = functions.enable(kind);
     if (result != CUPTI_SUCCESS && failure == CUPTI_SUCCESS && kind != CUPTI_ACTIVITY_KIND_OVERHEAD) failure = result;
   }
+  enable_extras(functions, choice);
   set_chatty_runtime_calls(functions, choice.preset == Preset::kDeep || choice.calls == Calls::kAll ? 1 : 0);
   if (records_all_driver_calls(choice)) functions.enable(CUPTI_ACTIVITY_KIND_DRIVER);
   if (is_light) return failure;
@@ -129,6 +153,30 @@ void disable_events(const Functions& functions, const EventChoice& choice) noexc
     for (const CUpti_ActivityKind kind : kDefaultKinds) functions.disable(kind);
   for (const CUpti_ActivityKind kind : kLightKinds) functions.disable(kind);
   functions.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+  disable_extras(functions, choice);
+}
+
+CUptiResult enable_unified_memory(const Functions& functions, const EventChoice& choice) noexcept {
+  if (!wants(choice, channel::kCpuPageFaults | channel::kGpuPageFaults)) return CUPTI_SUCCESS;
+  if (functions.configure_unified_memory == nullptr) return CUPTI_ERROR_NOT_SUPPORTED;
+  CUpti_ActivityUnifiedMemoryCounterConfig counters[5] = {};
+  std::uint32_t count = 0;
+  const auto add = [&](CUpti_ActivityUnifiedMemoryCounterKind kind) {
+    counters[count].scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE;
+    counters[count].kind = kind;
+    counters[count++].enable = 1;
+  };
+  add(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD);
+  add(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH);
+  add(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD);
+  if (wants(choice, channel::kCpuPageFaults)) add(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT);
+  if (wants(choice, channel::kGpuPageFaults)) add(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT);
+  const CUptiResult result = functions.configure_unified_memory(counters, count);
+  return result != CUPTI_SUCCESS ? result : functions.enable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+}
+
+void disable_unified_memory(const Functions& functions, const EventChoice& choice) noexcept {
+  if (wants(choice, channel::kCpuPageFaults | channel::kGpuPageFaults)) functions.disable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
 }
 
 }  // namespace lanescope::agent::cupti

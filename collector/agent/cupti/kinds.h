@@ -21,12 +21,18 @@ struct EventChoice {
   Preset preset = Preset::kDefault;
   GraphLevel graphs = GraphLevel::kNode;
   Calls calls = Calls::kTelling;
+  std::uint32_t extras = 0;  // channel::CudaExtra bits
 };
 
 // Everything that is an event. Returns the first error that keeps GPU work from being recorded, else CUPTI_SUCCESS.
 CUptiResult enable_events(const Functions& functions, const EventChoice& choice) noexcept;
 // Requires: enabled with the same choice.
 void disable_events(const Functions& functions, const EventChoice& choice) noexcept;
+
+// Faults on pages of unified memory and what moves between the memories, as the choice's extras say. Requires: the driver is initialized,
+// which from within cuInit it is not yet. Returns CUPTI_SUCCESS also where nothing of it is chosen.
+CUptiResult enable_unified_memory(const Functions& functions, const EventChoice& choice) noexcept;
+void disable_unified_memory(const Functions& functions, const EventChoice& choice) noexcept;
 
 // Calls that take about a tenth of a microsecond, that programs make all the time, and that say nothing about time.
 bool is_chatty_runtime_call(const char* name) noexcept;

@@ -148,6 +148,10 @@ bool resolve_all(void* library, Functions& f) noexcept {
   resolve(library, "cuptiActivityEnableAndDump", f.enable_and_dump);
   resolve(library, "cuptiActivityEnableDriverApi", f.enable_driver_api);
   resolve(library, "cuptiActivityEnableAllSyncRecords", f.enable_all_sync_records);
+  resolve(library, "cuptiGetContextId", f.get_context_id);
+  resolve(library, "cuptiGetStreamIdEx", f.get_stream_id);
+  resolve(library, "cuptiActivityConfigureUnifiedMemoryCounter", f.configure_unified_memory);
+  resolve(library, "cuptiActivityEnableCudaEventDeviceTimestamps", f.enable_event_timestamps);
   return resolve(library, "cuptiGetVersion", f.get_version) && resolve(library, "cuptiGetResultString", f.get_result_string) &&
          resolve(library, "cuptiSubscribe", f.subscribe) && resolve(library, "cuptiEnableCallback", f.enable_callback) &&
          resolve(library, "cuptiGetCallbackName", f.get_callback_name) &&

@@ -1,6 +1,7 @@
 // What makes it right to read records of CUDA 12 and 13 through one version's structures: each begins like its predecessors.
 //
-// Kernel8 and 9, Memcpy5, Device4, Context and 2, Synchronization, Overhead and 2, Jit and GraphTrace are what CUDA 12.0 to 12.9 deliver.
+// Kernel8 and 9, Memcpy5, Device4, Context and 2, Synchronization, Overhead and 2, Jit, GraphTrace, Memory3, MemoryPool2 and
+// UnifiedMemoryCounter2 are what CUDA 12.0 to 12.9 deliver. What an older Synchronization lacks is left alone (has_event_records).
 #pragma once
 
 #include <cstddef>
@@ -67,5 +68,15 @@ LANESCOPE_SAME_OFFSET(CUpti_ActivityJit, CUpti_ActivityJit2, correlationId);
 LANESCOPE_SAME_OFFSET(CUpti_ActivityGraphTrace, CUpti_ActivityGraphTrace2, end);
 LANESCOPE_SAME_OFFSET(CUpti_ActivityGraphTrace, CUpti_ActivityGraphTrace2, graphId);
 LANESCOPE_SAME_OFFSET(CUpti_ActivityGraphTrace, CUpti_ActivityGraphTrace2, streamId);
+
+LANESCOPE_SAME_OFFSET(CUpti_ActivityMemory3, CUpti_ActivityMemory4, name);
+LANESCOPE_SAME_OFFSET(CUpti_ActivityMemory3, CUpti_ActivityMemory4, memoryPoolConfig.utilizedSize);
+
+LANESCOPE_SAME_OFFSET(CUpti_ActivityMemoryPool2, CUpti_ActivityMemoryPool3, timestamp);
+LANESCOPE_SAME_OFFSET(CUpti_ActivityMemoryPool2, CUpti_ActivityMemoryPool3, utilizedSize);
+
+LANESCOPE_SAME_OFFSET(CUpti_ActivityUnifiedMemoryCounter2, CUpti_ActivityUnifiedMemoryCounter3, end);
+LANESCOPE_SAME_OFFSET(CUpti_ActivityUnifiedMemoryCounter2, CUpti_ActivityUnifiedMemoryCounter3, dstId);
+LANESCOPE_SAME_OFFSET(CUpti_ActivityUnifiedMemoryCounter2, CUpti_ActivityUnifiedMemoryCounter3, flags);
 
 #undef LANESCOPE_SAME_OFFSET

@@ -76,6 +76,7 @@ const char* compilation_name(const CUpti_ActivityJit2& record) noexcept {
 }
 
 std::uint32_t applicable(std::uint32_t value) noexcept { return value == CUPTI_SYNCHRONIZATION_INVALID_VALUE ? 0 : value; }
+std::uint64_t applicable_record(std::uint64_t value) noexcept { return value >= CUPTI_SYNCHRONIZATION_INVALID_VALUE ? 0 : value; }
 
 }  // namespace
 
@@ -108,6 +109,16 @@ void RecordReader::read_record(const CUpti_Activity& record) noexcept {
       return add(as(static_cast<CUpti_ActivityJit2*>(nullptr)));
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
       return add(as(static_cast<CUpti_ActivityGraphTrace2*>(nullptr)));
+    case CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API:
+      return add_call(as(static_cast<CUpti_ActivityAPI*>(nullptr)), encode::Api::kDriver);
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+      return add(as(static_cast<CUpti_ActivityMemory4*>(nullptr)));
+    case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
+      return add(as(static_cast<CUpti_ActivityMemoryPool3*>(nullptr)));
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+      return add(as(static_cast<CUpti_ActivityUnifiedMemoryCounter3*>(nullptr)));
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+      return add(as(static_cast<CUpti_ActivityCudaEvent2*>(nullptr)));
     case CUPTI_ACTIVITY_KIND_DEVICE:
       return add(as(static_cast<CUpti_ActivityDevice5*>(nullptr)));
     case CUPTI_ACTIVITY_KIND_CONTEXT:
@@ -223,6 +234,8 @@ void RecordReader::add(const CUpti_ActivitySynchronization2& record) noexcept {
   synchronization.queue = events_.queue({device_of_context(record.contextId), record.contextId, applicable(record.streamId)});
   synchronization.event = applicable(record.cudaEventId);
   synchronization.correlation = record.correlationId;
+  if (event_records_ == EventRecords::kPresent && synchronization.event != 0)
+    synchronization.event_record = applicable_record(record.cudaEventSyncId);
   events_.add(synchronization);
 }
 
@@ -281,7 +294,7 @@ void RecordReader::add(const CUpti_ActivityDevice5& record) noexcept {
 }
 
 void RecordReader::add(const CUpti_ActivityContext3& record) noexcept {
-  contexts_.push_back({record.contextId, record.deviceId});
+  contexts_.push_back({record.contextId, record.deviceId, record.nullStreamId});
   part_.clear();
   ProtoWriter out(part_);
   out.unsigned_field(1, record.contextId);
@@ -304,6 +317,12 @@ std::uint32_t RecordReader::device_of_context(std::uint32_t context) const noexc
   for (std::size_t i = contexts_.size(); i > 0; --i)
     if (contexts_[i - 1].context == context) return contexts_[i - 1].device;
   return 0;
+}
+
+encode::Queue RecordReader::default_queue(std::uint32_t device) const noexcept {
+  for (std::size_t i = 0; i < contexts_.size(); ++i)
+    if (contexts_[i].device == device) return {device, contexts_[i].context, contexts_[i].null_stream};
+  return {device, 0, 0};
 }
 
 void RecordReader::flush_resources() noexcept {

@@ -18,11 +18,16 @@ struct RecordCounts {
   std::uint64_t invalid = 0;   // of these, left out because their times make no sense
 };
 
+enum class EventRecords { kAbsent, kPresent };
+
 class RecordReader {
  public:
   RecordReader(const Functions& functions, encode::EventEncoder& events, encode::FrameWriter& frames,
                const encode::ClockMap& clocks) noexcept
       : functions_(functions), events_(events), frames_(frames), clocks_(clocks) {}
+
+  // Whether synchronizations say which recording of an event they waited for: where CUDA events are recorded, with a CUPTI that has both.
+  void set_event_records(EventRecords records) noexcept { event_records_ = records; }
 
   // Reads all records of a completed buffer.
   void read(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
@@ -43,6 +48,13 @@ class RecordReader {
   void add(const CUpti_ActivityOverhead3& record) noexcept;
   void add(const CUpti_ActivityJit2& record) noexcept;
   void add(const CUpti_ActivityGraphTrace2& record) noexcept;
+  void add(const CUpti_ActivityMemory4& record) noexcept;
+  void add(const CUpti_ActivityMemoryPool3& record) noexcept;
+  void add(const CUpti_ActivityUnifiedMemoryCounter3& record) noexcept;
+  void add_migration(const CUpti_ActivityUnifiedMemoryCounter3& record, std::uint32_t copy_kind) noexcept;
+  void add_cpu_fault(const CUpti_ActivityUnifiedMemoryCounter3& record) noexcept;
+  void add_gpu_fault(const CUpti_ActivityUnifiedMemoryCounter3& record) noexcept;
+  void add(const CUpti_ActivityCudaEvent2& record) noexcept;
   void add(const CUpti_ActivityDevice5& record) noexcept;
   void add(const CUpti_ActivityContext3& record) noexcept;
   void add(const CUpti_ActivityStream& record) noexcept;
@@ -51,6 +63,8 @@ class RecordReader {
   bool convert(std::uint64_t start, std::uint64_t end, encode::Interval& time) noexcept;
   std::uint32_t call_name(encode::Api api, CUpti_CallbackId id) noexcept;
   std::uint32_t device_of_context(std::uint32_t context) const noexcept;
+  // The default stream of a device's first context: where work stands that belongs to no stream.
+  encode::Queue default_queue(std::uint32_t device) const noexcept;
   void add_resource(std::uint32_t field) noexcept;  // what part_ holds
 
   static constexpr std::size_t kApis = 2;
@@ -58,6 +72,7 @@ class RecordReader {
   struct ContextPlace {
     std::uint32_t context;
     std::uint32_t device;
+    std::uint32_t null_stream;
   };
 
   const Functions& functions_;
@@ -65,6 +80,7 @@ class RecordReader {
   encode::FrameWriter& frames_;
   const encode::ClockMap& clocks_;
   RecordCounts counts_;
+  EventRecords event_records_ = EventRecords::kAbsent;
   std::uint32_t call_names_[kApis][kCallNames] = {};  // string ids by callback id; 0 where not asked yet
   PageArray<ContextPlace> contexts_;
   PageBuffer resources_;  // a Resources message while it grows

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -14,8 +15,10 @@
 #include "agent/channel/membership.h"
 #include "agent/core/clock.h"
 #include "agent/core/quiet.h"
+#include "agent/cupti/backtraces.h"
 #include "agent/cupti/exit_hook.h"
 #include "agent/cupti/injection.h"
+#include "agent/cupti/stream_names.h"
 #include "collector/channel/doorbell.h"
 
 namespace lanescope::agent::cupti {
@@ -78,9 +81,32 @@ void on_profiler_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexc
   if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop && call.callbackSite == CUPTI_API_ENTER) end_capture(memory.header(), kProfilerCapture);
 }
 
+constexpr CUpti_CallbackId kProfilerCalls[] = {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop};
+// Calls that end contexts, and with them the records that CUPTI still keeps for these.
+constexpr CUpti_CallbackId kContextEndingCalls[] = {CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy,
+                                                    CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2,
+                                                    CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset,
+                                                    CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2,
+                                                    CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease,
+                                                    CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2};
+
+void on_driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
+  for (const CUpti_CallbackId profiler_call : kProfilerCalls)
+    if (id == profiler_call) return on_profiler_call(id, call);
+  for (const CUpti_CallbackId ending : kContextEndingCalls)
+    if (id == ending && call.callbackSite == CUPTI_API_ENTER)
+      if (Tracer* current = tracer.load(std::memory_order_acquire)) return current->save_records();
+}
+
 void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) watch_exit();
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && data != nullptr) on_profiler_call(id, *static_cast<const CUpti_CallbackData*>(data));
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) {
+    watch_exit();
+    if (Tracer* current = tracer.load(std::memory_order_acquire)) current->note_driver();
+  }
+  if (data == nullptr || domain == CUPTI_CB_DOMAIN_RESOURCE) return;
+  const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) on_driver_call(id, call);
+  follow_call(domain, call);
 }
 
 // "13.0" for 13000 and for 130001; CUPTI of CUDA 12 counts its own versions.
@@ -90,6 +116,9 @@ void describe_cupti(std::uint32_t version, char (&text)[48]) noexcept {
   else
     std::snprintf(text, sizeof(text), "CUPTI of CUDA 12 (API version %u)", version);
 }
+
+// Who subscribes in the old way gives no name, which CUPTI puts in words of its own.
+bool has_name(const char* subscriber) noexcept { return *subscriber != '\0' && std::strstr(subscriber, "<not provided>") == nullptr; }
 
 template <typename... Arguments>
 void tell(ComponentState state, Severity severity, const char* format, Arguments... arguments) noexcept {
@@ -156,7 +185,7 @@ bool Tracer::subscribe() noexcept {
     owner[sizeof(owner) - 1] = '\0';
     tell(ComponentState::kOwnedByOther, Severity::kError,
          "GPU activity is not recorded: CUPTI is in use by %s; switch that off in the target and record again.",
-         owner[0] != '\0' ? owner : "another profiler");
+         has_name(owner) ? owner : "another profiler");
     return false;
   }
   if (result != CUPTI_SUCCESS) report_failure(result);
@@ -173,8 +202,9 @@ bool Tracer::start(Arrival arrival) noexcept {
   traced_process.store(getpid(), std::memory_order_relaxed);
   tracer.store(this, std::memory_order_release);
   functions.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED);
-  for (const CUpti_CallbackId id : {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop})
-    functions.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, id);
+  if (arrival == Arrival::kLate) driver_is_up_.store(true, std::memory_order_relaxed);
+  for (const CUpti_CallbackId id : kProfilerCalls) functions.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, id);
+  for (const CUpti_CallbackId id : kContextEndingCalls) functions.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, id);
   on_capture_change([] {
     if (Tracer* current = tracer.load(std::memory_order_acquire)) current->await_settings();
   });
@@ -184,6 +214,7 @@ bool Tracer::start(Arrival arrival) noexcept {
     report_failure(result);
     return false;
   }
+  tell_stream_names(library_.functions);
   read_clock(monotonic_now());
   arrival == Arrival::kLate ? enable_resources_late(functions) : enable_resources(functions);
   follow_settings();
@@ -238,6 +269,17 @@ void Tracer::complete_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noex
   buffers_.complete(buffer, valid_bytes);
   publish_outstanding();
   wake();
+}
+
+void Tracer::note_driver() noexcept {
+  driver_is_up_.store(true, std::memory_order_release);
+  wake();
+}
+
+void Tracer::save_records() noexcept {
+  if (!is_recording_.load(std::memory_order_acquire)) return;
+  const Quiet quiet;
+  library_.functions.flush_all(0);
 }
 
 // ---- Our own thread ----------------------------------------------------------------------------------------------------------------
@@ -324,12 +366,37 @@ bool Tracer::begin_next_session() noexcept {
 void Tracer::follow_settings() noexcept {
   if (is_over_) return;
   set_recording(memory_.header().settings.recording.load(std::memory_order_acquire) != 0);
+  if (is_recording_ && !follows_unified_memory_) follow_unified_memory();
+}
+
+void Tracer::follow_unified_memory() noexcept {
+  if (!driver_is_up_.load(std::memory_order_acquire)) return;  // CUPTI can't configure it before
+  follows_unified_memory_ = true;
+  const CUptiResult result = enable_unified_memory(library_.functions, choice_);
+  if (result == CUPTI_SUCCESS) return;
+  const char* name = "unknown error";
+  library_.functions.get_result_string(result, &name);
+  tell(ComponentState::kRecording, Severity::kWarning, "Unified memory is not recorded: CUPTI answered %d (%s).", static_cast<int>(result),
+       name);
+}
+
+void Tracer::check_event_records() noexcept {
+  const bool wanted = (choice_.extras & channel::kCudaEvents) != 0;
+  const bool available = library_.functions.enable_event_timestamps != nullptr;
+  records_->set_event_records(wanted && available ? EventRecords::kPresent : EventRecords::kAbsent);
+  if (!wanted || available || has_told_) return;
+  char cupti[48];
+  describe_cupti(library_.version, cupti);
+  tell(ComponentState::kRecording, Severity::kWarning, "CUDA events are not recorded: %s can't tell when streams come past them.", cupti);
 }
 
 void Tracer::set_recording(bool recording) noexcept {
   if (is_recording_ == recording) return;
   if (!recording) {
     disable_events(library_.functions, choice_);
+    disable_backtraces(library_.functions, subscriber_, backtraces_);
+    if (follows_unified_memory_) disable_unified_memory(library_.functions, choice_);
+    follows_unified_memory_ = false;
     is_recording_ = false;
     return;
   }
@@ -337,6 +404,10 @@ void Tracer::set_recording(bool recording) noexcept {
   choice_.preset = static_cast<Preset>(settings.preset.load(std::memory_order_relaxed));
   choice_.graphs = static_cast<GraphLevel>(settings.graph_level.load(std::memory_order_relaxed));
   choice_.calls = settings.trace_all_calls.load(std::memory_order_relaxed) != 0 ? Calls::kAll : Calls::kTelling;
+  choice_.extras = settings.cuda_extras.load(std::memory_order_relaxed);
+  check_event_records();
+  backtraces_ = settings.backtrace_calls.load(std::memory_order_relaxed);
+  enable_backtraces(library_.functions, subscriber_, backtraces_);
   const CUptiResult result = enable_events(library_.functions, choice_);
   is_recording_ = true;
   has_handed_over_ = false;

@@ -39,6 +39,10 @@ class Tracer {
   void request_buffer(std::uint8_t** buffer, std::size_t* bytes) noexcept;
   void complete_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
 
+  // For CUPTI's callbacks: the driver is initialized now; and a context is about to end, whose records are asked for before.
+  void note_driver() noexcept;
+  void save_records() noexcept;
+
   // Returns once records are asked for where the host wants them, and no more where it does not, or a fifth of a second later. Any thread
   // but ours.
   void await_settings() noexcept;
@@ -57,6 +61,8 @@ class Tracer {
   void write_for(channel::SharedMemory memory, std::uint32_t process_instance) noexcept;
   void follow_settings() noexcept;
   void set_recording(bool recording) noexcept;
+  void follow_unified_memory() noexcept;
+  void check_event_records() noexcept;
   void drain() noexcept;
   void write_out() noexcept;
   void read_clock(std::int64_t now) noexcept;
@@ -94,10 +100,13 @@ class Tracer {
   std::int64_t next_clock_ = 0;
   std::uint32_t answered_stops_ = 0;
   EventChoice choice_;
+  std::uint32_t backtraces_ = 0;  // channel::CallGroup bits
   std::atomic<bool> is_recording_{false};
-  bool has_told_ = false;         // this session, that GPU activity is recorded
-  bool has_handed_over_ = false;  // since recording was on
-  bool is_over_ = false;          // the session is gone
+  std::atomic<bool> driver_is_up_{false};
+  bool follows_unified_memory_ = false;  // since recording was on: tried, at least
+  bool has_told_ = false;                // this session, that GPU activity is recorded
+  bool has_handed_over_ = false;         // since recording was on
+  bool is_over_ = false;                 // the session is gone
 };
 
 }  // namespace lanescope::agent::cupti

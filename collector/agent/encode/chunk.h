@@ -27,6 +27,7 @@ class TimeColumns {
     start_.write(out, start_field);
     duration_.write(out, start_field + 1);
   }
+  void write_instants(ProtoWriter& out, std::uint32_t field) const noexcept { start_.write(out, field); }
   void clear() noexcept {
     start_.clear();
     duration_.clear();
@@ -69,8 +70,9 @@ class CopyChunk {
 
  private:
   TimeColumns times_;
-  ValueColumn bytes_, queue_, shape_, graph_;
+  ValueColumn bytes_, queue_, shape_, graph_, migration_cause_;
   DeltaColumn correlation_, graph_node_;
+  FixedColumn virtual_address_;
 };
 
 class SetChunk {
@@ -120,7 +122,7 @@ class SynchronizationChunk {
 
  private:
   TimeColumns times_;
-  ValueColumn type_, queue_, event_;
+  ValueColumn type_, queue_, event_, event_record_;
   DeltaColumn correlation_;
 };
 
@@ -158,6 +160,52 @@ class GraphLaunchChunk {
  private:
   TimeColumns times_;
   ValueColumn queue_, graph_;
+  DeltaColumn correlation_;
+};
+
+class PageFaultChunk {
+ public:
+  static constexpr std::uint32_t kField = 27;
+  void add(const PageFault& event) noexcept;
+  void write(ProtoWriter& out) const noexcept;
+  void clear() noexcept;
+  [[nodiscard]] bool failed() const noexcept;
+  [[nodiscard]] const TimeColumns& times() const noexcept { return times_; }
+
+ private:
+  TimeColumns times_;
+  ValueColumn device_, count_, access_, function_, module_;
+  FixedColumn address_, program_counter_;
+};
+
+class MemoryUsageChunk {
+ public:
+  static constexpr std::uint32_t kField = 31;
+  void add(const MemoryUsage& event) noexcept;
+  void write(ProtoWriter& out) const noexcept;
+  void clear() noexcept;
+  [[nodiscard]] bool failed() const noexcept;
+  [[nodiscard]] const TimeColumns& times() const noexcept { return times_; }
+
+ private:
+  TimeColumns times_;
+  ValueColumn operation_, bytes_, memory_kind_, queue_, name_, pool_size_, pool_utilized_, pool_release_threshold_;
+  DeltaColumn address_, correlation_;
+  FixedColumn pool_;
+};
+
+class CudaEventChunk {
+ public:
+  static constexpr std::uint32_t kField = 32;
+  void add(const CudaEvent& event) noexcept;
+  void write(ProtoWriter& out) const noexcept;
+  void clear() noexcept;
+  [[nodiscard]] bool failed() const noexcept;
+  [[nodiscard]] const TimeColumns& times() const noexcept { return times_; }
+
+ private:
+  TimeColumns times_;
+  ValueColumn queue_, event_, record_;
   DeltaColumn correlation_;
 };
 

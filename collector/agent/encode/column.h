@@ -58,4 +58,25 @@ class DeltaColumn {
   bool says_something_ = false;
 };
 
+// Eight bytes each, little-endian: addresses, whose upper bits would make them long otherwise.
+class FixedColumn {
+ public:
+  void add(std::uint64_t value) noexcept {
+    says_something_ |= value != 0;
+    bytes_.append(&value, sizeof(value));
+  }
+  void write(ProtoWriter& out, std::uint32_t field, Presence presence = Presence::kAlways) const noexcept {
+    if (presence == Presence::kAlways || says_something_) out.bytes_field(field, bytes_.bytes());
+  }
+  void clear() noexcept {
+    bytes_.clear();
+    says_something_ = false;
+  }
+  [[nodiscard]] bool failed() const noexcept { return bytes_.failed(); }
+
+ private:
+  PageBuffer bytes_;
+  bool says_something_ = false;
+};
+
 }  // namespace lanescope::agent::encode

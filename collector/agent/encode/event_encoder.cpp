@@ -91,6 +91,9 @@ void EventEncoder::add(const Copy& event) noexcept { add_to(copies_, event); }
 void EventEncoder::add(const Set& event) noexcept { add_to(sets_, event); }
 void EventEncoder::add(const Synchronization& event) noexcept { add_to(synchronizations_, event); }
 void EventEncoder::add(const GraphLaunch& event) noexcept { add_to(graph_launches_, event); }
+void EventEncoder::add(const PageFault& event) noexcept { add_to(page_faults_, event); }
+void EventEncoder::add(const MemoryUsage& event) noexcept { add_to(memory_usage_, event); }
+void EventEncoder::add(const CudaEvent& event) noexcept { add_to(cuda_events_, event); }
 void EventEncoder::add_overhead(const Span& event) noexcept { add_to(overheads_, event); }
 void EventEncoder::add_compilation(const Span& event) noexcept { add_to(compilations_, event); }
 
@@ -137,6 +140,9 @@ void EventEncoder::flush() noexcept {
   flush_chunk(overheads_);
   flush_chunk(compilations_);
   flush_chunk(graph_launches_);
+  flush_chunk(page_faults_);
+  flush_chunk(memory_usage_);
+  flush_chunk(cuda_events_);
 }
 
 }  // namespace lanescope::agent::encode

@@ -29,6 +29,9 @@ class EventEncoder {
   void add(const ApiCall& event) noexcept;
   void add(const Synchronization& event) noexcept;
   void add(const GraphLaunch& event) noexcept;
+  void add(const PageFault& event) noexcept;
+  void add(const MemoryUsage& event) noexcept;
+  void add(const CudaEvent& event) noexcept;
   void add_overhead(const Span& event) noexcept;
   void add_compilation(const Span& event) noexcept;
 
@@ -71,6 +74,9 @@ class EventEncoder {
   OverheadChunk overheads_;
   CompilationChunk compilations_;
   GraphLaunchChunk graph_launches_;
+  PageFaultChunk page_faults_;
+  MemoryUsageChunk memory_usage_;
+  CudaEventChunk cuda_events_;
   Arena api_memory_{64u << 20};
   OpenApiChunk* api_chunks_ = nullptr;  // the one used last comes first
   PageBuffer payload_;

@@ -67,6 +67,8 @@ struct Copy {
   std::uint32_t correlation = 0;
   std::uint32_t shape = 0;
   GraphPlace graph;
+  std::uint64_t virtual_address = 0;  // of unified memory
+  std::uint32_t migration_cause = 0;
 };
 
 struct Set {
@@ -96,6 +98,44 @@ struct Synchronization {
   std::uint32_t queue = 0;
   std::uint32_t event = 0;
   std::uint32_t correlation = 0;
+  std::uint64_t event_record = 0;
+};
+
+struct CudaEvent {
+  Interval time;  // an instant
+  std::uint32_t queue = 0;
+  std::uint32_t event = 0;
+  std::uint64_t record = 0;
+  std::uint32_t correlation = 0;
+};
+
+// As numbered in trace.proto.
+enum class MemoryUsageOperation : std::uint32_t { kAllocation = 1, kRelease = 2, kPoolCreation = 3, kPoolDestruction = 4, kPoolTrim = 5 };
+
+struct MemoryUsage {
+  Interval time;  // an instant
+  MemoryUsageOperation operation = MemoryUsageOperation::kAllocation;
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t memory_kind = 0;
+  std::uint32_t queue = 0;
+  std::uint32_t correlation = 0;
+  std::uint32_t name = 0;
+  std::uint64_t pool = 0;
+  std::uint64_t pool_size = 0;
+  std::uint64_t pool_utilized = 0;
+  std::uint64_t pool_release_threshold = 0;
+};
+
+struct PageFault {
+  Interval time;
+  std::uint32_t device = 0;  // 1 + the device that faulted; 0 for the CPU
+  std::uint64_t address = 0;
+  std::uint64_t count = 1;
+  std::uint32_t access = 0;
+  std::uint64_t program_counter = 0;
+  std::uint32_t function = 0;
+  std::uint32_t module = 0;
 };
 
 struct Span {

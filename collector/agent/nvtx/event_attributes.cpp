@@ -61,4 +61,11 @@ std::string_view read_attributes(const nvtxEventAttributes_t* attributes, channe
   return reaches(sizeof(nvtxEventAttributes_t)) ? read_message(*attributes, buffer) : std::string_view();
 }
 
+const nvtxPayloadData_t* extended_payload(const nvtxEventAttributes_t* attributes, std::size_t& count) noexcept {
+  if (attributes == nullptr || attributes->size < offsetof(nvtxEventAttributes_t, messageType)) return nullptr;
+  if (attributes->payloadType != NVTX_PAYLOAD_TYPE_EXT) return nullptr;
+  count = static_cast<std::size_t>(attributes->reserved0);
+  return reinterpret_cast<const nvtxPayloadData_t*>(attributes->payload.ullValue);
+}
+
 }  // namespace lanescope::agent::nvtx

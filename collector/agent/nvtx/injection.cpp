@@ -9,6 +9,7 @@
 #include "agent/nvtx/event_attributes.h"
 #include "agent/nvtx/filter.h"
 #include "agent/nvtx/names.h"
+#include "agent/nvtx/payload.h"
 
 namespace lanescope::agent::nvtx {
 namespace {
@@ -38,9 +39,32 @@ bool is_recorded(const ThreadWriter& writer, std::uint32_t domain) noexcept {
          is_wanted(settings, domain);
 }
 
-void emit(ThreadWriter& writer, Record& record, std::string_view text) noexcept {
+// Structured data of an event, where it has some.
+struct Data {
+  const nvtxPayloadData_t* first = nullptr;
+  std::size_t count = 0;
+};
+
+Data data_of(const nvtxEventAttributes_t* attributes) noexcept {
+  Data data;
+  data.first = extended_payload(attributes, data.count);
+  return data;
+}
+
+[[gnu::noinline]] void write_data(ThreadWriter& writer, const Record& record, const Data& data) noexcept {
+  PayloadValues values;
+  read_values(record.domain, data.first, data.count, values);
+  if (values.schema == 0) return;
+  Record payload = event(RecordType::kPayload, record.domain);
+  payload.time = record.time;
+  payload.id = values.schema;
+  writer.write(payload, {values.bytes, values.size});
+}
+
+void emit(ThreadWriter& writer, Record& record, std::string_view text, const Data& data = {}) noexcept {
   if (!is_recorded(writer, record.domain)) return;
   record.time = monotonic_now();
+  if (data.first != nullptr) write_data(writer, record, data);
   writer.write(record, text);
 }
 
@@ -54,14 +78,14 @@ std::uint64_t capture_key(const ThreadWriter& writer, std::uint32_t domain, int 
 }
 
 // Levels count from 0, whether or not the ranges are being recorded now.
-int push(Record record, std::string_view text) noexcept {
+int push(Record record, std::string_view text, const Data& data = {}) noexcept {
   ThreadWriter writer;
   if (!writer) return kNoLevel;
   const int level = record.domain < kCountedDomains ? writer.state().levels[record.domain]++ : kNoLevel;
   record.id = level_id(level);
   if (level != kNoLevel && begins_capture(writer.settings(), record.domain, text))
     begin_capture(*writer.state().header, capture_key(writer, record.domain, level));
-  emit(writer, record, text);
+  emit(writer, record, text, data);
   return level;
 }
 
@@ -81,17 +105,17 @@ int pop(std::uint32_t domain) noexcept {
   return level;
 }
 
-void mark(Record record, std::string_view text) noexcept {
+void mark(Record record, std::string_view text, const Data& data = {}) noexcept {
   ThreadWriter writer;
-  if (writer) emit(writer, record, text);
+  if (writer) emit(writer, record, text, data);
 }
 
-nvtxRangeId_t start(Record record, std::string_view text) noexcept {
+nvtxRangeId_t start(Record record, std::string_view text, const Data& data = {}) noexcept {
   record.id = next_range.fetch_add(1, std::memory_order_relaxed);
   ThreadWriter writer;
   if (!writer) return record.id;
   if (begins_capture(writer.settings(), record.domain, text)) begin_capture(*writer.state().header, record.id);
-  emit(writer, record, text);
+  emit(writer, record, text, data);
   return record.id;
 }
 
@@ -110,7 +134,7 @@ void mark_ex(const nvtxEventAttributes_t* attributes) {
   TextBuffer buffer;
   Record record = event(RecordType::kMark, 0);
   const std::string_view text = read_attributes(attributes, record, buffer);
-  mark(record, text);
+  mark(record, text, data_of(attributes));
 }
 void mark_a(const char* message) { mark(event(RecordType::kMark, 0), bounded_text(message)); }
 void mark_w(const wchar_t* message) {
@@ -122,7 +146,7 @@ nvtxRangeId_t range_start_ex(const nvtxEventAttributes_t* attributes) {
   TextBuffer buffer;
   Record record = event(RecordType::kRangeStart, 0);
   const std::string_view text = read_attributes(attributes, record, buffer);
-  return start(record, text);
+  return start(record, text, data_of(attributes));
 }
 nvtxRangeId_t range_start_a(const char* message) { return start(event(RecordType::kRangeStart, 0), bounded_text(message)); }
 nvtxRangeId_t range_start_w(const wchar_t* message) {
@@ -136,7 +160,7 @@ int range_push_ex(const nvtxEventAttributes_t* attributes) {
   TextBuffer buffer;
   Record record = event(RecordType::kRangePush, 0);
   const std::string_view text = read_attributes(attributes, record, buffer);
-  return push(record, text);
+  return push(record, text, data_of(attributes));
 }
 int range_push_a(const char* message) {
   if (ThreadWriter::finds_no_session()) return kNoLevel;
@@ -171,13 +195,13 @@ void domain_mark_ex(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attr
   TextBuffer buffer;
   Record record = event(RecordType::kMark, id_of(domain));
   const std::string_view text = read_attributes(attributes, record, buffer);
-  mark(record, text);
+  mark(record, text, data_of(attributes));
 }
 nvtxRangeId_t domain_range_start_ex(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
   TextBuffer buffer;
   Record record = event(RecordType::kRangeStart, id_of(domain));
   const std::string_view text = read_attributes(attributes, record, buffer);
-  return start(record, text);
+  return start(record, text, data_of(attributes));
 }
 void domain_range_end(nvtxDomainHandle_t domain, nvtxRangeId_t id) { end(id_of(domain), id); }
 int domain_range_push_ex(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
@@ -185,7 +209,7 @@ int domain_range_push_ex(nvtxDomainHandle_t domain, const nvtxEventAttributes_t*
   TextBuffer buffer;
   Record record = event(RecordType::kRangePush, id_of(domain));
   const std::string_view text = read_attributes(attributes, record, buffer);
-  return push(record, text);
+  return push(record, text, data_of(attributes));
 }
 int domain_range_pop(nvtxDomainHandle_t domain) { return pop(id_of(domain)); }
 
@@ -215,6 +239,45 @@ nvtxDomainHandle_t domain_create_a(const char* name) { return make_domain(bounde
 nvtxDomainHandle_t domain_create_w(const wchar_t* name) {
   TextBuffer buffer;
   return make_domain(utf8_text(name, buffer));
+}
+
+// ---- The payload extension ---------------------------------------------------------------------------------------------------------
+
+std::uint64_t payload_schema_register(nvtxDomainHandle_t domain, const nvtxPayloadSchemaAttr_t* attributes) {
+  const ThreadWriter writer;
+  return writer || is_armed() ? register_schema(id_of(domain), attributes) : 0;
+}
+std::uint64_t payload_enum_register(nvtxDomainHandle_t domain, const nvtxPayloadEnumAttr_t* attributes) {
+  const ThreadWriter writer;
+  return writer || is_armed() ? register_enumeration(id_of(domain), attributes) : 0;
+}
+// Events that have nothing but data are called as its schema is.
+void mark_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* data, std::size_t count) {
+  mark(event(RecordType::kMark, id_of(domain)), schema_name(id_of(domain), data, count), {data, count});
+}
+int range_push_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* data, std::size_t count) {
+  if (ThreadWriter::finds_no_session()) return kNoLevel;
+  return push(event(RecordType::kRangePush, id_of(domain)), schema_name(id_of(domain), data, count), {data, count});
+}
+int range_pop_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t*, std::size_t) { return pop(id_of(domain)); }
+nvtxRangeId_t range_start_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* data, std::size_t count) {
+  return start(event(RecordType::kRangeStart, id_of(domain)), schema_name(id_of(domain), data, count), {data, count});
+}
+void range_end_payload(nvtxDomainHandle_t domain, nvtxRangeId_t id, const nvtxPayloadData_t*, std::size_t) { end(id_of(domain), id); }
+
+// ---- NVTX_CB_MODULE_CUDA and CUDART: names of streams ------------------------------------------------------------------------------
+
+constinit std::atomic<StreamNamer> stream_namer{nullptr};
+
+void name_stream(void* stream, std::string_view name) noexcept {
+  const ThreadWriter writer;
+  const StreamNamer namer = stream_namer.load(std::memory_order_acquire);
+  if (writer && namer != nullptr) namer(stream, name);
+}
+void name_cuda_stream_a(void* stream, const char* name) { name_stream(stream, bounded_text(name)); }
+void name_cuda_stream_w(void* stream, const wchar_t* name) {
+  TextBuffer buffer;
+  name_stream(stream, utf8_text(name, buffer));
 }
 
 // ---- Function tables ---------------------------------------------------------------------------------------------------------------
@@ -261,6 +324,13 @@ bool fill_domains(const NvtxExportTableCallbacks& callbacks) noexcept {
        handler(NVTX_CBID_CORE2_DomainCreateW, domain_create_w)});
 }
 
+void fill_streams(const NvtxExportTableCallbacks& callbacks) noexcept {
+  fill(callbacks, NVTX_CB_MODULE_CUDA,
+       {handler(NVTX_CBID_CUDA_NameCuStreamA, name_cuda_stream_a), handler(NVTX_CBID_CUDA_NameCuStreamW, name_cuda_stream_w)});
+  fill(callbacks, NVTX_CB_MODULE_CUDART,
+       {handler(NVTX_CBID_CUDART_NameCudaStreamA, name_cuda_stream_a), handler(NVTX_CBID_CUDART_NameCudaStreamW, name_cuda_stream_w)});
+}
+
 }  // namespace
 
 Injection install(NvtxGetExportTableFunc_t get_export_table) noexcept {
@@ -272,7 +342,27 @@ Injection install(NvtxGetExportTableFunc_t get_export_table) noexcept {
   if (callbacks == nullptr || callbacks->struct_size < needed || callbacks->GetModuleFunctionTable == nullptr) return Injection::kDeclined;
   if (!fill_core(*callbacks)) return Injection::kDeclined;
   fill_domains(*callbacks);  // NVTX 1 has none
+  fill_streams(*callbacks);
   return Injection::kInstalled;
 }
+
+Injection install_extension(nvtxExtModuleInfo_t* module) noexcept {
+  if (module == nullptr || module->moduleId != NVTX_EXT_PAYLOAD_MODULEID || module->segmentsCount == 0) return Injection::kDeclined;
+  prepare_names();
+  if (!join_recording() && !is_armed()) return Injection::kDeclined;
+  const nvtxExtModuleSegment_t& slots = module->segments[0];
+  const Handler handlers[] = {handler(NVTX3EXT_CBID_nvtxPayloadSchemaRegister, payload_schema_register),
+                              handler(NVTX3EXT_CBID_nvtxPayloadEnumRegister, payload_enum_register),
+                              handler(NVTX3EXT_CBID_nvtxMarkPayload, mark_payload),
+                              handler(NVTX3EXT_CBID_nvtxRangePushPayload, range_push_payload),
+                              handler(NVTX3EXT_CBID_nvtxRangePopPayload, range_pop_payload),
+                              handler(NVTX3EXT_CBID_nvtxRangeStartPayload, range_start_payload),
+                              handler(NVTX3EXT_CBID_nvtxRangeEndPayload, range_end_payload)};
+  for (const Handler& entry : handlers)
+    if (entry.id < slots.slotCount) slots.functionSlots[entry.id] = reinterpret_cast<std::intptr_t>(entry.function);
+  return Injection::kInstalled;
+}
+
+void name_streams_with(StreamNamer namer) noexcept { stream_namer.store(namer, std::memory_order_release); }
 
 }  // namespace lanescope::agent::nvtx

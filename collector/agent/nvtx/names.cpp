@@ -4,6 +4,7 @@
 #include "agent/core/arena.h"
 #include "agent/core/lock.h"
 #include "agent/core/system_calls.h"
+#include "agent/nvtx/payload.h"
 
 namespace lanescope::agent::nvtx {
 namespace {
@@ -62,6 +63,7 @@ void repeat() noexcept {
   for (const Domain* domain = names.domains; domain != nullptr; domain = domain->next) tell_domain(*domain);
   for (const CategoryName* entry = names.categories; entry != nullptr; entry = entry->next)
     tell_category(entry->domain, entry->category, entry->name);
+  repeat_schemas();
   const bool is_forked = names.forking_thread != 0;
   for (const ThreadName* entry = names.threads; entry != nullptr; entry = entry->next) {
     if (!is_forked) tell_thread(entry->thread_id, entry->name);
@@ -72,6 +74,7 @@ void repeat() noexcept {
 }  // namespace
 
 void prepare_names() noexcept {
+  prepare_payloads();
   hold_across_forks(names_lock);
   on_rejoin(repeat);
   on_fork_child([] { names.forking_thread = own_thread_id; });

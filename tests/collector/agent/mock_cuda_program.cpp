@@ -1,8 +1,10 @@
 // What a CUDA program is to the agent: it loads CUDA_INJECTION64_PATH as libcuda does, works, and ends.
 //
-// mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N]: how it ends: by returning from main, not at all until it is told
-// over its standard input, by _exit(7), or by SIGKILL. captures: N times 100 kernels between cudaProfilerStart and cudaProfilerStop, and
-// KERNELS before each.
+// mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N | memory | reset | waits]: how it ends: by returning from main, not at
+// all until it is told over its standard input, by _exit(7), or by SIGKILL. captures: N times 100 kernels between cudaProfilerStart and
+// cudaProfilerStop, and KERNELS before each. memory: it uses memory as mock_cupti.h says, and returns 4 where unified memory is not
+// recorded. reset: cudaDeviceReset at the end. waits: three waits of two milliseconds,
+// in wait_in_mock_program.
 // _Exit and quick_exit: as _exit. exec: it becomes `true`. fork: a child does all of it; fork-after: a child tries the same once more.
 #include <csignal>
 #include <cstdio>
@@ -14,6 +16,11 @@
 #include <unistd.h>
 
 #include "mock_cupti.h"
+
+extern "C" __attribute__((noinline)) void wait_in_mock_program(MockCuptiWait wait) {
+  for (int i = 0; i < 3; ++i) wait();
+  std::puts("waited");
+}
 
 namespace {
 
@@ -45,6 +52,14 @@ int main(int argc, char** argv) {
     profile(0);
   }
   if (argc > 1 && work != nullptr) work(std::strtoull(argv[1], nullptr, 10));
+  const auto find = [cupti](const char* name) { return cupti == nullptr ? nullptr : dlsym(cupti, name); };
+  if (how == "memory") {
+    reinterpret_cast<MockCuptiInitialize>(find("mock_cupti_initialize"))();
+    if (reinterpret_cast<MockCuptiAwait>(find("mock_cupti_await_unified_memory"))() == 0) return 4;
+    reinterpret_cast<MockCuptiMemory>(find("mock_cupti_memory"))();
+  }
+  if (how == "waits") wait_in_mock_program(reinterpret_cast<MockCuptiWait>(find("mock_cupti_wait")));
+  if (how == "reset") reinterpret_cast<MockCuptiReset>(find("mock_cupti_reset"))();
   if (how == "fork-after") {
     go_on_in_child();
     work(std::strtoull(argv[1], nullptr, 10));

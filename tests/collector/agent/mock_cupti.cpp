@@ -27,6 +27,11 @@ struct Mock {
   bool subscribed = false;
   CUpti_CallbackFunc callback = nullptr;
   std::set<CUpti_CallbackId> driver_callbacks;
+  std::set<CUpti_CallbackId> runtime_callbacks;
+  bool watches_initialization = false;
+  bool initialized = false;
+  std::set<int> unified_memory;  // kinds of its counters
+  bool event_timestamps = false;
   bool has_unfinished = false;
 };
 Mock& mock() {
@@ -64,6 +69,14 @@ std::size_t size_of(CUpti_ActivityKind kind) {
       return sizeof(CUpti_ActivityContext3);
     case CUPTI_ACTIVITY_KIND_STREAM:
       return sizeof(CUpti_ActivityStream);
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+      return sizeof(CUpti_ActivityMemory4);
+    case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
+      return sizeof(CUpti_ActivityMemoryPool3);
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+      return sizeof(CUpti_ActivityUnifiedMemoryCounter3);
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+      return sizeof(CUpti_ActivityCudaEvent2);
     default:
       return 0;
   }
@@ -190,9 +203,143 @@ void deliver_step(Mock& m, std::uint64_t i, std::uint64_t start) {
   }
 }
 
+void deliver_usage(Mock& m, CUpti_ActivityMemoryOperationType operation, std::uint64_t address, std::uint64_t time) {
+  CUpti_ActivityMemory4 usage{};
+  usage.memoryOperationType = operation;
+  usage.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  usage.address = address;
+  usage.bytes = kMemory;
+  usage.timestamp = time;
+  usage.contextId = kContext;
+  usage.streamId = CUPTI_INVALID_STREAM_ID;
+  usage.correlationId = 77;
+  deliver(m, CUPTI_ACTIVITY_KIND_MEMORY2, usage);
+}
+
+void deliver_pool(Mock& m, std::uint64_t time) {
+  CUpti_ActivityMemoryPool3 pool{};
+  pool.memoryPoolOperationType = CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED;
+  pool.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+  pool.address = kPool;
+  pool.timestamp = time;
+  deliver(m, CUPTI_ACTIVITY_KIND_MEMORY_POOL, pool);
+  CUpti_ActivityMemory4 usage{};
+  usage.memoryOperationType = CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+  usage.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  usage.address = kAddress + 2 * kMemory;
+  usage.bytes = kPoolMemory;
+  usage.timestamp = time + 10;
+  usage.contextId = kContext;
+  usage.streamId = kFirstStream;
+  usage.isAsync = 1;
+  usage.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+  usage.memoryPoolConfig.address = kPool;
+  usage.memoryPoolConfig.pool.size = kPoolSize;
+  usage.memoryPoolConfig.utilizedSize = kPoolMemory;
+  deliver(m, CUPTI_ACTIVITY_KIND_MEMORY2, usage);
+}
+
+void deliver_unified(Mock& m, CUpti_ActivityUnifiedMemoryCounterKind kind, std::uint64_t value, std::uint64_t time) {
+  if (m.unified_memory.count(kind) == 0) return;
+  CUpti_ActivityUnifiedMemoryCounter3 counter{};
+  counter.counterKind = kind;
+  counter.value = value;
+  counter.start = time;
+  counter.end = time + 100;
+  counter.address = kManaged;
+  counter.flags = 2;  // written; moved because of a fault
+  deliver(m, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, counter);
+}
+
+void deliver_event(Mock& m, std::uint64_t time) {
+  CUpti_ActivityCudaEvent2 event{};
+  event.contextId = kContext;
+  event.streamId = kFirstStream;
+  event.eventId = kEvent;
+  event.deviceTimestamp = m.event_timestamps ? time : 0;
+  event.cudaEventSyncId = kEventRecord;
+  event.correlationId = 91;
+  deliver(m, CUPTI_ACTIVITY_KIND_CUDA_EVENT, event);
+  CUpti_ActivitySynchronization2 wait{};
+  wait.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
+  wait.start = time - 20;
+  wait.end = time - 10;
+  wait.contextId = kContext;
+  wait.streamId = kFirstStream + 1;
+  wait.cudaEventId = kEvent;
+  wait.cudaEventSyncId = kEventRecord;
+  deliver(m, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, wait);
+}
+
+void call_back(CUpti_CallbackId id, CUpti_ApiCallbackSite site) {
+  if (mock().driver_callbacks.count(id) == 0) return;
+  CUpti_CallbackData data{};
+  data.callbackSite = site;
+  mock().callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
+}
+
 }  // namespace
 
 extern "C" {
+
+void mock_cupti_initialize() {
+  mock().initialized = true;
+  if (mock().watches_initialization) mock().callback(nullptr, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, nullptr);
+}
+
+void mock_cupti_wait() {
+  constexpr CUpti_CallbackId id = CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020;
+  if (mock().runtime_callbacks.count(id) == 0) return;
+  std::uint64_t between = 0;
+  CUpti_CallbackData data{};
+  data.correlationData = &between;
+  data.correlationId = 5;
+  data.callbackSite = CUPTI_API_ENTER;
+  mock().callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
+  const timespec pause{0, 2'000'000};
+  nanosleep(&pause, nullptr);
+  data.callbackSite = CUPTI_API_EXIT;
+  mock().callback(nullptr, CUPTI_CB_DOMAIN_RUNTIME_API, id, &data);
+}
+
+void mock_cupti_reset() {
+  call_back(CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2, CUPTI_API_ENTER);
+  {
+    Mock& m = mock();
+    const std::lock_guard lock(m.mutex);
+    m.used = 0;
+    m.has_unfinished = false;
+  }
+  call_back(CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2, CUPTI_API_EXIT);
+}
+
+int mock_cupti_await_unified_memory() {
+  const timespec pause{0, 1'000'000};
+  for (int i = 0; i < 5'000; ++i) {
+    {
+      const std::lock_guard lock(mock().mutex);
+      if (mock().kinds.count(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) != 0) return 1;
+    }
+    nanosleep(&pause, nullptr);
+  }
+  return 0;
+}
+
+void mock_cupti_memory() {
+  Mock& m = mock();
+  const std::lock_guard lock(m.mutex);
+  deliver_resources(m);
+  const std::uint64_t now = realtime_now();
+  deliver_usage(m, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, kAddress, now);
+  deliver_usage(m, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, kAddress + kMemory, now + 10);
+  deliver_usage(m, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, kAddress, now + 20);
+  deliver_pool(m, now + 30);
+  deliver_unified(m, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD, 64 << 10, now + 100);
+  deliver_unified(m, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT, 2, now + 90);
+  deliver_unified(m, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT, reinterpret_cast<std::uint64_t>(&mock_cupti_memory),
+                  now + 80);
+  deliver_event(m, now + 300);
+}
 
 void mock_cupti_work(std::uint64_t kernels) {
   Mock& m = mock();
@@ -206,12 +353,8 @@ void mock_cupti_work(std::uint64_t kernels) {
 
 void mock_cupti_profile(std::uint32_t start) {
   const CUpti_CallbackId id = start != 0 ? CUPTI_DRIVER_TRACE_CBID_cuProfilerStart : CUPTI_DRIVER_TRACE_CBID_cuProfilerStop;
-  if (mock().driver_callbacks.count(id) == 0) return;
-  CUpti_CallbackData data{};
-  data.callbackSite = CUPTI_API_ENTER;
-  mock().callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
-  data.callbackSite = CUPTI_API_EXIT;
-  mock().callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
+  call_back(id, CUPTI_API_ENTER);
+  call_back(id, CUPTI_API_EXIT);
 }
 
 CUptiResult cuptiGetVersion(std::uint32_t* version) {
@@ -231,8 +374,11 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle*, CUpti_CallbackFunc callba
   return static_cast<CUptiResult>(result);
 }
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*) { return CUPTI_ERROR_UNKNOWN; }
-CUptiResult cuptiEnableCallback(std::uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+CUptiResult cuptiEnableCallback(std::uint32_t enable, CUpti_SubscriberHandle, CUpti_CallbackDomain domain, CUpti_CallbackId id) {
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) mock().driver_callbacks.insert(id);
+  if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && enable != 0) mock().runtime_callbacks.insert(id);
+  if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && enable == 0) mock().runtime_callbacks.erase(id);
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) mock().watches_initialization = true;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, const char** name) {
@@ -242,7 +388,9 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, 
     return CUPTI_SUCCESS;
   }
   if (domain != CUPTI_CB_DOMAIN_RUNTIME_API || id >= CUPTI_RUNTIME_TRACE_CBID_SIZE) return CUPTI_ERROR_INVALID_PARAMETER;
-  *name = id == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000 ? "cudaLaunchKernel_v7000" : "cudaSomethingElse_v1";
+  *name = id == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000        ? "cudaLaunchKernel_v7000"
+          : id == CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020 ? "cudaDeviceSynchronize_v3020"
+                                                                       : "cudaSomethingElse_v1";
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
@@ -276,6 +424,16 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId, std::uint8_t) { return CUPTI_SUCCESS; }
 CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId id, std::uint8_t) {
   if (id != 2) std::abort();  // cuLaunchKernel alone works
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig* counters, std::uint32_t count) {
+  if (!mock().initialized) return CUPTI_ERROR_NOT_INITIALIZED;
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (counters[i].enable != 0) mock().unified_memory.insert(counters[i].kind);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(std::uint8_t enable) {
+  mock().event_timestamps = enable != 0;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityEnableAllSyncRecords(std::uint8_t) { return CUPTI_SUCCESS; }

@@ -14,6 +14,26 @@ using MockCuptiWork = void (*)(std::uint64_t);
 extern "C" void mock_cupti_profile(std::uint32_t start);
 using MockCuptiProfile = void (*)(std::uint32_t);
 
+// The end of cuInit: before it, unified memory can't be configured.
+extern "C" void mock_cupti_initialize();
+using MockCuptiInitialize = void (*)();
+
+// cudaDeviceReset: the records of the context that were not asked for by now are lost.
+extern "C" void mock_cupti_reset();
+using MockCuptiReset = void (*)();
+
+// Waits, five seconds at most, until unified memory is recorded. Returns whether it is.
+extern "C" int mock_cupti_await_unified_memory();
+using MockCuptiAwait = int (*)();
+
+// Delivers what follows kMemory below.
+extern "C" void mock_cupti_memory();
+using MockCuptiMemory = void (*)();
+
+// cudaDeviceSynchronize as CUPTI's subscriber sees it; takes two milliseconds.
+extern "C" void mock_cupti_wait();
+using MockCuptiWait = void (*)();
+
 namespace lanescope::test::mock_cupti {
 
 // Kernel i of n: stream 7 + i % 4, name i % 3, starts 1,000 ns after the one before and takes 500 + i % 100 ns; launched by thread
@@ -30,5 +50,17 @@ inline constexpr std::uint64_t kSetEvery = 50;    // a set of 256 bytes to 0xab
 inline constexpr std::uint64_t kWaitEvery = 100;  // a stream synchronization
 inline constexpr std::uint64_t kInvalid = 3;      // records without a start, at the end
 inline constexpr std::uint64_t kUnfinished = 2;   // kernels that still run, delivered by a forced flush alone
+
+// mock_cupti_memory(): kMemory is allocated twice, at kAddress and behind it, on no stream; the first is released. A pool at kPool comes to
+// be and gives kPoolMemory on the first stream. 64 KiB of unified memory move to the device because a kernel touched them: two GPU faults
+// at kManaged, and one of the CPU. Event 3 is recorded on the first stream, and the second stream waits for that.
+inline constexpr std::uint64_t kMemory = 1 << 20;
+inline constexpr std::uint64_t kAddress = 0x7f00'0000'0000;
+inline constexpr std::uint64_t kPool = 0x55aa'0000'1000;
+inline constexpr std::uint64_t kPoolMemory = 4096;
+inline constexpr std::uint64_t kPoolSize = 32u << 20;
+inline constexpr std::uint64_t kManaged = 0x7e00'0000'0000;
+inline constexpr std::uint32_t kEvent = 3;
+inline constexpr std::uint64_t kEventRecord = 12;
 
 }  // namespace lanescope::test::mock_cupti

@@ -47,6 +47,11 @@ struct Decoded {
   std::vector<std::uint64_t> copied_bytes;
   std::size_t sets = 0;
   std::size_t waits = 0;
+  std::vector<proto::MemoryUsage> memory_usage;
+  std::vector<proto::Copies> migrations;
+  std::vector<proto::PageFaults> page_faults;
+  std::vector<proto::CudaEvents> cuda_events;
+  std::vector<proto::Synchronizations> event_waits;
   std::size_t clock_readings = 0;
   proto::Resources resources;
 
@@ -83,7 +88,14 @@ struct Decoded {
     extend(copy_shapes, chunk.first_copy_shape(), chunk.copy_shapes());
     if (chunk.has_kernels()) add(chunk.kernels(), chunk.base_time(), event_count);
     if (chunk.has_api_calls()) add(chunk.api_calls(), chunk.base_time());
-    if (chunk.has_copies()) {
+    if (chunk.has_memory_usage()) memory_usage.push_back(chunk.memory_usage());
+    if (chunk.has_page_faults()) page_faults.push_back(chunk.page_faults());
+    if (chunk.has_cuda_events()) cuda_events.push_back(chunk.cuda_events());
+    if (chunk.has_copies() && chunk.copies().virtual_address_size() > 0) {
+      migrations.push_back(chunk.copies());
+    } else if (chunk.has_synchronizations() && chunk.synchronizations().event_record_size() > 0) {
+      event_waits.push_back(chunk.synchronizations());
+    } else if (chunk.has_copies()) {
       const proto::Copies& copies = chunk.copies();
       copied_bytes.insert(copied_bytes.end(), copies.bytes().begin(), copies.bytes().end());
       for (const auto id : copies.shape()) {
@@ -96,7 +108,7 @@ struct Decoded {
       sets += static_cast<std::size_t>(chunk.sets().bytes_size());
       for (const auto value : chunk.sets().value()) CHECK(value == 0xab);
     }
-    if (chunk.has_synchronizations()) {
+    if (chunk.has_synchronizations() && chunk.synchronizations().event_record_size() == 0) {
       waits += static_cast<std::size_t>(chunk.synchronizations().type_size());
       for (const auto type : chunk.synchronizations().type()) CHECK(type == 3);
       for (const auto event : chunk.synchronizations().event()) CHECK(event == 0);
@@ -276,6 +288,7 @@ TEST_CASE("nothing is recorded until the host says so, and everything is handed 
     if (host.processes.empty()) return;
     channel::SharedHeader& header = host.processes[0]->memory.header();
     if (header.status.cupti_produced >= 2'000 && !asked) {
+      header.settings.recording = 0;
       header.settings.stop_requests = 1;
       asked = true;
     }
@@ -305,6 +318,92 @@ TEST_CASE("the deep preset records waits, too") {
   CHECK(decode(*host.processes[0]).waits == multiples(count, facts::kWaitEvery));
 }
 
+TEST_CASE("records of a context that ends are asked for before") {
+  TestHost host;
+  REQUIRE(host.run({kProgram, "100", "reset"}, kMock) == 0);
+  CHECK(decode(*host.processes[0]).kernels.size() == 100);
+}
+
+TEST_CASE("allocations, faults and CUDA events are recorded where they are asked for") {
+  TestHost host;
+  host.configure = [](channel::Settings& settings) {
+    settings.recording = 1;
+    settings.trace_cuda = 1;
+    settings.cuda_extras = channel::kMemoryUsage | channel::kCpuPageFaults | channel::kGpuPageFaults | channel::kCudaEvents;
+  };
+  REQUIRE(host.run({kProgram, "0", "memory"}, kMock) == 0);
+  const Decoded decoded = decode(*host.processes[0]);
+  const auto queue = [&](std::uint32_t id) { return decoded.queues.at(id); };
+
+  REQUIRE(decoded.memory_usage.size() == 1);
+  const proto::MemoryUsage& usage = decoded.memory_usage[0];
+  std::int64_t address = 0;
+  std::vector<std::uint64_t> addresses;
+  for (const auto delta : usage.address_delta()) addresses.push_back(static_cast<std::uint64_t>(address += delta));
+  CHECK(addresses == std::vector<std::uint64_t>{facts::kAddress, facts::kAddress + facts::kMemory, facts::kAddress, facts::kPool,
+                                                facts::kAddress + 2 * facts::kMemory});
+  CHECK(std::vector<std::uint32_t>(usage.operation().begin(), usage.operation().end()) ==
+        std::vector<std::uint32_t>{proto::MEMORY_ALLOCATION, proto::MEMORY_ALLOCATION, proto::MEMORY_RELEASE, proto::MEMORY_POOL_CREATION,
+                                   proto::MEMORY_ALLOCATION});
+  CHECK(usage.bytes(1) == facts::kMemory);
+  CHECK(usage.memory_kind(0) == proto::MEMORY_DEVICE);
+  CHECK(queue(usage.queue(0)).stream() == 0);
+  CHECK(queue(usage.queue(4)).stream() == facts::kFirstStream);
+  CHECK(usage.pool_address(0) == 0);
+  CHECK(usage.pool_address(4) == facts::kPool);
+  CHECK(usage.pool_bytes(4) == facts::kPoolSize);
+  CHECK(usage.pool_bytes_in_use(4) == facts::kPoolMemory);
+  CHECK(usage.correlation_delta(0) == 77);
+
+  REQUIRE(decoded.migrations.size() == 1);
+  CHECK(decoded.migrations[0].bytes(0) == 64 << 10);
+  CHECK(decoded.migrations[0].virtual_address(0) == facts::kManaged);
+  CHECK(decoded.migrations[0].migration_cause(0) == 2);
+  CHECK(decoded.migrations[0].duration(0) == 100);
+  CHECK(decoded.copy_shapes.at(decoded.migrations[0].shape(0)).kind() == proto::COPY_UNIFIED_HOST_TO_DEVICE);
+  CHECK(queue(decoded.migrations[0].queue(0)).context() == facts::kContext);
+  CHECK(queue(decoded.migrations[0].queue(0)).stream() == 7);  // the context's default stream
+
+  REQUIRE(decoded.page_faults.size() == 1);
+  const proto::PageFaults& faults = decoded.page_faults[0];
+  REQUIRE(faults.count_size() == 2);
+  CHECK(faults.device(0) == 1 + facts::kDevice);
+  CHECK(faults.count(0) == 2);
+  CHECK(faults.access(0) == 2);
+  CHECK(faults.duration(0) == 100);
+  CHECK(faults.device(1) == 0);
+  CHECK(faults.count(1) == 1);
+  CHECK(faults.duration(1) == 0);
+  CHECK(decoded.strings.at(faults.function(1)) == "mock_cupti_memory");
+  CHECK_THAT(decoded.strings.at(faults.module(1)), contains_text("mock_cupti"));
+
+  REQUIRE(decoded.cuda_events.size() == 1);
+  CHECK(decoded.cuda_events[0].event(0) == facts::kEvent);
+  CHECK(decoded.cuda_events[0].record(0) == facts::kEventRecord);
+  CHECK(queue(decoded.cuda_events[0].queue(0)).stream() == facts::kFirstStream);
+  REQUIRE(decoded.event_waits.size() == 1);
+  CHECK(decoded.event_waits[0].type(0) == 2);
+  CHECK(decoded.event_waits[0].event_record(0) == facts::kEventRecord);
+  CHECK(queue(decoded.event_waits[0].queue(0)).stream() == facts::kFirstStream + 1);
+}
+
+TEST_CASE("of unified memory, what was asked for alone is recorded") {
+  TestHost host;
+  host.configure = [](channel::Settings& settings) {
+    settings.recording = 1;
+    settings.trace_cuda = 1;
+    settings.cuda_extras = channel::kCpuPageFaults;
+  };
+  REQUIRE(host.run({kProgram, "0", "memory"}, kMock) == 0);
+  const Decoded decoded = decode(*host.processes[0]);
+  REQUIRE(decoded.page_faults.size() == 1);
+  CHECK(decoded.page_faults[0].device_size() == 0);  // the CPU alone
+  CHECK(decoded.migrations.size() == 1);
+  CHECK(decoded.memory_usage.empty());
+  CHECK(decoded.cuda_events.empty());
+  CHECK(decoded.event_waits.empty());
+}
+
 TEST_CASE("a host that reads nothing costs records, which are counted, and never the program") {
   TestHost host;
   host.reads = false;
@@ -314,10 +413,9 @@ TEST_CASE("a host that reads nothing costs records, which are counted, and never
   process.read();
   const Decoded decoded = decode(process);
   const channel::AgentStatus& status = process.memory.header().status;
-  const std::uint64_t arrived =
-      decoded.kernels.size() + decoded.call_by_correlation.size() + decoded.copied_bytes.size() + decoded.sets;
-  const std::uint64_t made = 2 * count + facts::kInvalid + facts::kUnfinished + multiples(count, facts::kCopyEvery) +
-                             multiples(count, facts::kSetEvery);
+  const std::uint64_t arrived = decoded.kernels.size() + decoded.call_by_correlation.size() + decoded.copied_bytes.size() + decoded.sets;
+  const std::uint64_t made =
+      2 * count + facts::kInvalid + facts::kUnfinished + multiples(count, facts::kCopyEvery) + multiples(count, facts::kSetEvery);
   CHECK(arrived + status.cupti_invalid + status.cupti_dropped == made);
   CHECK(arrived < made);
 }

@@ -25,7 +25,7 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 3;
+inline constexpr std::uint32_t kLayoutVersion = 4;
 inline constexpr char kSocketVariable[] = "LANESCOPE_SOCKET";  // environment: path of the session's control socket
 
 // environment: set in a process that is to wait for a session, with its agent dormant. The agent then listens on an abstract SOCK_SEQPACKET
@@ -63,6 +63,23 @@ enum class CaptureTrigger : std::uint32_t {
   kNvtxRange = 2,    // from the first push or start of a range of that name to its end
 };
 
+// Bits of Settings::cuda_extras.
+enum CudaExtra : std::uint32_t {
+  kMemoryUsage = 1,    // allocations, releases, memory pools
+  kCpuPageFaults = 2,  // of unified memory; with either, what moves between the memories
+  kGpuPageFaults = 4,
+  kCudaEvents = 8,  // when streams come past events
+};
+
+// Bits of Settings::backtrace_calls: sorts of CUDA calls.
+enum CallGroup : std::uint32_t {
+  kKernelCalls = 1,
+  kMemoryCalls = 2,  // copies, sets, allocations
+  kSynchronizationCalls = 4,
+  kOtherCalls = 8,
+  kAllCalls = 15,
+};
+
 enum class NameRule : std::uint32_t { kAll = 0, kOnlyListed = 1, kAllButListed = 2 };
 
 inline constexpr std::size_t kDomainNamesBytes = 4096;
@@ -82,6 +99,9 @@ struct Settings {
   std::atomic<std::uint32_t> os_runtime_threshold_ns;  // shorter calls into the C library are left out
   std::atomic<std::uint32_t> capture_trigger;          // CaptureTrigger: who begins and ends a capture
   std::atomic<std::uint32_t> capture_answers;          // follows AgentStatus::capture_begins once the host has taken note
+  std::atomic<std::uint32_t> cuda_extras;              // CudaExtra bits: what is recorded beyond the preset
+  std::atomic<std::uint32_t> backtrace_calls;          // CallGroup bits: CUDA calls of which the call chain is taken
+  std::atomic<std::uint32_t> backtrace_threshold_ns;   // where they took so long
   // Set before Welcome, and not changed any more.
   NameRule domain_rule;                    // which NVTX domains are recorded
   std::uint32_t domain_name_bytes;         // of domain_names
@@ -167,6 +187,12 @@ enum class RecordType : std::uint8_t {
   kThreadName = 8,      // metadata: text is the name of the thread `id`
   kDiagnostic = 9,      // metadata: text; `category` is proto::Component, `color` proto::ComponentState, `payload_type` proto::Severity
   kOsRuntimeCall = 10,  // text is the function's name; `id` is the duration in ns
+  kPayload = 11,        // what comes with the same thread's next record: `id` is the schema's number; text is PayloadValues, in its fields' order
+  kPayloadField = 12,   // metadata: text is the name of field `category` of the schema `id`; `payload` is the number of its enumeration, or 0
+  kPayloadEnumerator = 13,  // metadata: text is what the value `payload` of the enumeration `id` is called
+  kStreamName = 14,         // metadata: text is the name of the CUDA stream `id` of the context `category`
+  kCallChain = 15,          // of a call that began at `time` and took `id` ns: text is addresses of 8 bytes each, innermost first;
+                            // `category` is proto::SampleOrigin, `payload` the correlation id of a CUDA call
 };
 
 // Header of a record; `text_bytes` bytes of UTF-8 follow, then zero bytes up to `size`, which is a multiple of 8.
@@ -185,6 +211,14 @@ struct Record {
   std::uint64_t payload;  // bits, see proto::PayloadType
 };
 static_assert(sizeof(Record) == 48);
+
+// One value in the text of a kPayload record; `bytes` bytes follow: eight of a number, or UTF-8.
+struct PayloadValue {
+  enum Kind : std::uint8_t { kAbsent = 0, kUnsigned = 1, kSigned = 2, kReal = 3, kText = 4 };  // numbers as proto::PayloadType has them
+  Kind kind;
+  std::uint16_t bytes;
+};
+static_assert(sizeof(PayloadValue) == 4);
 
 inline constexpr std::size_t kMaximumTextBytes = 1024;  // longer NVTX messages are cut at a character boundary
 

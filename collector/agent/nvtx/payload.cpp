@@ -1,0 +1,410 @@
+#include "agent/nvtx/payload.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "agent/channel/membership.h"
+#include "agent/core/arena.h"
+#include "agent/core/lock.h"
+#include "agent/core/text.h"
+#include "agent/nvtx/names.h"
+#include "collector/channel/ring.h"
+
+namespace lanescope::agent::nvtx {
+namespace {
+
+using channel::PayloadValue;
+
+constexpr std::size_t kLimit = 16u << 20;  // bytes for schemas
+constexpr std::size_t kBuckets = 256;
+constexpr std::size_t kMaximumFields = 64;
+constexpr std::size_t kMaximumEnumerators = 256;
+
+enum class Form : std::uint8_t { kAbsent, kUnsigned, kSigned, kReal, kPointerToText, kTextInPlace, kRegisteredString };
+
+struct Enumerator {
+  std::string_view name;
+  std::uint64_t value = 0;
+};
+
+struct Field {
+  std::string_view name;
+  std::uint32_t offset = 0;
+  std::uint32_t bytes = 0;
+  std::uint32_t enumeration = 0;  // our number; 0 none
+  Form form = Form::kAbsent;
+};
+
+// A schema, or an enumeration, which has enumerators in place of fields.
+struct Schema {
+  std::uint64_t id = 0;  // the program's
+  std::uint32_t domain = 0;
+  std::uint32_t number = 0;
+  std::uint32_t size = 0;  // bytes of its data
+  std::uint32_t alignment = 1;
+  bool is_enumeration = false;
+  std::string_view name;
+  const Field* fields = nullptr;
+  std::size_t field_count = 0;
+  const Enumerator* enumerators = nullptr;
+  std::size_t enumerator_count = 0;
+  Schema* next_in_bucket = nullptr;
+  Schema* next = nullptr;  // made before this one
+};
+
+constinit Lock schema_lock;
+constinit Arena memory{kLimit};
+constinit std::atomic<Schema*> buckets[kBuckets] = {};
+constinit Schema* newest = nullptr;
+constinit std::uint64_t next_dynamic_id = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START;
+
+std::size_t bucket_of(std::uint32_t domain, std::uint64_t id) noexcept { return (id ^ domain * 31u) % kBuckets; }
+
+const Schema* find(std::uint32_t domain, std::uint64_t id) noexcept {
+  const Schema* schema = buckets[bucket_of(domain, id)].load(std::memory_order_acquire);
+  while (schema != nullptr && (schema->domain != domain || schema->id != id)) schema = schema->next_in_bucket;
+  return schema;
+}
+
+struct Layout {
+  Form form = Form::kAbsent;
+  std::uint32_t bytes = 0;
+  std::uint32_t alignment = 1;
+  std::uint32_t enumeration = 0;
+};
+
+constexpr Layout plain(Form form, std::size_t bytes) noexcept {
+  return {form, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(bytes), 0};
+}
+
+Layout layout_of_type(std::uint64_t type) noexcept {
+  switch (type) {
+    case NVTX_PAYLOAD_ENTRY_TYPE_CHAR:
+    case NVTX_PAYLOAD_ENTRY_TYPE_INT8:
+      return plain(Form::kSigned, 1);
+    case NVTX_PAYLOAD_ENTRY_TYPE_UCHAR:
+    case NVTX_PAYLOAD_ENTRY_TYPE_UINT8:
+    case NVTX_PAYLOAD_ENTRY_TYPE_BYTE:
+    case NVTX_PAYLOAD_ENTRY_TYPE_CHAR8:
+      return plain(Form::kUnsigned, 1);
+    case NVTX_PAYLOAD_ENTRY_TYPE_SHORT:
+    case NVTX_PAYLOAD_ENTRY_TYPE_INT16:
+      return plain(Form::kSigned, 2);
+    case NVTX_PAYLOAD_ENTRY_TYPE_USHORT:
+    case NVTX_PAYLOAD_ENTRY_TYPE_UINT16:
+    case NVTX_PAYLOAD_ENTRY_TYPE_CHAR16:
+      return plain(Form::kUnsigned, 2);
+    case NVTX_PAYLOAD_ENTRY_TYPE_INT:
+    case NVTX_PAYLOAD_ENTRY_TYPE_INT32:
+    case NVTX_PAYLOAD_ENTRY_TYPE_WCHAR:
+      return plain(Form::kSigned, 4);
+    case NVTX_PAYLOAD_ENTRY_TYPE_UINT:
+    case NVTX_PAYLOAD_ENTRY_TYPE_UINT32:
+    case NVTX_PAYLOAD_ENTRY_TYPE_CHAR32:
+    case NVTX_PAYLOAD_ENTRY_TYPE_CATEGORY:
+    case NVTX_PAYLOAD_ENTRY_TYPE_COLOR_ARGB:
+    case NVTX_PAYLOAD_ENTRY_TYPE_PID_UINT32:
+    case NVTX_PAYLOAD_ENTRY_TYPE_TID_UINT32:
+      return plain(Form::kUnsigned, 4);
+    case NVTX_PAYLOAD_ENTRY_TYPE_LONG:
+    case NVTX_PAYLOAD_ENTRY_TYPE_LONGLONG:
+    case NVTX_PAYLOAD_ENTRY_TYPE_INT64:
+      return plain(Form::kSigned, 8);
+    case NVTX_PAYLOAD_ENTRY_TYPE_ULONG:
+    case NVTX_PAYLOAD_ENTRY_TYPE_ULONGLONG:
+    case NVTX_PAYLOAD_ENTRY_TYPE_UINT64:
+    case NVTX_PAYLOAD_ENTRY_TYPE_SIZE:
+    case NVTX_PAYLOAD_ENTRY_TYPE_ADDRESS:
+    case NVTX_PAYLOAD_ENTRY_TYPE_SCOPE_ID:
+    case NVTX_PAYLOAD_ENTRY_TYPE_PID_UINT64:
+    case NVTX_PAYLOAD_ENTRY_TYPE_TID_UINT64:
+      return plain(Form::kUnsigned, 8);
+    case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT:
+    case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT32:
+      return plain(Form::kReal, 4);
+    case NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE:
+    case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT64:
+      return plain(Form::kReal, 8);
+    case NVTX_PAYLOAD_ENTRY_TYPE_LONGDOUBLE:
+    case NVTX_PAYLOAD_ENTRY_TYPE_INT128:
+    case NVTX_PAYLOAD_ENTRY_TYPE_UINT128:
+    case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT128:
+      return plain(Form::kAbsent, 16);
+    case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT16:
+    case NVTX_PAYLOAD_ENTRY_TYPE_BF16:
+      return plain(Form::kAbsent, 2);
+    case NVTX_PAYLOAD_ENTRY_TYPE_TF32:
+      return plain(Form::kAbsent, 4);
+    case NVTX_PAYLOAD_ENTRY_TYPE_CSTRING:
+    case NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF8:
+      return plain(Form::kPointerToText, sizeof(void*));
+    case NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF16:
+    case NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32:
+      return plain(Form::kAbsent, sizeof(void*));
+    case NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE:
+      return plain(Form::kRegisteredString, sizeof(void*));
+    default:
+      return {};
+  }
+}
+
+bool is_text_type(std::uint64_t type) noexcept {
+  return type == NVTX_PAYLOAD_ENTRY_TYPE_CHAR || type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING || type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF8;
+}
+
+Layout layout_of(std::uint32_t domain, const nvtxPayloadSchemaEntry_t& entry) noexcept {
+  constexpr std::uint64_t kIsPointer = NVTX_PAYLOAD_ENTRY_FLAG_POINTER;
+  const auto array = static_cast<std::uint64_t>(NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_TYPE(entry.flags));
+  if ((entry.flags & kIsPointer) != 0) return plain(Form::kAbsent, sizeof(void*));
+  Layout layout = layout_of_type(entry.type);
+  if (layout.bytes == 0) {
+    const Schema* nested = find(domain, entry.type);
+    if (nested == nullptr) return {};
+    layout = {nested->is_enumeration ? Form::kUnsigned : Form::kAbsent, nested->size, nested->alignment,
+              nested->is_enumeration ? nested->number : 0};
+  }
+  if (array == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE) {
+    layout.form = is_text_type(entry.type) ? Form::kTextInPlace : Form::kAbsent;
+    if (is_text_type(entry.type)) layout.bytes = layout.alignment = 1;
+    layout.bytes *= static_cast<std::uint32_t>(std::min<std::uint64_t>(entry.arrayOrUnionDetail, 1u << 20));
+  } else if (array != 0) {
+    layout = {};  // of a length that only the data knows: fields behind it have no fixed place
+  }
+  return layout;
+}
+
+template <typename T>
+T* allocate(std::size_t count) noexcept {
+  auto* values = static_cast<T*>(memory.allocate(count * sizeof(T)));
+  for (std::size_t i = 0; values != nullptr && i < count; ++i) ::new (values + i) T{};
+  return values;
+}
+
+std::uint32_t rounded_up(std::uint32_t value, std::uint32_t alignment) noexcept {
+  return alignment <= 1 ? value : (value + alignment - 1) / alignment * alignment;
+}
+
+void tell(const Schema& schema) noexcept {
+  channel::Record record{};
+  record.id = schema.number;
+  for (std::size_t i = 0; i < schema.field_count; ++i) {
+    record.type = channel::RecordType::kPayloadField;
+    record.category = static_cast<std::uint32_t>(i);
+    record.payload = schema.fields[i].enumeration;
+    write_metadata(record, schema.fields[i].name);
+  }
+  for (std::size_t i = 0; i < schema.enumerator_count; ++i) {
+    record.type = channel::RecordType::kPayloadEnumerator;
+    record.category = static_cast<std::uint32_t>(i);
+    record.payload = schema.enumerators[i].value;
+    write_metadata(record, schema.enumerators[i].name);
+  }
+}
+
+// Requires: the lock is held.
+void add(Schema& schema) noexcept {
+  schema.number = newest == nullptr ? 1 : newest->number + 1;
+  schema.next = newest;
+  newest = &schema;
+  std::atomic<Schema*>& bucket = buckets[bucket_of(schema.domain, schema.id)];
+  schema.next_in_bucket = bucket.load(std::memory_order_relaxed);
+  bucket.store(&schema, std::memory_order_release);
+}
+
+// Requires: the lock is held.
+bool add_fields(Schema& schema, const nvtxPayloadSchemaAttr_t& attributes) noexcept {
+  const std::size_t count = std::min(attributes.numEntries, kMaximumFields);
+  Field* fields = allocate<Field>(count);
+  if (fields == nullptr) return false;
+  const auto packing = (attributes.fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT) != 0 && attributes.packAlign != 0
+                           ? static_cast<std::uint32_t>(attributes.packAlign)
+                           : 16u;
+  std::uint32_t next = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const nvtxPayloadSchemaEntry_t& entry = attributes.entries[i];
+    const Layout layout = layout_of(schema.domain, entry);
+    if (layout.bytes == 0) break;
+    const std::uint32_t alignment = std::min(layout.alignment, packing);
+    const std::uint32_t offset = entry.offset != 0 ? static_cast<std::uint32_t>(entry.offset) : rounded_up(next, alignment);
+    fields[i] = {memory.copy(bounded_text(entry.name)), offset, layout.bytes, layout.enumeration,
+                 (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_HIDE) != 0 ? Form::kAbsent : layout.form};
+    next = offset + layout.bytes;
+    schema.alignment = std::max(schema.alignment, alignment);
+    schema.field_count = i + 1;
+  }
+  schema.fields = fields;
+  schema.size = rounded_up(next, schema.alignment);
+  if ((attributes.fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE) != 0 && attributes.payloadStaticSize != 0)
+    schema.size = static_cast<std::uint32_t>(attributes.payloadStaticSize);
+  return true;
+}
+
+std::uint64_t chosen_id(bool chosen, std::uint64_t id) noexcept { return chosen && id != 0 ? id : next_dynamic_id++; }
+
+class ValueWriter {
+ public:
+  explicit ValueWriter(PayloadValues& values) noexcept : values_(values) {}
+
+  void number(PayloadValue::Kind kind, std::uint64_t bits) noexcept { put({kind, sizeof(bits)}, &bits); }
+  void absent() noexcept { put({PayloadValue::kAbsent, 0}, nullptr); }
+  void text(std::string_view text) noexcept {
+    const std::size_t room = sizeof(values_.bytes) - values_.size;
+    if (room <= sizeof(PayloadValue)) return;
+    const std::size_t size = channel::cut_at_character(text, std::min<std::size_t>(room - sizeof(PayloadValue), 256));
+    put({PayloadValue::kText, static_cast<std::uint16_t>(size)}, text.data());
+  }
+
+ private:
+  void put(PayloadValue header, const void* bytes) noexcept {
+    if (full_ || sizeof(values_.bytes) - values_.size < sizeof(header) + header.bytes) {
+      full_ = true;
+      return;
+    }
+    std::memcpy(values_.bytes + values_.size, &header, sizeof(header));
+    if (header.bytes != 0) std::memcpy(values_.bytes + values_.size + sizeof(header), bytes, header.bytes);
+    values_.size = static_cast<std::uint16_t>(values_.size + sizeof(header) + header.bytes);
+  }
+
+  PayloadValues& values_;
+  bool full_ = false;
+};
+
+std::uint64_t unsigned_at(const std::byte* data, std::uint32_t bytes) noexcept {
+  std::uint64_t value = 0;
+  std::memcpy(&value, data, std::min<std::uint32_t>(bytes, sizeof(value)));
+  return value;
+}
+
+std::uint64_t sign_extended(std::uint64_t value, std::uint32_t bytes) noexcept {
+  if (bytes >= sizeof(value)) return value;
+  const unsigned unused = 64 - 8 * bytes;
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
+}
+
+double real_at(const std::byte* data, std::uint32_t bytes) noexcept {
+  float single = 0;
+  double value = 0;
+  if (bytes == sizeof(single)) {
+    std::memcpy(&single, data, sizeof(single));
+    return single;
+  }
+  std::memcpy(&value, data, sizeof(value));
+  return value;
+}
+
+template <typename T>
+T pointer_at(const std::byte* data) noexcept {
+  T pointer = nullptr;
+  std::memcpy(&pointer, data, sizeof(pointer));
+  return pointer;
+}
+
+void write_value(ValueWriter& out, const Field& field, const std::byte* data) noexcept {
+  switch (field.form) {
+    case Form::kUnsigned:
+      return out.number(PayloadValue::kUnsigned, unsigned_at(data, field.bytes));
+    case Form::kSigned:
+      return out.number(PayloadValue::kSigned, sign_extended(unsigned_at(data, field.bytes), field.bytes));
+    case Form::kReal: {
+      const double value = real_at(data, field.bytes);
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &value, sizeof(bits));
+      return out.number(PayloadValue::kReal, bits);
+    }
+    case Form::kPointerToText:
+      return out.text(bounded_text(pointer_at<const char*>(data)));
+    case Form::kTextInPlace: {
+      const auto* text = reinterpret_cast<const char*>(data);
+      return out.text({text, strnlen(text, field.bytes)});
+    }
+    case Form::kRegisteredString: {
+      const auto* string = pointer_at<const RegisteredString*>(data);
+      return string == nullptr ? out.absent() : out.text(string->text);
+    }
+    case Form::kAbsent:
+      return out.absent();
+  }
+}
+
+const Schema* first_known(std::uint32_t domain, const nvtxPayloadData_t*& data, std::size_t count) noexcept {
+  for (std::size_t i = 0; data != nullptr && i < count; ++i, ++data) {
+    const Schema* schema = data->payload == nullptr ? nullptr : find(domain, data->schemaId);
+    if (schema != nullptr && !schema->is_enumeration) return schema;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::uint64_t register_schema(std::uint32_t domain, const nvtxPayloadSchemaAttr_t* attributes) noexcept {
+  constexpr std::uint64_t kNeeded = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES;
+  if (attributes == nullptr || (attributes->fieldMask & kNeeded) != kNeeded || attributes->entries == nullptr) return 0;
+  Schema* schema = nullptr;
+  {
+    const ScopedLock lock(schema_lock);
+    schema = memory.create<Schema>();
+    if (schema == nullptr) return 0;
+    schema->id = chosen_id((attributes->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) != 0, attributes->schemaId);
+    schema->domain = domain;
+    if ((attributes->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME) != 0) schema->name = memory.copy(bounded_text(attributes->name));
+    if (!add_fields(*schema, *attributes)) return 0;
+    add(*schema);
+  }
+  tell(*schema);
+  return schema->id;
+}
+
+std::uint64_t register_enumeration(std::uint32_t domain, const nvtxPayloadEnumAttr_t* attributes) noexcept {
+  constexpr std::uint64_t kNeeded = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES;
+  if (attributes == nullptr || (attributes->fieldMask & kNeeded) != kNeeded || attributes->entries == nullptr) return 0;
+  Schema* schema = nullptr;
+  {
+    const ScopedLock lock(schema_lock);
+    schema = memory.create<Schema>();
+    const std::size_t count = std::min(attributes->numEntries, kMaximumEnumerators);
+    auto* enumerators = allocate<Enumerator>(count);
+    if (schema == nullptr || enumerators == nullptr) return 0;
+    for (std::size_t i = 0; i < count; ++i)
+      enumerators[i] = {memory.copy(bounded_text(attributes->entries[i].name)), attributes->entries[i].value};
+    schema->id = chosen_id((attributes->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID) != 0, attributes->schemaId);
+    schema->domain = domain;
+    schema->is_enumeration = true;
+    const bool has_size = (attributes->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE) != 0 && attributes->sizeOfEnum != 0;
+    schema->size = schema->alignment =
+        has_size ? static_cast<std::uint32_t>(std::min<std::size_t>(attributes->sizeOfEnum, 8)) : sizeof(int);
+    schema->enumerators = enumerators;
+    schema->enumerator_count = count;
+    add(*schema);
+  }
+  tell(*schema);
+  return schema->id;
+}
+
+void read_values(std::uint32_t domain, const nvtxPayloadData_t* data, std::size_t count, PayloadValues& values) noexcept {
+  const Schema* schema = first_known(domain, data, count);
+  if (schema == nullptr) return;
+  values.schema = schema->number;
+  ValueWriter out(values);
+  const auto* bytes = static_cast<const std::byte*>(data->payload);
+  // SIZE_MAX stands for data of the schema's own size.
+  const std::size_t size = data->size == static_cast<std::size_t>(-1) ? schema->size : data->size;
+  for (std::size_t i = 0; i < schema->field_count; ++i) {
+    const Field& field = schema->fields[i];
+    if (field.offset + std::size_t{field.bytes} > size) return;
+    write_value(out, field, bytes + field.offset);
+  }
+}
+
+std::string_view schema_name(std::uint32_t domain, const nvtxPayloadData_t* data, std::size_t count) noexcept {
+  const Schema* schema = first_known(domain, data, count);
+  return schema == nullptr ? std::string_view() : schema->name;
+}
+
+void prepare_payloads() noexcept { hold_across_forks(schema_lock); }
+
+void repeat_schemas() noexcept {
+  for (const Schema* schema = newest; schema != nullptr; schema = schema->next) tell(*schema);
+}
+
+}  // namespace lanescope::agent::nvtx
