@@ -30,8 +30,8 @@ constexpr std::array<ColumnDescription, kEventColumnCount> kColumns = {{
 }};
 
 constexpr std::array<std::string_view, kEventKindCount> kKindNames = {
-    "Kernel",     "Copy",     "Set",         "Graph launch", "Synchronization", "CUDA API",   "NVTX range", "NVTX mark",
-    "OS runtime", "Overhead", "Compilation", "Page fault",   "Thread state",    "CPU sample", "Backtrace",
+    "Kernel",   "Copy",        "Set",        "Graph launch", "Synchronization", "CUDA API",  "NVTX range",   "NVTX mark",  "OS runtime",
+    "Overhead", "Compilation", "Page fault", "Thread state", "CPU sample",      "Backtrace", "Memory usage", "CUDA event",
 };
 
 const ColumnDescription& description(EventColumn column) noexcept { return kColumns[static_cast<std::size_t>(column)]; }
@@ -100,6 +100,10 @@ EventKind event_kind(const Trace& trace, EventRef event) noexcept {
       return EventKind::kCpuSample;
     case TrackKind::kBacktraces:
       return EventKind::kBacktrace;
+    case TrackKind::kMemoryUsage:
+      return EventKind::kMemoryUsage;
+    case TrackKind::kCudaEvents:
+      return EventKind::kCudaEvent;
   }
   return EventKind::kKernel;
 }

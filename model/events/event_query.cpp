@@ -78,6 +78,10 @@ bool may_match(const TrackKey& key, const EventFilter& filter) noexcept {
       return key.kind == TrackKind::kCpuSamples;
     case EventKind::kBacktrace:
       return key.kind == TrackKind::kBacktraces;
+    case EventKind::kMemoryUsage:
+      return key.kind == TrackKind::kMemoryUsage;
+    case EventKind::kCudaEvent:
+      return key.kind == TrackKind::kCudaEvents;
   }
   return true;
 }

@@ -245,6 +245,8 @@ class ChromeExport {
       case TrackKind::kPageFaults:
       case TrackKind::kProcessors:
       case TrackKind::kBacktraces:
+      case TrackKind::kMemoryUsage:
+      case TrackKind::kCudaEvents:
         return;  // nothing that reads this format knows them
       case TrackKind::kThreadStates:
         return;  // readers nest what a thread does, and states begin and end in the middle of calls

@@ -46,6 +46,10 @@ constexpr EnumEntry kCudaMemKind[] = {
     {6, "CUDA_MEMOPR_MEMORY_KIND_MANAGED_STATIC", "Managed Static"},
     {7, "CUDA_MEMOPR_MEMORY_KIND_UNKNOWN", "Unknown"},
 };
+constexpr EnumEntry kCudaDevMemEventOper[] = {
+    {0, "CUDA_DEV_MEM_EVENT_OPR_ALLOCATION", "Allocation"},
+    {1, "CUDA_DEV_MEM_EVENT_OPR_DEALLOCATION", "Deallocation"},
+};
 constexpr EnumEntry kCudaKernelLaunchType[] = {
     {0, "CUDA_KERNEL_LAUNCH_TYPE_UNKNOWN", "Unknown"},
     {1, "CUDA_KERNEL_LAUNCH_TYPE_REGULAR", "Regular"},
@@ -127,6 +131,7 @@ constexpr EnumTable kTables[] = {
     {"ENUM_NSYS_EVENT_CLASS", kNsysEventClass},
     {"ENUM_CUDA_MEMCPY_OPER", kCudaMemcpyOper},
     {"ENUM_CUDA_MEM_KIND", kCudaMemKind},
+    {"ENUM_CUDA_DEV_MEM_EVENT_OPER", kCudaDevMemEventOper},
     {"ENUM_CUDA_KERNEL_LAUNCH_TYPE", kCudaKernelLaunchType},
     {"ENUM_CUDA_FUNC_CACHE_CONFIG", kCudaFuncCacheConfig},
     {"ENUM_CUPTI_STREAM_TYPE", kCuptiStreamType},

@@ -39,6 +39,9 @@ enum class NsysTable : unsigned char {
   kSampleChains,      // SAMPLING_CALLCHAINS
   kCpuPageFaults,     // CUDA_UM_CPU_PAGE_FAULT_EVENTS
   kGpuPageFaults,     // CUDA_UM_GPU_PAGE_FAULT_EVENTS
+  kMemoryUsage,       // CUDA_GPU_MEMORY_USAGE_EVENTS
+  kMemoryPools,       // CUDA_GPU_MEMORY_POOL_EVENTS
+  kCudaEvents,        // CUPTI_ACTIVITY_KIND_CUDA_EVENT
   kGpuMetrics,        // GPU_METRICS
   kGpuMetricNames,    // TARGET_INFO_GPU_METRICS
   kProcesses,         // PROCESSES
@@ -50,7 +53,7 @@ enum class NsysTable : unsigned char {
   kCaptureMetadata,   // META_DATA_CAPTURE
   kExportMetadata,    // META_DATA_EXPORT
 };
-inline constexpr std::size_t kNsysTableCount = 31;
+inline constexpr std::size_t kNsysTableCount = 34;
 
 struct TableSchema {
   const char* name;

@@ -37,6 +37,12 @@ enum OverheadType {
 // Memory kinds count from 0 there and from 1 here; its 7 is "unknown".
 std::int64_t memory_kind(MemoryKind kind) { return kind == MemoryKind::kUnknown ? 7 : static_cast<std::int64_t>(kind) - 1; }
 
+// Operations on memory pools count from 0 there: creation, destruction, trim.
+constexpr int kLocalPool = 1;
+int pool_operation(MemoryUsageOperation operation) {
+  return static_cast<int>(operation) - static_cast<int>(MemoryUsageOperation::kPoolCreation);
+}
+
 std::optional<std::int64_t> unless_zero(std::uint64_t value) {
   if (value == 0) return std::nullopt;
   return static_cast<std::int64_t>(value);
@@ -125,6 +131,10 @@ class NsysExport {
         return write_overhead(track);
       case TrackKind::kPageFaults:
         return track.key.gpu == kNone ? write_cpu_page_faults(track) : write_gpu_page_faults(track);
+      case TrackKind::kMemoryUsage:
+        return write_memory_usage(track);
+      case TrackKind::kCudaEvents:
+        return write_cuda_events(track);
       case TrackKind::kThreadStates:
         return threads_.write_states(track);
       case TrackKind::kCpuSamples:
@@ -189,7 +199,7 @@ class NsysExport {
     for_events(track, NsysTable::kSynchronizations, [&](EventRef, const Event& event) {
       const SynchronizationDetail& detail = trace_.synchronization_detail(event.detail);
       database_.insert(NsysTable::kSynchronizations, event.start, event.end(), device, key.context, kNull, key.stream, event.correlation,
-                       ids_.global_pid(key.process), kNull, detail.type, detail.event, kNull);
+                       ids_.global_pid(key.process), kNull, detail.type, detail.event, unless_zero(detail.event_record));
     });
   }
 
@@ -229,6 +239,40 @@ class NsysExport {
       const PageFaultDetail& detail = trace_.page_fault_detail(event.detail);
       database_.insert(NsysTable::kGpuPageFaults, event.start, event.end(), ids_.global_pid(track.key.process), device, detail.address,
                        detail.count, detail.access);
+    });
+  }
+
+  void write_memory_usage(const Track& track) {
+    const std::uint32_t device = device_ordinal(trace_, track.key.process, track.key.gpu);
+    const std::int64_t process = ids_.global_pid(track.key.process);
+    for (const EventRef ref : events_in_order(trace_, track, selection_)) {
+      const Event event = trace_.event(ref);
+      const MemoryUsageDetail& usage = trace_.memory_usage_detail(event.detail);
+      const bool of_pool = usage.operation >= MemoryUsageOperation::kPoolCreation;
+      std::optional<std::int64_t> size, utilized, threshold;
+      if (usage.pool != 0) {
+        size = usage.pool_size;
+        utilized = usage.pool_utilized;
+        threshold = usage.pool_release_threshold;
+      }
+      if (of_pool && database_.wants(NsysTable::kMemoryPools))
+        database_.insert(NsysTable::kMemoryPools, event.start, process, device, usage.address, pool_operation(usage.operation), kLocalPool,
+                         event.correlation, unless_zero(usage.bytes), threshold, size, utilized);
+      if (!of_pool && database_.wants(NsysTable::kMemoryUsage))
+        database_.insert(NsysTable::kMemoryUsage, event.start, process, device, usage.context, usage.address, 0, usage.bytes,
+                         memory_kind(usage.memory_kind), usage.operation == MemoryUsageOperation::kAllocation ? 0 : 1,
+                         usage.variable == 0 ? std::nullopt : std::optional(trace_.name(usage.variable)), event.correlation,
+                         unless_zero(usage.stream), unless_zero(usage.pool), threshold, size, utilized, kNull, kNull);
+    }
+  }
+
+  void write_cuda_events(const Track& track) {
+    const TrackKey& key = track.key;
+    const std::uint32_t device = device_ordinal(trace_, key.process, key.gpu);
+    for_events(track, NsysTable::kCudaEvents, [&](EventRef, const Event& event) {
+      const CudaEventDetail& detail = trace_.cuda_event_detail(event.detail);
+      database_.insert(NsysTable::kCudaEvents, event.start, device, key.context, kNull, key.stream, event.correlation,
+                       ids_.global_pid(key.process), detail.event, unless_zero(detail.record));
     });
   }
 
@@ -287,9 +331,11 @@ class NsysExport {
       if (detail.payload_type == PayloadType::kReal) real_value = std::bit_cast<double>(detail.payload);
       std::optional<std::string_view> text;
       if (event.name != 0) text = trace_.name(event.name);
+      std::optional<std::string_view> json;
+      if (detail.payload_json != 0) json = trace_.name(detail.payload_json);
       database_.insert_at(NsysTable::kNvtx, row, event.start, end, type, kNull, unless_zero(detail.category), unless_zero(detail.color),
                           text, thread, end_thread, kNull, track.key.domain, unsigned_value, signed_value, real_value, kNull, kNull, kNull,
-                          kNull, kNull, kNull);
+                          kNull, json, kNull);
     });
   }
 

@@ -29,6 +29,8 @@ NsysThreads::NsysThreads(const Trace& trace, const ExportSelection& selection, N
       for (EventIndex i = 0; i < trace.lane(id).size(); ++i) {
         const SampleDetail& detail = trace.sample_detail(trace.lane(id).detail(i));
         const Lane& lane = trace.lane(id);
+        if (detail.call_node != 0 && lane.correlation(i) != 0)
+          correlated_backtraces_[{track.key.thread, lane.correlation(i)}] = detail.call_node;
         if (detail.call_node != 0) backtraces_[{detail.origin, track.key.thread, lane.start(i), lane.duration(i)}] = detail.call_node;
       }
   }
@@ -75,13 +77,21 @@ void NsysThreads::write_samples(const Track& track) {
   }
 }
 
+CallNodeId NsysThreads::backtrace_of(SampleOrigin origin, ThreadId thread, const Event& call) const {
+  const auto exact = backtraces_.find({origin, thread, call.start, call.duration});
+  if (exact != backtraces_.end()) return exact->second;
+  if (origin != SampleOrigin::kCudaCall || call.correlation == 0) return 0;
+  const auto correlated = correlated_backtraces_.find({thread, call.correlation});
+  return correlated == correlated_backtraces_.end() ? 0 : correlated->second;
+}
+
 std::optional<std::int64_t> NsysThreads::chain_of(SampleOrigin origin, ThreadId thread, const Event& call) {
-  const auto backtrace = backtraces_.find({origin, thread, call.start, call.duration});
-  if (backtrace == backtraces_.end()) return std::nullopt;
+  const CallNodeId backtrace = backtrace_of(origin, thread, call);
+  if (backtrace == 0) return std::nullopt;
   const NsysTable table = origin == SampleOrigin::kCudaCall ? NsysTable::kCudaChains : NsysTable::kOsRuntimeChains;
   if (!database_.wants(table)) return std::nullopt;
-  const auto [id, added] = chain_ids_.try_emplace({origin, backtrace->second}, static_cast<std::int64_t>(chain_ids_.size() + 1));
-  if (added) write_chain(table, id->second, backtrace->second);
+  const auto [id, added] = chain_ids_.try_emplace({origin, backtrace}, static_cast<std::int64_t>(chain_ids_.size() + 1));
+  if (added) write_chain(table, id->second, backtrace);
   return id->second;
 }
 

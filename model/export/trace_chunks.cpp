@@ -114,6 +114,10 @@ bool TraceChunks::add(const Track& track) {
       return chunks(&TraceChunks::encode_spans);
     case TrackKind::kPageFaults:
       return chunks(&TraceChunks::encode_page_faults);
+    case TrackKind::kMemoryUsage:
+      return chunks(&TraceChunks::encode_memory_usage);
+    case TrackKind::kCudaEvents:
+      return chunks(&TraceChunks::encode_cuda_events);
     case TrackKind::kThreadStates:
       return chunks(&TraceChunks::encode_thread_states);
     case TrackKind::kCpuSamples:
@@ -181,6 +185,7 @@ void TraceChunks::encode_samples(const Track& track, std::span<const Item> items
   }
   fill_sparse(items, samples.mutable_processor(), [&](const Item& item) { return one_more(detail(item).processor); });
   fill_sparse(items, samples.mutable_duration(), [](const Item& item) { return static_cast<std::uint64_t>(item.event.duration); });
+  fill_sparse_deltas(items, samples.mutable_correlation_delta(), [](const Item& item) { return item.event.correlation; });
 }
 
 void TraceChunks::encode_kernels(const Track& track, std::span<const Item> items, proto::EventChunk& chunk) {
@@ -254,6 +259,47 @@ void TraceChunks::encode_synchronizations(const Track& track, std::span<const It
     synchronizations.add_type(detail.type);
     synchronizations.add_event(detail.event);
   }
+  fill_sparse(items, synchronizations.mutable_event_record(),
+              [&](const Item& item) { return trace_.synchronization_detail(item.event.detail).event_record; });
+}
+
+void TraceChunks::encode_cuda_events(const Track& track, std::span<const Item> items, proto::EventChunk& chunk) {
+  proto::CudaEvents& events = *chunk.mutable_cuda_events();
+  chunk.set_base_time(items.front().event.start + trace_.provenance().monotonic_epoch);
+  DeltaColumn times(events.mutable_time_delta(), items.front().event.start);
+  fill_queue(items, dictionary_.queue(track.key), events);
+  fill_correlations(items, events);
+  for (const Item& item : items) {
+    const CudaEventDetail& detail = trace_.cuda_event_detail(item.event.detail);
+    times.add(item.event.start);
+    events.add_event(detail.event);
+    events.add_record(detail.record);
+  }
+}
+
+void TraceChunks::encode_memory_usage(const Track& track, std::span<const Item> items, proto::EventChunk& chunk) {
+  proto::MemoryUsage& usage = *chunk.mutable_memory_usage();
+  const auto detail = [&](const Item& item) -> const MemoryUsageDetail& { return trace_.memory_usage_detail(item.event.detail); };
+  chunk.set_base_time(items.front().event.start + trace_.provenance().monotonic_epoch);
+  DeltaColumn times(usage.mutable_time_delta(), items.front().event.start);
+  DeltaColumn addresses(usage.mutable_address_delta());
+  fill_correlations(items, usage);
+  for (const Item& item : items) {
+    TrackKey queue = track.key;
+    queue.context = detail(item).context;
+    queue.stream = detail(item).stream;
+    times.add(item.event.start);
+    addresses.add(static_cast<std::int64_t>(detail(item).address));
+    usage.add_operation(static_cast<std::uint32_t>(detail(item).operation));
+    usage.add_bytes(detail(item).bytes);
+    usage.add_memory_kind(static_cast<std::uint32_t>(detail(item).memory_kind));
+    usage.add_queue(dictionary_.queue(queue));
+  }
+  fill_sparse(items, usage.mutable_name(), [&](const Item& item) { return dictionary_.string(detail(item).variable); });
+  fill_sparse(items, usage.mutable_pool_address(), [&](const Item& item) { return detail(item).pool; });
+  fill_sparse(items, usage.mutable_pool_bytes(), [&](const Item& item) { return detail(item).pool_size; });
+  fill_sparse(items, usage.mutable_pool_bytes_in_use(), [&](const Item& item) { return detail(item).pool_utilized; });
+  fill_sparse(items, usage.mutable_pool_release_threshold(), [&](const Item& item) { return detail(item).pool_release_threshold; });
 }
 
 void TraceChunks::encode_calls(const Track& track, ApiDomain domain, std::span<const Item> items, proto::EventChunk& chunk) {
@@ -301,6 +347,7 @@ void TraceChunks::encode_ranges(const Track& track, std::span<const Item> items,
   fill_sparse(items, ranges.mutable_payload_type(),
               [&](const Item& item) { return static_cast<std::uint32_t>(detail(item).payload_type); });
   fill_sparse(items, ranges.mutable_payload(), [&](const Item& item) { return detail(item).payload; });
+  fill_sparse(items, ranges.mutable_payload_json(), [&](const Item& item) { return dictionary_.string(detail(item).payload_json); });
   fill_sparse(items, ranges.mutable_end_thread(),
               [&](const Item& item) { return detail(item).end_thread == kNone ? 0 : tid(detail(item).end_thread); });
   fill_sparse_deltas(items, ranges.mutable_id_delta(), [](const Item& item) { return item.event.correlation; });
@@ -339,6 +386,7 @@ void TraceChunks::encode_marks(const Track& track, std::span<const Item> items, 
   fill_sparse(items, marks.mutable_color(), [&](const Item& item) { return detail(item).color; });
   fill_sparse(items, marks.mutable_payload_type(), [&](const Item& item) { return static_cast<std::uint32_t>(detail(item).payload_type); });
   fill_sparse(items, marks.mutable_payload(), [&](const Item& item) { return detail(item).payload; });
+  fill_sparse(items, marks.mutable_payload_json(), [&](const Item& item) { return dictionary_.string(detail(item).payload_json); });
   fill_sparse_deltas(items, marks.mutable_id_delta(), [](const Item& item) { return item.event.correlation; });
 }
 

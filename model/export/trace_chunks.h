@@ -40,6 +40,8 @@ class TraceChunks {
   void encode_calls(const Track& track, ApiDomain domain, std::span<const Item> items, proto::EventChunk& chunk);
   void encode_spans(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
   void encode_ranges(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
+  void encode_cuda_events(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
+  void encode_memory_usage(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
   void encode_page_faults(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
   void encode_thread_states(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);
   void encode_samples(const Track& track, std::span<const Item> items, proto::EventChunk& chunk);

@@ -107,9 +107,12 @@ Result<void> import_profiler_overhead(NsysContext& context);
 Result<void> import_cuda_overhead(NsysContext& context);
 Result<void> import_cpu_page_faults(NsysContext& context);
 Result<void> import_gpu_page_faults(NsysContext& context);
+Result<void> import_memory_usage(NsysContext& context);
+Result<void> import_memory_pools(NsysContext& context);
+Result<void> import_cuda_events(NsysContext& context);
 Result<void> import_nvtx(NsysContext& context);
 Result<void> import_gpu_metrics(NsysContext& context);  // behind import_resources: GPUs have their names then
-Result<void> import_scheduling(NsysContext& context);  // as far as NsysContext::thread_states
+Result<void> import_scheduling(NsysContext& context);   // as far as NsysContext::thread_states
 Result<void> import_samples(NsysContext& context);
 // Call chains of the calls that import_api_calls and import_os_runtime read.
 Result<void> import_cuda_backtraces(NsysContext& context);

@@ -4,6 +4,7 @@
 #include "kernel_names.h"
 #include "label_groups.h"
 #include "launches.h"
+#include "model/trace/nvtx_payload.h"
 #include "nvtx_ranges.h"
 #include "report_functions.h"
 
@@ -12,11 +13,13 @@ namespace {
 
 constexpr std::string_view kNccl = "nccl";
 constexpr std::string_view kNcclDomain = "NCCL";
+constexpr std::string_view kMessageSize = "Message size [bytes]";  // field of its payloads
 
 // Kernels of one name under ranges of one name; 0: no range.
 struct Group {
   Samples durations;
   std::int64_t bytes = kNoInteger;  // sum over those that have a size
+  Nanoseconds time_of_bytes = 0;    // what these took
 };
 using Groups = GroupsByIds<2, Group>;
 
@@ -60,6 +63,7 @@ class NcclKernels {
   // The size that NCCL gives its ranges as payload.
   [[nodiscard]] std::int64_t bytes_of(const NvtxRange& range) const {
     const NvtxDetail& detail = trace_.nvtx_detail(range.detail);
+    if (detail.payload_json != 0) return payload_integer(trace_.name(detail.payload_json), kMessageSize).value_or(kNoInteger);
     const bool whole = detail.payload_type == PayloadType::kUnsigned || detail.payload_type == PayloadType::kSigned;
     return whole ? static_cast<std::int64_t>(detail.payload) : kNoInteger;
   }
@@ -68,7 +72,10 @@ class NcclKernels {
     const Lane& lane = trace_.lane(kernel.lane);
     Group& group = groups_[{collective, kernel_name(trace_, lane.name(kernel.index), lane.detail(kernel.index), options_.kernel_names)}];
     group.durations.push_back(lane.duration(kernel.index));
-    if (bytes != kNoInteger) group.bytes = (group.bytes == kNoInteger ? 0 : group.bytes) + bytes;
+    if (bytes != kNoInteger) {
+      group.bytes = (group.bytes == kNoInteger ? 0 : group.bytes) + bytes;
+      group.time_of_bytes += lane.duration(kernel.index);
+    }
     if (collective == 0) return;
     std::vector<bool>& grouped = grouped_[kernel.lane];
     if (grouped.empty()) grouped.resize(lane.size());
@@ -91,12 +98,13 @@ Table nccl_sum(const Selection& selection, const ReportOptions& options) {
   struct Row {
     NameId collective, kernel;
     std::int64_t bytes;
+    Nanoseconds time_of_bytes;
     Summary summary;
   };
   std::vector<Row> rows;
   std::int64_t everything = 0;
   for (auto& [ids, group] : kernels.groups()) {
-    rows.push_back({ids[0], ids[1], group.bytes, summarize(group.durations, options.percentiles)});
+    rows.push_back({ids[0], ids[1], group.bytes, group.time_of_bytes, summarize(group.durations, options.percentiles)});
     everything += rows.back().summary.total;
   }
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
@@ -106,13 +114,17 @@ Table nccl_sum(const Selection& selection, const ReportOptions& options) {
 
   std::vector<Column> columns = {reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds), integers("Instances")};
   append_summary_columns(columns, "", Unit::kNanoseconds, options.percentiles);
-  for (Column column : {integers("Total", Unit::kBytes), texts("Collective"), texts("Name")}) columns.push_back(std::move(column));
+  for (Column column :
+       {integers("Total", Unit::kBytes), reals("Algorithm Bandwidth", Unit::kBytesPerSecond), texts("Collective"), texts("Name")})
+    columns.push_back(std::move(column));
   Table table(std::move(columns));
-  for (const auto& [collective, kernel, bytes, summary] : rows) {
+  for (const auto& [collective, kernel, bytes, time_of_bytes, summary] : rows) {
     std::vector<Cell> cells = {everything > 0 ? 100.0 * static_cast<double>(summary.total) / static_cast<double>(everything) : 0.0,
                                summary.total, summary.count};
     append_summary_cells(cells, summary, options.percentiles);
     cells.emplace_back(bytes);
+    cells.emplace_back(bytes == kNoInteger || time_of_bytes == 0 ? kNoReal
+                                                                 : 1e9 * static_cast<double>(bytes) / static_cast<double>(time_of_bytes));
     cells.emplace_back(table.add_text(std::string(trace.name(collective))));
     cells.emplace_back(table.add_text(std::string(trace.name(kernel))));
     table.add_cells(cells);

@@ -50,6 +50,8 @@ class TraceCombiner {
     trace_.api_details_ = trace_.api_details_.detached();
     trace_.synchronization_details_ = trace_.synchronization_details_.detached();
     trace_.graph_launch_details_ = trace_.graph_launch_details_.detached();
+    trace_.cuda_event_details_ = trace_.cuda_event_details_.detached();
+    trace_.memory_usage_details_ = trace_.memory_usage_details_.detached();
     trace_.nvtx_details_ = trace_.nvtx_details_.detached();
     trace_.page_fault_details_ = trace_.page_fault_details_.detached();
     trace_.thread_state_details_ = trace_.thread_state_details_.detached();
@@ -128,8 +130,12 @@ class TraceCombiner {
     api_offset_ = append_rows(trace_.api_details_, from_->api_details_, nothing);
     synchronization_offset_ = append_rows(trace_.synchronization_details_, from_->synchronization_details_, nothing);
     graph_launch_offset_ = append_rows(trace_.graph_launch_details_, from_->graph_launch_details_, nothing);
+    cuda_event_offset_ = append_rows(trace_.cuda_event_details_, from_->cuda_event_details_, nothing);
+    memory_usage_offset_ = append_rows(trace_.memory_usage_details_, from_->memory_usage_details_,
+                                       [this](MemoryUsageDetail& detail) { detail.variable = name(detail.variable); });
     nvtx_offset_ = append_rows(trace_.nvtx_details_, from_->nvtx_details_, [this](NvtxDetail& detail) {
       detail.end_thread = thread(detail.end_thread);
+      detail.payload_json = name(detail.payload_json);
     });
     page_fault_offset_ = append_rows(trace_.page_fault_details_, from_->page_fault_details_, [this](PageFaultDetail& detail) {
       detail.function = name(detail.function);
@@ -195,6 +201,10 @@ class TraceCombiner {
       case TrackKind::kCpuSamples:
       case TrackKind::kBacktraces:
         return sample_offset_;
+      case TrackKind::kMemoryUsage:
+        return memory_usage_offset_;
+      case TrackKind::kCudaEvents:
+        return cuda_event_offset_;
       case TrackKind::kOsRuntime:  // the detail is no row of a table
       case TrackKind::kOverhead:
       case TrackKind::kCompilation:
@@ -326,6 +336,7 @@ class TraceCombiner {
   GpuId first_gpu_ = 0;
   std::uint32_t kernel_offset_ = 0, memory_offset_ = 0, api_offset_ = 0, synchronization_offset_ = 0, graph_launch_offset_ = 0;
   std::uint32_t nvtx_offset_ = 0, page_fault_offset_ = 0, thread_state_offset_ = 0, sample_offset_ = 0;
+  std::uint32_t cuda_event_offset_ = 0, memory_usage_offset_ = 0;
 
   std::vector<Work> work_;
   std::vector<LaneSegments> segments_;

@@ -173,6 +173,10 @@ struct FrameIngest::State {
         return ingest(into, TrackKind::kCompilation, chunk.compilations());
       case proto::EventChunk::kGraphLaunches:
         return ingest(into, chunk.graph_launches());
+      case proto::EventChunk::kCudaEvents:
+        return ingest(into, chunk.cuda_events());
+      case proto::EventChunk::kMemoryUsage:
+        return ingest(into, chunk.memory_usage());
       case proto::EventChunk::kNvtxRanges:
         return ingest(into, chunk.nvtx_ranges());
       case proto::EventChunk::kNvtxMarks:

@@ -50,6 +50,20 @@ std::optional<EventRef> Trace::launch_of(EventRef gpu_event) const {
   return std::nullopt;
 }
 
+std::optional<EventRef> Trace::awaited_event(EventRef synchronization) const {
+  const TrackKey& key = track_of(synchronization.lane).key;
+  if (key.kind != TrackKind::kSynchronizations) return std::nullopt;
+  const std::uint64_t record = synchronization_detail(lane(synchronization.lane).detail(synchronization.index)).event_record;
+  if (record == 0) return std::nullopt;
+  for (const Track& track : tracks_) {
+    if (track.key.kind != TrackKind::kCudaEvents || track.key.process != key.process) continue;
+    for (const LaneId id : track.lanes)
+      for (EventIndex i = 0; i < lanes_[id].size(); ++i)
+        if (cuda_event_detail(lanes_[id].detail(i)).record == record) return EventRef{id, i};
+  }
+  return std::nullopt;
+}
+
 std::vector<EventRef> Trace::work_of(EventRef api_call) const {
   std::vector<EventRef> work;
   const std::uint32_t correlation = lane(api_call.lane).correlation(api_call.index);
@@ -160,6 +174,24 @@ std::string_view sample_name(SampleOrigin origin) noexcept {
       break;
   }
   return "CPU sample";
+}
+
+std::string_view memory_usage_name(MemoryUsageOperation operation) noexcept {
+  switch (operation) {
+    case MemoryUsageOperation::kAllocation:
+      return "Allocation";
+    case MemoryUsageOperation::kRelease:
+      return "Release";
+    case MemoryUsageOperation::kPoolCreation:
+      return "Memory pool created";
+    case MemoryUsageOperation::kPoolDestruction:
+      return "Memory pool destroyed";
+    case MemoryUsageOperation::kPoolTrim:
+      return "Memory pool trimmed";
+    case MemoryUsageOperation::kUnknown:
+      break;
+  }
+  return "Memory operation";
 }
 
 std::string_view thread_state_name(ThreadState state) noexcept {

@@ -8,6 +8,7 @@
 #include "call_stack_builder.h"
 #include "counter_builder.h"
 #include "lane_builder.h"
+#include "memory_totals.h"
 
 namespace lanescope {
 namespace {
@@ -70,6 +71,8 @@ struct TraceBuilder::State {
   DetailIndex<MemoryDetail> memory;
   DetailIndex<ApiDetail> api;
   DetailIndex<SynchronizationDetail> synchronizations;
+  DetailIndex<CudaEventDetail> cuda_events;
+  DetailIndex<MemoryUsageDetail> memory_usage;
   DetailIndex<GraphLaunchDetail> graph_launches;
   DetailIndex<NvtxDetail> nvtx;
   DetailIndex<PageFaultDetail> page_faults;
@@ -205,6 +208,8 @@ DetailId TraceBuilder::intern(const KernelDetail& detail) { return state_->kerne
 DetailId TraceBuilder::intern(const MemoryDetail& detail) { return state_->memory.intern(detail); }
 DetailId TraceBuilder::intern(const ApiDetail& detail) { return state_->api.intern(detail); }
 DetailId TraceBuilder::intern(const SynchronizationDetail& detail) { return state_->synchronizations.intern(detail); }
+DetailId TraceBuilder::intern(const CudaEventDetail& detail) { return state_->cuda_events.intern(detail); }
+DetailId TraceBuilder::intern(const MemoryUsageDetail& detail) { return state_->memory_usage.intern(detail); }
 DetailId TraceBuilder::intern(const GraphLaunchDetail& detail) { return state_->graph_launches.intern(detail); }
 DetailId TraceBuilder::intern(const NvtxDetail& detail) { return state_->nvtx.intern(detail); }
 DetailId TraceBuilder::intern(const PageFaultDetail& detail) { return state_->page_faults.intern(detail); }
@@ -275,6 +280,10 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot() {
     extent.begin = std::min(extent.begin, lane.extent().begin);
     extent.end = std::max(extent.end, lane.extent().end);
   }
+  trace.memory_usage_details_ = state_->memory_usage.rows();
+  for (const Track& track : trace.tracks_)
+    if (track.key.kind == TrackKind::kMemoryUsage)
+      for (MemoryTotal& total : memory_totals(trace, track, extent.end)) set_series(counter(total.counter), std::move(total.series));
   trace.counter_series_ = state_->counters.publish();
   trace.counters_ = state_->counters.counters();
   if (trace.event_count_ == 0) {
@@ -289,6 +298,7 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot() {
   trace.memory_details_ = state_->memory.rows();
   trace.api_details_ = state_->api.rows();
   trace.synchronization_details_ = state_->synchronizations.rows();
+  trace.cuda_event_details_ = state_->cuda_events.rows();
   trace.graph_launch_details_ = state_->graph_launches.rows();
   trace.nvtx_details_ = state_->nvtx.rows();
   trace.page_fault_details_ = state_->page_faults.rows();

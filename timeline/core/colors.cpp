@@ -133,6 +133,10 @@ Rgb event_color(TrackKind kind, std::string_view name, std::uint32_t nvtx_color,
       return in_scheme({28, 0.40, 0.50}, scheme);
     case TrackKind::kPageFaults:
       return in_scheme({330, 0.50, 0.50}, scheme);
+    case TrackKind::kMemoryUsage:
+      return in_scheme({300, 0.40, 0.50}, scheme);
+    case TrackKind::kCudaEvents:
+      return in_scheme({52, 0.60, 0.50}, scheme);
     case TrackKind::kThreadStates:
       return in_scheme(thread_state_tone(name), scheme);
     case TrackKind::kProcessors:

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "describe_threads.h"
+#include "model/trace/nvtx_payload.h"
 #include "timeline/core/format.h"
 #include "timeline/core/row_tree.h"
 
@@ -113,6 +114,7 @@ void add_nvtx(Properties& properties, const Trace& trace, const TrackKey& key, D
     add(properties, "Category", name.empty() ? std::to_string(range.category) : std::string(name));
   }
   add(properties, "Payload", payload_text(range));
+  for (PayloadField& field : payload_fields(trace.name(range.payload_json))) add(properties, field.name, std::move(field.value));
   add(properties, "Colour", color_text(range.color));
   if (range.end_thread != kNone && range.end_thread != key.thread) add(properties, "Ended by thread", thread_text(trace, range.end_thread));
   if (range.finished == Finished::kNo) add(properties, "Finished", "no: still open when the recording ended");
@@ -140,19 +142,35 @@ void add_api(Properties& properties, const Trace& trace, const Event& event) {
   add(properties, "Returned", call.result == 0 ? "0 (success)" : std::to_string(call.result));
 }
 
+std::string hexadecimal(std::uint64_t value) {
+  char text[20];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
 void add_page_fault(Properties& properties, const Trace& trace, DetailId id) {
   const PageFaultDetail& fault = trace.page_fault_detail(id);
-  const auto hexadecimal = [](std::uint64_t value) {
-    char text[20];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-    return std::string(text);
-  };
   add(properties, "Address", hexadecimal(fault.address));
   if (fault.count != 1) add(properties, "Faults", std::to_string(fault.count));
   if (fault.function != 0) add(properties, "Function", std::string(trace.name(fault.function)));
   if (fault.module != 0) add(properties, "Module", std::string(trace.name(fault.module)));
   if (fault.source_file != 0)
     add(properties, "Source", std::string(trace.name(fault.source_file)) + ":" + std::to_string(fault.source_line));
+}
+
+void add_memory_usage(Properties& properties, const Trace& trace, DetailId id) {
+  const MemoryUsageDetail& usage = trace.memory_usage_detail(id);
+  const bool of_pool = usage.operation >= MemoryUsageOperation::kPoolCreation;
+  if (!of_pool) add(properties, "Size", format_bytes(usage.bytes));
+  if (usage.operation == MemoryUsageOperation::kPoolTrim) add(properties, "Keeps", format_bytes(usage.bytes));
+  if (!of_pool) add(properties, "Memory", std::string(memory_kind_name(usage.memory_kind)));
+  if (usage.variable != 0) add(properties, "Variable", std::string(trace.name(usage.variable)));
+  add(properties, of_pool ? "Pool" : "Address", hexadecimal(usage.address));
+  if (usage.stream != 0) add(properties, "On stream", std::to_string(usage.stream));
+  if (usage.pool == 0) return;
+  if (!of_pool) add(properties, "From pool", hexadecimal(usage.pool));
+  add(properties, "Pool holds", format_bytes(usage.pool_size));
+  add(properties, "Pool in use", format_bytes(usage.pool_utilized));
 }
 
 void append(Properties& properties, Properties more) {
@@ -176,6 +194,9 @@ void add_details(Properties& properties, const Trace& trace, const TrackKey& key
       return;
     case TrackKind::kSynchronizations:
       if (event.detail != 0) add(properties, "Waits for", synchronization_name(trace.synchronization_detail(event.detail).type));
+      return;
+    case TrackKind::kMemoryUsage:
+      if (event.detail != 0) add_memory_usage(properties, trace, event.detail);
       return;
     case TrackKind::kPageFaults:
       return add_page_fault(properties, trace, event.detail);

@@ -76,6 +76,9 @@ CallNodeId backtrace_of(const Trace& trace, ThreadId thread, const Event& call) 
       const EventIndex at = lane.lower_bound(call.start);
       if (at < lane.size() && lane.start(at) == call.start && lane.duration(at) == call.duration)
         return trace.sample_detail(lane.detail(at)).call_node;
+      if (call.correlation == 0) continue;
+      const EventIndex correlated = lane.find_correlation(call.correlation);
+      if (correlated < lane.size()) return trace.sample_detail(lane.detail(correlated)).call_node;
     }
   }
   return 0;

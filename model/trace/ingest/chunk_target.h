@@ -19,6 +19,8 @@ struct ChunkTarget {
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::Sets& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::Synchronizations& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::GraphLaunches& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::CudaEvents& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::MemoryUsage& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::ApiCalls& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, TrackKind kind, const proto::Spans& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::PageFaults& columns);

@@ -175,7 +175,8 @@ bool ingest(const ChunkTarget& into, const proto::Sets& c) {
 
 bool ingest(const ChunkTarget& into, const proto::Synchronizations& c) {
   const int n = c.start_delta_size();
-  if (!same_length(n, c.duration(), c.type(), c.queue(), c.event(), c.correlation_delta())) return false;
+  if (!same_length(n, c.duration(), c.type(), c.queue(), c.event(), c.correlation_delta()) || !same_length_or_empty(n, c.event_record()))
+    return false;
   QueueEvents events;
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
@@ -184,7 +185,7 @@ bool ingest(const ChunkTarget& into, const proto::Synchronizations& c) {
     correlation += c.correlation_delta(i);
     events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)), into.builder.intern(synchronization_name(c.type(i))),
                                   static_cast<std::uint32_t>(correlation),
-                                  into.builder.intern(SynchronizationDetail{c.type(i), c.event(i)})});
+                                  into.builder.intern(SynchronizationDetail{c.type(i), c.event(i), optional_value(c.event_record(), i)})});
   }
   add_by_queue(into, TrackKind::kSynchronizations, std::move(events));
   return true;
@@ -204,6 +205,59 @@ bool ingest(const ChunkTarget& into, const proto::GraphLaunches& c) {
                                   into.builder.intern(GraphLaunchDetail{c.graph(i), optional_value(c.graph_exec(), i)})});
   }
   add_by_queue(into, TrackKind::kGraphLaunches, std::move(events));
+  return true;
+}
+
+bool ingest(const ChunkTarget& into, const proto::CudaEvents& c) {
+  const int n = c.time_delta_size();
+  if (!same_length(n, c.queue(), c.event(), c.record(), c.correlation_delta())) return false;
+  QueueEvents events;
+  std::int64_t time = into.base_time;
+  std::int64_t correlation = 0;
+  for (int i = 0; i < n; ++i) {
+    time += c.time_delta(i);
+    correlation += c.correlation_delta(i);
+    events[c.queue(i)].push_back({time, 0, into.builder.intern("CUDA event " + std::to_string(c.event(i))),
+                                  static_cast<std::uint32_t>(correlation), into.builder.intern(CudaEventDetail{c.event(i), c.record(i)})});
+  }
+  add_by_queue(into, TrackKind::kCudaEvents, std::move(events));
+  return true;
+}
+
+bool ingest(const ChunkTarget& into, const proto::MemoryUsage& c) {
+  const int n = c.time_delta_size();
+  if (!same_length(n, c.operation(), c.address_delta(), c.bytes(), c.memory_kind(), c.queue(), c.correlation_delta())) return false;
+  if (!same_length_or_empty(n, c.name(), c.pool_address(), c.pool_bytes(), c.pool_bytes_in_use(), c.pool_release_threshold())) return false;
+  std::map<GpuId, std::vector<Event>> by_gpu;
+  std::int64_t time = into.base_time;
+  std::int64_t address = 0;
+  std::int64_t correlation = 0;
+  for (int i = 0; i < n; ++i) {
+    time += c.time_delta(i);
+    address += c.address_delta(i);
+    correlation += c.correlation_delta(i);
+    const proto::Queue& queue = lookup(into.dictionary.queues, c.queue(i));
+    MemoryUsageDetail detail;
+    detail.operation = static_cast<MemoryUsageOperation>(c.operation(i));
+    detail.memory_kind = static_cast<MemoryKind>(c.memory_kind(i));
+    detail.address = static_cast<std::uint64_t>(address);
+    detail.bytes = c.bytes(i);
+    detail.context = queue.context();
+    detail.stream = queue.stream();
+    detail.variable = lookup(into.dictionary.strings, optional_value(c.name(), i));
+    detail.pool = optional_value(c.pool_address(), i);
+    detail.pool_size = optional_value(c.pool_bytes(), i);
+    detail.pool_utilized = optional_value(c.pool_bytes_in_use(), i);
+    detail.pool_release_threshold = optional_value(c.pool_release_threshold(), i);
+    by_gpu[into.builder.gpu_of_device(into.process, queue.device())].push_back(
+        {time, 0, into.builder.intern(memory_usage_name(detail.operation)), static_cast<std::uint32_t>(correlation),
+         into.builder.intern(detail)});
+  }
+  for (auto& [gpu, events] : by_gpu) {
+    TrackKey key{TrackKind::kMemoryUsage, into.process};
+    key.gpu = gpu;
+    into.builder.add(key, std::move(events));
+  }
   return true;
 }
 

@@ -8,7 +8,8 @@ bool ingest(const ChunkTarget& into, const proto::NvtxRanges& c) {
   const bool nested = c.style() == proto::NVTX_PUSH_POP;
   if (!same_length(n, c.duration(), c.name())) return false;
   if (nested && !same_length(n, c.depth())) return false;
-  if (!same_length_or_empty(n, c.category(), c.color(), c.payload_type(), c.payload(), c.end_thread(), c.id_delta())) return false;
+  if (!same_length_or_empty(n, c.category(), c.color(), c.payload_type(), c.payload(), c.end_thread(), c.id_delta(), c.payload_json()))
+    return false;
   const auto unfinished = marked(c.unfinished(), n);
   std::vector<Event> events;
   events.reserve(static_cast<std::size_t>(n));
@@ -22,6 +23,7 @@ bool ingest(const ChunkTarget& into, const proto::NvtxRanges& c) {
     detail.color = optional_value(c.color(), i);
     detail.payload = optional_value(c.payload(), i);
     detail.payload_type = static_cast<PayloadType>(optional_value(c.payload_type(), i));
+    detail.payload_json = lookup(into.dictionary.strings, optional_value(c.payload_json(), i));
     if (const std::uint32_t tid = optional_value(c.end_thread(), i); tid != 0 && tid != c.thread())
       detail.end_thread = into.builder.thread(into.process, tid);
     detail.finished = !unfinished.empty() && unfinished[static_cast<std::size_t>(i)] ? Finished::kNo : Finished::kYes;
@@ -43,7 +45,7 @@ bool ingest(const ChunkTarget& into, const proto::NvtxRanges& c) {
 bool ingest(const ChunkTarget& into, const proto::NvtxMarks& c) {
   const int n = c.time_delta_size();
   if (!same_length(n, c.name())) return false;
-  if (!same_length_or_empty(n, c.category(), c.color(), c.payload_type(), c.payload(), c.id_delta())) return false;
+  if (!same_length_or_empty(n, c.category(), c.color(), c.payload_type(), c.payload(), c.id_delta(), c.payload_json())) return false;
   std::vector<Event> events;
   events.reserve(static_cast<std::size_t>(n));
   std::int64_t time = into.base_time;
@@ -56,6 +58,7 @@ bool ingest(const ChunkTarget& into, const proto::NvtxMarks& c) {
     detail.color = optional_value(c.color(), i);
     detail.payload = optional_value(c.payload(), i);
     detail.payload_type = static_cast<PayloadType>(optional_value(c.payload_type(), i));
+    detail.payload_json = lookup(into.dictionary.strings, optional_value(c.payload_json(), i));
     events.push_back({time, 0, lookup(into.dictionary.strings, c.name(i)), static_cast<std::uint32_t>(id), into.builder.intern(detail)});
   }
   TrackKey key{TrackKind::kNvtxMarks, into.process};

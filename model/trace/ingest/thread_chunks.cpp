@@ -31,18 +31,21 @@ bool ingest(const ChunkTarget& into, const proto::ThreadStates& c) {
 
 bool ingest(const ChunkTarget& into, const proto::Samples& c) {
   const int n = c.time_delta_size();
-  if (!same_length(n, c.call_node()) || !same_length_or_empty(n, c.processor(), c.duration())) return false;
+  if (!same_length(n, c.call_node()) || !same_length_or_empty(n, c.processor(), c.duration(), c.correlation_delta())) return false;
   if (c.origin() < proto::SAMPLE_TIMER || c.origin() > proto::SAMPLE_OS_CALL) return false;
   const auto origin = static_cast<SampleOrigin>(c.origin());
   std::vector<SampleEvent> samples;
   samples.reserve(static_cast<std::size_t>(n));
   std::int64_t time = into.base_time;
+  std::int64_t correlation = 0;
   for (int i = 0; i < n; ++i) {
     time += c.time_delta(i);
+    correlation += optional_value(c.correlation_delta(), i);
     samples.push_back({time,
                        origin == SampleOrigin::kTimer ? 0 : static_cast<Nanoseconds>(optional_value(c.duration(), i)),
                        {lookup(into.dictionary.call_nodes, c.call_node(i)), origin, processor_number(optional_value(c.processor(), i)),
-                        static_cast<Nanoseconds>(c.period())}});
+                        static_cast<Nanoseconds>(c.period())},
+                       static_cast<std::uint32_t>(correlation)});
   }
   add_samples(into.builder, into.process, c.thread(), samples);
   return true;

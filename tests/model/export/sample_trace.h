@@ -100,7 +100,37 @@ inline std::shared_ptr<const Trace> sample_trace() {
   builder.add(stream, {{5'000, 900, builder.intern("CUDA graph 4"), 15, builder.intern(GraphLaunchDetail{4, 9})}});
   stream.kind = TrackKind::kSynchronizations;
   builder.add(stream, {{5'900, 100, builder.intern(synchronization_name(3)), 16, builder.intern(SynchronizationDetail{3, 0})},
-                       {6'100, 100, builder.intern(synchronization_name(2)), 17, builder.intern(SynchronizationDetail{2, 77})}});
+                       {6'100, 100, builder.intern(synchronization_name(2)), 17, builder.intern(SynchronizationDetail{2, 77, 5})}});
+  stream.kind = TrackKind::kCudaEvents;
+  stream.stream = 7;
+  builder.add(stream, {{6'050, 0, builder.intern("CUDA event 77"), 18, builder.intern(CudaEventDetail{77, 5})}});
+  TrackKey usage{TrackKind::kMemoryUsage, first};
+  usage.gpu = builder.gpu_of_device(first, 0);
+  MemoryUsageDetail allocated;
+  allocated.operation = MemoryUsageOperation::kAllocation;
+  allocated.memory_kind = MemoryKind::kDevice;
+  allocated.address = 0x7f00'0000'0000;
+  allocated.bytes = 4096;
+  allocated.context = 1;
+  MemoryUsageDetail pooled = allocated;
+  pooled.address += 4096;
+  pooled.stream = 13;
+  pooled.pool = 0x55aa'0000'1000;
+  pooled.pool_size = 32 << 20;
+  pooled.pool_utilized = 4096;
+  pooled.pool_release_threshold = 1 << 20;
+  MemoryUsageDetail released = allocated;
+  released.operation = MemoryUsageOperation::kRelease;
+  MemoryUsageDetail trimmed;
+  trimmed.operation = MemoryUsageOperation::kPoolTrim;
+  trimmed.memory_kind = MemoryKind::kDevice;
+  trimmed.address = trimmed.pool = pooled.pool;
+  trimmed.bytes = 100;
+  trimmed.pool_size = 16 << 20;
+  builder.add(usage, {{1'010, 0, builder.intern(memory_usage_name(allocated.operation)), 31, builder.intern(allocated)},
+                      {1'020, 0, builder.intern(memory_usage_name(pooled.operation)), 32, builder.intern(pooled)},
+                      {1'030, 0, builder.intern(memory_usage_name(released.operation)), 33, builder.intern(released)},
+                      {1'040, 0, builder.intern(memory_usage_name(trimmed.operation)), 34, builder.intern(trimmed)}});
 
   TrackKey thread{TrackKind::kCudaApi, first};
   thread.thread = main;
@@ -121,6 +151,7 @@ inline std::shared_ptr<const Trace> sample_trace() {
   NvtxDetail real;
   real.payload_type = PayloadType::kReal;
   real.payload = std::bit_cast<std::uint64_t>(0.25);
+  real.payload_json = builder.intern(R"({"Message size [bytes]":4096,"Reduction operation":"Sum"})");
   builder.add(thread, {{900, 5'000, builder.intern("step"), 1, builder.intern(colored)},
                        {950, 1'000, builder.intern("forward"), 2, builder.intern(real)}});
   thread.kind = TrackKind::kNvtxProcessRanges;

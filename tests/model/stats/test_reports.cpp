@@ -262,19 +262,22 @@ TEST_CASE("NCCL kernels are summed by the collective that enqueued them, with it
   NvtxDetail size;
   size.payload_type = PayloadType::kUnsigned;
   size.payload = 3'000'000;
+  NvtxDetail described;
+  described.payload_json = builder.intern(R"({"NCCL communicator ID":77,"Message size [bytes]":3000000,"Reduction operation":"Sum"})");
   builder.add(ranges, {{95, 20, builder.intern("ncclAllReduce"), 0, builder.intern(size)},
-                       {195, 20, builder.intern("ncclAllReduce"), 0, builder.intern(size)}});
+                       {195, 20, builder.intern("ncclAllReduce"), 0, builder.intern(described)}});
   TrackKey kernels{.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)};
   const NameId ring = builder.intern("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
   builder.add(kernels,
               {{1'000, 300, ring, 1, 0}, {2'000, 100, ring, 2, 0}, {3'000, 100, ring, 3, 0}, {4'000, 500, builder.intern("gemm"), 4, 0}});
   const auto table = make_report(*find_report("nccl_sum"), *builder.snapshot());
   REQUIRE(table);
-  CHECK(
-      format_table(*table, Format::kCsv) ==
-      "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Total (MB),Collective,Name\n"
-      "80.0,400,2,200.0,200.0,100,300,141.4,6.000,ncclAllReduce,ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)\n"
-      "20.0,100,1,100.0,100.0,100,100,0.0,,,ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)\n");
+  CHECK(format_table(*table, Format::kCsv) ==
+        "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Total (MB),Algorithm Bandwidth "
+        "(MB/s),Collective,Name\n"
+        "80.0,400,2,200.0,200.0,100,300,141.4,6.000,15000000.000,ncclAllReduce,ncclDevKernel_AllReduce_Sum_f32_RING_LL("
+        "ncclDevKernelArgsStorage<4096ul>)\n"
+        "20.0,100,1,100.0,100.0,100,100,0.0,,,,ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)\n");
 }
 
 TEST_CASE("a GPU's idle time is the sum of its causes") {

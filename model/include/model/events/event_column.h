@@ -54,8 +54,10 @@ enum class EventKind : std::uint8_t {
   kThreadState,
   kCpuSample,
   kBacktrace,
+  kMemoryUsage,
+  kCudaEvent,
 };
-inline constexpr std::size_t kEventKindCount = 15;
+inline constexpr std::size_t kEventKindCount = 17;
 [[nodiscard]] std::array<EventKind, kEventKindCount> all_event_kinds() noexcept;
 [[nodiscard]] std::string_view event_kind_name(EventKind kind) noexcept;  // "Kernel", "Copy", "CUDA API"
 [[nodiscard]] EventKind event_kind(const Trace& trace, EventRef event) noexcept;

@@ -86,9 +86,41 @@ struct ApiDetail {
 };
 
 struct SynchronizationDetail {
-  std::uint32_t type = 0;   // 1 event, 2 stream waits for event, 3 stream, 4 context
-  std::uint32_t event = 0;  // CUDA event id
+  std::uint32_t type = 0;          // 1 event, 2 stream waits for event, 3 stream, 4 context
+  std::uint32_t event = 0;         // CUDA event id
+  std::uint64_t event_record = 0;  // CudaEventDetail::record of the recording that was waited for; 0 where that is not known
   auto operator<=>(const SynchronizationDetail&) const = default;
+};
+
+// A recording of a CUDA event, at the instant at which the stream came past it.
+struct CudaEventDetail {
+  std::uint32_t event = 0;   // CUDA event id: the same for all recordings of one event
+  std::uint64_t record = 0;  // number of this recording in its process
+  auto operator<=>(const CudaEventDetail&) const = default;
+};
+
+enum class MemoryUsageOperation : std::uint8_t {  // numbers of proto::MemoryUsageOperation
+  kUnknown = 0,
+  kAllocation = 1,
+  kRelease = 2,
+  kPoolCreation = 3,
+  kPoolDestruction = 4,
+  kPoolTrim = 5,
+};
+// An allocation or a release of memory by a CUDA call, or what became of a memory pool.
+struct MemoryUsageDetail {
+  MemoryUsageOperation operation = MemoryUsageOperation::kUnknown;
+  MemoryKind memory_kind = MemoryKind::kUnknown;
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;  // kPoolTrim: those that the pool may keep
+  std::uint32_t context = 0;
+  std::uint32_t stream = 0;     // of asynchronous calls; else 0
+  NameId variable = 0;          // for static memory: its name
+  std::uint64_t pool = 0;       // address of the pool that the memory is from; 0 none
+  std::uint64_t pool_size = 0;  // bytes, after the operation
+  std::uint64_t pool_utilized = 0;
+  std::uint64_t pool_release_threshold = 0;
+  auto operator<=>(const MemoryUsageDetail&) const = default;
 };
 
 struct GraphLaunchDetail {
@@ -104,6 +136,7 @@ struct NvtxDetail {
   ThreadId end_thread = kNone;  // start/end ranges that ended on another thread
   PayloadType payload_type = PayloadType::kAbsent;
   Finished finished = Finished::kYes;
+  NameId payload_json = 0;  // structured payload: a JSON object of numbers and strings (nvtx_payload.h)
   auto operator<=>(const NvtxDetail&) const = default;
 };
 

@@ -22,6 +22,7 @@ struct SampleEvent {
   Nanoseconds start = 0;
   Nanoseconds duration = 0;
   SampleDetail what;
+  std::uint32_t correlation = 0;  // of the CUDA call; 0 where its start and duration tell which it is
 };
 // Requires: all have one origin or all others than kTimer. O(n log n).
 void add_samples(TraceBuilder& builder, ProcessId process, std::uint32_t tid, std::span<const SampleEvent> samples);

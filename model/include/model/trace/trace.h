@@ -40,6 +40,8 @@ enum class TrackKind : std::uint8_t {
   kProcessors,         // processor: which thread it runs, named as program and thread; ThreadStateDetail
   kCpuSamples,         // process, thread: instants at which the thread was seen to run; SampleDetail
   kBacktraces,         // process, thread: CUDA and OS calls of which the call chain was taken; SampleDetail
+  kMemoryUsage,        // process, gpu: instants at which memory was allocated or released; MemoryUsageDetail
+  kCudaEvents,         // gpu, process, context, stream: instants at which the stream came past a CUDA event; CudaEventDetail
 };
 [[nodiscard]] bool is_gpu_work(TrackKind kind) noexcept;  // kernels, memory operations, graph launches: what keeps a GPU busy
 
@@ -232,6 +234,8 @@ class Trace {
   [[nodiscard]] const MemoryDetail& memory_detail(DetailId id) const noexcept { return memory_details_[id]; }
   [[nodiscard]] const ApiDetail& api_detail(DetailId id) const noexcept { return api_details_[id]; }
   [[nodiscard]] const SynchronizationDetail& synchronization_detail(DetailId id) const noexcept { return synchronization_details_[id]; }
+  [[nodiscard]] const CudaEventDetail& cuda_event_detail(DetailId id) const noexcept { return cuda_event_details_[id]; }
+  [[nodiscard]] const MemoryUsageDetail& memory_usage_detail(DetailId id) const noexcept { return memory_usage_details_[id]; }
   [[nodiscard]] const GraphLaunchDetail& graph_launch_detail(DetailId id) const noexcept { return graph_launch_details_[id]; }
   [[nodiscard]] const NvtxDetail& nvtx_detail(DetailId id) const noexcept { return nvtx_details_[id]; }
   [[nodiscard]] const PageFaultDetail& page_fault_detail(DetailId id) const noexcept { return page_fault_details_[id]; }
@@ -248,6 +252,8 @@ class Trace {
   [[nodiscard]] std::optional<EventRef> launch_of(EventRef gpu_event) const;
   // The GPU events that this API call enqueued, by start; several for a CUDA graph. O(lanes · log n + results).
   [[nodiscard]] std::vector<EventRef> work_of(EventRef api_call) const;
+  // The recording of a CUDA event for which this synchronization waited, else none. O(recordings of the process).
+  [[nodiscard]] std::optional<EventRef> awaited_event(EventRef synchronization) const;
   // NVTX push/pop ranges of the thread that cover t, outermost first, all domains. O(lanes of the thread · log n).
   [[nodiscard]] std::vector<EventRef> nvtx_stack(ThreadId thread, Nanoseconds t) const;
 
@@ -280,6 +286,8 @@ class Trace {
   AppendOnlyTable<MemoryDetail> memory_details_;
   AppendOnlyTable<ApiDetail> api_details_;
   AppendOnlyTable<SynchronizationDetail> synchronization_details_;
+  AppendOnlyTable<CudaEventDetail> cuda_event_details_;
+  AppendOnlyTable<MemoryUsageDetail> memory_usage_details_;
   AppendOnlyTable<GraphLaunchDetail> graph_launch_details_;
   AppendOnlyTable<NvtxDetail> nvtx_details_;
   AppendOnlyTable<PageFaultDetail> page_fault_details_;
@@ -300,6 +308,8 @@ enum class PageFaultOf : std::uint8_t { kCpu, kGpu };
 [[nodiscard]] std::string_view synchronization_name(std::uint32_t type) noexcept;
 // What a sample is called: "CPU sample", "Backtrace of a CUDA call".
 [[nodiscard]] std::string_view sample_name(SampleOrigin origin) noexcept;
+// "Allocation", "Release", ...: what an event of memory usage is called.
+[[nodiscard]] std::string_view memory_usage_name(MemoryUsageOperation operation) noexcept;
 // "Running", "Runnable", "Blocked".
 [[nodiscard]] std::string_view thread_state_name(ThreadState state) noexcept;
 [[nodiscard]] std::string_view memory_kind_name(MemoryKind kind) noexcept;  // "Pageable", "Pinned", "Device", ...

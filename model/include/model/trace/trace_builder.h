@@ -50,6 +50,8 @@ class TraceBuilder {
   DetailId intern(const MemoryDetail&);
   DetailId intern(const ApiDetail&);
   DetailId intern(const SynchronizationDetail&);
+  DetailId intern(const CudaEventDetail&);
+  DetailId intern(const MemoryUsageDetail&);
   DetailId intern(const GraphLaunchDetail&);
   DetailId intern(const NvtxDetail&);
   DetailId intern(const PageFaultDetail&);

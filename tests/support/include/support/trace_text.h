@@ -103,7 +103,8 @@ class TraceText {
         write(trace_.api_detail(id).domain, trace_.api_detail(id).result);
         break;
       case TrackKind::kSynchronizations:
-        write(trace_.synchronization_detail(id).type, trace_.synchronization_detail(id).event);
+        write(trace_.synchronization_detail(id).type, trace_.synchronization_detail(id).event,
+              trace_.synchronization_detail(id).event_record);
         break;
       case TrackKind::kGraphLaunches:
         write(trace_.graph_launch_detail(id).graph, trace_.graph_launch_detail(id).graph_exec);
@@ -113,7 +114,7 @@ class TraceText {
       case TrackKind::kNvtxMarks: {
         const NvtxDetail& d = trace_.nvtx_detail(id);
         write(d.category, d.color, d.payload, d.payload_type, d.finished);
-        text << thread(d.end_thread);
+        text << thread(d.end_thread) << '|' << trace_.name(d.payload_json);
         break;
       }
       case TrackKind::kPageFaults: {
@@ -131,6 +132,16 @@ class TraceText {
         const SampleDetail& d = trace_.sample_detail(id);
         write(d.origin, d.processor, d.period);
         text << chain(d.call_node);
+        break;
+      }
+      case TrackKind::kCudaEvents:
+        write(trace_.cuda_event_detail(id).event, trace_.cuda_event_detail(id).record);
+        break;
+      case TrackKind::kMemoryUsage: {
+        const MemoryUsageDetail& d = trace_.memory_usage_detail(id);
+        write(d.operation, d.memory_kind, d.address, d.bytes, d.context, d.stream, d.pool, d.pool_size, d.pool_utilized,
+              d.pool_release_threshold);
+        text << trace_.name(d.variable);
         break;
       }
       default:

@@ -1,0 +1,134 @@
+#include "memory_totals.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace lanescope {
+namespace {
+
+struct Steps {
+  std::vector<Nanoseconds> times;
+  std::vector<std::int64_t> values;
+
+  void set(Nanoseconds time, std::int64_t value) {
+    if (!times.empty() && times.back() == time) {
+      values.back() = value;
+      return;
+    }
+    times.push_back(time);
+    values.push_back(value);
+  }
+};
+
+// Sums over one kind of memory.
+struct KindTotal {
+  std::int64_t bytes = 0;
+  Steps steps;
+};
+
+struct Pool {
+  std::int64_t size = 0;
+  std::int64_t utilized = 0;
+};
+
+class Totals {
+ public:
+  void add(Nanoseconds time, const MemoryUsageDetail& usage) {
+    switch (usage.operation) {
+      case MemoryUsageOperation::kAllocation:
+        allocate(time, usage);
+        break;
+      case MemoryUsageOperation::kRelease:
+        release(time, usage);
+        break;
+      default:
+        break;
+    }
+    follow_pool(time, usage);
+  }
+
+  std::map<MemoryKind, KindTotal> kinds;
+  Steps pool_size;
+  Steps pool_utilized;
+
+ private:
+  struct Allocation {
+    MemoryKind kind;
+    std::int64_t bytes;
+  };
+
+  void allocate(Nanoseconds time, const MemoryUsageDetail& usage) {
+    release(time, usage);  // its release was not recorded
+    const Allocation made{usage.memory_kind, static_cast<std::int64_t>(usage.bytes)};
+    live_.insert_or_assign(usage.address, made);
+    change(time, made.kind, made.bytes);
+  }
+
+  void release(Nanoseconds time, const MemoryUsageDetail& usage) {
+    const auto found = live_.find(usage.address);
+    if (found == live_.end()) return;
+    change(time, found->second.kind, -found->second.bytes);
+    live_.erase(found);
+  }
+
+  void change(Nanoseconds time, MemoryKind kind, std::int64_t bytes) {
+    KindTotal& total = kinds[kind];
+    total.bytes += bytes;
+    total.steps.set(time, total.bytes);
+  }
+
+  void follow_pool(Nanoseconds time, const MemoryUsageDetail& usage) {
+    if (usage.pool == 0) return;
+    Pool& pool = pools_[usage.pool];
+    const bool is_gone = usage.operation == MemoryUsageOperation::kPoolDestruction;
+    const Pool now = is_gone ? Pool{} : Pool{static_cast<std::int64_t>(usage.pool_size), static_cast<std::int64_t>(usage.pool_utilized)};
+    all_pools_.size += now.size - pool.size;
+    all_pools_.utilized += now.utilized - pool.utilized;
+    pool = now;
+    pool_size.set(time, all_pools_.size);
+    pool_utilized.set(time, all_pools_.utilized);
+  }
+
+  std::unordered_map<std::uint64_t, Allocation> live_;  // by address
+  std::unordered_map<std::uint64_t, Pool> pools_;       // by address
+  Pool all_pools_;
+};
+
+Counter counter_of(const TrackKey& key, std::string name, std::string description) {
+  Counter counter;
+  counter.process = key.process;
+  counter.gpu = key.gpu;
+  counter.name = std::move(name);
+  counter.unit = "B";
+  counter.group = "CUDA memory";
+  counter.description = std::move(description);
+  return counter;
+}
+
+}  // namespace
+
+std::vector<MemoryTotal> memory_totals(const Trace& trace, const Track& track, Nanoseconds end) {
+  std::vector<Event> events;
+  for (const LaneId lane : track.lanes)
+    for (EventIndex i = 0; i < trace.lane(lane).size(); ++i) events.push_back(trace.lane(lane).event(i));
+  // Calls follow each other, so their correlation ids tell the order of those at the same time.
+  std::sort(events.begin(), events.end(),
+            [](const Event& a, const Event& b) { return std::pair(a.start, a.correlation) < std::pair(b.start, b.correlation); });
+  Totals totals;
+  for (const Event& event : events) totals.add(event.start, trace.memory_usage_detail(event.detail));
+
+  std::vector<MemoryTotal> result;
+  const auto give = [&](std::string name, std::string description, const Steps& steps) {
+    if (steps.times.empty()) return;
+    const Nanoseconds until = std::max(end, steps.times.back() + 1);
+    result.push_back({counter_of(track.key, std::move(name), std::move(description)), CounterSeries(steps.times, steps.values, until)});
+  };
+  for (const auto& [kind, total] : totals.kinds)
+    give(std::string(memory_kind_name(kind)) + " memory", "Allocated by CUDA calls since the recording began, and not yet released.",
+         total.steps);
+  give("Memory pools", "What memory pools hold, in use or not.", totals.pool_size);
+  give("Memory pools in use", "What of the memory pools' memory is allocated.", totals.pool_utilized);
+  return result;
+}
+
+}  // namespace lanescope
