@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "foreign_options.h"
+#include "library_traces.h"
 
 namespace lanescope::cli {
 
@@ -13,11 +14,19 @@ namespace {
 
 // Empty where it is one of the choices, or a name of nsys's for one.
 std::string check_trace(const std::vector<std::string>& choices, const std::string& word) {
+  if (needs_launch(word) && std::find(choices.begin(), choices.end(), word) == choices.end())
+    return word + ": it has to be switched on when the program starts; use lanescope profile";
   if (word == "cuda-sw" || std::find(choices.begin(), choices.end(), word) != choices.end()) return {};
   if (const auto advice = foreign_trace_advice(word)) return word + ": " + *advice;
   std::string all;
   for (const std::string& choice : choices) all += (all.empty() ? "" : ", ") + choice;
   return "\"" + word + "\" is none of " + all;
+}
+
+std::vector<std::string> all_traces() {
+  std::vector<std::string> traces{"cuda", "nvtx", "osrt", "none"};
+  for (std::string& library : library_traces()) traces.push_back(std::move(library));
+  return traces;
 }
 
 // Domains separated by commas; "default" is the one without a name. A backslash takes its meaning from a comma.
@@ -109,9 +118,10 @@ Result<session::GpuMetricsSettings> gpu_metrics_settings(const CaptureOptions& o
 void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
   constexpr const char* kGroup = "What to record";
   const bool is_running = targets == Targets::kRunning;
-  const std::vector<std::string> choices =
-      is_running ? std::vector<std::string>{"cuda", "nvtx"} : std::vector<std::string>{"cuda", "nvtx", "osrt", "none"};
-  app.add_option("-t,--trace", options.trace, is_running ? "cuda, nvtx" : "cuda, nvtx, osrt, or none")
+  const std::vector<std::string> choices = is_running ? std::vector<std::string>{"cuda", "nvtx", "nccl"} : all_traces();
+  app.add_option("-t,--trace", options.trace,
+                 is_running ? "cuda, nvtx, nccl (alone of nvtx)"
+                            : "cuda, nvtx, osrt, none; calls of nccl, cublas, cudnn,\ncusparse (with -verbose: all calls of the last)")
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -180,3 +190,68 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
 }
 
 }  // namespace lanescope::cli
+  app.add_flag_function(
+         "--cuda-memory-usage", [&options](std::int64_t count) { options.memory_usage = count > 0; },
+         "Also allocations and memory pools [false; true with\n--preset=deep]")
+      ->group(kGroup);
+  app.add_flag("--cuda-um-cpu-page-faults", options.cpu_page_faults,
+               "Also faults of the CPU on pages of unified memory, and\nwhat moves between the memories [false]")
+      ->group(kGroup);
+  app.add_flag("--cuda-um-gpu-page-faults", options.gpu_page_faults, "The same for faults of GPUs [false]")->group(kGroup);
+  app.add_flag("--cuda-event-trace", options.cuda_events,
+               "Also when streams come past CUDA events, and which\nstreams wait for them; costs GPU time for each [false]")
+      ->group(kGroup);
+  app.add_option("--cudabacktrace", options.backtraces,
+                 "Which code makes CUDA calls of a sort that take long: all,\nkernel, memory, sync, other; with :NS for how long")
+      ->type_name("LIST")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->default_str("none")
+      ->group(kGroup);
+namespace {
+
+// "kernel:20000": a sort of calls, and how long they take at least.
+Result<session::CudaBacktraces> backtraces(const std::vector<std::string>& words) {
+  session::CudaBacktraces result;
+  std::optional<std::chrono::nanoseconds> threshold;
+  for (const std::string& word : words) {
+    const std::size_t colon = word.find(':');
+    const std::string sort = word.substr(0, colon);
+    const bool all = sort == "all";
+    if (!all && sort != "none" && sort != "kernel" && sort != "memory" && sort != "sync" && sort != "other")
+      return Error{"--cudabacktrace takes all, none, kernel, memory, sync and other, not \"" + sort + "\".", ErrorKind::kUsage};
+    result.kernels |= all || sort == "kernel";
+    result.memory |= all || sort == "memory";
+    result.synchronizations |= all || sort == "sync";
+    result.others |= all || sort == "other";
+    if (colon == std::string::npos) continue;
+    const std::string digits = word.substr(colon + 1);
+    if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos)
+      return Error{"--cudabacktrace=" + word + ": \"" + digits + "\" is no number of nanoseconds.", ErrorKind::kUsage};
+    const std::chrono::nanoseconds given(std::stoll(digits));
+    if (threshold && *threshold != given)
+      return Error{"--cudabacktrace has one threshold for all sorts of calls: give it once, for example kernel,memory:5000.",
+                   ErrorKind::kUsage};
+    threshold = given;
+  }
+  if (threshold) result.threshold = *threshold;
+  return result;
+}
+
+}  // namespace
+
+  settings.memory_usage = options.memory_usage.value_or(settings.preset == session::Preset::kDeep);
+  settings.cpu_page_faults = options.cpu_page_faults;
+  settings.gpu_page_faults = options.gpu_page_faults;
+  settings.cuda_events = options.cuda_events;
+  const Result<session::CudaBacktraces> calls = backtraces(options.backtraces);
+  if (!calls) return calls.error();
+  settings.backtraces = *calls;
+  const std::vector<std::string> libraries = library_domains(options.trace);
+  settings.trace_cuda |= std::any_of(options.trace.begin(), options.trace.end(), needs_launch);
+  if (!libraries.empty() && (!settings.trace_nvtx || settings.domain_rule == session::DomainRule::kOnlyListed)) {
+    if (!settings.trace_nvtx) settings.domains.clear();
+    settings.domain_rule = session::DomainRule::kOnlyListed;
+    settings.domains.insert(settings.domains.end(), libraries.begin(), libraries.end());
+    settings.trace_nvtx = true;
+  }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ struct CaptureOptions {
   std::string graph_trace;
   unsigned flush_interval = 500;
   bool trace_all_calls = false;
+  std::optional<bool> memory_usage;  // none: as the preset has it
+  bool cpu_page_faults = false;
+  bool gpu_page_faults = false;
+  bool cuda_events = false;
+  std::vector<std::string> backtraces;
   std::string gpu_metrics_devices = "none";
   std::string gpu_metrics_set = "default";
   std::string gpu_metrics_frequency = "10000";

@@ -13,8 +13,6 @@ struct Advice {
 constexpr std::string_view kNoSampling = "CPU sampling is not recorded. See where threads wait with -t cuda,nvtx,osrt.";
 constexpr std::string_view kNoBacktraces =
     "Stacks are not recorded. Mark the code with NVTX ranges, which tell where each call comes from.";
-constexpr std::string_view kNoMemoryEvents =
-    "Allocations and page faults are not recorded. Copies are, with their kinds of memory: lanescope stats -r cuda_gpu_mem_size_sum";
 constexpr std::string_view kNoPython =
     "Python stacks and functions are not recorded. Mark the code with NVTX: torch.cuda.nvtx.range(\"step\")";
 constexpr std::string_view kNoNetwork = "Networks and storage are not recorded. See the waits for them with -t osrt.";
@@ -34,11 +32,7 @@ constexpr std::array kOptions{
     Advice{"--cpu-socket-events", kNoSampling},
     Advice{"--event-sample", kNoSampling},
     Advice{"--event-sampling-interval", kNoSampling},
-    Advice{"-b", kNoBacktraces},
-    Advice{"--backtrace", kNoBacktraces},
-    Advice{"--cudabacktrace", kNoBacktraces},
-    Advice{"--resolve-symbols", kNoBacktraces},
-    Advice{"--debug-symbols", kNoBacktraces},
+    Advice{"--resolve-symbols", "Names of code are always looked up, and stored in the file."},
     Advice{"--osrt-backtrace-threshold", kNoBacktraces},
     Advice{"--osrt-backtrace-depth", kNoBacktraces},
     Advice{"--osrt-backtrace-stack-size", kNoBacktraces},
@@ -49,10 +43,6 @@ constexpr std::array kOptions{
     Advice{"--pytorch", kNoPython},
     Advice{"--dask", kNoPython},
     Advice{"--gpuctxsw", "Switches of contexts on the GPU are not recorded. See how busy it is with --gpu-metrics-devices=all"},
-    Advice{"--cuda-memory-usage", kNoMemoryEvents},
-    Advice{"--cuda-um-cpu-page-faults", kNoMemoryEvents},
-    Advice{"--cuda-um-gpu-page-faults", kNoMemoryEvents},
-    Advice{"--cuda-event-trace", "Times of CUDA events on the GPU are not recorded. Waits for events are, as synchronizations."},
     Advice{"--cuda-trace-scope",
            "Only the program and what it starts is recorded. Record one that runs already with: lanescope attach PID"},
     Advice{"--flush-on-cudaprofilerstop", "It is not needed: the end of a capture hands over every record in any case."},
@@ -83,8 +73,8 @@ constexpr std::array kOptions{
     Advice{"--cuda", "Did you mean --trace=cuda?"},
     Advice{"--osrt", "Did you mean --trace=cuda,nvtx,osrt?"},
     Advice{"--mpi", "MPI is not recorded. Put NVTX ranges around its calls: --trace=cuda,nvtx"},
-    Advice{"--cudnn", "Did you mean --trace=cuda,nvtx? cuDNN's kernels are recorded with CUDA."},
-    Advice{"--cublas", "Did you mean --trace=cuda,nvtx? cuBLAS's kernels are recorded with CUDA."},
+    Advice{"--cudnn", "Did you mean --trace=cuda,nvtx,cudnn?"},
+    Advice{"--cublas", "Did you mean --trace=cuda,nvtx,cublas?"},
     Advice{"--output-dir", "Did you mean --output? It takes a path: -o FOLDER/NAME"},
     Advice{"--output-file", "Did you mean --output?"},
     Advice{"--force", "Did you mean --force-overwrite?"},
@@ -99,14 +89,10 @@ constexpr std::string_view kInCuda = "its kernels and calls are recorded with cu
 constexpr std::string_view kNotRecorded = "it is not recorded; put NVTX ranges around it, and trace nvtx";
 
 constexpr std::array kTraces{
-    Advice{"cudnn", kInCuda},
-    Advice{"cublas", kInCuda},
-    Advice{"cublas-verbose", kInCuda},
-    Advice{"cusparse", kInCuda},
-    Advice{"cusparse-verbose", kInCuda},
     Advice{"cusolver", kInCuda},
     Advice{"cusolver-verbose", kInCuda},
-    Advice{"nccl", "its kernels are recorded with cuda, its calls with nvtx"},
+    Advice{"cuDNN", "write cudnn"},
+    Advice{"cuBLAS", "write cublas"},
     Advice{"cuda-hw", "write cuda"},
     Advice{"opengl", kNotRecorded},
     Advice{"openacc", kNotRecorded},

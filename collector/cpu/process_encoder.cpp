@@ -99,7 +99,7 @@ void ProcessEncoder::add_sample(ThreadNumber thread, std::int64_t time, std::uin
 }
 
 void ProcessEncoder::add_backtrace(ThreadNumber thread, proto::SampleOrigin origin, std::int64_t time, std::uint64_t duration,
-                                   std::uint32_t call) {
+                                   std::uint32_t correlation, std::uint32_t call) {
   Chunk& chunk = chunks_[{origin == proto::SAMPLE_OS_CALL ? Kind::kOsCalls : Kind::kCudaCalls, thread}];
   proto::Samples& samples = *chunk.message.mutable_samples();
   begin_event(chunk, samples, thread, time);
@@ -108,6 +108,9 @@ void ProcessEncoder::add_backtrace(ThreadNumber thread, proto::SampleOrigin orig
   chunk.last_time = time;
   samples.add_call_node(call);
   samples.add_duration(duration);
+  if (chunk.events == 0) chunk.last_correlation = 0;
+  samples.add_correlation_delta(std::int64_t{correlation} - chunk.last_correlation);
+  chunk.last_correlation = correlation;
   count(chunk);
 }
 

@@ -45,7 +45,8 @@ class ProcessEncoder {
 
   void add(const StateInterval& interval);
   void add_sample(ThreadNumber thread, std::int64_t time, std::uint32_t processor, std::uint32_t call);
-  void add_backtrace(ThreadNumber thread, proto::SampleOrigin origin, std::int64_t time, std::uint64_t duration, std::uint32_t call);
+  void add_backtrace(ThreadNumber thread, proto::SampleOrigin origin, std::int64_t time, std::uint64_t duration, std::uint32_t correlation,
+                     std::uint32_t call);
   void flush();
 
   [[nodiscard]] bool has_events() const noexcept { return pending_events_ > 0; }
@@ -59,6 +60,7 @@ class ProcessEncoder {
     proto::EventChunk message;
     std::uint32_t events = 0;
     std::int64_t last_time = 0;
+    std::uint32_t last_correlation = 0;
   };
   enum class Kind : std::uint8_t { kStates, kSamples, kCudaCalls, kOsCalls };
 

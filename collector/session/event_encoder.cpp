@@ -21,6 +21,7 @@ void append_attributes(Columns& columns, std::uint32_t index, const NvtxAttribut
     columns.mutable_payload()->Resize(static_cast<int>(index), 0);
     columns.add_payload(attributes.payload_type == proto::PAYLOAD_NONE ? 0 : attributes.payload);
   }
+  append_sparse<std::uint32_t>(*columns.mutable_payload_json(), index, attributes.payload_json);
 }
 
 }  // namespace

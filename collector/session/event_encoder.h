@@ -24,6 +24,7 @@ struct NvtxAttributes {
   std::uint32_t color = 0;  // ARGB
   proto::PayloadType payload_type = proto::PAYLOAD_NONE;
   std::uint64_t payload = 0;
+  std::uint32_t payload_json = 0;  // string id
 };
 
 enum class RangeEnding : std::uint8_t { kFinished, kUnfinished };

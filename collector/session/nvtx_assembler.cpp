@@ -10,12 +10,6 @@ namespace {
 using channel::Record;
 using channel::RecordType;
 
-NvtxAttributes attributes_of(const Record& record, std::uint32_t name) {
-  const bool known = record.payload_type <= proto::PAYLOAD_REAL;
-  const auto type = known ? static_cast<proto::PayloadType>(record.payload_type) : proto::PAYLOAD_NONE;
-  return {name, record.category, record.color, type, record.payload};
-}
-
 // How many ranges are open around the one that begins or ends; none where the target does not count them.
 std::optional<std::uint32_t> known_depth(const Record& record) {
   constexpr std::uint64_t kDeepest = 1u << 16;  // more is nothing that a program does
@@ -41,7 +35,10 @@ void NvtxAssembler::add(const Record& record, std::string_view text) {
       end(record);
       break;
     case RecordType::kMark:
-      encoder_.add(NvtxMark{record.thread, record.domain, record.time, attributes_of(record, encoder_.intern(text))});
+      encoder_.add(NvtxMark{record.thread, record.domain, record.time, attributes(record, text)});
+      break;
+    case RecordType::kPayload:
+      if (describe_) payloads_.insert_or_assign(record.thread, Payload{record.time, describe_(record.id, text)});
       break;
     case RecordType::kOsRuntimeCall:
       encoder_.add(OsRuntimeCall{record.thread, record.time, static_cast<std::int64_t>(record.id), encoder_.intern(text)});
@@ -49,6 +46,18 @@ void NvtxAssembler::add(const Record& record, std::string_view text) {
     default:
       break;
   }
+}
+
+NvtxAttributes NvtxAssembler::attributes(const Record& record, std::string_view text) {
+  const bool known = record.payload_type <= proto::PAYLOAD_REAL;
+  const auto type = known ? static_cast<proto::PayloadType>(record.payload_type) : proto::PAYLOAD_NONE;
+  NvtxAttributes result{encoder_.intern(text), record.category, record.color, type, record.payload};
+  if (const auto found = payloads_.find(record.thread); found != payloads_.end()) {
+    // Of another time where the event that it belongs to found no room.
+    if (found->second.time == record.time) result.payload_json = encoder_.intern(found->second.json);
+    payloads_.erase(found);
+  }
+  return result;
 }
 
 NvtxAssembler::Stack& NvtxAssembler::stack(const Record& record) {
@@ -61,7 +70,7 @@ NvtxRange NvtxAssembler::opened(const Record& record, std::string_view text, pro
   range.domain = record.domain;
   range.style = style;
   range.start = record.time;
-  range.attributes = attributes_of(record, encoder_.intern(text));
+  range.attributes = attributes(record, text);
   return range;
 }
 

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -19,9 +21,11 @@ namespace lanescope::session {
 
 class NvtxAssembler {
  public:
-  explicit NvtxAssembler(EventEncoder& encoder) : encoder_(encoder) {}
+  // What a structured payload says, as JSON; empty for nothing.
+  using DescribePayload = std::function<std::string(std::uint64_t schema, std::string_view values)>;
+  explicit NvtxAssembler(EventEncoder& encoder, DescribePayload describe = {}) : encoder_(encoder), describe_(std::move(describe)) {}
 
-  // Takes kRangePush to kMark and kOsRuntimeCall; other types are for someone else and ignored.
+  // Takes kRangePush to kMark, kOsRuntimeCall and kPayload; other types are for someone else and ignored.
   void add(const channel::Record& record, std::string_view text);
 
   // Hands out what is still open, as unfinished up to the last record's time. Nothing may be added afterwards.
@@ -40,6 +44,8 @@ class NvtxAssembler {
   using Stack = std::vector<NvtxRange>;  // open ranges of one (thread, domain), outermost first
 
   Stack& stack(const channel::Record& record);
+  // Strings of the event that `record` is, and of the payload that came in front of it.
+  NvtxAttributes attributes(const channel::Record& record, std::string_view text);
   NvtxRange opened(const channel::Record& record, std::string_view text, proto::NvtxStyle style);
   void push(const channel::Record& record, std::string_view text);
   void pop(const channel::Record& record);
@@ -49,7 +55,14 @@ class NvtxAssembler {
   void end(const channel::Record& record);
   void close(NvtxRange range, End end, RangeEnding ending);
 
+  struct Payload {
+    std::int64_t time = 0;  // of the event that it belongs to
+    std::string json;
+  };
+
   EventEncoder& encoder_;
+  DescribePayload describe_;
+  std::unordered_map<std::uint32_t, Payload> payloads_;   // by thread: of the record that follows
   std::unordered_map<std::uint64_t, Stack> stacks_;       // by thread << 32 | domain
   std::unordered_map<std::uint64_t, NvtxRange> started_;  // by id
   std::unordered_map<std::uint64_t, End> early_ends_;     // by id

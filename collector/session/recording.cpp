@@ -36,6 +36,10 @@ void describe_settings(const CaptureSettings& settings, proto::CaptureSettings& 
                                                           : proto::PRESET_DEFAULT);
   described.set_graph_level(settings.graph_level == GraphLevel::kGraph ? proto::GRAPH_LEVEL_GRAPH : proto::GRAPH_LEVEL_NODE);
   described.set_flush_interval_ms(static_cast<std::uint32_t>(settings.flush_interval.count()));
+  described.set_memory_usage(settings.memory_usage);
+  described.set_cpu_page_faults(settings.cpu_page_faults);
+  described.set_gpu_page_faults(settings.gpu_page_faults);
+  described.set_cuda_events(settings.cuda_events);
 }
 
 // What holds for every recording.

@@ -48,6 +48,14 @@ void write_settings(channel::Settings& shared, const CaptureSettings& settings) 
   store(shared.flush_interval_ms, static_cast<std::uint32_t>(settings.flush_interval.count()));
   store(shared.trace_all_calls, settings.trace_all_calls ? 1 : 0);
   store(shared.os_runtime_threshold_ns, static_cast<std::uint32_t>(settings.os_runtime_threshold.count()));
+  store(shared.cuda_extras,
+        (settings.memory_usage ? channel::kMemoryUsage : 0u) | (settings.cpu_page_faults ? channel::kCpuPageFaults : 0u) |
+            (settings.gpu_page_faults ? channel::kGpuPageFaults : 0u) | (settings.cuda_events ? channel::kCudaEvents : 0u));
+  const CudaBacktraces& backtraces = settings.backtraces;
+  store(shared.backtrace_calls, (backtraces.kernels ? channel::kKernelCalls : 0u) | (backtraces.memory ? channel::kMemoryCalls : 0u) |
+                                    (backtraces.synchronizations ? channel::kSynchronizationCalls : 0u) |
+                                    (backtraces.others ? channel::kOtherCalls : 0u));
+  store(shared.backtrace_threshold_ns, static_cast<std::uint32_t>(backtraces.threshold.count()));
   write_domains(shared, settings);
   write_range(shared, settings.range);
 }

@@ -51,11 +51,14 @@ TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescripti
         events_by_kind_[kind] += events;
         log_.write({proto::FRAME_EVENTS, instance_, proto::SOURCE_SESSION, events}, chunk);
       }),
-      assembler_(encoder_) {
+      assembler_(encoder_, [this](std::uint64_t schema, std::string_view values) {
+        if (!payload_schemas_.knows(schema)) drain_metadata();  // it was registered a moment ago
+        return payload_schemas_.json(schema, values);
+      }) {
   proto::ProcessStart start;
   start.set_pid(static_cast<std::uint32_t>(pid));
   start.set_parent_pid(static_cast<std::uint32_t>(description_.parent));
-  start.set_time(monotonic_now());
+  start.set_time(agent.since != 0 ? agent.since : monotonic_now());
   start.set_executable(description_.executable);
   for (const std::string& argument : description_.arguments) start.add_arguments(argument);
   start.set_forked(agent.forked);
@@ -134,6 +137,7 @@ void TargetProcess::end_part() {
   drain();
   assembler_.finish();
   encoder_.flush();
+  finish_backtraces();
   name_threads();
   write_counters();
   write_end({proto::PROCESS_END_DETACHED, {}});
@@ -166,6 +170,13 @@ void TargetProcess::drain_metadata() {
       proto::Thread& thread = *resources.add_threads();
       thread.set_id(id);
       thread.set_name(std::string(text));
+    } else if (record.type == RecordType::kStreamName) {
+      proto::Stream& stream = *resources.add_streams();
+      stream.set_id(static_cast<std::uint32_t>(record.id));
+      stream.set_context(record.category);
+      stream.set_name(std::string(text));
+    } else if (record.type == RecordType::kPayloadField || record.type == RecordType::kPayloadEnumerator) {
+      payload_schemas_.add(record, text);
     } else if (record.type == RecordType::kDiagnostic) {
       take_diagnostic(record, text);
     }
@@ -241,14 +252,37 @@ std::size_t TargetProcess::drain_threads() {
     const bool closed = channel::is_closed(ring);
     consumer->read([&](const Record& record, std::string_view text) {
       bytes += record.size;
-      assembler_.add(record, text);
+      record.type == RecordType::kCallChain ? take_backtrace(record, text) : assembler_.add(record, text);
     });
     if (closed && consumer->empty()) channel::free_thread_ring(ring);
   }
   return bytes;
 }
 
-void TargetProcess::flush_chunks() { encoder_.flush(); }
+void TargetProcess::take_backtrace(const Record& record, std::string_view text) {
+  if (!backtraces_) {
+    backtraces_ = std::make_unique<cpu::Backtraces>(pid_, [this](const proto::EventChunk& chunk, std::uint32_t events) {
+      events_by_kind_["backtrace"] += events;
+      log_.write({proto::FRAME_EVENTS, instance_, proto::SOURCE_BACKTRACES, events}, chunk);
+    });
+  }
+  std::vector<std::uint64_t> addresses(text.size() / sizeof(std::uint64_t));
+  std::memcpy(addresses.data(), text.data(), addresses.size() * sizeof(std::uint64_t));
+  const auto origin = record.category == proto::SAMPLE_OS_CALL ? proto::SAMPLE_OS_CALL : proto::SAMPLE_CUDA_CALL;
+  backtraces_->add(record.thread, origin, record.time, record.id, static_cast<std::uint32_t>(record.payload), addresses);
+}
+
+void TargetProcess::finish_backtraces() {
+  if (!backtraces_) return;
+  backtraces_->flush();
+  const proto::Symbols names = backtraces_->names();
+  if (names.locations_size() > 0) log_.write({proto::FRAME_SYMBOLS, instance_, proto::SOURCE_BACKTRACES, 0}, names);
+}
+
+void TargetProcess::flush_chunks() {
+  encoder_.flush();
+  if (backtraces_) backtraces_->flush();
+}
 
 void TargetProcess::write_resources(const proto::Resources& resources) {
   if (resources.ByteSizeLong() > 0) log_.write(tag(proto::FRAME_RESOURCES), resources);
@@ -266,6 +300,15 @@ void TargetProcess::name_threads() {
     thread.set_id(id);
     thread.set_name(name);
   }
+  write_resources(resources);
+}
+
+void TargetProcess::name_thread(std::uint32_t id, const std::string& name) {
+  if (nvtx_thread_names_.contains(id) || std::exchange(kernel_thread_names_[id], name) == name) return;
+  proto::Resources resources;
+  proto::Thread& thread = *resources.add_threads();
+  thread.set_id(id);
+  thread.set_name(name);
   write_resources(resources);
 }
 
@@ -354,6 +397,7 @@ void TargetProcess::finish(std::optional<Ending> known) {
   drain();
   assembler_.finish();
   encoder_.flush();
+  finish_backtraces();
   if (ending.kind != proto::PROCESS_END_REPLACED) name_threads();
   if (memory_) lost_records_ = lost_in_agent();
   write_counters();

@@ -16,12 +16,14 @@
 #include <vector>
 
 #include "collector/channel/ring.h"
+#include "collector/cpu/backtraces.h"
 #include "collector/session/recording.h"
 #include "doorbell_watch.h"
 #include "event_encoder.h"
 #include "file_descriptor.h"
 #include "frame_log.h"
 #include "nvtx_assembler.h"
+#include "payload_schemas.h"
 #include "proc.h"
 #include "target_memory.h"
 
@@ -31,6 +33,7 @@ namespace lanescope::session {
 struct AgentIntroduction {
   std::string version;
   bool forked = false;
+  std::int64_t since = 0;  // CLOCK_MONOTONIC ns at which the process was first seen; 0: now
 };
 
 class TargetProcess {
@@ -85,6 +88,8 @@ class TargetProcess {
   void write_counters();
   // Writes the names of its threads where they changed.
   void name_threads();
+  // The same for one thread, which may have ended. A name that the program gave by NVTX stays.
+  void name_thread(std::uint32_t thread, const std::string& name);
 
   struct Ending {
     proto::ProcessEndKind kind = proto::PROCESS_END_UNKNOWN;
@@ -100,6 +105,8 @@ class TargetProcess {
   void drain_metadata();
   std::size_t drain_frames();
   std::size_t drain_threads();
+  void take_backtrace(const channel::Record& record, std::string_view text);
+  void finish_backtraces();  // those of a part, with the names of their code
   void take_diagnostic(const channel::Record& record, std::string_view text);
   bool is_acceptable(const FrameView& frame) const;
   void report_diagnostic(const FrameView& frame);
@@ -129,8 +136,10 @@ class TargetProcess {
   std::array<std::optional<channel::RingConsumer>, channel::kThreadRingCount> threads_;
   std::uint32_t stop_request_ = 0;
 
+  PayloadSchemas payload_schemas_;
   EventEncoder encoder_;
   NvtxAssembler assembler_;
+  std::unique_ptr<cpu::Backtraces> backtraces_;  // none before the first
   std::map<std::string, std::uint64_t> events_by_kind_;
   std::map<std::uint32_t, std::string> kernel_thread_names_;  // as last written
   std::map<std::uint32_t, std::string> nvtx_thread_names_;    // these win

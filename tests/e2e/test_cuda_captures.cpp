@@ -1,4 +1,5 @@
 // GPU work that is recorded in parts, and its end, with a CUPTI that needs no GPU.
+#include <algorithm>
 #include <csignal>
 
 #include "../collector/agent/mock_cupti.h"
@@ -129,4 +130,33 @@ TEST_CASE("a libcupti that is not there is named, and everything else is recorde
   CHECK(ran.code == 0);
   CHECK(ran.messages.find("GPU activity is not recorded") != std::string::npos);
   CHECK(load(folder.path() / "x.trace")->processes()[0].end_kind == ProcessEndKind::kExited);
+}
+
+TEST_CASE("call chains of CUDA calls that take long lead to the code that made them") {
+  const auto record = [](const std::string& option) {
+    const TemporaryFolder folder;
+    const Ran ran = run_lanescope(folder.path(), {"profile", option, "-o", "x", cuda_program(), "0", "waits"}, kMock);
+    CHECK(ran.code == 0);
+    return load(folder.path() / "x.trace");
+  };
+  const auto trace = record("--cudabacktrace=sync:1000000");
+  const auto track = std::find_if(trace->tracks().begin(), trace->tracks().end(),
+                                  [](const Track& each) { return each.key.kind == TrackKind::kBacktraces; });
+  REQUIRE(track != trace->tracks().end());
+  const Lane& lane = trace->lane(track->lanes.front());
+  CHECK(lane.size() == 3);
+  const CallStacks& stacks = trace->call_stacks();
+  for (EventIndex i = 0; i < lane.size(); ++i) {
+    CHECK(lane.duration(i) >= 2'000'000);
+    std::vector<std::string> functions;
+    for (CallNodeId node = trace->sample_detail(lane.detail(i)).call_node; node != 0; node = stacks.node(node).parent)
+      functions.emplace_back(trace->name(stacks.functions(stacks.node(node).location).front().function));
+    const auto caller = std::find_if(functions.begin(), functions.end(), [](const std::string& name) { return name.starts_with("main"); });
+    const auto waits = std::find(functions.begin(), functions.end(), "wait_in_mock_program");
+    CHECK(waits != functions.end());
+    CHECK(waits < caller);  // innermost first
+    CHECK(caller != functions.end());
+  }
+  for (const char* none : {"--cudabacktrace=none", "--cudabacktrace=kernel", "--cudabacktrace=sync:900000000"})
+    CHECK(count_events(*record(none), TrackKind::kBacktraces, "Backtrace of a CUDA call") == 0);
 }

@@ -22,7 +22,7 @@ struct Kind {
   std::string_view key;    // in JSON
   std::string_view title;  // in text
 };
-constexpr std::array<Kind, 17> kKinds{{{"cuda_api_calls", "CUDA API calls"},
+constexpr std::array<Kind, 19> kKinds{{{"cuda_api_calls", "CUDA API calls"},
                                        {"kernels", "Kernels"},
                                        {"copies", "Memory copies"},
                                        {"sets", "Memory sets"},
@@ -38,7 +38,9 @@ constexpr std::array<Kind, 17> kKinds{{{"cuda_api_calls", "CUDA API calls"},
                                        {"thread_states", "Thread states"},
                                        {"processor_states", "Processor states"},
                                        {"cpu_samples", "CPU samples"},
-                                       {"backtraces", "Backtraces of calls"}}};
+                                       {"backtraces", "Backtraces of calls"},
+                                       {"memory_usage", "Memory allocations"},
+                                       {"cuda_events", "CUDA events"}}};
 
 std::string_view kind_of(const Trace& trace, const TrackKey& key, DetailId detail) {
   switch (key.kind) {
@@ -75,6 +77,10 @@ std::string_view kind_of(const Trace& trace, const TrackKey& key, DetailId detai
     case TrackKind::kBacktraces:
       return "backtraces";
   }
+    case TrackKind::kMemoryUsage:
+      return "memory_usage";
+    case TrackKind::kCudaEvents:
+      return "cuda_events";
   return "unknown";
 }
 

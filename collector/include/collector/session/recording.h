@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "collector/session/gpu_metrics.h"
+#include "collector/cpu/cpu_settings.h"
 #include "model/file/result.h"
 #include "model/file/trace_file.h"
 
@@ -54,6 +55,15 @@ struct CaptureRange {
   AfterCapture after_repeats = AfterCapture::kStop;  // kStop or kShutdown
 };
 
+// CUDA calls of which the call chain is taken, where they took at least so long.
+struct CudaBacktraces {
+  bool kernels = false;
+  bool memory = false;  // copies, sets, allocations
+  bool synchronizations = false;
+  bool others = false;
+  std::chrono::nanoseconds threshold{1000};
+};
+
 // What to record.
 struct CaptureSettings {
   bool trace_cuda = true;
@@ -63,10 +73,16 @@ struct CaptureSettings {
   GraphLevel graph_level = GraphLevel::kNode;
   std::chrono::milliseconds flush_interval{500};        // how often complete CUPTI buffers are asked for
   bool trace_all_calls = false;                         // also CUDA calls that say nothing about time (cudaGetDevice and the like)
+  bool memory_usage = false;                            // allocations, releases and memory pools
+  bool cpu_page_faults = false;                         // of unified memory; with either, what moves between the memories
+  bool gpu_page_faults = false;
+  bool cuda_events = false;                             // when streams come past CUDA events, and who waits for them
+  CudaBacktraces backtraces;
   std::chrono::nanoseconds os_runtime_threshold{1000};  // shorter calls into the C library are left out
   DomainRule domain_rule = DomainRule::kAll;
   std::vector<std::string> domains;  // NVTX domains that the rule lists; "" is the default domain. 4,096 bytes at most, with one for each.
   CaptureRange range;
+  cpu::CpuSettings cpu;  // states and samples of threads
   GpuMetricsSettings gpu_metrics;
 };
 
@@ -99,8 +115,8 @@ struct TargetUser {
   std::string home;
 };
 
-// The user of this name, or with this number. Fails with one sentence when there is none, and when we may not start programs as another
-// user: that takes root.
+// The user of this name, or with this number. Fails with one sentence when there is none, and when we may not start programs as another user:
+// that takes root.
 Result<TargetUser> find_target_user(const std::string& name);
 
 struct LaunchRequest {
@@ -108,7 +124,7 @@ struct LaunchRequest {
   std::filesystem::path working_directory;  // empty: ours
   InheritEnvironment inherit_environment = InheritEnvironment::kYes;
   std::vector<EnvironmentChange> environment;  // applied in order
-  std::optional<TargetUser> run_as;            // none: as ourselves. The file is ours in any case.
+  std::optional<TargetUser> run_as;  // none: as ourselves. The file is ours in any case.
   TargetOutput target_output = TargetOutput::kShowAndStore;
   CaptureSettings settings;
   std::string output;  // file name with patterns (output_name.h); empty: report%n

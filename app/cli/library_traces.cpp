@@ -1,0 +1,61 @@
+#include "library_traces.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+namespace lanescope::cli {
+namespace {
+
+struct Library {
+  std::string_view trace;
+  const char* domain;
+  std::array<const char*, 3> variables;  // null: fewer
+  const char* level;
+};
+
+// Level 1: calls that work; 2: all calls.
+constexpr std::array kLibraries{
+    Library{"nccl", "NCCL", {}, nullptr},
+    Library{"cublas", "cuBLAS", {"CUBLAS_NVTX_LEVEL", "CUBLASLT_NVTX_LEVEL", "CUBLASXT_NVTX_LEVEL"}, "1"},
+    Library{"cublas-verbose", "cuBLAS", {"CUBLAS_NVTX_LEVEL", "CUBLASLT_NVTX_LEVEL", "CUBLASXT_NVTX_LEVEL"}, "2"},
+    Library{"cudnn", "cuDNN", {"CUDNN_NVTX_LEVEL"}, "1"},
+    Library{"cusparse", "CUSPARSE", {"CUSPARSE_NVTX_LEVEL"}, "1"},
+    Library{"cusparse-verbose", "CUSPARSE", {"CUSPARSE_NVTX_LEVEL"}, "2"},
+};
+
+bool lists(std::span<const std::string> traces, std::string_view trace) {
+  return std::find(traces.begin(), traces.end(), trace) != traces.end();
+}
+
+}  // namespace
+
+std::vector<std::string> library_traces() {
+  std::vector<std::string> traces;
+  for (const Library& library : kLibraries) traces.emplace_back(library.trace);
+  return traces;
+}
+
+bool needs_launch(std::string_view trace) {
+  return std::any_of(kLibraries.begin(), kLibraries.end(),
+                     [&](const Library& library) { return library.trace == trace && library.level != nullptr; });
+}
+
+std::vector<std::string> library_domains(std::span<const std::string> traces) {
+  std::vector<std::string> domains;
+  for (const Library& library : kLibraries)
+    if (lists(traces, library.trace) && !lists(domains, library.domain)) domains.emplace_back(library.domain);
+  return domains;
+}
+
+std::vector<session::EnvironmentChange> library_variables(std::span<const std::string> traces) {
+  std::vector<session::EnvironmentChange> changes;
+  for (const Library& library : kLibraries) {
+    if (!lists(traces, library.trace)) continue;
+    for (const char* variable : library.variables)
+      if (variable != nullptr && std::getenv(variable) == nullptr) changes.push_back({variable, library.level});
+  }
+  return changes;
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,23 @@
+// Libraries of NVIDIA's that mark their own calls with NVTX: NCCL always, others when their environment variables say so.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collector/session/recording.h"
+
+namespace lanescope::cli {
+
+// What --trace calls them: nccl, cublas, cudnn, ...; those that need a variable can be recorded in programs alone that we start.
+[[nodiscard]] std::vector<std::string> library_traces();
+[[nodiscard]] bool needs_launch(std::string_view trace);
+
+// NVTX domains of those that are listed.
+[[nodiscard]] std::vector<std::string> library_domains(std::span<const std::string> traces);
+
+// The variables for those that are listed, but for what our environment says already.
+[[nodiscard]] std::vector<session::EnvironmentChange> library_variables(std::span<const std::string> traces);
+
+}  // namespace lanescope::cli

@@ -1,0 +1,98 @@
+#include "collector/cpu/backtraces.h"
+
+#include <chrono>
+#include <unordered_map>
+
+#include "code_names.h"
+#include "modules.h"
+#include "process_encoder.h"
+
+namespace lanescope::cpu {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks(100);  // at what the process has mapped
+
+bool is_of_recorder(const Module* module) {
+  if (module == nullptr) return false;
+  const std::string_view path = module->path;
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("liblanescope-agent") || name.starts_with("libcupti");
+}
+
+}  // namespace
+
+struct Backtraces::State {
+  State(pid_t pid, EmitChunk emit_chunk) : process(pid), encoder(0, std::move(emit_chunk)) {}
+
+  Place place_of(std::uint64_t address) {
+    Place place = space.find(address);
+    const auto now = std::chrono::steady_clock::now();
+    if (place.module != nullptr || now < next_look) return place;
+    next_look = now + kBetweenLooks;
+    space.read(process, modules);
+    return space.find(address);
+  }
+
+  std::uint32_t location_of(std::uint64_t address) {
+    // A return address may be that of the next function: the call stands before it.
+    const auto [found, inserted] = locations.try_emplace(address, 0);
+    if (inserted) {
+      const Place place = place_of(address - 1);
+      found->second = is_of_recorder(place.module) ? 0 : encoder.location(place);
+      if (place.module == nullptr) {
+        const std::uint32_t location = found->second;
+        locations.erase(found);  // to be looked up again
+        return location;
+      }
+    }
+    return found->second;
+  }
+
+  pid_t process;
+  ModuleTable modules;
+  AddressSpace space;
+  std::chrono::steady_clock::time_point next_look;
+  std::unordered_map<std::uint64_t, std::uint32_t> locations;  // by address; 0 for the recorder's own
+  ProcessEncoder encoder;
+  CodeNames code_names{""};
+  std::size_t named = 0;  // of the encoder's unnamed code
+};
+
+Backtraces::Backtraces(pid_t process, EmitChunk emit) : state_(std::make_unique<State>(process, std::move(emit))) {}
+Backtraces::~Backtraces() = default;
+
+void Backtraces::add(std::uint32_t thread, proto::SampleOrigin origin, std::int64_t time, std::uint64_t duration, std::uint32_t correlation,
+                     std::span<const std::uint64_t> addresses) {
+  std::uint32_t call = 0;
+  for (auto address = addresses.rbegin(); address != addresses.rend(); ++address) {
+    if (*address == 0) continue;
+    const std::uint32_t location = state_->location_of(*address);
+    if (location != 0) call = state_->encoder.call(call, location);
+  }
+  state_->encoder.add_backtrace(thread, origin, time, duration, correlation, call);
+}
+
+void Backtraces::flush() { state_->encoder.flush(); }
+
+proto::Symbols Backtraces::names() {
+  proto::Symbols symbols;
+  const std::vector<UnnamedCode>& unnamed = state_->encoder.unnamed_code();
+  for (; state_->named < unnamed.size(); ++state_->named) {
+    const UnnamedCode& code = unnamed[state_->named];
+    if (code.module == nullptr) continue;
+    const std::vector<CodeName> names = state_->code_names.find(*code.module, code.address);
+    if (names.empty()) continue;
+    proto::LocationSymbol& symbol = *symbols.add_locations();
+    symbol.set_location(code.location);
+    for (const CodeName& name : names) {
+      proto::FunctionAt& function = *symbol.add_functions();
+      function.set_function(state_->encoder.string(name.function));
+      function.set_source_file(state_->encoder.string(name.source_file));
+      function.set_source_line(name.source_line);
+    }
+  }
+  if (symbols.locations_size() > 0) symbols.set_first_string(state_->encoder.take_strings(*symbols.mutable_strings()));
+  return symbols;
+}
+
+}  // namespace lanescope::cpu

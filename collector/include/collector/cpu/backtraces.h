@@ -1,0 +1,39 @@
+// Call chains that were taken inside a process, as addresses: turned into places in code, packed, and named in the end.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "lanescope/trace.pb.h"
+
+namespace lanescope::cpu {
+
+class Backtraces {
+ public:
+  using EmitChunk = std::function<void(const proto::EventChunk& chunk, std::uint32_t events)>;
+  Backtraces(pid_t process, EmitChunk emit);
+  ~Backtraces();
+  Backtraces(const Backtraces&) = delete;
+  Backtraces& operator=(const Backtraces&) = delete;
+
+  // A chain of return addresses, innermost first, taken at the end of a call; `correlation` is that of a CUDA call, else 0. Reads what the
+  // process has mapped where an address is new. Frames of the agent and of CUPTI are left out.
+  void add(std::uint32_t thread, proto::SampleOrigin origin, std::int64_t time, std::uint64_t duration, std::uint32_t correlation,
+           std::span<const std::uint64_t> addresses);
+  void flush();
+
+  // What the code is called that came up since the last call; empty where there is nothing new. May read large files.
+  [[nodiscard]] proto::Symbols names();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lanescope::cpu
