@@ -11,6 +11,22 @@ constexpr qsizetype kRecentFiles = 10;
 constexpr qsizetype kLaunchedPrograms = 20;
 constexpr qsizetype kKindsOfTraces = 50;
 
+// As they stand in the file.
+template <typename Value>
+struct Word {
+  const char* name;
+  Value value;
+};
+constexpr Word<session::CaptureTrigger> kTriggers[] = {{"none", session::CaptureTrigger::kNone},
+                                                       {"cudaProfilerApi", session::CaptureTrigger::kProfilerApi},
+                                                       {"nvtx", session::CaptureTrigger::kNvtxRange}};
+constexpr Word<session::AfterCapture> kAfterRange[] = {{"none", session::AfterCapture::kGoOn},
+                                                       {"stop", session::AfterCapture::kStop},
+                                                       {"stop-shutdown", session::AfterCapture::kShutdown},
+                                                       {"repeat", session::AfterCapture::kRepeat}};
+constexpr Word<session::DomainRule> kDomainRules[] = {
+    {"all", session::DomainRule::kAll}, {"include", session::DomainRule::kOnlyListed}, {"exclude", session::DomainRule::kAllButListed}};
+
 QString settings_path() {
   return QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation) + QStringLiteral("/lanescope/lanescope-ui.ini");
 }
@@ -126,7 +142,47 @@ CaptureChoices Settings::choices(const QString& group) const {
   if (level == u"graph") choices.graph_level = session::GraphLevel::kGraph;
   choices.delay = file_.value(group + "delay").toDouble();
   choices.duration = file_.value(group + "duration").toDouble();
+  readPart(group, choices);
   return choices;
+}
+
+void Settings::readPart(const QString& group, CaptureChoices& choices) const {
+  const auto words = [&](const char* key, const auto& known, auto usual) {
+    const QString word = file_.value(group + key).toString();
+    for (const auto& [name, value] : known)
+      if (word == QLatin1String(name)) return value;
+    return usual;
+  };
+  choices.trigger = words("captureRange", kTriggers, choices.trigger);
+  choices.range = file_.value(group + "nvtxRange").toString();
+  choices.range_domain = file_.value(group + "nvtxRangeDomain").toString();
+  choices.after_range = words("afterRange", kAfterRange, choices.after_range);
+  choices.repeats = file_.value(group + "repeats").toInt();
+  choices.domain_rule = words("domainRule", kDomainRules, choices.domain_rule);
+  choices.domains = file_.value(group + "domains").toStringList();
+  choices.all_calls = file_.value(group + "allCalls", false).toBool();
+  choices.os_runtime_threshold = file_.value(group + "osRuntimeThreshold", choices.os_runtime_threshold).toInt();
+  choices.keep_last = file_.value(group + "keepLast").toDouble();
+  choices.file_size = file_.value(group + "fileSize").toDouble();
+}
+
+void Settings::writePart(const QString& group, const CaptureChoices& choices) {
+  const auto word = [](const auto& known, auto wanted) {
+    for (const auto& [name, value] : known)
+      if (value == wanted) return QString::fromLatin1(name);
+    return QString();
+  };
+  file_.setValue(group + "captureRange", word(kTriggers, choices.trigger));
+  file_.setValue(group + "nvtxRange", choices.range);
+  file_.setValue(group + "nvtxRangeDomain", choices.range_domain);
+  file_.setValue(group + "afterRange", word(kAfterRange, choices.after_range));
+  file_.setValue(group + "repeats", choices.repeats);
+  file_.setValue(group + "domainRule", word(kDomainRules, choices.domain_rule));
+  file_.setValue(group + "domains", choices.domains);
+  file_.setValue(group + "allCalls", choices.all_calls);
+  file_.setValue(group + "osRuntimeThreshold", choices.os_runtime_threshold);
+  file_.setValue(group + "keepLast", choices.keep_last);
+  file_.setValue(group + "fileSize", choices.file_size);
 }
 
 void Settings::setChoices(const QString& group, const CaptureChoices& choices) {
@@ -139,6 +195,7 @@ void Settings::setChoices(const QString& group, const CaptureChoices& choices) {
   file_.setValue(group + "graphLevel", !choices.graph_level ? "" : *choices.graph_level == GraphLevel::kNode ? "node" : "graph");
   file_.setValue(group + "delay", choices.delay);
   file_.setValue(group + "duration", choices.duration);
+  writePart(group, choices);
 }
 
 }  // namespace lanescope::ui

@@ -48,6 +48,9 @@ class Settings {
   [[nodiscard]] QByteArray layout(const char* key) const;
   [[nodiscard]] CaptureChoices choices(const QString& group) const;
   void setChoices(const QString& group, const CaptureChoices& choices);
+  // Which part is recorded, and how much of it is kept.
+  void readPart(const QString& group, CaptureChoices& choices) const;
+  void writePart(const QString& group, const CaptureChoices& choices);
   QSettings file_;
 };
 

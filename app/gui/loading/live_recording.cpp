@@ -74,31 +74,53 @@ class LiveRecording::FrameQueue {
   std::shared_ptr<const Trace> snapshot_;
 };
 
-LiveRecording::LiveRecording() : queue_(std::make_shared<FrameQueue>()) {
+// A recording on its way from the thread that attached to the one that follows it. Where it does not arrive, its file goes.
+class LiveRecording::Attached {
+ public:
+  explicit Attached(Result<std::unique_ptr<session::Recording>> result) : result_(std::move(result)) {}
+  ~Attached() {
+    if (result_ && *result_ != nullptr) static_cast<void>((*result_)->cancel_capture());
+  }
+  Attached(const Attached&) = delete;
+  Attached& operator=(const Attached&) = delete;
+
+  Started follow(std::shared_ptr<FrameQueue> queue) {
+    if (!result_) return result_.error();
+    return std::unique_ptr<LiveRecording>(new LiveRecording(std::move(*result_), std::move(queue)));
+  }
+
+ private:
+  Result<std::unique_ptr<session::Recording>> result_;
+};
+
+LiveRecording::LiveRecording(std::unique_ptr<session::Recording> recording, std::shared_ptr<FrameQueue> queue)
+    : queue_(std::move(queue)), recording_(std::move(recording)) {
   timer_.setInterval(kSnapshotInterval);
   connect(&timer_, &QTimer::timeout, this, &LiveRecording::look);
+  ingest_thread_ = std::thread([this] { ingest(); });
+  timer_.start();
 }
 
-template <typename Begin>
-Result<std::unique_ptr<LiveRecording>> LiveRecording::start(Begin begin) {
-  std::unique_ptr<LiveRecording> live(new LiveRecording);
-  Result<std::unique_ptr<session::Recording>> recording =
-      begin([queue = live->queue_](std::span<const std::byte> frames) { queue->push(frames); });
-  if (!recording) return recording.error();
-  live->recording_ = std::move(*recording);
-  live->ingest_thread_ = std::thread([self = live.get()] { self->ingest(); });
-  live->timer_.start();
-  return live;
+session::FrameSink LiveRecording::sink_of(const std::shared_ptr<FrameQueue>& queue) {
+  return [queue](std::span<const std::byte> frames) { queue->push(frames); };
 }
 
-Result<std::unique_ptr<LiveRecording>> LiveRecording::launch(const LaunchSettings& settings) {
+LiveRecording::Started LiveRecording::launch(const LaunchSettings& settings) {
   Result<session::LaunchRequest> request = launch_request(settings);
   if (!request) return request.error();
-  return start([&](session::FrameSink sink) { return session::Recording::launch(std::move(*request), std::move(sink)); });
+  const auto queue = std::make_shared<FrameQueue>();
+  Result<std::unique_ptr<session::Recording>> recording = session::Recording::launch(std::move(*request), sink_of(queue));
+  if (!recording) return recording.error();
+  return std::unique_ptr<LiveRecording>(new LiveRecording(std::move(*recording), queue));
 }
 
-Result<std::unique_ptr<LiveRecording>> LiveRecording::attach(const AttachSettings& settings) {
-  return start([&](session::FrameSink sink) { return session::Recording::attach(attach_request(settings), std::move(sink)); });
+void LiveRecording::attach(const AttachSettings& settings, LatestJob& job, std::function<void(Started)> done) {
+  job.start([request = attach_request(settings), done = std::move(done)](const LatestJob::Context& context) {
+    const auto queue = std::make_shared<FrameQueue>();
+    const auto attached = std::make_shared<Attached>(session::Recording::attach(request, sink_of(queue)));
+    if (context.stop().stop_requested()) return;
+    context.deliver([queue, attached, done] { done(attached->follow(queue)); });
+  });
 }
 
 LiveRecording::~LiveRecording() {

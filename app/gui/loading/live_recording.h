@@ -6,6 +6,7 @@
 // Threads: the GUI thread only.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -13,6 +14,7 @@
 #include <QString>
 #include <QTimer>
 
+#include "base/latest_job.h"
 #include "collector/session/recording.h"
 #include "model/trace/trace.h"
 #include "record/launch_settings.h"
@@ -23,9 +25,13 @@ class LiveRecording : public QObject {
   Q_OBJECT
 
  public:
-  // Starts a program, or brings the agent into one that runs. Fail with one sentence.
-  static Result<std::unique_ptr<LiveRecording>> launch(const LaunchSettings& settings);
-  static Result<std::unique_ptr<LiveRecording>> attach(const AttachSettings& settings);
+  using Started = Result<std::unique_ptr<LiveRecording>>;
+
+  // Starts a program. Fails with one sentence.
+  static Started launch(const LaunchSettings& settings);
+  // Brings the agent into a process that runs, which may take seconds: on the job's thread. `done` is called on this one, with one sentence
+  // where it failed; not at all when the job was cancelled, which leaves the process as it is, and no file.
+  static void attach(const AttachSettings& settings, LatestJob& job, std::function<void(Started)> done);
   ~LiveRecording() override;
 
   // Asks for the end; asked again, it ends at once.
@@ -44,10 +50,11 @@ class LiveRecording : public QObject {
  private:
   class FrameQueue;
 
-  LiveRecording();
-  // Takes over what `begin` starts with the sink that it is given.
-  template <typename Begin>
-  static Result<std::unique_ptr<LiveRecording>> start(Begin begin);
+  class Attached;
+
+  // Follows a recording whose sink fills the queue.
+  LiveRecording(std::unique_ptr<session::Recording> recording, std::shared_ptr<FrameQueue> queue);
+  static session::FrameSink sink_of(const std::shared_ptr<FrameQueue>& queue);
   void ingest();                                        // on the ingest thread
   void publish(std::shared_ptr<const Trace> snapshot);  // from the ingest thread
   void look();                                          // at the recording, now and then

@@ -51,7 +51,8 @@ AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
       only_cuda_(new QCheckBox(tr("Only those that use CUDA"))),
       table_(new ResultTable(tr("Processes"))),
       problem_(new QLabel),
-      output_(new QLineEdit) {
+      output_(new QLineEdit),
+      choices_(new QWidget) {
   setWindowTitle(tr("Attach to a running process"));
   layOut();
   connect(filter_, &QLineEdit::textChanged, this, &AttachDialog::showProcesses);
@@ -91,11 +92,14 @@ void AttachDialog::layOut() {
   attach_ = buttons->addButton(tr("Attach"), QDialogButtonBox::AcceptRole);
   buttons->button(QDialogButtonBox::Cancel)->setAutoDefault(false);
   attach_->setDefault(true);
+  auto* chosen = new QVBoxLayout(choices_);
+  chosen->setContentsMargins(0, 0, 0, 0);
+  chosen->addLayout(line);
+  chosen->addWidget(table_, 1);
+  chosen->addLayout(form);
   auto* column = new QVBoxLayout(this);
-  column->addLayout(line);
-  column->addWidget(table_, 1);
+  column->addWidget(choices_, 1);
   column->addWidget(problem_);
-  column->addLayout(form);
   column->addWidget(buttons);
   connect(buttons, &QDialogButtonBox::accepted, this, &AttachDialog::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &AttachDialog::reject);
@@ -103,7 +107,7 @@ void AttachDialog::layOut() {
 }
 
 void AttachDialog::list() {
-  if (job_.isRunning()) return;
+  if (job_.isRunning() || is_attaching_) return;
   job_.start([this](const LatestJob::Context& job) {
     std::vector<ProcessSummary> processes = attach::list_processes();
     std::stable_sort(processes.begin(), processes.end(), comes_first);
@@ -147,6 +151,7 @@ const ProcessSummary* AttachDialog::chosen() const {
 }
 
 void AttachDialog::showChosen() {
+  if (is_attaching_) return;
   const ProcessSummary* process = chosen();
   attach_->setEnabled(process && process->refusal.empty());
   if (!process)
@@ -172,8 +177,23 @@ AttachSettings AttachDialog::attach() const {
 
 void AttachDialog::accept() {
   if (!attach_->isEnabled()) return;
-  settings_.rememberAttach(attach());
-  QDialog::accept();
+  const AttachSettings settings = attach();
+  settings_.rememberAttach(settings);
+  setAttaching(true);
+  problem_->setText(tr("Attaching to %1 (%2) … Cancel leaves it as it is.").arg(settings.program).arg(settings.pid));
+  emit requested(settings);
+}
+
+void AttachDialog::attachEnded(const QString& problem) {
+  setAttaching(false);
+  if (problem.isEmpty()) return QDialog::accept();
+  problem_->setText(problem);
+}
+
+void AttachDialog::setAttaching(bool attaching) {
+  is_attaching_ = attaching;
+  choices_->setEnabled(!attaching);
+  attach_->setEnabled(!attaching);
 }
 
 }  // namespace lanescope::ui

@@ -32,9 +32,18 @@ class AttachDialog : public QDialog {
   void choose(pid_t pid);  // of those that are listed
   [[nodiscard]] AttachSettings attach() const;
 
-  void accept() override;  // only where a process is chosen that can be attached to; the choices are remembered
+  // Asks for the recording of the chosen process, where it can be attached to; the choices are remembered. The dialog stays until
+  // attachEnded().
+  void accept() override;
+  // Closes it, or shows the problem and lets the user choose again.
+  void attachEnded(const QString& problem);
+  [[nodiscard]] bool isAttaching() const { return is_attaching_; }
+
+ signals:
+  void requested(const lanescope::ui::AttachSettings& settings);
 
  private:
+  void setAttaching(bool attaching);
   void layOut();
   void list();
   void showProcesses();
@@ -48,7 +57,9 @@ class AttachDialog : public QDialog {
   QLabel* problem_;
   std::optional<CaptureForm> capture_;
   QLineEdit* output_;
+  QWidget* choices_;  // all of the above but the problem
   QPushButton* attach_;
+  bool is_attaching_ = false;
   QTimer timer_;
   LatestJob job_;
   std::vector<attach::ProcessSummary> processes_;

@@ -26,20 +26,6 @@ QDoubleSpinBox* seconds_field(const QString& name, const QString& at_zero) {
 
 }  // namespace
 
-session::CaptureSettings capture_settings(const CaptureChoices& choices) {
-  session::CaptureSettings settings;
-  settings.trace_cuda = choices.trace_cuda;
-  settings.trace_nvtx = choices.trace_nvtx;
-  settings.trace_os_runtime = choices.trace_os_runtime;
-  settings.preset = choices.preset;
-  settings.graph_level = choices.graph_level.value_or(choices.preset == Preset::kLight ? GraphLevel::kGraph : GraphLevel::kNode);
-  return settings;
-}
-
-std::chrono::nanoseconds seconds(double value) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(value));
-}
-
 CaptureForm::CaptureForm(QFormLayout& form, Target target)
     : trace_cuda_(new QCheckBox(tr("CUDA calls, kernels and copies"))),
       trace_nvtx_(new QCheckBox(tr("NVTX ranges and marks"))),
@@ -69,6 +55,7 @@ CaptureForm::CaptureForm(QFormLayout& form, Target target)
   form.addRow(tr("&Start after"), times);
   if (auto* start = qobject_cast<QLabel*>(form.labelForField(times))) start->setBuddy(delay_);
   if (target == Target::kRunning) form.setRowVisible(trace_os_runtime_, false);
+  range_.emplace(form, target);
 }
 
 void CaptureForm::set(const CaptureChoices& choices) {
@@ -79,6 +66,7 @@ void CaptureForm::set(const CaptureChoices& choices) {
   graph_level_->setCurrentIndex(graph_level_->findData(choices.graph_level ? static_cast<int>(*choices.graph_level) : kPresetsGraphLevel));
   delay_->setValue(choices.delay);
   duration_->setValue(choices.duration);
+  range_->set(choices);
 }
 
 CaptureChoices CaptureForm::choices() const {
@@ -91,6 +79,7 @@ CaptureChoices CaptureForm::choices() const {
   if (level != kPresetsGraphLevel) choices.graph_level = static_cast<GraphLevel>(level);
   choices.delay = delay_->value();
   choices.duration = duration_->value();
+  range_->read_into(choices);
   return choices;
 }
 

@@ -1,7 +1,6 @@
 // What to record and when: the choices that launching and attaching share.
 #pragma once
 
-#include <chrono>
 #include <optional>
 
 #include <QCheckBox>
@@ -9,25 +8,10 @@
 #include <QDoubleSpinBox>
 #include <QFormLayout>
 
-#include "collector/session/recording.h"
+#include "record/capture_choices.h"
+#include "record/range_form.h"
 
 namespace lanescope::ui {
-
-struct CaptureChoices {
-  bool trace_cuda = true;
-  bool trace_nvtx = true;
-  bool trace_os_runtime = false;
-  session::Preset preset = session::Preset::kDefault;
-  std::optional<session::GraphLevel> graph_level;  // none: what suits the preset
-  double delay = 0;                                // s; what happens before is not recorded
-  double duration = 0;                             // s; then the recording ends; 0: it goes on
-  bool operator==(const CaptureChoices&) const = default;
-};
-
-[[nodiscard]] session::CaptureSettings capture_settings(const CaptureChoices& choices);
-[[nodiscard]] std::chrono::nanoseconds seconds(double value);
-
-enum class Target { kLaunched, kRunning };  // a running process can't have its calls of the C library recorded
 
 // The fields, added to a form.
 class CaptureForm {
@@ -45,6 +29,7 @@ class CaptureForm {
   QComboBox* graph_level_;
   QDoubleSpinBox* delay_;
   QDoubleSpinBox* duration_;
+  std::optional<RangeForm> range_;
 };
 
 }  // namespace lanescope::ui

@@ -12,6 +12,17 @@ std::string output_pattern(const QString& asked, const QString& working_director
   return QDir::cleanPath(folder.absoluteFilePath(pattern)).toStdString();
 }
 
+// To a request for launching or for attaching.
+template <typename Request>
+void apply(const CaptureChoices& choices, Request& request) {
+  constexpr double kMegabyte = 1e6;
+  request.settings = capture_settings(choices);
+  request.delay = seconds(choices.delay);
+  if (choices.duration > 0) request.duration = seconds(choices.duration);
+  if (choices.keep_last > 0) request.keep_last = seconds(choices.keep_last);
+  if (choices.file_size > 0) request.maximum_file_size = static_cast<std::uint64_t>(choices.file_size * kMegabyte);
+}
+
 }  // namespace
 
 Result<session::LaunchRequest> launch_request(const LaunchSettings& settings) {
@@ -26,9 +37,9 @@ Result<session::LaunchRequest> launch_request(const LaunchSettings& settings) {
     if (equals <= 0) return Error{"The environment has a line that is not NAME=VALUE: \"" + line.toStdString() + "\".", ErrorKind::kUsage};
     request.environment.push_back({line.left(equals).trimmed().toStdString(), line.mid(equals + 1).toStdString()});
   }
-  request.settings = capture_settings(settings.capture);
-  request.delay = seconds(settings.capture.delay);
-  if (settings.capture.duration > 0) request.duration = seconds(settings.capture.duration);
+  if (settings.capture.trigger == session::CaptureTrigger::kNvtxRange && settings.capture.range.isEmpty())
+    return Error{"Name the NVTX range to record.", ErrorKind::kUsage};
+  apply(settings.capture, request);
   request.target_output = session::TargetOutput::kStore;
   request.output = output_pattern(settings.output, settings.working_directory);
   return request;
@@ -37,9 +48,7 @@ Result<session::LaunchRequest> launch_request(const LaunchSettings& settings) {
 session::AttachRequest attach_request(const AttachSettings& settings) {
   session::AttachRequest request;
   request.pid = settings.pid;
-  request.settings = capture_settings(settings.capture);
-  request.delay = seconds(settings.capture.delay);
-  if (settings.capture.duration > 0) request.duration = seconds(settings.capture.duration);
+  apply(settings.capture, request);
   request.output = output_pattern(settings.output, {});
   return request;
 }

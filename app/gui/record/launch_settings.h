@@ -6,7 +6,7 @@
 
 #include "collector/session/recording.h"
 #include "model/file/result.h"
-#include "record/capture_form.h"
+#include "record/capture_choices.h"
 
 namespace lanescope::ui {
 

@@ -80,11 +80,14 @@ MainWindow::~MainWindow() {
   delete takeCentralWidget();
 }
 
-QStringList MainWindow::panelNames() { return {"events", "statistics", "bubbles", "findings", "diff", "samples", "diagnostics", "details"}; }
+QStringList MainWindow::panelNames() {
+  return {"events", "statistics", "bubbles", "findings", "diff", "samples", "diagnostics", "details"};
+}
 
 void MainWindow::addPanels() {
   docks_ = std::make_unique<PanelDocks>(*this);
-  const QStringList titles = {tr("Events"), tr("Statistics"), tr("Bubbles"), tr("Findings"), tr("Diff"), tr("Flame Graph"), tr("Diagnostics"), tr("Details")};
+  const QStringList titles = {tr("Events"), tr("Statistics"),  tr("Bubbles"),     tr("Findings"),
+                              tr("Diff"),   tr("Flame Graph"), tr("Diagnostics"), tr("Details")};
   QWidget* const panels[] = {events_, statistics_, bubbles_, findings_, diff_, samples_, diagnostics_, details_};
   for (qsizetype i = 0; i < titles.size(); ++i) docks_->add(titles[i], panelNames()[i], panels[i], *actions_.panels);
   docks_->layOut(kPanelHeight, kInitialSize.width() - kDetailsWidth, kDetailsWidth);
@@ -133,12 +136,20 @@ void MainWindow::launch(const LaunchSettings& settings) {
 }
 
 void MainWindow::attach(const AttachSettings& settings) {
+  beginAttach(settings, [this](const QString& problem) {
+    if (!problem.isEmpty()) showFailure(problem);
+  });
+}
+
+void MainWindow::beginAttach(const AttachSettings& settings, std::function<void(const QString& problem)> done) {
   loader_.cancel();
   recording_.reset();
-  QGuiApplication::setOverrideCursor(Qt::WaitCursor);
-  Result<std::unique_ptr<LiveRecording>> started = LiveRecording::attach(settings);
-  QGuiApplication::restoreOverrideCursor();
-  follow(std::move(started));
+  enableActions();
+  LiveRecording::attach(settings, attach_job_, [this, done = std::move(done)](LiveRecording::Started started) {
+    const QString problem = started ? QString() : QString::fromStdString(started.error().text);
+    if (started) follow(std::move(started));
+    done(problem);
+  });
 }
 
 void MainWindow::follow(Result<std::unique_ptr<LiveRecording>> started) {
@@ -246,7 +257,8 @@ void MainWindow::enableActions() {
 
 bool MainWindow::isSettled() const {
   return !loader_.isLoading() && !recording_ && !shown_.isGathering() && !events_->isSorting() && !statistics_->isComputing() &&
-         !search_->isSearching() && !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() && !samples_->isComputing();
+         !search_->isSearching() && !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() &&
+         !samples_->isComputing();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

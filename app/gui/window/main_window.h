@@ -47,7 +47,7 @@ class MainWindow : public QMainWindow {
   // Starts a program and draws what it does; a recording that runs is stopped first. Ends with recordingEnded(), then opened() for its
   // file.
   void launch(const LaunchSettings& settings);
-  // The same with a program that runs already.
+  // The same with a program that runs already; it is recorded, or a message says why not, some time after this returns.
   void attach(const AttachSettings& settings);
   void stopRecording();
   [[nodiscard]] bool isRecording() const { return recording_ != nullptr; }
@@ -94,6 +94,8 @@ class MainWindow : public QMainWindow {
   void showTitle(const QString& path);
   void showRecentFiles();
   void showFailure(const QString& sentence);
+  // Calls `done` once it is recorded, or with one sentence why not; not at all after attach_job_.cancel().
+  void beginAttach(const AttachSettings& settings, std::function<void(const QString& problem)> done);
   void follow(Result<std::unique_ptr<LiveRecording>> started);
   void showRecordingProgress(const session::RecordingStatistics& statistics);
   void finishRecording(const session::RecordingOutcome& outcome);
@@ -115,6 +117,7 @@ class MainWindow : public QMainWindow {
   TraceLoader loader_;
   TraceChange next_change_ = TraceChange::kOther;  // how what is loaded relates to what is shown
   std::unique_ptr<LiveRecording> recording_;
+  LatestJob attach_job_;
 
   MessageArea* messages_;
   QStackedWidget* pages_;

@@ -4,6 +4,7 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMessageBox>
+#include <QPointer>
 
 #include "model/import/open_trace.h"
 #include "record/attach_dialog.h"
@@ -169,7 +170,13 @@ void MainWindow::chooseLaunch() {
 
 void MainWindow::chooseAttach() {
   AttachDialog dialog(settings_, this);
-  if (dialog.exec() == QDialog::Accepted) attach(dialog.attach());
+  connect(&dialog, &AttachDialog::requested, this, [this, &dialog](const AttachSettings& settings) {
+    beginAttach(settings, [shown = QPointer<AttachDialog>(&dialog)](const QString& problem) {
+      if (shown) shown->attachEnded(problem);
+    });
+  });
+  connect(&dialog, &QDialog::rejected, this, [this] { attach_job_.cancel(); });
+  dialog.exec();
 }
 
 void MainWindow::chooseComparison() {

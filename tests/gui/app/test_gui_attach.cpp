@@ -1,6 +1,7 @@
 // A process that runs already: found in the list, recorded, drawn while it runs, and left running.
 #include <signal.h>
 
+#include <QLabel>
 #include <QLineEdit>
 #include <QProcess>
 
@@ -47,7 +48,12 @@ class AttachTest : public QObject {
     QVERIFY(QTest::qWaitFor([&] { return !dialog.listed().empty(); }));
     dialog.findChild<QLineEdit*>()->setText(QString::number(process_->processId()));
     dialog.choose(pid());
+    QSignalSpy requested(&dialog, &ui::AttachDialog::requested);
     dialog.accept();
+    if (requested.size() == 1) {  // it stays while somebody attaches
+      QVERIFY(dialog.isAttaching());
+      dialog.attachEnded({});
+    }
     if (dialog.result() != QDialog::Accepted) QSKIP("this machine does not allow attaching to own children");
     ui::AttachSettings attach = dialog.attach();
     QCOMPARE(attach.pid, pid());
@@ -57,7 +63,7 @@ class AttachTest : public QObject {
     window.show();
     QSignalSpy opened(&window, &MainWindow::opened);
     window.attach(attach);
-    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    QTRY_VERIFY2(window.isRecording(), qPrintable(window.messages().text()));
     const auto events = [&] { return window.state().trace() ? window.state().trace()->event_count() : 0; };
     QVERIFY(QTest::qWaitFor([&] { return events() > 100; }, 30'000));  // drawn while it runs
     window.actions().stop->trigger();
@@ -73,10 +79,45 @@ class AttachTest : public QObject {
 
     attach.output = QString::fromStdString((folder_.path() / "again.trace").string());  // and once more
     window.attach(attach);
-    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    QTRY_VERIFY2(window.isRecording(), qPrintable(window.messages().text()));
     window.stopRecording();
     QVERIFY(opened.wait(30'000));
     QCOMPARE(process_->state(), QProcess::Running);
+  }
+
+  void canBeCancelledAndLeavesNoFile() {
+    ui::AttachSettings attach;
+    attach.pid = pid();
+    attach.output = QString::fromStdString((folder_.path() / "cancelled.trace").string());
+    ui::LatestJob job;
+    bool followed = false;
+    ui::LiveRecording::attach(attach, job, [&](ui::LiveRecording::Started) { followed = true; });
+    job.cancel();
+    // What was on its way when it was cancelled is over before the next begins.
+    bool next = false;
+    job.start([&](const ui::LatestJob::Context& context) { context.deliver([&] { next = true; }); });
+    QTRY_VERIFY_WITH_TIMEOUT(next, 30'000);
+    QVERIFY(!followed);
+    QVERIFY(!std::filesystem::exists(folder_.path() / "cancelled.trace"));
+    QCOMPARE(process_->state(), QProcess::Running);
+  }
+
+  void showsTheProblemAndLetsOneChooseAgain() {
+    ui::Settings settings;
+    ui::AttachDialog dialog(settings);
+    QVERIFY(QTest::qWaitFor([&] { return !dialog.listed().empty(); }));
+    dialog.findChild<QLineEdit*>()->setText(QString::number(process_->processId()));
+    dialog.choose(pid());
+    dialog.accept();
+    if (!dialog.isAttaching()) QSKIP("this machine does not allow attaching to own children");
+    dialog.attachEnded("It went away.");
+    QVERIFY(!dialog.isAttaching());
+    const auto labels = dialog.findChildren<QLabel*>();
+    QVERIFY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) { return label->text() == "It went away."; }));
+    dialog.accept();  // and once more
+    QVERIFY(dialog.isAttaching());
+    dialog.reject();
+    QCOMPARE(dialog.result(), static_cast<int>(QDialog::Rejected));
   }
 
   void saysWhyAProcessCannotBeAttachedTo() {
@@ -88,8 +129,8 @@ class AttachTest : public QObject {
     attach.pid = 0x3fffffff;  // beyond what the kernel gives out
     attach.output = QString::fromStdString((folder_.path() / "never.trace").string());
     window.attach(attach);
+    QTRY_VERIFY(!window.messages().text().isEmpty());
     QVERIFY(!window.isRecording());
-    QVERIFY(!window.messages().text().isEmpty());
     QVERIFY(!std::filesystem::exists(folder_.path() / "never.trace"));
   }
 
@@ -102,6 +143,11 @@ class AttachTest : public QObject {
     attach.capture.trace_nvtx = false;
     attach.capture.delay = 1.5;
     attach.capture.duration = 20;
+    attach.capture.domain_rule = session::DomainRule::kAllButListed;
+    attach.capture.domains = {"NCCL", "default"};
+    attach.capture.all_calls = true;
+    attach.capture.keep_last = 5;
+    attach.capture.file_size = 100;
     settings.rememberAttach(attach);
     QCOMPARE(settings.attachChoices("trainer") == attach.capture, true);
     QCOMPARE(settings.attachChoices("another") == ui::CaptureChoices{}, true);

@@ -1,0 +1,41 @@
+// What to record and when, as launching and attaching ask for it.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include <QString>
+#include <QStringList>
+
+#include "collector/session/recording.h"
+
+namespace lanescope::ui {
+
+struct CaptureChoices {
+  bool trace_cuda = true;
+  bool trace_nvtx = true;
+  bool trace_os_runtime = false;
+  session::Preset preset = session::Preset::kDefault;
+  std::optional<session::GraphLevel> graph_level;  // none: what suits the preset
+  double delay = 0;                                // s; what happens before is not recorded
+  double duration = 0;                             // s; then the recording ends; 0: it goes on
+  bool all_calls = false;                          // also CUDA calls that say nothing about time
+  int os_runtime_threshold = 1000;                 // ns; shorter calls are left out
+  session::DomainRule domain_rule = session::DomainRule::kAll;
+  QStringList domains;                                               // "default" is the one without a name
+  session::CaptureTrigger trigger = session::CaptureTrigger::kNone;  // not kRequest
+  QString range;                                                     // kNvtxRange: its text
+  QString range_domain;                                              // empty: the default domain; "*": every domain
+  session::AfterCapture after_range = session::AfterCapture::kShutdown;
+  int repeats = 0;       // kRepeat: after so many the program runs on unrecorded; 0: never
+  double keep_last = 0;  // s before the end; 0: all
+  double file_size = 0;  // MB; the capture ends there; 0: never
+  bool operator==(const CaptureChoices&) const = default;
+};
+
+[[nodiscard]] session::CaptureSettings capture_settings(const CaptureChoices& choices);
+[[nodiscard]] std::chrono::nanoseconds seconds(double value);
+
+enum class Target { kLaunched, kRunning };  // a running process can't have its calls of the C library recorded
+
+}  // namespace lanescope::ui
