@@ -61,5 +61,6 @@ int main(int argc, char** argv) {
   MainWindow window;
   window.show();
   if (!options.files.isEmpty()) window.openFile(options.files.first());
+  if (options.files.size() > 1) window.openBeside(options.files[1]);
   return QApplication::exec();
 }

@@ -9,10 +9,11 @@ namespace {
 
 constexpr char kHelp[] = R"(lanescope-ui: shows where the time of a CUDA program goes.
 
-Usage: lanescope-ui [FILE]
-       lanescope-ui FILE --screenshot OUT.png [--size WxH] [--range START:END] [--panel NAME]
+Usage: lanescope-ui [FILE [FILE]]
+       lanescope-ui FILE [FILE] --screenshot OUT.png [--size WxH] [--range START:END] [--panel NAME]
 
-  FILE                 A .trace file, an Nsight Systems SQLite export or a Chrome JSON trace
+  FILE                 A .trace file, an Nsight Systems SQLite export or a Chrome JSON trace; a second one opens beside the
+                       first, on one time axis, and is compared with it
   --screenshot OUT     Draw the window into a picture and end; needs no display
   --size WxH           Size of the picture in pixels (1600x1000)
   --range START:END    The part of time to draw, in s, ms, us or ns: 1.2s:1.5s
@@ -68,9 +69,11 @@ std::variant<Options, Answer> parse_options(const QStringList& arguments) {
       if (!picture.range) return wrong(QStringLiteral("--range needs a beginning and a later end like 1.2s:1.5s, not \"%1\".").arg(value));
     }
   }
+  if (options.files.size() > 2) return wrong(QStringLiteral("Name one file, or two to be shown beside each other."));
   if (wants_picture) {
-    if (options.files.size() != 1) return wrong(QStringLiteral("--screenshot needs exactly one file to draw."));
+    if (options.files.isEmpty()) return wrong(QStringLiteral("--screenshot needs a file to draw."));
     picture.file = options.files.first();
+    picture.beside = options.files.value(1);
     options.screenshot = picture;
   }
   return options;

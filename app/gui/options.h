@@ -12,7 +12,7 @@
 namespace lanescope::ui {
 
 struct Options {
-  QStringList files;  // the first is opened
+  QStringList files;  // the first is opened, the second beside it; no more
   std::optional<ScreenshotRequest> screenshot;
 };
 

@@ -30,6 +30,7 @@ struct Picture {
   QString trace;
   std::function<void(MainWindow&)> gestures;
   ui::Theme theme = ui::Theme::kLight;
+  QString beside = {};  // trace on the same time axis, below; empty: none
 };
 
 bool settle(MainWindow& window) {
@@ -101,6 +102,16 @@ void longest_gap_of_the_loop(MainWindow& window) {
   choose_first_line(*window.events().findChild<QTableView*>());
 }
 
+// A step of each trace, begun together, and what changed.
+void two_steps_beside_each_other(MainWindow& window) {
+  raise_panel(window, "diff");
+  window.timelineView().selectEvent(find_event(window, "step 12", EventKind::kNvtxRange));
+  window.alignment().alignAtSelection();
+  settle(window);
+  window.timelineView().zoomBy(0.6);
+  settle(window);
+}
+
 std::vector<Picture> pictures() {
   const QString training = QStringLiteral("torch_training_workers0");
   return {
@@ -135,6 +146,7 @@ std::vector<Picture> pictures() {
          settle(w);
          choose_first_line(*panel(w, "findings").findChild<QTableView*>());
        }},
+      {"beside", training, two_steps_beside_each_other, ui::Theme::kLight, QStringLiteral("torch_training_workers4")},
       {"dark", training, [](MainWindow& w) { w.timelineView().setVisibleRange(range_of_steps(w, 8, 9)); }, ui::Theme::kDark},
       {"streams", QStringLiteral("cuda_streams"),
        [](MainWindow& w) {
@@ -163,6 +175,7 @@ bool draw(const Picture& picture, const QDir& data, const QDir& out) {
   bool opened = false;
   QObject::connect(&window, &MainWindow::opened, [&] { opened = true; });
   window.openFile(data.filePath(picture.trace + QStringLiteral(".trace")));
+  if (!picture.beside.isEmpty()) window.openBeside(data.filePath(picture.beside + QStringLiteral(".trace")));
   if (!QTest::qWaitFor([&] { return opened; }, kPatience) || !settle(window)) return false;
   picture.gestures(window);
   QTest::qWait(kPanelsComeToRest);

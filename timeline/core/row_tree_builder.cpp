@@ -20,10 +20,26 @@ bool is_whole_context(std::uint32_t stream) { return stream == 0 || stream == 0x
 
 void RowTreeBuilder::build() {
   tree_.place_of_lane_.resize(trace_.lanes().size());
+  if (trace_.parts().empty()) add_part({});
+  for (std::size_t i = 0; i < trace_.parts().size(); ++i) {
+    const TracePart& part = trace_.parts()[i];
+    SourcePart rows{part.first_track, part.end_track, i == 0 ? "" : "part:" + std::to_string(i) + "/", std::nullopt};
+    rows.heading = add_row("part:" + std::to_string(i), part.label, RowKind::kTrace, std::nullopt);
+    add_part(rows);
+  }
+  combine_children();
+}
+
+void RowTreeBuilder::add_part(const SourcePart& part) {
+  part_ = part;
   for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) add_gpu(gpu);
   add_processors();
   add_processes();
-  combine_children();
+}
+
+bool RowTreeBuilder::in_part(const Track& track) const {
+  const auto id = static_cast<TrackId>(&track - trace_.tracks().data());
+  return part_.first_track <= id && id < part_.end_track;
 }
 
 RowIndex RowTreeBuilder::add_row(std::string key, std::string label, RowKind kind, std::optional<RowIndex> parent) {
@@ -82,12 +98,12 @@ Level RowTreeBuilder::combined(const Tracks& tracks) const {
 void RowTreeBuilder::add_gpu(GpuId gpu) {
   Tracks tracks, faults;
   for (const Track& track : trace_.tracks())
-    if (track.key.gpu == gpu) (track.key.kind == TrackKind::kPageFaults ? faults : tracks).push_back(&track);
+    if (track.key.gpu == gpu && in_part(track)) (track.key.kind == TrackKind::kPageFaults ? faults : tracks).push_back(&track);
   if (tracks.empty() && faults.empty()) return;
   const Gpu& description = trace_.gpus()[gpu];
   const std::string key = "gpu:" + std::to_string(gpu);
   const std::string name = description.name.empty() ? "" : "  " + description.name;
-  const RowIndex top = add_row(key, "GPU " + std::to_string(description.ordinal) + name, RowKind::kGpu, std::nullopt);
+  const RowIndex top = add_row(key, "GPU " + std::to_string(description.ordinal) + name, RowKind::kGpu, part_.heading);
   const RowIndex hardware = add_row(key + "/hw", "CUDA HW", RowKind::kGpuHardware, top);
 
   const Tracks kernels = select(tracks, TrackKind::kKernels);
@@ -284,13 +300,13 @@ void RowTreeBuilder::add_processes() {
   std::vector<ProcessId> shown;
   for (ProcessId process = 0; process < trace_.processes().size(); ++process) {
     const bool any = std::any_of(trace_.tracks().begin(), trace_.tracks().end(),
-                                 [process](const Track& track) { return track.key.process == process && track.key.gpu == kNone; });
+                                 [&](const Track& track) { return track.key.process == process && track.key.gpu == kNone && in_part(track); });
     if (any) shown.push_back(process);
   }
   if (shown.empty()) return;
   std::stable_sort(shown.begin(), shown.end(),
                    [this](ProcessId a, ProcessId b) { return trace_.processes()[a].start < trace_.processes()[b].start; });
-  const RowIndex root = add_row("processes", "Processes (" + std::to_string(shown.size()) + ")", RowKind::kProcesses, std::nullopt);
+  const RowIndex root = add_row(part_.key + "processes", "Processes (" + std::to_string(shown.size()) + ")", RowKind::kProcesses, part_.heading);
   for (const ProcessId process : shown) add_process(root, process);
 }
 

@@ -19,6 +19,14 @@ class RowTreeBuilder {
  private:
   using Tracks = std::vector<const Track*>;
 
+  // The tracks of one source of a combined trace; else all.
+  struct SourcePart {
+    TrackId first_track = 0;
+    TrackId end_track = kNone;
+    std::string key;  // in front of keys that other parts have too
+    std::optional<RowIndex> heading;
+  };
+
   // What a GPU's tracks sum up to, which shares are fractions of.
   struct GpuTotals {
     Nanoseconds kernels = 0;
@@ -27,6 +35,8 @@ class RowTreeBuilder {
     [[nodiscard]] Nanoseconds all() const { return kernels + memory + graphs; }
   };
 
+  void add_part(const SourcePart& part);
+  [[nodiscard]] bool in_part(const Track& track) const;
   void add_gpu(GpuId gpu);
   void add_kernels(RowIndex hardware, const std::string& key, const Tracks& tracks, const GpuTotals& totals);
   void add_memory(RowIndex hardware, const std::string& key, const Tracks& tracks, const GpuTotals& totals);
@@ -59,6 +69,7 @@ class RowTreeBuilder {
   const Trace& trace_;
   SegmentSums& sums_;
   RowTree& tree_;
+  SourcePart part_;
 };
 
 }  // namespace lanescope::timeline

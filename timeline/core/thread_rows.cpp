@@ -43,11 +43,11 @@ void RowTreeBuilder::add_thread_states(RowIndex index, const Tracks& tracks) {
 void RowTreeBuilder::add_processors() {
   Tracks tracks;
   for (const Track& track : trace_.tracks())
-    if (track.key.kind == TrackKind::kProcessors) tracks.push_back(&track);
+    if (track.key.kind == TrackKind::kProcessors && in_part(track)) tracks.push_back(&track);
   if (tracks.empty()) return;
   std::stable_sort(tracks.begin(), tracks.end(), [](const Track* a, const Track* b) { return a->key.processor < b->key.processor; });
-  const std::string key = "processors";
-  const RowIndex group = add_row(key, "CPU cores (" + std::to_string(tracks.size()) + ")", RowKind::kProcessorGroup, std::nullopt);
+  const std::string key = part_.key + "processors";
+  const RowIndex group = add_row(key, "CPU cores (" + std::to_string(tracks.size()) + ")", RowKind::kProcessorGroup, part_.heading);
   tree_.rows_[group].expanded_initially = false;
   TimeRange extent = trace_.lane(tracks.front()->lanes.front()).extent();
   for (const Track* track : tracks)

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include <QFileInfo>
 #include <QHBoxLayout>
 #include <QVBoxLayout>
 
 #include "analysis/command_text.h"
 #include "analysis/place.h"
+#include "model/analysis/idle.h"
 #include "model/events/event_query.h"
-#include "model/import/open_trace.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
@@ -20,6 +19,8 @@ using analysis::DiffItem;
 using analysis::DiffKind;
 using analysis::DiffVerdict;
 using analysis::TraceDiff;
+
+constexpr std::string_view kAllIdle = "GPU idle";  // the item of all causes
 
 std::string percent_text(double value) {
   return std::isfinite(value) ? QStringLiteral("%1%2 %").arg(QLatin1String(value > 0 ? "+" : "")).arg(value, 0, 'f', 1).toStdString()
@@ -88,14 +89,47 @@ EventFilter filter_of(const DiffItem& item, const std::string& iterations) {
   return filter;
 }
 
+// Where an item shows best in a trace by itself.
+struct Spot {
+  TimeRange range;
+  EventRef event;
+};
+
+std::optional<Spot> longest_event(const Trace& trace, const EventFilter& filter, const std::stop_token& stop) {
+  const std::vector<EventRef> events = gather_events(trace, EventScope::whole_trace(trace).lanes(), filter, stop);
+  const auto longest = std::max_element(events.begin(), events.end(), [&](EventRef a, EventRef b) {
+    return trace.lane(a.lane).duration(a.index) < trace.lane(b.lane).duration(b.index);
+  });
+  if (longest == events.end()) return std::nullopt;
+  const Event event = trace.event(*longest);
+  return Spot{{event.start, event.end()}, *longest};
+}
+
+// Of one cause, by its name; of any other name, of all.
+std::optional<Spot> longest_idle(const Trace& trace, const std::string& cause, const std::stop_token& stop) {
+  Spot longest, of_cause;
+  analysis::visit_idle(
+      trace, 1,
+      [&](const analysis::IdleGap& gap, std::span<const analysis::IdlePart> parts) {
+        if (gap.range.length() > longest.range.length()) longest = {gap.range, gap.next};
+        for (const analysis::IdlePart& part : parts)
+          if (analysis::idle_cause_name(part.cause) == cause && part.range.length() > of_cause.range.length())
+            of_cause = {part.range, gap.next};
+      },
+      stop);
+  if (!of_cause.range.empty()) return of_cause;
+  return cause == kAllIdle && !longest.range.empty() ? std::optional(longest) : std::nullopt;
+}
+
 }  // namespace
 
-DiffPanel::DiffPanel(SelectionState& state, QWidget* parent)
+DiffPanel::DiffPanel(SelectionState& state, TracePair& pair, QWidget* parent)
     : QWidget(parent),
       state_(state),
+      pair_(pair),
       summary_(new QLabel(this)),
       command_(new QLabel(this)),
-      choose_(new QPushButton(tr("Compare with…"), this)),
+      choose_(new QPushButton(tr("Open beside…"), this)),
       table_(new ResultTable(tr("What changed"), this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
@@ -115,60 +149,46 @@ DiffPanel::DiffPanel(SelectionState& state, QWidget* parent)
   command_->setForegroundRole(QPalette::PlaceholderText);
   command_->setToolTip(tr("The command that prints the same"));
   command_->hide();
-  summary_->setText(tr("Choose a trace of the same program from before, to see what changed and what of that is more than noise."));
   connect(choose_, &QPushButton::clicked, this, &DiffPanel::compareRequested);
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) { showItem(items_[row]); });
   connect(table_, &ResultTable::rowActivated, this, [this](TableRow row) { listItem(items_[row]); });
-  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
-    if (change == TraceChange::kOther) table_->setTable(nullptr);
-  });
+  connect(&pair, &TracePair::sidesChanged, this, &DiffPanel::compare);
+  compare();
 }
 
-void DiffPanel::setFile(const QString& path) {
-  file_ = path;
-  if (other_) compare();
-}
-
-void DiffPanel::compareWith(const QString& path) {
-  other_file_ = path;
-  other_ = nullptr;
+void DiffPanel::showSentence(const QString& sentence) {
   table_->setTable(nullptr);
-  summary_->setText(tr("Opening %1…").arg(QFileInfo(path).fileName()));
-  job_.start([this, path](const LatestJob::Context& job) {
-    const LoadProgress progress = [&](double, const std::shared_ptr<const Trace>&) {
-      return job.stop().stop_requested() ? LoadStep::kCancel : LoadStep::kContinue;
-    };
-    Result<std::shared_ptr<const Trace>> other = open_trace(path.toStdString(), progress);
-    if (job.stop().stop_requested()) return;
-    job.deliver([this, other = std::move(other)] {
-      if (!other) return summary_->setText(QString::fromStdString(other.error().text));
-      other_ = *other;
-      compare();
-    });
-  });
+  command_->hide();
+  summary_->setText(sentence);
 }
 
 void DiffPanel::compare() {
-  const std::shared_ptr<const Trace>& trace = state_.trace();
-  if (!trace || trace->provenance().outline_only) return;
-  summary_->setText(tr("Comparing…"));
-  job_.start([this, trace, other = other_](const LatestJob::Context& job) {
-    Result<TraceDiff> diff = analysis::compare_traces(*other, *trace);
+  job_.cancel();
+  search_.cancel();
+  if (!pair_.isOpen())
+    return showSentence(
+        tr("Open another trace of the same program beside this one, to see what changed and what of that is more than noise."));
+  showSentence(tr("Comparing…"));
+  job_.start([this, first = pair_.first().trace, second = pair_.second().trace](const LatestJob::Context& job) {
+    analysis::DiffOptions options;
+    options.stop = job.stop();
+    Result<TraceDiff> diff = analysis::compare_traces(*first, *second, options);
+    if (job.stop().stop_requested()) return;
     job.deliver([this, diff = std::move(diff)] {
-      if (!diff) return summary_->setText(QString::fromStdString(diff.error().text));
+      if (!diff) return showSentence(QString::fromStdString(diff.error().text));
       showDiff(*diff);
     });
   });
 }
 
 void DiffPanel::showDiff(const TraceDiff& diff) {
-  QStringList lines = {tr("A: %1, B: %2. %3").arg(QFileInfo(other_file_).fileName(), QFileInfo(file_).fileName(), aligned_text(diff))};
+  QStringList lines = {tr("A: %1, B: %2. %3").arg(pair_.first().name(), pair_.second().name(), aligned_text(diff))};
   QStringList headlines;
   for (const DiffItem& item : diff.items)
-    if (item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || item.name == "GPU idle") headlines += headline_text(item);
+    if (item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || item.name == kAllIdle) headlines += headline_text(item);
   lines += headlines.join(QStringLiteral("   ·   "));
   summary_->setText(lines.join(u'\n'));
-  command_->setText(command_text({QStringLiteral("lanescope"), QStringLiteral("diff"), other_file_, file_}));
+  command_->setText(command_text({QStringLiteral("lanescope"), QStringLiteral("diff"), pair_.first().path, pair_.second().path}));
   command_->show();
   items_ = diff.items;
   iterations_ = diff.aligned_by;
@@ -176,17 +196,19 @@ void DiffPanel::showDiff(const TraceDiff& diff) {
 }
 
 void DiffPanel::showItem(const DiffItem& item) {
-  const std::shared_ptr<const Trace>& trace = state_.trace();
-  if (!trace || item.second.count == 0 || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kGpuIdle) return;
-  search_.start([this, trace, filter = filter_of(item, iterations_)](const LatestJob::Context& job) {
-    const EventScope all = EventScope::whole_trace(*trace);
-    const std::vector<EventRef> events = gather_events(*trace, all.lanes(), filter, job.stop());
-    const auto longest = std::max_element(events.begin(), events.end(), [&](EventRef a, EventRef b) {
-      return trace->lane(a.lane).duration(a.index) < trace->lane(b.lane).duration(b.index);
-    });
-    if (longest == events.end() || job.stop().stop_requested()) return;
-    job.deliver([this, trace, event = *longest] {
-      if (state_.trace() == trace) state_.activate(event);
+  if (!pair_.isOpen() || item.kind == DiffKind::kGpuBusy) return;
+  search_.start([this, item, first = pair_.first().trace, second = pair_.second().trace,
+                 filter = filter_of(item, iterations_)](const LatestJob::Context& job) {
+    const auto find = [&](const Trace& trace) {
+      return item.kind == DiffKind::kGpuIdle ? longest_idle(trace, item.name, job.stop()) : longest_event(trace, filter, job.stop());
+    };
+    const std::optional<Spot> a = find(*first), b = find(*second);
+    if (job.stop().stop_requested() || (!a && !b)) return;
+    job.deliver([this, a, b] {
+      if (a && b) return pair_.alignPlaces({a->range, b->range, a->event});
+      const Nanoseconds shift = a ? 0 : pair_.shift();  // only one of the traces has it
+      const TimeRange range = a ? a->range : b->range;
+      show_place(state_, {range.begin + shift, range.end + shift}, a ? a->event : EventRef{});
     });
   });
 }

@@ -1,5 +1,5 @@
-// What changed from another trace (A) to the shown one (B), and what of that is more than noise. Choosing a row shows the longest event of
-// its name in the timeline.
+// What changed from trace A to trace B of a pair, and what of that is more than noise. Choosing a row shows the longest event of its name,
+// or the longest idle time of its cause, in both traces: they begin together then.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include <QPushButton>
 #include <QWidget>
 
+#include "analysis/trace_pair.h"
 #include "base/latest_job.h"
 #include "base/selection_state.h"
 #include "model/analysis/trace_diff.h"
@@ -19,37 +20,32 @@ class DiffPanel : public QWidget {
   Q_OBJECT
 
  public:
-  explicit DiffPanel(SelectionState& state, QWidget* parent = nullptr);
+  DiffPanel(SelectionState& state, TracePair& pair, QWidget* parent = nullptr);
 
-  void setFile(const QString& path);  // of the shown trace
-  // Opens A and compares. What can't be opened or compared is said in the panel.
-  void compareWith(const QString& path);
-
-  [[nodiscard]] bool isComputing() const { return job_.isRunning(); }
+  [[nodiscard]] bool isComputing() const { return job_.isRunning() || search_.isRunning(); }
   [[nodiscard]] ResultTable& table() { return *table_; }
   [[nodiscard]] QString summary() const { return summary_->text(); }
 
  signals:
-  void compareRequested();  // the user wants to choose A
+  void compareRequested();  // the user wants to choose B
   void bubblesRequested();  // a row about idle time was activated
   void eventsRequested();   // the events of a row were listed
 
  private:
   void compare();
+  void showSentence(const QString& sentence);
   void showDiff(const analysis::TraceDiff& diff);
   void showItem(const analysis::DiffItem& item);
   void listItem(const analysis::DiffItem& item);
 
   SelectionState& state_;
-  QString file_;
-  QString other_file_;
+  TracePair& pair_;
   QLabel* summary_;
   QLabel* command_;
   QPushButton* choose_;
   ResultTable* table_;
   LatestJob job_;
   LatestJob search_;
-  std::shared_ptr<const Trace> other_;
   std::vector<analysis::DiffItem> items_;  // a row each
   std::string iterations_;                 // the family of ranges that traces were aligned by
 };

@@ -9,6 +9,7 @@
 #include <QScreen>
 #include <QVBoxLayout>
 
+#include "analysis/place.h"
 #include "timeline/core/format.h"
 #include "window/theme.h"
 
@@ -26,6 +27,7 @@ MainWindow::MainWindow(Layout layout)
     : layout_(layout),
       shown_(state_),
       messages_(new MessageArea),
+      alignment_(new AlignmentBar(pair_, state_)),
       pages_(new QStackedWidget),
       start_(new StartPage),
       timeline_(new timeline::TimelineView),
@@ -35,7 +37,7 @@ MainWindow::MainWindow(Layout layout)
       statistics_(new StatisticsPanel(state_, shown_)),
       bubbles_(new BubblesPanel(state_)),
       findings_(new FindingsPanel(state_)),
-      diff_(new DiffPanel(state_)),
+      diff_(new DiffPanel(state_, pair_)),
       samples_(new SamplesPanel(state_)),
       details_(new DetailsPanel(state_)),
       diagnostics_(new DiagnosticsPanel(state_)),
@@ -46,6 +48,7 @@ MainWindow::MainWindow(Layout layout)
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(messages_);
+  column->addWidget(alignment_);
   column->addWidget(pages_, 1);
   pages_->addWidget(start_);
   pages_->addWidget(timeline_);
@@ -60,6 +63,7 @@ MainWindow::MainWindow(Layout layout)
   connectViewActions();
   fillTimelineMenus();
   connectLoader();
+  connectPair();
   showRecentFiles();
   showTitle({});
   enableActions();
@@ -80,14 +84,11 @@ MainWindow::~MainWindow() {
   delete takeCentralWidget();
 }
 
-QStringList MainWindow::panelNames() {
-  return {"events", "statistics", "bubbles", "findings", "diff", "samples", "diagnostics", "details"};
-}
+QStringList MainWindow::panelNames() { return {"events", "statistics", "bubbles", "findings", "diff", "samples", "diagnostics", "details"}; }
 
 void MainWindow::addPanels() {
   docks_ = std::make_unique<PanelDocks>(*this);
-  const QStringList titles = {tr("Events"), tr("Statistics"),  tr("Bubbles"),     tr("Findings"),
-                              tr("Diff"),   tr("Flame Graph"), tr("Diagnostics"), tr("Details")};
+  const QStringList titles = {tr("Events"), tr("Statistics"), tr("Bubbles"), tr("Findings"), tr("Diff"), tr("Flame Graph"), tr("Diagnostics"), tr("Details")};
   QWidget* const panels[] = {events_, statistics_, bubbles_, findings_, diff_, samples_, diagnostics_, details_};
   for (qsizetype i = 0; i < titles.size(); ++i) docks_->add(titles[i], panelNames()[i], panels[i], *actions_.panels);
   docks_->layOut(kPanelHeight, kInitialSize.width() - kDetailsWidth, kDetailsWidth);
@@ -112,6 +113,7 @@ void MainWindow::connectLoader() {
     if (!trace->provenance().condition.empty())
       messages_->show(QString::fromStdString(trace->provenance().condition), MessageWeight::kNote);
     emit opened(loader_.path());
+    if (!beside_.isEmpty()) openBeside(std::exchange(beside_, {}));
   });
   connect(&loader_, &TraceLoader::failed, this, [this](const QString& sentence) {
     status_->showIdle();
@@ -124,12 +126,58 @@ void MainWindow::connectLoader() {
   connect(status_, &TraceStatus::cancelRequested, &loader_, &TraceLoader::cancel);
 }
 
+void MainWindow::connectPair() {
+  connect(&beside_loader_, &TraceLoader::started, this, [this](const QString& path) { status_->showLoading(QFileInfo(path).fileName()); });
+  connect(&beside_loader_, &TraceLoader::progressed, status_, &TraceStatus::showProgress);
+  connect(&beside_loader_, &TraceLoader::loaded, this, [this](const std::shared_ptr<const Trace>& trace) {
+    status_->showIdle();
+    const TracePair::Side first = pair_.isOpen() ? pair_.first() : TracePair::Side{state_.trace(), windowFilePath()};
+    pair_.open(first, {trace, beside_loader_.path()});
+    settings_.addRecentFile(beside_loader_.path());
+    showRecentFiles();
+  });
+  connect(&beside_loader_, &TraceLoader::failed, this, [this](const QString& sentence) {
+    status_->showIdle();
+    showFailure(sentence);
+  });
+  connect(&beside_loader_, &TraceLoader::cancelled, status_, &TraceStatus::showIdle);
+  connect(status_, &TraceStatus::cancelRequested, &beside_loader_, &TraceLoader::cancel);
+  connect(&pair_, &TracePair::combined, this, [this](const std::shared_ptr<const Trace>& trace, TraceChange change) {
+    showTrace(trace, change);
+    showTitle(pair_.first().path);
+  });
+  connect(&pair_, &TracePair::placed, this, [this](TimeRange range, EventRef event) { show_place(state_, range, event); });
+  connect(alignment_, &AlignmentBar::closeRequested, this, &MainWindow::closeBeside);
+  connect(alignment_, &AlignmentBar::refused, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
+}
+
+void MainWindow::openBeside(const QString& path) {
+  if (recording_) return showFailure(tr("Stop the recording first; then open another trace beside it."));
+  if (loader_.isLoading()) {
+    beside_ = path;
+    return;
+  }
+  if (!state_.trace()) return openFile(path);
+  beside_loader_.load(path);
+}
+
+void MainWindow::closeBeside() {
+  const TracePair::Side first = pair_.first();
+  pair_.close();
+  showTrace(first.trace, TraceChange::kSnapshot);
+  showTitle(first.path);
+}
+
 void MainWindow::openFile(const QString& path) {
+  beside_loader_.cancel();
+  beside_.clear();
+  pair_.close();
   next_change_ = TraceChange::kOther;
   loader_.load(path);
 }
 
 void MainWindow::launch(const LaunchSettings& settings) {
+  pair_.close();
   loader_.cancel();
   recording_.reset();
   follow(LiveRecording::launch(settings));
@@ -142,6 +190,7 @@ void MainWindow::attach(const AttachSettings& settings) {
 }
 
 void MainWindow::beginAttach(const AttachSettings& settings, std::function<void(const QString& problem)> done) {
+  pair_.close();
   loader_.cancel();
   recording_.reset();
   enableActions();
@@ -217,8 +266,9 @@ void MainWindow::showTitle(const QString& path) {
   setWindowFilePath(path);
   statistics_->setFile(path);
   findings_->setFile(path);
-  diff_->setFile(path);
-  setWindowTitle(path.isEmpty() ? tr("Lanescope") : tr("%1 – Lanescope").arg(QFileInfo(path).fileName()));
+  QString name = QFileInfo(path).fileName();
+  if (pair_.isOpen()) name = tr("%1 | %2").arg(name, pair_.second().name());
+  setWindowTitle(path.isEmpty() ? tr("Lanescope") : tr("%1 – Lanescope").arg(name));
 }
 
 void MainWindow::showFailure(const QString& sentence) {
@@ -256,9 +306,9 @@ void MainWindow::enableActions() {
 }
 
 bool MainWindow::isSettled() const {
-  return !loader_.isLoading() && !recording_ && !shown_.isGathering() && !events_->isSorting() && !statistics_->isComputing() &&
-         !search_->isSearching() && !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() &&
-         !samples_->isComputing();
+  return !loader_.isLoading() && !beside_loader_.isLoading() && beside_.isEmpty() && !pair_.isCombining() && !recording_ &&
+         !shown_.isGathering() && !events_->isSorting() && !statistics_->isComputing() && !search_->isSearching() &&
+         !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() && !samples_->isComputing();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -8,9 +8,11 @@
 #include <QMainWindow>
 #include <QStackedWidget>
 
+#include "analysis/alignment_bar.h"
 #include "analysis/bubbles_panel.h"
 #include "analysis/diff_panel.h"
 #include "analysis/findings_panel.h"
+#include "analysis/trace_pair.h"
 #include "base/selection_state.h"
 #include "base/settings.h"
 #include "events/events_panel.h"
@@ -44,6 +46,8 @@ class MainWindow : public QMainWindow {
 
   // Shows what is there as it comes, in place of what was shown. Ends with opened() or failed().
   void openFile(const QString& path);
+  // Shows another trace on the same time axis, below the one that is open or being loaded, and compares the two. Where none is, opens it.
+  void openBeside(const QString& path);
   // Starts a program and draws what it does; a recording that runs is stopped first. Ends with recordingEnded(), then opened() for its
   // file.
   void launch(const LaunchSettings& settings);
@@ -67,6 +71,8 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] FindingsPanel& findings() { return *findings_; }
   [[nodiscard]] DiffPanel& diff() { return *diff_; }
   [[nodiscard]] SamplesPanel& samples() { return *samples_; }
+  [[nodiscard]] TracePair& pair() { return pair_; }
+  [[nodiscard]] AlignmentBar& alignment() { return *alignment_; }
   [[nodiscard]] const MessageArea& messages() const { return *messages_; }
   [[nodiscard]] const WindowActions& actions() const { return actions_; }
 
@@ -88,10 +94,12 @@ class MainWindow : public QMainWindow {
   void connectViewActions();
   void fillTimelineMenus();
   void connectLoader();
+  void connectPair();
   void enableActions();
 
   void showTrace(std::shared_ptr<const Trace> trace, TraceChange change);
   void showTitle(const QString& path);
+  void closeBeside();
   void showRecentFiles();
   void showFailure(const QString& sentence);
   // Calls `done` once it is recorded, or with one sentence why not; not at all after attach_job_.cancel().
@@ -103,7 +111,7 @@ class MainWindow : public QMainWindow {
   void chooseFile();
   void chooseLaunch();
   void chooseAttach();
-  void chooseComparison();
+  void chooseBeside();
   void exportEvents();
   void showLongestGaps();
   void showKeys();
@@ -115,11 +123,15 @@ class MainWindow : public QMainWindow {
   SelectionState state_;
   ShownEvents shown_;
   TraceLoader loader_;
+  TracePair pair_;
+  TraceLoader beside_loader_;
+  QString beside_;                                 // to open beside what is still being loaded
   TraceChange next_change_ = TraceChange::kOther;  // how what is loaded relates to what is shown
   std::unique_ptr<LiveRecording> recording_;
   LatestJob attach_job_;
 
   MessageArea* messages_;
+  AlignmentBar* alignment_;
   QStackedWidget* pages_;
   StartPage* start_;
   timeline::TimelineView* timeline_;

@@ -40,7 +40,7 @@ void MainWindow::connectActions() {
   connect(actions_.open, &QAction::triggered, this, &MainWindow::chooseFile);
   connect(actions_.launch, &QAction::triggered, this, &MainWindow::chooseLaunch);
   connect(actions_.attach, &QAction::triggered, this, &MainWindow::chooseAttach);
-  connect(actions_.compare, &QAction::triggered, this, &MainWindow::chooseComparison);
+  connect(actions_.compare, &QAction::triggered, this, &MainWindow::chooseBeside);
   connect(actions_.export_csv, &QAction::triggered, this, &MainWindow::exportEvents);
   connect(events_, &EventsPanel::exportRequested, this, &MainWindow::exportEvents);
   connect(actions_.quit, &QAction::triggered, this, &QWidget::close);
@@ -104,7 +104,7 @@ void MainWindow::connectAnalysis() {
     });
     entry->setToolTip(text_of(report.description));
   }
-  connect(diff_, &DiffPanel::compareRequested, this, &MainWindow::chooseComparison);
+  connect(diff_, &DiffPanel::compareRequested, this, &MainWindow::chooseBeside);
   connect(diff_, &DiffPanel::bubblesRequested, this, [this] { docks_->raise(bubbles_); });
   connect(diff_, &DiffPanel::eventsRequested, this, [this] { docks_->raise(events_); });
 }
@@ -179,12 +179,12 @@ void MainWindow::chooseAttach() {
   dialog.exec();
 }
 
-void MainWindow::chooseComparison() {
+void MainWindow::chooseBeside() {
   const QString folder = loader_.path().isEmpty() ? QString() : QFileInfo(loader_.path()).absolutePath();
-  const QString path = QFileDialog::getOpenFileName(this, tr("Compare with the trace from before"), folder, file_filters());
+  const QString path = QFileDialog::getOpenFileName(this, tr("Open a trace beside this one"), folder, file_filters());
   if (path.isEmpty()) return;
-  docks_->raise(diff_);
-  diff_->compareWith(path);
+  if (state_.trace()) docks_->raise(diff_);
+  openBeside(path);
 }
 
 void MainWindow::exportEvents() {

@@ -29,6 +29,7 @@ void Screenshot::start() {
   window_.resize(request_.size);
   window_.show();
   window_.openFile(request_.file);
+  if (!request_.beside.isEmpty()) window_.openBeside(request_.beside);
   timer_.start();
 }
 

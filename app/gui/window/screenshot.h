@@ -12,6 +12,7 @@ namespace lanescope::ui {
 
 struct ScreenshotRequest {
   QString file;
+  QString beside;  // another trace on the same time axis; empty: none
   QString picture;
   QSize size{1600, 1000};
   std::optional<TimeRange> range;  // visible; none: everything

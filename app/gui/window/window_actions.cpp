@@ -23,8 +23,7 @@ void add_file_menu(QMainWindow& window, WindowActions& actions) {
   QMenu* menu = window.menuBar()->addMenu(tr("&File"));
   actions.open = add(menu, "&Open…", QKeySequence::Open);
   actions.open_recent = menu->addMenu(tr("Open &recent"));
-  menu->addSeparator();
-  actions.compare = add(menu, "&Compare with…", QKeySequence(Qt::CTRL | Qt::Key_D));
+  actions.compare = add(menu, "Open &beside and compare…", QKeySequence(Qt::CTRL | Qt::Key_D));
   menu->addSeparator();
   actions.launch = add(menu, "&Launch and record…", QKeySequence(Qt::CTRL | Qt::Key_L));
   actions.attach = add(menu, "&Attach to a process…", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_L));

@@ -1,7 +1,9 @@
 // The panels that answer: bubbles, findings, reports, utilisation and the comparison with another trace.
 #include <QAbstractItemModelTester>
 #include <QClipboard>
+#include <QLineEdit>
 #include <QMenu>
+#include <QPushButton>
 
 #include <cmath>
 #include <numeric>
@@ -218,33 +220,143 @@ class AnalysisTest : public QObject {
     QCOMPARE(shares[shares.size() / 2], 0.0);  // within the longest gap
   }
 
-  void comparesWithAnotherTrace() {
-    window_->showPanel("diff");
-    window_->diff().compareWith(faster_);
+  void twoTracesLieOnOneAxisUnderTheirHeadings() {
+    const std::size_t alone = window_->state().trace()->event_count();
+    QVERIFY(!window_->alignment().isVisible());
+    window_->openBeside(faster_);
     QVERIFY(settled());
-    ui::ResultTable& table = window_->diff().table();
-    int gemm = -1;
-    for (int row = 0; row < table.results().rowCount(); ++row)
-      if (cell(table, row, "Kind") == "Kernel" && cell(table, row, "Name") == "gemm") gemm = row;
-    QVERIFY2(gemm >= 0, qPrintable(window_->diff().summary()));
-    QCOMPARE(cell(table, gemm, "A"), QString("150.000 µs"));
-    QCOMPARE(cell(table, gemm, "B"), QString("300.000 µs"));
-    QCOMPARE(cell(table, gemm, "Change"), QString("100.0 %"));
-    table.selectRow(gemm);
-    QVERIFY(QTest::qWaitFor([&] { return window_->state().selectedEvent().valid(); }));
-    QCOMPARE(window_->state().trace()->name(window_->state().trace()->event(window_->state().selectedEvent()).name),
-             std::string_view("gemm"));
+    QVERIFY(window_->alignment().isVisible());
+    QCOMPARE(window_->state().trace()->event_count(), 2 * alone);
+    const timeline::RowTree& rows = window_->timelineView().rows();
+    const timeline::Row& a = rows.row(*rows.find("part:0"));
+    const timeline::Row& b = rows.row(*rows.find("part:1"));
+    QCOMPARE(a.label, std::string("A  known.trace"));
+    QCOMPARE(b.label, std::string("B  faster.trace"));
+    QCOMPARE(a.children.size(), b.children.size());
+    QVERIFY(!a.children.empty());
+    QVERIFY(window_->windowTitle().contains("known.trace | faster.trace"));
+
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settled());
+    QCOMPARE(window_->state().trace()->event_count(), alone);
+    QVERIFY(!window_->alignment().isVisible());
   }
 
-  void saysWhyATraceCannotBeCompared() {
-    window_->diff().compareWith(pathOf("missing.trace"));
+  void theShiftOfBIsSeenTypedAndReset() {
+    window_->openBeside(faster_);
     QVERIFY(settled());
-    QVERIFY2(window_->diff().summary().contains("missing.trace"), qPrintable(window_->diff().summary()));
+    ui::TracePair& pair = window_->pair();
+    const Nanoseconds initial = pair.shift();
+    auto* shift = window_->alignment().findChild<QLineEdit*>();
+    shift->setFocus();
+    shift->selectAll();
+    QTest::keyClicks(shift, "-1.5ms");
+    QTest::keyClick(shift, Qt::Key_Return);
+    QVERIFY(settled());
+    QCOMPARE(pair.shift(), Nanoseconds{-1'500'000});
+    QCOMPARE(pair.alignment(), ui::TracePair::Alignment::kHand);
+    QCOMPARE(startOf("gemm", 1), kFirstKernel - 1'500'000);
+    QCOMPARE(startOf("gemm", 0), kFirstKernel);  // A stays
+    QCOMPARE(shift->text(), QString("-1.500 ms"));
+
+    shift->selectAll();
+    QTest::keyClicks(shift, "soon");
+    QTest::keyClick(shift, Qt::Key_Return);
+    QVERIFY2(window_->messages().text().contains("soon"), qPrintable(window_->messages().text()));
+    QCOMPARE(pair.shift(), Nanoseconds{-1'500'000});
+
+    QTest::mouseClick(window_->alignment().findChild<QPushButton*>("reset_alignment"), Qt::LeftButton);
+    QVERIFY(settled());
+    QCOMPARE(pair.shift(), initial);
+    QCOMPARE(startOf("gemm", 1), kFirstKernel + initial);
+  }
+
+  void theSelectedEventAndItsCounterpartCanBeAligned() {
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    // The third "gemm" of A begins later than that of B, whose kernels are shorter.
+    const EventRef third = eventsNamed("gemm", 0)[2];
+    window_->state().setSelectedEvent(third);
+    window_->alignment().alignAtSelection();
+    QVERIFY(settled());
+    QCOMPARE(window_->pair().alignment(), ui::TracePair::Alignment::kPlace);
+    const Trace& trace = *window_->state().trace();
+    const Event a = trace.event(eventsNamed("gemm", 0)[2]), b = trace.event(eventsNamed("gemm", 1)[2]);
+    QCOMPARE(a.start, b.start);
+    QCOMPARE(window_->pair().shift(), 4 * kKernelDuration / 2);  // four kernels lie in front, each of half the time in B
+    QCOMPARE(window_->state().selectedEvent(), third);
+    const TimeRange visible = window_->timelineView().visibleRange();
+    QVERIFY(visible.contains(a.start) && visible.contains(a.end()));
+    QVERIFY(visible.length() < 3 * kKernelDuration);
+  }
+
+  void aRowOfTheComparisonZoomsBothTraces() {
+    window_->showPanel("diff");
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    ui::ResultTable& table = window_->diff().table();
+    const auto row_of = [&](const char* kind, const char* name) {
+      for (int row = 0; row < table.results().rowCount(); ++row)
+        if (cell(table, row, "Kind") == kind && cell(table, row, "Name") == name) return row;
+      return -1;
+    };
+    const int gemm = row_of("Kernel", "gemm");
+    QVERIFY2(gemm >= 0, qPrintable(window_->diff().summary()));
+    QCOMPARE(cell(table, gemm, "A"), QString("300.000 µs"));
+    QCOMPARE(cell(table, gemm, "B"), QString("150.000 µs"));
+    QCOMPARE(cell(table, gemm, "Change"), QString("-50.0 %"));
+    table.selectRow(gemm);
+    QVERIFY(QTest::qWaitFor([&] { return window_->state().selectedEvent().valid() && window_->isSettled(); }));
+    const Trace& trace = *window_->state().trace();
+    QCOMPARE(trace.name(trace.event(window_->state().selectedEvent()).name), std::string_view("gemm"));
+    QCOMPARE(startOf("gemm", 0), startOf("gemm", 1));  // all last equally long, so the first of each is shown
+    TimeRange visible = window_->timelineView().visibleRange();
+    QVERIFY(visible.contains(startOf("gemm", 1)) && visible.length() < 3 * kKernelDuration);
+
+    const int idle = row_of("GPU idle", "Running CPU code");
+    QVERIFY(idle >= 0);
+    table.selectRow(idle);
+    const Nanoseconds longest_gap = kLongestGapEnd - kGaps[2];
+    QVERIFY(QTest::qWaitFor([&] {
+      visible = window_->timelineView().visibleRange();
+      return window_->isSettled() && visible.contains(longest_gap) && visible.length() > kGaps[2];
+    }));
+    QCOMPARE(window_->pair().shift(), 3 * kKernelDuration / 2);  // three kernels lie in front of the gap
+  }
+
+  void swappedTracesAreComparedTheOtherWayRound() {
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    window_->pair().swap();
+    QVERIFY(settled());
+    QCOMPARE(window_->pair().first().path, faster_);
+    QVERIFY2(window_->diff().summary().startsWith("A: faster.trace, B: known.trace"), qPrintable(window_->diff().summary()));
+  }
+
+  void saysWhyATraceCannotBeOpenedBeside() {
+    QSignalSpy failed(window_.get(), &MainWindow::failed);
+    window_->openBeside(pathOf("missing.trace"));
+    QVERIFY(failed.wait());
+    QVERIFY2(window_->messages().text().contains("missing.trace"), qPrintable(window_->messages().text()));
+    QVERIFY(!window_->pair().isOpen());
   }
 
  private:
   bool settled() {
     return QTest::qWaitFor([this] { return window_->isSettled(); });
+  }
+  // By start, of one of the two traces.
+  std::vector<EventRef> eventsNamed(std::string_view name, std::size_t part) const {
+    const Trace& trace = *window_->state().trace();
+    std::vector<EventRef> found;
+    for (TrackId id = trace.parts()[part].first_track; id < trace.parts()[part].end_track; ++id)
+      for (const LaneId lane : trace.tracks()[id].lanes)
+        for (EventIndex i = 0; i < trace.lane(lane).size(); ++i)
+          if (trace.name(trace.lane(lane).name(i)) == name) found.push_back({lane, i});
+    return found;
+  }
+  Nanoseconds startOf(std::string_view name, std::size_t part) const {
+    return window_->state().trace()->event(eventsNamed(name, part).front()).start;
   }
   QString pathOf(const char* name) const { return QString::fromStdString((folder_.path() / name).string()); }
 

@@ -1,0 +1,136 @@
+#include "analysis/alignment_bar.h"
+
+#include <cstdlib>
+
+#include <QHBoxLayout>
+#include <QStandardItemModel>
+
+#include "base/time_text.h"
+#include "model/trace/combine.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+using Alignment = TracePair::Alignment;
+
+QString shift_text(Nanoseconds shift) {
+  return (shift < 0 ? QStringLiteral("-") : QStringLiteral("+")) + QString::fromStdString(timeline::format_duration(std::abs(shift)));
+}
+
+// "+1.5ms", "-20 us", "3s".
+std::optional<Nanoseconds> parse_shift(const QString& text) {
+  QString time = text.trimmed();
+  const bool back = time.startsWith(u'-');
+  if (back || time.startsWith(u'+')) time.remove(0, 1);
+  const std::optional<Nanoseconds> parsed = parse_time(time);
+  return parsed && back ? -*parsed : parsed;
+}
+
+}  // namespace
+
+AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* parent)
+    : QFrame(parent),
+      pair_(pair),
+      state_(state),
+      names_(new QLabel(this)),
+      alignment_(new QComboBox(this)),
+      shift_(new QLineEdit(this)),
+      at_selection_(new QPushButton(tr("Align at the selected event"), this)) {
+  auto* reset = new QPushButton(tr("Reset"), this);
+  auto* swap = new QPushButton(tr("Swap"), this);
+  auto* close = new QPushButton(tr("Close B"), this);
+  auto* line = new QHBoxLayout(this);
+  line->setContentsMargins(8, 3, 8, 3);
+  line->setSpacing(6);
+  line->addWidget(names_, 1);
+  line->addWidget(new QLabel(tr("B is aligned"), this));
+  line->addWidget(alignment_);
+  line->addWidget(new QLabel(tr("and shifted by"), this));
+  line->addWidget(shift_);
+  line->addWidget(reset);
+  line->addWidget(at_selection_);
+  line->addWidget(swap);
+  line->addWidget(close);
+
+  names_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  names_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  for (const auto& [text, alignment] : {std::pair(tr("by start"), Alignment::kStart), std::pair(tr("by UTC"), Alignment::kUtc),
+                                        std::pair(tr("at an event"), Alignment::kPlace), std::pair(tr("by hand"), Alignment::kHand)})
+    alignment_->addItem(text, static_cast<int>(alignment));
+  alignment_->setAccessibleName(tr("How B is aligned with A"));
+  shift_->setAccessibleName(tr("Shift of B"));
+  shift_->setMaximumWidth(shift_->fontMetrics().averageCharWidth() * 18);
+  reset->setObjectName(QStringLiteral("reset_alignment"));
+  close->setObjectName(QStringLiteral("close_b"));
+  reset->setToolTip(tr("As it was when B was opened"));
+  at_selection_->setToolTip(tr(
+      "Shifts B so that the selected event and the one of the same name in the other trace begin together: choose an NVTX range of a step, "
+      "for example"));
+  swap->setToolTip(tr("B becomes A: changes are then told the other way round"));
+  connect(alignment_, &QComboBox::activated, this, &AlignmentBar::chooseAlignment);
+  connect(shift_, &QLineEdit::editingFinished, this, &AlignmentBar::applyShift);
+  connect(reset, &QPushButton::clicked, &pair, &TracePair::reset);
+  connect(at_selection_, &QPushButton::clicked, this, &AlignmentBar::alignAtSelection);
+  connect(swap, &QPushButton::clicked, &pair, &TracePair::swap);
+  connect(close, &QPushButton::clicked, this, &AlignmentBar::closeRequested);
+  connect(&pair, &TracePair::sidesChanged, this, &AlignmentBar::showSides);
+  connect(&pair, &TracePair::alignmentChanged, this, &AlignmentBar::showAlignment);
+  connect(&state, &SelectionState::selectedEventChanged, this, [this](EventRef event) { at_selection_->setEnabled(event.valid()); });
+  at_selection_->setEnabled(false);
+  hide();
+}
+
+void AlignmentBar::showSides() {
+  setVisible(pair_.isOpen());
+  if (!pair_.isOpen()) return;
+  names_->setText(tr("A  %1     B  %2").arg(pair_.first().name(), pair_.second().name()));
+  names_->setToolTip(tr("A: %1\nB: %2").arg(pair_.first().path, pair_.second().path));
+  const auto* items = qobject_cast<QStandardItemModel*>(alignment_->model());
+  items->item(alignment_->findData(static_cast<int>(Alignment::kUtc)))->setEnabled(pair_.knowsUtc());
+}
+
+void AlignmentBar::showAlignment() {
+  alignment_->setCurrentIndex(alignment_->findData(static_cast<int>(pair_.alignment())));
+  shift_->setText(shift_text(pair_.shift()));
+  shift_->setToolTip(tr("%1 ns. Type another, like -12.5ms").arg(pair_.shift()));
+}
+
+void AlignmentBar::chooseAlignment() {
+  switch (static_cast<Alignment>(alignment_->currentData().toInt())) {
+    case Alignment::kStart:
+      return pair_.alignByStart();
+    case Alignment::kUtc:
+      return pair_.alignByUtc();
+    case Alignment::kPlace:
+      return alignAtSelection();
+    case Alignment::kHand:
+      shift_->setFocus();
+      shift_->selectAll();
+  }
+}
+
+void AlignmentBar::applyShift() {
+  if (!shift_->isModified()) return;
+  shift_->setModified(false);
+  if (const std::optional<Nanoseconds> shift = parse_shift(shift_->text())) return pair_.setShift(*shift);
+  emit refused(tr("\"%1\" is no time to shift B by. Type one like +12.5ms or -3s.").arg(shift_->text()));
+  showAlignment();
+}
+
+void AlignmentBar::alignAtSelection() {
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  const EventRef selected = state_.selectedEvent();
+  showAlignment();
+  if (!trace || trace->parts().size() != 2) return;
+  if (!selected.valid()) return emit refused(tr("Select an event first, an NVTX range of a step for example."));
+  const std::optional<EventRef> other = counterpart(*trace, selected);
+  const QString name = QString::fromStdString(std::string(trace->name(trace->event(selected).name)));
+  if (!other) return emit refused(tr("The other trace has no event \"%1\" that stands for the selected one.").arg(name));
+  const Nanoseconds shift = trace->parts()[1].shift;
+  const bool of_first = selected.lane < other->lane;  // lanes of A come first
+  const Event a = trace->event(of_first ? selected : *other), b = trace->event(of_first ? *other : selected);
+  pair_.alignPlaces({{a.start, a.end()}, {b.start - shift, b.end() - shift}, selected});
+}
+
+}  // namespace lanescope::ui

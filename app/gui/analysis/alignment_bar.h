@@ -1,0 +1,43 @@
+// The line above the timeline that says how two traces lie on one time axis, and lets their user change that.
+#pragma once
+
+#include <QComboBox>
+#include <QFrame>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+
+#include "analysis/trace_pair.h"
+#include "base/selection_state.h"
+
+namespace lanescope::ui {
+
+// Shown while a pair is open.
+class AlignmentBar : public QFrame {
+  Q_OBJECT
+
+ public:
+  AlignmentBar(TracePair& pair, SelectionState& state, QWidget* parent = nullptr);
+
+  // Shifts B so that the selected event, of A or B, coincides with the one that stands for it in the other trace, and shows both.
+  void alignAtSelection();
+
+ signals:
+  void refused(const QString& sentence);  // why something can't be done
+  void closeRequested();                  // B is to go
+
+ private:
+  void showSides();
+  void showAlignment();
+  void chooseAlignment();
+  void applyShift();
+
+  TracePair& pair_;
+  SelectionState& state_;
+  QLabel* names_;
+  QComboBox* alignment_;
+  QLineEdit* shift_;
+  QPushButton* at_selection_;
+};
+
+}  // namespace lanescope::ui
