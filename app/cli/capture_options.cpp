@@ -113,6 +113,53 @@ Result<session::GpuMetricsSettings> gpu_metrics_settings(const CaptureOptions& o
   return settings;
 }
 
+// What threads do, and what code they run.
+void describe_threads(CLI::App& app, CaptureOptions& options) {
+  constexpr const char* kGroup = "What to record of threads";
+  app.add_option("--cpuctxsw", options.thread_states, "When they run and wait: process-tree, system-wide, none")
+      ->type_name("SCOPE")
+      ->check(CLI::IsMember({"process-tree", "system-wide", "none"}))
+      ->default_str("process-tree")
+      ->group(kGroup);
+  app.add_option("-s,--sample", options.samples,
+                 "Samples of the code that they run: process-tree,\nsystem-wide, none; where one of the two is system-wide, both\nare")
+      ->type_name("SCOPE")
+      ->check(CLI::IsMember({"process-tree", "cpu", "system-wide", "none"}))
+      ->default_str("process-tree")
+      ->group(kGroup);
+  app.add_option("-b,--backtrace", options.call_chains,
+                 "How the callers of that code are found: fp (frame pointers,\ncheap), dwarf (unwind tables, whole chains), lbr (the\n"
+                 "processor's record of calls), none")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"auto", "fp", "dwarf", "lbr", "none"}))
+      ->default_str("fp")
+      ->group(kGroup);
+  app.add_option("--sampling-frequency", options.sampling_frequency, "Samples for each second that a thread runs")
+      ->type_name("HZ")
+      ->check(CLI::Range(1u, cpu::kMaximumFrequency))
+      ->default_str("1000")
+      ->group(kGroup);
+  app.add_option("--debug-symbols", options.debug_folders, "Folders with debug files besides /usr/lib/debug, separated by\ncolons")
+      ->type_name("FOLDERS")
+      ->group(kGroup);
+}
+
+cpu::CpuSettings cpu_settings(const CaptureOptions& options) {
+  const auto scope = [](const std::string& word) {
+    return word == "none" ? cpu::Scope::kNone : word == "system-wide" ? cpu::Scope::kSystemWide : cpu::Scope::kProcessTree;
+  };
+  cpu::CpuSettings settings;
+  settings.thread_states = scope(options.thread_states);
+  settings.samples = scope(options.samples);
+  settings.call_chains = options.call_chains == "dwarf"  ? cpu::CallChains::kDwarf
+                         : options.call_chains == "lbr"  ? cpu::CallChains::kBranchRecords
+                         : options.call_chains == "none" ? cpu::CallChains::kNone
+                                                         : cpu::CallChains::kFramePointers;
+  settings.frequency = options.sampling_frequency;
+  settings.debug_folders = options.debug_folders;
+  return settings;
+}
+
 }  // namespace
 
 void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
@@ -156,6 +203,12 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->type_name("NS")
       ->check(CLI::Range(0u, 1'000'000'000u))
       ->default_str("1000")
+      ->transform(CLI::Validator(
+          [](std::string& word) {
+            if (word == "auto") word = "false";  // as nsys has it
+            return std::string();
+          },
+          "", "auto"))
       ->group(kGroup);
 }
 
