@@ -193,56 +193,6 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->group(kGroup);
   app.add_flag("--cuda-trace-all-apis", options.trace_all_calls, "Also calls that say nothing about time, such as\ncudaGetDevice [false]")
       ->group(kGroup);
-  describe_gpu_metrics(app, options);
-  app.add_option("--nvtx-domain-include", options.domain_include, "Only these NVTX domains; default is the one without a name")
-      ->type_name("LIST")
-      ->group(kGroup);
-  app.add_option("--nvtx-domain-exclude", options.domain_exclude, "All NVTX domains but these")->type_name("LIST")->group(kGroup);
-  if (is_running) return;
-  app.add_option("--osrt-threshold", options.osrt_threshold, "Shorter calls into the C library are left out")
-      ->type_name("NS")
-      ->check(CLI::Range(0u, 1'000'000'000u))
-      ->default_str("1000")
-      ->transform(CLI::Validator(
-          [](std::string& word) {
-            if (word == "auto") word = "false";  // as nsys has it
-            return std::string();
-          },
-          "", "auto"))
-      ->group(kGroup);
-}
-
-std::chrono::nanoseconds seconds(double value) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(value));
-}
-
-Result<session::CaptureSettings> capture_settings(const CaptureOptions& options) {
-  const auto traces = [&](const char* what) { return std::find(options.trace.begin(), options.trace.end(), what) != options.trace.end(); };
-  session::CaptureSettings settings;
-  settings.trace_cuda = traces("cuda") || traces("cuda-sw");
-  settings.trace_nvtx = traces("nvtx");
-  settings.trace_os_runtime = traces("osrt");
-  settings.preset = options.preset == "light"  ? session::Preset::kLight
-                    : options.preset == "deep" ? session::Preset::kDeep
-                                               : session::Preset::kDefault;
-  const bool by_graph = options.graph_trace.empty() ? settings.preset == session::Preset::kLight : options.graph_trace == "graph";
-  settings.graph_level = by_graph ? session::GraphLevel::kGraph : session::GraphLevel::kNode;
-  settings.flush_interval = std::chrono::milliseconds(options.flush_interval);
-  settings.trace_all_calls = options.trace_all_calls;
-  Result<session::GpuMetricsSettings> gpu_metrics = gpu_metrics_settings(options);
-  if (!gpu_metrics) return gpu_metrics.error();
-  settings.gpu_metrics = std::move(*gpu_metrics);
-  settings.os_runtime_threshold = std::chrono::nanoseconds(options.osrt_threshold);
-  if (!options.domain_include.empty() && !options.domain_exclude.empty())
-    return Error{"--nvtx-domain-include and --nvtx-domain-exclude exclude each other: choose one.", ErrorKind::kUsage};
-  if (!options.domain_include.empty()) settings.domain_rule = session::DomainRule::kOnlyListed;
-  if (!options.domain_exclude.empty()) settings.domain_rule = session::DomainRule::kAllButListed;
-  if (settings.domain_rule != session::DomainRule::kAll)
-    settings.domains = domain_list(options.domain_include.empty() ? options.domain_exclude : options.domain_include);
-  return settings;
-}
-
-}  // namespace lanescope::cli
   app.add_flag_function(
          "--cuda-memory-usage", [&options](std::int64_t count) { options.memory_usage = count > 0; },
          "Also allocations and memory pools [false; true with\n--preset=deep]")
@@ -253,7 +203,14 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   app.add_flag("--cuda-um-gpu-page-faults", options.gpu_page_faults, "The same for faults of GPUs [false]")->group(kGroup);
   app.add_flag("--cuda-event-trace", options.cuda_events,
                "Also when streams come past CUDA events, and which\nstreams wait for them; costs GPU time for each [false]")
+      ->transform(CLI::Validator(
+          [](std::string& word) {
+            if (word == "auto") word = "false";  // as nsys has it
+            return std::string();
+          },
+          "", "auto"))
       ->group(kGroup);
+  describe_gpu_metrics(app, options);
   app.add_option("--cudabacktrace", options.backtraces,
                  "Which code makes CUDA calls of a sort that take long: all,\nkernel, memory, sync, other; with :NS for how long")
       ->type_name("LIST")
@@ -261,6 +218,23 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
       ->allow_extra_args(false)
       ->default_str("none")
       ->group(kGroup);
+  app.add_option("--nvtx-domain-include", options.domain_include, "Only these NVTX domains; default is the one without a name")
+      ->type_name("LIST")
+      ->group(kGroup);
+  app.add_option("--nvtx-domain-exclude", options.domain_exclude, "All NVTX domains but these")->type_name("LIST")->group(kGroup);
+  describe_threads(app, options);
+  if (is_running) return;
+  app.add_option("--osrt-threshold", options.osrt_threshold, "Shorter calls into the C library are left out")
+      ->type_name("NS")
+      ->check(CLI::Range(0u, 1'000'000'000u))
+      ->default_str("1000")
+      ->group(kGroup);
+}
+
+std::chrono::nanoseconds seconds(double value) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(value));
+}
+
 namespace {
 
 // "kernel:20000": a sort of calls, and how long they take at least.
@@ -293,6 +267,20 @@ Result<session::CudaBacktraces> backtraces(const std::vector<std::string>& words
 
 }  // namespace
 
+Result<session::CaptureSettings> capture_settings(const CaptureOptions& options) {
+  const auto traces = [&](const char* what) { return std::find(options.trace.begin(), options.trace.end(), what) != options.trace.end(); };
+  session::CaptureSettings settings;
+  settings.cpu = cpu_settings(options);
+  settings.trace_cuda = traces("cuda") || traces("cuda-sw");
+  settings.trace_nvtx = traces("nvtx");
+  settings.trace_os_runtime = traces("osrt");
+  settings.preset = options.preset == "light"  ? session::Preset::kLight
+                    : options.preset == "deep" ? session::Preset::kDeep
+                                               : session::Preset::kDefault;
+  const bool by_graph = options.graph_trace.empty() ? settings.preset == session::Preset::kLight : options.graph_trace == "graph";
+  settings.graph_level = by_graph ? session::GraphLevel::kGraph : session::GraphLevel::kNode;
+  settings.flush_interval = std::chrono::milliseconds(options.flush_interval);
+  settings.trace_all_calls = options.trace_all_calls;
   settings.memory_usage = options.memory_usage.value_or(settings.preset == session::Preset::kDeep);
   settings.cpu_page_faults = options.cpu_page_faults;
   settings.gpu_page_faults = options.gpu_page_faults;
@@ -300,6 +288,16 @@ Result<session::CudaBacktraces> backtraces(const std::vector<std::string>& words
   const Result<session::CudaBacktraces> calls = backtraces(options.backtraces);
   if (!calls) return calls.error();
   settings.backtraces = *calls;
+  Result<session::GpuMetricsSettings> gpu_metrics = gpu_metrics_settings(options);
+  if (!gpu_metrics) return gpu_metrics.error();
+  settings.gpu_metrics = std::move(*gpu_metrics);
+  settings.os_runtime_threshold = std::chrono::nanoseconds(options.osrt_threshold);
+  if (!options.domain_include.empty() && !options.domain_exclude.empty())
+    return Error{"--nvtx-domain-include and --nvtx-domain-exclude exclude each other: choose one.", ErrorKind::kUsage};
+  if (!options.domain_include.empty()) settings.domain_rule = session::DomainRule::kOnlyListed;
+  if (!options.domain_exclude.empty()) settings.domain_rule = session::DomainRule::kAllButListed;
+  if (settings.domain_rule != session::DomainRule::kAll)
+    settings.domains = domain_list(options.domain_include.empty() ? options.domain_exclude : options.domain_include);
   const std::vector<std::string> libraries = library_domains(options.trace);
   settings.trace_cuda |= std::any_of(options.trace.begin(), options.trace.end(), needs_launch);
   if (!libraries.empty() && (!settings.trace_nvtx || settings.domain_rule == session::DomainRule::kOnlyListed)) {
@@ -308,3 +306,7 @@ Result<session::CudaBacktraces> backtraces(const std::vector<std::string>& words
     settings.domains.insert(settings.domains.end(), libraries.begin(), libraries.end());
     settings.trace_nvtx = true;
   }
+  return settings;
+}
+
+}  // namespace lanescope::cli

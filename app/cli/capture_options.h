@@ -28,6 +28,11 @@ struct CaptureOptions {
   unsigned osrt_threshold = 1000;
   std::string domain_include;
   std::string domain_exclude;
+  std::string thread_states = "process-tree";
+  std::string samples = "process-tree";
+  std::string call_chains = "fp";
+  unsigned sampling_frequency = 1000;
+  std::string debug_folders;
 };
 
 // Where operating system calls can be recorded: only in programs that we start.
