@@ -74,12 +74,13 @@ void Backtraces::add(std::uint32_t thread, proto::SampleOrigin origin, std::int6
 
 void Backtraces::flush() { state_->encoder.flush(); }
 
-proto::Symbols Backtraces::names() {
+proto::Symbols Backtraces::names(std::chrono::milliseconds limit) {
+  const auto give_up = std::chrono::steady_clock::now() + limit;
   proto::Symbols symbols;
   const std::vector<UnnamedCode>& unnamed = state_->encoder.unnamed_code();
   for (; state_->named < unnamed.size(); ++state_->named) {
     const UnnamedCode& code = unnamed[state_->named];
-    if (code.module == nullptr) continue;
+    if (code.module == nullptr || std::chrono::steady_clock::now() >= give_up) continue;
     const std::vector<CodeName> names = state_->code_names.find(*code.module, code.address);
     if (names.empty()) continue;
     proto::LocationSymbol& symbol = *symbols.add_locations();

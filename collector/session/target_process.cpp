@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 
@@ -21,6 +22,7 @@ using channel::Record;
 using channel::RecordType;
 
 constexpr std::size_t kMaximumNamedThreads = 4096;
+constexpr std::chrono::seconds kNamingLimit{10};  // for code of backtraces, once a part
 constexpr std::size_t kPassOnBytes = 4u << 20;  // frames are appended to the file in runs of about this size
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -275,7 +277,7 @@ void TargetProcess::take_backtrace(const Record& record, std::string_view text) 
 void TargetProcess::finish_backtraces() {
   if (!backtraces_) return;
   backtraces_->flush();
-  const proto::Symbols names = backtraces_->names();
+  const proto::Symbols names = backtraces_->names(kNamingLimit);
   if (names.locations_size() > 0) log_.write({proto::FRAME_SYMBOLS, instance_, proto::SOURCE_BACKTRACES, 0}, names);
 }
 

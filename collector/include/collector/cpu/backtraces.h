@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,8 +29,9 @@ class Backtraces {
            std::span<const std::uint64_t> addresses);
   void flush();
 
-  // What the code is called that came up since the last call; empty where there is nothing new. May read large files.
-  [[nodiscard]] proto::Symbols names();
+  // What the code is called that came up since the last call; empty where there is nothing new. Reads files, large ones perhaps: what has no
+  // name after about `limit` stays without one.
+  [[nodiscard]] proto::Symbols names(std::chrono::milliseconds limit);
 
  private:
   struct State;
