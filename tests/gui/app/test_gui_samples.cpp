@@ -221,7 +221,12 @@ class SamplesTest : public QObject {
     functions.sortByColumn(-1, Qt::AscendingOrder);
     functions.chooseRow(1);
     QCOMPARE(functions.model()->index(1, 4).data().toString(), QString("inflate"));
-    QTest::mouseDClick(functions.viewport(), Qt::LeftButton, {}, functions.visualRect(functions.model()->index(1, 4)).center());
+    QSignalSpy activated(&window.samples(), &SamplesPanel::functionActivated);
+    const auto place = [&] { return functions.visualRect(functions.model()->index(1, 0)).center(); };
+    QVERIFY(QTest::qWaitFor([&] { return functions.isVisible() && functions.viewport()->rect().contains(place()); }));
+    QTest::mouseClick(functions.viewport(), Qt::LeftButton, {}, place());
+    QTest::mouseDClick(functions.viewport(), Qt::LeftButton, {}, place());
+    QCOMPARE(activated.size(), 1);
     QVERIFY(QTest::qWaitFor([&] { return window.isSettled() && window.timelineView().highlightedText() == "inflate"; }));
     QCOMPARE(window.timelineView().highlightedCount(), std::uint64_t{50});
   }
