@@ -91,6 +91,7 @@ void RowLayout::place(RowIndex index, bool open, const RowMetrics& metrics, bool
   else if (!row.all.empty() && (!open || !row.expandable() || pinned))
     placed.levels = std::span<const Level>(&row.all, 1);
   if (placed.levels.size() > 1) placed.level_height = metrics.stacked_height;
+  if (row.counter) placed.height = metrics.counter_height;
   if (!placed.levels.empty()) placed.height = placed.level_height * static_cast<std::int32_t>(placed.levels.size());
   placed.height += metrics.gap;
   position_[index] = static_cast<std::int32_t>(rows_.size());

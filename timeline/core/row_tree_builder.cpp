@@ -99,11 +99,19 @@ void RowTreeBuilder::add_gpu(GpuId gpu) {
   Tracks tracks, faults;
   for (const Track& track : trace_.tracks())
     if (track.key.gpu == gpu && in_part(track)) (track.key.kind == TrackKind::kPageFaults ? faults : tracks).push_back(&track);
-  if (tracks.empty() && faults.empty()) return;
+  const std::vector<CounterId> counters = counters_of(gpu, kNone);
+  if (tracks.empty() && faults.empty() && counters.empty()) return;
   const Gpu& description = trace_.gpus()[gpu];
   const std::string key = "gpu:" + std::to_string(gpu);
   const std::string name = description.name.empty() ? "" : "  " + description.name;
   const RowIndex top = add_row(key, "GPU " + std::to_string(description.ordinal) + name, RowKind::kGpu, part_.heading);
+  if (!tracks.empty()) add_hardware(top, key, tracks);
+  add_gpu_ranges(top, key + "/nvtx", gpu, tracks);
+  add_calls(top, key, faults, TrackKind::kPageFaults);
+  add_counters(top, key, counters);
+}
+
+void RowTreeBuilder::add_hardware(RowIndex top, const std::string& key, const Tracks& tracks) {
   const RowIndex hardware = add_row(key + "/hw", "CUDA HW", RowKind::kGpuHardware, top);
 
   const Tracks kernels = select(tracks, TrackKind::kKernels);
@@ -127,8 +135,6 @@ void RowTreeBuilder::add_gpu(GpuId gpu) {
     tree_.rows_[row].levels = {tree_.rows_[row].all};
   }
   add_streams(hardware, key + "/stream:", tracks);
-  add_gpu_ranges(top, key + "/nvtx", gpu, tracks);
-  add_calls(top, key, faults, TrackKind::kPageFaults);
 }
 
 // Closed at first, and then without content: what ranges are on the GPU is worked out when it is to be seen.
@@ -322,6 +328,7 @@ void RowTreeBuilder::add_process(RowIndex root, ProcessId id) {
     (of_whole ? of_process : by_thread[track.key.thread]).push_back(&track);
   }
   add_cpu_rows(row, key, of_process);
+  add_counters(row, key, counters_of(kNone, id));
   std::vector<ThreadId> threads;
   for (const auto& [thread, tracks] : by_thread) threads.push_back(thread);
   const auto rank = [&](ThreadId thread) {  // the main thread first

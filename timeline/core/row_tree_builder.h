@@ -38,6 +38,7 @@ class RowTreeBuilder {
   void add_part(const SourcePart& part);
   [[nodiscard]] bool in_part(const Track& track) const;
   void add_gpu(GpuId gpu);
+  void add_hardware(RowIndex top, const std::string& key, const Tracks& tracks);
   void add_kernels(RowIndex hardware, const std::string& key, const Tracks& tracks, const GpuTotals& totals);
   void add_memory(RowIndex hardware, const std::string& key, const Tracks& tracks, const GpuTotals& totals);
   void add_streams(RowIndex hardware, const std::string& key, const Tracks& tracks);
@@ -57,6 +58,11 @@ class RowTreeBuilder {
   // Appends the lanes of the tracks as levels of the row, combines them in `all`, and makes the row the place of these lanes.
   void set_levels(RowIndex row, const Tracks& tracks);
   void combine_children();
+
+  // counter_rows.cpp. Of a GPU, whoever's; with kNone, of a process alone.
+  [[nodiscard]] std::vector<CounterId> counters_of(GpuId gpu, ProcessId process) const;
+  void add_counters(RowIndex parent, const std::string& key, const std::vector<CounterId>& counters);
+  void add_counter(RowIndex parent, const std::string& key, CounterId id);
 
   [[nodiscard]] Tracks select(const Tracks& from, TrackKind kind) const;
   [[nodiscard]] Nanoseconds busy_sum(const Tracks& tracks) const;

@@ -87,6 +87,12 @@ Canvas::Hit Canvas::hit(QPointF position) {
   const int y = state_.layout().unscrolled(static_cast<int>(position.y()), state_.scroll());
   found.row = state_.layout().row_at(y);
   if (found.row == nullptr) return found;
+  found.counter = state_.tree().row(found.row->row).counter;
+  if (found.counter) {
+    const auto pixel = static_cast<std::int64_t>(position.x() * devicePixelRatioF());
+    found.time = {device_viewport().time_at(pixel), device_viewport().time_at(pixel + 1)};
+    return found;
+  }
   const auto level = RowLayout::level_at(*found.row, y);
   if (!level) return found;
   found.level = &found.row->levels[*level];
@@ -119,6 +125,7 @@ Nanoseconds Canvas::snapped_time(QPointF position) {
 }
 
 QString Canvas::tool_tip(const Hit& hit) {
+  if (hit.counter) return counter_tool_tip(state_.trace(), *hit.counter, hit.time);
   if (hit.pixel.event.valid()) return event_tool_tip(state_.trace(), hit.pixel.event);
   if (hit.pixel.column.longest.valid()) return column_tool_tip(state_.trace(), hit.pixel.column, device_viewport().step());
   return {};

@@ -52,6 +52,8 @@ class Canvas : public QWidget {
     const PlacedRow* row = nullptr;
     const Level* level = nullptr;
     PixelHit pixel;
+    std::optional<CounterId> counter;  // that the row shows
+    TimeRange time;                    // of the pixel
   };
 
   bool pinch(const QNativeGestureEvent& gesture);

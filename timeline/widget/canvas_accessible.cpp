@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "timeline/core/counter_pixels.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"
 
@@ -110,8 +111,11 @@ class RowAccessible : public Part {
     if (placed_row == nullptr) return {};
     const Row& row = state_of_view().tree().row(placed_row->row);
     if (which == QAccessible::Name) return QString::fromStdString(row_title(row));
-    if (which != QAccessible::Value || row.all.empty()) return {};
     ViewState& view = state_of_view();
+    if (row.counter && which == QAccessible::Description) return QString::fromStdString(view.trace().counters()[*row.counter].description);
+    if (row.counter && which == QAccessible::Value)
+      return QString::fromStdString(counter_text(view.trace(), *row.counter, view.selected_range().value_or(view.range())));
+    if (which != QAccessible::Value || row.all.empty()) return {};
     const TimeRange range = view.selected_range().value_or(view.range()).intersected(view.trace().extent());
     const LevelContent& content = view.content(row.all);
     const double share = range.empty() ? 0 : static_cast<double>(content.busy(range)) / static_cast<double>(range.length());

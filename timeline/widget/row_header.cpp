@@ -11,6 +11,7 @@
 #include <QWheelEvent>
 
 #include "gestures.h"
+#include "timeline/core/counter_pixels.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::timeline {
@@ -117,8 +118,10 @@ void RowHeader::contextMenuEvent(QContextMenuEvent* event) {
   emit contextMenuRequested(placed->row, event->globalPos());
 }
 
-// Of what is visible, how busy GPUs are: that is what one looks for. Of a range that somebody selected, everything.
+// Of what is visible, how busy GPUs are: that is what one looks for. Of a range that somebody selected, everything. Of counters, the mean.
 QString RowHeader::busy_text(const Row& row) {
+  if (row.counter)
+    return QString::fromStdString(counter_mean_text(state_.trace(), *row.counter, state_.selected_range().value_or(state_.range())));
   if (row.all.empty() || (row.levels.empty() && state_.is_row_expanded(row))) return {};  // the rows below say it
   if (!state_.selected_range() && !keeps_gpu_busy(row.kind)) return {};
   const TimeRange range = state_.selected_range().value_or(state_.range()).intersected(state_.trace().extent());
@@ -137,6 +140,13 @@ bool RowHeader::event(QEvent* event) {
   if (placed == nullptr) return true;
   const Row& row = state_.tree().row(placed->row);
   QString text = QString::fromStdString(row_title(row));
+  if (row.counter) {
+    const TimeRange range = state_.selected_range().value_or(state_.range());
+    if (const std::string values = counter_text(state_.trace(), *row.counter, range); !values.empty())
+      text +=
+          (state_.selected_range() ? tr("\n%1 in the selected range") : tr("\n%1 in what is visible")).arg(QString::fromStdString(values));
+    text += QStringLiteral("\n") + QString::fromStdString(state_.trace().counters()[*row.counter].description);
+  }
   if (!row.all.empty()) {
     const TimeRange range = state_.selected_range().value_or(state_.range()).intersected(state_.trace().extent());
     const LevelContent& content = state_.content(row.all);

@@ -6,6 +6,7 @@
 
 #include <QPainter>
 
+#include "counter_painter.h"
 #include "timeline/core/describe.h"
 
 namespace lanescope::timeline {
@@ -51,6 +52,11 @@ void RowPainter::paint(ViewState& state, QImage& image) {
   for (const PlacedRow* each : shown) {
     const PlacedRow& row = *each;
     fill_row(state, image, viewport, ruler, row);
+    if (const auto counter = state.tree().row(row.row).counter) {
+      const int first_line = static_cast<int>(std::lround((state.top_of(row) + 2) * ratio));
+      const int last_line = static_cast<int>(std::lround((state.top_of(row) + row.height - 1) * ratio));
+      paint_counter(state, painter, *counter, viewport, image, first_line, last_line - first_line);
+    }
     for (std::size_t index = 0; index < row.levels.size(); ++index) {
       const double top = state.top_of(row) + static_cast<double>(index) * row.level_height;
       const int first_line = static_cast<int>(std::lround((top + (index == 0 ? 2 : 1)) * ratio));
@@ -77,7 +83,8 @@ void RowPainter::fill_row(const ViewState& state, QImage& image, const Viewport&
   const int top = static_cast<int>(std::lround(state.top_of(row) * ratio));
   const int bottom = static_cast<int>(std::lround((state.top_of(row) + row.height) * ratio));
   const Theme& theme = state.theme();
-  const bool groups = row.levels.empty() || state.tree().row(row.row).levels.empty();
+  const bool shows_counter = state.tree().row(row.row).counter.has_value();
+  const bool groups = !shows_counter && (row.levels.empty() || state.tree().row(row.row).levels.empty());
   if (groups || row.pinned) fill_background(state, image, viewport, ruler, top, bottom, groups ? theme.group : theme.background);
   const bool last_pinned = row.pinned && row.top + row.height == state.layout().pinned_height();
   line_.assign(static_cast<std::size_t>(image.width()), (last_pinned ? theme.quiet_text : theme.separator).rgb());

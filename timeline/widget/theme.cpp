@@ -33,6 +33,7 @@ Theme Theme::from(const QPalette& palette, const QFont& font) {
   theme.rows.level_height = line + 5;
   theme.rows.stacked_height = line + 2;
   theme.rows.group_height = line + 6;
+  theme.rows.counter_height = 2 * line + 4;
   theme.rows.gap = 1;
   return theme;
 }

@@ -4,6 +4,7 @@
 
 #include <QCoreApplication>
 
+#include "timeline/core/counter_pixels.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"
 
@@ -26,6 +27,8 @@ QString table(const std::vector<Property>& properties) {
 }  // namespace
 
 QString event_tool_tip(const Trace& trace, EventRef event) { return table(describe_event(trace, event)); }
+
+QString counter_tool_tip(const Trace& trace, CounterId counter, TimeRange pixel) { return table(describe_counter(trace, counter, pixel)); }
 
 QString column_tool_tip(const Trace& trace, const Column& column, double length) {
   const std::uint64_t events = std::uint64_t{column.count} + column.carried;

@@ -8,6 +8,8 @@
 namespace lanescope::timeline {
 
 [[nodiscard]] QString event_tool_tip(const Trace& trace, EventRef event);
+// Of a counter in the time of one pixel.
+[[nodiscard]] QString counter_tool_tip(const Trace& trace, CounterId counter, TimeRange pixel);
 // `length`: of the column, in ns.
 [[nodiscard]] QString column_tool_tip(const Trace& trace, const Column& column, double length);
 

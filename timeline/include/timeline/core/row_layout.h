@@ -34,6 +34,7 @@ struct RowMetrics {
   std::int32_t level_height = 18;    // of a row with one level
   std::int32_t stacked_height = 16;  // of each level of a row with several
   std::int32_t group_height = 22;    // of a row that only groups others
+  std::int32_t counter_height = 36;  // of a row that shows a counter
   std::int32_t gap = 1;              // below each row, for the separator
 };
 

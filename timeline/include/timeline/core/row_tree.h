@@ -45,6 +45,8 @@ enum class RowKind : std::uint8_t {
   kBacktraces,
   kProcessorGroup,  // "CPU cores (8)"
   kProcessor,       // "12.4% CPU 3": what one runs
+  kCounters,        // "GPU metrics", and groups of counters
+  kCounter,         // "SMs active": a quantity over time
 };
 
 // What memory operations are told apart by.
@@ -76,6 +78,7 @@ struct Row {
   std::optional<double> share;  // 0 to 1: "87.3% Kernels", as Nsight Systems computes it (see RowTree)
   std::vector<Level> levels;    // shown while expanded, or when there is nothing to collapse; none for rows that only group
   Level all;                    // shown while collapsed: all of what is below, combined
+  std::optional<CounterId> counter = std::nullopt;  // kCounter: what it shows in place of levels
   bool expanded_initially = true;
   [[nodiscard]] bool expandable() const noexcept { return !children.empty() || levels.size() > 1; }
 };

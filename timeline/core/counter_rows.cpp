@@ -1,0 +1,64 @@
+// Rows of counters: those of a GPU below it, in groups; those of a process below that.
+#include <algorithm>
+
+#include "row_tree_builder.h"
+
+namespace lanescope::timeline {
+
+std::vector<CounterId> RowTreeBuilder::counters_of(GpuId gpu, ProcessId process) const {
+  std::vector<CounterId> found;
+  for (CounterId id = 0; id < trace_.counters().size(); ++id) {
+    const Counter& counter = trace_.counters()[id];
+    const bool belongs = gpu != kNone ? counter.gpu == gpu : counter.gpu == kNone && counter.process == process;
+    if (belongs && !trace_.counter_series(id).empty()) found.push_back(id);
+  }
+  return found;
+}
+
+void RowTreeBuilder::add_counter(RowIndex parent, const std::string& key, CounterId id) {
+  const Counter& counter = trace_.counters()[id];
+  const auto of_several = std::count_if(trace_.counters().begin(), trace_.counters().end(), [&](const Counter& other) {
+    return other.gpu == counter.gpu && other.name == counter.name && other.process != counter.process;
+  });
+  const bool tells_process = of_several > 0 && counter.gpu != kNone && counter.process != kNone;
+  const std::string owner = tells_process ? "  [" + std::to_string(trace_.processes()[counter.process].pid) + "]" : "";
+  const std::string of_process = counter.process != kNone ? process_key(counter.process) + "/" : "";
+  const RowIndex row = add_row(key + "/" + of_process + counter.name, counter.name + owner, RowKind::kCounter, parent);
+  tree_.rows_[row].counter = id;
+}
+
+// Groups stand in the order in which their first counters were defined; the first two are open. What was sampled of the GPU as a whole
+// stands under one heading; what a process did on it, or has, does not.
+void RowTreeBuilder::add_counters(RowIndex parent, const std::string& key, const std::vector<CounterId>& counters) {
+  constexpr std::size_t kOpenGroups = 2;
+  struct Group {
+    bool is_of_metrics;
+    std::string name;
+    std::vector<CounterId> counters;
+  };
+  std::vector<Group> groups;
+  for (const CounterId id : counters) {
+    const Counter& counter = trace_.counters()[id];
+    const bool is_metric = counter.gpu != kNone && counter.process == kNone;
+    const auto same = [&](const Group& group) { return group.is_of_metrics == is_metric && group.name == counter.group; };
+    auto group = std::find_if(groups.begin(), groups.end(), same);
+    if (group == groups.end()) group = groups.insert(group, {is_metric, counter.group, {}});
+    group->counters.push_back(id);
+  }
+  std::stable_partition(groups.begin(), groups.end(), [](const Group& group) { return group.is_of_metrics; });
+  std::optional<RowIndex> metrics;
+  std::size_t named = 0;
+  for (const Group& group : groups) {
+    if (group.is_of_metrics && !metrics) metrics = add_row(key + "/metrics", "GPU metrics", RowKind::kCounters, parent);
+    RowIndex above = group.is_of_metrics ? *metrics : parent;
+    std::string group_key = group.is_of_metrics ? key + "/metrics" : key;
+    if (!group.name.empty()) {
+      group_key += "/" + group.name;
+      above = add_row(group_key, group.name, RowKind::kCounters, above);
+      tree_.rows_[above].expanded_initially = named++ < kOpenGroups;
+    }
+    for (const CounterId id : group.counters) add_counter(above, group_key, id);
+  }
+}
+
+}  // namespace lanescope::timeline
