@@ -7,6 +7,7 @@
 #include <QApplication>
 #include <QDir>
 #include <QDockWidget>
+#include <QScrollBar>
 #include <QStandardPaths>
 #include <QTableView>
 #include <QTest>
@@ -112,6 +113,21 @@ void two_steps_beside_each_other(MainWindow& window) {
   settle(window);
 }
 
+// Half a second of the loop, above what ran in it.
+void two_threads_and_their_code(MainWindow& window) {
+  const Trace& trace = *window.state().trace();
+  window.timelineView().setVisibleRange({trace.extent().end - 600 * kMillisecond, trace.extent().end - 350 * kMillisecond});
+  window.timelineView().expandAll();
+  window.state().setTimeBinding(ui::TimeBinding::kVisibleRange);
+  raise_panel(window, "samples");
+  settle(window);
+  ui::FlameGraphView& flame = window.samples().flameGraph();
+  const samples::CallTree& tree = window.samples().profile()->top_down;
+  for (const samples::FlameBox& box : flame.boxes())  // the interpreter's own calls are above
+    if (box.node != 0 && tree.function_of(box.node).name == "zlib_compress")
+      return flame.verticalScrollBar()->setValue(flame.rectangle(box).top() - flame.viewport()->height() / 2);
+}
+
 std::vector<Picture> pictures() {
   const QString training = QStringLiteral("torch_training_workers0");
   return {
@@ -154,6 +170,7 @@ std::vector<Picture> pictures() {
          const Nanoseconds begin = w.state().trace()->event(first).start;
          w.timelineView().setVisibleRange({begin - 50 * kMicrosecond, begin + 2 * kMillisecond});
        }},
+      {"cpu", QStringLiteral("cpu_loader"), two_threads_and_their_code},
       {"numba", QStringLiteral("numba_streams"),
        [](MainWindow& w) {
          show_only_timeline(w);
