@@ -11,26 +11,6 @@ bool resolve(void* library, const char* name, Function*& function) {
   return function != nullptr;
 }
 
-std::vector<const char*> pointers(std::span<const std::string> texts) {
-  std::vector<const char*> result;
-  for (const std::string& text : texts) result.push_back(text.c_str());
-  return result;
-}
-
-CUpti_Profiler_Host_Object* open_host(const CuptiFunctions& cupti, const std::string& chip, const std::uint8_t* availability) {
-  CUpti_Profiler_Host_Initialize_Params open{CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE};
-  open.profilerType = CUPTI_PROFILER_TYPE_PM_SAMPLING;
-  open.pChipName = chip.c_str();
-  open.pCounterAvailabilityImage = availability;
-  return cupti.host_initialize(&open) == CUPTI_SUCCESS ? open.pHostObject : nullptr;
-}
-
-void close_host(const CuptiFunctions& cupti, CUpti_Profiler_Host_Object* host) {
-  CUpti_Profiler_Host_Deinitialize_Params close{CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE};
-  close.pHostObject = host;
-  cupti.host_deinitialize(&close);
-}
-
 }  // namespace
 
 std::optional<CuptiFunctions> resolve_cupti(void* library) {
@@ -64,60 +44,47 @@ std::string result_text(const CuptiFunctions& cupti, CUptiResult result) {
   return "error " + std::to_string(static_cast<int>(result));
 }
 
-ChipMetrics::ChipMetrics(const CuptiFunctions& cupti, std::string chip, std::vector<std::uint8_t> availability)
-    : cupti_(cupti), chip_(std::move(chip)), availability_(std::move(availability)) {}
-
-std::vector<std::uint8_t> ChipMetrics::config(std::span<const std::string> metrics) const {
-  CUpti_Profiler_Host_Object* host = open_host(cupti_, chip_, availability());
-  if (host == nullptr) return {};
-  std::vector<const char*> names = pointers(metrics);
-  CUpti_Profiler_Host_ConfigAddMetrics_Params add{CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE};
-  add.pHostObject = host;
-  add.ppMetricNames = names.data();
-  add.numMetrics = names.size();
-  CUpti_Profiler_Host_GetConfigImageSize_Params size{CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE};
-  size.pHostObject = host;
-  std::vector<std::uint8_t> config;
-  if (cupti_.add_metrics(&add) == CUPTI_SUCCESS && cupti_.get_config_size(&size) == CUPTI_SUCCESS) {
-    config.resize(size.configImageSize);
-    CUpti_Profiler_Host_GetConfigImage_Params get{CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE};
-    get.pHostObject = host;
-    get.configImageSize = config.size();
-    get.pConfigImage = config.data();
-    if (cupti_.get_config(&get) != CUPTI_SUCCESS) config.clear();
-  }
-  close_host(cupti_, host);
-  return config;
-}
-
-std::size_t ChipMetrics::passes(std::vector<std::uint8_t>& config) const {
-  CUpti_Profiler_Host_GetNumOfPasses_Params get{CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE};
-  get.configImageSize = config.size();
-  get.pConfigImage = config.data();
-  return cupti_.get_passes(&get) == CUPTI_SUCCESS ? get.numOfPasses : 0;
-}
-
-bool ChipMetrics::fit_one_pass(std::span<const std::string> metrics) const {
-  std::vector<std::uint8_t> image = config(metrics);
-  return !image.empty() && passes(image) == 1;
-}
-
-MetricEvaluator::MetricEvaluator(const CuptiFunctions& cupti, const std::string& chip, const std::uint8_t* availability,
-                                 std::span<const std::string> metrics)
-    : cupti_(cupti), host_(open_host(cupti, chip, availability)), metrics_(metrics.begin(), metrics.end()), names_(pointers(metrics_)) {
-  if (host_ == nullptr) return;
+MetricProgram::MetricProgram(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::uint8_t> availability,
+                             std::span<const std::string> metrics)
+    : cupti_(cupti), chip_(chip), metrics_(metrics.begin(), metrics.end()) {
+  for (const std::string& metric : metrics_) names_.push_back(metric.c_str());
+  CUpti_Profiler_Host_Initialize_Params open{CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE};
+  open.profilerType = CUPTI_PROFILER_TYPE_PM_SAMPLING;
+  open.pChipName = chip_.c_str();
+  open.pCounterAvailabilityImage = availability.empty() ? nullptr : availability.data();
+  if (cupti_.host_initialize(&open) != CUPTI_SUCCESS) return;
+  host_ = open.pHostObject;
   CUpti_Profiler_Host_ConfigAddMetrics_Params add{CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE};
   add.pHostObject = host_;
   add.ppMetricNames = names_.data();
   add.numMetrics = names_.size();
-  cupti_.add_metrics(&add);
+  CUpti_Profiler_Host_GetConfigImageSize_Params size{CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE};
+  size.pHostObject = host_;
+  if (cupti_.add_metrics(&add) != CUPTI_SUCCESS || cupti_.get_config_size(&size) != CUPTI_SUCCESS) return;
+  config_.resize(size.configImageSize);
+  CUpti_Profiler_Host_GetConfigImage_Params get{CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE};
+  get.pHostObject = host_;
+  get.configImageSize = config_.size();
+  get.pConfigImage = config_.data();
+  if (cupti_.get_config(&get) != CUPTI_SUCCESS) config_.clear();
 }
 
-MetricEvaluator::~MetricEvaluator() {
-  if (host_ != nullptr) close_host(cupti_, host_);
+MetricProgram::~MetricProgram() {
+  if (host_ == nullptr) return;
+  CUpti_Profiler_Host_Deinitialize_Params close{CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE};
+  close.pHostObject = host_;
+  cupti_.host_deinitialize(&close);
 }
 
-bool MetricEvaluator::evaluate(std::span<const std::uint8_t> samples, std::size_t index, std::span<double> values) const {
+bool MetricProgram::fits_one_pass() const {
+  if (config_.empty()) return false;
+  CUpti_Profiler_Host_GetNumOfPasses_Params get{CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE};
+  get.configImageSize = config_.size();
+  get.pConfigImage = const_cast<std::uint8_t*>(config_.data());
+  return cupti_.get_passes(&get) == CUPTI_SUCCESS && get.numOfPasses == 1;
+}
+
+bool MetricProgram::evaluate(std::span<const std::uint8_t> samples, std::size_t index, std::span<double> values) const {
   CUpti_Profiler_Host_EvaluateToGpuValues_Params evaluate{CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE};
   evaluate.pHostObject = host_;
   evaluate.pCounterDataImage = samples.data();

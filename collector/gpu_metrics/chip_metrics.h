@@ -8,7 +8,6 @@
 #include <cupti_version.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,43 +48,30 @@ struct CuptiFunctions {
 // "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES".
 [[nodiscard]] std::string result_text(const CuptiFunctions& cupti, CUptiResult result);
 
-// CUPTI's knowledge of one chip's metrics. Needs no GPU.
-class ChipMetrics {
+// Metrics of one chip as CUPTI knows them: how they are counted together, and what the counts mean. Needs no GPU.
+class MetricProgram {
  public:
-  // `availability`: what the device at hand can count, or empty: what the chip could.
-  ChipMetrics(const CuptiFunctions& cupti, std::string chip, std::vector<std::uint8_t> availability);
+  // `availability`: what the device at hand can count, or empty: what the chip could. It must outlive this.
+  MetricProgram(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::uint8_t> availability,
+                std::span<const std::string> metrics);
+  ~MetricProgram();
+  MetricProgram(const MetricProgram&) = delete;
+  MetricProgram& operator=(const MetricProgram&) = delete;
 
-  [[nodiscard]] bool fit_one_pass(std::span<const std::string> metrics) const;
   // What the hardware is to be told. Empty where CUPTI refuses the metrics.
-  [[nodiscard]] std::vector<std::uint8_t> config(std::span<const std::string> metrics) const;
-  [[nodiscard]] const std::uint8_t* availability() const noexcept { return availability_.empty() ? nullptr : availability_.data(); }
+  [[nodiscard]] std::span<const std::uint8_t> config() const noexcept { return config_; }
+  [[nodiscard]] bool fits_one_pass() const;
+  [[nodiscard]] std::span<const char* const> names() const noexcept { return names_; }
+  // One value a metric, of one sample. False where CUPTI refuses.
+  [[nodiscard]] bool evaluate(std::span<const std::uint8_t> samples, std::size_t index, std::span<double> values) const;
 
  private:
-  [[nodiscard]] std::size_t passes(std::vector<std::uint8_t>& config) const;
   const CuptiFunctions& cupti_;
   std::string chip_;
-  std::vector<std::uint8_t> availability_;
-};
-
-// Turns samples into values. Keeps CUPTI's object for the chip, which is made once.
-class MetricEvaluator {
- public:
-  MetricEvaluator(const CuptiFunctions& cupti, const std::string& chip, const std::uint8_t* availability,
-                  std::span<const std::string> metrics);
-  ~MetricEvaluator();
-  MetricEvaluator(const MetricEvaluator&) = delete;
-  MetricEvaluator& operator=(const MetricEvaluator&) = delete;
-
-  [[nodiscard]] bool is_ready() const noexcept { return host_ != nullptr; }
-  // One value a metric. False where CUPTI refuses.
-  [[nodiscard]] bool evaluate(std::span<const std::uint8_t> samples, std::size_t index, std::span<double> values) const;
-  [[nodiscard]] std::span<const char* const> names() const noexcept { return names_; }
-
- private:
-  const CuptiFunctions& cupti_;
-  CUpti_Profiler_Host_Object* host_ = nullptr;
   std::vector<std::string> metrics_;
   std::vector<const char*> names_;
+  CUpti_Profiler_Host_Object* host_ = nullptr;
+  std::vector<std::uint8_t> config_;
 };
 
 }  // namespace lanescope::gpu_metrics

@@ -71,13 +71,14 @@ std::optional<Refusal> PmSampler::prepare(std::span<const MetricWish> wishes, st
   CUpti_PmSampling_GetCounterAvailability_Params availability{CUpti_PmSampling_GetCounterAvailability_Params_STRUCT_SIZE};
   availability.deviceIndex = device;
   CUptiResult result = cupti_.get_availability(&availability);
-  std::vector<std::uint8_t> image(result == CUPTI_SUCCESS ? availability.counterAvailabilityImageSize : 0);
-  availability.pCounterAvailabilityImage = image.data();
+  availability_.resize(result == CUPTI_SUCCESS ? availability.counterAvailabilityImageSize : 0);
+  availability.pCounterAvailabilityImage = availability_.data();
   if (result == CUPTI_SUCCESS) result = cupti_.get_availability(&availability);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingGetCounterAvailability", result);
 
-  chip_metrics_ = std::make_unique<ChipMetrics>(cupti_, chip_, std::move(image));
-  metrics_ = choose_metrics(wishes, [this](std::span<const std::string> metrics) { return chip_metrics_->fit_one_pass(metrics); });
+  metrics_ = choose_metrics(wishes, [this](std::span<const std::string> metrics) {
+    return MetricProgram(cupti_, chip_, availability_, metrics).fits_one_pass();
+  });
   if (metrics_.empty())
     return Refusal{proto::STATE_VERSION_MISMATCH,
                    "GPU " + std::to_string(gpu_.ordinal) + " (" + chip_ + ") has none of the metrics asked for."};
@@ -89,28 +90,28 @@ std::optional<Refusal> PmSampler::prepare(std::span<const MetricWish> wishes, st
   result = cupti_.enable(&enable);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingEnable", result);
   sampling_ = enable.pPmSamplingObject;
-  result = configure(chip_metrics_->config(names), frequency);
+  program_ = std::make_unique<MetricProgram>(cupti_, chip_, availability_, names);
+  result = configure(frequency);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingSetConfig", result);
 
-  evaluator_ = std::make_unique<MetricEvaluator>(cupti_, chip_, chip_metrics_->availability(), names);
   CUpti_PmSampling_GetCounterDataSize_Params size{CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE};
   size.pPmSamplingObject = sampling_;
-  size.pMetricNames = const_cast<const char**>(evaluator_->names().data());
+  size.pMetricNames = const_cast<const char**>(program_->names().data());
   size.numMetrics = names.size();
   size.maxSamples = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(frequency / 5, 512, 20'000));
   result = cupti_.get_data_size(&size);
-  if (result != CUPTI_SUCCESS || !evaluator_->is_ready()) return refused("cuptiPmSamplingGetCounterDataSize", result);
+  if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingGetCounterDataSize", result);
   data_.resize(size.counterDataSize);
   reals_.resize(names.size());
   integers_.resize(names.size());
   return std::nullopt;
 }
 
-CUptiResult PmSampler::configure(const std::vector<std::uint8_t>& config, std::uint64_t frequency) {
+CUptiResult PmSampler::configure(std::uint64_t frequency) {
   CUpti_PmSampling_SetConfig_Params set{CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE};
   set.pPmSamplingObject = sampling_;
-  set.configSize = config.size();
-  set.pConfig = config.data();
+  set.configSize = program_->config().size();
+  set.pConfig = program_->config().data();
   set.hardwareBufferSize = kHardwareBuffer;
   set.triggerMode =
       counts_in_cycles(chip_) ? CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL : CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
@@ -190,7 +191,10 @@ bool PmSampler::decode() {
   decode.pCounterDataImage = data_.data();
   decode.counterDataImageSize = data_.size();
   const CUptiResult result = cupti_.decode(&decode);
-  if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) return false;
+  if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) {
+    tell_once("cuptiPmSamplingDecodeData", result);
+    return false;
+  }
   CUpti_PmSampling_GetCounterDataInfo_Params info{CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE};
   info.pCounterDataImage = data_.data();
   info.counterDataImageSize = data_.size();
@@ -221,11 +225,34 @@ void PmSampler::take(std::size_t index) {
   sample.sampleIndex = index;
   if (cupti_.get_sample_info(&sample) != CUPTI_SUCCESS) return;
   if (std::exchange(first_sample_, false)) return;  // it began before the sampling did
-  if (!evaluator_->evaluate(data_, index, reals_)) return;
+  settle_clock(sample.endTimestamp);
+  if (!program_->evaluate(data_, index, reals_)) return tell_once("cuptiProfilerHostEvaluateToGpuValues", CUPTI_ERROR_UNKNOWN);
   for (std::size_t i = 0; i < reals_.size(); ++i)
     integers_[i] = std::isfinite(reals_[i]) ? std::llround(reals_[i] / metrics_[i].resolution) : CounterStream::kMissing;
-  counters_->add(clocks_.to_monotonic(static_cast<std::int64_t>(sample.startTimestamp)),
-                 clocks_.to_monotonic(static_cast<std::int64_t>(sample.endTimestamp)), integers_);
+  counters_->add(converted(sample.startTimestamp), converted(sample.endTimestamp), integers_);
+}
+
+std::int64_t PmSampler::converted(std::uint64_t time) const {
+  return clocks_.to_monotonic(static_cast<std::int64_t>(time) + clock_offset_.value_or(0));
+}
+
+// CUPTI's times are on CLOCK_REALTIME. Where they are not, the newest sample was counted just before it was fetched.
+void PmSampler::settle_clock(std::uint64_t newest) {
+  constexpr std::int64_t kPlausible = 2'000'000'000;  // ns between counting and fetching
+  if (clock_offset_) return;
+  const std::int64_t behind = channel::realtime_now() - static_cast<std::int64_t>(newest);
+  clock_offset_ = behind >= -kPlausible && behind <= kPlausible ? 0 : behind;
+  if (*clock_offset_ != 0)
+    output_.diagnose(proto::SEVERITY_WARNING, proto::STATE_RECORDING,
+                     "The times of the metrics of GPU " + std::to_string(gpu_.ordinal) +
+                         " are on a clock of their own: they may be up to 50 ms early or late against everything else.");
+}
+
+void PmSampler::tell_once(const std::string& what, CUptiResult result) {
+  if (std::exchange(told_of_failure_, true)) return;
+  output_.diagnose(
+      proto::SEVERITY_WARNING, proto::STATE_FAILED,
+      "Some metrics of GPU " + std::to_string(gpu_.ordinal) + " are missing: " + what + " says " + result_text(cupti_, result) + ".");
 }
 
 }  // namespace lanescope::gpu_metrics

@@ -46,19 +46,23 @@ class PmSampler {
  private:
   PmSampler(const CuptiFunctions& cupti, const GpuDevice& gpu, FrameOutput& output) : cupti_(cupti), gpu_(gpu), output_(output) {}
   [[nodiscard]] std::optional<Refusal> prepare(std::span<const MetricWish> wishes, std::uint64_t frequency);
-  [[nodiscard]] CUptiResult configure(const std::vector<std::uint8_t>& config, std::uint64_t frequency);
+  [[nodiscard]] CUptiResult configure(std::uint64_t frequency);
   [[nodiscard]] Refusal refused(const std::string& what, CUptiResult result) const;
   bool reset_data();
   bool decode();  // whether there may be more
   void take(std::size_t index);
+  // CLOCK_MONOTONIC ns.
+  [[nodiscard]] std::int64_t converted(std::uint64_t time) const;
+  void settle_clock(std::uint64_t newest);
+  void tell_once(const std::string& what, CUptiResult result);
 
   const CuptiFunctions& cupti_;
   GpuDevice gpu_;
   FrameOutput& output_;
   std::string chip_;
   std::vector<ChosenMetric> metrics_;
-  std::unique_ptr<ChipMetrics> chip_metrics_;
-  std::unique_ptr<MetricEvaluator> evaluator_;
+  std::vector<std::uint8_t> availability_;
+  std::unique_ptr<MetricProgram> program_;
   CUpti_PmSampling_Object* sampling_ = nullptr;
   std::vector<std::uint8_t> data_;
   std::vector<double> reals_;
@@ -66,9 +70,11 @@ class PmSampler {
   std::unique_ptr<CounterStream> counters_;
   agent::encode::ClockMap clocks_;
   std::int64_t last_clock_reading_ = 0;
+  std::optional<std::int64_t> clock_offset_;  // what the GPU's times lack to CLOCK_REALTIME; known from the first sample on
   bool started_ = false;
   bool first_sample_ = true;
   bool told_of_overflow_ = false;
+  bool told_of_failure_ = false;
 };
 
 }  // namespace lanescope::gpu_metrics

@@ -88,7 +88,7 @@ GpuMetricsProcess::GpuMetricsProcess(pid_t pid, FileDescriptor commands, FileDes
 GpuMetricsProcess::~GpuMetricsProcess() {
   commands_.reset();
   frames_.reset();
-  std::thread([pid = pid_] { waitpid(pid, nullptr, 0); }).detach();  // it ends once its pipes are closed
+  if (!reaped_) std::thread([pid = pid_] { waitpid(pid, nullptr, 0); }).detach();  // it ends once its pipes are closed
 }
 
 void GpuMetricsProcess::read_frames() {
@@ -137,6 +137,17 @@ void GpuMetricsProcess::drain(FrameLog& log, Samples samples, const Report& repo
   }
   received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(done));
   counted_ -= done;
+  if (!frames_.valid() && commands_.valid()) look_after(report);
+}
+
+void GpuMetricsProcess::look_after(const Report& report) {
+  int status = 0;
+  if (reaped_ || waitpid(pid_, &status, WNOHANG) != pid_) return;
+  reaped_ = true;
+  if (WIFSIGNALED(status))
+    report("The sampling of GPU metrics ended early: lanescope-gpu-metrics was ended by signal " + std::to_string(WTERMSIG(status)) + ".");
+  else
+    report("The sampling of GPU metrics ended early: lanescope-gpu-metrics ended with code " + std::to_string(WEXITSTATUS(status)) + ".");
 }
 
 void GpuMetricsProcess::take(const FrameView& frame, std::span<const std::byte> bytes, FrameLog& log, Samples samples,

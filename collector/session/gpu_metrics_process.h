@@ -46,6 +46,7 @@ class GpuMetricsProcess {
   void read_frames();
   void wait_for_answer(std::chrono::milliseconds limit);
   void count_answers();
+  void look_after(const Report& report);  // says so where it ended before it was asked to
   void take(const FrameView& frame, std::span<const std::byte> bytes, FrameLog& log, Samples samples, const Report& report) const;
 
   pid_t pid_;
@@ -55,6 +56,7 @@ class GpuMetricsProcess {
   std::size_t counted_ = 0;          // bytes of `received_` in which answers were counted
   unsigned asked_ = 1;               // it answers once of itself, when it samples
   unsigned answers_ = 0;
+  bool reaped_ = false;
 };
 
 }  // namespace lanescope::session

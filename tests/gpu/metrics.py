@@ -1,10 +1,12 @@
 """Work that keeps one part of a GPU busy at a time, each part under an NVTX range of its name.
 
-  metrics.py phases      memory-bound copies, tensor-core matrix products, and pulses of work, with pauses between them
-  metrics.py memory      the memory-bound kernel alone, a few times (for ncu)
-  metrics.py tensor      the matrix product alone, a few times (for ncu)
-  metrics.py steps N     N training steps of a small transformer; prints the milliseconds of one
+  metrics.py phases        memory-bound copies, tensor-core matrix products, and pulses of work, with pauses between them
+  metrics.py memory        the memory-bound kernel alone, a few times (for ncu)
+  metrics.py tensor        the matrix product alone, a few times (for ncu)
+  metrics.py cost PROGRAM  milliseconds of a training step of a small transformer without and with this sampler beside it
 """
+import statistics
+import subprocess
 import sys
 import time
 
@@ -58,7 +60,7 @@ def pulses():
             time.sleep(0.003)
 
 
-def steps(count):
+def training_step():
     layer = torch.nn.TransformerEncoderLayer(d_model=1024, nhead=16, dim_feedforward=4096, batch_first=True, device="cuda")
     model = torch.nn.TransformerEncoder(layer, num_layers=6).to(torch.bfloat16)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
@@ -69,14 +71,34 @@ def steps(count):
         model(batch).float().square().mean().backward()
         optimizer.step()
 
-    for _ in range(20):
-        step()
+    return step
+
+
+def milliseconds_of(step, count):
     torch.cuda.synchronize()
     begin = time.perf_counter()
     for _ in range(count):
         step()
     torch.cuda.synchronize()
-    print(f"{(time.perf_counter() - begin) * 1000 / count:.4f}")
+    return (time.perf_counter() - begin) * 1000 / count
+
+
+def cost(sampler):
+    """Steps without and with the sampler beside them, alternating; it gets time to begin and to end."""
+    step = training_step()
+    milliseconds_of(step, 50)
+    figures = {"without": [], "with": []}
+    for _ in range(7):
+        figures["without"].append(milliseconds_of(step, 100))
+        process = subprocess.Popen([sampler], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        time.sleep(1.5)
+        figures["with"].append(milliseconds_of(step, 100))
+        if process.poll() is not None:
+            print(f"the sampler ended by itself: {process.returncode}")
+        process.stdin.close()
+        process.wait()
+    for name, values in figures.items():
+        print(f"{name:8} best {min(values):.3f}  median {statistics.median(values):.3f}  all {[round(value, 3) for value in values]}")
 
 
 def main():
@@ -85,8 +107,8 @@ def main():
         memory(3)
     elif what == "tensor":
         tensor(3)
-    elif what == "steps":
-        steps(int(sys.argv[2]))
+    elif what == "cost":
+        cost(sys.argv[2])
     else:
         memory(200)
         tensor(200)

@@ -4,7 +4,7 @@
 #
 #   metrics.sh FOLDER    FOLDER holds bin/lanescope, bin/lanescope-gpu-metrics and lib/liblanescope-agent.so
 #
-# Needs python3 with torch; ncu where there is one. Traces go to $OUT, or to a temporary folder.
+# Needs python3 with torch; ncu where there is one (NCU=none leaves it out). Traces go to $OUT, or to a temporary folder.
 set -u
 folder=$(cd "${1:-.}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -34,10 +34,10 @@ heading "Samples on kernels: 'SMs active' in pulses of kernels, by the kernels' 
 "$lanescope" export -t sqlite -f -o "$out/metrics.sqlite" "$out/metrics.trace" && python3 "$here/metrics_alignment.py" "$out/metrics.sqlite"
 
 heading "The same kernels in ncu"
-if command -v ncu >/dev/null; then
+if command -v "${NCU:-ncu}" >/dev/null; then
   metrics=dram__throughput.avg.pct_of_peak_sustained_elapsed,sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed,sm__cycles_active.avg.pct_of_peak_sustained_elapsed
   for what in memory tensor; do
-    timeout 60 ncu --metrics "$metrics" --launch-skip-before-match 0 --kernel-name-base demangled -k 'regex:gemm|nvjet|cutlass|elementwise' -s 3 -c 2 \
+    timeout 60 "${NCU:-ncu}" --metrics "$metrics" --launch-skip-before-match 0 --kernel-name-base demangled -k 'regex:gemm|nvjet|cutlass|elementwise' -s 3 -c 2 \
       python3 "$program" "$what" 2>&1 | grep -vE '^==PROF==' | head -40
   done
 else
@@ -45,18 +45,4 @@ else
 fi
 
 heading "A PyTorch step without and with sampling at 10 kHz, milliseconds, alternating"
-# Nothing of ours is in the program in either case.
-steps() { "$lanescope" profile -t none --sample=none --cpuctxsw=none "$@" -f -o "$out/steps" -- python3 "$program" steps 150 2>/dev/null | grep -E '^[0-9.]+$'; }
-plain=() sampled=()
-for _ in 1 2 3 4 5 6 7; do
-  plain+=("$(steps)")
-  sampled+=("$(steps --gpu-metrics-devices=all)")
-done
-python3 - "${plain[*]}" "${sampled[*]}" <<'PYTHON'
-import statistics
-import sys
-for name, text in zip(("without", "with"), sys.argv[1:]):
-    values = sorted(map(float, text.split()))
-    print(f"{name:8} best {values[0]:.3f}  median {statistics.median(values):.3f}  all {values}")
-PYTHON
-"$lanescope" info "$out/steps.trace" | tail -30
+python3 "$program" cost "$folder/bin/lanescope-gpu-metrics"

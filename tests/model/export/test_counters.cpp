@@ -21,6 +21,9 @@ std::shared_ptr<const Trace> sampled_trace() {
   const ProcessId process = builder.process_of_instance(1);
   builder.process(process).pid = 4711;
   builder.process(process).executable = "python";
+  TrackKey calls{TrackKind::kCudaApi, process};
+  calls.thread = builder.thread(process, 4711);
+  builder.add(calls, {{0, 5, builder.intern("cudaMalloc"), 0, 0}});
   for (std::uint32_t number = 0; number < 2; ++number) {
     Gpu gpu;
     gpu.name = "NVIDIA H200";
