@@ -113,7 +113,7 @@ void two_steps_beside_each_other(MainWindow& window) {
   settle(window);
 }
 
-// Half a second of the loop, above what ran in it.
+// A quarter of a second of the loop, above what ran in it.
 void two_threads_and_their_code(MainWindow& window) {
   const Trace& trace = *window.state().trace();
   window.timelineView().setVisibleRange({trace.extent().end - 600 * kMillisecond, trace.extent().end - 350 * kMillisecond});
