@@ -50,7 +50,7 @@ std::vector<Json> events_with(const Json& document, const std::string& key, cons
 std::vector<std::string> times(const Trace& trace) {
   std::vector<std::string> lines;
   constexpr TrackKind kLeftOut[] = {TrackKind::kPageFaults, TrackKind::kThreadStates, TrackKind::kProcessors, TrackKind::kCpuSamples,
-                                    TrackKind::kBacktraces};
+                                    TrackKind::kBacktraces, TrackKind::kMemoryUsage,  TrackKind::kCudaEvents};
   const auto is_left_out = [&](const Track& track) { return std::count(std::begin(kLeftOut), std::end(kLeftOut), track.key.kind) > 0; };
   Nanoseconds begin = trace.extent().end;
   for (const Track& track : trace.tracks())
