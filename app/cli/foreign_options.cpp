@@ -10,7 +10,7 @@ struct Advice {
   std::string_view text;
 };
 
-constexpr std::string_view kNoSampling = "CPU sampling is not recorded. See where threads wait with -t cuda,nvtx,osrt.";
+constexpr std::string_view kNoSampling = "Counters of the processor are not recorded. Threads are sampled by time: -s process-tree";
 constexpr std::string_view kNoBacktraces =
     "Stacks are not recorded. Mark the code with NVTX ranges, which tell where each call comes from.";
 constexpr std::string_view kNoPython =
@@ -21,12 +21,8 @@ constexpr std::string_view kNoSystem =
 
 constexpr std::array kOptions{
     // nsys has them.
-    Advice{"-s", kNoSampling},
-    Advice{"--sample", kNoSampling},
-    Advice{"--sampling-period", kNoSampling},
-    Advice{"--sampling-frequency", kNoSampling},
-    Advice{"--samples-per-backtrace", kNoSampling},
-    Advice{"--cpuctxsw", kNoSampling},
+    Advice{"--sampling-period", "Samples are taken by time. Say how often with --sampling-frequency."},
+    Advice{"--samples-per-backtrace", "Every sample has its callers. Take fewer with --sampling-frequency."},
     Advice{"--cpu-core-metrics", kNoSampling},
     Advice{"--cpu-core-events", kNoSampling},
     Advice{"--cpu-socket-events", kNoSampling},
@@ -89,21 +85,11 @@ constexpr std::string_view kInCuda = "its kernels and calls are recorded with cu
 constexpr std::string_view kNotRecorded = "it is not recorded; put NVTX ranges around it, and trace nvtx";
 
 constexpr std::array kTraces{
-    Advice{"cusolver", kInCuda},
-    Advice{"cusolver-verbose", kInCuda},
-    Advice{"cuDNN", "write cudnn"},
-    Advice{"cuBLAS", "write cublas"},
-    Advice{"cuda-hw", "write cuda"},
-    Advice{"opengl", kNotRecorded},
-    Advice{"openacc", kNotRecorded},
-    Advice{"openmp", kNotRecorded},
-    Advice{"mpi", kNotRecorded},
-    Advice{"ucx", kNotRecorded},
-    Advice{"oshmem", kNotRecorded},
-    Advice{"vulkan", kNotRecorded},
-    Advice{"python-gil", kNotRecorded},
-    Advice{"cudla", kNotRecorded},
-    Advice{"gds", kNotRecorded},
+    Advice{"cusolver", kInCuda},        Advice{"cusolver-verbose", kInCuda}, Advice{"cuDNN", "write cudnn"},
+    Advice{"cuBLAS", "write cublas"},   Advice{"cuda-hw", "write cuda"},     Advice{"opengl", kNotRecorded},
+    Advice{"openacc", kNotRecorded},    Advice{"openmp", kNotRecorded},      Advice{"mpi", kNotRecorded},
+    Advice{"ucx", kNotRecorded},        Advice{"oshmem", kNotRecorded},      Advice{"vulkan", kNotRecorded},
+    Advice{"python-gil", kNotRecorded}, Advice{"cudla", kNotRecorded},       Advice{"gds", kNotRecorded},
     Advice{"nvvideo", kNotRecorded},
 };
 

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <csignal>
 
+#include "clock.h"
+
 namespace lanescope::session {
 namespace {
 
@@ -19,7 +21,16 @@ bool same_program(const ProcessDescription& a, const ProcessDescription& b) {
 }  // namespace
 
 TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent) {
-  live_.push_back(std::make_unique<TargetProcess>(++joined_, pid, description, agent, log_, report_));
+  const auto observed = std::find_if(observed_.begin(), observed_.end(), [&](const auto& each) { return each.pid() == pid; });
+  const bool is_known = observed != observed_.end() && same_program(observed->description(), description);
+  AgentIntroduction introduction = agent;
+  if (is_known) introduction.since = observed->start();
+  const std::uint32_t instance = is_known ? observed->instance() : ++joined_;
+  if (observed != observed_.end()) {
+    if (!is_known) observed->write_end(proto::PROCESS_END_REPLACED, monotonic_now());
+    observed_.erase(observed);
+  }
+  live_.push_back(std::make_unique<TargetProcess>(instance, pid, description, introduction, log_, report_));
   return *live_.back();
 }
 
@@ -72,11 +83,13 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, Jo
 
 void ProcessTable::set_recording(bool recording) {
   recording_ = recording;
+  if (threads_) threads_->set_recording(recording);
   for (const auto& process : live_) process->set_recording(recording);
 }
 
 void ProcessTable::request_stop() {
   recording_ = false;
+  if (threads_) threads_->finish_part();
   for (const auto& process : live_) process->request_stop();
 }
 
@@ -118,10 +131,12 @@ void ProcessTable::begin_part() {
 }
 
 void ProcessTable::end_part() {
+  if (threads_) threads_->finish_part();
   for (const auto& process : live_) process->end_part();
 }
 
 std::size_t ProcessTable::drain() {
+  if (threads_) threads_->drain();
   std::size_t bytes = 0;
   for (const auto& process : live_) bytes += process->drain();
   return bytes;
@@ -157,6 +172,9 @@ std::size_t ProcessTable::reap() {
 }
 
 void ProcessTable::detach_all() {
+  if (threads_) threads_->finish_part();
+  for (ObservedProcess& process : observed_) process.write_end(proto::PROCESS_END_DETACHED, monotonic_now());
+  observed_.clear();
   for (const auto& process : live_) finish(*process, TargetProcess::Ending{proto::PROCESS_END_DETACHED, {}});
   live_.clear();
 }
@@ -168,11 +186,84 @@ void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::E
   captures_of_ended_.ends += captures.begins;  // what it had not ended, its own end did
   process.finish(known);
   ended_.push_back(process.completeness());
+  if (threads_ && !seen_instances_.contains(process.instance()))
+    ended_unseen_.push_back({process.pid(), process.instance(), process.description().executable, monotonic_now()});
+}
+
+// ---- Processes whose threads are seen --------------------------------------------------------------------------------------------
+
+void ProcessTable::follow_threads(std::unique_ptr<cpu::Recorder> recorder) {
+  const std::uint32_t first = live_.front()->instance();
+  seen_instances_.insert(first);
+  ProcessDirectory directory{
+      [this](const cpu::SeenProcess& seen) { return join_seen(seen); },
+      [this](std::uint32_t instance, std::int64_t time) { leave_seen(instance, time); },
+      [this](std::uint32_t instance, std::uint32_t thread, const std::string& name) { name_seen_thread(instance, thread, name); }, report_};
+  threads_ = std::make_unique<ThreadFollower>(std::move(recorder), first, log_, std::move(directory));
+}
+
+void ProcessTable::name_code(const std::function<bool()>& go_on) {
+  if (threads_) threads_->name_code(go_on);
+}
+
+TargetProcess* ProcessTable::find_instance(std::uint32_t instance) {
+  const auto found = std::find_if(live_.begin(), live_.end(), [&](const auto& process) { return process->instance() == instance; });
+  return found == live_.end() ? nullptr : found->get();
+}
+
+std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
+  if (TargetProcess* process = find(seen.pid)) {
+    const ProcessDescription& known = process->description();
+    const bool differs = seen.executable != known.executable || (!seen.arguments.empty() && seen.arguments != known.arguments);
+    if (!differs && seen_instances_.insert(process->instance()).second) return process->instance();
+    finish(*process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}});  // it called exec
+    std::erase_if(live_, [&](const auto& each) { return each.get() == process; });
+    const std::uint32_t instance = add(seen.pid, describe(seen), {{}, seen.forked, seen.start}).instance();
+    seen_instances_.insert(instance);
+    return instance;
+  }
+  // What is seen comes a little later than what agents say: the process may have ended by now.
+  const auto ended = std::find_if(ended_unseen_.rbegin(), ended_unseen_.rend(), [&](const EndedProcess& process) {
+    return process.pid == seen.pid && process.executable == seen.executable && seen.start <= process.end;
+  });
+  if (ended != ended_unseen_.rend()) {
+    const std::uint32_t instance = ended->instance;
+    ended_unseen_.erase(std::next(ended).base());
+    seen_instances_.insert(instance);
+    return instance;
+  }
+  for (ObservedProcess& before : observed_)
+    if (before.pid() == seen.pid) before.write_end(proto::PROCESS_END_REPLACED, seen.start);
+  std::erase_if(observed_, [&](const ObservedProcess& before) { return before.pid() == seen.pid; });
+  observed_.emplace_back(++joined_, seen, log_);
+  seen_instances_.insert(joined_);
+  return joined_;
+}
+
+void ProcessTable::leave_seen(std::uint32_t instance, std::int64_t time) {
+  for (ObservedProcess& process : observed_)
+    if (process.instance() == instance) process.write_end(proto::PROCESS_END_UNKNOWN, time);
+  std::erase_if(observed_, [&](const ObservedProcess& process) { return process.instance() == instance; });
+}
+
+void ProcessTable::name_seen_thread(std::uint32_t instance, std::uint32_t thread, const std::string& name) {
+  if (TargetProcess* process = find_instance(instance)) return process->name_thread(thread, name);
+  for (ObservedProcess& process : observed_)
+    if (process.instance() == instance) process.name_thread(thread, name);
+}
+
+ProcessCompleteness ProcessTable::with_threads(ProcessCompleteness process) const {
+  if (!threads_) return process;
+  const proto::Counters counters = threads_->counters(process.instance);
+  process.produced += counters.produced();
+  process.dropped += counters.dropped();
+  return process;
 }
 
 std::vector<ProcessCompleteness> ProcessTable::completeness() const {
   std::vector<ProcessCompleteness> all = ended_;
   for (const auto& process : live_) all.push_back(process->completeness());
+  for (ProcessCompleteness& process : all) process = with_threads(std::move(process));
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.instance < b.instance; });
   return all;
 }

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "control_socket.h"
+#include "observed_process.h"
 #include "target_process.h"
+#include "thread_follower.h"
 
 namespace lanescope::session {
 
@@ -25,6 +27,10 @@ class ProcessTable {
   void add_launched(pid_t pid, const ProcessDescription& description);
   // A process that ran before; its agent reports soon.
   void add_attached(pid_t pid);
+  // From here on threads are observed, of these processes and of others. Requires: the recording's first process was added.
+  void follow_threads(std::unique_ptr<cpu::Recorder> recorder);
+  // Writes what the code is called that was seen to run, as long as `go_on` says so.
+  void name_code(const std::function<bool()>& go_on);
   // An agent reports. It gets memory, or a refusal. Another program under a pid that is known replaces the one before (exec).
   void greet(FileDescriptor connection, const Greeting& greeting, Joining joining);
 
@@ -59,6 +65,12 @@ class ProcessTable {
   TargetProcess& add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent);
   void replace_or_adopt(const Greeting& greeting);
   TargetProcess* find(pid_t pid);
+  TargetProcess* find_instance(std::uint32_t instance);
+  // The instance of a process of which threads are seen; a new one where it is not known, or runs another program by now.
+  std::uint32_t join_seen(const cpu::SeenProcess& seen);
+  void leave_seen(std::uint32_t instance, std::int64_t time);
+  void name_seen_thread(std::uint32_t instance, std::uint32_t thread, const std::string& name);
+  [[nodiscard]] ProcessCompleteness with_threads(ProcessCompleteness process) const;  // with what was seen of its threads
   void finish(TargetProcess& process, std::optional<TargetProcess::Ending> known);
   // Whether it ended, and how, where we can know better than the process itself.
   bool has_ended(const TargetProcess& process, std::optional<TargetProcess::Ending>& ending);
@@ -73,6 +85,16 @@ class ProcessTable {
   std::uint32_t joined_ = 0;
   std::vector<std::unique_ptr<TargetProcess>> live_;
   std::vector<ProcessCompleteness> ended_;
+  std::vector<ObservedProcess> observed_;    // that live
+  std::set<std::uint32_t> seen_instances_;   // of processes whose threads are seen
+  std::unique_ptr<ThreadFollower> threads_;  // none where they are not
+  struct EndedProcess {
+    pid_t pid;
+    std::uint32_t instance;
+    std::string executable;
+    std::int64_t end;  // CLOCK_MONOTONIC ns, or a little later
+  };
+  std::vector<EndedProcess> ended_unseen_;  // whose threads may yet be told of
   TargetProcess::CaptureCounts captures_of_ended_;
 };
 

@@ -56,6 +56,10 @@ void append_dictionary(const proto::EventChunk& dictionary, std::uint32_t proces
   *part.mutable_launch_shapes() = dictionary.launch_shapes();
   *part.mutable_queues() = dictionary.queues();
   *part.mutable_copy_shapes() = dictionary.copy_shapes();
+  if (dictionary.code_locations_size() > 0) part.set_first_code_location(1);
+  if (dictionary.call_nodes_size() > 0) part.set_first_call_node(1);
+  *part.mutable_code_locations() = dictionary.code_locations();
+  *part.mutable_call_nodes() = dictionary.call_nodes();
   if (part.ByteSizeLong() > 0) append(proto::FRAME_EVENTS, process, source, part, frames);
 }
 
@@ -76,6 +80,8 @@ void Prologue::extend(proto::EventChunk chunk, proto::EventChunk& dictionary) {
   extend_entries(chunk.first_shape(), *chunk.mutable_launch_shapes(), *dictionary.mutable_launch_shapes());
   extend_entries(chunk.first_queue(), *chunk.mutable_queues(), *dictionary.mutable_queues());
   extend_entries(chunk.first_copy_shape(), *chunk.mutable_copy_shapes(), *dictionary.mutable_copy_shapes());
+  extend_entries(chunk.first_code_location(), *chunk.mutable_code_locations(), *dictionary.mutable_code_locations());
+  extend_entries(chunk.first_call_node(), *chunk.mutable_call_nodes(), *dictionary.mutable_call_nodes());
 }
 
 void Prologue::absorb(const FrameView& frame) {
@@ -95,6 +101,12 @@ void Prologue::absorb(const FrameView& frame) {
       if (auto chunk = parsed<proto::EventChunk>(frame))
         extend(std::move(*chunk), processes_[instance].sources[frame.header.source].dictionary);
       break;
+    case proto::FRAME_SYMBOLS:
+      if (auto symbols = parsed<proto::Symbols>(frame)) {
+        proto::EventChunk& dictionary = processes_[instance].sources[frame.header.source].dictionary;
+        extend_entries(symbols->first_string(), *symbols->mutable_strings(), *dictionary.mutable_strings());
+      }
+      break;
     case proto::FRAME_DIAGNOSTIC: {
       auto& told = processes_[instance].sources[frame.header.source].diagnostics;
       if (told.size() >= kMaximumDiagnostics) break;
@@ -108,6 +120,7 @@ void Prologue::absorb(const FrameView& frame) {
 
 void Prologue::append_to(std::vector<std::byte>& frames, std::int64_t begin) const {
   for (const auto& [instance, process] : processes_) {
+    if (instance != 0 && !process.start) continue;  // it ended, and something came late
     if (process.start) {
       proto::ProcessStart start = *process.start;
       start.set_time(std::max(start.time(), begin));

@@ -42,6 +42,22 @@ void describe_settings(const CaptureSettings& settings, proto::CaptureSettings& 
   described.set_cuda_events(settings.cuda_events);
 }
 
+void describe_settings(const cpu::CpuSettings& settings, proto::CaptureSettings& described) {
+  const auto scope = [](cpu::Scope wanted) {
+    return wanted == cpu::Scope::kNone         ? proto::CPU_SCOPE_NONE
+           : wanted == cpu::Scope::kSystemWide ? proto::CPU_SCOPE_SYSTEM_WIDE
+                                               : proto::CPU_SCOPE_PROCESS_TREE;
+  };
+  described.set_thread_states(scope(settings.thread_states));
+  described.set_cpu_samples(scope(settings.samples));
+  if (settings.samples == cpu::Scope::kNone) return;
+  described.set_sampling_frequency(settings.frequency);
+  described.set_call_chains(settings.call_chains == cpu::CallChains::kFramePointers   ? proto::CALL_CHAINS_FRAME_POINTERS
+                            : settings.call_chains == cpu::CallChains::kDwarf         ? proto::CALL_CHAINS_DWARF
+                            : settings.call_chains == cpu::CallChains::kBranchRecords ? proto::CALL_CHAINS_BRANCH_RECORDS
+                                                                                      : proto::CALL_CHAINS_NONE);
+}
+
 // What holds for every recording.
 proto::SessionStart session_start(const CaptureSettings& settings) {
   proto::SessionStart start;
@@ -50,6 +66,7 @@ proto::SessionStart session_start(const CaptureSettings& settings) {
   start.set_host_name(host_name());
   start.set_lanescope_version(LANESCOPE_VERSION);
   describe_settings(settings, *start.mutable_settings());
+  describe_settings(settings.cpu, *start.mutable_settings());
   utsname system{};
   uname(&system);
   start.set_operating_system(std::string(system.sysname) + " " + system.release + " " + system.machine);
@@ -132,6 +149,20 @@ Result<std::filesystem::path> existing_agent(const std::filesystem::path& agent)
                " is not there. Install Lanescope whole, or set LANESCOPE_AGENT to the file."};
 }
 
+// The recorder of threads, which follows a process from its exec on (launched) or from now on. None where it is not asked for.
+template <typename Begin>
+Result<std::unique_ptr<cpu::Recorder>> follow_threads(Begin begin, pid_t pid, const CaptureSettings& settings, bool at_once, bool watched,
+                                                      std::vector<std::string>& warnings) {
+  constexpr std::chrono::milliseconds kWatchedFlush{100};
+  constexpr std::chrono::milliseconds kUnwatchedFlush{500};
+  if (!settings.cpu.any()) return std::unique_ptr<cpu::Recorder>();
+  const cpu::Start start = at_once ? cpu::Start::kAtOnce : cpu::Start::kWhenTold;
+  Result<std::unique_ptr<cpu::Recorder>> recorder = begin(pid, settings.cpu, start, watched ? kWatchedFlush : kUnwatchedFlush);
+  if (recorder || recorder.error().kind == ErrorKind::kUsage) return recorder;
+  warnings.push_back(recorder.error().text);  // the rest is recorded all the same
+  return std::unique_ptr<cpu::Recorder>();
+}
+
 // The agent, where anything is traced at all.
 Result<std::filesystem::path> agent_for(const CaptureSettings& settings, const std::filesystem::path& given) {
   if (!settings.trace_cuda && !settings.trace_nvtx && !settings.trace_os_runtime) return std::filesystem::path();
@@ -181,7 +212,11 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
     if (!file) return file.error();
     log->open(std::move(*file), start);
   }
-  if (Result<void> released = process->release(); !released) {
+  const bool at_once = log->is_open() && request.delay == std::chrono::nanoseconds(0);
+  Result<std::unique_ptr<cpu::Recorder>> threads =
+      follow_threads(cpu::Recorder::launch, pid, environment.settings, at_once, log->is_watched(), environment.warnings);
+  const Result<void> released = threads ? process->release() : Result<void>(threads.error());
+  if (!released) {
     if (log->is_open()) log->discard();
     return released.error();
   }
@@ -195,6 +230,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
                     std::move(log),
                     {},
                     std::move(gpu_metrics)};
+  prepared.threads = std::move(*threads);
   return std::unique_ptr<Run>(new Run(std::move(request), std::move(prepared), std::move(environment.warnings)));
 }
 
@@ -214,11 +250,19 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   auto log = std::make_unique<FrameLog>(LogRules{.keep_last = request.keep_last}, std::move(sink));
   const proto::SessionStart start = session_start(request);
   log->open(std::move(*file), start);
+  std::vector<std::string> thread_warnings;
+  Result<std::unique_ptr<cpu::Recorder>> threads =
+      follow_threads(cpu::Recorder::attach, request.pid, request.settings, request.delay.count() == 0, log->is_watched(), thread_warnings);
+  if (!threads) {
+    log->discard();
+    return threads.error();
+  }
   Result<attach::Injection> injection = attach::inject({.pid = request.pid, .agent = *agent, .socket = socket->path()});
   if (!injection) {
     log->discard();
     return injection.error();
   }
+  injection->warnings.insert(injection->warnings.end(), thread_warnings.begin(), thread_warnings.end());
   if (injection->thread != 0) note_stop(*injection, *log);
   constexpr std::chrono::seconds kGreetingLimit{5};
   FileDescriptor connection(injection->connection);
@@ -230,6 +274,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
       Origin::kAttached,     request.pid,           {}, request.settings, start, std::move(*socket), std::move(*relay), std::move(log),
       std::move(connection), std::move(gpu_metrics)};
   warnings.insert(warnings.end(), injection->warnings.begin(), injection->warnings.end());
+  prepared.threads = std::move(*threads);
   return std::unique_ptr<Run>(new Run(as_launch(std::move(request)), std::move(prepared), std::move(warnings)));
 }
 

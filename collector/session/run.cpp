@@ -58,6 +58,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
     processes_.add_attached(pid_);
     silent_connections_.push_back(std::move(prepared.connection));
   }
+  if (prepared.threads) processes_.follow_threads(std::move(prepared.threads));
   for (const std::string& warning : warnings) warn(warning);
   thread_ = std::thread([this] { loop(); });
 }
@@ -310,6 +311,7 @@ void Recording::Run::expect_no_more_captures() {
 void Recording::Run::close_file(EndReason reason) {
   if (!log_->is_open()) return;
   output_.flush();
+  if (!discards_file_) processes_.name_code([this] { return wish_.load() != Wish::kAtOnce; });
   const RecordedFile recorded{log_->path(), log_->events(), 0, reason};
   if (discards_file_) {
     log_->discard();

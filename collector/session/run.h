@@ -59,8 +59,9 @@ class Recording::Run {
     ControlSocket socket;
     OutputRelay relay;
     std::unique_ptr<FrameLog> log;
-    FileDescriptor connection;  // to the agent in a process that is attached to
+    FileDescriptor connection;                       // to the agent in a process that is attached to
     std::unique_ptr<GpuMetricsProcess> gpu_metrics;  // where they are asked for
+    std::unique_ptr<cpu::Recorder> threads;          // none where they are not observed
   };
   Run(LaunchRequest request, Prepared prepared, std::vector<std::string> warnings);
 

@@ -79,7 +79,7 @@ TEST_CASE("at the end of the range the program ends, unless it is to go on") {
 TEST_CASE("each repeated range is a file of its own, with everything that it refers to") {
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(folder.path(), {"profile", "-c", "nvtx", "-p", "wanted@app", "--capture-range-end=repeat:3", "-o", "part",
-                                                captures(), "registered", "5"});
+                                                "--cpuctxsw=none", "--sample=none", captures(), "registered", "5"});
   CHECK(ran.code == 3);
   for (const char* name : {"part.1.trace", "part.2.trace", "part.3.trace"}) {
     CHECK(captured(folder.path() / name) == kOneRound);
@@ -192,7 +192,7 @@ TEST_CASE("an option of nsys's or of hearsay is answered with what to do") {
   CHECK_THAT(answer({"-c", "cuda"}), contains_text("Did you mean --trace=cuda?"));
   CHECK_THAT(answer({"--nvtx"}), contains_text("Did you mean --trace=cuda,nvtx?"));
   CHECK_THAT(answer({"--output-dir=x"}), contains_text("Did you mean --output?"));
-  CHECK_THAT(answer({"-s", "cpu"}), contains_text("CPU sampling is not recorded"));
+  CHECK_THAT(answer({"--sampling-period=1000"}), contains_text("--sampling-frequency"));
   CHECK_THAT(answer({"--gpuctxsw=true"}), contains_text("Switches of contexts on the GPU are not recorded"));
   CHECK_THAT(answer({"-t", "cuda,cublas"}), contains_text("recorded with cuda"));
   CHECK_THAT(answer({"-c", "nvtx"}), contains_text("--nvtx-capture=TEXT"));

@@ -157,7 +157,7 @@ TEST_CASE("however a program ends, it ends as without us and its ranges are in t
   const Ran alone = run_alone(command);
 
   const TemporaryFolder folder;
-  std::vector<std::string> arguments{"profile", "-t", traced, "-o", "x"};
+  std::vector<std::string> arguments{"profile", "-t", traced, "--cpuctxsw=none", "--sample=none", "-o", "x"};
   arguments.insert(arguments.end(), command.begin(), command.end());
   const Ran ran = run_lanescope(folder.path(), arguments);
   CHECK(ran.code == alone.code);
@@ -234,7 +234,7 @@ TEST_CASE("a program with another malloc is recorded as any other") {
   }
   const std::string traced = GENERATE("nvtx", "cuda,nvtx,osrt");
   const std::vector<std::string> command{"sh", "-c", "grep -o 'libjemalloc[^ ]*' /proc/$$/maps | sort -u; " + endings() + " children 3"};
-  std::vector<std::string> arguments{"profile", "-t", traced, "-o", "x"};
+  std::vector<std::string> arguments{"profile", "-t", traced, "--cpuctxsw=none", "--sample=none", "-o", "x"};
   arguments.insert(arguments.end(), command.begin(), command.end());
   const Ran ran = run_lanescope(folder.path(), arguments, environment);
   CHECK(ran.code == 7);

@@ -43,9 +43,9 @@ TEST_CASE("output that is not shown is stored all the same") {
   CHECK(load(folder.path() / "quiet.trace")->output()[0].bytes == "hidden\n");
 }
 
-TEST_CASE("a program without CUDA and NVTX is a trace of one process and no events") {
+TEST_CASE("a program without CUDA and NVTX is a trace of one process and no events, where its threads are not observed") {
   const TemporaryFolder folder;
-  REQUIRE(run_lanescope(folder.path(), {"profile", "-o", "true", "/bin/true"}).code == 0);
+  REQUIRE(run_lanescope(folder.path(), {"profile", "--cpuctxsw=none", "--sample=none", "-o", "true", "/bin/true"}).code == 0);
   const auto trace = load(folder.path() / "true.trace");
   CHECK(trace->event_count() == 0);
   CHECK(trace->provenance().finished);

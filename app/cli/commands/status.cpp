@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "../session_directory.h"
+#include "collector/cpu/access.h"
 #include "collector/session/gpu_metrics.h"
 #include "collector/session/recording.h"
 #include "commands.h"
@@ -153,12 +154,15 @@ Finding counters_finding() {
   return {Verdict::kLimited, "GPU counters", "no NVIDIA kernel module is loaded; tracing needs no counters", ""};
 }
 
-Finding paranoia_finding() {
-  const std::optional<int> level = number_in("/proc/sys/kernel/perf_event_paranoid");
-  if (!level) return {Verdict::kLimited, "Linux perf", "the kernel has no perf events", ""};
-  const std::string text = "kernel.perf_event_paranoid is " + std::to_string(*level);
-  if (*level <= 2 || geteuid() == 0) return {Verdict::kWorks, "Linux perf", text, ""};
-  return {Verdict::kLimited, "Linux perf", text, "sudo sysctl kernel.perf_event_paranoid=2"};
+Finding threads_finding() {
+  const cpu::Access access = cpu::probe_access();
+  if (!access.own_processes) return {Verdict::kLimited, "Threads", "neither states nor samples: " + access.reason, access.remedy};
+  const std::string text = std::string("states and samples of ") + (access.system_wide ? "all processes" : "your processes") + " by the " +
+                           (access.cycles ? "processor's cycle counter" : "kernel's timer") +
+                           (access.kernel_code ? ", with the kernel's code" : ", without the kernel's code") +
+                           (access.wakeups ? "" : "; waiting for a processor is not told apart from other waits") +
+                           (access.branch_records ? "" : "; no record of branches (-b lbr)");
+  return {Verdict::kWorks, "Threads", text, ""};
 }
 
 Finding folder_finding() {
@@ -188,8 +192,8 @@ int run_status(Arguments arguments) {
   std::cout << "lanescope " LANESCOPE_VERSION " on " << system.sysname << ' ' << system.release << ' ' << system.machine << "\n\n";
   Driver driver;
   const Finding cuda = driver_finding(driver);
-  for (const Finding& finding : {agent_finding(), cuda, gpu_finding(), cupti_finding(driver), attach_finding(), counters_finding(), metrics_finding(),
-                                 paranoia_finding(), folder_finding()})
+  for (const Finding& finding : {agent_finding(), cuda, gpu_finding(), cupti_finding(driver), attach_finding(), counters_finding(),
+                                 metrics_finding(), threads_finding(), folder_finding()})
     print(finding);
   std::cout << "\nNVTX ranges, calls into the C library (-t osrt), output, and processes are recorded everywhere.\n";
   return kSuccess;

@@ -1,0 +1,34 @@
+#include "observed_process.h"
+
+namespace lanescope::session {
+
+ObservedProcess::ObservedProcess(std::uint32_t instance, const cpu::SeenProcess& seen, FrameLog& log)
+    : instance_(instance), pid_(seen.pid), start_(seen.start), description_(describe(seen)), log_(&log) {
+  proto::ProcessStart start;
+  start.set_pid(static_cast<std::uint32_t>(pid_));
+  start.set_parent_pid(static_cast<std::uint32_t>(seen.parent));
+  start.set_time(start_);
+  start.set_executable(seen.executable);
+  for (const std::string& argument : seen.arguments) start.add_arguments(argument);
+  start.set_forked(seen.forked);
+  start.set_only_observed(true);
+  start.set_outside(seen.membership == cpu::Membership::kOutside);
+  log_->write({proto::FRAME_PROCESS_START, instance_}, start);
+}
+
+void ObservedProcess::name_thread(std::uint32_t thread, const std::string& name) {
+  proto::Resources resources;
+  proto::Thread& named = *resources.add_threads();
+  named.set_id(thread);
+  named.set_name(name);
+  log_->write({proto::FRAME_RESOURCES, instance_, proto::SOURCE_CPU}, resources);
+}
+
+void ObservedProcess::write_end(proto::ProcessEndKind kind, std::int64_t time) {
+  proto::ProcessEnd end;
+  end.set_time(time);
+  end.set_kind(kind);
+  log_->write({proto::FRAME_PROCESS_END, instance_}, end);
+}
+
+}  // namespace lanescope::session

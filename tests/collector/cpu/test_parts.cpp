@@ -1,0 +1,138 @@
+// The parts of the recorder that can be held to facts without a running program.
+#include <algorithm>
+#include <fstream>
+
+#include "modules.h"
+#include "perf_map.h"
+#include "support/catch.h"
+#include "support/paths.h"
+#include "thread_states.h"
+
+using namespace lanescope;
+using namespace lanescope::cpu;
+
+namespace {
+
+struct Collected {
+  std::vector<StateInterval> intervals;
+  ThreadStates states{[this](const StateInterval& interval) { intervals.push_back(interval); }};
+};
+
+}  // namespace
+
+TEST_CASE("a thread's switches become what it did between them") {
+  Collected c;
+  c.states.start(7, 100);
+  c.states.switch_in(7, 110, 3);
+  c.states.switch_out(7, 150, 3, Leaving::kPreempted);
+  c.states.switch_in(7, 160, 1);
+  c.states.switch_out(7, 170, 1, Leaving::kWaiting);
+  c.states.wake(7, 190);
+  c.states.switch_in(7, 200, 0);
+  c.states.end(7, 230);
+  const std::vector<StateInterval> expected{{7, 100, 110, proto::THREAD_RUNNABLE, 0}, {7, 110, 150, proto::THREAD_RUNNING, 4},
+                                            {7, 150, 160, proto::THREAD_RUNNABLE, 0}, {7, 160, 170, proto::THREAD_RUNNING, 2},
+                                            {7, 170, 190, proto::THREAD_BLOCKED, 0},  {7, 190, 200, proto::THREAD_RUNNABLE, 0},
+                                            {7, 200, 230, proto::THREAD_RUNNING, 1}};
+  CHECK(c.intervals == expected);
+  CHECK(c.states.contradictions() == 0);
+}
+
+TEST_CASE("what a thread did before its first switch follows from that switch") {
+  Collected c;
+  c.states.observe(1, 100, {proto::THREAD_BLOCKED, 0});
+  c.states.switch_in(1, 150, 0);  // so it was on no processor until then
+  c.states.observe(2, 100, {proto::THREAD_BLOCKED, 0});
+  c.states.switch_out(2, 160, 5, Leaving::kWaiting);  // so it was on one
+  c.states.observe(3, 100, {proto::THREAD_BLOCKED, 0});
+  c.states.observe(4, 100, {proto::THREAD_RUNNING, 2});
+  c.intervals.shrink_to_fit();
+  REQUIRE(c.intervals.size() == 2);
+  CHECK(c.intervals[0] == StateInterval{1, 100, 150, proto::THREAD_BLOCKED, 0});
+  CHECK(c.intervals[1] == StateInterval{2, 100, 160, proto::THREAD_RUNNING, 6});
+  c.intervals.clear();
+  c.states.end_all(300);
+  std::sort(c.intervals.begin(), c.intervals.end(), [](const auto& a, const auto& b) { return a.thread < b.thread; });
+  const std::vector<StateInterval> expected{{1, 150, 300, proto::THREAD_RUNNING, 1},
+                                            {2, 160, 300, proto::THREAD_BLOCKED, 0},
+                                            {3, 100, 300, proto::THREAD_BLOCKED, 0},
+                                            {4, 100, 300, proto::THREAD_RUNNING, 2}};
+  CHECK(c.intervals == expected);
+}
+
+TEST_CASE("nothing is said about times of which records were lost") {
+  Collected c;
+  c.states.start(1, 0);
+  c.states.switch_in(1, 10, 0);
+  c.states.forget(50, 90);
+  c.states.switch_in(1, 120, 0);
+  c.states.switch_out(1, 130, 0, Leaving::kWaiting);
+  const std::vector<StateInterval> expected{
+      {1, 0, 10, proto::THREAD_RUNNABLE, 0}, {1, 10, 50, proto::THREAD_RUNNING, 1}, {1, 120, 130, proto::THREAD_RUNNING, 1}};
+  CHECK(c.intervals == expected);
+}
+
+TEST_CASE("records that contradict each other leave a hole, not a guess") {
+  Collected c;
+  c.states.start(1, 0);
+  c.states.switch_in(1, 10, 0);
+  c.states.switch_in(1, 20, 1);  // the switch out was lost
+  c.states.switch_out(1, 30, 1, Leaving::kWaiting);
+  c.states.switch_out(1, 40, 1, Leaving::kWaiting);  // the switch in was lost
+  const std::vector<StateInterval> expected{{1, 0, 10, proto::THREAD_RUNNABLE, 0}, {1, 20, 30, proto::THREAD_RUNNING, 2}};
+  CHECK(c.intervals == expected);
+  CHECK(c.states.contradictions() == 2);
+}
+
+TEST_CASE("a mapping covers what was there before, and leaves the rest") {
+  AddressSpace space;
+  Module a;
+  Module b;
+  a.segments = {{0, 0x10000, 0x400000}};
+  b.segments = {{0, 0x10000, 0}};
+  space.map(0x1000, 0x3000, 0x0, &a);
+  space.map(0x2000, 0x1000, 0x5000, &b);
+  CHECK(space.find(0xfff).module == nullptr);
+  CHECK(space.find(0x1000).module == &a);
+  CHECK(space.find(0x1010).address == 0x400010);
+  CHECK(space.find(0x2004).module == &b);
+  CHECK(space.find(0x2004).address == 0x5004);
+  CHECK(space.find(0x3000).module == &a);
+  CHECK(space.find(0x3000).address == 0x402000);
+  CHECK(space.find(0x4000).module == nullptr);
+}
+
+TEST_CASE("an ELF file says where its code belongs, and what its build id is") {
+  const ElfFacts facts = read_elf_facts(test::program("lanescope_program_cpu_work_stripped").string());
+  CHECK(facts.build_id == "1a2e5c09e00000000000000000000000000000c0");
+  CHECK(facts.segments.size() >= 2);
+  CHECK(read_elf_facts("/proc/self/status").segments.empty());
+}
+
+TEST_CASE("a perf map is taken in as it grows, and its last word counts") {
+  const pid_t nobody = 0x7ffffff0;  // beyond the largest pid
+  const std::string path = "/tmp/perf-" + std::to_string(nobody) + ".map";
+  std::ofstream file(path);
+  file << "1000 20 first\n0x1020 0x10 with blanks in it\n1040 " << std::flush;
+  PerfMap map(nobody);
+  map.refresh();
+  CHECK(map.find(0x1000) == "first");
+  CHECK(map.find(0x101f) == "first");
+  CHECK(map.find(0x1025) == "with blanks in it");
+  CHECK(map.find(0x1030).empty());
+  CHECK(map.find(0x1040).empty());
+  file << "10 late\n1000 8 again\n" << std::flush;
+  map.refresh();
+  CHECK(map.find(0x1040) == "late");
+  CHECK(map.find(0x1004) == "again");
+  CHECK(map.find(0x1010).empty());
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("names of Python functions in a perf map are told apart") {
+  const auto python = python_name("py::Loader.next:/srv/a:b/train.py");
+  REQUIRE(python);
+  CHECK(python->function == "Loader.next");
+  CHECK(python->file == "/srv/a:b/train.py");
+  CHECK(!python_name("Builtin:ArrayPush"));
+}

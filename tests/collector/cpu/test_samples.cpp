@@ -1,0 +1,163 @@
+// What code threads were seen in, against what the programs do by construction.
+#include <algorithm>
+#include <cmath>
+
+#include "recorded.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+cpu::CpuSettings sampling(cpu::CallChains chains = cpu::CallChains::kFramePointers) {
+  cpu::CpuSettings settings;
+  settings.samples = cpu::Scope::kProcessTree;
+  settings.call_chains = chains;
+  return settings;
+}
+
+#define SKIP_WHERE_FORBIDDEN()                        \
+  if (const auto reason = cannot_observe(); reason) { \
+    WARN(*reason);                                    \
+    return;                                           \
+  }
+
+std::vector<Chain> samples_of_main(const Recorded& recorded) { return samples_of_process(*recorded.trace, 0); }
+
+// Five standard deviations of a share that is counted in `count` samples.
+double tolerance(double share, std::size_t count) { return 5 * std::sqrt(share * (1 - share) / static_cast<double>(count)); }
+
+void check_share(const std::vector<Chain>& chains) {
+  const std::size_t sixty = count_with(chains, "sixty");
+  const std::size_t forty = count_with(chains, "forty");
+  REQUIRE(sixty + forty > 400);  // 600 ms at 1 kHz
+  const double share = static_cast<double>(sixty) / static_cast<double>(sixty + forty);
+  CHECK(std::abs(share - 0.6) < tolerance(0.6, sixty + forty));
+  CHECK(sixty + forty > chains.size() * 8 / 10);  // the rest asks for the time, in code without frame pointers
+}
+
+// Positions of functions in the chain, innermost first; they must all be there, in this order, with nothing in between but inlined code.
+bool is_path(const Chain& chain, std::initializer_list<std::string_view> functions) {
+  auto at = chain.begin();
+  for (const std::string_view function : functions) {
+    at = std::find_if(at, chain.end(), [&](const std::string& name) { return is_called(name, function); });
+    if (at == chain.end()) return false;
+    ++at;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("as many samples are taken as the program used milliseconds, and 60 % of them where it spent 60 % of its time") {
+  SKIP_WHERE_FORBIDDEN();
+  const Recorded recorded = record({program("lanescope_program_cpu_work").string(), "share"}, sampling());
+  const std::vector<Chain> chains = samples_of_main(recorded);
+  const double milliseconds = static_cast<double>(recorded.measured("main").processor) / 1e6;
+  CHECK(std::abs(static_cast<double>(chains.size()) - milliseconds) < milliseconds / 10 + 10);
+  check_share(chains);
+}
+
+TEST_CASE("inlined functions stand within those into which they were inlined, with their lines") {
+  SKIP_WHERE_FORBIDDEN();
+  const Recorded recorded = record({program("lanescope_program_cpu_work").string(), "share"}, sampling());
+  const std::vector<Chain> chains = samples_of_main(recorded);
+  const auto inlined = static_cast<std::size_t>(std::count_if(chains.begin(), chains.end(), [](const Chain& chain) {
+    return is_path(chain, {"(anonymous namespace)::burn", "sixty", "main"});
+  }));
+  const auto plain = static_cast<std::size_t>(std::count_if(chains.begin(), chains.end(), [](const Chain& chain) {
+    return is_path(chain, {"sixty", "main"});
+  }));
+  CHECK(plain > 200);
+  CHECK(static_cast<double>(inlined) > 0.8 * static_cast<double>(plain));
+  const CallStacks& stacks = recorded.trace->call_stacks();
+  std::size_t with_lines = 0;
+  for (CodeLocationId location = 1; location < stacks.location_count(); ++location)
+    for (const CodeFunction& function : stacks.functions(location))
+      with_lines += recorded.trace->name(function.source_file).ends_with("cpu_work.cpp") && function.source_line > 0 ? 1 : 0;
+  CHECK(with_lines > 2);
+}
+
+TEST_CASE("recursive calls are as many as there were") {
+  SKIP_WHERE_FORBIDDEN();
+  const Recorded recorded = record({program("lanescope_program_cpu_work").string(), "path"}, sampling());
+  std::size_t recursions = 0;
+  for (const Chain& chain : samples_of_main(recorded)) {
+    const auto depth = std::count_if(chain.begin(), chain.end(), [](const std::string& name) { return name.starts_with("recursive("); });
+    if (depth == 0) continue;
+    ++recursions;
+    CHECK(depth <= 10);
+    if (is_path(chain, {"(anonymous namespace)::burn", "recursive"})) CHECK(depth == 10);
+  }
+  CHECK(recursions > 100);
+}
+
+TEST_CASE("a stripped program is named by its debug file, found by its build id") {
+  SKIP_WHERE_FORBIDDEN();
+  cpu::CpuSettings settings = sampling();
+  settings.debug_folders = LANESCOPE_DEBUG_FILES;
+  const Recorded recorded = record({program("lanescope_program_cpu_work_stripped").string(), "share"}, settings);
+  check_share(samples_of_main(recorded));
+}
+
+TEST_CASE("a stripped program without its debug file is known by address, and its file still opens") {
+  SKIP_WHERE_FORBIDDEN();
+  const Recorded recorded = record({program("lanescope_program_cpu_work_stripped").string(), "share"}, sampling());
+  const std::vector<Chain> chains = samples_of_main(recorded);
+  CHECK(count_with(chains, "sixty") == 0);
+  const auto by_address = std::count_if(chains.begin(), chains.end(), [](const Chain& chain) {
+    return std::any_of(chain.begin(), chain.end(),
+                       [](const std::string& name) { return name.starts_with("lanescope_program_cpu_work_stripped+0x"); });
+  });
+  CHECK(static_cast<std::size_t>(by_address) > chains.size() * 8 / 10);
+}
+
+TEST_CASE("callers in a program without frame pointers are found by its unwind tables, up to the first") {
+  SKIP_WHERE_FORBIDDEN();
+  const Recorded recorded = record({program("lanescope_program_cpu_work_frameless").string(), "path"}, sampling(cpu::CallChains::kDwarf));
+  std::size_t paths = 0;
+  std::size_t whole = 0;
+  for (const Chain& chain : samples_of_main(recorded)) {
+    if (!has(chain, "inner_call")) continue;
+    ++paths;
+    whole += is_path(chain, {"inner_call", "middle_call", "outer_call", "main", "__libc_start_main@@GLIBC_2.34"}) ||
+                     is_path(chain, {"inner_call", "middle_call", "outer_call", "main", "__libc_start_main"}) ||
+                     is_path(chain, {"inner_call", "middle_call", "outer_call", "main", "_start"})
+                 ? 1
+                 : 0;
+  }
+  REQUIRE(paths > 100);
+  CHECK(whole == paths);
+}
+
+TEST_CASE("code that a program makes at run time has the name that its perf map gives it") {
+  SKIP_WHERE_FORBIDDEN();
+  const Recorded recorded = record({program("lanescope_program_cpu_work").string(), "generated"}, sampling());
+  const std::vector<Chain> chains = samples_of_main(recorded);
+  REQUIRE(chains.size() > 100);
+  CHECK(count_with(chains, "made_at_run_time") > chains.size() * 8 / 10);
+}
+
+TEST_CASE("without call chains a sample is the code that ran") {
+  SKIP_WHERE_FORBIDDEN();
+  const Recorded recorded = record({program("lanescope_program_cpu_work").string(), "share"}, sampling(cpu::CallChains::kNone));
+  const std::vector<Chain> chains = samples_of_main(recorded);
+  check_share(chains);
+  CHECK(count_with(chains, "main") < chains.size() / 10);
+}
+
+TEST_CASE("a record of branches is refused where the machine keeps none") {
+  SKIP_WHERE_FORBIDDEN();
+  session::LaunchRequest request;
+  request.command = {"/bin/true"};
+  request.settings.trace_cuda = request.settings.trace_nvtx = false;
+  request.settings.cpu = sampling(cpu::CallChains::kBranchRecords);
+  const TemporaryFolder folder;
+  request.output = (folder.path() / "x").string();
+  const auto recording = session::Recording::launch(request);
+  if (recording) return;  // this machine has one
+  CHECK_THAT(recording.error().text, contains_text("-b lbr"));
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
