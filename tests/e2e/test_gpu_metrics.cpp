@@ -56,7 +56,7 @@ TEST_CASE("what the sampler may not do is told to the user and to the reader of 
 }
 
 TEST_CASE("a recording goes on without a sampler that works") {
-  const char* command = GENERATE("/no/such/lanescope-gpu-metrics", "/bin/true", "/usr/bin/yes");  // is not there, ends, writes nonsense
+  const char* command = GENERATE("/no/such/lanescope-gpu-metrics", "/bin/true", "/usr/bin/yes --");  // is not there, ends, writes nonsense
   CAPTURE(command);
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(
