@@ -49,8 +49,26 @@ void CounterSegment::add_samples(std::size_t first, std::size_t last, CounterSum
   for (std::size_t i = first; i < last; ++i) into.add(value(i), end(i) - time(i));
 }
 
+// Samples are mostly taken at one rate, so where a time lies is nearly known: the search begins there and widens.
 std::size_t CounterSegment::index_at(Nanoseconds t) const noexcept {
-  return static_cast<std::size_t>(std::upper_bound(times_->begin() + 1, times_->end(), t) - times_->begin()) - 1;
+  const std::vector<Nanoseconds>& times = *times_;
+  const double share = static_cast<double>(t - times.front()) / static_cast<double>(end_ - times.front());
+  const std::size_t guess = std::min(size() - 1, static_cast<std::size_t>(share * static_cast<double>(size())));
+  std::size_t first = guess;  // at or before t, once found
+  std::size_t last = guess;   // behind it
+  std::size_t step = 1;
+  if (times[guess] <= t) {
+    for (last = guess + 1; last < size() && times[last] <= t; last += step, step *= 2) first = last;
+    last = std::min(last, size());
+  } else {
+    while (times[first] > t) {
+      last = first;
+      first = first > step ? first - step : 0;
+      step *= 2;
+    }
+  }
+  const auto begin = times.begin() + static_cast<std::ptrdiff_t>(first) + 1;
+  return static_cast<std::size_t>(std::upper_bound(begin, times.begin() + static_cast<std::ptrdiff_t>(last), t) - times.begin()) - 1;
 }
 
 void CounterSegment::summarize(TimeRange window, CounterSummary& into) const noexcept {
