@@ -192,14 +192,16 @@ TEST_CASE("what makes no sense in a chunk of samples is left out and counted") {
     CHECK(trace->counter_series(0).extent() == TimeRange{100, 120});
     return recording.malformed();
   };
-  CHECK(malformed(chunk_of({1, 2}, 90, {0}, {{1}, {2}}, 5)) == 1);            // before what came
-  CHECK(malformed(chunk_of({1, 2}, 119, {0}, {{1}, {2}}, 5)) == 1);           // within it
-  CHECK(malformed(chunk_of({1, 2}, 130, {0, 0}, {{1, 1}, {2, 2}}, 5)) == 1);  // times that do not ascend
-  CHECK(malformed(chunk_of({1, 2}, 130, {0}, {{1}, {2}}, 0)) == 1);           // a last value that never holds
-  CHECK(malformed(chunk_of({1, 2}, 130, {0}, {{1}}, 5)) == 1);                // a column is missing
-  CHECK(malformed(chunk_of({1, 2}, 130, {0}, {{1}, {2, 3}}, 5)) == 1);        // and one is too long
-  CHECK(malformed(chunk_of({1}, 130, {0}, {{1}}, 5)) == 1);                   // otherwise read together with another
-  CHECK(malformed(chunk_of({1, 9}, 130, {0}, {{1}, {2}}, 5)) == 1);           // a counter that was never defined
+  CHECK(malformed(chunk_of({1, 2}, 90, {0}, {{1}, {2}}, 5)) == 1);                     // before what came
+  CHECK(malformed(chunk_of({1, 2}, 119, {0}, {{1}, {2}}, 5)) == 1);                    // within it
+  CHECK(malformed(chunk_of({1, 2}, 130, {0, 0}, {{1, 1}, {2, 2}}, 5)) == 1);           // times that do not ascend
+  CHECK(malformed(chunk_of({1, 2}, 130, {0}, {{1}, {2}}, 0)) == 1);                    // a last value that never holds
+  CHECK(malformed(chunk_of({1, 2}, 130, {0}, {{1}}, 5)) == 1);                         // a column is missing
+  CHECK(malformed(chunk_of({1, 2}, 130, {0}, {{1}, {2, 3}}, 5)) == 1);                 // and one is too long
+  CHECK(malformed(chunk_of({1}, 130, {0}, {{1}}, 5)) == 1);                            // otherwise read together with another
+  CHECK(malformed(chunk_of({1, 9}, 130, {0}, {{1}, {2}}, 5)) == 1);                    // a counter that was never defined
+  CHECK(malformed(chunk_of({1, 2}, std::int64_t{1} << 62, {0}, {{1}, {2}}, 5)) == 1);  // times beyond all recordings
+  CHECK(malformed(chunk_of({1, 2}, 130, {0}, {{1}, {2}}, ~0ull)) == 1);
 }
 
 TEST_CASE("a value that could not be read is none") {
