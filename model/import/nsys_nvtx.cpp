@@ -37,10 +37,12 @@ enum Column {
   kUnsigned32,
   kSigned32,
   kFloat,
+  kJson,
+  kJsonId,
 };
-constexpr std::array<std::string_view, kFloat + 1> kColumns = {
-    "start",        "end",      "eventType",   "category",   "color",       "text",        "textId",     "globalTid",
-    "endGlobalTid", "domainId", "uint64Value", "int64Value", "doubleValue", "uint32Value", "int32Value", "floatValue"};
+constexpr std::array<std::string_view, kJsonId + 1> kColumns = {
+    "start",    "end",         "eventType",  "category",    "color",       "text",       "textId",     "globalTid", "endGlobalTid",
+    "domainId", "uint64Value", "int64Value", "doubleValue", "uint32Value", "int32Value", "floatValue", "jsonText",  "jsonTextId"};
 
 struct OpenRange {
   TrackKey key;
@@ -110,6 +112,8 @@ class NvtxTable {
     detail.category = static_cast<std::uint32_t>(rows.integer(kCategoryId));
     detail.color = static_cast<std::uint32_t>(rows.integer(kColor));
     read_payload(rows, detail);
+    if (!rows.is_null(kJson)) detail.payload_json = context_.builder.intern(rows.text(kJson));
+    if (rows.is_null(kJson) && !rows.is_null(kJsonId)) detail.payload_json = context_.name(rows.integer(kJsonId));
     if (const std::int64_t end_tid = rows.integer(kEndGlobalTid); end_tid != 0 && end_tid != global_tid)
       detail.end_thread = context_.thread(end_tid);
     if (open) detail.finished = Finished::kNo;
