@@ -49,7 +49,7 @@ std::vector<std::string> events(const fs::path& file) { return test::TraceText(*
 
 // Without the numbers of NVTX events, which are those of their rows in SQLite.
 std::vector<std::string> unnumbered(std::vector<std::string> lines) {
-  static const std::regex number("\\|[0-9]+(\\|[0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+ [^|]*)$");
+  static const std::regex number("\\|[0-9]+(\\|[0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+ [^|]*\\|.*)$");
   for (std::string& line : lines) {
     const int kind = std::stoi(line);
     if (kind >= static_cast<int>(TrackKind::kNvtxRanges) && kind <= static_cast<int>(TrackKind::kNvtxMarks))

@@ -1,9 +1,9 @@
 #include "agent/attach/attachment.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include <dlfcn.h>
@@ -56,11 +56,10 @@ void forget_in_child() noexcept {
 
 bool parse(const char* address, Invitation& invitation) noexcept {
   if (address == nullptr || std::strncmp(address, "fd:", 3) != 0) return false;
-  char* end = nullptr;
-  const long number = std::strtol(address + 3, &end, 10);
-  if (end == address + 3 || number < 0 || (*end != '\0' && *end != ':')) return false;
-  invitation.socket = static_cast<int>(number);
-  if (*end == ':') std::strncpy(invitation.path, end + 1, sizeof(invitation.path) - 1);
+  const char* const limit = address + std::strlen(address);
+  const auto [end, problem] = std::from_chars(address + 3, limit, invitation.socket);  // strtol would ask for the newest C library
+  if (problem != std::errc() || invitation.socket < 0 || (end != limit && *end != ':')) return false;
+  if (end != limit) std::strncpy(invitation.path, end + 1, sizeof(invitation.path) - 1);
   return true;
 }
 
