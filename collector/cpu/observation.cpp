@@ -45,6 +45,8 @@ Observation::RecordPointer Observation::find(std::uint32_t pid) const {
 
 Observation::RecordPointer Observation::adopt(std::uint32_t pid, std::int64_t time) {
   if (RecordPointer known = find(pid)) return known;
+  const std::vector<ThreadNow> threads = threads_now(static_cast<pid_t>(pid));
+  if (threads.empty() && first_) return nullptr;  // it has ended, and what is left of it is on its way out
   const ProcessNow now = process_now(static_cast<pid_t>(pid));
   const RecordPointer parent = find(static_cast<std::uint32_t>(now.parent));
   RecordPointer process;
@@ -61,7 +63,7 @@ Observation::RecordPointer Observation::adopt(std::uint32_t pid, std::int64_t ti
     process->own_space().read(static_cast<pid_t>(pid), modules_);
   }
   processes_[pid] = process;
-  for (const ThreadNow& thread : threads_now(static_cast<pid_t>(pid))) {
+  for (const ThreadNow& thread : threads) {
     process->threads.insert(thread.thread);
     owners_[thread.thread] = process;
     name_thread(*process, thread.thread, thread.name);
@@ -97,6 +99,8 @@ void Observation::announce(ProcessRecord& process) {
     if (process.description.executable.empty()) process.description.executable = now.executable;
     if (is_this_program) process.description.arguments = std::move(now.arguments);
   }
+  if (process.description.executable.empty() && !process.names.empty())
+    process.description.executable = process.names.begin()->second;  // it has ended, and its name is all that is known
   outbox_.put(process.description);
   for (const auto& [thread, name] : process.names) outbox_.put(NamedThread{process.description.key, thread, name});
 }

@@ -44,7 +44,8 @@ class Observation {
   // Processes.
   RecordPointer make(SeenProcess description);
   RecordPointer find(std::uint32_t pid) const;
-  RecordPointer adopt(std::uint32_t pid, std::int64_t time);  // which was there before, or about whose start nothing is known
+  // One which was there before, or about whose start nothing is known. Null where it is not there any more.
+  RecordPointer adopt(std::uint32_t pid, std::int64_t time);
   void announce(ProcessRecord& process);
   void name_thread(ProcessRecord& process, ThreadNumber thread, std::string_view name);
   void end_process(const RecordPointer& process, std::int64_t time);

@@ -58,6 +58,7 @@ void Observation::take_fork(const Record& record) {
     processes_[pid] = process;
   }
   if (!process) process = adopt(pid, time_of(record));
+  if (!process) return;
   process->threads.insert(tid);
   owners_[tid] = process;
   if (parent)
@@ -92,6 +93,7 @@ void Observation::take_name(const Record& record) {
 void Observation::take_exec(const Record& record, std::string_view name) {
   RecordPointer process = find(record.who.pid);
   if (!process) process = adopt(record.who.pid, time_of(record));
+  if (!process) return;
   const bool expected = process == first_ && awaits_exec_;
   if (expected) awaits_exec_ = false;
   if (process->is_announced && !expected) {
@@ -141,7 +143,8 @@ void Observation::take_switch(const Record& record) {
   const ThreadNumber thread = record.who.tid;
   if (thread == 0 || !recording_) return;  // thread 0 stands for an idle processor
   if (settings_.thread_states == Scope::kNone) return;
-  if (!owners_.contains(thread)) adopt(record.who.pid, time_of(record));
+  if (!owners_.contains(thread) && !adopt(record.who.pid, time_of(record))) return;
+  if (!owners_.contains(thread)) return;  // a thread that has ended, on its way out
   if ((record.misc & PERF_RECORD_MISC_SWITCH_OUT) == 0) return states_.switch_in(thread, time_of(record), record.who.processor);
   const bool preempted = (record.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
   states_.switch_out(thread, time_of(record), record.who.processor, preempted ? Leaving::kPreempted : Leaving::kWaiting);

@@ -40,6 +40,7 @@ void Observation::take_sample(const Record& record) {
   if (!recording_ || record.who.tid == 0 || record.who.pid == 0) return;
   RecordPointer process = find(record.who.pid);
   if (!process) process = adopt(record.who.pid, static_cast<std::int64_t>(record.who.time));
+  if (!process) return;
   chain_.clear();
   Fields fields(record.rest);
   if (settings_.call_chains == CallChains::kNone) {

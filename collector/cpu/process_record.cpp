@@ -54,7 +54,7 @@ std::vector<ThreadNow> threads_now(pid_t process) {
   for (const std::uint32_t number : numbered_entries(folder_of(process) / "task")) {
     ThreadNow thread{number, {}, false, 0};
     const std::vector<std::string> fields = stat_fields(folder_of(process) / "task" / std::to_string(number) / "stat", thread.name);
-    if (fields.size() <= kProcessor) continue;  // it has just ended
+    if (fields.size() <= kProcessor || fields[kState] == "Z" || fields[kState] == "X") continue;  // it has ended
     thread.may_run = fields[kState] == "R";
     thread.processor = static_cast<std::uint32_t>(std::atoi(fields[kProcessor].c_str()));
     threads.push_back(std::move(thread));

@@ -16,14 +16,6 @@ ObservedProcess::ObservedProcess(std::uint32_t instance, const cpu::SeenProcess&
   log_->write({proto::FRAME_PROCESS_START, instance_}, start);
 }
 
-void ObservedProcess::name_thread(std::uint32_t thread, const std::string& name) {
-  proto::Resources resources;
-  proto::Thread& named = *resources.add_threads();
-  named.set_id(thread);
-  named.set_name(name);
-  log_->write({proto::FRAME_RESOURCES, instance_, proto::SOURCE_CPU}, resources);
-}
-
 void ObservedProcess::write_end(proto::ProcessEndKind kind, std::int64_t time) {
   proto::ProcessEnd end;
   end.set_time(time);

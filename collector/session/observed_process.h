@@ -21,7 +21,6 @@ class ObservedProcess {
   [[nodiscard]] std::int64_t start() const noexcept { return start_; }
   [[nodiscard]] const ProcessDescription& description() const noexcept { return description_; }
 
-  void name_thread(std::uint32_t thread, const std::string& name);
   void write_end(proto::ProcessEndKind kind, std::int64_t time);
 
  private:

@@ -186,7 +186,9 @@ void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::E
   captures_of_ended_.ends += captures.begins;  // what it had not ended, its own end did
   process.finish(known);
   ended_.push_back(process.completeness());
-  if (threads_ && !seen_instances_.contains(process.instance()))
+  if (!threads_) return;
+  for (const std::uint32_t thread : process.threads_named_by_program()) named_by_program_.insert({process.instance(), thread});
+  if (!seen_instances_.contains(process.instance()))
     ended_unseen_.push_back({process.pid(), process.instance(), process.description().executable, monotonic_now()});
 }
 
@@ -248,8 +250,12 @@ void ProcessTable::leave_seen(std::uint32_t instance, std::int64_t time) {
 
 void ProcessTable::name_seen_thread(std::uint32_t instance, std::uint32_t thread, const std::string& name) {
   if (TargetProcess* process = find_instance(instance)) return process->name_thread(thread, name);
-  for (ObservedProcess& process : observed_)
-    if (process.instance() == instance) process.name_thread(thread, name);
+  if (named_by_program_.contains({instance, thread})) return;
+  proto::Resources resources;
+  proto::Thread& named = *resources.add_threads();
+  named.set_id(thread);
+  named.set_name(name);
+  log_.write({proto::FRAME_RESOURCES, instance, proto::SOURCE_CPU}, resources);
 }
 
 ProcessCompleteness ProcessTable::with_threads(ProcessCompleteness process) const {

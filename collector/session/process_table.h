@@ -94,7 +94,8 @@ class ProcessTable {
     std::string executable;
     std::int64_t end;  // CLOCK_MONOTONIC ns, or a little later
   };
-  std::vector<EndedProcess> ended_unseen_;  // whose threads may yet be told of
+  std::set<std::pair<std::uint32_t, std::uint32_t>> named_by_program_;  // instance, thread; of processes that ended
+  std::vector<EndedProcess> ended_unseen_;                              // whose threads may yet be told of
   TargetProcess::CaptureCounts captures_of_ended_;
 };
 

@@ -305,6 +305,12 @@ void TargetProcess::name_threads() {
   write_resources(resources);
 }
 
+std::vector<std::uint32_t> TargetProcess::threads_named_by_program() const {
+  std::vector<std::uint32_t> threads;
+  for (const auto& [id, name] : nvtx_thread_names_) threads.push_back(id);
+  return threads;
+}
+
 void TargetProcess::name_thread(std::uint32_t id, const std::string& name) {
   if (nvtx_thread_names_.contains(id) || std::exchange(kernel_thread_names_[id], name) == name) return;
   proto::Resources resources;

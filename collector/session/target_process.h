@@ -90,6 +90,7 @@ class TargetProcess {
   void name_threads();
   // The same for one thread, which may have ended. A name that the program gave by NVTX stays.
   void name_thread(std::uint32_t thread, const std::string& name);
+  [[nodiscard]] std::vector<std::uint32_t> threads_named_by_program() const;
 
   struct Ending {
     proto::ProcessEndKind kind = proto::PROCESS_END_UNKNOWN;

@@ -1,6 +1,14 @@
 // What threads did, against what they measured of themselves.
-#include <cstdlib>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <thread>
+
+#include "collector/cpu/access.h"
+#include "collector/cpu/recorder.h"
 #include "recorded.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -114,4 +122,85 @@ TEST_CASE("what happens before the delay is over is left out, and states go on f
   CHECK(all.front().start >= 150 * kMillisecond);
   CHECK(follow_each_other(all));
   CHECK(time_in(all, ThreadState::kBlocked) > 0);
+}
+
+TEST_CASE("system-wide, processes that are not recorded are marked as such, and none is there that nobody knows") {
+  SKIP_WHERE_FORBIDDEN();
+  if (!cpu::probe_access().system_wide) {
+    WARN("other processes can't be observed here");
+    return;
+  }
+  const pid_t other = fork();  // sleeps and wakes outside of the recording
+  if (other == 0) {
+    for (int i = 0; i < 2000; ++i) usleep(5'000);
+    _exit(0);
+  }
+  cpu::CpuSettings settings = states();
+  settings.thread_states = cpu::Scope::kSystemWide;
+  const Recorded recorded = record({work(), "lock"}, settings);
+  kill(other, SIGKILL);
+  waitpid(other, nullptr, 0);
+  bool found = false;
+  for (const Process& process : recorded.trace->processes()) {
+    CHECK(!process.executable.empty());
+    found = found || process.pid == static_cast<std::uint32_t>(other);
+  }
+  CHECK(found);
+  CHECK(time_in(intervals(*recorded.trace, thread_named(*recorded.trace, "waiter")), ThreadState::kBlocked) >= 20 * 9 * kMillisecond);
+}
+
+TEST_CASE("a running process is observed from the moment of attaching, with threads that neither run nor wake") {
+  SKIP_WHERE_FORBIDDEN();
+  int ready[2];
+  REQUIRE(pipe(ready) == 0);
+  const pid_t target = fork();
+  if (target == 0) {
+    std::thread idle([] { pause(); });
+    std::thread busy([] {
+      for (;;) {
+        volatile int steps = 0;
+        while (steps < 5'000'000) steps = steps + 1;
+        usleep(5'000);
+      }
+    });
+    const char byte = 1;
+    [[maybe_unused]] const ssize_t ignored = write(ready[1], &byte, 1);
+    pause();
+  }
+  char byte = 0;
+  REQUIRE(read(ready[0], &byte, 1) == 1);
+  cpu::CpuSettings settings = states();
+  settings.samples = cpu::Scope::kProcessTree;
+  auto recorder = cpu::Recorder::attach(target, settings, cpu::Start::kAtOnce, std::chrono::milliseconds(20));
+  REQUIRE(recorder);
+  struct Counting final : cpu::Listener {
+    std::map<std::uint32_t, std::map<int, std::int64_t>> times;  // by thread and state
+    std::uint64_t samples = 0;
+    void process_began(const cpu::SeenProcess&) override {}
+    void process_ended(cpu::ProcessKey, std::int64_t) override {}
+    void thread_named(cpu::ProcessKey, std::uint32_t, const std::string&) override {}
+    void recorded(cpu::ProcessKey, const proto::EventChunk& chunk, std::uint32_t events) override {
+      if (chunk.has_samples()) samples += events;
+      const proto::ThreadStates& states = chunk.thread_states();
+      for (int i = 0; i < states.state_size(); ++i)
+        times[states.thread()][static_cast<int>(states.state(i))] += static_cast<std::int64_t>(states.duration(i));
+    }
+    void named(cpu::ProcessKey, const proto::Symbols&) override {}
+    void counted(cpu::ProcessKey, const proto::Counters&) override {}
+    void noted(const proto::Diagnostic&) override {}
+  } counting;
+  const auto begin = std::chrono::steady_clock::now();
+  while (counting.samples < 30 && std::chrono::steady_clock::now() - begin < std::chrono::seconds(60)) (*recorder)->drain(counting);
+  (*recorder)->finish_part(counting);
+  const std::int64_t observed = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+  kill(target, SIGKILL);
+  waitpid(target, nullptr, 0);
+  REQUIRE(counting.times.size() == 3);
+  CHECK(counting.times[static_cast<std::uint32_t>(target)].size() == 1);  // it did nothing but wait
+  for (const auto& [thread, times] : counting.times) {
+    std::int64_t all = 0;
+    for (const auto& [state, time] : times) all += time;
+    CHECK(all <= observed + 100 * kMillisecond);
+    CHECK(all > observed / 2);
+  }
 }
