@@ -195,7 +195,8 @@ bool Tracer::subscribe() noexcept {
 bool Tracer::start(Arrival arrival) noexcept {
   const Functions& functions = library_.functions;
   if (!buffers_.prepare()) {
-    tell(ComponentState::kFailed, Severity::kError, "GPU activity is not recorded: the target has no memory left for buffers.");
+    report(Component::kCupti, ComponentState::kFailed, Severity::kError,
+           "GPU activity is not recorded: the target has no memory left for buffers.");
     return false;
   }
   if (!subscribe()) return false;
@@ -220,7 +221,8 @@ bool Tracer::start(Arrival arrival) noexcept {
   follow_settings();
   if (!start_thread()) {
     set_recording(false);
-    tell(ComponentState::kFailed, Severity::kError, "GPU activity is not recorded: the target can't start another thread.");
+    report(Component::kCupti, ComponentState::kFailed, Severity::kError,
+           "GPU activity is not recorded: the target can't start another thread.");
     return false;
   }
   return true;
