@@ -1,5 +1,8 @@
 // The real agent over a CUPTI that a test controls: what it delivers must arrive, decoded by the real protobuf library.
+#include <dlfcn.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -269,6 +272,20 @@ TEST_CASE("where CUPTI can't record, the user is told why, nothing of it is touc
   CHECK(told[0].record.color == static_cast<std::uint32_t>(expected.state));
   CHECK(told[0].record.payload_type == proto::SEVERITY_ERROR);
   CHECK_THAT(told[0].text, contains_text(expected.says));
+  CHECK(host.processes[0]->frames.empty());
+}
+
+TEST_CASE("NVIDIA's own libcupti on a machine without a driver is told as such") {
+  if (dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) return;  // there is one
+  std::string library;
+  for (const char* path : {"/usr/local/cuda/lib/libcupti.so.13", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13"})
+    if (library.empty() && std::filesystem::exists(path)) library = path;
+  if (library.empty()) return;
+  TestHost host;
+  REQUIRE(host.run({kProgram}, mock_with("LANESCOPE_CUPTI_LIBRARY", library)) == 0);
+  const auto told = diagnostics(*host.processes[0]);
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].record.color == proto::STATE_NO_DRIVER);
   CHECK(host.processes[0]->frames.empty());
 }
 
