@@ -29,9 +29,11 @@ NsysThreads::NsysThreads(const Trace& trace, const ExportSelection& selection, N
       for (EventIndex i = 0; i < trace.lane(id).size(); ++i) {
         const SampleDetail& detail = trace.sample_detail(trace.lane(id).detail(i));
         const Lane& lane = trace.lane(id);
-        if (detail.call_node != 0 && lane.correlation(i) != 0)
-          correlated_backtraces_[{track.key.thread, lane.correlation(i)}] = detail.call_node;
-        if (detail.call_node != 0) backtraces_[{detail.origin, track.key.thread, lane.start(i), lane.duration(i)}] = detail.call_node;
+        if (detail.call_node == 0) continue;
+        if (lane.correlation(i) != 0)
+          of_cuda_calls_[{track.key.thread, lane.correlation(i)}] = detail.call_node;
+        else
+          backtraces_[{detail.origin, track.key.thread, lane.start(i), lane.duration(i)}] = detail.call_node;
       }
   }
 }
@@ -86,12 +88,14 @@ CallNodeId NsysThreads::backtrace_of(SampleOrigin origin, ThreadId thread, const
 }
 
 std::optional<std::int64_t> NsysThreads::chain_of(SampleOrigin origin, ThreadId thread, const Event& call) {
-  const CallNodeId backtrace = backtrace_of(origin, thread, call);
-  if (backtrace == 0) return std::nullopt;
+  CallNodeId chain = 0;
+  if (const auto same = backtraces_.find({origin, thread, call.start, call.duration}); same != backtraces_.end()) chain = same->second;
+  if (origin == SampleOrigin::kCudaCall)
+    if (const auto same = of_cuda_calls_.find({thread, call.correlation}); same != of_cuda_calls_.end()) chain = same->second;
   const NsysTable table = origin == SampleOrigin::kCudaCall ? NsysTable::kCudaChains : NsysTable::kOsRuntimeChains;
-  if (!database_.wants(table)) return std::nullopt;
-  const auto [id, added] = chain_ids_.try_emplace({origin, backtrace}, static_cast<std::int64_t>(chain_ids_.size() + 1));
-  if (added) write_chain(table, id->second, backtrace);
+  if (chain == 0 || !database_.wants(table)) return std::nullopt;
+  const auto [id, added] = chain_ids_.try_emplace({origin, chain}, static_cast<std::int64_t>(chain_ids_.size() + 1));
+  if (added) write_chain(table, id->second, chain);
   return id->second;
 }
 

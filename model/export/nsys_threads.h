@@ -36,6 +36,7 @@ class NsysThreads {
 
   std::map<std::tuple<SampleOrigin, ThreadId, Nanoseconds, Nanoseconds>, CallNodeId> backtraces_;
   std::map<std::pair<ThreadId, std::uint32_t>, CallNodeId> correlated_backtraces_;  // of CUDA calls, by thread and correlation id
+  std::map<std::pair<ThreadId, std::uint32_t>, CallNodeId> of_cuda_calls_;          // by correlation id
   std::map<std::pair<SampleOrigin, CallNodeId>, std::int64_t> chain_ids_;
   std::int64_t samples_ = 0;  // so far
 };

@@ -32,7 +32,8 @@ struct Program : SmallTrace {
                                    {95, 0, {0, SampleOrigin::kTimer, 5, 1'000}}};
     add_samples(builder, process, 4711, samples);
     builder.add(on_thread(TrackKind::kOsRuntime), {event(18, 85, "poll"), event(200, 210, "read")});
-    const SampleEvent backtraces[] = {{18, 67, {outer, SampleOrigin::kOsCall}}};
+    builder.add(on_thread(TrackKind::kCudaApi), {event(300, 330, "cudaLaunchKernel", 7), event(340, 350, "cudaLaunchKernel", 8)});
+    const SampleEvent backtraces[] = {{18, 67, {outer, SampleOrigin::kOsCall}}, {302, 27, {deep, SampleOrigin::kCudaCall}, 7}};
     add_samples(builder, process, 4711, backtraces);
     TrackKey other = on_thread(TrackKind::kOsRuntime);
     other.thread = builder.thread(process, 4712);
@@ -123,15 +124,19 @@ TEST_CASE("a call tells the chain that was taken at it") {
   const LaneId calls = program.lane(TrackKind::kOsRuntime);
   CHECK(program.value({calls, 0}, "Call chain") == "train  train.py:12 (Python)");
   CHECK(program.value({calls, 1}, "Call chain").empty());
+  // Taken a little after the call began: the correlation id tells.
+  const LaneId launches = program.lane(TrackKind::kCudaApi);
+  CHECK(program.value({launches, 0}, "Call chain") == "level19  libz.so.1");
+  CHECK(program.value({launches, 1}, "Call chain").empty());
 }
 
 TEST_CASE("a search for a function finds the samples with it in their chains") {
   const Program program;
   EventMatches matches(program.trace, "TRAIN");
   CHECK(matches.in_lane(program.lane(TrackKind::kCpuSamples)).size() == 2);
-  CHECK(matches.in_lane(program.lane(TrackKind::kBacktraces)).size() == 1);
+  CHECK(matches.in_lane(program.lane(TrackKind::kBacktraces)).size() == 2);
   CHECK(matches.in_lane(program.lane(TrackKind::kOsRuntime)).empty());
   EventMatches inner(program.trace, "level19");
   CHECK(inner.in_lane(program.lane(TrackKind::kCpuSamples)).size() == 1);
-  CHECK(inner.count() == 1);
+  CHECK(inner.count() == 2);  // a sample, a backtrace
 }

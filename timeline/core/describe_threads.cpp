@@ -73,6 +73,9 @@ CallNodeId backtrace_of(const Trace& trace, ThreadId thread, const Event& call) 
     if (track.key.kind != TrackKind::kBacktraces || track.key.thread != thread) continue;
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace.lane(id);
+      // A chain that was taken at a CUDA call may be a little off in time, and has the call's correlation id.
+      const EventIndex same = call.correlation == 0 ? lane.size() : lane.find_correlation(call.correlation);
+      if (same < lane.size()) return trace.sample_detail(lane.detail(same)).call_node;
       const EventIndex at = lane.lower_bound(call.start);
       if (at < lane.size() && lane.start(at) == call.start && lane.duration(at) == call.duration)
         return trace.sample_detail(lane.detail(at)).call_node;

@@ -205,6 +205,19 @@ TEST_CASE("what the schema has a place for survives it") {
   for (const TrackKind kind : {TrackKind::kCpuSamples, TrackKind::kBacktraces}) CHECK(chains_of(*trace, kind) == chains_of(*again, kind));
 }
 
+TEST_CASE("a call has the chain that was taken at it, by its correlation id where that was a little later") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  TrackKey key{TrackKind::kCudaApi, process};
+  key.thread = builder.thread(process, 7);
+  builder.add(key, {{100, 50, builder.intern("cudaFree"), 41, 0}, {200, 50, builder.intern("cudaFree"), 42, 0}});
+  const CallNodeId main = builder.call_node({0, builder.code_location({}, {builder.intern("main"), 0, 0})});
+  const SampleEvent backtrace[] = {{203, 44, {main, SampleOrigin::kCudaCall}, 42}};
+  add_samples(builder, process, 7, backtrace);
+  const auto trace = builder.snapshot();
+  CHECK(Exported(*trace).rows("SELECT start, callchainId FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start") == Rows{"100|NULL", "200|1"});
+}
+
 TEST_CASE("scheduling, samples and call chains stand where Nsight Systems has them") {
   const Exported file(*sample_trace());
   // Unscheduled is a thread that could run, interruptible one that waits.
