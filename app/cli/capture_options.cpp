@@ -114,7 +114,7 @@ Result<session::GpuMetricsSettings> gpu_metrics_settings(const CaptureOptions& o
 }
 
 // What threads do, and what code they run.
-void describe_threads(CLI::App& app, CaptureOptions& options) {
+void describe_threads(CLI::App& app, CaptureOptions& options, Targets targets) {
   constexpr const char* kGroup = "What to record of threads";
   app.add_option("--cpuctxsw", options.thread_states, "When they run and wait: process-tree, system-wide, none")
       ->type_name("SCOPE")
@@ -132,13 +132,17 @@ void describe_threads(CLI::App& app, CaptureOptions& options) {
                  "processor's record of calls), none")
       ->type_name("HOW")
       ->check(CLI::IsMember({"auto", "fp", "dwarf", "lbr", "none"}))
-      ->default_str("fp")
+      ->default_str("fp; dwarf with --python-sampling")
       ->group(kGroup);
   app.add_option("--sampling-frequency", options.sampling_frequency, "Samples for each second that a thread runs")
       ->type_name("HZ")
       ->check(CLI::Range(1u, cpu::kMaximumFrequency))
       ->default_str("1000")
       ->group(kGroup);
+  if (targets == Targets::kLaunched)
+    app.add_flag("--python-sampling", options.python_sampling,
+                 "Samples of CPython 3.12 and newer name its functions, which\ntakes a little longer to call them [false]")
+        ->group(kGroup);
   app.add_option("--debug-symbols", options.debug_folders, "Folders with debug files besides /usr/lib/debug, separated by\ncolons")
       ->type_name("FOLDERS")
       ->group(kGroup);
@@ -151,10 +155,12 @@ cpu::CpuSettings cpu_settings(const CaptureOptions& options) {
   cpu::CpuSettings settings;
   settings.thread_states = scope(options.thread_states);
   settings.samples = scope(options.samples);
-  settings.call_chains = options.call_chains == "dwarf"  ? cpu::CallChains::kDwarf
-                         : options.call_chains == "lbr"  ? cpu::CallChains::kBranchRecords
-                         : options.call_chains == "none" ? cpu::CallChains::kNone
-                                                         : cpu::CallChains::kFramePointers;
+  settings.python_names = options.python_sampling;
+  const std::string how = !options.call_chains.empty() ? options.call_chains : options.python_sampling ? "dwarf" : "fp";
+  settings.call_chains = how == "dwarf"  ? cpu::CallChains::kDwarf
+                         : how == "lbr"  ? cpu::CallChains::kBranchRecords
+                         : how == "none" ? cpu::CallChains::kNone
+                                         : cpu::CallChains::kFramePointers;
   settings.frequency = options.sampling_frequency;
   settings.debug_folders = options.debug_folders;
   return settings;
@@ -222,7 +228,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->type_name("LIST")
       ->group(kGroup);
   app.add_option("--nvtx-domain-exclude", options.domain_exclude, "All NVTX domains but these")->type_name("LIST")->group(kGroup);
-  describe_threads(app, options);
+  describe_threads(app, options, targets);
   if (is_running) return;
   app.add_option("--osrt-threshold", options.osrt_threshold, "Shorter calls into the C library are left out")
       ->type_name("NS")

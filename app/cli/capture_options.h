@@ -30,7 +30,8 @@ struct CaptureOptions {
   std::string domain_exclude;
   std::string thread_states = "process-tree";
   std::string samples = "process-tree";
-  std::string call_chains = "fp";
+  std::string call_chains;  // empty: by default
+  bool python_sampling = false;
   unsigned sampling_frequency = 1000;
   std::string debug_folders;
 };

@@ -96,7 +96,12 @@ void Observation::read_stack(ProcessRecord& process, Fields& fields) {
   const auto size = fields.take<std::uint64_t>();
   std::span<const std::byte> stack = fields.take(size);
   if (size > 0) stack = stack.first(std::min<std::uint64_t>(fields.take<std::uint64_t>(), stack.size()));
-  for (const std::uint64_t address : unwinder_.unwind(*process.space, registers, stack)) chain_.push_back(location(process, address));
+  const auto is_trampoline = [&](std::uint64_t address) {
+    if (process.perf_map.find(address).empty()) process.perf_map.refresh();
+    return python_name(process.perf_map.find(address)).has_value();
+  };
+  for (const std::uint64_t address : unwinder_.unwind(*process.space, registers, stack, is_trampoline))
+    chain_.push_back(location(process, address));
 }
 
 }  // namespace lanescope::cpu

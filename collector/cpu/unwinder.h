@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -26,8 +27,10 @@ class Unwinder {
   Unwinder& operator=(const Unwinder&) = delete;
 
   // Addresses of code, innermost first: where the thread was, then the calls that led there, each within its call instruction. `stack`
-  // begins at the stack pointer.
-  std::span<const std::uint64_t> unwind(const AddressSpace& space, const UserRegisters& registers, std::span<const std::byte> stack);
+  // begins at the stack pointer. `is_trampoline` says of an address of generated code whether it belongs to one of CPython's trampolines,
+  // which have no tables.
+  std::span<const std::uint64_t> unwind(const AddressSpace& space, const UserRegisters& registers, std::span<const std::byte> stack,
+                                        const std::function<bool(std::uint64_t address)>& is_trampoline);
 
  private:
   struct Tables;

@@ -221,6 +221,18 @@ bool step_by_frame_pointer(const StackCopy& memory, UserRegisters& registers) {
   return true;
 }
 
+// CPython's trampoline has one word below its return address while it calls: padding (3.12), or the frame pointer (from 3.13 on).
+bool step_out_of_trampoline(const StackCopy& memory, UserRegisters& registers) {
+  const std::uint64_t frame = registers[kStackPointer];
+  const std::optional<std::uint64_t> word = memory.read(frame);
+  const std::optional<std::uint64_t> return_address = memory.read(frame + sizeof(std::uint64_t));
+  if (!word || !return_address || *return_address == 0) return false;
+  if (registers[kFramePointer] == frame) registers[kFramePointer] = *word;
+  registers[kStackPointer] = frame + 2 * sizeof(std::uint64_t);
+  registers[kInstructionPointer] = *return_address;
+  return true;
+}
+
 }  // namespace
 
 struct Unwinder::Tables {
@@ -275,7 +287,8 @@ struct Unwinder::Tables {
 Unwinder::Unwinder() : tables_(std::make_unique<Tables>()) {}
 Unwinder::~Unwinder() = default;
 
-std::span<const std::uint64_t> Unwinder::unwind(const AddressSpace& space, const UserRegisters& start, std::span<const std::byte> stack) {
+std::span<const std::uint64_t> Unwinder::unwind(const AddressSpace& space, const UserRegisters& start, std::span<const std::byte> stack,
+                                                const std::function<bool(std::uint64_t address)>& is_trampoline) {
   chain_.clear();
   UserRegisters registers = start;
   const StackCopy memory(registers[kStackPointer], stack);
@@ -285,6 +298,10 @@ std::span<const std::uint64_t> Unwinder::unwind(const AddressSpace& space, const
     const Place place = space.find(address);
     if (place.module == nullptr && is_return_address) break;  // no code is there
     chain_.push_back(address);
+    if (is_return_address && place.module->is_generated && is_trampoline(address)) {
+      if (!step_out_of_trampoline(memory, registers)) break;
+      continue;
+    }
     const Row* row = tables_->row(place);
     if (row == nullptr ? !step_by_frame_pointer(memory, registers) : !step(*row, memory, registers)) break;
     is_return_address = row == nullptr || !row->is_signal_frame;

@@ -7,7 +7,8 @@ struct Unwinder::Tables {};
 
 Unwinder::Unwinder() = default;
 Unwinder::~Unwinder() = default;
-std::span<const std::uint64_t> Unwinder::unwind(const AddressSpace&, const UserRegisters& registers, std::span<const std::byte>) {
+std::span<const std::uint64_t> Unwinder::unwind(const AddressSpace&, const UserRegisters& registers, std::span<const std::byte>,
+                                                const std::function<bool(std::uint64_t address)>&) {
   chain_ = {registers[kInstructionPointer]};
   return chain_;
 }

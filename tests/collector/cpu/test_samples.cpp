@@ -1,6 +1,9 @@
 // What code threads were seen in, against what the programs do by construction.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "recorded.h"
 #include "support/catch.h"
@@ -47,6 +50,21 @@ bool is_path(const Chain& chain, std::initializer_list<std::string_view> functio
     ++at;
   }
   return true;
+}
+
+// Of CPython, from 3.12 on.
+std::vector<std::string> interpreters_that_name_functions() {
+  std::vector<std::string> found;
+  const char* home = std::getenv("HOME");
+  std::error_code failed;
+  std::filesystem::directory_iterator version(std::filesystem::path(home != nullptr ? home : "/") / ".pyenv/versions", failed);
+  for (; !failed && version != std::filesystem::directory_iterator(); version.increment(failed)) {
+    const std::string name = version->path().filename().string();
+    if (name.starts_with("3.12") || name.starts_with("3.13")) found.push_back((version->path() / "bin/python").string());
+  }
+  for (const char* path : {"/usr/bin/python3.12", "/usr/bin/python3.13"})
+    if (std::filesystem::exists(path)) found.emplace_back(path);
+  return found;
 }
 
 }  // namespace
@@ -138,6 +156,34 @@ TEST_CASE("code that a program makes at run time has the name that its perf map 
   const std::vector<Chain> chains = samples_of_main(recorded);
   REQUIRE(chains.size() > 100);
   CHECK(count_with(chains, "made_at_run_time") > chains.size() * 8 / 10);
+}
+
+TEST_CASE("Python functions stand in the chain in the order of their calls, of a CPython without frame pointers") {
+  SKIP_WHERE_FORBIDDEN();
+  const std::vector<std::string> interpreters = interpreters_that_name_functions();
+  if (interpreters.empty()) WARN("no CPython 3.12 or newer was found in PATH or ~/.pyenv/versions");
+  const TemporaryFolder folder;
+  const std::filesystem::path script = folder.path() / "spin.py";
+  std::ofstream(script) << "import time\n"
+                           "def leaf():\n"
+                           "    begin = time.thread_time()\n"
+                           "    while time.thread_time() - begin < 0.3: sum(range(2000))\n"
+                           "def middle(): leaf()\n"
+                           "def top(): middle()\n"
+                           "top()\n";
+  for (const std::string& interpreter : interpreters) {
+    CAPTURE(interpreter);
+    cpu::CpuSettings settings = sampling(cpu::CallChains::kDwarf);
+    settings.python_names = true;
+    const Recorded recorded = record({interpreter, script.string()}, settings);
+    const std::vector<Chain> chains = samples_of_main(recorded);
+    const auto whole = static_cast<std::size_t>(std::count_if(chains.begin(), chains.end(), [](const Chain& chain) {
+      return is_path(chain, {"leaf", "middle", "top", "<module>"});
+    }));
+    const std::size_t leaves = count_with(chains, "leaf");
+    CHECK(leaves > 200);
+    CHECK(static_cast<double>(whole) > 0.95 * static_cast<double>(leaves));
+  }
 }
 
 TEST_CASE("without call chains a sample is the code that ran") {
