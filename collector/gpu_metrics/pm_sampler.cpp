@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <future>
+#include <limits>
+#include <thread>
 
 #include "collector/channel/clock.h"
 
@@ -12,6 +15,7 @@ namespace {
 constexpr std::size_t kHardwareBuffer = 512u << 20;  // bytes; what CUPTI's documentation takes
 constexpr std::size_t kSmallestBuffer = 32u << 20;
 constexpr std::uint64_t kSystemClock = 1'400'000'000;   // Hz, nearly, of the chips that count samples in its cycles
+constexpr std::size_t kMostEvaluators = 4;              // threads
 constexpr std::int64_t kClockInterval = 1'000'000'000;  // ns between readings of both clocks
 
 bool counts_in_cycles(const std::string& chip) { return chip.starts_with("TU") || chip == "GA100"; }
@@ -90,19 +94,19 @@ std::optional<Refusal> PmSampler::prepare(std::span<const MetricWish> wishes, st
   result = cupti_.enable(&enable);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingEnable", result);
   sampling_ = enable.pPmSamplingObject;
-  program_ = std::make_unique<MetricProgram>(cupti_, chip_, availability_, names);
+  const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, kMostEvaluators);
+  for (std::size_t i = 0; i < threads; ++i) programs_.push_back(std::make_unique<MetricProgram>(cupti_, chip_, availability_, names));
   result = configure(frequency);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingSetConfig", result);
 
   CUpti_PmSampling_GetCounterDataSize_Params size{CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE};
   size.pPmSamplingObject = sampling_;
-  size.pMetricNames = const_cast<const char**>(program_->names().data());
+  size.pMetricNames = const_cast<const char**>(programs_.front()->names().data());
   size.numMetrics = names.size();
   size.maxSamples = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(frequency / 5, 512, 20'000));
   result = cupti_.get_data_size(&size);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingGetCounterDataSize", result);
   data_.resize(size.counterDataSize);
-  reals_.resize(names.size());
   integers_.resize(names.size());
   return std::nullopt;
 }
@@ -110,8 +114,8 @@ std::optional<Refusal> PmSampler::prepare(std::span<const MetricWish> wishes, st
 CUptiResult PmSampler::configure(std::uint64_t frequency) {
   CUpti_PmSampling_SetConfig_Params set{CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE};
   set.pPmSamplingObject = sampling_;
-  set.configSize = program_->config().size();
-  set.pConfig = program_->config().data();
+  set.configSize = programs_.front()->config().size();
+  set.pConfig = programs_.front()->config().data();
   set.hardwareBufferSize = kHardwareBuffer;
   set.triggerMode =
       counts_in_cycles(chip_) ? CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL : CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
@@ -199,6 +203,7 @@ bool PmSampler::decode() {
   info.pCounterDataImage = data_.data();
   info.counterDataImageSize = data_.size();
   if (cupti_.get_data_info(&info) != CUPTI_SUCCESS) return false;
+  evaluate(info.numCompletedSamples);
   for (std::size_t i = 0; i < info.numCompletedSamples; ++i) take(i);
   reset_data();
   const bool overflowed = decode.overflow != 0 || result == CUPTI_ERROR_OUT_OF_MEMORY;
@@ -217,6 +222,25 @@ bool PmSampler::decode() {
   return decode.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL && info.numCompletedSamples > 0;
 }
 
+// CUPTI takes some 3 us for a metric of a sample, so ten thousand samples a second are more than one thread can do with ease.
+void PmSampler::evaluate(std::size_t samples) {
+  constexpr std::size_t kFewest = 64;  // samples for which a thread is worth it
+  const std::size_t metrics = metrics_.size();
+  values_.assign(samples * metrics, std::numeric_limits<double>::quiet_NaN());
+  const std::size_t threads = std::clamp<std::size_t>(samples / kFewest, 1, programs_.size());
+  const auto work = [&](std::size_t number) {
+    bool understood = true;
+    for (std::size_t i = samples * number / threads; i < samples * (number + 1) / threads; ++i)
+      understood = programs_[number]->evaluate(data_, i, std::span(values_).subspan(i * metrics, metrics)) && understood;
+    return understood;
+  };
+  std::vector<std::future<bool>> others;
+  for (std::size_t number = 1; number < threads; ++number) others.push_back(std::async(std::launch::async, work, number));
+  bool understood = work(0);
+  for (std::future<bool>& other : others) understood = other.get() && understood;
+  if (!understood) tell_once("cuptiProfilerHostEvaluateToGpuValues", CUPTI_ERROR_UNKNOWN);
+}
+
 void PmSampler::take(std::size_t index) {
   CUpti_PmSampling_CounterData_GetSampleInfo_Params sample{CUpti_PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE};
   sample.pPmSamplingObject = sampling_;
@@ -226,9 +250,9 @@ void PmSampler::take(std::size_t index) {
   if (cupti_.get_sample_info(&sample) != CUPTI_SUCCESS) return;
   if (std::exchange(first_sample_, false)) return;  // it began before the sampling did
   settle_clock(sample.endTimestamp);
-  if (!program_->evaluate(data_, index, reals_)) return tell_once("cuptiProfilerHostEvaluateToGpuValues", CUPTI_ERROR_UNKNOWN);
-  for (std::size_t i = 0; i < reals_.size(); ++i)
-    integers_[i] = std::isfinite(reals_[i]) ? std::llround(reals_[i] / metrics_[i].resolution) : CounterStream::kMissing;
+  const std::span<const double> reals = std::span(values_).subspan(index * metrics_.size(), metrics_.size());
+  for (std::size_t i = 0; i < reals.size(); ++i)
+    integers_[i] = std::isfinite(reals[i]) ? std::llround(reals[i] / metrics_[i].resolution) : CounterStream::kMissing;
   counters_->add(converted(sample.startTimestamp), converted(sample.endTimestamp), integers_);
 }
 

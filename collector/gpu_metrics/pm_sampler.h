@@ -50,6 +50,7 @@ class PmSampler {
   [[nodiscard]] Refusal refused(const std::string& what, CUptiResult result) const;
   bool reset_data();
   bool decode();  // whether there may be more
+  void evaluate(std::size_t samples);
   void take(std::size_t index);
   // CLOCK_MONOTONIC ns.
   [[nodiscard]] std::int64_t converted(std::uint64_t time) const;
@@ -62,10 +63,10 @@ class PmSampler {
   std::string chip_;
   std::vector<ChosenMetric> metrics_;
   std::vector<std::uint8_t> availability_;
-  std::unique_ptr<MetricProgram> program_;
+  std::vector<std::unique_ptr<MetricProgram>> programs_;  // alike; the first one configures, and each evaluates on a thread of its own
   CUpti_PmSampling_Object* sampling_ = nullptr;
   std::vector<std::uint8_t> data_;
-  std::vector<double> reals_;
+  std::vector<double> values_;  // of the samples that were decoded last, one row of metrics each
   std::vector<std::int64_t> integers_;
   std::unique_ptr<CounterStream> counters_;
   agent::encode::ClockMap clocks_;

@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kStartPatience = 10s;  // for the driver of a machine with many GPUs to initialise
-constexpr auto kEndPatience = 2s;
+constexpr auto kEndPatience = 5s;
 
 bool begins_as_no_frame(std::span<const std::byte> bytes) {
   FrameHeader header;

@@ -38,7 +38,7 @@ class GpuMetricsProcess {
   void ask_for_rest();
   [[nodiscard]] bool has_answered() const noexcept { return answers_ >= asked_ || !frames_.valid(); }
 
-  // Ends it, and hands on its last frames. Takes some tenths of a second, two at most.
+  // Ends it, and hands on its last frames. Takes some tenths of a second, 5 s at most.
   void end(FrameLog& log, Samples samples, const Report& report);
 
  private:
