@@ -90,6 +90,10 @@ TEST_CASE("what is quiet on the strip can still be asked for") {
   CHECK(program.value(*blocked, "In") == "poll, 67 ns");
   CHECK_FALSE(quiet_state(*program.trace, row.levels[0], 500).has_value());
   CHECK_FALSE(quiet_state(*program.trace, row.levels[1], 5).has_value());  // samples
+  Level two_threads = row.levels[0];
+  two_threads.push_back(LaneSource{.lane = program.lane(TrackKind::kOsRuntime)});
+  CHECK_FALSE(quiet_state(*program.trace, two_threads, 50).has_value());
+  CHECK_FALSE(quiet_state(*program.trace, {}, 50).has_value());
 }
 
 TEST_CASE("processors have rows, by number, with how much of the time each was in use") {

@@ -67,11 +67,13 @@ void RowTreeBuilder::add_processors() {
 }
 
 std::optional<EventRef> quiet_state(const Trace& trace, const Level& level, Nanoseconds time) {
-  for (const LaneSource& source : level) {
-    if (trace.track_of(source.lane).key.kind != TrackKind::kThreadStates) return std::nullopt;
-    if (const auto index = trace.lane(source.lane).at(time)) return EventRef{source.lane, *index};
-  }
-  return std::nullopt;
+  const auto is_of_first = [&](const LaneSource& source) { return source.lane == level.front().lane; };
+  // Of several threads together, nothing is said of one.
+  if (level.empty() || !std::all_of(level.begin(), level.end(), is_of_first)) return std::nullopt;
+  const LaneId lane = level.front().lane;
+  if (trace.track_of(lane).key.kind != TrackKind::kThreadStates) return std::nullopt;
+  const auto index = trace.lane(lane).at(time);
+  return index ? std::optional(EventRef{lane, *index}) : std::nullopt;
 }
 
 }  // namespace lanescope::timeline
