@@ -150,6 +150,7 @@ void Observation::set_recording(bool recording) {
   read();
   recording_ = true;
   events_.set_recording(true);
+  if (!follows_states()) return;
   const std::int64_t now = monotonic_now();
   for (const auto& [pid, process] : processes_) {
     for (const ThreadNow& thread : threads_now(static_cast<pid_t>(pid)))

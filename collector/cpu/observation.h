@@ -65,6 +65,7 @@ class Observation {
   void take_wakeup(const Record& record);
   void take_sample(const Record& record);
   void take_loss(const Record& record);
+  [[nodiscard]] bool follows_states() const noexcept { return recording_ && settings_.thread_states != Scope::kNone; }
 
   // Code.
   std::uint32_t location(ProcessRecord& process, std::uint64_t address);

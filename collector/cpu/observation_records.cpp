@@ -64,7 +64,7 @@ void Observation::take_fork(const Record& record) {
   if (parent)
     if (const auto name = parent->names.find(parent_tid); name != parent->names.end())
       name_thread(*process, tid, std::string(name->second));
-  if (recording_) states_.start(tid, time_of(record));
+  if (follows_states()) states_.start(tid, time_of(record));
   if (events_.must_be_told()) events_.follow(static_cast<pid_t>(tid));
 }
 
@@ -113,7 +113,7 @@ void Observation::take_exec(const Record& record, std::string_view name) {
   process->threads = {record.who.pid};
   owners_[record.who.pid] = process;
   name_thread(*process, record.who.pid, name);
-  if (recording_) states_.run(record.who.tid, time_of(record), record.who.processor);
+  if (follows_states()) states_.run(record.who.tid, time_of(record), record.who.processor);
 }
 
 void Observation::take_mapping(const Record& record) {
@@ -141,8 +141,7 @@ void Observation::take_mapping(const Record& record) {
 
 void Observation::take_switch(const Record& record) {
   const ThreadNumber thread = record.who.tid;
-  if (thread == 0 || !recording_) return;  // thread 0 stands for an idle processor
-  if (settings_.thread_states == Scope::kNone) return;
+  if (thread == 0 || !follows_states()) return;  // thread 0 stands for an idle processor
   if (!owners_.contains(thread) && !adopt(record.who.pid, time_of(record))) return;
   if (!owners_.contains(thread)) return;  // a thread that has ended, on its way out
   if ((record.misc & PERF_RECORD_MISC_SWITCH_OUT) == 0) return states_.switch_in(thread, time_of(record), record.who.processor);

@@ -76,6 +76,7 @@ TEST_CASE("as many samples are taken as the program used milliseconds, and 60 % 
   const double milliseconds = static_cast<double>(recorded.measured("main").processor) / 1e6;
   CHECK(std::abs(static_cast<double>(chains.size()) - milliseconds) < milliseconds / 10 + 10);
   check_share(chains);
+  for (const Track& track : recorded.trace->tracks()) CHECK(track.key.kind == TrackKind::kCpuSamples);  // no states: nobody asked for them
 }
 
 TEST_CASE("inlined functions stand within those into which they were inlined, with their lines") {
