@@ -30,8 +30,8 @@ constexpr int kAimTolerance = 2;              // device pixels around the cursor
 Canvas::Canvas(ViewState& state, QWidget* parent) : QWidget(parent), state_(state), painter_(font()) {
   setAttribute(Qt::WA_OpaquePaintEvent);
   setMouseTracking(true);
+  CanvasAccessible::install();  // before anything asks how this widget is read
   setAccessibleName(tr("Timeline rows"));
-  CanvasAccessible::install();
   const auto rows_changed = [this] { repaint_rows(); };
   const auto all_changed = [this] {
     painter_.forget();
