@@ -125,8 +125,9 @@ Sampling::Sampling(const SamplingRequest& request, FrameOutput& output) : output
     output.diagnose(proto::SEVERITY_WARNING, proto::STATE_FAILED, "GPU metrics can't be sampled: none of the chosen GPUs is there.");
   } else {
     output.write(proto::FRAME_RESOURCES, described(driver.gpus));
-    start_nvml(driver);
+    // In the order in which they are shown.
     start_monitors(driver, request);
+    start_nvml(driver);
   }
 }
 
