@@ -10,7 +10,7 @@ std::vector<CounterId> RowTreeBuilder::counters_of(GpuId gpu, ProcessId process)
   for (CounterId id = 0; id < trace_.counters().size(); ++id) {
     const Counter& counter = trace_.counters()[id];
     const bool belongs = gpu != kNone ? counter.gpu == gpu : counter.gpu == kNone && counter.process == process;
-    if (belongs && !trace_.counter_series(id).empty()) found.push_back(id);
+    if (belongs && part_.first_counter <= id && id < part_.end_counter && !trace_.counter_series(id).empty()) found.push_back(id);
   }
   return found;
 }

@@ -23,7 +23,8 @@ void RowTreeBuilder::build() {
   if (trace_.parts().empty()) add_part({});
   for (std::size_t i = 0; i < trace_.parts().size(); ++i) {
     const TracePart& part = trace_.parts()[i];
-    SourcePart rows{part.first_track, part.end_track, i == 0 ? "" : "part:" + std::to_string(i) + "/", std::nullopt};
+    SourcePart rows{part.first_track, part.end_track, part.first_counter, part.end_counter, i == 0 ? "" : "part:" + std::to_string(i) + "/",
+                    std::nullopt};
     rows.heading = add_row("part:" + std::to_string(i), part.label, RowKind::kTrace, std::nullopt);
     add_part(rows);
   }
@@ -96,11 +97,14 @@ Level RowTreeBuilder::combined(const Tracks& tracks) const {
 }
 
 void RowTreeBuilder::add_gpu(GpuId gpu) {
-  Tracks tracks, faults;
-  for (const Track& track : trace_.tracks())
-    if (track.key.gpu == gpu && in_part(track)) (track.key.kind == TrackKind::kPageFaults ? faults : tracks).push_back(&track);
+  Tracks tracks, faults, usage;
+  for (const Track& track : trace_.tracks()) {
+    if (track.key.gpu != gpu || !in_part(track)) continue;
+    Tracks& group = track.key.kind == TrackKind::kPageFaults ? faults : track.key.kind == TrackKind::kMemoryUsage ? usage : tracks;
+    group.push_back(&track);
+  }
   const std::vector<CounterId> counters = counters_of(gpu, kNone);
-  if (tracks.empty() && faults.empty() && counters.empty()) return;
+  if (tracks.empty() && faults.empty() && usage.empty() && counters.empty()) return;
   const Gpu& description = trace_.gpus()[gpu];
   const std::string key = "gpu:" + std::to_string(gpu);
   const std::string name = description.name.empty() ? "" : "  " + description.name;
@@ -108,6 +112,7 @@ void RowTreeBuilder::add_gpu(GpuId gpu) {
   if (!tracks.empty()) add_hardware(top, key, tracks);
   add_gpu_ranges(top, key + "/nvtx", gpu, tracks);
   add_calls(top, key, faults, TrackKind::kPageFaults);
+  add_calls(top, key, usage, TrackKind::kMemoryUsage);
   add_counters(top, key, counters);
 }
 
@@ -255,7 +260,8 @@ void RowTreeBuilder::add_stream(RowIndex hardware, const std::string& key, const
   constexpr Part kParts[] = {{TrackKind::kKernels, "/kernels", "Kernels", RowKind::kKernels},
                              {TrackKind::kMemory, "/memory", "Memory", RowKind::kMemory},
                              {TrackKind::kGraphLaunches, "/graphs", "CUDA graphs", RowKind::kGraphs},
-                             {TrackKind::kSynchronizations, "/synchronization", "Synchronization", RowKind::kSynchronization}};
+                             {TrackKind::kSynchronizations, "/synchronization", "Synchronization", RowKind::kSynchronization},
+                             {TrackKind::kCudaEvents, "/events", "CUDA events", RowKind::kSynchronization}};
   const bool one_kind =
       std::all_of(tracks.begin(), tracks.end(), [&](const Track* track) { return track->key.kind == tracks.front()->key.kind; });
   if (one_kind) return set_levels(row, tracks);
@@ -305,14 +311,16 @@ std::string RowTreeBuilder::process_key(ProcessId process) const {
 void RowTreeBuilder::add_processes() {
   std::vector<ProcessId> shown;
   for (ProcessId process = 0; process < trace_.processes().size(); ++process) {
-    const bool any = std::any_of(trace_.tracks().begin(), trace_.tracks().end(),
-                                 [&](const Track& track) { return track.key.process == process && track.key.gpu == kNone && in_part(track); });
+    const bool any = std::any_of(trace_.tracks().begin(), trace_.tracks().end(), [&](const Track& track) {
+      return track.key.process == process && track.key.gpu == kNone && in_part(track);
+    });
     if (any) shown.push_back(process);
   }
   if (shown.empty()) return;
   std::stable_sort(shown.begin(), shown.end(),
                    [this](ProcessId a, ProcessId b) { return trace_.processes()[a].start < trace_.processes()[b].start; });
-  const RowIndex root = add_row(part_.key + "processes", "Processes (" + std::to_string(shown.size()) + ")", RowKind::kProcesses, part_.heading);
+  const RowIndex root =
+      add_row(part_.key + "processes", "Processes (" + std::to_string(shown.size()) + ")", RowKind::kProcesses, part_.heading);
   for (const ProcessId process : shown) add_process(root, process);
 }
 
@@ -375,6 +383,8 @@ void RowTreeBuilder::add_calls(RowIndex parent, const std::string& key, const Tr
       return set_levels(add_row(key + "/backtraces", "Backtraces", RowKind::kBacktraces, parent), selected);
     case TrackKind::kPageFaults:
       return set_levels(add_row(key + "/page_faults", "Page faults", RowKind::kPageFaults, parent), selected);
+    case TrackKind::kMemoryUsage:
+      return set_levels(add_row(key + "/memory_usage", "Allocations", RowKind::kMemoryUsage, parent), selected);
     default:
       return set_levels(add_row(key + "/overhead", "Profiler overhead", RowKind::kOverhead, parent), selected);
   }

@@ -23,6 +23,8 @@ class RowTreeBuilder {
   struct SourcePart {
     TrackId first_track = 0;
     TrackId end_track = kNone;
+    CounterId first_counter = 0;
+    CounterId end_counter = kNone;
     std::string key;  // in front of keys that other parts have too
     std::optional<RowIndex> heading;
   };

@@ -76,11 +76,11 @@ std::string_view kind_of(const Trace& trace, const TrackKey& key, DetailId detai
       return "cpu_samples";
     case TrackKind::kBacktraces:
       return "backtraces";
-  }
     case TrackKind::kMemoryUsage:
       return "memory_usage";
     case TrackKind::kCudaEvents:
       return "cuda_events";
+  }
   return "unknown";
 }
 
@@ -320,6 +320,15 @@ std::string completeness_text(const Completeness& completeness) {
   return text;
 }
 
+// "process 4711 (python)"
+std::string attached_text(const Trace& trace) {
+  const std::uint32_t pid = trace.provenance().attached_pid;
+  std::string text = "process " + std::to_string(pid);
+  for (const Process& process : trace.processes())
+    if (process.pid == pid) return text + " (" + process.name + ")";
+  return text;
+}
+
 // "21 of 1 GPU, 1,234,567 values"
 std::string metrics_text(const Trace& trace) {
   std::uint64_t values = 0;
@@ -333,15 +342,6 @@ std::string metrics_text(const Trace& trace) {
   }
   if (counters == 0) return {};
   return with_thousands(counters) + " of " + counted(gpus.size(), "GPU") + ", " + counted(values, "value");
-}
-
-// "process 4711 (python)"
-std::string attached_text(const Trace& trace) {
-  const std::uint32_t pid = trace.provenance().attached_pid;
-  std::string text = "process " + std::to_string(pid);
-  for (const Process& process : trace.processes())
-    if (process.pid == pid) return text + " (" + process.name + ")";
-  return text;
 }
 
 void print_heading(const std::string& file, const Trace& trace) {

@@ -24,8 +24,9 @@ constexpr Word<session::AfterCapture> kAfterRange[] = {{"none", session::AfterCa
                                                        {"stop", session::AfterCapture::kStop},
                                                        {"stop-shutdown", session::AfterCapture::kShutdown},
                                                        {"repeat", session::AfterCapture::kRepeat}};
-constexpr Word<session::DomainRule> kDomainRules[] = {
-    {"all", session::DomainRule::kAll}, {"include", session::DomainRule::kOnlyListed}, {"exclude", session::DomainRule::kAllButListed}};
+constexpr Word<session::DomainRule> kDomainRules[] = {{"all", session::DomainRule::kAll},
+                                                      {"include", session::DomainRule::kOnlyListed},
+                                                      {"exclude", session::DomainRule::kAllButListed}};
 
 QString settings_path() {
   return QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation) + QStringLiteral("/lanescope/lanescope-ui.ini");

@@ -41,6 +41,7 @@ enum class RowKind : std::uint8_t {
   kOverhead,
   kCompilation,
   kPageFaults,
+  kMemoryUsage,
   kTrace,  // "A  before.trace": one of several traces on one time axis
   kBacktraces,
   kProcessorGroup,  // "CPU cores (8)"
