@@ -1,5 +1,7 @@
 #include "observation.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "collector/channel/clock.h"
@@ -72,7 +74,7 @@ Observation::RecordPointer Observation::adopt(std::uint32_t pid, std::int64_t ti
 }
 
 void Observation::begin_with_waiting(pid_t process) {
-  first_ = make({0, process, 0, monotonic_now(), {}, {}, false, Membership::kRecorded});
+  first_ = make({0, process, getpid(), monotonic_now(), {}, {}, false, Membership::kRecorded});
   first_->is_announced = true;  // whoever launched it knows it
   first_->threads.insert(static_cast<ThreadNumber>(process));
   processes_[static_cast<std::uint32_t>(process)] = first_;

@@ -83,8 +83,8 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, Jo
 
 void ProcessTable::set_recording(bool recording) {
   recording_ = recording;
-  if (threads_) threads_->set_recording(recording);
   for (const auto& process : live_) process->set_recording(recording);
+  if (threads_) threads_->set_recording(recording);  // takes longer, and a program may wait for nothing but the line before
 }
 
 void ProcessTable::request_stop() {

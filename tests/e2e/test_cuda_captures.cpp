@@ -67,7 +67,8 @@ TEST_CASE("captures that follow each other at once are recorded as well") {
 
 TEST_CASE("records that the agent held when the program was killed are counted, in the file or as dropped") {
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda", "-o", "x", cuda_program(), "300000", "kill"}, kMock);
+  const Ran ran = run_lanescope(
+      folder.path(), {"profile", "-t", "cuda", "--cpuctxsw=none", "--sample=none", "-o", "x", cuda_program(), "300000", "kill"}, kMock);
   CHECK(ran.code == 128 + SIGKILL);
   const auto trace = load(folder.path() / "x.trace");
   const Completeness completeness = trace->processes()[0].completeness;
@@ -106,7 +107,8 @@ TEST_CASE("CUDA in a child that was forked without exec is recorded where the pa
   CHECK(counts(*trace).calls == 1'000);
   CHECK(trace->processes().size() == 2);
 
-  const Ran both = run_lanescope(folder.path(), {"profile", "-o", "y", cuda_program(), "1000", "fork-after"}, kMock);
+  const Ran both =
+      run_lanescope(folder.path(), {"profile", "--cpuctxsw=none", "--sample=none", "-o", "y", cuda_program(), "1000", "fork-after"}, kMock);
   CHECK(both.code == 0);
   const auto whole = load(folder.path() / "y.trace");
   CHECK(counts(*whole).calls == 1'000);  // the parent's; CUDA does not work in such a child
