@@ -103,7 +103,7 @@ std::optional<Refusal> PmSampler::prepare(std::span<const MetricWish> wishes, st
   size.pPmSamplingObject = sampling_;
   size.pMetricNames = const_cast<const char**>(programs_.front()->names().data());
   size.numMetrics = names.size();
-  size.maxSamples = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(frequency / 5, 512, 20'000));
+  size.maxSamples = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(frequency / 10, 512, 10'000));
   result = cupti_.get_data_size(&size);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingGetCounterDataSize", result);
   data_.resize(size.counterDataSize);
@@ -206,6 +206,12 @@ bool PmSampler::decode() {
   evaluate(info.numCompletedSamples);
   for (std::size_t i = 0; i < info.numCompletedSamples; ++i) take(i);
   reset_data();
+  // What the hardware had counted beyond that is gone.
+  if (decode.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL && !std::exchange(told_of_overflow_, true))
+    output_.diagnose(proto::SEVERITY_WARNING, proto::STATE_RECORDING,
+                     "Metrics of GPU " + std::to_string(gpu_.ordinal) +
+                         " could not be fetched as fast as they were counted, so some samples are missing: choose a lower "
+                         "--gpu-metrics-frequency or --gpu-metrics-set=light.");
   const bool overflowed = decode.overflow != 0 || result == CUPTI_ERROR_OUT_OF_MEMORY;
   if (overflowed) {
     if (!std::exchange(told_of_overflow_, true))

@@ -15,9 +15,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kMonitorPeriod = 50ms;  // between looks at what the hardware has counted
+constexpr auto kMonitorPeriod = 20ms;  // between looks at what the hardware has counted
 constexpr auto kNvmlPeriod = 50ms;     // NVML's own values change every 20 to 100 ms
-constexpr int kRoundsPerFrame = 4;     // so that somebody who watches sees it 5 times a second
+constexpr int kRoundsPerFrame = 6;     // so that somebody who watches sees it 5 times a second
 
 // libcupti with the functions for sampling; the process keeps it.
 const CuptiFunctions* load_cupti(int driver_version, Refusal& refusal) {
