@@ -16,10 +16,12 @@ ObservedProcess::ObservedProcess(std::uint32_t instance, const cpu::SeenProcess&
   log_->write({proto::FRAME_PROCESS_START, instance_}, start);
 }
 
-void ObservedProcess::write_end(proto::ProcessEndKind kind, std::int64_t time) {
+void ObservedProcess::write_end(const TargetProcess::Ending& ending, std::int64_t time) {
   proto::ProcessEnd end;
   end.set_time(time);
-  end.set_kind(kind);
+  end.set_kind(ending.kind);
+  end.set_exit_code(ending.status.code);
+  end.set_signal(ending.status.signal);
   log_->write({proto::FRAME_PROCESS_END, instance_}, end);
 }
 

@@ -8,6 +8,7 @@
 #include "collector/cpu/recorder.h"
 #include "frame_log.h"
 #include "proc.h"
+#include "target_process.h"
 
 namespace lanescope::session {
 
@@ -21,7 +22,7 @@ class ObservedProcess {
   [[nodiscard]] std::int64_t start() const noexcept { return start_; }
   [[nodiscard]] const ProcessDescription& description() const noexcept { return description_; }
 
-  void write_end(proto::ProcessEndKind kind, std::int64_t time);
+  void write_end(const TargetProcess::Ending& ending, std::int64_t time);
 
  private:
   std::uint32_t instance_;

@@ -27,7 +27,7 @@ TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& descriptio
   if (is_known) introduction.since = observed->start();
   const std::uint32_t instance = is_known ? observed->instance() : ++joined_;
   if (observed != observed_.end()) {
-    if (!is_known) observed->write_end(proto::PROCESS_END_REPLACED, monotonic_now());
+    if (!is_known) observed->write_end({proto::PROCESS_END_REPLACED, {}}, monotonic_now());
     observed_.erase(observed);
   }
   live_.push_back(std::make_unique<TargetProcess>(instance, pid, description, introduction, log_, report_));
@@ -173,7 +173,7 @@ std::size_t ProcessTable::reap() {
 
 void ProcessTable::detach_all() {
   if (threads_) threads_->finish_part();
-  for (ObservedProcess& process : observed_) process.write_end(proto::PROCESS_END_DETACHED, monotonic_now());
+  for (ObservedProcess& process : observed_) process.write_end({proto::PROCESS_END_DETACHED, {}}, monotonic_now());
   observed_.clear();
   for (const auto& process : live_) finish(*process, TargetProcess::Ending{proto::PROCESS_END_DETACHED, {}});
   live_.clear();
@@ -187,6 +187,7 @@ void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::E
   process.finish(known);
   ended_.push_back(process.completeness());
   if (!threads_) return;
+  ended_seen_[process.pid()] = {process.instance(), process.ending()};
   for (const std::uint32_t thread : process.threads_named_by_program()) named_by_program_.insert({process.instance(), thread});
   if (!seen_instances_.contains(process.instance()))
     ended_unseen_.push_back({process.pid(), process.instance(), process.description().executable, monotonic_now()});
@@ -235,16 +236,25 @@ std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
     return instance;
   }
   for (ObservedProcess& before : observed_)
-    if (before.pid() == seen.pid) before.write_end(proto::PROCESS_END_REPLACED, seen.start);
+    if (before.pid() == seen.pid) before.write_end({proto::PROCESS_END_REPLACED, {}}, seen.start);
   std::erase_if(observed_, [&](const ObservedProcess& before) { return before.pid() == seen.pid; });
   observed_.emplace_back(++joined_, seen, log_);
+  if (const auto before = ended_seen_.find(seen.pid); before != ended_seen_.end()) {
+    // That was its program before an exec; how the process ended is how this one did.
+    proto::ProcessEnd replaced;
+    replaced.set_time(seen.start);
+    replaced.set_kind(proto::PROCESS_END_REPLACED);
+    log_.write({proto::FRAME_PROCESS_END, before->second.instance}, replaced);
+    endings_[joined_] = before->second.ending;
+    ended_seen_.erase(before);
+  }
   seen_instances_.insert(joined_);
   return joined_;
 }
 
 void ProcessTable::leave_seen(std::uint32_t instance, std::int64_t time) {
   for (ObservedProcess& process : observed_)
-    if (process.instance() == instance) process.write_end(proto::PROCESS_END_UNKNOWN, time);
+    if (process.instance() == instance) process.write_end(endings_[instance], time);
   std::erase_if(observed_, [&](const ObservedProcess& process) { return process.instance() == instance; });
 }
 

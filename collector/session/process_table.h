@@ -95,7 +95,13 @@ class ProcessTable {
     std::int64_t end;  // CLOCK_MONOTONIC ns, or a little later
   };
   std::set<std::pair<std::uint32_t, std::uint32_t>> named_by_program_;  // instance, thread; of processes that ended
-  std::vector<EndedProcess> ended_unseen_;                              // whose threads may yet be told of
+  struct LastProgram {
+    std::uint32_t instance;
+    TargetProcess::Ending ending;
+  };
+  std::map<pid_t, LastProgram> ended_seen_;                 // of processes that ended
+  std::map<std::uint32_t, TargetProcess::Ending> endings_;  // of observed instances, where known
+  std::vector<EndedProcess> ended_unseen_;                  // whose threads may yet be told of
   TargetProcess::CaptureCounts captures_of_ended_;
 };
 

@@ -402,6 +402,7 @@ void TargetProcess::add_last_words(proto::ProcessEnd& end) const {
 
 void TargetProcess::finish(std::optional<Ending> known) {
   const Ending ending = known ? *known : own_ending();
+  ending_ = ending;
   drain();
   assembler_.finish();
   encoder_.flush();

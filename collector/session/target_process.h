@@ -99,6 +99,7 @@ class TargetProcess {
   // Writes all that is left, and ProcessEnd. How it ended is found out here unless it is known. Nothing may be called afterwards but
   // completeness().
   void finish(std::optional<Ending> known);
+  [[nodiscard]] const Ending& ending() const noexcept { return ending_; }  // once finished
 
   [[nodiscard]] ProcessCompleteness completeness() const;
 
@@ -152,6 +153,7 @@ class TargetProcess {
   proto::Counters session_before_;  // what the counters were when this part began
   proto::Counters agent_before_;
   std::vector<std::byte> frame_buffer_;
+  Ending ending_;
   std::optional<ProcessCompleteness> final_completeness_;
 };
 

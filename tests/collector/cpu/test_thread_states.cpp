@@ -204,3 +204,12 @@ TEST_CASE("a running process is observed from the moment of attaching, with thre
     CHECK(all > observed / 2);
   }
 }
+
+TEST_CASE("a program that another one replaces ends as replaced, and the other as the process did") {
+  SKIP_WHERE_FORBIDDEN();
+  const Recorded recorded = record({"/bin/sh", "-c", "exec /bin/false"}, states());
+  REQUIRE(recorded.trace->processes().size() == 2);
+  CHECK(recorded.trace->processes()[0].end_kind == ProcessEndKind::kReplaced);
+  CHECK(recorded.trace->processes()[1].end_kind == ProcessEndKind::kExited);
+  CHECK(recorded.trace->processes()[1].exit_code == 1);
+}
