@@ -23,7 +23,7 @@ Theme Theme::from(const QPalette& palette, const QFont& font) {
   theme.separator = mix(base, text, dark ? 0.11 : 0.09);
   theme.grid = mix(base, text, dark ? 0.06 : 0.045);
   theme.text = mix(text, base, 0.08);
-  theme.quiet_text = mix(text, base, 0.32);
+  theme.quiet_text = mix(text, base, 0.28);
   theme.accent = dark ? QColor(0x2d, 0xd4, 0xbf) : QColor(0x00, 0x7a, 0x6e);
   theme.current = mix(theme.panel, theme.accent, dark ? 0.12 : 0.10);
   theme.range = theme.accent;
