@@ -8,6 +8,7 @@
 #include "base/remembered_rows.h"
 #include "main_window_fixture.h"
 #include "timeline/core/colors.h"
+#include "timeline/core/viewport.h"
 #include "timeline/widget/timeline_command.h"
 #include "window/theme.h"
 
@@ -149,7 +150,7 @@ class HandsTest : public QObject {
     QStringList entries;
     for (const QAction* menu : window_->menuBar()->actions())
       for (const QAction* action : menu->menu()->actions())
-        entries += (action->text() + u'\t' + action->shortcut().toString()).remove(u'&').remove(u'…');
+        entries += QString(action->text() + u'\t' + action->shortcut().toString()).remove(u'&').remove(u'…');
     const auto has = [&](const QString& text, const QString& keys) {
       return std::any_of(entries.begin(), entries.end(), [&](const QString& entry) {
         return entry.startsWith(text, Qt::CaseInsensitive) && (keys.isEmpty() || entry.contains(keys));
