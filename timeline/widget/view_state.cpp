@@ -1,6 +1,7 @@
 #include "view_state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/trace/trace_builder.h"
 
@@ -9,6 +10,19 @@ namespace {
 
 constexpr double kMargin = 0.01;                 // of the trace's length, free space before and after it
 constexpr Nanoseconds kEmptyLength = 1'000'000;  // shown when there are no events yet
+
+// Whether `now` has every lane of `before` under the same number, with more events or the same. Not so where one is a file's outline, or
+// what a loader has of the file so far: then rows are the same, but nothing that counts in lanes may be carried over.
+bool continues(const Trace& before, const Trace& now) {
+  if (now.provenance().outline_only != before.provenance().outline_only || now.lanes().size() < before.lanes().size()) return false;
+  const auto place = [](const Trace& trace, LaneId id) {
+    const Track& track = trace.track_of(id);
+    return std::pair(track.key, std::find(track.lanes.begin(), track.lanes.end(), id) - track.lanes.begin());
+  };
+  for (LaneId id = 0; id < before.lanes().size(); ++id)
+    if (place(before, id) != place(now, id)) return false;
+  return true;
+}
 
 std::shared_ptr<const Trace> empty_trace() {
   TraceBuilder builder;
@@ -27,11 +41,11 @@ TimeRange ViewState::bounds() const {
 }
 
 void ViewState::adopt(std::shared_ptr<const Trace> trace, Change change) {
-  trace_ = trace ? std::move(trace) : empty_trace();
+  const std::shared_ptr<const Trace> before = std::exchange(trace_, trace ? std::move(trace) : empty_trace());
   tree_ = RowTree(*trace_, sums_);
   of_all_.forget();
   of_window_.forget();
-  if (change == Change::kGrown) {
+  if (change == Change::kGrown && continues(*before, *trace_)) {
     contents_.grow(trace_);
     matches_.grow(trace_);
   } else {

@@ -338,6 +338,35 @@ TEST_CASE("a later snapshot keeps range, selection and rows") {
   REQUIRE_FALSE(window.view->isExpanded("process:1"));
 }
 
+TEST_CASE("an update whose lanes are others is drawn as if it were opened, where the user looks") {
+  Window window;
+  window.view->setVisibleRange({200'000, 600'000});
+  const QImage before = window.picture();
+  TraceBuilder part;  // one thread's calls alone: fewer lanes, and other things under their numbers
+  const ProcessId process = part.process_of_instance(1);
+  TrackKey calls{TrackKind::kCudaApi, process};
+  calls.thread = part.thread(process, 4711);
+  const NameId name = part.intern("cudaMemcpy_v3020");
+  part.add(calls, {{0, 100'000, name, 0, 0}, {250'000, 100'000, name, 0, 0}, {900'000, 100'000, name, 0, 0}});
+  const auto trace = part.snapshot();
+  REQUIRE(trace->lanes().size() < window.view->trace()->lanes().size());
+  window.view->updateTrace(trace);
+  REQUIRE(window.view->visibleRange() == TimeRange{200'000, 600'000});
+
+  TimelineView fresh;
+  fresh.resize(window.view->size());
+  fresh.setTrace(trace);
+  fresh.setVisibleRange({200'000, 600'000});
+  fresh.show();
+  const auto rows_of = [](const TimelineView& view) {
+    const auto children = view.findChildren<QWidget*>();
+    const auto is_canvas = [](const QWidget* child) { return child->accessibleName() == "Timeline rows"; };
+    return (*std::find_if(children.begin(), children.end(), is_canvas))->grab().toImage();
+  };
+  REQUIRE(QTest::qWaitFor([&] { return window.picture() == rows_of(fresh); }));
+  REQUIRE(window.picture() != before);
+}
+
 TEST_CASE("a view of everything keeps showing everything while the recording grows") {
   Window window;
   window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), {window.recording.event(5'000'000, 6'000'000, "late")});
