@@ -84,11 +84,14 @@ MainWindow::~MainWindow() {
   delete takeCentralWidget();
 }
 
-QStringList MainWindow::panelNames() { return {"events", "statistics", "bubbles", "findings", "diff", "samples", "diagnostics", "details"}; }
+QStringList MainWindow::panelNames() {
+  return {"events", "statistics", "bubbles", "findings", "diff", "samples", "diagnostics", "details"};
+}
 
 void MainWindow::addPanels() {
   docks_ = std::make_unique<PanelDocks>(*this);
-  const QStringList titles = {tr("Events"), tr("Statistics"), tr("Bubbles"), tr("Findings"), tr("Diff"), tr("Flame Graph"), tr("Diagnostics"), tr("Details")};
+  const QStringList titles = {tr("Events"), tr("Statistics"),  tr("Bubbles"),     tr("Findings"),
+                              tr("Diff"),   tr("Flame Graph"), tr("Diagnostics"), tr("Details")};
   QWidget* const panels[] = {events_, statistics_, bubbles_, findings_, diff_, samples_, diagnostics_, details_};
   for (qsizetype i = 0; i < titles.size(); ++i) docks_->add(titles[i], panelNames()[i], panels[i], *actions_.panels);
   docks_->layOut(kPanelHeight, kInitialSize.width() - kDetailsWidth, kDetailsWidth);
@@ -113,13 +116,15 @@ void MainWindow::connectLoader() {
     if (!trace->provenance().condition.empty())
       messages_->show(QString::fromStdString(trace->provenance().condition), MessageWeight::kNote);
     emit opened(loader_.path());
-    if (!beside_.isEmpty()) openBeside(std::exchange(beside_, {}));
+    if (!beside_.isEmpty()) beside_loader_.load(std::exchange(beside_, {}));  // not openBeside(): loader_ is at work until this returns
   });
   connect(&loader_, &TraceLoader::failed, this, [this](const QString& sentence) {
+    beside_.clear();
     status_->showIdle();
     showFailure(sentence);
   });
   connect(&loader_, &TraceLoader::cancelled, this, [this] {
+    beside_.clear();
     status_->showIdle();
     if (state_.trace()) messages_->show(tr("Loading was cancelled: a part of the trace is shown."), MessageWeight::kNote);
   });

@@ -242,6 +242,17 @@ class AnalysisTest : public QObject {
     QVERIFY(!window_->alignment().isVisible());
   }
 
+  void aTraceIsOpenedBesideOneThatIsStillBeingLoaded() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    window.openFile(known_);
+    window.openBeside(faster_);
+    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+    QCOMPARE(window.pair().first().path, known_);
+    QCOMPARE(window.pair().second().path, faster_);
+    QCOMPARE(window.state().trace()->parts().size(), std::size_t{2});
+  }
+
   void theShiftOfBIsSeenTypedAndReset() {
     window_->openBeside(faster_);
     QVERIFY(settled());
