@@ -1,5 +1,5 @@
-// What the viewer remembers between runs, in an ini file of the user's configuration folder. Tests keep it apart with
-// QStandardPaths::setTestModeEnabled().
+// What the viewer remembers between runs, in an ini file of the user's configuration folder. Tests keep it apart by setting
+// XDG_CONFIG_HOME.
 #pragma once
 
 #include <QByteArray>

@@ -1,10 +1,8 @@
 // A main window with settings of its own, and what tests do with it over and over.
 #pragma once
 
-#include <QFile>
 #include <QHeaderView>
 #include <QSignalSpy>
-#include <QStandardPaths>
 #include <QTableView>
 #include <QTest>
 
@@ -14,10 +12,10 @@
 
 namespace lanescope::test {
 
-// Settings go to a place of their own, empty at first. Call it once, before the first window.
+// Settings go to a place of this process alone, empty at first: tests run at the same time. Call it once, before the first window.
 inline void use_empty_settings() {
-  QStandardPaths::setTestModeEnabled(true);
-  QFile::remove(QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation) + QStringLiteral("/lanescope/lanescope-ui.ini"));
+  static const TemporaryFolder folder;  // until the process ends
+  qputenv("XDG_CONFIG_HOME", QByteArray::fromStdString(folder.path().string()));
 }
 
 // Opens a file and waits until everything that follows from it is shown.
