@@ -33,7 +33,7 @@ std::vector<Finding> findings(const Trace& trace) {
   return all;
 }
 
-const stats::Table& table_named(const RuleAnswer& answered, const std::string& name) {
+const stats::Table& table_named(const RuleAnswer& answered, std::string_view name) {
   const auto found =
       std::find_if(answered.tables.begin(), answered.tables.end(), [&](const NamedTable& table) { return table.name == name; });
   REQUIRE(found != answered.tables.end());

@@ -50,7 +50,7 @@ TraceDiff compare(const Loop& first, const Loop& second, const DiffOptions& opti
   return *diff;
 }
 
-const DiffItem& item(const TraceDiff& diff, DiffKind kind, const std::string& name) {
+const DiffItem& item(const TraceDiff& diff, DiffKind kind, std::string_view name) {
   const auto found = std::find_if(diff.items.begin(), diff.items.end(),
                                   [&](const DiffItem& candidate) { return candidate.kind == kind && candidate.name == name; });
   INFO(name);
