@@ -15,20 +15,22 @@ namespace {
 constexpr double kNarrowestFrame = 6;  // logical pixels
 constexpr int kGrowthInterval = 250;   // ms between two pictures of a recording that grows
 
-// Everything that GPUs do, and everything that threads call.
+void append(Level& to, const Level& sources) { to.insert(to.end(), sources.begin(), sources.end()); }
+
+// Everything that GPUs do, and everything that threads call; where neither was recorded, what processors and threads did.
 std::vector<Level> overview(const RowTree& tree) {
-  Level gpus;
-  Level calls;
+  Level gpus, calls, processors, threads;
   for (const Row& row : tree.rows()) {
-    if (row.kind == RowKind::kGpuHardware) gpus.insert(gpus.end(), row.all.begin(), row.all.end());
-    if (row.kind == RowKind::kCudaApi || (row.kind == RowKind::kNvtx && calls.empty())) {
-      const Level& outermost = row.levels.front();  // covers what is nested in it
-      calls.insert(calls.end(), outermost.begin(), outermost.end());
-    }
+    if (row.kind == RowKind::kGpuHardware) append(gpus, row.all);
+    if (row.kind == RowKind::kCudaApi || (row.kind == RowKind::kNvtx && calls.empty()))
+      append(calls, row.levels.front());  // the outermost: it covers what is nested in it
+    if (row.kind == RowKind::kProcessorGroup) append(processors, row.all);
+    if (row.kind == RowKind::kThread) append(threads, row.levels.empty() ? row.all : row.levels.front());
   }
   std::vector<Level> levels;
-  if (!gpus.empty()) levels.push_back(std::move(gpus));
-  if (!calls.empty()) levels.push_back(std::move(calls));
+  const bool uses_gpu = !gpus.empty() || !calls.empty();
+  for (Level* level : {uses_gpu ? &gpus : &processors, uses_gpu ? &calls : &threads})
+    if (!level->empty()) levels.push_back(std::move(*level));
   return levels;
 }
 

@@ -10,6 +10,7 @@
 #include <QSignalSpy>
 
 #include "../../../timeline/widget/theme.h"
+#include "model/trace/thread_states.h"
 #include "timeline/widget/timeline_command.h"
 #include "timeline_window.h"
 
@@ -251,6 +252,27 @@ TEST_CASE("arrows lead to rows that are closed or scrolled away, and say so at t
   REQUIRE(with_arrow > 20);  // the frame of what is written there
   window.view->selectEvent({});
   REQUIRE(pixels_of(window.picture(), accent, edge, cut.height()) == 0);
+}
+
+TEST_CASE("the overview of a program without a GPU shows its processors and threads") {
+  Window window;
+  test::SmallTrace program;
+  const ThreadStateSpan states[] = {{0, 500'000, {ThreadState::kRunning, 2}}, {500'000, 500'000, {ThreadState::kBlocked, kNone}}};
+  add_thread_states(program.builder, program.process, 4711, states);
+  window.view->setTrace(program.builder.snapshot());
+  QWidget* overview = nullptr;
+  for (QWidget* part : window.view->findChildren<QWidget*>())
+    if (part->accessibleName() == "Overview of the whole trace") overview = part;
+  REQUIRE(overview != nullptr);
+  const QImage picture = overview->grab().toImage();
+  const auto color_at = [&](double time, double height) {  // as shares; while the whole trace is visible, its frame is at the margin
+    return Window::color_at(picture, {overview->width() * time, overview->height() * height});
+  };
+  for (const double height : {0.3, 0.7}) {
+    CHECK(color_at(0.25, height) != color_at(0.75, height));
+    CHECK(color_at(0.75, height) == color_at(0.60, height));
+  }
+  CHECK(color_at(0.25, 0.3) != color_at(0.25, 0.7));  // a thread is coloured by its state, a processor by whom it runs
 }
 
 TEST_CASE("boxes end sharply on every screen") {
