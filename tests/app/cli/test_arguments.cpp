@@ -67,7 +67,7 @@ TEST_CASE("an option that only Nsight Systems has is named as such, with what to
   const auto foreign = split_program(sample.app, {"--gpuctxsw=true", "app"});
   REQUIRE_FALSE(foreign);
   CHECK_THAT(foreign.error().text, contains_text("--gpuctxsw"));
-  CHECK_THAT(foreign.error().text, contains_text("lanescope analyze"));
+  CHECK_THAT(foreign.error().text, contains_text("--gpu-metrics-devices"));
   CHECK(foreign.error().kind == ErrorKind::kUsage);
 }
 
