@@ -8,9 +8,9 @@ namespace {
 constexpr std::size_t kAtOnce = 16;  // searches in step: about as many misses as a core can have under way
 
 // Searches for `Count` times in step: each halving of all of them is one batch of independent loads.
-template <std::size_t Count>
-void search(const Nanoseconds* sorted, std::size_t size, const Nanoseconds* times, EventIndex* into, EventIndex offset) {
-  const Nanoseconds* base[Count];
+template <std::size_t Count, typename Time>
+void search(const Time* sorted, std::size_t size, const Time* times, EventIndex* into, EventIndex offset) {
+  const Time* base[Count];
   for (std::size_t k = 0; k < Count; ++k) base[k] = sorted;
   std::size_t length = size;
   for (; length > 1; length -= length / 2) {
@@ -20,23 +20,36 @@ void search(const Nanoseconds* sorted, std::size_t size, const Nanoseconds* time
   for (std::size_t k = 0; k < Count; ++k) into[k] = offset + static_cast<EventIndex>(base[k] - sorted) + (*base[k] < times[k] ? 1 : 0);
 }
 
+template <typename Time, typename TimeOf>
+void search_all(const Time* sorted, std::size_t size, std::span<const Nanoseconds> times, TimeOf time_of, EventIndex* into,
+                EventIndex offset) {
+  Time wanted[kAtOnce];
+  for (std::size_t done = 0; done < times.size();) {
+    const std::size_t count = std::min(kAtOnce, times.size() - done);
+    for (std::size_t k = 0; k < count; ++k) wanted[k] = time_of(times[done + k]);
+    if (count == kAtOnce)
+      search<kAtOnce>(sorted, size, wanted, into + done, offset);
+    else
+      for (std::size_t k = 0; k < count; ++k) search<1>(sorted, size, wanted + k, into + done + k, offset);
+    done += count;
+  }
+}
+
 }  // namespace
 
 LaneSegment::LaneSegment(std::span<const Event> events) {
   assert(!events.empty() && events.size() <= kCapacity);
   const std::size_t n = events.size();
-  starts_.reserve(n);
   durations_.reserve(n);
   names_.reserve(n);
   correlations_.reserve(n);
   details_.reserve(n);
   smallest_correlation_ = largest_correlation_ = events.front().correlation;
   for (const Event& event : events) {
-    const auto index = static_cast<EventIndex>(starts_.size());
+    const auto index = static_cast<EventIndex>(names_.size());
     if (index > 0 && event.correlation < correlations_.back()) correlations_ascend_ = false;
     smallest_correlation_ = std::min(smallest_correlation_, event.correlation);
     largest_correlation_ = std::max(largest_correlation_, event.correlation);
-    starts_.push_back(event.start);
     const bool fits = event.duration < static_cast<Nanoseconds>(kLong);
     durations_.push_back(fits ? static_cast<std::uint32_t>(event.duration) : kLong);
     if (!fits) long_durations_.emplace_back(index, event.duration);
@@ -44,6 +57,7 @@ LaneSegment::LaneSegment(std::span<const Event> events) {
     correlations_.push_back(event.correlation);
     details_.push_back(event.detail);
   }
+  starts_ = AscendingTimes(n, [events](std::size_t i) { return events[i].start; });
 
   const auto blocks = static_cast<EventIndex>((n + kBlock - 1) / kBlock);
   busy_before_block_.reserve(blocks + 1);
@@ -69,9 +83,7 @@ Nanoseconds LaneSegment::busy_before(EventIndex i) const noexcept {
   return busy;
 }
 
-EventIndex LaneSegment::lower_bound(Nanoseconds t) const noexcept {
-  return static_cast<EventIndex>(std::lower_bound(starts_.begin(), starts_.end(), t) - starts_.begin());
-}
+EventIndex LaneSegment::lower_bound(Nanoseconds t) const noexcept { return static_cast<EventIndex>(starts_.lower_bound(t, 0, size())); }
 
 void LaneSegment::lower_bounds(std::span<const Nanoseconds> times, std::span<EventIndex> into, EventIndex segment_offset) const noexcept {
   // The times ascend, so all lie between the places of the first and the last.
@@ -79,10 +91,12 @@ void LaneSegment::lower_bounds(std::span<const Nanoseconds> times, std::span<Eve
   const std::size_t size = times.size() > 1 ? lower_bound(times.back()) - first : 0;
   const auto offset = segment_offset + static_cast<EventIndex>(first);
   if (size == 0) return std::fill(into.begin(), into.end(), offset);
-  const Nanoseconds* sorted = starts_.data() + first;
-  std::size_t k = 0;
-  for (; k + kAtOnce <= times.size(); k += kAtOnce) search<kAtOnce>(sorted, size, &times[k], &into[k], offset);
-  for (; k < times.size(); ++k) search<1>(sorted, size, &times[k], &into[k], offset);
+  if (starts_.far().empty())
+    search_all(
+        &starts_.near()[first], size, times, [this](Nanoseconds t) { return starts_.distance(t); }, into.data(), offset);
+  else
+    search_all(
+        &starts_.far()[first], size, times, [](Nanoseconds t) { return t; }, into.data(), offset);
 }
 
 EventIndex LaneSegment::common_prefix(const LaneSegment& other) const noexcept {
@@ -92,13 +106,17 @@ EventIndex LaneSegment::common_prefix(const LaneSegment& other) const noexcept {
   constexpr EventIndex kCompared = 1024;
   const auto same = [&](EventIndex first, EventIndex last) {
     const auto equal = [&](const auto& a, const auto& b) { return std::equal(a.begin() + first, a.begin() + last, b.begin() + first); };
-    return equal(starts_, other.starts_) && equal(durations_, other.durations_) && equal(names_, other.names_) &&
+    return equal(starts_.near(), other.starts_.near()) && equal(durations_, other.durations_) && equal(names_, other.names_) &&
            equal(details_, other.details_);
   };
+  const auto same_event = [&](EventIndex i) {
+    return start(i) == other.start(i) && duration(i) == other.duration(i) && name(i) == other.name(i) && detail(i) == other.detail(i);
+  };
   EventIndex prefix = 0;
-  if (long_durations_.empty())
+  const bool distances = starts_.far().empty() && other.starts_.far().empty() && starts_.front() == other.starts_.front();
+  if (distances && long_durations_.empty())
     while (prefix + kCompared <= shorter && same(prefix, prefix + kCompared)) prefix += kCompared;
-  while (prefix < shorter && same(prefix, prefix + 1) && duration(prefix) == other.duration(prefix)) ++prefix;
+  while (prefix < shorter && same_event(prefix)) ++prefix;
   return prefix;
 }
 
@@ -112,7 +130,7 @@ EventIndex LaneSegment::find_correlation(std::uint32_t correlation, EventIndex f
 }
 
 std::size_t LaneSegment::memory_bytes() const noexcept {
-  std::size_t bytes = sizeof(*this) + starts_.capacity() * sizeof(Nanoseconds) + durations_.capacity() * sizeof(std::uint32_t) +
+  std::size_t bytes = sizeof(*this) + starts_.memory_bytes() + durations_.capacity() * sizeof(std::uint32_t) +
                       names_.capacity() * sizeof(NameId) + correlations_.capacity() * sizeof(std::uint32_t) +
                       details_.capacity() * sizeof(DetailId) + long_durations_.capacity() * sizeof(long_durations_[0]) +
                       busy_before_block_.capacity() * sizeof(Nanoseconds);

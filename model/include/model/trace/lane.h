@@ -6,7 +6,8 @@
 // A lane is immutable and cheap to copy: it shares its segments. Any number of threads may read it. A recording that grows publishes new
 // lanes, which share all full segments with the old ones.
 //
-// Memory: 24 bytes an event, and somewhat over 2 for the index: prefix sums of busy time over blocks of 16 events, and a SummaryPyramid.
+// Memory: 20 bytes an event, 24 where 65,536 in a row take more than four seconds, and somewhat over 2 for the index: prefix sums of busy
+// time over blocks of 16 events, and a SummaryPyramid.
 #pragma once
 
 #include <array>
@@ -16,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "model/trace/ascending_times.h"
 #include "model/trace/summary_pyramid.h"
 #include "model/trace/types.h"
 
@@ -30,7 +32,7 @@ class LaneSegment {
   // Requires: 0 < events.size() <= kCapacity, sorted by start, not overlapping.
   explicit LaneSegment(std::span<const Event> events);
 
-  [[nodiscard]] EventIndex size() const noexcept { return static_cast<EventIndex>(starts_.size()); }
+  [[nodiscard]] EventIndex size() const noexcept { return static_cast<EventIndex>(names_.size()); }
   [[nodiscard]] Nanoseconds start(EventIndex i) const noexcept { return starts_[i]; }
   [[nodiscard]] Nanoseconds duration(EventIndex i) const noexcept {
     return durations_[i] != kLong ? static_cast<Nanoseconds>(durations_[i]) : long_duration(i);
@@ -53,7 +55,7 @@ class LaneSegment {
   }
   // Asks the cache for what queries around an event will read. Requires: i < size().
   void prefetch(EventIndex i) const noexcept {
-    __builtin_prefetch(&starts_[i]);
+    starts_.prefetch(i);
     __builtin_prefetch(&durations_[i]);
     __builtin_prefetch(&names_[i]);
     __builtin_prefetch(&busy_before_block_[i / kBlock]);
@@ -72,7 +74,7 @@ class LaneSegment {
   static constexpr std::uint32_t kLong = 0xffffffff;  // the duration does not fit and stands in long_durations_
   [[nodiscard]] Nanoseconds long_duration(EventIndex i) const noexcept;
 
-  std::vector<Nanoseconds> starts_;
+  AscendingTimes starts_;
   std::vector<std::uint32_t> durations_;
   std::vector<NameId> names_;
   std::vector<std::uint32_t> correlations_;

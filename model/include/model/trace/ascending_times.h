@@ -1,0 +1,75 @@
+// Times that ascend, as 32-bit distances from the first where the last allows it: 4 bytes each instead of 8.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "model/trace/types.h"
+
+namespace lanescope {
+
+class AscendingTimes {
+ public:
+  using Distance = std::uint32_t;                                              // ns after the first
+  static constexpr Distance kFarthest = std::numeric_limits<Distance>::max();  // farther than any that is kept as a distance
+
+  AscendingTimes() = default;
+  // Of time_of(0) to time_of(count - 1). Requires: they ascend.
+  template <typename TimeOf>
+  AscendingTimes(std::size_t count, TimeOf time_of) {
+    if (count == 0) return;
+    first_ = time_of(0);
+    if (time_of(count - 1) - first_ >= kFarthest) {
+      far_.resize(count);
+      for (std::size_t i = 0; i < count; ++i) far_[i] = time_of(i);
+    } else {
+      near_.resize(count);
+      for (std::size_t i = 0; i < count; ++i) near_[i] = static_cast<Distance>(time_of(i) - first_);
+    }
+  }
+  explicit AscendingTimes(std::span<const Nanoseconds> times) : AscendingTimes(times.size(), [times](std::size_t i) { return times[i]; }) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return far_.empty() ? near_.size() : far_.size(); }
+  [[nodiscard]] Nanoseconds operator[](std::size_t i) const noexcept { return far_.empty() ? first_ + near_[i] : far_[i]; }
+  [[nodiscard]] Nanoseconds front() const noexcept { return first_; }
+  // Requires: not empty.
+  [[nodiscard]] Nanoseconds back() const noexcept { return (*this)[size() - 1]; }
+  // First of [from, to) that is not before t, else `to`. O(log n).
+  [[nodiscard]] std::size_t lower_bound(Nanoseconds t, std::size_t from, std::size_t to) const noexcept {
+    const auto within = [&](const auto& times, auto wanted) {
+      const auto begin = times.begin() + static_cast<std::ptrdiff_t>(from);
+      return static_cast<std::size_t>(std::lower_bound(begin, times.begin() + static_cast<std::ptrdiff_t>(to), wanted) - times.begin());
+    };
+    return far_.empty() ? within(near_, distance(t)) : within(far_, t);
+  }
+
+  // As they are kept: one of the two has them.
+  [[nodiscard]] std::span<const Distance> near() const noexcept { return near_; }
+  [[nodiscard]] std::span<const Nanoseconds> far() const noexcept { return far_; }
+  // What to look for among near(): the distance of t, or that of the first or kFarthest where t lies before or behind all there can be.
+  [[nodiscard]] Distance distance(Nanoseconds t) const noexcept {
+    if (t <= first_) return 0;
+    return t - first_ >= kFarthest ? kFarthest : static_cast<Distance>(t - first_);
+  }
+
+  void prefetch(std::size_t i) const noexcept {
+    if (far_.empty())
+      __builtin_prefetch(&near_[i]);
+    else
+      __builtin_prefetch(&far_[i]);
+  }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept {
+    return near_.capacity() * sizeof(Distance) + far_.capacity() * sizeof(Nanoseconds);
+  }
+
+ private:
+  Nanoseconds first_ = 0;
+  std::vector<Distance> near_;
+  std::vector<Nanoseconds> far_;  // instead, where distances do not fit
+};
+
+}  // namespace lanescope
