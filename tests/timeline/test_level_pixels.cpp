@@ -69,7 +69,7 @@ TEST_CASE("every column equals the sum over its nanoseconds") {
       const LevelPixels& pixels = rasterizer.rasterize(content, viewport);
       for (std::int32_t x = 0; x < width; ++x) {
         const TimeRange window{viewport.time_at(x), viewport.time_at(std::int64_t{x} + 1)};
-        const Column& column = pixels.columns[static_cast<std::size_t>(x)];
+        const Column& column = pixels.column(x);
         REQUIRE(column.busy == covered_one_by_one(streams, window));
         REQUIRE(column.count == starting_in(streams, window));
       }
@@ -84,9 +84,9 @@ TEST_CASE("columns add up to the busy time of the window") {
     const LevelPixels& pixels = rasterizer.rasterize(content, {range, 1'917});
     Nanoseconds busy = 0;
     std::uint64_t count = 0;
-    for (const Column& column : pixels.columns) {
-      busy += column.busy;
-      count += column.count;
+    for (std::int32_t x = 0; x < pixels.width(); ++x) {
+      busy += pixels.column(x).busy;
+      count += pixels.column(x).count;
     }
     REQUIRE(busy == content.busy(range));
     REQUIRE(count == content.count(range));
@@ -101,7 +101,7 @@ TEST_CASE("a name with more than half of a column's time is its dominant one") {
   const Viewport viewport{{0, 20'000}, 61};
   const LevelPixels& pixels = rasterizer.rasterize(content, viewport);
   for (std::int32_t x = 0; x < viewport.width; ++x) {
-    const Column& column = pixels.columns[static_cast<std::size_t>(x)];
+    const Column& column = pixels.column(x);
     for (const auto& [name, time] : time_by_name(streams, {viewport.time_at(x), viewport.time_at(std::int64_t{x} + 1)})) {
       if (2 * time > column.total) REQUIRE(column.dominant == name);
       if (column.dominant == name) REQUIRE(2 * time <= column.weight + column.total);
@@ -122,7 +122,7 @@ TEST_CASE("the longest event of a column is found") {
       for (const Event& event : events)
         if (window.contains(event.start) || (event.start < window.begin && event.end() > window.begin))
           longest = std::max(longest, event.duration);
-    const Column& column = pixels.columns[static_cast<std::size_t>(x)];
+    const Column& column = pixels.column(x);
     REQUIRE(column.longest_duration == longest);
     if (longest >= 0) REQUIRE(streams.trace->event(column.longest).duration == longest);
   }
@@ -141,12 +141,12 @@ TEST_CASE("every event that is wide enough has its box, at its exact place") {
     const bool visible = event.end() > viewport.range.begin && event.start < viewport.range.end;
     if (!visible || right - left < kNarrowestBox) continue;
     ++expected;
-    const auto box = std::find_if(pixels.boxes.begin(), pixels.boxes.end(), [left](const Box& each) { return each.left == left; });
-    REQUIRE(box != pixels.boxes.end());
+    const auto box = std::find_if(pixels.boxes().begin(), pixels.boxes().end(), [left](const Box& each) { return each.left == left; });
+    REQUIRE(box != pixels.boxes().end());
     REQUIRE(box->right == right);
     REQUIRE(streams.trace->event(box->event) == event);
   }
-  REQUIRE(pixels.boxes.size() == expected);
+  REQUIRE(pixels.boxes().size() == expected);
 }
 
 TEST_CASE("panning by whole pixels moves the columns and changes none") {
@@ -156,7 +156,28 @@ TEST_CASE("panning by whole pixels moves the columns and changes none") {
   const Viewport viewport{{100'000, 300'000}, 1'000};  // 200 ns a pixel
   const LevelPixels before = rasterizer.rasterize(content, viewport);
   const LevelPixels& after = rasterizer.rasterize(content, {panned(viewport.range, 37 * 200), 1'000});
-  for (std::size_t x = 37; x < 1'000; ++x) REQUIRE(before.columns[x].busy == after.columns[x - 37].busy);
+  for (std::int32_t x = 37; x < 1'000; ++x) REQUIRE(before.column(x).busy == after.column(x - 37).busy);
+}
+
+TEST_CASE("a view that was panned shows what one computed anew does") {
+  std::mt19937 random(GENERATE(range(51u, 54u)));
+  const std::size_t lanes = GENERATE(1, 3);
+  const Nanoseconds length = GENERATE(700, 66'667, 600'001);  // no multiple of the width: columns are not equally long
+  const std::int32_t width = GENERATE(50, 64, 333);
+  const Streams streams(static_cast<unsigned>(random()), lanes, 3'000, 1'000'000);
+  const LevelContent content(streams.trace, streams.level);
+  LevelRasterizer rasterizer;
+  TimeRange range{200'000, 200'000 + length};
+  for (int pan = 0; pan < 40; ++pan) {
+    const Viewport viewport = Viewport{range, width}.on_grid();
+    LevelRasterizer fresh;
+    const LevelPixels& anew = fresh.rasterize(content, viewport);
+    const LevelPixels& kept = rasterizer.rasterize(content, viewport);
+    REQUIRE(kept.width() == width);
+    for (std::int32_t x = 0; x < width; ++x) REQUIRE(kept.column(x) == anew.column(x));
+    REQUIRE(kept.boxes() == anew.boxes());
+    range = panned(range, static_cast<Nanoseconds>(random() % static_cast<unsigned>(length)) - length / 2);
+  }
 }
 
 TEST_CASE("the union of lanes is busy when at least one of them is") {
@@ -164,38 +185,92 @@ TEST_CASE("the union of lanes is busy when at least one of them is") {
   const LevelContent content(streams.trace, streams.level);
   for (Nanoseconds begin = 0; begin < 2'000; begin += 61)
     for (Nanoseconds end = begin; end < 2'200; end += 173) REQUIRE(content.busy({begin, end}) == covered_one_by_one(streams, {begin, end}));
-  const IntervalUnion& merged = content.merged();
-  for (std::size_t index = 1; index < merged.size(); ++index) REQUIRE(merged.start(index) > merged.end(index - 1));
 }
 
-TEST_CASE("the union of lanes is exact where intervals are dense and where hours lie between them") {
+TEST_CASE("lanes whose events never run at once need no intervals for their union") {
+  SmallTrace small;
+  for (const Nanoseconds stream : {1, 2}) {
+    std::vector<Event> events;
+    for (Nanoseconds i = 0; i < 5'000; ++i) events.push_back(small.event(i * 100 + (stream - 1) * 50, i * 100 + stream * 50, "gemm"));
+    small.builder.add(small.on_gpu(TrackKind::kKernels, static_cast<std::uint32_t>(stream)), events);
+  }
+  const LevelContent content(small.builder.snapshot(), {LaneSource{0}, LaneSource{1}});
+  REQUIRE(content.merged().intervals() == 0);
+  REQUIRE(content.busy({0, 500'000}) == 500'000);
+}
+
+TEST_CASE("lanes that are busy at once nearly always are kept as their union") {
+  SmallTrace small;
+  for (const Nanoseconds stream : {1, 2, 3}) {  // 90 of every 100 ns, shifted by 20: busy from 20 to 4'999 * 100 + 60 + 90
+    std::vector<Event> events;
+    for (Nanoseconds i = 0; i < 5'000; ++i) events.push_back(small.event(i * 100 + stream * 20, i * 100 + stream * 20 + 90, "gemm"));
+    small.builder.add(small.on_gpu(TrackKind::kKernels, static_cast<std::uint32_t>(stream)), events);
+  }
+  const LevelContent content(small.builder.snapshot(), {LaneSource{0}, LaneSource{1}, LaneSource{2}});
+  REQUIRE(content.merged().intervals() == 1);
+  REQUIRE(content.busy({0, 600'000}) == 4'999 * 100 + 60 + 90 - 20);
+}
+
+TEST_CASE("intervals that overlap or touch become one, and all say what is covered") {
+  IntervalUnion::Writer writer;
+  REQUIRE(writer.add(10, 20) == 10);
+  REQUIRE(writer.add(15, 40) == 20);  // covered from 15 to 20
+  REQUIRE(writer.add(16, 30) == 30);
+  REQUIRE(writer.add(40, 50) == 40);
+  REQUIRE(writer.add(60, 60) == 60);
+  REQUIRE(writer.add(70, 80) == 70);
+  const IntervalUnion intervals = writer.take();
+  REQUIRE(intervals.size() == 2);
+  REQUIRE(intervals.start(0) == 10);
+  REQUIRE(intervals.end(0) == 50);
+  REQUIRE(intervals.covered_before(45) == 35);
+  REQUIRE(intervals.covered_before(75) == 45);
+  IntervalUnion::Writer other(intervals, 30);  // from there on it was otherwise
+  REQUIRE(other.add(30, 35) == 30);
+  const IntervalUnion changed = other.take();
+  REQUIRE(changed.size() == 1);
+  REQUIRE(changed.end(0) == 35);
+}
+
+TEST_CASE("a union is exact where intervals are dense and where hours lie between them") {
   constexpr Nanoseconds kDense = 20'000, kAll = 40'000;
   constexpr Nanoseconds kHour = 3'600'000'000'000;
   const auto start_of = [](Nanoseconds i) { return i < kDense ? i * 1'000 : (i - kDense + 1) * kHour; };
-  SmallTrace small;
-  for (const std::uint32_t stream : {1u, 2u}) {  // the second lane's events begin within the first one's, and end 200 ns later
-    std::vector<Event> events;
-    for (Nanoseconds i = 0; i < kAll; ++i) {
-      const Nanoseconds start = start_of(i) + (stream == 2 ? 200 : 0);
-      events.push_back(small.event(start, start + 300, "gemm"));
-    }
-    small.builder.add(small.on_gpu(TrackKind::kKernels, stream), events);
+  IntervalUnion::Writer writer;
+  for (Nanoseconds i = 0; i < kAll; ++i) {
+    writer.add(start_of(i), start_of(i) + 300);
+    writer.add(start_of(i) + 200, start_of(i) + 500);
   }
-  const LevelContent content(small.builder.snapshot(), {LaneSource{0}, LaneSource{1}});
-  REQUIRE(content.merged().size() == kAll);
+  const IntervalUnion merged = writer.take();
+  REQUIRE(merged.size() == kAll);
   std::vector<Nanoseconds> times, expected;
   for (Nanoseconds i = 0; i < kAll; i += 7) {
-    REQUIRE(content.merged().start(static_cast<std::size_t>(i)) == start_of(i));
-    REQUIRE(content.merged().end(static_cast<std::size_t>(i)) == start_of(i) + 500);
+    REQUIRE(merged.start(static_cast<std::size_t>(i)) == start_of(i));
+    REQUIRE(merged.end(static_cast<std::size_t>(i)) == start_of(i) + 500);
     for (const Nanoseconds inside : {0, 123, 500, 700}) {
       times.push_back(start_of(i) + inside);
       expected.push_back(500 * i + std::min<Nanoseconds>(inside, 500));
     }
   }
-  std::vector<Nanoseconds> busy(times.size());
-  content.merged().busy_before(times, busy);
-  REQUIRE(busy == expected);
-  for (std::size_t at = 0; at < times.size(); ++at) REQUIRE(content.merged().busy_before(times[at]) == expected[at]);
+  std::vector<Nanoseconds> covered(times.size());
+  merged.covered_before(times, covered);
+  REQUIRE(covered == expected);
+  for (std::size_t at = 0; at < times.size(); ++at) REQUIRE(merged.covered_before(times[at]) == expected[at]);
+}
+
+TEST_CASE("contents that nobody asks for any more are freed, and are the same when asked for again") {
+  const Streams streams(81, 3, 2'000, 1'000'000);
+  ContentCache cache(streams.trace);
+  const Level other{LaneSource{0}};
+  const Nanoseconds busy = cache.content(streams.level).busy({0, 1'000'000});
+  const std::size_t with_union = cache.memory_bytes();
+  for (std::uint64_t call = 0; call < ContentCache::kKept; ++call) {
+    REQUIRE_FALSE(cache.forget_unused());
+    (void)cache.content(other);
+  }
+  REQUIRE(cache.forget_unused());
+  REQUIRE(cache.memory_bytes() < with_union);
+  REQUIRE(cache.content(streams.level).busy({0, 1'000'000}) == busy);
 }
 
 TEST_CASE("a level that takes some events of a lane refers to the trace's own events") {
@@ -256,13 +331,10 @@ TEST_CASE("a union that grew with its lanes equals one made anew") {
       cache = ContentCache(trace);
     else
       cache.grow(trace);
-    const IntervalUnion& grown = cache.content(level).merged();
-    const IntervalUnion anew = LevelContent(trace, level).merged();
-    REQUIRE(grown.size() == anew.size());
-    for (std::size_t index = 0; index < anew.size(); index += 17) {
-      REQUIRE(grown.start(index) == anew.start(index));
-      REQUIRE(grown.end(index) == anew.end(index));
-    }
+    const LevelContent& grown = cache.content(level);
+    const LevelContent anew(trace, level);
+    REQUIRE(grown.merged().intervals() == anew.merged().intervals());
+    for (Nanoseconds time = 0; time < 900'000'000; time += 1'234'567) REQUIRE(grown.busy({0, time}) == anew.busy({0, time}));
   }
 }
 
@@ -280,7 +352,7 @@ TEST_CASE("a range on the GPU lasts from the first to the last operation that wa
   for (const Track& track : trace->tracks())
     if (track.key.kind == TrackKind::kNvtxRanges) ranges = track.lanes.front();
   // step 0: kernel 50 to 80 and copy 300 to 350; step 1: kernel 320 to 400, which overlaps it; idle launched nothing.
-  const auto lanes = project_on_gpu(*trace, ranges, small.gpu);
+  const auto lanes = project_on_gpu(*trace, {&ranges, 1}, small.gpu).front();
   REQUIRE(lanes.size() == 2);
   REQUIRE(lanes[0].lane->extent() == TimeRange{50, 350});
   REQUIRE(lanes[1].lane->extent() == TimeRange{320, 400});

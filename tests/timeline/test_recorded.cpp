@@ -64,7 +64,7 @@ TEST_CASE("rows of recorded traces add up: columns to the window's busy time, la
         const LevelContent& content = cache.content(row.all);
         const LevelPixels& pixels = rasterizer.rasterize(content, {window, 1'531});
         Nanoseconds sum = 0;
-        for (const Column& column : pixels.columns) sum += column.busy;
+        for (std::int32_t x = 0; x < pixels.width(); ++x) sum += pixels.column(x).busy;
         REQUIRE(sum == busy_one_by_one(content, window));
       }
   }

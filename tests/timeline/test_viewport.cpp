@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <vector>
 
 #include "support/catch.h"
 #include "timeline/core/format.h"
@@ -121,4 +124,24 @@ TEST_CASE("times are read as people type them") {
   REQUIRE(parse_time("250 µs") == 250'000);
   REQUIRE(parse_time("-42") == -42);
   for (const char* wrong : {"", "ms", "12 h", "1e3", "99999999999 s", "1 2"}) REQUIRE_FALSE(parse_time(wrong));
+}
+
+TEST_CASE("on the grid, views of one length divide time in the same way, half a pixel from where they were at most") {
+  const Nanoseconds length = GENERATE(values<Nanoseconds>({9'973, 1'000'003, 77'000'000'011}));
+  const std::int32_t width = GENERATE(7, 640, 1'917);
+  const auto edges = [&](Nanoseconds begin) {
+    const Viewport moved = Viewport{{begin, begin + length}, width}.on_grid();
+    REQUIRE(moved.range.length() == length);
+    REQUIRE(std::abs(static_cast<double>(moved.range.begin - begin)) <= moved.step() / 2 + 1);
+    REQUIRE(moved.time_at(width) == moved.range.end);
+    REQUIRE(moved.on_grid() == moved);
+    std::vector<Nanoseconds> times;
+    for (std::int64_t x = 0; x <= width; ++x) times.push_back(moved.time_at(x));
+    return times;
+  };
+  const std::vector<Nanoseconds> before = edges(-length / 3);
+  const std::vector<Nanoseconds> after = edges(-length / 3 + length / 5);
+  const auto shared = std::find(before.begin(), before.end(), after.front());
+  REQUIRE(shared != before.end());
+  REQUIRE(std::equal(shared, before.end(), after.begin()));
 }

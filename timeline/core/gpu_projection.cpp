@@ -1,38 +1,85 @@
 #include "timeline/core/gpu_projection.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "timeline/core/parallel.h"
 
 namespace lanescope::timeline {
 namespace {
 
-// Operations of one correlation id, from the first's beginning to the last's end.
-struct Work {
-  std::uint32_t correlation = 0;
-  TimeRange time;
-};
+// What each API call of a process put on a GPU: by correlation id, from the first operation's beginning to the last's end.
+class WorkOfCalls {
+ public:
+  WorkOfCalls() = default;
+  WorkOfCalls(const Trace& trace, ProcessId process, GpuId gpu) {
+    std::vector<const Lane*> lanes;
+    std::uint64_t events = 0;
+    std::uint32_t largest = 0;
+    for (const Track& track : trace.tracks()) {
+      if (track.key.process != process || track.key.gpu != gpu || !is_gpu_work(track.key.kind)) continue;
+      for (const LaneId id : track.lanes) {
+        lanes.push_back(&trace.lane(id));
+        events += lanes.back()->size();
+        for (const auto& segment : lanes.back()->segments()) {
+          first_ = std::min(first_, std::max(1u, segment->smallest_correlation()));
+          largest = std::max(largest, segment->largest_correlation());
+        }
+      }
+    }
+    if (largest < first_) return;  // no event has an id
+    const std::uint64_t ids = std::uint64_t{largest} - first_ + 1;
+    dense_ = ids <= kSparsest * (events + 1);
+    if (dense_) by_id_.resize(ids, kNoWork);
+    for (const Lane* lane : lanes)
+      for (EventIndex i = 0; i < lane->size(); ++i)
+        if (const std::uint32_t id = lane->correlation(i); id != 0) add(id, {lane->start(i), lane->end(i)});
+    if (!dense_) sort();
+  }
 
-std::vector<Work> work_on_gpu(const Trace& trace, ProcessId process, GpuId gpu) {
-  std::vector<Work> operations;
-  for (const Track& track : trace.tracks()) {
-    if (track.key.process != process || track.key.gpu != gpu || !is_gpu_work(track.key.kind)) continue;
-    for (const LaneId id : track.lanes) {
-      const Lane& lane = trace.lane(id);
-      for (EventIndex i = 0; i < lane.size(); ++i)
-        if (lane.correlation(i) != 0) operations.push_back({lane.correlation(i), {lane.start(i), lane.end(i)}});
+  [[nodiscard]] std::optional<TimeRange> find(std::uint32_t correlation) const noexcept {
+    if (correlation < first_) return std::nullopt;
+    if (dense_) {
+      if (correlation - first_ >= by_id_.size() || by_id_[correlation - first_] == kNoWork) return std::nullopt;
+      return by_id_[correlation - first_];
     }
+    const auto found =
+        std::lower_bound(sorted_.begin(), sorted_.end(), correlation, [](const auto& each, std::uint32_t id) { return each.first < id; });
+    if (found == sorted_.end() || found->first != correlation) return std::nullopt;
+    return found->second;
   }
-  std::stable_sort(operations.begin(), operations.end(), [](const Work& a, const Work& b) { return a.correlation < b.correlation; });
-  std::vector<Work> work;
-  for (const Work& operation : operations) {
-    if (work.empty() || work.back().correlation != operation.correlation) {
-      work.push_back(operation);
-      continue;
+
+ private:
+  static constexpr std::uint64_t kSparsest = 4;  // ids an event for which a table of all ids is made
+  static constexpr TimeRange kNoWork{std::numeric_limits<Nanoseconds>::max(), std::numeric_limits<Nanoseconds>::min()};
+
+  static void extend(TimeRange& hull, TimeRange by) { hull = {std::min(hull.begin, by.begin), std::max(hull.end, by.end)}; }
+  void add(std::uint32_t id, TimeRange time) {
+    if (dense_)
+      extend(by_id_[id - first_], time);
+    else
+      sorted_.emplace_back(id, time);
+  }
+  void sort() {
+    std::stable_sort(sorted_.begin(), sorted_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::size_t kept = 0;
+    for (const auto& entry : sorted_) {
+      if (kept > 0 && sorted_[kept - 1].first == entry.first)
+        extend(sorted_[kept - 1].second, entry.second);
+      else
+        sorted_[kept++] = entry;
     }
-    TimeRange& time = work.back().time;
-    time = {std::min(time.begin, operation.time.begin), std::max(time.end, operation.time.end)};
+    sorted_.resize(kept);
   }
-  return work;
-}
+
+  std::uint32_t first_ = kNone;  // the smallest id
+  bool dense_ = false;
+  std::vector<TimeRange> by_id_;  // from the smallest id on
+  std::vector<std::pair<std::uint32_t, TimeRange>> sorted_;
+};
 
 // What a thread's calls launched, by the calls' beginnings.
 struct Launch {
@@ -40,20 +87,18 @@ struct Launch {
   TimeRange work;
 };
 
-std::vector<Launch> launches_of(const Trace& trace, ThreadId thread, const std::vector<Work>& work) {
+std::vector<Launch> launches_of(const Trace& trace, ThreadId thread, const WorkOfCalls& work) {
   std::vector<Launch> launches;
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kCudaApi || track.key.thread != thread) continue;
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace.lane(id);
-      for (EventIndex i = 0; i < lane.size(); ++i) {
-        const auto found = std::lower_bound(work.begin(), work.end(), lane.correlation(i),
-                                            [](const Work& each, std::uint32_t correlation) { return each.correlation < correlation; });
-        if (found != work.end() && found->correlation == lane.correlation(i)) launches.push_back({lane.start(i), found->time});
-      }
+      for (EventIndex i = 0; i < lane.size(); ++i)
+        if (const auto found = work.find(lane.correlation(i))) launches.push_back({lane.start(i), *found});
     }
   }
-  std::stable_sort(launches.begin(), launches.end(), [](const Launch& a, const Launch& b) { return a.call < b.call; });
+  const auto earlier = [](const Launch& a, const Launch& b) { return a.call < b.call; };
+  if (!std::is_sorted(launches.begin(), launches.end(), earlier)) std::stable_sort(launches.begin(), launches.end(), earlier);
   return launches;
 }
 
@@ -75,12 +120,7 @@ Lane lane_of(const std::vector<Projected>& ranges) {
   return Lane(std::move(segments));
 }
 
-}  // namespace
-
-std::vector<ProjectedLane> project_on_gpu(const Trace& trace, LaneId id, GpuId gpu) {
-  const TrackKey& key = trace.track_of(id).key;
-  const Lane& ranges = trace.lane(id);
-  const std::vector<Launch> launches = launches_of(trace, key.thread, work_on_gpu(trace, key.process, gpu));
+std::vector<ProjectedLane> project(const Lane& ranges, const std::vector<Launch>& launches) {
   std::vector<Projected> projected;
   auto next = launches.begin();
   for (EventIndex i = 0; i < ranges.size(); ++i) {
@@ -109,6 +149,30 @@ std::vector<ProjectedLane> project_on_gpu(const Trace& trace, LaneId id, GpuId g
     for (const Projected& range : row) lane.sources.push_back(range.source);
   }
   return lanes;
+}
+
+}  // namespace
+
+std::vector<std::vector<ProjectedLane>> project_on_gpu(const Trace& trace, std::span<const LaneId> ranges, GpuId gpu) {
+  std::map<ProcessId, WorkOfCalls> work;
+  std::map<ThreadId, std::vector<Launch>> launches;
+  for (const LaneId id : ranges) {
+    work.try_emplace(trace.track_of(id).key.process);
+    launches.try_emplace(trace.track_of(id).key.thread);
+  }
+  std::vector<std::pair<const ProcessId, WorkOfCalls>*> processes;
+  for (auto& entry : work) processes.push_back(&entry);
+  parallel_for(processes.size(), [&](std::size_t i) { processes[i]->second = WorkOfCalls(trace, processes[i]->first, gpu); });
+  std::vector<std::pair<const ThreadId, std::vector<Launch>>*> threads;
+  for (auto& entry : launches) threads.push_back(&entry);
+  parallel_for(threads.size(), [&](std::size_t i) {
+    const ThreadId thread = threads[i]->first;
+    threads[i]->second = launches_of(trace, thread, work.at(trace.threads()[thread].process));
+  });
+  std::vector<std::vector<ProjectedLane>> projected(ranges.size());
+  parallel_for(ranges.size(),
+               [&](std::size_t i) { projected[i] = project(trace.lane(ranges[i]), launches.at(trace.track_of(ranges[i]).key.thread)); });
+  return projected;
 }
 
 }  // namespace lanescope::timeline

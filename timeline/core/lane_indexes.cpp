@@ -1,5 +1,7 @@
 #include "timeline/core/lane_indexes.h"
 
+#include "timeline/core/parallel.h"
+
 namespace lanescope::timeline {
 
 void LaneIndexes::grow(std::shared_ptr<const Trace> trace) {
@@ -10,29 +12,58 @@ void LaneIndexes::grow(std::shared_ptr<const Trace> trace) {
   prefixes_.clear();
 }
 
-std::shared_ptr<const LaneSubset> LaneIndexes::subset(const LaneSource& source) {
-  const SplitBy by = source.name ? SplitBy::kName : SplitBy::kMemoryClass;
-  std::shared_ptr<const LaneSplit>& split = splits_[{source.lane, by}];
-  if (!split) {
-    const auto before = before_.extract({source.lane, by});
-    const LaneSplit::KeyOf by_name = [](const Lane& lane, EventIndex first, std::span<LaneSplit::Key> into) {
-      for (LaneSplit::Key& key : into) key = lane.name(first++);
-    };
-    const LaneSplit::KeyOf by_class = [this](const Lane& lane, EventIndex first, std::span<LaneSplit::Key> into) {
-      for (LaneSplit::Key& key : into) key = static_cast<LaneSplit::Key>(memory_class(trace_->memory_detail(lane.detail(first++))));
-    };
-    const auto lane = std::shared_ptr<const Lane>(trace_, &trace_->lane(source.lane));
-    split = std::make_shared<const LaneSplit>(lane, by == SplitBy::kName ? by_name : by_class,
-                                              before.empty() ? nullptr : before.mapped().get());
+std::shared_ptr<const LaneSplit> LaneIndexes::split(LaneId lane, SplitBy by, const LaneSplit* before) const {
+  const LaneSplit::KeyOf by_name = [](const Lane& events, EventIndex first, std::span<LaneSplit::Key> into) {
+    for (LaneSplit::Key& key : into) key = events.name(first++);
+  };
+  const LaneSplit::KeyOf by_class = [this](const Lane& events, EventIndex first, std::span<LaneSplit::Key> into) {
+    for (LaneSplit::Key& key : into) key = static_cast<LaneSplit::Key>(memory_class(trace_->memory_detail(events.detail(first++))));
+  };
+  return std::make_shared<const LaneSplit>(std::shared_ptr<const Lane>(trace_, &trace_->lane(lane)),
+                                           by == SplitBy::kName ? by_name : by_class, before);
+}
+
+void LaneIndexes::prepare(std::span<const LaneSource> sources) {
+  std::vector<Splits::iterator> new_splits;
+  std::map<GpuId, std::vector<LaneId>> new_projections;
+  for (const LaneSource& source : sources) {
+    if (source.whole()) continue;
+    if (source.on_gpu) {
+      if (projections_.try_emplace({source.lane, *source.on_gpu}).second) new_projections[*source.on_gpu].push_back(source.lane);
+    } else if (const auto [entry, is_new] = splits_.try_emplace({source.lane, split_by(source)}); is_new) {
+      new_splits.push_back(entry);
+    }
   }
+  parallel_for(new_splits.size(), [&](std::size_t index) {
+    const auto& [lane, by] = new_splits[index]->first;
+    const auto before = before_.find({lane, by});
+    new_splits[index]->second = split(lane, by, before == before_.end() ? nullptr : before->second.get());
+  });
+  for (const auto& entry : new_splits) before_.erase(entry->first);
+  for (const auto& [gpu, lanes] : new_projections) {
+    auto projected = project_on_gpu(*trace_, lanes, gpu);
+    for (std::size_t index = 0; index < lanes.size(); ++index)
+      projections_[{lanes[index], gpu}] = std::make_shared<const std::vector<ProjectedLane>>(std::move(projected[index]));
+  }
+}
+
+void LaneIndexes::forget_unused() {
+  const auto unused = [](const auto& entry) { return entry.second.use_count() == 1; };
+  std::erase_if(splits_, unused);
+  std::erase_if(before_, unused);
+  std::erase_if(projections_, unused);
+}
+
+std::shared_ptr<const LaneSubset> LaneIndexes::subset(const LaneSource& source) {
+  prepare({&source, 1});
+  const std::shared_ptr<const LaneSplit>& split = splits_.at({source.lane, split_by(source)});
   const LaneSplit::Key key = source.name ? *source.name : static_cast<LaneSplit::Key>(*source.memory);
   return std::shared_ptr<const LaneSubset>(split, &split->subset(key));
 }
 
 std::shared_ptr<const std::vector<ProjectedLane>> LaneIndexes::projection(const LaneSource& source) {
-  auto& lanes = projections_[{source.lane, *source.on_gpu}];
-  if (!lanes) lanes = std::make_shared<const std::vector<ProjectedLane>>(project_on_gpu(*trace_, source.lane, *source.on_gpu));
-  return lanes;
+  prepare({&source, 1});
+  return projections_.at({source.lane, *source.on_gpu});
 }
 
 EventIndex LaneIndexes::common_prefix(const Lane& before, const Lane& now) {

@@ -52,9 +52,12 @@ void LaneSubset::ranks(std::span<const EventIndex> source_indexes, std::span<Eve
     if (reaches == parts_.end()) break;
     const std::vector<EventIndex>& selected = (*reaches)->selected;
     const auto offset = static_cast<EventIndex>(reaches - parts_.begin()) * kCapacity;
-    auto from = selected.begin();
-    for (; done < source_indexes.size() && source_indexes[done] <= selected.back(); ++done) {
-      from = std::lower_bound(from, selected.end(), source_indexes[done]);
+    auto from = std::lower_bound(selected.begin(), selected.end(), source_indexes[done]);
+    for (EventIndex previous = source_indexes[done]; done < source_indexes.size() && source_indexes[done] <= selected.back(); ++done) {
+      // No more of them lie between two of the lane's events than the lane has there.
+      const auto room = std::min<std::ptrdiff_t>(selected.end() - from, source_indexes[done] - previous);
+      previous = source_indexes[done];
+      from = std::lower_bound(from, from + room, previous);
       into[done] = offset + static_cast<EventIndex>(from - selected.begin());
     }
   }

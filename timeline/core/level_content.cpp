@@ -1,6 +1,7 @@
 #include "timeline/core/level_content.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -70,13 +71,14 @@ void LevelContent::merge(const LevelContent* before, Nanoseconds unchanged_until
   if (lanes_.size() < 2) return;
   std::vector<BusyLane> lanes;
   for (const ContentLane& content : lanes_) lanes.push_back({content.lane.get(), content.subset.get()});
-  merged_ = before != nullptr && before->lanes_.size() > 1 ? IntervalUnion(lanes, before->merged_, unchanged_until) : IntervalUnion(lanes);
+  merged_ = before != nullptr && before->lanes_.size() > 1 ? BusyUnion(lanes, before->merged_, unchanged_until) : BusyUnion(lanes);
 }
 
 Nanoseconds LevelContent::busy(TimeRange window) const noexcept {
-  if (lanes_.empty()) return 0;
-  if (lanes_.size() == 1) return lanes_.front().visit([window](const auto& lane) { return lane.busy(window); });
-  return merged_.busy_before(window.end) - merged_.busy_before(window.begin);
+  Nanoseconds busy[] = {0};
+  for (const ContentLane& content : lanes_) busy[0] += content.visit([window](const auto& lane) { return lane.busy(window); });
+  if (lanes_.size() > 1) merged_.unite(std::array{window.begin, window.end}, busy);
+  return busy[0];
 }
 
 std::uint64_t LevelContent::count(TimeRange window) const noexcept {
@@ -86,44 +88,76 @@ std::uint64_t LevelContent::count(TimeRange window) const noexcept {
   return events;
 }
 
+void ContentCache::run(const std::vector<Merge>& merges) {
+  parallel_for(merges.size(),
+               [&](std::size_t index) { merges[index].content->merge(merges[index].before, merges[index].unchanged_until); });
+}
+
 void ContentCache::grow(std::shared_ptr<const Trace> trace) {
   indexes_.grow(std::move(trace));
   contents_.merge(before_);  // those that nobody asked for since are still of use
   before_ = std::exchange(contents_, {});
 
-  struct Merge {
-    LevelContent* content;
-    const LevelContent* before;
-    Nanoseconds unchanged_until;
-  };
+  std::vector<LaneSource> sources;
+  for (const auto& [key, entry] : before_)
+    if (entry.growths < kKeptUpToDate) sources.insert(sources.end(), entry.level.begin(), entry.level.end());
+  indexes_.prepare(sources);
   std::vector<Merge> merges;
   for (auto& [key, entry] : before_) {
     if (entry.growths >= kKeptUpToDate) continue;
     auto content = std::unique_ptr<LevelContent>(new LevelContent(indexes_, entry.level));
     merges.push_back({content.get(), entry.content.get(), content->unchanged_until(indexes_, *entry.content)});
-    contents_.emplace(key, Entry{entry.level, std::move(content), entry.growths + 1});
+    contents_.emplace(key, Entry{entry.level, std::move(content), entry.growths + 1, entry.used_in});
   }
-  parallel_for(merges.size(),
-               [&](std::size_t index) { merges[index].content->merge(merges[index].before, merges[index].unchanged_until); });
+  run(merges);
   for (const auto& [key, entry] : contents_) before_.erase(key);
 }
 
-const LevelContent& ContentCache::content(const Level& level) {
-  std::vector<std::uint64_t> key = cache_key(level);
-  const auto [found, is_new] = contents_.try_emplace(std::move(key));
-  Entry& entry = found->second;
-  entry.growths = 0;
-  if (!is_new) return *entry.content;
-  entry.level = level;
-  entry.content.reset(new LevelContent(indexes_, level));
-  const auto before = before_.extract(found->first);
-  if (before.empty()) {
-    entry.content->merge(nullptr, 0);
-  } else {
-    const LevelContent& old = *before.mapped().content;
-    entry.content->merge(&old, entry.content->unchanged_until(indexes_, old));
+std::vector<const LevelContent*> ContentCache::contents(std::span<const Level* const> levels) {
+  std::vector<const LevelContent*> found;
+  std::vector<Contents::iterator> entries, made;
+  std::vector<LaneSource> sources;
+  for (const Level* level : levels) {
+    const auto [entry, is_new] = contents_.try_emplace(cache_key(*level));
+    entries.push_back(entry);
+    if (!is_new) continue;
+    entry->second.level = *level;
+    made.push_back(entry);
+    sources.insert(sources.end(), level->begin(), level->end());
   }
-  return *entry.content;
+  indexes_.prepare(sources);
+  std::vector<Merge> merges;
+  std::vector<Contents::node_type> old;  // until they are merged
+  for (const auto& entry : made) {
+    entry->second.content.reset(new LevelContent(indexes_, entry->second.level));
+    merges.push_back({entry->second.content.get()});
+    const auto before = before_.find(entry->first);
+    if (before == before_.end()) continue;
+    merges.back().before = before->second.content.get();
+    merges.back().unchanged_until = entry->second.content->unchanged_until(indexes_, *before->second.content);
+    old.push_back(before_.extract(before));
+  }
+  run(merges);
+  for (const auto& entry : entries) {
+    entry->second.growths = 0;
+    entry->second.used_in = calls_;
+    found.push_back(entry->second.content.get());
+  }
+  return found;
+}
+
+const LevelContent& ContentCache::content(const Level& level) {
+  const Level* const only[] = {&level};
+  return *contents(only).front();
+}
+
+bool ContentCache::forget_unused() {
+  ++calls_;
+  std::size_t forgotten = 0;
+  for (Contents* all : {&contents_, &before_})
+    forgotten += std::erase_if(*all, [this](const auto& entry) { return entry.second.used_in + kKept < calls_; });
+  if (forgotten > 0) indexes_.forget_unused();
+  return forgotten > 0;
 }
 
 std::size_t ContentCache::memory_bytes() const noexcept {

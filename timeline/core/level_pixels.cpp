@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "timeline/core/parallel.h"
 
@@ -78,11 +79,12 @@ void merge(Column& column, const Column& other) {
 constexpr std::size_t kAhead = 12;  // columns: by then what was prefetched is there
 
 // Busy time before each edge of a column.
-template <typename Events>
-std::vector<Nanoseconds> busy_before_edges(const Events& lane, std::span<const Nanoseconds> times, std::span<const EventIndex> edges) {
-  std::vector<Nanoseconds> busy(times.size());
+template <typename Events, typename Edges, typename Times>
+Times busy_before_edges(const Events& lane, const Times& times, const Edges& edges) {
+  Times busy;
   busy[0] = lane.busy_before(times[0], edges[0]);
   Nanoseconds last_end = edges[0] > 0 ? lane.end(edges[0] - 1) : times[0];
+  for (std::size_t edge = 1; edge < kAhead; ++edge) lane.prefetch(edges[edge]);
   for (std::size_t edge = 1; edge < times.size(); ++edge) {
     if (edge + kAhead < edges.size()) lane.prefetch(edges[edge + kAhead]);
     if (edges[edge] == edges[edge - 1]) {
@@ -95,41 +97,58 @@ std::vector<Nanoseconds> busy_before_edges(const Events& lane, std::span<const N
   return busy;
 }
 
-template <typename Events>
-void fill_columns(const ContentLane& content, const Events& lane, std::span<const Nanoseconds> times, std::span<const EventIndex> edges,
-                  LevelPixels& into) {
-  const std::vector<Nanoseconds> busy_before = busy_before_edges(lane, times, edges);
-  for (std::size_t x = 0; x < into.columns.size(); ++x) {
+template <typename Events, typename Edges, typename Times>
+void fill_columns(const ContentLane& content, const Events& lane, const Times& times, const Edges& edges, std::vector<Column>& columns) {
+  const Times busy_before = busy_before_edges(lane, times, edges);
+  for (std::size_t x = 0; x < columns.size(); ++x) {
     const Nanoseconds busy = busy_before[x + 1] - busy_before[x];
     if (busy == 0 && edges[x] == edges[x + 1]) continue;
-    add_events(into.columns[x], content, lane, {times[x], times[x + 1]}, edges[x], edges[x + 1], busy);
-    into.columns[x].busy = busy;
+    add_events(columns[x], content, lane, {times[x], times[x + 1]}, edges[x], edges[x + 1], busy);
+    columns[x].busy = busy;
   }
 }
 
-// The event before an edge is seen singly if no other starts until the next edge: so every box is found at an edge, however many events
-// there are.
-template <typename Events>
-void add_boxes(const ContentLane& content, const Events& lane, const Viewport& viewport, std::span<const EventIndex> edges,
-               LevelPixels& into) {
-  EventIndex previous = kNone;
-  for (const EventIndex edge : edges) {
-    if (edge == 0 || edge == previous) continue;
-    previous = edge;
-    const EventIndex index = edge - 1;
-    const Box box{viewport.x_at(lane.start(index)), viewport.x_at(lane.end(index)), content.ref(index), content.kind, lane.name(index)};
-    if (box.right > 0 && box.right - box.left >= kNarrowestBox) into.boxes.push_back(box);
-  }
-}
+__extension__ using Wide = __int128;
 
 }  // namespace
 
+const Column LevelPixels::kNothing{};
+
+Nanoseconds LevelRasterizer::Grid::time_at(std::int64_t column) const noexcept {
+  const Wide product = static_cast<Wide>(column) * length + phase;
+  const Wide quotient = product / width;
+  return static_cast<Nanoseconds>(product % width < 0 ? quotient - 1 : quotient);
+}
+
 void LevelRasterizer::look_at(const Viewport& viewport) {
-  if (viewport == viewport_) return;
-  forget();
+  if (viewport == viewport_ && tile_count_ > 0) return;
   viewport_ = viewport;
-  times_.resize(static_cast<std::size_t>(viewport.width) + 1);
-  for (std::size_t x = 0; x < times_.size(); ++x) times_[x] = viewport.time_at(static_cast<std::int64_t>(x));
+  const Wide begin = static_cast<Wide>(viewport.range.begin) * viewport.width + viewport.phase;
+  const Nanoseconds length = viewport.range.length();
+  const auto phase = static_cast<std::int64_t>((begin % length + length) % length);
+  const Grid grid{length, viewport.width, phase};
+  const bool panned = grid == grid_ && tile_count_ > 0;
+  grid_ = grid;
+  first_column_ = static_cast<std::int64_t>((begin - phase) / length);
+  const auto tile_of = [](std::int64_t column) { return (column - (column % kTileWidth + kTileWidth) % kTileWidth) / kTileWidth; };
+  first_tile_ = tile_of(first_column_);
+  end_tile_ = tile_of(first_column_ + viewport.width - 1) + 1;
+  tile_count_ = static_cast<std::size_t>(viewport.width / kTileWidth + 2);
+  if (!panned) return forget();
+  for (auto& [key, pixels] : lanes_) show(pixels);
+  for (auto& [key, pixels] : combined_) show(pixels);
+}
+
+std::size_t LevelRasterizer::place_of(std::int64_t tile) const noexcept {
+  const auto count = static_cast<std::int64_t>(tile_count_);
+  return static_cast<std::size_t>((tile % count + count) % count);
+}
+
+void LevelRasterizer::show(LevelPixels& pixels) const {
+  pixels.width_ = viewport_.width;
+  pixels.first_tile_ = place_of(first_tile_);
+  pixels.offset_ = static_cast<std::int32_t>(first_column_ - first_tile_ * kTileWidth);
+  pixels.boxes_are_current_ = false;
 }
 
 void LevelRasterizer::forget() {
@@ -141,96 +160,164 @@ void LevelRasterizer::forget() {
 }
 
 LevelPixels LevelRasterizer::take_spare() {
-  if (spare_.empty()) return {};
-  LevelPixels pixels = std::move(spare_.back());
-  spare_.pop_back();
-  pixels.columns.clear();
-  pixels.boxes.clear();
+  LevelPixels pixels;
+  if (!spare_.empty()) {
+    pixels = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  pixels.tiles_.resize(tile_count_);
+  for (LevelPixels::Tile& tile : pixels.tiles_) tile.number = LevelPixels::kNoTile;
+  show(pixels);
   return pixels;
 }
 
+// What is to be computed of one tile: first edges in lanes of the trace, then columns of lanes, then of levels that combine lanes.
+struct LevelRasterizer::Job {
+  struct OfLane {
+    const ContentLane* content;
+    const TileEdges* edges;
+    LevelPixels::Tile* tile;
+  };
+  std::int64_t number = 0;
+  std::vector<std::pair<const Lane*, TileEdges*>> edges;
+  std::vector<OfLane> lanes;
+  std::vector<std::pair<const LevelContent*, LevelPixels::Tile*>> levels;
+};
+
 void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, const Viewport& viewport) {
   look_at(viewport);
-  // Three steps, each of parts that are independent: edges in lanes of the trace, then columns of lanes, then of levels that combine lanes.
-  std::vector<std::pair<const Lane*, Edges*>> new_edges;
-  std::vector<std::pair<const ContentLane*, LevelPixels*>> new_lanes;
-  std::vector<std::pair<const LevelContent*, LevelPixels*>> new_levels;
+  std::vector<Job> jobs(static_cast<std::size_t>(end_tile_ - first_tile_));
+  for (std::size_t index = 0; index < jobs.size(); ++index) jobs[index].number = first_tile_ + static_cast<std::int64_t>(index);
+  // True once for each tile that holds something else.
+  const auto take = [](std::int64_t& number, std::int64_t wanted) { return std::exchange(number, wanted) != wanted; };
+  const auto entry_of = [this](auto& map, const auto& key) -> LevelPixels& {
+    const auto found = map.find(key);
+    return found != map.end() ? found->second : map.emplace(key, take_spare()).first->second;
+  };
   for (const LevelContent* content : contents) {
     for (const ContentLane& lane : content->lanes()) {
-      if (const auto [entry, is_new] = edges_.try_emplace(lane.lane.get()); is_new) new_edges.emplace_back(entry->first, &entry->second);
-      if (lanes_.contains({lane.lane.get(), lane.subset.get()})) continue;
-      const auto entry = lanes_.emplace(LaneKey{lane.lane.get(), lane.subset.get()}, take_spare()).first;
-      new_lanes.emplace_back(&lane, &entry->second);
+      LaneEdges& edges = edges_[lane.lane.get()];
+      edges.resize(tile_count_);
+      LevelPixels& pixels = entry_of(lanes_, LaneKey{lane.lane.get(), lane.subset.get()});
+      for (Job& job : jobs) {
+        const std::size_t place = place_of(job.number);
+        if (take(edges[place].number, job.number)) job.edges.emplace_back(lane.lane.get(), &edges[place]);
+        if (take(pixels.tiles_[place].number, job.number)) job.lanes.push_back({&lane, &edges[place], &pixels.tiles_[place]});
+      }
     }
-    if (content->lanes().size() == 1 || combined_.contains(content)) continue;
-    new_levels.emplace_back(content, &combined_.emplace(content, take_spare()).first->second);
+    if (content->lanes().size() == 1) continue;
+    LevelPixels& pixels = entry_of(combined_, content);
+    for (Job& job : jobs)
+      if (LevelPixels::Tile& tile = pixels.tiles_[place_of(job.number)]; take(tile.number, job.number))
+        job.levels.emplace_back(content, &tile);
   }
-  parallel_for(new_edges.size(), [&](std::size_t index) {
-    const auto [lane, edges] = new_edges[index];
-    edges->resize(times_.size());
-    lane->lower_bounds(times_, *edges);
+  std::erase_if(jobs, [](const Job& job) { return job.edges.empty() && job.lanes.empty() && job.levels.empty(); });
+  parallel_for(jobs.size(), [&](std::size_t index) { run(jobs[index]); });
+}
+
+void LevelRasterizer::run(const Job& job) const {
+  TileTimes times;
+  for (std::size_t edge = 0; edge < times.size(); ++edge)
+    times[edge] = grid_.time_at(job.number * kTileWidth + static_cast<std::int64_t>(edge));
+  for (const auto& [lane, tile] : job.edges) lane->lower_bounds(times, tile->edges);
+  for (const Job::OfLane& each : job.lanes)
+    each.content->visit([&](const auto& events) {
+      auto edges = each.edges->edges;
+      if (each.content->subset) each.content->subset->ranks(each.edges->edges, edges);
+      LevelPixels::Tile& tile = *each.tile;
+      tile.columns.clear();
+      tile.singles.clear();
+      const bool carried = edges.front() > 0 && events.end(edges.front() - 1) > times.front();
+      if (edges.front() == edges.back() && !carried) return;
+      tile.columns.resize(kTileWidth);
+      fill_columns(*each.content, events, times, edges, tile.columns);
+      // The event before an edge is seen singly if no other starts until the next edge: so every box is found at an edge, however many
+      // events there are.
+      for (std::size_t edge = 1; edge < edges.size(); ++edge) {
+        if (edges[edge] == edges[edge - 1]) continue;
+        const EventIndex index = edges[edge] - 1;
+        if (is_wide(events.duration(index))) tile.singles.push_back({index, events.name(index), {events.start(index), events.end(index)}});
+      }
+    });
+  for (const auto& [content, tile] : job.levels) combine(*content, job.number, times, *tile);
+}
+
+bool LevelRasterizer::is_wide(Nanoseconds duration) const noexcept {
+  return static_cast<double>(duration) * grid_.width >= kNarrowestBox * static_cast<double>(grid_.length);
+}
+
+void LevelRasterizer::combine(const LevelContent& content, std::int64_t number, const TileTimes& times, LevelPixels::Tile& into) const {
+  into.columns.clear();
+  for (const ContentLane& lane : content.lanes()) {
+    const LevelPixels::Tile& tile = lanes_.at({lane.lane.get(), lane.subset.get()}).tiles_[place_of(number)];
+    if (tile.columns.empty()) continue;
+    if (into.columns.empty())
+      into.columns = tile.columns;
+    else
+      for (std::size_t x = 0; x < into.columns.size(); ++x) merge(into.columns[x], tile.columns[x]);
+  }
+  if (into.columns.empty()) return;
+  std::array<Nanoseconds, kTileWidth> busy;
+  for (std::size_t x = 0; x < busy.size(); ++x) busy[x] = into.columns[x].total;
+  content.merged().unite(times, busy);
+  for (std::size_t x = 0; x < busy.size(); ++x) into.columns[x].busy = busy[x];
+}
+
+void LevelRasterizer::collect_boxes(const ContentLane& content, const LevelPixels& of_lane, std::vector<Box>& into) const {
+  const auto add = [&](const LevelPixels::Single& single) {
+    if (single.time.end <= viewport_.range.begin || single.time.begin >= viewport_.range.end) return;
+    into.push_back(
+        {viewport_.x_at(single.time.begin), viewport_.x_at(single.time.end), content.ref(single.index), content.kind, single.name});
+  };
+  // One that began before the first tile.
+  const EventIndex first = edges_.at(content.lane.get())[place_of(first_tile_)].edges.front();
+  content.visit([&](const auto& events) {
+    const EventIndex after = content.subset ? content.subset->rank(first) : first;
+    if (after > 0 && is_wide(events.duration(after - 1)))
+      add({after - 1, events.name(after - 1), {events.start(after - 1), events.end(after - 1)}});
   });
-  parallel_for(new_lanes.size(), [&](std::size_t index) { compute_lane(*new_lanes[index].first, *new_lanes[index].second); });
-  parallel_for(new_levels.size(), [&](std::size_t index) { combine_lanes(*new_levels[index].first, *new_levels[index].second); });
+  for (std::int64_t number = first_tile_; number < end_tile_; ++number)
+    for (const LevelPixels::Single& single : of_lane.tiles_[place_of(number)].singles) add(single);
 }
 
 const LevelPixels& LevelRasterizer::rasterize(const LevelContent& content, const Viewport& viewport) {
   const LevelContent* const only[] = {&content};
   prepare(only, viewport);
-  if (content.lanes().size() != 1) return combined_.at(&content);
-  const ContentLane& lane = content.lanes().front();
-  LevelPixels& pixels = lanes_.at({lane.lane.get(), lane.subset.get()});
-  pixels.columns.resize(times_.size() - 1);
+  const auto of_lane = [this](const ContentLane& lane) -> LevelPixels& { return lanes_.at({lane.lane.get(), lane.subset.get()}); };
+  LevelPixels& pixels = content.lanes().size() == 1 ? of_lane(content.lanes().front()) : combined_.at(&content);
+  if (pixels.boxes_are_current_) return pixels;
+  pixels.boxes_are_current_ = true;
+  pixels.boxes_.clear();
+  for (const ContentLane& lane : content.lanes()) collect_boxes(lane, of_lane(lane), pixels.boxes_);
+  if (content.lanes().size() > 1)
+    std::sort(pixels.boxes_.begin(), pixels.boxes_.end(), [](const Box& a, const Box& b) { return a.left < b.left; });
   return pixels;
 }
 
-void LevelRasterizer::compute_lane(const ContentLane& content, LevelPixels& into) const {
-  content.visit([&](const auto& lane) {
-    const auto [first, last] = lane.overlapping(viewport_.range);
-    if (first == last) return;
-    into.columns.resize(times_.size() - 1);
-    const Edges& of_lane = edges_.at(content.lane.get());
-    if (content.subset) {
-      Edges edges(of_lane.size());
-      content.subset->ranks(of_lane, edges);
-      fill_columns(content, lane, times_, edges, into);
-      add_boxes(content, lane, viewport_, edges, into);
-    } else {
-      fill_columns(content, lane, times_, of_lane, into);
-      add_boxes(content, lane, viewport_, of_lane, into);
-    }
-  });
-}
-
-void LevelRasterizer::combine_lanes(const LevelContent& content, LevelPixels& into) const {
-  into.columns.resize(times_.size() - 1);
-  for (const ContentLane& lane : content.lanes()) {
-    const LevelPixels& pixels = lanes_.at({lane.lane.get(), lane.subset.get()});
-    for (std::size_t x = 0; x < pixels.columns.size(); ++x) merge(into.columns[x], pixels.columns[x]);
-    into.boxes.insert(into.boxes.end(), pixels.boxes.begin(), pixels.boxes.end());
-  }
-  std::vector<Nanoseconds> busy(times_.size());
-  content.merged().busy_before(times_, busy);
-  for (std::size_t x = 0; x < into.columns.size(); ++x) into.columns[x].busy = busy[x + 1] - busy[x];
-  std::sort(into.boxes.begin(), into.boxes.end(), [](const Box& a, const Box& b) { return a.left < b.left; });
-}
-
 std::vector<std::uint8_t> LevelRasterizer::matching_columns(const LevelContent& content, EventMatches& matches) const {
-  std::vector<std::uint8_t> matching(times_.size() - 1);
+  std::vector<std::uint8_t> matching(static_cast<std::size_t>(viewport_.width));
+  const auto mark = [&](std::int64_t column) {
+    if (column >= first_column_ && column < first_column_ + viewport_.width) matching[static_cast<std::size_t>(column - first_column_)] = 1;
+  };
   for (const ContentLane& lane : content.lanes()) {
     const LevelPixels& pixels = lanes_.at({lane.lane.get(), lane.subset.get()});
-    if (pixels.columns.empty()) continue;
-    if (lane.subset || lane.projected) {  // where events have one name, or are wide
-      for (std::size_t x = 0; x < matching.size(); ++x)
-        if (pixels.columns[x].longest.valid() && matches.matches(pixels.columns[x].dominant)) matching[x] = 1;
-      continue;
+    const bool by_dominant = lane.subset || lane.projected;  // where events have one name, or are wide
+    const LaneSubset* found = by_dominant ? nullptr : &matches.in_lane(lane.source);
+    if (found != nullptr && found->empty()) continue;
+    for (std::int64_t number = first_tile_; number < end_tile_; ++number) {
+      const LevelPixels::Tile& tile = pixels.tiles_[place_of(number)];
+      if (tile.columns.empty()) continue;
+      const auto& edges = edges_.at(lane.lane.get())[place_of(number)].edges;
+      auto ranks = edges;
+      if (found != nullptr) found->ranks(edges, ranks);
+      for (std::size_t x = 0; x < tile.columns.size(); ++x) {
+        const std::int64_t column = number * kTileWidth + static_cast<std::int64_t>(x);
+        const Column& shown = tile.columns[x];
+        if (found == nullptr ? shown.longest.valid() && matches.matches(shown.dominant)
+                             : ranks[x + 1] > ranks[x] || (ranks[x] > 0 && found->end(ranks[x] - 1) > grid_.time_at(column)))
+          mark(column);
+      }
     }
-    const LaneSubset& found = matches.in_lane(lane.source);
-    if (found.empty()) continue;
-    std::vector<EventIndex> ranks(times_.size());
-    found.ranks(edges_.at(lane.lane.get()), ranks);
-    for (std::size_t x = 0; x < matching.size(); ++x)
-      if (ranks[x + 1] > ranks[x] || (ranks[x] > 0 && found.end(ranks[x] - 1) > times_[x])) matching[x] = 1;
   }
   return matching;
 }

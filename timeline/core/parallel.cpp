@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -11,7 +12,26 @@
 namespace lanescope::timeline {
 namespace {
 
-// One thread less than there are cores; they live as long as the process.
+// One call of parallel_for. Who takes no part of it any more does not touch `part`, which ends with the call.
+struct Call {
+  Call(std::size_t parts, const std::function<void(std::size_t)>& function) : count(parts), part(function) {}
+  void work() {
+    for (std::size_t index = next++; index < count; index = next++) {
+      part(index);
+      if (++ended == count) ended.notify_all();
+    }
+  }
+  void wait() {
+    for (std::size_t now = ended; now != count; now = ended) ended.wait(now);
+  }
+  const std::size_t count;
+  const std::function<void(std::size_t)>& part;
+  std::atomic<std::size_t> next{0};
+  std::atomic<std::size_t> ended{0};
+};
+
+// One thread less than there are cores; they live as long as the process. A thread that the system lets run too late to help holds nobody
+// up: what is waited for is the parts, not the threads.
 class Workers {
  public:
   Workers() {
@@ -31,27 +51,20 @@ class Workers {
   bool run(std::size_t count, const std::function<void(std::size_t)>& part) {
     const std::unique_lock only(running_, std::try_to_lock);
     if (!only.owns_lock()) return false;
+    const auto call = std::make_shared<Call>(count, part);
     {
       const std::lock_guard lock(mutex_);
-      part_ = &part;
-      count_ = count;
-      next_ = 0;
-      busy_ = threads_.size();
+      call_ = call;
       ++generation_;
     }
     wake_.notify_all();
-    work(count, part);
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return busy_ == 0; });
+    call->work();
+    call->wait();
     return true;
   }
 
  private:
   static constexpr unsigned kMost = 16;
-
-  void work(std::size_t count, const std::function<void(std::size_t)>& part) {
-    for (std::size_t index = next_++; index < count; index = next_++) part(index);
-  }
 
   void serve() {
     std::uint64_t seen = 0;
@@ -60,24 +73,19 @@ class Workers {
       wake_.wait(lock, [&] { return stopping_ || generation_ != seen; });
       if (stopping_) return;
       seen = generation_;
-      const std::size_t count = count_;
-      const auto* part = part_;
+      const std::shared_ptr<Call> call = call_;
       lock.unlock();
-      work(count, *part);
+      call->work();
       lock.lock();
-      if (--busy_ == 0) done_.notify_all();
     }
   }
 
   std::mutex running_;
   std::mutex mutex_;
-  std::condition_variable wake_, done_;
-  const std::function<void(std::size_t)>* part_ = nullptr;
-  std::size_t count_ = 0;
-  std::size_t busy_ = 0;  // threads that have not ended the current call
+  std::condition_variable wake_;
+  std::shared_ptr<Call> call_;  // the last one
   std::uint64_t generation_ = 0;
   bool stopping_ = false;
-  std::atomic<std::size_t> next_{0};
   std::vector<std::thread> threads_;  // last: they use all of the above
 };
 

@@ -5,16 +5,30 @@
 
 namespace lanescope::timeline {
 
+namespace {
+
+__extension__ using Wide = __int128;
+
+Wide floor_division(Wide dividend, Wide divisor) noexcept {
+  const Wide quotient = dividend / divisor;
+  return dividend % divisor < 0 ? quotient - 1 : quotient;
+}
+
+}  // namespace
+
+Viewport Viewport::on_grid() const noexcept {
+  const Wide length = range.length();
+  const Wide column = floor_division(2 * (static_cast<Wide>(range.begin) * width + phase) + length, 2 * length);
+  const auto begin = static_cast<Nanoseconds>(floor_division(column * length, width));
+  return {{begin, begin + range.length()}, width, static_cast<std::int64_t>(column * length - static_cast<Wide>(begin) * width)};
+}
+
 Nanoseconds Viewport::time_at(std::int64_t x) const noexcept {
-  __extension__ using Wide = __int128;
-  const Wide product = static_cast<Wide>(x) * range.length();
-  Wide quotient = product / width;
-  if (product % width < 0) --quotient;  // rounds down, also left of the window
-  return range.begin + static_cast<Nanoseconds>(quotient);
+  return range.begin + static_cast<Nanoseconds>(floor_division(static_cast<Wide>(x) * range.length() + phase, width));
 }
 
 double Viewport::x_at(Nanoseconds time) const noexcept {
-  return static_cast<double>(time - range.begin) * width / static_cast<double>(range.length());
+  return (static_cast<double>(time - range.begin) * width - static_cast<double>(phase)) / static_cast<double>(range.length());
 }
 
 TimeRange clamped(TimeRange range, TimeRange bounds) noexcept {

@@ -67,7 +67,7 @@ void Canvas::repaint_rows() {
 Viewport Canvas::viewport() const { return {state_.range(), std::max(1, width())}; }
 
 Viewport Canvas::device_viewport() const {
-  return {state_.range(), std::max(1, static_cast<int>(std::lround(width() * devicePixelRatioF())))};
+  return Viewport{state_.range(), std::max(1, static_cast<int>(std::lround(width() * devicePixelRatioF())))}.on_grid();
 }
 
 void Canvas::resizeEvent(QResizeEvent*) {

@@ -175,7 +175,7 @@ std::vector<std::pair<std::size_t, Box>> CanvasAccessible::boxes(const PlacedRow
   std::vector<std::pair<std::size_t, Box>> boxes;
   rasterizer_.forget();  // the lanes may be another snapshot's
   for (std::size_t level = 0; level < row.levels.size(); ++level)
-    for (const Box& box : rasterizer_.rasterize(state.content(row.levels[level]), {state.range(), std::max(1, canvas().width())}).boxes)
+    for (const Box& box : rasterizer_.rasterize(state.content(row.levels[level]), {state.range(), std::max(1, canvas().width())}).boxes())
       boxes.emplace_back(level, box);
   return boxes;
 }

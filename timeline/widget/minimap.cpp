@@ -97,10 +97,12 @@ void Minimap::paint_trace() {
   const std::vector<Level> levels = overview(state_.tree());
   const int inset = static_cast<int>(std::lround(3 * ratio));
   const int room = trace_.height() - 2 * inset;
+  const std::vector<Rgb> background(static_cast<std::size_t>(trace_.width()), state_.theme().panel.rgb());
   for (std::size_t index = 0; index < levels.size(); ++index) {
     const int top = inset + room * static_cast<int>(index) / static_cast<int>(levels.size());
     const int bottom = inset + room * static_cast<int>(index + 1) / static_cast<int>(levels.size());
-    painter_.paint_level(state_, levels[index], {painted_, trace_.width()}, trace_, top, bottom - top - 1);
+    painter_.paint_level(state_, state_.content(levels[index]), Viewport{painted_, trace_.width()}.on_grid(), trace_, top, bottom - top - 1,
+                         background);
   }
   trace_is_current_ = true;
 }

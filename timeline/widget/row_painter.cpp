@@ -25,6 +25,16 @@ bool is_nvtx(TrackKind kind) {
 
 Rgb* scan_line(QImage& image, int y) { return reinterpret_cast<Rgb*>(image.scanLine(y)); }
 
+// A scan line with the lines of the ruler's ticks.
+std::vector<Rgb> background_line(const Viewport& viewport, const Ruler& ruler, Rgb color, Rgb grid) {
+  std::vector<Rgb> line(static_cast<std::size_t>(viewport.width), color);
+  for (const Tick& tick : ruler.ticks) {
+    const auto x = static_cast<std::int64_t>(viewport.x_at(tick.time));
+    if (x >= 0 && x < viewport.width) line[static_cast<std::size_t>(x)] = grid;
+  }
+  return line;
+}
+
 void fill_lines(QImage& image, int top, int bottom, const std::vector<Rgb>& line) {
   for (int y = std::max(0, top); y < std::min(bottom, image.height()); ++y)
     std::memcpy(image.scanLine(y), line.data(), line.size() * sizeof(Rgb));
@@ -39,68 +49,82 @@ void RowPainter::forget() {
 
 void RowPainter::paint(ViewState& state, QImage& image) {
   const double ratio = image.devicePixelRatio();
-  const Viewport viewport{state.range(), image.width()};
+  const Viewport viewport = Viewport{state.range(), image.width()}.on_grid();
   QPainter painter(&image);
   painter.setFont(labels_.font());
   const std::vector<const PlacedRow*> shown = state.layout().in_sight(state.scroll(), static_cast<int>(std::ceil(image.height() / ratio)));
-  std::vector<const LevelContent*> contents;
+  std::vector<const Level*> levels;
   for (const PlacedRow* row : shown)
-    for (const Level& level : row->levels) contents.push_back(&state.content(level));
-  state.rasterizer(viewport.range).prepare(contents, viewport);
+    for (const Level& level : row->levels) levels.push_back(&level);
+  const std::vector<const LevelContent*> contents = state.contents(levels);
+  state.rasterizer(viewport).prepare(contents, viewport);
+  auto content = contents.begin();
   const Ruler ruler = make_ruler(viewport, kTickSpacing * ratio);
-  fill_background(state, image, viewport, ruler, 0, image.height(), state.theme().background);
+  const Theme& theme = state.theme();
+  const auto width = static_cast<std::size_t>(viewport.width);
+  const std::vector<Rgb> plain = background_line(viewport, ruler, theme.background.rgb(), theme.grid.rgb());
+  const std::vector<Rgb> group = background_line(viewport, ruler, theme.group.rgb(), theme.grid.rgb());
+  const std::vector<Rgb> separator(width, theme.separator.rgb());
+  const std::vector<Rgb> last_separator(width, theme.quiet_text.rgb());
+  const auto line_at = [ratio](double y) { return static_cast<int>(std::lround(y * ratio)); };
+  struct Labels {
+    const PlacedRow* row;
+    const LevelPixels* pixels;
+    int top;
+    int height;
+  };
+  std::vector<Labels> labels;
+  // Each scan line is written once, but for what is scrolled below pinned rows, which cover it.
+  int below = 0;
   for (const PlacedRow* each : shown) {
     const PlacedRow& row = *each;
-    fill_row(state, image, viewport, ruler, row);
-    if (const auto counter = state.tree().row(row.row).counter) {
-      const int first_line = static_cast<int>(std::lround((state.top_of(row) + 2) * ratio));
-      const int last_line = static_cast<int>(std::lround((state.top_of(row) + row.height - 1) * ratio));
-      paint_counter(state, painter, *counter, viewport, image, first_line, last_line - first_line);
-    }
+    const auto counter = state.tree().row(row.row).counter;
+    const bool groups = !counter && (row.levels.empty() || state.tree().row(row.row).levels.empty());
+    const std::vector<Rgb>& background = groups ? group : plain;
+    int line = line_at(state.top_of(row));
+    const int bottom = line_at(state.top_of(row) + row.height);
     for (std::size_t index = 0; index < row.levels.size(); ++index) {
       const double top = state.top_of(row) + static_cast<double>(index) * row.level_height;
-      const int first_line = static_cast<int>(std::lround((top + (index == 0 ? 2 : 1)) * ratio));
-      const int last_line = static_cast<int>(std::lround((top + row.level_height) * ratio)) - (row.levels.size() == 1 ? 1 : 0);
-      paint_level(state, row.levels[index], viewport, image, first_line, last_line - first_line);
-      draw_labels(state, painter, ratio, first_line / ratio, (last_line - first_line) / ratio, viewport.width);
+      const int first_line = line_at(top + (index == 0 ? 2 : 1));
+      const int last_line = line_at(top + row.level_height) - (row.levels.size() == 1 ? 1 : 0);
+      fill_lines(image, line, first_line, background);
+      line = last_line;
+      paint_level(state, **content++, viewport, image, first_line, last_line - first_line, background);
+      labels.push_back({each, pixels_, first_line, last_line - first_line});
     }
+    fill_lines(image, line, bottom - 1, background);
+    if (counter) {
+      const int first_line = line_at(state.top_of(row) + 2);
+      paint_counter(state, painter, *counter, viewport, image, first_line, line_at(state.top_of(row) + row.height - 1) - first_line);
+    }
+    const bool last_pinned = row.pinned && row.top + row.height == state.layout().pinned_height();
+    fill_lines(image, bottom - 1, bottom, last_pinned ? last_separator : separator);
+    below = std::max(below, bottom);
+  }
+  fill_lines(image, below, image.height(), plain);
+
+  const int pinned = state.layout().pinned_height();
+  bool clipped = false;
+  for (const Labels& each : labels) {
+    if (const bool clips = pinned > 0 && !each.row->pinned; clips != clipped) {
+      painter.setClipRect(QRectF(0, clips ? pinned : 0, image.width() / ratio, image.height() / ratio));
+      clipped = clips;
+    }
+    pixels_ = each.pixels;
+    draw_labels(state, painter, ratio, each.top / ratio, each.height / ratio, viewport.width);
   }
 }
 
-void RowPainter::fill_background(const ViewState& state, QImage& image, const Viewport& viewport, const Ruler& ruler, int top, int bottom,
-                                 const QColor& color) {
-  line_.assign(static_cast<std::size_t>(image.width()), color.rgb());
-  for (const Tick& tick : ruler.ticks) {
-    const auto x = static_cast<std::int64_t>(viewport.x_at(tick.time));
-    if (x >= 0 && x < viewport.width) line_[static_cast<std::size_t>(x)] = state.theme().grid.rgb();
-  }
-  fill_lines(image, top, bottom, line_);
-}
-
-// Pinned rows cover what is scrolled below them.
-void RowPainter::fill_row(const ViewState& state, QImage& image, const Viewport& viewport, const Ruler& ruler, const PlacedRow& row) {
-  const double ratio = image.devicePixelRatio();
-  const int top = static_cast<int>(std::lround(state.top_of(row) * ratio));
-  const int bottom = static_cast<int>(std::lround((state.top_of(row) + row.height) * ratio));
-  const Theme& theme = state.theme();
-  const bool shows_counter = state.tree().row(row.row).counter.has_value();
-  const bool groups = !shows_counter && (row.levels.empty() || state.tree().row(row.row).levels.empty());
-  if (groups || row.pinned) fill_background(state, image, viewport, ruler, top, bottom, groups ? theme.group : theme.background);
-  const bool last_pinned = row.pinned && row.top + row.height == state.layout().pinned_height();
-  line_.assign(static_cast<std::size_t>(image.width()), (last_pinned ? theme.quiet_text : theme.separator).rgb());
-  fill_lines(image, bottom - 1, bottom, line_);
-}
-
-void RowPainter::paint_level(ViewState& state, const Level& level, const Viewport& viewport, QImage& image, int top, int height) {
-  const LevelContent& content = state.content(level);
-  LevelRasterizer& rasterizer = state.rasterizer(viewport.range);
+void RowPainter::paint_level(ViewState& state, const LevelContent& content, const Viewport& viewport, QImage& image, int top, int height,
+                             const std::vector<Rgb>& background) {
+  LevelRasterizer& rasterizer = state.rasterizer(viewport);
   pixels_ = &rasterizer.rasterize(content, viewport);
   if (height <= 0) return;
   color_columns(state, viewport, height);
   color_boxes(state, height);
   matching_.clear();
   if (!state.matches().text().empty()) dim_others(state, rasterizer.matching_columns(content, state.matches()));
-  write_columns(image, top, height);
+  write_columns(image, top, height, background);
 }
 
 std::uint32_t RowPainter::nvtx_color(const Trace& trace, TrackKind kind, EventRef event) const {
@@ -114,30 +138,30 @@ void RowPainter::color_columns(const ViewState& state, const Viewport& viewport,
   const Trace& trace = state.trace();
   const ColorScheme scheme = state.theme().scheme;
   const double step = viewport.step();
-  color_.assign(pixels_->columns.size(), 0);
-  bar_.assign(pixels_->columns.size(), 0);
-  for (std::size_t x = 0; x < pixels_->columns.size(); ++x) {
-    const Column& column = pixels_->columns[x];
-    if (!column.longest.valid()) continue;
+  color_.assign(static_cast<std::size_t>(pixels_->width()), 0);
+  bar_.assign(static_cast<std::size_t>(pixels_->width()), 0);
+  pixels_->for_each_column([&](std::int32_t at, const Column& column) {
+    if (!column.longest.valid()) return;
+    const auto x = static_cast<std::size_t>(at);
     const bool instants = column.busy == 0;
     const double share = std::min(1.0, static_cast<double>(column.busy) / step);
     bar_[x] = instants ? height : std::max(std::min(kLowestBar, height), static_cast<int>(std::lround(share * height)));
     if (!instants && !has_dominant(column)) {
       color_[x] = mixed_color(column.kind, scheme);
-      continue;
+      return;
     }
-    const bool longest_is_dominant = trace.lane(column.longest.lane).name(column.longest.index) == column.dominant;
-    const std::uint32_t given = longest_is_dominant ? nvtx_color(trace, column.kind, column.longest) : 0;
+    const bool may_be_given = is_nvtx(column.kind) && trace.lane(column.longest.lane).name(column.longest.index) == column.dominant;
+    const std::uint32_t given = may_be_given ? nvtx_color(trace, column.kind, column.longest) : 0;
     color_[x] = colors_.color(trace, column.kind, column.dominant, given, scheme);
-  }
+  });
 }
 
 // Events seen singly are full boxes: the columns that they fill in part become softer instead of lower.
 void RowPainter::color_boxes(const ViewState& state, int height) {
   const Trace& trace = state.trace();
   const Rgb background = state.theme().background.rgb();
-  const auto width = static_cast<std::int64_t>(pixels_->columns.size());
-  for (const Box& box : pixels_->boxes) {
+  const std::int64_t width = pixels_->width();
+  for (const Box& box : pixels_->boxes()) {
     const Rgb color = colors_.color(trace, box.kind, box.name, nvtx_color(trace, box.kind, box.event), state.theme().scheme);
     const auto first = static_cast<std::int64_t>(std::ceil(box.left));
     const auto last = static_cast<std::int64_t>(std::floor(box.right));
@@ -148,7 +172,8 @@ void RowPainter::color_boxes(const ViewState& state, int height) {
     const auto soften = [&](std::int64_t x, double share) {
       if (x < 0 || x >= width || share <= 0) return;
       const auto at = static_cast<std::size_t>(x);
-      if (pixels_->columns[at].count + pixels_->columns[at].carried > 2) return;
+      const Column& column = pixels_->column(static_cast<std::int32_t>(x));
+      if (column.count + column.carried > 2) return;
       color_[at] = blend(background, color, share);
       bar_[at] = height;
     };
@@ -169,15 +194,15 @@ void RowPainter::dim_others(const ViewState& state, std::vector<std::uint8_t> ma
     if (bar_[x] > 0 && matching_[x] == 0) color_[x] = blend(background, color_[x], kLeft);
 }
 
-void RowPainter::write_columns(QImage& image, int top, int height) const {
+void RowPainter::write_columns(QImage& image, int top, int height, const std::vector<Rgb>& background) const {
   const std::size_t width = color_.size();
-  for (int line = 0; line < height; ++line) {
-    const int y = top + line;
-    if (y < 0 || y >= image.height()) continue;
-    Rgb* pixels = scan_line(image, y);
+  const Rgb* colors = color_.data();
+  const Rgb* behind = background.data();
+  const int* bars = bar_.data();
+  for (int line = std::max(0, -top); line < std::min(height, image.height() - top); ++line) {
+    Rgb* pixels = scan_line(image, top + line);
     const int needed = height - line;  // bars of at least this height reach this line
-    for (std::size_t x = 0; x < width; ++x)
-      if (bar_[x] >= needed) pixels[x] = color_[x];
+    for (std::size_t x = 0; x < width; ++x) pixels[x] = bars[x] >= needed ? colors[x] : behind[x];
     if (needed > kMarkHeight) continue;
     for (std::size_t x = 0; x < matching_.size(); ++x)
       if (matching_[x] != 0) pixels[x] = mark_;
@@ -187,15 +212,16 @@ void RowPainter::write_columns(QImage& image, int top, int height) const {
 void RowPainter::draw_labels(ViewState& state, QPainter& painter, double ratio, double top, double height, int width) {
   constexpr double kInset = 4;
   const Trace& trace = state.trace();
-  for (std::size_t index = 0; index < pixels_->boxes.size(); ++index) {
-    const Box& box = pixels_->boxes[index];
+  const std::vector<Box>& boxes = pixels_->boxes();
+  for (std::size_t index = 0; index < boxes.size(); ++index) {
+    const Box& box = boxes[index];
     double right = std::min<double>(box.right, width);
-    if (index + 1 < pixels_->boxes.size()) right = std::min(right, std::max(pixels_->boxes[index + 1].left, box.left));
+    if (index + 1 < boxes.size()) right = std::min(right, std::max(boxes[index + 1].left, box.left));
     const double left = std::max(0.0, box.left);
     const double room = (right - left) / ratio - 2 * kInset;
     if (room < kNarrowestLabel) continue;
     const std::string_view text = event_label(trace, box.kind, trace.event(box.event));
-    if (!matching_.empty() && !state.matches().matches(box.name)) continue;
+    if (!state.matches().text().empty() && !state.matches().matches(box.name)) continue;
     const QStaticText* label = labels_.label(text, static_cast<int>(room));
     if (label == nullptr) continue;
     const Rgb color = colors_.color(trace, box.kind, box.name, nvtx_color(trace, box.kind, box.event), state.theme().scheme);

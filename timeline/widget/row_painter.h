@@ -24,17 +24,15 @@ class RowPainter {
   // The trace or the theme is another one.
   void forget();
   void set_font(const QFont& font) { labels_.set_font(font); }
-  // Paints one level into [top, top + height) device pixels, as rows do it: for the minimap.
-  void paint_level(ViewState& state, const Level& level, const Viewport& viewport, QImage& image, int top, int height);
+  // Paints one level into [top, top + height) device pixels, as rows do it: for the minimap. `background`: what is behind it, a scan line.
+  void paint_level(ViewState& state, const LevelContent& content, const Viewport& viewport, QImage& image, int top, int height,
+                   const std::vector<Rgb>& background);
 
  private:
-  void fill_background(const ViewState& state, QImage& image, const Viewport& viewport, const Ruler& ruler, int top, int bottom,
-                       const QColor& color);
-  void fill_row(const ViewState& state, QImage& image, const Viewport& viewport, const Ruler& ruler, const PlacedRow& row);
   void color_columns(const ViewState& state, const Viewport& viewport, int height);
   void color_boxes(const ViewState& state, int height);
   void dim_others(const ViewState& state, std::vector<std::uint8_t> matching);
-  void write_columns(QImage& image, int top, int height) const;
+  void write_columns(QImage& image, int top, int height, const std::vector<Rgb>& background) const;
   void draw_labels(ViewState& state, QPainter& painter, double ratio, double top, double height, int width);
   [[nodiscard]] std::uint32_t nvtx_color(const Trace& trace, TrackKind kind, EventRef event) const;
 
@@ -45,7 +43,6 @@ class RowPainter {
   std::vector<int> bar_;                 // its height in device pixels
   std::vector<std::uint8_t> matching_;   // columns that a search found something in; empty while there is no search
   Rgb mark_ = 0;
-  std::vector<Rgb> line_;  // one scan line of background
 };
 
 }  // namespace lanescope::timeline

@@ -55,6 +55,14 @@ void ViewState::adopt(std::shared_ptr<const Trace> trace, Change change) {
   lay_out();
 }
 
+std::vector<const LevelContent*> ViewState::contents(std::span<const Level* const> levels) {
+  if (contents_.forget_unused()) {
+    of_all_.forget();
+    of_window_.forget();
+  }
+  return contents_.contents(levels);
+}
+
 void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   arrangement_ = {};
   select({});

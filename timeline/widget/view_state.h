@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,12 @@ class ViewState : public QObject {
   [[nodiscard]] const LevelContent& content(const Level& level) { return contents_.content(level); }
   // Of what is kept to draw the trace, beyond the trace's own.
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return contents_.memory_bytes(); }
-  // For what is painted of this range: shared, so that a window of the whole trace and the overview of it are computed once.
-  [[nodiscard]] LevelRasterizer& rasterizer(TimeRange range) { return range == bounds() ? of_all_ : of_window_; }
+  // Of levels that are about to be painted, in order. References to contents that were not asked for in a long while end.
+  [[nodiscard]] std::vector<const LevelContent*> contents(std::span<const Level* const> levels);
+  // For what is painted in this viewport: shared, so that a window of the whole trace and the overview of it are computed once.
+  [[nodiscard]] LevelRasterizer& rasterizer(const Viewport& viewport) {
+    return viewport == Viewport{bounds(), viewport.width}.on_grid() ? of_all_ : of_window_;
+  }
 
   [[nodiscard]] const Theme& theme() const { return theme_; }
   void set_theme(const Theme& theme);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "model/trace/trace.h"
@@ -13,8 +14,9 @@ struct ProjectedLane {
   std::vector<EventIndex> sources;   // index in the ranges' lane of each
 };
 
-// The ranges of an NVTX lane as they are on one GPU; ranges that launched nothing there are left out. Projections may overlap though the
-// ranges don't: then they get several lanes. O(calls of the thread + operations of the process · log).
-[[nodiscard]] std::vector<ProjectedLane> project_on_gpu(const Trace& trace, LaneId ranges, GpuId gpu);
+// The ranges of each of several NVTX lanes as they are on one GPU; ranges that launched nothing there are left out. Projections may overlap
+// though the ranges don't: then they get several lanes. O(calls of the threads + operations of their processes), on all cores: lanes of one
+// process cost little more together than one of them.
+[[nodiscard]] std::vector<std::vector<ProjectedLane>> project_on_gpu(const Trace& trace, std::span<const LaneId> ranges, GpuId gpu);
 
 }  // namespace lanescope::timeline

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "timeline/core/gpu_projection.h"
@@ -21,6 +22,10 @@ class LaneIndexes {
   void grow(std::shared_ptr<const Trace> trace);
 
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const noexcept { return trace_; }
+  // Works out at once, on all cores, what these sources need and is not there: subset() and projection() then have it at hand.
+  void prepare(std::span<const LaneSource> sources);
+  // Frees what nothing refers to any more.
+  void forget_unused();
   // The events that a source takes of its lane. Requires: it has a name or a class. First call for a lane: O(its events), for all its names
   // or classes.
   [[nodiscard]] std::shared_ptr<const LaneSubset> subset(const LaneSource& source);
@@ -32,6 +37,8 @@ class LaneIndexes {
 
  private:
   enum class SplitBy { kName, kMemoryClass };
+  [[nodiscard]] static SplitBy split_by(const LaneSource& source) noexcept { return source.name ? SplitBy::kName : SplitBy::kMemoryClass; }
+  [[nodiscard]] std::shared_ptr<const LaneSplit> split(LaneId lane, SplitBy by, const LaneSplit* before) const;
   using Splits = std::map<std::pair<LaneId, SplitBy>, std::shared_ptr<const LaneSplit>>;
 
   std::shared_ptr<const Trace> trace_;

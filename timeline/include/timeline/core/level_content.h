@@ -2,11 +2,13 @@
 // time where they are several.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "timeline/core/interval_union.h"
+#include "timeline/core/busy_union.h"
 #include "timeline/core/lane_indexes.h"
 #include "timeline/core/row_tree.h"
 
@@ -38,9 +40,9 @@ class LevelContent {
   LevelContent(const std::shared_ptr<const Trace>& trace, const Level& level);
 
   [[nodiscard]] const std::vector<ContentLane>& lanes() const noexcept { return lanes_; }
-  // Of all lanes; empty where there is only one, which needs none.
-  [[nodiscard]] const IntervalUnion& merged() const noexcept { return merged_; }
-  // Time within the window in which at least one event runs. O(log n).
+  // Of all lanes.
+  [[nodiscard]] const BusyUnion& merged() const noexcept { return merged_; }
+  // Time within the window in which at least one event runs. O(lanes · log n).
   [[nodiscard]] Nanoseconds busy(TimeRange window) const noexcept;
   // Events that start within the window. O(lanes · log n).
   [[nodiscard]] std::uint64_t count(TimeRange window) const noexcept;
@@ -55,10 +57,10 @@ class LevelContent {
   void merge(const LevelContent* before, Nanoseconds unchanged_until);
 
   std::vector<ContentLane> lanes_;
-  IntervalUnion merged_;
+  BusyUnion merged_;
 };
 
-// Contents of one trace, made when first asked for and kept. One thread at a time.
+// Contents of one trace, made when first asked for and kept while they are of use. One thread at a time.
 class ContentCache {
  public:
   ContentCache() = default;
@@ -66,23 +68,38 @@ class ContentCache {
   // The same recording has grown: brings the contents up to date that were asked for since it grew the last few times, on all cores;
   // others when they are next asked for. References to contents end here.
   void grow(std::shared_ptr<const Trace> trace);
-  // First call for a level: O(events of its lanes) where it combines or filters lanes, else O(segments); after grow(), O(events that came).
-  // The reference stays valid until grow().
+  // Of each level, in order; those that are new are made at once, on all cores. First call for a level: O(events of its lanes) where it
+  // combines or filters lanes, else O(segments); after grow(), O(events that came). References stay valid until grow(), or a
+  // forget_unused() that tells otherwise.
+  [[nodiscard]] std::vector<const LevelContent*> contents(std::span<const Level* const> levels);
   const LevelContent& content(const Level& level);
+  // Frees what was not asked for in the last kKept calls. True where there was any: then references to contents and to their subsets of
+  // lanes end.
+  bool forget_unused();
+  static constexpr std::uint64_t kKept = 1'000;
   // Of indexes and unions, beyond the trace's own.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
+  using Key = std::vector<std::uint64_t>;
   struct Entry {
     Level level;
     std::unique_ptr<LevelContent> content;
-    unsigned growths = 0;  // of the recording, since it was asked for
+    unsigned growths = 0;       // of the recording, since it was asked for
+    std::uint64_t used_in = 0;  // when it was asked for: after which call of forget_unused()
   };
-  using Contents = std::map<std::vector<std::uint64_t>, Entry>;
+  using Contents = std::map<Key, Entry>;
+  struct Merge {
+    LevelContent* content;
+    const LevelContent* before = nullptr;
+    Nanoseconds unchanged_until = 0;
+  };
+  static void run(const std::vector<Merge>& merges);
 
   LaneIndexes indexes_;
   Contents contents_;
   Contents before_;  // of earlier snapshots, as far as not yet brought up to date
+  std::uint64_t calls_ = 0;
 };
 
 }  // namespace lanescope::timeline

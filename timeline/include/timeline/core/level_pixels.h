@@ -4,7 +4,10 @@
 // events start in it, which name holds most of the time, and the longest event. Events wide enough to be seen singly are boxes.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -27,6 +30,7 @@ struct Column {
   TrackKind kind = TrackKind::kKernels;  // of the dominant name
   EventRef longest;                      // of the events in the column; not valid() when there are none
   Nanoseconds longest_duration = -1;
+  bool operator==(const Column&) const = default;
 };
 
 // Whether one name stands for the column: what others do not cancel is more than 15 % of the time.
@@ -38,23 +42,74 @@ struct Box {
   EventRef event;
   TrackKind kind = TrackKind::kKernels;
   NameId name = 0;
-};
-
-struct LevelPixels {
-  std::vector<Column> columns;  // one a device pixel
-  std::vector<Box> boxes;       // by start; where lanes overlap, a later one is painted over an earlier one
+  bool operator==(const Box&) const = default;
 };
 
 // Events narrower than this many device pixels get no box.
 inline constexpr double kNarrowestBox = 3;
 
-// Computes levels for one viewport at a time. A lane that several levels show is computed once.
+// Columns are computed and kept in tiles of as many. Tiles begin at the same times wherever the view is (see Viewport::on_grid).
+inline constexpr std::int32_t kTileWidth = 64;
+
+// What there is to paint of a level.
+class LevelPixels {
+ public:
+  [[nodiscard]] std::int32_t width() const noexcept { return width_; }
+  // Requires: 0 <= x < width().
+  [[nodiscard]] const Column& column(std::int32_t x) const noexcept {
+    const Tile& tile = tile_at(x);
+    return tile.columns.empty() ? kNothing : tile.columns[static_cast<std::size_t>((x + offset_) % kTileWidth)];
+  }
+  // Calls use(x, column) for all columns but those of tiles with nothing in them.
+  template <typename Use>
+  void for_each_column(Use use) const {
+    for (std::int32_t x = 0; x < width_;) {
+      const Tile& tile = tile_at(x);
+      const std::int32_t end = std::min(width_, x + kTileWidth - (x + offset_) % kTileWidth);
+      if (tile.columns.empty()) x = end;
+      for (; x < end; ++x) use(x, tile.columns[static_cast<std::size_t>((x + offset_) % kTileWidth)]);
+    }
+  }
+  // By start; where lanes overlap, a later one is painted over an earlier one.
+  [[nodiscard]] const std::vector<Box>& boxes() const noexcept { return boxes_; }
+
+ private:
+  friend class LevelRasterizer;
+  static const Column kNothing;
+  static constexpr std::int64_t kNoTile = std::numeric_limits<std::int64_t>::min();
+
+  // An event that is wide enough to be seen singly.
+  struct Single {
+    EventIndex index = 0;
+    NameId name = 0;
+    TimeRange time;
+  };
+  struct Tile {
+    std::int64_t number = kNoTile;  // of its first column on the grid, divided by the width of tiles
+    std::vector<Column> columns;    // none where there is nothing
+    std::vector<Single> singles;    // of one lane: those found at the edges of its columns, but the first
+  };
+  [[nodiscard]] const Tile& tile_at(std::int32_t x) const noexcept {
+    const auto place = static_cast<std::size_t>((x + offset_) / kTileWidth) + first_tile_;
+    return tiles_[place < tiles_.size() ? place : place - tiles_.size()];
+  }
+
+  std::vector<Tile> tiles_;     // a ring: each tile has its place by its number
+  std::size_t first_tile_ = 0;  // the place of the one with column 0
+  std::int32_t offset_ = 0;     // columns of that tile before column 0
+  std::int32_t width_ = 0;
+  bool boxes_are_current_ = false;
+  std::vector<Box> boxes_;
+};
+
+// Computes levels for one viewport at a time. A lane that several levels show is computed once, and when the view is panned, just the tiles
+// that come into sight are.
 class LevelRasterizer {
  public:
   // Computes these levels at once, on all cores; rasterize() then has them at hand.
-  // O(lanes · width · log(events per pixel)) for what was not computed for this viewport before.
+  // O(lanes · width · log(events per pixel)) for what was not computed on this grid before.
   void prepare(std::span<const LevelContent* const> contents, const Viewport& viewport);
-  // The reference stays valid until another viewport, another prepare() or forget().
+  // The reference stays valid until another viewport or forget().
   const LevelPixels& rasterize(const LevelContent& content, const Viewport& viewport);
   // Which columns of a level that was rasterized last show a match. O(lanes · width · log).
   [[nodiscard]] std::vector<std::uint8_t> matching_columns(const LevelContent& content, EventMatches& matches) const;
@@ -62,20 +117,42 @@ class LevelRasterizer {
   void forget();
 
  private:
-  // First event at or after each edge of a column, one more than there are columns.
-  using Edges = std::vector<EventIndex>;
+  // How time is divided into columns: column k begins at (k · length + phase) / width.
+  struct Grid {
+    Nanoseconds length = 0;
+    std::int32_t width = 0;
+    std::int64_t phase = 0;  // [0, length)
+    [[nodiscard]] Nanoseconds time_at(std::int64_t column) const noexcept;
+    bool operator==(const Grid&) const = default;
+  };
+  using TileTimes = std::array<Nanoseconds, kTileWidth + 1>;  // edges of its columns, one more than there are
+  // First event at or after each edge.
+  struct TileEdges {
+    std::int64_t number = LevelPixels::kNoTile;
+    std::array<EventIndex, kTileWidth + 1> edges;
+  };
+  using LaneEdges = std::vector<TileEdges>;  // a ring as in LevelPixels
   // A lane of the trace (no subset), or a subset of one.
   using LaneKey = std::pair<const Lane*, const LaneSubset*>;
+  struct Job;
 
   void look_at(const Viewport& viewport);
+  [[nodiscard]] std::size_t place_of(std::int64_t tile) const noexcept;
   LevelPixels take_spare();
-  void compute_lane(const ContentLane& lane, LevelPixels& into) const;
-  void combine_lanes(const LevelContent& content, LevelPixels& into) const;
+  void show(LevelPixels& pixels) const;
+  void run(const Job& job) const;
+  [[nodiscard]] bool is_wide(Nanoseconds duration) const noexcept;
+  void combine(const LevelContent& content, std::int64_t number, const TileTimes& times, LevelPixels::Tile& into) const;
+  void collect_boxes(const ContentLane& content, const LevelPixels& of_lane, std::vector<Box>& into) const;
 
   Viewport viewport_;
-  std::vector<Nanoseconds> times_;  // of column edges, one more than there are columns
-  std::map<const Lane*, Edges> edges_;
-  std::map<LaneKey, LevelPixels> lanes_;                 // no columns where the lane has nothing to show
+  Grid grid_;
+  std::int64_t first_column_ = 0;  // on the grid, of the viewport's first
+  std::int64_t first_tile_ = 0;    // that is in sight, and the one behind the last
+  std::int64_t end_tile_ = 0;
+  std::size_t tile_count_ = 0;  // of rings; 0 before the first viewport
+  std::map<const Lane*, LaneEdges> edges_;
+  std::map<LaneKey, LevelPixels> lanes_;
   std::map<const LevelContent*, LevelPixels> combined_;  // levels of several lanes
   std::vector<LevelPixels> spare_;                       // no longer of use; their memory is
 };

@@ -14,6 +14,11 @@ inline constexpr Nanoseconds kShortestRange = 100;
 struct Viewport {
   TimeRange range;
   std::int32_t width = 1;  // device pixels
+  std::int64_t phase = 0;  // how far after range.begin the first column begins, in 1/width ns: [0, width)
+
+  // The viewport moved by at most half a pixel so that a column begins at time 0. Then all viewports of one length and width divide time in
+  // the same way, wherever they are: a column keeps its content when the view is panned.
+  [[nodiscard]] Viewport on_grid() const noexcept;
 
   // Left edge of pixel column x. Monotonic; time_at(0) is range.begin and time_at(width) range.end, so that columns share the range without
   // gap or overlap. Any x, also outside of the window.
