@@ -21,7 +21,7 @@ fi
 recording=$(mktemp -d)/lanescope.trace
 [ $# -gt 0 ] && recording=report%n.trace
 status=0
-output=$("$bin/lanescope" profile -o "$recording" -- "${program[@]}" 2>&1 | tee /dev/stderr) || status=$?
+output=$("$bin/lanescope" profile -o "$recording" -- "${program[@]}" 2>&1 | tee >(cat >&2)) || status=$?
 recording=$(printf '%s\n' "$output" | sed -n 's/^[[:space:]]*\(\/.*\.trace\)$/\1/p' | tail -n 1)
 [ -n "$recording" ] && [ -s "$recording" ] || { echo "run: nothing was recorded" >&2; exit $((status ? status : 1)); }
 
