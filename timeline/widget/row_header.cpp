@@ -22,6 +22,12 @@ constexpr double kLeft = 6;
 constexpr double kTriangle = 8;
 constexpr double kRightInset = 8;
 
+// What rows belong to: a trace, a GPU, a process.
+bool is_heading(const Row& row) {
+  return row.depth == 0 || row.kind == RowKind::kGpu || row.kind == RowKind::kProcesses || row.kind == RowKind::kProcess ||
+         row.kind == RowKind::kProcessorGroup;
+}
+
 bool keeps_gpu_busy(RowKind kind) { return kind < RowKind::kProcesses && kind != RowKind::kSynchronization && kind != RowKind::kGpuRanges; }
 
 }  // namespace
@@ -44,11 +50,14 @@ double RowHeader::triangle_left(const PlacedRow& placed) const {
   return kLeft + (placed.pinned ? 0 : state_.tree().row(placed.row).depth * kIndent);
 }
 
-// Away from its place, a row also says what it belongs to.
+// Away from its place, a row also says what it belongs to, and to which of several traces: "A  CUDA HW  ·  GPU 0".
 QString RowHeader::pinned_title(const Row& row) const {
   QString title = QString::fromStdString(row.label);
-  if (row.parent) title += QStringLiteral("  ·  ") + QString::fromStdString(state_.tree().row(*row.parent).label);
-  return title;
+  if (!row.parent) return title;
+  title += QStringLiteral("  ·  ") + QString::fromStdString(state_.tree().row(*row.parent).label);
+  const Row* top = &row;
+  while (top->parent) top = &state_.tree().row(*top->parent);
+  return top->kind == RowKind::kTrace ? QString::fromStdString(top->label).section(u' ', 0, 0) + QStringLiteral("  ") + title : title;
 }
 
 void RowHeader::toggle(const PlacedRow& placed) {
@@ -219,7 +228,7 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
     text_left += fontMetrics().horizontalAdvance(share) + 2;
   }
   QFont bold = font();
-  if (row.depth == 0 || row.kind == RowKind::kProcess) bold.setBold(true);
+  if (is_heading(row)) bold.setBold(true);
   painter.setFont(bold);
   painter.setPen(theme.text);
   const QString title = QFontMetrics(bold).elidedText(placed.pinned ? pinned_title(row) : QString::fromStdString(row.label), Qt::ElideRight,

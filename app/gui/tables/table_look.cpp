@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMeasuredRows = 100;
 constexpr int kWidestInCharacters = 48;
-constexpr int kNarrowestInCharacters = 14;  // of those that give up room
+constexpr int kNarrowestInCharacters = 22;  // of those that give up room
 
 }  // namespace
 
@@ -41,18 +41,22 @@ void fit_columns(QTableView& table) {
   std::vector<int> widths;
   for (int column = 0; column < header->count(); ++column)
     widths.push_back(header->isSectionHidden(column) ? 0 : std::min(header->sectionSize(column), character * kWidestInCharacters));
+  std::vector<int*> texts;  // of `widths`
+  for (int column = 0; column < header->count(); ++column)
+    if ((table.model()->headerData(column, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignRight) == 0)
+      texts.push_back(&widths[static_cast<std::size_t>(column)]);
   const int room = table.viewport()->width();
   int excess = std::accumulate(widths.begin(), widths.end(), 0) - room;
-  while (excess > 0) {  // the widest down to the next one, and so on
-    const int widest = *std::max_element(widths.begin(), widths.end());
+  while (excess > 0 && !texts.empty()) {  // the widest down to the next one, and so on
+    const int widest = **std::max_element(texts.begin(), texts.end(), [](const int* a, const int* b) { return *a < *b; });
     if (widest <= character * kNarrowestInCharacters) break;
     int next = character * kNarrowestInCharacters;
-    for (const int width : widths)
-      if (width < widest) next = std::max(next, width);
-    const auto several = static_cast<int>(std::count(widths.begin(), widths.end(), widest));
+    for (const int* width : texts)
+      if (*width < widest) next = std::max(next, *width);
+    const auto several = static_cast<int>(std::count_if(texts.begin(), texts.end(), [&](const int* width) { return *width == widest; }));
     const int step = std::min(widest - next, (excess + several - 1) / several);
-    for (int& width : widths)
-      if (width == widest) width -= std::max(1, step);
+    for (int* width : texts)
+      if (*width == widest) *width -= std::max(1, step);
     excess = std::accumulate(widths.begin(), widths.end(), 0) - room;
   }
   for (int column = 0; column < header->count(); ++column)

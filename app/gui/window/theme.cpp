@@ -39,7 +39,8 @@ QPalette dark_palette() {
   return palette_of({"#22262c", "#1a1d22", "#1f2329", "#2b3037", "#d9dde3", "#98a0ac", "#2f6fb3", "#7db4ee", "#3a4049"});
 }
 
-// Cells of tables stand apart, and fields to type into are seen on dark windows, too, where Fusion's own frame is darker still.
+// Cells of tables stand apart, texts on buttons do not touch their frames, and fields to type into are seen on dark windows, too, where
+// Fusion's own frame is darker still.
 class RoomyStyle : public QProxyStyle {
  public:
   RoomyStyle() : QProxyStyle(QStringLiteral("Fusion")) {}
@@ -59,9 +60,14 @@ class RoomyStyle : public QProxyStyle {
     if (metric == PM_HeaderMargin) return kCellMargin;
     return QProxyStyle::pixelMetric(metric, option, widget);
   }
+  QSize sizeFromContents(ContentsType type, const QStyleOption* option, const QSize& contents, const QWidget* widget) const override {
+    const QSize size = QProxyStyle::sizeFromContents(type, option, contents, widget);
+    return type == CT_PushButton ? size.expandedTo({contents.width() + 2 * kButtonMargin, 0}) : size;
+  }
 
  private:
-  static constexpr int kCellMargin = 5;  // px
+  static constexpr int kCellMargin = 5;     // px
+  static constexpr int kButtonMargin = 11;  // px
 };
 
 }  // namespace

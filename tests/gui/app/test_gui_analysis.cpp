@@ -242,6 +242,30 @@ class AnalysisTest : public QObject {
     QVERIFY(!window_->alignment().isVisible());
   }
 
+  void numbersAreShownWholeWhereATableIsNarrow() {
+    window_->resize(1'000, 700);
+    window_->showPanel("bubbles");
+    QVERIFY(settled());
+    int numbers = 0, shortened = 0;
+    for (const QAbstractItemView* table : window_->findChildren<ui::ResultTable*>()) {
+      if (!table->isVisible() || table->model()->rowCount() == 0) continue;
+      const QHeaderView* header = static_cast<const QTableView*>(table)->horizontalHeader();
+      for (int column = 0; column < header->count(); ++column) {
+        const int alignment = table->model()->headerData(column, Qt::Horizontal, Qt::TextAlignmentRole).toInt();
+        const bool whole = header->sectionSize(column) >= table->sizeHintForColumn(column);
+        if (header->isSectionHidden(column)) continue;
+        if ((alignment & Qt::AlignRight) == 0) {
+          shortened += whole ? 0 : 1;
+          continue;
+        }
+        ++numbers;
+        QVERIFY2(whole, qPrintable(table->model()->headerData(column, Qt::Horizontal).toString()));
+      }
+    }
+    QVERIFY(numbers > 0);
+    QVERIFY(shortened > 0);  // texts gave up the room
+  }
+
   void aTraceIsOpenedBesideOneThatIsStillBeingLoaded() {
     MainWindow window(ui::Layout::kInitial);
     window.show();
