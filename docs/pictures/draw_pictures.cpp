@@ -8,8 +8,8 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QScrollBar>
-#include <QStandardPaths>
 #include <QTableView>
+#include <QTemporaryDir>
 #include <QTest>
 
 #include "model/events/event_query.h"
@@ -103,9 +103,14 @@ void longest_gap_of_the_loop(MainWindow& window) {
   choose_first_line(*window.events().findChild<QTableView*>());
 }
 
-// A step of each trace, begun together, and what changed.
+// A step of each trace, begun together, and what changed. What the GPU did and the ranges are pinned: A's above B's.
 void two_steps_beside_each_other(MainWindow& window) {
   raise_panel(window, "diff");
+  std::vector<std::string> pinned;
+  for (const timeline::RowKind kind : {timeline::RowKind::kNvtx, timeline::RowKind::kGpuHardware})
+    for (const timeline::Row& row : window.timelineView().rows().rows())
+      if (row.kind == kind) pinned.push_back(row.key);
+  for (const std::string& key : pinned) window.timelineView().setPinned(QString::fromStdString(key), true);
   window.timelineView().selectEvent(find_event(window, "step 12", EventKind::kNvtxRange));
   window.alignment().alignAtSelection();
   settle(window);
@@ -203,7 +208,8 @@ bool draw(const Picture& picture, const QDir& data, const QDir& out) {
 
 int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
-  QStandardPaths::setTestModeEnabled(true);  // the settings of whoever draws have no part in it
+  const QTemporaryDir settings;  // those of whoever draws have no part in it
+  qputenv("XDG_CONFIG_HOME", settings.path().toLocal8Bit());
   QApplication application(argc, argv);
   const QStringList arguments = QApplication::arguments();
   if (arguments.size() < 3) {
