@@ -56,6 +56,32 @@ class RecordingTest : public QObject {
     QCOMPARE(dialog.launch().capture.trace_cuda, false);
   }
 
+  // Where there is a GPU: LANESCOPE_CUDA_PROGRAM names the program cuda_streams of tests/programs; LANESCOPE_PICTURE, a file for what was
+  // drawn while it ran.
+  void drawsACudaProgramWhileItRuns() {
+    const QString cuda_program = qEnvironmentVariable("LANESCOPE_CUDA_PROGRAM");
+    if (cuda_program.isEmpty()) QSKIP("LANESCOPE_CUDA_PROGRAM names no program that uses a GPU");
+    constexpr int kLaunches = 1'000'000;
+    MainWindow window(ui::Layout::kInitial);
+    window.resize(1600, 1000);
+    window.show();
+    ui::LaunchSettings launch = launchOf(folder_.path() / "cuda.trace");
+    launch.program = cuda_program;
+    launch.arguments = QString::number(kLaunches);
+    launch.capture.trace_cuda = true;
+    QSignalSpy ended(&window, &MainWindow::recordingEnded);
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launch(launch);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    const auto kernels_so_far = [&] { return window.state().trace() ? count_kernels(*window.state().trace(), "scale") : std::size_t{0}; };
+    QVERIFY(QTest::qWaitFor([&] { return kernels_so_far() > 100'000; }, 60'000));
+    QVERIFY(window.isRecording());  // it is drawn while the program goes on
+    if (const QString picture = qEnvironmentVariable("LANESCOPE_PICTURE"); !picture.isEmpty()) QVERIFY(window.grab().save(picture));
+    QVERIFY(ended.wait(120'000));
+    QVERIFY(opened.wait(60'000));
+    QCOMPARE(kernels_so_far(), std::size_t{kLaunches});
+  }
+
   void saysWhyAProgramCannotBeLaunched() {
     MainWindow window(ui::Layout::kInitial);
     window.show();
@@ -119,6 +145,10 @@ class RecordingTest : public QObject {
   }
 
  private:
+  static std::size_t count_kernels(const Trace& trace, std::string_view name) {
+    return gather_events(trace, EventScope::whole_trace(trace).lanes(), {.text = std::string(name), .kind = EventKind::kKernel}).size();
+  }
+
   static ui::LaunchSettings launchOf(const std::filesystem::path& output) {
     ui::LaunchSettings launch;
     launch.program = QString::fromStdString(program("lanescope_program_nvtx_threads").string());
