@@ -187,7 +187,7 @@ void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::E
   process.finish(known);
   ended_.push_back(process.completeness());
   if (!threads_) return;
-  ended_seen_[process.pid()] = {process.instance(), process.ending()};
+  ended_seen_[process.pid()] = {process.instance(), process.ending(), process.unreturned_buffers()};
   for (const std::uint32_t thread : process.threads_named_by_program()) named_by_program_.insert({process.instance(), thread});
   if (!seen_instances_.contains(process.instance()))
     ended_unseen_.push_back({process.pid(), process.instance(), process.description().executable, monotonic_now()});
@@ -244,6 +244,7 @@ std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
     proto::ProcessEnd replaced;
     replaced.set_time(seen.start);
     replaced.set_kind(proto::PROCESS_END_REPLACED);
+    replaced.set_unreturned_buffers(before->second.unreturned_buffers);
     log_.write({proto::FRAME_PROCESS_END, before->second.instance}, replaced);
     endings_[joined_] = before->second.ending;
     ended_seen_.erase(before);

@@ -98,6 +98,7 @@ class ProcessTable {
   struct LastProgram {
     std::uint32_t instance;
     TargetProcess::Ending ending;
+    std::uint32_t unreturned_buffers;
   };
   std::map<pid_t, LastProgram> ended_seen_;                 // of processes that ended
   std::map<std::uint32_t, TargetProcess::Ending> endings_;  // of observed instances, where known

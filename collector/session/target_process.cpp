@@ -385,6 +385,7 @@ void TargetProcess::write_end(const Ending& ending) {
   end.set_exit_code(ending.status.code);
   end.set_signal(ending.status.signal);
   if (memory_) add_last_words(end);
+  unreturned_buffers_ = end.unreturned_buffers();
   log_.write(tag(proto::FRAME_PROCESS_END), end);
 }
 

@@ -99,7 +99,8 @@ class TargetProcess {
   // Writes all that is left, and ProcessEnd. How it ended is found out here unless it is known. Nothing may be called afterwards but
   // completeness().
   void finish(std::optional<Ending> known);
-  [[nodiscard]] const Ending& ending() const noexcept { return ending_; }  // once finished
+  [[nodiscard]] const Ending& ending() const noexcept { return ending_; }                          // once finished
+  [[nodiscard]] std::uint32_t unreturned_buffers() const noexcept { return unreturned_buffers_; }  // CUPTI's, lost; once finished
 
   [[nodiscard]] ProcessCompleteness completeness() const;
 
@@ -154,6 +155,7 @@ class TargetProcess {
   proto::Counters agent_before_;
   std::vector<std::byte> frame_buffer_;
   Ending ending_;
+  std::uint32_t unreturned_buffers_ = 0;
   std::optional<ProcessCompleteness> final_completeness_;
 };
 
