@@ -191,11 +191,10 @@ void Observation::flush() {
 }
 
 void Observation::finish_part() {
-  const bool was_recording = std::exchange(recording_, false);
   events_.set_recording(false);
   const std::int64_t now = monotonic_now();
-  read_until(~std::uint64_t{0});
-  if (!was_recording) return;
+  read_until(~std::uint64_t{0});  // still as part of the recording: a short program may be told of here alone
+  if (!std::exchange(recording_, false)) return;
   states_.end_all(now);
   for (const auto& [pid, process] : processes_) {
     pack(*process);
