@@ -13,10 +13,16 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang
   add_compile_options(-fdiagnostics-color=auto)
 endif()
 
+option(LANESCOPE_PRECOMPILED_HEADERS "Read the headers of other projects once per target; OFF shows an include that a file lacks" ON)
 find_program(LANESCOPE_CCACHE ccache)
 if(LANESCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER "${LANESCOPE_CCACHE}")
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${LANESCOPE_CCACHE}")
+  # ccache keeps nothing of a file with a precompiled header unless it is told that macros and times may differ, which no file here looks at.
+  set(launcher "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${LANESCOPE_CCACHE}")
+  set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
+  if(LANESCOPE_PRECOMPILED_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  endif()
 endif()
 find_program(LANESCOPE_LLD ld.lld)
 if(LANESCOPE_LLD AND NOT LANESCOPE_SANITIZE)
