@@ -12,7 +12,7 @@
 #include <map>
 #include <sstream>
 
-#include "memory_map.h"
+#include "collector/attach/memory_map.h"
 
 namespace lanescope::attach {
 namespace {

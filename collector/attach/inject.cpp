@@ -18,8 +18,8 @@
 #include <thread>
 
 #include "collector/attach/candidate.h"
+#include "collector/attach/memory_map.h"
 #include "collector/channel/layout.h"
-#include "memory_map.h"
 #include "remote_memory.h"
 #include "safe_point.h"
 #include "stack_frames.h"

@@ -1,4 +1,4 @@
-#include "memory_map.h"
+#include "collector/attach/memory_map.h"
 
 #include <charconv>
 #include <fstream>

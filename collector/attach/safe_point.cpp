@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "memory_map.h"
+#include "collector/attach/memory_map.h"
 
 namespace lanescope::attach {
 namespace {

@@ -1,5 +1,5 @@
 // Without libdw: the innermost frame alone. The safe point is then found by the system call in which a thread waits.
-#include "memory_map.h"
+#include "collector/attach/memory_map.h"
 #include "stack_frames.h"
 
 namespace lanescope::attach {
