@@ -16,6 +16,7 @@ enum class Presence {
 // Unsigned values as they are.
 class ValueColumn {
  public:
+  using Value = std::uint64_t;
   void add(std::uint64_t value) noexcept {
     says_something_ |= value != 0;
     bytes_.append_varint(value);
@@ -37,6 +38,7 @@ class ValueColumn {
 // Signed differences from the previous value; the first one is relative to `base`.
 class DeltaColumn {
  public:
+  using Value = std::int64_t;
   void add(std::int64_t value) noexcept {
     says_something_ |= value != 0;
     bytes_.append_varint(zigzag(value - previous_));
@@ -61,6 +63,7 @@ class DeltaColumn {
 // Eight bytes each, little-endian: addresses, whose upper bits would make them long otherwise.
 class FixedColumn {
  public:
+  using Value = std::uint64_t;
   void add(std::uint64_t value) noexcept {
     says_something_ |= value != 0;
     bytes_.append(&value, sizeof(value));
