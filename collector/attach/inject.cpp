@@ -1,6 +1,5 @@
 #include "collector/attach/inject.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -17,9 +16,11 @@
 #include <map>
 #include <thread>
 
+#include "c_library.h"
 #include "collector/attach/candidate.h"
 #include "collector/attach/memory_map.h"
 #include "collector/channel/layout.h"
+#include "loading_thread.h"
 #include "remote_memory.h"
 #include "safe_point.h"
 #include "stack_frames.h"
@@ -32,40 +33,10 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kStopLimit{500};             // for one thread to stop
-constexpr milliseconds kCallLimit{2000};            // for a call that only enters the kernel
+constexpr milliseconds kCallLimit{2000};            // for a call that hardly does more than enter the kernel
 constexpr milliseconds kLoadLimit{10'000};          // for loading the agent, perhaps from a slow file system
 constexpr std::uint64_t kStackNeeded = 128 * 1024;  // loading and relocating a file takes about 20 KB
 constexpr std::size_t kMemoryFileNameLimit = 64;
-constexpr std::uint64_t kInternalOpenMode = 0x8000'0000;  // __RTLD_DLOPEN of glibc
-
-// Functions of the target's C library.
-struct Library {
-  std::uint64_t system_call = 0;   // long syscall(long number, ...)
-  std::uint64_t error_number = 0;  // int* __errno_location()
-  std::uint64_t open = 0;          // void* dlopen(const char*, int)
-  std::uint64_t open_mode = RTLD_NOW;
-  std::uint64_t open_error = 0;  // char* dlerror(); 0 where there is none
-  std::uint64_t find = 0;        // void* dlsym(void*, const char*); likewise
-};
-
-std::optional<Library> find_library(const RemoteMemory& memory, const std::vector<Mapping>& map) {
-  const Mapping* c_library = find_file(map, is_glibc);
-  if (c_library == nullptr) return std::nullopt;
-  // Before glibc 2.34 these were in libdl, which not every program loads.
-  const Mapping* loading = find_file(map, [](std::string_view path) { return file_name(path).starts_with("libdl"); });
-  const auto find = [&](const char* name) {
-    auto address = find_function(memory, c_library->begin, name);
-    if (!address && loading != nullptr) address = find_function(memory, loading->begin, name);
-    return address.value_or(0);
-  };
-  Library library{find("syscall"), find("__errno_location"), find("dlopen"), RTLD_NOW, find("dlerror"), find("dlsym")};
-  if (library.open == 0) {
-    library.open = find("__libc_dlopen_mode");
-    library.open_mode |= kInternalOpenMode;
-  }
-  if (library.system_call == 0 || library.error_number == 0 || library.open == 0) return std::nullopt;
-  return library;
-}
 
 std::string task_folder(pid_t process) { return "/proc/" + std::to_string(process) + "/task/"; }
 
@@ -106,14 +77,18 @@ class Injector {
     const std::optional<std::vector<Mapping>> map = read_memory_map(request_.pid);
     if (!map || map->empty()) return failure("it has ended.");
     map_ = *map;
-    const std::optional<Library> library = find_library(memory_, map_);
+    const std::optional<CLibraryFunctions> library = find_c_library(memory_, map_);
     if (!library) return failure("the functions that load files were not found in its C library.");
     library_ = *library;
     StackFrames stacks(request_.pid, memory_);
     if (const Result<void> found = stop_at_safe_point(stacks); !found) return found.error();
     injection_.thread = thread_->thread();
+    std::unique_ptr<LoadingThread> loading;
+    if (request_.loader == Loader::kNewThread) loading = LoadingThread::start(*thread_, library_, memory_);
+    if (loading) note_release(*thread_);
+    calls_ = loading ? static_cast<RemoteCalls*>(loading.get()) : thread_.get();
     Result<void> done = bring_in();
-    injection_.stopped = std::max(injection_.stopped, thread_->release());
+    if (!loading) note_release(*thread_);
     if (done) return injection_;
     if (injection_.connection >= 0) close(injection_.connection);
     return done.error();
@@ -121,6 +96,8 @@ class Injector {
 
  private:
   [[nodiscard]] Error failure(const std::string& reason) const { return Error{"Can't attach to " + title(candidate_) + ": " + reason}; }
+
+  void note_release(StoppedThread& thread) { injection_.stopped = std::max(injection_.stopped, thread.release()); }
 
   Result<void> stop_at_safe_point(StackFrames& stacks) {
     const Clock::time_point deadline = Clock::now() + request_.patience;
@@ -141,8 +118,20 @@ class Injector {
                    "). Try again.");
   }
 
+  // Following a stack for the first time takes milliseconds, for the tables of the files that it leads through have to be read. That is
+  // done while the thread runs on, from where it was seen.
+  void prepare_to_follow(pid_t thread, StackFrames& stacks) {
+    Result<std::unique_ptr<StoppedThread>> seen = StoppedThread::stop(request_.pid, thread, memory_, kStopLimit);
+    if (!seen) return;
+    const user_regs_struct registers = (*seen)->registers();
+    note_release(**seen);
+    static_cast<void>(stacks.of(thread, registers));
+  }
+
   // Leaves thread_ empty when this thread does not suit.
   Result<void> try_thread(pid_t thread, StackFrames& stacks, std::string& reason) {
+    constexpr int kPrepared = 3;  // threads; others wait in the same files
+    if (prepared_++ < kPrepared) prepare_to_follow(thread, stacks);
     Result<std::unique_ptr<StoppedThread>> stopped = StoppedThread::stop(request_.pid, thread, memory_, kStopLimit);
     if (!stopped) {
       reason = stopped.error().text;
@@ -157,13 +146,13 @@ class Injector {
       reason = "its stack is almost full";
     else
       thread_ = std::move(*stopped);
-    if (thread_ == nullptr) injection_.stopped = std::max(injection_.stopped, (*stopped)->release());
+    if (thread_ == nullptr) note_release(**stopped);
     return {};
   }
 
   // A system call of the target; the negative error number where it failed.
   Result<long> system_call(std::initializer_list<std::uint64_t> arguments) {
-    const Result<std::uint64_t> result = thread_->call(library_.system_call, arguments, kCallLimit);
+    const Result<std::uint64_t> result = calls_->call(library_.system_call, arguments, kCallLimit);
     if (!result) return result.error();
     const auto value = static_cast<long>(*result);
     if (value != -1) return value;
@@ -171,7 +160,7 @@ class Injector {
   }
 
   Result<void> bring_in() {
-    const Result<std::uint64_t> location = thread_->call(library_.error_number, {}, kCallLimit);
+    const Result<std::uint64_t> location = calls_->call(library_.error_number, {}, kCallLimit);
     if (!location) return location.error();
     error_number_ = *location;
     const std::int32_t saved = memory_.read<std::int32_t>(error_number_).value_or(0);
@@ -191,7 +180,7 @@ class Injector {
   // Makes the socket pair and fetches our end. Returns the agent's.
   Result<long> connect() {
     std::array<std::int32_t, 2> ends{-1, -1};
-    const Result<std::uint64_t> place = thread_->reserve(sizeof ends);
+    const Result<std::uint64_t> place = calls_->reserve(sizeof ends);
     const Result<long> made = system_call({SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, *place});
     if (!made) return made.error();
     if (*made < 0) return failure(std::string("it may not open a socket (") + std::strerror(static_cast<int>(-*made)) + ").");
@@ -214,9 +203,9 @@ class Injector {
     if (!entry) return entry.error();
     if (*entry == 0) return failure("the agent in it is of a version that can't be attached to. Restart the program.");
     const std::string path = request_.socket.empty() ? std::string() : ":" + request_.socket.string();
-    const Result<std::uint64_t> address = thread_->place("fd:" + std::to_string(socket) + path);
+    const Result<std::uint64_t> address = calls_->place("fd:" + std::to_string(socket) + path);
     if (!address) return address.error();
-    const Result<std::uint64_t> answer = thread_->call(*entry, {*address}, kCallLimit);
+    const Result<std::uint64_t> answer = calls_->call(*entry, {*address}, kCallLimit);
     if (!answer) return answer.error();
     const auto code = static_cast<std::int32_t>(*answer);
     if (code == EBUSY) return failure("another recording of it is under way. End that first.");
@@ -227,8 +216,8 @@ class Injector {
   // Of the agent; 0 where it has none. The loader is asked where it can be: the memory map of a large process takes long to read.
   Result<std::uint64_t> find_entry() {
     if (handle_ != 0 && library_.find != 0) {
-      const Result<std::uint64_t> name = thread_->place(kAgentEntry);
-      return name ? thread_->call(library_.find, {handle_, *name}, kCallLimit) : name;
+      const Result<std::uint64_t> name = calls_->place(kAgentEntry);
+      return name ? calls_->call(library_.find, {handle_, *name}, kCallLimit) : name;
     }
     if (handle_ != 0) map_ = read_memory_map(request_.pid).value_or(std::vector<Mapping>());
     const Mapping* agent = find_file(map_, is_agent);
@@ -255,7 +244,7 @@ class Injector {
   }
 
   Result<void> load_copy() {
-    const Result<std::uint64_t> name = thread_->place(request_.agent.filename().native().substr(0, kMemoryFileNameLimit));
+    const Result<std::uint64_t> name = calls_->place(request_.agent.filename().native().substr(0, kMemoryFileNameLimit));
     if (!name) return name.error();
     const Result<long> file = system_call({SYS_memfd_create, *name, MFD_CLOEXEC});
     if (!file) return file.error();
@@ -301,15 +290,15 @@ class Injector {
 
   // Returns what the loader has against it, empty when it is loaded.
   Result<std::string> open_library(const std::string& path) {
-    const Result<std::uint64_t> name = thread_->place(path);
+    const Result<std::uint64_t> name = calls_->place(path);
     if (!name) return name.error();
-    const Result<std::uint64_t> handle = thread_->call(library_.open, {*name, library_.open_mode}, kLoadLimit);
+    const Result<std::uint64_t> handle = calls_->call(library_.open, {*name, library_.open_mode}, kLoadLimit);
     if (!handle) return handle.error();
     handle_ = *handle;
     if (handle_ != 0) return std::string();
     std::string reason = "no reason given";
     if (library_.open_error == 0) return reason;
-    const Result<std::uint64_t> text = thread_->call(library_.open_error, {}, kCallLimit);
+    const Result<std::uint64_t> text = calls_->call(library_.open_error, {}, kCallLimit);
     if (!text) return text.error();
     if (*text != 0) reason = read_text(*text);
     return reason;
@@ -327,9 +316,11 @@ class Injector {
   const Candidate& candidate_;
   RemoteMemory memory_;
   std::vector<Mapping> map_;
-  Library library_;
+  CLibraryFunctions library_;
   std::unique_ptr<StoppedThread> thread_;
-  std::uint64_t error_number_ = 0;  // address of the thread's errno
+  RemoteCalls* calls_ = nullptr;    // who makes calls for us there
+  int prepared_ = 0;                // threads of which the stack was followed beforehand
+  std::uint64_t error_number_ = 0;  // address of errno of the thread that makes calls
   std::uint64_t handle_ = 0;        // of the agent, where it was loaded now
   Injection injection_;
 };

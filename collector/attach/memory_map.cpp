@@ -56,7 +56,8 @@ bool is_glibc(std::string_view path) {
 
 bool is_musl(std::string_view path) {
   const std::string_view name = file_name(path);
-  return name.starts_with("ld-musl-") || name.starts_with("libc.musl-");
+  const bool is_in_its_folder = name == "libc.so" && path.find("musl") != std::string_view::npos;
+  return name.starts_with("ld-musl-") || name.starts_with("libc.musl-") || is_in_its_folder;
 }
 
 bool is_agent(std::string_view path) {

@@ -1,8 +1,8 @@
 // One thread of another process, stopped by ptrace, that can be made to call functions.
 //
 // All functions must be called from the thread that called stop(): ptrace belongs to it, and the kernel lets go what it still holds when it
-// ends. Only this one thread is stopped. While it is,
-// signals for it stay pending, except those of its own faults and of the C library (setuid() in another thread waits for these).
+// ends. Only this one thread is stopped. While it is, signals for it stay pending, except those of its own faults and of the C library
+// (setuid() in another thread waits for these).
 #pragma once
 
 #include <signal.h>
@@ -19,11 +19,12 @@
 #include <vector>
 
 #include "model/file/result.h"
+#include "remote_calls.h"
 #include "remote_memory.h"
 
 namespace lanescope::attach {
 
-class StoppedThread {
+class StoppedThread : public RemoteCalls {
  public:
   using Clock = std::chrono::steady_clock;
 
@@ -32,7 +33,7 @@ class StoppedThread {
                                                      std::chrono::milliseconds limit);
 
   // release()s it when that has not been done.
-  ~StoppedThread();
+  ~StoppedThread() override;
   StoppedThread(const StoppedThread&) = delete;
   StoppedThread& operator=(const StoppedThread&) = delete;
 
@@ -42,13 +43,11 @@ class StoppedThread {
   // The system call that was interrupted or just done; none when it was in user code.
   [[nodiscard]] std::optional<long> system_call() const noexcept;
 
-  // Calls a function of the target with up to six integers or pointers, on this thread's stack below what is in use. Fails when the
-  // function faults, does not return within the limit, or the process ends; after a failure no further call is made.
-  Result<std::uint64_t> call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments, std::chrono::milliseconds limit);
-
-  // Puts text, with a zero at its end, or room for `bytes` below the stack in use; it stays until release().
-  Result<std::uint64_t> place(std::string_view text);
-  Result<std::uint64_t> reserve(std::size_t bytes);
+  // On this thread's stack, below what is in use. A function that faults fails, too.
+  Result<std::uint64_t> call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments,
+                             std::chrono::milliseconds limit) override;
+  Result<std::uint64_t> place(std::string_view text) override;
+  Result<std::uint64_t> reserve(std::size_t bytes) override;
 
   // Puts everything back and lets it run; returns how long it was stopped. A system call that was interrupted is continued.
   std::chrono::nanoseconds release();

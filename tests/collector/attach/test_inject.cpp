@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "collector/attach/inject.h"
@@ -22,7 +25,9 @@ namespace {
 
 std::string target_program() { return test::program("attach_target").string(); }
 
-Result<Injection> inject_greeting(pid_t pid) { return inject({.pid = pid, .agent = LANESCOPE_GREETING_AGENT, .patience = 5s}); }
+Result<Injection> inject_greeting(pid_t pid, Loader loader = Loader::kNewThread) {
+  return inject({.pid = pid, .agent = LANESCOPE_GREETING_AGENT, .patience = 5s, .loader = loader});
+}
 
 std::string greeting(int connection) {
   std::array<char, 64> text{};
@@ -31,8 +36,8 @@ std::string greeting(int connection) {
 }
 
 // Attaches, checks that the agent was entered, and returns how long the target stood still.
-std::chrono::nanoseconds attach_once(pid_t pid, int call = 1) {
-  const Result<Injection> injection = inject_greeting(pid);
+std::chrono::nanoseconds attach_once(pid_t pid, int call = 1, Loader loader = Loader::kNewThread) {
+  const Result<Injection> injection = inject_greeting(pid, loader);
   INFO((injection ? "" : injection.error().text));
   REQUIRE(injection);
   CHECK(greeting(injection->connection) == "call " + std::to_string(call) + " in " + std::to_string(pid));
@@ -72,13 +77,35 @@ TEST_CASE("a program that waits in a system call takes the agent in and goes on 
   };
   const Wait wait = GENERATE(Wait{"read", SYS_read}, Wait{"nanosleep", SYS_clock_nanosleep}, Wait{"poll", SYS_poll},
                              Wait{"epoll", SYS_epoll_wait}, Wait{"signal-wait", SYS_rt_sigtimedwait});
-  CAPTURE(wait.mode);
+  const Loader loader = GENERATE(Loader::kNewThread, Loader::kStoppedThread);
+  CAPTURE(wait.mode, loader);
   if (wait.system_call == SYS_read && !follows_stacks()) return;
   RunningTarget target({target_program(), wait.mode});
   target.wait_until_in(wait.system_call);
-  attach_once(target.pid());
+  attach_once(target.pid(), 1, loader);
   target.send("hello");
   if (std::string(wait.mode) == "signal-wait") kill(target.pid(), SIGUSR1);
+  check_end(target);
+}
+
+TEST_CASE("the thread that loaded the agent ends, and leaves no memory that can be written and run") {
+  RunningTarget target({target_program(), "epoll"});
+  target.wait_until_in(SYS_epoll_wait);
+  const auto threads = [&] {
+    const std::filesystem::directory_iterator tasks("/proc/" + std::to_string(target.pid()) + "/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  const auto has_open_code = [&] {
+    std::ifstream maps("/proc/" + std::to_string(target.pid()) + "/maps");
+    for (std::string line; std::getline(maps, line);)
+      if (line.find(" rwxp ") != std::string::npos) return true;
+    return false;
+  };
+  const auto before = threads();
+  for (int call = 1; call <= 3; ++call) attach_once(target.pid(), call);
+  while (threads() != before) continue;
+  CHECK_FALSE(has_open_code());
+  target.send("hello");
   check_end(target);
 }
 
@@ -104,7 +131,7 @@ TEST_CASE("a program that allocates all the time on all threads is caught betwee
   if (!follows_stacks()) return;
   RunningTarget target({target_program(), "storm"});
   target.wait_for_threads(4);
-  for (int call = 1; call <= 10; ++call) attach_once(target.pid(), call);
+  for (int call = 1; call <= 10; ++call) attach_once(target.pid(), call, call % 2 == 0 ? Loader::kNewThread : Loader::kStoppedThread);
   target.close_input();
   check_end(target);
 }
@@ -170,7 +197,8 @@ TEST_CASE("a file that is no agent is refused with the loader's words, and the t
   RunningTarget target({target_program(), "epoll"});
   target.wait_until_in(SYS_epoll_wait);
   const std::set<int> before = open_descriptors(target.pid());
-  const Result<Injection> injection = inject({.pid = target.pid(), .agent = file});
+  const Result<Injection> injection =
+      inject({.pid = target.pid(), .agent = file, .loader = GENERATE(Loader::kNewThread, Loader::kStoppedThread)});
   REQUIRE_FALSE(injection);
   CHECK_THAT(injection.error().text, contains_text("its loader refused the agent") && contains_text("file too short"));
   CHECK(open_descriptors(target.pid()) == before);

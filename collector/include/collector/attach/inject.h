@@ -1,8 +1,9 @@
 // Brings the agent into a process that was started without us.
 //
-// One thread of the target is stopped at a safe point (no lock of the loader, of malloc or of thread creation is held by it), made to load
-// the agent and to call its entry, put back exactly as it was, and let go; all other threads run on meanwhile. A system call that was
-// interrupted is continued. Signals that arrive for the thread wait until then.
+// One thread of the target is stopped at a safe point (no lock of the loader, of malloc or of thread creation is held by it), made to start
+// another thread, put back exactly as it was, and let go; all other threads run on meanwhile. A system call that was interrupted is
+// continued. Signals that arrive for the thread wait until then. The new thread loads the agent, calls its entry, and ends. Where the
+// target can't have it, the stopped thread does this itself, and stands still for longer.
 //
 // A process that was started armed listens instead: it is connected to and never stopped, whatever ptrace_scope is.
 //
@@ -21,15 +22,18 @@
 
 namespace lanescope::attach {
 
-// Exported by the agent: int lanescope_agent_attach(const char* address), with "fd:N" or "fd:N:PATH" for an open SOCK_SEQPACKET socket in its
-// process. It starts what it needs and returns at once; 0 for success, EBUSY while another recording has it.
+// Exported by the agent: int lanescope_agent_attach(const char* address), with "fd:N" or "fd:N:PATH" for an open SOCK_SEQPACKET socket in
+// its process. It starts what it needs and returns at once; 0 for success, EBUSY while another recording has it.
 inline constexpr char kAgentEntry[] = "lanescope_agent_attach";
+
+enum class Loader { kNewThread, kStoppedThread };
 
 struct InjectionRequest {
   pid_t pid = 0;
   std::filesystem::path agent;               // the shared object
   std::filesystem::path socket;              // at which children that it forks may join; empty: they may not
   std::chrono::milliseconds patience{2000};  // how long a safe point is looked for
+  Loader loader = Loader::kNewThread;
 };
 
 enum class AgentOrigin { kLoaded, kWasThere };
