@@ -114,7 +114,7 @@ Result<session::GpuMetricsSettings> gpu_metrics_settings(const CaptureOptions& o
 }
 
 // What threads do, and what code they run.
-void describe_threads(CLI::App& app, CaptureOptions& options, Targets targets) {
+void describe_threads(CLI::App& app, CaptureOptions& options) {
   constexpr const char* kGroup = "What to record of threads";
   app.add_option("--cpuctxsw", options.thread_states, "When they run and wait: process-tree, system-wide, none")
       ->type_name("SCOPE")
@@ -139,10 +139,9 @@ void describe_threads(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->check(CLI::Range(1u, cpu::kMaximumFrequency))
       ->default_str("1000")
       ->group(kGroup);
-  if (targets == Targets::kLaunched)
-    app.add_flag("--python-sampling", options.python_sampling,
-                 "Samples of CPython 3.12 and newer name its functions, which\ntakes a little longer to call them [false]")
-        ->group(kGroup);
+  app.add_flag("--python-sampling", options.python_sampling,
+               "Samples of CPython, 3.9 to 3.14, name the Python functions\nthat run, read from outside at the same frequency [false]")
+      ->group(kGroup);
   app.add_option("--debug-symbols", options.debug_folders, "Folders with debug files besides /usr/lib/debug, separated by\ncolons")
       ->type_name("FOLDERS")
       ->group(kGroup);
@@ -228,7 +227,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->type_name("LIST")
       ->group(kGroup);
   app.add_option("--nvtx-domain-exclude", options.domain_exclude, "All NVTX domains but these")->type_name("LIST")->group(kGroup);
-  describe_threads(app, options, targets);
+  describe_threads(app, options);
   if (is_running) return;
   app.add_option("--osrt-threshold", options.osrt_threshold, "Shorter calls into the C library are left out")
       ->type_name("NS")

@@ -27,7 +27,9 @@ Observation::Observation(EventSet events, const CpuSettings& settings, Outbox& o
       states_([this](const StateInterval& interval) {
         if (const auto owner = owners_.find(interval.thread); owner != owners_.end()) owner->second->encoder.add(interval);
       }),
-      code_names_(settings.debug_folders) {}
+      code_names_(settings.debug_folders) {
+  if (settings.python_names) python_ = std::make_shared<python::Sampler>(settings.frequency);
+}
 
 // ---- Processes -------------------------------------------------------------------------------------------------------------------
 
@@ -63,6 +65,7 @@ Observation::RecordPointer Observation::adopt(std::uint32_t pid, std::int64_t ti
     process = make(std::move(seen));
     process->is_described = true;
     process->own_space().read(static_cast<pid_t>(pid), modules_);
+    if (python_ && process->description.membership == Membership::kRecorded) python_->watch(static_cast<pid_t>(pid));
   }
   processes_[pid] = process;
   for (const ThreadNow& thread : threads) {
@@ -81,6 +84,9 @@ void Observation::begin_with_waiting(pid_t process) {
   owners_[static_cast<ThreadNumber>(process)] = first_;
   awaits_exec_ = true;
   recording_ = events_.plan().begin == Begin::kOnExec;
+  if (!python_) return;
+  python_->watch(process);
+  python_->set_sampling(recording_);
 }
 
 void Observation::begin_with_running(pid_t process, const std::vector<pid_t>& others) {
@@ -141,6 +147,7 @@ void Observation::end_process(const RecordPointer& process, std::int64_t time) {
   if (is_of_interest && recording_) announce(*process);
   retire(process);
   if (process->is_announced) outbox_.put(EndedProcess{process->description.key, time});
+  if (python_) python_->forget(process->description.pid);
   processes_.erase(static_cast<std::uint32_t>(process->description.pid));
 }
 
@@ -152,6 +159,7 @@ void Observation::set_recording(bool recording) {
   read();
   recording_ = true;
   events_.set_recording(true);
+  if (python_) python_->set_sampling(true);
   if (!follows_states()) return;
   const std::int64_t now = monotonic_now();
   for (const auto& [pid, process] : processes_) {
@@ -193,6 +201,7 @@ void Observation::flush() {
 void Observation::finish_part() {
   events_.set_recording(false);
   const std::int64_t now = monotonic_now();
+  if (python_) python_->set_sampling(false);
   read_until(~std::uint64_t{0});  // still as part of the recording: a short program may be told of here alone
   if (!std::exchange(recording_, false)) return;
   states_.end_all(now);
@@ -211,6 +220,22 @@ void Observation::finish_part() {
              " times, since they took too much time. Sample less often (--sampling-frequency), or change it: sudo sysctl "
              "kernel.perf_cpu_time_max_percent=50");
   lost_ = throttled_ = 0;
+  note_python();
+}
+
+void Observation::note_python() {
+  if (!python_) return;
+  const std::vector<std::string> refusals = python_->take_refusals();
+  for (const std::string& refusal : refusals) note(proto::SEVERITY_WARNING, proto::STATE_FAILED, refusal);
+  const python::Sampler::Counts counts = python_->counts();
+  if (counts.programs == 0 && refusals.empty())
+    note(proto::SEVERITY_WARNING, proto::STATE_FAILED,
+         std::string("No Python functions are named: no interpreter was found in the recorded processes. ") + python::kSupportedVersions +
+             " can be read.");
+  if (counts.torn > 0)
+    note(proto::SEVERITY_INFO, proto::STATE_RECORDING,
+         std::to_string(counts.torn) + " Python stacks changed while they were read, and were dropped; programs were read " +
+             std::to_string(counts.readings) + " times.");
 }
 
 void Observation::note(proto::Severity severity, proto::ComponentState state, std::string text) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "code_names.h"
+#include "collector/python/sampler.h"
 #include "event_set.h"
 #include "outbox.h"
 #include "process_record.h"
@@ -35,6 +36,8 @@ class Observation {
   void flush();
   // Stops, takes in everything, and packs it.
   void finish_part();
+  // What reads Python's stacks; null where that was not asked for.
+  [[nodiscard]] const std::shared_ptr<python::Sampler>& python() const noexcept { return python_; }
   // Finds out what the code is called that this part has seen. Ends early once told to stop.
   void name_code(const std::atomic<bool>& stop);
 
@@ -74,9 +77,14 @@ class Observation {
   void read_call_chain(ProcessRecord& process, Fields& fields);
   void read_stack(ProcessRecord& process, Fields& fields);
   void read_branches(ProcessRecord& process, Fields& fields);
+  void add_kernel_call(ProcessRecord& process, std::uint64_t address);
+  void add_native_call(ProcessRecord& process, std::uint64_t address);
+  // Locations of the chain, with Python's calls in it where they are known.
+  std::vector<std::uint32_t> merge_python(ProcessRecord& process, const RecordIdentity& who);
   void name_code(ProcessRecord& process, const std::atomic<bool>& stop);
   std::vector<CodeName> names_of(ProcessRecord& process, const UnnamedCode& code);
 
+  void note_python();
   void note(proto::Severity severity, proto::ComponentState state, std::string text);
 
   EventSet events_;
@@ -101,7 +109,11 @@ class Observation {
   std::int64_t counted_at_ = 0;
   std::uint64_t throttled_ = 0;
   std::uint64_t lost_ = 0;
-  std::vector<std::uint32_t> chain_;  // locations of the sample at hand, innermost first
+  std::shared_ptr<python::Sampler> python_;
+
+  // Of the sample at hand, innermost first.
+  std::vector<python::NativeCall> chain_;
+  std::size_t calls_in_code_ = 0;  // of these, from the innermost on, that lie in code for certain
 };
 
 }  // namespace lanescope::cpu

@@ -56,6 +56,7 @@ void Observation::take_fork(const Record& record) {
     process = make(std::move(child));
     if (parent) process->space = parent->space;
     processes_[pid] = process;
+    if (python_ && process->description.membership == Membership::kRecorded) python_->watch(process->description.pid);
   }
   if (!process) process = adopt(pid, time_of(record));
   if (!process) return;
@@ -110,6 +111,8 @@ void Observation::take_exec(const Record& record, std::string_view name) {
   process->runs_new_program = true;
   process->space = std::make_shared<AddressSpace>();
   process->locations.clear();
+  process->trampolines.clear();
+  if (python_ && process->description.membership == Membership::kRecorded) python_->watch(process->description.pid);
   process->threads = {record.who.pid};
   owners_[record.who.pid] = process;
   name_thread(*process, record.who.pid, name);

@@ -31,9 +31,11 @@ std::uint32_t Observation::location(ProcessRecord& process, std::uint64_t addres
 
 std::uint32_t Observation::generated_location(ProcessRecord& process, const Place& place) {
   if (process.perf_map.find(place.address).empty()) process.perf_map.refresh();
-  if (const std::optional<PythonName> python = python_name(process.perf_map.find(place.address)))
-    return process.encoder.location(InterpretedFunction{python->function, python->file, 0});
-  return process.encoder.location(place);
+  const std::optional<PythonName> python = python_name(process.perf_map.find(place.address));
+  if (!python) return process.encoder.location(place);
+  const std::uint32_t id = process.encoder.location(InterpretedFunction{python->function, python->file, 0});
+  process.trampolines.insert(id);
+  return id;
 }
 
 void Observation::take_sample(const Record& record) {
@@ -42,17 +44,41 @@ void Observation::take_sample(const Record& record) {
   if (!process) process = adopt(record.who.pid, static_cast<std::int64_t>(record.who.time));
   if (!process) return;
   chain_.clear();
+  calls_in_code_ = 0;
   Fields fields(record.rest);
   if (settings_.call_chains == CallChains::kNone) {
-    chain_.push_back(is_kernel(record.misc) ? kernel_location(*process, record.instruction) : location(*process, record.instruction));
+    is_kernel(record.misc) ? add_kernel_call(*process, record.instruction) : add_native_call(*process, record.instruction);
   } else {
     read_call_chain(*process, fields);
     if (settings_.call_chains == CallChains::kBranchRecords) read_branches(*process, fields);
     if (settings_.call_chains == CallChains::kDwarf) read_stack(*process, fields);
   }
+  const std::vector<std::uint32_t> merged = merge_python(*process, record.who);
   std::uint32_t call = 0;
-  for (auto frame = chain_.rbegin(); frame != chain_.rend(); ++frame) call = process->encoder.call(call, *frame);
+  for (auto location = merged.rbegin(); location != merged.rend(); ++location) call = process->encoder.call(call, *location);
   process->encoder.add_sample(record.who.tid, static_cast<std::int64_t>(record.who.time), record.who.processor, call);
+}
+
+void Observation::add_kernel_call(ProcessRecord& process, std::uint64_t address) {
+  if (calls_in_code_ == chain_.size()) ++calls_in_code_;
+  chain_.push_back({kernel_location(process, address), false});
+}
+
+void Observation::add_native_call(ProcessRecord& process, std::uint64_t address) {
+  if (python_ && calls_in_code_ == chain_.size() && process.space->find(address).module != nullptr) ++calls_in_code_;
+  chain_.push_back({location(process, address), python_ && python_->is_loop(process.description.pid, address)});
+}
+
+std::vector<std::uint32_t> Observation::merge_python(ProcessRecord& process, const RecordIdentity& who) {
+  const auto time = static_cast<std::int64_t>(who.time);
+  const std::shared_ptr<const python::Stack> stack = python_ ? python_->nearest(process.description.pid, who.tid, time, time) : nullptr;
+  const auto is_loop = [](const python::NativeCall& call) { return call.is_loop; };
+  const auto names_python = [&](const python::NativeCall& call) { return process.trampolines.contains(call.location); };
+  if (!stack || stack->empty() || std::any_of(chain_.begin(), chain_.end(), names_python)) return python::merge_calls(chain_, {});
+  std::span<const python::NativeCall> native = chain_;
+  // Where frame pointers were followed through code that keeps none, what follows is no code.
+  if (std::none_of(chain_.begin(), chain_.end(), is_loop)) native = native.first(calls_in_code_);
+  return python::merge_calls(native, process.python_locations.find(*stack, process.encoder));
 }
 
 void Observation::read_call_chain(ProcessRecord& process, Fields& fields) {
@@ -69,7 +95,7 @@ void Observation::read_call_chain(ProcessRecord& process, Fields& fields) {
     if (chain_.size() >= kMaximumChain) continue;
     const std::uint64_t place = is_innermost ? address : call_before(address);
     is_innermost = false;
-    chain_.push_back(in_kernel ? kernel_location(process, place) : location(process, place));
+    in_kernel ? add_kernel_call(process, place) : add_native_call(process, place);
   }
 }
 
@@ -82,8 +108,8 @@ void Observation::read_branches(ProcessRecord& process, Fields& fields) {
   const auto count = fields.take<std::uint64_t>();
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto branch = fields.take<Branch>();
-    if (i == 0 && branch.to != 0) chain_.push_back(location(process, branch.to));  // the function that was called last, and runs
-    if (branch.from != 0) chain_.push_back(location(process, branch.from));
+    if (i == 0 && branch.to != 0) add_native_call(process, branch.to);  // the function that was called last, and runs
+    if (branch.from != 0) add_native_call(process, branch.from);
   }
 }
 
@@ -100,8 +126,7 @@ void Observation::read_stack(ProcessRecord& process, Fields& fields) {
     if (process.perf_map.find(address).empty()) process.perf_map.refresh();
     return python_name(process.perf_map.find(address)).has_value();
   };
-  for (const std::uint64_t address : unwinder_.unwind(*process.space, registers, stack, is_trampoline))
-    chain_.push_back(location(process, address));
+  for (const std::uint64_t address : unwinder_.unwind(*process.space, registers, stack, is_trampoline)) add_native_call(process, address);
 }
 
 }  // namespace lanescope::cpu

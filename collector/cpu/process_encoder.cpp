@@ -45,7 +45,7 @@ std::uint32_t ProcessEncoder::location(const Place& place) {
 std::uint32_t ProcessEncoder::location(const InterpretedFunction& function) {
   const std::uint32_t name = string(function.function);
   const std::uint32_t file = string(function.source_file);
-  const auto [found, inserted] = interpreted_.try_emplace({name, file}, location_count_ + 1);
+  const auto [found, inserted] = interpreted_.try_emplace({name, file, function.source_line}, location_count_ + 1);
   if (!inserted) return found->second;
   ++location_count_;
   proto::CodeLocation& made = new_locations_.emplace_back();

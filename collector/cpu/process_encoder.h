@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -77,8 +78,8 @@ class ProcessEncoder {
 
   std::map<std::string, std::uint32_t, std::less<>> strings_;
   std::map<std::pair<const Module*, std::uint64_t>, std::uint32_t> locations_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> interpreted_;  // function, file to location
-  std::unordered_map<std::uint64_t, std::uint32_t> calls_;                        // caller << 32 | location
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> interpreted_;  // function, file, line to location
+  std::unordered_map<std::uint64_t, std::uint32_t> calls_;                                        // caller << 32 | location
   std::uint32_t location_count_ = 0;
   std::vector<UnnamedCode> unnamed_;
 

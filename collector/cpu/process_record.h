@@ -6,12 +6,14 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "collector/cpu/recorder.h"
 #include "modules.h"
 #include "perf_map.h"
 #include "process_encoder.h"
+#include "python_locations.h"
 
 namespace lanescope::cpu {
 
@@ -36,8 +38,10 @@ struct ProcessRecord {
   std::set<ThreadNumber> threads;
   std::map<ThreadNumber, std::string> names;
   std::unordered_map<std::uint64_t, std::uint32_t> locations;  // of code by where it lies in memory now
+  std::unordered_set<std::uint32_t> trampolines;               // locations that stand for Python functions, by the perf map
   PerfMap perf_map;
   ProcessEncoder encoder;
+  PythonLocations python_locations;
   std::uint64_t lost = 0;
   std::uint64_t produced_before = 0;  // in earlier parts
   bool seen_in_part = false;          // chunks were written

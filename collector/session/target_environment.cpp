@@ -10,7 +10,6 @@ namespace {
 constexpr std::string_view kCudaInjection = "CUDA_INJECTION64_PATH";
 constexpr std::string_view kNvtxInjection = "NVTX_INJECTION64_PATH";
 constexpr std::string_view kPreload = "LD_PRELOAD";
-constexpr std::string_view kPythonNames = "PYTHONPERFSUPPORT";  // of CPython: each function gets code of its own, named in a perf map
 
 bool is_variable(std::string_view entry, std::string_view name) {
   return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
@@ -61,7 +60,6 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
     const std::string others = value_of(target.variables, kPreload);
     set(target.variables, kPreload, agent.string() + (others.empty() ? "" : ":" + others));
   }
-  if (settings.cpu.python_names) set(target.variables, kPythonNames, "1");
   if (settings.trace_cuda || settings.trace_nvtx || settings.trace_os_runtime) set(target.variables, channel::kSocketVariable, socket);
   return target;
 }

@@ -27,7 +27,7 @@ struct CpuSettings {
   Scope samples = Scope::kNone;  // where both are recorded and one is system-wide, both are
   CallChains call_chains = CallChains::kFramePointers;
   std::uint32_t frequency = 1000;  // samples for each second of processor time; at most kMaximumFrequency
-  bool python_names = false;       // a launched CPython (3.12 and newer) is asked to name its functions to us
+  bool python_names = false;       // Python functions stand in call chains: read from the programs' memory (collector/python)
   std::string debug_folders;       // to look for debug files in, besides the usual ones; separated by colons
 
   [[nodiscard]] bool any() const noexcept { return thread_states != Scope::kNone || samples != Scope::kNone; }

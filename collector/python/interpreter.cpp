@@ -1,0 +1,103 @@
+#include "interpreter.h"
+
+#include <sys/stat.h>
+
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <string_view>
+
+#include "collector/attach/memory_map.h"
+
+namespace lanescope::python {
+namespace {
+
+using attach::Mapping;
+
+// The N of "python3.N" in a path, in its last part or in that of a folder.
+std::optional<unsigned> minor_in(std::string_view path) {
+  constexpr std::string_view kPrefix = "python3.";
+  for (std::size_t at = path.find(kPrefix); at != std::string_view::npos; at = path.find(kPrefix, at + 1)) {
+    unsigned minor = 0;
+    const char* digits = path.data() + at + kPrefix.size();
+    if (std::from_chars(digits, path.data() + path.size(), minor).ec == std::errc{}) return minor;
+  }
+  return std::nullopt;
+}
+
+bool may_hold_interpreter(const Mapping& mapping, std::string_view executable) {
+  const std::string_view name = attach::file_name(mapping.path);
+  return mapping.offset == 0 && mapping.path.starts_with('/') &&
+         (mapping.path == executable || name.starts_with("libpython3") || name.starts_with("python"));
+}
+
+// The interpreter's own word where there is one, else what its files are called.
+std::optional<unsigned> minor_version(const InterpreterFile& file, std::uint64_t bias, std::string_view path,
+                                      const std::vector<Mapping>& map, Memory& memory) {
+  if (file.version != 0)
+    if (const auto version = memory.read<std::uint32_t>(bias + file.version); version && *version >> 24 == 3) return *version >> 16 & 0xff;
+  if (const auto minor = minor_in(attach::file_name(path))) return minor;
+  for (const Mapping& mapping : map)
+    if (const auto minor = minor_in(mapping.path)) return minor;
+  return std::nullopt;
+}
+
+Result<Layout> layout_of(const InterpreterFile& file, std::uint64_t bias, std::string_view path, const std::vector<Mapping>& map,
+                         Memory& memory) {
+  constexpr unsigned kFirstWithOffsets = 13;
+  const std::optional<unsigned> minor = minor_version(file, bias, path, map, memory);
+  if (minor && *minor < kFirstWithOffsets) return known_layout(*minor);
+  std::array<std::byte, kOffsetsSize> offsets{};
+  if (!memory.read(bias + file.runtime, offsets)) return Error{"its memory can't be read"};
+  return layout_by_offsets(offsets);
+}
+
+}  // namespace
+
+const InterpreterFile& InterpreterFinder::file(pid_t process, const std::string& path) {
+  // As the process sees it, in a container; or as we do, where it has changed its root and the kernel's map tells us the path from ours.
+  for (const std::string& readable : {"/proc/" + std::to_string(process) + "/root" + path, path}) {
+    struct stat facts {};
+    if (stat(readable.c_str(), &facts) != 0) continue;
+    const auto [found, inserted] = files_.try_emplace({path, facts.st_ino});
+    if (inserted) found->second = read_interpreter_file(readable);
+    return found->second;
+  }
+  static const InterpreterFile kNone;
+  return kNone;
+}
+
+InterpreterSearch InterpreterFinder::find(pid_t process, Memory& memory) {
+  InterpreterSearch search;
+  const std::optional<std::vector<Mapping>> map = attach::read_memory_map(process);
+  if (!map) return search;
+  std::error_code ignored;
+  std::string executable = std::filesystem::read_symlink("/proc/" + std::to_string(process) + "/exe", ignored).string();
+  if (executable == std::filesystem::read_symlink("/proc/self/exe", ignored)) executable.clear();  // ours, about to become a program
+  for (const Mapping& mapping : *map) {
+    if (!may_hold_interpreter(mapping, executable)) continue;
+    const InterpreterFile& holder = file(process, mapping.path);
+    const bool is_library = attach::file_name(mapping.path).starts_with("libpython3");
+    if (!holder.is_readable && is_library) search.refusal = mapping.path + ": the file can't be read";
+    if (!holder.is_readable) continue;
+    if (holder.runtime == 0) {
+      // A python that is linked to libpython has none of this itself.
+      if (is_library) search.refusal = mapping.path + ": it does not say where its state is (no symbol _PyRuntime)";
+      continue;
+    }
+    const std::uint64_t bias = mapping.begin - holder.start;
+    Result<Layout> layout = layout_of(holder, bias, mapping.path, *map, memory);
+    if (!layout) {
+      search.refusal = mapping.path + ": " + layout.error().text;
+      continue;
+    }
+    Interpreter found{*layout, bias + holder.runtime, {}};
+    for (const AddressRange& range : holder.loop) found.loop.push_back({bias + range.begin, bias + range.end});
+    search.found = std::move(found);
+    search.refusal.clear();
+    return search;
+  }
+  return search;
+}
+
+}  // namespace lanescope::python

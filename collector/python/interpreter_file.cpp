@@ -1,0 +1,80 @@
+#include "interpreter_file.h"
+
+#include <elf.h>
+
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <string_view>
+
+namespace lanescope::python {
+namespace {
+
+constexpr std::uint64_t kMaximumTable = 256u << 20;  // bytes of symbols, or of their names
+constexpr std::string_view kLoop = "_PyEval_EvalFrameDefault";
+
+template <typename Entry>
+std::vector<Entry> read_entries(std::istream& file, std::uint64_t offset, std::uint64_t size) {
+  if (size > kMaximumTable) return {};
+  std::vector<Entry> entries(size / sizeof(Entry));
+  file.clear();
+  file.seekg(static_cast<std::streamoff>(offset));
+  if (!file.read(reinterpret_cast<char*>(entries.data()), static_cast<std::streamsize>(entries.size() * sizeof(Entry)))) entries.clear();
+  return entries;
+}
+
+std::string_view text_at(const std::vector<char>& texts, std::uint64_t offset) {
+  if (offset >= texts.size()) return {};
+  const std::string_view rest(texts.data() + offset, texts.size() - offset);
+  return rest.substr(0, rest.find('\0'));
+}
+
+void add_loop(InterpreterFile& found, const AddressRange& range) {
+  for (const AddressRange& known : found.loop)
+    if (known.begin == range.begin) return;
+  found.loop.push_back(range);
+}
+
+// The loop itself, or what the compiler split off it: "….cold", "….cold.12".
+bool is_of_loop(std::string_view name) {
+  return name.starts_with(kLoop) && (name.size() == kLoop.size() || name.substr(kLoop.size()).starts_with(".cold"));
+}
+
+void read_symbols(std::istream& file, const Elf64_Shdr& table, const Elf64_Shdr& names, InterpreterFile& found) {
+  const std::vector<char> texts = read_entries<char>(file, names.sh_offset, names.sh_size);
+  for (const Elf64_Sym& symbol : read_entries<Elf64_Sym>(file, table.sh_offset, table.sh_size)) {
+    if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0) continue;
+    const std::string_view name = text_at(texts, symbol.st_name);
+    if (name == "_PyRuntime") found.runtime = symbol.st_value;
+    if (name == "Py_Version") found.version = symbol.st_value;
+    if (is_of_loop(name)) add_loop(found, {symbol.st_value, symbol.st_value + symbol.st_size});
+  }
+}
+
+}  // namespace
+
+InterpreterFile read_interpreter_file(const std::string& path) {
+  InterpreterFile found;
+  std::ifstream file(path, std::ios::binary);
+  const std::vector<Elf64_Ehdr> headers = read_entries<Elf64_Ehdr>(file, 0, sizeof(Elf64_Ehdr));
+  if (headers.empty()) return found;
+  const Elf64_Ehdr& header = headers.front();
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_phentsize != sizeof(Elf64_Phdr) || (header.e_shnum != 0 && header.e_shentsize != sizeof(Elf64_Shdr)))
+    return found;
+  found.is_readable = true;
+  for (const Elf64_Phdr& part : read_entries<Elf64_Phdr>(file, header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr)))
+    if (part.p_type == PT_LOAD && part.p_offset == 0) found.start = part.p_vaddr;
+  const std::vector<Elf64_Shdr> sections = read_entries<Elf64_Shdr>(file, header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr));
+  if (header.e_shstrndx >= sections.size()) return found;
+  const Elf64_Shdr& names = sections[header.e_shstrndx];
+  const std::vector<char> texts = read_entries<char>(file, names.sh_offset, names.sh_size);
+  for (const Elf64_Shdr& section : sections) {
+    if (text_at(texts, section.sh_name) == ".PyRuntime") found.runtime = section.sh_addr;
+    const bool has_symbols = section.sh_type == SHT_DYNSYM || section.sh_type == SHT_SYMTAB;
+    if (has_symbols && section.sh_link < sections.size()) read_symbols(file, section, sections[section.sh_link], found);
+  }
+  return found;
+}
+
+}  // namespace lanescope::python

@@ -1,0 +1,291 @@
+#include "stack_reader.h"
+
+#include <algorithm>
+
+namespace lanescope::python {
+namespace {
+
+constexpr std::size_t kMaximumThreads = 1024;
+constexpr std::size_t kMaximumInterpreters = 64;
+constexpr std::size_t kMaximumDepth = 2048;          // frames of a thread
+constexpr std::size_t kMaximumText = 512;            // characters of a name
+constexpr std::size_t kMaximumLineTable = 1u << 20;  // bytes
+constexpr std::size_t kMaximumCode = 100'000;        // code objects that are remembered
+constexpr std::uint64_t kRemembered = 32;            // readings for which a block is read again although it was of no use
+constexpr std::uint64_t kTagBits = 7;                // of pointers to objects, which 3.14 uses for marks
+constexpr std::uint32_t kCountOffset = 16;           // PyVarObject.ob_size
+constexpr std::uint32_t kCodeUnit = 2;               // bytes of an instruction
+constexpr std::uint64_t kLowestAddress = 4096;
+
+void append_utf8(std::string& text, std::uint32_t letter) {
+  const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
+  const auto rest = [&](unsigned shift) { put(0x80 | ((letter >> shift) & 0x3f)); };
+  if (letter < 0x20 || letter == 0x7f || (letter >= 0xd800 && letter < 0xe000) || letter > 0x10ffff) {
+    text += '?';
+  } else if (letter < 0x80) {
+    put(letter);
+  } else if (letter < 0x800) {
+    put(0xc0 | letter >> 6);
+    rest(0);
+  } else if (letter < 0x10000) {
+    put(0xe0 | letter >> 12);
+    rest(6);
+    rest(0);
+  } else {
+    put(0xf0 | letter >> 18);
+    rest(12);
+    rest(6);
+    rest(0);
+  }
+}
+
+}  // namespace
+
+StackReader::StackReader(Memory& memory, const Layout& layout, std::uint64_t runtime, FunctionTable& functions)
+    : memory_(memory), layout_(layout), runtime_(runtime), functions_(functions) {
+  words_.size = sizeof(std::uint64_t);
+  threads_.size = layout.thread_size;
+  frames_.size = layout.frame_size;
+  code_.size = layout.code_size;
+}
+
+// ---- Memory ----------------------------------------------------------------------------------------------------------------------
+
+void StackReader::read_what_was_of_use() {
+  pieces_.clear();
+  for (Blocks* blocks : {&words_, &threads_, &frames_, &code_}) {
+    std::erase_if(blocks->at, [&](const auto& entry) { return entry.second.used_in + kRemembered < reading_; });
+    for (auto& [address, block] : blocks->at) pieces_.push_back({address, std::span(block.bytes)});
+  }
+  memory_.read(pieces_);
+  std::size_t piece = 0;
+  for (Blocks* blocks : {&words_, &threads_, &frames_, &code_})
+    for (auto& [address, block] : blocks->at)
+      if (pieces_[piece++].was_read) block.read_in = reading_;
+}
+
+void StackReader::fetch(Blocks& blocks, const std::vector<Address>& addresses) {
+  pieces_.clear();
+  for (const Address address : addresses) {
+    Block& block = blocks.at[address];
+    block.bytes.resize(blocks.size);
+    block.used_in = reading_;
+    pieces_.push_back({address, std::span(block.bytes)});
+  }
+  memory_.read(pieces_);
+  for (const Piece& piece : pieces_) {
+    if (piece.was_read)
+      blocks.at[piece.address].read_in = reading_;
+    else
+      blocks.at.erase(piece.address);
+  }
+}
+
+const StackReader::Block* StackReader::find(Blocks& blocks, Address address) {
+  const auto found = blocks.at.find(address);
+  if (found == blocks.at.end() || found->second.read_in != reading_) return nullptr;
+  found->second.used_in = reading_;
+  return &found->second;
+}
+
+const StackReader::Block* StackReader::fetch(Blocks& blocks, Address address) {
+  if (const Block* known = find(blocks, address)) return known;
+  fetch(blocks, std::vector{address});
+  return find(blocks, address);
+}
+
+template <typename Value>
+std::optional<Value> StackReader::word(Address address) {
+  const Block* block = fetch(words_, address);
+  if (block == nullptr) return std::nullopt;
+  return field<Value>(block->bytes, 0);
+}
+
+// ---- Threads and frames ----------------------------------------------------------------------------------------------------------
+
+StackReader::Outcome StackReader::read(std::vector<ThreadStack>& threads) {
+  threads.clear();
+  walks_.clear();
+  ++reading_;
+  read_what_was_of_use();
+  if (const Outcome outcome = find_threads(); outcome != Outcome::kRead) return outcome;
+  walk_frames();
+  fetch_code();
+  for (const Walk& walk : walks_) {
+    ThreadStack read{walk.thread, {}};
+    if (!walk.is_torn && describe(walk, read.stack))
+      threads.push_back(std::move(read));
+    else
+      ++torn_;
+  }
+  return Outcome::kRead;
+}
+
+StackReader::Outcome StackReader::find_threads() {
+  std::optional<Address> interpreter = word<Address>(runtime_ + layout_.runtime_interpreters);
+  if (!interpreter) return Outcome::kUnreadable;
+  if (*interpreter == 0) return Outcome::kNoThreads;
+  for (std::size_t interpreters = 0; *interpreter != 0 && interpreters < kMaximumInterpreters; ++interpreters) {
+    const std::optional<Address> head = word<Address>(*interpreter + layout_.interpreter_threads);
+    if (!head) return Outcome::kUnreadable;
+    for (Address address = *head; address != 0 && walks_.size() < kMaximumThreads;) {
+      const Block* thread = fetch(threads_, address);
+      // One that ends leaves the list while we follow it. The others are read the next time.
+      if (thread == nullptr || field<Address>(thread->bytes, layout_.thread_interpreter) != *interpreter) {
+        if (interpreters == 0 && walks_.empty()) return Outcome::kUnreadable;
+        break;
+      }
+      Walk walk;
+      walk.thread = field<std::uint64_t>(thread->bytes, layout_.thread_number);
+      walk.next = field<Address>(thread->bytes, layout_.thread_frame);
+      if (layout_.frame_of_c_frame >= 0) {
+        const std::optional<Address> frame = word<Address>(walk.next + static_cast<std::uint64_t>(layout_.frame_of_c_frame));
+        walk.is_torn = !frame;
+        walk.next = frame.value_or(0);
+      }
+      walks_.push_back(std::move(walk));
+      address = field<Address>(thread->bytes, layout_.thread_next);
+    }
+    interpreter = word<Address>(*interpreter + layout_.interpreter_next);
+    if (!interpreter) return Outcome::kUnreadable;
+  }
+  return walks_.empty() ? Outcome::kNoThreads : Outcome::kRead;
+}
+
+void StackReader::walk_frames() {
+  std::vector<Address> missing;
+  do {
+    missing.clear();
+    for (Walk& walk : walks_) {
+      while (walk.next != 0 && !walk.is_torn) {
+        const Block* frame = find(frames_, walk.next);
+        if (frame == nullptr) {
+          missing.push_back(walk.next);
+          break;
+        }
+        walk.frames.push_back(frame);
+        walk.next = field<Address>(frame->bytes, layout_.frame_previous);
+        if (walk.frames.size() > kMaximumDepth) walk.is_torn = true;  // or it goes in a circle
+      }
+    }
+    std::erase_if(missing, [](Address address) { return address < kLowestAddress; });
+    if (!missing.empty()) fetch(frames_, missing);
+    for (Walk& walk : walks_)
+      if (walk.next != 0 && find(frames_, walk.next) == nullptr) walk.is_torn = true;
+  } while (!missing.empty());
+}
+
+bool StackReader::is_of_native_code(const Block& frame) const {
+  return layout_.frame_owner >= 0 &&
+         field<std::uint8_t>(frame.bytes, static_cast<std::uint64_t>(layout_.frame_owner)) >= layout_.first_owner_of_c;
+}
+
+StackReader::Address StackReader::code_of(const Block& frame) const { return field<Address>(frame.bytes, layout_.frame_code) & ~kTagBits; }
+
+void StackReader::fetch_code() {
+  std::vector<Address> missing;
+  for (const Walk& walk : walks_)
+    for (const Block* frame : walk.frames)
+      if (!is_of_native_code(*frame) && find(code_, code_of(*frame)) == nullptr) missing.push_back(code_of(*frame));
+  std::sort(missing.begin(), missing.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  if (!missing.empty()) fetch(code_, missing);
+}
+
+bool StackReader::describe(const Walk& walk, Stack& stack) {
+  for (const Block* frame : walk.frames) {
+    if (is_of_native_code(*frame)) {
+      if (!stack.empty()) stack.back().is_entry = true;
+      continue;
+    }
+    const Address address = code_of(*frame);
+    const Code* code = code_at(address);
+    if (code == nullptr || code->function == nullptr) return false;
+    std::int64_t offset = 0;
+    if (layout_.code_instructions != 0) {
+      const auto begin = static_cast<std::int64_t>(address + layout_.code_instructions);
+      offset = static_cast<std::int64_t>(field<Address>(frame->bytes, layout_.frame_instruction)) - begin;
+      const auto count = field<std::int64_t>(find(code_, address)->bytes, kCountOffset);
+      if (offset < -std::int64_t{kCodeUnit} || offset / kCodeUnit > count) return false;  // an instruction of other code
+    } else {
+      offset = std::int64_t{field<std::int32_t>(frame->bytes, layout_.frame_instruction)} * layout_.instruction_unit;
+    }
+    const std::uint32_t line = offset < 0 ? code->first_line : line_at(code->lines, static_cast<std::uint32_t>(offset), code->first_line);
+    const bool is_frame_object = layout_.code_instructions == 0;
+    const bool is_marked =
+        layout_.frame_is_entry >= 0 && field<std::uint8_t>(frame->bytes, static_cast<std::uint64_t>(layout_.frame_is_entry)) != 0;
+    stack.push_back({code->function, line, is_frame_object || is_marked});
+  }
+  if (!stack.empty()) stack.back().is_entry = true;
+  return true;
+}
+
+// ---- Code objects ----------------------------------------------------------------------------------------------------------------
+
+const StackReader::Code* StackReader::code_at(Address address) {
+  const Block* object = find(code_, address);
+  if (object == nullptr) return nullptr;
+  const auto known = codes_.find(address);
+  const bool is_same = known != codes_.end() && known->second.function != nullptr &&
+                       field<Address>(object->bytes, layout_.object_type) == code_type_ &&
+                       known->second.name == field<Address>(object->bytes, layout_.code_name) &&
+                       known->second.file == field<Address>(object->bytes, layout_.code_file) &&
+                       known->second.line_table == field<Address>(object->bytes, layout_.code_line_table) &&
+                       known->second.first_line == field<std::uint32_t>(object->bytes, layout_.code_first_line);
+  if (is_same) return &known->second;
+  if (codes_.size() >= kMaximumCode) codes_.clear();
+  return &(codes_[address] = read_code(*object));
+}
+
+bool StackReader::is_code(const Block& object) {
+  const auto type = field<Address>(object.bytes, layout_.object_type);
+  if (code_type_ != 0) return type == code_type_;
+  constexpr char kName[] = "code";
+  const std::optional<Address> name = memory_.read<Address>(type + layout_.type_name);
+  char letters[sizeof(kName)] = {};
+  if (!name || !memory_.read(*name, std::as_writable_bytes(std::span(letters)))) return false;
+  if (std::memcmp(letters, kName, sizeof(kName)) != 0) return false;
+  code_type_ = type;
+  return true;
+}
+
+StackReader::Code StackReader::read_code(const Block& object) {
+  Code code;
+  if (!is_code(object)) return code;
+  code.name = field<Address>(object.bytes, layout_.code_name);
+  code.file = field<Address>(object.bytes, layout_.code_file);
+  code.line_table = field<Address>(object.bytes, layout_.code_line_table);
+  code.first_line = field<std::uint32_t>(object.bytes, layout_.code_first_line);
+  Function function{text(code.name), text(code.file), code.first_line};
+  const auto size = memory_.read<std::uint64_t>(code.line_table + layout_.bytes_length);
+  if (function.name.empty() || !size || *size > kMaximumLineTable) return code;
+  std::vector<std::byte> table(*size);
+  if (!memory_.read(code.line_table + layout_.bytes_data, table)) return code;
+  code.lines = decode_lines(layout_.lines, table, code.first_line);
+  code.function = functions_.intern(std::move(function));
+  return code;
+}
+
+std::string StackReader::text(Address address) {
+  constexpr unsigned kKindShift = 2;  // behind two bits that say whether it is interned
+  constexpr unsigned kKindMask = 7;
+  constexpr unsigned kCompact = 1u << 5;
+  constexpr unsigned kAscii = 1u << 6;
+  const auto length = memory_.read<std::uint64_t>(address + layout_.text_length);
+  const auto state = memory_.read<std::uint32_t>(address + layout_.text_state);
+  if (!length || !state || (*state & kCompact) == 0) return {};
+  const bool is_ascii = (*state & kAscii) != 0;
+  const std::size_t width = *state >> kKindShift & kKindMask;
+  if (width != 1 && width != 2 && width != 4) return {};
+  std::vector<std::byte> letters(std::min<std::uint64_t>(*length, kMaximumText) * width);
+  if (letters.empty() || !memory_.read(address + (is_ascii ? layout_.text_ascii_data : layout_.text_data), letters)) return {};
+  std::string text;
+  for (std::size_t at = 0; at < letters.size(); at += width) {
+    std::uint32_t letter = 0;
+    std::memcpy(&letter, letters.data() + at, width);  // little-endian, as all machines with these layouts are
+    append_utf8(text, letter);
+  }
+  return text;
+}
+
+}  // namespace lanescope::python

@@ -1,0 +1,114 @@
+// Reads what the threads of one CPython interpreter are doing from its memory, while it runs on.
+//
+// The threads do not stop for it: a stack is read within some microseconds, in which frames may come and go. A stack whose parts do not
+// fit together is dropped and counted. What it has read of code objects is kept, and checked each time against what is there now; the
+// places of frames are remembered, so that a reading takes few system calls.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/python/stacks.h"
+#include "layout.h"
+#include "memory.h"
+
+namespace lanescope::python {
+
+// Functions that were seen, each once; they stay.
+class FunctionTable {
+ public:
+  const Function* intern(Function function) { return &*functions_.insert(std::move(function)).first; }
+
+ private:
+  std::set<Function> functions_;
+};
+
+struct ThreadStack {
+  std::uint64_t thread = 0;  // see Layout::thread_number
+  Stack stack;               // empty where it runs no Python code
+};
+
+class StackReader {
+ public:
+  // `runtime`: the address of _PyRuntime.
+  StackReader(Memory& memory, const Layout& layout, std::uint64_t runtime, FunctionTable& functions);
+
+  enum class Outcome {
+    kRead,
+    kNoThreads,   // the interpreter has not begun, or has ended
+    kUnreadable,  // its memory can't be read, or is no interpreter's
+  };
+  // All threads whose stacks could be read.
+  Outcome read(std::vector<ThreadStack>& threads);
+
+  [[nodiscard]] std::uint64_t torn() const noexcept { return torn_; }  // stacks that were dropped
+  [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
+
+ private:
+  using Address = std::uint64_t;
+  // Pieces of memory of one sort, by where they lie. What was of use in one reading is read at the begin of the next.
+  struct Block {
+    std::vector<std::byte> bytes;
+    std::uint64_t read_in = 0;  // the reading in which it was last read ...
+    std::uint64_t used_in = 0;  // ... and was of use
+  };
+  struct Blocks {
+    std::uint32_t size = 0;
+    std::unordered_map<Address, Block> at;
+  };
+  struct Code {
+    Address name = 0;
+    Address file = 0;
+    Address line_table = 0;
+    std::uint32_t first_line = 0;
+    const Function* function = nullptr;  // null: this is no code object
+    std::vector<LineRange> lines;
+  };
+  struct Walk {
+    std::uint64_t thread = 0;
+    Address next = 0;  // frame; 0 behind the outermost
+    std::vector<const Block*> frames;
+    bool is_torn = false;
+  };
+
+  void read_what_was_of_use();
+  void fetch(Blocks& blocks, const std::vector<Address>& addresses);
+  // Null where this reading has not read it, or could not.
+  const Block* find(Blocks& blocks, Address address);
+  const Block* fetch(Blocks& blocks, Address address);
+  template <typename Value>
+  std::optional<Value> word(Address address);
+
+  Outcome find_threads();
+  void find_innermost_frames();
+  void walk_frames();
+  void fetch_code();
+  bool describe(const Walk& walk, Stack& stack);
+  [[nodiscard]] bool is_of_native_code(const Block& frame) const;
+  [[nodiscard]] Address code_of(const Block& frame) const;
+  const Code* code_at(Address address);
+  bool is_code(const Block& object);
+  Code read_code(const Block& object);
+  std::string text(Address address);
+
+  Memory& memory_;
+  Layout layout_;
+  Address runtime_;
+  FunctionTable& functions_;
+  std::uint64_t reading_ = 0;  // number of the reading under way
+  std::uint64_t torn_ = 0;
+  Address code_type_ = 0;
+  Blocks words_;
+  Blocks threads_;
+  Blocks frames_;
+  Blocks code_;
+  std::vector<Walk> walks_;                  // of the reading under way
+  std::unordered_map<Address, Code> codes_;  // what is known of code objects
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace lanescope::python

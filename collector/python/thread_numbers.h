@@ -1,0 +1,38 @@
+// Numbers of threads as the kernel gives them to us, from what an interpreter knows of its threads.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "memory.h"
+
+namespace lanescope::python {
+
+class ThreadNumbers {
+ public:
+  ThreadNumbers(pid_t process, Memory& memory) : process_(process), memory_(memory) {}
+
+  // Of numbers as threads know them themselves, which differ from ours in a container. 0 where there is no such thread.
+  std::uint32_t of_native(std::uint64_t own);
+  // Of pthread_t, which is where the C library keeps a thread's own number: found by looking for a place that holds one in all of them.
+  // In the order given; 0 where not known.
+  std::vector<std::uint32_t> of_pthreads(std::span<const std::uint64_t> threads);
+
+ private:
+  void read_tasks();
+  std::optional<std::uint64_t> find_offset(std::span<const std::uint64_t> threads);
+
+  pid_t process_;
+  Memory& memory_;
+  std::map<std::uint32_t, std::uint32_t> ours_;  // by own number
+  std::set<std::uint32_t> unknown_;              // that were looked for in vain
+  std::optional<std::uint64_t> offset_;          // of the number in the C library's structure
+};
+
+}  // namespace lanescope::python
