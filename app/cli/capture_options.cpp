@@ -173,7 +173,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
   const std::vector<std::string> choices = is_running ? std::vector<std::string>{"cuda", "nvtx", "nccl"} : all_traces();
   app.add_option("-t,--trace", options.trace,
                  is_running ? "cuda, nvtx, nccl (alone of nvtx)"
-                            : "cuda, nvtx, osrt, none; calls of nccl, cublas, cudnn,\ncusparse (with -verbose: all calls of the last)")
+                            : "cuda, nvtx, osrt, none; calls of nccl, mpi, cublas, cudnn,\ncusparse (with -verbose: all calls of the last)")
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -26,6 +26,9 @@ struct CaptureOptions {
   std::string gpu_metrics_set = "default";
   std::string gpu_metrics_frequency = "10000";
   unsigned osrt_threshold = 1000;
+  std::string osrt_backtrace_threshold = "80000";
+  std::string mpi_implementation;
+  std::string pytorch = "none";
   std::string domain_include;
   std::string domain_exclude;
   std::string thread_states = "process-tree";

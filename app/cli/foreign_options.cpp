@@ -11,8 +11,8 @@ struct Advice {
 };
 
 constexpr std::string_view kNoSampling = "Counters of the processor are not recorded. Threads are sampled by time: -s process-tree";
-constexpr std::string_view kNoBacktraces =
-    "Stacks are not recorded. Mark the code with NVTX ranges, which tell where each call comes from.";
+constexpr std::string_view kWholeStacks =
+    "Call chains are taken whole. Say of which calls with --osrt-backtrace-threshold.";
 constexpr std::string_view kNoPython =
     "Python stacks and functions are not recorded. Mark the code with NVTX: torch.cuda.nvtx.range(\"step\")";
 constexpr std::string_view kNoNetwork = "Networks and storage are not recorded. See the waits for them with -t osrt.";
@@ -30,8 +30,8 @@ constexpr std::array kOptions{
     Advice{"--event-sampling-interval", kNoSampling},
     Advice{"--resolve-symbols", "Names of code are always looked up, and stored in the file."},
     Advice{"--osrt-backtrace-threshold", kNoBacktraces},
-    Advice{"--osrt-backtrace-depth", kNoBacktraces},
-    Advice{"--osrt-backtrace-stack-size", kNoBacktraces},
+    Advice{"--osrt-backtrace-depth", kWholeStacks},
+    Advice{"--osrt-backtrace-stack-size", kWholeStacks},
     Advice{"--python-backtrace", kNoPython},
     Advice{"--python-sampling-frequency", "Python is sampled with all other code: say how often with --sampling-frequency."},
     Advice{"--python-functions-trace", kNoPython},
@@ -67,7 +67,7 @@ constexpr std::array kOptions{
     Advice{"--nvtx", "Did you mean --trace=cuda,nvtx?"},
     Advice{"--cuda", "Did you mean --trace=cuda?"},
     Advice{"--osrt", "Did you mean --trace=cuda,nvtx,osrt?"},
-    Advice{"--mpi", "MPI is not recorded. Put NVTX ranges around its calls: --trace=cuda,nvtx"},
+    Advice{"--mpi", "Did you mean --trace=cuda,nvtx,mpi?"},
     Advice{"--cudnn", "Did you mean --trace=cuda,nvtx,cudnn?"},
     Advice{"--cublas", "Did you mean --trace=cuda,nvtx,cublas?"},
     Advice{"--output-dir", "Did you mean --output? It takes a path: -o FOLDER/NAME"},

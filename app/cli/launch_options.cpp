@@ -164,6 +164,11 @@ Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std:
   Result<session::CaptureSettings> settings = capture_settings(options.capture);
   if (!settings) return settings.error();
   request.settings = std::move(*settings);
+  const std::string& pytorch = options.capture.pytorch;
+  if (pytorch != "none")
+    request.pytorch = pytorch == "autograd-nvtx" ? session::PytorchRanges::kOperations : session::PytorchRanges::kOperationsAndShapes;
+  if (pytorch != "none" && !request.settings.trace_nvtx)
+    return Error{"--pytorch marks operations with NVTX, which is not recorded. Add nvtx to --trace.", ErrorKind::kUsage};
   Result<session::CaptureRange> range = capture_range(options.range);
   if (!range) return range.error();
   request.settings.range = std::move(*range);

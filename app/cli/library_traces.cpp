@@ -7,21 +7,31 @@
 namespace lanescope::cli {
 namespace {
 
+enum class Switch {
+  kNone,      // it always marks its calls
+  kVariable,  // by variables of its environment, where they have a level
+  kPreload,   // what marks them in its place is loaded in front of it (CaptureSettings::trace_mpi)
+};
+
 struct Library {
   std::string_view trace;
   const char* domain;
   std::array<const char*, 3> variables;  // null: fewer
   const char* level;
+  Switch on;
 };
 
 // Level 1: calls that work; 2: all calls.
 constexpr std::array kLibraries{
-    Library{"nccl", "NCCL", {}, nullptr},
-    Library{"cublas", "cuBLAS", {"CUBLAS_NVTX_LEVEL", "CUBLASLT_NVTX_LEVEL", "CUBLASXT_NVTX_LEVEL"}, "1"},
-    Library{"cublas-verbose", "cuBLAS", {"CUBLAS_NVTX_LEVEL", "CUBLASLT_NVTX_LEVEL", "CUBLASXT_NVTX_LEVEL"}, "2"},
-    Library{"cudnn", "cuDNN", {"CUDNN_NVTX_LEVEL"}, "1"},
-    Library{"cusparse", "CUSPARSE", {"CUSPARSE_NVTX_LEVEL"}, "1"},
-    Library{"cusparse-verbose", "CUSPARSE", {"CUSPARSE_NVTX_LEVEL"}, "2"},
+    Library{"nccl", "NCCL", {}, nullptr, Switch::kNone},
+    Library{"cublas", "cuBLAS", {"CUBLAS_NVTX_LEVEL", "CUBLASLT_NVTX_LEVEL", "CUBLASXT_NVTX_LEVEL"}, "1", Switch::kVariable},
+    Library{"cublas-verbose", "cuBLAS", {"CUBLAS_NVTX_LEVEL", "CUBLASLT_NVTX_LEVEL", "CUBLASXT_NVTX_LEVEL"}, "2", Switch::kVariable},
+    Library{"cudnn", "cuDNN", {"CUDNN_NVTX_LEVEL"}, "1", Switch::kVariable},
+    Library{"cusparse", "CUSPARSE", {"CUSPARSE_NVTX_LEVEL"}, "1", Switch::kVariable},
+    Library{"cusparse-verbose", "CUSPARSE", {"CUSPARSE_NVTX_LEVEL"}, "2", Switch::kVariable},
+    Library{"cusolver", "cusolverDn", {"CUSOLVERDN_NVTX_LEVEL"}, "1", Switch::kVariable},
+    Library{"cusolver-verbose", "cusolverDn", {"CUSOLVERDN_NVTX_LEVEL"}, "2", Switch::kVariable},
+    Library{"mpi", "MPI", {}, nullptr, Switch::kPreload},
 };
 
 bool lists(std::span<const std::string> traces, std::string_view trace) {
@@ -38,7 +48,12 @@ std::vector<std::string> library_traces() {
 
 bool needs_launch(std::string_view trace) {
   return std::any_of(kLibraries.begin(), kLibraries.end(),
-                     [&](const Library& library) { return library.trace == trace && library.level != nullptr; });
+                     [&](const Library& library) { return library.trace == trace && library.on != Switch::kNone; });
+}
+
+bool implies_cuda(std::string_view trace) {
+  return std::any_of(kLibraries.begin(), kLibraries.end(),
+                     [&](const Library& library) { return library.trace == trace && library.on == Switch::kVariable; });
 }
 
 std::vector<std::string> library_domains(std::span<const std::string> traces) {

@@ -1,4 +1,5 @@
-// Libraries of NVIDIA's that mark their own calls with NVTX: NCCL always, others when their environment variables say so.
+// Libraries whose calls are marked with NVTX: by themselves, NCCL always, others of NVIDIA's when their environment variables say so; or,
+// MPI, by a library of ours in front of them.
 #pragma once
 
 #include <span>
@@ -10,9 +11,10 @@
 
 namespace lanescope::cli {
 
-// What --trace calls them: nccl, cublas, cudnn, ...; those that need a variable can be recorded in programs alone that we start.
+// What --trace calls them: nccl, cublas, cudnn, ...; those that have to be switched on can be recorded in programs alone that we start.
 [[nodiscard]] std::vector<std::string> library_traces();
 [[nodiscard]] bool needs_launch(std::string_view trace);
+[[nodiscard]] bool implies_cuda(std::string_view trace);
 
 // NVTX domains of those that are listed.
 [[nodiscard]] std::vector<std::string> library_domains(std::span<const std::string> traces);

@@ -16,7 +16,7 @@ bool is_of_recorder(const Module* module) {
   if (module == nullptr) return false;
   const std::string_view path = module->path;
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  return name.starts_with("liblanescope-agent") || name.starts_with("libcupti");
+  return name.starts_with("liblanescope-") || name.starts_with("libcupti");
 }
 
 }  // namespace

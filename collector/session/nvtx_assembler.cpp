@@ -52,12 +52,18 @@ NvtxAttributes NvtxAssembler::attributes(const Record& record, std::string_view 
   const bool known = record.payload_type <= proto::PAYLOAD_REAL;
   const auto type = known ? static_cast<proto::PayloadType>(record.payload_type) : proto::PAYLOAD_NONE;
   NvtxAttributes result{encoder_.intern(text), record.category, record.color, type, record.payload};
-  if (const auto found = payloads_.find(record.thread); found != payloads_.end()) {
-    // Of another time where the event that it belongs to found no room.
-    if (found->second.time == record.time) result.payload_json = encoder_.intern(found->second.json);
-    payloads_.erase(found);
-  }
+  result.payload_json = payload(record).value_or(0);
   return result;
+}
+
+std::optional<std::uint32_t> NvtxAssembler::payload(const Record& record) {
+  const auto found = payloads_.find(record.thread);
+  if (found == payloads_.end()) return std::nullopt;
+  std::optional<std::uint32_t> id;
+  // Of another time where the event that it belongs to found no room.
+  if (found->second.time == record.time) id = encoder_.intern(found->second.json);
+  payloads_.erase(found);
+  return id;
 }
 
 NvtxAssembler::Stack& NvtxAssembler::stack(const Record& record) {
@@ -94,7 +100,9 @@ void NvtxAssembler::push(const Record& record, std::string_view text) {
   open.push_back(std::move(range));
 }
 
+// Data that come with the end of a range say more than those of its begin, and stand in their place.
 void NvtxAssembler::pop(const Record& record) {
+  const std::optional<std::uint32_t> data = payload(record);
   Stack& open = stack(record);
   const std::optional<std::uint32_t> depth = known_depth(record);
   if (depth) close_deeper(open, *depth + 1, record);
@@ -104,12 +112,14 @@ void NvtxAssembler::pop(const Record& record) {
   }
   NvtxRange range = std::move(open.back());
   open.pop_back();
+  if (data) range.attributes.payload_json = *data;
   close(std::move(range), {record.time, record.thread}, RangeEnding::kFinished);
 }
 
 void NvtxAssembler::start(const Record& record, std::string_view text) {
   NvtxRange range = opened(record, text, proto::NVTX_START_END);
   if (const auto early = early_ends_.find(record.id); early != early_ends_.end()) {
+    if (early->second.data) range.attributes.payload_json = *early->second.data;
     close(std::move(range), early->second, RangeEnding::kFinished);
     early_ends_.erase(early);
     return;
@@ -118,11 +128,13 @@ void NvtxAssembler::start(const Record& record, std::string_view text) {
 }
 
 void NvtxAssembler::end(const Record& record) {
+  const std::optional<std::uint32_t> data = payload(record);
   const auto found = started_.find(record.id);
   if (found == started_.end()) {
-    early_ends_.insert_or_assign(record.id, End{record.time, record.thread});
+    early_ends_.insert_or_assign(record.id, End{record.time, record.thread, data});
     return;
   }
+  if (data) found->second.attributes.payload_json = *data;
   close(std::move(found->second), {record.time, record.thread}, RangeEnding::kFinished);
   started_.erase(found);
 }

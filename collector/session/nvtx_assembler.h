@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -40,12 +41,15 @@ class NvtxAssembler {
   struct End {
     std::int64_t time = 0;
     std::uint32_t thread = 0;
+    std::optional<std::uint32_t> data = std::nullopt;  // string: of the payload that came with it
   };
   using Stack = std::vector<NvtxRange>;  // open ranges of one (thread, domain), outermost first
 
   Stack& stack(const channel::Record& record);
   // Strings of the event that `record` is, and of the payload that came in front of it.
   NvtxAttributes attributes(const channel::Record& record, std::string_view text);
+  // The string of the payload that came in front of `record`; none where none did.
+  std::optional<std::uint32_t> payload(const channel::Record& record);
   NvtxRange opened(const channel::Record& record, std::string_view text, proto::NvtxStyle style);
   void push(const channel::Record& record, std::string_view text);
   void pop(const channel::Record& record);

@@ -31,6 +31,11 @@ enum class NsysTable : unsigned char {
   kCudaOverhead,      // CUPTI_ACTIVITY_KIND_OVERHEAD
   kProfilerOverhead,  // PROFILER_OVERHEAD
   kNvtx,              // NVTX_EVENTS
+  kMpiMessages,       // MPI_P2P_EVENTS
+  kMpiCollectives,    // MPI_COLLECTIVES_EVENTS
+  kMpiWaits,          // MPI_START_WAIT_EVENTS
+  kMpiOthers,         // MPI_OTHER_EVENTS
+  kMpiRanks,          // MPI_RANKS
   kOsRuntime,         // OSRT_API
   kOsRuntimeChains,   // OSRT_CALLCHAINS
   kCudaChains,        // CUDA_CALLCHAINS
@@ -53,7 +58,7 @@ enum class NsysTable : unsigned char {
   kCaptureMetadata,   // META_DATA_CAPTURE
   kExportMetadata,    // META_DATA_EXPORT
 };
-inline constexpr std::size_t kNsysTableCount = 34;
+inline constexpr std::size_t kNsysTableCount = 39;
 
 struct TableSchema {
   const char* name;

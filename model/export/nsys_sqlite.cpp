@@ -9,6 +9,7 @@
 #include "nsys_database.h"
 #include "nsys_ids.h"
 #include "nsys_metrics.h"
+#include "nsys_mpi.h"
 #include "nsys_threads.h"
 #include "target.h"
 #include "trace_dictionary.h"
@@ -93,6 +94,7 @@ class NsysExport {
     nvtx_rows_are_known_ = nvtx_rows_are_known();
     for (const Track& track : trace_.tracks()) write_track(track);
     write_gpu_metrics(trace_, selection_, database_);
+    write_mpi(trace_, selection_, database_, ids_, strings_);
     write_nvtx_names();
     write_machine();
     write_processes();

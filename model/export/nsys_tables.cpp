@@ -67,6 +67,17 @@ constexpr TableSchema kTables[] = {
      "int64Value INTEGER, doubleValue REAL, uint32Value INTEGER, int32Value INTEGER, floatValue REAL, "
      "jsonTextId INTEGER, jsonText TEXT, binaryData TEXT",
      20},
+    {"MPI_P2P_EVENTS",
+     "start INTEGER NOT NULL, end INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER, tag INTEGER, remoteRank INTEGER, "
+     "size INTEGER, requestHandle INTEGER",
+     9},
+    {"MPI_COLLECTIVES_EVENTS",
+     "start INTEGER NOT NULL, end INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER, rootRank INTEGER, size INTEGER, "
+     "recvSize INTEGER, requestHandle INTEGER",
+     9},
+    {"MPI_START_WAIT_EVENTS", "start INTEGER NOT NULL, end INTEGER, globalTid INTEGER, textId INTEGER, requestHandle INTEGER", 5},
+    {"MPI_OTHER_EVENTS", "start INTEGER NOT NULL, end INTEGER, globalTid INTEGER, textId INTEGER", 4},
+    {"MPI_RANKS", "globalTid INTEGER, rank INTEGER NOT NULL", 2},
     {"OSRT_API",
      "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, "
      "nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, nestingLevel INTEGER, callchainId INTEGER NOT NULL",

@@ -111,6 +111,7 @@ Result<void> import_memory_usage(NsysContext& context);
 Result<void> import_memory_pools(NsysContext& context);
 Result<void> import_cuda_events(NsysContext& context);
 Result<void> import_nvtx(NsysContext& context);
+Result<void> import_mpi(NsysContext& context);
 Result<void> import_gpu_metrics(NsysContext& context);  // behind import_resources: GPUs have their names then
 Result<void> import_scheduling(NsysContext& context);   // as far as NsysContext::thread_states
 Result<void> import_samples(NsysContext& context);

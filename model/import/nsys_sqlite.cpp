@@ -69,6 +69,7 @@ Result<std::shared_ptr<const Trace>> import_nsys_sqlite(const std::filesystem::p
                                      import_profiler_overhead,
                                      import_cuda_overhead,
                                      import_nvtx,
+                                     import_mpi,
                                      import_cpu_page_faults,
                                      import_gpu_page_faults,
                                      import_memory_usage,

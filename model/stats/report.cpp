@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kKernelData = "CUDA kernel data";
 constexpr std::string_view kUnifiedMemoryData = "CUDA Unified Memory CPU page faults data";
 constexpr std::string_view kNcclData = "NCCL kernel data";
+constexpr std::string_view kMpiData = "MPI trace data";
 constexpr std::string_view kGpuData = "GPU work";
 constexpr std::string_view kGpuMetricData = "GPU metrics";
 constexpr std::string_view kApiData = "CUDA trace data";
@@ -64,6 +65,10 @@ constexpr std::array kReports = {
            "What the GPU metrics were, each weighted by the time for which it held. With --filter-nvtx: while the work ran that the range "
            "enqueued. Lanescope's own.",
            gpu_metric_sum},
+    Report{"mpi_event_sum", "MPI Event Summary", kMpiData, kPercentiles,
+           "Durations of calls of MPI, by sort (point-to-point, collective, start and wait, other) and function.", mpi_event_sum},
+    Report{"mpi_event_trace", "MPI Event Trace", kMpiData, "",
+           "Every call of MPI by start, with its rank, peer or root, tag and bytes. Ranks are of MPI_COMM_WORLD.", mpi_event_trace},
     Report{
         "nccl_sum", "NCCL Kernel Summary", kNcclData, kStylesAndPercentiles,
         "Durations of kernels whose names begin with nccl, by the NCCL range (collective) that enqueued them and by name; the size is the "

@@ -24,6 +24,8 @@ Table nvtx_gpu_proj_sum(const Selection& selection, const ReportOptions& options
 Table nvtx_gpu_proj_trace(const Selection& selection, const ReportOptions& options);
 Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options);
 Table nccl_sum(const Selection& selection, const ReportOptions& options);
+Table mpi_event_sum(const Selection& selection, const ReportOptions& options);
+Table mpi_event_trace(const Selection& selection, const ReportOptions& options);
 Table gpu_idle_sum(const Selection& selection, const ReportOptions& options);
 Table gpu_metric_sum(const Selection& selection, const ReportOptions& options);
 Table um_sum(const Selection& selection, const ReportOptions& options);

@@ -1,13 +1,9 @@
 #include "agent/cupti/backtraces.h"
 
-#include <atomic>
-#include <cstring>
 #include <string_view>
 
-#include <dlfcn.h>
-#include <unwind.h>
-
 #include "agent/channel/thread_writer.h"
+#include "agent/core/call_chain.h"
 #include "agent/core/clock.h"
 #include "agent/core/quiet.h"
 #include "agent/cupti/kinds.h"
@@ -15,51 +11,18 @@
 namespace lanescope::agent::cupti {
 namespace {
 
-constexpr std::size_t kMaximumDepth = channel::kMaximumTextBytes / sizeof(std::uint64_t);
 constexpr std::uint32_t kSampleOfCudaCall = 1;  // proto::SAMPLE_CUDA_CALL
-
-// libgcc's, which CUPTI brings along: the agent's own would need a newer C library than it promises to run with.
-struct Unwinder {
-  _Unwind_Reason_Code (*walk)(_Unwind_Trace_Fn, void*) = nullptr;
-  _Unwind_Word (*address)(struct _Unwind_Context*) = nullptr;
-};
-constinit Unwinder unwinder;
-constinit std::atomic<bool> can_unwind{false};
-
-bool find_unwinder() noexcept {
-  if (can_unwind.load(std::memory_order_acquire)) return true;
-  void* library = dlopen("libgcc_s.so.1", RTLD_LAZY);
-  if (library == nullptr) return false;
-  unwinder.walk = reinterpret_cast<decltype(unwinder.walk)>(dlsym(library, "_Unwind_Backtrace"));
-  unwinder.address = reinterpret_cast<decltype(unwinder.address)>(dlsym(library, "_Unwind_GetIP"));
-  const bool found = unwinder.walk != nullptr && unwinder.address != nullptr;
-  can_unwind.store(found, std::memory_order_release);
-  return found;
-}
-
-struct Chain {
-  std::uint64_t addresses[kMaximumDepth];
-  std::size_t depth = 0;
-};
-
-_Unwind_Reason_Code add_frame(struct _Unwind_Context* context, void* data) {
-  auto& chain = *static_cast<Chain*>(data);
-  if (chain.depth == kMaximumDepth) return _URC_END_OF_STACK;
-  chain.addresses[chain.depth++] = unwinder.address(context);
-  return _URC_NO_REASON;
-}
 
 [[gnu::noinline]] void write_chain(ThreadWriter& writer, std::int64_t start, std::int64_t duration, std::uint32_t correlation) noexcept {
   const Quiet quiet;
-  Chain chain;
-  unwinder.walk(add_frame, &chain);
+  const CallChain chain;
   channel::Record record{};
   record.type = channel::RecordType::kCallChain;
   record.category = kSampleOfCudaCall;
   record.time = start;
   record.id = static_cast<std::uint64_t>(duration);
   record.payload = correlation;
-  writer.write(record, {reinterpret_cast<const char*>(chain.addresses), chain.depth * sizeof(chain.addresses[0])});
+  writer.write(record, chain.text());
 }
 
 bool contains(std::string_view name, std::string_view part) noexcept { return name.find(part) != std::string_view::npos; }
@@ -88,7 +51,7 @@ std::uint32_t call_group(const char* name) noexcept {
 }
 
 void enable_backtraces(const Functions& functions, CUpti_SubscriberHandle subscriber, std::uint32_t groups) noexcept {
-  if (groups == 0 || !find_unwinder()) return;
+  if (groups == 0 || !prepare_call_chains()) return;
   for_chosen_calls(functions, groups,
                    [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) { functions.enable_callback(1, subscriber, domain, id); });
 }
@@ -100,7 +63,7 @@ void disable_backtraces(const Functions& functions, CUpti_SubscriberHandle subsc
 }
 
 void follow_call(CUpti_CallbackDomain domain, const CUpti_CallbackData& call) noexcept {
-  if (!can_unwind.load(std::memory_order_acquire) || call.correlationData == nullptr) return;
+  if (!can_take_call_chains() || call.correlationData == nullptr) return;
   const std::int64_t now = monotonic_now();
   ThreadWriter writer;
   if (!writer) return;

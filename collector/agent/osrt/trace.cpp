@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include "agent/channel/thread_writer.h"
+#include "agent/core/call_chain.h"
 
 namespace lanescope::agent::osrt {
 
@@ -12,7 +13,19 @@ constinit std::atomic<bool> is_active{false};
 
 namespace {
 
+constexpr std::uint32_t kSampleOfSystemCall = 2;  // proto::SAMPLE_OS_CALL
+
 constinit std::atomic<std::int64_t> threshold{1'000};  // ns; the session's once it is known
+
+[[gnu::noinline]] void write_chain(ThreadWriter& writer, std::int64_t start, std::int64_t duration) noexcept {
+  const CallChain chain;
+  channel::Record record{};
+  record.type = channel::RecordType::kCallChain;
+  record.category = kSampleOfSystemCall;
+  record.time = start;
+  record.id = static_cast<std::uint64_t>(duration);
+  writer.write(record, chain.text());
+}
 
 }  // namespace
 
@@ -42,6 +55,8 @@ void note(const char* name, std::int64_t start) noexcept {
         record.time = start;
         record.id = static_cast<std::uint64_t>(duration);
         writer.write(record, name);
+        const std::int64_t long_call = settings.os_runtime_backtrace_ns.load(std::memory_order_relaxed);
+        if (long_call != 0 && duration >= long_call && can_take_call_chains()) write_chain(writer, start, duration);
       }
     }
   }

@@ -17,6 +17,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
+#include "agent/core/call_chain.h"
 #include "agent/osrt/trace.h"
 #include "collector/channel/layout.h"
 
@@ -169,5 +170,7 @@ __attribute__((constructor)) static void find_functions() {
   void* program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
   const bool is_preloaded = program != nullptr && dlsym(program, "read") == reinterpret_cast<void*>(&lanescope_read);
   const bool has_session = std::getenv(lanescope::channel::kSocketVariable) != nullptr;
+  if (is_preloaded && has_session && std::getenv(lanescope::channel::kCallChainsVariable) != nullptr)
+    lanescope::agent::prepare_call_chains();
   lanescope::agent::osrt::is_active.store(is_preloaded && has_session, std::memory_order_relaxed);
 }

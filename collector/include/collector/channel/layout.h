@@ -25,7 +25,9 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 4;
+inline constexpr std::uint32_t kLayoutVersion = 5;
+// environment: set where call chains of calls into the C library may be asked for, which takes a preparation while the program is loaded
+inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 inline constexpr char kSocketVariable[] = "LANESCOPE_SOCKET";  // environment: path of the session's control socket
 
 // environment: set in a process that is to wait for a session, with its agent dormant. The agent then listens on an abstract SOCK_SEQPACKET
@@ -102,6 +104,7 @@ struct Settings {
   std::atomic<std::uint32_t> cuda_extras;              // CudaExtra bits: what is recorded beyond the preset
   std::atomic<std::uint32_t> backtrace_calls;          // CallGroup bits: CUDA calls of which the call chain is taken
   std::atomic<std::uint32_t> backtrace_threshold_ns;   // where they took so long
+  std::atomic<std::uint32_t> os_runtime_backtrace_ns;  // calls into the C library of which it is taken, where they took so long; 0: of none
   // Set before Welcome, and not changed any more.
   NameRule domain_rule;                    // which NVTX domains are recorded
   std::uint32_t domain_name_bytes;         // of domain_names

@@ -55,6 +55,9 @@ struct CaptureRange {
   AfterCapture after_repeats = AfterCapture::kStop;  // kStop or kShutdown
 };
 
+// What marks the operations of PyTorch with NVTX, without a change of the program.
+enum class PytorchRanges { kNone, kOperations, kOperationsAndShapes };
+
 // CUDA calls of which the call chain is taken, where they took at least so long.
 struct CudaBacktraces {
   bool kernels = false;
@@ -69,6 +72,7 @@ struct CaptureSettings {
   bool trace_cuda = true;
   bool trace_nvtx = true;
   bool trace_os_runtime = false;
+  bool trace_mpi = false;  // calls of MPI, as ranges of the NVTX domain "MPI"; of programs that are launched
   Preset preset = Preset::kDefault;
   GraphLevel graph_level = GraphLevel::kNode;
   std::chrono::milliseconds flush_interval{500};        // how often complete CUPTI buffers are asked for
@@ -78,7 +82,8 @@ struct CaptureSettings {
   bool gpu_page_faults = false;
   bool cuda_events = false;                             // when streams come past CUDA events, and who waits for them
   CudaBacktraces backtraces;
-  std::chrono::nanoseconds os_runtime_threshold{1000};  // shorter calls into the C library are left out
+  std::chrono::nanoseconds os_runtime_threshold{1000};            // shorter calls into the C library are left out
+  std::optional<std::chrono::nanoseconds> os_runtime_backtraces;  // of calls into the C library that took so long, the call chain is taken
   DomainRule domain_rule = DomainRule::kAll;
   std::vector<std::string> domains;  // NVTX domains that the rule lists; "" is the default domain. 4,096 bytes at most, with one for each.
   CaptureRange range;
@@ -123,8 +128,9 @@ struct LaunchRequest {
   std::vector<std::string> command;         // program (looked up in PATH) and arguments; not empty
   std::filesystem::path working_directory;  // empty: ours
   InheritEnvironment inherit_environment = InheritEnvironment::kYes;
-  std::vector<EnvironmentChange> environment;  // applied in order
-  std::optional<TargetUser> run_as;  // none: as ourselves. The file is ours in any case.
+  std::vector<EnvironmentChange> environment;    // applied in order
+  std::optional<TargetUser> run_as;              // none: as ourselves. The file is ours in any case.
+  PytorchRanges pytorch = PytorchRanges::kNone;  // needs settings.trace_nvtx
   TargetOutput target_output = TargetOutput::kShowAndStore;
   CaptureSettings settings;
   std::string output;  // file name with patterns (output_name.h); empty: report%n

@@ -1,0 +1,81 @@
+#include "agent/mpi/library.h"
+
+#include <cstring>
+
+#include <dlfcn.h>
+#include <link.h>
+
+namespace lanescope::agent::mpi {
+namespace {
+
+// A program that opened its MPI library by itself, as Python does, may have kept it out of the sight of others.
+void* open_hidden() noexcept {
+  const auto look = [](dl_phdr_info* info, std::size_t, void* result) {
+    const char* slash = strrchr(info->dlpi_name, '/');
+    const char* file = slash != nullptr ? slash + 1 : info->dlpi_name;
+    if (strncmp(file, "libmpi.so", 9) != 0 && strncmp(file, "libmpich.so", 11) != 0 && strncmp(file, "libmpi_cray.so", 14) != 0 &&
+        strncmp(file, "libmpi_gnu", 10) != 0)
+      return 0;
+    void* library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) return 0;
+    *static_cast<void**>(result) = library;
+    return 1;
+  };
+  void* library = nullptr;
+  dl_iterate_phdr(look, &library);
+  return library;
+}
+
+Abi find_abi() noexcept {
+  if (find_object("ompi_mpi_comm_world") == nullptr)
+    return {false, -2, -1, -1, -3, static_cast<std::uintptr_t>(-1), 1, 2 * sizeof(int), 3 * sizeof(int), 0x4c00010d, 0x0c000000};
+  return {true,
+          -1,
+          -2,
+          -1,
+          -4,
+          1,
+          0,
+          0,
+          sizeof(int),
+          reinterpret_cast<Handle>(find_object("ompi_mpi_byte")),
+          reinterpret_cast<Handle>(find_object("ompi_mpi_datatype_null"))};
+}
+
+}  // namespace
+
+const Abi& abi() noexcept {
+  static Abi found;
+  static std::atomic<int> state{0};  // 0: not looked, 1: one looks, 2: found
+  if (state.load(std::memory_order_acquire) == 2) return found;
+  int expected = 0;
+  if (state.compare_exchange_strong(expected, 1)) {
+    found = find_abi();
+    state.store(2, std::memory_order_release);
+  }
+  while (state.load(std::memory_order_acquire) != 2) {
+  }
+  return found;
+}
+
+std::uint64_t value_at(const void* handle) noexcept {
+  if (handle == nullptr) return 0;
+  std::uint64_t value = 0;
+  std::memcpy(&value, handle, abi().has_pointer_handles ? sizeof(void*) : sizeof(int));
+  return value;
+}
+
+void* find_object(const char* name) noexcept {
+  void* found = dlsym(RTLD_DEFAULT, name);
+  return found != nullptr ? found : find_function(name);
+}
+
+void* find_function(const char* name) noexcept {
+  if (void* found = dlsym(RTLD_NEXT, name); found != nullptr) return found;
+  static std::atomic<void*> hidden{nullptr};
+  void* library = hidden.load(std::memory_order_relaxed);
+  if (library == nullptr) hidden.store(library = open_hidden(), std::memory_order_relaxed);
+  return library == nullptr ? nullptr : dlsym(library, name);
+}
+
+}  // namespace lanescope::agent::mpi

@@ -1,0 +1,67 @@
+// The MPI library of the process: which family it is of, and where its functions are.
+//
+// Open MPI's handles are pointers; those of MPICH, and of what descends from it (Intel MPI, MVAPICH2, Cray MPICH), are ints. Either comes
+// in a register or in eight bytes of the stack, so that one function takes and passes on both as Handle; only what is read of them, or
+// behind a pointer to them, differs. No header of either is needed.
+//
+// Threads: any.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace lanescope::agent::mpi {
+
+// As it came: the upper half of MPICH's says nothing. See value_of().
+using Handle = std::uintptr_t;
+
+// What is known of either family's binary interface.
+struct Abi {
+  bool has_pointer_handles;
+  int any_source;
+  int no_peer;  // MPI_PROC_NULL
+  int any_tag;
+  int root;  // MPI_ROOT: the root of a collective between two groups
+  std::uintptr_t in_place;
+  std::uintptr_t status_ignore;
+  std::size_t source_in_status;  // bytes
+  std::size_t tag_in_status;
+  Handle byte_type;
+  Handle null_type;
+};
+[[nodiscard]] const Abi& abi() noexcept;
+
+[[nodiscard]] inline std::uint64_t value_of(Handle handle) noexcept {
+  return abi().has_pointer_handles ? handle : static_cast<std::uint32_t>(handle);
+}
+// Of the handle that lies there; 0 for a null pointer.
+[[nodiscard]] std::uint64_t value_at(const void* handle) noexcept;
+
+// The address of a function of the library, by name; null where it has none of that name.
+[[nodiscard]] void* find_function(const char* name) noexcept;
+// The same for what is no function: a program may have a copy of its own, which the library uses as well.
+[[nodiscard]] void* find_object(const char* name) noexcept;
+
+// Looked up at its first call.
+struct Function {
+  const char* name;
+  std::atomic<void*> found{nullptr};
+
+  void* address() noexcept {
+    void* known = found.load(std::memory_order_relaxed);
+    if (known == nullptr) found.store(known = find_function(name), std::memory_order_relaxed);
+    return known;
+  }
+};
+
+inline constexpr int kOtherError = 15;  // MPI_ERR_OTHER of MPICH, MPI_ERR_TRUNCATE of Open MPI: neither is success
+
+// Calls the function, or fails as it would.
+template <typename... Parameters>
+int call(Function& function, Parameters... parameters) noexcept {
+  void* address = function.address();
+  return address == nullptr ? kOtherError : reinterpret_cast<int (*)(Parameters...)>(address)(parameters...);
+}
+
+}  // namespace lanescope::agent::mpi

@@ -1,0 +1,70 @@
+// How a function of MPI is stood before: the same symbol, which calls the library's and records it.
+#pragma once
+
+#include "agent/mpi/communicators.h"
+#include "agent/mpi/range.h"
+
+namespace lanescope::agent::mpi {
+
+// Bytes of so many elements of a type; 0 where that can't be said. Requires, as the call itself: the type is one, or null.
+[[nodiscard]] std::uint64_t bytes_of(std::int64_t count, Handle type) noexcept;
+
+// The rank that a call names, of MPI_COMM_WORLD, or one that is none.
+[[nodiscard]] int rank_of(Handle communicator, int rank) noexcept;
+[[nodiscard]] inline int tag_of(int tag) noexcept { return tag == abi().any_tag ? kAnyRank : tag; }
+
+[[nodiscard]] inline bool is_in_place(const void* buffer) noexcept { return reinterpret_cast<std::uintptr_t>(buffer) == abi().in_place; }
+
+// A call that tells the status of a message: the caller's place for it, or ours where the caller wants to know nothing.
+class Status {
+ public:
+  explicit Status(void* callers) noexcept
+      : used_(reinterpret_cast<std::uintptr_t>(callers) == abi().status_ignore ? static_cast<void*>(own_) : callers) {}
+  [[nodiscard]] void* get() noexcept { return used_; }
+  // What the message was, once the call has succeeded.
+  void read(Handle communicator, int& source, int& tag, std::uint64_t& bytes) const noexcept;
+
+ private:
+  alignas(16) unsigned char own_[64] = {};  // no library's status is larger
+  void* used_;
+};
+
+// One call: `describe` fills the facts before it; `conclude`, called with them and the result behind it, says whether it changed them.
+template <typename Describe, typename Next, typename Conclude>
+int record(Entry& entry, Describe describe, Next next, Conclude conclude) noexcept {
+  Range range(entry);
+  if (!range) return next();
+  Facts facts;
+  if (is_ready()) describe(facts);
+  range.begin(facts);
+  const int result = next();
+  if (result == 0 && conclude(facts)) range.end(facts);
+  return result;
+}
+
+inline bool says_nothing_more(Facts&) noexcept { return false; }
+
+// Behind a call that made a request.
+[[nodiscard]] inline auto made_request(const void* request) noexcept {
+  return [request](Facts& facts) {
+    facts.request = value_at(request);
+    return true;
+  };
+}
+
+}  // namespace lanescope::agent::mpi
+
+#define LANESCOPE_MPI_UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
+
+// LANESCOPE_MPI(name, kind, data, (parameters), (arguments), describe, conclude): under another name for the compiler, and the library's
+// for the linker. `describe` and `conclude` see the parameters.
+#define LANESCOPE_MPI(name, kind, data, parameters, arguments, describe, conclude)                  \
+  namespace {                                                                                       \
+  Entry entry_of_##name{{#name}, Kind::kind, Data::data};                                           \
+  }                                                                                                 \
+  extern "C" __attribute__((visibility("default"))) int lanescope_##name parameters __asm__(#name); \
+  extern "C" int lanescope_##name parameters {                                                      \
+    return record(                                                                                  \
+        entry_of_##name, [&]([[maybe_unused]] Facts& facts) { describe; },                          \
+        [&] { return call(entry_of_##name.function LANESCOPE_MPI_UNPACK arguments); }, conclude);   \
+  }

@@ -1,0 +1,146 @@
+// Calls of MPI of a program whose messages are known, with each MPI that is installed.
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "model/trace/mpi_call.h"
+#include "recorder.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+struct Library {
+  const char* suffix;  // of its mpicc and mpirun
+  std::vector<std::string> arguments;
+  std::vector<Environment> environment;
+  const char* rank_variable;
+};
+const Library kOpenMpi{
+    ".openmpi", {"--oversubscribe"}, {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}}, "OMPI_COMM_WORLD_RANK"};
+const Library kMpich{".mpich", {}, {}, "PMI_RANK"};
+
+bool runs(const std::string& command) { return std::system(command.c_str()) == 0; }
+
+// Whether the library is there; then the program is built with it.
+bool build(const Library& library, const std::filesystem::path& folder) {
+  const std::string compiler = std::string("mpicc") + library.suffix;
+  if (!runs("command -v " + compiler + " >/dev/null 2>&1") ||
+      !runs("command -v mpirun" + std::string(library.suffix) + " >/dev/null 2>&1")) {
+    WARN(compiler << " is not installed: not tried");
+    return false;
+  }
+  REQUIRE(runs(compiler + " -w -o " + (folder / "ring").string() + " " LANESCOPE_TEST_PROGRAMS "/mpi_ring.c"));
+  return true;
+}
+
+// A call as "name rank peer tag bytes root sent received"; what it does not have is "-".
+std::string text_of(std::string_view name, const MpiCall& call) {
+  std::string text(name);
+  for (const auto& value : {call.rank, call.peer, call.tag, call.bytes, call.root, call.sent_bytes, call.received_bytes})
+    text += value ? " " + std::to_string(*value) : " -";
+  return text;
+}
+
+std::vector<std::string> recorded(const Trace& trace) {
+  std::vector<std::string> calls;
+  for (const Track& track : trace.tracks()) {
+    if (!holds_mpi_calls(trace, track.key)) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      for (EventIndex i = 0; i < lane.size(); ++i) {
+        const MpiCall call = mpi_call(trace, track.key, lane.detail(i));
+        if (call.kind != MpiKind::kOther) calls.push_back(text_of(trace.name(lane.name(i)), call));
+      }
+    }
+  }
+  std::sort(calls.begin(), calls.end());
+  return calls;
+}
+
+// What mpi_ring.c does on this rank, written down from its text.
+std::vector<std::string> expected(int rank, int size) {
+  std::vector<std::string> calls;
+  const auto text = [](int value) { return std::to_string(value); };
+  const std::string me = " " + text(rank) + " ";
+  const std::string next = text((rank + 1) % size) + " ";
+  const std::string previous = text((rank + size - 1) % size) + " ";
+  const auto add = [&](const std::string& call) { calls.push_back(call); };
+  for (int i = 0; i < 3; ++i) {
+    add("MPI_Irecv" + me + previous + "7 " + text(1024 * size) + " - - -");
+    add("MPI_Send" + me + next + "7 " + text(1024 * (rank + 1)) + " - - -");
+    add("MPI_Wait" + me + "- - - - - -");
+  }
+  add("MPI_Sendrecv" + me + next + "8 64 - - 64");
+  for (int i = 0; i < 2; ++i) {
+    add("MPI_Irecv" + me + previous + text(9 + i) + " 64 - - -");
+    add("MPI_Isend" + me + next + text(9 + i) + " 64 - - -");
+  }
+  add("MPI_Waitall" + me + "- - - - - -");
+  if (rank == size - 1) add("MPI_Send" + me + "0 11 24 - - -");
+  if (rank == 0) add("MPI_Recv" + me + text(size - 1) + " 11 24 - - -");  // who it was, it did not say before
+  add("MPI_Barrier" + me + "- - - - 0 0");
+  add("MPI_Bcast" + me + "- - - " + text(size - 1) + (rank == size - 1 ? " 800 0" : " 0 800"));
+  add("MPI_Allreduce" + me + "- - - - 800 800");
+  add("MPI_Reduce" + me + "- - - 0 800 " + (rank == 0 ? "800" : "0"));
+  add("MPI_Gather" + me + "- - - 1 800 " + (rank == 1 ? text(800 * size) : "0"));
+  add("MPI_Alltoall" + me + "- - - - 0 " + text(800 * size));
+  // In the reversed communicator rank 0 is the last of all.
+  if (rank == 0) add("MPI_Send" + me + text(size - 1) + " 12 40 - - -");
+  if (rank == size - 1) add("MPI_Recv" + me + "0 12 40 - - -");
+  std::sort(calls.begin(), calls.end());
+  return calls;
+}
+
+std::vector<std::string> expected_of_all(int size) {
+  std::vector<std::string> calls;
+  for (int rank = 0; rank < size; ++rank)
+    for (std::string& call : expected(rank, size)) calls.push_back(std::move(call));
+  std::sort(calls.begin(), calls.end());
+  return calls;
+}
+
+std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("ranks that mpirun starts are recorded into one file, with peers, tags and bytes") {
+  const TemporaryFolder folder;
+  const Library& library = GENERATE(kOpenMpi, kMpich);
+  if (!build(library, folder.path())) return;
+  for (const int size : {2, 4}) {
+    CAPTURE(library.suffix, size);
+    const Ran ran = run_lanescope(
+        folder.path(),
+        with(with({"profile", "-t", "mpi", "-s", "none", "--cpuctxsw", "none", "-f", "-o", "all", std::string("mpirun") + library.suffix},
+                  library.arguments),
+             {"-n", std::to_string(size), "./ring"}),
+        library.environment);
+    CAPTURE(ran.messages);
+    REQUIRE(ran.code == 0);
+    CHECK_THAT(ran.output, !contains_text("wrong status"));
+    CHECK(recorded(*load(folder.path() / "all.trace")) == expected_of_all(size));
+  }
+}
+
+TEST_CASE("a recording for each rank is named after it, and holds its calls alone") {
+  const TemporaryFolder folder;
+  const Library& library = GENERATE(kOpenMpi, kMpich);
+  if (!build(library, folder.path())) return;
+  CAPTURE(library.suffix);
+  std::string command = "cd " + folder.path().string() + " && ";
+  for (const Environment& variable : library.environment) command += variable.name + "=" + variable.value + " ";
+  command += "XDG_RUNTIME_DIR=" + folder.path().string() + " mpirun" + library.suffix;
+  for (const std::string& argument : library.arguments) command += " " + argument;
+  command += " -n 2 " + program("lanescope").string() + " profile -t mpi --mpi-impl=" + (library.suffix + 1) +
+             " -s none --cpuctxsw none -o 'rank%q{" + library.rank_variable + "}' ./ring >/dev/null 2>&1";
+  REQUIRE(runs(command));
+  for (int rank = 0; rank < 2; ++rank)
+    CHECK(recorded(*load(folder.path() / ("rank" + std::to_string(rank) + ".trace"))) == expected(rank, 2));
+}
