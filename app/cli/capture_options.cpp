@@ -234,6 +234,21 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->check(CLI::Range(0u, 1'000'000'000u))
       ->default_str("1000")
       ->group(kGroup);
+  app.add_option("--osrt-backtrace-threshold", options.osrt_backtrace_threshold,
+                 "Which code makes calls into the C library that take so\nlong, or none")
+      ->type_name("NS")
+      ->default_str("80000")
+      ->group(kGroup);
+  app.add_option("--mpi-impl", options.mpi_implementation, "Taken for nsys's sake: openmpi, mpich; it is found by itself")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"openmpi", "mpich"}))
+      ->group(kGroup);
+  app.add_option("--pytorch", options.pytorch,
+                 "NVTX ranges around the operations of PyTorch:\nautograd-nvtx, autograd-shapes-nvtx (with the shapes of\ntensors), none")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"autograd-nvtx", "autograd-shapes-nvtx", "none"}))
+      ->default_str("none")
+      ->group(kGroup);
 }
 
 std::chrono::nanoseconds seconds(double value) {
@@ -270,6 +285,17 @@ Result<session::CudaBacktraces> backtraces(const std::vector<std::string>& words
   return result;
 }
 
+Result<void> set_os_runtime_backtraces(const std::string& threshold, session::CaptureSettings& settings) {
+  if (threshold == "none") return {};
+  std::uint32_t nanoseconds = 0;
+  const auto [end, error] = std::from_chars(threshold.data(), threshold.data() + threshold.size(), nanoseconds);
+  if (error != std::errc{} || end != threshold.data() + threshold.size() || nanoseconds > 1'000'000'000)
+    return Error{"--osrt-backtrace-threshold takes nanoseconds, 1000000000 at most, or none, not \"" + threshold + "\".",
+                 ErrorKind::kUsage};
+  settings.os_runtime_backtraces = std::chrono::nanoseconds(std::max(nanoseconds, 1u));
+  return {};
+}
+
 }  // namespace
 
 Result<session::CaptureSettings> capture_settings(const CaptureOptions& options) {
@@ -297,6 +323,7 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   if (!gpu_metrics) return gpu_metrics.error();
   settings.gpu_metrics = std::move(*gpu_metrics);
   settings.os_runtime_threshold = std::chrono::nanoseconds(options.osrt_threshold);
+  if (const Result<void> set = set_os_runtime_backtraces(options.osrt_backtrace_threshold, settings); !set) return set.error();
   if (!options.domain_include.empty() && !options.domain_exclude.empty())
     return Error{"--nvtx-domain-include and --nvtx-domain-exclude exclude each other: choose one.", ErrorKind::kUsage};
   if (!options.domain_include.empty()) settings.domain_rule = session::DomainRule::kOnlyListed;
@@ -304,7 +331,8 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   if (settings.domain_rule != session::DomainRule::kAll)
     settings.domains = domain_list(options.domain_include.empty() ? options.domain_exclude : options.domain_include);
   const std::vector<std::string> libraries = library_domains(options.trace);
-  settings.trace_cuda |= std::any_of(options.trace.begin(), options.trace.end(), needs_launch);
+  settings.trace_cuda |= std::any_of(options.trace.begin(), options.trace.end(), implies_cuda);
+  settings.trace_mpi = traces("mpi");
   if (!libraries.empty() && (!settings.trace_nvtx || settings.domain_rule == session::DomainRule::kOnlyListed)) {
     if (!settings.trace_nvtx) settings.domains.clear();
     settings.domain_rule = session::DomainRule::kOnlyListed;

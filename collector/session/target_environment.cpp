@@ -10,6 +10,8 @@ namespace {
 constexpr std::string_view kCudaInjection = "CUDA_INJECTION64_PATH";
 constexpr std::string_view kNvtxInjection = "NVTX_INJECTION64_PATH";
 constexpr std::string_view kPreload = "LD_PRELOAD";
+constexpr std::string_view kPythonPath = "PYTHONPATH";
+constexpr std::string_view kPytorchRanges = "LANESCOPE_PYTORCH";  // read by pytorch/sitecustomize.py
 
 bool is_variable(std::string_view entry, std::string_view name) {
   return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
@@ -28,6 +30,28 @@ void remove(std::vector<std::string>& variables, std::string_view name) {
 void set(std::vector<std::string>& variables, std::string_view name, const std::string& value) {
   remove(variables, name);
   variables.push_back(std::string(name) + "=" + value);
+}
+
+// In front of what the list names already.
+void put_in_front(std::vector<std::string>& variables, std::string_view name, const std::string& value) {
+  const std::string others = value_of(variables, name);
+  set(variables, name, value + (others.empty() ? "" : ":" + others));
+}
+
+// What marks calls with NVTX in our place lies beside the agent; where it does not, the recording goes on without.
+void add_markers(TargetEnvironment& target, PytorchRanges pytorch, const std::filesystem::path& folder) {
+  std::error_code ignored;
+  const auto is_there = [&](const std::filesystem::path& path, const char* what) {
+    if (std::filesystem::exists(path, ignored)) return true;
+    target.warnings.push_back(std::string(what) + " can't be recorded: " + path.string() + " is not there. Install Lanescope whole.");
+    return false;
+  };
+  const std::filesystem::path mpi = folder / "liblanescope-mpi.so";
+  if (target.settings.trace_mpi && is_there(mpi, "MPI")) put_in_front(target.variables, kPreload, mpi);
+  const std::filesystem::path python = folder / "lanescope" / "pytorch";
+  if (pytorch == PytorchRanges::kNone || !is_there(python / "sitecustomize.py", "PyTorch's operations")) return;
+  put_in_front(target.variables, kPythonPath, python);
+  set(target.variables, kPytorchRanges, pytorch == PytorchRanges::kOperations ? "autograd-nvtx" : "autograd-shapes-nvtx");
 }
 
 }  // namespace
@@ -57,9 +81,10 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
   if (settings.trace_cuda) set(target.variables, kCudaInjection, agent);
   if (settings.trace_nvtx) set(target.variables, kNvtxInjection, agent);
   if (settings.trace_os_runtime) {
-    const std::string others = value_of(target.variables, kPreload);
-    set(target.variables, kPreload, agent.string() + (others.empty() ? "" : ":" + others));
+    put_in_front(target.variables, kPreload, agent);
+    if (settings.os_runtime_backtraces) set(target.variables, channel::kCallChainsVariable, "1");
   }
+  if (settings.trace_nvtx) add_markers(target, request.pytorch, agent.parent_path());
   if (settings.trace_cuda || settings.trace_nvtx || settings.trace_os_runtime) set(target.variables, channel::kSocketVariable, socket);
   return target;
 }

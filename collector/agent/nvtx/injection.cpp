@@ -89,7 +89,7 @@ int push(Record record, std::string_view text, const Data& data = {}) noexcept {
   return level;
 }
 
-int pop(std::uint32_t domain) noexcept {
+int pop(std::uint32_t domain, const Data& data = {}) noexcept {
   ThreadWriter writer;
   if (!writer) return kNoLevel;
   int level = kNoLevel;
@@ -100,7 +100,7 @@ int pop(std::uint32_t domain) noexcept {
   }
   Record record = event(RecordType::kRangePop, domain);
   record.id = level_id(level);
-  emit(writer, record, {});
+  emit(writer, record, {}, data);
   if (level != kNoLevel) end_capture(*writer.state().header, capture_key(writer, domain, level));
   return level;
 }
@@ -119,12 +119,12 @@ nvtxRangeId_t start(Record record, std::string_view text, const Data& data = {})
   return record.id;
 }
 
-void end(std::uint32_t domain, nvtxRangeId_t id) noexcept {
+void end(std::uint32_t domain, nvtxRangeId_t id, const Data& data = {}) noexcept {
   Record record = event(RecordType::kRangeEnd, domain);
   record.id = id;
   ThreadWriter writer;
   if (!writer) return;
-  emit(writer, record, {});
+  emit(writer, record, {}, data);
   end_capture(*writer.state().header, id);
 }
 
@@ -259,11 +259,15 @@ int range_push_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* data,
   if (ThreadWriter::finds_no_session()) return kNoLevel;
   return push(event(RecordType::kRangePush, id_of(domain)), schema_name(id_of(domain), data, count), {data, count});
 }
-int range_pop_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t*, std::size_t) { return pop(id_of(domain)); }
+int range_pop_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* data, std::size_t count) {
+  return pop(id_of(domain), {data, count});
+}
 nvtxRangeId_t range_start_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* data, std::size_t count) {
   return start(event(RecordType::kRangeStart, id_of(domain)), schema_name(id_of(domain), data, count), {data, count});
 }
-void range_end_payload(nvtxDomainHandle_t domain, nvtxRangeId_t id, const nvtxPayloadData_t*, std::size_t) { end(id_of(domain), id); }
+void range_end_payload(nvtxDomainHandle_t domain, nvtxRangeId_t id, const nvtxPayloadData_t* data, std::size_t count) {
+  end(id_of(domain), id, {data, count});
+}
 
 // ---- NVTX_CB_MODULE_CUDA and CUDART: names of streams ------------------------------------------------------------------------------
 
