@@ -37,6 +37,8 @@ CallClass classify_cuda_call(std::string_view name) noexcept {
 
 bool creates_stream(std::string_view name) noexcept { return contains(name, "StreamCreate"); }
 
+bool makes_stream_wait(std::string_view name) noexcept { return contains(name, "StreamWait"); }
+
 IdleCause classify_os_call(std::string_view name) noexcept {
   if (contains(name, "sleep")) return IdleCause::kOsSleep;
   if (contains_any(name, kLocks)) return IdleCause::kOsLock;

@@ -21,6 +21,9 @@ enum class CallClass : std::uint8_t {
 // Whether a CUDA call creates a stream.
 [[nodiscard]] bool creates_stream(std::string_view name) noexcept;
 
+// Whether a CUDA call makes a stream wait for an event or a value.
+[[nodiscard]] bool makes_stream_wait(std::string_view name) noexcept;
+
 // kOsIo, kOsLock, kOsSleep, kOsQueue or kOsOther. Of a call into the C library: "pthread_cond_wait", "read".
 [[nodiscard]] IdleCause classify_os_call(std::string_view name) noexcept;
 

@@ -1,21 +1,54 @@
 #include "gpu_operations.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace lanescope::analysis {
 
+namespace {
+
+constexpr TimeRange kEver{std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()};
+
+std::function<bool(const TrackKey&)> of_gpu(GpuId gpu) {
+  return [gpu](const TrackKey& key) { return key.gpu == gpu; };
+}
+
+template <typename Visit>
+void for_each_lane(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, Visit visit) {
+  for (const Track& track : trace.tracks())
+    if (is_gpu_work(track.key.kind) && wanted(track.key))
+      for (const LaneId id : track.lanes) visit(id);
+}
+
+}  // namespace
+
 GpuOperations::GpuOperations(const Trace& trace, GpuId gpu, std::stop_token stop)
-    : GpuOperations(
-          trace, [gpu](const TrackKey& key) { return key.gpu == gpu; }, std::move(stop)) {}
+    : GpuOperations(trace, of_gpu(gpu), kEver, std::move(stop)) {}
+
+GpuOperations::GpuOperations(const Trace& trace, GpuId gpu, TimeRange time, std::stop_token stop)
+    : GpuOperations(trace, of_gpu(gpu), time, std::move(stop)) {}
 
 GpuOperations::GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, std::stop_token stop)
+    : GpuOperations(trace, wanted, kEver, std::move(stop)) {}
+
+GpuOperations::GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, TimeRange time, std::stop_token stop)
     : trace_(&trace), stop_(std::move(stop)) {
-  for (const Track& track : trace.tracks()) {
-    if (!is_gpu_work(track.key.kind) || !wanted(track.key)) continue;
-    for (const LaneId id : track.lanes)
-      if (!trace.lane(id).empty()) heads_.push_back({trace.lane(id).start(0), {id, 0}});
-  }
+  for_each_lane(trace, wanted, [&](LaneId id) {
+    const Lane& lane = trace.lane(id);
+    const EventIndex first = lane.lower_bound(time.begin), end = lane.lower_bound(time.end);
+    if (first < end) heads_.push_back({lane.start(first), {id, first}, end});
+  });
   std::make_heap(heads_.begin(), heads_.end(), std::greater<>());
+}
+
+std::optional<Nanoseconds> GpuOperations::busy_until(const Trace& trace, GpuId gpu, Nanoseconds t) {
+  std::optional<Nanoseconds> latest;
+  for_each_lane(trace, of_gpu(gpu), [&](LaneId id) {
+    const Lane& lane = trace.lane(id);
+    const EventIndex behind = lane.lower_bound(t);
+    if (behind > 0) latest = std::max(latest.value_or(lane.end(behind - 1)), lane.end(behind - 1));  // the last of a lane ends last
+  });
+  return latest;
 }
 
 std::optional<GpuOperation> GpuOperations::next() {
@@ -24,12 +57,12 @@ std::optional<GpuOperation> GpuOperations::next() {
   const Lane& lane = trace_->lane(first.event.lane);
   const GpuOperation operation{{first.start, lane.end(first.event.index)}, first.event};
   const EventIndex following = first.event.index + 1;
-  if (following == lane.size()) {
+  if (following == first.end) {
     std::pop_heap(heads_.begin(), heads_.end(), std::greater<>());
     heads_.pop_back();
     return operation;
   }
-  const Head head{lane.start(following), {first.event.lane, following}};
+  const Head head{lane.start(following), {first.event.lane, following}, first.end};
   const bool still_first = (heads_.size() < 2 || !(head > heads_[1])) && (heads_.size() < 3 || !(head > heads_[2]));
   if (still_first) {
     first = head;

@@ -21,13 +21,20 @@ class GpuOperations {
   GpuOperations(const Trace& trace, GpuId gpu, std::stop_token stop = {});
   // Only tracks that `wanted` accepts, of GPU work.
   GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, std::stop_token stop = {});
+  // Only those of the GPU that start within the time.
+  GpuOperations(const Trace& trace, GpuId gpu, TimeRange time, std::stop_token stop);
+
+  // The latest end of the GPU's operations that start before t; none where there are none. O(lanes · log n).
+  [[nodiscard]] static std::optional<Nanoseconds> busy_until(const Trace& trace, GpuId gpu, Nanoseconds t);
 
   std::optional<GpuOperation> next();  // none behind the last, and when asked to stop
 
  private:
+  GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, TimeRange time, std::stop_token stop);
   struct Head {
     Nanoseconds start;
     EventRef event;
+    EventIndex end;  // of the lane's events that count
     bool operator>(const Head& other) const noexcept { return start != other.start ? start > other.start : event > other.event; }
   };
   const Trace* trace_;

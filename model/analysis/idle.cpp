@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 
 #include "call_class.h"
 #include "gpu_operations.h"
+#include "model/trace/parallel.h"
 #include "rank_work.h"
 #include "thread_activity.h"
 
@@ -40,6 +42,18 @@ class Attribution {
   }
 
  private:
+  // What is known of a launching call: of a graph's launch, asked for each of its operations.
+  struct Surroundings {
+    EventRef launch;
+    EventRef range;   // the innermost NVTX range
+    NameId wait = 0;  // the call that makes a stream wait in front of it
+  };
+  const Surroundings& around(EventRef launch, ThreadActivity& thread) {
+    if (last_.launch != launch)
+      last_ = {launch, thread.innermost_range(trace_.lane(launch.lane).start(launch.index)), thread.stream_wait_before(launch)};
+    return last_;
+  }
+
   [[nodiscard]] TimeRange range_of(EventRef event) const {
     const Lane& lane = trace_.lane(event.lane);
     return {lane.start(event.index), lane.end(event.index)};
@@ -77,7 +91,7 @@ class Attribution {
   IdlePart launching_part(const IdleGap& gap, ThreadActivity& thread, const std::vector<IdlePart>& before) {
     const bool emptied = !before.empty() && (before.front().cause == IdleCause::kSynchronize || before.front().cause == IdleCause::kCopy);
     IdlePart part;
-    part.nvtx = thread.innermost_range(trace_.lane(gap.launch.lane).start(gap.launch.index));
+    part.nvtx = around(gap.launch, thread).range;
     if (emptied) {
       part.cause = before.front().cause;
       part.call = before.front().call;
@@ -98,8 +112,8 @@ class Attribution {
       return;
     }
     IdlePart part;
-    part.nvtx = thread.innermost_range(trace_.lane(gap.launch.lane).start(gap.launch.index));
-    part.call = thread.stream_wait_before(gap.launch);
+    part.nvtx = around(gap.launch, thread).range;
+    part.call = around(gap.launch, thread).wait;
     part.cause = is_communication(gap.next) ? IdleCause::kCommunication : IdleCause::kDependency;
     append(parts, part, rest);
   }
@@ -119,6 +133,7 @@ class Attribution {
   NameClasses names_;
   std::vector<std::unique_ptr<ThreadActivity>> threads_;
   std::vector<Activity> pieces_;
+  Surroundings last_;
 };
 
 struct CauseWords {
@@ -157,14 +172,17 @@ constexpr std::array<CauseWords, kIdleCauses> kCauseWords{{
 }};
 const CauseWords& words(IdleCause cause) noexcept { return kCauseWords[static_cast<std::size_t>(cause)]; }
 
-GpuIdle visit_gpu(const Trace& trace, GpuId gpu, Nanoseconds threshold, Attribution& attribution, const IdleVisitor& visitor,
-                  const std::stop_token& stop) {
+// Of the operations that start within the time, each with the gap in front of it.
+GpuIdle visit_gpu(const Trace& trace, GpuId gpu, TimeRange time, Nanoseconds threshold, Attribution& attribution,
+                  const IdleVisitor& visitor, const std::stop_token& stop) {
   GpuIdle sums;
   sums.gpu = gpu;
-  GpuOperations operations(trace, gpu, stop);
+  const std::optional<Nanoseconds> busy_before = GpuOperations::busy_until(trace, gpu, time.begin);
+  if (busy_before) sums.extent = {*busy_before, *busy_before};
+  GpuOperations operations(trace, gpu, time, stop);
   std::vector<IdlePart> parts;
   while (const std::optional<GpuOperation> operation = operations.next()) {
-    if (sums.operations++ == 0) sums.extent = {operation->range.begin, operation->range.begin};
+    if (sums.operations++ == 0 && !busy_before) sums.extent = {operation->range.begin, operation->range.begin};
     const TimeRange idle{sums.extent.end, operation->range.begin};
     sums.extent.end = std::max(sums.extent.end, operation->range.end);
     if (idle.empty()) continue;
@@ -182,6 +200,32 @@ GpuIdle visit_gpu(const Trace& trace, GpuId gpu, Nanoseconds threshold, Attribut
   return sums;
 }
 
+// Both of one GPU, the other behind these.
+void add(GpuIdle& sums, const GpuIdle& behind) {
+  if (behind.operations == 0) return;
+  sums.extent = sums.operations == 0 ? behind.extent : TimeRange{sums.extent.begin, std::max(sums.extent.end, behind.extent.end)};
+  sums.idle += behind.idle;
+  sums.operations += behind.operations;
+  sums.gaps += behind.gaps;
+  sums.short_gaps += behind.short_gaps;
+  sums.short_idle += behind.short_idle;
+}
+
+// Times that cut the GPU work into parts of about equal length; all time lies between the first and the last.
+std::vector<Nanoseconds> cuts(const Trace& trace, std::size_t parts) {
+  std::vector<Nanoseconds> starts;  // of segments, which are equally long
+  if (parts > 1)
+    for (const Track& track : trace.tracks())
+      if (is_gpu_work(track.key.kind))
+        for (const LaneId id : track.lanes)
+          for (const auto& segment : trace.lane(id).segments()) starts.push_back(segment->start(0));
+  std::sort(starts.begin(), starts.end());
+  std::vector<Nanoseconds> times{std::numeric_limits<Nanoseconds>::min()};
+  for (std::size_t part = 1; part < parts; ++part) times.push_back(starts.empty() ? times.front() : starts[starts.size() * part / parts]);
+  times.push_back(std::numeric_limits<Nanoseconds>::max());
+  return times;
+}
+
 }  // namespace
 
 std::string_view idle_cause_key(IdleCause cause) noexcept { return words(cause).key; }
@@ -195,10 +239,23 @@ std::vector<GpuIdle> visit_idle(const Trace& trace, Nanoseconds threshold, const
 
 std::vector<GpuIdle> visit_idle(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, const IdleVisitor& visitor,
                                 std::stop_token stop) {
-  Attribution attribution(trace, launches);
+  return visit_idle_in_parts(trace, launches, threshold, {&visitor, 1}, std::move(stop));
+}
+
+std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold,
+                                         std::span<const IdleVisitor> visitors, std::stop_token stop) {
+  const std::vector<Nanoseconds> times = cuts(trace, visitors.size());
+  std::vector<std::vector<GpuIdle>> parts(visitors.size());
+  parallel_for(visitors.size(), [&](std::size_t part) {
+    Attribution attribution(trace, launches);
+    for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu)
+      parts[part].push_back(visit_gpu(trace, gpu, {times[part], times[part + 1]}, threshold, attribution, visitors[part], stop));
+  });
   std::vector<GpuIdle> gpus;
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
-    const GpuIdle sums = visit_gpu(trace, gpu, threshold, attribution, visitor, stop);
+    GpuIdle sums;
+    sums.gpu = gpu;
+    for (const std::vector<GpuIdle>& part : parts) add(sums, part[gpu]);
     if (sums.operations > 0) gpus.push_back(sums);
   }
   return gpus;

@@ -119,9 +119,16 @@ void ThreadActivity::describe(TimeRange window, std::vector<Activity>& pieces) {
 }
 
 EventRef ThreadActivity::innermost_range(Nanoseconds t) {
-  std::vector<Activity> pieces;
-  describe({t, t + 1}, pieces);
-  return pieces.front().nvtx;
+  EventRef innermost;
+  Nanoseconds begin = 0;
+  for (Source& source : sources_) {
+    if (source.layer != Layer::kRange && source.layer != Layer::kCommunication) continue;
+    const std::optional<EventIndex> range = source.cursor.at(t);
+    if (!range || (innermost.valid() && source.cursor.lane().start(*range) < begin)) continue;
+    innermost = {source.id, *range};
+    begin = source.cursor.lane().start(*range);
+  }
+  return innermost;
 }
 
 NameId ThreadActivity::stream_wait_before(EventRef call) const {
@@ -129,7 +136,7 @@ NameId ThreadActivity::stream_wait_before(EventRef call) const {
   const Lane& lane = trace_->lane(call.lane);
   for (EventIndex i = call.index; i > 0 && call.index - i < kLookBack; --i) {
     const NameId name = lane.name(i - 1);
-    if (trace_->name(name).find("StreamWait") != std::string_view::npos) return name;
+    if (names_->stream_wait(name)) return name;
   }
   return 0;
 }

@@ -23,8 +23,12 @@ struct Activity {
 // The memos that all threads of a trace share.
 struct NameClasses {
   explicit NameClasses(const Trace& trace)
-      : cuda_call(trace, classify_cuda_call), os_call(trace, classify_os_call), communication(trace, is_communication_name) {}
+      : cuda_call(trace, classify_cuda_call),
+        stream_wait(trace, makes_stream_wait),
+        os_call(trace, classify_os_call),
+        communication(trace, is_communication_name) {}
   NameMemo<CallClass> cuda_call;
+  NameMemo<bool> stream_wait;
   NameMemo<IdleCause> os_call;
   NameMemo<bool> communication;
 };

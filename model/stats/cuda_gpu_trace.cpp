@@ -20,96 +20,104 @@ std::int64_t throughput(std::uint64_t bytes, Nanoseconds duration) {
   return static_cast<std::int64_t>(bytes) * (kNanosecondsPerSecond / duration);
 }
 
-// What operations were, once for all that are alike: kernels by the number of their detail, copies and sets behind them by theirs.
-struct Operation {
-  const KernelDetail* kernel = nullptr;
-  const MemoryDetail* memory = nullptr;
+// What cells read beside lanes: details by their numbers, and texts.
+struct Details {
+  std::vector<bool> is_kernel;  // by lane
+  std::vector<KernelDetail> kernels;
+  std::vector<MemoryDetail> memory;
+  TextId memory_kinds[8] = {};
 };
+
+// Appends the details that are not there yet, up to `last`.
+template <typename Detail, typename Get>
+void keep_up_to(std::vector<Detail>& details, DetailId last, Get get) {
+  for (auto id = static_cast<DetailId>(details.size()); id <= last; ++id) details.push_back(get(id));
+}
+
+std::int64_t absent(std::int64_t) { return kNoInteger; }
+TextId absent(TextId) { return TextId{0}; }
+
+// value(detail, duration) for operations whose detail is one of those: kernels, or all others.
+template <typename Detail, typename Value>
+auto of_operations(const SharedEvents& listed, const std::shared_ptr<const Details>& details, std::vector<Detail> Details::*kept,
+                   Value value) {
+  using Result = decltype(value(std::declval<const Detail&>(), Nanoseconds{}));
+  constexpr bool kOfKernels = std::is_same_v<Detail, KernelDetail>;
+  return Computed<Result>([listed, details, kept, value](std::size_t row) {
+    const EventRef event = listed->events[row];
+    const Lane& lane = listed->lanes[event.lane];
+    if (details->is_kernel[event.lane] != kOfKernels) return absent(Result{});
+    return value(((*details).*kept)[lane.detail(event.index)], lane.duration(event.index));
+  });
+}
 
 class GpuTrace {
  public:
   GpuTrace(const Selection& selection, const ReportOptions& options)
       : trace_(selection.trace()),
         options_(options),
-        events_(events_by_start(selection, {TrackKind::kKernels, TrackKind::kMemory})),
-        ranges_(options.range_prefix == RangePrefix::kInnermostRange ? InnermostRanges(selection) : InnermostRanges()),
-        names_(table_, trace_) {
-    for (std::size_t kind = 0; kind < std::size(memory_kinds_); ++kind)
-      if (kind != static_cast<std::size_t>(MemoryKind::kUnknown))
-        memory_kinds_[kind] = table_.add_text(std::string(memory_kind_name(static_cast<MemoryKind>(kind))));
-    for (const Track& track : trace_.tracks()) devices_.push_back(device(track.key));
-  }
+        listed_(list_events(trace_, events_by_start(selection, {TrackKind::kKernels, TrackKind::kMemory}))),
+        ranges_(selection, options) {}
 
   Table make() && {
-    Integers starts, durations, correlations, throughputs;
-    Texts names;
-    Places tracks, operations;
-    count_details();
-    run_all({[&] { starts = column_of<Integers>(events_, [&](EventRef e) { return lane(e).start(e.index); }); },
-             [&] { durations = column_of<Integers>(events_, [&](EventRef e) { return lane(e).duration(e.index); }); },
-             [&] { correlations = column_of<Integers>(events_, [&](EventRef e) { return lane(e).correlation(e.index); }); },
-             [&] { throughputs = column_of<Integers>(events_, [&](EventRef e) { return throughput_of(e); }); },
-             [&] { tracks = places_of(events_, [&](EventRef e) { return track_number(e); }); },
-             [&] { operations = places_of(events_, [&](EventRef e) { return operation_number(e); }); },
-             [&] { names = column_of<Texts>(events_, [&](EventRef e) { return name(e); }); }});
-    const std::vector<Operation> alike = alike_operations();
+    Texts names = add_names();
+    const std::shared_ptr<const Details> details = keep_details();
+    std::vector<TextId> devices;  // by track
+    for (const Track& track : trace_.tracks()) devices.push_back(device(track.key));
 
-    const auto of_kernels = [&](auto value) {
-      return shared_integers(operations, alike, [&](const Operation& o) { return o.kernel ? std::int64_t{value(*o.kernel)} : kNoInteger; });
-    };
-    const auto of_tracks = [&](auto value) { return shared_integers(tracks, trace_.tracks(), value); };
-    const auto bytes = [](const Operation& o) { return o.memory ? static_cast<std::int64_t>(o.memory->bytes) : kNoInteger; };
-    table_.set_columns({{"Start", Unit::kNanoseconds, std::move(starts)},
-                        {"Duration", Unit::kNanoseconds, std::move(durations)},
-                        {"CorrId", Unit::kIdentifier, std::move(correlations)},
-                        {"GrdX", Unit::kNone, of_kernels([](const KernelDetail& d) { return d.grid[0]; })},
-                        {"GrdY", Unit::kNone, of_kernels([](const KernelDetail& d) { return d.grid[1]; })},
-                        {"GrdZ", Unit::kNone, of_kernels([](const KernelDetail& d) { return d.grid[2]; })},
-                        {"BlkX", Unit::kNone, of_kernels([](const KernelDetail& d) { return d.block[0]; })},
-                        {"BlkY", Unit::kNone, of_kernels([](const KernelDetail& d) { return d.block[1]; })},
-                        {"BlkZ", Unit::kNone, of_kernels([](const KernelDetail& d) { return d.block[2]; })},
-                        {"Reg/Trd", Unit::kNone, of_kernels([](const KernelDetail& d) { return d.registers_per_thread; })},
-                        {"StcSMem", Unit::kBytes, of_kernels([](const KernelDetail& d) { return d.static_shared_memory; })},
-                        {"DymSMem", Unit::kBytes, of_kernels([](const KernelDetail& d) { return d.dynamic_shared_memory; })},
-                        {"Bytes", Unit::kBytes, shared_integers(operations, alike, bytes)},
-                        {"Throughput", Unit::kBytesPerSecond, std::move(throughputs)},
-                        {"SrcMemKd", Unit::kNone, shared_texts(operations, alike, [&](const Operation& o) { return source(o); })},
-                        {"DstMemKd", Unit::kNone, shared_texts(operations, alike, [&](const Operation& o) { return destination(o); })},
-                        {"Device", Unit::kNone, Shared<Texts>{tracks, devices_}},
-                        {"Ctx", Unit::kIdentifier, of_tracks([](const Track& track) { return track.key.context; })},
-                        {"GreenCtx", Unit::kIdentifier, of_tracks([](const Track&) { return kNoInteger; })},
-                        {"Strm", Unit::kIdentifier, of_tracks([](const Track& track) { return track.key.stream; })},
-                        {"Name", Unit::kNone, std::move(names)}},
-                       events_.size());
+    const auto of_lanes = [&](auto value) { return of_events(listed_, value); };
+    // Cells of kernels alone, and of copies and sets alone.
+    const auto of_kernels = [&](auto value) { return of_operations(listed_, details, &Details::kernels, value); };
+    const auto of_memory = [&](auto value) { return of_operations(listed_, details, &Details::memory, value); };
+    const auto of_all = [&](auto value) { return of_tracks(listed_, trace_, value); };
+    const auto memory_kind = [details](MemoryKind kind) { return details->memory_kinds[static_cast<std::size_t>(kind)]; };
+    const auto device_of = [&](const Track& track) { return devices[static_cast<std::size_t>(&track - trace_.tracks().data())]; };
+    // The memory that a set wrote stands where a copy's source does.
+    const auto is_set = [](const MemoryDetail& d) { return d.operation == MemoryOperation::kSet; };
+    const auto source = [=](const MemoryDetail& d, Nanoseconds) { return memory_kind(is_set(d) ? d.destination_memory : d.source_memory); };
+    const auto destination = [=](const MemoryDetail& d, Nanoseconds) { return is_set(d) ? TextId{0} : memory_kind(d.destination_memory); };
+    table_.set_columns(
+        {{"Start", Unit::kNanoseconds, of_lanes([](const Lane& lane, EventIndex i) { return lane.start(i); })},
+         {"Duration", Unit::kNanoseconds, of_lanes([](const Lane& lane, EventIndex i) { return lane.duration(i); })},
+         {"CorrId", Unit::kIdentifier, of_lanes([](const Lane& lane, EventIndex i) { return std::int64_t{lane.correlation(i)}; })},
+         {"GrdX", Unit::kNone, of_kernels([](const KernelDetail& d, Nanoseconds) { return std::int64_t{d.grid[0]}; })},
+         {"GrdY", Unit::kNone, of_kernels([](const KernelDetail& d, Nanoseconds) { return std::int64_t{d.grid[1]}; })},
+         {"GrdZ", Unit::kNone, of_kernels([](const KernelDetail& d, Nanoseconds) { return std::int64_t{d.grid[2]}; })},
+         {"BlkX", Unit::kNone, of_kernels([](const KernelDetail& d, Nanoseconds) { return std::int64_t{d.block[0]}; })},
+         {"BlkY", Unit::kNone, of_kernels([](const KernelDetail& d, Nanoseconds) { return std::int64_t{d.block[1]}; })},
+         {"BlkZ", Unit::kNone, of_kernels([](const KernelDetail& d, Nanoseconds) { return std::int64_t{d.block[2]}; })},
+         {"Reg/Trd", Unit::kNone, of_kernels([](const KernelDetail& d, Nanoseconds) { return std::int64_t{d.registers_per_thread}; })},
+         {"StcSMem", Unit::kBytes, of_kernels([](const KernelDetail& d, Nanoseconds) { return std::int64_t{d.static_shared_memory}; })},
+         {"DymSMem", Unit::kBytes, of_kernels([](const KernelDetail& d, Nanoseconds) { return std::int64_t{d.dynamic_shared_memory}; })},
+         {"Bytes", Unit::kBytes, of_memory([](const MemoryDetail& d, Nanoseconds) { return static_cast<std::int64_t>(d.bytes); })},
+         {"Throughput", Unit::kBytesPerSecond,
+          of_memory([](const MemoryDetail& d, Nanoseconds duration) { return throughput(d.bytes, duration); })},
+         {"SrcMemKd", Unit::kNone, of_memory(source)},
+         {"DstMemKd", Unit::kNone, of_memory(destination)},
+         {"Device", Unit::kNone, of_all(device_of)},
+         {"Ctx", Unit::kIdentifier, of_all([](const Track& track) { return std::int64_t{track.key.context}; })},
+         {"GreenCtx", Unit::kIdentifier, of_all([](const Track&) { return kNoInteger; })},
+         {"Strm", Unit::kIdentifier, of_all([](const Track& track) { return std::int64_t{track.key.stream}; })},
+         {"Name", Unit::kNone, std::move(names)}},
+        listed_->events.size());
     return std::move(table_);
   }
 
  private:
-  [[nodiscard]] const Lane& lane(EventRef event) const { return trace_.lane(event.lane); }
-  [[nodiscard]] bool is_kernel(EventRef event) const { return trace_.track_of(event.lane).key.kind == TrackKind::kKernels; }
-  [[nodiscard]] std::uint32_t track_number(EventRef event) const {
-    return static_cast<std::uint32_t>(&trace_.track_of(event.lane) - trace_.tracks().data());
-  }
-
-  void count_details() {
-    for (const EventRef event : events_) {
-      std::uint32_t& count = is_kernel(event) ? kernel_details_ : memory_details_;
-      count = std::max(count, lane(event).detail(event.index) + 1);
+  std::shared_ptr<const Details> keep_details() {
+    auto details = std::make_shared<Details>();
+    for (LaneId id = 0; id < trace_.lanes().size(); ++id) details->is_kernel.push_back(trace_.track_of(id).key.kind == TrackKind::kKernels);
+    for (const EventRef event : listed_->events) {
+      const DetailId detail = listed_->lanes[event.lane].detail(event.index);
+      if (details->is_kernel[event.lane])
+        keep_up_to(details->kernels, detail, [&](DetailId id) { return trace_.kernel_detail(id); });
+      else
+        keep_up_to(details->memory, detail, [&](DetailId id) { return trace_.memory_detail(id); });
     }
-  }
-  [[nodiscard]] std::uint32_t operation_number(EventRef event) const {
-    return lane(event).detail(event.index) + (is_kernel(event) ? 0 : kernel_details_);
-  }
-  [[nodiscard]] std::vector<Operation> alike_operations() const {
-    std::vector<Operation> alike;
-    for (DetailId id = 0; id < kernel_details_; ++id) alike.push_back({&trace_.kernel_detail(id), nullptr});
-    for (DetailId id = 0; id < memory_details_; ++id) alike.push_back({nullptr, &trace_.memory_detail(id)});
-    return alike;
-  }
-
-  [[nodiscard]] std::int64_t throughput_of(EventRef event) const {
-    if (is_kernel(event)) return kNoInteger;
-    return throughput(trace_.memory_detail(lane(event).detail(event.index)).bytes, lane(event).duration(event.index));
+    for (std::size_t kind = 0; kind < std::size(details->memory_kinds); ++kind)
+      if (kind != static_cast<std::size_t>(MemoryKind::kUnknown))
+        details->memory_kinds[kind] = table_.add_text(std::string(memory_kind_name(static_cast<MemoryKind>(kind))));
+    return details;
   }
 
   TextId device(const TrackKey& key) {
@@ -120,40 +128,32 @@ class GpuTrace {
     return found->second;
   }
 
-  // The memory that a set wrote stands where a copy's source does.
-  [[nodiscard]] TextId source(const Operation& operation) const {
-    if (!operation.memory) return TextId{0};
-    const bool is_set = operation.memory->operation == MemoryOperation::kSet;
-    return memory_kinds_[static_cast<std::size_t>(is_set ? operation.memory->destination_memory : operation.memory->source_memory)];
-  }
-  [[nodiscard]] TextId destination(const Operation& operation) const {
-    if (!operation.memory || operation.memory->operation == MemoryOperation::kSet) return TextId{0};
-    return memory_kinds_[static_cast<std::size_t>(operation.memory->destination_memory)];
-  }
-
-  TextId name(EventRef event) {
-    const NameId own = lane(event).name(event.index);
-    if (!is_kernel(event)) return names_(own);
-    const NameId name = kernel_name(trace_, own, lane(event).detail(event.index), options_.kernel_names);
-    if (options_.range_prefix == RangePrefix::kNone) return names_(name);
-    const auto [found, inserted] = prefixed_names_.try_emplace({ranges_.name(event), name});
-    if (inserted) found->second = table_.add_text(prefixed(trace_, found->first.first, name));
-    return found->second;
+  Texts add_names() {
+    Texts names;
+    names.reserve(listed_->events.size());
+    GroupsByIds<2, TextId> known;  // by range and name
+    for (const EventRef event : listed_->events) {
+      const Lane& lane = listed_->lanes[event.lane];
+      const TrackKey& track = trace_.track_of(event.lane).key;
+      NameId name = lane.name(event.index), range = 0;
+      if (track.kind == TrackKind::kKernels) {
+        name = kernel_name(trace_, name, lane.detail(event.index), options_.kernel_names);
+        range = ranges_.of_kernel(track.process, lane.correlation(event.index));
+      }
+      TextId& text = known[{range, name}];
+      if (text == TextId{0}) text = table_.add_text(prefixed(trace_, range, name));
+      names.push_back(text);
+    }
+    return names;
   }
 
   const Trace& trace_;
   const ReportOptions& options_;
-  std::vector<EventRef> events_;
+  SharedEvents listed_;
   InnermostRanges ranges_;
   Table table_;
-  NameTexts names_;
-  std::uint32_t kernel_details_ = 0;  // one more than the largest that occurs
-  std::uint32_t memory_details_ = 0;
-  TextId memory_kinds_[8] = {};
   DeviceOrdinals ordinals_{trace_};
   std::map<std::pair<ProcessId, GpuId>, TextId> device_texts_;
-  Texts devices_;  // by track
-  std::map<std::pair<NameId, NameId>, TextId> prefixed_names_;
 };
 
 }  // namespace

@@ -4,64 +4,34 @@
 // kernel's start, where the kernel did not start before; K the kernel.
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include "by_start.h"
-#include "event_columns.h"
 #include "grid_text.h"
+#include "in_parts.h"
 #include "kernel_names.h"
 #include "label_groups.h"
 #include "launches.h"
 #include "model/stats/device_ordinals.h"
-#include "parallel.h"
+#include "model/trace/parallel.h"
 #include "report_functions.h"
 
 namespace lanescope::stats {
 namespace {
 
-// The times of a call and its kernel, each read when it is asked for.
-class Times {
- public:
-  Times(const Trace& trace, const Launch& launch)
-      : launch_(launch), call_(trace.lane(launch.call.lane)), kernel_(trace.lane(launch.operation.lane)) {}
-  [[nodiscard]] Nanoseconds call_begin() const noexcept { return call_.start(launch_.call.index); }
-  [[nodiscard]] Nanoseconds call_length() const noexcept { return call_.duration(launch_.call.index); }
-  [[nodiscard]] Nanoseconds call_end() const noexcept { return call_begin() + call_length(); }
-  [[nodiscard]] Nanoseconds kernel_begin() const noexcept { return kernel_.start(launch_.operation.index); }
-  [[nodiscard]] Nanoseconds kernel_length() const noexcept { return kernel_.duration(launch_.operation.index); }
-  [[nodiscard]] Nanoseconds total() const noexcept { return std::max(call_end(), kernel_begin() + kernel_length()) - call_begin(); }
-  [[nodiscard]] Nanoseconds queue() const noexcept { return kernel_begin() - call_end(); }
+// The times of a call and its kernel.
+struct Times {
+  Nanoseconds call_begin, call_end, kernel_begin, kernel_end;
+
+  static Times of(const Lane& call_lane, EventIndex call, const Lane& kernel_lane, EventIndex kernel) {
+    const Nanoseconds call_begin = call_lane.start(call), kernel_begin = kernel_lane.start(kernel);
+    return {call_begin, call_begin + call_lane.duration(call), kernel_begin, kernel_begin + kernel_lane.duration(kernel)};
+  }
+  [[nodiscard]] Nanoseconds call_length() const noexcept { return call_end - call_begin; }
+  [[nodiscard]] Nanoseconds kernel_length() const noexcept { return kernel_end - kernel_begin; }
+  [[nodiscard]] Nanoseconds total() const noexcept { return std::max(call_end, kernel_end) - call_begin; }
+  [[nodiscard]] Nanoseconds queue() const noexcept { return kernel_begin - call_end; }
   [[nodiscard]] bool queued() const noexcept { return queue() >= 0; }
-
- private:
-  const Launch& launch_;
-  const Lane& call_;
-  const Lane& kernel_;
-};
-
-// What the two reports ask of a launch.
-class Executions {
- public:
-  Executions(const Selection& selection, const ReportOptions& options)
-      : trace_(selection.trace()), options_(options), threads_(launches_by_thread(selection, {TrackKind::kKernels})) {
-    if (options.range_prefix == RangePrefix::kInnermostRange) ranges_ = InnermostRanges(selection, threads_);
-  }
-
-  [[nodiscard]] std::map<ThreadId, Launches>& threads() noexcept { return threads_; }
-  [[nodiscard]] Times times(const Launch& launch) const { return {trace_, launch}; }
-  [[nodiscard]] NameId call(const Launch& launch) const { return trace_.lane(launch.call.lane).name(launch.call.index); }
-  [[nodiscard]] NameId range(const Launch& launch) const {
-    return options_.range_prefix == RangePrefix::kInnermostRange ? ranges_.name(launch.operation) : NameId{0};
-  }
-  [[nodiscard]] NameId kernel(const Launch& launch) const {
-    const Lane& lane = trace_.lane(launch.operation.lane);
-    return kernel_name(trace_, lane.name(launch.operation.index), lane.detail(launch.operation.index), options_.kernel_names);
-  }
-
- private:
-  const Trace& trace_;
-  const ReportOptions& options_;
-  std::map<ThreadId, Launches> threads_;
-  InnermostRanges ranges_;
 };
 
 struct Group {
@@ -79,14 +49,6 @@ struct Group {
     append(queue, std::move(other.queue));
     append(kernel, std::move(other.kernel));
   }
-
- private:
-  static void append(Samples& samples, Samples&& others) {
-    if (samples.empty())
-      samples = std::move(others);
-    else
-      samples.insert(samples.end(), others.begin(), others.end());
-  }
 };
 
 struct GroupKey {
@@ -96,101 +58,78 @@ struct GroupKey {
   auto operator<=>(const GroupKey&) const = default;
 };
 
-std::map<GroupKey, Group> group(const Trace& trace, Executions& executions) {
-  // First by ids, which are quick to compare; versions of a call then meet under its name.
-  struct OfThread {
-    ThreadId thread;
-    const Launches* launches;
-    GroupsByIds<4, Group> groups;
+std::map<GroupKey, Group> group(const Selection& selection, const ReportOptions& options) {
+  const Trace& trace = selection.trace();
+  const LaunchIndex& index = selection.launch_index();
+  const InnermostRanges ranges(selection, options);
+  // First by ids, which are quick to compare: thread, GPU, call, range, kernel. Versions of a call then meet under its name.
+  using Groups = GroupsByIds<5, Group>;
+  const auto add = [&](Groups& groups, const Track& track, const EventView& kernel) {
+    const EventRef call = index.find(track.key.process, kernel.correlation());
+    if (!call.valid()) return;
+    const Lane& lane = trace.lane(call.lane);
+    groups[{trace.track_of(call.lane).key.thread, track.key.gpu, lane.name(call.index), ranges.of_call(call),
+            kernel_name(trace, kernel, options.kernel_names)}]
+        .add(Times::of(lane, call.index, trace.lane(kernel.ref.lane), kernel.ref.index));
   };
-  std::vector<OfThread> threads;
-  for (const auto& [thread, launches] : executions.threads()) threads.push_back({thread, &launches, {}});
-  parallel_for(threads.size(), [&](std::size_t i) {
-    for (const Launch& launch : *threads[i].launches)
-      threads[i]
-          .groups[{trace.track_of(launch.operation.lane).key.gpu, executions.call(launch), executions.range(launch),
-                   executions.kernel(launch)}]
-          .add(executions.times(launch));
-  });
   const DeviceOrdinals device(trace);
   std::map<GroupKey, Group> groups;
-  for (OfThread& of_thread : threads) {
-    const Thread& thread = trace.threads()[of_thread.thread];
-    for (auto& [ids, of_ids] : of_thread.groups)
-      groups[{trace.processes()[thread.process].pid, thread.tid, device(thread.process, ids[0]), api_display_name(trace.name(ids[1])),
-              ids[2], ids[3]}]
+  for (Groups& part : visit_in_parts(selection, TrackKind::kKernels, Groups(), add))
+    for (auto& [ids, of_ids] : part) {
+      const Thread& thread = trace.threads()[ids[0]];
+      groups[{trace.processes()[thread.process].pid, thread.tid, device(thread.process, ids[1]), api_display_name(trace.name(ids[2])),
+              ids[3], ids[4]}]
           .add(std::move(of_ids));
-  }
+    }
   return groups;
 }
 
-// The columns of the trace report that have a value of their own in each row, or a place among shared ones. Filled in one pass, piece by
-// piece on all cores: what a row reads lies close together.
-struct LaunchColumns {
-  LaunchColumns(const Trace& trace, const Executions& executions, const Launches& launches, Table& table)
-      : trace_(trace), executions_(executions), launches_(launches), table_(table) {}
+// The launches of the trace report, and the lanes in which its cells are looked up.
+struct ListedLaunches {
+  std::vector<Lane> lanes;
+  Launches launches;
 
-  void fill() {
-    constexpr std::size_t kPiece = 1u << 16;
-    const std::size_t pieces = (launches_.size() + kPiece - 1) / kPiece;
-    Integers* const own[] = {&api_starts, &api_durations, &queue_starts, &queue_durations, &kernel_starts, &kernel_durations, &totals};
-    std::vector<std::uint32_t>* const places[] = {&threads, &tracks, &shapes};
-    parallel_for(std::size(own) + std::size(places), [&](std::size_t i) {
-      if (i < std::size(own))
-        own[i]->resize(launches_.size());
-      else
-        places[i - std::size(own)]->resize(launches_.size());
-    });
-    parallel_for(pieces + 1, [&](std::size_t i) {
-      if (i == 0)
-        add_texts();
-      else
-        fill((i - 1) * kPiece, std::min(launches_.size(), i * kPiece));
-    });
+  [[nodiscard]] const Lane& call_lane(std::size_t row) const { return lanes[launches[row].call.lane]; }
+  [[nodiscard]] const Lane& kernel_lane(std::size_t row) const { return lanes[launches[row].operation.lane]; }
+  [[nodiscard]] Times times(std::size_t row) const {
+    return Times::of(call_lane(row), launches[row].call.index, kernel_lane(row), launches[row].operation.index);
   }
-
-  Integers api_starts, api_durations, queue_starts, queue_durations, kernel_starts, kernel_durations, totals;
-  std::vector<std::uint32_t> threads, tracks, shapes;
-  Texts calls, kernels;
-
- private:
-  void fill(std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const Launch& launch = launches_[i];
-      const Times times = executions_.times(launch);
-      api_starts[i] = times.call_begin();
-      api_durations[i] = times.call_length();
-      kernel_starts[i] = times.kernel_begin();
-      kernel_durations[i] = times.kernel_length();
-      const Nanoseconds call_end = api_starts[i] + api_durations[i], queue = kernel_starts[i] - call_end;
-      queue_starts[i] = queue >= 0 ? call_end : kNoInteger;
-      queue_durations[i] = queue >= 0 ? queue : kNoInteger;
-      totals[i] = std::max(call_end, kernel_starts[i] + kernel_durations[i]) - api_starts[i];
-      threads[i] = trace_.track_of(launch.call.lane).key.thread;
-      tracks[i] = static_cast<std::uint32_t>(&trace_.track_of(launch.operation.lane) - trace_.tracks().data());
-      shapes[i] = trace_.lane(launch.operation.lane).detail(launch.operation.index);
-    }
-  }
-
-  void add_texts() {
-    NameTexts call_texts(table_, trace_);
-    calls = column_of<Texts>(launches_, [&](const Launch& launch) {
-      return call_texts(executions_.call(launch), [&](NameId name) { return api_display_name(trace_.name(name)); });
-    });
-    GroupsByIds<2, TextId> known;
-    kernels = column_of<Texts>(launches_, [&](const Launch& launch) {
-      const NameId range = executions_.range(launch), kernel = executions_.kernel(launch);
-      TextId& text = known[{range, kernel}];
-      if (text == TextId{0}) text = table_.add_text(prefixed(trace_, range, kernel));
-      return text;
-    });
-  }
-
-  const Trace& trace_;
-  const Executions& executions_;
-  const Launches& launches_;
-  Table& table_;
+  [[nodiscard]] NameId call_name(std::size_t row) const { return call_lane(row).name(launches[row].call.index); }
+  [[nodiscard]] DetailId detail(std::size_t row) const { return kernel_lane(row).detail(launches[row].operation.index); }
 };
+
+Launches launches_by_start(const Selection& selection) {
+  const Trace& trace = selection.trace();
+  std::vector<Launches> lists;
+  for (auto& [thread, launches] : launches_by_thread(selection, {TrackKind::kKernels})) lists.push_back(std::move(launches));
+  return merge_sorted(std::move(lists), [&](const Launch& launch) { return trace.lane(launch.call.lane).start(launch.call.index); });
+}
+
+// The texts of rows: of calls by name, of kernels row by row.
+struct LaunchTexts {
+  std::vector<TextId> calls;
+  Texts kernels;
+};
+
+LaunchTexts add_texts(const Selection& selection, const ReportOptions& options, const ListedLaunches& listed, Table& table) {
+  const Trace& trace = selection.trace();
+  const InnermostRanges ranges(selection, options);
+  LaunchTexts texts{std::vector<TextId>(trace.name_count()), {}};
+  texts.kernels.reserve(listed.launches.size());
+  GroupsByIds<2, TextId> known;
+  for (std::size_t row = 0; row < listed.launches.size(); ++row) {
+    TextId& call = texts.calls[listed.call_name(row)];
+    if (call == TextId{0}) call = table.add_text(std::string(api_display_name(trace.name(listed.call_name(row)))));
+    const EventRef operation = listed.launches[row].operation;
+    const Lane& lane = listed.lanes[operation.lane];
+    const NameId range = ranges.of_call(listed.launches[row].call);
+    const NameId kernel = kernel_name(trace, lane.name(operation.index), lane.detail(operation.index), options.kernel_names);
+    TextId& text = known[{range, kernel}];
+    if (text == TextId{0}) text = table.add_text(prefixed(trace, range, kernel));
+    texts.kernels.push_back(text);
+  }
+  return texts;
+}
 
 struct SummaryRow {
   const GroupKey* key;
@@ -216,8 +155,7 @@ std::vector<SummaryRow> summarized(std::map<GroupKey, Group>& groups, const Perc
 
 Table cuda_kern_exec_sum(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
-  Executions executions(selection, options);
-  std::map<GroupKey, Group> groups = group(trace, executions);
+  std::map<GroupKey, Group> groups = group(selection, options);
 
   std::vector<Column> columns = {identifiers("PID"), identifiers("TID"), identifiers("DevId"), integers("Count"), integers("QCount")};
   for (const std::string_view prefix : {"T", "A", "Q", "K"})
@@ -237,44 +175,61 @@ Table cuda_kern_exec_sum(const Selection& selection, const ReportOptions& option
 
 Table cuda_kern_exec_trace(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
-  Executions executions(selection, options);
-  std::vector<Launches> lists;
-  for (auto& [thread, launches] : executions.threads()) lists.push_back(std::move(launches));
-  const Launches launches =
-      merge_sorted(std::move(lists), [&](const Launch& launch) { return trace.lane(launch.call.lane).start(launch.call.index); });
+  const auto listed = std::make_shared<const ListedLaunches>(ListedLaunches{trace.lanes(), launches_by_start(selection)});
   Table table;
-  const DeviceOrdinals device(trace);
-  LaunchColumns columns(trace, executions, launches, table);
-  columns.fill();
-  const auto shared = [](std::vector<std::uint32_t>& places) {
-    return std::make_shared<const std::vector<std::uint32_t>>(std::move(places));
-  };
-  const DetailId details = columns.shapes.empty() ? 0 : *std::max_element(columns.shapes.begin(), columns.shapes.end()) + 1;
-  const Places threads = shared(columns.threads), tracks = shared(columns.tracks), shapes = shared(columns.shapes);
+  LaunchTexts texts = add_texts(selection, options, *listed, table);
 
-  Shared<Texts> grids{shapes, {}}, blocks{shapes, {}};
-  for (DetailId id = 0; id < details; ++id) {
-    grids.values.push_back(table.add_text(grid_text(trace.kernel_detail(id).grid)));
-    blocks.values.push_back(table.add_text(grid_text(trace.kernel_detail(id).block)));
+  const auto of_times = [&](std::int64_t (*value)(const Times&)) {
+    return Computed<std::int64_t>([listed, value](std::size_t row) { return value(listed->times(row)); });
+  };
+  // What is the same for all calls, or all kernels, of a lane.
+  const auto of_lanes = [&](auto value, EventRef Launch::*side) {
+    std::vector<std::int64_t> values;
+    for (LaneId id = 0; id < trace.lanes().size(); ++id) values.push_back(value(trace.track_of(id).key));
+    return Computed<std::int64_t>(
+        [listed, values = std::move(values), side](std::size_t row) { return values[(listed->launches[row].*side).lane]; });
+  };
+  const auto thread_of = [&](const TrackKey& key) { return key.thread != kNone ? &trace.threads()[key.thread] : nullptr; };
+  const auto pid = [&](const TrackKey& key) {
+    const Thread* thread = thread_of(key);
+    return thread ? std::int64_t{trace.processes()[thread->process].pid} : kNoInteger;
+  };
+  const auto tid = [&](const TrackKey& key) {
+    const Thread* thread = thread_of(key);
+    return thread ? std::int64_t{thread->tid} : kNoInteger;
+  };
+  const DeviceOrdinals device(trace);
+  const auto device_of = [&](const TrackKey& key) { return key.gpu != kNone ? device(key.process, key.gpu) : kNoInteger; };
+
+  std::vector<TextId> grids, blocks;  // by detail
+  for (std::size_t row = 0; row < listed->launches.size(); ++row) {
+    const DetailId detail = listed->detail(row);
+    if (detail < grids.size()) continue;
+    for (DetailId id = static_cast<DetailId>(grids.size()); id <= detail; ++id) {
+      grids.push_back(table.add_text(grid_text(trace.kernel_detail(id).grid)));
+      blocks.push_back(table.add_text(grid_text(trace.kernel_detail(id).block)));
+    }
   }
-  const auto pid = [&](const Thread& thread) { return trace.processes()[thread.process].pid; };
-  const auto tid = [](const Thread& thread) { return thread.tid; };
-  const auto device_of = [&](const Track& track) { return device(track.key.process, track.key.gpu); };
-  table.set_columns({{"API Start", Unit::kNanoseconds, std::move(columns.api_starts)},
-                     {"API Dur", Unit::kNanoseconds, std::move(columns.api_durations)},
-                     {"Queue Start", Unit::kNanoseconds, std::move(columns.queue_starts)},
-                     {"Queue Dur", Unit::kNanoseconds, std::move(columns.queue_durations)},
-                     {"Kernel Start", Unit::kNanoseconds, std::move(columns.kernel_starts)},
-                     {"Kernel Dur", Unit::kNanoseconds, std::move(columns.kernel_durations)},
-                     {"Total Dur", Unit::kNanoseconds, std::move(columns.totals)},
-                     {"PID", Unit::kIdentifier, shared_integers(threads, trace.threads(), pid)},
-                     {"TID", Unit::kIdentifier, shared_integers(threads, trace.threads(), tid)},
-                     {"DevId", Unit::kIdentifier, shared_integers(tracks, trace.tracks(), device_of)},
-                     {"API Function", Unit::kNone, std::move(columns.calls)},
-                     {"GridXYZ", Unit::kNone, std::move(grids)},
-                     {"BlockXYZ", Unit::kNone, std::move(blocks)},
-                     {"Kernel Name", Unit::kNone, std::move(columns.kernels)}},
-                    launches.size());
+  const auto of_details = [&](std::vector<TextId> values) {
+    return Computed<TextId>([listed, values = std::move(values)](std::size_t row) { return values[listed->detail(row)]; });
+  };
+  const auto call_text = [listed, calls = std::move(texts.calls)](std::size_t row) { return calls[listed->call_name(row)]; };
+
+  table.set_columns({{"API Start", Unit::kNanoseconds, of_times([](const Times& t) { return t.call_begin; })},
+                     {"API Dur", Unit::kNanoseconds, of_times([](const Times& t) { return t.call_length(); })},
+                     {"Queue Start", Unit::kNanoseconds, of_times([](const Times& t) { return t.queued() ? t.call_end : kNoInteger; })},
+                     {"Queue Dur", Unit::kNanoseconds, of_times([](const Times& t) { return t.queued() ? t.queue() : kNoInteger; })},
+                     {"Kernel Start", Unit::kNanoseconds, of_times([](const Times& t) { return t.kernel_begin; })},
+                     {"Kernel Dur", Unit::kNanoseconds, of_times([](const Times& t) { return t.kernel_length(); })},
+                     {"Total Dur", Unit::kNanoseconds, of_times([](const Times& t) { return t.total(); })},
+                     {"PID", Unit::kIdentifier, of_lanes(pid, &Launch::call)},
+                     {"TID", Unit::kIdentifier, of_lanes(tid, &Launch::call)},
+                     {"DevId", Unit::kIdentifier, of_lanes(device_of, &Launch::operation)},
+                     {"API Function", Unit::kNone, Computed<TextId>(call_text)},
+                     {"GridXYZ", Unit::kNone, of_details(std::move(grids))},
+                     {"BlockXYZ", Unit::kNone, of_details(std::move(blocks))},
+                     {"Kernel Name", Unit::kNone, std::move(texts.kernels)}},
+                    listed->launches.size());
   return table;
 }
 

@@ -1,46 +1,44 @@
-// Columns over events, each filled by itself, so that all cores work and what rows have in common is kept once. Internal to reports.
+// Columns over events, of which the table keeps only where they are. Internal to reports.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <vector>
 
 #include "model/stats/table.h"
-#include "parallel.h"
+#include "model/trace/trace.h"
 
 namespace lanescope::stats {
 
-// value(row) for each row of a column.
-template <typename Values, typename Row, typename Value>
-[[nodiscard]] Values column_of(const std::vector<Row>& rows, Value value) {
-  Values values;
-  values.reserve(rows.size());
-  for (const Row& row : rows) values.push_back(value(row));
-  return values;
+// The events of a table's rows, and the lanes in which their cells are looked up.
+struct ListedEvents {
+  std::vector<Lane> lanes;
+  std::vector<EventRef> events;
+  [[nodiscard]] const Lane& lane(std::size_t row) const { return lanes[events[row].lane]; }
+};
+using SharedEvents = std::shared_ptr<const ListedEvents>;
+[[nodiscard]] inline SharedEvents list_events(const Trace& trace, std::vector<EventRef> events) {
+  return std::make_shared<const ListedEvents>(ListedEvents{trace.lanes(), std::move(events)});
 }
 
-// Where the shared value of each row stands: place(row).
-template <typename Row, typename Place>
-[[nodiscard]] Places places_of(const std::vector<Row>& rows, Place place) {
-  return std::make_shared<const std::vector<std::uint32_t>>(column_of<std::vector<std::uint32_t>>(rows, place));
+// value(lane, index of the event), which owns what else it reads.
+template <typename Value>
+[[nodiscard]] auto of_events(SharedEvents listed, Value value) {
+  using Result = decltype(value(listed->lanes.front(), EventIndex{}));
+  return Computed<Result>([listed = std::move(listed), value = std::move(value)](std::size_t row) {
+    const EventRef event = listed->events[row];
+    return value(listed->lanes[event.lane], event.index);
+  });
 }
 
-// value(thing) for each thing that places may name.
-template <typename Things, typename Value>
-[[nodiscard]] Shared<Integers> shared_integers(Places places, const Things& things, Value value) {
-  Shared<Integers> column{std::move(places), {}};
-  for (const auto& thing : things) column.values.push_back(static_cast<std::int64_t>(value(thing)));
-  return column;
-}
-template <typename Things, typename Value>
-[[nodiscard]] Shared<Texts> shared_texts(Places places, const Things& things, Value value) {
-  Shared<Texts> column{std::move(places), {}};
-  for (const auto& thing : things) column.values.push_back(value(thing));
-  return column;
-}
-
-// Runs the tasks on all cores.
-inline void run_all(const std::vector<std::function<void()>>& tasks) {
-  parallel_for(tasks.size(), [&](std::size_t i) { tasks[i](); });
+// value(track), worked out once for each: the same for all events of its lanes.
+template <typename Value>
+[[nodiscard]] auto of_tracks(SharedEvents listed, const Trace& trace, Value value) {
+  using Result = decltype(value(trace.tracks().front()));
+  std::vector<Result> by_lane(trace.lanes().size());
+  for (const Track& track : trace.tracks())
+    for (const LaneId lane : track.lanes) by_lane[lane] = value(track);
+  return Computed<Result>(
+      [listed = std::move(listed), by_lane = std::move(by_lane)](std::size_t row) { return by_lane[listed->events[row].lane]; });
 }
 
 }  // namespace lanescope::stats

@@ -1,6 +1,7 @@
 // Idle time of GPUs, by cause.
 #include <algorithm>
 #include <array>
+#include <thread>
 
 #include "model/analysis/idle.h"
 #include "model/stats/table.h"
@@ -16,27 +17,35 @@ struct CauseTime {
   Nanoseconds total = 0;
   Nanoseconds longest = 0;
   std::int64_t parts = 0;
+
+  void add(const CauseTime& other) {
+    if (other.parts == 0) return;
+    cause = other.cause;
+    total += other.total;
+    longest = std::max(longest, other.longest);
+    parts += other.parts;
+  }
 };
 
 }  // namespace
 
 Table gpu_idle_sum(const Selection& selection, const ReportOptions&) {
   const Trace& trace = selection.trace();
-  std::vector<std::array<CauseTime, kIdleCauses>> causes(trace.gpus().size());
-  const auto gpus = visit_idle(
-      trace, selection.launch_index(), 0,
-      [&](const IdleGap& gap, std::span<const IdlePart> parts) {
-        for (const IdlePart& part : parts) {
-          const Nanoseconds time = selection.time() ? part.range.intersected(*selection.time()).length() : part.range.length();
-          if (time == 0) continue;
-          CauseTime& cause = causes[gap.gpu][static_cast<std::size_t>(part.cause)];
-          cause.cause = part.cause;
-          cause.total += time;
-          cause.longest = std::max(cause.longest, time);
-          ++cause.parts;
-        }
-      },
-      selection.stop());
+  using Causes = std::vector<std::array<CauseTime, kIdleCauses>>;  // by GPU
+  std::vector<Causes> parts(std::max(1u, std::thread::hardware_concurrency()), Causes(trace.gpus().size()));
+  std::vector<IdleVisitor> visitors;
+  for (Causes& part : parts)
+    visitors.push_back([&part, &selection](const IdleGap& gap, std::span<const IdlePart> pieces) {
+      for (const IdlePart& piece : pieces) {
+        const Nanoseconds time = selection.time() ? piece.range.intersected(*selection.time()).length() : piece.range.length();
+        if (time > 0) part[gap.gpu][static_cast<std::size_t>(piece.cause)].add({piece.cause, time, time, 1});
+      }
+    });
+  const auto gpus = visit_idle_in_parts(trace, selection.launch_index(), 0, visitors, selection.stop());
+  Causes causes(trace.gpus().size());
+  for (const Causes& part : parts)
+    for (std::size_t gpu = 0; gpu < part.size(); ++gpu)
+      for (std::size_t cause = 0; cause < kIdleCauses; ++cause) causes[gpu][cause].add(part[gpu][cause]);
 
   Table table({reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds), integers("Parts"),
                integers("Longest", Unit::kNanoseconds), texts("Cause"), reals("Busy", Unit::kPercent), integers("Span", Unit::kNanoseconds),

@@ -1,5 +1,6 @@
 #include "grouped_operations.h"
 
+#include "in_parts.h"
 #include "kernel_names.h"
 
 namespace lanescope::stats {
@@ -32,14 +33,14 @@ void add_kernels(const Selection& selection, const ReportOptions& options, const
         [&](NameId name, Samples durations) { groups.add(with(labels, std::string(trace.name(name))), std::move(durations)); });
     return;
   }
-  const InnermostRanges ranges(selection);
-  SamplesByIds<2> samples;
-  selection.for_each(TrackKind::kKernels, [&](const Track&, const EventView& kernel) {
-    samples.add({ranges.name(kernel.ref), kernel_name(trace, kernel, options.kernel_names)}, kernel.duration());
-  });
-  samples.for_each([&](const std::array<std::uint32_t, 2>& ids, Samples durations) {
-    groups.add(with(labels, prefixed(trace, ids[0], ids[1])), std::move(durations));
-  });
+  const InnermostRanges ranges(selection, options);
+  const auto add = [&](SamplesByIds<2>& samples, const Track& track, const EventView& kernel) {
+    samples.add({ranges.of_kernel(track, kernel), kernel_name(trace, kernel, options.kernel_names)}, kernel.duration());
+  };
+  for (SamplesByIds<2>& part : visit_in_parts(selection, TrackKind::kKernels, SamplesByIds<2>(), add))
+    part.for_each([&](const std::array<std::uint32_t, 2>& ids, Samples durations) {
+      groups.add(with(labels, prefixed(trace, ids[0], ids[1])), std::move(durations));
+    });
 }
 
 void add_memory_operations(const Selection& selection, const std::vector<std::string>& labels, LabelGroups& groups) {

@@ -1,7 +1,7 @@
 // What reports call kernels. Internal to reports.
 #pragma once
 
-#include "launches.h"
+#include "call_ranges.h"
 
 namespace lanescope::stats {
 
@@ -19,16 +19,21 @@ namespace lanescope::stats {
 // The NVTX range that is innermost around the launch of each kernel.
 class InnermostRanges {
  public:
-  InnermostRanges() = default;  // of no kernel
-  explicit InnermostRanges(const Selection& selection);
-  // The same where the launches of kernels are known.
-  InnermostRanges(const Selection& selection, const std::map<ThreadId, Launches>& threads);
+  // Where the options ask for no ranges, of no kernel.
+  InnermostRanges(const Selection& selection, const ReportOptions& options);
 
-  // The name of the range, 0 where there is none.
-  [[nodiscard]] NameId name(EventRef kernel) const;
+  // The name of the range, 0 where there is none. O(1).
+  [[nodiscard]] NameId of_call(EventRef call) const { return ranges_.innermost(call); }
+  [[nodiscard]] NameId of_kernel(ProcessId process, std::uint32_t correlation) const {
+    return index_ ? of_call(index_->find(process, correlation)) : NameId{0};
+  }
+  [[nodiscard]] NameId of_kernel(const Track& track, const EventView& kernel) const {
+    return index_ ? of_kernel(track.key.process, kernel.correlation()) : NameId{0};
+  }
 
  private:
-  std::vector<std::vector<NameId>> names_;  // by lane and index; empty for lanes of other kinds
+  const LaunchIndex* index_ = nullptr;
+  CallRanges ranges_;
 };
 
 // "range/kernel", or the kernel alone where there is no range.

@@ -1,9 +1,10 @@
 // Collects samples under labels. Internal to reports.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
-#include <unordered_map>
 
 #include "model/stats/selection.h"
 #include "summary.h"
@@ -36,29 +37,47 @@ struct IdHash {
   }
 };
 
-// Groups by several ids, those in use at hand: events of a loop go round a few groups.
+// Groups by several ids, in the order in which they were first asked for: a hash table with open addressing, so that nearly every look-up
+// reads one slot.
 template <std::size_t N, typename Group>
 class GroupsByIds {
  public:
   using Key = std::array<std::uint32_t, N>;
-  GroupsByIds() = default;
-  GroupsByIds(GroupsByIds&&) = default;
   Group& operator[](const Key& key) {
-    Recent& recent = recent_[IdHash<N>()(key) % kRecent];
-    if (!recent.group || key != recent.key) recent = {key, &groups_[key]};  // groups never move
-    return *recent.group;
+    if (2 * groups_.size() >= slots_.size()) grow();
+    Slot& slot = slot_of(key);
+    if (slot.group == kNone) {
+      slot = {key, static_cast<std::uint32_t>(groups_.size())};
+      groups_.emplace_back(key, Group{});
+    }
+    return groups_[slot.group].second;
   }
   [[nodiscard]] auto begin() noexcept { return groups_.begin(); }
   [[nodiscard]] auto end() noexcept { return groups_.end(); }
 
  private:
-  static constexpr std::size_t kRecent = 256;
-  struct Recent {
+  struct Slot {
     Key key{};
-    Group* group = nullptr;
+    std::uint32_t group = kNone;
   };
-  std::unordered_map<Key, Group, IdHash<N>> groups_;
-  std::array<Recent, kRecent> recent_{};
+  static bool same(const Key& a, const Key& b) noexcept {
+    std::uint32_t differences = 0;
+    for (std::size_t i = 0; i < N; ++i) differences |= a[i] ^ b[i];
+    return differences == 0;
+  }
+  // The one that holds the key, else the empty one that would. Requires: some are empty.
+  Slot& slot_of(const Key& key) noexcept {
+    const std::size_t mask = slots_.size() - 1;  // their number is a power of two
+    std::size_t at = IdHash<N>()(key) & mask;
+    while (slots_[at].group != kNone && !same(slots_[at].key, key)) at = (at + 1) & mask;
+    return slots_[at];
+  }
+  void grow() {
+    slots_.assign(std::max<std::size_t>(64, 4 * slots_.size()), Slot());
+    for (std::size_t i = 0; i < groups_.size(); ++i) slot_of(groups_[i].first) = {groups_[i].first, static_cast<std::uint32_t>(i)};
+  }
+  std::vector<Slot> slots_;
+  std::deque<std::pair<Key, Group>> groups_;
 };
 
 // Samples by ids.
@@ -79,13 +98,7 @@ class SamplesByIds {
 // Groups by what is shown: different ids may share their labels.
 class LabelGroups {
  public:
-  void add(std::vector<std::string> labels, Samples samples) {
-    Samples& group = groups_[std::move(labels)];
-    if (group.empty())
-      group = std::move(samples);
-    else
-      group.insert(group.end(), samples.begin(), samples.end());
-  }
+  void add(std::vector<std::string> labels, Samples samples) { append(groups_[std::move(labels)], std::move(samples)); }
   [[nodiscard]] std::vector<LabeledSamples> take() {
     std::vector<LabeledSamples> groups;
     groups.reserve(groups_.size());
@@ -98,28 +111,6 @@ class LabelGroups {
 
  private:
   std::map<std::vector<std::string>, Samples> groups_;
-};
-
-// The texts of names in a table, each added once.
-class NameTexts {
- public:
-  NameTexts(Table& table, const Trace& trace) : table_(table), trace_(trace), ids_(trace.name_count(), kUnknown) {}
-  TextId operator()(NameId name) {
-    if (ids_[name] == kUnknown) ids_[name] = table_.add_text(std::string(trace_.name(name)));
-    return ids_[name];
-  }
-  // Another text than the name itself: `text(name)` is asked once a name.
-  template <typename Text>
-  TextId operator()(NameId name, Text text) {
-    if (ids_[name] == kUnknown) ids_[name] = table_.add_text(std::string(text(name)));
-    return ids_[name];
-  }
-
- private:
-  static constexpr TextId kUnknown{kNone};
-  Table& table_;
-  const Trace& trace_;
-  std::vector<TextId> ids_;
 };
 
 }  // namespace lanescope::stats

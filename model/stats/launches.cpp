@@ -1,8 +1,8 @@
 #include "launches.h"
 
 #include "model/events/launch_index.h"
+#include "model/trace/parallel.h"
 #include "natural_sort.h"
-#include "parallel.h"
 
 namespace lanescope::stats {
 

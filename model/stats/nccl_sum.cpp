@@ -1,11 +1,10 @@
 // Kernels of NCCL, by the collective that enqueued them.
 #include <algorithm>
 
+#include "call_ranges.h"
 #include "kernel_names.h"
 #include "label_groups.h"
-#include "launches.h"
 #include "model/trace/nvtx_payload.h"
-#include "nvtx_ranges.h"
 #include "report_functions.h"
 
 namespace lanescope::stats {
@@ -26,14 +25,10 @@ using Groups = GroupsByIds<2, Group>;
 class NcclKernels {
  public:
   NcclKernels(const Selection& selection, const ReportOptions& options)
-      : trace_(selection.trace()), options_(options), is_nccl_(trace_.name_count(), Answer::kUnknown) {
-    selection.for_each_lane(TrackKind::kKernels,
-                            [&](const Track&, LaneId lane) { grouped_.resize(std::max<std::size_t>(grouped_.size(), lane + 1)); });
-    const auto ranges = ranges_by_thread(selection, RangeKinds::kAll);
-    for (const auto& [thread, launches] : launches_by_thread(selection, {TrackKind::kKernels}))
-      if (const auto found = ranges.find(thread); found != ranges.end()) add_in_ranges(thread, launches, found->second);
-    selection.for_each(TrackKind::kKernels, [&](const Track&, const EventView& kernel) {
-      if (is_nccl(kernel.name()) && !is_grouped(kernel.ref)) add(kernel.ref, 0, kNoInteger);
+      : trace_(selection.trace()), options_(options), is_nccl_(trace_.name_count(), Answer::kUnknown), ranges_(selection) {
+    const LaunchIndex& index = selection.launch_index();
+    selection.for_each(TrackKind::kKernels, [&](const Track& track, const EventView& kernel) {
+      if (is_nccl(kernel.name())) add(track.key.process, kernel, index.find(track.key.process, kernel.correlation()));
     });
   }
 
@@ -48,18 +43,6 @@ class NcclKernels {
     return answer == Answer::kYes;
   }
 
-  void add_in_ranges(ThreadId thread, const Launches& launches, const std::vector<NvtxRange>& ranges) {
-    const ProcessId process = trace_.threads()[thread].process;
-    EnclosingRanges enclosing(ranges);
-    for (const Launch& launch : launches) {
-      if (!is_nccl(trace_.lane(launch.operation.lane).name(launch.operation.index))) continue;
-      const NvtxRange* collective = nullptr;
-      for (const std::size_t i : enclosing.around(time_of(trace_, launch.call)))
-        if (trace_.domain_name(process, ranges[i].domain) == kNcclDomain) collective = &ranges[i];
-      if (collective) add(launch.operation, collective->name, bytes_of(*collective));
-    }
-  }
-
   // The size that NCCL gives its ranges as payload.
   [[nodiscard]] std::int64_t bytes_of(const NvtxRange& range) const {
     const NvtxDetail& detail = trace_.nvtx_detail(range.detail);
@@ -68,25 +51,22 @@ class NcclKernels {
     return whole ? static_cast<std::int64_t>(detail.payload) : kNoInteger;
   }
 
-  void add(EventRef kernel, NameId collective, std::int64_t bytes) {
-    const Lane& lane = trace_.lane(kernel.lane);
-    Group& group = groups_[{collective, kernel_name(trace_, lane.name(kernel.index), lane.detail(kernel.index), options_.kernel_names)}];
-    group.durations.push_back(lane.duration(kernel.index));
-    if (bytes != kNoInteger) {
-      group.bytes = (group.bytes == kNoInteger ? 0 : group.bytes) + bytes;
-      group.time_of_bytes += lane.duration(kernel.index);
-    }
-    if (collective == 0) return;
-    std::vector<bool>& grouped = grouped_[kernel.lane];
-    if (grouped.empty()) grouped.resize(lane.size());
-    grouped[kernel.index] = true;
+  void add(ProcessId process, const EventView& kernel, EventRef call) {
+    const NvtxRange* collective = nullptr;
+    for (const NvtxRange* range : ranges_.around(call))
+      if (trace_.domain_name(process, range->domain) == kNcclDomain) collective = range;
+    Group& group = groups_[{collective ? collective->name : NameId{0}, kernel_name(trace_, kernel, options_.kernel_names)}];
+    group.durations.push_back(kernel.duration());
+    const std::int64_t bytes = collective ? bytes_of(*collective) : kNoInteger;
+    if (bytes == kNoInteger) return;
+    group.bytes = (group.bytes == kNoInteger ? 0 : group.bytes) + bytes;
+    group.time_of_bytes += kernel.duration();
   }
-  [[nodiscard]] bool is_grouped(EventRef kernel) const { return !grouped_[kernel.lane].empty() && grouped_[kernel.lane][kernel.index]; }
 
   const Trace& trace_;
   const ReportOptions& options_;
-  std::vector<Answer> is_nccl_;             // by name
-  std::vector<std::vector<bool>> grouped_;  // by lane and index: kernels that have a collective
+  std::vector<Answer> is_nccl_;  // by name
+  CallRanges ranges_;
   Groups groups_;
 };
 

@@ -17,8 +17,8 @@ std::string name_of(const Trace& trace, const Projection& projection) {
 
 Table nvtx_gpu_proj_trace(const Selection& selection, const ReportOptions&) {
   const Trace& trace = selection.trace();
-  const auto threads = ranges_by_thread(selection, RangeKinds::kAll);
-  std::vector<Projection> projections = project(selection, threads);
+  const CallRanges ranges(selection);
+  std::vector<Projection> projections = project(selection, ranges);
   std::stable_sort(projections.begin(), projections.end(),
                    [](const Projection& a, const Projection& b) { return a.projected.begin < b.projected.begin; });
 
@@ -43,9 +43,9 @@ Table nvtx_gpu_proj_sum(const Selection& selection, const ReportOptions& options
     Samples projected;
     std::int64_t original = 0, operations = 0, levels = 0, children = 0;
   };
-  const auto threads = ranges_by_thread(selection, RangeKinds::kAll);
+  const CallRanges ranges(selection);
   GroupsByIds<4, Group> by_ids;
-  for (const Projection& p : project(selection, threads)) {
+  for (const Projection& p : project(selection, ranges)) {
     const NvtxRange& range = p.range();
     Group& group = by_ids[{trace.threads()[p.thread].process, range.domain, range.name, static_cast<std::uint32_t>(range.kind)}];
     group.projected.push_back(p.projected.length());

@@ -1,10 +1,10 @@
 // Kernels by the NVTX ranges around their launch. A kernel counts in every range that encloses it.
 #include <algorithm>
 
+#include "call_ranges.h"
+#include "in_parts.h"
 #include "kernel_names.h"
 #include "label_groups.h"
-#include "launches.h"
-#include "nvtx_ranges.h"
 #include "report_functions.h"
 
 namespace lanescope::stats {
@@ -16,6 +16,10 @@ struct Group {
   Samples durations;
   std::vector<std::int64_t> ranges;  // ids, some more than once
 
+  void add(Group&& other) {
+    append(durations, std::move(other.durations));
+    append(ranges, std::move(other.ranges));
+  }
   [[nodiscard]] std::int64_t distinct_ranges() {
     std::sort(ranges.begin(), ranges.end());
     return std::unique(ranges.begin(), ranges.end()) - ranges.begin();
@@ -26,45 +30,33 @@ struct Group {
 using Groups = GroupsByIds<5, Group>;
 constexpr std::uint32_t kNoStyle = 0;
 
-NameId name_of(const Trace& trace, EventRef kernel, const ReportOptions& options) {
-  const Lane& lane = trace.lane(kernel.lane);
-  return kernel_name(trace, lane.name(kernel.index), lane.detail(kernel.index), options.kernel_names);
-}
-
-void add_launched(const Selection& selection, const ReportOptions& options, Groups& groups, std::vector<std::vector<bool>>& launched) {
+Groups group_kernels(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
-  const auto ranges = ranges_by_thread(selection, RangeKinds::kAll);
-  for (const auto& [thread, launches] : launches_by_thread(selection, {TrackKind::kKernels})) {
-    const auto found = ranges.find(thread);
-    EnclosingRanges enclosing(found == ranges.end() ? std::span<const NvtxRange>{} : std::span<const NvtxRange>{found->second});
-    for (const Launch& launch : launches) {
-      launched[launch.operation.lane][launch.operation.index] = true;
-      const NameId kernel = name_of(trace, launch.operation, options);
-      const Nanoseconds duration = trace.lane(launch.operation.lane).duration(launch.operation.index);
-      const auto around = enclosing.around(time_of(trace, launch.call));
-      if (around.empty()) groups[{thread, kNoDomain, kNoStyle, 0, kernel}].durations.push_back(duration);
-      for (const std::size_t i : around) {
-        const NvtxRange& range = found->second[i];
-        Group& group = groups[{thread, range.domain, static_cast<std::uint32_t>(range.kind), range.name, kernel}];
-        group.durations.push_back(duration);
-        if (group.ranges.empty() || group.ranges.back() != range.id) group.ranges.push_back(range.id);
-      }
+  const LaunchIndex& index = selection.launch_index();
+  const CallRanges ranges(selection);
+  const auto add = [&](Groups& groups, const Track& track, const EventView& kernel) {
+    const NameId name = kernel_name(trace, kernel, options.kernel_names);
+    const EventRef call = index.find(track.key.process, kernel.correlation());
+    const ThreadId thread = call.valid() ? trace.track_of(call.lane).key.thread : kNone;
+    const auto around = ranges.around(call);
+    if (around.empty()) groups[{thread, kNoDomain, kNoStyle, 0, name}].durations.push_back(kernel.duration());
+    for (const NvtxRange* range : around) {
+      Group& group = groups[{thread, range->domain, static_cast<std::uint32_t>(range->kind), range->name, name}];
+      group.durations.push_back(kernel.duration());
+      if (group.ranges.empty() || group.ranges.back() != range->id) group.ranges.push_back(range->id);
     }
-  }
+  };
+  std::vector<Groups> parts = visit_in_parts(selection, TrackKind::kKernels, Groups(), add);
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    for (auto& [key, group] : parts[i]) parts.front()[key].add(std::move(group));
+  return std::move(parts.front());
 }
 
 }  // namespace
 
 Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
-  Groups groups;
-  std::vector<std::vector<bool>> launched(trace.lanes().size());  // by lane and index, for lanes of kernels
-  selection.for_each_lane(TrackKind::kKernels, [&](const Track&, LaneId lane) { launched[lane].resize(trace.lane(lane).size()); });
-  add_launched(selection, options, groups, launched);
-  selection.for_each(TrackKind::kKernels, [&](const Track&, const EventView& kernel) {
-    if (!launched[kernel.ref.lane][kernel.ref.index])
-      groups[{kNone, kNoDomain, kNoStyle, 0, kernel_name(trace, kernel, options.kernel_names)}].durations.push_back(kernel.duration());
-  });
+  Groups groups = group_kernels(selection, options);
 
   struct Row {
     std::string range, style;

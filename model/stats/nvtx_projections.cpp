@@ -2,37 +2,56 @@
 
 #include <algorithm>
 
-#include "launches.h"
-
 namespace lanescope::stats {
 
-std::vector<Projection> project(const Selection& selection, const std::map<ThreadId, std::vector<NvtxRange>>& threads) {
+namespace {
+
+// By thread and range.
+using OfThreads = std::map<ThreadId, std::vector<Projection>>;
+
+void add_operation(Projection& projection, TimeRange time) {
+  projection.projected = projection.operations == 0
+                             ? time
+                             : TimeRange{std::min(projection.projected.begin, time.begin), std::max(projection.projected.end, time.end)};
+  ++projection.operations;
+}
+
+}  // namespace
+
+std::vector<Projection> project(const Selection& selection, const CallRanges& ranges) {
   const Trace& trace = selection.trace();
+  const LaunchIndex& index = selection.launch_index();
+  OfThreads threads;
+  for (const auto& [thread, of_thread] : ranges.ranges()) threads[thread].resize(of_thread.size());
+  LaneId lane = kNone;  // of the last call, and what belongs to its thread
+  const NvtxRange* first = nullptr;
+  std::vector<Projection>* of_thread = nullptr;
+  const auto add = [&](const Track& track, const EventView& operation) {
+    const EventRef call = index.find(track.key.process, operation.correlation());
+    const auto around = ranges.around(call);
+    if (around.empty()) return;
+    if (call.lane != lane) {
+      lane = call.lane;
+      const ThreadId thread = trace.track_of(lane).key.thread;
+      first = ranges.ranges().at(thread).data();
+      of_thread = &threads[thread];
+    }
+    for (const NvtxRange* range : around)
+      add_operation((*of_thread)[static_cast<std::size_t>(range - first)], {operation.start(), operation.end()});
+  };
+  for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches}) selection.for_each(kind, add);
+
   std::vector<Projection> projections;
-  for (const auto& [thread, launches] :
-       launches_by_thread(selection, {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})) {
-    const auto found = threads.find(thread);
-    if (found == threads.end()) continue;
-    const std::vector<NvtxRange>& ranges = found->second;
-    std::vector<Projection> of_thread(ranges.size());
-    EnclosingRanges enclosing(ranges);
-    for (const Launch& launch : launches)
-      for (const std::size_t i : enclosing.around(time_of(trace, launch.call))) {
-        Projection& projection = of_thread[i];
-        const TimeRange time = time_of(trace, launch.operation);
-        projection.projected = projection.operations == 0 ? time
-                                                          : TimeRange{std::min(projection.projected.begin, time.begin),
-                                                                      std::max(projection.projected.end, time.end)};
-        ++projection.operations;
-      }
-    for (std::size_t i = 0; i < ranges.size(); ++i)
-      if (of_thread[i].operations > 0 && ranges[i].parent != kNoRange) ++of_thread[ranges[i].parent].children;
-    for (std::size_t i = 0; i < ranges.size(); ++i) {
-      if (of_thread[i].operations == 0) continue;
-      of_thread[i].ranges = &ranges;
-      of_thread[i].index = i;
-      of_thread[i].thread = thread;
-      projections.push_back(of_thread[i]);
+  for (auto& [thread, projected] : threads) {
+    const std::vector<NvtxRange>& all = ranges.ranges().at(thread);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (projected[i].operations > 0 && all[i].parent != kNoRange) ++projected[all[i].parent].children;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (projected[i].operations == 0) continue;
+      projected[i].ranges = &all;
+      projected[i].index = i;
+      projected[i].thread = thread;
+      projections.push_back(projected[i]);
     }
   }
   return projections;

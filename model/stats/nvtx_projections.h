@@ -1,10 +1,9 @@
 // Ranges as the GPU saw them: from the start of the first operation that a range enqueued to the end of the last. Internal to reports.
 #pragma once
 
-#include <map>
 #include <vector>
 
-#include "nvtx_ranges.h"
+#include "call_ranges.h"
 
 namespace lanescope::stats {
 
@@ -18,7 +17,8 @@ struct Projection {
   [[nodiscard]] const NvtxRange& range() const { return (*ranges)[index]; }
 };
 
-// Of all ranges of the threads that enqueued GPU work: kernels, copies, sets and graphs whose launching call lies in the range.
-[[nodiscard]] std::vector<Projection> project(const Selection& selection, const std::map<ThreadId, std::vector<NvtxRange>>& threads);
+// Of all ranges that enqueued GPU work: kernels, copies, sets and graphs whose launching call lies in the range. By thread, then as the
+// thread's ranges are ordered. Points into `ranges`.
+[[nodiscard]] std::vector<Projection> project(const Selection& selection, const CallRanges& ranges);
 
 }  // namespace lanescope::stats

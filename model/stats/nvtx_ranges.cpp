@@ -68,18 +68,25 @@ std::map<ThreadId, std::vector<NvtxRange>> ranges_by_thread(const Selection& sel
 }
 
 std::span<const std::size_t> EnclosingRanges::around(TimeRange call) {
+  if (is_like_last(call)) return enclosing_;
+  ++changes_;
   while (next_ < ranges_.size() && ranges_[next_].time.begin <= call.begin) open_.push_back(next_++);
   std::erase_if(open_, [&](std::size_t i) { return ranges_[i].time.end < call.begin; });
   enclosing_.clear();
-  for (const std::size_t i : open_)
+  Nanoseconds first_end = std::numeric_limits<Nanoseconds>::max();
+  for (const std::size_t i : open_) {
+    first_end = std::min(first_end, ranges_[i].time.end);
     if (ranges_[i].time.end >= call.end) enclosing_.push_back(i);
+  }
+  const bool all_enclose = enclosing_.size() == open_.size();
+  answer_holds_until_ = all_enclose ? first_end : std::numeric_limits<Nanoseconds>::min();
   return enclosing_;
 }
 
-std::size_t EnclosingRanges::innermost(TimeRange call) {
+std::size_t EnclosingRanges::tightest(std::span<const NvtxRange> ranges, std::span<const std::size_t> some) {
   std::size_t tightest = kNoRange;
-  for (const std::size_t i : around(call))
-    if (tightest == kNoRange || ranges_[i].time.length() <= ranges_[tightest].time.length()) tightest = i;
+  for (const std::size_t i : some)
+    if (tightest == kNoRange || ranges[i].time.length() <= ranges[tightest].time.length()) tightest = i;
   return tightest;
 }
 

@@ -1,6 +1,7 @@
 // NVTX ranges of a thread and how they enclose each other and the thread's calls. Internal to reports and rules.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -31,7 +32,7 @@ enum class RangeKinds { kPushPop, kAll };
 // thread on which they began.
 [[nodiscard]] std::map<ThreadId, std::vector<NvtxRange>> ranges_by_thread(const Selection& selection, RangeKinds kinds);
 
-// Answers which ranges enclose a call of the same thread. O(open ranges) a call.
+// Answers which ranges enclose a call of the same thread. O(open ranges) a call, O(1) for a call like the last one.
 class EnclosingRanges {
  public:
   // `ranges` of one thread as ranges_by_thread() gives them; must outlive this.
@@ -40,14 +41,23 @@ class EnclosingRanges {
   // Positions of the ranges that enclose the call, by begin. Valid until the next call of around(). Requires: calls come by ascending
   // begin.
   std::span<const std::size_t> around(TimeRange call);
-  // The tightest of them, else kNoRange.
-  std::size_t innermost(TimeRange call);
+  // How often the answer has become another one.
+  [[nodiscard]] std::uint64_t changes() const noexcept { return changes_; }
+  // The tightest of some of the ranges, else kNoRange; of equal ones the last.
+  [[nodiscard]] static std::size_t tightest(std::span<const NvtxRange> ranges, std::span<const std::size_t> some);
 
  private:
+  // Whether all open ranges enclose the call, as they did the last one, and no other does.
+  [[nodiscard]] bool is_like_last(TimeRange call) const noexcept {
+    return call.end <= answer_holds_until_ && (next_ == ranges_.size() || ranges_[next_].time.begin > call.begin);
+  }
+
   std::span<const NvtxRange> ranges_;
   std::size_t next_ = 0;
   std::vector<std::size_t> open_;
   std::vector<std::size_t> enclosing_;
+  std::uint64_t changes_ = 0;
+  Nanoseconds answer_holds_until_ = std::numeric_limits<Nanoseconds>::min();  // for calls that end by then; where all open ranges enclose
 };
 
 // "domain:text": what a range is called in reports; ":text" in the default domain.

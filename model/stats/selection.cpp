@@ -1,6 +1,7 @@
 #include "model/stats/selection.h"
 
 #include <algorithm>
+
 namespace lanescope::stats {
 
 Result<Selection> Selection::of(const Trace& trace, const ReportOptions& options, std::shared_ptr<SharedLaunchIndex> index) {
@@ -35,6 +36,29 @@ std::optional<Selection::Range> Selection::find_range(const RangeFilter& filter)
   const auto nth = found.begin() + static_cast<std::ptrdiff_t>(filter.index);
   std::nth_element(found.begin(), nth, found.end(), [](const Range& a, const Range& b) { return a.time.begin < b.time.begin; });
   return std::move(*nth);
+}
+
+std::vector<Selection::Stretch> Selection::stretches(TrackKind kind) const {
+  std::vector<Stretch> found;
+  for_each_lane(kind, [&](const Track& track, LaneId id) {
+    const auto [first, last] = bounds_in(track, trace_->lane(id));
+    for (EventIndex i = first; i < last;) {
+      const EventIndex stop = std::min(last, i - i % LaneSegment::kCapacity + LaneSegment::kCapacity);
+      found.push_back({&track, id, i, stop});
+      i = stop;
+    }
+  });
+  return found;
+}
+
+std::pair<EventIndex, EventIndex> Selection::bounds_in(const Track& track, const Lane& lane) const {
+  std::pair<EventIndex, EventIndex> bounds{0, lane.size()};
+  if (window_) bounds = lane.overlapping(*window_);
+  if (range_ && !is_gpu(track.key.kind)) {
+    const auto within = lane.overlapping(range_->time);
+    bounds = {std::max(bounds.first, within.first), std::min(bounds.second, within.second)};
+  }
+  return bounds;
 }
 
 void Selection::collect_launches(Range& range) const {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "parallel.h"
+#include "model/trace/parallel.h"
 
 namespace lanescope::stats {
 namespace {

@@ -13,6 +13,14 @@ namespace lanescope::stats {
 using Samples = std::vector<std::int64_t>;
 using Percentiles = std::vector<std::uint8_t>;  // 95: the 95th; 1 to 99
 
+// Puts the others behind the samples.
+inline void append(Samples& samples, Samples&& others) {
+  if (samples.empty())
+    samples = std::move(others);
+  else
+    samples.insert(samples.end(), others.begin(), others.end());
+}
+
 struct Summary {
   std::int64_t count = 0;
   std::int64_t total = 0;

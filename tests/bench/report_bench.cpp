@@ -1,15 +1,17 @@
 // lanescope-report-bench: how fast reports answer on a large trace, and how fast other tools' files load. Prints one JSON object.
 //
-// Use: lanescope-report-bench [--events N] [--source FILE.trace ...] [--input FILE.trace] [--imported-events N]
-//      [--sqlite FILE] [--chrome FILE] [--repeat N]
+// Use: lanescope-report-bench [--events N] [--source FILE.trace ...] [--save FILE.trace | --input FILE.trace] [--report NAME ...]
+//      [--imported-events N] [--sqlite FILE] [--chrome FILE] [--repeat N]
 //
-// The input is made of recorded traces (tests/data, or --source), repeated along time up to N events; --input takes a file as it is. Times
-// are wall-clock milliseconds of this process, the median of --repeat runs; the file is in the page cache.
+// The input is made of recorded traces (tests/data, or --source), repeated along time up to N events, and kept where --save says; --input
+// takes a file as it is. Times are wall-clock milliseconds of this process, the median of --repeat runs; the file is in the page cache.
+// cpu_ms is what all its threads took, which other work on the machine hardly changes.
 //
 // In the same run, on the same events, the same question (time by kernel name) is asked of others, so that ratios hold on any machine:
 // SQL over the SQLite export, and, where these environment variables name them, Perfetto's trace_processor_shell
 // (LANESCOPE_PEER_TRACE_PROCESSOR) on the Chrome JSON and `nsys stats` (LANESCOPE_PEER_NSYS) on the SQLite export.
 #include <sqlite3.h>
+#include <sys/resource.h>
 #include <algorithm>
 #include <chrono>
 #include <CLI/CLI.hpp>
@@ -41,8 +43,9 @@ struct Options {
   std::uint64_t imported_events = 1'000'000;
   int repeat = 3;
   std::vector<std::string> sources;
-  std::string input;
-  std::string sqlite, chrome;  // files of other tools, in place of exports
+  std::string save, input;
+  std::vector<std::string> reports;  // none: all
+  std::string sqlite, chrome;        // files of other tools, in place of exports
 };
 
 double milliseconds(const std::function<void()>& work) {
@@ -94,18 +97,30 @@ std::vector<fs::path> sources(const Options& options) {
   return files;
 }
 
-json measure_reports(const Trace& trace, int repeat) {
-  json times;
-  const stats::ReportSeries series(trace);
+std::vector<std::string> all_reports() {
+  std::vector<std::string> requests;
   for (const stats::Report& report : stats::reports()) {
-    std::vector<std::string> requests = {std::string(report.name)};
-    if (report.modifiers.find(":nvtx-name") != std::string_view::npos) requests.push_back(requests.front() + ":nvtx-name");
-    for (const std::string& request : requests) {
-      const auto parsed = value_of(stats::parse_report(request));
-      times[request] = median_of(repeat, [&] { value_of(series.make(*parsed.report, parsed.options)); });
-    }
+    requests.emplace_back(report.name);
+    if (report.modifiers.find(":nvtx-name") != std::string_view::npos) requests.push_back(requests.back() + ":nvtx-name");
   }
-  return times;
+  return requests;
+}
+
+double processor_ms() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto ms = [](const timeval& time) { return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3; };
+  return ms(used.ru_utime) + ms(used.ru_stime);
+}
+
+// Each from the trace alone: what reports share is made anew for each.
+void measure_reports(const Trace& trace, const Options& options, json& result) {
+  for (const std::string& request : options.reports.empty() ? all_reports() : options.reports) {
+    const auto parsed = value_of(stats::parse_report(request));
+    const double before = processor_ms();
+    result["report_ms"][request] = median_of(options.repeat, [&] { value_of(stats::make_report(*parsed.report, trace, parsed.options)); });
+    result["cpu_ms"][request] = (processor_ms() - before) / options.repeat;
+  }
 }
 
 double rate(double amount, double ms) { return amount / ms * 1e3; }
@@ -203,6 +218,8 @@ int main(int argc, char** argv) {
   Options options;
   app.add_option("--events", options.events, "Events of the trace that reports are made of");
   app.add_option("--source", options.sources, "A recorded trace to repeat; may be given again");
+  app.add_option("--save", options.save, "Where to keep the repeated trace");
+  app.add_option("--report", options.reports, "A report to measure, in place of all; may be given again");
   app.add_option("--input", options.input, "A file to make reports of as it is");
   app.add_option("--sqlite", options.sqlite, "An export of Nsight Systems to measure as it is");
   app.add_option("--chrome", options.chrome, "A Chrome JSON file to measure as it is");
@@ -215,7 +232,7 @@ int main(int argc, char** argv) {
     const TemporaryFile repeated("repeated.trace");
     fs::path input = options.input;
     if (input.empty()) {
-      input = repeated.path();
+      input = options.save.empty() ? repeated.path() : fs::path(options.save);
       value_of(bench::repeat_trace(sources(options), options.events, input));
     }
     std::shared_ptr<const Trace> trace;
@@ -225,7 +242,7 @@ int main(int argc, char** argv) {
     });
     result["events"] = trace->event_count();
     result["open_ms"] = open_ms;
-    result["report_ms"] = measure_reports(*trace, options.repeat);
+    measure_reports(*trace, options, result);
   }
   if (options.imported_events > 0) result["others"] = measure_others(options);
   std::cout << result.dump(2) << std::endl;

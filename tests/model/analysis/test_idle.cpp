@@ -162,6 +162,36 @@ TEST_CASE("gaps below the threshold and causes above it add up to the idle time"
   for (const GpuIdle& gpu : gpus) CHECK(sums[gpu.gpu] + gpu.short_idle == gpu.idle);
 }
 
+TEST_CASE("visitors that share the time see, one behind the other, what one visitor sees") {
+  const auto seed = GENERATE(range(1u, 60u));
+  const auto count = GENERATE(range(std::size_t{2}, std::size_t{6}));
+  const auto trace = random_trace(seed);
+  using Seen = std::map<GpuId, std::vector<std::tuple<Nanoseconds, Nanoseconds, IdleCause, NameId>>>;
+  const auto visitor_into = [](Seen& seen) {
+    return [&seen](const IdleGap& gap, std::span<const IdlePart> parts) {
+      for (const IdlePart& part : parts) seen[gap.gpu].emplace_back(part.range.begin, part.range.end, part.cause, part.call);
+    };
+  };
+  Seen alone;
+  const auto gpus = visit_idle(*trace, 3, visitor_into(alone));
+  std::vector<Seen> shared(count);
+  std::vector<IdleVisitor> visitors;
+  for (Seen& seen : shared) visitors.emplace_back(visitor_into(seen));
+  const auto gpus_in_parts = visit_idle_in_parts(*trace, LaunchIndex(*trace), 3, visitors);
+  Seen joined;
+  for (const Seen& seen : shared)
+    for (const auto& [gpu, parts] : seen) joined[gpu].insert(joined[gpu].end(), parts.begin(), parts.end());
+  CHECK(joined == alone);
+  REQUIRE(gpus_in_parts.size() == gpus.size());
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    CHECK(gpus_in_parts[i].extent == gpus[i].extent);
+    CHECK(gpus_in_parts[i].idle == gpus[i].idle);
+    CHECK(gpus_in_parts[i].operations == gpus[i].operations);
+    CHECK(gpus_in_parts[i].gaps == gpus[i].gaps);
+    CHECK(gpus_in_parts[i].short_idle == gpus[i].short_idle);
+  }
+}
+
 TEST_CASE("a gap in which the thread ran code of its own is CPU code in its NVTX range") {
   Scenario program;
   program.kernel("a", 0, 10, 12, 100);

@@ -77,6 +77,11 @@ std::vector<GpuIdle> visit_idle(const Trace& trace, const LaunchIndex& launches,
                                 std::stop_token stop = {});
 std::vector<GpuIdle> visit_idle(const Trace& trace, Nanoseconds threshold, const IdleVisitor& visitor, std::stop_token stop = {});
 
+// The same on as many threads as there are visitors: each is called for the gaps of a stretch of time of its own, which follow each other
+// as the visitors do.
+std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold,
+                                         std::span<const IdleVisitor> visitors, std::stop_token stop = {});
+
 // A gap with its parts, to keep.
 struct Bubble {
   IdleGap gap;

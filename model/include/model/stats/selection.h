@@ -42,13 +42,36 @@ class Selection {
 
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
 
+  // Events of one segment of a lane that may be selected. What for_each() visits of a kind is what its stretches hold, in their
+  // order.
+  struct Stretch {
+    const Track* track;
+    LaneId lane;
+    EventIndex first, last;  // [first, last)
+    [[nodiscard]] EventIndex size() const noexcept { return last - first; }
+  };
+  [[nodiscard]] std::vector<Stretch> stretches(TrackKind kind) const;
+
+  // Calls visit(const Track&, EventView) for each selected event of the stretch, by start.
+  template <typename Visit>
+  void for_each(const Stretch& stretch, Visit& visit) const {
+    const Track& track = *stretch.track;
+    const LaneSegment& segment = *trace_->lane(stretch.lane).segments()[stretch.first / LaneSegment::kCapacity];
+    const EventIndex base = stretch.first - stretch.first % LaneSegment::kCapacity;
+    const bool launched = range_ && is_gpu(track.key.kind);
+    for (EventIndex i = stretch.first; i < stretch.last; ++i) {
+      if (launched && !range_->launches.contains(launch_key(track.key.process, segment.correlation(i - base)))) continue;
+      visit(track, EventView{segment, i - base, {stretch.lane, i}});
+    }
+  }
+
   // Calls visit(const Track&, EventView) for each selected event of this kind: track by track, in each lane by start. When asked to stop,
   // it ends early.
   template <typename Visit>
   void for_each(TrackKind kind, Visit visit) const {
-    for (const Track& track : trace_->tracks()) {
-      if (track.key.kind != kind) continue;
-      for (const LaneId lane : track.lanes) visit_lane(track, lane, visit);
+    for (const Stretch& stretch : stretches(kind)) {
+      if (stop_.stop_requested()) return;
+      for_each(stretch, visit);
     }
   }
 
@@ -74,27 +97,7 @@ class Selection {
   [[nodiscard]] std::optional<Range> find_range(const RangeFilter& filter) const;
   void collect_launches(Range& range) const;
 
-  template <typename Visit>
-  void visit_lane(const Track& track, LaneId id, Visit& visit) const {
-    const Lane& lane = trace_->lane(id);
-    const bool launched = range_ && is_gpu(track.key.kind);
-    std::pair<EventIndex, EventIndex> bounds{0, lane.size()};
-    if (window_) bounds = lane.overlapping(*window_);
-    if (range_ && !launched) {
-      const auto within = lane.overlapping(range_->time);
-      bounds = {std::max(bounds.first, within.first), std::min(bounds.second, within.second)};
-    }
-    const auto segments = lane.segments();
-    for (EventIndex i = bounds.first; i < bounds.second && !stop_.stop_requested();) {
-      const LaneSegment& segment = *segments[i / LaneSegment::kCapacity];
-      const EventIndex base = i - i % LaneSegment::kCapacity;
-      const EventIndex stop = std::min(bounds.second, base + segment.size());
-      for (; i < stop; ++i) {
-        if (launched && !range_->launches.contains(launch_key(track.key.process, segment.correlation(i - base)))) continue;
-        visit(track, EventView{segment, i - base, {id, i}});
-      }
-    }
-  }
+  [[nodiscard]] std::pair<EventIndex, EventIndex> bounds_in(const Track& track, const Lane& lane) const;
 
   const Trace* trace_;
   std::shared_ptr<SharedLaunchIndex> index_;

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,33 +34,29 @@ using Integers = std::vector<std::int64_t>;
 using Reals = std::vector<double>;  // shown with one decimal (sizes and rates: three)
 using Texts = std::vector<TextId>;
 
-// Values that many rows have in common, kept once: the cell of row r is values[(*places)[r]]. Columns may share their places.
-using Places = std::shared_ptr<const std::vector<std::uint32_t>>;
-template <typename Values>
-struct Shared {
-  Places places;
-  Values values;
-  [[nodiscard]] auto operator[](std::size_t row) const { return values[(*places)[row]]; }
-};
+// Values that are looked up when a cell is read, in what the function owns: columns over events have one list of events between them and
+// keep no value a row. Any thread may call it.
+template <typename Value>
+using Computed = std::function<Value(std::size_t row)>;
 
 struct Column {
   std::string title;  // without the unit: "Total Time"
   Unit unit = Unit::kNone;
-  std::variant<Integers, Reals, Texts, Shared<Integers>, Shared<Texts>> values;
+  std::variant<Integers, Reals, Texts, Computed<std::int64_t>, Computed<TextId>> values;
 
   [[nodiscard]] bool has_texts() const noexcept {
-    return std::holds_alternative<Texts>(values) || std::holds_alternative<Shared<Texts>>(values);
+    return std::holds_alternative<Texts>(values) || std::holds_alternative<Computed<TextId>>(values);
   }
   [[nodiscard]] bool has_reals() const noexcept { return std::holds_alternative<Reals>(values); }
   // Each requires a column of that type, and row < row_count() of the table.
   [[nodiscard]] TextId text(std::size_t row) const {
     const auto* own = std::get_if<Texts>(&values);
-    return own ? (*own)[row] : std::get<Shared<Texts>>(values)[row];
+    return own ? (*own)[row] : std::get<Computed<TextId>>(values)(row);
   }
   [[nodiscard]] double real(std::size_t row) const { return std::get<Reals>(values)[row]; }
   [[nodiscard]] std::int64_t integer(std::size_t row) const {
     const auto* own = std::get_if<Integers>(&values);
-    return own ? (*own)[row] : std::get<Shared<Integers>>(values)[row];
+    return own ? (*own)[row] : std::get<Computed<std::int64_t>>(values)(row);
   }
 };
 
@@ -95,7 +91,7 @@ class Table {
     rows_ = rows;
   }
 
-  // Appends a row: one cell a column, each of the column's type (std::int64_t, double, TextId). Requires: no column is Shared.
+  // Appends a row: one cell a column, each of the column's type (std::int64_t, double, TextId). Requires: no column is Computed.
   template <typename... Cells>
   void add_row(Cells... cells) {
     std::size_t column = 0;

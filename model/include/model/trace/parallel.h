@@ -1,4 +1,4 @@
-// Work on all cores. Internal to reports and rules.
+// Work on all cores.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace lanescope::stats {
+namespace lanescope {
 
 // Calls part(i) for each i below `count`, in any order, on as many threads as there are cores, and returns when all have ended. Worth it
 // for parts of a millisecond or more.
@@ -23,4 +23,4 @@ void parallel_for(std::size_t count, const Part& part) {
   work();
 }
 
-}  // namespace lanescope::stats
+}  // namespace lanescope
