@@ -22,14 +22,15 @@ namespace {
 using channel::FileDescriptor;
 
 constexpr std::chrono::milliseconds kUnwatchedPeriod{20};  // between looks at a buffer that does not wake us
+constexpr std::chrono::milliseconds kProgramsPeriod{20};   // ... and for new programs, whose Python stacks are to be read from then on
 
-proto::Diagnostic diagnostic(proto::Severity severity, proto::ComponentState state, std::string text) {
+proto::Diagnostic diagnostic(proto::Severity severity, proto::ComponentState state, const std::string& text) {
   proto::Diagnostic note;
   note.set_time(channel::monotonic_now());
   note.set_severity(severity);
   note.set_component(proto::COMPONENT_CPU);
   note.set_state(state);
-  note.set_text(std::move(text));
+  note.set_text(text);
   return note;
 }
 
@@ -45,17 +46,24 @@ Result<CpuSettings> fulfillable(CpuSettings settings, const Access& access, std:
   if (settings.system_wide() && !access.system_wide) {
     for (Scope* scope : {&settings.thread_states, &settings.samples})
       if (*scope == Scope::kSystemWide) *scope = Scope::kProcessTree;
-    notes.push_back(diagnostic(proto::SEVERITY_WARNING, proto::STATE_NO_PERMISSION,
-                               std::string("Only the recorded programs' threads are observed: other processes are not open to this user. "
-                                           "Change it: ") +
-                                   kSystemWideRemedy));
+    std::string text = "Only the recorded programs' threads are observed: other processes are not open to this user. Change it: ";
+    text += kSystemWideRemedy;
+    notes.push_back(diagnostic(proto::SEVERITY_WARNING, proto::STATE_NO_PERMISSION, text));
   }
   if (settings.samples == Scope::kNone) return settings;
-  if (settings.call_chains == CallChains::kBranchRecords && !access.branch_records)
-    return Error{"This machine keeps no record of branches, so -b lbr can't be had. Follow calls with -b fp or -b dwarf.",
-                 ErrorKind::kUsage};
+  if (settings.call_chains == CallChains::kBranchRecords && !access.branch_records) {
+    settings.call_chains = CallChains::kFramePointers;
+    notes.push_back(
+        diagnostic(proto::SEVERITY_WARNING, proto::STATE_FAILED,
+                   "Calls are followed by frame pointers: this machine keeps no record of branches (-b lbr), as virtual machines "
+                   "do not. Whole chains come from -b dwarf."));
+  }
   if (settings.call_chains == CallChains::kDwarf && !(kCanUnwind && have_code_names()))
     return Error{"This build can't follow calls by unwind tables, so -b dwarf can't be had. Follow them with -b fp.", ErrorKind::kUsage};
+  if (!access.cycles)
+    notes.push_back(diagnostic(proto::SEVERITY_INFO, proto::STATE_FAILED,
+                               "Samples are taken by a clock of the kernel's: this machine lends no counter of its processors' cycles, as "
+                               "virtual machines do not."));
   if (!access.kernel_code)
     notes.push_back(diagnostic(proto::SEVERITY_INFO, proto::STATE_NO_PERMISSION,
                                "Samples show the programs' own code, not what the kernel does for them. Change it: sudo sysctl "
@@ -127,7 +135,8 @@ class Recorder::Worker {
     // A buffer whose threads have all ended hangs up, and would wake us all the time.
     for (pollfd& source : sources_)
       if (hung_up_.contains(source.fd)) source.fd = -1;
-    const std::chrono::milliseconds limit = hung_up_.empty() ? flush_interval_ : std::min(flush_interval_, kUnwatchedPeriod);
+    std::chrono::milliseconds limit = hung_up_.empty() ? flush_interval_ : std::min(flush_interval_, kUnwatchedPeriod);
+    if (observation_.python()) limit = std::min(limit, kProgramsPeriod);
     poll(sources_.data(), sources_.size(), static_cast<int>(limit.count()));
     for (const pollfd& source : sources_)
       if ((source.revents & (POLLHUP | POLLERR)) != 0) hung_up_.insert(source.fd);

@@ -149,17 +149,28 @@ Result<std::filesystem::path> existing_agent(const std::filesystem::path& agent)
                " is not there. Install Lanescope whole, or set LANESCOPE_AGENT to the file."};
 }
 
+// Of a part of the recording that can't be had, which does not keep the rest from being recorded.
+proto::Diagnostic refusal(proto::Component component, const Error& error) {
+  proto::Diagnostic diagnostic;
+  diagnostic.set_time(monotonic_now());
+  diagnostic.set_severity(proto::SEVERITY_WARNING);
+  diagnostic.set_component(component);
+  diagnostic.set_state(proto::STATE_NO_PERMISSION);
+  diagnostic.set_text(error.text);
+  return diagnostic;
+}
+
 // The recorder of threads, which follows a process from its exec on (launched) or from now on. None where it is not asked for.
 template <typename Begin>
 Result<std::unique_ptr<cpu::Recorder>> follow_threads(Begin begin, pid_t pid, const CaptureSettings& settings, bool at_once, bool watched,
-                                                      std::vector<std::string>& warnings) {
+                                                      std::vector<proto::Diagnostic>& refusals) {
   constexpr std::chrono::milliseconds kWatchedFlush{100};
   constexpr std::chrono::milliseconds kUnwatchedFlush{500};
   if (!settings.cpu.any()) return std::unique_ptr<cpu::Recorder>();
   const cpu::Start start = at_once ? cpu::Start::kAtOnce : cpu::Start::kWhenTold;
   Result<std::unique_ptr<cpu::Recorder>> recorder = begin(pid, settings.cpu, start, watched ? kWatchedFlush : kUnwatchedFlush);
   if (recorder || recorder.error().kind == ErrorKind::kUsage) return recorder;
-  warnings.push_back(recorder.error().text);  // the rest is recorded all the same
+  refusals.push_back(refusal(proto::COMPONENT_CPU, recorder.error()));
   return std::unique_ptr<cpu::Recorder>();
 }
 
@@ -170,11 +181,12 @@ Result<std::filesystem::path> agent_for(const CaptureSettings& settings, const s
 }
 
 // The sampler of GPU metrics, where they are asked for. A recording goes on without it, with a warning.
-std::unique_ptr<GpuMetricsProcess> gpu_metrics_for(const CaptureSettings& settings, std::vector<std::string>& warnings) {
+std::unique_ptr<GpuMetricsProcess> gpu_metrics_for(const CaptureSettings& settings, std::vector<proto::Diagnostic>& refusals) {
   if (!settings.gpu_metrics.asked_for()) return nullptr;
   Result<std::unique_ptr<GpuMetricsProcess>> process = GpuMetricsProcess::start(settings.gpu_metrics);
   if (process) return std::move(*process);
-  warnings.push_back(process.error().text);
+  refusals.push_back(refusal(proto::COMPONENT_GPU_METRICS, process.error()));
+  refusals.back().set_state(proto::STATE_NO_LIBRARY);
   return nullptr;
 }
 
@@ -203,7 +215,8 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
   if (!process) return process.error();
   relay->close_write_ends();
   const pid_t pid = process->pid();
-  std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings, environment.warnings);
+  std::vector<proto::Diagnostic> refusals;
+  std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings, refusals);
   const proto::SessionStart start = session_start(request, environment.settings);
   const bool several_files = request.settings.range.trigger != CaptureTrigger::kNone;
   auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last}, std::move(sink));
@@ -214,7 +227,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
   }
   const bool at_once = log->is_open() && request.delay == std::chrono::nanoseconds(0);
   Result<std::unique_ptr<cpu::Recorder>> threads =
-      follow_threads(cpu::Recorder::launch, pid, environment.settings, at_once, log->is_watched(), environment.warnings);
+      follow_threads(cpu::Recorder::launch, pid, environment.settings, at_once, log->is_watched(), refusals);
   const Result<void> released = threads ? process->release() : Result<void>(threads.error());
   if (!released) {
     if (log->is_open()) log->discard();
@@ -231,6 +244,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
                     {},
                     std::move(gpu_metrics)};
   prepared.threads = std::move(*threads);
+  prepared.refusals = std::move(refusals);
   return std::unique_ptr<Run>(new Run(std::move(request), std::move(prepared), std::move(environment.warnings)));
 }
 
@@ -243,16 +257,15 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   Result<OutputRelay> relay = OutputRelay::start(TargetOutput::kStore);
   if (!relay) return relay.error();
   relay->close_write_ends();  // the process keeps its output
-  std::vector<std::string> warnings;
-  std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings, warnings);
+  std::vector<proto::Diagnostic> refusals;
+  std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings, refusals);
   Result<TraceFileWriter> file = create_trace_file(request.output, request.overwrite, request.pid);
   if (!file) return file.error();
   auto log = std::make_unique<FrameLog>(LogRules{.keep_last = request.keep_last}, std::move(sink));
   const proto::SessionStart start = session_start(request);
   log->open(std::move(*file), start);
-  std::vector<std::string> thread_warnings;
   Result<std::unique_ptr<cpu::Recorder>> threads =
-      follow_threads(cpu::Recorder::attach, request.pid, request.settings, request.delay.count() == 0, log->is_watched(), thread_warnings);
+      follow_threads(cpu::Recorder::attach, request.pid, request.settings, request.delay.count() == 0, log->is_watched(), refusals);
   if (!threads) {
     log->discard();
     return threads.error();
@@ -262,7 +275,6 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
     log->discard();
     return injection.error();
   }
-  injection->warnings.insert(injection->warnings.end(), thread_warnings.begin(), thread_warnings.end());
   if (injection->thread != 0) note_stop(*injection, *log);
   constexpr std::chrono::seconds kGreetingLimit{5};
   FileDescriptor connection(injection->connection);
@@ -273,9 +285,9 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   Prepared prepared{
       Origin::kAttached,     request.pid,           {}, request.settings, start, std::move(*socket), std::move(*relay), std::move(log),
       std::move(connection), std::move(gpu_metrics)};
-  warnings.insert(warnings.end(), injection->warnings.begin(), injection->warnings.end());
   prepared.threads = std::move(*threads);
-  return std::unique_ptr<Run>(new Run(as_launch(std::move(request)), std::move(prepared), std::move(warnings)));
+  prepared.refusals = std::move(refusals);
+  return std::unique_ptr<Run>(new Run(as_launch(std::move(request)), std::move(prepared), std::move(injection->warnings)));
 }
 
 // ---- The public face -------------------------------------------------------------------------------------------------------------

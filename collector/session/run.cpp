@@ -60,6 +60,10 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
   }
   if (prepared.threads) processes_.follow_threads(std::move(prepared.threads));
   for (const std::string& warning : warnings) warn(warning);
+  for (const proto::Diagnostic& refusal : prepared.refusals) {
+    log_->write({proto::FRAME_DIAGNOSTIC}, refusal);
+    report(refusal.text());
+  }
   thread_ = std::thread([this] { loop(); });
 }
 

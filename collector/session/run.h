@@ -62,6 +62,7 @@ class Recording::Run {
     FileDescriptor connection;                       // to the agent in a process that is attached to
     std::unique_ptr<GpuMetricsProcess> gpu_metrics;  // where they are asked for
     std::unique_ptr<cpu::Recorder> threads;          // none where they are not observed
+    std::vector<proto::Diagnostic> refusals;         // parts of the recording that can't be had
   };
   Run(LaunchRequest request, Prepared prepared, std::vector<std::string> warnings);
 

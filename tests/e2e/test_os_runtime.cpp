@@ -1,4 +1,9 @@
 // Calls into the C library, counted on a program of which they are known.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
 #include "recorder.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -29,7 +34,73 @@ Calls calls(const Trace& trace, std::string_view name, ProcessId process) {
   return result;
 }
 
+// A call, or the call chain of one: whose it was, when it began, how long it took.
+using Call = std::tuple<ThreadId, Nanoseconds, Nanoseconds>;
+
+template <typename Use>
+void for_events(const Trace& trace, TrackKind kind, Use use) {
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != kind) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      for (EventIndex i = 0; i < lane.size(); ++i) use(track, lane, i);
+    }
+  }
+}
+
+// The functions of a chain, innermost first.
+std::vector<std::string> functions_of(const Trace& trace, CallNodeId node) {
+  std::vector<std::string> functions;
+  const CallStacks& stacks = trace.call_stacks();
+  for (; node != 0; node = stacks.node(node).parent)
+    for (const CodeFunction& function : stacks.functions(stacks.node(node).location)) functions.emplace_back(trace.name(function.function));
+  return functions;
+}
+
+bool has_function(const std::vector<std::string>& functions, std::string_view part) {
+  return std::any_of(functions.begin(), functions.end(), [&](const std::string& name) { return name.find(part) != name.npos; });
+}
+
 }  // namespace
+
+TEST_CASE("each call that takes longer than its threshold has the call chain that led to it, and no other one") {
+  const TemporaryFolder folder;
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "osrt", "--osrt-backtrace-threshold=15000000", "-s", "none", "--cpuctxsw", "none",
+                                        "-o", "x", program("lanescope_program_os_calls").string()})
+              .code == 0);
+  const auto trace = load(folder.path() / "x.trace");
+  std::set<Call> long_calls;
+  std::map<Call, std::string> names;
+  for_events(*trace, TrackKind::kOsRuntime, [&](const Track& track, const Lane& lane, EventIndex i) {
+    const Call call{track.key.thread, lane.start(i), lane.duration(i)};
+    names[call] = trace->name(lane.name(i));
+    if (lane.duration(i) >= 15'000'000) long_calls.insert(call);
+  });
+  CHECK(long_calls.size() >= 4);  // usleep twice, pthread_cond_wait, pthread_mutex_lock
+  std::set<Call> chains;
+  for_events(*trace, TrackKind::kBacktraces, [&](const Track& track, const Lane& lane, EventIndex i) {
+    const Call call{track.key.thread, lane.start(i), lane.duration(i)};
+    CHECK(chains.insert(call).second);
+    const std::vector<std::string> functions = functions_of(*trace, trace->sample_detail(lane.detail(i)).call_node);
+    const std::string& name = names[call];
+    CAPTURE(name, functions);
+    const bool of_main = trace->threads()[track.key.thread].tid == trace->processes()[track.key.process].pid;
+    CHECK(has_function(functions, of_main ? "main" : "other_thread"));
+    CHECK_FALSE(has_function(functions, "lanescope"));
+  });
+  CHECK(chains == long_calls);
+}
+
+TEST_CASE("no call chains are taken where none are wanted") {
+  const TemporaryFolder folder;
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "osrt", "--osrt-backtrace-threshold=none", "-o", "x",
+                                        program("lanescope_program_os_calls").string()})
+              .code == 0);
+  const auto trace = load(folder.path() / "x.trace");
+  for_events(*trace, TrackKind::kBacktraces, [](const Track&, const Lane&, EventIndex) { FAIL("a call chain"); });
+  const Ran wrong = run_lanescope(folder.path(), {"profile", "-t", "osrt", "--osrt-backtrace-threshold=1ms", "true"});
+  CHECK(wrong.code == 2);
+}
 
 TEST_CASE("calls that wait are recorded by name, with their time; errno and the program's output are as without us") {
   const TemporaryFolder folder;

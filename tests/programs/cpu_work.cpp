@@ -6,6 +6,7 @@
 //   path      main runs in inner_call, called by middle_call, by outer_call; and in recursive(), 10 calls deep
 //   late      main sleeps 100 ms, then starts a thread "late" that runs 50 ms of processor time
 //   family    a forked child runs 30 ms; another one becomes /bin/true; a third sleeps 20 ms
+//   clock     main asks for the time of the wall clock, again and again
 //   generated main runs code that it made itself, named "made_at_run_time" in its perf map
 //
 // Prints "THREAD-NAME PROCESSOR-NS WALL-NS" for each thread, as the thread itself measured it.
@@ -130,6 +131,12 @@ void lock() {
   waiter.join();
 }
 
+void ask_for_the_time() {
+  const std::int64_t end = now(CLOCK_MONOTONIC) + 300 * kMillisecond;
+  while (now(CLOCK_MONOTONIC) < end) {
+  }
+}
+
 void late() {
   sleep_for(100 * kMillisecond);
   std::thread([] {
@@ -181,6 +188,7 @@ int main(int argc, char** argv) {
   if (what == "lock") lock();
   if (what == "late") late();
   if (what == "family") family();
+  if (what == "clock") ask_for_the_time();
   if (what == "generated") generated();
   if (what == "share")
     for (int i = 0; i < 60; ++i) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "collector/cpu/access.h"
 #include "recorded.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -195,16 +196,56 @@ TEST_CASE("without call chains a sample is the code that ran") {
   CHECK(count_with(chains, "main") < chains.size() / 10);
 }
 
-TEST_CASE("a record of branches is refused where the machine keeps none") {
+TEST_CASE("where the machine keeps no record of branches, calls are followed by frame pointers, and it is said once") {
   SKIP_WHERE_FORBIDDEN();
-  session::LaunchRequest request;
-  request.command = {"/bin/true"};
-  request.settings.trace_cuda = request.settings.trace_nvtx = false;
-  request.settings.cpu = sampling(cpu::CallChains::kBranchRecords);
+  const Recorded recorded = record({program("lanescope_program_cpu_work").string(), "share"}, sampling(cpu::CallChains::kBranchRecords));
+  check_share(samples_of_main(recorded));
+  CHECK(count_with(samples_of_main(recorded), "main") > 400);
+  const auto said = std::count_if(recorded.messages.begin(), recorded.messages.end(),
+                                  [](const std::string& message) { return message.find("-b lbr") != std::string::npos; });
+  CHECK(said == (cpu::probe_access().branch_records ? 0 : 1));
+}
+
+TEST_CASE("a stripped program is named by what it carries along, or by a debug file to which it has a link") {
+  SKIP_WHERE_FORBIDDEN();
+  if (std::system("command -v objcopy >/dev/null 2>&1 && command -v xz >/dev/null 2>&1 && command -v nm >/dev/null 2>&1") != 0) {
+    WARN("objcopy, nm or xz is not installed: not tried");
+    return;
+  }
   const TemporaryFolder folder;
-  request.output = (folder.path() / "x").string();
-  const auto recording = session::Recording::launch(request);
-  if (recording) return;  // this machine has one
-  CHECK_THAT(recording.error().text, contains_text("-b lbr"));
-  CHECK(std::filesystem::is_empty(folder.path()));
+  const std::string whole = program("lanescope_program_cpu_work").string();
+  const auto make = [&](const std::string& commands) {
+    REQUIRE(std::system(("cd " + folder.path().string() + " && cp " + whole +
+                         " app && objcopy --remove-section .note.gnu.build-id app && " + commands)
+                            .c_str()) == 0);
+  };
+  // As distributions make it: symbols of functions alone, compressed, in a section of the stripped file.
+  const std::string kMini =
+      "objcopy --only-keep-debug app mini 2>/dev/null && objcopy --strip-debug mini && strip app && xz -f mini && objcopy --add-section "
+      ".gnu_debugdata=mini.xz app";
+  const std::string kBeside = "objcopy --only-keep-debug app app.dbg 2>/dev/null && strip app && objcopy --add-gnu-debuglink=app.dbg app";
+  const std::string kFolder = kBeside + " && mkdir .debug && mv app.dbg .debug/";
+  const std::string kElsewhere = kBeside + " && mkdir elsewhere && mv app.dbg elsewhere/ && rm -rf .debug";
+  for (const std::string& commands : {kMini, kBeside, kFolder, kElsewhere}) {
+    CAPTURE(commands);
+    make(commands);
+    cpu::CpuSettings settings = sampling();
+    if (commands == kElsewhere) settings.debug_folders = (folder.path() / "elsewhere").string();
+    const std::vector<Chain> chains = samples_of_main(record({(folder.path() / "app").string(), "share"}, settings));
+    check_share(chains);
+    CHECK((count_with(chains, "(anonymous namespace)::burn") > 0) == (commands != kMini));  // inlined: debug information alone tells
+  }
+}
+
+TEST_CASE("code that the kernel maps into every process has its names") {
+  SKIP_WHERE_FORBIDDEN();
+  // Where the clock can't be read without the kernel, little of it runs.
+  const Recorded recorded = record({program("lanescope_program_cpu_work").string(), "clock"}, sampling(cpu::CallChains::kNone));
+  const std::vector<Chain> chains = samples_of_main(recorded);
+  const auto in_vdso = static_cast<std::size_t>(std::count_if(chains.begin(), chains.end(), [](const Chain& chain) {
+    return std::any_of(chain.begin(), chain.end(), [](const std::string& name) { return name.find("clock_gettime") != std::string::npos; });
+  }));
+  REQUIRE(chains.size() > 100);
+  CHECK(in_vdso > chains.size() / 4);
+  CHECK(std::none_of(chains.begin(), chains.end(), [](const Chain& chain) { return chain.front().starts_with("[vdso]+0x"); }));
 }
