@@ -1,0 +1,156 @@
+// Python functions in the samples of programs whose behaviour is known by construction.
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include "../attach/running_target.h"
+#include "interpreters.h"
+#include "model/trace/load.h"
+#include "recorded.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+cpu::CpuSettings python_sampling(cpu::CallChains chains) {
+  cpu::CpuSettings settings;
+  settings.samples = cpu::Scope::kProcessTree;
+  settings.call_chains = chains;
+  settings.python_names = true;
+  return settings;
+}
+
+#define SKIP_WHERE_FORBIDDEN()                        \
+  if (const auto reason = cannot_observe(); reason) { \
+    WARN(*reason);                                    \
+    return;                                           \
+  }
+
+// Five standard deviations of a share that is counted in `count` samples.
+double tolerance(double share, std::size_t count) { return 5 * std::sqrt(share * (1 - share) / static_cast<double>(count)); }
+
+void check_share(const std::vector<Chain>& chains, std::size_t at_least) {
+  const std::size_t sixty = count_with(chains, "sixty");
+  const std::size_t forty = count_with(chains, "forty");
+  REQUIRE(sixty + forty > at_least);
+  const double share = static_cast<double>(sixty) / static_cast<double>(sixty + forty);
+  CHECK(std::abs(share - 0.6) < tolerance(0.6, sixty + forty));
+  CHECK(count_with(chains, "wait") + count_with(chains, "Sleeper.wait") < 10);  // a thread that waits runs only to begin
+}
+
+// Of the process that worked: the others started it.
+std::vector<Chain> samples_of_worker(const Trace& trace) {
+  std::vector<Chain> most;
+  for (ProcessId process = 0; process < trace.processes().size(); ++process)
+    if (std::vector<Chain> samples = samples_of_process(trace, process); samples.size() > most.size()) most = std::move(samples);
+  return most;
+}
+
+// Where the function stands in the program's file, from its first line to the empty one behind it.
+struct Lines {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+Lines lines_of(const std::string& function) {
+  std::ifstream file(LANESCOPE_PYTHON_WORK);
+  Lines lines;
+  std::uint32_t number = 1;
+  for (std::string line; std::getline(file, line); ++number) {
+    if (line.starts_with("def " + function + "(")) lines.first = number;
+    if (lines.first != 0 && line.empty()) break;
+    lines.last = number;
+  }
+  return lines;
+}
+
+// Every location of the function is in its file, on one of its lines; there are at least two.
+void check_lines(const Trace& trace, const std::string& function) {
+  const Lines lines = lines_of(function);
+  std::size_t seen = 0;
+  const CallStacks& stacks = trace.call_stacks();
+  for (CodeLocationId location = 1; location < stacks.location_count(); ++location) {
+    for (const CodeFunction& each : stacks.functions(location)) {
+      if (trace.name(each.function) != function) continue;
+      ++seen;
+      CHECK(trace.name(each.source_file) == LANESCOPE_PYTHON_WORK);
+      CHECK(each.source_line >= lines.first);  // where a call begins
+      CHECK(each.source_line <= lines.last);
+      CHECK(stacks.location(location).kind == CodeKind::kPython);
+    }
+  }
+  CHECK(seen >= 2);
+}
+
+}  // namespace
+
+TEST_CASE("a launched program's Python functions have their shares of the samples, with lines") {
+  SKIP_WHERE_FORBIDDEN();
+  const auto chains = GENERATE(cpu::CallChains::kDwarf, cpu::CallChains::kFramePointers, cpu::CallChains::kNone);
+  for (const std::string& interpreter : interpreters()) {
+    CAPTURE(interpreter, chains);
+    const Recorded recorded = record({interpreter, LANESCOPE_PYTHON_WORK, "1"}, python_sampling(chains));
+    for (const std::string& message : recorded.messages) UNSCOPED_INFO(message);
+    const std::vector<Chain> samples = samples_of_worker(*recorded.trace);
+    check_share(samples, 600);
+    check_lines(*recorded.trace, "sixty");
+    // The callers of a Python function stand behind it, in their order.
+    const std::size_t in_order = static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), [](const Chain& chain) {
+      auto at = chain.begin();
+      for (const char* function : {"sixty", "work", "main", "<module>"}) at = std::find(at, chain.end(), function);
+      return at != chain.end();
+    }));
+    CHECK(in_order == count_with(samples, "sixty"));
+    // ... and once.
+    for (const Chain& chain : samples)
+      if (has(chain, "sixty")) CHECK(std::count(chain.begin(), chain.end(), "<module>") == 1);
+  }
+}
+
+TEST_CASE("an attached program's Python functions have their shares of the samples") {
+  SKIP_WHERE_FORBIDDEN();
+  for (const std::string& interpreter : interpreters()) {
+    CAPTURE(interpreter);
+    const TemporaryFolder folder;
+    RunningTarget target({interpreter, LANESCOPE_PYTHON_WORK});
+    REQUIRE(target.read_line() == "ready");
+    session::AttachRequest request;
+    request.pid = target.pid();
+    request.settings.trace_cuda = false;
+    request.settings.cpu = python_sampling(cpu::CallChains::kDwarf);
+    request.output = (folder.path() / "x").string();
+    request.agent = std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib/liblanescope-agent.so";
+    auto recording = session::Recording::attach(std::move(request));
+    INFO((recording ? "" : recording.error().text));
+    REQUIRE(recording);
+    target.send("1\n");
+    REQUIRE(target.read_line() == "done");
+    (*recording)->stop();
+    REQUIRE((*recording)->wait_for(std::chrono::minutes(1)));
+    const auto trace = load_trace((*recording)->path());
+    REQUIRE(trace);
+    check_share(samples_of_worker(**trace), 600);
+    check_lines(**trace, "sixty");
+    target.send("0.1\n");
+    CHECK(target.read_line() == "done");
+  }
+}
+
+TEST_CASE("the functions of a forked child are named too") {
+  SKIP_WHERE_FORBIDDEN();
+  for (const std::string& interpreter : interpreters()) {
+    CAPTURE(interpreter);
+    const Recorded recorded = record({interpreter, LANESCOPE_PYTHON_WORK, "fork", "1"}, python_sampling(cpu::CallChains::kFramePointers));
+    REQUIRE(recorded.trace->processes().size() >= 2);
+    check_share(samples_of_worker(*recorded.trace), 600);
+  }
+}
+
+TEST_CASE("where no interpreter is found, that is said") {
+  SKIP_WHERE_FORBIDDEN();
+  const Recorded recorded = record({"/bin/true"}, python_sampling(cpu::CallChains::kFramePointers));
+  CHECK(std::any_of(recorded.messages.begin(), recorded.messages.end(),
+                    [](const std::string& message) { return message.find("no interpreter was found") != std::string::npos; }));
+}
