@@ -5,6 +5,7 @@
 #include "command.h"
 #include "foreign_options.h"
 #include "help.h"
+#include "launch_options.h"
 
 namespace lanescope::cli {
 namespace {
@@ -18,8 +19,19 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-Error unknown_option(const CLI::App& app, std::string_view argument) {
+const CLI::Option* find_option(const CLI::App& app, std::string_view argument);
+
+bool is_of_launch(std::string_view argument) {
+  CLI::App launch;
+  LaunchOptions ignored;
+  describe_launch(launch, ignored);
+  return find_option(launch, argument) != nullptr;
+}
+
+Error unknown_option(const CLI::App& app, std::string_view argument, std::string_view of_launch = {}) {
   const std::string name(argument.substr(0, argument.find('=')));
+  if (!of_launch.empty() && is_of_launch(argument))
+    return {"There is no option " + name + " here. " + std::string(of_launch), ErrorKind::kUsage};
   if (const auto advice = foreign_option_advice(name)) return {"There is no option " + name + ". " + *advice, ErrorKind::kUsage};
   const std::string suggestion = nearest(name, option_names(app));
   if (!suggestion.empty()) return {"Unknown option " + name + ". Did you mean " + suggestion + "?", ErrorKind::kUsage};
@@ -77,7 +89,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   return best;
 }
 
-std::optional<int> parse(CLI::App& app, Arguments arguments) {
+std::optional<int> parse(CLI::App& app, Arguments arguments, std::string_view of_launch) {
   app.allow_extras();
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_flag("-h,--help", "Show this help")->group("Help");
@@ -93,7 +105,7 @@ std::optional<int> parse(CLI::App& app, Arguments arguments) {
     return fail({std::string(error.what()) + ". See: " + app.get_name() + " --help", ErrorKind::kUsage});
   }
   for (const std::string& extra : app.remaining()) {
-    if (extra.starts_with('-') && extra != "--") return fail(unknown_option(app, extra));
+    if (extra.starts_with('-') && extra != "--") return fail(unknown_option(app, extra, of_launch));
     return fail({"Unexpected argument " + extra + ". See: " + app.get_name() + " --help", ErrorKind::kUsage});
   }
   return std::nullopt;

@@ -113,6 +113,28 @@ Result<session::GpuMetricsSettings> gpu_metrics_settings(const CaptureOptions& o
   return settings;
 }
 
+// "graph", "node", with nsys's words behind it for what is the case here anyway. Empty where the level is fine.
+std::string graph_level(std::string& text) {
+  std::string level = text;
+  for (const char* word : {":host-only", ":nvtx-live"})
+    if (const std::size_t place = level.find(word); place != std::string::npos) level.erase(place, std::string_view(word).size());
+  if (level.find(":host-and-device") != std::string::npos)
+    return "graphs that kernels launch are not recorded; leave :host-and-device away, and see them as part of the kernel";
+  if (level.find(":nvtx-precapture") != std::string::npos)
+    return "ranges around the capture of a graph do not go to its nodes; leave :nvtx-precapture away, and mark the graph's launches";
+  if (level != "graph" && level != "node") return "\"" + text + "\" is neither node nor graph";
+  text = level;
+  return {};
+}
+
+std::string flush_interval(const std::string& text) {
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  if (is_number && (value == 0 || (value >= 10 && value <= 600'000))) return {};
+  return "\"" + text + "\" is neither 0 nor a number of milliseconds from 10 to 600000";
+}
+
 // What threads do, and what code they run.
 void describe_threads(CLI::App& app, CaptureOptions& options) {
   constexpr const char* kGroup = "What to record of threads";
@@ -173,7 +195,8 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
   const std::vector<std::string> choices = is_running ? std::vector<std::string>{"cuda", "nvtx", "nccl"} : all_traces();
   app.add_option("-t,--trace", options.trace,
                  is_running ? "cuda, nvtx, nccl (alone of nvtx)"
-                            : "cuda, nvtx, osrt, none; calls of nccl, mpi, cublas, cudnn,\ncusparse (with -verbose: all calls of the last)")
+                            : "cuda, nvtx, osrt, none; calls of nccl, mpi, cudnn, cublas,\ncusolver, cusparse (with -verbose: all calls of "
+                              "the last three)")
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -188,12 +211,13 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
   app.add_option("--cuda-graph-trace", options.graph_trace,
                  "node: an event for each node of a CUDA graph;\ngraph: one for each launch of a graph")
       ->type_name("LEVEL")
-      ->check(CLI::IsMember({"node", "graph"}))
+      ->transform(CLI::Validator(graph_level, "", "level"))
       ->default_str("node; graph with --preset=light")
       ->group(kGroup);
-  app.add_option("--cuda-flush-interval", options.flush_interval, "Time between collections of finished GPU records")
+  app.add_option("--cuda-flush-interval", options.flush_interval,
+                 "Time between collections of finished GPU records; 0: when a\nbuffer is full")
       ->type_name("MS")
-      ->check(CLI::Range(10u, 600'000u))
+      ->check(CLI::Validator(flush_interval, "", "interval"))
       ->default_str("500")
       ->group(kGroup);
   app.add_flag("--cuda-trace-all-apis", options.trace_all_calls, "Also calls that say nothing about time, such as\ncudaGetDevice [false]")

@@ -33,8 +33,9 @@ struct Command {
 int run(Arguments arguments);
 
 // Parses arguments into what `app` describes. Returns the exit code where the command is over with that: after printing the help, or one
-// sentence on what is wrong (with the nearest option where an unknown one was given).
-std::optional<int> parse(CLI::App& app, Arguments arguments);
+// sentence on what is wrong (with the nearest option where an unknown one was given). `of_launch`: what to say of options that this command
+// does not have and `lanescope profile` has.
+std::optional<int> parse(CLI::App& app, Arguments arguments, std::string_view of_launch = {});
 
 // Prints "lanescope: SENTENCE" to standard error and returns the exit code for it.
 int fail(const Error& error);

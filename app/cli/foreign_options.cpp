@@ -11,14 +11,16 @@ struct Advice {
 };
 
 constexpr std::string_view kNoSampling = "Counters of the processor are not recorded. Threads are sampled by time: -s process-tree";
-constexpr std::string_view kWholeStacks =
-    "Call chains are taken whole. Say of which calls with --osrt-backtrace-threshold.";
+constexpr std::string_view kWholeStacks = "Call chains are taken whole. Say of which calls with --osrt-backtrace-threshold.";
 constexpr std::string_view kNoPython =
     "Python stacks and functions are not recorded. Mark the code with NVTX: torch.cuda.nvtx.range(\"step\")";
 constexpr std::string_view kNoNetwork = "Networks and storage are not recorded. See the waits for them with -t osrt.";
 constexpr std::string_view kNoSystem =
     "Events of the operating system are not recorded. See the waits of the program's threads with -t osrt.";
 
+constexpr std::string_view kNoGraphics = "Graphics is not recorded.";
+
+// A name that ends with an asterisk stands for all that begin so.
 constexpr std::array kOptions{
     // nsys has them.
     Advice{"--sampling-period", "Samples are taken by time. Say how often with --sampling-frequency."},
@@ -28,6 +30,9 @@ constexpr std::array kOptions{
     Advice{"--cpu-socket-events", kNoSampling},
     Advice{"--event-sample", kNoSampling},
     Advice{"--event-sampling-interval", kNoSampling},
+    Advice{"--sampling-trigger", "Samples are taken by time. Say how often with --sampling-frequency."},
+    Advice{"--cpu-cluster-events", kNoSampling},
+    Advice{"--show-source-info", "Source lines are always looked up, and stored in the file."},
     Advice{"--resolve-symbols", "Names of code are always looked up, and stored in the file."},
     Advice{"--osrt-backtrace-depth", kWholeStacks},
     Advice{"--osrt-backtrace-stack-size", kWholeStacks},
@@ -44,13 +49,17 @@ constexpr std::array kOptions{
     Advice{"--syscall", kNoSystem},
     Advice{"--ftrace", kNoSystem},
     Advice{"--os-events", kNoSystem},
+    Advice{"--ftrace-keep-user-config", kNoSystem},
     Advice{"--xhv-trace", kNoSystem},
+    Advice{"--xhv-trace-events", kNoSystem},
+    Advice{"--process-scope", "The program and all that it starts is recorded; of threads also all others: -s system-wide"},
     Advice{"--nic-metrics", kNoNetwork},
     Advice{"--gds-metrics", kNoNetwork},
     Advice{"--storage-metrics", kNoNetwork},
-    Advice{"--ib-switch-metrics-devices", kNoNetwork},
-    Advice{"--ib-switch-metrics-device", kNoNetwork},
-    Advice{"--ib-net-info-devices", kNoNetwork},
+    Advice{"--ib-*", kNoNetwork},
+    Advice{"--soc-metrics*", "Metrics are sampled of GPUs alone: --gpu-metrics-devices=all"},
+    Advice{"--gpu-video-device*", "Video engines are not recorded. See the GPU's other units with --gpu-metrics-devices=all"},
+    Advice{"--accelerator-trace", "Accelerators besides the GPU are not recorded."},
     Advice{"--enable", "There are no plugins. See what can be recorded with: lanescope profile --help"},
     Advice{"--trace-fork-before-exec", "It is not needed: forked processes are recorded, before and without exec."},
     Advice{"--discard-environment", "It is not needed: the environment is never stored."},
@@ -58,8 +67,11 @@ constexpr std::array kOptions{
     Advice{"--after-report-ready", "Run your command behind it: lanescope profile -o x ./app; my-command x.trace"},
     Advice{"--hotkey-capture",
            "Begin and end captures from a second terminal: lanescope launch ./app, then lanescope start and lanescope stop"},
-    Advice{"--opengl-gpu-workload", "Graphics is not recorded."},
-    Advice{"--vulkan-gpu-workload", "Graphics is not recorded."},
+    Advice{"--opengl-*", kNoGraphics},
+    Advice{"--vulkan-*", kNoGraphics},
+    Advice{"--vsync", kNoGraphics},
+    Advice{"--duration-frames", kNoGraphics},
+    Advice{"--start-frame-index", kNoGraphics},
     // Nobody has them, but they are passed on.
     Advice{"--nvtx", "Did you mean --trace=cuda,nvtx?"},
     Advice{"--cuda", "Did you mean --trace=cuda?"},
@@ -77,22 +89,40 @@ constexpr std::array kOptions{
     Advice{"-p", "Attach to a process with: lanescope attach PID"},
 };
 
-constexpr std::string_view kInCuda = "its kernels and calls are recorded with cuda";
 constexpr std::string_view kNotRecorded = "it is not recorded; put NVTX ranges around it, and trace nvtx";
 
 constexpr std::array kTraces{
-    Advice{"cusolver", kInCuda},        Advice{"cusolver-verbose", kInCuda}, Advice{"cuDNN", "write cudnn"},
-    Advice{"cuBLAS", "write cublas"},   Advice{"cuda-hw", "write cuda"},     Advice{"opengl", kNotRecorded},
-    Advice{"openacc", kNotRecorded},    Advice{"openmp", kNotRecorded},
-    Advice{"ucx", kNotRecorded},        Advice{"oshmem", kNotRecorded},      Advice{"vulkan", kNotRecorded},
-    Advice{"python-gil", kNotRecorded}, Advice{"cudla", kNotRecorded},       Advice{"gds", kNotRecorded},
+    Advice{"cuSOLVER", "write cusolver"},
+    Advice{"cuSPARSE", "write cusparse"},
+    Advice{"cuDNN", "write cudnn"},
+    Advice{"cudla-verbose", kNotRecorded},
+    Advice{"openxr", kNotRecorded},
+    Advice{"vulkan-annotations", kNotRecorded},
+    Advice{"opengl-annotations", kNotRecorded},
+    Advice{"s3", kNotRecorded},
+    Advice{"s3-verbose", kNotRecorded},
+    Advice{"tegra-accelerators", kNotRecorded},
+    Advice{"syscall", "see the waits of the program's threads with osrt"},
+    Advice{"cuBLAS", "write cublas"},
+    Advice{"cuda-hw", "write cuda"},
+    Advice{"opengl", kNotRecorded},
+    Advice{"openacc", kNotRecorded},
+    Advice{"openmp", kNotRecorded},
+    Advice{"ucx", kNotRecorded},
+    Advice{"oshmem", kNotRecorded},
+    Advice{"vulkan", kNotRecorded},
+    Advice{"python-gil", kNotRecorded},
+    Advice{"cudla", kNotRecorded},
+    Advice{"gds", kNotRecorded},
     Advice{"nvvideo", kNotRecorded},
 };
 
 template <std::size_t Count>
 std::optional<std::string> find(const std::array<Advice, Count>& table, std::string_view name) {
-  for (const Advice& advice : table)
-    if (advice.name == name) return std::string(advice.text);
+  for (const Advice& advice : table) {
+    const bool is_family = advice.name.ends_with('*');
+    if (is_family ? name.starts_with(advice.name.substr(0, advice.name.size() - 1)) : advice.name == name) return std::string(advice.text);
+  }
   return std::nullopt;
 }
 

@@ -132,7 +132,7 @@ Arguments words_of(const std::string& text) {
 void describe_launch(CLI::App& app, LaunchOptions& options) {
   describe_capture(app, options.capture, Targets::kLaunched);
   describe_when(app, options);
-  describe_range(app, options.range);
+  describe_range(app, options.range, Targets::kLaunched);
   describe_where(app, options);
   describe_program(app, options);
 }

@@ -15,6 +15,9 @@ Result<CaptureTrigger> trigger(const std::string& text) {
   if (text == "none") return CaptureTrigger::kNone;
   if (text == "cudaProfilerApi") return CaptureTrigger::kProfilerApi;
   if (text == "nvtx") return CaptureTrigger::kNvtxRange;
+  if (text == "hotkey")
+    return usage(
+        "--capture-range=hotkey is for graphics. Begin and end captures from a second terminal: lanescope launch, start and stop.");
   if (text == "cuda" || text == "osrt")
     return usage("--capture-range takes none, cudaProfilerApi or nvtx, not " + text + ". Did you mean --trace=" + text + "?");
   return usage("--capture-range takes none, cudaProfilerApi or nvtx, not \"" + text + "\".");
@@ -58,17 +61,21 @@ Result<void> read_repeat(const std::string& text, CaptureRange& range) {
 
 }  // namespace
 
-void describe_range(CLI::App& app, RangeOptions& options) {
+void describe_range(CLI::App& app, RangeOptions& options, Targets targets) {
   constexpr const char* kGroup = "Which part";
+  const bool is_running = targets == Targets::kRunning;
   app.add_option("-c,--capture-range", options.range,
                  "Record from cudaProfilerStart to cudaProfilerStop\n(cudaProfilerApi), or an NVTX range (nvtx); none: everything")
       ->type_name("WHAT")
       ->default_str("none")
       ->group(kGroup);
   app.add_option("--capture-range-end", options.range_end,
-                 "What its end does: none; stop: record nothing more;\n"
-                 "stop-shutdown: end the program, too (--kill); repeat[:N]:\n"
-                 "a file for each of (N) ranges; repeat-shutdown:N")
+                 is_running
+                     ? "What its end does: none; stop, stop-shutdown: end the\nrecording; repeat[:N], repeat-shutdown:N: a file for each\n"
+                       "of (N) ranges. The program runs on"
+                     : "What its end does: none; stop: record nothing more;\n"
+                       "stop-shutdown: end the program, too (--kill); repeat[:N]:\n"
+                       "a file for each of (N) ranges; repeat-shutdown:N")
       ->type_name("WHAT")
       ->default_str("stop-shutdown")
       ->group(kGroup);
@@ -76,6 +83,7 @@ void describe_range(CLI::App& app, RangeOptions& options) {
                  "With -c nvtx: the range's text, plain or registered; in\nanother domain: TEXT@DOMAIN; in every domain: TEXT@*")
       ->type_name("RANGE")
       ->group(kGroup);
+  if (is_running) return;
   app.add_flag("-Y,--start-later", options.start_later, "Record nothing before `lanescope start` [false]")->group(kGroup);
 }
 

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "capture_options.h"
 #include "collector/session/recording.h"
 
 namespace lanescope::cli {
@@ -16,7 +17,7 @@ struct RangeOptions {
   bool start_later = false;
 };
 
-void describe_range(CLI::App& app, RangeOptions& options);
+void describe_range(CLI::App& app, RangeOptions& options, Targets targets);
 Result<session::CaptureRange> capture_range(const RangeOptions& options);
 
 }  // namespace lanescope::cli

@@ -115,7 +115,6 @@ LaunchRequest as_launch(AttachRequest request) {
   launch.duration = request.duration;
   launch.maximum_file_size = request.maximum_file_size;
   launch.keep_last = request.keep_last;
-  launch.settings.range = {};
   return launch;
 }
 
@@ -252,6 +251,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   const Result<std::filesystem::path> agent = agent_for(request.settings, request.agent);
   if (!agent) return agent.error();
   if (agent->empty()) return Error{"There is nothing to record: choose cuda, nvtx or both.", ErrorKind::kUsage};
+  if (const Result<void> range = check(request.settings); !range) return range.error();
   Result<ControlSocket> socket = ControlSocket::create();
   if (!socket) return socket.error();
   Result<OutputRelay> relay = OutputRelay::start(TargetOutput::kStore);
@@ -259,27 +259,34 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   relay->close_write_ends();  // the process keeps its output
   std::vector<proto::Diagnostic> refusals;
   std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings, refusals);
-  Result<TraceFileWriter> file = create_trace_file(request.output, request.overwrite, request.pid);
-  if (!file) return file.error();
-  auto log = std::make_unique<FrameLog>(LogRules{.keep_last = request.keep_last}, std::move(sink));
+  const bool several_files = request.settings.range.trigger != CaptureTrigger::kNone;
+  auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last}, std::move(sink));
   const proto::SessionStart start = session_start(request);
-  log->open(std::move(*file), start);
+  if (!several_files) {
+    Result<TraceFileWriter> file = create_trace_file(request.output, request.overwrite, request.pid);
+    if (!file) return file.error();
+    log->open(std::move(*file), start);
+  }
+  const auto discard = [&] {
+    if (log->is_open()) log->discard();
+  };
+  const bool at_once = log->is_open() && request.delay.count() == 0;
   Result<std::unique_ptr<cpu::Recorder>> threads =
-      follow_threads(cpu::Recorder::attach, request.pid, request.settings, request.delay.count() == 0, log->is_watched(), refusals);
+      follow_threads(cpu::Recorder::attach, request.pid, request.settings, at_once, log->is_watched(), refusals);
   if (!threads) {
-    log->discard();
+    discard();
     return threads.error();
   }
   Result<attach::Injection> injection = attach::inject({.pid = request.pid, .agent = *agent, .socket = socket->path()});
   if (!injection) {
-    log->discard();
+    discard();
     return injection.error();
   }
   if (injection->thread != 0) note_stop(*injection, *log);
   constexpr std::chrono::seconds kGreetingLimit{5};
   FileDescriptor connection(injection->connection);
   if (Result<void> greeted = await_greeting(connection.get(), request.pid, kGreetingLimit); !greeted) {
-    log->discard();
+    discard();
     return greeted.error();
   }
   Prepared prepared{

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "../capture_options.h"
+#include "../range_options.h"
 #include "../recording_watch.h"
 #include "../text.h"
 #include "collector/attach/process_list.h"
@@ -18,6 +19,7 @@ struct Options {
   pid_t pid = 0;
   bool list = false;
   CaptureOptions capture;
+  RangeOptions range;
   double delay = 0;
   double duration = 0;
   double keep_last = 0;
@@ -30,6 +32,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  lanescope attach 4711                      record CUDA and NVTX until Ctrl+C\n"
     "  lanescope attach 4711 -d 5 -o slow -f      5 seconds, into slow.trace\n"
+    "  lanescope attach 4711 -c nvtx -p \"step 100\"    what happens during one range\n"
     "  lanescope attach --list                    processes that can be recorded, those that use CUDA first\n"
     "\n"
     "One thread of the process stands still for a few milliseconds while the agent is loaded. The process runs on when the\n"
@@ -48,6 +51,7 @@ void describe(CLI::App& app, Options& options) {
       ->type_name("SECONDS")
       ->check(CLI::PositiveNumber)
       ->group("When");
+  describe_range(app, options.range, Targets::kRunning);
   app.add_option("-o,--output", options.output, "The file, as for lanescope profile")
       ->type_name("FILE")
       ->default_str("report%n")
@@ -90,6 +94,12 @@ Result<session::AttachRequest> attach_request(const Options& options) {
   Result<session::CaptureSettings> settings = capture_settings(options.capture);
   if (!settings) return settings.error();
   request.settings = std::move(*settings);
+  Result<session::CaptureRange> range = capture_range(options.range);
+  if (!range) return range.error();
+  request.settings.range = std::move(*range);
+  // There is no program of ours to go on waiting for.
+  if (request.settings.range.after == session::AfterCapture::kStop) request.settings.range.after = session::AfterCapture::kShutdown;
+  request.settings.range.after_repeats = session::AfterCapture::kShutdown;
   request.output = options.output;
   request.overwrite = options.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
   request.delay = seconds(options.delay);
@@ -106,7 +116,7 @@ int run_attach(Arguments arguments) {
   app.footer(kFooter);
   Options options;
   describe(app, options);
-  if (const auto code = parse(app, std::move(arguments))) return *code;
+  if (const auto code = parse(app, std::move(arguments), "It is for programs that lanescope profile starts.")) return *code;
   if (options.list) return print_list();
   if (options.pid == 0) return fail({"Which process? lanescope attach [OPTIONS] PID (see: lanescope attach --list)", ErrorKind::kUsage});
 

@@ -68,7 +68,8 @@ int run_start(Arguments arguments) {
   describe_session(app, session);
   app.add_option("-o,--output", output, "The file, as for lanescope profile")->type_name("FILE")->default_str("report%n")->group("Output");
   app.add_flag("-f,--force-overwrite", overwrite, "Replace the file when it exists [false]")->group("Output");
-  if (const auto code = parse(app, std::move(arguments))) return *code;
+  constexpr const char* kOfLaunch = "Give it to lanescope launch: it holds for every capture of the session.";
+  if (const auto code = parse(app, std::move(arguments), kOfLaunch)) return *code;
   // The session may have been started in another folder.
   if (!output.empty()) output = std::filesystem::absolute(output).string();
   const Result<nlohmann::json> answer = ask(session, {{"command", "start"}, {"output", output}, {"overwrite", overwrite}});

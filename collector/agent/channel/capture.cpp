@@ -15,6 +15,7 @@ constexpr std::int64_t kPatience = 1'000'000'000;  // ns for the host to answer
 constexpr long kPause = 100'000;                   // ns between looks
 
 constinit std::atomic<std::uint64_t> under_way{0};
+constinit std::atomic<std::uint32_t> session_of_capture{0};  // process_generation
 constinit std::atomic<void (*)()> source{nullptr};
 
 // In a forked child there is none: it records as its session says.
@@ -31,6 +32,9 @@ bool is_answered(const channel::SharedHeader& header, std::uint32_t begins) noex
 }  // namespace
 
 void begin_capture(channel::SharedHeader& header, std::uint64_t key) noexcept {
+  // One that a session before this one did not see the end of is not under way any more.
+  const std::uint32_t session = process_generation.load(std::memory_order_relaxed);
+  if (session_of_capture.exchange(session, std::memory_order_relaxed) != session) under_way.store(0, std::memory_order_relaxed);
   std::uint64_t none = 0;
   if (!under_way.compare_exchange_strong(none, key)) return;
   const Quiet quiet;

@@ -90,6 +90,36 @@ TEST_CASE("a program can be attached to again and again") {
   target.check_end(4 * 5);
 }
 
+TEST_CASE("ranges that the program enters later are captured, each into a file of its own, and it runs on") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  for (int attach = 0; attach < 2; ++attach) {
+    session::AttachRequest request = attach_request(target.pid(), folder.path() / ("part" + std::to_string(attach)));
+    request.settings.range = {.trigger = session::CaptureTrigger::kNvtxRange,
+                              .name = "wanted",
+                              .domain = "",
+                              .after = session::AfterCapture::kRepeat,
+                              .repeats = 2,
+                              .after_repeats = session::AfterCapture::kShutdown};
+    const Result<std::unique_ptr<Recording>> recording = Recording::attach(request);
+    INFO((recording ? "" : recording.error().text));
+    REQUIRE(recording);
+    // The first ones may come before NVTX was taken over.
+    while (!(*recording)->wait_for(0ms)) {
+      target.obey("range other");
+      target.obey("range wanted");
+    }
+    const auto files = (*recording)->outcome().files;
+    REQUIRE(files.size() == 2);
+    for (const session::RecordedFile& file : files) {
+      const auto trace = load(file.path);
+      CHECK(ranges(*trace, "wanted") == 1);
+      CHECK(ranges(*trace, "other") == 0);
+    }
+  }
+  target.check_end(4);
+}
+
 TEST_CASE("two recordings of a program at the same time are refused, and the first goes on") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");

@@ -1,0 +1,268 @@
+// Every option of `nsys profile` of Nsight Systems 2025.3 on Linux: each is taken, with the meaning that it has there, or is named with
+// advice.
+#include <algorithm>
+#include <csignal>
+
+#include "capture_options.h"
+#include "command.h"
+#include "launch_options.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::cli;
+using session::LaunchRequest;
+
+namespace {
+
+struct Asked {
+  std::optional<LaunchRequest> request;
+  std::string error;
+};
+
+Asked ask(Arguments arguments) {
+  CLI::App app("", "lanescope profile");
+  LaunchOptions options;
+  describe_launch(app, options);
+  arguments.push_back("app");
+  const Result<ProgramArguments> split = split_program(app, arguments);
+  if (!split) return {std::nullopt, split.error().text};
+  Arguments reversed(split->options.rbegin(), split->options.rend());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    return {std::nullopt, error.what()};
+  }
+  Result<LaunchRequest> request = launch_request(options, split->program);
+  if (!request) return {std::nullopt, request.error().text};
+  return {std::move(*request), {}};
+}
+
+struct Taken {
+  Arguments arguments;
+  bool (*holds)(const LaunchRequest&);  // what the option means
+};
+
+bool has_domain(const LaunchRequest& request, std::string_view domain) {
+  const auto& domains = request.settings.domains;
+  return std::find(domains.begin(), domains.end(), domain) != domains.end();
+}
+bool traces_library(const LaunchRequest& request, std::string_view domain, std::string_view variable, std::string_view level) {
+  const auto is_it = [&](const session::EnvironmentChange& change) { return change.name == variable && change.value == level; };
+  return has_domain(request, domain) && std::any_of(request.environment.begin(), request.environment.end(), is_it) &&
+         request.settings.trace_cuda && request.settings.trace_nvtx;
+}
+bool by_range(const LaunchRequest& request, session::CaptureTrigger trigger) { return request.settings.range.trigger == trigger; }
+
+using L = const LaunchRequest&;
+using std::chrono::seconds;
+using namespace std::chrono_literals;
+
+const std::vector<Taken> kTaken{
+    {{}, [](L r) { return r.settings.trace_cuda && r.settings.trace_nvtx && !r.settings.trace_os_runtime; }},
+    {{"-t", "cuda"}, [](L r) { return r.settings.trace_cuda && !r.settings.trace_nvtx; }},
+    {{"-t", "cuda-sw"}, [](L r) { return r.settings.trace_cuda; }},
+    {{"--trace=nvtx"}, [](L r) { return r.settings.trace_nvtx && !r.settings.trace_cuda; }},
+    {{"--trace", "cuda,nvtx,osrt"}, [](L r) { return r.settings.trace_cuda && r.settings.trace_nvtx && r.settings.trace_os_runtime; }},
+    {{"-t", "none"}, [](L r) { return !r.settings.trace_cuda && !r.settings.trace_nvtx && !r.settings.trace_os_runtime; }},
+    {{"-t", "nccl"}, [](L r) { return has_domain(r, "NCCL"); }},
+    {{"-t", "cublas"}, [](L r) { return traces_library(r, "cuBLAS", "CUBLAS_NVTX_LEVEL", "1"); }},
+    {{"-t", "cublas-verbose"}, [](L r) { return traces_library(r, "cuBLAS", "CUBLASLT_NVTX_LEVEL", "2"); }},
+    {{"-t", "cudnn"}, [](L r) { return traces_library(r, "cuDNN", "CUDNN_NVTX_LEVEL", "1"); }},
+    {{"-t", "cusolver"}, [](L r) { return traces_library(r, "cusolverDn", "CUSOLVERDN_NVTX_LEVEL", "1"); }},
+    {{"-t", "cusolver-verbose"}, [](L r) { return traces_library(r, "cusolverDn", "CUSOLVERDN_NVTX_LEVEL", "2"); }},
+    {{"-t", "cusparse"}, [](L r) { return traces_library(r, "CUSPARSE", "CUSPARSE_NVTX_LEVEL", "1"); }},
+    {{"-t", "cusparse-verbose"}, [](L r) { return traces_library(r, "CUSPARSE", "CUSPARSE_NVTX_LEVEL", "2"); }},
+    {{"-o", "run%p"}, [](L r) { return r.output == "run%p"; }},
+    {{"--output=run%q{RANK}"}, [](L r) { return r.output == "run%q{RANK}"; }},
+    {{"-f", "true"}, [](L r) { return r.overwrite == Overwrite::kAllow; }},
+    {{"--force-overwrite=false"}, [](L r) { return r.overwrite == Overwrite::kRefuse; }},
+    {{"-y", "10"}, [](L r) { return r.delay == 10s; }},
+    {{"--delay=0.5"}, [](L r) { return r.delay == 500ms; }},
+    {{"-d", "5"}, [](L r) { return r.duration == 5s && r.end_signal == SIGTERM; }},
+    {{"--duration=5", "--kill=none"}, [](L r) { return r.duration == 5s && !r.end_signal; }},
+    {{"-d", "5", "--kill", "sigkill"}, [](L r) { return r.end_signal == SIGKILL; }},
+    {{"-d", "5", "--kill=2"}, [](L r) { return r.end_signal == SIGINT; }},
+    {{"-x", "true"}, [](L r) { return r.on_target_exit == session::OnTargetExit::kStop; }},
+    {{"--stop-on-exit=false", "-d", "9"}, [](L r) { return r.on_target_exit == session::OnTargetExit::kGoOn; }},
+    {{"--wait=primary"}, [](L r) { return r.wait_for == session::WaitFor::kPrimary; }},
+    {{"--wait=all"}, [](L r) { return r.wait_for == session::WaitFor::kAll; }},
+    {{"-Y", "true"}, [](L r) { return by_range(r, session::CaptureTrigger::kRequest); }},
+    {{"--start-later=true"}, [](L r) { return by_range(r, session::CaptureTrigger::kRequest); }},
+    {{"-c", "none"}, [](L r) { return by_range(r, session::CaptureTrigger::kNone); }},
+    {{"-c", "cudaProfilerApi"}, [](L r) { return by_range(r, session::CaptureTrigger::kProfilerApi); }},
+    {{"--capture-range=nvtx", "-p", "step@train"},
+     [](L r) {
+       return by_range(r, session::CaptureTrigger::kNvtxRange) && r.settings.range.name == "step" && r.settings.range.domain == "train";
+     }},
+    {{"-c", "nvtx", "--nvtx-capture=step"}, [](L r) { return r.settings.range.domain == ""; }},
+    {{"-c", "nvtx", "-p", "step@*"}, [](L r) { return !r.settings.range.domain; }},
+    {{"-c", "nvtx", "-p", "me\\@home"}, [](L r) { return r.settings.range.name == "me@home"; }},
+    {{"-c", "cudaProfilerApi"}, [](L r) { return r.settings.range.after == session::AfterCapture::kShutdown; }},
+    {{"-c", "cudaProfilerApi", "--capture-range-end=none"}, [](L r) { return r.settings.range.after == session::AfterCapture::kGoOn; }},
+    {{"-c", "cudaProfilerApi", "--capture-range-end=stop"}, [](L r) { return r.settings.range.after == session::AfterCapture::kStop; }},
+    {{"-c", "cudaProfilerApi", "--capture-range-end=repeat"},
+     [](L r) { return r.settings.range.after == session::AfterCapture::kRepeat && !r.settings.range.repeats; }},
+    {{"-c", "cudaProfilerApi", "--capture-range-end=repeat:3:async"}, [](L r) { return r.settings.range.repeats == 3u; }},
+    {{"-c", "cudaProfilerApi", "--capture-range-end=repeat-shutdown:2"},
+     [](L r) { return r.settings.range.repeats == 2u && r.settings.range.after_repeats == session::AfterCapture::kShutdown; }},
+    {{"--nvtx-domain-include=a,default"}, [](L r) { return has_domain(r, "a") && has_domain(r, "") && !has_domain(r, "default"); }},
+    {{"--nvtx-domain-exclude=a\\,b"},
+     [](L r) { return has_domain(r, "a,b") && r.settings.domain_rule == session::DomainRule::kAllButListed; }},
+    {{"--cuda-graph-trace=graph"}, [](L r) { return r.settings.graph_level == session::GraphLevel::kGraph; }},
+    {{"--cuda-graph-trace=graph:host-only"}, [](L r) { return r.settings.graph_level == session::GraphLevel::kGraph; }},
+    {{"--cuda-graph-trace", "node"}, [](L r) { return r.settings.graph_level == session::GraphLevel::kNode; }},
+    {{"--cuda-memory-usage=true"}, [](L r) { return r.settings.memory_usage; }},
+    {{"--cuda-um-cpu-page-faults=true"}, [](L r) { return r.settings.cpu_page_faults; }},
+    {{"--cuda-um-gpu-page-faults", "true"}, [](L r) { return r.settings.gpu_page_faults; }},
+    {{"--cuda-event-trace=true"}, [](L r) { return r.settings.cuda_events; }},
+    {{"--cuda-event-trace=auto"}, [](L r) { return !r.settings.cuda_events; }},
+    {{"--cuda-flush-interval=10000"}, [](L r) { return r.settings.flush_interval == 10s; }},
+    {{"--cuda-flush-interval=0"}, [](L r) { return r.settings.flush_interval == 0s; }},
+    {{"--cuda-trace-all-apis=true"}, [](L r) { return r.settings.trace_all_calls; }},
+    {{"--cudabacktrace=all"}, [](L r) { return r.settings.backtraces.kernels && r.settings.backtraces.others; }},
+    {{"--cudabacktrace=kernel:5000"}, [](L r) { return r.settings.backtraces.kernels && r.settings.backtraces.threshold == 5us; }},
+    {{"-s", "none"}, [](L r) { return r.settings.cpu.samples == cpu::Scope::kNone; }},
+    {{"--sample=process-tree"}, [](L r) { return r.settings.cpu.samples == cpu::Scope::kProcessTree; }},
+    {{"-s", "cpu"}, [](L r) { return r.settings.cpu.samples == cpu::Scope::kProcessTree; }},
+    {{"--sample=system-wide"}, [](L r) { return r.settings.cpu.samples == cpu::Scope::kSystemWide; }},
+    {{"--cpuctxsw=none"}, [](L r) { return r.settings.cpu.thread_states == cpu::Scope::kNone; }},
+    {{"-b", "dwarf"}, [](L r) { return r.settings.cpu.call_chains == cpu::CallChains::kDwarf; }},
+    {{"--backtrace=lbr"}, [](L r) { return r.settings.cpu.call_chains == cpu::CallChains::kBranchRecords; }},
+    {{"-b", "none"}, [](L r) { return r.settings.cpu.call_chains == cpu::CallChains::kNone; }},
+    {{"--sampling-frequency=250"}, [](L r) { return r.settings.cpu.frequency == 250u; }},
+    {{"--debug-symbols=/a:/b"}, [](L r) { return r.settings.cpu.debug_folders == "/a:/b"; }},
+    {{"--python-sampling=true"}, [](L r) { return r.settings.cpu.python_names; }},
+    {{"--python-backtrace=cuda"}, [](L r) { return r.settings.cpu.python_names && r.settings.backtraces.synchronizations; }},
+    {{"--python-backtrace=cuda", "--cudabacktrace=kernel"}, [](L r) { return r.settings.cpu.python_names && !r.settings.backtraces.memory; }},
+    {{"--python-backtrace=none"}, [](L r) { return !r.settings.cpu.python_names && !r.settings.backtraces.kernels; }},
+    {{"--osrt-threshold=5000"}, [](L r) { return r.settings.os_runtime_threshold == 5us; }},
+    {{"--osrt-backtrace-threshold=90000"}, [](L r) { return r.settings.os_runtime_backtraces == 90us; }},
+    {{"--gpu-metrics-devices=all"}, [](L r) { return r.settings.gpu_metrics.devices == "all"; }},
+    {{"--gpu-metrics-device=0,1"}, [](L r) { return r.settings.gpu_metrics.devices == "0,1"; }},
+    {{"--gpu-metrics-frequency=20k"}, [](L r) { return r.settings.gpu_metrics.frequency == 20'000u; }},
+    {{"-w", "false"}, [](L r) { return r.target_output == session::TargetOutput::kStore; }},
+    {{"--show-output=true"}, [](L r) { return r.target_output == session::TargetOutput::kShowAndStore; }},
+    {{"-n", "false"}, [](L r) { return r.inherit_environment == session::InheritEnvironment::kNo; }},
+    {{"--inherit-environment=true"}, [](L r) { return r.inherit_environment == session::InheritEnvironment::kYes; }},
+    {{"-e", "A=1,B=2"}, [](L r) { return r.environment.size() == 2 && r.environment[1].value == "2"; }},
+    {{"--env-var=A=1"}, [](L r) { return r.environment[0].name == "A"; }},
+    {{"--mpi-impl=openmpi"}, [](L r) { return r.settings.trace_cuda; }},  // it is found by itself
+    // What these do lies with the command, and is tested with it.
+    {{"--stats=true"}, [](L) { return true; }},
+    {{"--export=sqlite"}, [](L) { return true; }},
+    {{"--session-new=mine"}, [](L) { return true; }},
+};
+
+// With a word that the advice holds.
+struct Named {
+  Arguments arguments;
+  std::string advice;
+};
+const std::vector<Named> kNamed{
+    {{"-t", "openacc"}, "NVTX"},
+    {{"-t", "openmp"}, "NVTX"},
+    {{"-t", "ucx"}, "NVTX"},
+    {{"-t", "oshmem"}, "NVTX"},
+    {{"-t", "python-gil"}, "NVTX"},
+    {{"-t", "opengl"}, "not recorded"},
+    {{"-t", "opengl-annotations"}, "not recorded"},
+    {{"-t", "vulkan"}, "not recorded"},
+    {{"-t", "vulkan-annotations"}, "not recorded"},
+    {{"-t", "openxr"}, "not recorded"},
+    {{"-t", "cudla"}, "not recorded"},
+    {{"-t", "cudla-verbose"}, "not recorded"},
+    {{"-t", "gds"}, "not recorded"},
+    {{"-t", "s3"}, "not recorded"},
+    {{"-t", "nvvideo"}, "not recorded"},
+    {{"-t", "tegra-accelerators"}, "not recorded"},
+    {{"-t", "cuda-hw"}, "write cuda"},
+    {{"-t", "cuDNN"}, "write cudnn"},
+    {{"-c", "hotkey"}, "lanescope launch"},
+    {{"--hotkey-capture=F12"}, "lanescope launch"},
+    {{"--cuda-graph-trace=graph:host-and-device"}, "graphs that kernels launch"},
+    {{"--cuda-graph-trace=node:nvtx-precapture"}, "mark the graph's launches"},
+    {{"--cuda-trace-scope=system-wide"}, "lanescope attach"},
+    {{"--flush-on-cudaprofilerstop=true"}, "not needed"},
+    {{"--sampling-period=1000000"}, "--sampling-frequency"},
+    {{"--sampling-trigger=perf"}, "--sampling-frequency"},
+    {{"--samples-per-backtrace=1"}, "--sampling-frequency"},
+    {{"--resolve-symbols=true"}, "always looked up"},
+    {{"--show-source-info=true"}, "always looked up"},
+    {{"--cpu-core-events=help"}, "-s process-tree"},
+    {{"--cpu-core-metrics=help"}, "-s process-tree"},
+    {{"--cpu-socket-events=help"}, "-s process-tree"},
+    {{"--cpu-cluster-events=0"}, "-s process-tree"},
+    {{"--event-sample=system-wide"}, "-s process-tree"},
+    {{"--event-sampling-interval=3"}, "-s process-tree"},
+    {{"--os-events=help"}, "-t osrt"},
+    {{"--ftrace=sched"}, "-t osrt"},
+    {{"--ftrace-keep-user-config=true"}, "-t osrt"},
+    {{"--syscall=process-tree"}, "-t osrt"},
+    {{"--xhv-trace=x"}, "-t osrt"},
+    {{"--osrt-backtrace-depth=24"}, "whole"},
+    {{"--osrt-backtrace-stack-size=6144"}, "whole"},
+    {{"--osrt-file-access=true"}, "-t osrt"},
+    {{"--python-functions-trace=x.json"}, "NVTX"},
+    {{"--python-sampling-frequency=500"}, "--sampling-frequency"},
+    {{"--dask=functions-trace"}, "NVTX"},
+    {{"--gpuctxsw=true"}, "--gpu-metrics-devices"},
+    {{"--gpu-video-device=all"}, "--gpu-metrics-devices"},
+    {{"--soc-metrics=true"}, "--gpu-metrics-devices"},
+    {{"--accelerator-trace=x"}, "not recorded"},
+    {{"--nic-metrics=true"}, "-t osrt"},
+    {{"--ib-switch-metrics-devices=1"}, "-t osrt"},
+    {{"--ib-net-info-files=f"}, "-t osrt"},
+    {{"--ib-switch-congestion-devices=1"}, "-t osrt"},
+    {{"--storage-metrics=x"}, "-t osrt"},
+    {{"--gds-metrics=x"}, "-t osrt"},
+    {{"--nccl-trace=api"}, "NVTX"},
+    {{"--enable=plugin"}, "no plugins"},
+    {{"--trace-fork-before-exec=true"}, "not needed"},
+    {{"--discard-environment=true"}, "never stored"},
+    {{"--after-collection-start=cmd"}, "beside the recording"},
+    {{"--after-report-ready=cmd"}, "behind it"},
+    {{"--opengl-gpu-workload=true"}, "Graphics"},
+    {{"--vulkan-gpu-workload=none"}, "Graphics"},
+    {{"--vsync=true"}, "Graphics"},
+    {{"--export=hdf"}, "sqlite"},
+    {{"--export=arrow"}, "sqlite"},
+    // Not nsys's, but passed on.
+    {{"--nvtx"}, "Did you mean --trace=cuda,nvtx?"},
+    {{"--mpi"}, "Did you mean --trace="},
+    {{"-c", "cuda"}, "Did you mean --trace=cuda?"},
+    {{"--output-dir=x"}, "Did you mean --output?"},
+};
+
+std::string text_of(const Arguments& arguments) {
+  std::string text;
+  for (const std::string& argument : arguments) text += argument + ' ';
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("options of nsys that we have mean what they mean there") {
+  for (const char* variable :
+       {"CUBLAS_NVTX_LEVEL", "CUBLASLT_NVTX_LEVEL", "CUDNN_NVTX_LEVEL", "CUSOLVERDN_NVTX_LEVEL", "CUSPARSE_NVTX_LEVEL"})
+    unsetenv(variable);
+  for (const Taken& each : kTaken) {
+    const Asked asked = ask(each.arguments);
+    INFO(text_of(each.arguments) << ": " << asked.error);
+    CHECK(asked.request);
+    if (asked.request) CHECK(each.holds(*asked.request));
+  }
+}
+
+TEST_CASE("options of nsys that we do not have are named, with what to do") {
+  for (const Named& each : kNamed) {
+    const Asked asked = ask(each.arguments);
+    CAPTURE(text_of(each.arguments));
+    CHECK_FALSE(asked.request);
+    CHECK_THAT(asked.error, contains_text(each.advice));
+  }
+}
+
+TEST_CASE("options that hold for a launch are sent there") {
+  CLI::App app("", "lanescope start");
+  CHECK(parse(app, {"--sample=none"}, "Give it to lanescope launch.") == kUsage);
+}
