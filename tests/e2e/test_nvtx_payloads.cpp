@@ -39,8 +39,10 @@ TEST_CASE("structured payloads are recorded by the names that their schemas give
   CHECK(payload_integer(ranges[1], "Message size [bytes]") == 2 * static_cast<std::int64_t>(facts::kFirstBytes));
 
   const std::vector<std::string> marks = payloads(*trace, TrackKind::kNvtxMarks);
-  REQUIRE(marks.size() == 1);
+  REQUIRE(marks.size() == 2);
   CHECK(marks[0] == R"({"label":"a \"b\"","note":"zwölf","loss":0.5,"delta":-3})");
+  CHECK(marks[1] == R"({"name":"dense","input.rows":3,"input.columns":4,"outputs[0].rows":5,"outputs[0].columns":6,)"
+                    R"("outputs[1].rows":7,"outputs[1].columns":8,"bits[0]":1,"bits[1]":0,"bits[2]":1,"last":65535})");
   const std::vector<PayloadField> fields = payload_fields(marks[0]);
   REQUIRE(fields.size() == 4);
   CHECK(fields[0].value == "a \"b\"");

@@ -26,6 +26,23 @@ struct Sample {
   std::int16_t delta;
 };
 
+struct Shape {
+  std::int32_t rows;
+  std::int32_t columns;
+};
+union Choice {
+  double real;
+  std::int32_t number;
+};
+struct Layer {
+  char name[6];
+  Shape input;
+  Shape outputs[2];
+  std::uint8_t bits[3];
+  Choice choice;
+  std::uint16_t last;
+};
+
 void push(nvtxDomainHandle_t domain, nvtxStringHandle_t message, std::uint64_t schema, const void* data, std::size_t size) {
   nvtxPayloadData_t payload{schema, size, data};
   nvtxEventAttributes_t attributes{};
@@ -94,6 +111,41 @@ std::uint64_t register_sample(nvtxDomainHandle_t domain) {
   return nvtxPayloadSchemaRegister(domain, &schema);
 }
 
+template <std::size_t Count>
+std::uint64_t register_schema(nvtxDomainHandle_t domain, std::uint64_t type, const nvtxPayloadSchemaEntry_t (&entries)[Count]) {
+  nvtxPayloadSchemaAttr_t schema{};
+  schema.fieldMask =
+      NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES;
+  schema.type = type;
+  schema.entries = entries;
+  schema.numEntries = Count;
+  return nvtxPayloadSchemaRegister(domain, &schema);
+}
+
+nvtxPayloadSchemaEntry_t entry(std::uint64_t type, const char* name, std::uint64_t flags = 0, std::uint64_t detail = 0) {
+  nvtxPayloadSchemaEntry_t result{};
+  result.type = type;
+  result.name = name;
+  result.flags = flags;
+  result.arrayOrUnionDetail = detail;
+  return result;
+}
+
+// Schemas within a schema, alone and as an array; an array of numbers; a union, which says nothing; and what comes behind it.
+std::uint64_t register_layer(nvtxDomainHandle_t domain) {
+  const std::uint64_t shape =
+      register_schema(domain, NVTX_PAYLOAD_SCHEMA_TYPE_STATIC,
+                      {entry(NVTX_PAYLOAD_ENTRY_TYPE_INT32, "rows"), entry(NVTX_PAYLOAD_ENTRY_TYPE_INT32, "columns")});
+  const std::uint64_t choice =
+      register_schema(domain, NVTX_PAYLOAD_SCHEMA_TYPE_UNION,
+                      {entry(NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE, "real"), entry(NVTX_PAYLOAD_ENTRY_TYPE_INT32, "number")});
+  return register_schema(domain, NVTX_PAYLOAD_SCHEMA_TYPE_STATIC,
+                         {entry(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, "name", 0, sizeof(Layer::name)), entry(shape, "input"),
+                          entry(shape, "outputs", NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 2),
+                          entry(NVTX_PAYLOAD_ENTRY_TYPE_UINT8, "bits", NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 3),
+                          entry(choice, "choice"), entry(NVTX_PAYLOAD_ENTRY_TYPE_UINT16, "last")});
+}
+
 }  // namespace
 
 int main() {
@@ -109,6 +161,9 @@ int main() {
   const Sample sample{"a \"b\"", "zwölf", 0.5f, -3};
   nvtxPayloadData_t data{sample_schema, sizeof(sample), &sample};
   nvtxMarkPayload(domain, &data, 1);
+  const Layer layer{"dense", {3, 4}, {{5, 6}, {7, 8}}, {1, 0, 1}, {.real = 1.5}, 65'535};
+  nvtxPayloadData_t nested{register_layer(domain), sizeof(layer), &layer};
+  nvtxMarkPayload(domain, &nested, 1);
   const int unknown = 1;
   push(domain, all_reduce, kUnknownSchema, &unknown, sizeof(unknown));
   nvtxDomainRangePop(domain);

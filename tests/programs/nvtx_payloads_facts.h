@@ -1,5 +1,5 @@
 // What nvtx_payloads does, in domain NCCL: collectives of 4 KiB, 8 KiB and 16 KiB with operations 0 ("Sum"), 2 ("Max") and 7 (none's name),
-// a mark that has nothing but data, and a range whose schema nobody registered.
+// two marks that have nothing but data, the second with schemas within a schema, and a range whose schema nobody registered.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 
 #include "agent/channel/membership.h"
@@ -9,6 +10,7 @@
 #include "agent/core/lock.h"
 #include "agent/core/text.h"
 #include "agent/nvtx/names.h"
+#include "agent/nvtx/payload_types.h"
 #include "collector/channel/ring.h"
 
 namespace lanescope::agent::nvtx {
@@ -19,9 +21,8 @@ using channel::PayloadValue;
 constexpr std::size_t kLimit = 16u << 20;  // bytes for schemas
 constexpr std::size_t kBuckets = 256;
 constexpr std::size_t kMaximumFields = 64;
+constexpr std::uint64_t kShownElements = 16;  // of an array
 constexpr std::size_t kMaximumEnumerators = 256;
-
-enum class Form : std::uint8_t { kAbsent, kUnsigned, kSigned, kReal, kPointerToText, kTextInPlace, kRegisteredString };
 
 struct Enumerator {
   std::string_view name;
@@ -69,108 +70,34 @@ const Schema* find(std::uint32_t domain, std::uint64_t id) noexcept {
 
 struct Layout {
   Form form = Form::kAbsent;
-  std::uint32_t bytes = 0;
+  std::uint32_t bytes = 0;  // of an element, where it is an array
   std::uint32_t alignment = 1;
   std::uint32_t enumeration = 0;
+  const Schema* nested = nullptr;
+  std::uint32_t elements = 1;
+  bool is_array = false;
 };
-
-constexpr Layout plain(Form form, std::size_t bytes) noexcept {
-  return {form, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(bytes), 0};
-}
-
-Layout layout_of_type(std::uint64_t type) noexcept {
-  switch (type) {
-    case NVTX_PAYLOAD_ENTRY_TYPE_CHAR:
-    case NVTX_PAYLOAD_ENTRY_TYPE_INT8:
-      return plain(Form::kSigned, 1);
-    case NVTX_PAYLOAD_ENTRY_TYPE_UCHAR:
-    case NVTX_PAYLOAD_ENTRY_TYPE_UINT8:
-    case NVTX_PAYLOAD_ENTRY_TYPE_BYTE:
-    case NVTX_PAYLOAD_ENTRY_TYPE_CHAR8:
-      return plain(Form::kUnsigned, 1);
-    case NVTX_PAYLOAD_ENTRY_TYPE_SHORT:
-    case NVTX_PAYLOAD_ENTRY_TYPE_INT16:
-      return plain(Form::kSigned, 2);
-    case NVTX_PAYLOAD_ENTRY_TYPE_USHORT:
-    case NVTX_PAYLOAD_ENTRY_TYPE_UINT16:
-    case NVTX_PAYLOAD_ENTRY_TYPE_CHAR16:
-      return plain(Form::kUnsigned, 2);
-    case NVTX_PAYLOAD_ENTRY_TYPE_INT:
-    case NVTX_PAYLOAD_ENTRY_TYPE_INT32:
-    case NVTX_PAYLOAD_ENTRY_TYPE_WCHAR:
-      return plain(Form::kSigned, 4);
-    case NVTX_PAYLOAD_ENTRY_TYPE_UINT:
-    case NVTX_PAYLOAD_ENTRY_TYPE_UINT32:
-    case NVTX_PAYLOAD_ENTRY_TYPE_CHAR32:
-    case NVTX_PAYLOAD_ENTRY_TYPE_CATEGORY:
-    case NVTX_PAYLOAD_ENTRY_TYPE_COLOR_ARGB:
-    case NVTX_PAYLOAD_ENTRY_TYPE_PID_UINT32:
-    case NVTX_PAYLOAD_ENTRY_TYPE_TID_UINT32:
-      return plain(Form::kUnsigned, 4);
-    case NVTX_PAYLOAD_ENTRY_TYPE_LONG:
-    case NVTX_PAYLOAD_ENTRY_TYPE_LONGLONG:
-    case NVTX_PAYLOAD_ENTRY_TYPE_INT64:
-      return plain(Form::kSigned, 8);
-    case NVTX_PAYLOAD_ENTRY_TYPE_ULONG:
-    case NVTX_PAYLOAD_ENTRY_TYPE_ULONGLONG:
-    case NVTX_PAYLOAD_ENTRY_TYPE_UINT64:
-    case NVTX_PAYLOAD_ENTRY_TYPE_SIZE:
-    case NVTX_PAYLOAD_ENTRY_TYPE_ADDRESS:
-    case NVTX_PAYLOAD_ENTRY_TYPE_SCOPE_ID:
-    case NVTX_PAYLOAD_ENTRY_TYPE_PID_UINT64:
-    case NVTX_PAYLOAD_ENTRY_TYPE_TID_UINT64:
-      return plain(Form::kUnsigned, 8);
-    case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT:
-    case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT32:
-      return plain(Form::kReal, 4);
-    case NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE:
-    case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT64:
-      return plain(Form::kReal, 8);
-    case NVTX_PAYLOAD_ENTRY_TYPE_LONGDOUBLE:
-    case NVTX_PAYLOAD_ENTRY_TYPE_INT128:
-    case NVTX_PAYLOAD_ENTRY_TYPE_UINT128:
-    case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT128:
-      return plain(Form::kAbsent, 16);
-    case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT16:
-    case NVTX_PAYLOAD_ENTRY_TYPE_BF16:
-      return plain(Form::kAbsent, 2);
-    case NVTX_PAYLOAD_ENTRY_TYPE_TF32:
-      return plain(Form::kAbsent, 4);
-    case NVTX_PAYLOAD_ENTRY_TYPE_CSTRING:
-    case NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF8:
-      return plain(Form::kPointerToText, sizeof(void*));
-    case NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF16:
-    case NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32:
-      return plain(Form::kAbsent, sizeof(void*));
-    case NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE:
-      return plain(Form::kRegisteredString, sizeof(void*));
-    default:
-      return {};
-  }
-}
-
-bool is_text_type(std::uint64_t type) noexcept {
-  return type == NVTX_PAYLOAD_ENTRY_TYPE_CHAR || type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING || type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF8;
-}
 
 Layout layout_of(std::uint32_t domain, const nvtxPayloadSchemaEntry_t& entry) noexcept {
   constexpr std::uint64_t kIsPointer = NVTX_PAYLOAD_ENTRY_FLAG_POINTER;
   const auto array = static_cast<std::uint64_t>(NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_TYPE(entry.flags));
-  if ((entry.flags & kIsPointer) != 0) return plain(Form::kAbsent, sizeof(void*));
-  Layout layout = layout_of_type(entry.type);
+  if ((entry.flags & kIsPointer) != 0) return {Form::kAbsent, sizeof(void*), sizeof(void*)};
+  const TypeLayout type = layout_of_type(entry.type);
+  Layout layout{type.form, type.bytes, type.bytes};
   if (layout.bytes == 0) {
     const Schema* nested = find(domain, entry.type);
     if (nested == nullptr) return {};
     layout = {nested->is_enumeration ? Form::kUnsigned : Form::kAbsent, nested->size, nested->alignment,
               nested->is_enumeration ? nested->number : 0};
+    if (!nested->is_enumeration) layout.nested = nested;
   }
-  if (array == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE) {
-    layout.form = is_text_type(entry.type) ? Form::kTextInPlace : Form::kAbsent;
-    if (is_text_type(entry.type)) layout.bytes = layout.alignment = 1;
-    layout.bytes *= static_cast<std::uint32_t>(std::min<std::uint64_t>(entry.arrayOrUnionDetail, 1u << 20));
-  } else if (array != 0) {
-    layout = {};  // of a length that only the data knows: fields behind it have no fixed place
-  }
+  const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(entry.arrayOrUnionDetail, 1u << 20));
+  const bool is_fixed = array == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE;
+  if (is_text_type(entry.type) && (is_fixed || (array == 0 && count > 0 && entry.type != NVTX_PAYLOAD_ENTRY_TYPE_CHAR)))
+    return {Form::kTextInPlace, count, 1, 0};
+  if (array != 0 && !is_fixed) return {};  // of a length that only the data knows: fields behind it have no fixed place
+  layout.is_array = is_fixed;
+  if (is_fixed) layout.elements = count;
   return layout;
 }
 
@@ -212,11 +139,55 @@ void add(Schema& schema) noexcept {
   bucket.store(&schema, std::memory_order_release);
 }
 
+// The fields of a schema as they come: a field that holds others stands as these, under names like "position.x" and "sizes[2]".
+class FieldList {
+ public:
+  explicit FieldList(Field* fields) noexcept : fields_(fields) {}
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  void add(std::string_view name, std::uint32_t offset, const Layout& layout) noexcept {
+    for (std::uint32_t i = 0; i < layout.elements && i < kShownElements; ++i) {
+      char text[kLongestName];
+      const std::string_view element = layout.is_array ? joined(text, "%.*s[%u]", name, i) : name;
+      const std::uint32_t place = offset + i * layout.bytes;
+      if (layout.nested == nullptr) add({memory.copy(element), place, layout.bytes, layout.enumeration, layout.form});
+      for (std::size_t k = 0; layout.nested != nullptr && k < layout.nested->field_count; ++k) {
+        Field part = layout.nested->fields[k];
+        char whole[kLongestName];
+        const int size = std::snprintf(whole, sizeof(whole), "%.*s.%.*s", static_cast<int>(element.size()), element.data(),
+                                       static_cast<int>(part.name.size()), part.name.data());
+        part.name = memory.copy({whole, std::min(static_cast<std::size_t>(size), sizeof(whole) - 1)});
+        part.offset += place;
+        add(part);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kLongestName = 256;
+
+  static std::string_view joined(char (&text)[kLongestName], const char* format, std::string_view name, std::uint32_t index) noexcept {
+    const int size = std::snprintf(text, sizeof(text), format, static_cast<int>(name.size()), name.data(), index);
+    return {text, std::min(static_cast<std::size_t>(size), sizeof(text) - 1)};
+  }
+  void add(const Field& field) noexcept {
+    if (size_ < kMaximumFields) fields_[size_++] = field;
+  }
+
+  Field* fields_;
+  std::size_t size_ = 0;
+};
+
 // Requires: the lock is held.
 bool add_fields(Schema& schema, const nvtxPayloadSchemaAttr_t& attributes) noexcept {
   const std::size_t count = std::min(attributes.numEntries, kMaximumFields);
-  Field* fields = allocate<Field>(count);
+  Field* fields = allocate<Field>(kMaximumFields);
   if (fields == nullptr) return false;
+  // Which member of a union counts, only the program knows.
+  const bool has_type = (attributes.fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE) != 0;
+  const bool is_union = has_type && (attributes.type == NVTX_PAYLOAD_SCHEMA_TYPE_UNION ||
+                                     attributes.type == NVTX_PAYLOAD_SCHEMA_TYPE_UNION_WITH_INTERNAL_SELECTOR);
+  FieldList list(fields);
   const auto packing = (attributes.fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT) != 0 && attributes.packAlign != 0
                            ? static_cast<std::uint32_t>(attributes.packAlign)
                            : 16u;
@@ -226,14 +197,15 @@ bool add_fields(Schema& schema, const nvtxPayloadSchemaAttr_t& attributes) noexc
     const Layout layout = layout_of(schema.domain, entry);
     if (layout.bytes == 0) break;
     const std::uint32_t alignment = std::min(layout.alignment, packing);
-    const std::uint32_t offset = entry.offset != 0 ? static_cast<std::uint32_t>(entry.offset) : rounded_up(next, alignment);
-    fields[i] = {memory.copy(bounded_text(entry.name)), offset, layout.bytes, layout.enumeration,
-                 (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_HIDE) != 0 ? Form::kAbsent : layout.form};
-    next = offset + layout.bytes;
+    const std::uint32_t behind = is_union ? 0 : rounded_up(next, alignment);
+    const std::uint32_t offset = entry.offset != 0 ? static_cast<std::uint32_t>(entry.offset) : behind;
+    const bool is_shown = (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_HIDE) == 0 && !is_union;
+    if (is_shown) list.add(bounded_text(entry.name), offset, layout);
+    next = std::max(next, offset + layout.bytes * layout.elements);
     schema.alignment = std::max(schema.alignment, alignment);
-    schema.field_count = i + 1;
   }
   schema.fields = fields;
+  schema.field_count = list.size();
   schema.size = rounded_up(next, schema.alignment);
   if ((attributes.fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE) != 0 && attributes.payloadStaticSize != 0)
     schema.size = static_cast<std::uint32_t>(attributes.payloadStaticSize);
