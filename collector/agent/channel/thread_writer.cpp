@@ -85,18 +85,13 @@ ThreadState* ThreadWriter::attach() noexcept {
   return current;
 }
 
-void ThreadWriter::write(channel::Record& record, std::string_view text) noexcept {
+bool ThreadWriter::find_ring() noexcept {
   ThreadState& state = *state_;
-  if (state.ring == nullptr) {
-    if (++state.events_without_ring % kAskAgainAfter == 0) claim_ring(state);
-    if (state.ring == nullptr) {
-      state.header->status.ringless_dropped.fetch_add(1, std::memory_order_relaxed);
-      return;
-    }
-  }
-  record.thread = state.thread_id;
-  state.producer.write(record, text);
-  if (state.producer.filling_up()) channel::ring_doorbell(*state.header);
+  if (++state.events_without_ring % kAskAgainAfter == 0) claim_ring(state);
+  if (state.ring == nullptr) state.header->status.ringless_dropped.fetch_add(1, std::memory_order_relaxed);
+  return state.ring != nullptr;
 }
+
+void ThreadWriter::ring_doorbell() noexcept { channel::ring_doorbell(*state_->header); }
 
 }  // namespace lanescope::agent

@@ -21,7 +21,7 @@ struct ThreadState {
   std::uint32_t thread_id = 0;   // gettid
   bool in_use = false;           // an event of this thread is being written; set while a signal handler may come in between
   std::uint32_t events_without_ring = 0;
-  std::uint32_t followed_call = 0;  // correlation id of the runtime call whose duration is being taken (cupti/backtraces.h)
+  std::uint32_t followed_call = 0;          // correlation id of the runtime call whose duration is being taken (cupti/backtraces.h)
   channel::SharedHeader* header = nullptr;  // null: there is no session
   channel::RingHeader* ring = nullptr;      // null: none was free
   channel::RingProducer producer;
@@ -58,10 +58,19 @@ class [[nodiscard]] ThreadWriter {
   [[nodiscard]] ThreadState& state() const noexcept { return *state_; }
 
   // Appends the record; thread is set here. Requires: *this is true.
-  void write(channel::Record& record, std::string_view text) noexcept;
+  [[gnu::always_inline]] void write(channel::Record record, std::string_view text) noexcept {
+    ThreadState& state = *state_;
+    if (state.ring == nullptr && !find_ring()) return;
+    record.thread = state.thread_id;
+    state.producer.write(record, text);
+    if (state.producer.filling_up()) ring_doorbell();
+  }
 
  private:
   static ThreadState* attach() noexcept;
+  // For a thread without one, from time to time; counts the event where none is free.
+  bool find_ring() noexcept;
+  void ring_doorbell() noexcept;
   static constinit thread_local ThreadState* current;
   static constinit thread_local std::uint32_t absent_in;  // generation in which this thread found no session
 

@@ -51,20 +51,20 @@ Data data_of(const nvtxEventAttributes_t* attributes) noexcept {
   return data;
 }
 
-[[gnu::noinline]] void write_data(ThreadWriter& writer, const Record& record, const Data& data) noexcept {
+[[gnu::noinline]] void write_data(ThreadWriter& writer, std::uint32_t domain, std::int64_t time, const Data& data) noexcept {
   PayloadValues values;
-  read_values(record.domain, data.first, data.count, values);
+  read_values(domain, data.first, data.count, values);
   if (values.schema == 0) return;
-  Record payload = event(RecordType::kPayload, record.domain);
-  payload.time = record.time;
+  Record payload = event(RecordType::kPayload, domain);
+  payload.time = time;
   payload.id = values.schema;
   writer.write(payload, {values.bytes, values.size});
 }
 
-void emit(ThreadWriter& writer, Record& record, std::string_view text, const Data& data = {}) noexcept {
+inline void emit(ThreadWriter& writer, Record record, std::string_view text, const Data& data = {}) noexcept {
   if (!is_recorded(writer, record.domain)) return;
   record.time = monotonic_now();
-  if (data.first != nullptr) write_data(writer, record, data);
+  if (data.first != nullptr) write_data(writer, record.domain, record.time, data);
   writer.write(record, text);
 }
 
@@ -78,7 +78,7 @@ std::uint64_t capture_key(const ThreadWriter& writer, std::uint32_t domain, int 
 }
 
 // Levels count from 0, whether or not the ranges are being recorded now.
-int push(Record record, std::string_view text, const Data& data = {}) noexcept {
+inline int push(Record record, std::string_view text, const Data& data = {}) noexcept {
   ThreadWriter writer;
   if (!writer) return kNoLevel;
   const int level = record.domain < kCountedDomains ? writer.state().levels[record.domain]++ : kNoLevel;
@@ -89,7 +89,7 @@ int push(Record record, std::string_view text, const Data& data = {}) noexcept {
   return level;
 }
 
-int pop(std::uint32_t domain, const Data& data = {}) noexcept {
+inline int pop(std::uint32_t domain, const Data& data = {}) noexcept {
   ThreadWriter writer;
   if (!writer) return kNoLevel;
   int level = kNoLevel;
