@@ -6,7 +6,6 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
-#include "analysis/place.h"
 #include "base/time_text.h"
 #include "timeline/core/format.h"
 
@@ -21,9 +20,11 @@ QString share_text(Nanoseconds part, Nanoseconds whole) {
 
 }  // namespace
 
-BubblesPanel::BubblesPanel(SelectionState& state, QWidget* parent)
+BubblesPanel::BubblesPanel(SelectionState& state, AnsweredTrace& answered, QWidget* parent)
     : QWidget(parent),
       state_(state),
+      answered_(answered),
+      of_(new AnsweredTraceBox(answered, this)),
       by_(new QComboBox(this)),
       threshold_text_(new QLineEdit(this)),
       summary_(new QLabel(this)),
@@ -45,7 +46,7 @@ BubblesPanel::BubblesPanel(SelectionState& state, QWidget* parent)
   });
   connect(pieces_, &ResultTable::rowChosen, this, [this](TableRow row) { showPiece(listed_.pieces[row]); });
   connect(&paced_, &PacedUpdate::due, this, &BubblesPanel::refresh);
-  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+  connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
     if (change == TraceChange::kSnapshot) return paced_.request();
     chosen_ = {};
     refresh();
@@ -66,6 +67,7 @@ void BubblesPanel::layOut() {
   auto* line = new QHBoxLayout;
   line->setContentsMargins(4, 3, 8, 3);
   line->setSpacing(6);
+  line->addWidget(of_);
   line->addWidget(by_);
   line->addWidget(new QLabel(tr("Gaps from"), this));
   line->addWidget(threshold_text_);
@@ -104,7 +106,7 @@ void BubblesPanel::showEvent(QShowEvent* event) {
 void BubblesPanel::refresh() {
   if (!isVisible()) return;
   paced_.cancel();
-  const std::shared_ptr<const Trace>& trace = state_.trace();
+  const std::shared_ptr<const Trace> trace = answered_.trace();
   if (!trace) return clear(tr("Open a trace to see why its GPUs were idle."));
   if (trace->provenance().outline_only) return clear(tr("Only the outline of the trace is loaded so far."));
   if (wanted_ == trace && (!bubbles_ || bubbles_->threshold == threshold_)) {
@@ -141,7 +143,7 @@ void BubblesPanel::applyThreshold() {
 }
 
 void BubblesPanel::collect() {
-  wanted_ = state_.trace();
+  wanted_ = answered_.trace();
   if (!bubbles_) summary_->setText(tr("Looking for idle time…"));
   collecting_.start([this, trace = wanted_, threshold = threshold_](const LatestJob::Context& job) {
     QElapsedTimer clock;
@@ -159,7 +161,7 @@ void BubblesPanel::collect() {
 void BubblesPanel::group() {
   if (!bubbles_) return;
   grouping_.start(
-      [this, bubbles = bubbles_, by = grouping(), window = state_.boundRange(), chosen = chosen_](const LatestJob::Context& job) {
+      [this, bubbles = bubbles_, by = grouping(), window = answered_.boundRange(), chosen = chosen_](const LatestJob::Context& job) {
         GroupedBubbles grouped = group_bubbles(*bubbles, by, window);
         ListedBubbles listed = list_bubbles(*bubbles, chosen, window);
         job.deliver([this, bubbles, grouped = std::move(grouped), listed = std::move(listed)]() mutable {
@@ -183,7 +185,7 @@ void BubblesPanel::selectChosenGroup() {
 }
 
 void BubblesPanel::list() {
-  grouping_.start([this, bubbles = bubbles_, window = state_.boundRange(), chosen = chosen_](const LatestJob::Context& job) {
+  grouping_.start([this, bubbles = bubbles_, window = answered_.boundRange(), chosen = chosen_](const LatestJob::Context& job) {
     ListedBubbles listed = list_bubbles(*bubbles, chosen, window);
     job.deliver([this, listed = std::move(listed)]() mutable {
       listed_ = std::move(listed);
@@ -211,7 +213,7 @@ void BubblesPanel::showSummary() {
   QString text;
   if (bubbles_->gpus.empty())
     text = tr("No GPU work was recorded.");
-  else if (const std::optional<TimeRange> window = state_.boundRange())
+  else if (const std::optional<TimeRange> window = answered_.boundRange())
     text = tr("Within %1: %2 idle in such gaps").arg(duration_text(window->length()), duration_text(grouped_.total));
   else
     text = tr("Idle %1 of %2 (%3); shorter gaps take %4 of it")
@@ -233,9 +235,9 @@ void BubblesPanel::showGroup(TableRow row) {
 }
 
 void BubblesPanel::showPiece(std::uint32_t piece) {
-  if (bubbles_->trace != state_.trace()) return;  // a later snapshot: places are known again in a moment
+  if (bubbles_->trace != answered_.trace()) return;  // a later snapshot: places are known again in a moment
   const analysis::IdleGap& gap = bubbles_->gaps[bubbles_->pieces[piece].gap];
-  show_place(state_, {gap.range.begin, state_.trace()->event(gap.next).end()}, gap.next);
+  answered_.show({gap.range.begin, bubbles_->trace->event(gap.next).end()}, gap.next);
 }
 
 }  // namespace lanescope::ui

@@ -10,6 +10,7 @@
 #include <QLineEdit>
 #include <QWidget>
 
+#include "analysis/answered_trace.h"
 #include "analysis/bubble_list.h"
 #include "base/latest_job.h"
 #include "base/paced_update.h"
@@ -22,7 +23,7 @@ class BubblesPanel : public QWidget {
   Q_OBJECT
 
  public:
-  explicit BubblesPanel(SelectionState& state, QWidget* parent = nullptr);
+  BubblesPanel(SelectionState& state, AnsweredTrace& answered, QWidget* parent = nullptr);
 
   [[nodiscard]] bool isComputing() const { return collecting_.isRunning() || grouping_.isRunning() || paced_.isPending(); }
   [[nodiscard]] ResultTable& groups() { return *groups_; }
@@ -48,6 +49,8 @@ class BubblesPanel : public QWidget {
   [[nodiscard]] BubbleGrouping grouping() const { return static_cast<BubbleGrouping>(by_->currentData().toInt()); }
 
   SelectionState& state_;
+  AnsweredTrace& answered_;
+  AnsweredTraceBox* of_;
   QComboBox* by_;
   QLineEdit* threshold_text_;
   QLabel* summary_;

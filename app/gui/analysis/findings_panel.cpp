@@ -63,9 +63,10 @@ QString options_text(const Rule& rule) {
 
 }  // namespace
 
-FindingsPanel::FindingsPanel(SelectionState& state, QWidget* parent)
+FindingsPanel::FindingsPanel(AnsweredTrace& answered, QWidget* parent)
     : QWidget(parent),
-      state_(state),
+      answered_trace_(answered),
+      of_(new AnsweredTraceBox(answered, this)),
       rule_(new QComboBox(this)),
       arguments_(new QLineEdit(this)),
       command_(new QLabel(this)),
@@ -89,7 +90,7 @@ FindingsPanel::FindingsPanel(SelectionState& state, QWidget* parent)
   connect(arguments_, &QLineEdit::editingFinished, this, &FindingsPanel::refresh);
   connect(findings_, &ResultTable::rowChosen, this, &FindingsPanel::showFinding);
   connect(&paced_, &PacedUpdate::due, this, &FindingsPanel::refresh);
-  connect(&state, &SelectionState::traceChanged, this,
+  connect(&answered, &AnsweredTrace::changed, this,
           [this](TraceChange change) { change == TraceChange::kSnapshot ? paced_.request() : refresh(); });
   refresh();
 }
@@ -101,6 +102,7 @@ void FindingsPanel::layOut() {
   auto* line = new QHBoxLayout;
   line->setContentsMargins(4, 3, 8, 3);
   line->setSpacing(6);
+  line->addWidget(of_);
   line->addWidget(rule_);
   line->addWidget(arguments_);
   line->addWidget(command_, 1);
@@ -161,8 +163,9 @@ void FindingsPanel::refresh() {
   }
   QStringList words = {QStringLiteral("lanescope"), QStringLiteral("analyze")};
   if (!request().isEmpty()) words << QStringLiteral("-r") << request();
-  command_->setText(file_.isEmpty() ? QString() : command_text(words << file_));
-  const std::shared_ptr<const Trace>& trace = state_.trace();
+  const QStringList files = answered_trace_.files(file_);
+  command_->setText(files.isEmpty() ? QString() : command_text(words << files));
+  const std::shared_ptr<const Trace> trace = answered_trace_.trace();
   if (!trace) return showSentence(tr("Open a trace to see what costs time in it."));
   if (trace->provenance().outline_only) return showSentence(tr("Only the outline of the trace is loaded so far."));
   if (answered_ == trace && answered_request_ == request()) return;
@@ -183,7 +186,7 @@ void FindingsPanel::apply() {
   const Result<std::vector<RuleRequest>> requests = parse_requests(request());
   if (!requests) return showSentence(QString::fromStdString(requests.error().text));
   if (answered_request_ != request() || !answered_) showSentence(tr("Looking…"));
-  answered_ = state_.trace();
+  answered_ = answered_trace_.trace();
   answered_request_ = request();
   job_.start([this, trace = answered_, requests = *requests](const LatestJob::Context& job) {
     QElapsedTimer clock;
@@ -232,8 +235,9 @@ void FindingsPanel::showTables() {
       auto* page = new ResultTable(QString::fromStdString(named.title), pages_);
       page->setTable(std::make_shared<const stats::Table>(named.table));
       connect(page, &ResultTable::rowChosen, this, [this, page](TableRow row) {
-        if (const std::optional<TimeRange> time = time_of_row(*page->results().table(), row); time && state_.trace())
-          show_place(state_, *time, event_at(*state_.trace(), *time));
+        if (const std::optional<TimeRange> time = time_of_row(*page->results().table(), row);
+            time && answered_ && answered_ == answered_trace_.trace())
+          answered_trace_.show(*time, event_at(*answered_, *time));
       });
       pages_->addTab(page, QString::fromStdString(named.title));
     }
@@ -250,7 +254,7 @@ void FindingsPanel::showFinding(TableRow row) {
                    paragraph(tr("What was seen"), QString::fromStdString(finding.seen)) + paragraph(tr("What it costs"), cost));
   pages_->setCurrentIndex(0);
   const analysis::Place& place = finding.place;
-  if (answered_ == state_.trace() && (place.event.valid() || !place.range.empty())) show_place(state_, place.range, place.event);
+  if (answered_ == answered_trace_.trace() && (place.event.valid() || !place.range.empty())) answered_trace_.show(place.range, place.event);
 }
 
 }  // namespace lanescope::ui

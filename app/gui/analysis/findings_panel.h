@@ -14,9 +14,9 @@
 #include <QTextBrowser>
 #include <QWidget>
 
+#include "analysis/answered_trace.h"
 #include "base/latest_job.h"
 #include "base/paced_update.h"
-#include "base/selection_state.h"
 #include "model/analysis/rule.h"
 #include "tables/result_table.h"
 
@@ -26,7 +26,7 @@ class FindingsPanel : public QWidget {
   Q_OBJECT
 
  public:
-  explicit FindingsPanel(SelectionState& state, QWidget* parent = nullptr);
+  explicit FindingsPanel(AnsweredTrace& answered, QWidget* parent = nullptr);
 
   // The file that is shown, for the command line.
   void setFile(const QString& path);
@@ -54,7 +54,8 @@ class FindingsPanel : public QWidget {
   [[nodiscard]] const analysis::Rule* rule() const;
   [[nodiscard]] QString request() const;  // "gpu_bubbles:gap=5us"; empty for all rules
 
-  SelectionState& state_;
+  AnsweredTrace& answered_trace_;
+  AnsweredTraceBox* of_;
   QComboBox* rule_;
   QLineEdit* arguments_;
   QLabel* command_;

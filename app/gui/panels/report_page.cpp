@@ -13,8 +13,8 @@ constexpr std::size_t kMostRows = 200'000;  // what sorts at once; the command l
 
 }  // namespace
 
-ReportPage::ReportPage(SelectionState& state, QWidget* parent)
-    : QWidget(parent), state_(state), table_(new ResultTable(tr("Report"), this)), message_(new QLabel(this)) {
+ReportPage::ReportPage(SelectionState& state, AnsweredTrace& answered, QWidget* parent)
+    : QWidget(parent), state_(state), answered_(answered), table_(new ResultTable(tr("Report"), this)), message_(new QLabel(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -24,7 +24,7 @@ ReportPage::ReportPage(SelectionState& state, QWidget* parent)
   message_->setWordWrap(true);
   message_->hide();
   connect(&paced_, &PacedUpdate::due, this, &ReportPage::refresh);
-  connect(&state, &SelectionState::traceChanged, this,
+  connect(&answered, &AnsweredTrace::changed, this,
           [this](TraceChange change) { change == TraceChange::kSnapshot ? paced_.request() : refresh(); });
   connect(&state, &SelectionState::selectedRangeChanged, this, [this] {
     if (state_.timeBinding() == TimeBinding::kSelectedRange) paced_.request();
@@ -34,8 +34,8 @@ ReportPage::ReportPage(SelectionState& state, QWidget* parent)
   });
   connect(&state, &SelectionState::timeBindingChanged, this, &ReportPage::refresh);
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
-    if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_of_ == state_.trace())
-      show_place(state_, *time, event_at(*made_of_, *time));
+    if (const std::optional<TimeRange> time = time_of_row(*table_->results().table(), row); time && made_of_ == answered_.trace())
+      answered_.show(*time, event_at(*made_of_, *time));
   });
 }
 
@@ -53,7 +53,7 @@ QStringList ReportPage::command() const {
   if (!report_) return {};
   QStringList words = {QStringLiteral("lanescope"), QStringLiteral("stats"), QStringLiteral("-r"),
                        QString::fromUtf8(report_->name.data(), static_cast<qsizetype>(report_->name.size()))};
-  if (const std::optional<TimeRange> range = state_.boundRange())
+  if (const std::optional<TimeRange> range = answered_.boundRange())
     words << QStringLiteral("--filter-time") << QStringLiteral("%1/%2").arg(range->begin).arg(range->end);
   return words;
 }
@@ -66,17 +66,17 @@ void ReportPage::showMessage(const QString& sentence) {
 void ReportPage::refresh() {
   if (!isVisible() || !report_) return;
   paced_.cancel();
-  const std::shared_ptr<const Trace>& trace = state_.trace();
+  const std::shared_ptr<const Trace> trace = answered_.trace();
   if (!trace || trace->provenance().outline_only) {
     job_.cancel();
     made_of_ = nullptr;
     table_->setTable(nullptr);
     return showMessage(trace ? tr("Only the outline of the trace is loaded so far.") : tr("Open a trace to see reports."));
   }
-  if (made_of_ == trace && made_ == report_ && made_for_ == state_.boundRange()) return;
+  if (made_of_ == trace && made_ == report_ && made_for_ == answered_.boundRange()) return;
   made_of_ = trace;
   made_ = report_;
-  made_for_ = state_.boundRange();
+  made_for_ = answered_.boundRange();
   emit commandChanged();
   stats::ReportOptions options;
   options.time_range = made_for_;

@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QWidget>
 
+#include "analysis/answered_trace.h"
 #include "base/latest_job.h"
 #include "base/paced_update.h"
 #include "base/selection_state.h"
@@ -18,7 +19,7 @@ class ReportPage : public QWidget {
   Q_OBJECT
 
  public:
-  explicit ReportPage(SelectionState& state, QWidget* parent = nullptr);
+  ReportPage(SelectionState& state, AnsweredTrace& answered, QWidget* parent = nullptr);
 
   void setReport(const stats::Report* report);
   [[nodiscard]] ResultTable& table() { return *table_; }
@@ -37,6 +38,7 @@ class ReportPage : public QWidget {
   void showMessage(const QString& sentence);
 
   SelectionState& state_;
+  AnsweredTrace& answered_;
   const stats::Report* report_ = nullptr;
   ResultTable* table_;
   QLabel* message_;

@@ -1,5 +1,8 @@
 #include "panels/statistics_panel.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QSplitter>
@@ -20,16 +23,18 @@ constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {36, 13, 9, 12, 9
 
 }  // namespace
 
-StatisticsPanel::StatisticsPanel(SelectionState& state, ShownEvents& shown, QWidget* parent)
+StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered, ShownEvents& shown, QWidget* parent)
     : QWidget(parent),
       state_(state),
+      answered_(answered),
       shown_(shown),
+      of_(new AnsweredTraceBox(answered, this)),
       choice_(new QComboBox(this)),
       command_(new QLabel(this)),
       pages_(new QStackedWidget(this)),
       model_(new StatisticsModel(this)),
       table_(new QTableView(this)),
-      report_(new ReportPage(state, this)),
+      report_(new ReportPage(state, answered, this)),
       durations_(new DurationChart(this)),
       utilisation_(new UtilisationChart(this)) {
   layOut();
@@ -38,6 +43,10 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, ShownEvents& shown, QWid
   connect(report_, &ReportPage::commandChanged, this, &StatisticsPanel::showCommand);
   connect(&shown, &ShownEvents::changed, this, [this] {
     if (isVisible()) compute();
+  });
+  connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
+    showCommand();
+    if (isVisible() && change == TraceChange::kOther) compute();
   });
   connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &StatisticsPanel::computeHistogram);
   connect(table_, &QTableView::doubleClicked, this, &StatisticsPanel::filterToName);
@@ -51,6 +60,7 @@ void StatisticsPanel::layOut() {
   auto* line = new QHBoxLayout;
   line->setContentsMargins(4, 3, 8, 3);
   line->setSpacing(6);
+  line->addWidget(of_);
   line->addWidget(choice_);
   line->addWidget(command_, 1);
   column->addLayout(line);
@@ -117,17 +127,27 @@ void StatisticsPanel::showChoice() {
 }
 
 void StatisticsPanel::showCommand() {
-  const bool is_report = pages_->currentIndex() == 1 && !file_.isEmpty();
-  command_->setText(is_report ? command_text(report_->command() << file_) : QString());
+  const QStringList files = answered_.files(file_);
+  const bool is_report = pages_->currentIndex() == 1 && !files.isEmpty();
+  command_->setText(is_report ? command_text(report_->command() << files) : QString());
 }
 
 void StatisticsPanel::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
-  if (computed_ != shown_.list()) compute();
+  if (taken_ != shown_.list()) compute();
+}
+
+std::shared_ptr<const EventList> StatisticsPanel::answeredEvents() const {
+  if (!taken_ || !answered_.isOfTwo() || answered_.choice() == AnsweredTrace::Choice::kBoth) return taken_;
+  auto events = std::make_shared<EventList>(EventList{taken_->values, {}});
+  std::copy_if(taken_->events.begin(), taken_->events.end(), std::back_inserter(events->events),
+               [this](EventRef event) { return answered_.holds(event); });
+  return events;
 }
 
 void StatisticsPanel::compute() {
-  computed_ = shown_.list();
+  taken_ = shown_.list();
+  computed_ = answeredEvents();
   computeUtilisation();
   if (!computed_) {
     statistics_job_.cancel();
@@ -172,13 +192,13 @@ void StatisticsPanel::computeHistogram() {
 }
 
 void StatisticsPanel::computeUtilisation() {
-  const std::shared_ptr<const Trace>& trace = state_.trace();
+  const std::shared_ptr<const Trace> trace = answered_.trace();
   if (!computed_ || !trace) {
     utilisation_job_.cancel();
     utilisation_source_ = nullptr;
     return utilisation_->setUtilisation({});
   }
-  const TimeRange range = state_.boundRange().value_or(trace->extent());
+  const TimeRange range = answered_.boundRange().value_or(trace->extent());
   utilisation_job_.start([this, trace, range, source = utilisation_source_](const LatestJob::Context& job) mutable {
     if (!source || source->trace() != trace) source = std::make_shared<const UtilisationSource>(trace);
     const Utilisation utilisation = source->over(range, kUtilisationPieces);

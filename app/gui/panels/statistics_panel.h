@@ -9,6 +9,7 @@
 #include <QTableView>
 #include <QWidget>
 
+#include "analysis/answered_trace.h"
 #include "base/latest_job.h"
 #include "base/selection_state.h"
 #include "events/shown_events.h"
@@ -23,7 +24,7 @@ class StatisticsPanel : public QWidget {
   Q_OBJECT
 
  public:
-  StatisticsPanel(SelectionState& state, ShownEvents& shown, QWidget* parent = nullptr);
+  StatisticsPanel(SelectionState& state, AnsweredTrace& answered, ShownEvents& shown, QWidget* parent = nullptr);
 
   // The file that is shown, for the command line.
   void setFile(const QString& path);
@@ -46,14 +47,18 @@ class StatisticsPanel : public QWidget {
   void showChoice();
   void showCommand();
   void compute();
+  [[nodiscard]] std::shared_ptr<const EventList> answeredEvents() const;
   void computeHistogram();
   void computeUtilisation();
   void filterToName(const QModelIndex& index);
   [[nodiscard]] const NameStatistics* selectedEntry() const;
 
   SelectionState& state_;
+  AnsweredTrace& answered_;
   ShownEvents& shown_;
-  std::shared_ptr<const EventList> computed_;  // what the table is about
+  std::shared_ptr<const EventList> computed_;  // what the table is about, of the trace that is answered about
+  std::shared_ptr<const EventList> taken_;     // from `shown_`
+  AnsweredTraceBox* of_;
   QComboBox* choice_;
   QLabel* command_;
   QStackedWidget* pages_;

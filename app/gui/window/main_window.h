@@ -124,6 +124,7 @@ class MainWindow : public QMainWindow {
   ShownEvents shown_;
   TraceLoader loader_;
   TracePair pair_;
+  AnsweredTrace answered_;
   TraceLoader beside_loader_;
   QString beside_;                                 // to open beside what is still being loaded
   TraceChange next_change_ = TraceChange::kOther;  // how what is loaded relates to what is shown

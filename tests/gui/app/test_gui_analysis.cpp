@@ -242,6 +242,66 @@ class AnalysisTest : public QObject {
     QVERIFY(!window_->alignment().isVisible());
   }
 
+  void ofTwoTracesOneIsCountedUnlessBothAreAskedFor() {
+    window_->showPanel("bubbles");
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    auto* choice = window_->bubbles().findChild<ui::AnsweredTraceBox*>();
+    QVERIFY(choice->isVisible());
+    QCOMPARE(choice->currentText(), QString("A  known.trace"));
+    ui::ResultTable& groups = window_->bubbles().groups();
+    QCOMPARE(column_sum(groups, 0), kIdle);
+
+    // B's gaps are as long as A's: of both there are twice as many.
+    const auto choose = [&](QWidget& panel, int index) {
+      auto* box = panel.findChild<ui::AnsweredTraceBox*>();
+      box->setCurrentIndex(index);
+      emit box->activated(index);
+      return settled();
+    };
+    QVERIFY(choose(window_->bubbles(), 2));
+    QCOMPARE(column_sum(groups, 0), 2 * kIdle);
+    QVERIFY(choose(window_->bubbles(), 1));
+    QCOMPARE(column_sum(groups, 0), kIdle);
+    window_->bubbles().pieces().chooseRow(0);
+    const EventRef selected = window_->state().selectedEvent();
+    QVERIFY(selected.valid());
+    const Trace& trace = *window_->state().trace();
+    QVERIFY(selected.lane >= window_->pair().first().trace->lanes().size());  // one of B, where it lies on the axis
+    const Nanoseconds longest_gap_end_in_b = kLongestGapEnd - 3 * kKernelDuration / 2;
+    QCOMPARE(trace.event(selected).start, longest_gap_end_in_b + window_->pair().shift());
+
+    // Every panel that answers is about the same trace, and says so in its command.
+    window_->showPanel("findings");
+    QVERIFY(settled());
+    QCOMPARE(window_->findings().findChild<ui::AnsweredTraceBox*>()->currentText(), QString("B  faster.trace"));
+    QVERIFY2(window_->findings().command().endsWith("faster.trace"), qPrintable(window_->findings().command()));
+    window_->showPanel("statistics");
+    window_->statistics().chooseReport("cuda_gpu_kern_sum");
+    QVERIFY(settled());
+    QVERIFY2(window_->statistics().command().endsWith("faster.trace"), qPrintable(window_->statistics().command()));
+    const std::int64_t in_b = column_sum(window_->statistics().report().table(), 2);
+    QVERIFY(choose(window_->statistics(), 2));
+    QCOMPARE(column_sum(window_->statistics().report().table(), 2), 2 * in_b);
+    window_->statistics().chooseReport({});
+    QVERIFY(choose(window_->statistics(), 0));
+    const auto count_of_all = [&] {
+      const ui::StatisticsModel& names = window_->statistics().model();
+      std::uint64_t count = 0;
+      for (int row = 0; row < names.rowCount(); ++row) count += names.entry(row).count;
+      return count;
+    };
+    const std::uint64_t in_a = count_of_all();
+    QVERIFY(in_a > 0);
+    QVERIFY(choose(window_->statistics(), 2));
+    QCOMPARE(count_of_all(), 2 * in_a);
+
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settled());
+    QVERIFY(!window_->statistics().findChild<ui::AnsweredTraceBox*>()->isVisible());
+    QCOMPARE(count_of_all(), in_a);
+  }
+
   void numbersAreShownWholeWhereATableIsNarrow() {
     window_->resize(1'000, 700);
     window_->showPanel("bubbles");

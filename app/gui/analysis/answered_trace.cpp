@@ -1,0 +1,79 @@
+#include "analysis/answered_trace.h"
+
+#include <QSignalBlocker>
+
+#include "analysis/place.h"
+
+namespace lanescope::ui {
+
+AnsweredTrace::AnsweredTrace(SelectionState& state, TracePair& pair, QObject* parent) : QObject(parent), state_(state), pair_(pair) {
+  connect(&state, &SelectionState::traceChanged, this, &AnsweredTrace::changed);
+  connect(&pair, &TracePair::sidesChanged, this, [this] {
+    if (!pair_.isOpen()) choice_ = Choice::kFirst;
+  });
+}
+
+bool AnsweredTrace::isOfTwo() const { return pair_.isOpen() && state_.trace() && state_.trace()->parts().size() == 2; }
+
+void AnsweredTrace::choose(Choice choice) {
+  if (choice_ == choice) return;
+  choice_ = choice;
+  emit changed(TraceChange::kOther);
+}
+
+std::shared_ptr<const Trace> AnsweredTrace::trace() const {
+  if (!isOfTwo() || choice_ == Choice::kBoth) return state_.trace();
+  return choice_ == Choice::kFirst ? pair_.first().trace : pair_.second().trace;
+}
+
+Nanoseconds AnsweredTrace::shift() const {
+  return isOfTwo() && choice_ == Choice::kSecond ? state_.trace()->parts().back().shift : Nanoseconds{0};
+}
+
+std::optional<TimeRange> AnsweredTrace::boundRange() const {
+  std::optional<TimeRange> range = state_.boundRange();
+  if (range) range = TimeRange{range->begin - shift(), range->end - shift()};
+  return range;
+}
+
+QStringList AnsweredTrace::files(const QString& file) const {
+  if (!isOfTwo()) return file.isEmpty() ? QStringList() : QStringList(file);
+  if (choice_ == Choice::kBoth) return {pair_.first().path, pair_.second().path};
+  return {choice_ == Choice::kFirst ? pair_.first().path : pair_.second().path};
+}
+
+bool AnsweredTrace::holds(EventRef shown) const {
+  if (!isOfTwo() || choice_ == Choice::kBoth) return true;
+  return (shown.lane < pair_.first().trace->lanes().size()) == (choice_ == Choice::kFirst);
+}
+
+void AnsweredTrace::show(TimeRange time, EventRef event) {
+  if (isOfTwo() && choice_ == Choice::kSecond && event.valid())
+    event.lane += static_cast<LaneId>(pair_.first().trace->lanes().size());  // its lanes follow those of A
+  if (!time.empty()) time = {time.begin + shift(), time.end + shift()};
+  show_place(state_, time, event);
+}
+
+QStringList AnsweredTrace::choices() const {
+  return {QStringLiteral("A  ") + pair_.first().name(), QStringLiteral("B  ") + pair_.second().name(), tr("A and B as one")};
+}
+
+AnsweredTraceBox::AnsweredTraceBox(AnsweredTrace& answered, QWidget* parent) : QComboBox(parent), answered_(answered) {
+  setAccessibleName(tr("Trace that is counted"));
+  setToolTip(tr("Which of the two traces is counted"));
+  setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  connect(this, &QComboBox::activated, this, [this](int index) { answered_.choose(static_cast<AnsweredTrace::Choice>(index)); });
+  connect(&answered, &AnsweredTrace::changed, this, &AnsweredTraceBox::showChoices);
+  showChoices();
+}
+
+void AnsweredTraceBox::showChoices() {
+  setVisible(answered_.isOfTwo());
+  if (!answered_.isOfTwo()) return;
+  const QSignalBlocker blocker(this);
+  const QStringList choices = answered_.choices();
+  for (int i = 0; i < choices.size(); ++i) i < count() ? setItemText(i, choices[i]) : addItem(choices[i]);
+  setCurrentIndex(static_cast<int>(answered_.choice()));
+}
+
+}  // namespace lanescope::ui
