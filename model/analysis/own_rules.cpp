@@ -41,7 +41,8 @@ constexpr std::array kCommOptions{
     RuleOption{"share", OptionType::kReal, "1", "percent of the time that exposed communication must take"},
 };
 constexpr std::array kImbalanceOptions{
-    RuleOption{"excess", OptionType::kReal, "10", "percent by which a rank must exceed the mean"},
+    RuleOption{"excess", OptionType::kReal, "10", "percent by which a rank's computation must exceed the mean"},
+    RuleOption{"waiting", OptionType::kReal, "5", "percent of the time that the others must wait for a rank that computes no longer"},
 };
 constexpr std::array kTailOptions{
     RuleOption{"slower", OptionType::kReal, "20", "percent above the median from which an iteration is slow"},
@@ -71,8 +72,9 @@ const std::array kRules{
          RuleOrigin::kLanescope, kSyncStormOptions, find_sync_storm},
     Rule{"comm_overlap", "Communication that does not hide", "For each rank, communication and how much of it hides behind computation.",
          RuleOrigin::kLanescope, kCommOptions, find_comm_overlap},
-    Rule{"imbalance", "Ranks with unequal work", "Ranks that compute longer than the others, who wait for them in collectives.",
-         RuleOrigin::kLanescope, kImbalanceOptions, find_imbalance},
+    Rule{"imbalance", "Ranks with unequal work",
+         "Ranks that compute longer than the others, or come later to collectives, where the others wait for them.", RuleOrigin::kLanescope,
+         kImbalanceOptions, find_imbalance},
     Rule{"tail", "Slow iterations", "Iterations (NVTX ranges that repeat) that take longer than the median, and what differs in them.",
          RuleOrigin::kLanescope, kTailOptions, find_tail},
     Rule{"step_breakdown",

@@ -70,6 +70,40 @@ timeout 150 "$lanescope" profile -f -o all $run ranks.py > all.out 2> all.messag
 to_sqlite all; inside all 2
 check "all: GPUs with kernels" 2 "$(ask all "SELECT COUNT(DISTINCT g.uuid) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN TARGET_INFO_CUDA_DEVICE d ON d.cudaId = k.deviceId AND d.pid = (k.globalPid >> 24) & 0xFFFFFF JOIN TARGET_INFO_GPU g ON g.id = d.gpuId")"
 
+echo "--- a slower rank is named, with what it costs"
+cat > slower.py <<'P'
+import os, sys, time, torch, torch.distributed as dist
+how = sys.argv[1]  # compute: rank 1 computes twice as much; late: it sleeps 15 ms in each step instead
+dist.init_process_group("nccl")
+rank = dist.get_rank(); torch.cuda.set_device(rank)
+x = torch.ones(4096, 4096, device="cuda", dtype=torch.bfloat16); gradient = torch.ones(1 << 22, device="cuda")
+x @ x; dist.all_reduce(gradient); torch.cuda.synchronize()
+for step in range(20):
+    with torch.cuda.nvtx.range(f"step {step}"):
+        if how == "late" and rank == 1: time.sleep(0.015)
+        for _ in range(40 if how == "compute" and rank == 1 else 20): x @ x
+        dist.all_reduce(gradient)
+        torch.cuda.synchronize()
+print(f"rank {rank} is process {os.getpid()}", flush=True)
+dist.destroy_process_group()
+P
+names() {  # names WHAT FILE...: the finding of rule imbalance that is printed
+  local what=$1; shift
+  "$lanescope" analyze -r imbalance "$@" > finding 2>&1; sed 's/^/      /' finding | head -24
+  local pid; pid=$(grep -ho "rank 1 is process [0-9]*" "$name.out" | head -1 | grep -o "[0-9]*$")
+  check "$what: rank 1 is named" 1 "$(head -12 finding | grep -c "\[$pid\].*$expected")"
+}
+for how in compute late; do
+  expected=computed; [ $how = late ] && expected="came last"
+  name=all_$how
+  timeout 150 "$lanescope" profile -f -o $name $run slower.py $how > $name.out 2> $name.messages || tail -5 $name.messages
+  names "$how, one file for all" $name.trace
+  name=each_$how
+  timeout 150 $run --no-python "$lanescope" profile -f -o "${how}%q{RANK}" python3 slower.py $how > $name.out 2> $name.messages || tail -5 $name.messages
+  names "$how, one file for each" ${how}0.trace ${how}1.trace
+  check "$how: the finding names the file" 1 "$(head -12 finding | grep -c "${how}1.trace: ")"
+done
+
 echo "$failures failed"
 rm -rf "$folder"
 exit $((failures != 0))

@@ -1,5 +1,6 @@
 // comm_overlap and imbalance: how ranks communicate, and who waits for whom.
 #include <algorithm>
+#include <optional>
 
 #include "../own_rules.h"
 #include "../rank_work.h"
@@ -13,8 +14,16 @@ double share(Nanoseconds part, Nanoseconds whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
+// The file that a process comes from, where several were read as one trace.
+std::string part_label(const Trace& trace, ProcessId process) {
+  for (const TracePart& part : trace.parts())
+    for (TrackId track = part.first_track; track < part.end_track; ++track)
+      if (trace.tracks()[track].key.process == process) return part.label + ": ";
+  return {};
+}
+
 std::string rank_label(const Trace& trace, const RankWork& rank) {
-  return process_label(trace, rank.process) + " on " + gpu_label(trace, rank.gpu);
+  return part_label(trace, rank.process) + process_label(trace, rank.process) + " on " + gpu_label(trace, rank.gpu);
 }
 
 TimeRange longest_exposed(const RankWork& rank) {
@@ -45,6 +54,64 @@ Finding describe_exposed(const Trace& trace, const RankWork& rank, Nanoseconds e
       "Start communication as soon as its data is ready and let computation go on meanwhile: gradient buckets, prefetching of parameters, "
       "a stream of "
       "its own. Long waits inside collectives mean that other ranks come late: see imbalance.";
+  return finding;
+}
+
+Finding describe_longest(const Trace& trace, std::size_t ranks, const RankWork& least, const RankWork& most, Nanoseconds mean) {
+  const Nanoseconds excess = most.compute.total() - mean;
+  Finding finding;
+  finding.rule = "imbalance";
+  finding.title = rank_label(trace, most) + " computed for " + duration_text(most.compute.total()) + ", " + percent_text(excess, mean) +
+                  " more than the ranks do on average; where they meet, the others wait for it.";
+  finding.seen = counted(ranks, "rank") + "; the fastest, " + rank_label(trace, least) + ", computed for " +
+                 duration_text(least.compute.total()) + ".";
+  finding.place.range = most.extent;
+  finding.place.gpu = most.gpu;
+  finding.place.process = most.process;
+  finding.cost = excess;
+  finding.advice =
+      "Give each rank the same work: equal shares of data, sequences of similar length, balanced pipeline stages; check that no GPU is "
+      "slowed down.";
+  return finding;
+}
+
+// The rank that comes last to collectives: a communication kernel begins when its rank has come and ends when all have, so the last one's
+// are the shortest.
+struct Latecomer {
+  const RankWork* rank = nullptr;
+  Nanoseconds communication = 0;  // of the others, on average
+  Nanoseconds waited = 0;         // what that is longer than its own
+};
+
+std::optional<Latecomer> find_latecomer(const std::vector<RankWork>& ranks) {
+  Latecomer last;
+  Nanoseconds sum = 0, communicating = 0;
+  for (const RankWork& rank : ranks) {
+    if (rank.communication.total() == 0) continue;
+    ++communicating;
+    sum += rank.communication.total();
+    if (!last.rank || rank.communication.total() < last.rank->communication.total()) last.rank = &rank;
+  }
+  if (communicating < 2) return std::nullopt;
+  last.communication = (sum - last.rank->communication.total()) / (communicating - 1);
+  last.waited = last.communication - last.rank->communication.total();
+  return last;
+}
+
+Finding describe_latecomer(const Trace& trace, const Latecomer& last) {
+  Finding finding;
+  finding.rule = "imbalance";
+  finding.title = rank_label(trace, *last.rank) + " came last to collectives, though it computed no longer: the others waited for it for " +
+                  duration_text(last.waited) + " on average (" + percent_text(last.waited, last.rank->extent.length()) + " of the time).";
+  finding.seen = "Communication kernels took " + duration_text(last.rank->communication.total()) + " on it, and " +
+                 duration_text(last.communication) + " on the others.";
+  finding.place.range = last.rank->extent;
+  finding.place.gpu = last.rank->gpu;
+  finding.place.process = last.rank->process;
+  finding.cost = last.waited;
+  finding.advice =
+      "Look at what its GPU waits for (gpu_bubbles): something on its CPU holds it up that the others do not have, such as reading data, "
+      "logging, saving checkpoints, or a processor that others use.";
   return finding;
 }
 
@@ -95,25 +162,13 @@ Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArgument
                   static_cast<std::int64_t>(rank.operations), rank.extent.begin, table.add_text(rank_label(trace, rank)));
   const auto by_compute = [](const RankWork& a, const RankWork& b) { return a.compute.total() < b.compute.total(); };
   const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), by_compute);
-  const Nanoseconds excess = most->compute.total() - mean;
-  if (share(excess, mean) >= arguments.real("excess")) {
-    Finding finding;
-    finding.rule = "imbalance";
-    finding.title = rank_label(trace, *most) + " computed for " + duration_text(most->compute.total()) + ", " + percent_text(excess, mean) +
-                    " more than the ranks do on average; where they meet, the others wait for it.";
-    finding.seen = counted(ranks.size(), "rank") + "; the fastest, " + rank_label(trace, *least) + ", computed for " +
-                   duration_text(least->compute.total()) + ".";
-    finding.place.range = most->extent;
-    finding.place.gpu = most->gpu;
-    finding.place.process = most->process;
-    finding.cost = excess;
-    finding.advice =
-        "Give each rank the same work: equal shares of data, sequences of similar length, balanced pipeline stages; check that no GPU is "
-        "slowed down.";
-    answer.findings.push_back(std::move(finding));
-  } else {
-    answer.message = "The ranks compute for about the same time.";
-  }
+  const bool computes_longer = share(most->compute.total() - mean, mean) >= arguments.real("excess");
+  if (computes_longer) answer.findings.push_back(describe_longest(trace, ranks.size(), *least, *most, mean));
+  if (const std::optional<Latecomer> last = find_latecomer(ranks);
+      last && !(computes_longer && last->rank == &*most) && share(last->waited, last->rank->extent.length()) >= arguments.real("waiting"))
+    answer.findings.push_back(describe_latecomer(trace, *last));
+  rank(answer.findings);
+  if (answer.findings.empty()) answer.message = "The ranks compute for about the same time, and none keeps the others waiting.";
   answer.tables.push_back({"imbalance", "Computation by rank", std::move(table)});
   return answer;
 }

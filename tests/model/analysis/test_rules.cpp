@@ -3,6 +3,7 @@
 
 #include "model/analysis/idle.h"
 #include "model/analysis/rule.h"
+#include "model/trace/combine.h"
 #include "model/trace/thread_states.h"
 #include "scenario.h"
 #include "support/catch.h"
@@ -245,6 +246,25 @@ TEST_CASE("the rank that computes longest holds the others up") {
   REQUIRE(imbalance.findings.size() == 1);
   CHECK(imbalance.findings[0].cost == 750);
   CHECK_THAT(imbalance.findings[0].title, contains_text("[102]"));
+}
+
+TEST_CASE("the rank that comes last to collectives is named by its file, though it computes no longer") {
+  std::vector<TraceSource> files;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    Scenario program(100 + rank);
+    const Nanoseconds late = rank == 1 ? 600 : 0;  // on the CPU, in each of two steps
+    for (const Nanoseconds step : {Nanoseconds{0}, Nanoseconds{2'000}}) {
+      program.kernel("gemm", step + late, step + late + 10, step + late + 10, step + late + 1'010);
+      program.kernel("ncclDevKernel_AllReduce", step + late + 5, step + late + 15, step + late + 1'010, step + 1'700, 20);
+    }
+    files.push_back({program.trace(), "rank" + std::to_string(rank) + ".trace", 0});
+  }
+  const RuleAnswer imbalance = answer(*combine_traces(files), "imbalance");
+  REQUIRE(imbalance.findings.size() == 1);
+  CHECK(imbalance.findings[0].cost == 2 * 600);
+  CHECK_THAT(imbalance.findings[0].title, contains_text("rank1.trace: [101]"));
+  CHECK_THAT(imbalance.findings[0].title, contains_text("came last"));
+  CHECK(answer(*combine_traces(files), "imbalance:waiting=90").findings.empty());
 }
 
 TEST_CASE("slow iterations are found, with what differs in them") {
