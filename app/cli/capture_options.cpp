@@ -176,7 +176,7 @@ cpu::CpuSettings cpu_settings(const CaptureOptions& options) {
   cpu::CpuSettings settings;
   settings.thread_states = scope(options.thread_states);
   settings.samples = scope(options.samples);
-  settings.python_names = options.python_sampling;
+  settings.python_names = options.python_sampling || options.python_backtrace == "cuda";
   const std::string how = !options.call_chains.empty() ? options.call_chains : options.python_sampling ? "dwarf" : "fp";
   settings.call_chains = how == "dwarf"  ? cpu::CallChains::kDwarf
                          : how == "lbr"  ? cpu::CallChains::kBranchRecords
@@ -245,6 +245,13 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)
+      ->default_str("none")
+      ->group(kGroup);
+  app.add_option("--python-backtrace", options.python_backtrace,
+                 "cuda: Python functions stand in --cudabacktrace's chains (all\nof them where that is not given), of calls "
+                 "that take about a\nmillisecond or longer")
+      ->type_name("WHERE")
+      ->check(CLI::IsMember({"cuda", "none", "false"}))
       ->default_str("none")
       ->group(kGroup);
   app.add_option("--nvtx-domain-include", options.domain_include, "Only these NVTX domains; default is the one without a name")
@@ -340,7 +347,12 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   settings.cpu_page_faults = options.cpu_page_faults;
   settings.gpu_page_faults = options.gpu_page_faults;
   settings.cuda_events = options.cuda_events;
-  const Result<session::CudaBacktraces> calls = backtraces(options.backtraces);
+  const bool python_backtraces = options.python_backtrace == "cuda";
+  if (python_backtraces && !settings.cpu.any())
+    return Error{"--python-backtrace=cuda reads Python's calls as threads are observed: leave out -s none or --cpuctxsw=none.",
+                 ErrorKind::kUsage};
+  const bool all_calls = python_backtraces && options.backtraces.empty();
+  const Result<session::CudaBacktraces> calls = backtraces(all_calls ? std::vector<std::string>{"all"} : options.backtraces);
   if (!calls) return calls.error();
   settings.backtraces = *calls;
   Result<session::GpuMetricsSettings> gpu_metrics = gpu_metrics_settings(options);

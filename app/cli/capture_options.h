@@ -22,6 +22,7 @@ struct CaptureOptions {
   bool gpu_page_faults = false;
   bool cuda_events = false;
   std::vector<std::string> backtraces;
+  std::string python_backtrace = "none";
   std::string gpu_metrics_devices = "none";
   std::string gpu_metrics_set = "default";
   std::string gpu_metrics_frequency = "10000";

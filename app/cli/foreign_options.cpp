@@ -13,7 +13,8 @@ struct Advice {
 constexpr std::string_view kNoSampling = "Counters of the processor are not recorded. Threads are sampled by time: -s process-tree";
 constexpr std::string_view kWholeStacks = "Call chains are taken whole. Say of which calls with --osrt-backtrace-threshold.";
 constexpr std::string_view kNoPython =
-    "Python stacks and functions are not recorded. Mark the code with NVTX: torch.cuda.nvtx.range(\"step\")";
+    "Calls of Python functions are not recorded one by one. Sample them with --python-sampling, or mark the code with NVTX: "
+    "torch.cuda.nvtx.range(\"step\")";
 constexpr std::string_view kNoNetwork = "Networks and storage are not recorded. See the waits for them with -t osrt.";
 constexpr std::string_view kNoSystem =
     "Events of the operating system are not recorded. See the waits of the program's threads with -t osrt.";
@@ -36,7 +37,6 @@ constexpr std::array kOptions{
     Advice{"--resolve-symbols", "Names of code are always looked up, and stored in the file."},
     Advice{"--osrt-backtrace-depth", kWholeStacks},
     Advice{"--osrt-backtrace-stack-size", kWholeStacks},
-    Advice{"--python-backtrace", kNoPython},
     Advice{"--python-sampling-frequency", "Python is sampled with all other code: say how often with --sampling-frequency."},
     Advice{"--python-functions-trace", kNoPython},
     Advice{"--dask", kNoPython},

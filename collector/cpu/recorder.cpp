@@ -91,7 +91,7 @@ class Recorder::Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  Observation& observation() noexcept { return observation_; }  // before start()
+  Observation& observation() noexcept { return observation_; }  // before start(), but for python()
   Outbox& outbox() noexcept { return outbox_; }
   void start() {
     thread_ = std::thread([this] { loop(); });
@@ -214,6 +214,8 @@ Result<std::unique_ptr<Recorder>> Recorder::attach(pid_t running, const CpuSetti
 void Recorder::set_recording(bool recording) {
   worker_->tell([this, recording] { worker_->observation().set_recording(recording); }).wait();
 }
+
+std::shared_ptr<const python::Sampler> Recorder::python() const { return worker_->observation().python(); }
 
 void Recorder::drain(Listener& listener) {
   struct Deliver {

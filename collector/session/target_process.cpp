@@ -263,10 +263,11 @@ std::size_t TargetProcess::drain_threads() {
 
 void TargetProcess::take_backtrace(const Record& record, std::string_view text) {
   if (!backtraces_) {
-    backtraces_ = std::make_unique<cpu::Backtraces>(pid_, [this](const proto::EventChunk& chunk, std::uint32_t events) {
+    const auto emit = [this](const proto::EventChunk& chunk, std::uint32_t events) {
       events_by_kind_["backtrace"] += events;
       log_.write({proto::FRAME_EVENTS, instance_, proto::SOURCE_BACKTRACES, events}, chunk);
-    });
+    };
+    backtraces_ = std::make_unique<cpu::Backtraces>(pid_, emit, python_);
   }
   std::vector<std::uint64_t> addresses(text.size() / sizeof(std::uint64_t));
   std::memcpy(addresses.data(), text.data(), addresses.size() * sizeof(std::uint64_t));

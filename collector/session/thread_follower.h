@@ -31,6 +31,9 @@ class ThreadFollower final : private cpu::Listener {
   // See cpu::Recorder::name_code. Says so when it takes long.
   void name_code(const std::function<bool()>& go_on);
 
+  // See cpu::Recorder::python.
+  [[nodiscard]] std::shared_ptr<const python::Sampler> python() const { return recorder_->python(); }
+
   // How complete an instance's part is.
   [[nodiscard]] proto::Counters counters(std::uint32_t instance) const;
 

@@ -19,6 +19,10 @@
 #include "lanescope/trace.pb.h"
 #include "model/file/result.h"
 
+namespace lanescope::python {
+class Sampler;
+}
+
 namespace lanescope::cpu {
 
 // One program in one process: an exec makes another. Counts from 1; the process that a recording begins with is the first.
@@ -70,6 +74,9 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   void set_recording(bool recording);
+
+  // What reads the Python stacks of the programs; null where that was not asked for. It may be kept.
+  [[nodiscard]] std::shared_ptr<const python::Sampler> python() const;
 
   // Hands over what has been packed since the last time.
   void drain(Listener& listener);
