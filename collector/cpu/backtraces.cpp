@@ -4,10 +4,8 @@
 #include <unordered_map>
 
 #include "code_names.h"
-#include "collector/python/sampler.h"
 #include "modules.h"
 #include "process_encoder.h"
-#include "python_locations.h"
 
 namespace lanescope::cpu {
 namespace {
@@ -23,16 +21,24 @@ bool is_of_recorder(const Module* module) {
 
 }  // namespace
 
+struct CodeLibrary::Files {
+  ModuleTable modules;
+  CodeNames names{""};
+};
+
+CodeLibrary::CodeLibrary() : files_(std::make_unique<Files>()) {}
+CodeLibrary::~CodeLibrary() = default;
+
 struct Backtraces::State {
-  State(pid_t pid, EmitChunk emit_chunk, std::shared_ptr<const python::Sampler> sampler)
-      : process(pid), python(std::move(sampler)), encoder(0, std::move(emit_chunk)) {}
+  State(pid_t pid, EmitChunk emit_chunk, std::shared_ptr<CodeLibrary> code_library)
+      : process(pid), code(std::move(code_library)), encoder(0, std::move(emit_chunk)) {}
 
   Place place_of(std::uint64_t address) {
     Place place = space.find(address);
     const auto now = std::chrono::steady_clock::now();
     if (place.module != nullptr || now < next_look) return place;
     next_look = now + kBetweenLooks;
-    space.read(process, modules);
+    space.read(process, code->files_->modules);
     return space.find(address);
   }
 
@@ -52,38 +58,26 @@ struct Backtraces::State {
   }
 
   pid_t process;
-  std::shared_ptr<const python::Sampler> python;
-  PythonLocations python_locations;
-  std::vector<python::NativeCall> chain;  // of the call at hand, innermost first
-  ModuleTable modules;
+  std::shared_ptr<CodeLibrary> code;
   AddressSpace space;
   std::chrono::steady_clock::time_point next_look;
   std::unordered_map<std::uint64_t, std::uint32_t> locations;  // by address; 0 for the recorder's own
   ProcessEncoder encoder;
-  CodeNames code_names{""};
   std::size_t named = 0;  // of the encoder's unnamed code
 };
 
-Backtraces::Backtraces(pid_t process, EmitChunk emit, std::shared_ptr<const python::Sampler> python)
-    : state_(std::make_unique<State>(process, std::move(emit), std::move(python))) {}
+Backtraces::Backtraces(pid_t process, EmitChunk emit, std::shared_ptr<CodeLibrary> code)
+    : state_(std::make_unique<State>(process, std::move(emit), std::move(code))) {}
 Backtraces::~Backtraces() = default;
 
 void Backtraces::add(std::uint32_t thread, proto::SampleOrigin origin, std::int64_t time, std::uint64_t duration, std::uint32_t correlation,
                      std::span<const std::uint64_t> addresses) {
-  const python::Sampler* python = state_->python.get();
-  std::vector<python::NativeCall>& chain = state_->chain;
-  chain.clear();
-  for (const std::uint64_t address : addresses) {
-    const std::uint32_t location = address == 0 ? 0 : state_->location_of(address);
-    if (location != 0) chain.push_back({location, python != nullptr && python->is_loop(state_->process, address - 1)});
-  }
-  const auto end = time + static_cast<std::int64_t>(duration);
-  const std::shared_ptr<const python::Stack> stack = python == nullptr ? nullptr : python->within(state_->process, thread, time, end);
-  const std::span<const python::PythonCall> functions =
-      stack ? state_->python_locations.find(*stack, state_->encoder) : std::span<const python::PythonCall>();
-  const std::vector<std::uint32_t> merged = python::merge_calls(chain, functions);
   std::uint32_t call = 0;
-  for (auto location = merged.rbegin(); location != merged.rend(); ++location) call = state_->encoder.call(call, *location);
+  for (auto address = addresses.rbegin(); address != addresses.rend(); ++address) {
+    if (*address == 0) continue;
+    const std::uint32_t location = state_->location_of(*address);
+    if (location != 0) call = state_->encoder.call(call, location);
+  }
   state_->encoder.add_backtrace(thread, origin, time, duration, correlation, call);
 }
 
@@ -96,7 +90,7 @@ proto::Symbols Backtraces::names(std::chrono::milliseconds limit) {
   for (; state_->named < unnamed.size(); ++state_->named) {
     const UnnamedCode& code = unnamed[state_->named];
     if (code.module == nullptr || std::chrono::steady_clock::now() >= give_up) continue;
-    const std::vector<CodeName> names = state_->code_names.find(*code.module, code.address);
+    const std::vector<CodeName> names = state_->code->files_->names.find(*code.module, code.address);
     if (names.empty()) continue;
     proto::LocationSymbol& symbol = *symbols.add_locations();
     symbol.set_location(code.location);

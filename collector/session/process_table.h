@@ -83,6 +83,7 @@ class ProcessTable {
   pid_t launched_pid_ = 0;
   std::optional<ExitStatus> launched_status_;
   std::uint32_t joined_ = 0;
+  std::shared_ptr<cpu::CodeLibrary> code_ = std::make_shared<cpu::CodeLibrary>();
   std::vector<std::unique_ptr<TargetProcess>> live_;
   std::vector<ProcessCompleteness> ended_;
   std::vector<ObservedProcess> observed_;    // that live

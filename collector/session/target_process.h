@@ -47,6 +47,9 @@ class TargetProcess {
   TargetProcess(const TargetProcess&) = delete;
   TargetProcess& operator=(const TargetProcess&) = delete;
 
+  // Where the files that hold its code are read: for all processes of a recording at once.
+  void name_code_by(std::shared_ptr<cpu::CodeLibrary> code) { code_ = std::move(code); }
+
   // From here on records arrive: the agent has `memory`, holds the other end of `connection`, and pokes `wake` when rings fill up.
   void connect(std::unique_ptr<TargetMemory> memory, FileDescriptor connection, int wake);
 
@@ -75,9 +78,6 @@ class TargetProcess {
   void answer_captures();
   // It is to begin no more captures.
   void take_trigger_away();
-
-  // Who knows the Python functions in which calls were made; null where nobody does.
-  void name_python_by(std::shared_ptr<const python::Sampler> python) { python_ = std::move(python); }
 
   // From here on what arrives belongs to another file.
   void begin_part();
@@ -145,7 +145,7 @@ class TargetProcess {
   PayloadSchemas payload_schemas_;
   EventEncoder encoder_;
   NvtxAssembler assembler_;
-  std::shared_ptr<const python::Sampler> python_;
+  std::shared_ptr<cpu::CodeLibrary> code_ = std::make_shared<cpu::CodeLibrary>();
   std::unique_ptr<cpu::Backtraces> backtraces_;  // none before the first
   std::map<std::string, std::uint64_t> events_by_kind_;
   std::map<std::uint32_t, std::string> kernel_thread_names_;  // as last written
