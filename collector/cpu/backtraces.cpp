@@ -4,8 +4,10 @@
 #include <unordered_map>
 
 #include "code_names.h"
+#include "collector/python/sampler.h"
 #include "modules.h"
 #include "process_encoder.h"
+#include "python_locations.h"
 
 namespace lanescope::cpu {
 namespace {
@@ -30,8 +32,8 @@ CodeLibrary::CodeLibrary() : files_(std::make_unique<Files>()) {}
 CodeLibrary::~CodeLibrary() = default;
 
 struct Backtraces::State {
-  State(pid_t pid, EmitChunk emit_chunk, std::shared_ptr<CodeLibrary> code_library)
-      : process(pid), code(std::move(code_library)), encoder(0, std::move(emit_chunk)) {}
+  State(pid_t pid, EmitChunk emit_chunk, std::shared_ptr<CodeLibrary> code_library, std::shared_ptr<const python::Sampler> sampler)
+      : process(pid), code(std::move(code_library)), python(std::move(sampler)), encoder(0, std::move(emit_chunk)) {}
 
   Place place_of(std::uint64_t address) {
     Place place = space.find(address);
@@ -59,6 +61,9 @@ struct Backtraces::State {
 
   pid_t process;
   std::shared_ptr<CodeLibrary> code;
+  std::shared_ptr<const python::Sampler> python;
+  PythonLocations python_locations;
+  std::vector<python::NativeCall> chain;  // of the call at hand, innermost first
   AddressSpace space;
   std::chrono::steady_clock::time_point next_look;
   std::unordered_map<std::uint64_t, std::uint32_t> locations;  // by address; 0 for the recorder's own
@@ -66,18 +71,26 @@ struct Backtraces::State {
   std::size_t named = 0;  // of the encoder's unnamed code
 };
 
-Backtraces::Backtraces(pid_t process, EmitChunk emit, std::shared_ptr<CodeLibrary> code)
-    : state_(std::make_unique<State>(process, std::move(emit), std::move(code))) {}
+Backtraces::Backtraces(pid_t process, EmitChunk emit, std::shared_ptr<CodeLibrary> code, std::shared_ptr<const python::Sampler> python)
+    : state_(std::make_unique<State>(process, std::move(emit), std::move(code), std::move(python))) {}
 Backtraces::~Backtraces() = default;
 
 void Backtraces::add(std::uint32_t thread, proto::SampleOrigin origin, std::int64_t time, std::uint64_t duration, std::uint32_t correlation,
                      std::span<const std::uint64_t> addresses) {
-  std::uint32_t call = 0;
-  for (auto address = addresses.rbegin(); address != addresses.rend(); ++address) {
-    if (*address == 0) continue;
-    const std::uint32_t location = state_->location_of(*address);
-    if (location != 0) call = state_->encoder.call(call, location);
+  const python::Sampler* python = state_->python.get();
+  std::vector<python::NativeCall>& chain = state_->chain;
+  chain.clear();
+  for (const std::uint64_t address : addresses) {
+    const std::uint32_t location = address == 0 ? 0 : state_->location_of(address);
+    if (location != 0) chain.push_back({location, python != nullptr && python->is_loop(state_->process, address - 1)});
   }
+  const auto end = time + static_cast<std::int64_t>(duration);
+  const std::shared_ptr<const python::Stack> stack = python == nullptr ? nullptr : python->within(state_->process, thread, time, end);
+  const std::span<const python::PythonCall> functions =
+      stack ? state_->python_locations.find(*stack, state_->encoder) : std::span<const python::PythonCall>();
+  const std::vector<std::uint32_t> merged = python::merge_calls(chain, functions);
+  std::uint32_t call = 0;
+  for (auto location = merged.rbegin(); location != merged.rend(); ++location) call = state_->encoder.call(call, *location);
   state_->encoder.add_backtrace(thread, origin, time, duration, correlation, call);
 }
 

@@ -32,6 +32,7 @@ TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& descriptio
   }
   live_.push_back(std::make_unique<TargetProcess>(instance, pid, description, introduction, log_, report_));
   live_.back()->name_code_by(code_);
+  if (threads_) live_.back()->name_python_by(threads_->python());
   return *live_.back();
 }
 
@@ -204,6 +205,7 @@ void ProcessTable::follow_threads(std::unique_ptr<cpu::Recorder> recorder) {
       [this](std::uint32_t instance, std::int64_t time) { leave_seen(instance, time); },
       [this](std::uint32_t instance, std::uint32_t thread, const std::string& name) { name_seen_thread(instance, thread, name); }, report_};
   threads_ = std::make_unique<ThreadFollower>(std::move(recorder), first, log_, std::move(directory));
+  for (const std::unique_ptr<TargetProcess>& process : live_) process->name_python_by(threads_->python());
 }
 
 void ProcessTable::name_code(const std::function<bool()>& go_on) {

@@ -23,7 +23,7 @@ using channel::RecordType;
 
 constexpr std::size_t kMaximumNamedThreads = 4096;
 constexpr std::chrono::seconds kNamingLimit{10};  // for code of backtraces, once a part
-constexpr std::size_t kPassOnBytes = 4u << 20;    // frames are appended to the file in runs of about this size
+constexpr std::size_t kPassOnBytes = 4u << 20;  // frames are appended to the file in runs of about this size
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -263,13 +263,11 @@ std::size_t TargetProcess::drain_threads() {
 
 void TargetProcess::take_backtrace(const Record& record, std::string_view text) {
   if (!backtraces_) {
-    backtraces_ = std::make_unique<cpu::Backtraces>(
-        pid_,
-        [this](const proto::EventChunk& chunk, std::uint32_t events) {
-          events_by_kind_["backtrace"] += events;
-          log_.write({proto::FRAME_EVENTS, instance_, proto::SOURCE_BACKTRACES, events}, chunk);
-        },
-        code_);
+    const auto emit = [this](const proto::EventChunk& chunk, std::uint32_t events) {
+      events_by_kind_["backtrace"] += events;
+      log_.write({proto::FRAME_EVENTS, instance_, proto::SOURCE_BACKTRACES, events}, chunk);
+    };
+    backtraces_ = std::make_unique<cpu::Backtraces>(pid_, emit, code_, python_);
   }
   std::vector<std::uint64_t> addresses(text.size() / sizeof(std::uint64_t));
   std::memcpy(addresses.data(), text.data(), addresses.size() * sizeof(std::uint64_t));

@@ -79,6 +79,9 @@ class TargetProcess {
   // It is to begin no more captures.
   void take_trigger_away();
 
+  // Who knows the Python functions in which calls were made; null where nobody does.
+  void name_python_by(std::shared_ptr<const python::Sampler> python) { python_ = std::move(python); }
+
   // From here on what arrives belongs to another file.
   void begin_part();
   // Writes all that belongs to the file that is about to be closed; the process lives on.
@@ -145,6 +148,7 @@ class TargetProcess {
   PayloadSchemas payload_schemas_;
   EventEncoder encoder_;
   NvtxAssembler assembler_;
+  std::shared_ptr<const python::Sampler> python_;
   std::shared_ptr<cpu::CodeLibrary> code_ = std::make_shared<cpu::CodeLibrary>();
   std::unique_ptr<cpu::Backtraces> backtraces_;  // none before the first
   std::map<std::string, std::uint64_t> events_by_kind_;
