@@ -89,6 +89,9 @@ constexpr std::array kOptions{
     Advice{"-p", "Attach to a process with: lanescope attach PID"},
 };
 
+constexpr std::string_view kPythonLock =
+    "who holds Python's lock is not recorded; waits for it are pthread_cond_timedwait within take_gil, with their Python functions: "
+    "-t osrt --python-sampling";
 constexpr std::string_view kNotRecorded = "it is not recorded; put NVTX ranges around it, and trace nvtx";
 
 constexpr std::array kTraces{
@@ -111,7 +114,7 @@ constexpr std::array kTraces{
     Advice{"ucx", kNotRecorded},
     Advice{"oshmem", kNotRecorded},
     Advice{"vulkan", kNotRecorded},
-    Advice{"python-gil", kNotRecorded},
+    Advice{"python-gil", kPythonLock},
     Advice{"cudla", kNotRecorded},
     Advice{"gds", kNotRecorded},
     Advice{"nvvideo", kNotRecorded},

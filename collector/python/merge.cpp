@@ -11,9 +11,9 @@ std::vector<std::uint32_t> merge_calls(std::span<const NativeCall> native, std::
   const auto loops = std::count_if(native.begin(), native.end(), is_loop);
   const auto entries = std::count_if(python.begin(), python.end(), is_entry);
   auto next = python.begin();
-  if (loops == entries) {
+  if (loops == entries || python.empty()) {
     for (const NativeCall& call : native) {
-      if (!call.is_loop) {
+      if (!call.is_loop || python.empty()) {
         merged.push_back(call.location);
         continue;
       }

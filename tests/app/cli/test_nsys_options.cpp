@@ -163,7 +163,7 @@ const std::vector<Named> kNamed{
     {{"-t", "openmp"}, "NVTX"},
     {{"-t", "ucx"}, "NVTX"},
     {{"-t", "oshmem"}, "NVTX"},
-    {{"-t", "python-gil"}, "NVTX"},
+    {{"-t", "python-gil"}, "-t osrt"},
     {{"-t", "opengl"}, "not recorded"},
     {{"-t", "opengl-annotations"}, "not recorded"},
     {{"-t", "vulkan"}, "not recorded"},
