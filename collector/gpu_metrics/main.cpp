@@ -63,11 +63,20 @@ int main(int count, char** arguments) {
   std::string devices = "all";
   std::string set = "default";
   std::uint64_t frequency = 10'000;
+  Effort effort;
+  int look_every = static_cast<int>(effort.look_every.count());
+  int nvml_every = static_cast<int>(effort.nvml_every.count());
   bool lists = false;
   bool checks = false;
   app.add_option("--devices", devices, "all, cuda-visible, or numbers as nvidia-smi has them");
   app.add_option("--set", set, "Name of a set of metrics, or a file that names one a line");
   app.add_option("--frequency", frequency, "Samples a second")->check(CLI::Range(kLowestFrequency, kHighestFrequency));
+  // To find out what the sampling costs.
+  app.add_option("--look-every", look_every, "Milliseconds between looks at what the hardware has counted")->check(CLI::Range(1, 60'000));
+  app.add_option("--nvml-every", nvml_every, "Milliseconds between readings of NVML; 0: none")->check(CLI::Range(0, 60'000));
+  app.add_option("--evaluators", effort.evaluators, "Threads for the values of one GPU's samples; 0: as fits the machine")
+      ->check(CLI::Range(0, 64));
+  app.add_option("--nice", effort.niceness, "Niceness of all its threads")->check(CLI::Range(0, 19));
   app.add_flag("--list-sets", lists, "Says which sets there are");
   app.add_flag("--check", checks, "Says what can be sampled here, and why not more");
   CLI11_PARSE(app, count, arguments);
@@ -86,7 +95,9 @@ int main(int count, char** arguments) {
     return 0;
   }
   FrameOutput output(STDOUT_FILENO);
-  Sampling sampling({*choice, *wishes, frequency}, output);
+  effort.look_every = std::chrono::milliseconds(look_every);
+  effort.nvml_every = std::chrono::milliseconds(nvml_every);
+  Sampling sampling({*choice, *wishes, frequency, effort}, output);
   output.acknowledge();  // it samples now, or has said why not
   follow_session(sampling);
   return 0;

@@ -56,16 +56,16 @@ Refusal PmSampler::refused(const std::string& what, CUptiResult result) const {
 }
 
 std::unique_ptr<PmSampler> PmSampler::open(const CuptiFunctions& cupti, const GpuDevice& gpu, std::span<const MetricWish> wishes,
-                                           std::uint64_t frequency, FrameOutput& output, Refusal& refusal) {
+                                           const PmPace& pace, FrameOutput& output, Refusal& refusal) {
   std::unique_ptr<PmSampler> sampler(new PmSampler(cupti, gpu, output));
-  if (std::optional<Refusal> reason = sampler->prepare(wishes, frequency)) {
+  if (std::optional<Refusal> reason = sampler->prepare(wishes, pace)) {
     refusal = std::move(*reason);
     return nullptr;
   }
   return sampler;
 }
 
-std::optional<Refusal> PmSampler::prepare(std::span<const MetricWish> wishes, std::uint64_t frequency) {
+std::optional<Refusal> PmSampler::prepare(std::span<const MetricWish> wishes, const PmPace& pace) {
   const auto device = static_cast<std::size_t>(gpu_.ordinal);
   CUpti_Device_GetChipName_Params chip{CUpti_Device_GetChipName_Params_STRUCT_SIZE};
   chip.deviceIndex = device;
@@ -94,16 +94,20 @@ std::optional<Refusal> PmSampler::prepare(std::span<const MetricWish> wishes, st
   result = cupti_.enable(&enable);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingEnable", result);
   sampling_ = enable.pPmSamplingObject;
-  const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, kMostEvaluators);
+  const std::size_t usual = std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, kMostEvaluators);
+  const std::size_t threads = pace.effort.evaluators != 0 ? pace.effort.evaluators : usual;
   for (std::size_t i = 0; i < threads; ++i) programs_.push_back(std::make_unique<MetricProgram>(cupti_, chip_, availability_, names));
-  result = configure(frequency);
+  result = configure(pace.frequency);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingSetConfig", result);
 
   CUpti_PmSampling_GetCounterDataSize_Params size{CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE};
   size.pPmSamplingObject = sampling_;
   size.pMetricNames = const_cast<const char**>(programs_.front()->names().data());
   size.numMetrics = names.size();
-  size.maxSamples = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(frequency / 10, 512, 10'000));
+  // Room for five times what is counted between two looks: what finds none is gone.
+  constexpr std::uint64_t kDelay = 5;
+  const std::uint64_t counted = pace.frequency * static_cast<std::uint64_t>(pace.effort.look_every.count()) / 1000;
+  size.maxSamples = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(counted * kDelay, 512, 10'000));
   result = cupti_.get_data_size(&size);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingGetCounterDataSize", result);
   data_.resize(size.counterDataSize);

@@ -12,6 +12,7 @@
 
 #include "agent/encode/clock_map.h"
 #include "chip_metrics.h"
+#include "effort.h"
 #include "frame_output.h"
 #include "libraries.h"
 #include "metric_sets.h"
@@ -24,11 +25,17 @@ struct Refusal {
   std::string text;  // one sentence or two: what is wrong, and what to do
 };
 
+// How often the monitors count, in Hz, and how much work may be done for it.
+struct PmPace {
+  std::uint64_t frequency;
+  Effort effort;
+};
+
 class PmSampler {
  public:
-  // Chooses the metrics and takes the GPU's monitors. `frequency` in Hz.
+  // Chooses the metrics and takes the GPU's monitors.
   static std::unique_ptr<PmSampler> open(const CuptiFunctions& cupti, const GpuDevice& gpu, std::span<const MetricWish> wishes,
-                                         std::uint64_t frequency, FrameOutput& output, Refusal& refusal);
+                                         const PmPace& pace, FrameOutput& output, Refusal& refusal);
   ~PmSampler();
   PmSampler(const PmSampler&) = delete;
   PmSampler& operator=(const PmSampler&) = delete;
@@ -45,7 +52,7 @@ class PmSampler {
 
  private:
   PmSampler(const CuptiFunctions& cupti, const GpuDevice& gpu, FrameOutput& output) : cupti_(cupti), gpu_(gpu), output_(output) {}
-  [[nodiscard]] std::optional<Refusal> prepare(std::span<const MetricWish> wishes, std::uint64_t frequency);
+  [[nodiscard]] std::optional<Refusal> prepare(std::span<const MetricWish> wishes, const PmPace& pace);
   [[nodiscard]] CUptiResult configure(std::uint64_t frequency);
   [[nodiscard]] Refusal refused(const std::string& what, CUptiResult result) const;
   bool reset_data();

@@ -1,9 +1,10 @@
 #include "sampling.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <algorithm>
 #include <functional>
 
 #include "agent/cupti/library.h"
@@ -15,9 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kMonitorPeriod = 20ms;  // between looks at what the hardware has counted
-constexpr auto kNvmlPeriod = 50ms;     // NVML's own values change every 20 to 100 ms
-constexpr int kRoundsPerFrame = 6;     // so that somebody who watches sees it 5 times a second
+constexpr auto kFramePeriod = 120ms;  // so that somebody who watches sees it several times a second
 
 // libcupti with the functions for sampling; the process keeps it.
 const CuptiFunctions* load_cupti(int driver_version, Refusal& refusal) {
@@ -93,10 +92,11 @@ class Sampling::Worker {
  private:
   void run() {
     std::unique_lock lock(mutex_);
+    const int rounds_per_frame = static_cast<int>(std::max<std::int64_t>(kFramePeriod / period_, 1));
     for (int round = 1; !ends_; ++round) {
       changed_.wait_for(lock, period_, [this] { return ends_ || answered_ != asked_; });
       const unsigned asked = asked_;
-      const bool flushes = ends_ || answered_ != asked || round % kRoundsPerFrame == 0;
+      const bool flushes = ends_ || answered_ != asked || round % rounds_per_frame == 0;
       lock.unlock();
       sample_();
       if (flushes) flush_();
@@ -118,6 +118,7 @@ class Sampling::Worker {
 };
 
 Sampling::Sampling(const SamplingRequest& request, FrameOutput& output) : output_(output) {
+  if (request.effort.niceness != 0) setpriority(PRIO_PROCESS, 0, request.effort.niceness);  // threads that come to be have it, too
   const Driver driver = open_driver(request.devices);
   if (!driver.answers) {
     output.diagnose(proto::SEVERITY_WARNING, proto::STATE_NO_DRIVER, no_driver(driver));
@@ -127,18 +128,18 @@ Sampling::Sampling(const SamplingRequest& request, FrameOutput& output) : output
     output.write(proto::FRAME_RESOURCES, described(driver.gpus));
     // In the order in which they are shown.
     start_monitors(driver, request);
-    start_nvml(driver);
+    start_nvml(driver, request.effort.nvml_every);
   }
 }
 
-void Sampling::start_nvml(const Driver& driver) {
-  const auto nvml = open_nvml();
+void Sampling::start_nvml(const Driver& driver, std::chrono::milliseconds period) {
+  const auto nvml = period > 0ms ? open_nvml() : nullptr;
   if (!nvml) return;
   auto samplers = std::make_shared<std::vector<std::unique_ptr<NvmlSampler>>>();
   for (const GpuDevice& gpu : driver.gpus)
     if (auto sampler = NvmlSampler::open(nvml, gpu, output_)) samplers->push_back(std::move(sampler));
   workers_.push_back(std::make_unique<Worker>(
-      kNvmlPeriod,
+      period,
       [samplers] {
         for (auto& sampler : *samplers) sampler->read();
       },
@@ -153,7 +154,8 @@ void Sampling::start_monitors(const Driver& driver, const SamplingRequest& reque
   const CuptiFunctions* cupti = load_cupti(driver.version, refusal);
   if (cupti == nullptr) return refused(refusal);
   for (const GpuDevice& gpu : driver.gpus) {
-    const std::shared_ptr<PmSampler> sampler = PmSampler::open(*cupti, gpu, request.wishes, request.frequency, output_, refusal);
+    const std::shared_ptr<PmSampler> sampler =
+        PmSampler::open(*cupti, gpu, request.wishes, {request.frequency, request.effort}, output_, refusal);
     if (!sampler || !sampler->start()) {
       if (sampler)
         refusal = {proto::STATE_FAILED, "The performance monitors of GPU " + std::to_string(gpu.ordinal) + " could not be started."};
@@ -162,7 +164,7 @@ void Sampling::start_monitors(const Driver& driver, const SamplingRequest& reque
     }
     output_.diagnose(proto::SEVERITY_INFO, proto::STATE_RECORDING, sampled_text(*sampler, gpu, request.frequency));
     workers_.push_back(std::make_unique<Worker>(
-        kMonitorPeriod, [sampler] { sampler->collect(); }, [sampler] { sampler->flush(); }));
+        request.effort.look_every, [sampler] { sampler->collect(); }, [sampler] { sampler->flush(); }));
   }
 }
 
@@ -184,7 +186,7 @@ std::vector<std::string> check(const DeviceChoice& devices, std::span<const Metr
   if (cupti == nullptr) sentences.push_back(refusal.text);
   for (const GpuDevice& gpu : driver.gpus) {
     if (cupti == nullptr) break;
-    const auto sampler = PmSampler::open(*cupti, gpu, wishes, frequency, nowhere, refusal);
+    const auto sampler = PmSampler::open(*cupti, gpu, wishes, {frequency, {}}, nowhere, refusal);
     sentences.push_back(sampler ? sampled_text(*sampler, gpu, frequency) : refusal.text);
   }
   const bool has_nvml = open_nvml() != nullptr;

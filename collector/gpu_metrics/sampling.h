@@ -1,6 +1,7 @@
 // The sampling of several GPUs: a thread each for the performance monitors, and one for NVML.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -8,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "effort.h"
 #include "frame_output.h"
 #include "libraries.h"
 #include "metric_sets.h"
@@ -18,6 +20,7 @@ struct SamplingRequest {
   DeviceChoice devices;
   std::vector<MetricWish> wishes;
   std::uint64_t frequency = 10'000;  // Hz, of the performance monitors
+  Effort effort;
 };
 
 class Sampling {
@@ -34,7 +37,7 @@ class Sampling {
 
  private:
   class Worker;
-  void start_nvml(const Driver& driver);
+  void start_nvml(const Driver& driver, std::chrono::milliseconds period);
   void start_monitors(const Driver& driver, const SamplingRequest& request);
 
   FrameOutput& output_;

@@ -3,8 +3,9 @@
   metrics.py phases        memory-bound copies, tensor-core matrix products, and pulses of work, with pauses between them
   metrics.py memory        the memory-bound kernel alone, a few times (for ncu)
   metrics.py tensor        the matrix product alone, a few times (for ncu)
-  metrics.py cost PROGRAM  milliseconds of a training step of a small transformer without and with this sampler beside it
+  metrics.py cost PROGRAM  milliseconds of a training step of a small transformer without and with this sampler beside it, in several ways
 """
+import os
 import statistics
 import subprocess
 import sys
@@ -83,22 +84,44 @@ def milliseconds_of(step, count):
     return (time.perf_counter() - begin) * 1000 / count
 
 
-def cost(sampler):
-    """Steps without and with the sampler beside them, alternating; it gets time to begin and to end."""
+VARIANTS = {
+    "1 kHz": ["--frequency", "1000"],
+    "10 kHz": [],
+    "10 kHz, one thread, seldom": ["--evaluators", "1", "--look-every", "100", "--nice", "19"],
+    "10 kHz, no NVML": ["--evaluators", "1", "--look-every", "100", "--nice", "19", "--nvml-every", "0"],
+    "10 kHz, nothing fetched": ["--look-every", "60000", "--nvml-every", "0"],
+    "NVML alone": ["--frequency", "10"],
+}
+
+
+def cost(sampler, *others):
+    """Steps without and with the sampler beside them, in turn; it gets time to begin. OTHERS: what stands in front of it, for example a loader."""
+    command = [*others, sampler]
     step = training_step()
     milliseconds_of(step, 50)
-    figures = {"without": [], "with": []}
-    for _ in range(7):
-        figures["without"].append(milliseconds_of(step, 100))
-        process = subprocess.Popen([sampler], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-        time.sleep(1.5)
-        figures["with"].append(milliseconds_of(step, 100))
-        if process.poll() is not None:
-            print(f"the sampler ended by itself: {process.returncode}")
-        process.stdin.close()
-        process.wait()
+    figures = {"without": [], **{name: [] for name in VARIANTS}}
+    busy = {name: [] for name in VARIANTS}
+    for round_number in range(7):
+        figures["without"].append(milliseconds_of(step, 60))
+        names = list(VARIANTS)
+        for name in names if round_number % 2 == 0 else reversed(names):
+            begin = time.perf_counter()
+            process = subprocess.Popen(command + VARIANTS[name], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            time.sleep(1.0)
+            figures[name].append(milliseconds_of(step, 60))
+            end = time.perf_counter()
+            if process.poll() is not None:
+                print(f"{name}: the sampler ended by itself: {process.returncode}")
+            before = sum(os.times()[2:4])
+            process.stdin.close()
+            process.wait()
+            busy[name].append((sum(os.times()[2:4]) - before) / (end - begin))
+    best, median = min(figures["without"]), statistics.median(figures["without"])
+    print(f"{'ms a step':28} {'best':>8} {'':>7} {'median':>8} {'':>7}  processors that the sampler kept busy")
     for name, values in figures.items():
-        print(f"{name:8} best {min(values):.3f}  median {statistics.median(values):.3f}  all {[round(value, 3) for value in values]}")
+        kept = f"{statistics.median(busy[name]):.2f}" if name in busy else ""
+        print(f"{name:28} {min(values):8.3f} {100 * (min(values) / best - 1):+6.1f}% {statistics.median(values):8.3f} "
+              f"{100 * (statistics.median(values) / median - 1):+6.1f}%  {kept}")
 
 
 def main():
@@ -108,7 +131,7 @@ def main():
     elif what == "tensor":
         tensor(3)
     elif what == "cost":
-        cost(sys.argv[2])
+        cost(*sys.argv[2:])
     else:
         memory(200)
         tensor(200)
