@@ -1,6 +1,7 @@
 #include "model/samples/most_sampled.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <tuple>
 
@@ -61,6 +62,27 @@ std::vector<MostSampled> most_sampled(const Trace& trace, std::span<const Sample
   std::stable_sort(functions.begin(), functions.end(), [](const MostSampled& a, const MostSampled& b) { return a.count > b.count; });
   if (functions.size() > limit) functions.resize(limit);
   return functions;
+}
+
+std::string place_text(const Trace& trace, const MostSampled& function) {
+  std::string text(trace.name(function.function));
+  if (function.source_file == 0) return text;
+  const std::string_view path = trace.name(function.source_file);
+  text.append(" in ").append(path.substr(path.find_last_of('/') + 1));
+  return function.source_line == 0 ? text : text + ":" + std::to_string(function.source_line);
+}
+
+std::string most_sampled_text(const Trace& trace, const ChainCounts& chains, ChainPart part, std::size_t limit) {
+  std::vector<SampledStack> stacks;
+  for (const auto& [chain, count] : chains) stacks.push_back({chain, {count, 0}});
+  std::string text;
+  for (const MostSampled& function : most_sampled(trace, stacks, part, limit)) {
+    if (function.function == 0) continue;
+    char share[16];
+    std::snprintf(share, sizeof share, " (%.0f %%)", 100 * function.share);
+    text.append(text.empty() ? "" : ", ").append(place_text(trace, function)).append(share);
+  }
+  return text;
 }
 
 }  // namespace lanescope::samples

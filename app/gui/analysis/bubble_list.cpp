@@ -4,6 +4,8 @@
 #include <map>
 
 #include "model/analysis/loop.h"
+#include "model/samples/most_sampled.h"
+#include "model/samples/thread_samples.h"
 
 namespace lanescope::ui {
 namespace {
@@ -31,7 +33,20 @@ BubbleGroup group_of(const BubbleList& bubbles, const IdlePiece& piece, BubbleGr
   return group;
 }
 
+// Adds what the launching thread was seen to run in the piece, as far as it lies within the window.
+void count_samples(const samples::ThreadSamples& all, const BubbleList& bubbles, const IdlePiece& piece,
+                   const std::optional<TimeRange>& window, samples::ChainCounts& chains) {
+  const EventRef launch = bubbles.gaps[piece.gap].launch;
+  if (all.empty() || piece.part.cause != analysis::IdleCause::kCpuCode || !launch.valid()) return;
+  all.count(bubbles.trace->track_of(launch.lane).key.thread, window ? piece.part.range.intersected(*window) : piece.part.range, chains);
+}
+
+std::string sampled_text(const Trace& trace, const samples::ChainCounts& chains, std::size_t functions) {
+  return samples::most_sampled_text(trace, chains, samples::ChainPart::kInnermostPython, functions);
+}
+
 struct Sum {
+  samples::ChainCounts chains;
   Nanoseconds total = 0;
   std::int64_t pieces = 0;
   Nanoseconds longest_time = 0;
@@ -80,7 +95,9 @@ bool BubbleGroup::holds(const BubbleList& bubbles, const IdlePiece& piece) const
 }
 
 GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::optional<TimeRange> window) {
+  constexpr std::size_t kNamed = 3;
   GroupedBubbles grouped;
+  const samples::ThreadSamples samples(*bubbles.trace);
   std::map<BubbleGroup, Sum> sums;
   for (std::uint32_t i = 0; i < bubbles.pieces.size(); ++i) {
     const Nanoseconds time = time_within(bubbles.pieces[i], window);
@@ -93,6 +110,7 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
       sum.longest = i;
     }
     grouped.total += time;
+    count_samples(samples, bubbles, bubbles.pieces[i], window, sum.chains);
   }
   std::vector<std::pair<BubbleGroup, Sum>> sorted(sums.begin(), sums.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
@@ -101,18 +119,19 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
   });
 
   Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::texts("GPU"),
-               stats::texts("Cause"), stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("When"), stats::integers("Pieces"),
-               stats::integers("Longest", Unit::kNanoseconds)});
+               stats::texts("Cause"), stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("Sampled Code"), stats::texts("When"),
+               stats::integers("Pieces"), stats::integers("Longest", Unit::kNanoseconds)});
   const Trace& trace = *bubbles.trace;
   for (const auto& [group, sum] : sorted) {
     table.add_row(sum.total, 100.0 * static_cast<double>(sum.total) / static_cast<double>(grouped.total),
                   text(table, group.gpu ? "GPU " + std::to_string(trace.gpus()[*group.gpu].ordinal) : ""),
                   text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""),
                   text(table, group.family ? bubbles.families[*group.family] : ""),
-                  text(table, group.call ? call_text(trace, *group.call) : ""),
+                  text(table, group.call ? call_text(trace, *group.call) : ""), table.add_text(sampled_text(trace, sum.chains, 1)),
                   text(table, group.recurrence ? recurrence_text(*group.recurrence) : ""), sum.pieces, sum.longest_time);
     grouped.groups.push_back(group);
     grouped.longest.push_back(sum.longest);
+    grouped.sampled.push_back(sampled_text(trace, sum.chains, kNamed));
   }
   grouped.table = std::move(table);
   return grouped;
@@ -131,15 +150,20 @@ ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, 
   }
 
   Table table({stats::integers("Idle", Unit::kNanoseconds), stats::integers("Start", Unit::kNanoseconds), stats::texts("Cause"),
-               stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("Before"), stats::integers("GPU")});
+               stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("Sampled Code"), stats::texts("Before"),
+               stats::integers("GPU")});
   const Trace& trace = *bubbles.trace;
+  const samples::ThreadSamples samples(trace);
   for (const std::uint32_t index : listed.pieces) {
     const IdlePiece& piece = bubbles.pieces[index];
     const IdleGap& gap = bubbles.gaps[piece.gap];
     const EventRef range = piece.part.nvtx;
+    samples::ChainCounts chains;
+    count_samples(samples, bubbles, piece, window, chains);
     table.add_row(piece.part.range.length(), piece.part.range.begin, text(table, analysis::idle_cause_name(piece.part.cause)),
                   text(table, range.valid() ? trace.name(trace.event(range).name) : ""), text(table, call_text(trace, piece.part.call)),
-                  text(table, operation_text(trace, gap.next)), std::int64_t{trace.gpus()[gap.gpu].ordinal});
+                  table.add_text(sampled_text(trace, chains, 1)), text(table, operation_text(trace, gap.next)),
+                  std::int64_t{trace.gpus()[gap.gpu].ordinal});
   }
   listed.table = std::move(table);
   return listed;

@@ -169,8 +169,7 @@ void BubblesPanel::group() {
           listed_ = std::move(listed);
           groups_->setTable(std::make_shared<const stats::Table>(std::move(grouped_.table)));
           pieces_->setTable(std::make_shared<const stats::Table>(std::move(listed_.table)));
-          for (int section = 0; section < groups_->results().columnCount(); ++section) hideEmptyColumn(section);
-          groups_->fitColumns();
+          for (ResultTable* table : {groups_, pieces_}) hideEmptyColumns(*table);
           selectChosenGroup();
           showSummary();
         });
@@ -190,17 +189,22 @@ void BubblesPanel::list() {
     job.deliver([this, listed = std::move(listed)]() mutable {
       listed_ = std::move(listed);
       pieces_->setTable(std::make_shared<const stats::Table>(std::move(listed_.table)));
+      hideEmptyColumns(*pieces_);
       showSummary();
     });
   });
 }
 
-// What is not grouped by leaves an empty column.
-void BubblesPanel::hideEmptyColumn(int section) {
-  bool empty = true;
-  for (int row = 0; row < groups_->results().rowCount() && empty; ++row)
-    empty = groups_->results().index(row, section).data().toString().isEmpty();
-  groups_->setColumnHidden(section, empty);
+// What is not grouped by, and what was not recorded, leaves an empty column.
+void BubblesPanel::hideEmptyColumns(ResultTable& view) {
+  const stats::Table& table = *view.results().table();
+  for (std::size_t section = 0; section < table.columns().size(); ++section) {
+    const stats::Column& column = table.columns()[section];
+    bool empty = column.has_texts() && !table.empty();
+    for (std::size_t row = 0; row < table.row_count() && empty; ++row) empty = column.text(row) == stats::TextId{0};
+    view.setColumnHidden(static_cast<int>(section), empty);
+  }
+  view.fitColumns();
 }
 
 void BubblesPanel::showSummary() {
@@ -228,7 +232,9 @@ void BubblesPanel::showGroup(TableRow row) {
   advice_->setVisible(chosen_.cause.has_value());
   if (chosen_.cause) {
     const std::string_view advice = analysis::idle_cause_advice(*chosen_.cause);
-    advice_->setText(QString::fromUtf8(advice.data(), static_cast<qsizetype>(advice.size())));
+    const QString sampled = QString::fromStdString(grouped_.sampled[row]);
+    advice_->setText((sampled.isEmpty() ? QString() : tr("Seen to run: %1.\n").arg(sampled)) +
+                     QString::fromUtf8(advice.data(), static_cast<qsizetype>(advice.size())));
   }
   showPiece(grouped_.longest[row]);
   list();

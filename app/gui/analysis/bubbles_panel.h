@@ -42,7 +42,7 @@ class BubblesPanel : public QWidget {
   void clear(const QString& sentence);
   void applyThreshold();
   void showSummary();
-  void hideEmptyColumn(int section);
+  static void hideEmptyColumns(ResultTable& view);
   void selectChosenGroup();
   void showGroup(TableRow row);
   void showPiece(std::uint32_t piece);

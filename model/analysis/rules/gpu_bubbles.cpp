@@ -21,11 +21,16 @@ double share(Nanoseconds part, Nanoseconds whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
+// What the threads of a group were mostly seen to run; empty where there are no samples.
+std::string sampled_text(const Trace& trace, const Group& group, std::size_t functions) {
+  return samples::most_sampled_text(trace, group.samples, samples::ChainPart::kInnermostPython, functions);
+}
+
 stats::Table group_table(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, std::int64_t rows) {
   stats::Table table({stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds),
                       stats::integers("Parts"), stats::integers("Longest", stats::Unit::kNanoseconds),
                       stats::integers("Longest Gap Start", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::texts("Cause"),
-                      stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("When")});
+                      stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("When"), stats::texts("Sampled Code")});
   const Nanoseconds idle = collected.idle();
   for (const Group& group : collected.groups) {
     if (rows >= 0 && table.row_count() >= static_cast<std::size_t>(rows)) break;
@@ -35,7 +40,8 @@ stats::Table group_table(const Trace& trace, const Families& families, const Loo
                   table.add_text(std::string(api_display_name(trace.name(group.call)))),
                   table.add_text(group.recurrence == Recurrence::kOnce ? "once"
                                  : loop.known()                        ? "loop"
-                                                                       : ""));
+                                                                       : ""),
+                  table.add_text(sampled_text(trace, group, 1)));
   }
   return table;
 }
@@ -99,20 +105,6 @@ std::string where_mostly(const Trace& trace, const Families& families, const Gro
   return text.empty() ? text : ", mostly" + text;
 }
 
-// "load_batch (64 %), decode (21 %)": what the threads of a group were mostly seen to run; empty where there are no samples.
-std::string sampled_text(const Trace& trace, const Group& group) {
-  constexpr std::size_t kNamed = 3;
-  std::vector<samples::SampledStack> stacks;
-  for (const auto& [chain, count] : group.samples) stacks.push_back({chain, {count, 0}});
-  std::string text;
-  for (const samples::MostSampled& function : samples::most_sampled(trace, stacks, samples::ChainPart::kInnermostPython, kNamed)) {
-    if (function.function == 0) continue;
-    text.append(text.empty() ? "" : ", ").append(trace.name(function.function)).append(" (");
-    text.append(percent_text(static_cast<Nanoseconds>(function.count), static_cast<Nanoseconds>(sample_count(group)))).append(")");
-  }
-  return text;
-}
-
 std::string gpus_text(const Trace& trace, const IdleGroups& collected) {
   return collected.gpus.size() == 1 ? gpu_label(trace, collected.gpus.front().gpu) + " was"
                                     : counted(collected.gpus.size(), "GPU") + " were together";
@@ -124,7 +116,8 @@ Finding describe(const Trace& trace, const Group& group, CauseSum sum) {
   finding.rule = "gpu_bubbles";
   finding.seen = counted(sum.parts, "part") + "; the largest group holds " + duration_text(group.total) + " in " +
                  counted(group.parts, "part") + ", the longest of them " + duration_text(group.longest) + ".";
-  if (const std::string sampled = sampled_text(trace, group); !sampled.empty())
+  constexpr std::size_t kNamed = 3;
+  if (const std::string sampled = sampled_text(trace, group, kNamed); !sampled.empty())
     finding.seen += " Its " + counted(sample_count(group), "sample") + " of the CPU are mostly in " + sampled + ".";
   finding.place.range = group.longest_gap.range;
   finding.place.event = group.longest_gap.next;
@@ -143,7 +136,9 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
   finding.key = idle_cause_key(group.cause);
   finding.title = gpus_text(trace, collected) + " idle for " + duration_text(sum.total) + " (" + percent_text(sum.total, collected.span) +
                   (loop.known() ? " of the loop \"" + families.text(loop.family()) + "\") " : " of the time) ") +
-                  std::string(idle_cause_clause(group.cause)) + where_mostly(trace, families, group) + ".";
+                  std::string(idle_cause_clause(group.cause)) + where_mostly(trace, families, group);
+  const std::string sampled = sampled_text(trace, group, 1);
+  finding.title += sampled.empty() ? "." : ": " + sampled + ".";
   return finding;
 }
 

@@ -1,43 +1,13 @@
 #include "idle_groups.h"
 
 #include <algorithm>
-#include <memory>
 #include <tuple>
 
-#include "../lane_cursor.h"
-
 namespace lanescope::analysis {
-namespace {
-
-// CPU samples of threads, asked for by time.
-class ThreadSamples {
- public:
-  explicit ThreadSamples(const Trace& trace) : trace_(trace), cursors_(trace.threads().size()) {
-    for (const Track& track : trace.tracks())
-      if (track.key.kind == TrackKind::kCpuSamples && track.key.thread != kNone)
-        for (const LaneId lane : track.lanes) cursors_[track.key.thread].emplace_back(trace.lane(lane));
-  }
-
-  // O(1) where times ascend, and the samples in the window.
-  void count(ThreadId thread, TimeRange window, std::map<CallNodeId, std::uint64_t>& chains) {
-    for (LaneCursor& cursor : cursors_[thread]) {
-      const Lane& lane = cursor.lane();
-      for (EventIndex i = cursor.seek(window.begin - 1); i < lane.size() && lane.start(i) < window.end; ++i)
-        if (lane.start(i) >= window.begin) ++chains[trace_.sample_detail(lane.detail(i)).call_node];
-    }
-  }
-
- private:
-  const Trace& trace_;
-  std::vector<std::vector<LaneCursor>> cursors_;  // by thread
-};
-
-}  // namespace
-
 IdleGroups group_idle(const RuleContext& context, Families& families, const Loop& loop, Nanoseconds threshold) {
   const Trace& trace = context.trace;
   IdleGroups collected;
-  ThreadSamples samples(trace);
+  const samples::ThreadSamples samples(trace);
   Nanoseconds last_recurring = 0;
   std::map<std::tuple<Recurrence, IdleCause, FamilyId, NameId>, Group> groups;
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {

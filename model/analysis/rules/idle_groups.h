@@ -9,6 +9,7 @@
 #include "model/analysis/idle.h"
 #include "model/analysis/loop.h"
 #include "model/analysis/rule.h"
+#include "model/samples/thread_samples.h"
 
 namespace lanescope::analysis {
 
@@ -21,8 +22,8 @@ struct Group {
   std::uint64_t parts = 0;
   Nanoseconds total = 0;
   Nanoseconds longest = 0;
-  IdleGap longest_gap;                          // the gap with the longest part
-  std::map<CallNodeId, std::uint64_t> samples;  // of CPU code: the call chains that its threads were seen to run, and how often
+  IdleGap longest_gap;           // the gap with the longest part
+  samples::ChainCounts samples;  // of CPU code: what its threads were seen to run
 };
 
 struct CauseSum {

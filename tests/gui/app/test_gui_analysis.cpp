@@ -11,6 +11,8 @@
 #include "main_window_fixture.h"
 #include "model/analysis/rule.h"
 #include "model/stats/report.h"
+#include "model/trace/thread_states.h"
+#include "model/trace/trace_builder.h"
 #include "panels/utilisation.h"
 
 using namespace lanescope;
@@ -240,6 +242,43 @@ class AnalysisTest : public QObject {
     QVERIFY(settled());
     QCOMPARE(window_->state().trace()->event_count(), alone);
     QVERIFY(!window_->alignment().isVisible());
+  }
+
+  // Three samples of the thread that launches lie in the only gap: two in load(), which one of them calls into, one elsewhere.
+  void bubblesOfCpuCodeNameTheFunctionsThatWereSampled() {
+    TraceBuilder builder;
+    const ProcessId process = builder.process_of_instance(1);
+    const ThreadId thread = builder.thread(process, 7);
+    const TrackKey calls{.kind = TrackKind::kCudaApi, .process = process, .thread = thread};
+    const TrackKey kernels{.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)};
+    for (const std::uint32_t i : {0u, 1u}) {
+      builder.add(calls, {Event{i * 100'000, 10, builder.intern("cudaLaunchKernel"), i + 1, 0}});
+      builder.add(kernels, {Event{i * 100'000 + 20, 1'000, builder.intern("gemm"), i + 1, 0}});
+    }
+    const auto python = [&](CallNodeId caller, const char* name, std::uint32_t line) {
+      const CodeFunction function{builder.intern(name), builder.intern("/src/train.py"), line};
+      return builder.call_node({caller, builder.code_location({CodeKind::kPython, 0, 0, 0}, function)});
+    };
+    const CallNodeId load = python(0, "load", 31), log = python(0, "log", 50);
+    const CallNodeId inflate = builder.call_node(
+        {load, builder.code_location({CodeKind::kNative, builder.intern("libz.so"), 0, 1}, {builder.intern("inflate"), 0, 0})});
+    std::vector<SampleEvent> samples;
+    for (const auto& [time, chain] : {std::pair{500, log}, {10'000, load}, {20'000, inflate}, {60'000, log}})
+      samples.push_back({time, 0, {chain, SampleOrigin::kTimer}});
+    add_samples(builder, process, 7, samples);
+
+    const ui::BubbleList bubbles = ui::collect_bubbles(builder.snapshot(), 10'000, {});
+    const auto sampled_code = [](const stats::Table& table) {
+      for (const stats::Column& column : table.columns())
+        if (column.title == "Sampled Code") return std::string(table.text(column.text(0)));
+      return std::string();
+    };
+    const ui::GroupedBubbles grouped = ui::group_bubbles(bubbles, ui::BubbleGrouping::kCause, {});
+    QCOMPARE(sampled_code(grouped.table), std::string("load in train.py:31 (67 %)"));
+    QCOMPARE(grouped.sampled.front(), std::string("load in train.py:31 (67 %), log in train.py:50 (33 %)"));
+    const ui::GroupedBubbles late = ui::group_bubbles(bubbles, ui::BubbleGrouping::kCause, TimeRange{50'000, 90'000});
+    QCOMPARE(sampled_code(late.table), std::string("log in train.py:50 (100 %)"));
+    QCOMPARE(sampled_code(ui::list_bubbles(bubbles, {}, {}).table), std::string("load in train.py:31 (67 %)"));
   }
 
   void ofTwoTracesOneIsCountedUnlessBothAreAskedFor() {

@@ -362,7 +362,8 @@ TEST_CASE("idle time while CPU code ran names the functions that were sampled in
   Scenario program;
   TraceBuilder& builder = *program.builder();
   const auto calls = [&](const std::string& outer, const std::string& inner, CodeKind kind) {
-    const CallNodeId caller = builder.call_node({0, builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern(outer), 0, 0})});
+    const CodeFunction function{builder.intern(outer), builder.intern("/home/user/train.py"), 31};
+    const CallNodeId caller = builder.call_node({0, builder.code_location({CodeKind::kPython, 0, 0, 0}, function)});
     return builder.call_node({caller, builder.code_location({kind, builder.intern("lib.so"), 0, 1}, {builder.intern(inner), 0, 0})});
   };
   const CallNodeId decode = calls("decode_image", "memcpy", CodeKind::kNative);
@@ -384,5 +385,9 @@ TEST_CASE("idle time while CPU code ran names the functions that were sampled in
   REQUIRE(bubbles.findings.size() >= 1);
   CHECK(bubbles.findings[0].key == "cpu_code");
   CHECK_THAT(bubbles.findings[0].title, contains_text("NVTX range \"data\""));
-  CHECK_THAT(bubbles.findings[0].seen, contains_text("4 samples of the CPU are mostly in decode_image (75 %), randrange (25 %)"));
+  CHECK_THAT(bubbles.findings[0].title, contains_text("\"data\": decode_image in train.py:31 (75 %)."));
+  CHECK_THAT(bubbles.findings[0].seen,
+             contains_text("4 samples of the CPU are mostly in decode_image in train.py:31 (75 %), randrange (25 %)"));
+  const stats::Table& groups = table_named(bubbles, "gpu_bubbles");
+  CHECK(groups.text(groups.columns().back().text(0)) == "decode_image in train.py:31 (75 %)");
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/samples/sampled_stacks.h"
+#include "model/samples/thread_samples.h"
 
 namespace lanescope::samples {
 
@@ -32,5 +33,11 @@ struct MostSampled {
 // The same of chains that were picked already; shares are of all of them. O(chains · depth).
 [[nodiscard]] std::vector<MostSampled> most_sampled(const Trace& trace, std::span<const SampledStack> stacks, ChainPart part,
                                                     std::size_t limit);
+
+// "__getitem__ in train.py:31", the line where it is known.
+[[nodiscard]] std::string place_text(const Trace& trace, const MostSampled& function);
+// "__getitem__ in train.py:31 (64 %), decode in images.py:12 (21 %)": where the chains mostly were, in the words above; functions that are
+// not known are left out. Empty where there are no chains.
+[[nodiscard]] std::string most_sampled_text(const Trace& trace, const ChainCounts& chains, ChainPart part, std::size_t limit);
 
 }  // namespace lanescope::samples
