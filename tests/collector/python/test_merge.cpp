@@ -36,4 +36,7 @@ TEST_CASE("where the numbers of runs differ, Python's calls stand whole between 
   CHECK(merge({kLeaf, kLoop, kMain}, {entry(10), entry(11)}) == Locations{1, 10, 11, 3});
 }
 
-TEST_CASE("without Python calls a chain stays as it is") { CHECK(merge({kLeaf, kGlue, kMain}, {}) == Locations{1, 2, 3}); }
+TEST_CASE("without Python calls a chain stays as it is") {
+  CHECK(merge({kLeaf, kGlue, kMain}, {}) == Locations{1, 2, 3});
+  CHECK(merge({kLeaf, kLoop, kGlue, kLoop, kMain}, {}) == Locations{1, 9, 2, 9, 3});
+}
