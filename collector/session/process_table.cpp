@@ -75,6 +75,7 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, Jo
     return;
   }
   (*memory)->shared().header().settings.recording.store(recording_ ? 1 : 0, std::memory_order_release);
+  channel::write_line((*memory)->shared().header().clock, clock_);
   welcome.accepted = 1;
   welcome.process_instance = process.instance();
   welcome.memory_bytes = channel::kMemoryBytes;
@@ -87,6 +88,11 @@ void ProcessTable::set_recording(bool recording) {
   recording_ = recording;
   for (const auto& process : live_) process->set_recording(recording);
   if (threads_) threads_->set_recording(recording);  // takes longer, and a program may wait for nothing but the line before
+}
+
+void ProcessTable::set_clock(const channel::CounterLine& line) {
+  clock_ = line;
+  for (const auto& process : live_) process->set_clock(line);
 }
 
 void ProcessTable::request_stop() {

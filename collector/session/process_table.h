@@ -34,7 +34,8 @@ class ProcessTable {
   // An agent reports. It gets memory, or a refusal. Another program under a pid that is known replaces the one before (exec).
   void greet(FileDescriptor connection, const Greeting& greeting, Joining joining);
 
-  void set_recording(bool recording);  // also for those who join later
+  void set_recording(bool recording);                // also for those who join later
+  void set_clock(const channel::CounterLine& line);  // likewise
   void request_stop();
   [[nodiscard]] bool all_answered() const;
   void send_signal(int signal);  // to every live process
@@ -80,6 +81,7 @@ class ProcessTable {
   int wake_;
   TargetProcess::Report report_;
   bool recording_ = false;
+  channel::CounterLine clock_;
   pid_t launched_pid_ = 0;
   std::optional<ExitStatus> launched_status_;
   std::uint32_t joined_ = 0;

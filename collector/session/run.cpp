@@ -20,6 +20,7 @@ constexpr auto kShortestPeriod = 1ms;                // between looks while reco
 constexpr auto kLongestPeriod = 20ms;                // while none do; rings that fill up wake us earlier
 constexpr std::int64_t kWatchedFlush = 100'000'000;  // ns between chunks when somebody watches
 constexpr std::int64_t kUnwatchedFlush = 500'000'000;
+constexpr std::int64_t kClockLook = 100'000'000;        // ns between comparisons of the clocks
 constexpr std::int64_t kProgress = 1'000'000'000;       // ns between counters
 constexpr std::int64_t kPublication = 50'000'000;       // ns between statistics for whoever asks
 constexpr std::int64_t kStopPatience = 2'000'000'000;   // ns for agents to hand over what they hold
@@ -39,6 +40,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
       processes_(*log_, prepared.settings, wake_.get(), [this](const std::string& sentence) { report(sentence); }),
       output_(*log_),
       gpu_metrics_(std::move(prepared.gpu_metrics)),
+      counter_lines_(CounterLines::are_possible() ? std::optional<CounterLines>(std::in_place) : std::nullopt),
       start_(std::move(prepared.start)),
       started_(monotonic_now()),
       last_flush_(started_),
@@ -102,6 +104,7 @@ void Recording::Run::wait() {
 }
 
 void Recording::Run::look() {
+  compare_clocks();
   accept_agents();
   const std::size_t bytes = processes_.drain();
   period_ = bytes > 0 ? kShortestPeriod : std::min<std::chrono::milliseconds>(period_ * 2, kLongestPeriod);
@@ -115,6 +118,13 @@ void Recording::Run::look() {
     if (hung_up) process->hang_up();
   }
   write_due();
+}
+
+void Recording::Run::compare_clocks() {
+  const std::int64_t now = monotonic_now();
+  if (!counter_lines_ || now - last_line_ < kClockLook) return;
+  last_line_ = now;
+  if (const auto line = counter_lines_->add(CounterLines::read())) processes_.set_clock(*line);
 }
 
 void Recording::Run::accept_agents() {

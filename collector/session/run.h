@@ -11,6 +11,7 @@
 
 #include "collector/session/recording.h"
 #include "control_socket.h"
+#include "counter_lines.h"
 #include "frame_log.h"
 #include "gpu_metrics_process.h"
 #include "output_log.h"
@@ -69,6 +70,7 @@ class Recording::Run {
   void loop();
   void look();  // one round: who came, who went, what they wrote
   void wait();
+  void compare_clocks();
   void accept_agents();
   void drain_gpu_metrics();
   void write_due();
@@ -120,6 +122,8 @@ class Recording::Run {
   std::int64_t stop_deadline_ = 0;
   std::int64_t last_flush_;
   std::int64_t last_progress_;
+  std::optional<CounterLines> counter_lines_;  // none where the kernel does not keep time by the processor's counter
+  std::int64_t last_line_ = 0;
   std::int64_t last_publication_;
   EndReason reason_ = EndReason::kUnknown;
   bool end_signal_sent_ = false;

@@ -84,6 +84,10 @@ bool TargetProcess::is_gone() const {
   return poll(&state, 1, 0) == 1;
 }
 
+void TargetProcess::set_clock(const channel::CounterLine& line) {
+  if (memory_) channel::write_line(memory_->shared().header().clock, line);
+}
+
 void TargetProcess::set_recording(bool recording) {
   if (!memory_) return;
   channel::SharedHeader& header = memory_->shared().header();

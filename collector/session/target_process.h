@@ -64,6 +64,7 @@ class TargetProcess {
   [[nodiscard]] bool is_gone() const;
 
   void set_recording(bool recording);
+  void set_clock(const channel::CounterLine& line);  // for its records of NVTX
   // Asks the agent to hand everything over; is_answered() once it has, or has nothing beyond what is in memory.
   void request_stop();
   [[nodiscard]] bool is_answered() const;

@@ -56,6 +56,8 @@ class [[nodiscard]] ThreadWriter {
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
   [[nodiscard]] const channel::Settings& settings() const noexcept { return state_->header->settings; }
   [[nodiscard]] ThreadState& state() const noexcept { return *state_; }
+  // CLOCK_MONOTONIC, ns.
+  [[nodiscard]] std::int64_t now() const noexcept { return channel::event_now(state_->header->clock); }
 
   // Appends the record; thread is set here. Requires: *this is true.
   [[gnu::always_inline]] void write(channel::Record record, std::string_view text) noexcept {

@@ -4,7 +4,6 @@
 
 #include "agent/channel/capture.h"
 #include "agent/channel/thread_writer.h"
-#include "agent/core/clock.h"
 #include "agent/core/text.h"
 #include "agent/nvtx/event_attributes.h"
 #include "agent/nvtx/filter.h"
@@ -63,7 +62,7 @@ Data data_of(const nvtxEventAttributes_t* attributes) noexcept {
 
 inline void emit(ThreadWriter& writer, Record record, std::string_view text, const Data& data = {}) noexcept {
   if (!is_recorded(writer, record.domain)) return;
-  record.time = monotonic_now();
+  record.time = writer.now();
   if (data.first != nullptr) write_data(writer, record.domain, record.time, data);
   writer.write(record, text);
 }

@@ -23,9 +23,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "collector/channel/counter_clock.h"
+
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 5;
+inline constexpr std::uint32_t kLayoutVersion = 6;
 // environment: set where call chains of calls into the C library may be asked for, which takes a preparation while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 inline constexpr char kSocketVariable[] = "LANESCOPE_SOCKET";  // environment: path of the session's control socket
@@ -164,6 +166,7 @@ struct SharedHeader {
   // The agent's own thread sleeps on this one. Whoever has something for it increments the word and wakes it: the host after a change of
   // settings, the target's threads when CUPTI gives a buffer back.
   std::atomic<std::uint32_t> agent_bell;
+  CounterClock clock;  // for the times of NVTX records
   RingHeader metadata_ring;
   RingHeader frame_ring;
   RingHeader thread_rings[kThreadRingCount];

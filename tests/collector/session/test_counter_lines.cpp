@@ -1,0 +1,87 @@
+// Times by the processor's counter: near those of the clock, and never one before another.
+#include <random>
+
+#include "counter_lines.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::session;
+
+namespace {
+
+// A clock that gains on the counter at a speed that is steered, in parts per million. The counter runs at 2.5 GHz.
+struct SteeredClock {
+  double time = 1e15;
+  std::uint64_t counter = 77'000'000'000;
+  void run(double ticks, double parts_per_million) {
+    counter += static_cast<std::uint64_t>(ticks);
+    time += ticks * 0.4 * (1 + parts_per_million * 1e-6);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("lines stay within a microsecond of a clock that is steered, and never step back") {
+  std::mt19937 random(GENERATE(1u, 2u, 3u));
+  std::uniform_real_distribution<double> noise(-20, 20);
+  SteeredClock clock;
+  CounterLines lines;
+  double steering = 12;
+  std::int64_t latest = 0;
+  int compared = 0;
+  for (int look = 0; look < 500; ++look) {
+    if (look % 50 == 0) steering += noise(random) / 4;  // a new speed every five seconds, as a time daemon sets it
+    lines.add({clock.counter, static_cast<std::int64_t>(clock.time + noise(random))});
+    for (int step = 0; step < 100; ++step) {
+      clock.run(2.5e6, steering);  // a millisecond
+      if (lines.line().rate == 0) continue;
+      const std::int64_t seen = channel::time_on(lines.line(), clock.counter);
+      REQUIRE(seen > latest);
+      REQUIRE(std::abs(static_cast<double>(seen) - clock.time) < 1000);
+      latest = seen;
+      ++compared;
+    }
+  }
+  CHECK(compared > 49'000);
+}
+
+TEST_CASE("a clock that leapt is caught up with, forwards") {
+  SteeredClock clock;
+  CounterLines lines;
+  std::int64_t latest = 0;
+  for (int look = 0; look < 200; ++look) {
+    if (look == 20) clock.time += 5e6;
+    if (look == 100) clock.time -= 5e6;
+    lines.add({clock.counter, static_cast<std::int64_t>(clock.time)});
+    clock.run(2.5e8, 0);
+    if (lines.line().rate == 0) continue;
+    const std::int64_t seen = channel::time_on(lines.line(), clock.counter);
+    REQUIRE(seen > latest);
+    latest = seen;
+    if (look == 99 || look == 199) CHECK(std::abs(static_cast<double>(seen) - clock.time) < 1000);
+  }
+}
+
+TEST_CASE("the shared clock agrees with the system's, also without a line") {
+  channel::CounterClock clock{};
+  const auto check = [&] {
+    for (int i = 0; i < 1'000; ++i) {
+      const std::int64_t before = channel::monotonic_now();
+      const std::int64_t seen = channel::event_now(clock);
+      const std::int64_t after = channel::monotonic_now();
+      REQUIRE(seen >= before - 1000);
+      REQUIRE(seen <= after + 1000);
+    }
+  };
+  check();
+  if (!CounterLines::are_possible()) {
+    WARN("The kernel does not keep time by the processor's counter: not tested.");
+    return;
+  }
+  CounterLines lines;
+  const std::int64_t begin = channel::monotonic_now();
+  while (channel::monotonic_now() - begin < 300'000'000)
+    if (const auto line = lines.add(CounterLines::read())) channel::write_line(clock, *line);
+  REQUIRE(clock.written.load() > 10);
+  check();
+}
