@@ -2,6 +2,7 @@
 
 #include <QApplication>
 
+#include "model/trace/load.h"
 #include "options.h"
 #include "window/main_window.h"
 #include "window/screenshot.h"
@@ -48,6 +49,7 @@ int main(int argc, char** argv) {
   const bool has_display = qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY");
   if (options.screenshot && !has_display && !qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
 
+  lanescope::keep_memory_for_decoding();
   int qt_argc = 1;  // the options are ours alone
   QApplication application(qt_argc, argv);
   QApplication::setApplicationName(QStringLiteral("lanescope-ui"));

@@ -40,33 +40,30 @@ void search_all(const Time* sorted, std::size_t size, std::span<const Nanosecond
 LaneSegment::LaneSegment(std::span<const Event> events) {
   assert(!events.empty() && events.size() <= kCapacity);
   const std::size_t n = events.size();
-  durations_.reserve(n);
-  names_.reserve(n);
-  correlations_.reserve(n);
-  details_.reserve(n);
+  durations_.resize(n);
+  names_.resize(n);
+  correlations_.resize(n);
+  details_.resize(n);
+  busy_before_block_.resize((n + kBlock - 1) / kBlock + 1);
   smallest_correlation_ = largest_correlation_ = events.front().correlation;
-  for (const Event& event : events) {
-    const auto index = static_cast<EventIndex>(names_.size());
-    if (index > 0 && event.correlation < correlations_.back()) correlations_ascend_ = false;
+  std::uint32_t last_correlation = 0;
+  Nanoseconds busy = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Event& event = events[i];
+    if (i % kBlock == 0) busy_before_block_[i / kBlock] = busy;
+    busy += event.duration;
+    durations_[i] = static_cast<std::uint32_t>(std::min<Nanoseconds>(event.duration, kLong));
+    if (durations_[i] == kLong) long_durations_.emplace_back(static_cast<EventIndex>(i), event.duration);
+    names_[i] = event.name;
+    details_[i] = event.detail;
+    correlations_[i] = event.correlation;
+    correlations_ascend_ &= event.correlation >= last_correlation;
+    last_correlation = event.correlation;
     smallest_correlation_ = std::min(smallest_correlation_, event.correlation);
     largest_correlation_ = std::max(largest_correlation_, event.correlation);
-    const bool fits = event.duration < static_cast<Nanoseconds>(kLong);
-    durations_.push_back(fits ? static_cast<std::uint32_t>(event.duration) : kLong);
-    if (!fits) long_durations_.emplace_back(index, event.duration);
-    names_.push_back(event.name);
-    correlations_.push_back(event.correlation);
-    details_.push_back(event.detail);
   }
+  busy_before_block_.back() = busy;
   starts_ = AscendingTimes(n, [events](std::size_t i) { return events[i].start; });
-
-  const auto blocks = static_cast<EventIndex>((n + kBlock - 1) / kBlock);
-  busy_before_block_.reserve(blocks + 1);
-  busy_before_block_.push_back(0);
-  for (EventIndex block = 0; block < blocks; ++block) {
-    Nanoseconds busy = 0;
-    for (EventIndex i = block * kBlock; i < std::min<EventIndex>(size(), (block + 1) * kBlock); ++i) busy += duration(i);
-    busy_before_block_.push_back(busy_before_block_.back() + busy);
-  }
   summary_ = SummaryPyramid(*this, size());
 }
 

@@ -13,12 +13,15 @@ bool outer_first(const Event& a, const Event& b) {
 
 }  // namespace
 
-void GrowingLane::append(const Event& event) {
-  tail_.push_back(event);
+void GrowingLane::append(std::span<const Event> events) {
   published_tail_.reset();
-  last_start_ = event.start;
-  last_end_ = event.end();
-  if (tail_.size() == LaneSegment::kCapacity) {
+  last_start_ = events.back().start;
+  last_end_ = events.back().end();
+  while (!events.empty()) {
+    const std::size_t count = std::min<std::size_t>(events.size(), LaneSegment::kCapacity - tail_.size());
+    tail_.insert(tail_.end(), events.begin(), events.begin() + static_cast<std::ptrdiff_t>(count));
+    events = events.subspan(count);
+    if (tail_.size() < LaneSegment::kCapacity) return;
     full_.push_back(std::make_shared<const LaneSegment>(tail_));
     tail_.clear();
   }
@@ -71,7 +74,7 @@ void TrackLanes::place(const Event& event, std::size_t first_lane) {
   // Events of no duration may share an instant: nothing of them is hidden, but their order must hold.
   while (lane < lanes_.size() && !lanes_[lane].empty() && lanes_[lane].last_end() > event.start) ++lane;
   if (lane >= lanes_.size()) lanes_.resize(lane + 1);
-  lanes_[lane].append(event);
+  lanes_[lane].append({&event, 1});
 }
 
 void TrackLanes::add(std::vector<Event> events) {
@@ -86,7 +89,17 @@ void TrackLanes::add(std::vector<Event> events) {
     events.insert(events.end(), removed.begin(), removed.end());
     std::stable_sort(events.begin(), events.end(), outer_first);
   }
-  for (const Event& event : events) place(event, 0);
+  // Most follow each other on the first lane.
+  for (std::size_t first = 0, last = 0; first < events.size(); first = last) {
+    last = first + 1;
+    if (!lanes_.empty() && !lanes_.front().empty() && lanes_.front().last_end() > events[first].start) {
+      place(events[first], 1);
+      continue;
+    }
+    while (last < events.size() && events[last].start >= events[last - 1].end()) ++last;
+    if (lanes_.empty()) lanes_.emplace_back();
+    lanes_.front().append(std::span(events).subspan(first, last - first));
+  }
 }
 
 void TrackLanes::add_at_depths(std::vector<Event> events, std::span<const std::uint32_t> depths) {
@@ -99,7 +112,7 @@ void TrackLanes::add_at_depths(std::vector<Event> events, std::span<const std::u
     if (depth >= lanes_.size()) lanes_.resize(depth + 1);
     GrowingLane& lane = lanes_[depth];
     if (lane.empty() || lane.last_end() <= events[i].start) {
-      lane.append(events[i]);
+      lane.append({&events[i], 1});
       continue;
     }
     // It comes late: put it in order among those of its depth that lie behind it.

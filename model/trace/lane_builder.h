@@ -13,8 +13,8 @@ namespace lanescope {
 // A lane under construction: full segments, and a tail of events that are not in one yet.
 class GrowingLane {
  public:
-  // Requires: event.start >= last_end().
-  void append(const Event& event);
+  // Requires: each event starts at or after the end of the one before, the first at or after last_end().
+  void append(std::span<const Event> events);
   [[nodiscard]] EventIndex size() const noexcept {
     return static_cast<EventIndex>(full_.size()) * LaneSegment::kCapacity + static_cast<EventIndex>(tail_.size());
   }

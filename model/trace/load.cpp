@@ -6,6 +6,10 @@
 #include <mutex>
 #include <thread>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
 #include "model/trace/frame_ingest.h"
@@ -88,6 +92,13 @@ std::shared_ptr<const Trace> load_outline(const TraceFileReader& reader) {
 
 }  // namespace
 
+void keep_memory_for_decoding() noexcept {
+#ifdef __GLIBC__
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  mallopt(M_MMAP_THRESHOLD, 16 << 20);  // else the first sets how memory is kept back to what it is without
+#endif
+}
+
 Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& path, const LoadProgress& progress) {
   using Clock = std::chrono::steady_clock;
   constexpr auto kPartialInterval = std::chrono::milliseconds(250);  // how often what has come so far is shown
@@ -97,7 +108,7 @@ Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& pat
   if (progress) {
     if (auto outline = load_outline(*reader); outline && progress(0, outline) == LoadStep::kCancel) return outline;
   }
-  TraceBuilder builder;
+  TraceBuilder builder(TraceBuilder::LaneWork::kOnAnotherThread);
   FrameIngest ingest(builder);
   builder.provenance().format = "Lanescope";
   auto last_partial = Clock::now();

@@ -8,6 +8,7 @@
 #include "call_stack_builder.h"
 #include "counter_builder.h"
 #include "lane_builder.h"
+#include "lane_thread.h"
 #include "memory_totals.h"
 
 namespace lanescope {
@@ -63,7 +64,7 @@ std::string address_text(std::string_view module, std::uint64_t address) {
 struct TraceBuilder::State {
   Trace trace;  // the next snapshot, except for lanes
   std::map<TrackKey, TrackId> track_ids;
-  std::vector<TrackState> tracks;
+  std::deque<TrackState> tracks;                          // which stay where they are
   std::unordered_map<std::string_view, NameId> name_ids;  // views into `names`, which never moves
   std::map<std::uint32_t, ProcessId> process_ids;
   std::map<std::pair<ProcessId, std::uint32_t>, ThreadId> thread_ids;
@@ -80,6 +81,7 @@ struct TraceBuilder::State {
   DetailIndex<SampleDetail> samples;
   CallStackBuilder call_stacks;
   CounterBuilder counters;
+  std::optional<LaneThread> lane_thread;  // last: it works on tracks
 
   TrackState& track(const TrackKey& key) {
     const auto [found, inserted] = track_ids.try_emplace(key, static_cast<TrackId>(tracks.size()));
@@ -91,7 +93,10 @@ struct TraceBuilder::State {
   }
 };
 
-TraceBuilder::TraceBuilder() : state_(std::make_unique<State>()) { intern(""); }
+TraceBuilder::TraceBuilder(LaneWork lane_work) : state_(std::make_unique<State>()) {
+  intern("");
+  if (lane_work == LaneWork::kOnAnotherThread) state_->lane_thread.emplace();
+}
 TraceBuilder::~TraceBuilder() = default;
 
 Provenance& TraceBuilder::provenance() { return state_->trace.provenance_; }
@@ -242,10 +247,13 @@ void TraceBuilder::add(const TrackKey& key, std::vector<Event> events, std::span
   if (events.empty()) return;
   TrackState& track = state_->track(key);
   track.changed = true;
-  if (depths.empty())
+  valid_depths.resize(depths.empty() ? 0 : events.size());
+  if (state_->lane_thread)
+    state_->lane_thread->add(track.lanes, std::move(events), std::move(valid_depths));
+  else if (depths.empty())
     track.lanes.add(std::move(events));
   else
-    track.lanes.add_at_depths(std::move(events), std::span(valid_depths).first(events.size()));
+    track.lanes.add_at_depths(std::move(events), valid_depths);
 }
 
 CounterId TraceBuilder::counter(const Counter& description) { return state_->counters.add(description); }
@@ -256,6 +264,7 @@ bool TraceBuilder::add_samples(std::span<const CounterId> counters, std::span<co
 void TraceBuilder::set_series(CounterId counter, CounterSeries series) { state_->counters.set_series(counter, std::move(series)); }
 
 std::shared_ptr<const Trace> TraceBuilder::snapshot() {
+  if (state_->lane_thread) state_->lane_thread->wait();
   Trace& trace = state_->trace;
   for (Process& process : trace.processes_)
     if (process.name.empty()) process.name = last_path_part(process.executable);

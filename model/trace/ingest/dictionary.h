@@ -17,23 +17,34 @@ struct KernelName {
   NameId mangled = 0;
   NameId brief = 0;
 };
-// Remembers the details of (shape, name) pairs that launches repeat. A pair may push another out: it is then interned again.
+// Remembers the details of launches that are repeated. One may push another out: it is then interned again.
 class DetailCache {
  public:
+  struct Launch {
+    std::uint32_t shape = 0;
+    std::uint32_t name = 0;
+    std::uint32_t graph = 0;
+    std::uint64_t graph_node = 0;
+    bool operator==(const Launch&) const = default;
+  };
   template <typename Compute>
-  DetailId find(std::uint32_t shape, std::uint32_t name, Compute compute) {
-    const std::uint64_t key = (std::uint64_t{shape} << 32 | name) + 1;
-    Slot& slot = slots_[(key * 0x9e3779b97f4a7c15ull) >> 52];
-    if (slot.key != key) slot = {key, compute()};
+  DetailId find(const Launch& launch, Compute compute) {
+    const std::uint64_t hash =
+        ((std::uint64_t{launch.shape} << 32 | launch.name) ^ launch.graph_node * 0xff51afd7ed558ccdull) + launch.graph;
+    if (slots_.empty()) slots_.resize(std::size_t{1} << kSlotBits);
+    Slot& slot = slots_[(hash * 0x9e3779b97f4a7c15ull) >> (64 - kSlotBits)];
+    if (!slot.known || slot.launch != launch) slot = {launch, compute(), true};
     return slot.detail;
   }
 
  private:
+  static constexpr int kSlotBits = 13;
   struct Slot {
-    std::uint64_t key = 0;
+    Launch launch;
     DetailId detail = 0;
+    bool known = false;
   };
-  std::vector<Slot> slots_ = std::vector<Slot>(1u << 12);
+  std::vector<Slot> slots_;  // made when first used: most sources launch nothing
 };
 
 struct Dictionary {
@@ -46,8 +57,8 @@ struct Dictionary {
   std::vector<CodeLocationId> code_locations{0};
   std::vector<CallNodeId> call_nodes{0};
   std::vector<CounterId> counters{kNone};
-  DetailCache plain_kernels;  // kernels outside of graphs, by string id
-  DetailCache given_kernels;  // the same by kernel name id
+  DetailCache kernels;        // by string id
+  DetailCache given_kernels;  // by kernel name id
 };
 
 // Adds what a chunk is first to use. False when an id makes no sense.

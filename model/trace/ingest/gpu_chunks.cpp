@@ -32,6 +32,14 @@ KernelDetail shaped(const proto::LaunchShape& shape) {
 // Events of a chunk by queue id. Neighbours mostly share theirs.
 class QueueEvents {
  public:
+  explicit QueueEvents(const google::protobuf::RepeatedField<std::uint32_t>& queues) {
+    std::map<std::uint32_t, std::size_t> counts;
+    for (int first = 0, last = 0; first < queues.size(); first = last) {
+      while (last < queues.size() && queues[last] == queues[first]) ++last;
+      counts[queues[first]] += static_cast<std::size_t>(last - first);
+    }
+    for (const auto& [queue, count] : counts) events_[queue].reserve(count);
+  }
   std::vector<Event>& operator[](std::uint32_t queue) {
     if (last_ == nullptr || queue != last_queue_) {
       last_ = &events_[queue];
@@ -82,8 +90,8 @@ bool ingest(const ChunkTarget& into, const proto::Kernels& c) {
   if (!same_length_or_empty(n, c.graph_node_delta(), c.graph(), c.kernel_name())) return false;
   const auto unfinished = marked(c.unfinished(), n);
   const bool given = !c.kernel_name().empty();
-  DetailCache& plain_details = given ? into.dictionary.given_kernels : into.dictionary.plain_kernels;
-  QueueEvents events;
+  DetailCache& details = given ? into.dictionary.given_kernels : into.dictionary.kernels;
+  QueueEvents events(c.queue());
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
   std::int64_t node = 0;
@@ -104,8 +112,7 @@ bool ingest(const ChunkTarget& into, const proto::Kernels& c) {
       detail.finished = open ? Finished::kNo : Finished::kYes;
       return into.builder.intern(detail);
     };
-    const bool plain = graph == 0 && node == 0 && !open;
-    const DetailId detail = plain ? plain_details.find(c.shape(i), name_id, detail_of) : detail_of();
+    const DetailId detail = open ? detail_of() : details.find({c.shape(i), name_id, graph, static_cast<std::uint64_t>(node)}, detail_of);
     events[c.queue(i)].push_back(
         {time, static_cast<Nanoseconds>(c.duration(i)), name.name, static_cast<std::uint32_t>(correlation), detail});
   }
@@ -117,7 +124,7 @@ bool ingest(const ChunkTarget& into, const proto::Copies& c) {
   const int n = c.start_delta_size();
   if (!same_length(n, c.duration(), c.bytes(), c.queue(), c.correlation_delta(), c.shape())) return false;
   if (!same_length_or_empty(n, c.graph_node_delta(), c.graph(), c.virtual_address(), c.migration_cause())) return false;
-  QueueEvents events;
+  QueueEvents events(c.queue());
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
   std::int64_t node = 0;
@@ -151,7 +158,7 @@ bool ingest(const ChunkTarget& into, const proto::Sets& c) {
   const int n = c.start_delta_size();
   if (!same_length(n, c.duration(), c.bytes(), c.value(), c.queue(), c.correlation_delta(), c.memory_kind())) return false;
   if (!same_length_or_empty(n, c.graph_node_delta(), c.graph())) return false;
-  QueueEvents events;
+  QueueEvents events(c.queue());
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
   std::int64_t node = 0;
@@ -177,7 +184,7 @@ bool ingest(const ChunkTarget& into, const proto::Synchronizations& c) {
   const int n = c.start_delta_size();
   if (!same_length(n, c.duration(), c.type(), c.queue(), c.event(), c.correlation_delta()) || !same_length_or_empty(n, c.event_record()))
     return false;
-  QueueEvents events;
+  QueueEvents events(c.queue());
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
   for (int i = 0; i < n; ++i) {
@@ -194,7 +201,7 @@ bool ingest(const ChunkTarget& into, const proto::Synchronizations& c) {
 bool ingest(const ChunkTarget& into, const proto::GraphLaunches& c) {
   const int n = c.start_delta_size();
   if (!same_length(n, c.duration(), c.queue(), c.correlation_delta(), c.graph()) || !same_length_or_empty(n, c.graph_exec())) return false;
-  QueueEvents events;
+  QueueEvents events(c.queue());
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
   for (int i = 0; i < n; ++i) {
@@ -211,7 +218,7 @@ bool ingest(const ChunkTarget& into, const proto::GraphLaunches& c) {
 bool ingest(const ChunkTarget& into, const proto::CudaEvents& c) {
   const int n = c.time_delta_size();
   if (!same_length(n, c.queue(), c.event(), c.record(), c.correlation_delta())) return false;
-  QueueEvents events;
+  QueueEvents events(c.queue());
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
   for (int i = 0; i < n; ++i) {

@@ -21,7 +21,9 @@ namespace lanescope {
 
 class TraceBuilder {
  public:
-  TraceBuilder();
+  // Where events are placed on lanes: where they are added, or meanwhile on a thread of the builder's own, for who adds very many.
+  enum class LaneWork { kWhereAdded, kOnAnotherThread };
+  explicit TraceBuilder(LaneWork lane_work = LaneWork::kWhereAdded);
   ~TraceBuilder();
   TraceBuilder(const TraceBuilder&) = delete;
   TraceBuilder& operator=(const TraceBuilder&) = delete;
