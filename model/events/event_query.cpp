@@ -1,27 +1,34 @@
 #include "model/events/event_query.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <thread>
 #include <utility>
 
 #include "model/events/column_reader.h"
+#include "sorted_positions.h"
 
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kChunk = 1u << 14;         // events between two looks at the stop token
-constexpr std::size_t kSmallestBatch = 1024;     // candidates for a first page that are told apart at once
-constexpr std::size_t kSampledPerFirst = 64;     // events of a sample, for each that is wanted first
-constexpr std::size_t kWorthThreads = 1u << 18;  // events that one thread takes about a millisecond for
-constexpr std::size_t kThreads = 2;
+constexpr std::size_t kChunk = 1u << 14;      // events between two looks at the stop token
+constexpr std::size_t kSmallestBatch = 1024;  // candidates for a first page that are told apart at once
+constexpr std::size_t kSampledPerFirst = 64;  // events of a sample, for each that is wanted first
 
 char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool contains_ignoring_case(std::string_view text, std::string_view part) noexcept {
   const auto same = [](char a, char b) { return lower(a) == lower(b); };
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+}
+
+void reserve(std::vector<EventRef>& events, std::size_t size) {
+  events.reserve(size);
+  prefer_large_pages(events.data(), size * sizeof(EventRef));
+}
+
+std::size_t event_count(const Trace& trace, std::span<const LaneId> lanes) {
+  std::size_t count = 0;
+  for (const LaneId lane : lanes) count += trace.lane(lane).size();
+  return count;
 }
 
 // One byte a name: whether it contains the text.
@@ -82,56 +89,6 @@ bool may_match(const TrackKey& key, const EventFilter& filter) noexcept {
       return key.kind == TrackKind::kMemoryUsage;
     case EventKind::kCudaEvent:
       return key.kind == TrackKind::kCudaEvents;
-  }
-  return true;
-}
-
-// Keys that sort ascending as wanted: missing values come last in both directions. Smallest key 0, so that few bits are in use.
-class SortKeys {
- public:
-  SortKeys(std::span<const std::int64_t> numbers, SortDirection direction) : direction_(direction) {
-    for (const std::int64_t number : numbers) {
-      if (number == ColumnReader::kMissing) continue;
-      smallest_ = std::min(smallest_, number);
-      largest_ = std::max(largest_, number);
-    }
-  }
-  [[nodiscard]] std::uint64_t operator()(std::int64_t number) const noexcept {
-    if (number == ColumnReader::kMissing) return missing();
-    return direction_ == SortDirection::kAscending ? difference(number, smallest_) : difference(largest_, number);
-  }
-  [[nodiscard]] int bits() const noexcept { return std::bit_width(missing()); }
-
- private:
-  static std::uint64_t difference(std::int64_t a, std::int64_t b) noexcept {
-    return static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b);
-  }
-  [[nodiscard]] std::uint64_t missing() const noexcept { return largest_ < smallest_ ? 0 : difference(largest_, smallest_) + 1; }
-
-  SortDirection direction_;
-  std::int64_t smallest_ = INT64_MAX;
-  std::int64_t largest_ = INT64_MIN;
-};
-
-struct Keyed {
-  std::uint64_t key;
-  EventRef event;
-};
-
-// Least significant digit first; stable. False when asked to stop.
-bool radix_sort(std::vector<Keyed>& entries, int bits, std::stop_token stop) {
-  constexpr int kDigitBits = 11;
-  constexpr std::uint64_t kDigitMask = (1u << kDigitBits) - 1;
-  std::vector<Keyed> other(entries.size());
-  for (int shift = 0; shift < bits; shift += kDigitBits) {
-    if (stop.stop_requested()) return false;
-    std::array<std::size_t, kDigitMask + 1> next{};
-    for (const Keyed& entry : entries) ++next[(entry.key >> shift) & kDigitMask];
-    if (std::any_of(next.begin(), next.end(), [&](std::size_t count) { return count == entries.size(); })) continue;
-    std::size_t sum = 0;
-    for (std::size_t& position : next) sum += std::exchange(position, sum);
-    for (const Keyed& entry : entries) other[next[(entry.key >> shift) & kDigitMask]++] = entry;
-    entries.swap(other);
   }
   return true;
 }
@@ -222,6 +179,7 @@ std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> 
   };
   const bool by_operation = filter.kind == EventKind::kCopy || filter.kind == EventKind::kSet;
   std::vector<EventRef> events;
+  if (filter == EventFilter{}) reserve(events, event_count(trace, lanes));
   for (const LaneId id : lanes) {
     if (!may_match(trace.track_of(id).key, filter)) continue;
     const Lane& lane = trace.lane(id);
@@ -244,19 +202,22 @@ std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> 
 std::vector<EventRef> sort_events(const EventValues& values, std::span<const EventRef> events, EventColumn column, SortDirection direction,
                                   std::stop_token stop) {
   const ColumnReader reader(values, column, stop);
-  std::vector<std::int64_t> numbers(events.size());
-  for (std::size_t begin = 0; begin < events.size(); begin += kChunk) {
-    if (stop.stop_requested()) return {};
-    const std::size_t count = std::min(kChunk, events.size() - begin);
-    reader.read(events.subspan(begin, count), std::span(numbers).subspan(begin, count));
-  }
-  const SortKeys key(numbers, direction);
-  std::vector<Keyed> entries(events.size());
-  for (std::size_t i = 0; i < events.size(); ++i) entries[i] = {key(numbers[i]), events[i]};
-  numbers = {};
-  if (!radix_sort(entries, key.bits(), stop)) return {};
-  std::vector<EventRef> order(entries.size());
-  std::transform(entries.begin(), entries.end(), order.begin(), [](const Keyed& entry) { return entry.event; });
+  LargeArray<std::int64_t> numbers(events.size());
+  in_two_parts(events.size(), [&](std::size_t begin, std::size_t end) {
+    for (; begin < end && !stop.stop_requested(); begin += std::min(kChunk, end - begin)) {
+      const std::size_t count = std::min(kChunk, end - begin);
+      reader.read(events.subspan(begin, count), numbers.span().subspan(begin, count));
+    }
+  });
+  if (stop.stop_requested()) return {};
+  const LargeArray<std::uint32_t> positions = sorted_positions(std::move(numbers), direction, stop);
+  if (stop.stop_requested()) return {};
+  std::vector<EventRef> order;
+  reserve(order, positions.size());
+  order.resize(positions.size());
+  in_two_parts(order.size(), [&](std::size_t begin, std::size_t end) {
+    for (; begin < end; ++begin) order[begin] = events[positions[begin]];
+  });
   return order;
 }
 
@@ -265,19 +226,12 @@ std::vector<EventRef> first_events(const EventValues& values, std::span<const Ev
   if (count == 0 || events.empty()) return {};
   const ColumnReader reader(values, column, stop);
   const std::optional<std::int64_t> bound = bound_of_first(reader, events, direction, count);
-  std::vector<FirstPage> pages(events.size() >= kWorthThreads ? kThreads : 1, FirstPage(direction, count, bound));
-  {
-    std::vector<std::jthread> others;
-    const std::size_t share = (events.size() + pages.size() - 1) / pages.size();
-    const auto read_part = [&](std::size_t part) {
-      pages[part].read(reader, events, part * share, std::min(events.size(), (part + 1) * share), stop);
-    };
-    for (std::size_t part = 1; part < pages.size(); ++part) others.emplace_back(read_part, part);
-    read_part(0);
-  }
+  FirstPage first(direction, count, bound), second(direction, count, bound);
+  in_two_parts(events.size(),
+               [&](std::size_t begin, std::size_t end) { (begin == 0 ? first : second).read(reader, events, begin, end, stop); });
   if (stop.stop_requested()) return {};
-  for (std::size_t part = 1; part < pages.size(); ++part) pages.front().add(pages[part]);
-  return pages.front().take();
+  first.add(second);
+  return first.take();
 }
 
 std::optional<std::size_t> position_of(std::span<const EventRef> order, EventRef event) noexcept {

@@ -63,8 +63,13 @@ std::vector<NameStatistics> statistics_by_name(const Trace& trace, std::span<con
   std::size_t sum = 0;
   for (std::size_t& end : end_of_group) sum += std::exchange(end, sum);
   std::vector<Nanoseconds> durations(events.size());  // group by group
-  for (std::size_t i = 0; i < events.size(); ++i)
-    durations[end_of_group[group_of_event[i]]++] = trace.lane(events[i].lane).duration(events[i].index);
+  std::vector<std::pair<Nanoseconds, EventRef>> longest(end_of_group.size(), {-1, {}});
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const std::uint32_t group = group_of_event[i];
+    const Nanoseconds duration = trace.lane(events[i].lane).duration(events[i].index);
+    durations[end_of_group[group]++] = duration;
+    if (duration > longest[group].first) longest[group] = {duration, events[i]};
+  }
 
   std::vector<NameStatistics> result;
   std::array<Nanoseconds, kEventKindCount> total_of_kind{};
@@ -73,6 +78,7 @@ std::vector<NameStatistics> statistics_by_name(const Trace& trace, std::span<con
     if (stop.stop_requested()) return {};
     const auto [kind, name] = groups.members()[group];
     result.push_back(describe(kind, name, std::span(durations).subspan(begin, end_of_group[group] - begin)));
+    result.back().longest = longest[group].second;
     total_of_kind[static_cast<std::size_t>(kind)] += result.back().total;
     begin = end_of_group[group];
   }

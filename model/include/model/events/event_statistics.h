@@ -21,6 +21,7 @@ struct NameStatistics {
   Nanoseconds percentile_95 = 0;  // nearest rank: the smallest duration that at least 95 % of the events do not exceed
   Nanoseconds minimum = 0;
   Nanoseconds maximum = 0;
+  EventRef longest;  // the first that took the maximum
 };
 
 // One entry a kind and name, largest total first. O(events). Empty when asked to stop.

@@ -25,7 +25,7 @@ class EventScope {
   EventScope() = default;  // no lanes
   static EventScope whole_trace(const Trace& trace);
   static EventScope lanes_of_trace(std::vector<LaneId> lanes);  // several rows
-  static EventScope row(std::vector<LaneId> lanes);  // one row of the timeline
+  static EventScope row(std::vector<LaneId> lanes);             // one row of the timeline
 
   [[nodiscard]] const std::vector<LaneId>& lanes() const noexcept { return lanes_; }  // ascending, each once
   [[nodiscard]] bool is_row() const noexcept { return is_row_; }
