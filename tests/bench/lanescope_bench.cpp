@@ -1,15 +1,19 @@
 // lanescope-bench: how fast large traces open, draw, sort and filter. Prints one JSON object.
 //
-// Use: lanescope-bench --events N [--source FILE.trace ...] [--input FILE.trace] [--only drawing|table|live] [--rounds R]
+// Use: lanescope-bench --events N [--source FILE.trace ...] [--input FILE.trace] [--only drawing|table|live] [--rounds R] [--rate N]
 //
 // The input is made of recorded traces (tests/data, or --source), repeated along time up to N events; --input takes a file as it is. Times
 // are wall-clock milliseconds of this process on an offscreen window of 1920 × 1080 pixels with every row expanded; a frame is what the
 // view paints by itself after it was moved.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <thread>
+
+#include <time.h>
 
 #include <QApplication>
 #include <QCommandLineParser>
@@ -152,50 +156,85 @@ void measure_table(const std::shared_ptr<const Trace>& shared, nlohmann::json& r
                          {"duration", milliseconds([&] { (void)gather_events(trace, lanes, by_duration); })}};
 }
 
-// A recording of two million events a second, drawn ten times a second: chunks of the file are ingested in this thread between two frames,
-// as many as arrive in a tenth of a second, and each snapshot is drawn.
-void measure_live(const std::filesystem::path& path, timeline::TimelineView& view, nlohmann::json& result) {
-  constexpr std::uint64_t kEventsPerFrame = 200'000;
+// A recording as it is drawn while it runs: one thread takes in the frames of the file at the rate at which they would come and publishes
+// what there is ten times a second; the view makes each snapshot ready on a thread of its own; this thread draws it. A frame is what this
+// thread does for a snapshot.
+void measure_live(const std::filesystem::path& path, timeline::TimelineView& view, double events_per_second, nlohmann::json& result) {
+  constexpr auto kSnapshotInterval = std::chrono::milliseconds(100);  // as LiveRecording has it
   auto reader = TraceFileReader::open(path);
   if (!reader) return;
-  TraceBuilder builder;
-  FrameIngest ingest(builder);
-  std::uint64_t events = 0;
-  std::vector<double> frames;
-  double total_ms = 0;
   view.setTrace(nullptr);
   QApplication::processEvents();
+  std::shared_ptr<const Trace> published, ready;
+  std::vector<double> frames, readied;
+  std::atomic<bool> ended = false;
+  double ingest_cpu_s = 0;
+  QObject here;  // lives on this thread
+  std::vector<std::pair<const Trace*, Clock::time_point>> under_way;
+  QObject::connect(&view, &timeline::TimelineView::traceReady, &here, [&](const std::shared_ptr<const Trace>& trace) {
+    ready = trace;
+    const auto request = std::find_if(under_way.begin(), under_way.end(), [&](const auto& each) { return each.first == trace.get(); });
+    readied.push_back(std::chrono::duration<double, std::milli>(Clock::now() - request->second).count());
+    under_way.erase(under_way.begin(), request + 1);
+  });
+  const auto publish = [&](std::shared_ptr<const Trace> snapshot) {
+    QMetaObject::invokeMethod(
+        &here,
+        [&, snapshot = std::move(snapshot)] {
+          under_way.emplace_back(snapshot.get(), Clock::now());
+          view.makeReady(published = snapshot);
+        },
+        Qt::QueuedConnection);
+  };
+
   PaintCount painted(canvas_of(view));
-  bool more = true;
-  while (more) {
-    std::shared_ptr<const Trace> snapshot;
-    total_ms += milliseconds([&] {
-      for (const std::uint64_t until = events + kEventsPerFrame; events < until;) {
-        const auto frame = reader->next();
-        if (!frame) {
-          more = false;
-          break;
-        }
-        ingest.add(*frame);
-        events += frame->header.event_count;
-      }
-      snapshot = builder.snapshot();
-    });
+  std::uint64_t events = 0;
+  const auto begin = Clock::now();
+  std::thread recording([&] {
+    TraceBuilder builder;
+    FrameIngest ingest(builder);
+    auto next_snapshot = begin + kSnapshotInterval;
+    while (const auto frame = reader->next()) {
+      std::this_thread::sleep_until(begin + std::chrono::duration_cast<Clock::duration>(
+                                                std::chrono::duration<double>(static_cast<double>(events) / events_per_second)));
+      ingest.add(*frame);
+      events += frame->header.event_count;
+      if (Clock::now() < next_snapshot) continue;
+      publish(builder.snapshot());
+      next_snapshot = Clock::now() + kSnapshotInterval;
+    }
+    publish(builder.snapshot());
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    ingest_cpu_s = static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+    ended = true;
+    QMetaObject::invokeMethod(
+        &here, [] {}, Qt::QueuedConnection);  // wakes this thread
+  });
+  while (!ended || view.trace() != published) {
+    QApplication::processEvents(QEventLoop::WaitForMoreEvents);
+    if (!ready) continue;
     const int before = painted.count();
     frames.push_back(milliseconds([&] {
-      view.updateTrace(snapshot);
-      QApplication::processEvents();
+      view.updateTrace(std::exchange(ready, nullptr));
+      QApplication::processEvents(QEventLoop::ExcludeUserInputEvents);
     }));
     if (painted.count() == before) std::cerr << "A frame was not painted.\n";
-    total_ms += frames.back();
   }
-  result["live"] = {{"events_per_s", static_cast<double>(events) / total_ms * 1e3}, {"frame_ms", spread(frames)}};
+  recording.join();
+  const double took_s = std::chrono::duration<double>(Clock::now() - begin).count();
+  result["live"] = {{"events_per_s", static_cast<double>(events) / took_s},
+                    {"events_per_ingest_cpu_s", static_cast<double>(events) / ingest_cpu_s},
+                    {"frames", frames.size()},
+                    {"frame_ms", spread(frames)},
+                    {"ready_after_ms", spread(readied)}};
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
+  keep_memory_for_decoding();
   QApplication application(argc, argv);
   QCommandLineParser options;
   options.addHelpOption();
@@ -204,6 +243,7 @@ int main(int argc, char** argv) {
   options.addOption({"input", "A file to measure as it is.", "FILE"});
   options.addOption(
       {"rounds", "How often to walk along the path of frames: the fastest of each tells a busy machine from slow drawing.", "R", "1"});
+  options.addOption({"rate", "Events a second of the recording that is drawn live.", "N", "2000000"});
   options.addOption({"only", "Measure just this after opening: drawing, table or live.", "PART"});
   options.process(application);
 
@@ -263,6 +303,6 @@ int main(int argc, char** argv) {
   result["ram_bytes_per_event"] =
       static_cast<double>(trace->memory_bytes() + view.memoryBytes()) / static_cast<double>(trace->event_count());
   if (only.isEmpty() || only == "table") measure_table(trace, result);
-  if (only.isEmpty() || only == "live") measure_live(input, view, result);
+  if (only.isEmpty() || only == "live") measure_live(input, view, options.value("rate").toDouble(), result);
   std::cout << result.dump(2) << std::endl;
 }

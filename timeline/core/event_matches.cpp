@@ -61,8 +61,8 @@ const LaneSubset& EventMatches::in_lane(LaneId id) {
     const auto before = before_.extract(id);
     const auto key_of = [this, chained = has_chains(*trace_, id)](const Lane& lane, EventIndex first, std::span<LaneSplit::Key> into) {
       for (LaneSplit::Key& key : into) {
-        const bool found = matching_[lane.name(first)] != 0 ||
-                           (chained && matching_chains_[trace_->sample_detail(lane.detail(first)).call_node] != 0);
+        const bool found =
+            matching_[lane.name(first)] != 0 || (chained && matching_chains_[trace_->sample_detail(lane.detail(first)).call_node] != 0);
         key = found ? kMatch : kNone;
         ++first;
       }

@@ -12,6 +12,12 @@ void LaneIndexes::grow(std::shared_ptr<const Trace> trace) {
   prefixes_.clear();
 }
 
+void LaneIndexes::take_over(const LaneIndexes& other) {
+  for (const Splits* splits : {&other.splits_, &other.before_})
+    for (const auto& [key, split] : *splits)
+      if (split && !splits_.contains(key)) before_.try_emplace(key, split);
+}
+
 std::shared_ptr<const LaneSplit> LaneIndexes::split(LaneId lane, SplitBy by, const LaneSplit* before) const {
   const LaneSplit::KeyOf by_name = [](const Lane& events, EventIndex first, std::span<LaneSplit::Key> into) {
     for (LaneSplit::Key& key : into) key = events.name(first++);

@@ -93,6 +93,27 @@ void ContentCache::run(const std::vector<Merge>& merges) {
                [&](std::size_t index) { merges[index].content->merge(merges[index].before, merges[index].unchanged_until); });
 }
 
+std::shared_ptr<LevelContent> ContentCache::start(const Level& level, const LevelContent* before, std::vector<Merge>& merges) {
+  const std::shared_ptr<LevelContent> content(new LevelContent(indexes_, level));
+  merges.push_back({content.get(), before, before != nullptr ? content->unchanged_until(indexes_, *before) : 0});
+  return content;
+}
+
+void ContentCache::take_over(const ContentCache& other) {
+  indexes_.take_over(other.indexes_);
+  calls_ = std::max(calls_, other.calls_);
+  for (const Contents* contents : {&other.contents_, &other.before_})
+    for (const auto& [key, entry] : *contents) {
+      const auto own = contents_.find(key);
+      if (own == contents_.end()) {
+        before_.try_emplace(key, entry);
+      } else {  // it may have been asked for there since
+        own->second.used_in = std::max(own->second.used_in, entry.used_in);
+        own->second.growths = std::min(own->second.growths, entry.growths + 1);
+      }
+    }
+}
+
 void ContentCache::grow(std::shared_ptr<const Trace> trace) {
   indexes_.grow(std::move(trace));
   contents_.merge(before_);  // those that nobody asked for since are still of use
@@ -105,9 +126,7 @@ void ContentCache::grow(std::shared_ptr<const Trace> trace) {
   std::vector<Merge> merges;
   for (auto& [key, entry] : before_) {
     if (entry.growths >= kKeptUpToDate) continue;
-    auto content = std::unique_ptr<LevelContent>(new LevelContent(indexes_, entry.level));
-    merges.push_back({content.get(), entry.content.get(), content->unchanged_until(indexes_, *entry.content)});
-    contents_.emplace(key, Entry{entry.level, std::move(content), entry.growths + 1, entry.used_in});
+    contents_.emplace(key, Entry{entry.level, start(entry.level, entry.content.get(), merges), entry.growths + 1, entry.used_in});
   }
   run(merges);
   for (const auto& [key, entry] : contents_) before_.erase(key);
@@ -129,13 +148,9 @@ std::vector<const LevelContent*> ContentCache::contents(std::span<const Level* c
   std::vector<Merge> merges;
   std::vector<Contents::node_type> old;  // until they are merged
   for (const auto& entry : made) {
-    entry->second.content.reset(new LevelContent(indexes_, entry->second.level));
-    merges.push_back({entry->second.content.get()});
     const auto before = before_.find(entry->first);
-    if (before == before_.end()) continue;
-    merges.back().before = before->second.content.get();
-    merges.back().unchanged_until = entry->second.content->unchanged_until(indexes_, *before->second.content);
-    old.push_back(before_.extract(before));
+    entry->second.content = start(entry->second.level, before == before_.end() ? nullptr : before->second.content.get(), merges);
+    if (before != before_.end()) old.push_back(before_.extract(before));
   }
   run(merges);
   for (const auto& entry : entries) {

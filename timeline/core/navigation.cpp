@@ -85,7 +85,8 @@ EventRef find_again(const Trace& before, EventRef event, const Trace& after) {
   const Event wanted = before.event(event);
   const auto is_it = [&](EventRef candidate) {
     const Lane& lane = after.lane(candidate.lane);
-    return candidate.index < lane.size() && lane.start(candidate.index) == wanted.start && lane.name(candidate.index) == wanted.name;
+    return candidate.index < lane.size() && lane.start(candidate.index) == wanted.start &&
+           after.name(lane.name(candidate.index)) == before.name(wanted.name);  // ids of names may be others
   };
   if (is_it(event)) return event;
   const TrackKey& key = before.track_of(event.lane).key;

@@ -93,13 +93,15 @@ thread_local bool working = false;
 
 }  // namespace
 
+void on_this_thread_alone(const std::function<void()>& work) {
+  const bool outer = std::exchange(working, true);
+  work();
+  working = outer;
+}
+
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& part) {
   static Workers workers;
-  const auto guarded = [&](std::size_t index) {
-    const bool outer = std::exchange(working, true);
-    part(index);
-    working = outer;
-  };
+  const auto guarded = [&](std::size_t index) { on_this_thread_alone([&] { part(index); }); };
   if (count > 1 && !working && workers.run(count, guarded)) return;
   for (std::size_t index = 0; index < count; ++index) part(index);
 }

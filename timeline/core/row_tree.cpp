@@ -4,6 +4,11 @@
 #include "timeline/core/format.h"
 
 namespace lanescope::timeline {
+namespace {
+
+void append(Level& to, const Level& sources) { to.insert(to.end(), sources.begin(), sources.end()); }
+
+}  // namespace
 
 MemoryClass memory_class(const MemoryDetail& detail) noexcept {
   if (detail.operation == MemoryOperation::kSet) return MemoryClass::kSet;
@@ -76,6 +81,22 @@ std::optional<RowIndex> RowTree::find(std::string_view key) const {
 std::optional<RowTree::Place> RowTree::place_of(LaneId lane) const {
   if (lane >= place_of_lane_.size()) return std::nullopt;
   return place_of_lane_[lane];
+}
+
+std::vector<Level> overview(const RowTree& tree) {
+  Level gpus, calls, processors, threads;
+  for (const Row& row : tree.rows()) {
+    if (row.kind == RowKind::kGpuHardware) append(gpus, row.all);
+    if (row.kind == RowKind::kCudaApi || (row.kind == RowKind::kNvtx && calls.empty()))
+      append(calls, row.levels.front());  // the outermost: it covers what is nested in it
+    if (row.kind == RowKind::kProcessorGroup) append(processors, row.all);
+    if (row.kind == RowKind::kThread) append(threads, row.levels.empty() ? row.all : row.levels.front());
+  }
+  std::vector<Level> levels;
+  const bool uses_gpu = !gpus.empty() || !calls.empty();
+  for (Level* level : {uses_gpu ? &gpus : &processors, uses_gpu ? &calls : &threads})
+    if (!level->empty()) levels.push_back(std::move(*level));
+  return levels;
 }
 
 std::string row_title(const Row& row) { return row.share ? format_share(*row.share) + " " + row.label : row.label; }

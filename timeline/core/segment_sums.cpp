@@ -53,10 +53,12 @@ std::vector<Sum> SegmentSums::of_lane(const Trace& trace, LaneId lane, By by) {
     entry.segment = segment;
     unknown.push_back(&entry);
   }
-  parallel_for(unknown.size(), [&](std::size_t index) { unknown[index]->sums = sums_of(trace, *unknown[index]->segment, by); });
+  parallel_for(unknown.size(), [&](std::size_t index) {
+    unknown[index]->sums = std::make_shared<const std::vector<Sum>>(sums_of(trace, *unknown[index]->segment, by));
+  });
   Totals totals;
   for (const auto& segment : segments)
-    for (const Sum& sum : entries_.at(segment.get()).sums) totals.add(sum.key, sum.total);
+    for (const Sum& sum : *entries_.at(segment.get()).sums) totals.add(sum.key, sum.total);
   return totals.take();
 }
 

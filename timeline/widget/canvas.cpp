@@ -37,7 +37,10 @@ Canvas::Canvas(ViewState& state, QWidget* parent) : QWidget(parent), state_(stat
     painter_.forget();
     repaint_rows();
   };
-  connect(&state_, &ViewState::traceChanged, this, all_changed);
+  connect(&state_, &ViewState::traceChanged, this, [this, all_changed](ViewState::Change change) {
+    if (change == ViewState::Change::kAnother) return all_changed();
+    repaint_rows();  // names, and so their labels and colours, are the same
+  });
   connect(&state_, &ViewState::themeChanged, this, all_changed);
   connect(&state_, &ViewState::layoutChanged, this, rows_changed);
   connect(&state_, &ViewState::rangeChanged, this, rows_changed);
@@ -71,7 +74,7 @@ Viewport Canvas::device_viewport() const {
 }
 
 void Canvas::resizeEvent(QResizeEvent*) {
-  state_.set_canvas_height(height());
+  state_.set_canvas_size(height(), device_viewport().width);
   repaint_rows();
 }
 

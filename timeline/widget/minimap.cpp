@@ -15,25 +15,6 @@ namespace {
 constexpr double kNarrowestFrame = 6;  // logical pixels
 constexpr int kGrowthInterval = 250;   // ms between two pictures of a recording that grows
 
-void append(Level& to, const Level& sources) { to.insert(to.end(), sources.begin(), sources.end()); }
-
-// Everything that GPUs do, and everything that threads call; where neither was recorded, what processors and threads did.
-std::vector<Level> overview(const RowTree& tree) {
-  Level gpus, calls, processors, threads;
-  for (const Row& row : tree.rows()) {
-    if (row.kind == RowKind::kGpuHardware) append(gpus, row.all);
-    if (row.kind == RowKind::kCudaApi || (row.kind == RowKind::kNvtx && calls.empty()))
-      append(calls, row.levels.front());  // the outermost: it covers what is nested in it
-    if (row.kind == RowKind::kProcessorGroup) append(processors, row.all);
-    if (row.kind == RowKind::kThread) append(threads, row.levels.empty() ? row.all : row.levels.front());
-  }
-  std::vector<Level> levels;
-  const bool uses_gpu = !gpus.empty() || !calls.empty();
-  for (Level* level : {uses_gpu ? &gpus : &processors, uses_gpu ? &calls : &threads})
-    if (!level->empty()) levels.push_back(std::move(*level));
-  return levels;
-}
-
 }  // namespace
 
 Minimap::Minimap(ViewState& state, QWidget* parent) : QWidget(parent), state_(state), painter_(font()) {
@@ -43,11 +24,14 @@ Minimap::Minimap(ViewState& state, QWidget* parent) : QWidget(parent), state_(st
   growth_.setInterval(kGrowthInterval);
   connect(&growth_, &QTimer::timeout, this, &Minimap::trace_changed);
   connect(&state_, &ViewState::traceChanged, this, [this](ViewState::Change change) {
-    if (change == ViewState::Change::kAnother) return trace_changed();
+    if (change == ViewState::Change::kAnother) return painter_.forget(), trace_changed();
     if (!growth_.isActive()) growth_.start();
     update();  // the frame stands elsewhere
   });
-  connect(&state_, &ViewState::themeChanged, this, &Minimap::trace_changed);
+  connect(&state_, &ViewState::themeChanged, this, [this] {
+    painter_.forget();
+    trace_changed();
+  });
   connect(&state_, &ViewState::highlightChanged, this, &Minimap::trace_changed);
   const auto frame_changed = [this] { update(); };
   connect(&state_, &ViewState::rangeChanged, this, frame_changed);
@@ -87,7 +71,6 @@ void Minimap::wheelEvent(QWheelEvent* event) {
 
 void Minimap::paint_trace() {
   growth_.stop();
-  painter_.forget();
   painted_ = state_.bounds();
   const double ratio = devicePixelRatioF();
   trace_ = QImage(std::max(1, static_cast<int>(std::lround(width() * ratio))), std::max(1, static_cast<int>(std::lround(height() * ratio))),

@@ -7,13 +7,13 @@
 #include <QPainter>
 
 #include "counter_painter.h"
+#include "ruler_bar.h"
 #include "timeline/core/describe.h"
 
 namespace lanescope::timeline {
 namespace {
 
 constexpr double kNarrowestLabel = 28;    // logical pixels
-constexpr double kTickSpacing = 110;      // logical pixels between labelled ticks; as in the ruler
 constexpr double kSeparatorShare = 0.42;  // of the background in the edge between boxes
 constexpr int kLowestBar = 3;             // device pixels: little is still seen
 constexpr double kFirstBoxWithEdge = 5;   // device pixels

@@ -14,7 +14,6 @@
 namespace lanescope::timeline {
 namespace {
 
-constexpr double kTickSpacing = 110;  // logical pixels between labelled ticks; as on the canvas
 constexpr double kMinorHeight = 4;
 constexpr double kMajorHeight = 8;
 
@@ -28,6 +27,8 @@ RulerBar::RulerBar(ViewState& state, QWidget* parent) : QWidget(parent), state_(
                             &ViewState::hoveredTimeChanged, &ViewState::markersChanged})
     connect(&state_, signal, this, repaint_all);
 }
+
+QString RulerBar::base() const { return QString::fromStdString(make_ruler(viewport(), kTickSpacing).base); }
 
 Viewport RulerBar::viewport() const { return {state_.range(), std::max(1, width())}; }
 
@@ -77,18 +78,14 @@ void RulerBar::paint_ticks(QPainter& painter) {
     for (Nanoseconds time = first; time <= view.range.end; time += ruler.minor_step)
       painter.fillRect(QRectF(std::floor(view.x_at(time)), bottom - kMinorHeight, 1, kMinorHeight), theme.separator);
   }
-  const QString base = QString::fromStdString(ruler.base);
-  const double base_width = base.isEmpty() ? 0 : fontMetrics().horizontalAdvance(base) + 16;
   for (const Tick& tick : ruler.ticks) {
     const double x = std::floor(view.x_at(tick.time));
     painter.fillRect(QRectF(x, bottom - kMajorHeight, 1, kMajorHeight), theme.quiet_text);
     const QString label = QString::fromStdString(tick.label);
-    if (x < base_width || x + 4 + fontMetrics().horizontalAdvance(label) > width()) continue;
+    if (x < 0 || x + 4 + fontMetrics().horizontalAdvance(label) > width()) continue;
     painter.setPen(theme.quiet_text);
     painter.drawText(QRectF(x + 4, 0, kTickSpacing, height() - 4), Qt::AlignLeft | Qt::AlignVCenter, label);
   }
-  painter.setPen(theme.text);
-  painter.drawText(QRectF(0, 0, base_width, height() - 4), Qt::AlignCenter, base);
 }
 
 void RulerBar::paint_selected_range(QPainter& painter) {

@@ -9,11 +9,15 @@ class QPainter;
 
 namespace lanescope::timeline {
 
+inline constexpr double kTickSpacing = 110;  // logical pixels between labelled ticks, here and on the canvas
+
 class RulerBar : public QWidget {
   Q_OBJECT
 
  public:
   RulerBar(ViewState& state, QWidget* parent);
+  // What labels that begin with "+" add to; empty where they are absolute.
+  [[nodiscard]] QString base() const;
 
  protected:
   void paintEvent(QPaintEvent* event) override;

@@ -21,9 +21,9 @@ struct TimelineView::Parts {
   static constexpr int kFirstHeaderWidth = 300;
 
   ViewState state;
-  QWidget* corner;
   Minimap* minimap;
   RulerBar* ruler;
+  QWidget* corner;
   RowHeader* header;
   Canvas* canvas;
   QScrollBar* scroll_bar;

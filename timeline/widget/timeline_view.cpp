@@ -19,10 +19,13 @@ constexpr int kMinimapHeight = 40;
 constexpr int kNarrowestHeader = 80;
 constexpr int kGrip = 4;  // logical pixels on which the border of the headers can be dragged
 
-// The corner above the row headers: how long the visible range is, and what the column of shares below says.
+// The corner above the row headers: how long the visible range is, what the ruler's labels add to, and what the column of shares below
+// says.
 class Corner : public QWidget {
  public:
-  Corner(const ViewState& state, QWidget* parent) : QWidget(parent), state_(state) { setAttribute(Qt::WA_OpaquePaintEvent); }
+  Corner(const ViewState& state, const RulerBar& ruler, QWidget* parent) : QWidget(parent), state_(state), ruler_(ruler) {
+    setAttribute(Qt::WA_OpaquePaintEvent);
+  }
 
  protected:
   void paintEvent(QPaintEvent*) override {
@@ -43,7 +46,10 @@ class Corner : public QWidget {
       painter.drawText(upper, Qt::AlignRight | Qt::AlignVCenter, tr("%n row(s) hidden", nullptr, static_cast<int>(hidden)));
     if (state_.trace().provenance().outline_only) {
       painter.setPen(theme.marker);
-      painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, tr("outline, events are loading"));
+      painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, tr("outline: events not loaded"));
+    } else if (const QString base = ruler_.base(); !base.isEmpty()) {
+      painter.setPen(theme.text);
+      painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, tr("%1 +").arg(base));
     }
     painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
     painter.fillRect(QRect(width() - 1, 0, 1, height()), theme.separator);
@@ -51,6 +57,7 @@ class Corner : public QWidget {
 
  private:
   const ViewState& state_;
+  const RulerBar& ruler_;
 };
 
 // The border between headers and canvas.
@@ -70,9 +77,9 @@ class Grip : public QWidget {
 
 TimelineView::Parts::Parts(TimelineView* view)
     : state(view),
-      corner(new Corner(state, view)),
       minimap(new Minimap(state, view)),
       ruler(new RulerBar(state, view)),
+      corner(new Corner(state, *ruler, view)),
       header(new RowHeader(state, view)),
       canvas(new Canvas(state, view)),
       scroll_bar(new QScrollBar(Qt::Vertical, view)),
@@ -120,6 +127,7 @@ TimelineView::TimelineView(QWidget* parent) : QWidget(parent), parts_(std::make_
   const auto scroll_bar_changed = [this] { parts_->update_scroll_bar(); };
   connect(&state, &ViewState::scrollChanged, this, scroll_bar_changed);
   connect(&state, &ViewState::layoutChanged, this, scroll_bar_changed);
+  connect(&state, &ViewState::traceReady, this, &TimelineView::traceReady);
   connect(&state, &ViewState::rangeChanged, this, [this] {
     parts_->corner->update();
     emit visibleRangeChanged(parts_->state.range());
@@ -154,6 +162,7 @@ TimelineView::~TimelineView() = default;
 
 void TimelineView::setTrace(std::shared_ptr<const Trace> trace) { parts_->state.set_trace(std::move(trace)); }
 void TimelineView::updateTrace(std::shared_ptr<const Trace> trace) { parts_->state.update_trace(std::move(trace)); }
+void TimelineView::makeReady(std::shared_ptr<const Trace> trace) { parts_->state.make_ready(std::move(trace)); }
 std::size_t TimelineView::memoryBytes() const { return parts_->state.memory_bytes(); }
 const std::shared_ptr<const Trace>& TimelineView::trace() const { return parts_->state.trace_pointer(); }
 

@@ -4,25 +4,10 @@
 #include <utility>
 
 #include "model/trace/trace_builder.h"
+#include "timeline/core/parallel.h"
 
 namespace lanescope::timeline {
 namespace {
-
-constexpr double kMargin = 0.01;                 // of the trace's length, free space before and after it
-constexpr Nanoseconds kEmptyLength = 1'000'000;  // shown when there are no events yet
-
-// Whether `now` has every lane of `before` under the same number, with more events or the same. Not so where one is a file's outline, or
-// what a loader has of the file so far: then rows are the same, but nothing that counts in lanes may be carried over.
-bool continues(const Trace& before, const Trace& now) {
-  if (now.provenance().outline_only != before.provenance().outline_only || now.lanes().size() < before.lanes().size()) return false;
-  const auto place = [](const Trace& trace, LaneId id) {
-    const Track& track = trace.track_of(id);
-    return std::pair(track.key, std::find(track.lanes.begin(), track.lanes.end(), id) - track.lanes.begin());
-  };
-  for (LaneId id = 0; id < before.lanes().size(); ++id)
-    if (place(before, id) != place(now, id)) return false;
-  return true;
-}
 
 std::shared_ptr<const Trace> empty_trace() {
   TraceBuilder builder;
@@ -31,36 +16,84 @@ std::shared_ptr<const Trace> empty_trace() {
 
 }  // namespace
 
-ViewState::ViewState(QObject* parent) : QObject(parent), trace_(empty_trace()), contents_(trace_), history_(range_) {}
-
-TimeRange ViewState::bounds() const {
-  const TimeRange extent = trace_->extent();
-  if (extent.empty()) return {extent.begin, extent.begin + kEmptyLength};
-  const TimeRange wide = padded(extent, kMargin);
-  return wide.length() >= kShortestRange ? wide : TimeRange{wide.begin, wide.begin + kShortestRange};
+ViewState::ViewState(QObject* parent) : QObject(parent), content_(std::make_unique<ViewContent>(empty_trace())), history_(range_) {
+  other_thread_.setMaxThreadCount(1);
 }
 
-void ViewState::adopt(std::shared_ptr<const Trace> trace, Change change) {
-  const std::shared_ptr<const Trace> before = std::exchange(trace_, trace ? std::move(trace) : empty_trace());
-  tree_ = RowTree(*trace_, sums_);
-  of_all_.forget();
-  of_window_.forget();
-  if (change == Change::kGrown && continues(*before, *trace_)) {
-    contents_.grow(trace_);
-    matches_.grow(trace_);
+ViewState::~ViewState() { other_thread_.waitForDone(); }
+
+std::unique_ptr<ViewContent> ViewState::adopt(std::unique_ptr<ViewContent> content) {
+  std::unique_ptr<ViewContent> before = std::exchange(content_, std::move(content));
+  ready_.reset();
+  retired_.reset();
+  if (content_->continues()) {
+    content_->contents().take_over(before->contents());
+    matches_.grow(trace_pointer());
   } else {
-    contents_ = ContentCache(trace_);
-    matches_ = EventMatches(trace_, matches_.text());
+    matches_ = EventMatches(trace_pointer(), matches_.text());
   }
   lay_out();
+  return before;
+}
+
+Sight ViewState::sight() const {
+  using enum Sight::Moves;
+  return {.range = range_,
+          .moves = range_ == bounds()            ? kWithAll
+                   : follow_ == FollowLive::kYes ? kWithEnd
+                                                 : kNo,
+          .width = device_width_,
+          .height = canvas_height_,
+          .scroll = scroll_,
+          .arrangement = arrangement_,
+          .metrics = theme_.rows,
+          .row_filter = filter_};
+}
+
+void ViewState::make_ready(std::shared_ptr<const Trace> trace) {
+  waiting_ = std::move(trace);
+  if (!making_ready_ && waiting_) start_making_ready();
+}
+
+void ViewState::call_off() {
+  waiting_.reset();
+  ++times_called_off_;
+}
+
+void ViewState::start_making_ready() {
+  struct Work {
+    ViewContent::Base before;
+    std::shared_ptr<const Trace> trace;
+    Sight sight;
+    std::unique_ptr<ViewContent> retired;
+    std::unique_ptr<ViewContent> content;
+  };
+  making_ready_ = true;
+  const auto work =
+      std::make_shared<Work>(Work{ViewContent::Base(*content_), std::exchange(waiting_, nullptr), sight(), std::move(retired_), nullptr});
+  other_thread_.start([this, work, times = times_called_off_] {
+    on_this_thread_alone([&] {
+      work->retired.reset();
+      work->content = std::make_unique<ViewContent>(std::move(work->before), work->trace);
+      work->content->compute_pixels(work->sight, range_after(work->sight, bounds_of(*work->trace)));
+    });
+    QMetaObject::invokeMethod(
+        this,
+        [this, work, times] {
+          making_ready_ = false;
+          if (times == times_called_off_) {
+            ready_ = std::move(work->content);
+            emit traceReady(work->trace);
+          }
+          if (!making_ready_ && waiting_) start_making_ready();
+        },
+        Qt::QueuedConnection);
+  });
 }
 
 std::vector<const LevelContent*> ViewState::contents(std::span<const Level* const> levels) {
-  if (contents_.forget_unused()) {
-    of_all_.forget();
-    of_window_.forget();
-  }
-  return contents_.contents(levels);
+  if (content_->contents().forget_unused()) content_->forget_pixels();
+  return content_->contents().contents(levels);
 }
 
 void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
@@ -70,7 +103,8 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   hover({}, std::nullopt);
   set_markers({});
   set_current_row({});
-  adopt(std::move(trace), Change::kAnother);
+  call_off();
+  adopt(std::make_unique<ViewContent>(trace ? std::move(trace) : empty_trace()));
   range_ = bounds();
   history_ = ViewHistory(range_);
   set_scroll(0);
@@ -81,22 +115,23 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
 
 void ViewState::update_trace(std::shared_ptr<const Trace> trace) {
   if (!trace) return set_trace(nullptr);
-  const std::shared_ptr<const Trace> before = trace_;
-  const TimeRange bounds_before = bounds();
-  const bool all_was_visible = range_ == bounds_before;
-  adopt(std::move(trace), Change::kGrown);
-  selected_ = find_again(*before, selected_, *trace_);
-  correlated_ = correlated_events(*trace_, selected_);
-  hovered_ = find_again(*before, hovered_, *trace_);
-  emit traceChanged(Change::kGrown);
-  if (all_was_visible)
-    set_range(bounds(), Step::kUnrecorded);
-  else if (follow_ == FollowLive::kYes)
-    set_range(panned(range_, bounds().end - range_.end), Step::kUnrecorded);
+  const std::shared_ptr<const Trace> before = trace_pointer();
+  const TimeRange range = range_after(sight(), bounds_of(*trace));
+  if (ready_ && ready_->trace() == trace) {
+    retired_ = adopt(std::move(ready_));
+  } else {
+    call_off();
+    adopt(std::make_unique<ViewContent>(ViewContent::Base(*content_), std::move(trace)));
+  }
+  selected_ = find_again(*before, selected_, this->trace());
+  correlated_ = correlated_events(this->trace(), selected_);
+  hovered_ = find_again(*before, hovered_, this->trace());
+  emit traceChanged(content_->continues() ? Change::kGrown : Change::kAnother);
+  set_range(range, Step::kUnrecorded);
 }
 
 void ViewState::lay_out() {
-  layout_ = RowLayout(tree_, arrangement_, theme_.rows, filter_);
+  layout_ = RowLayout(tree(), arrangement_, theme_.rows, filter_);
   set_scroll(scroll_);
   emit layoutChanged();
 }
@@ -145,8 +180,9 @@ void ViewState::set_scroll(int top) {
   emit scrollChanged();
 }
 
-void ViewState::set_canvas_height(int height) {
+void ViewState::set_canvas_size(int height, int device_width) {
   canvas_height_ = height;
+  device_width_ = device_width;
   set_scroll(scroll_);
 }
 
@@ -161,14 +197,14 @@ void ViewState::scroll_to(RowIndex row) {
 }
 
 void ViewState::set_expanded(const std::string& key, bool expanded) {
-  const auto row = tree_.find(key);
-  if (!row || is_row_expanded(tree_.row(*row)) == expanded) return;
+  const auto row = tree().find(key);
+  if (!row || is_row_expanded(tree().row(*row)) == expanded) return;
   arrangement_.expanded[key] = expanded;
   lay_out();
 }
 
 void ViewState::set_all_expanded(bool expanded) {
-  for (const Row& row : tree_.rows()) arrangement_.expanded[row.key] = expanded;
+  for (const Row& row : tree().rows()) arrangement_.expanded[row.key] = expanded;
   lay_out();
 }
 
@@ -193,19 +229,19 @@ void ViewState::show_hidden() {
 }
 
 void ViewState::move(const std::string& key, const std::string& sibling) {
-  const auto row = tree_.find(key);
-  const auto other = tree_.find(sibling);
-  if (!row || !other || *row == *other || tree_.row(*row).parent != tree_.row(*other).parent) return;
-  const std::optional<RowIndex> parent = tree_.row(*row).parent;
+  const auto row = tree().find(key);
+  const auto other = tree().find(sibling);
+  if (!row || !other || *row == *other || tree().row(*row).parent != tree().row(*other).parent) return;
+  const std::optional<RowIndex> parent = tree().row(*row).parent;
   std::vector<std::string> keys;
-  for (const RowIndex index : siblings_in_order(tree_, parent, arrangement_)) keys.push_back(tree_.row(index).key);
+  for (const RowIndex index : siblings_in_order(tree(), parent, arrangement_)) keys.push_back(tree().row(index).key);
   const auto from = std::find(keys.begin(), keys.end(), key);
   const auto to = std::find(keys.begin(), keys.end(), sibling);
   if (from < to)
     std::rotate(from, from + 1, to + 1);
   else
     std::rotate(to, from, from + 1);
-  arrangement_.order[parent ? tree_.row(*parent).key : std::string()] = std::move(keys);
+  arrangement_.order[parent ? tree().row(*parent).key : std::string()] = std::move(keys);
   lay_out();
 }
 
@@ -217,7 +253,7 @@ void ViewState::arrange(RowArrangement arrangement) {
 
 std::size_t ViewState::hidden_count() const {
   return static_cast<std::size_t>(std::count_if(arrangement_.hidden.begin(), arrangement_.hidden.end(),
-                                                [this](const std::string& key) { return tree_.find(key).has_value(); }));
+                                                [this](const std::string& key) { return tree().find(key).has_value(); }));
 }
 
 void ViewState::set_current_row(std::string key) {
@@ -235,14 +271,14 @@ void ViewState::set_filter(std::string filter) {
 void ViewState::select(EventRef event) {
   if (event == selected_) return;
   selected_ = event;
-  correlated_ = correlated_events(*trace_, event);
+  correlated_ = correlated_events(trace(), event);
   emit selectionChanged();
 }
 
 void ViewState::reveal(EventRef event) {
   if (!event.valid()) return;
-  if (const auto place = tree_.place_of(event.lane)) scroll_to(place->row);
-  const Event found = trace_->event(event);
+  if (const auto place = tree().place_of(event.lane)) scroll_to(place->row);
+  const Event found = trace().event(event);
   const bool in_sight = found.start < range_.end && std::max(found.end(), found.start + 1) > range_.begin;
   if (!in_sight) set_range(panned(range_, found.start + found.duration / 2 - (range_.begin + range_.length() / 2)));
 }
@@ -265,7 +301,7 @@ void ViewState::hover(EventRef event, std::optional<Nanoseconds> time) {
 
 void ViewState::set_highlighted(std::string text) {
   if (text == matches_.text()) return;
-  matches_ = EventMatches(trace_, std::move(text));
+  matches_ = EventMatches(trace_pointer(), std::move(text));
   emit highlightChanged();
 }
 

@@ -10,15 +10,14 @@
 
 #include <QFont>
 #include <QObject>
+#include <QThreadPool>
 
 #include "theme.h"
 #include "timeline/core/event_matches.h"
-#include "timeline/core/level_content.h"
-#include "timeline/core/level_pixels.h"
 #include "timeline/core/navigation.h"
 #include "timeline/core/row_layout.h"
+#include "timeline/core/view_content.h"
 #include "timeline/core/view_history.h"
-#include "timeline/core/viewport.h"
 #include "timeline/widget/timeline_view.h"
 
 namespace lanescope::timeline {
@@ -28,30 +27,31 @@ class ViewState : public QObject {
 
  public:
   enum class Step { kRecorded, kUnrecorded };  // whether a move of the view enters the history
-  enum class Change { kAnother, kGrown };      // whether the trace is another one, or more of the same recording
+  enum class Change { kAnother, kGrown };      // whether lanes and names have other ids, or the recording has just grown
 
   explicit ViewState(QObject* parent);
+  ~ViewState() override;
 
   void set_trace(std::shared_ptr<const Trace> trace);
   void update_trace(std::shared_ptr<const Trace> trace);
-  [[nodiscard]] const std::shared_ptr<const Trace>& trace_pointer() const { return trace_; }
-  [[nodiscard]] const Trace& trace() const { return *trace_; }  // an empty one when there is none
-  [[nodiscard]] const RowTree& tree() const { return tree_; }
+  // Makes on another thread what update_trace() needs of this trace, then emits traceReady(). Of several that wait, only the last; none
+  // once another trace is set.
+  void make_ready(std::shared_ptr<const Trace> trace);
+  [[nodiscard]] const std::shared_ptr<const Trace>& trace_pointer() const { return content_->trace(); }
+  [[nodiscard]] const Trace& trace() const { return *content_->trace(); }  // an empty one when there is none
+  [[nodiscard]] const RowTree& tree() const { return content_->tree(); }
   [[nodiscard]] const RowLayout& layout() const { return layout_; }
-  [[nodiscard]] const LevelContent& content(const Level& level) { return contents_.content(level); }
+  [[nodiscard]] const LevelContent& content(const Level& level) { return content_->contents().content(level); }
   // Of what is kept to draw the trace, beyond the trace's own.
-  [[nodiscard]] std::size_t memory_bytes() const noexcept { return contents_.memory_bytes(); }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return content_->contents().memory_bytes(); }
   // Of levels that are about to be painted, in order. References to contents that were not asked for in a long while end.
   [[nodiscard]] std::vector<const LevelContent*> contents(std::span<const Level* const> levels);
-  // For what is painted in this viewport: shared, so that a window of the whole trace and the overview of it are computed once.
-  [[nodiscard]] LevelRasterizer& rasterizer(const Viewport& viewport) {
-    return viewport == Viewport{bounds(), viewport.width}.on_grid() ? of_all_ : of_window_;
-  }
+  [[nodiscard]] LevelRasterizer& rasterizer(const Viewport& viewport) { return content_->rasterizer(viewport); }
 
   [[nodiscard]] const Theme& theme() const { return theme_; }
   void set_theme(const Theme& theme);
 
-  [[nodiscard]] TimeRange bounds() const;
+  [[nodiscard]] TimeRange bounds() const { return bounds_of(trace()); }
   [[nodiscard]] TimeRange range() const { return range_; }
   void set_range(TimeRange range, Step step = Step::kRecorded);
   [[nodiscard]] const ViewHistory& history() const { return history_; }
@@ -65,7 +65,7 @@ class ViewState : public QObject {
   [[nodiscard]] const PlacedRow* row_at(int y) const { return layout_.row_at(layout_.unscrolled(y, scroll_)); }
   [[nodiscard]] int top_of(const PlacedRow& row) const { return RowLayout::top_in_window(row, scroll_); }
   void set_scroll(int top);
-  void set_canvas_height(int height);
+  void set_canvas_size(int height, int device_width);
   void scroll_to(RowIndex row);
 
   void set_expanded(const std::string& key, bool expanded);
@@ -102,6 +102,7 @@ class ViewState : public QObject {
   void set_markers(std::vector<TimelineView::Marker> markers);
 
  signals:
+  void traceReady(std::shared_ptr<const lanescope::Trace> trace);
   void traceChanged(lanescope::timeline::ViewState::Change change);
   void layoutChanged();
   void currentRowChanged();
@@ -118,16 +119,20 @@ class ViewState : public QObject {
   void highlightChanged();
 
  private:
-  void adopt(std::shared_ptr<const Trace> trace, Change change);
+  // Returns what was there before.
+  std::unique_ptr<ViewContent> adopt(std::unique_ptr<ViewContent> content);
+  void start_making_ready();
+  void call_off();  // what is being made ready, and what waits for it
   void lay_out();
+  [[nodiscard]] Sight sight() const;
 
-  std::shared_ptr<const Trace> trace_;
-  SegmentSums sums_;
-  RowTree tree_;
+  std::unique_ptr<ViewContent> content_;  // never null
   RowLayout layout_;
-  ContentCache contents_;
-  LevelRasterizer of_all_;
-  LevelRasterizer of_window_;
+  std::unique_ptr<ViewContent> ready_;    // made on the other thread
+  std::unique_ptr<ViewContent> retired_;  // to be freed there, too
+  std::shared_ptr<const Trace> waiting_;  // to be made ready next
+  bool making_ready_ = false;
+  std::uint64_t times_called_off_ = 0;
   Theme theme_;
   RowArrangement arrangement_;
   std::string filter_;
@@ -137,6 +142,7 @@ class ViewState : public QObject {
   FollowLive follow_ = FollowLive::kNo;
   int scroll_ = 0;
   int canvas_height_ = 0;
+  int device_width_ = 0;  // of the canvas, in device pixels
   EventRef selected_;
   std::vector<EventRef> correlated_;
   std::optional<TimeRange> selected_range_;
@@ -144,6 +150,7 @@ class ViewState : public QObject {
   std::optional<Nanoseconds> hovered_time_;
   std::vector<TimelineView::Marker> markers_;
   EventMatches matches_;
+  QThreadPool other_thread_;  // last: what runs there is waited for before anything else ends
 };
 
 }  // namespace lanescope::timeline

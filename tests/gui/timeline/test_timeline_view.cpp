@@ -397,6 +397,41 @@ TEST_CASE("the overview of a recording that grows is drawn anew soon, and until 
   REQUIRE(QTest::qWaitFor([&] { return overview(*window.view) == whole; }));
 }
 
+TEST_CASE("a snapshot that was made ready on another thread is shown as any other") {
+  Window window, other;
+  for (Window* each : {&window, &other}) {
+    each->view->setFollowLive(FollowLive::kYes);
+    each->recording.builder.add(each->recording.on_gpu(TrackKind::kKernels), {each->recording.event(5'000'000, 6'000'000, "late")});
+  }
+  other.view->updateTrace(other.recording.builder.snapshot());
+
+  const std::shared_ptr<const Trace> snapshot = window.recording.builder.snapshot();
+  std::shared_ptr<const Trace> ready;
+  QObject::connect(window.view.get(), &TimelineView::traceReady, window.view.get(), [&](const std::shared_ptr<const Trace>& trace) {
+    REQUIRE(window.view->trace() != trace);
+    window.view->updateTrace(ready = trace);
+  });
+  window.view->makeReady(snapshot);
+  REQUIRE(QTest::qWaitFor([&] { return ready != nullptr; }));
+  REQUIRE(ready == snapshot);
+  REQUIRE(window.view->trace() == snapshot);
+  REQUIRE(window.view->visibleRange() == other.view->visibleRange());
+  REQUIRE(window.canvas->grab().toImage() == other.canvas->grab().toImage());
+}
+
+TEST_CASE("nothing is heard of a snapshot once another trace is shown") {
+  Window window;
+  QSignalSpy ready(window.view.get(), &TimelineView::traceReady);
+  window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), {window.recording.event(5'000'000, 6'000'000, "late")});
+  window.view->makeReady(window.recording.builder.snapshot());
+  const std::shared_ptr<const Trace> another = lanescope::test::SmallTrace().builder.snapshot();
+  window.view->setTrace(another);
+  window.view->makeReady(another);  // comes behind the first on the same thread
+  REQUIRE(ready.wait());
+  REQUIRE(ready.count() == 1);
+  REQUIRE(window.view->trace() == another);
+}
+
 TEST_CASE("following keeps the newest event in sight until the user moves the view") {
   Window window;
   window.view->setVisibleRange({800'000, 900'000});

@@ -20,6 +20,8 @@ class LaneIndexes {
   explicit LaneIndexes(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) {}
   // The same recording has grown. What is asked for again is brought up to date, at the cost of the events that came since.
   void grow(std::shared_ptr<const Trace> trace);
+  // What others know of an earlier snapshot is a start.
+  void take_over(const LaneIndexes& other);
 
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const noexcept { return trace_; }
   // Works out at once, on all cores, what these sources need and is not there: subset() and projection() then have it at hand.

@@ -60,7 +60,8 @@ class LevelContent {
   BusyUnion merged_;
 };
 
-// Contents of one trace, made when first asked for and kept while they are of use. One thread at a time.
+// Contents of one trace, made when first asked for and kept while they are of use. One thread at a time; a copy, which shares the contents,
+// may go on in another one. O(levels).
 class ContentCache {
  public:
   ContentCache() = default;
@@ -68,6 +69,8 @@ class ContentCache {
   // The same recording has grown: brings the contents up to date that were asked for since it grew the last few times, on all cores;
   // others when they are next asked for. References to contents end here.
   void grow(std::shared_ptr<const Trace> trace);
+  // What another cache has of an earlier snapshot, or of the same, and this one has not, is brought up to date when it is asked for.
+  void take_over(const ContentCache& other);
   // Of each level, in order; those that are new are made at once, on all cores. First call for a level: O(events of its lanes) where it
   // combines or filters lanes, else O(segments); after grow(), O(events that came). References stay valid until grow(), or a
   // forget_unused() that tells otherwise.
@@ -84,7 +87,7 @@ class ContentCache {
   using Key = std::vector<std::uint64_t>;
   struct Entry {
     Level level;
-    std::unique_ptr<LevelContent> content;
+    std::shared_ptr<const LevelContent> content;
     unsigned growths = 0;       // of the recording, since it was asked for
     std::uint64_t used_in = 0;  // when it was asked for: after which call of forget_unused()
   };
@@ -95,6 +98,8 @@ class ContentCache {
     Nanoseconds unchanged_until = 0;
   };
   static void run(const std::vector<Merge>& merges);
+  // The lanes of a level, and what is to be done for their union.
+  std::shared_ptr<LevelContent> start(const Level& level, const LevelContent* before, std::vector<Merge>& merges);
 
   LaneIndexes indexes_;
   Contents contents_;

@@ -14,8 +14,8 @@ enum class Neighbour { kPrevious, kNext, kOuter, kInner, kPreviousOfSameName, kN
 // The neighbour of an event on its lane or, for kOuter and kInner, on the lane of the next nesting depth. O(log n); by name O(n).
 [[nodiscard]] std::optional<EventRef> neighbour(const Trace& trace, EventRef event, Neighbour which);
 
-// The call that launched this GPU work, and for a call the work it launched, by start; for a wait for a CUDA event, also the recording of it
-// that was waited for. Empty when there is none.
+// The call that launched this GPU work, and for a call the work it launched, by start; for a wait for a CUDA event, also the recording of
+// it that was waited for. Empty when there is none.
 [[nodiscard]] std::vector<EventRef> correlated_events(const Trace& trace, EventRef event);
 
 // The event that runs at this time, else the one that begins or ends nearest to it. O(lanes · log n).

@@ -11,4 +11,7 @@ namespace lanescope::timeline {
 // Any thread. Parts must not throw.
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& part);
 
+// Calls work(), in which parallel_for() does all parts on this thread: for what is not waited for, so that painting has the other cores.
+void on_this_thread_alone(const std::function<void()>& work);
+
 }  // namespace lanescope::timeline

@@ -115,6 +115,10 @@ class RowTree {
 // What a thread's strip shows nothing of, because the thread waited: its state at that time. None for levels of anything else.
 [[nodiscard]] std::optional<EventRef> quiet_state(const Trace& trace, const Level& level, Nanoseconds time);
 
+// What an overview of a trace shows: everything that GPUs do, and everything that threads call; where neither was recorded, what processors
+// and threads did.
+[[nodiscard]] std::vector<Level> overview(const RowTree& tree);
+
 // "87.3% Kernels": a row's label with its share, where it has one.
 [[nodiscard]] std::string row_title(const Row& row);
 

@@ -1,6 +1,7 @@
 // Time by kernel name and by class of memory operation, of each segment of a lane: what the shares of rows are made of.
 //
-// Segments never change and are shared between the snapshots of a recording, so each is summed once, however many snapshots there are.
+// Segments never change and are shared between the snapshots of a recording, so each is summed once, however many snapshots there are. A
+// copy shares what is known and goes on by itself. O(segments).
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ class SegmentSums {
  private:
   struct Entry {
     std::shared_ptr<const LaneSegment> segment;  // kept, so that no other gets its address
-    std::vector<Sum> sums;
+    std::shared_ptr<const std::vector<Sum>> sums;
     bool used = false;
   };
   std::unordered_map<const LaneSegment*, Entry> entries_;

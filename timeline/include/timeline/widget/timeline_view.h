@@ -38,6 +38,9 @@ class TimelineView : public QWidget {
   // A later snapshot of the same recording: visible range, selection, expanded rows and scroll position stay. With FollowLive::kYes the
   // visible range keeps its length and moves so that the newest event stays in sight; where everything was visible, everything stays so.
   void updateTrace(std::shared_ptr<const Trace> trace);
+  // Does on another thread what updateTrace() of this snapshot needs, then emits traceReady(); updateTrace() then takes as long as
+  // painting. Of snapshots that come faster than that, all but the last are left out. Ends unheard once another trace is set.
+  void makeReady(std::shared_ptr<const Trace> trace);
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const;
   // Of what is kept to draw the trace, beyond the trace's own: grows with the rows that were shown.
   [[nodiscard]] std::size_t memoryBytes() const;
@@ -137,6 +140,7 @@ class TimelineView : public QWidget {
   [[nodiscard]] QSize sizeHint() const override;
 
  signals:
+  void traceReady(std::shared_ptr<const lanescope::Trace> trace);
   void visibleRangeChanged(lanescope::TimeRange range);
   void historyChanged();
   void selectedEventChanged(lanescope::EventRef event);  // not valid() when the selection was cleared

@@ -1,0 +1,68 @@
+#include <random>
+
+#include "support/catch.h"
+#include "timeline/core/view_content.h"
+#include "traces.h"
+
+using namespace lanescope;
+using namespace lanescope::timeline;
+using lanescope::test::random_events;
+using lanescope::test::SmallTrace;
+
+TEST_CASE("the content of a later snapshot, made from the one before, is as if made anew, pixels and all") {
+  std::mt19937 random(5);
+  SmallTrace small;
+  std::vector<std::vector<Event>> all(3);
+  for (auto& events : all) events = random_events(small, random, 90'000, 900'000'000);
+  std::unique_ptr<ViewContent> content;
+  Sight sight{.range = {0, 0}, .moves = Sight::Moves::kWithAll, .width = 640, .height = 600};
+  for (int part = 0; part < 3; ++part) {
+    for (std::uint32_t stream = 0; stream < 3; ++stream) {
+      const auto first = all[stream].begin() + part * 30'000;
+      small.builder.add(small.on_gpu(TrackKind::kKernels, stream + 1), std::vector<Event>(first, first + 30'000));
+    }
+    const auto trace = small.builder.snapshot();
+    if (part == 0) {
+      content = std::make_unique<ViewContent>(trace);
+      REQUIRE_FALSE(content->continues());
+    } else {
+      const ViewContent before(content->trace());
+      content = std::make_unique<ViewContent>(ViewContent::Base(*content), trace);
+      REQUIRE(content->continues());
+      content->contents().take_over(before.contents());
+    }
+    content->compute_pixels(sight, range_after(sight, bounds_of(*trace)));
+    ViewContent anew(trace);
+    REQUIRE(content->tree().rows().size() == anew.tree().rows().size());
+    const Viewport viewport = Viewport{bounds_of(*trace), 640}.on_grid();
+    for (RowIndex row = 0; row < anew.tree().rows().size(); ++row) {
+      REQUIRE(content->tree().row(row).all == anew.tree().row(row).all);
+      REQUIRE(content->tree().row(row).share == anew.tree().row(row).share);
+      for (const Level& level : anew.tree().row(row).levels) {
+        const LevelPixels& grown = content->rasterizer(viewport).rasterize(content->contents().content(level), viewport);
+        const LevelPixels& fresh = anew.rasterizer(viewport).rasterize(anew.contents().content(level), viewport);
+        for (std::int32_t x = 0; x < 640; ++x) REQUIRE(grown.column(x) == fresh.column(x));
+        REQUIRE(grown.boxes() == fresh.boxes());
+      }
+    }
+  }
+}
+
+TEST_CASE("content of a trace whose names or lanes have other ids is made anew") {
+  SmallTrace first, second;
+  first.builder.add(first.on_gpu(TrackKind::kKernels), {first.event(0, 100, "gemm")});
+  (void)second.builder.intern("another name first");
+  second.builder.add(second.on_gpu(TrackKind::kKernels), {second.event(0, 100, "gemm"), second.event(200, 300, "relu")});
+  const ViewContent before(first.builder.snapshot());
+  REQUIRE_FALSE(ViewContent(ViewContent::Base(before), second.builder.snapshot()).continues());
+  first.builder.add(first.on_gpu(TrackKind::kKernels), {first.event(200, 300, "relu")});
+  REQUIRE(ViewContent(ViewContent::Base(before), first.builder.snapshot()).continues());
+}
+
+TEST_CASE("where a view goes as the trace grows") {
+  const TimeRange later{0, 2'000};
+  const auto after = [&](Sight::Moves moves, TimeRange range) { return range_after(Sight{.range = range, .moves = moves}, later); };
+  REQUIRE(after(Sight::Moves::kWithAll, {0, 1'000}) == later);
+  REQUIRE(after(Sight::Moves::kWithEnd, {700, 1'000}) == TimeRange{1'700, 2'000});
+  REQUIRE(after(Sight::Moves::kNo, {700, 1'000}) == TimeRange{700, 1'000});
+}
