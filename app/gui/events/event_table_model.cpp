@@ -7,6 +7,7 @@
 #include <QGuiApplication>
 #include <QPalette>
 
+#include "tables/table_look.h"
 #include "timeline/core/colors.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"
@@ -17,12 +18,6 @@ namespace {
 constexpr std::size_t kFirstPage = 500;             // rows: more than a screen has
 constexpr std::size_t kSortedAtOnce = 200'000;      // events whose order comes soon enough without a first page
 constexpr std::size_t kLargestTable = 100'000'000;  // rows: what the pixels of a header's int can address
-
-QColor hoverColor() {
-  QColor color = QGuiApplication::palette().color(QPalette::Highlight);
-  color.setAlpha(56);
-  return color;
-}
 
 }  // namespace
 
@@ -97,7 +92,7 @@ QVariant EventTableModel::data(const QModelIndex& index, int role) const {
   const bool is_text = column && event_column_content(*column) == ColumnContent::kText;
   if (role == Qt::TextAlignmentRole) return QVariant((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   if (role == Qt::DecorationRole && column == EventColumn::kName) return color(event(index.row()));
-  if (role == Qt::BackgroundRole) return hovered_.valid() && event(index.row()) == hovered_ ? hoverColor() : QVariant();
+  if (role == Qt::BackgroundRole) return hovered_.valid() && event(index.row()) == hovered_ ? hover_color() : QVariant();
   if (role != Qt::DisplayRole && !(role == Qt::ToolTipRole && is_text)) return {};
   if (!column) return index.row() + 1;
   const EventRef shown = event(index.row());

@@ -26,20 +26,24 @@ bool is_listed_on_request(TrackKind kind) {
 }
 
 EventScope scope_of(const Trace& trace, const std::optional<ShownRow>& row, std::optional<EventKind> kind) {
-  std::vector<LaneId> lanes;
   if (!row) {
-    if (kind == EventKind::kThreadState || kind == EventKind::kCpuSample || kind == EventKind::kBacktrace)
-      return EventScope::whole_trace(trace);
-    for (LaneId lane = 0; lane < trace.lanes().size(); ++lane)
-      if (!is_listed_on_request(trace.track_of(lane).key.kind)) lanes.push_back(lane);
-    return EventScope::lanes_of_trace(std::move(lanes));
+    const bool on_request = kind == EventKind::kThreadState || kind == EventKind::kCpuSample || kind == EventKind::kBacktrace;
+    return on_request ? EventScope::whole_trace(trace) : listed_scope(trace);
   }
+  std::vector<LaneId> lanes;
   for (const timeline::LaneSource& source : row->sources)
     if (source.lane < trace.lanes().size()) lanes.push_back(source.lane);
   return EventScope::row(std::move(lanes));
 }
 
 }  // namespace
+
+EventScope listed_scope(const Trace& trace) {
+  std::vector<LaneId> lanes;
+  for (LaneId lane = 0; lane < trace.lanes().size(); ++lane)
+    if (!is_listed_on_request(trace.track_of(lane).key.kind)) lanes.push_back(lane);
+  return EventScope::lanes_of_trace(std::move(lanes));
+}
 
 ShownEvents::ShownEvents(SelectionState& state, QObject* parent) : QObject(parent), state_(state) {
   connect(&paced_, &PacedUpdate::due, this, [this] { gather(pending_); });

@@ -21,6 +21,9 @@ struct EventList {
   std::vector<EventRef> events;  // by start
 };
 
+// The lanes of a whole trace whose events are listed: those of samples and thread states only where they are asked for.
+[[nodiscard]] EventScope listed_scope(const Trace& trace);
+
 class ShownEvents : public QObject {
   Q_OBJECT
 

@@ -1,6 +1,7 @@
 // Opens trace files off the GUI thread. What has been read so far can be shown before the file is read whole.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include <QObject>
@@ -18,7 +19,8 @@ class TraceLoader : public QObject {
   explicit TraceLoader(QObject* parent = nullptr);
 
   void load(const QString& path);  // in place of what is still being loaded
-  void cancel();                   // what was read stays with whoever got it
+  void cancel();                   // ends with what has been read until then, and cancelled()
+  void abandon();                  // as cancel(), but what has been read is of no use any more
   [[nodiscard]] bool isLoading() const { return job_.isRunning(); }
   [[nodiscard]] const QString& path() const { return path_; }
 
@@ -32,6 +34,7 @@ class TraceLoader : public QObject {
 
  private:
   LatestJob job_;
+  std::shared_ptr<std::atomic<bool>> is_cancelled_;  // of the load that is under way
   QString path_;
 };
 

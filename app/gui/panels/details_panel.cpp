@@ -2,6 +2,7 @@
 
 #include <QAction>
 #include <QClipboard>
+#include <QElapsedTimer>
 #include <QGuiApplication>
 #include <QMenu>
 #include <QUrl>
@@ -76,21 +77,27 @@ DetailsPanel::DetailsPanel(SelectionState& state, QWidget* parent) : QWidget(par
     menu.addAction(tr("Copy all"), this, &DetailsPanel::copyAll);
     menu.exec(browser_->mapToGlobal(position));
   });
-  connect(&state, &SelectionState::selectedEventChanged, this, &DetailsPanel::show);
-  connect(&state, &SelectionState::selectedRangeChanged, this, &DetailsPanel::show);
-  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
-    if (change == TraceChange::kOther) show();
+  connect(&state, &SelectionState::selectedEventChanged, this, [this](EventRef event) {
+    shows_range_ = !event.valid();
+    show();
   });
+  connect(&state, &SelectionState::selectedRangeChanged, this, &DetailsPanel::showRange);
+  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kOther) return show();
+    if (state_.selectedRange()) paced_.request();
+  });
+  connect(&paced_, &PacedUpdate::due, this, &DetailsPanel::summarize);
   show();
 }
 
 void DetailsPanel::show() {
   QString body;
   const std::shared_ptr<const Trace>& trace = state_.trace();
-  if (trace && state_.selectedEvent().valid())
-    body = eventHtml(state_.selectedEvent());
-  else if (trace && state_.selectedRange())
+  const bool has_event = trace && state_.selectedEvent().valid();
+  if (trace && state_.selectedRange() && (shows_range_ || !has_event))
     body = rangeHtml(*state_.selectedRange());
+  else if (has_event)
+    body = eventHtml(state_.selectedEvent());
   else
     body = QStringLiteral("<p class='label'>%1</p>").arg(tr("Select an event to see what is known of it."));
   const QString dimmed = palette().color(QPalette::PlaceholderText).name(QColor::HexRgb);
@@ -111,14 +118,45 @@ QString DetailsPanel::eventHtml(EventRef event) const {
 }
 
 QString DetailsPanel::rangeHtml(TimeRange range) const {
-  return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2%3%4</table>")
+  const bool is_summed = summary_ && summary_->range == range;
+  QString busy;
+  for (std::size_t gpu = 0; is_summed && gpu < summary_->busy.size(); ++gpu)
+    busy += property_row(tr("%1 busy").arg(html(summary_->busy[gpu].first)), html(timeline::format_share(summary_->busy[gpu].second)));
+  return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2%3%4%5</table>%6")
       .arg(tr("Selected range"), property_row(tr("Begin"), html(timeline::format_time(range.begin))),
            property_row(tr("End"), html(timeline::format_time(range.end))),
-           property_row(tr("Duration"), html(timeline::format_duration(range.length()))));
+           property_row(tr("Duration"), html(timeline::format_duration(range.length()))), busy,
+           is_summed ? summary_html(*summary_) : QString());
+}
+
+void DetailsPanel::showRange() {
+  shows_range_ = state_.selectedRange().has_value();
+  if (shows_range_)
+    paced_.request();
+  else
+    summary_.reset();
+  show();
+}
+
+void DetailsPanel::summarize() {
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  const std::optional<TimeRange> range = state_.selectedRange();
+  if (!trace || !range || trace->provenance().outline_only) return job_.cancel();
+  job_.start([this, trace, range = *range](const LatestJob::Context& job) {
+    QElapsedTimer clock;
+    clock.start();
+    auto summary = summarize_range(trace, range, job.stop());
+    if (!summary) return;
+    job.deliver([this, summary = std::move(summary), took = clock.elapsed()] {
+      paced_.tookMilliseconds(took);
+      summary_ = summary;
+      if (shows_range_) show();
+    });
+  });
 }
 
 void DetailsPanel::copyAll() const {
-  if (state_.trace() && state_.selectedEvent().valid())
+  if (state_.trace() && state_.selectedEvent().valid() && !(shows_range_ && state_.selectedRange()))
     QGuiApplication::clipboard()->setText(
         QString::fromStdString(timeline::as_text(timeline::describe_event(*state_.trace(), state_.selectedEvent()))));
   else

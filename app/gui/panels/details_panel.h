@@ -1,11 +1,14 @@
 // Everything that is known of the selected event, as text that can be selected and copied, with links to what it launched and what launched
-// it.
+// it; or of the selected range: how busy GPUs are in it, and durations by name. Whichever was selected last.
 #pragma once
 
 #include <QTextBrowser>
 #include <QWidget>
 
+#include "base/latest_job.h"
+#include "base/paced_update.h"
 #include "base/selection_state.h"
+#include "panels/range_summary.h"
 
 namespace lanescope::ui {
 
@@ -16,15 +19,22 @@ class DetailsPanel : public QWidget {
   explicit DetailsPanel(SelectionState& state, QWidget* parent = nullptr);
 
   [[nodiscard]] QString text() const { return browser_->toPlainText(); }
+  [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
 
  private:
   void show();
   [[nodiscard]] QString eventHtml(EventRef event) const;
   [[nodiscard]] QString rangeHtml(TimeRange range) const;
+  void showRange();
+  void summarize();  // the selected range
   void copyAll() const;
 
   SelectionState& state_;
   QTextBrowser* browser_;
+  bool shows_range_ = false;  // rather than the selected event
+  std::shared_ptr<const RangeSummary> summary_;
+  PacedUpdate paced_;
+  LatestJob job_;
 };
 
 }  // namespace lanescope::ui

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tables/table_look.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
@@ -47,6 +48,23 @@ void StatisticsModel::setStatistics(std::shared_ptr<const Trace> trace, std::vec
   endResetModel();
 }
 
+void StatisticsModel::setHovered(EventKind kind, NameId name) {
+  const auto repaint = [this] {
+    if (const std::optional<int> row = rowOf(hovered_kind_, hovered_name_))
+      emit dataChanged(index(*row, 0), index(*row, kColumns - 1), {Qt::BackgroundRole});
+  };
+  repaint();
+  hovered_kind_ = kind;
+  hovered_name_ = name;
+  repaint();
+}
+
+std::optional<int> StatisticsModel::rowOf(EventKind kind, NameId name) const {
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const NameStatistics& entry) { return entry.kind == kind && entry.name == name; });
+  return found == entries_.end() ? std::nullopt : std::optional(static_cast<int>(found - entries_.begin()));
+}
+
 QString StatisticsModel::nameOf(const NameStatistics& entry) const {
   const std::string_view name = trace_->name(entry.name);
   const std::string_view shown = entry.kind == EventKind::kCudaApi ? api_display_name(name) : name;
@@ -74,6 +92,8 @@ QString StatisticsModel::text(const NameStatistics& entry, int column) const {
 QVariant StatisticsModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   if (role == Qt::TextAlignmentRole) return QVariant((is_text(index.column()) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::BackgroundRole && entry(index.row()).name == hovered_name_ && entry(index.row()).kind == hovered_kind_)
+    return hover_color();
   if (role == Qt::DisplayRole || (role == Qt::ToolTipRole && index.column() == kName)) return text(entry(index.row()), index.column());
   return {};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <QAbstractTableModel>
@@ -19,6 +20,10 @@ class StatisticsModel : public QAbstractTableModel {
   explicit StatisticsModel(QObject* parent = nullptr);
 
   void setStatistics(std::shared_ptr<const Trace> trace, std::vector<NameStatistics> statistics);
+  // The entry of this kind and name is under the cursor, somewhere; none where the name is kNone.
+  void setHovered(EventKind kind, NameId name);
+  // The row of a kind and name; none where it is not listed.
+  [[nodiscard]] std::optional<int> rowOf(EventKind kind, NameId name) const;
   [[nodiscard]] const NameStatistics& entry(int row) const { return entries_[static_cast<std::size_t>(row)]; }
   [[nodiscard]] QString nameOf(const NameStatistics& entry) const;
 
@@ -34,6 +39,8 @@ class StatisticsModel : public QAbstractTableModel {
 
   std::shared_ptr<const Trace> trace_;
   std::vector<NameStatistics> entries_;
+  EventKind hovered_kind_ = EventKind::kKernel;
+  NameId hovered_name_ = kNone;
   int sort_column_ = kTotal;
   Qt::SortOrder sort_order_ = Qt::DescendingOrder;
 };

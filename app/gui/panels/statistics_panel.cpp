@@ -50,6 +50,17 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
   });
   connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &StatisticsPanel::computeHistogram);
   connect(table_, &QTableView::doubleClicked, this, &StatisticsPanel::filterToName);
+  // The longest event of a name stands for it in other views, and the name of an event for the event here.
+  connect(table_, &QTableView::entered, this,
+          [this](const QModelIndex& index) { state_.setHoveredEvent(model_->entry(index.row()).longest); });
+  connect(table_, &QTableView::clicked, this,
+          [this](const QModelIndex& index) { state_.setSelectedEvent(model_->entry(index.row()).longest); });
+  connect(&state, &SelectionState::hoveredEventChanged, this, [this](EventRef event) {
+    const bool known = event.valid() && isVisible() && state_.trace();
+    model_->setHovered(known ? event_kind(*state_.trace(), event) : EventKind::kKernel,
+                       known ? listed_name(*state_.trace(), event) : kNone);
+  });
+  connect(&state, &SelectionState::selectedEventChanged, this, &StatisticsPanel::showSelected);
   showChoice();
 }
 
@@ -89,7 +100,9 @@ void StatisticsPanel::layOut() {
   apply_table_look(*table_);
   table_->setModel(model_);
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  table_->setToolTip(tr("Double-click a name to list its events"));
+  table_->setToolTip(tr("Click a name to select its longest event, double-click it to list all"));
+  table_->setMouseTracking(true);
+  table_->viewport()->installEventFilter(this);
   QHeaderView* header = table_->horizontalHeader();
   for (int i = 0; i < StatisticsModel::kColumns; ++i)
     header->resizeSection(i, table_->fontMetrics().horizontalAdvance(u'0') * kCharactersOfColumn[i]);
@@ -134,7 +147,10 @@ void StatisticsPanel::showCommand() {
 
 void StatisticsPanel::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
-  if (taken_ != shown_.list()) compute();
+  if (taken_ != shown_.list())
+    compute();
+  else
+    showSelected();
 }
 
 std::shared_ptr<const EventList> StatisticsPanel::answeredEvents() const {
@@ -162,11 +178,29 @@ void StatisticsPanel::compute() {
       std::optional<std::pair<EventKind, NameId>> selected;
       if (const NameStatistics* entry = selectedEntry()) selected.emplace(entry->kind, entry->name);
       model_->setStatistics(trace, std::move(statistics));
-      for (int row = 0; selected && row < model_->rowCount(); ++row)
-        if (model_->entry(row).kind == selected->first && model_->entry(row).name == selected->second) table_->selectRow(row);
+      const std::optional<int> row = selected ? model_->rowOf(selected->first, selected->second) : std::nullopt;
+      if (row)
+        table_->selectRow(*row);
+      else
+        showSelected();
       computeHistogram();
     });
   });
+}
+
+bool StatisticsPanel::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == table_->viewport() && event->type() == QEvent::Leave) state_.setHoveredEvent({});
+  return QWidget::eventFilter(watched, event);
+}
+
+// The name of the selected event, where it is listed.
+void StatisticsPanel::showSelected() {
+  const EventRef event = state_.selectedEvent();
+  if (!event.valid() || !state_.trace() || !isVisible()) return;
+  const std::optional<int> row = model_->rowOf(event_kind(*state_.trace(), event), listed_name(*state_.trace(), event));
+  if (!row) return;
+  table_->selectRow(*row);
+  table_->scrollTo(model_->index(*row, 0));
 }
 
 const NameStatistics* StatisticsPanel::selectedEntry() const {

@@ -1,4 +1,5 @@
-// Durations by name of the shown events, or a report; beside them how durations are distributed and how busy GPUs were over time.
+// Durations by name of the shown events, or a report; beside them how durations are distributed and how busy GPUs were over time. The name
+// of the selected event is selected, that of the event under the cursor marked; and the other way round, a name's longest event.
 //
 // Nothing is computed while the panel is hidden.
 #pragma once
@@ -40,6 +41,7 @@ class StatisticsPanel : public QWidget {
 
  protected:
   void showEvent(QShowEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void layOut();
@@ -51,6 +53,7 @@ class StatisticsPanel : public QWidget {
   void computeHistogram();
   void computeUtilisation();
   void filterToName(const QModelIndex& index);
+  void showSelected();
   [[nodiscard]] const NameStatistics* selectedEntry() const;
 
   SelectionState& state_;

@@ -132,6 +132,22 @@ QTreeView* SamplesPanel::addTree(CallTreeModel& model, const QString& name) {
 
 void SamplesPanel::chooseView(View view) { view_->setCurrentIndex(static_cast<int>(view)); }
 
+bool SamplesPanel::hasChainsOf(const Trace& trace, ThreadId thread) {
+  return std::any_of(trace.tracks().begin(), trace.tracks().end(), [&](const Track& track) {
+    return track.key.thread == thread && (track.key.kind == TrackKind::kCpuSamples || track.key.kind == TrackKind::kBacktraces);
+  });
+}
+
+void SamplesPanel::chooseThread(ThreadId thread) {
+  const QString wanted = QStringLiteral("thread:%1").arg(thread);
+  for (int tried = 0; tried < source_->count() && thread_->findData(wanted) < 0; ++tried) {
+    source_->setCurrentIndex((source_->currentIndex() + 1) % source_->count());
+    fillThreads();
+  }
+  thread_->setCurrentIndex(std::max(0, thread_->findData(wanted)));
+  if (isVisible()) compute();
+}
+
 // Keeps what is chosen where it is still there.
 void SamplesPanel::fillThreads() {
   const QSignalBlocker silent(thread_);

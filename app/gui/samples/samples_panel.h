@@ -31,6 +31,9 @@ class SamplesPanel : public QWidget {
   explicit SamplesPanel(SelectionState& state, QWidget* parent = nullptr);
 
   void chooseView(View view);
+  // Of its CPU samples or, where it has none, of its calls.
+  void chooseThread(ThreadId thread);
+  [[nodiscard]] static bool hasChainsOf(const Trace& trace, ThreadId thread);
   [[nodiscard]] const std::shared_ptr<const SampleProfile>& profile() const { return profile_; }
   [[nodiscard]] FlameGraphView& flameGraph() { return *flame_; }
   [[nodiscard]] QTreeView& tree(samples::CallTreeOrder order) {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include <QGuiApplication>
 #include <QHeaderView>
 
 namespace lanescope::ui {
@@ -11,9 +12,15 @@ namespace {
 
 constexpr int kMeasuredRows = 100;
 constexpr int kWidestInCharacters = 48;
-constexpr int kNarrowestInCharacters = 22;  // of those that give up room
+constexpr int kNarrowestInCharacters = 16;  // of those that give up room
 
 }  // namespace
+
+QColor hover_color() {
+  QColor color = QGuiApplication::palette().color(QPalette::Highlight);
+  color.setAlpha(56);
+  return color;
+}
 
 void apply_table_look(QTableView& table) {
   table.setSelectionBehavior(QAbstractItemView::SelectRows);

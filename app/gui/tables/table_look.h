@@ -7,6 +7,9 @@ namespace lanescope::ui {
 
 void apply_table_look(QTableView& table);
 
+// Behind what is under the cursor, here or in another view.
+[[nodiscard]] QColor hover_color();
+
 // Makes columns as wide as what their first rows hold, within limits, and within the table where that can be.
 void fit_columns(QTableView& table);
 

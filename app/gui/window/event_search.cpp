@@ -16,7 +16,8 @@ EventSearch::EventSearch(SelectionState& state, QWidget* parent)
   line->addWidget(text_);
   line->addWidget(position_);
   text_->setPlaceholderText(tr("Search events  (Ctrl+F)"));
-  text_->setToolTip(tr("Enter finds the next event whose name contains the text, or sample with such a function, Shift+Enter the previous one"));
+  text_->setToolTip(
+      tr("Enter finds the next event whose name contains the text, or sample with such a function, Shift+Enter the previous one"));
   text_->setAccessibleName(tr("Search events"));
   text_->setClearButtonEnabled(true);
   text_->setMinimumWidth(fontMetrics().averageCharWidth() * 26);

@@ -127,7 +127,9 @@ void MainWindow::connectLoader() {
   connect(&loader_, &TraceLoader::cancelled, this, [this] {
     beside_.clear();
     status_->showIdle();
-    if (state_.trace()) messages_->show(tr("Loading was cancelled: a part of the trace is shown."), MessageWeight::kNote);
+    if (!state_.trace() || next_change_ == TraceChange::kOther) return;  // nothing of it has come
+    showTitle(loader_.path());
+    messages_->show(tr("Loading was cancelled: a part of the trace is shown."), MessageWeight::kNote);
   });
   connect(status_, &TraceStatus::cancelRequested, &loader_, &TraceLoader::cancel);
 }
@@ -175,7 +177,7 @@ void MainWindow::closeBeside() {
 }
 
 void MainWindow::openFile(const QString& path) {
-  beside_loader_.cancel();
+  beside_loader_.abandon();
   beside_.clear();
   pair_.close();
   next_change_ = TraceChange::kOther;
@@ -184,7 +186,7 @@ void MainWindow::openFile(const QString& path) {
 
 void MainWindow::launch(const LaunchSettings& settings) {
   pair_.close();
-  loader_.cancel();
+  loader_.abandon();
   recording_.reset();
   follow(LiveRecording::launch(settings));
 }
@@ -197,7 +199,7 @@ void MainWindow::attach(const AttachSettings& settings) {
 
 void MainWindow::beginAttach(const AttachSettings& settings, std::function<void(const QString& problem)> done) {
   pair_.close();
-  loader_.cancel();
+  loader_.abandon();
   recording_.reset();
   enableActions();
   LiveRecording::attach(settings, attach_job_, [this, done = std::move(done)](LiveRecording::Started started) {
@@ -214,9 +216,9 @@ void MainWindow::follow(Result<std::unique_ptr<LiveRecording>> started) {
   recording_ = std::move(*started);
   next_change_ = TraceChange::kOther;
   connect(recording_.get(), &LiveRecording::grown, this, [this](const std::shared_ptr<const Trace>& snapshot) {
-    showTrace(snapshot, next_change_);
-    if (next_change_ == TraceChange::kOther) timeline_->setFollowLive(timeline::FollowLive::kYes);
-    next_change_ = TraceChange::kSnapshot;
+    if (std::exchange(next_change_, TraceChange::kSnapshot) == TraceChange::kSnapshot) return timeline_->makeReady(snapshot);
+    showTrace(snapshot, TraceChange::kOther);
+    timeline_->setFollowLive(timeline::FollowLive::kYes);
   });
   connect(recording_.get(), &LiveRecording::progressed, this, &MainWindow::showRecordingProgress);
   connect(recording_.get(), &LiveRecording::message, this,
@@ -314,7 +316,8 @@ void MainWindow::enableActions() {
 bool MainWindow::isSettled() const {
   return !loader_.isLoading() && !beside_loader_.isLoading() && beside_.isEmpty() && !pair_.isCombining() && !recording_ &&
          !shown_.isGathering() && !events_->isSorting() && !statistics_->isComputing() && !search_->isSearching() &&
-         !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() && !samples_->isComputing();
+         !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() && !samples_->isComputing() &&
+         !details_->isComputing();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

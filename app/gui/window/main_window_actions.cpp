@@ -77,6 +77,11 @@ void MainWindow::connectActions() {
   connect(actions_.diagnostics, &QAction::triggered, this, [this] { docks_->raise(diagnostics_); });
   connect(binding_, &TimelineBinding::eventsRequested, this, [this] { docks_->raise(events_); });
   connect(binding_, &TimelineBinding::statisticsRequested, this, [this] { docks_->raise(statistics_); });
+  connect(binding_, &TimelineBinding::flameGraphRequested, this, [this](ThreadId thread) {
+    samples_->chooseView(SamplesPanel::View::kFlameGraph);
+    samples_->chooseThread(thread);
+    docks_->raise(samples_);
+  });
   connect(actions_.keys, &QAction::triggered, this, &MainWindow::showKeys);
   connect(actions_.about, &QAction::triggered, this, &MainWindow::showAbout);
 }
@@ -131,6 +136,8 @@ void MainWindow::connectViewActions() {
   connect(actions_.back, &QAction::triggered, timeline_, &TimelineView::goBack);
   connect(actions_.forward, &QAction::triggered, timeline_, &TimelineView::goForward);
   connect(timeline_, &TimelineView::historyChanged, this, &MainWindow::enableActions);
+  connect(timeline_, &TimelineView::traceReady, this,
+          [this](const std::shared_ptr<const Trace>& trace) { showTrace(trace, TraceChange::kSnapshot); });
   connect(actions_.zoom_in, &QAction::triggered, this, [this] { timeline_->zoomBy(kZoomStep); });
   connect(actions_.zoom_out, &QAction::triggered, this, [this] { timeline_->zoomBy(1 / kZoomStep); });
   connect(actions_.zoom_to_selection, &QAction::triggered, timeline_, &TimelineView::zoomToSelection);

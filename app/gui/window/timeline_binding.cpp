@@ -7,6 +7,7 @@
 #include <QMenu>
 
 #include "model/events/event_text.h"
+#include "samples/samples_panel.h"
 #include "timeline/core/describe.h"
 
 namespace lanescope::ui {
@@ -46,6 +47,15 @@ void TimelineBinding::showRowEvents(const QString& row_key) {
   state_.setShownRow(ShownRow{row_key, view_.rowTitle(row_key), view_.rowEvents(row_key)});
 }
 
+// Of a thread's row, or of one below it.
+std::optional<ThreadId> TimelineBinding::threadOf(const QString& row_key) const {
+  const timeline::RowTree& rows = view_.rows();
+  for (std::optional<timeline::RowIndex> row = rows.find(row_key.toStdString()); row && state_.trace(); row = rows.row(*row).parent)
+    if (rows.row(*row).kind == timeline::RowKind::kThread && !rows.row(*row).all.empty())
+      return state_.trace()->track_of(rows.row(*row).all.front().lane).key.thread;
+  return std::nullopt;
+}
+
 void TimelineBinding::showRowMenu(const QString& row_key, const QPoint& position) {
   QMenu menu;
   menu.addAction(tr("Show in Events View"), this, [this, row_key] {
@@ -56,6 +66,8 @@ void TimelineBinding::showRowMenu(const QString& row_key, const QPoint& position
     showRowEvents(row_key);
     emit statisticsRequested();
   });
+  if (const std::optional<ThreadId> thread = threadOf(row_key); thread && SamplesPanel::hasChainsOf(*state_.trace(), *thread))
+    menu.addAction(tr("Show in Flame Graph"), this, [this, thread] { emit flameGraphRequested(*thread); });
   menu.addSeparator();
   const bool expanded = view_.isExpanded(row_key);
   menu.addAction(expanded ? tr("Collapse") : tr("Expand"), this, [this, row_key, expanded] { view_.setExpanded(row_key, !expanded); });

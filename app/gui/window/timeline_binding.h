@@ -21,9 +21,11 @@ class TimelineBinding : public QObject {
  signals:
   void eventsRequested();      // somebody asked for the events view
   void statisticsRequested();  // ... for the statistics
+  void flameGraphRequested(lanescope::ThreadId thread);
 
  private:
   void showTrace(TraceChange change);
+  [[nodiscard]] std::optional<ThreadId> threadOf(const QString& row_key) const;
   void showRowMenu(const QString& row_key, const QPoint& position);
   void showEventMenu(EventRef event, const QString& row_key, const QPoint& position);
   void filterToName(EventRef event);

@@ -1,5 +1,6 @@
 // Menus, by mouse and by keyboard, what is remembered of rows, and colours.
 #include <QClipboard>
+#include <QComboBox>
 #include <QContextMenuEvent>
 #include <QMenuBar>
 #include <QTimer>
@@ -8,6 +9,7 @@
 #include "base/remembered_rows.h"
 #include "main_window_fixture.h"
 #include "timeline/core/colors.h"
+#include "timeline/core/format.h"
 #include "timeline/core/viewport.h"
 #include "timeline/widget/timeline_command.h"
 #include "window/theme.h"
@@ -29,7 +31,8 @@ QStringList menu_after(const std::function<void()>& open, const QString& choice 
     look.stop();
     QAction* chosen = nullptr;
     for (QAction* action : menu->actions()) {
-      if (!action->isSeparator()) entries += action->text().remove(u'&');
+      if (action->isSeparator()) continue;
+      entries += action->text().remove(u'&');
       if (!choice.isEmpty() && entries.last() == choice) chosen = action;
     }
     if (chosen != nullptr) menu->setActiveAction(chosen);
@@ -115,6 +118,90 @@ class HandsTest : public QObject {
     window_->timelineView().zoomToFit();
     menu("Zoom to event");
     QVERIFY(window_->timelineView().visibleRange().length() < 5 * kKernelDuration);
+  }
+
+  void aRowOfAThreadLeadsToItsFlameGraph() {
+    QVERIFY(open_and_settle(*window_, dataFile("cpu_loader.trace")));
+    const Trace& trace = *window_->state().trace();
+    std::optional<ThreadId> sampled;
+    for (const Track& track : trace.tracks())
+      if (track.key.kind == TrackKind::kCpuSamples) sampled = track.key.thread;
+    QVERIFY(sampled);
+    QString key;
+    for (const timeline::Row& row : window_->timelineView().rows().rows())
+      if (row.kind == timeline::RowKind::kThread && !row.all.empty() && trace.track_of(row.all.front().lane).key.thread == *sampled)
+        key = QString::fromStdString(row.key);
+    window_->timelineView().setRowFilter(window_->timelineView().rowTitle(key));
+    window_->timelineView().setPinned(key, true);  // then it is the first one
+    QWidget* names = part(*window_, "Row names");
+    menu_after([&] { right_click(*names, {150, 8}); }, "Show in Flame Graph");
+    QVERIFY(QTest::qWaitFor([&] { return window_->isSettled() && window_->samples().isVisible(); }));
+    const auto* chosen = [&] {
+      for (auto* box : window_->samples().findChildren<QComboBox*>())
+        if (box->accessibleName() == "Process or thread") return box;
+      return static_cast<QComboBox*>(nullptr);
+    }();
+    QCOMPARE(chosen->currentData().toString(), QString("thread:%1").arg(*sampled));
+    QVERIFY(window_->samples().profile() && window_->samples().profile()->top_down.total().count > 0);
+
+    QVERIFY(open_and_settle(*window_, known_));  // nothing was sampled there
+    QVERIFY(!menu_after([&] { right_click(*names, {150, 10}); }).contains("Show in Flame Graph"));
+  }
+
+  void statisticsFollowHoverAndSelectionBothWays() {
+    window_->showPanel("statistics");
+    QVERIFY(QTest::qWaitFor([&] { return window_->isSettled() && window_->statistics().model().rowCount() > 2; }));
+    const ui::StatisticsModel& model = window_->statistics().model();
+    auto* table = window_->statistics().findChild<QTableView*>();
+    const auto row_of = [&](const char* name) {
+      for (int row = 0; row < model.rowCount(); ++row)
+        if (model.nameOf(model.entry(row)) == QLatin1String(name)) return row;
+      return -1;
+    };
+    const EventRef gemm = kernelNumber(0), relu = kernelNumber(1);
+    QTest::mouseClick(part(*window_, "Timeline rows"), Qt::LeftButton, Qt::NoModifier, placeOf(relu));
+    QCOMPARE(window_->state().selectedEvent(), relu);
+    QCOMPARE(table->selectionModel()->selectedRows().size(), 1);
+    QCOMPARE(table->selectionModel()->selectedRows().first().row(), row_of("relu"));
+    placeOf(gemm);  // moves the cursor there
+    QCOMPARE(window_->state().hoveredEvent(), gemm);
+    QVERIFY(model.index(row_of("gemm"), 0).data(Qt::BackgroundRole).isValid());
+    QVERIFY(!model.index(row_of("relu"), 0).data(Qt::BackgroundRole).isValid());
+
+    const QPoint step = table->visualRect(model.index(row_of("step"), 0)).center();
+    QMouseEvent move(QEvent::MouseMove, step, table->viewport()->mapToGlobal(step), Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+    QApplication::sendEvent(table->viewport(), &move);
+    const auto name_of = [&](EventRef event) {
+      return event.valid() ? window_->state().trace()->name(window_->state().trace()->event(event).name) : std::string_view();
+    };
+    QVERIFY(name_of(window_->timelineView().hoveredEvent()) == "step");
+    QTest::mouseClick(table->viewport(), Qt::LeftButton, Qt::NoModifier, step);
+    QVERIFY(name_of(window_->timelineView().selectedEvent()) == "step");
+  }
+
+  void aSelectedRangeIsSummedUpAtOnce() {
+    QWidget* ruler = part(*window_, "Time axis");
+    const auto mouse = [&](QEvent::Type type, int x, Qt::MouseButtons buttons) {
+      QMouseEvent event(type, QPointF(x, 10), ruler->mapToGlobal(QPointF(x, 10)), type == QEvent::MouseMove ? Qt::NoButton : Qt::LeftButton,
+                        buttons, Qt::NoModifier);
+      QApplication::sendEvent(ruler, &event);
+    };
+    mouse(QEvent::MouseButtonPress, 1, Qt::LeftButton);
+    mouse(QEvent::MouseMove, ruler->width() - 1, Qt::LeftButton);
+    mouse(QEvent::MouseButtonRelease, ruler->width() - 1, Qt::NoButton);
+    const std::optional<TimeRange> range = window_->state().selectedRange();
+    QVERIFY(range && range->begin <= kFirstKernel);
+    const auto* details = window_->findChild<ui::DetailsPanel*>();
+    QVERIFY(details->isVisible());
+    QVERIFY(QTest::qWaitFor([&] { return window_->isSettled(); }));
+    const QString text = details->text();
+    const double busy = static_cast<double>(kKernels * kKernelDuration) / static_cast<double>(range->length());
+    for (const QString& said : {QString::fromStdString(timeline::format_duration(range->length())), QString("GPU 0 busy"),
+                                QString::fromStdString(timeline::format_share(busy)), QString("relu"), QString("gemm"), QString("count 3"),
+                                QString("total 300.000 µs"), QString("average 100.000 µs"), QString("median 100.000 µs")})
+      QVERIFY2(text.contains(said), qPrintable(said + " is not in: " + text));
+    window_->state().setSelectedEvent(kernelNumber(1));  // what was selected last
+    QVERIFY(details->text().startsWith("relu"));
   }
 
   void aRightClickOnALineOfTheTableOffersTheSame() {

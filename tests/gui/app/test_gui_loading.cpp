@@ -68,6 +68,31 @@ class LoadingTest : public QObject {
     QCOMPARE(window.state().trace()->event_count(), kLongEvents);
   }
 
+  void drawsWhatHasComeUntilItWasCancelled() {
+    constexpr std::size_t kManyChunks = 160;
+    const QString many = QString::fromStdString((folder_.path() / "many.trace").string());
+    write_long_trace(many.toStdString(), kManyChunks);
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    auto* cancel = window.findChild<ui::TraceStatus*>()->findChild<QPushButton*>();
+    bool cancelled = false;
+    connect(&window.state(), &ui::SelectionState::traceChanged, this, [&] {
+      if (window.state().trace()->provenance().outline_only || std::exchange(cancelled, true)) return;
+      QMetaObject::invokeMethod(
+          cancel, [cancel] { QTest::mouseClick(cancel, Qt::LeftButton); }, Qt::QueuedConnection);
+    });
+    window.openFile(many);
+    QVERIFY(QTest::qWaitFor([&] { return cancelled && window.isSettled(); }, 30'000));
+    const std::uint64_t shown = window.state().trace()->event_count();
+    QVERIFY(shown > 0 && shown < kManyChunks * kLongChunk);
+    QVERIFY(!window.state().trace()->provenance().outline_only);
+    QVERIFY2(window.messages().text().contains("cancelled"), qPrintable(window.messages().text()));
+    QVERIFY(window.windowTitle().contains("many.trace"));
+    QCOMPARE(window.timelineView().trace(), window.state().trace());
+    QCOMPARE(window.timelineView().visibleRange().end >= window.state().trace()->extent().end, true);
+    QCOMPARE(events_table(window)->model()->rowCount(), static_cast<int>(shown));
+  }
+
   void anotherFileReplacesTheOneThatIsBeingLoaded() {
     const QString known = QString::fromStdString((folder_.path() / "known.trace").string());
     write_known_trace(known.toStdString());

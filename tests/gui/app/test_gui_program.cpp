@@ -24,6 +24,8 @@ Outcome run(const QStringList& arguments) {
   QProcess process;
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
   for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) environment.remove(name);
+  static const TemporaryFolder settings;  // not the user's
+  environment.insert("XDG_CONFIG_HOME", QString::fromStdString(settings.path().string()));
   process.setProcessEnvironment(environment);
   process.start(QString::fromStdString(program("lanescope-ui").string()), arguments);
   process.waitForFinished();

@@ -1,0 +1,63 @@
+#include "panels/range_summary.h"
+
+#include <cmath>
+
+#include "events/shown_events.h"
+#include "model/events/event_query.h"
+#include "panels/utilisation.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr std::size_t kShownNames = 20;
+constexpr qsizetype kLongestName = 120;  // characters
+
+QString duration(double nanoseconds) { return QString::fromStdString(timeline::format_duration(std::llround(nanoseconds))); }
+QString duration(Nanoseconds nanoseconds) { return duration(static_cast<double>(nanoseconds)); }
+
+QString name_html(const Trace& trace, const NameStatistics& entry) {
+  const std::string_view name = trace.name(entry.name);
+  const std::string_view shown = entry.kind == EventKind::kCudaApi ? api_display_name(name) : name;
+  QString text = QString::fromUtf8(shown.data(), static_cast<qsizetype>(shown.size()));
+  if (text.size() > kLongestName) text = text.left(kLongestName) + QChar(0x2026);
+  return text.toHtmlEscaped();
+}
+
+}  // namespace
+
+std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace, TimeRange range,
+                                                    const std::stop_token& stop) {
+  auto summary = std::make_shared<RangeSummary>(RangeSummary{trace, range, {}, {}});
+  for (const GpuUtilisation& gpu : UtilisationSource(trace).over(range, 1).gpus) summary->busy.emplace_back(gpu.name, gpu.shares.front());
+  EventFilter filter;
+  filter.window = range;
+  const std::vector<EventRef> events = gather_events(*trace, listed_scope(*trace).lanes(), filter, stop);
+  summary->names = statistics_by_name(*trace, events, stop);
+  if (stop.stop_requested()) return nullptr;
+  return summary;
+}
+
+QString summary_html(const RangeSummary& summary) {
+  const auto value = [](const QString& label, const QString& text) {
+    return QStringLiteral("<span class='label'>%1</span> %2").arg(label, text);
+  };
+  QString html;
+  for (std::size_t i = 0; i < std::min(summary.names.size(), kShownNames); ++i) {
+    const NameStatistics& entry = summary.names[i];
+    const QStringList sums = {value(QObject::tr("count"), QString::fromStdString(timeline::format_count(entry.count))),
+                              value(QObject::tr("total"), duration(entry.total)), value(QObject::tr("average"), duration(entry.average))};
+    const QStringList spread = {value(QObject::tr("min"), duration(entry.minimum)), value(QObject::tr("median"), duration(entry.median)),
+                                value(QObject::tr("95 %"), duration(entry.percentile_95)),
+                                value(QObject::tr("max"), duration(entry.maximum))};
+    html += QStringLiteral("<p style='margin-top:6px; margin-bottom:0'><b>%1</b> <span class='label'>%2</span><br>%3<br>%4</p>")
+                .arg(name_html(*summary.trace, entry), QString::fromUtf8(event_kind_name(entry.kind)), sums.join(QStringLiteral(" · ")),
+                     spread.join(QStringLiteral(" · ")));
+  }
+  if (summary.names.size() > kShownNames)
+    html += QStringLiteral("<p class='label'>%1</p>")
+                .arg(QObject::tr("and %1 more names, which Statistics lists").arg(summary.names.size() - kShownNames));
+  return html;
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,30 @@
+// What happened in a part of time, in a few lines: how busy each GPU was, and durations by name.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <QString>
+
+#include "model/events/event_statistics.h"
+
+namespace lanescope::ui {
+
+struct RangeSummary {
+  std::shared_ptr<const Trace> trace;
+  TimeRange range;
+  std::vector<std::pair<std::string, double>> busy;  // of each GPU: "GPU 0", and the share of the time in which anything ran on it
+  std::vector<NameStatistics> names;                 // of events that overlap the range, with their whole durations; longest total first
+};
+
+// Samples and thread states are left out, as in lists. Null when asked to stop. O(events in the range + GPU events).
+[[nodiscard]] std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace, TimeRange range,
+                                                                  const std::stop_token& stop);
+
+// As text of a browser: a block a name, fit for a narrow column.
+[[nodiscard]] QString summary_html(const RangeSummary& summary);
+
+}  // namespace lanescope::ui
