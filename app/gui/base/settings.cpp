@@ -28,6 +28,9 @@ constexpr Word<session::DomainRule> kDomainRules[] = {{"all", session::DomainRul
                                                       {"include", session::DomainRule::kOnlyListed},
                                                       {"exclude", session::DomainRule::kAllButListed}};
 
+constexpr Word<cpu::CallChains> kCallChains[] = {
+    {"fp", cpu::CallChains::kFramePointers}, {"dwarf", cpu::CallChains::kDwarf}, {"none", cpu::CallChains::kNone}};
+
 QString settings_path() {
   return QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation) + QStringLiteral("/lanescope/lanescope-ui.ini");
 }
@@ -165,6 +168,14 @@ void Settings::readPart(const QString& group, CaptureChoices& choices) const {
   choices.os_runtime_threshold = file_.value(group + "osRuntimeThreshold", choices.os_runtime_threshold).toInt();
   choices.keep_last = file_.value(group + "keepLast").toDouble();
   choices.file_size = file_.value(group + "fileSize").toDouble();
+  choices.trace_mpi = file_.value(group + "traceMpi", choices.trace_mpi).toBool();
+  choices.thread_states = file_.value(group + "threadStates", choices.thread_states).toBool();
+  choices.samples = file_.value(group + "samples", choices.samples).toBool();
+  choices.call_chains = words("callChains", kCallChains, choices.call_chains);
+  choices.sampling_frequency = file_.value(group + "samplingFrequency", choices.sampling_frequency).toInt();
+  choices.gpu_metrics = file_.value(group + "gpuMetrics", choices.gpu_metrics).toBool();
+  choices.gpu_metrics_set = file_.value(group + "gpuMetricsSet", choices.gpu_metrics_set).toString();
+  choices.gpu_metrics_frequency = file_.value(group + "gpuMetricsFrequency", choices.gpu_metrics_frequency).toInt();
 }
 
 void Settings::writePart(const QString& group, const CaptureChoices& choices) {
@@ -184,6 +195,14 @@ void Settings::writePart(const QString& group, const CaptureChoices& choices) {
   file_.setValue(group + "osRuntimeThreshold", choices.os_runtime_threshold);
   file_.setValue(group + "keepLast", choices.keep_last);
   file_.setValue(group + "fileSize", choices.file_size);
+  file_.setValue(group + "traceMpi", choices.trace_mpi);
+  file_.setValue(group + "threadStates", choices.thread_states);
+  file_.setValue(group + "samples", choices.samples);
+  file_.setValue(group + "callChains", word(kCallChains, choices.call_chains));
+  file_.setValue(group + "samplingFrequency", choices.sampling_frequency);
+  file_.setValue(group + "gpuMetrics", choices.gpu_metrics);
+  file_.setValue(group + "gpuMetricsSet", choices.gpu_metrics_set);
+  file_.setValue(group + "gpuMetricsFrequency", choices.gpu_metrics_frequency);
 }
 
 void Settings::setChoices(const QString& group, const CaptureChoices& choices) {

@@ -5,6 +5,21 @@ namespace lanescope::ui {
 using session::GraphLevel;
 using session::Preset;
 
+namespace {
+
+// Calls of MPI are ranges of a domain of their own, which are wanted whatever is said of the other domains.
+void add_mpi(session::CaptureSettings& settings) {
+  settings.trace_mpi = true;
+  if (!settings.trace_nvtx) {
+    settings.trace_nvtx = true;
+    settings.domain_rule = session::DomainRule::kOnlyListed;
+    settings.domains.clear();
+  }
+  if (settings.domain_rule == session::DomainRule::kOnlyListed) settings.domains.emplace_back("MPI");
+}
+
+}  // namespace
+
 session::CaptureSettings capture_settings(const CaptureChoices& choices) {
   session::CaptureSettings settings;
   settings.trace_cuda = choices.trace_cuda;
@@ -17,6 +32,14 @@ session::CaptureSettings capture_settings(const CaptureChoices& choices) {
   settings.domain_rule = choices.domains.isEmpty() ? session::DomainRule::kAll : choices.domain_rule;
   if (settings.domain_rule != session::DomainRule::kAll)
     for (const QString& domain : choices.domains) settings.domains.push_back(domain == u"default" ? std::string() : domain.toStdString());
+  if (choices.trace_mpi) add_mpi(settings);
+  if (choices.thread_states) settings.cpu.thread_states = cpu::Scope::kProcessTree;
+  if (choices.samples) settings.cpu.samples = cpu::Scope::kProcessTree;
+  settings.cpu.call_chains = choices.call_chains;
+  settings.cpu.frequency = static_cast<std::uint32_t>(choices.sampling_frequency);
+  if (choices.gpu_metrics) settings.gpu_metrics.devices = "all";
+  settings.gpu_metrics.set = choices.gpu_metrics_set.toStdString();
+  settings.gpu_metrics.frequency = static_cast<std::uint64_t>(choices.gpu_metrics_frequency);
   settings.range.trigger = choices.trigger;
   if (choices.trigger == session::CaptureTrigger::kNone) return settings;
   settings.range.name = choices.range.toStdString();

@@ -15,6 +15,7 @@ struct CaptureChoices {
   bool trace_cuda = true;
   bool trace_nvtx = true;
   bool trace_os_runtime = false;
+  bool trace_mpi = false;
   session::Preset preset = session::Preset::kDefault;
   std::optional<session::GraphLevel> graph_level;  // none: what suits the preset
   double delay = 0;                                // s; what happens before is not recorded
@@ -30,6 +31,13 @@ struct CaptureChoices {
   int repeats = 0;       // kRepeat: after so many the program runs on unrecorded; 0: never
   double keep_last = 0;  // s before the end; 0: all
   double file_size = 0;  // MB; the capture ends there; 0: never
+  bool thread_states = true;
+  bool samples = true;
+  cpu::CallChains call_chains = cpu::CallChains::kFramePointers;
+  int sampling_frequency = 1000;  // Hz
+  bool gpu_metrics = false;       // of all GPUs
+  QString gpu_metrics_set = QStringLiteral("default");
+  int gpu_metrics_frequency = 10'000;  // Hz
   bool operator==(const CaptureChoices&) const = default;
 };
 

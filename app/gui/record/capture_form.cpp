@@ -30,6 +30,7 @@ CaptureForm::CaptureForm(QFormLayout& form, Target target)
     : trace_cuda_(new QCheckBox(tr("CUDA calls, kernels and copies"))),
       trace_nvtx_(new QCheckBox(tr("NVTX ranges and marks"))),
       trace_os_runtime_(new QCheckBox(tr("Calls of the C library that wait: I/O, locks, sleep"))),
+      trace_mpi_(new QCheckBox(tr("Calls of MPI, with their peers and bytes"))),
       preset_(new QComboBox),
       graph_level_(new QComboBox),
       delay_(seconds_field(tr("Delay"), tr("at once"))),
@@ -43,8 +44,10 @@ CaptureForm::CaptureForm(QFormLayout& form, Target target)
   form.addRow(tr("Trace"), trace_cuda_);
   form.addRow(QString(), trace_nvtx_);
   form.addRow(QString(), trace_os_runtime_);
+  form.addRow(QString(), trace_mpi_);
   form.addRow(tr("P&reset"), preset_);
   form.addRow(tr("CUDA &graphs"), graph_level_);
+  sampling_.emplace(form);
   auto* times = new QHBoxLayout;
   times->addWidget(delay_);
   auto* label = new QLabel(tr("&for"));
@@ -54,7 +57,8 @@ CaptureForm::CaptureForm(QFormLayout& form, Target target)
   times->addStretch(1);
   form.addRow(tr("&Start after"), times);
   if (auto* start = qobject_cast<QLabel*>(form.labelForField(times))) start->setBuddy(delay_);
-  if (target == Target::kRunning) form.setRowVisible(trace_os_runtime_, false);
+  for (QWidget* field : {trace_os_runtime_, trace_mpi_})
+    if (target == Target::kRunning) form.setRowVisible(field, false);
   range_.emplace(form, target);
 }
 
@@ -62,10 +66,12 @@ void CaptureForm::set(const CaptureChoices& choices) {
   trace_cuda_->setChecked(choices.trace_cuda);
   trace_nvtx_->setChecked(choices.trace_nvtx);
   trace_os_runtime_->setChecked(choices.trace_os_runtime);
+  trace_mpi_->setChecked(choices.trace_mpi);
   preset_->setCurrentIndex(preset_->findData(static_cast<int>(choices.preset)));
   graph_level_->setCurrentIndex(graph_level_->findData(choices.graph_level ? static_cast<int>(*choices.graph_level) : kPresetsGraphLevel));
   delay_->setValue(choices.delay);
   duration_->setValue(choices.duration);
+  sampling_->set(choices);
   range_->set(choices);
 }
 
@@ -74,11 +80,13 @@ CaptureChoices CaptureForm::choices() const {
   choices.trace_cuda = trace_cuda_->isChecked();
   choices.trace_nvtx = trace_nvtx_->isChecked();
   choices.trace_os_runtime = trace_os_runtime_->isChecked();
+  choices.trace_mpi = trace_mpi_->isChecked();
   choices.preset = static_cast<Preset>(preset_->currentData().toInt());
   const int level = graph_level_->currentData().toInt();
   if (level != kPresetsGraphLevel) choices.graph_level = static_cast<GraphLevel>(level);
   choices.delay = delay_->value();
   choices.duration = duration_->value();
+  sampling_->read_into(choices);
   range_->read_into(choices);
   return choices;
 }

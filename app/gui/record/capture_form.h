@@ -10,6 +10,7 @@
 
 #include "record/capture_choices.h"
 #include "record/range_form.h"
+#include "record/sampling_form.h"
 
 namespace lanescope::ui {
 
@@ -25,10 +26,12 @@ class CaptureForm {
   QCheckBox* trace_cuda_;
   QCheckBox* trace_nvtx_;
   QCheckBox* trace_os_runtime_;
+  QCheckBox* trace_mpi_;
   QComboBox* preset_;
   QComboBox* graph_level_;
   QDoubleSpinBox* delay_;
   QDoubleSpinBox* duration_;
+  std::optional<SamplingForm> sampling_;
   std::optional<RangeForm> range_;
 };
 
