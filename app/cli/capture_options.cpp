@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "command.h"
 #include "foreign_options.h"
 #include "library_traces.h"
 
@@ -18,6 +19,8 @@ std::string check_trace(const std::vector<std::string>& choices, const std::stri
     return word + ": it has to be switched on when the program starts; use lanescope profile";
   if (word == "cuda-sw" || std::find(choices.begin(), choices.end(), word) != choices.end()) return {};
   if (const auto advice = foreign_trace_advice(word)) return word + ": " + *advice;
+  if (const std::string meant = nearest(word, choices); !meant.empty())
+    return "\"" + word + "\" is nothing to trace. Did you mean " + meant + "?";
   std::string all;
   for (const std::string& choice : choices) all += (all.empty() ? "" : ", ") + choice;
   return "\"" + word + "\" is none of " + all;
@@ -196,7 +199,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
   app.add_option("-t,--trace", options.trace,
                  is_running ? "cuda, nvtx, nccl (alone of nvtx)"
                             : "cuda, nvtx, osrt, none; calls of nccl, mpi, cudnn, cublas,\ncusolver, cusparse (with -verbose: all calls of "
-                              "the last three)")
+                              "the last\nthree)")
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -335,16 +335,21 @@ void Recording::Run::close_file(EndReason reason) {
     last.set_reason(to_proto(reason));
     log_->close(last);
   }
+  std::error_code ignored;
+  std::optional<Error> failure = log_->failure();
+  const bool is_there = std::filesystem::exists(recorded.path, ignored);
+  if (!discards_file_ && !is_there && !failure)
+    failure = Error{recorded.path.string() + " is not there any more: it was removed or moved while it was recorded."};
   {
     const std::lock_guard lock(mutex_);
-    if (!discards_file_) {
+    if (!discards_file_ && is_there) {
       outcome_.files.push_back(recorded);
       outcome_.files.back().events = log_->events();
       outcome_.files.back().bytes = log_->bytes();
     }
-    if (log_->failure() && !outcome_.failure) outcome_.failure = log_->failure();
+    if (failure && !outcome_.failure) outcome_.failure = failure;
   }
-  if (log_->failure()) report(log_->failure()->text);
+  if (failure) report(failure->text);
   discards_file_ = false;
   if (awaits_end_) awaits_end_->set_value(recorded.path);
   awaits_end_.reset();

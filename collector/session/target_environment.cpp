@@ -32,6 +32,15 @@ void set(std::vector<std::string>& variables, std::string_view name, const std::
   variables.push_back(std::string(name) + "=" + value);
 }
 
+// A library as glibc's loader takes it and musl's leaves it out: a program that uses musl can't run with ours, and would not be started.
+// glibc puts the folder of the program in place of $ORIGIN, and as many steps up as no folder is deep lead to the root.
+std::string for_glibc_alone(const std::filesystem::path& library) {
+  constexpr int kDeeperThanAnyFolder = 32;
+  std::string path = "$ORIGIN";
+  for (int step = 0; step < kDeeperThanAnyFolder; ++step) path += "/..";
+  return path + library.string();
+}
+
 // In front of what the list names already.
 void put_in_front(std::vector<std::string>& variables, std::string_view name, const std::string& value) {
   const std::string others = value_of(variables, name);
@@ -47,7 +56,7 @@ void add_markers(TargetEnvironment& target, PytorchRanges pytorch, const std::fi
     return false;
   };
   const std::filesystem::path mpi = folder / "liblanescope-mpi.so";
-  if (target.settings.trace_mpi && is_there(mpi, "MPI")) put_in_front(target.variables, kPreload, mpi);
+  if (target.settings.trace_mpi && is_there(mpi, "MPI")) put_in_front(target.variables, kPreload, for_glibc_alone(mpi));
   const std::filesystem::path python = folder / "lanescope" / "pytorch";
   if (pytorch == PytorchRanges::kNone || !is_there(python / "sitecustomize.py", "PyTorch's operations")) return;
   put_in_front(target.variables, kPythonPath, python);
@@ -81,7 +90,7 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
   if (settings.trace_cuda) set(target.variables, kCudaInjection, agent);
   if (settings.trace_nvtx) set(target.variables, kNvtxInjection, agent);
   if (settings.trace_os_runtime) {
-    put_in_front(target.variables, kPreload, agent);
+    put_in_front(target.variables, kPreload, for_glibc_alone(agent));
     if (settings.os_runtime_backtraces) set(target.variables, channel::kCallChainsVariable, "1");
   }
   if (settings.trace_nvtx) add_markers(target, request.pytorch, agent.parent_path());

@@ -1,6 +1,7 @@
 #include "recorder.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,12 +72,25 @@ void LanescopeProcess::wait_for_line(const std::string& line) {
 }
 
 int LanescopeProcess::wait() {
-  int status = 0;
-  REQUIRE(waitpid(pid_, &status, 0) == pid_);
-  pid_ = 0;
   fcntl(output_end_, F_SETFL, O_NONBLOCK);  // a target that runs on may hold the other end
-  char buffer[4096];
-  for (ssize_t size = 0; (size = read(output_end_, buffer, sizeof(buffer))) > 0;) output_.append(buffer, static_cast<std::size_t>(size));
+  const auto read_all = [this] {
+    char buffer[4096];
+    ssize_t size = 0;
+    while ((size = read(output_end_, buffer, sizeof(buffer))) > 0) output_.append(buffer, static_cast<std::size_t>(size));
+    return size == 0;
+  };
+  int status = 0;
+  pid_t ended = 0;
+  for (bool is_closed = false; ended == 0;) {
+    constexpr int kLookMilliseconds = 10;
+    pollfd output{is_closed ? -1 : output_end_, POLLIN, 0};
+    poll(&output, 1, kLookMilliseconds);
+    is_closed = is_closed || read_all();
+    ended = waitpid(pid_, &status, WNOHANG);
+  }
+  REQUIRE(ended == pid_);
+  pid_ = 0;
+  read_all();
   messages_ = content(messages_file_);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -1,4 +1,7 @@
 // GPU work that is recorded in parts, and its end, with a CUPTI that needs no GPU.
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <csignal>
 
@@ -113,6 +116,39 @@ TEST_CASE("CUDA in a child that was forked without exec is recorded where the pa
   const auto whole = load(folder.path() / "y.trace");
   CHECK(counts(*whole).calls == 1'000);  // the parent's; CUDA does not work in such a child
   for (const Process& process : whole->processes()) CHECK(process.end_kind == ProcessEndKind::kExited);
+}
+
+TEST_CASE("a capture that ends while a kernel runs for seconds has it to its end, and the program goes on") {
+  const TemporaryFolder folder;
+  REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);  // so that its end is seen here
+  LanescopeProcess recording(folder.path(), {"profile", "-d", "1", "--kill=none", "-t", "cuda", "-o", "x", cuda_program(), "100", "long"},
+                             kMock);
+  recording.wait_for_line("running");
+  const pid_t target = recording.target();
+  CHECK(recording.wait() == 0);
+  kill(target, SIGTERM);
+  int status = 0;
+  REQUIRE(waitpid(target, &status, 0) == target);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 5);
+  prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(trace->provenance().finished);
+  const Counts found = counts(*trace);
+  CHECK(found.calls == 101);
+  CHECK(found.kernels == 101 + facts::kUnfinished);
+  const auto has_long_kernel = [&](const Lane& lane) {
+    for (EventIndex i = 0; i < lane.size(); ++i)
+      if (trace->name(lane.name(i)).find("persistent") != std::string_view::npos) return lane.duration(i) > 500'000'000;
+    return false;
+  };
+  bool seen = false;
+  for (const Track& track : trace->tracks())
+    for (const LaneId id : track.lanes) seen = seen || (track.key.kind == TrackKind::kKernels && has_long_kernel(trace->lane(id)));
+  CHECK(seen);
+  CHECK(trace->processes()[0].completeness.dropped == 0);
+  CHECK(trace->processes()[0].completeness.unreturned_buffers == 0);
 }
 
 TEST_CASE("a CUPTI that another profiler has is named, and the program runs as without us") {

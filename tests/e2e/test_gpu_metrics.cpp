@@ -45,8 +45,9 @@ TEST_CASE("samples of GPU metrics cover the program from its first event to its 
 
 TEST_CASE("what the sampler may not do is told to the user and to the reader of the file") {
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "none", "--gpu-metrics-devices=all", "-o", "refused", "true"},
-                                sampled_by(imaginary() + " --refuse"));
+  const Ran ran =
+      run_lanescope(folder.path(), {"profile", "-t", "none", "--sample=none", "--gpu-metrics-devices=all", "-o", "refused", "true"},
+                    sampled_by(imaginary() + " --refuse"));
   CHECK(ran.code == 0);
   CHECK_THAT(ran.messages, contains_text("for administrators"));
   const auto trace = load(folder.path() / "refused.trace");

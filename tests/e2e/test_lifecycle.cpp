@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 
@@ -132,24 +133,18 @@ struct Ending {
 }  // namespace
 
 TEST_CASE("however a program ends, it ends as without us and its ranges are in the file") {
-  const auto each = GENERATE(values<Ending>({{{"exit"}, 100, 1, ProcessEndKind::kExited},
-                                             {{"_exit"}, 100, 1, ProcessEndKind::kExited},
-                                             {{"quick_exit"}, 100, 1, ProcessEndKind::kExited},
-                                             {{"abort"}, 100, 1, ProcessEndKind::kSignaled},
-                                             {{"segv"}, 100, 1, ProcessEndKind::kSignaled},
-                                             {{"chained"}, 100, 1, ProcessEndKind::kSignaled},
-                                             {{"fault"}, 100, 1, ProcessEndKind::kSignaled},
-                                             {{"fault-thread"}, 100, 1, ProcessEndKind::kSignaled},
-                                             {{"overflow"}, 100, 1, ProcessEndKind::kSignaled},
-                                             {{"survives"}, 100, 1, ProcessEndKind::kExited},
-                                             {{"refused"}, 100, 1, ProcessEndKind::kSignaled},
-                                             {{"term"}, 100, 1, ProcessEndKind::kSignaled},
-                                             {{"kill"}, 100, 1, ProcessEndKind::kSignaled},
-                                             {{"exec"}, 200, 2, ProcessEndKind::kExited},
-                                             {{"children", "200"}, 100 + 200 * 100, 201, ProcessEndKind::kExited},
-                                             {{"forkserver"}, 600, 6, ProcessEndKind::kExited},
-                                             {{"double-fork"}, 200, 2, ProcessEndKind::kExited},
-                                             {{"daemon"}, 200, 2, ProcessEndKind::kExited}}));
+  const auto each = GENERATE(values<Ending>(
+      {{{"exit"}, 100, 1, ProcessEndKind::kExited},           {{"_exit"}, 100, 1, ProcessEndKind::kExited},
+       {{"quick_exit"}, 100, 1, ProcessEndKind::kExited},     {{"abort"}, 100, 1, ProcessEndKind::kSignaled},
+       {{"segv"}, 100, 1, ProcessEndKind::kSignaled},         {{"chained"}, 100, 1, ProcessEndKind::kSignaled},
+       {{"fault"}, 100, 1, ProcessEndKind::kSignaled},        {{"bus"}, 100, 1, ProcessEndKind::kSignaled},
+       {{"ill"}, 100, 1, ProcessEndKind::kSignaled},          {{"fpe"}, 100, 1, ProcessEndKind::kSignaled},
+       {{"fault-thread"}, 100, 1, ProcessEndKind::kSignaled}, {{"overflow"}, 100, 1, ProcessEndKind::kSignaled},
+       {{"survives"}, 100, 1, ProcessEndKind::kExited},       {{"refused"}, 100, 1, ProcessEndKind::kSignaled},
+       {{"term"}, 100, 1, ProcessEndKind::kSignaled},         {{"kill"}, 100, 1, ProcessEndKind::kSignaled},
+       {{"exec"}, 200, 2, ProcessEndKind::kExited},           {{"children", "200"}, 100 + 200 * 100, 201, ProcessEndKind::kExited},
+       {{"forkserver"}, 600, 6, ProcessEndKind::kExited},     {{"double-fork"}, 200, 2, ProcessEndKind::kExited},
+       {{"daemon"}, 200, 2, ProcessEndKind::kExited}}));
   const std::string traced = GENERATE("nvtx", "cuda,nvtx,osrt");
   CAPTURE(each.arguments[0], traced);
   std::vector<std::string> command{endings()};
@@ -178,6 +173,9 @@ TEST_CASE("a program that crashes is said to have, in which thread and where") {
   };
   const auto each = GENERATE(values<Crash>({{"fault", "SIGSEGV", "0x10"},
                                             {"chained", "SIGSEGV", "0x10"},
+                                            {"bus", "SIGBUS", "0x"},
+                                            {"ill", "SIGILL", ""},
+                                            {"fpe", "SIGFPE", ""},
                                             {"fault-thread", "SIGSEGV", "0x10"},
                                             {"abort", "SIGABRT", ""},
                                             {"refused", "SIGABRT", ""}}));
@@ -214,8 +212,10 @@ TEST_CASE("a program for which there is no memory left is ended by the kernel, a
   // Like this it and its memory lie within the limit, and ours do not.
   const std::string script = "echo $$ > " + limit.entry() + "; exec " + endings() + " hog";
   const Ran ran = run_lanescope(folder.path(), {"profile", "-o", "x", "sh", "-c", script});
-  CHECK(ran.code == 128 + SIGKILL);
-  CHECK(ran.output == "ready\n");
+  const Ran alone = run_alone({"/bin/sh", "-c", script});
+  CHECK(alone.code == 128 + SIGKILL);
+  CHECK(ran.code == alone.code);
+  CHECK(ran.output == alone.output);
   const auto trace = load(folder.path() / "x.trace");
   CHECK(trace->provenance().finished);
   CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 100);
@@ -308,6 +308,20 @@ TEST_CASE("a file that is removed while it grows harms nobody") {
   CHECK(recording.wait() == 5);
 }
 
+TEST_CASE("a program that removes its own recording ends as without us, and nobody is told of a file that is not there") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "gone.trace").string();
+  const std::vector<std::string> command{"/bin/sh", "-c", "rm -f " + file + "; " + endings() + " exit; echo $?; exit 9"};
+  const Ran alone = run_alone(command);
+  std::vector<std::string> arguments{"profile", "-o", "gone"};
+  arguments.insert(arguments.end(), command.begin(), command.end());
+  const Ran ran = run_lanescope(folder.path(), arguments);
+  CHECK(ran.code == alone.code);
+  CHECK(ran.output == alone.output);
+  CHECK_THAT(ran.messages, contains_text(file + " is not there any more: it was removed or moved while it was recorded"));
+  CHECK_THAT(ran.messages, !contains_text("Generated"));
+}
+
 TEST_CASE("a full disk ends the recording, not the program, and the file opens") {
   const TemporaryFolder folder;
   const std::filesystem::path disk = folder.path() / "disk";
@@ -320,11 +334,17 @@ TEST_CASE("a full disk ends the recording, not the program, and the file opens")
     const std::filesystem::path& path;
     ~Unmount() { umount2(path.c_str(), MNT_DETACH); }
   } unmount{disk};
-  // Noise does not compress: what is printed fills the disk.
-  const Ran ran = run_lanescope(folder.path(), {"profile", "-w", "false", "-o", (disk / "x").string(), "sh", "-c",
-                                                "head -c 3000000 /dev/urandom | od; echo whole > ended; exit 6"});
+  // Numbers at random hardly compress: what is printed fills the disk.
+  const std::vector<std::string> command{"/bin/sh", "-c",
+                                         "awk 'BEGIN { srand(1); for (i = 0; i < 200000; ++i) print rand() }'; echo whole; exit 6"};
+  std::vector<std::string> arguments{"profile", "-o", (disk / "x").string()};
+  arguments.insert(arguments.end(), command.begin(), command.end());
+  const Ran alone = run_alone(command);
+  const Ran ran = run_lanescope(folder.path(), arguments);
   CHECK(ran.code == 6);
-  CHECK(std::filesystem::exists(folder.path() / "ended"));
+  CHECK(ran.code == alone.code);
+  CHECK((ran.output == alone.output));  // 3 MB: not to be printed
+  CHECK(ran.output.ends_with("whole\n"));
   CHECK(ran.messages.find("x.trace") != std::string::npos);
   CHECK(ran.messages.find("nothing dropped") == std::string::npos);
   CHECK(load(disk / "x.trace")->processes().size() == 1);
@@ -340,11 +360,46 @@ TEST_CASE("a program with a library of its own in LD_PRELOAD keeps it") {
 
 TEST_CASE("a static program runs as it does without us, and the file says that it was there") {
   const TemporaryFolder folder;
-  std::ofstream(folder.path() / "input");
-  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda,nvtx,osrt", "-o", "x", "sh", "-c",
-                                                program("attach_target_static").string() + " < input > /dev/null & kill -9 $!; exit 3"});
-  CHECK(ran.code == 3);
-  CHECK(load(folder.path() / "x.trace")->provenance().finished);
+  const std::vector<std::string> command{"/bin/sh", "-c", "printf hello | " + program("attach_target_static").string() + " read"};
+  const Ran alone = run_alone(command);
+  CHECK(alone.code == 7);
+  CHECK(alone.output == "undisturbed\n");
+  std::vector<std::string> arguments{"profile", "-t", "cuda,nvtx,osrt", "-o", "x"};
+  arguments.insert(arguments.end(), command.begin(), command.end());
+  const Ran ran = run_lanescope(folder.path(), arguments);
+  CHECK(ran.code == alone.code);
+  CHECK(ran.output == alone.output);
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(trace->provenance().finished);
+  const auto is_it = [](const Process& process) { return process.name.starts_with("attach_target"); };
+  CHECK(std::any_of(trace->processes().begin(), trace->processes().end(), is_it));
+}
+
+TEST_CASE("a program that uses musl runs as it does without us, and can't be attached to") {
+  const std::string musl = program("lanescope_program_musl").string();
+  if (!std::filesystem::exists(musl)) {
+    WARN("There is no musl-gcc (musl-tools): not tested.");
+    return;
+  }
+  const TemporaryFolder folder;
+  const std::vector<std::string> command{"/bin/sh", "-c", musl + " < /dev/null"};
+  const Ran alone = run_alone(command);
+  CHECK(alone.code == 7);
+  std::vector<std::string> arguments{"profile", "-t", "cuda,nvtx,osrt", "-o", "x"};
+  arguments.insert(arguments.end(), command.begin(), command.end());
+  const Ran ran = run_lanescope(folder.path(), arguments);
+  CHECK(ran.code == alone.code);
+  CHECK(ran.output == alone.output);
+  CHECK_THAT(ran.messages, !contains_text("liblanescope-agent"));  // no complaint of its loader
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(trace->provenance().finished);
+  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 0);
+
+  const std::string attach = program("lanescope").string() + " attach $! -d 0.1 2>&1; echo $?; exec 3>&-; wait $!";
+  const Ran refused = run_alone({"/bin/sh", "-c",
+                                 "cd " + folder.path().string() + "; mkfifo in out; " + musl +
+                                     " < in > out & exec 3> in 4< out; read line <&4; " + attach + "; echo $?"});
+  CHECK_THAT(refused.output, contains_text("it uses musl as its C library; the agent needs glibc.\n1\n7\n"));
 }
 
 TEST_CASE("what a killed host leaves behind is cleared away by the next one") {

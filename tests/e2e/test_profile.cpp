@@ -136,7 +136,7 @@ TEST_CASE("a program is started as another user where we are root, and the file 
 
 TEST_CASE("another tool's CUDA injection is respected, with a warning") {
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(folder.path(), {"profile", "-o", "x", "sh", "-c", "echo $CUDA_INJECTION64_PATH"},
+  const Ran ran = run_lanescope(folder.path(), {"profile", "--sample=none", "-o", "x", "sh", "-c", "echo $CUDA_INJECTION64_PATH"},
                                 {{"CUDA_INJECTION64_PATH", "/other/tool.so"}});
   CHECK(ran.code == 0);
   CHECK(ran.output == "/other/tool.so\n");
@@ -277,4 +277,40 @@ TEST_CASE("info prints JSON that agrees with the trace") {
   for (const auto& count : json["counts"]) sum += count.get<std::uint64_t>();
   CHECK(sum == trace->event_count());
   CHECK(run_lanescope(folder.path(), {"info", "no-such.trace"}).code == 1);
+}
+
+TEST_CASE("calls of libraries that mark them are recorded of those alone that are named") {
+  struct Library {
+    std::string trace;
+    std::string domain;
+    std::uint64_t calls;
+  };
+  const auto each = GENERATE(values<Library>({{"nccl", "NCCL", 1},
+                                              {"cublas", "cuBLAS", 1},
+                                              {"cublas-verbose", "cuBLAS", 2},
+                                              {"cudnn", "cuDNN", 1},
+                                              {"cusolver", "cusolverDn", 1},
+                                              {"cusolver-verbose", "cusolverDn", 2},
+                                              {"cusparse", "CUSPARSE", 1},
+                                              {"cusparse-verbose", "CUSPARSE", 2}}));
+  CAPTURE(each.trace);
+  const TemporaryFolder folder;
+  const auto record = [&](const std::string& traced) {
+    const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "--cpuctxsw=none", "--sample=none", "-f", "-o", "x",
+                                                  program("lanescope_program_nvtx_libraries").string()});
+    CHECK(ran.code == 0);
+    return load(folder.path() / "x.trace");
+  };
+  const auto alone = record(each.trace);
+  std::uint64_t ranges = 0;
+  for (const Track& track : alone->tracks()) {
+    if (track.key.kind != TrackKind::kNvtxRanges) continue;
+    CHECK(alone->domain_name(track.key.process, track.key.domain) == each.domain);
+    for (const LaneId id : track.lanes) ranges += alone->lane(id).size();
+  }
+  CHECK(ranges == each.calls);
+  CHECK(count_events(*alone, TrackKind::kNvtxRanges, "query") == each.calls - 1);
+  const auto among = record("nvtx," + each.trace);
+  CHECK(count_events(*among, TrackKind::kNvtxRanges, "own") == 1);
+  CHECK(count_events(*among, TrackKind::kNvtxRanges, "work") == (each.domain == "NCCL" ? 1 : 2));  // NCCL's, too
 }

@@ -1,14 +1,15 @@
 // A target that ends in the way that it is told, after 100 ranges "step" and the line "ready".
 //
-// endings exit | _exit | quick_exit | abort | segv | chained | fault | fault-thread | overflow | survives | refused | hog | term | kill |
-// exec |
-//         children N | forkserver | double-fork | daemon
+// endings exit | _exit | quick_exit | abort | segv | chained | fault | bus | ill | fpe | fault-thread | overflow | survives | refused | hog
+// |
+//         term | kill | exec | children N | forkserver | double-fork | daemon
 // segv: with a handler of its own that says "handled" and lets the default action follow; chained: it was set before the first range.
-// fault: without one, at the address 16; fault-thread: on another thread, "culprit", after a range of its own; overflow: of the stack.
-// survives: its handler jumps out of five faults, then it goes on. refused: it gets no more memory, and terminates for that. hog: it takes
-// memory until the kernel ends it. exec: becomes `endings exit`. children: N forked processes, one after the other, each with 100 ranges of
-// its own. Where it lives to return, it returns 7.
+// fault: without one, at the address 16; bus, ill, fpe: the other signals that an instruction may raise; fault-thread: on another thread,
+// "culprit", after a range of its own; overflow: of the stack. survives: its handler jumps out of five faults, then it goes on. refused: it
+// gets no more memory, and terminates for that. hog: it takes memory until the kernel ends it. exec: becomes `endings exit`. children: N
+// forked processes, one after the other, each with 100 ranges of its own. Where it lives to return, it returns 7.
 #include <nvtx3/nvToolsExt.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,6 +44,20 @@ void on_fault(int signal) {
 void fault() {
   volatile std::uintptr_t address = 16;
   *reinterpret_cast<volatile int*>(address) = 1;
+}
+
+// A page behind the end of a file.
+void fault_behind_file() {
+  char name[] = "/tmp/lanescope-endings-XXXXXX";
+  const int file = mkstemp(name);
+  unlink(name);
+  auto* page = static_cast<volatile char*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+  page[0] = 1;
+}
+
+void divide_by_zero() {
+  volatile int zero = 0;
+  zero = 7 / zero;
 }
 
 void fault_on_thread() {
@@ -109,6 +124,9 @@ int main(int argc, char** argv) {
   if (how == "abort") std::abort();
   if (how == "segv") std::signal(SIGSEGV, on_fault);
   if (how == "segv" || how == "chained" || how == "fault") fault();
+  if (how == "bus") fault_behind_file();
+  if (how == "ill") __builtin_trap();
+  if (how == "fpe") divide_by_zero();
   if (how == "fault-thread") fault_on_thread();
   if (how == "overflow") return overflow(0);
   if (how == "survives") survive_faults();

@@ -32,11 +32,11 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  lanescope attach 4711                      record CUDA and NVTX until Ctrl+C\n"
     "  lanescope attach 4711 -d 5 -o slow -f      5 seconds, into slow.trace\n"
-    "  lanescope attach 4711 -c nvtx -p \"step 100\"    what happens during one range\n"
+    "  lanescope attach 4711 -c nvtx -p step      what happens during one range\n"
     "  lanescope attach --list                    processes that can be recorded, those that use CUDA first\n"
     "\n"
-    "One thread of the process stands still for a few milliseconds while the agent is loaded. The process runs on when the\n"
-    "recording ends, and can be attached to again. What it did before is not recorded: ranges that are open then are left out.\n"
+    "One thread of the process stands still for a moment, while it starts the one that loads the agent. The process runs on when\n"
+    "the recording ends, and can be attached to again. What it did before is not recorded: ranges that are open then are left out.\n"
     "Ctrl+C once ends the recording in order, twice at once. The exit code is 0, 1 when it could not be recorded, 2 for wrong usage.";
 
 void describe(CLI::App& app, Options& options) {

@@ -1,7 +1,9 @@
 #include "agent/cupti/records.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "agent/core/clock.h"
 #include "agent/cupti/record_layouts.h"
 
 namespace lanescope::agent::cupti {
@@ -143,9 +145,10 @@ bool RecordReader::convert(std::uint64_t start, std::uint64_t end, encode::Inter
 
 void RecordReader::add(const CUpti_ActivityKernel10& record) noexcept {
   encode::Kernel kernel;
-  // A forced flush delivers kernels that still run: with no end.
+  // A forced flush delivers kernels that still run, with no end: they last until now, when the recording ends.
   const bool unfinished = record.start != 0 && record.end == 0;
-  if (!convert(record.start, unfinished ? record.start : record.end, kernel.time)) return;
+  const auto now = unfinished ? static_cast<std::uint64_t>(read_clock(CLOCK_REALTIME)) : 0;
+  if (!convert(record.start, unfinished ? std::max(now, record.start) : record.end, kernel.time)) return;
   if (unfinished) kernel.completion = encode::Completion::kUnfinished;
   kernel.name = events_.strings().id_of_pointer(record.name);
   kernel.queue = events_.queue({record.deviceId, record.contextId, record.streamId});

@@ -1,10 +1,10 @@
 // What a CUDA program is to the agent: it loads CUDA_INJECTION64_PATH as libcuda does, works, and ends.
 //
-// mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N | memory | reset | waits]: how it ends: by returning from main, not at
-// all until it is told over its standard input, by _exit(7), or by SIGKILL. captures: N times 100 kernels between cudaProfilerStart and
-// cudaProfilerStop, and KERNELS before each. memory: it uses memory as mock_cupti.h says, and returns 4 where unified memory is not
+// mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N | memory | reset | waits | long]: how it ends: by returning from main,
+// not at all until it is told over its standard input, by _exit(7), or by SIGKILL. captures: N times 100 kernels between cudaProfilerStart
+// and cudaProfilerStop, and KERNELS before each. memory: it uses memory as mock_cupti.h says, and returns 4 where unified memory is not
 // recorded. reset: cudaDeviceReset at the end. waits: three waits of two milliseconds,
-// in wait_in_mock_program.
+// in wait_in_mock_program. long: a kernel runs until SIGTERM comes; then it says "done" and returns 5.
 // _Exit and quick_exit: as _exit. exec: it becomes `true`. fork: a child does all of it; fork-after: a child tries the same once more.
 #include <csignal>
 #include <cstdio>
@@ -36,6 +36,10 @@ void go_on_in_child() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  sigset_t term;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  if (argc > 2 && std::string(argv[2]) == "long") sigprocmask(SIG_BLOCK, &term, nullptr);
   if (argc > 2 && std::string(argv[2]) == "fork") go_on_in_child();
   void* agent = dlopen(std::getenv("CUDA_INJECTION64_PATH"), RTLD_LAZY);
   if (agent == nullptr) return 2;
@@ -59,6 +63,17 @@ int main(int argc, char** argv) {
     reinterpret_cast<MockCuptiMemory>(find("mock_cupti_memory"))();
   }
   if (how == "waits") wait_in_mock_program(reinterpret_cast<MockCuptiWait>(find("mock_cupti_wait")));
+  if (how == "long") {
+    const auto begin = reinterpret_cast<MockCuptiBeginLongKernel>(find("mock_cupti_begin_long_kernel"));
+    if (begin != nullptr) begin();
+    std::puts("running");
+    std::fflush(stdout);
+    int signal = 0;
+    sigwait(&term, &signal);
+    if (begin != nullptr) reinterpret_cast<MockCuptiEndLongKernel>(find("mock_cupti_end_long_kernel"))();
+    std::puts("done");
+    return 5;
+  }
   if (how == "reset") reinterpret_cast<MockCuptiReset>(find("mock_cupti_reset"))();
   if (how == "fork-after") {
     go_on_in_child();

@@ -33,6 +33,7 @@ struct Mock {
   std::set<int> unified_memory;  // kinds of its counters
   bool event_timestamps = false;
   bool has_unfinished = false;
+  std::uint64_t long_kernel_start = 0;  // 0: it does not run, or was delivered
 };
 Mock& mock() {
   static Mock* instance = new Mock;
@@ -203,6 +204,17 @@ void deliver_step(Mock& m, std::uint64_t i, std::uint64_t start) {
   }
 }
 
+void deliver_long_kernel(Mock& m, std::uint64_t end) {
+  if (m.long_kernel_start == 0) return;
+  CUpti_ActivityKernel10 record = kernel(0, m.long_kernel_start, end);
+  record.name = kLongKernel;
+  record.correlationId = 1'000'000;
+  record.graphNodeId = 0;
+  record.graphId = 0;
+  deliver(m, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, record);
+  m.long_kernel_start = 0;
+}
+
 void deliver_usage(Mock& m, CUpti_ActivityMemoryOperationType operation, std::uint64_t address, std::uint64_t time) {
   CUpti_ActivityMemory4 usage{};
   usage.memoryOperationType = operation;
@@ -351,6 +363,26 @@ void mock_cupti_work(std::uint64_t kernels) {
   m.has_unfinished = true;
 }
 
+void mock_cupti_begin_long_kernel() {
+  Mock& m = mock();
+  const std::lock_guard lock(m.mutex);
+  const std::uint64_t now = realtime_now();
+  CUpti_ActivityAPI call{};
+  call.cbid = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
+  call.start = now - 200;
+  call.end = now - 50;
+  call.threadId = kFirstThread;
+  call.correlationId = 1'000'000;
+  deliver(m, CUPTI_ACTIVITY_KIND_RUNTIME, call);
+  m.long_kernel_start = now;
+}
+
+void mock_cupti_end_long_kernel() {
+  Mock& m = mock();
+  const std::lock_guard lock(m.mutex);
+  deliver_long_kernel(m, realtime_now());
+}
+
 void mock_cupti_profile(std::uint32_t start) {
   const CUpti_CallbackId id = start != 0 ? CUPTI_DRIVER_TRACE_CBID_cuProfilerStart : CUPTI_DRIVER_TRACE_CBID_cuProfilerStop;
   call_back(id, CUPTI_API_ENTER);
@@ -440,6 +472,12 @@ CUptiResult cuptiActivityEnableAllSyncRecords(std::uint8_t) { return CUPTI_SUCCE
 CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
   Mock& m = mock();
   const std::lock_guard lock(m.mutex);
+  if (flag != CUPTI_ACTIVITY_FLAG_FLUSH_FORCED && m.long_kernel_start != 0) return CUPTI_SUCCESS;
+  if (m.long_kernel_start != 0) {
+    const bool was_disabled = m.kinds.insert(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL).second;
+    deliver_long_kernel(m, 0);
+    if (was_disabled) m.kinds.erase(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  }
   if (flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED && m.has_unfinished) {
     m.kinds.insert(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     for (std::uint64_t i = 0; i < kUnfinished; ++i) deliver(m, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, kernel(i, realtime_now(), 0));

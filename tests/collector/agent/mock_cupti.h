@@ -34,7 +34,16 @@ using MockCuptiMemory = void (*)();
 extern "C" void mock_cupti_wait();
 using MockCuptiWait = void (*)();
 
+// The launch of a kernel kLongKernel that runs until mock_cupti_end_long_kernel(). As with CUPTI, a buffer with its record comes back to
+// nobody meanwhile unless a flush is forced, which has it without an end, and never again.
+extern "C" void mock_cupti_begin_long_kernel();
+using MockCuptiBeginLongKernel = void (*)();
+extern "C" void mock_cupti_end_long_kernel();
+using MockCuptiEndLongKernel = void (*)();
+
 namespace lanescope::test::mock_cupti {
+
+inline constexpr const char* kLongKernel = "_Z10persistentv";
 
 // Kernel i of n: stream 7 + i % 4, name i % 3, starts 1,000 ns after the one before and takes 500 + i % 100 ns; launched by thread
 // 40 + i / 1000 % 2 with correlation id i + 1. Its launch is an API call that began 200 ns before and took 150 ns.
