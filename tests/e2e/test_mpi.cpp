@@ -33,7 +33,7 @@ bool build(const Library& library, const std::filesystem::path& folder) {
     WARN(compiler << " is not installed: not tried");
     return false;
   }
-  REQUIRE(runs(compiler + " -w -o " + (folder / "ring").string() + " " LANESCOPE_TEST_PROGRAMS "/mpi_ring.c"));
+  REQUIRE(runs(compiler + " -w -o " + (folder / "ring").string() + " " LANESCOPE_TEST_PROGRAMS "/mpi_ring.c -ldl"));
   return true;
 }
 

@@ -1,7 +1,10 @@
 /* Messages of MPI of which every count, size and peer is known; as C, and built by the test with whichever mpicc is there.
  *
  * Rank r sends 3 messages of 1024 * (r + 1) bytes with tag 7 to the next rank of a ring, with MPI_Sendrecv one of 8 doubles, and 2 of 16 ints that
- * need no waiting; rank 0 also receives a message of 24 bytes from the last rank without saying from whom. Then collectives of 100 doubles. */
+ * need no waiting; rank 0 also receives a message of 24 bytes from the last rank without saying from whom, which is sent with a 64-bit count
+ * where there seems to be a function for that. Then collectives of 100 doubles. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +33,13 @@ int main(int argc, char** argv) {
     MPI_Isend(numbers[i], 16, MPI_INT, next, 9 + i, MPI_COMM_WORLD, &requests[2 + i]);
   }
   MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
-  if (rank == size - 1) MPI_Send(eight, 3, MPI_DOUBLE, 0, 11, MPI_COMM_WORLD);
+  if (rank == size - 1) {
+    int (*send)(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm) = dlsym(RTLD_DEFAULT, "MPI_Send_c");
+    if (send != NULL)
+      send(eight, 3, MPI_DOUBLE, 0, 11, MPI_COMM_WORLD);
+    else
+      MPI_Send(eight, 3, MPI_DOUBLE, 0, 11, MPI_COMM_WORLD);
+  }
   if (rank == 0) {
     MPI_Status status;
     MPI_Recv(other, 8, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);

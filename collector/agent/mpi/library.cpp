@@ -1,5 +1,6 @@
 #include "agent/mpi/library.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <dlfcn.h>
@@ -43,6 +44,19 @@ Abi find_abi() noexcept {
 }
 
 }  // namespace
+
+void* Function::find() noexcept {
+  void* known = find_function(name);
+  const std::size_t length = strlen(name);
+  if (known == nullptr && length > 2 && strcmp(name + length - 2, "_c") == 0) {
+    char small[64] = {};
+    std::memcpy(small, name, std::min(length - 2, sizeof(small) - 1));
+    known = find_function(small);
+    takes_small_counts.store(known != nullptr, std::memory_order_relaxed);
+  }
+  found.store(known, std::memory_order_release);
+  return known;
+}
 
 const Abi& abi() noexcept {
   static Abi found;

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 namespace lanescope::agent::mpi {
 
@@ -43,24 +45,34 @@ struct Abi {
 // The same for what is no function: a program may have a copy of its own, which the library uses as well.
 [[nodiscard]] void* find_object(const char* name) noexcept;
 
-// Looked up at its first call.
+// Looked up at its first call. Programs ask whether there are functions for 64-bit counts (MPI_Send_c, of MPI 4), and find ours: where the
+// library has none, its function for 32-bit counts stands in, which takes what fits into them from the same registers.
 struct Function {
   const char* name;
   std::atomic<void*> found{nullptr};
+  std::atomic<bool> takes_small_counts{false};
 
   void* address() noexcept {
-    void* known = found.load(std::memory_order_relaxed);
-    if (known == nullptr) found.store(known = find_function(name), std::memory_order_relaxed);
-    return known;
+    void* known = found.load(std::memory_order_acquire);
+    return known != nullptr ? known : find();
   }
+  void* find() noexcept;
 };
 
+inline constexpr int kCountError = 2;   // MPI_ERR_COUNT
 inline constexpr int kOtherError = 15;  // MPI_ERR_OTHER of MPICH, MPI_ERR_TRUNCATE of Open MPI: neither is success
+
+template <typename Parameter>
+[[nodiscard]] bool is_too_large(Parameter parameter) noexcept {
+  if constexpr (std::is_same_v<Parameter, std::int64_t>) return parameter > std::numeric_limits<int>::max();
+  return false;
+}
 
 // Calls the function, or fails as it would.
 template <typename... Parameters>
 int call(Function& function, Parameters... parameters) noexcept {
   void* address = function.address();
+  if (function.takes_small_counts.load(std::memory_order_relaxed) && (is_too_large(parameters) || ...)) return kCountError;
   return address == nullptr ? kOtherError : reinterpret_cast<int (*)(Parameters...)>(address)(parameters...);
 }
 
