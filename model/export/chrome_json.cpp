@@ -1,8 +1,12 @@
 // Chrome's trace event format, as PyTorch's profiler writes it.
+#include <algorithm>
 #include <bit>
+#include <cmath>
+#include <optional>
 #include <set>
 #include <unordered_set>
 
+#include "chrome_pids.h"
 #include "event_order.h"
 #include "json_writer.h"
 #include "model/events/launch_index.h"
@@ -33,37 +37,6 @@ std::string memory_name(const MemoryDetail& detail) {
          destination + ")";
 }
 
-// The pids in the file: a process has its own where no other has it, and one more for each of its GPUs.
-class ChromePids {
- public:
-  explicit ChromePids(const Trace& trace) : trace_(trace) {
-    constexpr std::uint32_t kStep = 10'000'000;
-    for (const Process& process : trace.processes()) {
-      std::uint32_t pid = process.pid;
-      while (!taken_.insert(pid).second) pid += kStep;
-      hosts_.push_back(pid);
-    }
-    for (const CudaDevice& device : trace.devices()) {
-      std::uint32_t pid = device.ordinal;  // as PyTorch has it
-      while (!taken_.insert(pid).second) pid += kStep;
-      gpus_.push_back(pid);
-    }
-  }
-  [[nodiscard]] std::uint32_t host(ProcessId process) const { return hosts_[process]; }
-  [[nodiscard]] std::uint32_t gpu_of_entry(std::size_t index) const { return gpus_[index]; }  // of an entry of devices()
-  [[nodiscard]] std::uint32_t gpu(const TrackKey& key) const {
-    for (std::size_t i = 0; i < gpus_.size(); ++i)
-      if (trace_.devices()[i].process == key.process && trace_.devices()[i].gpu == key.gpu) return gpus_[i];
-    return 0;
-  }
-
- private:
-  const Trace& trace_;
-  std::set<std::uint32_t> taken_;
-  std::vector<std::uint32_t> hosts_;
-  std::vector<std::uint32_t> gpus_;
-};
-
 class ChromeExport {
  public:
   ChromeExport(const Trace& trace, const ExportSelection& selection, const TextConsumer& write)
@@ -76,6 +49,8 @@ class ChromeExport {
     write_names();
     for (const Track& track : trace_.tracks())
       if (!write_track(track)) return false;
+    for (CounterId id = 0; id < trace_.counters().size(); ++id)
+      if (!write_counter(id)) return false;
     json_.close(']');
     if (!write_samples()) return false;
     json_.close('}').raw("\n");
@@ -133,12 +108,53 @@ class ChromeExport {
       write_name("process_labels", pid, 0, "labels", std::string_view("GPU " + std::to_string(device.ordinal)));
       write_name("process_sort_index", pid, 0, "sort_index", kBehindProcesses + device.ordinal);
     }
+    for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) {
+      const auto uses = [gpu](const CudaDevice& device) { return device.gpu == gpu; };
+      if (std::any_of(trace_.devices().begin(), trace_.devices().end(), uses)) continue;
+      const std::string label = "GPU " + std::to_string(trace_.gpus()[gpu].ordinal);  // that no process uses: it has counters at most
+      write_name("process_name", pids_.counters(gpu), 0, "name", std::string_view(trace_.gpus()[gpu].name));
+      write_name("process_labels", pids_.counters(gpu), 0, "labels", std::string_view(label));
+    }
     for (const Thread& thread : trace_.threads())
       if (!thread.name.empty()) write_name("thread_name", pids_.host(thread.process), thread.tid, "name", std::string_view(thread.name));
     for (const Track& track : trace_.tracks())
       if (is_gpu_work(track.key.kind))
         write_name("thread_name", pids_.gpu(track.key), track.key.stream, "name",
                    std::string_view("stream " + std::to_string(track.key.stream)));
+  }
+
+  // Under the GPU or the process that it is of, with its unit as the name of its only series. Where it has no value, an event says none.
+  bool write_counter(CounterId id) {
+    const Counter& counter = trace_.counters()[id];
+    const CounterSeries& series = trace_.counter_series(id);
+    const std::uint32_t pid = counter.gpu != kNone         ? pids_.counters(counter.gpu)
+                              : counter.process != kNone   ? pids_.host(counter.process)
+                              : trace_.processes().empty() ? 0
+                                                           : pids_.host(0);
+    auto [first, last] = selection_.window ? series.overlapping(*selection_.window) : std::pair<std::size_t, std::size_t>{0, series.size()};
+    // A quotient of whole numbers is written with the decimals that it has.
+    const double parts = counter.resolution > 0 ? std::round(1 / counter.resolution) : 0;
+    const bool is_fraction = parts >= 1 && std::abs(counter.resolution * parts - 1) < 1e-9;
+    const bool is_plain = counter.unit.empty() || counter.unit.find_first_of("\"\\") != std::string::npos;
+    const std::string_view unit = is_plain ? std::string_view("value") : std::string_view(counter.unit);
+    const auto write_value = [&](Nanoseconds time, std::optional<double> value) {
+      begin("C").field("name", std::string_view(counter.name)).field("cat", std::string_view(counter.group)).field("pid", pid);
+      json_.microseconds("ts", time).key("args").open('{');
+      if (value) json_.field(unit, *value);
+      json_.close('}').close('}');
+      return json_.flush_some();
+    };
+    bool holds = false;
+    for (; first < last; ++first) {
+      const CounterSample sample = series.sample(first);
+      const auto whole = static_cast<double>(sample.value);
+      std::optional<double> value;
+      if (sample.has_value()) value = is_fraction ? whole / parts : whole * counter.resolution;
+      if (!value && !holds) continue;
+      if (!write_value(sample.time, value)) return false;
+      holds = value.has_value();
+    }
+    return !holds || write_value(series.sample(last - 1).time + series.sample(last - 1).duration, std::nullopt);
   }
 
   // Each sample refers to its innermost frame, and each frame to the one that called it.
@@ -166,6 +182,7 @@ class ChromeExport {
       json_.element().raw("\n").open('{').field("name", trace_.name(event.name)).microseconds("ts", event.start);
       json_.field("pid", pids_.host(key.process)).field("tid", trace_.threads()[key.thread].tid).field("weight", 1);
       if (detail.processor != kNone) json_.field("cpu", detail.processor);
+      if (detail.period != 0) json_.field("period_ns", detail.period);
       if (detail.call_node != 0) json_.field("sf", std::string_view(frame_id(detail.call_node, 0)));
       json_.close('}');
       written = json_.flush_some();
@@ -182,10 +199,16 @@ class ChromeExport {
   void write_frames(CallNodeId node) {
     const CallNode& call = trace_.call_stacks().node(node);
     const auto functions = trace_.call_stacks().functions(call.location);
-    const std::string_view module = trace_.name(trace_.call_stacks().location(call.location).module);
+    const CodeLocation& location = trace_.call_stacks().location(call.location);
+    const std::string_view module = trace_.name(location.module);
+    constexpr std::string_view kKinds[] = {"", "kernel", "python", "generated"};  // by CodeKind
     for (std::size_t level = 0; level < functions.size(); ++level) {
       json_.raw("\n").key(frame_id(node, level)).open('{').field("name", trace_.name(functions[level].function));
       json_.field("category", module);
+      if (location.kind != CodeKind::kNative) json_.field("kind", kKinds[static_cast<std::size_t>(location.kind)]);
+      if (functions[level].source_file != 0) json_.field("file", trace_.name(functions[level].source_file));
+      if (functions[level].source_line != 0) json_.field("line", functions[level].source_line);
+      if (location.address != 0) json_.field("address", location.address);
       if (level + 1 < functions.size())
         json_.field("parent", std::string_view(frame_id(node, level + 1)));
       else if (call.parent != 0)

@@ -210,9 +210,9 @@ void ChromeAssembly::see(Nanoseconds start, Nanoseconds end) {
   ++events_;
 }
 
-void ChromeAssembly::add(const ChromeEvent& event) {
+void ChromeAssembly::add(const ChromeEvent& event, const ParsedBatch& batch) {
   if (event.phase == 'M') return add_metadata(event);
-  constexpr std::string_view kPlaced = "XBEiIRnbe";
+  constexpr std::string_view kPlaced = "XBEiIRnbeC";
   if (kPlaced.find(event.phase) == kPlaced.npos) return;
   const Category category = category_of(event.category);
   if (category == Category::kRepeated) return;
@@ -221,6 +221,7 @@ void ChromeAssembly::add(const ChromeEvent& event) {
     return;
   }
   if (event.phase == 'B' || event.phase == 'E' || event.phase == 'b' || event.phase == 'e') return add_edge(event);
+  if (event.phase == 'C') return add_counter(event, batch);
   if (event.phase != 'X') return add_mark(event);
   see(event.time, event.time + std::max<Nanoseconds>(0, event.duration));
   switch (category) {
@@ -256,6 +257,8 @@ void ChromeAssembly::add_metadata(const ChromeEvent& event) {
   if (event.name == "process_name") {
     sources_[of].name = event.arguments.name;
     sources_[of].host_pid = event.arguments.host_pid;
+  } else if (constexpr std::string_view kGpu = "GPU "; event.name == "process_labels" && event.arguments.labels.starts_with(kGpu)) {
+    sources_[of].device = number_of(event.arguments.labels.substr(kGpu.size()));
   } else if (event.name == "thread_name") {
     threads_[thread(of, event.tid)].name = event.arguments.name;
   }

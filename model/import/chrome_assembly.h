@@ -22,7 +22,8 @@ class ChromeAssembly {
  public:
   explicit ChromeAssembly(TraceBuilder& builder) : builder_(builder) {}
 
-  void add(const ChromeEvent& event);
+  // `batch` holds the event.
+  void add(const ChromeEvent& event, const ParsedBatch& batch);
 
   // Builds processes, threads, GPUs and tracks out of all that was added.
   void finish(const ChromeMembers& members);
@@ -36,6 +37,7 @@ class ChromeAssembly {
     std::string text;
     std::string name;
     std::optional<std::uint32_t> host_pid;  // of a GPU's rows, where the file says whose work they show
+    std::optional<std::uint32_t> device;    // of a GPU's rows, where the file says so: "GPU 0"
     bool has_host_work = false;
     ProcessId process = kNone;
   };
@@ -69,6 +71,16 @@ class ChromeAssembly {
     std::uint32_t source = 0;
     auto operator<=>(const Launch&) const = default;
   };
+  struct CounterKey {
+    std::uint32_t source = 0;
+    std::string name;
+    std::string series;
+    auto operator<=>(const CounterKey&) const = default;
+  };
+  struct CounterValues {
+    std::string group;
+    std::vector<std::pair<Nanoseconds, double>> samples;
+  };
   struct KernelNames {
     NameId readable = 0;
     NameId brief = 0;
@@ -97,6 +109,7 @@ class ChromeAssembly {
   void add_range(const ChromeEvent& event, TrackKind kind, std::uint32_t domain);
   void add_mark(const ChromeEvent& event);
   void add_edge(const ChromeEvent& event);
+  void add_counter(const ChromeEvent& event, const ParsedBatch& batch);
   GroupKey queue_key(TrackKind kind, const ChromeEvent& event);
   DetailId range_detail(const ChromeEvent& event);
 
@@ -108,6 +121,9 @@ class ChromeAssembly {
   std::vector<Launch> launches() const;
   std::uint32_t launching_source(std::uint32_t source, const std::vector<Launch>& launches) const;
   void add_tracks(const std::map<std::uint32_t, Gpu>& devices);
+  void see_samples(const std::vector<ChromeSample>& samples);
+  void add_counters();
+  void add_samples(const ChromeMembers& members);
 
   TraceBuilder& builder_;
   std::vector<Source> sources_;
@@ -126,6 +142,7 @@ class ChromeAssembly {
   std::string last_category_;
   std::uint32_t last_category_id_ = 0;
   std::unordered_map<NameId, KernelNames> kernel_names_;
+  std::map<CounterKey, CounterValues> counters_;
   std::vector<Edge> thread_edges_;
   std::map<std::string, std::vector<Edge>> asynchronous_edges_;
   bool from_pytorch_ = false;

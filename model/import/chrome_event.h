@@ -36,6 +36,7 @@ struct ChromeArguments {
   std::uint32_t wait_event = 0;           // of a synchronization
   std::optional<std::uint32_t> host_pid;  // of a GPU's rows: the process whose work they show
   std::string_view name;                  // of metadata
+  std::string_view labels;                // of metadata: "GPU 0"
   std::string_view kind;                  // of a synchronization
 };
 
@@ -50,12 +51,21 @@ struct ChromeEvent {
   std::string_view tid;
   std::string_view id;
   ChromeArguments arguments;
+  std::uint32_t first_value = 0;  // of a counter: [first_value, first_value + value_count) of ParsedBatch::values
+  std::uint32_t value_count = 0;
+};
+
+// A number of a counter's event, under the name of its series.
+struct ChromeValue {
+  std::string_view series;
+  double value = 0;
 };
 
 // A batch and the events in it, which point into its text.
 struct ParsedBatch {
   ChromeBatch batch;
   std::vector<ChromeEvent> events;
+  std::vector<ChromeValue> values;    // of counters
   std::deque<std::string> unescaped;  // strings that do not stand in the text as they are
   std::uint64_t invalid = 0;          // elements that are not events
 };

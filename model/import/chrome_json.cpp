@@ -101,7 +101,7 @@ Result<std::shared_ptr<const Trace>> import_chrome_json(const std::filesystem::p
   {
     ParsingAhead ahead(splitter);
     while (auto batch = ahead.next()) {
-      for (const ChromeEvent& event : batch->events) assembly.add(event);
+      for (const ChromeEvent& event : batch->events) assembly.add(event, *batch);
       elements += batch->batch.elements.size();
       invalid += batch->invalid;
       ahead.recycle(std::move(*batch));

@@ -1,5 +1,7 @@
 #include "chrome_members.h"
 
+#include <cmath>
+
 #include <simdjson.h>
 
 namespace lanescope::importers {
@@ -39,6 +41,48 @@ void read_devices(simdjson::dom::element list, std::map<std::uint32_t, Gpu>& dev
   }
 }
 
+// Of a number or a text: "4711".
+std::string word_of(simdjson::dom::element object, const char* key) {
+  std::uint64_t number = 0;
+  if (object[key].get(number) == simdjson::SUCCESS) return std::to_string(number);
+  return read_text(object, key);
+}
+
+void read_frames(simdjson::dom::element value, ChromeFrames& frames) {
+  simdjson::dom::object object;
+  if (value.get(object) != simdjson::SUCCESS) return;
+  for (const auto& [id, entry] : object) {
+    if (!entry.is_object()) continue;
+    ChromeFrame frame;
+    frame.function = read_text(entry, "name");
+    frame.module = read_text(entry, "category");
+    frame.kind = read_text(entry, "kind");
+    frame.source_file = read_text(entry, "file");
+    frame.caller = word_of(entry, "parent");
+    read_number(entry, "line", frame.source_line);
+    read_number(entry, "address", frame.address);
+    frames.emplace(id, std::move(frame));
+  }
+}
+
+void read_samples(simdjson::dom::element value, std::vector<ChromeSample>& samples) {
+  simdjson::dom::array list;
+  if (value.get(list) != simdjson::SUCCESS) return;
+  for (const simdjson::dom::element entry : list) {
+    double microseconds = 0;
+    constexpr double kLargest = 1e15;  // µs: 30 years
+    if (!entry.is_object() || entry["ts"].get(microseconds) != simdjson::SUCCESS || std::abs(microseconds) > kLargest) continue;
+    ChromeSample sample;
+    sample.time = std::llround(microseconds * 1e3);
+    sample.pid = word_of(entry, "pid");
+    sample.tid = word_of(entry, "tid");
+    sample.frame = word_of(entry, "sf");
+    read_number(entry, "cpu", sample.processor);
+    read_number(entry, "period_ns", sample.period);
+    samples.push_back(std::move(sample));
+  }
+}
+
 }  // namespace
 
 ChromeMembers read_members(const std::vector<std::pair<std::string, std::string>>& members) {
@@ -49,6 +93,8 @@ ChromeMembers read_members(const std::vector<std::pair<std::string, std::string>
     if (parser.parse(text).get(value) != simdjson::SUCCESS) continue;
     std::string_view word;
     if (name == "deviceProperties") read_devices(value, read.devices);
+    if (name == "stackFrames") read_frames(value, read.frames);
+    if (name == "samples") read_samples(value, read.samples);
     if (name == "baseTimeNanoseconds") {
       constexpr std::int64_t kLargest = std::int64_t{1} << 61;  // far beyond any date, and safe to add to
       if (std::int64_t base = 0; value.get(base) == simdjson::SUCCESS && base > 0 && base < kLargest) read.utc_base = base;

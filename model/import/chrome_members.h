@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "chrome_samples.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::importers {
@@ -17,6 +18,8 @@ struct ChromeMembers {
   std::int64_t utc_base = 0;             // ns since 1970 that the file's time 0 stands for; 0 when not known
   std::string host_name;
   std::string producer;
+  ChromeFrames frames;  // by id
+  std::vector<ChromeSample> samples;
 };
 
 // Members that are not JSON, or not as expected, say nothing.

@@ -1,4 +1,5 @@
 #include <charconv>
+#include <cmath>
 #include <cstring>
 
 #include <simdjson.h>
@@ -162,7 +163,10 @@ class EventReader {
       } else if (key == "id") {
         event.id = text_of(value);
       } else if (key == "args") {
-        if (has_arguments_to_read(event) && is(value, '{')) read_arguments(value.get_object(), event.arguments);
+        if (event.phase == 'C' && is(value, '{'))
+          read_values(value.get_object(), event);
+        else if (has_arguments_to_read(event) && is(value, '{'))
+          read_arguments(value.get_object(), event.arguments);
       }
     }
     event.has_time = timed && times_are_numbers;
@@ -185,6 +189,22 @@ class EventReader {
     const std::string_view text = bare(value.raw_json_token());
     if (std::memchr(text.data(), '\\', text.size()) == nullptr) return text;
     return parsed_.unescaped.emplace_back(unescaped(text));
+  }
+
+  // Those that are numbers.
+  void read_values(ondemand::object object, ChromeEvent& event) {
+    event.first_value = static_cast<std::uint32_t>(parsed_.values.size());
+    for (auto field : object) {
+      const std::string_view series = field.unescaped_key().value();
+      ondemand::value value = field.value();
+      const std::string_view text = bare(value.raw_json_token());
+      ChromeValue read;
+      const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), read.value);
+      if (failure != std::errc{} || end != text.data() + text.size() || !std::isfinite(read.value)) continue;
+      read.series = parsed_.unescaped.emplace_back(series);
+      parsed_.values.push_back(read);
+    }
+    event.value_count = static_cast<std::uint32_t>(parsed_.values.size()) - event.first_value;
   }
 
   static void read_extent(ondemand::value& value, std::array<std::uint32_t, 3>& extent) {
@@ -237,6 +257,9 @@ class EventReader {
           break;
         case 'h':
           if (key == "host pid") arguments.host_pid = whole<std::uint32_t>(value.raw_json_token());
+          break;
+        case 'l':
+          if (key == "labels") arguments.labels = text_of(value);
           break;
         case 'n':
           if (key == "name") arguments.name = text_of(value);
@@ -327,6 +350,7 @@ void ChromeParser::parse(ChromeBatch batch, ParsedBatch& parsed) {
   parsed.batch = std::move(batch);
   const auto clear = [&] {
     parsed.events.clear();
+    parsed.values.clear();
     parsed.unescaped.clear();
     parsed.invalid = 0;
   };

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kWindowBytes = 1u << 20;
 constexpr std::size_t kLargestWindow = 64u << 20;  // an event larger than this is none
-constexpr std::size_t kLargestMember = 1u << 20;   // of those beside traceEvents that are kept
+constexpr std::size_t kLargestMember = 1u << 20;   // of those beside traceEvents that are kept; samples may fill the window
 
 constexpr std::array<bool, 256> bytes_of(std::string_view bytes) {
   std::array<bool, 256> set{};
@@ -173,7 +173,8 @@ void ChromeSplitter::read_member() {
   }
   const auto value = read_value();
   if (!value) return cut_off();
-  if (value->size() <= kLargestMember) members_.emplace_back(std::move(name), *value);
+  const bool of_samples = name == "samples" || name == "stackFrames";
+  if (of_samples || value->size() <= kLargestMember) members_.emplace_back(std::move(name), *value);
 }
 
 // Takes the elements that the window holds whole; reads on only while there is none.

@@ -65,6 +65,9 @@ std::uint32_t ChromeAssembly::launching_source(std::uint32_t source, const std::
 void ChromeAssembly::place_sources() {
   std::vector<bool> used(sources_.size());
   for (const auto& [key, events] : groups_) used[key.source] = true;
+  for (const auto& [key, values] : counters_) used[key.source] = true;
+  for (std::uint32_t i = 0; i < sources_.size(); ++i)
+    if (sources_[i].has_host_work) used[i] = true;
   std::vector<std::uint32_t> hosts;
   for (std::uint32_t i = 0; i < sources_.size(); ++i)
     if (used[i] && (sources_[i].has_host_work || !from_pytorch_)) hosts.push_back(i);
@@ -123,9 +126,12 @@ void ChromeAssembly::add_tracks(const std::map<std::uint32_t, Gpu>& devices) {
 
 void ChromeAssembly::finish(const ChromeMembers& members) {
   close_edges();
+  see_samples(members.samples);
   if (events_ == 0) begin_ = 0;
   place_sources();
   add_tracks(members.devices);
+  add_counters();
+  add_samples(members);
   for (const Source& of : sources_)
     if (of.process != kNone)
       for (const auto& [name, id] : categories_) builder_.set_category(of.process, 0, id, name);

@@ -97,12 +97,59 @@ TEST_CASE("gzip is read as the text in it, several members as one") {
   CHECK((*trace)->event_count() == 2);
 }
 
-TEST_CASE("arrows without a beginning or an end change nothing, nor do counters") {
+TEST_CASE("arrows without a beginning or an end change nothing") {
   const auto trace = trace_of_events(kCall + R"(,{"ph":"f","id":99,"pid":0,"tid":7,"ts":5,"cat":"ac2g","name":"ac2g","bp":"e"},
-                  {"ph":"s","id":98,"pid":4711,"tid":4712,"ts":5,"cat":"ac2g","name":"ac2g"},
-                  {"ph":"C","name":"memory","pid":1,"ts":5,"args":{"bytes":7}})");
+                  {"ph":"s","id":98,"pid":4711,"tid":4712,"ts":5,"cat":"ac2g","name":"ac2g"})");
   CHECK(trace->event_count() == 1);
   CHECK(trace->diagnostics().empty());
+}
+
+TEST_CASE("counters have a value a series until the next, and none after an event that has none") {
+  const auto trace = trace_of(R"({"traceEvents": [
+    {"ph": "M", "name": "process_labels", "pid": 0, "args": {"labels": "GPU 0"}},
+    {"ph": "C", "name": "Power", "cat": "Board", "pid": 0, "ts": 3, "args": {"W": 90.25}},
+    {"ph": "C", "name": "Power", "cat": "Board", "pid": 0, "ts": 1, "args": {"W": 80}},
+    {"ph": "C", "name": "Power", "cat": "Board", "pid": 0, "ts": 5, "args": {}},
+    {"ph": "C", "name": "Memory", "pid": 7, "ts": 2, "args": {"allocated": 10, "reserved": 30, "device": "no number"}},
+    {"ph": "X", "name": "f", "pid": 7, "tid": 7, "ts": 1, "dur": 9}]})");
+  REQUIRE(trace->counters().size() == 3);
+  std::map<std::string, std::vector<std::string>> found;
+  for (CounterId id = 0; id < 3; ++id) {
+    const Counter& counter = trace->counters()[id];
+    for (std::size_t i = 0; i < trace->counter_series(id).size(); ++i) {
+      const CounterSample sample = trace->counter_series(id).sample(i);
+      std::string text = std::to_string(sample.time) + ": none";
+      if (sample.has_value())
+        text = std::to_string(sample.time) + ": " + std::to_string(static_cast<double>(sample.value) * counter.resolution);
+      found[counter.name + "|" + counter.unit + "|" + counter.group + "|" + (counter.gpu != kNone ? "GPU" : "process")].push_back(text);
+    }
+  }
+  CHECK(found == std::map<std::string, std::vector<std::string>>{{"Power|W|Board|GPU", {"0: 80.000000", "2000: 90.250000", "4000: none"}},
+                                                                 {"Memory: allocated|||process", {"1000: 10.000000"}},
+                                                                 {"Memory: reserved|||process", {"1000: 30.000000"}}});
+}
+
+TEST_CASE("samples have the chains that frames make, also where these run in a circle") {
+  const auto trace = trace_of(R"({"traceEvents": [], "stackFrames": {
+      "1": {"name": "main", "category": "app"}, "2": {"name": "inlined", "category": "app", "parent": "2.1"},
+      "2.1": {"name": "outer", "category": "app", "parent": "1"}, "3": {"name": "load", "kind": "python", "file": "a.py", "line": 7, "parent": 2},
+      "8": {"name": "a", "category": "app", "parent": "9"}, "9": {"name": "b", "category": "app", "parent": "8"}},
+    "samples": [{"ts": 10.5, "pid": 5, "tid": 6, "sf": 3, "cpu": 2}, {"ts": 11, "pid": 5, "tid": 6, "sf": "8"},
+                {"ts": 12, "pid": 5, "tid": 6}, {"ts": "never", "pid": 5, "tid": 6}]})");
+  std::vector<std::string> chains;
+  for (const Found& sample : find_events(*trace, TrackKind::kCpuSamples)) {
+    std::string text = std::to_string(sample.event.start) + ":";
+    for (const CodeLocationId location : trace->call_stacks().chain(trace->sample_detail(sample.event.detail).call_node))
+      for (const CodeFunction& function : trace->call_stacks().functions(location))
+        text.append(" ")
+            .append(trace->name(function.function))
+            .append(function.source_line != 0 ? ":" + std::to_string(function.source_line) : "");
+    chains.push_back(text);
+  }
+  CHECK(chains == std::vector<std::string>{"0: load:7 inlined outer main", "500: a b", "1500:"});
+  REQUIRE(trace->threads().size() == 1);
+  CHECK(trace->threads()[0].tid == 6);
+  CHECK(trace->processes()[0].pid == 5);
 }
 
 TEST_CASE("a thousand kernels of one graph launch share its correlation id") {

@@ -1,0 +1,118 @@
+// Counters and samples of a Chrome trace.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "chrome_assembly.h"
+#include "model/trace/thread_states.h"
+
+namespace lanescope::importers {
+namespace {
+
+constexpr std::string_view kPlainSeries = "value";  // what the only series is called that has no name of its own
+
+constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
+
+using Samples = std::vector<std::pair<Nanoseconds, double>>;
+
+// The largest of 1, 0.1, 0.01, ... of which all values are multiples; the smallest where there is none.
+double resolution_of(const Samples& samples) {
+  constexpr int kMostDecimals = 6;
+  double scale = 1;
+  for (int decimals = 0; decimals < kMostDecimals; ++decimals, scale *= 10) {
+    const auto is_multiple = [scale](const auto& sample) {
+      const double scaled = sample.second * scale;
+      return std::isnan(scaled) || std::abs(scaled - std::round(scaled)) <= 1e-9 * std::max(1.0, std::abs(scaled));
+    };
+    if (std::all_of(samples.begin(), samples.end(), is_multiple)) break;
+  }
+  return 1 / scale;
+}
+
+}  // namespace
+
+void ChromeAssembly::add_counter(const ChromeEvent& event, const ParsedBatch& batch) {
+  see(event.time, event.time);
+  CounterKey key;
+  key.source = source(event.pid);
+  key.name = event.name;
+  if (!event.id.empty()) key.name.append(" ").append(event.id);
+  // An event without values ends those that hold.
+  if (event.value_count == 0)
+    for (auto known = counters_.lower_bound(key);
+         known != counters_.end() && known->first.source == key.source && known->first.name == key.name; ++known)
+      known->second.samples.emplace_back(event.time, kAbsent);
+  for (std::uint32_t i = 0; i < event.value_count; ++i) {
+    const ChromeValue& value = batch.values[event.first_value + i];
+    key.series = value.series;
+    CounterValues& values = counters_[key];
+    values.group = event.category;
+    values.samples.emplace_back(event.time, value.value);
+  }
+}
+
+void ChromeAssembly::add_counters() {
+  for (auto counter = counters_.begin(); counter != counters_.end(); ++counter) {
+    const auto& [key, unsorted] = *counter;
+    const auto is_same = [&key = key](const auto& other) { return other.first.source == key.source && other.first.name == key.name; };
+    const bool is_alone = (counter == counters_.begin() || !is_same(*std::prev(counter))) &&
+                          (std::next(counter) == counters_.end() || !is_same(*std::next(counter)));
+    // An only series is named after the unit, where that is known.
+    Counter description;
+    description.name = is_alone ? key.name : key.name + ": " + key.series;
+    if (is_alone && key.series != kPlainSeries && key.series != key.name) description.unit = key.series;
+    description.group = unsorted.group;
+    const Source& of = sources_[key.source];
+    if (of.device)
+      description.gpu = builder_.gpu_of_device(of.process, *of.device);
+    else
+      description.process = of.process;
+    Samples samples = unsorted.samples;
+    std::stable_sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    description.resolution = resolution_of(samples);
+    std::vector<Nanoseconds> times;
+    std::vector<std::vector<std::int64_t>> columns(1);
+    for (const auto& [time, value] : samples) {
+      constexpr double kLargest = 9e18;
+      const double scaled = std::clamp(std::round(value / description.resolution), -kLargest, kLargest);
+      const std::int64_t whole = std::isnan(value) ? kNoValue : static_cast<std::int64_t>(scaled);
+      if (!times.empty() && times.back() == time - begin_) {  // the last of one time counts
+        columns.front().back() = whole;
+        continue;
+      }
+      times.push_back(time - begin_);
+      columns.front().push_back(whole);
+    }
+    const CounterId id = builder_.counter(description);
+    builder_.add_samples(std::span(&id, 1), times, columns, std::max(end_ - begin_, times.back() + 1));
+  }
+}
+
+void ChromeAssembly::see_samples(const std::vector<ChromeSample>& samples) {
+  for (const ChromeSample& sample : samples) {
+    see(sample.time, sample.time);
+    const std::uint32_t of = source(sample.pid);
+    sources_[of].has_host_work = true;
+    thread(of, sample.tid);
+  }
+}
+
+void ChromeAssembly::add_samples(const ChromeMembers& members) {
+  ChromeChains chains(members.frames, builder_);
+  std::map<std::uint32_t, std::vector<SampleEvent>> by_thread;
+  for (const ChromeSample& sample : members.samples)
+    by_thread[thread(source(sample.pid), sample.tid)].push_back(
+        {sample.time - begin_, 0, {chains.chain(sample.frame), SampleOrigin::kTimer, sample.processor, sample.period}});
+  for (const auto& [thread, samples] : by_thread) {
+    built_thread(thread);
+    std::uint32_t tid = threads_[thread].synthetic_tid;
+    const std::string& text = threads_[thread].text;
+    if (std::uint32_t number = 0;
+        std::from_chars(text.data(), text.data() + text.size(), number).ptr == text.data() + text.size() && !text.empty())
+      tid = number;
+    lanescope::add_samples(builder_, sources_[threads_[thread].source].process, tid, samples);
+  }
+}
+
+}  // namespace lanescope::importers

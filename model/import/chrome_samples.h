@@ -1,0 +1,48 @@
+// Samples of running code as a Chrome trace has them: its members "samples" and "stackFrames". Internal to model/import.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/trace/trace_builder.h"
+
+namespace lanescope::importers {
+
+// A call of a chain. Frames of the inlined callers of "12" are "12.1", "12.2", ..., innermost first, as our exports number them.
+struct ChromeFrame {
+  std::string function;
+  std::string module;
+  std::string kind;  // "python", "kernel" or "generated"; else native
+  std::string source_file;
+  std::uint32_t source_line = 0;
+  std::uint64_t address = 0;
+  std::string caller;  // its id; empty for the outermost
+};
+using ChromeFrames = std::unordered_map<std::string, ChromeFrame>;
+
+struct ChromeSample {
+  Nanoseconds time = 0;  // as in the file, in ns
+  std::string pid, tid;
+  std::string frame;  // the innermost; empty where the chain is not known
+  std::uint32_t processor = kNone;
+  Nanoseconds period = 0;
+};
+
+// The call chains of a builder that frames stand for, each made once.
+class ChromeChains {
+ public:
+  ChromeChains(const ChromeFrames& frames, TraceBuilder& builder) : frames_(frames), builder_(builder) {}
+  // 0 for a frame that is not there. Chains that run in a circle end where they meet themselves.
+  [[nodiscard]] CallNodeId chain(const std::string& frame);
+
+ private:
+  CallNodeId call(const std::vector<const std::string*>& inlined, CallNodeId caller);
+
+  const ChromeFrames& frames_;
+  TraceBuilder& builder_;
+  std::unordered_map<std::string, CallNodeId> known_;
+};
+
+}  // namespace lanescope::importers

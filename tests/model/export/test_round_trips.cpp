@@ -1,0 +1,115 @@
+// Whatever goes out and comes back in is the same trace: every recording of tests/data, in every format that is read back.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "model/export/nsys_sqlite_export.h"
+#include "model/export/text_export.h"
+#include "model/export/trace_file_export.h"
+#include "model/import/open_trace.h"
+#include "model/stats/format.h"
+#include "model/stats/report.h"
+#include "model/trace/load.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<fs::path> recordings() {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(LANESCOPE_TEST_DATA))
+    if (entry.path().extension() == ".trace") found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::shared_ptr<const Trace> opened(const fs::path& path) {
+  auto trace = open_trace(path);
+  if (!trace) FAIL(trace.error().text);
+  return *trace;
+}
+
+// One line an event, with everything that the events view shows of it.
+std::string lines_of(const std::shared_ptr<const Trace>& trace) {
+  std::string text;
+  REQUIRE(export_csv(trace,
+                     [&](std::string_view piece) {
+                       text += piece;
+                       return true;
+                     },
+                     {}));
+  return text;
+}
+
+std::string report(const Trace& trace, std::string_view name) {
+  return stats::format_table(*stats::make_report(*stats::find_report(name), trace), stats::Format::kCsv);
+}
+
+// Values of a counter in its unit, by time since the first event of the trace, without those that repeat the one before.
+using Values = std::map<std::string, std::vector<std::pair<Nanoseconds, double>>>;
+Values values_of(const Trace& trace) {
+  Nanoseconds origin = std::numeric_limits<Nanoseconds>::max();
+  for (const Lane& lane : trace.lanes())
+    if (!lane.empty()) origin = std::min(origin, lane.start(0));
+  Values values;
+  for (CounterId id = 0; id < trace.counters().size(); ++id) {
+    const Counter& counter = trace.counters()[id];
+    auto& of = values[counter.name + " [" + counter.unit + "] " + counter.group];
+    for (std::size_t i = 0; i < trace.counter_series(id).size(); ++i) {
+      const CounterSample sample = trace.counter_series(id).sample(i);
+      const double value = sample.has_value() ? static_cast<double>(sample.value) * counter.resolution : -1;
+      if (of.empty() ? sample.has_value() : std::abs(of.back().second - value) > 1e-6) of.emplace_back(sample.time - origin, value);
+    }
+    if (!of.empty() && of.back().second == -1) of.pop_back();  // behind the last value
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("every recording comes back from .trace and SQLite event by event") {
+  const fs::path recording = GENERATE(from_range(recordings()));
+  INFO(recording);
+  const TemporaryFolder folder;
+  const auto trace = opened(recording);
+  const std::string before = lines_of(trace);
+  REQUIRE(export_trace_file(*trace, folder.path() / "again.trace", Overwrite::kRefuse, {}));
+  CHECK((lines_of(opened(folder.path() / "again.trace")) == before));
+  REQUIRE(export_nsys_sqlite(*trace, folder.path() / "again.sqlite", Overwrite::kRefuse, {}));
+  CHECK((lines_of(opened(folder.path() / "again.sqlite")) == before));
+}
+
+TEST_CASE("every recording comes back from Chrome JSON with its reports, samples and counters") {
+  const fs::path recording = GENERATE(from_range(recordings()));
+  INFO(recording);
+  const TemporaryFolder folder;
+  const auto trace = opened(recording);
+  {
+    std::ofstream out(folder.path() / "again.json", std::ios::binary);
+    REQUIRE(export_chrome_json(*trace, [&](std::string_view piece) { return static_cast<bool>(out << piece); }, {}));
+  }
+  const auto again = opened(folder.path() / "again.json");
+  for (const char* name : {"cuda_api_sum", "cuda_gpu_kern_gb_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "nvtx_startend_sum",
+                           "osrt_sum", "cpu_samples", "gpu_idle_sum"}) {
+    INFO(name);
+    CHECK(report(*again, name) == report(*trace, name));
+  }
+  const Values before = values_of(*trace), after = values_of(*again);
+  REQUIRE(after.size() == before.size());
+  for (const auto& [counter, values] : before) {
+    INFO(counter);
+    REQUIRE(after.contains(counter));
+    const auto& found = after.at(counter);
+    REQUIRE(found.size() == values.size());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (found[i].first != values[i].first || std::abs(found[i].second - values[i].second) > 1e-6)
+        FAIL("value " << i << ": " << values[i].second << " at " << values[i].first << " came back as " << found[i].second << " at "
+                      << found[i].first);
+  }
+}
