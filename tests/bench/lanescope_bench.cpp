@@ -41,6 +41,13 @@ double milliseconds(const std::function<void()>& work) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
+// Processor time of this thread so far: tells slow work from a busy machine.
+double thread_milliseconds() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) * 1e-6;
+}
+
 double percentile(std::vector<double> values, double fraction) {
   std::sort(values.begin(), values.end());
   return values[static_cast<std::size_t>(fraction * static_cast<double>(values.size() - 1))];
@@ -166,7 +173,7 @@ void measure_live(const std::filesystem::path& path, timeline::TimelineView& vie
   view.setTrace(nullptr);
   QApplication::processEvents();
   std::shared_ptr<const Trace> published, ready;
-  std::vector<double> frames, readied;
+  std::vector<double> frames, frames_cpu, readied;
   std::atomic<bool> ended = false;
   double ingest_cpu_s = 0;
   QObject here;  // lives on this thread
@@ -204,9 +211,7 @@ void measure_live(const std::filesystem::path& path, timeline::TimelineView& vie
       next_snapshot = Clock::now() + kSnapshotInterval;
     }
     publish(builder.snapshot());
-    timespec used{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    ingest_cpu_s = static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+    ingest_cpu_s = thread_milliseconds() / 1e3;
     ended = true;
     QMetaObject::invokeMethod(
         &here, [] {}, Qt::QueuedConnection);  // wakes this thread
@@ -215,10 +220,12 @@ void measure_live(const std::filesystem::path& path, timeline::TimelineView& vie
     QApplication::processEvents(QEventLoop::WaitForMoreEvents);
     if (!ready) continue;
     const int before = painted.count();
+    const double cpu_before = thread_milliseconds();
     frames.push_back(milliseconds([&] {
       view.updateTrace(std::exchange(ready, nullptr));
       QApplication::processEvents(QEventLoop::ExcludeUserInputEvents);
     }));
+    frames_cpu.push_back(thread_milliseconds() - cpu_before);
     if (painted.count() == before) std::cerr << "A frame was not painted.\n";
   }
   recording.join();
@@ -227,6 +234,7 @@ void measure_live(const std::filesystem::path& path, timeline::TimelineView& vie
                     {"events_per_ingest_cpu_s", static_cast<double>(events) / ingest_cpu_s},
                     {"frames", frames.size()},
                     {"frame_ms", spread(frames)},
+                    {"frame_cpu_ms", spread(frames_cpu)},
                     {"ready_after_ms", spread(readied)}};
 }
 
@@ -292,6 +300,7 @@ int main(int argc, char** argv) {
   view.repaint();
   const double exact_frame = since_begin();
   if (first_frame == 0) first_frame = exact_frame;
+  while (view.isMakingReady()) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
 
   result["events"] = trace->event_count();
   result["file_bytes"] = std::filesystem::file_size(input);

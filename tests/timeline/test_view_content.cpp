@@ -66,3 +66,33 @@ TEST_CASE("where a view goes as the trace grows") {
   REQUIRE(after(Sight::Moves::kWithEnd, {700, 1'000}) == TimeRange{1'700, 2'000});
   REQUIRE(after(Sight::Moves::kNo, {700, 1'000}) == TimeRange{700, 1'000});
 }
+
+TEST_CASE("ranges on the GPU are left out, taken as they were, or worked out, as is asked for") {
+  SmallTrace small;
+  small.builder.add(small.on_thread(TrackKind::kNvtxRanges), {small.event(0, 100, "step 0")});
+  small.builder.add(small.on_thread(TrackKind::kCudaApi), {small.event(10, 15, "cudaLaunchKernel", 1)});
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(50, 80, "gemm", 1)});
+  const auto first = small.builder.snapshot();
+  const auto ranges = [](ViewContent& content) {
+    const auto row = content.tree().find("gpu:0/nvtx");
+    REQUIRE(row);
+    return content.contents().content(content.tree().row(*row).all).busy({0, 1'000});
+  };
+  ViewContent without(first, Projecting::kAsBefore);
+  REQUIRE(ranges(without) == 0);
+  REQUIRE(without.contents().lacks_projections());
+  ViewContent with(ViewContent::Base(without), first);
+  REQUIRE(ranges(with) == 30);
+  REQUIRE_FALSE(with.contents().lacks_projections());
+
+  small.builder.add(small.on_thread(TrackKind::kNvtxRanges), {small.event(100, 200, "step 1")});
+  small.builder.add(small.on_thread(TrackKind::kCudaApi), {small.event(110, 115, "cudaLaunchKernel", 2)});
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(150, 190, "gemm", 2)});
+  const auto later = small.builder.snapshot();
+  ViewContent as_before(ViewContent::Base(with), later, Projecting::kAsBefore);
+  REQUIRE(ranges(as_before) == 30);
+  REQUIRE_FALSE(as_before.contents().lacks_projections());
+  ViewContent anew(ViewContent::Base(as_before), later);
+  REQUIRE(ranges(anew) == 70);
+  REQUIRE(with.tree().row(*with.tree().find("gpu:0")).all.size() == 1);  // ranges do not keep a GPU busy
+}

@@ -4,10 +4,14 @@
 
 namespace lanescope::timeline {
 
-void LaneIndexes::grow(std::shared_ptr<const Trace> trace) {
+void LaneIndexes::grow(std::shared_ptr<const Trace> trace, Projecting projecting) {
   trace_ = std::move(trace);
+  projecting_ = projecting;
+  lacks_projections_ = false;
   splits_.merge(before_);  // those that nobody asked for since are still of use
   before_ = std::exchange(splits_, {});
+  for (auto& [key, projection] : projections_)
+    if (projection) projections_before_[key] = std::move(projection);
   projections_.clear();
   prefixes_.clear();
 }
@@ -35,7 +39,14 @@ void LaneIndexes::prepare(std::span<const LaneSource> sources) {
   for (const LaneSource& source : sources) {
     if (source.whole()) continue;
     if (source.on_gpu) {
-      if (projections_.try_emplace({source.lane, *source.on_gpu}).second) new_projections[*source.on_gpu].push_back(source.lane);
+      const auto [entry, is_new] = projections_.try_emplace({source.lane, *source.on_gpu});
+      if (is_new && projecting_ == Projecting::kWhenAsked) new_projections[*source.on_gpu].push_back(source.lane);
+      if (!is_new || projecting_ == Projecting::kWhenAsked) continue;
+      const auto before = projections_before_.find(entry->first);
+      if (before != projections_before_.end())
+        entry->second = before->second;
+      else
+        lacks_projections_ = true;
     } else if (const auto [entry, is_new] = splits_.try_emplace({source.lane, split_by(source)}); is_new) {
       new_splits.push_back(entry);
     }
@@ -57,6 +68,7 @@ void LaneIndexes::forget_unused() {
   const auto unused = [](const auto& entry) { return entry.second.use_count() == 1; };
   std::erase_if(splits_, unused);
   std::erase_if(before_, unused);
+  std::erase_if(projections_before_, unused);
   std::erase_if(projections_, unused);
 }
 
@@ -83,7 +95,8 @@ std::size_t LaneIndexes::memory_bytes() const noexcept {
   for (const auto* splits : {&splits_, &before_})
     for (const auto& [key, split] : *splits) bytes += split->memory_bytes();
   for (const auto& [key, lanes] : projections_)
-    for (const ProjectedLane& each : *lanes) bytes += each.lane->memory_bytes() + each.sources.capacity() * sizeof(EventIndex);
+    for (const ProjectedLane& each : lanes ? *lanes : std::vector<ProjectedLane>())
+      bytes += each.lane->memory_bytes() + each.sources.capacity() * sizeof(EventIndex);
   return bytes;
 }
 

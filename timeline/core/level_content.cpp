@@ -39,6 +39,7 @@ LevelContent::LevelContent(LaneIndexes& indexes, const Level& level) {
     content.source = source.lane;
     if (source.on_gpu) {
       const auto all = indexes.projection(source);
+      if (!all) continue;
       for (const ProjectedLane& each : *all) {
         content.lane = each.lane;
         content.projected = std::shared_ptr<const std::vector<EventIndex>>(all, &each.sources);
@@ -114,8 +115,8 @@ void ContentCache::take_over(const ContentCache& other) {
     }
 }
 
-void ContentCache::grow(std::shared_ptr<const Trace> trace) {
-  indexes_.grow(std::move(trace));
+void ContentCache::grow(std::shared_ptr<const Trace> trace, Projecting projecting) {
+  indexes_.grow(std::move(trace), projecting);
   contents_.merge(before_);  // those that nobody asked for since are still of use
   before_ = std::exchange(contents_, {});
 

@@ -8,8 +8,6 @@
 namespace lanescope::timeline {
 namespace {
 
-constexpr std::uint64_t kProjectedUnasked = 4'000'000;  // events that are looked through, for NVTX on the GPU, in some tens of milliseconds
-
 double share_of(Nanoseconds part, Nanoseconds whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
 
 // Streams in the order in which they are shown, with the tracks of each.
@@ -73,8 +71,7 @@ void RowTreeBuilder::set_levels(RowIndex index, const Tracks& tracks) {
 void RowTreeBuilder::combine_children() {
   for (std::size_t index = tree_.rows_.size(); index-- > 0;) {  // children come after their parents
     Row& row = tree_.rows_[index];
-    const bool is_costly = row.kind == RowKind::kGpuRanges && trace_.event_count() > kProjectedUnasked;
-    if (!row.all.empty() || is_costly) continue;
+    if (!row.all.empty()) continue;
     for (const RowIndex child : row.children) {
       const Row& below = tree_.rows_[child];
       if (below.kind == RowKind::kGpuRanges && row.kind != RowKind::kGpuRanges) continue;  // what keeps a GPU busy is not its ranges
@@ -149,7 +146,7 @@ void RowTreeBuilder::add_hardware(RowIndex top, const std::string& key, const Tr
   add_streams(hardware, key + "/stream:", tracks);
 }
 
-// Closed at first, and in a large trace without content then: what ranges are on the GPU is worked out when it is to be seen.
+// Closed at first: what ranges are on the GPU says little without their threads.
 void RowTreeBuilder::add_gpu_ranges(RowIndex top, const std::string& key, GpuId gpu, const Tracks& tracks) {
   const auto launches = [&](const Track& ranges) {
     const bool works = std::any_of(tracks.begin(), tracks.end(), [&](const Track* track) {

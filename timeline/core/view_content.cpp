@@ -53,15 +53,16 @@ TimeRange range_after(const Sight& sight, TimeRange bounds) noexcept {
 
 ViewContent::Base::Base(const ViewContent& content) : trace_(content.trace_), sums_(content.sums_), contents_(content.contents_) {}
 
-ViewContent::ViewContent(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)), tree_(*trace_, sums_), contents_(trace_) {}
+ViewContent::ViewContent(std::shared_ptr<const Trace> trace, Projecting projecting)
+    : trace_(std::move(trace)), tree_(*trace_, sums_), contents_(trace_, projecting) {}
 
-ViewContent::ViewContent(Base before, std::shared_ptr<const Trace> trace)
+ViewContent::ViewContent(Base before, std::shared_ptr<const Trace> trace, Projecting projecting)
     : trace_(std::move(trace)),
       continues_(has_same_lanes(*before.trace_, *trace_) && has_same_names(*before.trace_, *trace_)),
       sums_(continues_ ? std::move(before.sums_) : SegmentSums()),
       tree_(*trace_, sums_),
-      contents_(continues_ ? std::move(before.contents_) : ContentCache(trace_)) {
-  if (continues_) contents_.grow(trace_);
+      contents_(continues_ ? std::move(before.contents_) : ContentCache(trace_, projecting)) {
+  if (continues_) contents_.grow(trace_, projecting);
 }
 
 void ViewContent::compute_pixels(const Sight& sight, TimeRange range) {

@@ -163,6 +163,7 @@ TimelineView::~TimelineView() = default;
 void TimelineView::setTrace(std::shared_ptr<const Trace> trace) { parts_->state.set_trace(std::move(trace)); }
 void TimelineView::updateTrace(std::shared_ptr<const Trace> trace) { parts_->state.update_trace(std::move(trace)); }
 void TimelineView::makeReady(std::shared_ptr<const Trace> trace) { parts_->state.make_ready(std::move(trace)); }
+bool TimelineView::isMakingReady() const { return parts_->state.is_making_ready(); }
 std::size_t TimelineView::memoryBytes() const { return parts_->state.memory_bytes(); }
 const std::shared_ptr<const Trace>& TimelineView::trace() const { return parts_->state.trace_pointer(); }
 

@@ -9,6 +9,15 @@
 namespace lanescope::timeline {
 namespace {
 
+constexpr std::uint64_t kProjectedAtOnce = 4'000'000;  // events that are looked through in some tens of milliseconds
+constexpr int kPausePerProjecting = 9;                 // of the time that it takes
+constexpr int kQuietBeforeCompletion = 600;            // ms without another part of a file that is being loaded
+
+// NVTX ranges on the GPUs of a large trace are worked out after it is shown.
+Projecting projecting_at_once(const Trace& trace) {
+  return trace.event_count() <= kProjectedAtOnce ? Projecting::kWhenAsked : Projecting::kAsBefore;
+}
+
 std::shared_ptr<const Trace> empty_trace() {
   TraceBuilder builder;
   return builder.snapshot();
@@ -18,6 +27,12 @@ std::shared_ptr<const Trace> empty_trace() {
 
 ViewState::ViewState(QObject* parent) : QObject(parent), content_(std::make_unique<ViewContent>(empty_trace())), history_(range_) {
   other_thread_.setMaxThreadCount(1);
+  completion_.setSingleShot(true);
+  completion_.setInterval(kQuietBeforeCompletion);
+  connect(&completion_, &QTimer::timeout, this, [this] {
+    next_projection_ = {};
+    if (!making_ready_) make_ready(trace_pointer());
+  });
 }
 
 ViewState::~ViewState() { other_thread_.waitForDone(); }
@@ -26,6 +41,7 @@ std::unique_ptr<ViewContent> ViewState::adopt(std::unique_ptr<ViewContent> conte
   std::unique_ptr<ViewContent> before = std::exchange(content_, std::move(content));
   ready_.reset();
   retired_.reset();
+  completion_.stop();
   if (content_->continues()) {
     content_->contents().take_over(before->contents());
     matches_.grow(trace_pointer());
@@ -60,40 +76,56 @@ void ViewState::call_off() {
   ++times_called_off_;
 }
 
+// NVTX ranges on GPUs are worked out as often as takes a tenth of a core: what is made in between has them as they were.
 void ViewState::start_making_ready() {
   struct Work {
     ViewContent::Base before;
     std::shared_ptr<const Trace> trace;
+    Projecting projecting;
     Sight sight;
     std::unique_ptr<ViewContent> retired;
     std::unique_ptr<ViewContent> content;
+    Clock::duration took{};
   };
   making_ready_ = true;
-  const auto work =
-      std::make_shared<Work>(Work{ViewContent::Base(*content_), std::exchange(waiting_, nullptr), sight(), std::move(retired_), nullptr});
+  const auto projecting = Clock::now() < next_projection_ ? Projecting::kAsBefore : Projecting::kWhenAsked;
+  const auto work = std::make_shared<Work>(
+      Work{ViewContent::Base(*content_), std::exchange(waiting_, nullptr), projecting, sight(), std::move(retired_), nullptr});
   other_thread_.start([this, work, times = times_called_off_] {
     on_this_thread_alone([&] {
+      const auto begin = Clock::now();
       work->retired.reset();
-      work->content = std::make_unique<ViewContent>(std::move(work->before), work->trace);
+      work->content = std::make_unique<ViewContent>(std::move(work->before), work->trace, work->projecting);
       work->content->compute_pixels(work->sight, range_after(work->sight, bounds_of(*work->trace)));
+      work->took = Clock::now() - begin;
     });
     QMetaObject::invokeMethod(
         this,
         [this, work, times] {
           making_ready_ = false;
-          if (times == times_called_off_) {
-            ready_ = std::move(work->content);
-            emit traceReady(work->trace);
-          }
+          if (work->projecting == Projecting::kWhenAsked) next_projection_ = Clock::now() + kPausePerProjecting * work->took;
+          if (times == times_called_off_) take_ready(std::move(work->content));
           if (!making_ready_ && waiting_) start_making_ready();
         },
         Qt::QueuedConnection);
   });
 }
 
+void ViewState::take_ready(std::unique_ptr<ViewContent> content) {
+  if (content->trace() == content_->trace()) {  // what it lacked
+    retired_ = adopt(std::move(content));
+    emit traceChanged(Change::kGrown);
+    return;
+  }
+  ready_ = std::move(content);
+  emit traceReady(std::shared_ptr<const Trace>(ready_->trace()));
+}
+
 std::vector<const LevelContent*> ViewState::contents(std::span<const Level* const> levels) {
   if (content_->contents().forget_unused()) content_->forget_pixels();
-  return content_->contents().contents(levels);
+  std::vector<const LevelContent*> contents = content_->contents().contents(levels);
+  if (content_->contents().lacks_projections() && !making_ready_ && !completion_.isActive()) completion_.start();
+  return contents;
 }
 
 void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
@@ -104,7 +136,8 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   set_markers({});
   set_current_row({});
   call_off();
-  adopt(std::make_unique<ViewContent>(trace ? std::move(trace) : empty_trace()));
+  if (!trace) trace = empty_trace();
+  adopt(std::make_unique<ViewContent>(trace, projecting_at_once(*trace)));
   range_ = bounds();
   history_ = ViewHistory(range_);
   set_scroll(0);
@@ -121,7 +154,7 @@ void ViewState::update_trace(std::shared_ptr<const Trace> trace) {
     retired_ = adopt(std::move(ready_));
   } else {
     call_off();
-    adopt(std::make_unique<ViewContent>(ViewContent::Base(*content_), std::move(trace)));
+    adopt(std::make_unique<ViewContent>(ViewContent::Base(*content_), trace, projecting_at_once(*trace)));
   }
   selected_ = find_again(*before, selected_, this->trace());
   correlated_ = correlated_events(this->trace(), selected_);

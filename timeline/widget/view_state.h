@@ -2,6 +2,7 @@
 // its signals. A signal is emitted only when something changed.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include <QFont>
 #include <QObject>
 #include <QThreadPool>
+#include <QTimer>
 
 #include "theme.h"
 #include "timeline/core/event_matches.h"
@@ -31,6 +33,8 @@ class ViewState : public QObject {
 
   explicit ViewState(QObject* parent);
   ~ViewState() override;
+  // Another thread makes something that will be shown.
+  [[nodiscard]] bool is_making_ready() const { return making_ready_ || completion_.isActive(); }
 
   void set_trace(std::shared_ptr<const Trace> trace);
   void update_trace(std::shared_ptr<const Trace> trace);
@@ -119,9 +123,12 @@ class ViewState : public QObject {
   void highlightChanged();
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   // Returns what was there before.
   std::unique_ptr<ViewContent> adopt(std::unique_ptr<ViewContent> content);
   void start_making_ready();
+  void take_ready(std::unique_ptr<ViewContent> content);
   void call_off();  // what is being made ready, and what waits for it
   void lay_out();
   [[nodiscard]] Sight sight() const;
@@ -133,6 +140,8 @@ class ViewState : public QObject {
   std::shared_ptr<const Trace> waiting_;  // to be made ready next
   bool making_ready_ = false;
   std::uint64_t times_called_off_ = 0;
+  Clock::time_point next_projection_;  // of ranges of NVTX on GPUs, while a recording grows
+  QTimer completion_;                  // of what was left out to show a large trace at once
   Theme theme_;
   RowArrangement arrangement_;
   std::string filter_;

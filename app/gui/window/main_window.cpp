@@ -314,8 +314,8 @@ void MainWindow::enableActions() {
 }
 
 bool MainWindow::isSettled() const {
-  return !loader_.isLoading() && !beside_loader_.isLoading() && beside_.isEmpty() && !pair_.isCombining() && !recording_ &&
-         !shown_.isGathering() && !events_->isSorting() && !statistics_->isComputing() && !search_->isSearching() &&
+  return !loader_.isLoading() && !beside_loader_.isLoading() && !timeline_->isMakingReady() && beside_.isEmpty() && !pair_.isCombining() &&
+         !recording_ && !shown_.isGathering() && !events_->isSorting() && !statistics_->isComputing() && !search_->isSearching() &&
          !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() && !samples_->isComputing() &&
          !details_->isComputing();
 }

@@ -424,12 +424,15 @@ TEST_CASE("nothing is heard of a snapshot once another trace is shown") {
   QSignalSpy ready(window.view.get(), &TimelineView::traceReady);
   window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), {window.recording.event(5'000'000, 6'000'000, "late")});
   window.view->makeReady(window.recording.builder.snapshot());
-  const std::shared_ptr<const Trace> another = lanescope::test::SmallTrace().builder.snapshot();
-  window.view->setTrace(another);
-  window.view->makeReady(another);  // comes behind the first on the same thread
+  lanescope::test::SmallTrace another;
+  const std::shared_ptr<const Trace> shown = another.builder.snapshot();
+  window.view->setTrace(shown);
+  const std::shared_ptr<const Trace> later = another.builder.snapshot();
+  window.view->makeReady(later);  // comes behind the first on the same thread
   REQUIRE(ready.wait());
   REQUIRE(ready.count() == 1);
-  REQUIRE(window.view->trace() == another);
+  REQUIRE(ready.front().front().value<std::shared_ptr<const Trace>>() == later);
+  REQUIRE(window.view->trace() == shown);
 }
 
 TEST_CASE("following keeps the newest event in sight until the user moves the view") {

@@ -2,6 +2,7 @@
 // earlier snapshot of the recording shares.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -13,13 +14,18 @@
 
 namespace lanescope::timeline {
 
+// What is done about NVTX ranges on GPUs, for which all of a trace must be looked through: they are worked out when they are asked for, or
+// taken as they were in an earlier snapshot, and left out where they were not worked out then.
+enum class Projecting : std::uint8_t { kWhenAsked, kAsBefore };
+
 // Of one trace; worked out when first asked for. One thread at a time.
 class LaneIndexes {
  public:
   LaneIndexes() = default;
-  explicit LaneIndexes(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) {}
+  explicit LaneIndexes(std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked)
+      : trace_(std::move(trace)), projecting_(projecting) {}
   // The same recording has grown. What is asked for again is brought up to date, at the cost of the events that came since.
-  void grow(std::shared_ptr<const Trace> trace);
+  void grow(std::shared_ptr<const Trace> trace, Projecting projecting);
   // What others know of an earlier snapshot is a start.
   void take_over(const LaneIndexes& other);
 
@@ -31,10 +37,12 @@ class LaneIndexes {
   // The events that a source takes of its lane. Requires: it has a name or a class. First call for a lane: O(its events), for all its names
   // or classes.
   [[nodiscard]] std::shared_ptr<const LaneSubset> subset(const LaneSource& source);
-  // The lanes of a source with on_gpu. First call: as project_on_gpu().
+  // The lanes of a source with on_gpu; null where they are left out. First call: as project_on_gpu().
   [[nodiscard]] std::shared_ptr<const std::vector<ProjectedLane>> projection(const LaneSource& source);
   // Lane::common_prefix. First call for two lanes: as that function, then O(1).
   [[nodiscard]] EventIndex common_prefix(const Lane& before, const Lane& now);
+  // Whether something was left out.
+  [[nodiscard]] bool lacks_projections() const noexcept { return lacks_projections_; }
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
@@ -46,7 +54,11 @@ class LaneIndexes {
   std::shared_ptr<const Trace> trace_;
   Splits splits_;
   Splits before_;  // of earlier snapshots, as far as not yet brought up to date
-  std::map<std::pair<LaneId, GpuId>, std::shared_ptr<const std::vector<ProjectedLane>>> projections_;
+  using Projections = std::map<std::pair<LaneId, GpuId>, std::shared_ptr<const std::vector<ProjectedLane>>>;
+  Projecting projecting_ = Projecting::kWhenAsked;
+  Projections projections_;
+  Projections projections_before_;  // of earlier snapshots
+  bool lacks_projections_ = false;
   std::map<std::pair<const Lane*, const Lane*>, EventIndex> prefixes_;
 };
 

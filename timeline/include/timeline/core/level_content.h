@@ -65,10 +65,11 @@ class LevelContent {
 class ContentCache {
  public:
   ContentCache() = default;
-  explicit ContentCache(std::shared_ptr<const Trace> trace) : indexes_(std::move(trace)) {}
+  explicit ContentCache(std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked)
+      : indexes_(std::move(trace), projecting) {}
   // The same recording has grown: brings the contents up to date that were asked for since it grew the last few times, on all cores;
   // others when they are next asked for. References to contents end here.
-  void grow(std::shared_ptr<const Trace> trace);
+  void grow(std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked);
   // What another cache has of an earlier snapshot, or of the same, and this one has not, is brought up to date when it is asked for.
   void take_over(const ContentCache& other);
   // Of each level, in order; those that are new are made at once, on all cores. First call for a level: O(events of its lanes) where it
@@ -80,6 +81,8 @@ class ContentCache {
   // lanes end.
   bool forget_unused();
   static constexpr std::uint64_t kKept = 1'000;
+  // Whether a content lacks NVTX ranges on a GPU that are still to be worked out (Projecting::kAsBefore).
+  [[nodiscard]] bool lacks_projections() const noexcept { return indexes_.lacks_projections(); }
   // Of indexes and unions, beyond the trace's own.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 

@@ -52,9 +52,9 @@ class ViewContent {
     ContentCache contents_;
   };
 
-  explicit ViewContent(std::shared_ptr<const Trace> trace);
-  // Of a later snapshot. O(events that came) where it continues the one before, else as if there were none.
-  ViewContent(Base before, std::shared_ptr<const Trace> trace);
+  explicit ViewContent(std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked);
+  // Of a later snapshot, or of the same. O(events that came) where it continues the one before, else as if there were none.
+  ViewContent(Base before, std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked);
   ViewContent(const ViewContent&) = delete;
   ViewContent& operator=(const ViewContent&) = delete;
 
