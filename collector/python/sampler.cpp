@@ -42,6 +42,7 @@ class Sampler::State {
       entry->second = std::make_shared<Program>(process);
     else
       look_anew_.push_back(entry->second);
+    has_new_ = true;
     changed_.notify_all();
   }
   void forget(pid_t process) {
@@ -97,14 +98,14 @@ class Sampler::State {
     const std::chrono::steady_clock::time_point then{std::chrono::nanoseconds(next)};
     while (!is_ended_) {
       for (const std::shared_ptr<Program>& program : look_anew_) program->look_anew();
-      const bool is_new = !std::exchange(look_anew_, {}).empty() || known_ < programs_.size();
-      known_ = programs_.size();
-      if (is_sampling_ && !programs_.empty() && (is_new || monotonic_now() >= next)) break;
+      look_anew_.clear();
+      if (is_sampling_ && !programs_.empty() && (has_new_ || monotonic_now() >= next)) break;
       if (is_sampling_ && !programs_.empty())
         changed_.wait_until(lock, then);
       else
         changed_.wait(lock);
     }
+    has_new_ = false;
     for (const auto& [process, program] : programs_) programs.push_back(program);
     return !is_ended_;
   }
@@ -128,7 +129,7 @@ class Sampler::State {
   std::condition_variable changed_;
   std::map<pid_t, std::shared_ptr<Program>> programs_;
   Programs look_anew_;
-  std::size_t known_ = 0;  // programs that were there the last time
+  bool has_new_ = false;  // programs that have not been looked at
   bool is_sampling_ = false;
   bool is_ended_ = false;
   Counts counts_;

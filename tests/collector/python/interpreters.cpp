@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <sstream>
 
@@ -13,6 +14,14 @@ std::string output_of(const std::string& command) {
   char part[4096];
   for (std::size_t size = 0; pipe && (size = fread(part, 1, sizeof(part), pipe.get())) > 0;) output.append(part, size);
   return output;
+}
+
+std::uint32_t line_with(const std::string& file, std::string_view text) {
+  std::ifstream lines(file);
+  std::uint32_t number = 1;
+  for (std::string line; std::getline(lines, line); ++number)
+    if (line.find(text) != std::string::npos) return number;
+  return 0;
 }
 
 std::vector<std::string> interpreters() {

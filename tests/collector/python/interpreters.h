@@ -1,7 +1,9 @@
 // The CPython interpreters to test with.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lanescope::test {
@@ -11,5 +13,8 @@ std::vector<std::string> interpreters();
 
 // What a command prints.
 std::string output_of(const std::string& command);
+
+// The first line of a file in which this text stands, counted from 1; 0 where none has it.
+std::uint32_t line_with(const std::string& file, std::string_view text);
 
 }  // namespace lanescope::test

@@ -64,16 +64,6 @@ std::shared_ptr<const Stack> wait_for_stack(const Sampler& sampler, pid_t pid, s
   return nullptr;
 }
 
-// The line of the program's file in which this text stands.
-std::uint32_t line_with(std::string_view text) {
-  std::ifstream file(LANESCOPE_PYTHON_WORK);
-  std::uint32_t number = 1;
-  for (std::string line; std::getline(file, line); ++number)
-    if (line.find(text) != std::string::npos) return number;
-  FAIL("no line has " << text);
-  return 0;
-}
-
 bool ends_with(std::string_view name, std::string_view function) {
   return name.ends_with(function);  // qualified from 3.11 on
 }
@@ -99,7 +89,7 @@ TEST_CASE("what each thread waits in is read with its line, and nothing in the p
         });
         CHECK(own.function->source_file == LANESCOPE_PYTHON_WORK);
         CHECK(ends_with(own.function->name, is_main ? "main" : "wait"));
-        CHECK(own.line == line_with(is_main ? "for seconds in sys.stdin" : "Event().wait()"));
+        CHECK(own.line == line_with(LANESCOPE_PYTHON_WORK, is_main ? "for seconds in sys.stdin" : "Event().wait()"));
         CHECK(stack->back().is_entry);
         if (is_main) {
           REQUIRE(stack->size() == 2);
