@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,18 @@ constexpr std::array kForeignFormats = {
                   "is a report of Nsight Compute, which has no timeline. Print it with: ncu --import FILE"},
     ForeignFormat{[](const Candidate& file) { return file.named(".pftrace") || file.named(".perfetto-trace"); },
                   "is a Perfetto trace. Convert it with: traceconv json FILE"},
+    ForeignFormat{
+        [](const Candidate& file) { return file.head.starts_with("\x89HDF\r\n\x1a\n"); },
+        "is HDF5, as Nsight Systems exports reports with -t hdf. Export the report in a form that can be read: nsys export -t sqlite "
+        "REPORT"},
+    ForeignFormat{
+        [](const Candidate& file) { return file.head.starts_with("ARROW1") || file.head.starts_with("PAR1") || file.named(".arrows"); },
+        "is Arrow or Parquet, as Nsight Systems exports reports. Export the report in a form that can be read: nsys export -t sqlite "
+        "REPORT"},
+    ForeignFormat{[](const Candidate& file) { return file.path.string().ends_with(".xplane.pb"); },
+                  "is a profile of JAX or TensorFlow. Open what their profiler writes beside it, which can be read: *.trace.json.gz"},
+    ForeignFormat{[](const Candidate& file) { return file.named(".nvvp") || file.named(".nvprof"); },
+                  "is a profile of nvprof, which no tool converts. Record the program again: lanescope profile PROGRAM"},
     ForeignFormat{[](const Candidate& file) { return file.head.starts_with(kSqliteMagic); },
                   "is a SQLite database, but not an export of Nsight Systems. Export a report with: nsys export -t sqlite REPORT"},
 };
@@ -76,7 +89,14 @@ std::string explained(const ForeignFormat& format, const std::filesystem::path& 
 std::span<const TraceFileFormat> readable_trace_formats() noexcept { return kReadableNames; }
 
 Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path, const LoadProgress& progress) {
-  if (std::filesystem::is_directory(path)) return Error{path.string() + " is a folder, not a trace file."};
+  if (std::filesystem::is_directory(path)) {
+    const std::string name = path.filename().string();
+    if (name.ends_with("_pqtdir") || name.ends_with("_arwdir"))
+      return Error{path.string() +
+                   " is a folder of tables that Nsight Systems exported. Export the report in a form that can be read: nsys "
+                   "export -t sqlite REPORT"};
+    return Error{path.string() + " is a folder, not a trace file."};
+  }
   errno = 0;
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return Error{path.string() + " can't be opened: " + std::strerror(errno ? errno : ENOENT) + "."};
@@ -98,6 +118,10 @@ Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem
     if (!trace) return trace.error();
     sources.push_back({*trace, path.filename().string(), 0});
   }
+  // Files of equal names, in folders of their own, are called by their paths.
+  std::set<std::string> names;
+  for (const TraceSource& source : sources) names.insert(source.label);
+  for (std::size_t i = 0; names.size() < sources.size() && i < sources.size(); ++i) sources[i].label = paths[i].string();
   if (sources.size() == 1) return sources.front().trace;
   const Trace& first = *sources.front().trace;
   const bool dated = std::all_of(sources.begin(), sources.end(),

@@ -35,6 +35,13 @@ TEST_CASE("reports of Nsight Systems are refused with the command that exports t
 TEST_CASE("other known formats are named") {
   CHECK(contains(refusal("kernel.ncu-rep", "NVR"), "Nsight Compute"));
   CHECK(contains(refusal("trace.pftrace", "\x0a"), "Perfetto"));
+  CHECK(contains(refusal("report1.h5", "\x89HDF\r\n\x1a\n"), "nsys export -t sqlite "));
+  CHECK(contains(refusal("kernels.parquet", "PAR1"), "nsys export -t sqlite "));
+  CHECK(contains(refusal("host.xplane.pb", "\x0a"), "trace.json.gz"));
+  CHECK(contains(refusal("old.nvvp", "SQLite"), "lanescope profile"));
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "report1_pqtdir");
+  CHECK(contains(open_trace(folder.path() / "report1_pqtdir").error().text, "nsys export -t sqlite "));
 }
 
 TEST_CASE("a SQLite database of another program is told from an export") {
@@ -44,6 +51,26 @@ TEST_CASE("a SQLite database of another program is told from an export") {
   const auto trace = open_trace(path);
   REQUIRE_FALSE(trace);
   CHECK(contains(trace.error().text, "not an export of Nsight Systems"));
+}
+
+TEST_CASE("several files are one trace of parts that go by their names, or by their paths where names are equal") {
+  const test::TemporaryFolder folder;
+  const auto write = [&](const std::string& name) {
+    const auto path = folder.path() / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << R"({"traceEvents": [{"ph": "X", "name": "f", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]})";
+    return path;
+  };
+  const auto labels = [](const std::vector<std::filesystem::path>& paths) {
+    const auto trace = open_traces(paths);
+    REQUIRE(trace);
+    std::vector<std::string> found;
+    for (const TracePart& part : (*trace)->parts()) found.push_back(part.label);
+    return found;
+  };
+  CHECK(labels({write("rank0.json"), write("rank1.json")}) == std::vector<std::string>{"rank0.json", "rank1.json"});
+  const std::vector<std::filesystem::path> paths = {write("0/run.json"), write("1/run.json")};
+  CHECK(labels(paths) == std::vector<std::string>{paths[0].string(), paths[1].string()});
 }
 
 TEST_CASE("what is not there, is a folder, is empty or is none of all this is refused") {
