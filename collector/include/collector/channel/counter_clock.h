@@ -1,10 +1,10 @@
 // CLOCK_MONOTONIC by the processor's time stamp counter, which takes less than half as long to read as to ask the C library.
 //
 // The host compares the two clocks several times a second, and lays straight lines through what it sees: where one line ends the next
-// begins, so that no time is ever before an earlier one, on whatever processor. Between looks the line is off by some tens of nanoseconds;
-// were the system's clock to be steered hard (500 ppm), by some microseconds until the next look. That holds where the kernel itself keeps
-// time by this counter (it has the same value on all processors, and runs at one speed); elsewhere `rate` stays 0, and the C library is
-// asked.
+// begins, so that no time is before one that the same thread took earlier. (The counter is read without waiting for loads on their way: a
+// time may be early by a cache miss, also against another thread's.) Between looks the line is off by some tens of nanoseconds; were the
+// system's clock to be steered hard (500 ppm), by some ten microseconds until the next look. That holds where the kernel itself keeps time
+// by this counter (it has the same value on all processors, and runs at one speed); elsewhere `rate` stays 0, and the C library is asked.
 //
 // Lines are written in turn into two places. A reader takes the newest; where two were written meanwhile it looks again.
 #pragma once
