@@ -140,11 +140,13 @@ void NvtxAssembler::end(const Record& record) {
 }
 
 void NvtxAssembler::close(NvtxRange range, End end, RangeEnding ending) {
-  if (end.time < range.start) {
+  // Another thread that ends a range at once may have the earlier time (channel/counter_clock.h).
+  constexpr std::int64_t kSlack = 10'000;  // ns
+  if (end.time < range.start - (end.thread != range.thread ? kSlack : 0)) {
     ++invalid_;
     return;
   }
-  range.end = end.time;
+  range.end = std::max(end.time, range.start);
   range.end_thread = end.thread;
   range.ending = ending;
   encoder_.add(range);

@@ -203,6 +203,16 @@ TEST_CASE("pops without a push and ends without a start are counted, and close n
   CHECK(assembled.events[0].end == 30);
 }
 
+TEST_CASE("a range that another thread ends some nanoseconds before it began lasts no time") {
+  const Assembled assembled =
+      assemble({record(RecordType::kRangeStart, 1, 0, 50'020, "a", 7), record(RecordType::kRangeEnd, 2, 0, 50'010, "", 7),
+                record(RecordType::kRangeStart, 1, 0, 50'020, "b", 8), record(RecordType::kRangeEnd, 2, 0, 20'000, "", 8)});
+  CHECK(assembled.invalid == 1);
+  REQUIRE(assembled.events.size() == 1);
+  CHECK(assembled.events[0].start == 50'020);
+  CHECK(assembled.events[0].end == 50'020);
+}
+
 TEST_CASE("a range that ends before it began is counted as invalid and not shown") {
   const Assembled assembled = assemble({record(RecordType::kRangePush, 1, 0, 20, "a"), record(RecordType::kRangePop, 1, 0, 10)});
   CHECK(assembled.invalid == 1);
