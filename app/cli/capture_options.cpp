@@ -195,9 +195,9 @@ cpu::CpuSettings cpu_settings(const CaptureOptions& options) {
 void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
   constexpr const char* kGroup = "What to record";
   const bool is_running = targets == Targets::kRunning;
-  const std::vector<std::string> choices = is_running ? std::vector<std::string>{"cuda", "nvtx", "nccl"} : all_traces();
+  const std::vector<std::string> choices = is_running ? std::vector<std::string>{"cuda", "nvtx", "osrt", "nccl"} : all_traces();
   app.add_option("-t,--trace", options.trace,
-                 is_running ? "cuda, nvtx, nccl (alone of nvtx)"
+                 is_running ? "cuda, nvtx, osrt, nccl (alone of nvtx)"
                             : "cuda, nvtx, osrt, none; calls of nccl, mpi, cudnn, cublas,\ncusolver, cusparse (with -verbose: all calls of "
                               "the last\nthree)")
       ->type_name("LIST")
@@ -262,7 +262,6 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->group(kGroup);
   app.add_option("--nvtx-domain-exclude", options.domain_exclude, "All NVTX domains but these")->type_name("LIST")->group(kGroup);
   describe_threads(app, options);
-  if (is_running) return;
   app.add_option("--osrt-threshold", options.osrt_threshold, "Shorter calls into the C library are left out")
       ->type_name("NS")
       ->check(CLI::Range(0u, 1'000'000'000u))
@@ -273,6 +272,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->type_name("NS")
       ->default_str("80000")
       ->group(kGroup);
+  if (is_running) return;
   app.add_option("--mpi-impl", options.mpi_implementation, "Taken for nsys's sake: openmpi, mpich; it is found by itself")
       ->type_name("NAME")
       ->check(CLI::IsMember({"openmpi", "mpich"}))

@@ -20,7 +20,9 @@
 #include "agent/attach/late_nvtx.h"
 #include "agent/channel/membership.h"
 #include "agent/core/lock.h"
+#include "agent/core/call_chain.h"
 #include "agent/core/quiet.h"
+#include "agent/osrt/trace.h"
 #include "collector/channel/layout.h"
 
 namespace lanescope::agent::attach {
@@ -120,11 +122,24 @@ bool uses_cuda() noexcept {
   return true;
 }
 
+bool traces_os_runtime() noexcept {
+  const channel::SharedMemory memory = join_recording();
+  return memory && memory.header().settings.trace_os_runtime.load(std::memory_order_acquire) != 0;
+}
+
+// Those of files that were loaded since the last time.
+void redirect_os_calls() noexcept {
+  if (const auto redirect = osrt::redirect.load(std::memory_order_acquire); redirect != nullptr) redirect();
+}
+
 // From joining to the session's end.
 void follow_session() noexcept {
   bool records_cuda = false;
   tell(take_over_nvtx(Search::kAll));
+  const bool records_os_calls = traces_os_runtime();
+  if (records_os_calls) prepare_call_chains();
   do {
+    if (records_os_calls) redirect_os_calls();
     if (!records_cuda && uses_cuda()) {
       records_cuda = true;
       attachment.record_cuda();

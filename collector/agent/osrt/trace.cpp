@@ -10,6 +10,7 @@
 namespace lanescope::agent::osrt {
 
 constinit std::atomic<bool> is_active{false};
+constinit std::atomic<std::size_t (*)()> redirect{nullptr};
 
 namespace {
 

@@ -1,10 +1,12 @@
 // Calls of the target into the C library: how long they took, from outside.
 //
-// Works where the agent is preloaded (LD_PRELOAD), so that its functions stand before those of the C library (wrappers.cpp). What is
+// Works where the agent is preloaded (LD_PRELOAD), so that its functions stand before those of the C library (wrappers.cpp), and in a process
+// that is attached to, whose calls are redirected to them (call_slots.h). What is
 // shorter than the session's threshold is not recorded, and until a thread's first longer call nothing of the session is touched.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "agent/core/clock.h"
@@ -28,6 +30,10 @@ struct Function {
 
 // Whether calls are recorded, as far as can be said in two loads.
 extern constinit std::atomic<bool> is_active;
+
+// What redirects the calls of a process that runs already; null where there are no wrappers, as in tests. Safe to be called again, for files
+// that were loaded meanwhile. Returns how many places were changed.
+extern constinit std::atomic<std::size_t (*)()> redirect;
 
 // A call has returned. Keeps errno.
 void note(const char* name, std::int64_t start) noexcept;

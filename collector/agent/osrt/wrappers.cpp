@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 
 #include "agent/core/call_chain.h"
+#include "agent/osrt/call_slots.h"
 #include "agent/osrt/trace.h"
 #include "collector/channel/layout.h"
 
@@ -132,6 +133,12 @@ constinit Function functions[] = {
 LANESCOPE_CALLS(LANESCOPE_WRAPPER)
 #undef LANESCOPE_WRAPPER
 
+// The same function by a name that nobody else has: where we are not preloaded, the C library's is what our names lead to.
+#define LANESCOPE_OWN(result, name, version, parameters, arguments) \
+  extern "C" __attribute__((visibility("hidden"), alias(#name))) result own_##name parameters;
+LANESCOPE_CALLS(LANESCOPE_OWN)
+#undef LANESCOPE_OWN
+
 // A lock that is free costs no look at the clock.
 extern "C" LANESCOPE_EXPORT int lanescope_pthread_mutex_lock(pthread_mutex_t* mutex) __asm__("pthread_mutex_lock");
 extern "C" int lanescope_pthread_mutex_lock(pthread_mutex_t* mutex) {
@@ -141,6 +148,8 @@ extern "C" int lanescope_pthread_mutex_lock(pthread_mutex_t* mutex) {
   const int result = reinterpret_cast<Lock>(functions[k_pthread_mutex_trylock].address())(mutex);
   return result != EBUSY ? result : call<int>(functions[k_pthread_mutex_lock], mutex);
 }
+
+extern "C" __attribute__((visibility("hidden"), alias("pthread_mutex_lock"))) int own_pthread_mutex_lock(pthread_mutex_t* mutex);
 
 // ---- Ends that run no handlers: what the agent holds of CUPTI is handed over first --------------------------------------------------
 
@@ -163,14 +172,33 @@ extern "C" void lanescope_Exit(int code) { end_with(functions[k__Exit], code); }
 extern "C" [[noreturn]] LANESCOPE_EXPORT void lanescope_quick_exit(int code) __asm__("quick_exit");
 extern "C" void lanescope_quick_exit(int code) { end_with(functions[k_quick_exit], code); }
 
+namespace {
+
+// Of a process that runs already. Ends that run no handlers stay as they are: what of CUPTI is left is known to the exit hook.
+std::size_t redirect_all() noexcept {
+  lanescope::agent::osrt::Redirection redirections[] = {
+#define LANESCOPE_REDIRECTION(result, name, version, parameters, arguments) \
+  {#name, functions[k_##name].address(), reinterpret_cast<void*>(&own_##name)},
+      LANESCOPE_CALLS(LANESCOPE_REDIRECTION)
+#undef LANESCOPE_REDIRECTION
+          {"pthread_mutex_lock", functions[k_pthread_mutex_lock].address(), reinterpret_cast<void*>(&own_pthread_mutex_lock)},
+  };
+  const std::size_t changed = lanescope::agent::osrt::redirect_calls(redirections, sizeof(redirections) / sizeof(redirections[0]));
+  lanescope::agent::osrt::is_active.store(true, std::memory_order_relaxed);
+  return changed;
+}
+
+}  // namespace
+
 // All functions are looked up while the library is loaded: later, a look-up could wait for a thread that loads another library and waits
 // for us.
 __attribute__((constructor)) static void find_functions() {
   for (Function& function : functions) function.address();
   void* program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
-  const bool is_preloaded = program != nullptr && dlsym(program, "read") == reinterpret_cast<void*>(&lanescope_read);
+  const bool is_preloaded = program != nullptr && dlsym(program, "read") == reinterpret_cast<void*>(&own_read);
   const bool has_session = std::getenv(lanescope::channel::kSocketVariable) != nullptr;
   if (is_preloaded && has_session && std::getenv(lanescope::channel::kCallChainsVariable) != nullptr)
     lanescope::agent::prepare_call_chains();
   lanescope::agent::osrt::is_active.store(is_preloaded && has_session, std::memory_order_relaxed);
+  if (!is_preloaded) lanescope::agent::osrt::redirect.store(redirect_all, std::memory_order_release);
 }

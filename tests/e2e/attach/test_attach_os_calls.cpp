@@ -1,0 +1,84 @@
+// Calls into the C library of a program that runs already.
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "../recorder.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+extern char** environ;
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+// The program that makes a range "tick" around each sleep of a millisecond, so many times; it runs once this returns.
+pid_t start_ticking(const char* times, FILE*& output) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  const std::string path = program("lanescope_program_nvtx_ticking").string();
+  char* arguments[] = {const_cast<char*>(path.c_str()), const_cast<char*>(times), nullptr};
+  pid_t pid = 0;
+  REQUIRE(posix_spawn(&pid, path.c_str(), &actions, nullptr, arguments, environ) == 0);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  output = fdopen(ends[0], "r");
+  char line[64] = {};
+  REQUIRE(fgets(line, sizeof(line), output) != nullptr);
+  return pid;
+}
+
+std::vector<TimeRange> events(const Trace& trace, TrackKind kind, std::string_view name) {
+  std::vector<TimeRange> result;
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != kind) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      for (EventIndex i = 0; i < lane.size(); ++i)
+        if (trace.name(lane.name(i)) == name) result.push_back({lane.start(i), lane.start(i) + lane.duration(i)});
+    }
+  }
+  std::sort(result.begin(), result.end(), [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("calls of a program that runs already are recorded from the attach on, each once") {
+  const TemporaryFolder folder;
+  FILE* output = nullptr;
+  const pid_t pid = start_ticking("-1", output);
+  const Ran ran = run_lanescope(folder.path(), {"attach", std::to_string(pid), "-t", "osrt,nvtx", "-d", "0.5", "-o", "x"});
+  CAPTURE(ran.messages);
+  const bool still_runs = kill(pid, 0) == 0;
+  kill(pid, SIGTERM);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  fclose(output);
+  REQUIRE(ran.code == 0);
+  CHECK(still_runs);
+  CHECK(WIFSIGNALED(status));  // by us, not by a call that went astray
+  const auto trace = load(folder.path() / "x.trace");
+  const std::vector<TimeRange> sleeps = events(*trace, TrackKind::kOsRuntime, "nanosleep");
+  const std::vector<TimeRange> ticks = events(*trace, TrackKind::kNvtxRanges, "tick");
+  REQUIRE(sleeps.size() > 20);
+  std::size_t whole = 0;
+  for (const TimeRange& tick : ticks) {
+    if (tick.begin <= sleeps.front().begin || tick.end >= sleeps.back().end) continue;
+    ++whole;
+    const auto within = std::count_if(sleeps.begin(), sleeps.end(),
+                                      [&](const TimeRange& sleep) { return sleep.begin >= tick.begin && sleep.end <= tick.end; });
+    CHECK(within == 1);
+  }
+  CHECK(whole > 20);
+}
