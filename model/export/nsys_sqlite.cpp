@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "event_order.h"
+#include "model/trace/hexadecimal.h"
 #include "nsys_database.h"
 #include "nsys_ids.h"
 #include "nsys_metrics.h"
@@ -230,8 +231,9 @@ class NsysExport {
     for_events(track, NsysTable::kCpuPageFaults, [&](EventRef, const Event& event) {
       const PageFaultDetail& detail = trace_.page_fault_detail(event.detail);
       database_.insert(NsysTable::kCpuPageFaults, event.start, ids_.global_pid(track.key.process), detail.address,
-                       unless_zero(detail.program_counter), strings_.id(detail.function), text(detail.module), kNull,
-                       text(detail.source_file), unless_zero(detail.source_line));
+                       unless_zero(detail.program_counter),
+                       detail.function != 0 ? strings_.id(detail.function) : strings_.id(hexadecimal(detail.program_counter)),
+                       text(detail.module), kNull, text(detail.source_file), unless_zero(detail.source_line));
     });
   }
 

@@ -1,6 +1,7 @@
 // Faults on pages of unified memory.
 #include <array>
 
+#include "model/trace/hexadecimal.h"
 #include "nsys_context.h"
 
 namespace lanescope::importers {
@@ -29,6 +30,7 @@ Result<void> import_cpu_page_faults(NsysContext& context) {
     detail.address = static_cast<std::uint64_t>(rows.integer(kAddress));
     detail.program_counter = static_cast<std::uint64_t>(rows.integer(kProgramCounter));
     detail.function = text(kFunction);
+    if (detail.function == context.builder.intern(hexadecimal(detail.program_counter))) detail.function = 0;
     detail.module = text(kModule);
     detail.source_file = text(kSourceFile);
     detail.source_line = static_cast<std::uint32_t>(rows.integer(kSourceLine));

@@ -1,8 +1,8 @@
 // um_sum, um_total_sum, um_cpu_page_faults_sum: what moved between the memories of CPU and GPU, and the faults that made it move.
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
+#include "model/trace/hexadecimal.h"
 #include "report_functions.h"
 
 namespace lanescope::stats {
@@ -13,19 +13,15 @@ struct Traffic {
   std::int64_t to_device = 0, to_host = 0;  // bytes
   std::int64_t cpu_faults = 0, gpu_faults = 0;
   Nanoseconds time = 0;  // of the copies
-  [[nodiscard]] std::int64_t bytes() const noexcept { return to_device + to_host; }
-  // Bytes a second.
+  // Bytes a second, by Nsight Systems' arithmetic: bytes, times how often the copies' time goes into a second, without a remainder.
   [[nodiscard]] double throughput() const noexcept {
-    constexpr double kNanosecondsPerSecond = 1e9;
-    return time > 0 ? static_cast<double>(bytes()) / static_cast<double>(time) * kNanosecondsPerSecond : kNoReal;
+    constexpr Nanoseconds kSecond = 1'000'000'000;
+    return time > 0 ? static_cast<double>((to_device + to_host) * (kSecond / time)) : kNoReal;
   }
 };
 
-std::string hexadecimal(std::uint64_t value) {
-  char text[20];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
+// Nsight Systems leaves out what did not happen.
+std::int64_t unless_none(std::int64_t count) { return count != 0 ? count : kNoInteger; }
 
 // Calls the visitor for each event of unified memory: visit(address, traffic) with what the event adds.
 template <typename Visit>
@@ -60,14 +56,15 @@ Table um_sum(const Selection& selection, const ReportOptions&) {
   for_each_event(selection, [&](std::uint64_t address, const Traffic& traffic) { add(by_address[address], traffic); });
   std::vector<std::pair<std::uint64_t, Traffic>> rows(by_address.begin(), by_address.end());
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-    const auto faults = [](const Traffic& traffic) { return traffic.cpu_faults + traffic.gpu_faults; };
-    return std::pair(a.second.bytes(), faults(a.second)) > std::pair(b.second.bytes(), faults(b.second));
+    const auto rank = [](const Traffic& traffic) { return traffic.time > 0 ? traffic.throughput() : -1; };
+    return rank(a.second) > rank(b.second);
   });
-  Table table({texts("Virtual Address"), integers("HtoD Migration Size", Unit::kBytes), integers("DtoH Migration Size", Unit::kBytes),
-               integers("CPU Page Faults"), integers("GPU Page Faults"), reals("Migration Throughput", Unit::kBytesPerSecond)});
+  // The headings are Nsight Systems', to the letter.
+  Table table({texts("Virtual Address"), integers("HtoD Migration size", Unit::kBytes), integers("DtoH Migration size", Unit::kBytes),
+               integers("CPU Page Faults"), integers(" GPU Page Faults"), reals("Migration Throughput", Unit::kBytesPerSecond)});
   for (const auto& [address, traffic] : rows)
-    table.add_row(table.add_text(hexadecimal(address)), traffic.to_device, traffic.to_host, traffic.cpu_faults, traffic.gpu_faults,
-                  traffic.throughput());
+    table.add_row(table.add_text(hexadecimal(address)), unless_none(traffic.to_device), unless_none(traffic.to_host),
+                  unless_none(traffic.cpu_faults), unless_none(traffic.gpu_faults), traffic.throughput());
   return table;
 }
 
@@ -82,7 +79,7 @@ Table um_total_sum(const Selection& selection, const ReportOptions&) {
     any = true;
   });
   Table table({integers("Total HtoD Migration Size", Unit::kBytes), integers("Total DtoH Migration Size", Unit::kBytes),
-               integers("Total CPU Page Faults"), integers("Total GPU Page Faults"), texts("Minimum Virtual Address"),
+               integers("Total CPU Page Faults"), integers("Total GPU PageFaults"), texts("Minimum Virtual Address"),
                texts("Maximum Virtual Address")});
   if (any)
     table.add_row(total.to_device, total.to_host, total.cpu_faults, total.gpu_faults, table.add_text(hexadecimal(smallest)),

@@ -138,11 +138,11 @@ std::string_view memory_operation_name(const MemoryDetail& detail) noexcept {
     case CopyKind::kPeerToPeer:
       return "[CUDA memcpy Peer-to-Peer]";
     case CopyKind::kUnifiedHostToDevice:
-      return "[CUDA Unified Memory memcpy HtoD]";
+      return "[CUDA memcpy Unified Host-to-Device]";
     case CopyKind::kUnifiedDeviceToHost:
-      return "[CUDA Unified Memory memcpy DtoH]";
+      return "[CUDA memcpy Unified Device-to-Host]";
     case CopyKind::kUnifiedDeviceToDevice:
-      return "[CUDA Unified Memory memcpy DtoD]";
+      return "[CUDA memcpy Unified Device-to-Device]";
     case CopyKind::kUnknown:
       break;
   }

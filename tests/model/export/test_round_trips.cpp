@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 
 #include "model/export/nsys_sqlite_export.h"
 #include "model/export/text_export.h"
@@ -36,8 +37,8 @@ std::shared_ptr<const Trace> opened(const fs::path& path) {
   return *trace;
 }
 
-// One line an event, with everything that the events view shows of it.
-std::string lines_of(const std::shared_ptr<const Trace>& trace) {
+// One line an event, with everything that the events view shows of it, sorted: events that begin together have no order.
+std::vector<std::string> lines_of(const std::shared_ptr<const Trace>& trace) {
   std::string text;
   REQUIRE(export_csv(trace,
                      [&](std::string_view piece) {
@@ -45,7 +46,22 @@ std::string lines_of(const std::shared_ptr<const Trace>& trace) {
                        return true;
                      },
                      {}));
-  return text;
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(std::move(line));
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+// Nsight Systems' schema has 24 bits for a thread: what has more, as importers give to threads that have no number, gets another there.
+std::vector<std::string> without_large_threads(std::vector<std::string> lines) {
+  constexpr unsigned long kLargest = 16'000'000;
+  for (std::string& line : lines)
+    for (std::size_t at = line.find(",["); at != line.npos; at = line.find(",[", at + 1))
+      if (const std::size_t close = line.find(']', at); close != line.npos && std::strtoul(line.c_str() + at + 2, nullptr, 10) > kLargest)
+        line.replace(at + 2, close - at - 2, "*");
+  std::sort(lines.begin(), lines.end());
+  return lines;
 }
 
 std::string report(const Trace& trace, std::string_view name) {
@@ -79,26 +95,11 @@ TEST_CASE("every recording comes back from .trace and SQLite event by event") {
   INFO(recording);
   const TemporaryFolder folder;
   const auto trace = opened(recording);
-  const std::string before = lines_of(trace);
+  const std::vector<std::string> before = lines_of(trace);
   REQUIRE(export_trace_file(*trace, folder.path() / "again.trace", Overwrite::kRefuse, {}));
   CHECK((lines_of(opened(folder.path() / "again.trace")) == before));
   REQUIRE(export_nsys_sqlite(*trace, folder.path() / "again.sqlite", Overwrite::kRefuse, {}));
   CHECK((lines_of(opened(folder.path() / "again.sqlite")) == before));
-}
-
-// Nsight Systems' schema has 24 bits for a thread: what has more, as importers give to threads that have no number, gets another there.
-std::vector<std::string> without_large_threads(const std::string& lines) {
-  constexpr unsigned long kLargest = 16'000'000;
-  std::vector<std::string> kept;
-  for (std::size_t begin = 0, end = 0; begin < lines.size(); begin = end + 1) {
-    end = std::min(lines.find('\n', begin), lines.size());
-    std::string& line = kept.emplace_back(lines.substr(begin, end - begin));
-    for (std::size_t at = line.find(",["); at != line.npos; at = line.find(",[", at + 1))
-      if (const std::size_t close = line.find(']', at); close != line.npos && std::strtoul(line.c_str() + at + 2, nullptr, 10) > kLargest)
-        line.replace(at + 2, close - at - 2, "*");
-  }
-  std::sort(kept.begin(), kept.end());  // events that begin together have no order
-  return kept;
 }
 
 TEST_CASE("every trace of the corpus comes back from SQLite event by event") {

@@ -55,6 +55,22 @@ stats::Table rule_table(const Trace& trace, const std::vector<std::string>& name
   return std::move(answer->tables[0].table);
 }
 
+// Every file of the folder is what nsys printed: "stats.REPORT.csv" or "analyze.RULE.csv". The result is how many there are.
+std::size_t check_tables(const Trace& trace, const std::filesystem::path& folder) {
+  std::size_t tables = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    const std::string stem = file.path().stem().string();  // "stats.cuda_gpu_kern_sum+base"
+    const auto name = split(stem.substr(stem.find('.') + 1), '+');
+    const stats::Table table = stem.starts_with("stats.") ? report_table(trace, name) : rule_table(trace, name);
+    std::ifstream stream(file.path());
+    const std::string expected((std::istreambuf_iterator<char>(stream)), {});
+    INFO(file.path());
+    CHECK(sorted_lines(stats::format_table(table, stats::Format::kCsv)) == sorted_lines(expected));
+    ++tables;
+  }
+  return tables;
+}
+
 }  // namespace
 
 TEST_CASE("reports and rules print what nsys prints for the same export") {
@@ -64,17 +80,13 @@ TEST_CASE("reports and rules print what nsys prints for the same export") {
   for (const auto& folder : std::filesystem::directory_iterator(*corpus / "expected" / "nsys-2025.3.1")) {
     const auto trace = open_trace(*corpus / "nsys" / (folder.path().filename().string() + ".sqlite"));
     REQUIRE(trace);
-    for (const auto& file : std::filesystem::directory_iterator(folder)) {
-      const std::string stem = file.path().stem().string();  // "stats.cuda_gpu_kern_sum+base"
-      const auto dot = stem.find('.');
-      const auto name = split(stem.substr(dot + 1), '+');
-      const stats::Table table = stem.starts_with("stats.") ? report_table(**trace, name) : rule_table(**trace, name);
-      std::ifstream stream(file.path());
-      const std::string expected((std::istreambuf_iterator<char>(stream)), {});
-      INFO(file.path());
-      CHECK(sorted_lines(stats::format_table(table, stats::Format::kCsv)) == sorted_lines(expected));
-      ++tables;
-    }
+    tables += check_tables(**trace, folder);
   }
   CHECK(tables == 138);
+}
+
+TEST_CASE("reports of unified memory print what nsys prints for our export of the recording") {
+  const auto trace = open_trace(test::data_file("unified_memory.trace"));
+  REQUIRE(trace);
+  CHECK(check_tables(**trace, test::data_file("unified_memory")) == 6);
 }

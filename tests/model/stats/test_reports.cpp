@@ -330,12 +330,12 @@ TEST_CASE("what moved in unified memory, and the faults that moved it, are summe
   const auto trace = builder.snapshot();
   const auto of = [&](std::string_view name) { return format_table(*make_report(*find_report(name), *trace), Format::kCsv); };
   CHECK(of("um_sum") ==
-        "Virtual Address,HtoD Migration Size (MB),DtoH Migration Size (MB),CPU Page Faults,GPU Page Faults,Migration Throughput (MB/s)\n"
+        "Virtual Address,HtoD Migration size (MB),DtoH Migration size (MB),CPU Page Faults, GPU Page Faults,Migration Throughput (MB/s)\n"
         "0x2000,3.000,1.000,1,7,10000000.000\n"  // 4 MB in 400 ns
-        "0x1000,0.000,0.000,1,0,\n"
-        "0x3000,0.000,0.000,1,0,\n");
+        "0x1000,,,1,,\n"
+        "0x3000,,,1,,\n");
   CHECK(of("um_total_sum") ==
-        "Total HtoD Migration Size (MB),Total DtoH Migration Size (MB),Total CPU Page Faults,Total GPU Page Faults,"
+        "Total HtoD Migration Size (MB),Total DtoH Migration Size (MB),Total CPU Page Faults,Total GPU PageFaults,"
         "Minimum Virtual Address,Maximum Virtual Address\n"
         "3.000,1.000,3,7,0x1000,0x3000\n");
   CHECK(of("um_cpu_page_faults_sum") ==
