@@ -125,6 +125,9 @@ TEST_CASE("calls that wait are recorded by name, with their time; errno and the 
   CHECK(calls(*trace, "pthread_cond_wait", first).count == 1);
   CHECK(calls(*trace, "pthread_mutex_lock", first).time >= 15 * kMillisecond);  // the one that waited
   CHECK(calls(*trace, "waitpid", first).count == 2);
+  CHECK(calls(*trace, "pthread_cond_clockwait", first).count == 1);
+  CHECK(calls(*trace, "fork", first).count == 1);
+  CHECK(calls(*trace, "fork", forked).count == 0);
   CHECK(calls(*trace, "usleep", forked).count == 3);
 }
 

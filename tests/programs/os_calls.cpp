@@ -1,7 +1,7 @@
 // Calls into the C library of which it is known how often they are made and how long they take at least.
 //
-// 20 x usleep of 1 ms, 5 x poll of 2 ms, one pthread_cond_wait for 20 ms by another thread, one pthread_mutex_lock that waits 20 ms; a
-// child by vfork and exec, and a forked child with 3 x usleep of 1 ms. Prints "errno 9" where a failed close left errno as it should be.
+// 20 x usleep of 1 ms, 5 x poll of 2 ms, one pthread_cond_wait for 20 ms by another thread, one pthread_mutex_lock that waits 20 ms, one
+// pthread_cond_clockwait of 3 ms; a child by vfork and exec, and a forked child with 3 x usleep of 1 ms. Prints "errno 9" where a failed close left errno as it should be.
 #include <poll.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <ctime>
 
 namespace {
 
@@ -49,6 +50,14 @@ int main() {
   pthread_join(thread, nullptr);
 
   for (int i = 0; i < 18; ++i) usleep(1'000);
+  timespec until{};
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_nsec += 3'000'000;
+  until.tv_sec += until.tv_nsec / 1'000'000'000;
+  until.tv_nsec %= 1'000'000'000;
+  pthread_mutex_lock(&mutex);
+  pthread_cond_clockwait(&condition, &mutex, CLOCK_MONOTONIC, &until);
+  pthread_mutex_unlock(&mutex);
   for (int i = 0; i < 5; ++i) poll(nullptr, 0, 2);
   const pid_t child = vfork();
   if (child == 0) {

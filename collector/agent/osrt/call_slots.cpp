@@ -73,6 +73,7 @@ void* replacement(const Search& search, const File& file, std::uintptr_t held, c
   const bool is_resolved = held < file.base || held >= file.end;  // else the file's own code, which would look the function up
   for (std::size_t i = 0; i < search.count; ++i) {
     const Redirection& each = search.redirections[i];
+    if (each.from == nullptr) continue;  // the C library has none
     if (is_resolved ? held == reinterpret_cast<std::uintptr_t>(each.from) : strcmp(each.name, name) == 0) return each.to;
   }
   return nullptr;

@@ -95,6 +95,21 @@ using Address = const struct sockaddr*;
   X(pid_t, wait, nullptr, (int* a), (a))                                                                                         \
   X(pid_t, waitpid, nullptr, (pid_t a, int* b, int c), (a, b, c))                                                                \
   X(pid_t, wait4, nullptr, (pid_t a, int* b, int c, struct rusage* d), (a, b, c, d))                                             \
+  X(ssize_t, preadv, nullptr, (int a, const struct iovec* b, int c, off_t d), (a, b, c, d))                                      \
+  X(ssize_t, pwritev, nullptr, (int a, const struct iovec* b, int c, off_t d), (a, b, c, d))                                     \
+  X(ssize_t, sendfile, nullptr, (int a, int b, off_t* c, size_t d), (a, b, c, d))                                                \
+  X(ssize_t, sendfile64, nullptr, (int a, int b, off_t* c, size_t d), (a, b, c, d))                                              \
+  X(int, syncfs, nullptr, (int a), (a))                                                                                          \
+  X(int, epoll_pwait2, nullptr, (int a, struct epoll_event* b, int c, Time d, const sigset_t* e), (a, b, c, d, e))               \
+  X(int, pthread_mutex_clocklock, nullptr, (pthread_mutex_t * a, clockid_t b, Time c), (a, b, c))                                \
+  X(int, pthread_cond_clockwait, nullptr, (pthread_cond_t * a, pthread_mutex_t * b, clockid_t c, Time d), (a, b, c, d))          \
+  X(int, pthread_rwlock_timedrdlock, nullptr, (pthread_rwlock_t * a, Time b), (a, b))                                            \
+  X(int, pthread_rwlock_timedwrlock, nullptr, (pthread_rwlock_t * a, Time b), (a, b))                                            \
+  X(int, pthread_timedjoin_np, nullptr, (pthread_t a, void** b, Time c), (a, b, c))                                              \
+  X(int, sem_clockwait, nullptr, (sem_t * a, clockid_t b, Time c), (a, b, c))                                                    \
+  X(int, posix_spawn, nullptr, (pid_t * a, const char* b, const void* c, const void* d, char* const* e, char* const* f), (a, b, c, d, e, f)) \
+  X(int, posix_spawnp, nullptr, (pid_t * a, const char* b, const void* c, const void* d, char* const* e, char* const* f), (a, b, c, d, e, f)) \
+  X(int, system, nullptr, (const char* a), (a))                                                                                  \
   X(int, waitid, nullptr, (idtype_t a, id_t b, siginfo_t* c, int d), (a, b, c, d))
 
 enum Index : std::size_t {
@@ -103,6 +118,7 @@ enum Index : std::size_t {
 #undef LANESCOPE_INDEX
       k_pthread_mutex_lock,
   k_pthread_mutex_trylock,
+  k_fork,
   k__exit,
   k__Exit,
   k_quick_exit,
@@ -114,6 +130,7 @@ constinit Function functions[] = {
 #undef LANESCOPE_FUNCTION
         {"pthread_mutex_lock", nullptr},
     {"pthread_mutex_trylock", nullptr},
+    {"fork", nullptr},
     {"_exit", nullptr},
     {"_Exit", nullptr},
     {"quick_exit", "GLIBC_2.24"},
@@ -149,6 +166,19 @@ extern "C" int lanescope_pthread_mutex_lock(pthread_mutex_t* mutex) {
   return result != EBUSY ? result : call<int>(functions[k_pthread_mutex_lock], mutex);
 }
 
+// The child has done nothing yet: it tells of itself with its first own call, if ever.
+extern "C" LANESCOPE_EXPORT pid_t lanescope_fork() __asm__("fork");
+extern "C" pid_t lanescope_fork() {
+  using Fork = pid_t (*)();
+  const auto next = reinterpret_cast<Fork>(functions[k_fork].address());
+  if (!lanescope::agent::osrt::is_active.load(std::memory_order_relaxed) || lanescope::agent::Quiet::is_on()) return next();
+  const std::int64_t start = lanescope::agent::monotonic_now();
+  const pid_t child = next();
+  if (child > 0) lanescope::agent::osrt::note(functions[k_fork].name, start);
+  return child;
+}
+extern "C" __attribute__((visibility("hidden"), alias("fork"))) pid_t own_fork();
+
 extern "C" __attribute__((visibility("hidden"), alias("pthread_mutex_lock"))) int own_pthread_mutex_lock(pthread_mutex_t* mutex);
 
 // ---- Ends that run no handlers: what the agent holds of CUPTI is handed over first --------------------------------------------------
@@ -182,6 +212,7 @@ std::size_t redirect_all() noexcept {
       LANESCOPE_CALLS(LANESCOPE_REDIRECTION)
 #undef LANESCOPE_REDIRECTION
           {"pthread_mutex_lock", functions[k_pthread_mutex_lock].address(), reinterpret_cast<void*>(&own_pthread_mutex_lock)},
+          {"fork", functions[k_fork].address(), reinterpret_cast<void*>(&own_fork)},
   };
   const std::size_t changed = lanescope::agent::osrt::redirect_calls(redirections, sizeof(redirections) / sizeof(redirections[0]));
   lanescope::agent::osrt::is_active.store(true, std::memory_order_relaxed);
