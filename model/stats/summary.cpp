@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "model/trace/parallel.h"
 
@@ -42,11 +41,13 @@ Summary summarize(Samples& samples, const Percentiles& percentiles) {
   Summary summary;
   if (samples.empty()) return summary;
   summary.count = static_cast<std::int64_t>(samples.size());
-  summary.total = std::accumulate(samples.begin(), samples.end(), std::int64_t{0});
+  summary.minimum = summary.maximum = samples.front();
+  for (const std::int64_t sample : samples) {  // one pass: millions of samples do not stay in the cache
+    summary.total += sample;
+    summary.minimum = std::min(summary.minimum, sample);
+    summary.maximum = std::max(summary.maximum, sample);
+  }
   summary.average = static_cast<double>(summary.total) / static_cast<double>(summary.count);
-  const auto [minimum, maximum] = std::minmax_element(samples.begin(), samples.end());
-  summary.minimum = *minimum;
-  summary.maximum = *maximum;
   summary.median = median_of(samples);
   summary.deviation = deviation_of(samples, summary.average);
   for (const std::uint8_t percentile : percentiles) summary.percentiles.push_back(percentile_of(samples, percentile));

@@ -123,3 +123,14 @@ TEST_CASE("a step's breakdown holds what was enqueued in its steps, also by the 
   CHECK(static_cast<std::size_t>(counts[row("step *")]) == operations);
   CHECK(counts[row("backward")] > counts[row("forward")]);
 }
+
+TEST_CASE("a data loader that starves the GPU is blamed by its Python line") {
+  if (!std::filesystem::exists(test::data_file("torch_loader_samples.trace"))) return;
+  const auto trace = load_trace(test::data_file("torch_loader_samples.trace"));
+  REQUIRE(trace);
+  const auto answer = apply_rule(**trace, *parse_rule("gpu_bubbles"));
+  REQUIRE(answer);
+  REQUIRE_FALSE(answer->findings.empty());
+  CHECK(answer->findings[0].key == "cpu_code");
+  CHECK_THAT(answer->findings[0].title, contains_text("NVTX range \"data\": SlowDataset.__getitem__ in torch_training.py:30 ("));
+}
