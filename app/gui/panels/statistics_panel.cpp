@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::size_t kHistogramBins = 60;
 constexpr std::size_t kUtilisationPieces = 200;
-constexpr int kTableWidth = 900;  // px at first
-constexpr int kChartWidth = 320;  // px at first
-constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {36, 13, 9, 12, 9, 12, 12, 12, 12, 12};
+constexpr int kTableWidth = 950;  // px at first
+constexpr int kChartWidth = 270;  // px at first
+constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {25, 11, 8, 11, 8, 11, 11, 11, 11, 11};
 
 }  // namespace
 

@@ -105,8 +105,8 @@ void MainWindow::connectLoader() {
   });
   connect(&loader_, &TraceLoader::progressed, status_, &TraceStatus::showProgress);
   connect(&loader_, &TraceLoader::partlyLoaded, this, [this](const std::shared_ptr<const Trace>& trace) {
-    showTrace(trace, next_change_);
-    next_change_ = TraceChange::kSnapshot;
+    if (std::exchange(next_change_, TraceChange::kSnapshot) == TraceChange::kOther) return showTrace(trace, TraceChange::kOther);
+    if (loader_.path() != recorded_) timeline_->makeReady(trace);
   });
   connect(&loader_, &TraceLoader::loaded, this, [this](const std::shared_ptr<const Trace>& trace) {
     status_->showIdle();
@@ -128,6 +128,7 @@ void MainWindow::connectLoader() {
     beside_.clear();
     status_->showIdle();
     if (!state_.trace() || next_change_ == TraceChange::kOther) return;  // nothing of it has come
+    if (loader_.path() == recorded_) return;                             // all is shown
     showTitle(loader_.path());
     messages_->show(tr("Loading was cancelled: a part of the trace is shown."), MessageWeight::kNote);
   });
@@ -179,6 +180,7 @@ void MainWindow::closeBeside() {
 void MainWindow::openFile(const QString& path) {
   beside_loader_.abandon();
   beside_.clear();
+  recorded_.clear();
   pair_.close();
   next_change_ = TraceChange::kOther;
   loader_.load(path);
@@ -242,6 +244,7 @@ void MainWindow::finishRecording(const session::RecordingOutcome& outcome) {
     messages_->show(tr("The recording ended before it began: nothing was recorded."), MessageWeight::kNote);
     return emit recordingEnded();
   }
+  recorded_ = path;
   loader_.load(path);  // next_change_ stays: the file is a later state of what was drawn live
   if (!outcome.target) messages_->show(tr("The recording was stopped. The program runs on."), MessageWeight::kNote);
   if (outcome.failure)

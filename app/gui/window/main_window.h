@@ -126,6 +126,7 @@ class MainWindow : public QMainWindow {
   TracePair pair_;
   AnsweredTrace answered_;
   TraceLoader beside_loader_;
+  QString recorded_;                               // of which all is shown already: while it is loaded again, parts of it are of no use
   QString beside_;                                 // to open beside what is still being loaded
   TraceChange next_change_ = TraceChange::kOther;  // how what is loaded relates to what is shown
   std::unique_ptr<LiveRecording> recording_;

@@ -64,8 +64,10 @@ class AttachTest : public QObject {
     QSignalSpy opened(&window, &MainWindow::opened);
     window.attach(attach);
     QTRY_VERIFY2(window.isRecording(), qPrintable(window.messages().text()));
-    const auto events = [&] { return window.state().trace() ? window.state().trace()->event_count() : 0; };
-    QVERIFY(QTest::qWaitFor([&] { return events() > 100; }, 30'000));  // drawn while it runs
+    const auto ticks_of = [](const Trace& shown) {
+      return gather_events(shown, EventScope::whole_trace(shown).lanes(), {.text = "tick", .kind = EventKind::kNvtxRange});
+    };
+    QVERIFY(QTest::qWaitFor([&] { return window.state().trace() && ticks_of(*window.state().trace()).size() > 100; }, 30'000));  // live
     window.actions().stop->trigger();
     QVERIFY(opened.wait(30'000));
     QVERIFY(!window.isRecording());
@@ -73,8 +75,7 @@ class AttachTest : public QObject {
     QCOMPARE(process_->state(), QProcess::Running);
     QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
     const auto trace = window.state().trace();
-    const auto ticks = gather_events(*trace, EventScope::whole_trace(*trace).lanes(), {.text = "tick", .kind = EventKind::kNvtxRange});
-    QVERIFY(ticks.size() > 100);
+    QVERIFY(ticks_of(*trace).size() > 100);
     QCOMPARE(trace->processes().front().pid, static_cast<std::uint32_t>(pid()));
 
     attach.output = QString::fromStdString((folder_.path() / "again.trace").string());  // and once more
