@@ -18,13 +18,15 @@ struct SelectedEvents {
 LaneSubset::Part::Part(const Lane& lane, std::vector<EventIndex> events) : selected(std::move(events)) {
   selected.shrink_to_fit();
   const auto size = static_cast<EventIndex>(selected.size());
-  busy_before_block.reserve((size + kBlock - 1) / kBlock + 1);
+  std::vector<Nanoseconds> busy_before;
+  busy_before.reserve((size + kBlock - 1) / kBlock + 1);
   Nanoseconds busy = 0;
   for (EventIndex i = 0; i < size; ++i) {
-    if (i % kBlock == 0) busy_before_block.push_back(busy);
+    if (i % kBlock == 0) busy_before.push_back(busy);
     busy += lane.duration(selected[i]);
   }
-  busy_before_block.push_back(busy);
+  busy_before.push_back(busy);
+  busy_before_block = AscendingTimes(busy_before);
   summary = SummaryPyramid(SelectedEvents{lane, selected}, size);
 }
 
@@ -100,7 +102,7 @@ LaneSummary LaneSubset::summarize(EventIndex first, EventIndex last) const noexc
 std::size_t LaneSubset::memory_bytes() const noexcept {
   std::size_t bytes = sizeof(*this);
   for (const auto& part : parts_)
-    bytes += sizeof(Part) + part->selected.capacity() * sizeof(EventIndex) + part->busy_before_block.capacity() * sizeof(Nanoseconds) +
+    bytes += sizeof(Part) + part->selected.capacity() * sizeof(EventIndex) + part->busy_before_block.memory_bytes() +
              part->summary.memory_bytes();
   return bytes;
 }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/trace/ascending_times.h"
 #include "model/trace/lane.h"
 
 namespace lanescope::timeline {
@@ -54,7 +55,7 @@ class LaneSubset {
   struct Part {
     Part(const Lane& lane, std::vector<EventIndex> events);
     std::vector<EventIndex> selected;
-    std::vector<Nanoseconds> busy_before_block;  // one more than there are blocks
+    AscendingTimes busy_before_block;  // one more than there are blocks
     SummaryPyramid summary;
   };
   void append(std::shared_ptr<const Part> part);
