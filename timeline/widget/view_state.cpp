@@ -113,9 +113,8 @@ void ViewState::start_making_ready() {
 
 void ViewState::take_ready(std::unique_ptr<ViewContent> content) {
   if (content->trace() == content_->trace()) {  // what it lacked
-    retired_ = adopt(std::move(content));
-    emit traceChanged(Change::kGrown);
-    return;
+    adopt(std::move(content));
+    return emit traceChanged(Change::kGrown);
   }
   ready_ = std::move(content);
   emit traceReady(std::shared_ptr<const Trace>(ready_->trace()));
