@@ -91,7 +91,7 @@ TEST_CASE("ranges on the GPU are left out, taken as they were, or worked out, as
   const auto later = small.builder.snapshot();
   ViewContent as_before(ViewContent::Base(with), later, Projecting::kAsBefore);
   REQUIRE(ranges(as_before) == 30);
-  REQUIRE_FALSE(as_before.contents().lacks_projections());
+  REQUIRE(as_before.contents().lacks_projections());
   ViewContent anew(ViewContent::Base(as_before), later);
   REQUIRE(ranges(anew) == 70);
   REQUIRE(with.tree().row(*with.tree().find("gpu:0")).all.size() == 1);  // ranges do not keep a GPU busy

@@ -43,10 +43,8 @@ void LaneIndexes::prepare(std::span<const LaneSource> sources) {
       if (is_new && projecting_ == Projecting::kWhenAsked) new_projections[*source.on_gpu].push_back(source.lane);
       if (!is_new || projecting_ == Projecting::kWhenAsked) continue;
       const auto before = projections_before_.find(entry->first);
-      if (before != projections_before_.end())
-        entry->second = before->second;
-      else
-        lacks_projections_ = true;
+      if (before != projections_before_.end()) entry->second = before->second;
+      lacks_projections_ = true;
     } else if (const auto [entry, is_new] = splits_.try_emplace({source.lane, split_by(source)}); is_new) {
       new_splits.push_back(entry);
     }

@@ -41,7 +41,7 @@ class LaneIndexes {
   [[nodiscard]] std::shared_ptr<const std::vector<ProjectedLane>> projection(const LaneSource& source);
   // Lane::common_prefix. First call for two lanes: as that function, then O(1).
   [[nodiscard]] EventIndex common_prefix(const Lane& before, const Lane& now);
-  // Whether something was left out.
+  // Whether something was left out, or is as it was in an earlier snapshot.
   [[nodiscard]] bool lacks_projections() const noexcept { return lacks_projections_; }
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 

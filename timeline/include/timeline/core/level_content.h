@@ -81,7 +81,7 @@ class ContentCache {
   // lanes end.
   bool forget_unused();
   static constexpr std::uint64_t kKept = 1'000;
-  // Whether a content lacks NVTX ranges on a GPU that are still to be worked out (Projecting::kAsBefore).
+  // Whether a content may lack NVTX ranges on a GPU that are still to be worked out (Projecting::kAsBefore).
   [[nodiscard]] bool lacks_projections() const noexcept { return indexes_.lacks_projections(); }
   // Of indexes and unions, beyond the trace's own.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
