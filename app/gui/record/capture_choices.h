@@ -44,6 +44,6 @@ struct CaptureChoices {
 [[nodiscard]] session::CaptureSettings capture_settings(const CaptureChoices& choices);
 [[nodiscard]] std::chrono::nanoseconds seconds(double value);
 
-enum class Target { kLaunched, kRunning };  // a running process can't have its calls of the C library recorded
+enum class Target { kLaunched, kRunning };  // a running process can't have its calls of MPI recorded
 
 }  // namespace lanescope::ui

@@ -57,8 +57,7 @@ CaptureForm::CaptureForm(QFormLayout& form, Target target)
   times->addStretch(1);
   form.addRow(tr("&Start after"), times);
   if (auto* start = qobject_cast<QLabel*>(form.labelForField(times))) start->setBuddy(delay_);
-  for (QWidget* field : {trace_os_runtime_, trace_mpi_})
-    if (target == Target::kRunning) form.setRowVisible(field, false);
+  if (target == Target::kRunning) form.setRowVisible(trace_mpi_, false);
   range_.emplace(form, target);
 }
 

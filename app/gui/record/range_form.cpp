@@ -106,7 +106,7 @@ RangeForm::RangeForm(QFormLayout& form, Target target)
   form.addRow(more_);
   form.addRow(fields_);
   // A process that runs already is recorded from the attach on.
-  for (QWidget* field : {static_cast<QWidget*>(trigger_), range_->parentWidget(), after_->parentWidget(), threshold_->parentWidget()})
+  for (QWidget* field : {static_cast<QWidget*>(trigger_), range_->parentWidget(), after_->parentWidget()})
     if (target == Target::kRunning) form_->setRowVisible(field, false);
   const auto fold = [this] {
     more_->setArrowType(more_->isChecked() ? Qt::DownArrow : Qt::RightArrow);

@@ -88,12 +88,13 @@ class TestGuiRecordForm : public QObject {
     QCOMPARE(settings.domains, std::vector<std::string>{"MPI"});
   }
 
-  void offersGpuMetricsOfARunningProgramButNoMpi() {
+  void offersGpuMetricsAndOsCallsOfARunningProgramButNoMpi() {
     ui::Settings settings;
     ui::AttachDialog dialog(settings);
     dialog.show();
     QVERIFY(field<QAbstractButton>(dialog, QStringLiteral("GPU metrics"))->isVisible());
     QVERIFY(!field<QAbstractButton>(dialog, QStringLiteral("Calls of MPI, with their peers and bytes"))->isVisible());
+    QVERIFY(field<QAbstractButton>(dialog, QStringLiteral("Calls of the C library that wait: I/O, locks, sleep"))->isVisible());
   }
 };
 
