@@ -34,83 +34,85 @@ using Time = const struct timespec*;
 using Address = const struct sockaddr*;
 
 // X(result, name, symbol version or null, parameters, arguments). What may wait, and what touches files and memory.
-#define LANESCOPE_CALLS(X)                                                                                                       \
-  X(ssize_t, read, nullptr, (int a, void* b, size_t c), (a, b, c))                                                               \
-  X(ssize_t, write, nullptr, (int a, const void* b, size_t c), (a, b, c))                                                        \
-  X(ssize_t, pread, nullptr, (int a, void* b, size_t c, off_t d), (a, b, c, d))                                                  \
-  X(ssize_t, pread64, nullptr, (int a, void* b, size_t c, off_t d), (a, b, c, d))                                                \
-  X(ssize_t, pwrite, nullptr, (int a, const void* b, size_t c, off_t d), (a, b, c, d))                                           \
-  X(ssize_t, pwrite64, nullptr, (int a, const void* b, size_t c, off_t d), (a, b, c, d))                                         \
-  X(ssize_t, readv, nullptr, (int a, const struct iovec* b, int c), (a, b, c))                                                   \
-  X(ssize_t, writev, nullptr, (int a, const struct iovec* b, int c), (a, b, c))                                                  \
-  X(int, open, nullptr, (const char* a, int b, mode_t c), (a, b, c))                                                             \
-  X(int, open64, nullptr, (const char* a, int b, mode_t c), (a, b, c))                                                           \
-  X(int, openat, nullptr, (int a, const char* b, int c, mode_t d), (a, b, c, d))                                                 \
-  X(int, openat64, nullptr, (int a, const char* b, int c, mode_t d), (a, b, c, d))                                               \
-  X(int, close, nullptr, (int a), (a))                                                                                           \
-  X(int, fsync, nullptr, (int a), (a))                                                                                           \
-  X(int, fdatasync, nullptr, (int a), (a))                                                                                       \
-  X(int, msync, nullptr, (void* a, size_t b, int c), (a, b, c))                                                                  \
-  X(int, ftruncate, nullptr, (int a, off_t b), (a, b))                                                                           \
-  X(int, flock, nullptr, (int a, int b), (a, b))                                                                                 \
-  X(int, ioctl, nullptr, (int a, unsigned long b, void* c), (a, b, c))                                                           \
-  X(FILE*, fopen, "GLIBC_2.2.5", (const char* a, const char* b), (a, b))                                                         \
-  X(FILE*, fopen64, nullptr, (const char* a, const char* b), (a, b))                                                             \
-  X(int, fclose, "GLIBC_2.2.5", (FILE * a), (a))                                                                                 \
-  X(int, fflush, nullptr, (FILE * a), (a))                                                                                       \
-  X(size_t, fread, nullptr, (void* a, size_t b, size_t c, FILE* d), (a, b, c, d))                                                \
-  X(size_t, fwrite, nullptr, (const void* a, size_t b, size_t c, FILE* d), (a, b, c, d))                                         \
-  X(void*, mmap, nullptr, (void* a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f))                                 \
-  X(void*, mmap64, nullptr, (void* a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f))                               \
-  X(int, munmap, nullptr, (void* a, size_t b), (a, b))                                                                           \
-  X(int, poll, nullptr, (struct pollfd * a, nfds_t b, int c), (a, b, c))                                                         \
-  X(int, ppoll, nullptr, (struct pollfd * a, nfds_t b, Time c, const sigset_t* d), (a, b, c, d))                                 \
-  X(int, select, nullptr, (int a, fd_set* b, fd_set* c, fd_set* d, struct timeval* e), (a, b, c, d, e))                          \
-  X(int, pselect, nullptr, (int a, fd_set* b, fd_set* c, fd_set* d, Time e, const sigset_t* f), (a, b, c, d, e, f))              \
-  X(int, epoll_wait, nullptr, (int a, struct epoll_event* b, int c, int d), (a, b, c, d))                                        \
-  X(int, epoll_pwait, nullptr, (int a, struct epoll_event* b, int c, int d, const sigset_t* e), (a, b, c, d, e))                 \
-  X(ssize_t, recv, nullptr, (int a, void* b, size_t c, int d), (a, b, c, d))                                                     \
-  X(ssize_t, recvfrom, nullptr, (int a, void* b, size_t c, int d, struct sockaddr* e, socklen_t* f), (a, b, c, d, e, f))         \
-  X(ssize_t, recvmsg, nullptr, (int a, struct msghdr* b, int c), (a, b, c))                                                      \
-  X(ssize_t, send, nullptr, (int a, const void* b, size_t c, int d), (a, b, c, d))                                               \
-  X(ssize_t, sendto, nullptr, (int a, const void* b, size_t c, int d, Address e, socklen_t f), (a, b, c, d, e, f))               \
-  X(ssize_t, sendmsg, nullptr, (int a, const struct msghdr* b, int c), (a, b, c))                                                \
-  X(int, accept, nullptr, (int a, struct sockaddr* b, socklen_t* c), (a, b, c))                                                  \
-  X(int, accept4, nullptr, (int a, struct sockaddr* b, socklen_t* c, int d), (a, b, c, d))                                       \
-  X(int, connect, nullptr, (int a, Address b, socklen_t c), (a, b, c))                                                           \
-  X(int, nanosleep, nullptr, (Time a, struct timespec* b), (a, b))                                                               \
-  X(int, clock_nanosleep, "GLIBC_2.17", (clockid_t a, int b, Time c, struct timespec* d), (a, b, c, d))                          \
-  X(int, usleep, nullptr, (useconds_t a), (a))                                                                                   \
-  X(unsigned, sleep, nullptr, (unsigned a), (a))                                                                                 \
-  X(int, sched_yield, nullptr, (), ())                                                                                           \
-  X(int, pthread_mutex_timedlock, nullptr, (pthread_mutex_t * a, Time b), (a, b))                                                \
-  X(int, pthread_cond_wait, "GLIBC_2.3.2", (pthread_cond_t * a, pthread_mutex_t * b), (a, b))                                    \
-  X(int, pthread_cond_timedwait, "GLIBC_2.3.2", (pthread_cond_t * a, pthread_mutex_t * b, Time c), (a, b, c))                    \
-  X(int, pthread_rwlock_rdlock, nullptr, (pthread_rwlock_t * a), (a))                                                            \
-  X(int, pthread_rwlock_wrlock, nullptr, (pthread_rwlock_t * a), (a))                                                            \
-  X(int, pthread_barrier_wait, nullptr, (pthread_barrier_t * a), (a))                                                            \
-  X(int, pthread_join, nullptr, (pthread_t a, void** b), (a, b))                                                                 \
-  X(int, sem_wait, nullptr, (sem_t * a), (a))                                                                                    \
-  X(int, sem_timedwait, nullptr, (sem_t * a, Time b), (a, b))                                                                    \
-  X(pid_t, wait, nullptr, (int* a), (a))                                                                                         \
-  X(pid_t, waitpid, nullptr, (pid_t a, int* b, int c), (a, b, c))                                                                \
-  X(pid_t, wait4, nullptr, (pid_t a, int* b, int c, struct rusage* d), (a, b, c, d))                                             \
-  X(ssize_t, preadv, nullptr, (int a, const struct iovec* b, int c, off_t d), (a, b, c, d))                                      \
-  X(ssize_t, pwritev, nullptr, (int a, const struct iovec* b, int c, off_t d), (a, b, c, d))                                     \
-  X(ssize_t, sendfile, nullptr, (int a, int b, off_t* c, size_t d), (a, b, c, d))                                                \
-  X(ssize_t, sendfile64, nullptr, (int a, int b, off_t* c, size_t d), (a, b, c, d))                                              \
-  X(int, syncfs, nullptr, (int a), (a))                                                                                          \
-  X(int, epoll_pwait2, nullptr, (int a, struct epoll_event* b, int c, Time d, const sigset_t* e), (a, b, c, d, e))               \
-  X(int, pthread_mutex_clocklock, nullptr, (pthread_mutex_t * a, clockid_t b, Time c), (a, b, c))                                \
-  X(int, pthread_cond_clockwait, nullptr, (pthread_cond_t * a, pthread_mutex_t * b, clockid_t c, Time d), (a, b, c, d))          \
-  X(int, pthread_rwlock_timedrdlock, nullptr, (pthread_rwlock_t * a, Time b), (a, b))                                            \
-  X(int, pthread_rwlock_timedwrlock, nullptr, (pthread_rwlock_t * a, Time b), (a, b))                                            \
-  X(int, pthread_timedjoin_np, nullptr, (pthread_t a, void** b, Time c), (a, b, c))                                              \
-  X(int, sem_clockwait, nullptr, (sem_t * a, clockid_t b, Time c), (a, b, c))                                                    \
-  X(int, posix_spawn, nullptr, (pid_t * a, const char* b, const void* c, const void* d, char* const* e, char* const* f), (a, b, c, d, e, f)) \
-  X(int, posix_spawnp, nullptr, (pid_t * a, const char* b, const void* c, const void* d, char* const* e, char* const* f), (a, b, c, d, e, f)) \
-  X(int, system, nullptr, (const char* a), (a))                                                                                  \
-  X(int, waitid, nullptr, (idtype_t a, id_t b, siginfo_t* c, int d), (a, b, c, d))
+#define LANESCOPE_CALLS(X)                                                                                                \
+  X(ssize_t, read, nullptr, (int a, void* b, size_t c), (a, b, c))                                                        \
+  X(ssize_t, write, nullptr, (int a, const void* b, size_t c), (a, b, c))                                                 \
+  X(ssize_t, pread, nullptr, (int a, void* b, size_t c, off_t d), (a, b, c, d))                                           \
+  X(ssize_t, pread64, nullptr, (int a, void* b, size_t c, off_t d), (a, b, c, d))                                         \
+  X(ssize_t, pwrite, nullptr, (int a, const void* b, size_t c, off_t d), (a, b, c, d))                                    \
+  X(ssize_t, pwrite64, nullptr, (int a, const void* b, size_t c, off_t d), (a, b, c, d))                                  \
+  X(ssize_t, readv, nullptr, (int a, const struct iovec* b, int c), (a, b, c))                                            \
+  X(ssize_t, writev, nullptr, (int a, const struct iovec* b, int c), (a, b, c))                                           \
+  X(int, open, nullptr, (const char* a, int b, mode_t c), (a, b, c))                                                      \
+  X(int, open64, nullptr, (const char* a, int b, mode_t c), (a, b, c))                                                    \
+  X(int, openat, nullptr, (int a, const char* b, int c, mode_t d), (a, b, c, d))                                          \
+  X(int, openat64, nullptr, (int a, const char* b, int c, mode_t d), (a, b, c, d))                                        \
+  X(int, close, nullptr, (int a), (a))                                                                                    \
+  X(int, fsync, nullptr, (int a), (a))                                                                                    \
+  X(int, fdatasync, nullptr, (int a), (a))                                                                                \
+  X(int, msync, nullptr, (void* a, size_t b, int c), (a, b, c))                                                           \
+  X(int, ftruncate, nullptr, (int a, off_t b), (a, b))                                                                    \
+  X(int, flock, nullptr, (int a, int b), (a, b))                                                                          \
+  X(int, ioctl, nullptr, (int a, unsigned long b, void* c), (a, b, c))                                                    \
+  X(FILE*, fopen, "GLIBC_2.2.5", (const char* a, const char* b), (a, b))                                                  \
+  X(FILE*, fopen64, nullptr, (const char* a, const char* b), (a, b))                                                      \
+  X(int, fclose, "GLIBC_2.2.5", (FILE * a), (a))                                                                          \
+  X(int, fflush, nullptr, (FILE * a), (a))                                                                                \
+  X(size_t, fread, nullptr, (void* a, size_t b, size_t c, FILE* d), (a, b, c, d))                                         \
+  X(size_t, fwrite, nullptr, (const void* a, size_t b, size_t c, FILE* d), (a, b, c, d))                                  \
+  X(void*, mmap, nullptr, (void* a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f))                          \
+  X(void*, mmap64, nullptr, (void* a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f))                        \
+  X(int, munmap, nullptr, (void* a, size_t b), (a, b))                                                                    \
+  X(int, poll, nullptr, (struct pollfd * a, nfds_t b, int c), (a, b, c))                                                  \
+  X(int, ppoll, nullptr, (struct pollfd * a, nfds_t b, Time c, const sigset_t* d), (a, b, c, d))                          \
+  X(int, select, nullptr, (int a, fd_set* b, fd_set* c, fd_set* d, struct timeval* e), (a, b, c, d, e))                   \
+  X(int, pselect, nullptr, (int a, fd_set* b, fd_set* c, fd_set* d, Time e, const sigset_t* f), (a, b, c, d, e, f))       \
+  X(int, epoll_wait, nullptr, (int a, struct epoll_event* b, int c, int d), (a, b, c, d))                                 \
+  X(int, epoll_pwait, nullptr, (int a, struct epoll_event* b, int c, int d, const sigset_t* e), (a, b, c, d, e))          \
+  X(ssize_t, recv, nullptr, (int a, void* b, size_t c, int d), (a, b, c, d))                                              \
+  X(ssize_t, recvfrom, nullptr, (int a, void* b, size_t c, int d, struct sockaddr* e, socklen_t* f), (a, b, c, d, e, f))  \
+  X(ssize_t, recvmsg, nullptr, (int a, struct msghdr* b, int c), (a, b, c))                                               \
+  X(ssize_t, send, nullptr, (int a, const void* b, size_t c, int d), (a, b, c, d))                                        \
+  X(ssize_t, sendto, nullptr, (int a, const void* b, size_t c, int d, Address e, socklen_t f), (a, b, c, d, e, f))        \
+  X(ssize_t, sendmsg, nullptr, (int a, const struct msghdr* b, int c), (a, b, c))                                         \
+  X(int, accept, nullptr, (int a, struct sockaddr* b, socklen_t* c), (a, b, c))                                           \
+  X(int, accept4, nullptr, (int a, struct sockaddr* b, socklen_t* c, int d), (a, b, c, d))                                \
+  X(int, connect, nullptr, (int a, Address b, socklen_t c), (a, b, c))                                                    \
+  X(int, nanosleep, nullptr, (Time a, struct timespec * b), (a, b))                                                       \
+  X(int, clock_nanosleep, "GLIBC_2.17", (clockid_t a, int b, Time c, struct timespec* d), (a, b, c, d))                   \
+  X(int, usleep, nullptr, (useconds_t a), (a))                                                                            \
+  X(unsigned, sleep, nullptr, (unsigned a), (a))                                                                          \
+  X(int, sched_yield, nullptr, (), ())                                                                                    \
+  X(int, pthread_mutex_timedlock, nullptr, (pthread_mutex_t * a, Time b), (a, b))                                         \
+  X(int, pthread_cond_wait, "GLIBC_2.3.2", (pthread_cond_t * a, pthread_mutex_t * b), (a, b))                             \
+  X(int, pthread_cond_timedwait, "GLIBC_2.3.2", (pthread_cond_t * a, pthread_mutex_t * b, Time c), (a, b, c))             \
+  X(int, pthread_rwlock_rdlock, nullptr, (pthread_rwlock_t * a), (a))                                                     \
+  X(int, pthread_rwlock_wrlock, nullptr, (pthread_rwlock_t * a), (a))                                                     \
+  X(int, pthread_barrier_wait, nullptr, (pthread_barrier_t * a), (a))                                                     \
+  X(int, pthread_join, nullptr, (pthread_t a, void** b), (a, b))                                                          \
+  X(int, sem_wait, nullptr, (sem_t * a), (a))                                                                             \
+  X(int, sem_timedwait, nullptr, (sem_t * a, Time b), (a, b))                                                             \
+  X(pid_t, wait, nullptr, (int* a), (a))                                                                                  \
+  X(pid_t, waitpid, nullptr, (pid_t a, int* b, int c), (a, b, c))                                                         \
+  X(pid_t, wait4, nullptr, (pid_t a, int* b, int c, struct rusage* d), (a, b, c, d))                                      \
+  X(ssize_t, preadv, nullptr, (int a, const struct iovec* b, int c, off_t d), (a, b, c, d))                               \
+  X(ssize_t, pwritev, nullptr, (int a, const struct iovec* b, int c, off_t d), (a, b, c, d))                              \
+  X(ssize_t, sendfile, nullptr, (int a, int b, off_t* c, size_t d), (a, b, c, d))                                         \
+  X(ssize_t, sendfile64, nullptr, (int a, int b, off_t* c, size_t d), (a, b, c, d))                                       \
+  X(int, syncfs, nullptr, (int a), (a))                                                                                   \
+  X(int, epoll_pwait2, nullptr, (int a, struct epoll_event* b, int c, Time d, const sigset_t* e), (a, b, c, d, e))        \
+  X(int, pthread_mutex_clocklock, nullptr, (pthread_mutex_t * a, clockid_t b, Time c), (a, b, c))                         \
+  X(int, pthread_cond_clockwait, nullptr, (pthread_cond_t * a, pthread_mutex_t * b, clockid_t c, Time d), (a, b, c, d))   \
+  X(int, pthread_rwlock_timedrdlock, nullptr, (pthread_rwlock_t * a, Time b), (a, b))                                     \
+  X(int, pthread_rwlock_timedwrlock, nullptr, (pthread_rwlock_t * a, Time b), (a, b))                                     \
+  X(int, pthread_timedjoin_np, nullptr, (pthread_t a, void** b, Time c), (a, b, c))                                       \
+  X(int, sem_clockwait, nullptr, (sem_t * a, clockid_t b, Time c), (a, b, c))                                             \
+  X(int, posix_spawn, nullptr, (pid_t * a, const char* b, const void* c, const void* d, char* const* e, char* const* f),  \
+    (a, b, c, d, e, f))                                                                                                   \
+  X(int, posix_spawnp, nullptr, (pid_t * a, const char* b, const void* c, const void* d, char* const* e, char* const* f), \
+    (a, b, c, d, e, f))                                                                                                   \
+  X(int, system, nullptr, (const char* a), (a))                                                                           \
+  X(int, waitid, nullptr, (idtype_t a, id_t b, siginfo_t * c, int d), (a, b, c, d))
 
 enum Index : std::size_t {
 #define LANESCOPE_INDEX(result, name, version, parameters, arguments) k_##name,
@@ -143,32 +145,28 @@ constinit Function functions[] = {
 
 #define LANESCOPE_EXPORT __attribute__((visibility("default")))
 
-// Under another name for the compiler, so that the C library's own declarations do not matter.
-#define LANESCOPE_WRAPPER(result, name, version, parameters, arguments)                                  \
-  extern "C" LANESCOPE_EXPORT result lanescope_##name parameters __asm__(#name);                         \
-  extern "C" result lanescope_##name parameters { return call<result>(functions[k_##name] LANESCOPE_UNPACK arguments); }
+// Each function has two names. The hidden one is nobody else's: where we are not preloaded, the C library's own is what the other leads to.
+// That one is the C library's for the linker only, so that the C library's declarations do not matter.
+#define LANESCOPE_HIDDEN __attribute__((visibility("hidden")))
+#define LANESCOPE_WRAPPER(result, name, version, parameters, arguments)                                                             \
+  extern "C" LANESCOPE_HIDDEN result own_##name parameters { return call<result>(functions[k_##name] LANESCOPE_UNPACK arguments); } \
+  extern "C" LANESCOPE_EXPORT __attribute__((alias("own_" #name))) result lanescope_##name parameters __asm__(#name);
 LANESCOPE_CALLS(LANESCOPE_WRAPPER)
 #undef LANESCOPE_WRAPPER
 
-// The same function by a name that nobody else has: where we are not preloaded, the C library's is what our names lead to.
-#define LANESCOPE_OWN(result, name, version, parameters, arguments) \
-  extern "C" __attribute__((visibility("hidden"), alias(#name))) result own_##name parameters;
-LANESCOPE_CALLS(LANESCOPE_OWN)
-#undef LANESCOPE_OWN
-
 // A lock that is free costs no look at the clock.
-extern "C" LANESCOPE_EXPORT int lanescope_pthread_mutex_lock(pthread_mutex_t* mutex) __asm__("pthread_mutex_lock");
-extern "C" int lanescope_pthread_mutex_lock(pthread_mutex_t* mutex) {
+extern "C" LANESCOPE_HIDDEN int own_pthread_mutex_lock(pthread_mutex_t* mutex) {
   using Lock = int (*)(pthread_mutex_t*);
   if (!lanescope::agent::osrt::is_active.load(std::memory_order_relaxed) || lanescope::agent::Quiet::is_on())
     return reinterpret_cast<Lock>(functions[k_pthread_mutex_lock].address())(mutex);
   const int result = reinterpret_cast<Lock>(functions[k_pthread_mutex_trylock].address())(mutex);
   return result != EBUSY ? result : call<int>(functions[k_pthread_mutex_lock], mutex);
 }
+extern "C" LANESCOPE_EXPORT __attribute__((alias("own_pthread_mutex_lock"))) int lanescope_pthread_mutex_lock(
+    pthread_mutex_t* mutex) __asm__("pthread_mutex_lock");
 
 // The child has done nothing yet: it tells of itself with its first own call, if ever.
-extern "C" LANESCOPE_EXPORT pid_t lanescope_fork() __asm__("fork");
-extern "C" pid_t lanescope_fork() {
+extern "C" LANESCOPE_HIDDEN pid_t own_fork() {
   using Fork = pid_t (*)();
   const auto next = reinterpret_cast<Fork>(functions[k_fork].address());
   if (!lanescope::agent::osrt::is_active.load(std::memory_order_relaxed) || lanescope::agent::Quiet::is_on()) return next();
@@ -177,9 +175,7 @@ extern "C" pid_t lanescope_fork() {
   if (child > 0) lanescope::agent::osrt::note(functions[k_fork].name, start);
   return child;
 }
-extern "C" __attribute__((visibility("hidden"), alias("fork"))) pid_t own_fork();
-
-extern "C" __attribute__((visibility("hidden"), alias("pthread_mutex_lock"))) int own_pthread_mutex_lock(pthread_mutex_t* mutex);
+extern "C" LANESCOPE_EXPORT __attribute__((alias("own_fork"))) pid_t lanescope_fork() __asm__("fork");
 
 // ---- Ends that run no handlers: what the agent holds of CUPTI is handed over first --------------------------------------------------
 
@@ -212,7 +208,7 @@ std::size_t redirect_all() noexcept {
       LANESCOPE_CALLS(LANESCOPE_REDIRECTION)
 #undef LANESCOPE_REDIRECTION
           {"pthread_mutex_lock", functions[k_pthread_mutex_lock].address(), reinterpret_cast<void*>(&own_pthread_mutex_lock)},
-          {"fork", functions[k_fork].address(), reinterpret_cast<void*>(&own_fork)},
+      {"fork", functions[k_fork].address(), reinterpret_cast<void*>(&own_fork)},
   };
   const std::size_t changed = lanescope::agent::osrt::redirect_calls(redirections, sizeof(redirections) / sizeof(redirections[0]));
   lanescope::agent::osrt::is_active.store(true, std::memory_order_relaxed);
