@@ -1,6 +1,7 @@
 #include "record/sampling_form.h"
 
 #include <QHBoxLayout>
+#include <QLabel>
 
 namespace lanescope::ui {
 namespace {
@@ -50,7 +51,9 @@ SamplingForm::SamplingForm(QFormLayout& form)
   gpu_metrics_set_->addItem(tr("SMs, tensor cores and memory alone"), QStringLiteral("light"));
   form.addRow(tr("&Threads"), thread_states_);
   form.addRow(QString(), in_a_line(samples_, sampling_frequency_, call_chains_));
-  form.addRow(tr("GPU &metrics"), in_a_line(gpu_metrics_, gpu_metrics_set_, gpu_metrics_frequency_));
+  QHBoxLayout* metrics = in_a_line(gpu_metrics_, gpu_metrics_set_, gpu_metrics_frequency_);
+  form.addRow(tr("GPU &metrics"), metrics);
+  if (auto* label = qobject_cast<QLabel*>(form.labelForField(metrics))) label->setBuddy(gpu_metrics_);
   for (const QCheckBox* box : {samples_, gpu_metrics_}) QObject::connect(box, &QCheckBox::toggled, samples_, [this] { show_fitting(); });
   show_fitting();
 }
