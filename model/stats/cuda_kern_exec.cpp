@@ -3,6 +3,8 @@
 // Of a kernel: T is the time from the call's start until call and kernel have ended; A the call; Q the wait between the call's end and the
 // kernel's start, where the kernel did not start before; K the kernel.
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -34,21 +36,46 @@ struct Times {
   [[nodiscard]] bool queued() const noexcept { return queue() >= 0; }
 };
 
-struct Group {
-  Samples total, call, queue, kernel;
+enum class Part : std::uint8_t { kTotal, kCall, kQueue, kKernel };
+constexpr std::size_t kParts = 4;
 
+// The times of many kernels. Those that fit in 32 bits, as nearly all do, lie together: one write a kernel, and half the memory.
+class Group {
+ public:
   void add(const Times& times) {
-    total.push_back(times.total());
-    call.push_back(times.call_length());
-    if (times.queued()) queue.push_back(times.queue());
-    kernel.push_back(times.kernel_length());
+    const Nanoseconds queue = times.queued() ? times.queue() : 0;
+    const Nanoseconds largest = std::max({times.total(), times.call_length(), queue, times.kernel_length()});
+    if (largest < Nanoseconds{kNotQueued})
+      compact_.push_back({static_cast<std::uint32_t>(times.total()), static_cast<std::uint32_t>(times.call_length()),
+                          times.queued() ? static_cast<std::uint32_t>(queue) : kNotQueued,
+                          static_cast<std::uint32_t>(times.kernel_length())});
+    else
+      large_.push_back(times);
   }
   void add(Group&& other) {
-    append(total, std::move(other.total));
-    append(call, std::move(other.call));
-    append(queue, std::move(other.queue));
-    append(kernel, std::move(other.kernel));
+    if (compact_.empty())
+      compact_ = std::move(other.compact_);
+    else
+      compact_.insert(compact_.end(), other.compact_.begin(), other.compact_.end());
+    large_.insert(large_.end(), other.large_.begin(), other.large_.end());
   }
+  // Replaces the samples by those of one part. Of kernels that waited in no queue, there is none of it.
+  void samples(Part part, Samples& samples) const {
+    samples.clear();
+    samples.reserve(compact_.size() + large_.size());
+    for (const std::array<std::uint32_t, kParts>& times : compact_)
+      if (const std::uint32_t time = times[static_cast<std::size_t>(part)]; time != kNotQueued) samples.push_back(time);
+    for (const Times& times : large_) {
+      if (part == Part::kQueue && !times.queued()) continue;
+      const Nanoseconds parts[kParts] = {times.total(), times.call_length(), times.queue(), times.kernel_length()};
+      samples.push_back(parts[static_cast<std::size_t>(part)]);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kNotQueued = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::array<std::uint32_t, kParts>> compact_;  // by Part
+  std::vector<Times> large_;
 };
 
 struct GroupKey {
@@ -133,21 +160,26 @@ LaunchTexts add_texts(const Selection& selection, const ReportOptions& options, 
 
 struct SummaryRow {
   const GroupKey* key;
-  Group* group;
-  Summary total, call, queue, kernel;
+  const Group* group;
+  std::array<Summary, kParts> parts;  // by Part
+  [[nodiscard]] const Summary& of(Part part) const { return parts[static_cast<std::size_t>(part)]; }
 };
 
-std::vector<SummaryRow> summarized(std::map<GroupKey, Group>& groups, const Percentiles& percentiles) {
+std::vector<SummaryRow> summarized(const std::map<GroupKey, Group>& groups, const Percentiles& percentiles) {
   std::vector<SummaryRow> rows;
-  for (auto& [key, group] : groups) rows.push_back({&key, &group, {}, {}, {}, {}});
-  constexpr std::size_t kParts = 4;
-  parallel_for(kParts * rows.size(), [&](std::size_t i) {
-    constexpr Samples Group::*kSamples[kParts] = {&Group::total, &Group::call, &Group::queue, &Group::kernel};
-    constexpr Summary SummaryRow::*kSummaries[kParts] = {&SummaryRow::total, &SummaryRow::call, &SummaryRow::queue, &SummaryRow::kernel};
-    SummaryRow& row = rows[i / kParts];
-    row.*kSummaries[i % kParts] = summarize(row.group->*kSamples[i % kParts], percentiles);
+  for (const auto& [key, group] : groups) rows.push_back({&key, &group, {}});
+  constexpr std::size_t kAtOnce = 2;  // parts, in the same memory; what is left still keeps all cores at work on one long row
+  constexpr std::size_t kTasks = kParts / kAtOnce;
+  parallel_for(kTasks * rows.size(), [&](std::size_t i) {
+    SummaryRow& row = rows[i / kTasks];
+    Samples samples;
+    for (std::size_t part = i % kTasks * kAtOnce, end = part + kAtOnce; part < end; ++part) {
+      row.group->samples(static_cast<Part>(part), samples);
+      row.parts[part] = summarize(samples, percentiles);
+    }
   });
-  std::stable_sort(rows.begin(), rows.end(), [](const SummaryRow& a, const SummaryRow& b) { return a.total.average > b.total.average; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const SummaryRow& a, const SummaryRow& b) { return a.of(Part::kTotal).average > b.of(Part::kTotal).average; });
   return rows;
 }
 
@@ -155,7 +187,7 @@ std::vector<SummaryRow> summarized(std::map<GroupKey, Group>& groups, const Perc
 
 Table cuda_kern_exec_sum(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
-  std::map<GroupKey, Group> groups = group(selection, options);
+  const std::map<GroupKey, Group> groups = group(selection, options);
 
   std::vector<Column> columns = {identifiers("PID"), identifiers("TID"), identifiers("DevId"), integers("Count"), integers("QCount")};
   for (const std::string_view prefix : {"T", "A", "Q", "K"})
@@ -163,9 +195,10 @@ Table cuda_kern_exec_sum(const Selection& selection, const ReportOptions& option
   columns.push_back(texts("API Name"));
   columns.push_back(texts("Kernel Name"));
   Table table(std::move(columns));
-  for (const auto& [key, group, total, call, queue, kernel] : summarized(groups, options.percentiles)) {
-    std::vector<Cell> cells = {key->pid, key->tid, key->device, total.count, queue.count};
-    for (const Summary* summary : {&total, &call, &queue, &kernel}) append_summary_cells(cells, *summary, options.percentiles);
+  for (const SummaryRow& row : summarized(groups, options.percentiles)) {
+    const GroupKey* key = row.key;
+    std::vector<Cell> cells = {key->pid, key->tid, key->device, row.of(Part::kTotal).count, row.of(Part::kQueue).count};
+    for (const Summary& summary : row.parts) append_summary_cells(cells, summary, options.percentiles);
     cells.emplace_back(table.add_text(std::string(key->call)));
     cells.emplace_back(table.add_text(prefixed(trace, key->range, key->kernel)));
     table.add_cells(cells);
