@@ -70,7 +70,8 @@ EventSet::EventSet(const CpuSettings& settings, const Access& access) {
   plan_.clock = access.cycles ? SampleClock::kCycles : SampleClock::kTimer;
   plan_.kernel_code = access.kernel_code ? KernelCode::kIncluded : KernelCode::kLeftOut;
   kinds_.push_back(EventKind::kTracking);
-  if (settings.thread_states != Scope::kNone) kinds_.push_back(EventKind::kSwitches);
+  // What was read of Python counts where the thread ran.
+  if (settings.thread_states != Scope::kNone || settings.python_names) kinds_.push_back(EventKind::kSwitches);
   if (settings.thread_states != Scope::kNone && access.wakeups) {
     wakeup_ = find_wakeup_tracepoint();
     plan_.wakeup_tracepoint = wakeup_.number;

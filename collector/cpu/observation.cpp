@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "collector/channel/clock.h"
 
@@ -228,10 +229,20 @@ void Observation::note_python() {
   const std::vector<std::string> refusals = python_->take_refusals();
   for (const std::string& refusal : refusals) note(proto::SEVERITY_WARNING, proto::STATE_FAILED, refusal);
   const python::Sampler::Counts counts = python_->counts();
-  if (counts.programs == 0 && refusals.empty())
+  if (counts.programs == 0 && refusals.empty()) {
+    std::ostringstream text;
+    text << "No Python functions are named: no interpreter was found in the recorded processes. " << python::kSupportedVersions
+         << " can be read.";
+    note(proto::SEVERITY_WARNING, proto::STATE_FAILED, text.str());
+  }
+  constexpr std::uint64_t kFewOf = 20;
+  const std::uint64_t samples = python_samples_ + leaning_samples_;
+  if (leaning_samples_ > samples / kFewOf)
     note(proto::SEVERITY_WARNING, proto::STATE_FAILED,
-         std::string("No Python functions are named: no interpreter was found in the recorded processes. ") + python::kSupportedVersions +
-             " can be read.");
+         std::to_string(leaning_samples_) + " of " + std::to_string(samples) +
+             " Python stacks were read while their threads had no processor, since none was free for reading in time: innermost functions "
+             "that call the system come out too large.");
+  python_samples_ = leaning_samples_ = 0;
   if (counts.torn > 0)
     note(proto::SEVERITY_INFO, proto::STATE_RECORDING,
          std::to_string(counts.torn) + " Python stacks changed while they were read, and were dropped; programs were read " +

@@ -13,6 +13,7 @@
 #include "outbox.h"
 #include "process_record.h"
 #include "record.h"
+#include "running_times.h"
 #include "thread_states.h"
 #include "unwinder.h"
 
@@ -110,6 +111,9 @@ class Observation {
   std::uint64_t throttled_ = 0;
   std::uint64_t lost_ = 0;
   std::shared_ptr<python::Sampler> python_;
+  RunningTimes running_times_;         // where Python is read
+  std::uint64_t python_samples_ = 0;   // with a Python stack that was read while the thread ran ...
+  std::uint64_t leaning_samples_ = 0;  // ... or while it did not, since there was no other
 
   // Of the sample at hand, innermost first.
   std::vector<python::NativeCall> chain_;

@@ -75,6 +75,7 @@ void Observation::take_exit(const Record& record) {
   fields.skip(sizeof(std::uint32_t));
   const auto tid = fields.take<std::uint32_t>();
   states_.end(tid, time_of(record));
+  running_times_.forget(tid);
   const auto owner = owners_.find(tid);
   if (owner == owners_.end()) return;
   const RecordPointer process = owner->second;
@@ -144,7 +145,12 @@ void Observation::take_mapping(const Record& record) {
 
 void Observation::take_switch(const Record& record) {
   const ThreadNumber thread = record.who.tid;
-  if (thread == 0 || !follows_states()) return;  // thread 0 stands for an idle processor
+  if (thread == 0 || !recording_) return;  // thread 0 stands for an idle processor
+  if (python_) {
+    const bool is_out = (record.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
+    is_out ? running_times_.switch_out(thread, time_of(record)) : running_times_.switch_in(thread, time_of(record));
+  }
+  if (!follows_states()) return;
   if (!owners_.contains(thread) && !adopt(record.who.pid, time_of(record))) return;
   if (!owners_.contains(thread)) return;  // a thread that has ended, on its way out
   if ((record.misc & PERF_RECORD_MISC_SWITCH_OUT) == 0) return states_.switch_in(thread, time_of(record), record.who.processor);

@@ -71,7 +71,15 @@ void Observation::add_native_call(ProcessRecord& process, std::uint64_t address)
 
 std::vector<std::uint32_t> Observation::merge_python(ProcessRecord& process, const RecordIdentity& who) {
   const auto time = static_cast<std::int64_t>(who.time);
-  const std::shared_ptr<const python::Stack> stack = python_ ? python_->nearest(process.description.pid, who.tid, time, time) : nullptr;
+  const auto ran_at = [&](std::int64_t read) { return running_times_.ran_at(who.tid, read); };
+  std::shared_ptr<const python::Stack> stack;
+  if (python_) stack = python_->at(process.description.pid, who.tid, time, ran_at);
+  python_samples_ += stack ? 1 : 0;
+  if (python_ && !stack) {
+    // Better than nothing: its outer calls are seldom others than a moment ago.
+    stack = python_->at(process.description.pid, who.tid, time, [](std::int64_t) { return true; });
+    leaning_samples_ += stack ? 1 : 0;
+  }
   const auto is_loop = [](const python::NativeCall& call) { return call.is_loop; };
   const auto names_python = [&](const python::NativeCall& call) { return process.trampolines.contains(call.location); };
   if (!stack || stack->empty() || std::any_of(chain_.begin(), chain_.end(), names_python)) return python::merge_calls(chain_, {});

@@ -106,10 +106,17 @@ void Program::keep(std::int64_t time) {
   for (auto& [thread, readings] : by_thread_) readings.forget_before(time - kKept);
 }
 
-std::shared_ptr<const Stack> Program::nearest(std::uint32_t thread, std::int64_t from, std::int64_t until, std::int64_t distance) const {
+std::shared_ptr<const Stack> Program::at(std::uint32_t thread, std::int64_t time, std::int64_t distance,
+                                         const std::function<bool(std::int64_t time)>& counts) const {
   const std::lock_guard lock(mutex_);
   const auto found = by_thread_.find(thread);
-  return found == by_thread_.end() ? nullptr : found->second.nearest(from, until, distance);
+  return found == by_thread_.end() ? nullptr : found->second.at(time, distance, counts);
+}
+
+std::shared_ptr<const Stack> Program::within(std::uint32_t thread, std::int64_t from, std::int64_t until) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_thread_.find(thread);
+  return found == by_thread_.end() ? nullptr : found->second.within(from, until);
 }
 
 bool Program::is_loop(std::uint64_t address) const {

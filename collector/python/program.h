@@ -35,8 +35,9 @@ class Program {
   [[nodiscard]] std::uint64_t torn() const noexcept { return torn_ + (reader_ ? reader_->torn() : 0); }
 
   // Of any thread.
-  [[nodiscard]] std::shared_ptr<const Stack> nearest(std::uint32_t thread, std::int64_t from, std::int64_t until,
-                                                     std::int64_t distance) const;
+  [[nodiscard]] std::shared_ptr<const Stack> at(std::uint32_t thread, std::int64_t time, std::int64_t distance,
+                                                const std::function<bool(std::int64_t time)>& counts) const;
+  [[nodiscard]] std::shared_ptr<const Stack> within(std::uint32_t thread, std::int64_t from, std::int64_t until) const;
   [[nodiscard]] bool is_loop(std::uint64_t address) const;
 
  private:

@@ -6,30 +6,36 @@ namespace lanescope::python {
 
 void Readings::add(std::int64_t time, const Stack& stack) {
   if (!is_interrupted_ && !readings_.empty() && *readings_.back().stack == stack) {
-    readings_.back().last = time;
+    readings_.back().times.push_back(time);
     return;
   }
   is_interrupted_ = false;
-  readings_.push_back({time, time, std::make_shared<const Stack>(stack)});
+  readings_.push_back({{time}, std::make_shared<const Stack>(stack)});
 }
 
 void Readings::forget_before(std::int64_t time) {
-  while (!readings_.empty() && readings_.front().last < time) readings_.pop_front();
+  while (!readings_.empty() && readings_.front().times.back() < time) readings_.pop_front();
+  if (readings_.empty()) return;
+  std::deque<std::int64_t>& oldest = readings_.front().times;
+  while (oldest.front() < time) oldest.pop_front();
 }
 
-std::shared_ptr<const Stack> Readings::nearest(std::int64_t from, std::int64_t until, std::int64_t distance) const {
-  // The first that does not end before the interval, and the one in front of it.
-  const auto after = std::partition_point(readings_.begin(), readings_.end(), [&](const Reading& each) { return each.last < from; });
-  const Reading* best = nullptr;
-  if (after != readings_.end()) {
-    if (after->first <= until) return after->stack;
-    if (after->first - until <= distance) {
-      best = &*after;
-      distance = after->first - until;
+std::shared_ptr<const Stack> Readings::at(std::int64_t time, std::int64_t distance,
+                                          const std::function<bool(std::int64_t time)>& counts) const {
+  for (auto reading = readings_.rbegin(); reading != readings_.rend(); ++reading) {
+    for (auto read = reading->times.rbegin(); read != reading->times.rend(); ++read) {
+      if (*read > time) continue;
+      if (time - *read > distance) return nullptr;
+      if (counts(*read)) return reading->stack;
     }
   }
-  if (after != readings_.begin() && from - std::prev(after)->last <= distance) best = &*std::prev(after);
-  return best != nullptr ? best->stack : nullptr;
+  return nullptr;
+}
+
+std::shared_ptr<const Stack> Readings::within(std::int64_t from, std::int64_t until) const {
+  const auto reading =
+      std::partition_point(readings_.begin(), readings_.end(), [&](const Reading& each) { return each.times.back() < from; });
+  return reading != readings_.end() && reading->times.front() <= until ? reading->stack : nullptr;
 }
 
 }  // namespace lanescope::python

@@ -1,5 +1,8 @@
 #include "collector/python/sampler.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <csignal>
@@ -15,7 +18,8 @@ namespace {
 
 using channel::monotonic_now;
 
-constexpr std::int64_t kNearest = 10'000'000;  // ns between a reading and what it is joined with
+constexpr std::int64_t kOldest = 100'000'000;  // ns between a reading and a sample that is joined with it
+constexpr int kPriority = -10;                 // a nice value
 constexpr std::int64_t kShare = 5;             // at most a fifth of one processor is used
 
 }  // namespace
@@ -75,6 +79,8 @@ class Sampler::State {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    // Where all processors are busy, a reading that has to wait for one comes when programs have given theirs away. Not everybody may.
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kPriority);
     std::int64_t next = 0;
     for (Programs programs; wait(next, programs); programs.clear()) {
       const std::int64_t begin = monotonic_now();
@@ -144,14 +150,14 @@ void Sampler::watch(pid_t process) { state_->watch(process); }
 void Sampler::forget(pid_t process) { state_->forget(process); }
 void Sampler::set_sampling(bool sampling) { state_->set_sampling(sampling); }
 
-std::shared_ptr<const Stack> Sampler::nearest(pid_t process, std::uint32_t thread, std::int64_t from, std::int64_t until) const {
+std::shared_ptr<const Stack> Sampler::at(pid_t process, std::uint32_t thread, std::int64_t time, const RanAt& ran_at) const {
   const std::shared_ptr<const Program> program = state_->find(process);
-  return program ? program->nearest(thread, from, until, kNearest) : nullptr;
+  return program ? program->at(thread, time, kOldest, ran_at) : nullptr;
 }
 
 std::shared_ptr<const Stack> Sampler::within(pid_t process, std::uint32_t thread, std::int64_t from, std::int64_t until) const {
   const std::shared_ptr<const Program> program = state_->find(process);
-  return program ? program->nearest(thread, from, until, 0) : nullptr;
+  return program ? program->within(thread, from, until) : nullptr;
 }
 
 bool Sampler::is_loop(pid_t process, std::uint64_t address) const {

@@ -4,6 +4,7 @@
 
 #include "modules.h"
 #include "perf_map.h"
+#include "running_times.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "thread_states.h"
@@ -82,6 +83,24 @@ TEST_CASE("records that contradict each other leave a hole, not a guess") {
   const std::vector<StateInterval> expected{{1, 0, 10, proto::THREAD_RUNNABLE, 0}, {1, 20, 30, proto::THREAD_RUNNING, 2}};
   CHECK(c.intervals == expected);
   CHECK(c.states.contradictions() == 2);
+}
+
+TEST_CASE("whether a thread ran at a time is known from its switches, and supposed where there were none") {
+  RunningTimes times;
+  CHECK(times.ran_at(1, 5));
+  times.switch_out(1, 10);
+  times.switch_in(1, 20);
+  times.switch_out(1, 30);
+  CHECK(times.ran_at(1, 9));
+  CHECK_FALSE(times.ran_at(1, 10));
+  CHECK_FALSE(times.ran_at(1, 19));
+  CHECK(times.ran_at(1, 20));
+  CHECK(times.ran_at(1, 29));
+  CHECK_FALSE(times.ran_at(1, 1'000));
+  times.switch_in(2, 10);
+  CHECK_FALSE(times.ran_at(2, 9));
+  times.forget(2);
+  CHECK(times.ran_at(2, 9));
 }
 
 TEST_CASE("a mapping covers what was there before, and leaves the rest") {

@@ -29,13 +29,19 @@ cpu::CpuSettings python_sampling(cpu::CallChains chains) {
     return;                                           \
   }
 
-// Five standard deviations of a share that is counted in `count` samples.
-double tolerance(double share, std::size_t count) { return 5 * std::sqrt(share * (1 - share) / static_cast<double>(count)); }
+// Four standard deviations of a share that is counted in `count` samples. Where all processors are busy, several samples take one reading.
+double tolerance(double share, std::size_t count) {
+  constexpr double kSamplesOfReading = 8;
+  return 4 * std::sqrt(share * (1 - share) * kSamplesOfReading / static_cast<double>(count));
+}
 
-void check_share(const std::vector<Chain>& chains, std::size_t at_least) {
+// Of a thousand; nearly all, unless all processors are busy.
+constexpr std::size_t kNamedSamples = 100;
+
+void check_share(const std::vector<Chain>& chains) {
   const std::size_t sixty = count_with(chains, "sixty");
   const std::size_t forty = count_with(chains, "forty");
-  REQUIRE(sixty + forty > at_least);
+  REQUIRE(sixty + forty > kNamedSamples);
   const double share = static_cast<double>(sixty) / static_cast<double>(sixty + forty);
   CHECK(std::abs(share - 0.6) < tolerance(0.6, sixty + forty));
   CHECK(count_with(chains, "wait") + count_with(chains, "Sleeper.wait") < 10);  // a thread that waits runs only to begin
@@ -94,7 +100,7 @@ TEST_CASE("a launched program's Python functions have their shares of the sample
     const Recorded recorded = record({interpreter, LANESCOPE_PYTHON_WORK, "1"}, python_sampling(chains));
     for (const std::string& message : recorded.messages) UNSCOPED_INFO(message);
     const std::vector<Chain> samples = samples_of_worker(*recorded.trace);
-    check_share(samples, 600);
+    check_share(samples);
     check_lines(*recorded.trace, "sixty");
     // The callers of a Python function stand behind it, in their order.
     const std::size_t in_order = static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), [](const Chain& chain) {
@@ -131,7 +137,7 @@ TEST_CASE("an attached program's Python functions have their shares of the sampl
     REQUIRE((*recording)->wait_for(std::chrono::minutes(1)));
     const auto trace = load_trace((*recording)->path());
     REQUIRE(trace);
-    check_share(samples_of_worker(**trace), 600);
+    check_share(samples_of_worker(**trace));
     check_lines(**trace, "sixty");
     target.send("0.1\n");
     CHECK(target.read_line() == "done");
@@ -144,7 +150,7 @@ TEST_CASE("the functions of a forked child are named too") {
     CAPTURE(interpreter);
     const Recorded recorded = record({interpreter, LANESCOPE_PYTHON_WORK, "fork", "1"}, python_sampling(cpu::CallChains::kFramePointers));
     REQUIRE(recorded.trace->processes().size() >= 2);
-    check_share(samples_of_worker(*recorded.trace), 600);
+    check_share(samples_of_worker(*recorded.trace));
   }
 }
 

@@ -57,7 +57,7 @@ std::shared_ptr<const Stack> wait_for_stack(const Sampler& sampler, pid_t pid, s
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (std::chrono::steady_clock::now() < give_up) {
     const std::int64_t now = channel::monotonic_now();
-    if (auto stack = sampler.nearest(pid, thread, now, now); stack && !stack->empty()) return stack;
+    if (auto stack = sampler.at(pid, thread, now, [](std::int64_t) { return true; }); stack && !stack->empty()) return stack;
     std::this_thread::yield();
   }
   FAIL("thread " << thread << " was not read");
@@ -123,9 +123,9 @@ TEST_CASE("a program that is killed while it is read is no error") {
       while (content(pid, "maps").size() > 0) std::this_thread::yield();
     }
     const std::int64_t now = channel::monotonic_now();
-    CHECK(sampler.nearest(pid, static_cast<std::uint32_t>(pid), 0, now));  // what it did before it ended is still there
+    CHECK(sampler.within(pid, static_cast<std::uint32_t>(pid), 0, now));  // what it did before it ended is still there
     sampler.forget(pid);
-    CHECK_FALSE(sampler.nearest(pid, static_cast<std::uint32_t>(pid), 0, now));
+    CHECK_FALSE(sampler.within(pid, static_cast<std::uint32_t>(pid), 0, now));
     CHECK(sampler.take_refusals().empty());
   }
 }

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,10 +35,13 @@ class Sampler {
   void forget(pid_t process);
   void set_sampling(bool sampling);
 
-  // What a thread was doing between two times: the reading within, or the one nearest to them that is no further than 10 ms away. Null
-  // where there is none. Readings are kept for 10 seconds. The functions live as long as this sampler.
-  [[nodiscard]] std::shared_ptr<const Stack> nearest(pid_t process, std::uint32_t thread, std::int64_t from, std::int64_t until) const;
-  // As above, but only a reading that was taken within.
+  // What a thread that runs was doing at a time: the last stack that was
+  // read before it while the thread ran, no more than 100 ms ago. Where a thread was when it had to give its processor away says little
+  // about what it does while it has one: kernels take it away at certain places first. Null where there is none. Readings are kept for
+  // 10 seconds. The functions live as long as this sampler.
+  using RanAt = std::function<bool(std::int64_t time)>;  // whether the thread ran then
+  [[nodiscard]] std::shared_ptr<const Stack> at(pid_t process, std::uint32_t thread, std::int64_t time, const RanAt& ran_at) const;
+  // A reading that was taken between two times, whether or not the thread ran.
   [[nodiscard]] std::shared_ptr<const Stack> within(pid_t process, std::uint32_t thread, std::int64_t from, std::int64_t until) const;
   // Whether code of the interpreter's loop is there, which runs Python functions.
   [[nodiscard]] bool is_loop(pid_t process, std::uint64_t address) const;
