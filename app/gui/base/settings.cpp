@@ -24,9 +24,8 @@ constexpr Word<session::AfterCapture> kAfterRange[] = {{"none", session::AfterCa
                                                        {"stop", session::AfterCapture::kStop},
                                                        {"stop-shutdown", session::AfterCapture::kShutdown},
                                                        {"repeat", session::AfterCapture::kRepeat}};
-constexpr Word<session::DomainRule> kDomainRules[] = {{"all", session::DomainRule::kAll},
-                                                      {"include", session::DomainRule::kOnlyListed},
-                                                      {"exclude", session::DomainRule::kAllButListed}};
+constexpr Word<session::DomainRule> kDomainRules[] = {
+    {"all", session::DomainRule::kAll}, {"include", session::DomainRule::kOnlyListed}, {"exclude", session::DomainRule::kAllButListed}};
 
 constexpr Word<cpu::CallChains> kCallChains[] = {
     {"fp", cpu::CallChains::kFramePointers}, {"dwarf", cpu::CallChains::kDwarf}, {"none", cpu::CallChains::kNone}};

@@ -21,8 +21,8 @@
 #include <string>
 #include <vector>
 
-#include "collector/session/gpu_metrics.h"
 #include "collector/cpu/cpu_settings.h"
+#include "collector/session/gpu_metrics.h"
 #include "model/file/result.h"
 #include "model/file/trace_file.h"
 
@@ -75,12 +75,12 @@ struct CaptureSettings {
   bool trace_mpi = false;  // calls of MPI, as ranges of the NVTX domain "MPI"; of programs that are launched
   Preset preset = Preset::kDefault;
   GraphLevel graph_level = GraphLevel::kNode;
-  std::chrono::milliseconds flush_interval{500};        // how often complete CUPTI buffers are asked for
-  bool trace_all_calls = false;                         // also CUDA calls that say nothing about time (cudaGetDevice and the like)
-  bool memory_usage = false;                            // allocations, releases and memory pools
-  bool cpu_page_faults = false;                         // of unified memory; with either, what moves between the memories
+  std::chrono::milliseconds flush_interval{500};  // how often complete CUPTI buffers are asked for
+  bool trace_all_calls = false;                   // also CUDA calls that say nothing about time (cudaGetDevice and the like)
+  bool memory_usage = false;                      // allocations, releases and memory pools
+  bool cpu_page_faults = false;                   // of unified memory; with either, what moves between the memories
   bool gpu_page_faults = false;
-  bool cuda_events = false;                             // when streams come past CUDA events, and who waits for them
+  bool cuda_events = false;  // when streams come past CUDA events, and who waits for them
   CudaBacktraces backtraces;
   std::chrono::nanoseconds os_runtime_threshold{1000};            // shorter calls into the C library are left out
   std::optional<std::chrono::nanoseconds> os_runtime_backtraces;  // of calls into the C library that took so long, the call chain is taken
@@ -120,8 +120,8 @@ struct TargetUser {
   std::string home;
 };
 
-// The user of this name, or with this number. Fails with one sentence when there is none, and when we may not start programs as another user:
-// that takes root.
+// The user of this name, or with this number. Fails with one sentence when there is none, and when we may not start programs as another
+// user: that takes root.
 Result<TargetUser> find_target_user(const std::string& name);
 
 struct LaunchRequest {
