@@ -1,13 +1,11 @@
 // Builds lanes on a thread of its own, in the order in which events are given. Internal to model/trace.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "batch_queue.h"
 #include "lane_builder.h"
 
 namespace lanescope {
@@ -20,7 +18,7 @@ class LaneThread {
   LaneThread(const LaneThread&) = delete;
   LaneThread& operator=(const LaneThread&) = delete;
 
-  // As TrackLanes::add_at_depths() where there are depths, else TrackLanes::add(). Waits while a few others have not been begun.
+  // As TrackLanes::add_at_depths() where there are depths, else TrackLanes::add(). Waits while many others have not been begun.
   void add(TrackLanes& into, std::vector<Event> events, std::vector<std::uint32_t> depths);
   // Until all that was given is in its lanes.
   void wait();
@@ -33,13 +31,8 @@ class LaneThread {
   };
   void run();
 
-  static constexpr std::size_t kAhead = 16;  // chunks; bounds memory
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Chunk> chunks_;
-  bool working_ = false;
-  bool ended_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  BatchQueue<Chunk> chunks_{32'768};  // events
+  std::thread thread_;                // last: it uses all of the above
 };
 
 }  // namespace lanescope

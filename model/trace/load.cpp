@@ -1,15 +1,15 @@
 #include "model/trace/load.h"
 
+#include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <thread>
+#include <vector>
 
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
+#include "batch_queue.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
 #include "model/trace/frame_ingest.h"
@@ -18,16 +18,12 @@
 namespace lanescope {
 namespace {
 
-// Decodes the frames of a file on a thread of its own, a few ahead of the thread that takes them.
+// Decodes the frames of a file on a thread of its own, some ahead of the thread that takes them.
 class DecodingAhead {
  public:
   explicit DecodingAhead(TraceFileReader& reader) : reader_(reader), thread_([this] { run(); }) {}
   ~DecodingAhead() {
-    {
-      const std::lock_guard lock(mutex_);
-      cancelled_ = true;
-    }
-    changed_.notify_all();
+    steps_.cancel();
     thread_.join();
   }
   DecodingAhead(const DecodingAhead&) = delete;
@@ -39,39 +35,28 @@ class DecodingAhead {
   };
   // None at the end of the file.
   std::optional<Step> next() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !ready_.empty() || ended_; });
-    if (ready_.empty()) return std::nullopt;
-    Step step = std::move(ready_.front());
-    ready_.pop_front();
-    changed_.notify_all();
-    return step;
+    if (next_ == taken_.size()) {
+      taken_ = steps_.take();
+      next_ = 0;
+      if (taken_.empty()) return std::nullopt;
+    }
+    return std::move(taken_[next_++]);
   }
 
  private:
-  static constexpr std::size_t kAhead = 16;  // bounds memory: a frame is at most 64 MiB, and normally less than one
-
   void run() {
     while (const auto frame = reader_.next()) {
       const double fraction = static_cast<double>(reader_.position()) / static_cast<double>(std::max<std::uint64_t>(1, reader_.size()));
-      Step step{DecodedFrame(*frame), fraction};
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return ready_.size() < kAhead || cancelled_; });
-      if (cancelled_) break;
-      ready_.push_back(std::move(step));
-      changed_.notify_all();
+      const std::size_t bytes = frame->stored.size();
+      if (!steps_.put(Step{DecodedFrame(*frame), fraction}, bytes)) return;
     }
-    const std::lock_guard lock(mutex_);
-    ended_ = true;
-    changed_.notify_all();
+    steps_.close();
   }
 
   TraceFileReader& reader_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Step> ready_;
-  bool ended_ = false;
-  bool cancelled_ = false;
+  BatchQueue<Step> steps_{256 << 10};  // bytes of the file; a frame is at most 64 MiB, and normally less than one
+  std::vector<Step> taken_;
+  std::size_t next_ = 0;
   std::thread thread_;  // last: it uses all of the above
 };
 

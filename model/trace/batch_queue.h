@@ -1,0 +1,83 @@
+// Hands items from one thread to another, in order and in batches: a switch of threads for each of many small items would cost more than
+// they do. Internal to model/trace.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace lanescope {
+
+// Threads: one puts, closes and drains; one takes; either may cancel.
+template <typename Item>
+class BatchQueue {
+ public:
+  // The taker is woken once items of this weight lie here; the putter waits once twice as much does, so that memory is bounded.
+  explicit BatchQueue(std::size_t batch_weight) : batch_weight_(batch_weight) {}
+
+  // False once cancelled: the item is gone.
+  bool put(Item item, std::size_t weight) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return weight_ < 2 * batch_weight_ || cancelled_; });
+    if (cancelled_) return false;
+    items_.push_back(std::move(item));
+    const bool was_short = weight_ < batch_weight_;
+    weight_ += weight;
+    const bool completes_batch = was_short && weight_ >= batch_weight_;
+    lock.unlock();
+    if (completes_batch) changed_.notify_all();
+    return true;
+  }
+
+  // Nothing more comes.
+  void close() { set(closed_); }
+  // The taker's items end at once, and put() no longer waits.
+  void cancel() { set(cancelled_); }
+
+  // Waits for a batch, or what there is once closed; empty at the end. Asking says that the batch before is done with.
+  std::vector<Item> take() {
+    std::unique_lock lock(mutex_);
+    asking_ = true;
+    if (draining_ && items_.empty()) changed_.notify_all();
+    changed_.wait(lock, [this] { return weight_ >= batch_weight_ || closed_ || cancelled_ || (draining_ && !items_.empty()); });
+    if (cancelled_) return {};
+    asking_ = false;
+    weight_ = 0;
+    std::vector<Item> batch = std::exchange(items_, {});
+    lock.unlock();
+    changed_.notify_all();
+    return batch;
+  }
+
+  // Waits until all that was put is done with.
+  void drain() {
+    std::unique_lock lock(mutex_);
+    draining_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return items_.empty() && asking_; });
+    draining_ = false;
+  }
+
+ private:
+  void set(bool& state) {
+    {
+      const std::lock_guard lock(mutex_);
+      state = true;
+    }
+    changed_.notify_all();
+  }
+
+  const std::size_t batch_weight_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Item> items_;
+  std::size_t weight_ = 0;
+  bool asking_ = false;
+  bool draining_ = false;
+  bool closed_ = false;
+  bool cancelled_ = false;
+};
+
+}  // namespace lanescope
