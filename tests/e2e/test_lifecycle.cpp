@@ -336,7 +336,7 @@ TEST_CASE("a full disk ends the recording, not the program, and the file opens")
   } unmount{disk};
   // Numbers at random hardly compress: what is printed fills the disk.
   const std::vector<std::string> command{"/bin/sh", "-c",
-                                         "awk 'BEGIN { srand(1); for (i = 0; i < 200000; ++i) print rand() }'; echo whole; exit 6"};
+                                         "awk 'BEGIN { for (x = 1; i < 200000; ++i) print x = x * 16807 % 2147483647 }'; echo whole; exit 6"};
   std::vector<std::string> arguments{"profile", "-o", (disk / "x").string()};
   arguments.insert(arguments.end(), command.begin(), command.end());
   const Ran alone = run_alone(command);

@@ -5,6 +5,7 @@ Python imports a module of this name at its start. The recorder puts this one in
 imports no PyTorch.
 """
 
+import atexit
 import os
 import sys
 
@@ -22,19 +23,25 @@ def _import_the_next_one():
         sys.modules[__name__] = ours
 
 
+def _without_wait_for_the_gpu(torch, change, *arguments):
+    """emit_nvtx waits for the GPU at its begin and end: that would begin to use one."""
+    wait = torch.cuda.synchronize
+    torch.cuda.synchronize = lambda *arguments, **named: None
+    try:
+        change(*arguments)
+    finally:
+        torch.cuda.synchronize = wait
+
+
 def _mark_operations(torch):
-    """emit_nvtx for the rest of the program, without its wait for the GPU: that would begin to use one."""
+    """emit_nvtx for the rest of the program."""
     try:
         from torch.autograd import profiler
 
         ranges = profiler.emit_nvtx(record_shapes=os.environ.get("LANESCOPE_PYTORCH") == "autograd-shapes-nvtx")
-        wait = torch.cuda.synchronize
-        torch.cuda.synchronize = lambda *arguments, **named: None
-        try:
-            ranges.__enter__()
-        finally:
-            torch.cuda.synchronize = wait
-        torch._lanescope_ranges = ranges
+        _without_wait_for_the_gpu(torch, ranges.__enter__)
+        # PyTorch warns of what still marks when it goes.
+        atexit.register(_without_wait_for_the_gpu, torch, ranges.__exit__, None, None, None)
     except Exception as error:  # a PyTorch without NVTX, or one that has moved on: the program goes on without ranges
         print("lanescope: the operations of PyTorch are not marked: %s" % error, file=sys.stderr)
 
