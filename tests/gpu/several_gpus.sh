@@ -1,9 +1,12 @@
 #!/bin/bash
-# What recordings of several GPUs hold: peer copies, and collectives of NCCL under torchrun. Use: two_gpus.sh [LANESCOPE]
-# Needs a machine with two GPUs or more, nvcc, PyTorch and python3. Prints a line for each check, and ends with the number of failures.
+# What recordings of several GPUs hold: peer copies, and collectives of NCCL under torchrun. Use: several_gpus.sh [LANESCOPE]
+# Needs a machine with two GPUs or more, nvcc, PyTorch and python3; there are as many ranks as GPUs. Prints a line for each check, and ends with the
+# number of failures.
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
 folder=$(mktemp -d); cd "$folder" || exit 1
 export NCCL_NVLS_ENABLE=0  # no multicast: not every machine permits it
+count=$(nvidia-smi -L | wc -l)
+last=$((count - 1))
 failures=0
 check() { if [ "$2" = "$3" ]; then echo "PASS  $1: $3"; else echo "FAIL  $1: expected $2, found $3"; failures=$((failures + 1)); fi; }
 ask() {
@@ -37,7 +40,7 @@ C
 timeout 60 "$lanescope" profile -f -o peers ./peers > /dev/null 2> peers.messages; to_sqlite peers
 check "copies from GPU 0 to GPU 1" 7 "$(ask peers "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE copyKind = 10 AND bytes = 4194304 AND COALESCE(srcDeviceId, 0) = 0 AND dstDeviceId = 1")"
 check "copies back" 3 "$(ask peers "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE copyKind = 10 AND bytes = 1048576 AND srcDeviceId = 1 AND COALESCE(dstDeviceId, 0) = 0")"
-check "GPUs" 2 "$(ask peers "SELECT COUNT(*) FROM TARGET_INFO_GPU")"
+check "GPUs" $count "$(ask peers "SELECT COUNT(*) FROM TARGET_INFO_GPU")"
 
 cat > ranks.py <<'P'
 import os, torch, torch.distributed as dist
@@ -50,7 +53,7 @@ dist.broadcast(x[: 1 << 18], 0)
 torch.cuda.synchronize()
 dist.destroy_process_group()
 P
-run="python3 -m torch.distributed.run --standalone --nproc-per-node 2"
+run="python3 -m torch.distributed.run --standalone --nproc-per-node $count"
 inside() {  # inside NAME: all that one file is to hold of so many ranks
   local ranks=$2
   check "$1: ranges of all_reduce" $((11 * ranks)) "$(ask "$1" "SELECT COUNT(*) FROM NVTX_EVENTS WHERE text = 'ncclAllReduce'")"
@@ -63,12 +66,12 @@ inside() {  # inside NAME: all that one file is to hold of so many ranks
 
 echo "--- one file for each rank: torchrun starts the recorder"
 timeout 150 $run --no-python "$lanescope" profile -f -o 'rank%q{RANK}' python3 ranks.py > ranks.out 2> ranks.messages || tail -5 ranks.messages
-for rank in 0 1; do to_sqlite rank$rank; inside rank$rank 1; done
+for rank in $(seq 0 $last); do to_sqlite rank$rank; inside rank$rank 1; done
 
 echo "--- one file for all: the recorder starts torchrun"
 timeout 150 "$lanescope" profile -f -o all $run ranks.py > all.out 2> all.messages || tail -5 all.messages
-to_sqlite all; inside all 2
-check "all: GPUs with kernels" 2 "$(ask all "SELECT COUNT(DISTINCT g.uuid) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN TARGET_INFO_CUDA_DEVICE d ON d.cudaId = k.deviceId AND d.pid = (k.globalPid >> 24) & 0xFFFFFF JOIN TARGET_INFO_GPU g ON g.id = d.gpuId")"
+to_sqlite all; inside all $count
+check "all: GPUs with kernels" $count "$(ask all "SELECT COUNT(DISTINCT g.uuid) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN TARGET_INFO_CUDA_DEVICE d ON d.cudaId = k.deviceId AND d.pid = (k.globalPid >> 24) & 0xFFFFFF JOIN TARGET_INFO_GPU g ON g.id = d.gpuId")"
 
 echo "--- a slower rank is named, with what it costs"
 cat > slower.py <<'P'
@@ -100,10 +103,9 @@ for how in compute late; do
   names "$how, one file for all" $name.trace
   name=each_$how
   timeout 150 $run --no-python "$lanescope" profile -f -o "${how}%q{RANK}" python3 slower.py $how > $name.out 2> $name.messages || tail -5 $name.messages
-  names "$how, one file for each" ${how}0.trace ${how}1.trace
+  names "$how, one file for each" $(seq -f "$how%g.trace" 0 $last)
   check "$how: the finding names the file" 1 "$(head -12 finding | grep -c "${how}1.trace: ")"
 done
 
-echo "$failures failed"
-rm -rf "$folder"
+echo "$failures failed; files in $folder"
 exit $((failures != 0))
