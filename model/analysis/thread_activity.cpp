@@ -11,6 +11,20 @@ bool belongs_to(const TrackKey& key, ProcessId process, ThreadId thread) {
   return key.thread == thread || (of_process && key.thread == kNone);
 }
 
+// Of a state in which the thread did not run.
+std::optional<IdleCause> cause_of(ThreadState state) {
+  switch (state) {
+    case ThreadState::kBlocked:
+      return IdleCause::kOsBlocked;
+    case ThreadState::kRunnable:
+      return IdleCause::kOsProcessor;
+    case ThreadState::kRunning:
+    case ThreadState::kUnknown:
+      break;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 ThreadActivity::ThreadActivity(const Trace& trace, ThreadId thread, NameClasses& names) : trace_(&trace), names_(&names) {
@@ -24,6 +38,9 @@ ThreadActivity::ThreadActivity(const Trace& trace, ThreadId thread, NameClasses&
         break;
       case TrackKind::kOsRuntime:
         add(Layer::kOsCall, track.lanes.front());
+        break;
+      case TrackKind::kThreadStates:
+        for (const LaneId id : track.lanes) add(Layer::kHeldBack, id);
         break;
       case TrackKind::kOverhead:
         for (const LaneId id : track.lanes) add(Layer::kOverhead, id);
@@ -53,10 +70,15 @@ void ThreadActivity::consider(const Source& source, EventIndex index, Activity& 
         !activity.nvtx.valid() || source.cursor.lane().start(index) >= trace_->lane(activity.nvtx.lane).start(activity.nvtx.index);
     if (inner) activity.nvtx = range;
   }
+  std::optional<IdleCause> held_back;
+  if (source.layer == Layer::kHeldBack) {
+    held_back = cause_of(trace_->thread_state_detail(source.cursor.lane().detail(index)).state);
+    if (!held_back) return;
+  }
   const Layer layer = source.layer == Layer::kRange && names_->communication(name) ? Layer::kCommunication : source.layer;
   if (layer == Layer::kRange || layer > best || (layer == best && layer != Layer::kCommunication)) return;
   best = layer;
-  activity.call = name;
+  activity.call = layer == Layer::kHeldBack ? 0 : name;
   switch (layer) {
     case Layer::kOverhead:
       activity.cause = IdleCause::kOverhead;
@@ -74,6 +96,9 @@ void ThreadActivity::consider(const Source& source, EventIndex index, Activity& 
       break;
     case Layer::kOsCall:
       activity.cause = names_->os_call(name);
+      break;
+    case Layer::kHeldBack:
+      activity.cause = *held_back;
       break;
     case Layer::kRange:
       break;

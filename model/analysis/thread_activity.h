@@ -1,7 +1,8 @@
 // What one thread did, moment by moment, as far as its tracks tell.
 //
 // Where several things are known of a moment, the first of these says what it was: the profiler, a communication range, a CUDA call,
-// compilation, a call into the C library. Where nothing is known, the thread ran code of its own.
+// compilation, a call into the C library, the scheduler, where it held the thread back. Where nothing is known, the thread ran code of
+// its own.
 #pragma once
 
 #include <vector>
@@ -49,7 +50,7 @@ class ThreadActivity {
   [[nodiscard]] NameId stream_wait_before(EventRef call) const;
 
  private:
-  enum class Layer : std::uint8_t { kOverhead, kCommunication, kCudaCall, kCompilation, kOsCall, kRange };
+  enum class Layer : std::uint8_t { kOverhead, kCommunication, kCudaCall, kCompilation, kOsCall, kHeldBack, kRange };
   struct Source {
     Layer layer;
     LaneId id;

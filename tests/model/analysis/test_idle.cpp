@@ -33,7 +33,7 @@ std::shared_ptr<const Trace> random_trace(unsigned seed) {
     program.on_gpu(pid == 100 ? 0 : 1);
     Nanoseconds t = between(0, 50), gpu_free = 0;
     for (int i = 0; i < 40; ++i) {
-      switch (between(0, 7)) {
+      switch (between(0, 8)) {
         case 0:
           program.call("cudaStreamSynchronize", t, std::max(t + 1, gpu_free + between(-5, 10)));
           t = std::max(t + 1, gpu_free + 10);
@@ -54,6 +54,13 @@ std::shared_ptr<const Trace> random_trace(unsigned seed) {
           program.range("work", t, t + 20);
           t += between(0, 25);
           break;
+        case 5: {
+          const Nanoseconds end = t + between(1, 20);
+          program.state(static_cast<ThreadState>(between(1, 3)), t, end);
+          program.os_call("read", t + 1, t + 3);  // says more than the state
+          t = end + 3;
+          break;
+        }
         default: {
           const Nanoseconds call_end = t + between(1, 6), begin = std::max(gpu_free, call_end + between(-2, 15)),
                             end = begin + between(0, 20);
@@ -138,7 +145,11 @@ TEST_CASE("before the launch, a cause is what the tracks of the launching thread
       if (name == "cudaStreamSynchronize") return IdleCause::kSynchronize;
       return name == "cudaMalloc" ? IdleCause::kCudaSetup : IdleCause::kLaunch;
     }
-    return covers(TrackKind::kOsRuntime, thread, t) ? IdleCause::kOsIo : IdleCause::kCpuCode;
+    if (covers(TrackKind::kOsRuntime, thread, t)) return IdleCause::kOsIo;
+    const auto held = covers(TrackKind::kThreadStates, thread, t);
+    const ThreadState state = held ? trace->thread_state_detail(held->detail).state : ThreadState::kRunning;
+    if (state == ThreadState::kBlocked) return IdleCause::kOsBlocked;
+    return state == ThreadState::kRunnable ? IdleCause::kOsProcessor : IdleCause::kCpuCode;
   };
   visit_idle(*trace, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     CHECK(gap.launch == trace->launch_of(gap.next).value_or(EventRef{}));
@@ -227,6 +238,19 @@ TEST_CASE("calls into the C library say what the thread waited for") {
   program.os_call(call, 100, 5'000);
   program.kernel("b", 5'000, 5'010, 5'010, 5'100);
   CHECK(time_by_cause(*program.trace()) == Causes{{cause, 4'900}, {"launch", 10}});
+}
+
+TEST_CASE("where no call says it, the scheduler says whether the thread ran, was blocked, or got no processor") {
+  Scenario program;
+  program.kernel("a", 0, 10, 12, 100);
+  program.state(ThreadState::kRunning, 0, 1'000);
+  program.state(ThreadState::kBlocked, 1'000, 4'000);
+  program.os_call("read", 2'000, 2'500);
+  program.state(ThreadState::kRunnable, 4'000, 4'600);
+  program.state(ThreadState::kRunning, 4'600, 6'000);
+  program.kernel("b", 5'000, 5'010, 5'010, 5'100);
+  CHECK(time_by_cause(*program.trace()) ==
+        Causes{{"cpu_code", 900 + 400}, {"os_blocked", 2'500}, {"os_io", 500}, {"os_processor", 600}, {"launch", 10}});
 }
 
 TEST_CASE("a wait that empties the queue answers for the launch behind it, and not for the code between") {

@@ -27,6 +27,8 @@ enum class IdleCause : std::uint8_t {
   kOsSleep,        // its thread slept
   kOsQueue,        // its thread waited for data: poll, select, receive
   kOsOther,        // its thread was in another call of the C library
+  kOsBlocked,      // its thread was blocked in the kernel, by a call that was not recorded
+  kOsProcessor,    // its thread was ready to run, and got no processor
   kCpuCode,        // its thread ran code of its own
   kDependency,     // it had been enqueued, and waited on the GPU: for another stream, an event, a host function
   kCommunication,  // its thread was in a communication library, or it is a communication kernel that waited
