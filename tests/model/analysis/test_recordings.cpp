@@ -5,6 +5,7 @@
 #include "model/analysis/rule.h"
 #include "model/analysis/trace_diff.h"
 #include "model/stats/report.h"
+#include "model/trace/combine.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -133,4 +134,26 @@ TEST_CASE("a data loader that starves the GPU is blamed by its Python line") {
   REQUIRE_FALSE(answer->findings.empty());
   CHECK(answer->findings[0].key == "cpu_code");
   CHECK_THAT(answer->findings[0].title, contains_text("NVTX range \"data\": SlowDataset.__getitem__ in torch_training.py:30 ("));
+}
+
+TEST_CASE("of two ranks, the one that computes twice as much is named") {
+  const std::vector<Finding> found = findings(*recorded("ranks_compute"));
+  const auto imbalance = std::find_if(found.begin(), found.end(), [](const Finding& finding) { return finding.rule == "imbalance"; });
+  REQUIRE(imbalance != found.end());
+  CHECK_THAT(imbalance->title, contains_text("[4798] python3.12 on GPU 1"));
+  CHECK_THAT(imbalance->title, contains_text("computed for"));
+}
+
+TEST_CASE("of two ranks with a file each, the one that sleeps 15 ms in each of 20 steps is found, and that it sleeps") {
+  const std::vector<TraceSource> files{{recorded("ranks_late0"), "late0.trace", 0}, {recorded("ranks_late1"), "late1.trace", 0}};
+  const std::vector<Finding> found = findings(*combine_traces(files));
+  REQUIRE(found.size() >= 2);
+  const Finding& blocked = found[0].rule == "gpu_bubbles" ? found[0] : found[1];
+  CHECK(blocked.key == "os_blocked");
+  CHECK(blocked.cost >= 20 * 15'000'000);
+  CHECK(blocked.cost < 20 * 16'000'000);
+  const Finding& imbalance = found[0].rule == "imbalance" ? found[0] : found[1];
+  CHECK(imbalance.rule == "imbalance");
+  CHECK_THAT(imbalance.title, contains_text("late1.trace: "));
+  CHECK_THAT(imbalance.title, contains_text("came last"));
 }

@@ -234,6 +234,23 @@ TEST_CASE("communication is compared with the computation beside it") {
   CHECK(integer(table, 0, "Hidden") == 200);
 }
 
+TEST_CASE("waiting for a rank that comes later costs no communication") {
+  const auto builder = std::make_shared<TraceBuilder>();
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    Scenario program(builder, 100 + rank);
+    program.on_gpu(rank);
+    program.kernel("gemm", 0, 10, 10, 1'000);
+    program.kernel("ncclDevKernel_AllReduce", 5, 15, rank == 1 ? 5'000 : 1'000, 5'300, 20);
+  }
+  const RuleAnswer overlap = answer(*builder->snapshot(), "comm_overlap");
+  REQUIRE(overlap.findings.size() == 2);
+  CHECK(overlap.findings[0].cost == 300);
+  CHECK(overlap.findings[1].cost == 300);
+  const stats::Table& table = table_named(overlap, "comm_overlap");
+  CHECK(integer(table, 0, "Waited") == 4'000);
+  CHECK(integer(table, 1, "Waited") == 0);
+}
+
 TEST_CASE("the rank that computes longest holds the others up") {
   const auto builder = std::make_shared<TraceBuilder>();
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
