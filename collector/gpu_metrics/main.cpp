@@ -2,7 +2,8 @@
 //
 // A process of its own, because the performance monitors need rights that nothing else of a recording does (it can be given them with
 // setcap, or be run with sudo), and because it loads the driver's libraries, which a session should not have in it. Its standard input is
-// the session's hand: an "f" asks for everything up to now, which an empty frame follows; the end of input ends the sampling.
+// the session's hand: an "f" asks for everything up to now, a "p" lets the sampling rest and an "r" lets it go on; an empty frame follows
+// each. The end of input ends the sampling.
 #include <poll.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -50,8 +51,10 @@ void follow_session(Sampling& sampling) {
     char commands[64];
     const ssize_t count = read(STDIN_FILENO, commands, sizeof(commands));
     if (count == 0 || (count < 0 && errno != EINTR)) return;
-    for (ssize_t i = 0; i < count; ++i)
+    for (ssize_t i = 0; i < count; ++i) {
       if (commands[i] == 'f') sampling.hand_over();
+      if (commands[i] == 'p' || commands[i] == 'r') sampling.set_resting(commands[i] == 'p');
+    }
   }
 }
 

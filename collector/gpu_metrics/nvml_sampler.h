@@ -9,13 +9,9 @@
 
 #include "frame_output.h"
 #include "libraries.h"
+#include "nvml_functions.h"
 
 namespace lanescope::gpu_metrics {
-
-struct NvmlFunctions;
-
-// libnvidia-ml.so.1, initialised. None where it is not there.
-[[nodiscard]] std::shared_ptr<const NvmlFunctions> open_nvml();
 
 // Reads one GPU. One thread.
 class NvmlSampler {

@@ -184,6 +184,7 @@ bool PmSampler::reset_data() {
 }
 
 void PmSampler::collect() {
+  if (!started_) return;
   const std::int64_t now = channel::monotonic_now();
   if (now - last_clock_reading_ >= kClockInterval) {
     last_clock_reading_ = now;

@@ -46,7 +46,8 @@ class PmSampler {
   // False where CUPTI refuses.
   bool start();
   void stop();
-  // Takes what the hardware has counted since the last call and hands it on. One thread.
+  [[nodiscard]] bool is_started() const noexcept { return started_; }
+  // Takes what the hardware has counted since the last call and hands it on; nothing where it is not started. One thread.
   void collect();
   void flush() { counters_->flush(); }
 

@@ -8,6 +8,8 @@
 #include <functional>
 
 #include "agent/cupti/library.h"
+#include "collector/channel/clock.h"
+#include "gpm_sampler.h"
 #include "nvml_sampler.h"
 #include "pm_sampler.h"
 
@@ -45,6 +47,11 @@ const CuptiFunctions* load_cupti(int driver_version, Refusal& refusal) {
 std::string sampled_text(const PmSampler& sampler, const GpuDevice& gpu, std::uint64_t frequency) {
   return "GPU " + std::to_string(gpu.ordinal) + ", " + gpu.name + " (" + sampler.chip() + "): " + std::to_string(sampler.metrics().size()) +
          " metrics at " + std::to_string(frequency) + " Hz.";
+}
+
+std::string in_place_text(const GpuDevice& gpu) {
+  return "GPU " + std::to_string(gpu.ordinal) + ", " + gpu.name +
+         ": SMs, tensor cores, memory bandwidth and links ten times a second from NVML, in place of its performance monitors.";
 }
 
 proto::Resources described(const std::vector<GpuDevice>& gpus) {
@@ -127,32 +134,57 @@ Sampling::Sampling(const SamplingRequest& request, FrameOutput& output) : output
   } else {
     output.write(proto::FRAME_RESOURCES, described(driver.gpus));
     // In the order in which they are shown.
-    start_monitors(driver, request);
-    start_nvml(driver, request.effort.nvml_every);
+    const std::vector<GpuDevice> without_monitors = start_monitors(driver, request);
+    start_nvml(driver, request.effort.nvml_every, without_monitors);
   }
 }
 
-void Sampling::start_nvml(const Driver& driver, std::chrono::milliseconds period) {
+// What NVML says of one GPU.
+struct Sampling::Nvml {
+  std::unique_ptr<NvmlSampler> board;
+  std::unique_ptr<GpmSampler> in_place_of_monitors;
+};
+
+void Sampling::start_nvml(const Driver& driver, std::chrono::milliseconds period, const std::vector<GpuDevice>& without_monitors) {
   const auto nvml = period > 0ms ? open_nvml() : nullptr;
   if (!nvml) return;
-  auto samplers = std::make_shared<std::vector<std::unique_ptr<NvmlSampler>>>();
-  for (const GpuDevice& gpu : driver.gpus)
-    if (auto sampler = NvmlSampler::open(nvml, gpu, output_)) samplers->push_back(std::move(sampler));
+  auto samplers = std::make_shared<std::vector<Nvml>>();
+  for (const GpuDevice& gpu : driver.gpus) {
+    Nvml& sampler = samplers->emplace_back();
+    const auto is_this = [&](const GpuDevice& other) { return other.ordinal == gpu.ordinal; };
+    std::string refusal;
+    if (std::any_of(without_monitors.begin(), without_monitors.end(), is_this))
+      sampler.in_place_of_monitors = GpmSampler::open(nvml, gpu, output_, refusal);
+    if (sampler.in_place_of_monitors) output_.diagnose(proto::SEVERITY_INFO, proto::STATE_RECORDING, in_place_text(gpu));
+    if (!refusal.empty()) output_.diagnose(proto::SEVERITY_INFO, proto::STATE_NO_PERMISSION, refusal);
+    sampler.board = NvmlSampler::open(nvml, gpu, output_);
+  }
   workers_.push_back(std::make_unique<Worker>(
       period,
-      [samplers] {
-        for (auto& sampler : *samplers) sampler->read();
+      [this, samplers] {
+        if (rests_.load(std::memory_order_relaxed)) return;
+        for (Nvml& sampler : *samplers) {
+          if (sampler.in_place_of_monitors) sampler.in_place_of_monitors->read(channel::monotonic_now());
+          if (sampler.board) sampler.board->read();
+        }
       },
       [samplers] {
-        for (auto& sampler : *samplers) sampler->flush();
+        for (Nvml& sampler : *samplers) {
+          if (sampler.in_place_of_monitors) sampler.in_place_of_monitors->flush();
+          if (sampler.board) sampler.board->flush();
+        }
       }));
 }
 
-void Sampling::start_monitors(const Driver& driver, const SamplingRequest& request) {
+std::vector<GpuDevice> Sampling::start_monitors(const Driver& driver, const SamplingRequest& request) {
   const auto refused = [this](const Refusal& refusal) { output_.diagnose(proto::SEVERITY_WARNING, refusal.state, refusal.text); };
   Refusal refusal;
   const CuptiFunctions* cupti = load_cupti(driver.version, refusal);
-  if (cupti == nullptr) return refused(refusal);
+  if (cupti == nullptr) {
+    refused(refusal);
+    return driver.gpus;
+  }
+  std::vector<GpuDevice> without;
   for (const GpuDevice& gpu : driver.gpus) {
     const std::shared_ptr<PmSampler> sampler =
         PmSampler::open(*cupti, gpu, request.wishes, {request.frequency, request.effort}, output_, refusal);
@@ -160,12 +192,21 @@ void Sampling::start_monitors(const Driver& driver, const SamplingRequest& reque
       if (sampler)
         refusal = {proto::STATE_FAILED, "The performance monitors of GPU " + std::to_string(gpu.ordinal) + " could not be started."};
       refused(refusal);
+      without.push_back(gpu);
       continue;
     }
     output_.diagnose(proto::SEVERITY_INFO, proto::STATE_RECORDING, sampled_text(*sampler, gpu, request.frequency));
     workers_.push_back(std::make_unique<Worker>(
-        request.effort.look_every, [sampler] { sampler->collect(); }, [sampler] { sampler->flush(); }));
+        request.effort.look_every,
+        [this, sampler] {
+          const bool rests = rests_.load(std::memory_order_relaxed);
+          if (!rests && !sampler->is_started()) sampler->start();
+          sampler->collect();
+          if (rests) sampler->stop();
+        },
+        [sampler] { sampler->flush(); }));
   }
+  return without;
 }
 
 Sampling::~Sampling() { workers_.clear(); }
@@ -176,6 +217,11 @@ void Sampling::hand_over() {
   output_.acknowledge();
 }
 
+void Sampling::set_resting(bool rests) {
+  rests_.store(rests, std::memory_order_relaxed);
+  hand_over();
+}
+
 std::vector<std::string> check(const DeviceChoice& devices, std::span<const MetricWish> wishes, std::uint64_t frequency) {
   const Driver driver = open_driver(devices);
   if (!driver.answers) return {no_driver(driver)};
@@ -183,15 +229,18 @@ std::vector<std::string> check(const DeviceChoice& devices, std::span<const Metr
   FrameOutput nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
   Refusal refusal;
   const CuptiFunctions* cupti = load_cupti(driver.version, refusal);
+  const auto nvml = open_nvml();
   if (cupti == nullptr) sentences.push_back(refusal.text);
   for (const GpuDevice& gpu : driver.gpus) {
-    if (cupti == nullptr) break;
-    const auto sampler = PmSampler::open(*cupti, gpu, wishes, {frequency, {}}, nowhere, refusal);
-    sentences.push_back(sampler ? sampled_text(*sampler, gpu, frequency) : refusal.text);
+    const auto sampler = cupti != nullptr ? PmSampler::open(*cupti, gpu, wishes, {frequency, {}}, nowhere, refusal) : nullptr;
+    if (sampler || cupti != nullptr) sentences.push_back(sampler ? sampled_text(*sampler, gpu, frequency) : refusal.text);
+    if (sampler || !nvml) continue;
+    std::string reason;
+    if (GpmSampler::open(nvml, gpu, nowhere, reason)) sentences.push_back(in_place_text(gpu));
+    if (!reason.empty()) sentences.push_back(reason);
   }
-  const bool has_nvml = open_nvml() != nullptr;
-  sentences.push_back(has_nvml ? "Power, temperature, memory in use, clocks and utilization: from NVML, 20 times a second."
-                               : "Power, temperature and clocks can't be read: libnvidia-ml.so.1 was not found.");
+  sentences.push_back(nvml ? "Power, temperature, memory in use, clocks and utilization: from NVML, 20 times a second."
+                           : "Power, temperature and clocks can't be read: libnvidia-ml.so.1 was not found.");
   return sentences;
 }
 

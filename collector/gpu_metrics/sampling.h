@@ -1,6 +1,7 @@
-// The sampling of several GPUs: a thread each for the performance monitors, and one for NVML.
+// The sampling of several GPUs: a thread each for the performance monitors, and one for what NVML says of all.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -34,14 +35,19 @@ class Sampling {
 
   // Writes everything that was sampled up to now, and an acknowledgement behind it. Returns then.
   void hand_over();
+  // Nothing is sampled from here on, or again; an acknowledgement follows. Returns once that is so.
+  void set_resting(bool rests);
 
  private:
   class Worker;
-  void start_nvml(const Driver& driver, std::chrono::milliseconds period);
-  void start_monitors(const Driver& driver, const SamplingRequest& request);
+  struct Nvml;
+  void start_nvml(const Driver& driver, std::chrono::milliseconds period, const std::vector<GpuDevice>& without_monitors);
+  // Returns the GPUs whose monitors can't be had.
+  std::vector<GpuDevice> start_monitors(const Driver& driver, const SamplingRequest& request);
 
   FrameOutput& output_;
-  std::vector<std::unique_ptr<Worker>> workers_;
+  std::atomic<bool> rests_{false};
+  std::vector<std::unique_ptr<Worker>> workers_;  // last: they use all of the above
 };
 
 // What could be sampled here: a sentence for each GPU, and for each obstacle.

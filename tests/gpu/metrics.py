@@ -6,6 +6,7 @@
   metrics.py cost PROGRAM  milliseconds of a training step of a small transformer without and with this sampler beside it, in several ways
 """
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -85,43 +86,57 @@ def milliseconds_of(step, count):
 
 
 VARIANTS = {
-    "1 kHz": ["--frequency", "1000"],
-    "10 kHz": [],
-    "10 kHz, one thread, seldom": ["--evaluators", "1", "--look-every", "100", "--nice", "19"],
-    "10 kHz, no NVML": ["--evaluators", "1", "--look-every", "100", "--nice", "19", "--nvml-every", "0"],
-    "10 kHz, nothing fetched": ["--look-every", "60000", "--nvml-every", "0"],
-    "NVML alone": ["--frequency", "10"],
+    "resting all the time": None,
+    "10 kHz, as it is by default": [],
+    "four threads, every 20 ms": ["--evaluators", "4", "--look-every", "20", "--nice", "0"],
+    "one thread, every 100 ms": ["--evaluators", "1", "--look-every", "100", "--nice", "0"],
+    "the same, nice": ["--evaluators", "1", "--look-every", "100", "--nice", "19"],
+    "nothing fetched, no NVML": ["--look-every", "60000", "--nvml-every", "0"],
 }
 
 
+def processor_seconds(process):
+    """Of a process, so far."""
+    with open(f"/proc/{process.pid}/stat", encoding="ascii") as file:
+        return sum(map(int, file.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def median_with_interval(ratios):
+    """In per cent beyond 1, with an interval that holds 95 % of the medians of as many ratios drawn from these."""
+    draw = random.Random(1)
+    medians = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(4000))
+    return tuple(100 * (ratio - 1) for ratio in (statistics.median(ratios), medians[100], medians[3899]))
+
+
 def cost(sampler, *others):
-    """Steps without and with the sampler beside them, in turn; it gets time to begin. OTHERS: what stands in front of it, for example a loader."""
-    command = [*others, sampler]
+    """Steps while the sampler beside them rests and while it samples, in the order off on on off, as pairs of neighbours. OTHERS: what stands
+    in front of it, for example a loader."""
     step = training_step()
-    milliseconds_of(step, 50)
-    figures = {"without": [], **{name: [] for name in VARIANTS}}
-    busy = {name: [] for name in VARIANTS}
-    for round_number in range(7):
-        figures["without"].append(milliseconds_of(step, 60))
-        names = list(VARIANTS)
-        for name in names if round_number % 2 == 0 else reversed(names):
-            begin = time.perf_counter()
-            process = subprocess.Popen(command + VARIANTS[name], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-            time.sleep(1.0)
-            figures[name].append(milliseconds_of(step, 60))
-            end = time.perf_counter()
-            if process.poll() is not None:
-                print(f"{name}: the sampler ended by itself: {process.returncode}")
-            before = sum(os.times()[2:4])
-            process.stdin.close()
-            process.wait()
-            busy[name].append((sum(os.times()[2:4]) - before) / (end - begin))
-    best, median = min(figures["without"]), statistics.median(figures["without"])
-    print(f"{'ms a step':28} {'best':>8} {'':>7} {'median':>8} {'':>7}  processors that the sampler kept busy")
-    for name, values in figures.items():
-        kept = f"{statistics.median(busy[name]):.2f}" if name in busy else ""
-        print(f"{name:28} {min(values):8.3f} {100 * (min(values) / best - 1):+6.1f}% {statistics.median(values):8.3f} "
-              f"{100 * (statistics.median(values) / median - 1):+6.1f}%  {kept}")
+    milliseconds_of(step, 60)
+    cycles, steps = 12, 25
+    print(f"{'':30} {'ms a step':>9} {'cost':>8}  {'95 %':>17}  processors kept busy   ({2 * cycles} pairs of {steps} steps each)")
+    for name, options in VARIANTS.items():
+        process = subprocess.Popen([*others, sampler, *(options or [])], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, bufsize=0)
+        time.sleep(2.0)
+        ratios, alone, busy, lasted = [], [], 0.0, 0.0
+        for _ in range(cycles):
+            figures = []
+            for samples in (False, True, True, False):
+                process.stdin.write(b"r" if samples and options is not None else b"p")
+                time.sleep(0.1)
+                before, begin = processor_seconds(process), time.perf_counter()
+                figures.append(milliseconds_of(step, steps))
+                if samples:
+                    busy += processor_seconds(process) - before
+                    lasted += time.perf_counter() - begin
+            ratios += [figures[1] / figures[0], figures[2] / figures[3]]
+            alone += [figures[0], figures[3]]
+        if process.poll() is not None:
+            print(f"{name}: the sampler ended by itself: {process.returncode}")
+        process.stdin.close()
+        process.wait()
+        middle, low, high = median_with_interval(ratios)
+        print(f"{name:30} {statistics.median(alone):9.3f} {middle:+7.2f}%  [{low:+7.2f}, {high:+7.2f}]  {busy / lasted:.2f}", flush=True)
 
 
 def main():
