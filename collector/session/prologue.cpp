@@ -73,6 +73,7 @@ void Prologue::merge(const proto::Resources& message, Resources& resources) {
   for (const auto& domain : message.nvtx_domains()) resources.domains[domain.id()] = domain;
   for (const auto& category : message.nvtx_categories()) resources.categories[{category.domain(), category.id()}] = category;
   for (const auto& counter : message.counters()) resources.counters[counter.id()] = counter;
+  for (const auto& name : message.cuda_names()) resources.cuda_names[{static_cast<std::uint32_t>(name.resource()), name.id()}] = name;
 }
 
 void Prologue::extend(proto::EventChunk chunk, proto::EventChunk& dictionary) {
@@ -135,6 +136,7 @@ void Prologue::append_to(std::vector<std::byte>& frames, std::int64_t begin) con
       copy_values(told.resources.domains, resources.mutable_nvtx_domains());
       copy_values(told.resources.categories, resources.mutable_nvtx_categories());
       copy_values(told.resources.counters, resources.mutable_counters());
+      copy_values(told.resources.cuda_names, resources.mutable_cuda_names());
       if (resources.ByteSizeLong() > 0) append(proto::FRAME_RESOURCES, instance, source, resources, frames);
       append_dictionary(told.dictionary, instance, source, frames);
       for (proto::Diagnostic diagnostic : told.diagnostics) {

@@ -35,6 +35,7 @@ class Prologue {
     std::map<std::uint32_t, proto::NvtxDomain> domains;
     std::map<std::pair<std::uint32_t, std::uint32_t>, proto::NvtxCategory> categories;  // domain, category
     std::map<std::uint32_t, proto::Counter> counters;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, proto::CudaName> cuda_names;  // by resource and id
   };
   struct Source {
     Resources resources;

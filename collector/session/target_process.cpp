@@ -23,7 +23,7 @@ using channel::RecordType;
 
 constexpr std::size_t kMaximumNamedThreads = 4096;
 constexpr std::chrono::seconds kNamingLimit{10};  // for code of backtraces, once a part
-constexpr std::size_t kPassOnBytes = 4u << 20;  // frames are appended to the file in runs of about this size
+constexpr std::size_t kPassOnBytes = 4u << 20;    // frames are appended to the file in runs of about this size
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -181,6 +181,11 @@ void TargetProcess::drain_metadata() {
       stream.set_id(static_cast<std::uint32_t>(record.id));
       stream.set_context(record.category);
       stream.set_name(std::string(text));
+    } else if (record.type == RecordType::kCudaName) {
+      proto::CudaName& name = *resources.add_cuda_names();
+      name.set_resource(static_cast<proto::CudaResource>(record.category));
+      name.set_id(static_cast<std::uint32_t>(record.id));
+      name.set_name(std::string(text));
     } else if (record.type == RecordType::kPayloadField || record.type == RecordType::kPayloadEnumerator) {
       payload_schemas_.add(record, text);
     } else if (record.type == RecordType::kDiagnostic) {

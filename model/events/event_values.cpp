@@ -236,7 +236,7 @@ std::string gpu_label(const Trace& trace, GpuId gpu) {
   if (gpu >= trace.gpus().size()) return {};
   std::string label = "GPU " + std::to_string(trace.gpus()[gpu].ordinal);
   if (!trace.gpus()[gpu].name.empty()) label.append(" ").append(trace.gpus()[gpu].name);
-  return label;
+  return label + given_names(trace, gpu);
 }
 
 std::string stream_label(const Trace& trace, ProcessId process, std::uint32_t context, std::uint32_t stream) {

@@ -91,6 +91,12 @@ class ChromeExport {
     json_.key("args").open('{').field(field, value).close('}').close('}');
   }
 
+  [[nodiscard]] std::string stream_name(const TrackKey& key) const {
+    const CudaStream* stream = trace_.find_stream(key.process, key.context, key.stream);
+    const std::string name = stream != nullptr && !stream->name.empty() ? " " + stream->name : "";
+    return "stream " + std::to_string(key.stream) + name;
+  }
+
   void write_names() {
     for (ProcessId id = 0; id < trace_.processes().size(); ++id) {
       const Process& process = trace_.processes()[id];
@@ -119,8 +125,7 @@ class ChromeExport {
       if (!thread.name.empty()) write_name("thread_name", pids_.host(thread.process), thread.tid, "name", std::string_view(thread.name));
     for (const Track& track : trace_.tracks())
       if (is_gpu_work(track.key.kind))
-        write_name("thread_name", pids_.gpu(track.key), track.key.stream, "name",
-                   std::string_view("stream " + std::to_string(track.key.stream)));
+        write_name("thread_name", pids_.gpu(track.key), track.key.stream, "name", std::string_view(stream_name(track.key)));
   }
 
   // Under the GPU or the process that it is of, with its unit as the name of its only series. Where it has no value, an event says none.

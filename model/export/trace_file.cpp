@@ -69,6 +69,13 @@ proto::Resources resources(const Trace& trace, ProcessId process) {
     added.set_kind(static_cast<proto::StreamKind>(stream.kind));
     added.set_name(stream.name);
   }
+  for (const CudaName& name : trace.cuda_names()) {
+    if (name.process != process) continue;
+    proto::CudaName& added = *message.add_cuda_names();
+    added.set_resource(static_cast<proto::CudaResource>(name.resource));
+    added.set_id(name.id);
+    added.set_name(name.name);
+  }
   for (const Thread& thread : trace.threads()) {
     if (thread.process != process) continue;
     proto::Thread& added = *message.add_threads();

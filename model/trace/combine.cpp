@@ -91,6 +91,7 @@ class TraceCombiner {
     for (CudaDevice device : from_->devices_) trace_.devices_.push_back({process(device.process), device.ordinal, gpu(device.gpu)});
     append_of_processes(trace_.contexts_, from_->contexts_);
     append_of_processes(trace_.streams_, from_->streams_);
+    append_of_processes(trace_.cuda_names_, from_->cuda_names_);
     append_of_processes(trace_.domains_, from_->domains_);
     append_of_processes(trace_.categories_, from_->categories_);
   }

@@ -117,6 +117,8 @@ struct FrameIngest::State {
     for (const auto& context : message.contexts()) builder.set_context({id, context.id(), context.device(), context.null_stream()});
     for (const auto& stream : message.streams())
       builder.set_stream({id, stream.context(), stream.id(), stream.priority(), static_cast<std::uint32_t>(stream.kind()), stream.name()});
+    for (const auto& name : message.cuda_names())
+      builder.set_cuda_name({id, static_cast<CudaResource>(name.resource()), name.id(), name.name()});
     for (const auto& thread : message.threads()) {
       const ThreadId known = builder.thread(id, thread.id());
       builder.name_thread(known, thread.name());

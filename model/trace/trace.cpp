@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <string>
 
 namespace lanescope {
 
@@ -27,6 +28,12 @@ std::string_view Trace::domain_name(ProcessId process, std::uint32_t domain) con
 std::string_view Trace::category_name(ProcessId process, std::uint32_t domain, std::uint32_t category) const noexcept {
   for (const NvtxCategoryName& entry : categories_)
     if (entry.process == process && entry.domain == domain && entry.id == category) return entry.name;
+  return {};
+}
+
+std::string_view Trace::cuda_name(ProcessId process, CudaResource resource, std::uint32_t id) const noexcept {
+  for (const CudaName& entry : cuda_names_)
+    if (entry.process == process && entry.resource == resource && entry.id == id) return entry.name;
   return {};
 }
 
@@ -228,6 +235,23 @@ std::string_view memory_kind_name(MemoryKind kind) noexcept {
       break;
   }
   return "Unknown";
+}
+
+std::string given_names(const Trace& trace, GpuId gpu) {
+  std::set<std::string_view> names;
+  for (const CudaDevice& device : trace.devices())
+    if (device.gpu == gpu) names.insert(trace.cuda_name(device.process, CudaResource::kDevice, device.ordinal));
+  names.erase("");
+  std::string text;
+  for (const std::string_view name : names) text.append(text.empty() ? " (" : ", ").append(name);
+  return text.empty() ? text : text + ")";
+}
+
+std::string context_label(const Trace& trace, ProcessId process, std::uint32_t context) {
+  std::string label = std::to_string(context);
+  if (const std::string_view name = trace.cuda_name(process, CudaResource::kContext, context); !name.empty())
+    label.append(" ").append(name);
+  return label;
 }
 
 }  // namespace lanescope

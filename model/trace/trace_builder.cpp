@@ -183,6 +183,19 @@ void TraceBuilder::set_domain(ProcessId process, std::uint32_t id, std::string_v
   for (NvtxDomainName& known : state_->trace.domains_) {
     if (known.process != process || known.id != id) continue;
     known.name = name;
+void TraceBuilder::set_cuda_name(const CudaName& name) {
+  for (CudaName& known : state_->trace.cuda_names_) {
+    if (known.process != name.process || known.resource != name.resource || known.id != name.id) continue;
+    known.name = name.name;
+    return;
+  }
+  state_->trace.cuda_names_.push_back(name);
+}
+
+std::string_view TraceBuilder::cuda_name(ProcessId process, CudaResource resource, std::uint32_t id) const {
+  return state_->trace.cuda_name(process, resource, id);
+}
+
     return;
   }
   state_->trace.domains_.push_back({process, id, std::string(name)});

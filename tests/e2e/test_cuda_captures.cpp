@@ -151,6 +151,32 @@ TEST_CASE("a capture that ends while a kernel runs for seconds has it to its end
   CHECK(trace->processes()[0].completeness.unreturned_buffers == 0);
 }
 
+TEST_CASE("devices, contexts, streams and CUDA events have the names that the program gave") {
+  const TemporaryFolder folder;
+  std::vector<Environment> environment = kMock;
+  environment.push_back({"MOCK_CUDA_LIBRARY", LANESCOPE_MOCK_CUDA});
+  const Ran ran = run_lanescope(
+      folder.path(), {"profile", "--cuda-event-trace=true", "--cuda-um-gpu-page-faults=true", "-o", "x", cuda_program(), "10", "names"},
+      environment);
+  REQUIRE(ran.code == 0);
+  REQUIRE(run_lanescope(folder.path(), {"export", "-t", "trace", "-o", "again.trace", "x.trace"}).code == 0);
+  for (const char* file : {"x.trace", "again.trace"}) {
+    CAPTURE(file);
+    const auto trace = load(folder.path() / file);
+    const ProcessId process = trace->devices().at(0).process;
+    CHECK(trace->cuda_name(process, CudaResource::kDevice, facts::kDevice) == "left");  // the last one counts
+    CHECK(trace->cuda_name(process, CudaResource::kContext, facts::kContext) == "main");
+    CHECK(trace->cuda_name(process, CudaResource::kEvent, facts::kEvent) == "batch done");
+    const CudaStream* stream = trace->find_stream(process, facts::kContext, facts::kFirstStream + 1);
+    REQUIRE(stream != nullptr);
+    CHECK(stream->name == "copies");
+    CHECK(count_events(*trace, TrackKind::kCudaEvents, "CUDA event 3 batch done") == 1);
+  }
+  const std::string info = run_lanescope(folder.path(), {"info", "x.trace"}).output;
+  CHECK_THAT(info, contains_text("0: Mock GPU (left)"));
+  CHECK_THAT(info, contains_text("context 1 main, stream 8 \"copies\""));
+}
+
 TEST_CASE("a CUPTI that another profiler has is named, and the program runs as without us") {
   const TemporaryFolder folder;
   std::vector<Environment> environment = kMock;

@@ -2,8 +2,10 @@
 //
 // breadth memory | managed | events | reset | launches | streams | graphs | waits
 #include <cooperative_groups.h>
+#include <cuda.h>
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtCuda.h>
 #include <nvtx3/nvToolsExtCudaRt.h>
 
 #include <cstdio>
@@ -82,6 +84,11 @@ void use_events() {
   CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
   cudaEvent_t event;
   CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  CUcontext context = nullptr;
+  cuCtxGetCurrent(&context);
+  nvtxNameCudaDeviceA(0, "the first");
+  nvtxNameCuContextA(context, "trunk");
+  nvtxNameCudaEventA(event, "batch done");
   for (int i = 0; i < 20; ++i) {
     spin<<<1, 1, 0, first>>>(200'000);
     CHECK(cudaEventRecord(event, first));

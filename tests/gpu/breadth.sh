@@ -30,7 +30,7 @@ except sqlite3.Error as error:
 P
 }
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-"$nvcc" -O1 -std=c++17 -arch=native -Xcompiler -rdynamic,-g -cudart shared -o breadth "$here/breadth.cu" -ldl || exit 1
+"$nvcc" -O1 -std=c++17 -arch=native -Xcompiler -rdynamic,-g -cudart shared -o breadth "$here/breadth.cu" -ldl -lcuda || exit 1
 program=$folder/breadth
 mib=1048576
 
@@ -66,6 +66,10 @@ check "streams that wait for it" 20 "$(ask events "SELECT COUNT(*) FROM CUPTI_AC
 check "waits that know their recording" 20 "$(ask events "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION s JOIN CUPTI_ACTIVITY_KIND_CUDA_EVENT e ON e.eventSyncId = s.eventSyncId WHERE s.syncType = 2 AND e.streamId != s.streamId")"
 check "recordings behind the kernel before them" 20 "$(ask events "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_CUDA_EVENT e WHERE EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_KERNEL k WHERE k.streamId = e.streamId AND k.end <= e.timestamp + 2000 AND k.end > e.timestamp - 100000)")"
 check "kernels" 40 "$(ask events "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL")"
+named() { "$lanescope" info --json events.trace 2>/dev/null | python3 -c "import json,sys; print(sum(1 for n in json.load(sys.stdin)['cuda_names'] if (n['resource'], n['name']) == ('$1', '$2')))"; }
+check "a device called 'the first'" 1 "$(named device "the first")"
+check "a context called 'trunk'" 1 "$(named context trunk)"
+check "an event called 'batch done'" 1 "$(named event "batch done")"
 
 echo "--- cudaDeviceReset"
 record reset "$program" reset

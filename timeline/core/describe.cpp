@@ -74,6 +74,13 @@ void add_memory(Properties& properties, const Trace& trace, const Event& event) 
   add_graph(properties, memory.graph, memory.graph_node);
 }
 
+void add_synchronization(Properties& properties, const Trace& trace, const TrackKey& key, const SynchronizationDetail& detail) {
+  add(properties, "Waits for", synchronization_name(detail.type));
+  if (detail.event == 0) return;
+  const std::string_view name = trace.cuda_name(key.process, CudaResource::kEvent, detail.event);
+  add(properties, "CUDA event", std::to_string(detail.event) + (name.empty() ? "" : " ") + std::string(name));
+}
+
 std::string payload_text(const NvtxDetail& range) {
   switch (range.payload_type) {
     case PayloadType::kAbsent:
@@ -193,7 +200,7 @@ void add_details(Properties& properties, const Trace& trace, const TrackKey& key
       if (event.detail != 0) add(properties, "Graph", std::to_string(trace.graph_launch_detail(event.detail).graph));
       return;
     case TrackKind::kSynchronizations:
-      if (event.detail != 0) add(properties, "Waits for", synchronization_name(trace.synchronization_detail(event.detail).type));
+      if (event.detail != 0) add_synchronization(properties, trace, key, trace.synchronization_detail(event.detail));
       return;
     case TrackKind::kMemoryUsage:
       if (event.detail != 0) add_memory_usage(properties, trace, event.detail);
@@ -217,8 +224,9 @@ void add_details(Properties& properties, const Trace& trace, const TrackKey& key
 void add_origin(Properties& properties, const Trace& trace, const TrackKey& key) {
   if (key.gpu != kNone) {
     const Gpu& gpu = trace.gpus()[key.gpu];
-    add(properties, "Device", "GPU " + std::to_string(gpu.ordinal) + (gpu.name.empty() ? "" : " " + gpu.name));
-    add(properties, "Context", std::to_string(key.context));
+    const std::string name = gpu.name.empty() ? "" : " " + gpu.name;
+    add(properties, "Device", "GPU " + std::to_string(gpu.ordinal) + name + given_names(trace, key.gpu));
+    add(properties, "Context", context_label(trace, key.process, key.context));
     add(properties, "Stream", std::to_string(key.stream));
   }
   if (key.process != kNone) {

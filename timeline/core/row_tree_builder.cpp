@@ -112,7 +112,8 @@ void RowTreeBuilder::add_gpu(GpuId gpu) {
   const Gpu& description = trace_.gpus()[gpu];
   const std::string key = "gpu:" + std::to_string(gpu);
   const std::string name = description.name.empty() ? "" : "  " + description.name;
-  const RowIndex top = add_row(key, "GPU " + std::to_string(description.ordinal) + name, RowKind::kGpu, part_.heading);
+  const RowIndex top =
+      add_row(key, "GPU " + std::to_string(description.ordinal) + name + given_names(trace_, gpu), RowKind::kGpu, part_.heading);
   if (!tracks.empty()) add_hardware(top, key, tracks);
   add_gpu_ranges(top, key + "/nvtx", gpu, tracks);
   add_calls(top, key, faults, TrackKind::kPageFaults);
@@ -303,7 +304,7 @@ std::string RowTreeBuilder::stream_owner(const Track& track, const Tracks& all) 
   const bool contexts = std::any_of(all.begin(), all.end(), [&](const Track* other) {
     return other->key.process == track.key.process && other->key.context != track.key.context;
   });
-  if (contexts) owner += "  context " + std::to_string(track.key.context);
+  if (contexts) owner += "  context " + context_label(trace_, track.key.process, track.key.context);
   if (shared && track.key.process != kNone) owner += "  [" + std::to_string(trace_.processes()[track.key.process].pid) + "]";
   return owner;
 }

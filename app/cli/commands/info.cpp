@@ -250,6 +250,14 @@ Json json_of(const Trace& trace, CounterId id) {
           {"sample_count", trace.counter_series(id).size()}};
 }
 
+Json json_of(const Trace& trace, const CudaName& name) {
+  constexpr std::array<std::string_view, 4> kResources{"unknown", "device", "context", "event"};
+  return {{"pid", trace.processes()[name.process].pid},
+          {"resource", word(kResources, static_cast<std::size_t>(name.resource))},
+          {"id", name.id},
+          {"name", name.name}};
+}
+
 Json json_of(const Trace& trace, const CudaStream& stream, const Counts& counts) {
   const Process& process = trace.processes()[stream.process];
   return {{"pid", process.pid},
@@ -295,6 +303,8 @@ void print_json(const std::string& file, const Trace& trace) {
   document["counters"] = Json::array();
   for (CounterId id = 0; id < trace.counters().size(); ++id) document["counters"].push_back(json_of(trace, id));
   for (const CudaStream& stream : trace.streams()) document["streams"].push_back(json_of(trace, stream, counts));
+  document["cuda_names"] = Json::array();
+  for (const CudaName& name : trace.cuda_names()) document["cuda_names"].push_back(json_of(trace, name));
   for (const DiagnosticMessage& message : trace.diagnostics()) document["diagnostics"].push_back(json_of(trace, message));
   std::size_t output[2] = {0, 0};
   for (const OutputText& text : trace.output()) output[text.standard_error ? 1 : 0] += text.bytes.size();
@@ -390,7 +400,8 @@ void print_process(const Trace& trace, ProcessId id, const Counts& counts) {
 void print_gpus(const Trace& trace, const Counts& counts) {
   if (!trace.gpus().empty()) std::cout << "\nGPUs\n";
   for (const Gpu& gpu : trace.gpus()) {
-    std::cout << "  " << gpu.ordinal << ": " << (gpu.name.empty() ? "unknown GPU" : gpu.name);
+    std::cout << "  " << gpu.ordinal << ": " << (gpu.name.empty() ? "unknown GPU" : gpu.name)
+              << given_names(trace, static_cast<GpuId>(&gpu - trace.gpus().data()));
     if (gpu.multiprocessor_count > 0) {
       std::cout << ", compute capability " << gpu.compute_major << "." << gpu.compute_minor << ", " << gpu.multiprocessor_count
                 << " multiprocessors, " << bytes_text(gpu.memory_bytes);
@@ -405,9 +416,9 @@ void print_gpus(const Trace& trace, const Counts& counts) {
       ++unused;
       continue;
     }
-    std::cout << "  [" << trace.processes()[stream.process].pid << "] GPU " << ordinal_of(trace, stream) << ", context " << stream.context
-              << ", stream " << stream.id << (stream.name.empty() ? "" : " \"" + stream.name + "\"") << ": " << counted(events, "event")
-              << '\n';
+    std::cout << "  [" << trace.processes()[stream.process].pid << "] GPU " << ordinal_of(trace, stream) << ", context "
+              << context_label(trace, stream.process, stream.context) << ", stream " << stream.id
+              << (stream.name.empty() ? "" : " \"" + stream.name + "\"") << ": " << counted(events, "event") << '\n';
   }
   if (unused > 0) std::cout << "  and " << counted(unused, "stream") << " without events\n";
 }

@@ -1,5 +1,6 @@
 #include "agent/cupti/backtraces.h"
 
+#include <atomic>
 #include <string_view>
 
 #include "agent/channel/thread_writer.h"
@@ -12,6 +13,8 @@ namespace lanescope::agent::cupti {
 namespace {
 
 constexpr std::uint32_t kSampleOfCudaCall = 1;  // proto::SAMPLE_CUDA_CALL
+
+constinit std::atomic<std::uint32_t> chosen_groups{0};
 
 [[gnu::noinline]] void write_chain(ThreadWriter& writer, std::int64_t start, std::int64_t duration, std::uint32_t correlation) noexcept {
   const Quiet quiet;
@@ -52,15 +55,19 @@ std::uint32_t call_group(const char* name) noexcept {
 
 void enable_backtraces(const Functions& functions, CUpti_SubscriberHandle subscriber, std::uint32_t groups) noexcept {
   if (groups == 0 || !prepare_call_chains()) return;
+  chosen_groups.store(groups, std::memory_order_relaxed);
   for_chosen_calls(functions, groups,
                    [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) { functions.enable_callback(1, subscriber, domain, id); });
 }
 
 void disable_backtraces(const Functions& functions, CUpti_SubscriberHandle subscriber, std::uint32_t groups) noexcept {
   if (groups == 0) return;
+  chosen_groups.store(0, std::memory_order_relaxed);
   for_chosen_calls(functions, groups,
                    [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) { functions.enable_callback(0, subscriber, domain, id); });
 }
+
+bool takes_chains_of(std::uint32_t group) noexcept { return (chosen_groups.load(std::memory_order_relaxed) & group) != 0; }
 
 void follow_call(CUpti_CallbackDomain domain, const CUpti_CallbackData& call) noexcept {
   if (!can_take_call_chains() || call.correlationData == nullptr) return;

@@ -18,6 +18,9 @@ std::uint32_t call_group(const char* name) noexcept;
 void enable_backtraces(const Functions& functions, CUpti_SubscriberHandle subscriber, std::uint32_t groups) noexcept;
 void disable_backtraces(const Functions& functions, CUpti_SubscriberHandle subscriber, std::uint32_t groups) noexcept;
 
+// Whether chains of calls of this group are asked for. Any thread.
+bool takes_chains_of(std::uint32_t group) noexcept;
+
 // For CUPTI's callback, on the thread of the call.
 void follow_call(CUpti_CallbackDomain domain, const CUpti_CallbackData& call) noexcept;
 

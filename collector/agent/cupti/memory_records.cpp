@@ -1,6 +1,7 @@
 // Records about memory: allocations, pools, unified memory; and about CUDA events.
 #include <dlfcn.h>
 
+#include "agent/cupti/cuda_names.h"
 #include "agent/cupti/record_layouts.h"
 #include "agent/cupti/records.h"
 
@@ -11,6 +12,9 @@ namespace {
 constexpr std::uint32_t kUnifiedHostToDevice = 11;
 constexpr std::uint32_t kUnifiedDeviceToHost = 12;
 constexpr std::uint32_t kUnifiedDeviceToDevice = 13;
+
+constexpr std::uint32_t kNamedEvent = 3;  // proto::CUDA_RESOURCE_EVENT
+constexpr std::size_t kNamedEvents = 4096;
 
 std::uint32_t valid_id(std::uint32_t id) noexcept { return id == CUPTI_INVALID_CONTEXT_ID ? 0 : id; }
 static_assert(CUPTI_INVALID_CONTEXT_ID == CUPTI_INVALID_STREAM_ID);
@@ -125,7 +129,22 @@ void RecordReader::add(const CUpti_ActivityCudaEvent2& record) noexcept {
   event.event = record.eventId;
   event.record = record.cudaEventSyncId;
   event.correlation = record.correlationId;
+  if (const std::string_view name = name_of_recorded_event(record.correlationId); !name.empty()) add_event_name(record.eventId, name);
   events_.add(event);
+}
+
+// Once, as long as it keeps that name.
+void RecordReader::add_event_name(std::uint32_t event, std::string_view name) noexcept {
+  for (std::size_t i = 0; i < event_names_.size(); ++i)
+    if (event_names_[i].event == event && event_names_[i].name.data() == name.data()) return;
+  if (event_names_.size() >= kNamedEvents) return;
+  event_names_.push_back({event, name});
+  part_.clear();
+  encode::ProtoWriter out(part_);
+  out.unsigned_field(1, kNamedEvent);
+  out.unsigned_field(2, event);
+  out.text_field(3, name);
+  add_resource(8);
 }
 
 }  // namespace lanescope::agent::cupti

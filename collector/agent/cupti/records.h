@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "agent/core/page_buffer.h"
 #include "agent/cupti/library.h"
@@ -32,7 +33,8 @@ class RecordReader {
   // Reads all records of a completed buffer.
   void read(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
 
-  // Writes what is known about devices, contexts and streams since the last call, if anything. To be called before the events' chunks.
+  // Writes what is known about devices, contexts, streams and events since the last call, if anything. To be called before the events'
+  // chunks.
   void flush_resources() noexcept;
 
   [[nodiscard]] const RecordCounts& counts() const noexcept { return counts_; }
@@ -55,6 +57,7 @@ class RecordReader {
   void add_cpu_fault(const CUpti_ActivityUnifiedMemoryCounter3& record) noexcept;
   void add_gpu_fault(const CUpti_ActivityUnifiedMemoryCounter3& record) noexcept;
   void add(const CUpti_ActivityCudaEvent2& record) noexcept;
+  void add_event_name(std::uint32_t event, std::string_view name) noexcept;
   void add(const CUpti_ActivityDevice5& record) noexcept;
   void add(const CUpti_ActivityContext3& record) noexcept;
   void add(const CUpti_ActivityStream& record) noexcept;
@@ -82,8 +85,13 @@ class RecordReader {
   RecordCounts counts_;
   EventRecords event_records_ = EventRecords::kAbsent;
   std::uint32_t call_names_[kApis][kCallNames] = {};  // string ids by callback id; 0 where not asked yet
+  struct EventName {
+    std::uint32_t event;
+    std::string_view name;
+  };
   PageArray<ContextPlace> contexts_;
-  PageBuffer resources_;  // a Resources message while it grows
+  PageArray<EventName> event_names_;  // that were told
+  PageBuffer resources_;              // a Resources message while it grows
   PageBuffer part_;
 };
 

@@ -16,9 +16,9 @@
 #include "agent/core/clock.h"
 #include "agent/core/quiet.h"
 #include "agent/cupti/backtraces.h"
+#include "agent/cupti/cuda_names.h"
 #include "agent/cupti/exit_hook.h"
 #include "agent/cupti/injection.h"
-#include "agent/cupti/stream_names.h"
 #include "collector/channel/doorbell.h"
 
 namespace lanescope::agent::cupti {
@@ -106,6 +106,7 @@ void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId i
   if (data == nullptr || domain == CUPTI_CB_DOMAIN_RESOURCE) return;
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) on_driver_call(id, call);
+  if (follow_event_call(domain, id, call) && !takes_chains_of(channel::kOtherCalls)) return;
   follow_call(domain, call);
 }
 
@@ -215,7 +216,7 @@ bool Tracer::start(Arrival arrival) noexcept {
     report_failure(result);
     return false;
   }
-  tell_stream_names(library_.functions);
+  tell_cuda_names(library_.functions);
   read_clock(monotonic_now());
   arrival == Arrival::kLate ? enable_resources_late(functions) : enable_resources(functions);
   follow_settings();
@@ -386,6 +387,7 @@ void Tracer::check_event_records() noexcept {
   const bool wanted = (choice_.extras & channel::kCudaEvents) != 0;
   const bool available = library_.functions.enable_event_timestamps != nullptr;
   records_->set_event_records(wanted && available ? EventRecords::kPresent : EventRecords::kAbsent);
+  if (wanted && available) watch_event_calls(library_.functions, subscriber_, EventNames::kFollowed);
   if (!wanted || available || has_told_) return;
   char cupti[48];
   describe_cupti(library_.version, cupti);
@@ -396,6 +398,7 @@ void Tracer::set_recording(bool recording) noexcept {
   if (is_recording_ == recording) return;
   if (!recording) {
     disable_events(library_.functions, choice_);
+    if ((choice_.extras & channel::kCudaEvents) != 0) watch_event_calls(library_.functions, subscriber_, EventNames::kIgnored);
     disable_backtraces(library_.functions, subscriber_, backtraces_);
     if (follows_unified_memory_) disable_unified_memory(library_.functions, choice_);
     follows_unified_memory_ = false;
@@ -565,6 +568,7 @@ void inject(Arrival arrival) noexcept {
       // A forked child of a process that uses CUDA can't use it, and has neither our thread nor anybody who would answer in its place.
       on_fork_child([] {
         tracer.store(nullptr, std::memory_order_relaxed);
+        forget_cuda_names();
         injection_lock.forget_holder();
       });
       if (Tracer* current = tracer.load(std::memory_order_acquire))

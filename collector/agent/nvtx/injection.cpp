@@ -268,19 +268,35 @@ void range_end_payload(nvtxDomainHandle_t domain, nvtxRangeId_t id, const nvtxPa
   end(id_of(domain), id, {data, count});
 }
 
-// ---- NVTX_CB_MODULE_CUDA and CUDART: names of streams ------------------------------------------------------------------------------
+// ---- NVTX_CB_MODULE_CUDA and CUDART: names of devices, contexts, streams and events -------------------------------------------------
 
-constinit std::atomic<StreamNamer> stream_namer{nullptr};
+constinit std::atomic<HandleNamer> handle_namer{nullptr};
 
-void name_stream(void* stream, std::string_view name) noexcept {
+void name_handle(CudaHandle kind, void* handle, std::string_view name) noexcept {
   const ThreadWriter writer;
-  const StreamNamer namer = stream_namer.load(std::memory_order_acquire);
-  if (writer && namer != nullptr) namer(stream, name);
+  const HandleNamer namer = handle_namer.load(std::memory_order_acquire);
+  if (writer && namer != nullptr) namer(kind, handle, name);
 }
-void name_cuda_stream_a(void* stream, const char* name) { name_stream(stream, bounded_text(name)); }
-void name_cuda_stream_w(void* stream, const wchar_t* name) {
+template <CudaHandle kKind>
+void name_handle_a(void* handle, const char* name) {
+  name_handle(kKind, handle, bounded_text(name));
+}
+template <CudaHandle kKind>
+void name_handle_w(void* handle, const wchar_t* name) {
   TextBuffer buffer;
-  name_stream(stream, utf8_text(name, buffer));
+  name_handle(kKind, handle, utf8_text(name, buffer));
+}
+
+// CUdevice is the ordinal, too.
+void name_device(int ordinal, std::string_view name) noexcept {
+  if (ordinal < 0) return;
+  if (const ThreadWriter writer; writer || is_armed())
+    name_cuda_resource(CudaResource::kDevice, 0, static_cast<std::uint32_t>(ordinal), name);
+}
+void name_device_a(int ordinal, const char* name) { name_device(ordinal, bounded_text(name)); }
+void name_device_w(int ordinal, const wchar_t* name) {
+  TextBuffer buffer;
+  name_device(ordinal, utf8_text(name, buffer));
 }
 
 // ---- Function tables ---------------------------------------------------------------------------------------------------------------
@@ -327,11 +343,22 @@ bool fill_domains(const NvtxExportTableCallbacks& callbacks) noexcept {
        handler(NVTX_CBID_CORE2_DomainCreateW, domain_create_w)});
 }
 
-void fill_streams(const NvtxExportTableCallbacks& callbacks) noexcept {
+void fill_cuda(const NvtxExportTableCallbacks& callbacks) noexcept {
+  constexpr auto* context_a = name_handle_a<CudaHandle::kContext>;
+  constexpr auto* context_w = name_handle_w<CudaHandle::kContext>;
+  constexpr auto* stream_a = name_handle_a<CudaHandle::kStream>;
+  constexpr auto* stream_w = name_handle_w<CudaHandle::kStream>;
+  constexpr auto* event_a = name_handle_a<CudaHandle::kEvent>;
+  constexpr auto* event_w = name_handle_w<CudaHandle::kEvent>;
   fill(callbacks, NVTX_CB_MODULE_CUDA,
-       {handler(NVTX_CBID_CUDA_NameCuStreamA, name_cuda_stream_a), handler(NVTX_CBID_CUDA_NameCuStreamW, name_cuda_stream_w)});
+       {handler(NVTX_CBID_CUDA_NameCuDeviceA, name_device_a), handler(NVTX_CBID_CUDA_NameCuDeviceW, name_device_w),
+        handler(NVTX_CBID_CUDA_NameCuContextA, context_a), handler(NVTX_CBID_CUDA_NameCuContextW, context_w),
+        handler(NVTX_CBID_CUDA_NameCuStreamA, stream_a), handler(NVTX_CBID_CUDA_NameCuStreamW, stream_w),
+        handler(NVTX_CBID_CUDA_NameCuEventA, event_a), handler(NVTX_CBID_CUDA_NameCuEventW, event_w)});
   fill(callbacks, NVTX_CB_MODULE_CUDART,
-       {handler(NVTX_CBID_CUDART_NameCudaStreamA, name_cuda_stream_a), handler(NVTX_CBID_CUDART_NameCudaStreamW, name_cuda_stream_w)});
+       {handler(NVTX_CBID_CUDART_NameCudaDeviceA, name_device_a), handler(NVTX_CBID_CUDART_NameCudaDeviceW, name_device_w),
+        handler(NVTX_CBID_CUDART_NameCudaStreamA, stream_a), handler(NVTX_CBID_CUDART_NameCudaStreamW, stream_w),
+        handler(NVTX_CBID_CUDART_NameCudaEventA, event_a), handler(NVTX_CBID_CUDART_NameCudaEventW, event_w)});
 }
 
 }  // namespace
@@ -345,7 +372,7 @@ Injection install(NvtxGetExportTableFunc_t get_export_table) noexcept {
   if (callbacks == nullptr || callbacks->struct_size < needed || callbacks->GetModuleFunctionTable == nullptr) return Injection::kDeclined;
   if (!fill_core(*callbacks)) return Injection::kDeclined;
   fill_domains(*callbacks);  // NVTX 1 has none
-  fill_streams(*callbacks);
+  fill_cuda(*callbacks);
   return Injection::kInstalled;
 }
 
@@ -366,6 +393,6 @@ Injection install_extension(nvtxExtModuleInfo_t* module) noexcept {
   return Injection::kInstalled;
 }
 
-void name_streams_with(StreamNamer namer) noexcept { stream_namer.store(namer, std::memory_order_release); }
+void name_handles_with(HandleNamer namer) noexcept { handle_namer.store(namer, std::memory_order_release); }
 
 }  // namespace lanescope::agent::nvtx

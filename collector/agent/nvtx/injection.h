@@ -19,8 +19,10 @@ Injection install(NvtxGetExportTableFunc_t get_export_table) noexcept;
 // The same for an extension of NVTX: payloads; others are declined.
 Injection install_extension(nvtxExtModuleInfo_t* module) noexcept;
 
-// Is told what the program calls its streams (cudaStream_t or CUstream), on the thread that says so. One for the process; none before.
-using StreamNamer = void (*)(void* stream, std::string_view name);
-void name_streams_with(StreamNamer namer) noexcept;
+// Is told what the program calls its contexts, streams and events (CUcontext, cudaStream_t or CUstream, cudaEvent_t or CUevent), on the
+// thread that says so. One for the process; none before.
+enum class CudaHandle { kContext, kStream, kEvent };
+using HandleNamer = void (*)(CudaHandle kind, void* handle, std::string_view name);
+void name_handles_with(HandleNamer namer) noexcept;
 
 }  // namespace lanescope::agent::nvtx

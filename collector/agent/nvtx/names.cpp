@@ -24,11 +24,20 @@ struct ThreadName {
   ThreadName* next;
 };
 
+struct CudaName {
+  CudaResource resource;
+  std::uint32_t context;
+  std::uint32_t id;
+  std::string_view name;
+  CudaName* next;
+};
+
 struct Names {
   Arena arena{kNamesLimit};
   Domain* domains = nullptr;  // newest first, as are the others
   CategoryName* categories = nullptr;
   ThreadName* threads = nullptr;
+  CudaName* of_cuda = nullptr;
   std::uint32_t forking_thread = 0;  // in a forked child: the id that its thread had in the parent
 };
 constinit Names names;
@@ -57,6 +66,15 @@ void tell_thread(std::uint32_t thread_id, std::string_view name) noexcept {
   write_metadata(record, name);
 }
 
+void tell_cuda_resource(const CudaName& named) noexcept {
+  channel::Record record{};
+  const bool is_stream = named.resource == CudaResource::kStream;
+  record.type = is_stream ? channel::RecordType::kStreamName : channel::RecordType::kCudaName;
+  record.category = is_stream ? named.context : static_cast<std::uint32_t>(named.resource);
+  record.id = named.id;
+  write_metadata(record, named.name);
+}
+
 // For another session, or in a forked child, where one alone of the parent's threads is left, under a new id. Newest entries come first:
 // what counts per key is told once.
 void repeat() noexcept {
@@ -65,6 +83,7 @@ void repeat() noexcept {
     tell_category(entry->domain, entry->category, entry->name);
   repeat_schemas();
   const bool is_forked = names.forking_thread != 0;
+  for (const CudaName* entry = names.of_cuda; entry != nullptr && !is_forked; entry = entry->next) tell_cuda_resource(*entry);
   for (const ThreadName* entry = names.threads; entry != nullptr; entry = entry->next) {
     if (!is_forked) tell_thread(entry->thread_id, entry->name);
     if (is_forked && entry->thread_id == names.forking_thread) return tell_thread(static_cast<std::uint32_t>(getpid()), entry->name);
@@ -142,6 +161,24 @@ void name_thread(std::uint32_t thread_id, std::string_view name) noexcept {
     entry->name = names.arena.copy(name);
   }
   tell_thread(thread_id, name);
+}
+
+void name_cuda_resource(CudaResource resource, std::uint32_t context, std::uint32_t id, std::string_view name) noexcept {
+  CudaName told{};
+  {
+    const ScopedLock lock(names_lock);
+    CudaName* entry = names.of_cuda;
+    while (entry != nullptr && (entry->resource != resource || entry->context != context || entry->id != id)) entry = entry->next;
+    if (entry != nullptr && entry->name == name) return;
+    if (entry == nullptr) {
+      entry = names.arena.create<CudaName>(resource, context, id, std::string_view(), names.of_cuda);
+      if (entry == nullptr) return;
+      names.of_cuda = entry;
+    }
+    entry->name = names.arena.copy(name);
+    told = *entry;
+  }
+  tell_cuda_resource(told);
 }
 
 }  // namespace lanescope::agent::nvtx

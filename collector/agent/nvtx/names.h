@@ -1,7 +1,7 @@
-// What NVTX gives names to: domains, their categories, threads; and the strings that a program registers.
+// What NVTX gives names to: domains, their categories, threads, devices, contexts and streams; and the strings that a program registers.
 //
-// What is made here lives as long as the process: NVTX hands out pointers to it. Names of domains, categories and threads are told to the
-// host at once, and again by a forked child.
+// What is made here lives as long as the process: NVTX hands out pointers to it. Names are told to the host at once, and again to the next
+// session and by a forked child, which has none of CUDA's.
 //
 // Threads: any; under a lock, so not for hot paths. Reading a Domain or a RegisteredString needs none: they never change.
 #pragma once
@@ -32,6 +32,10 @@ RegisteredString* register_string(std::string_view text) noexcept;
 
 void name_category(std::uint32_t domain, std::uint32_t category, std::string_view name) noexcept;
 void name_thread(std::uint32_t thread_id, std::string_view name) noexcept;
+
+enum class CudaResource : std::uint32_t { kDevice = 1, kContext = 2, kStream = 3 };  // the first two as proto::CudaName has them
+// `id`: a device's ordinal, or CUPTI's id; `context`: of a stream, else 0.
+void name_cuda_resource(CudaResource resource, std::uint32_t context, std::uint32_t id, std::string_view name) noexcept;
 
 // Once, before any other function of this header.
 void prepare_names() noexcept;

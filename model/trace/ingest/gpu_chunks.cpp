@@ -224,8 +224,11 @@ bool ingest(const ChunkTarget& into, const proto::CudaEvents& c) {
   for (int i = 0; i < n; ++i) {
     time += c.time_delta(i);
     correlation += c.correlation_delta(i);
-    events[c.queue(i)].push_back({time, 0, into.builder.intern("CUDA event " + std::to_string(c.event(i))),
-                                  static_cast<std::uint32_t>(correlation), into.builder.intern(CudaEventDetail{c.event(i), c.record(i)})});
+    const std::string_view given = into.builder.cuda_name(into.process, CudaResource::kEvent, c.event(i));
+    std::string name = "CUDA event " + std::to_string(c.event(i));
+    if (!given.empty()) name.append(" ").append(given);
+    events[c.queue(i)].push_back({time, 0, into.builder.intern(name), static_cast<std::uint32_t>(correlation),
+                                  into.builder.intern(CudaEventDetail{c.event(i), c.record(i)})});
   }
   add_by_queue(into, TrackKind::kCudaEvents, std::move(events));
   return true;

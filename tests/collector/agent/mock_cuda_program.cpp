@@ -1,17 +1,20 @@
 // What a CUDA program is to the agent: it loads CUDA_INJECTION64_PATH as libcuda does, works, and ends.
 //
-// mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N | memory | reset | waits | long]: how it ends: by returning from main,
-// not at all until it is told over its standard input, by _exit(7), or by SIGKILL. captures: N times 100 kernels between cudaProfilerStart
-// and cudaProfilerStop, and KERNELS before each. memory: it uses memory as mock_cupti.h says, and returns 4 where unified memory is not
-// recorded. reset: cudaDeviceReset at the end. waits: three waits of two milliseconds,
-// in wait_in_mock_program. long: a kernel runs until SIGTERM comes; then it says "done" and returns 5.
-// _Exit and quick_exit: as _exit. exec: it becomes `true`. fork: a child does all of it; fork-after: a child tries the same once more.
+// mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N | memory | names | reset | waits | long]: how it ends: by returning
+// from main, not at all until it is told over its standard input, by _exit(7), or by SIGKILL. captures: N times 100 kernels between
+// cudaProfilerStart and cudaProfilerStop, and KERNELS before each. memory: it uses memory as mock_cupti.h says, and returns 4 where unified
+// memory is not recorded. names: it names what it uses, and goes on as memory; MOCK_CUDA_LIBRARY is its libcuda. reset: cudaDeviceReset at
+// the end. waits: three waits of two milliseconds, in wait_in_mock_program. long: a kernel runs until SIGTERM comes; then it says "done"
+// and returns 5. _Exit and quick_exit: as _exit. exec: it becomes `true`. fork: a child does all of it; fork-after: a child tries the same
+// once more.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include <dlfcn.h>
+#include <nvtx3/nvToolsExtCuda.h>
+#include <nvtx3/nvToolsExtCudaRt.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +36,18 @@ void go_on_in_child() {
   std::exit(WIFEXITED(status) ? WEXITSTATUS(status) : 9);
 }
 
+// By the functions of the runtime and those of the driver, plain and wide.
+void name_resources() {
+  namespace facts = lanescope::test::mock_cupti;
+  const auto handle = []<typename Handle>(Handle*, const void* value) { return static_cast<Handle>(const_cast<void*>(value)); };
+  nvtxNameCuDeviceA(0, "first of two");
+  nvtxNameCudaDeviceW(0, L"left");
+  nvtxNameCuContextA(handle(static_cast<CUcontext*>(nullptr), facts::kContextHandle), "main");
+  nvtxNameCudaStreamA(handle(static_cast<cudaStream_t*>(nullptr), facts::kStreamHandle), "copies");
+  nvtxNameCuEventA(handle(static_cast<CUevent*>(nullptr), facts::kEventHandle), "begun");
+  nvtxNameCudaEventA(handle(static_cast<cudaEvent_t*>(nullptr), facts::kEventHandle), "batch done");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -41,6 +56,7 @@ int main(int argc, char** argv) {
   sigaddset(&term, SIGTERM);
   if (argc > 2 && std::string(argv[2]) == "long") sigprocmask(SIG_BLOCK, &term, nullptr);
   if (argc > 2 && std::string(argv[2]) == "fork") go_on_in_child();
+  if (const char* driver = std::getenv("MOCK_CUDA_LIBRARY"); driver != nullptr) dlopen(driver, RTLD_NOW | RTLD_GLOBAL);
   void* agent = dlopen(std::getenv("CUDA_INJECTION64_PATH"), RTLD_LAZY);
   if (agent == nullptr) return 2;
   const auto inject = reinterpret_cast<int (*)()>(dlsym(agent, "InitializeInjection"));
@@ -57,7 +73,8 @@ int main(int argc, char** argv) {
   }
   if (argc > 1 && work != nullptr) work(std::strtoull(argv[1], nullptr, 10));
   const auto find = [cupti](const char* name) { return cupti == nullptr ? nullptr : dlsym(cupti, name); };
-  if (how == "memory") {
+  if (how == "names") name_resources();
+  if (how == "memory" || how == "names") {
     reinterpret_cast<MockCuptiInitialize>(find("mock_cupti_initialize"))();
     if (reinterpret_cast<MockCuptiAwait>(find("mock_cupti_await_unified_memory"))() == 0) return 4;
     reinterpret_cast<MockCuptiMemory>(find("mock_cupti_memory"))();

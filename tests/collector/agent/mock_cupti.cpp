@@ -270,7 +270,7 @@ void deliver_event(Mock& m, std::uint64_t time) {
   event.eventId = kEvent;
   event.deviceTimestamp = m.event_timestamps ? time : 0;
   event.cudaEventSyncId = kEventRecord;
-  event.correlationId = 91;
+  event.correlationId = kEventCall;
   deliver(m, CUPTI_ACTIVITY_KIND_CUDA_EVENT, event);
   CUpti_ActivitySynchronization2 wait{};
   wait.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
@@ -283,10 +283,12 @@ void deliver_event(Mock& m, std::uint64_t time) {
   deliver(m, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, wait);
 }
 
-void call_back(CUpti_CallbackId id, CUpti_ApiCallbackSite site) {
+void call_back(CUpti_CallbackId id, CUpti_ApiCallbackSite site, std::uint32_t correlation = 0, const void* parameters = nullptr) {
   if (mock().driver_callbacks.count(id) == 0) return;
   CUpti_CallbackData data{};
   data.callbackSite = site;
+  data.correlationId = correlation;
+  data.functionParams = parameters;
   mock().callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
 }
 
@@ -338,6 +340,11 @@ int mock_cupti_await_unified_memory() {
 }
 
 void mock_cupti_memory() {
+  const struct {
+    const void* event;
+    const void* stream;
+  } parameters{kEventHandle, nullptr};
+  call_back(CUPTI_DRIVER_TRACE_CBID_cuEventRecord, CUPTI_API_ENTER, kEventCall, &parameters);
   Mock& m = mock();
   const std::lock_guard lock(m.mutex);
   deliver_resources(m);
@@ -407,7 +414,8 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle*, CUpti_CallbackFunc callba
 }
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*) { return CUPTI_ERROR_UNKNOWN; }
 CUptiResult cuptiEnableCallback(std::uint32_t enable, CUpti_SubscriberHandle, CUpti_CallbackDomain domain, CUpti_CallbackId id) {
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) mock().driver_callbacks.insert(id);
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && enable != 0) mock().driver_callbacks.insert(id);
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && enable == 0) mock().driver_callbacks.erase(id);
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && enable != 0) mock().runtime_callbacks.insert(id);
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && enable == 0) mock().runtime_callbacks.erase(id);
   if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) mock().watches_initialization = true;
@@ -423,6 +431,15 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, 
   *name = id == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000        ? "cudaLaunchKernel_v7000"
           : id == CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020 ? "cudaDeviceSynchronize_v3020"
                                                                        : "cudaSomethingElse_v1";
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiGetContextId(CUcontext context, std::uint32_t* id) {
+  if (static_cast<const void*>(context) != kContextHandle) return CUPTI_ERROR_INVALID_CONTEXT;
+  *id = kContext;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiGetStreamIdEx(CUcontext, CUstream, std::uint8_t, std::uint32_t* id) {
+  *id = kFirstStream + 1;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {

@@ -71,5 +71,11 @@ inline constexpr std::uint64_t kPoolSize = 32u << 20;
 inline constexpr std::uint64_t kManaged = 0x7e00'0000'0000;
 inline constexpr std::uint32_t kEvent = 3;
 inline constexpr std::uint64_t kEventRecord = 12;
+inline constexpr std::uint32_t kEventCall = 91;  // correlation id of the call that records it
+
+// What a program would name: the event, the context, and a stream, which is the second one.
+inline const void* const kEventHandle = reinterpret_cast<const void*>(0x11);
+inline const void* const kContextHandle = reinterpret_cast<const void*>(0x22);
+inline const void* const kStreamHandle = reinterpret_cast<const void*>(0x33);
 
 }  // namespace lanescope::test::mock_cupti

@@ -193,12 +193,14 @@ enum class RecordType : std::uint8_t {
   kThreadName = 8,      // metadata: text is the name of the thread `id`
   kDiagnostic = 9,      // metadata: text; `category` is proto::Component, `color` proto::ComponentState, `payload_type` proto::Severity
   kOsRuntimeCall = 10,  // text is the function's name; `id` is the duration in ns
-  kPayload = 11,        // what comes with the same thread's next record: `id` is the schema's number; text is PayloadValues, in its fields' order
-  kPayloadField = 12,   // metadata: text is the name of field `category` of the schema `id`; `payload` is the number of its enumeration, or 0
+  kPayload = 11,  // what comes with the same thread's next record: `id` is the schema's number; text is PayloadValues, in its fields' order
+  kPayloadField =
+      12,  // metadata: text is the name of field `category` of the schema `id`; `payload` is the number of its enumeration, or 0
   kPayloadEnumerator = 13,  // metadata: text is what the value `payload` of the enumeration `id` is called
   kStreamName = 14,         // metadata: text is the name of the CUDA stream `id` of the context `category`
   kCallChain = 15,          // of a call that began at `time` and took `id` ns: text is addresses of 8 bytes each, innermost first;
                             // `category` is proto::SampleOrigin, `payload` the correlation id of a CUDA call
+  kCudaName = 16,           // metadata: text is the name of the CUDA device or context `id`; `category` is proto::CudaResource
 };
 
 // Header of a record; `text_bytes` bytes of UTF-8 follow, then zero bytes up to `size`, which is a multiple of 8.

@@ -41,6 +41,8 @@ class TraceBuilder {
   void set_device(ProcessId process, std::uint32_t ordinal, const Gpu& description);
   void set_context(const CudaContext& context);
   void set_stream(const CudaStream& stream);
+  void set_cuda_name(const CudaName& name);
+  [[nodiscard]] std::string_view cuda_name(ProcessId process, CudaResource resource, std::uint32_t id) const;  // empty: none so far
   void set_domain(ProcessId process, std::uint32_t id, std::string_view name);
   void set_category(ProcessId process, std::uint32_t domain, std::uint32_t id, std::string_view name);
   void add_diagnostic(DiagnosticMessage message);
