@@ -83,7 +83,6 @@ void describe_range(CLI::App& app, RangeOptions& options, Targets targets) {
                  "With -c nvtx: the range's text, plain or registered; in\nanother domain: TEXT@DOMAIN; in every domain: TEXT@*")
       ->type_name("RANGE")
       ->group(kGroup);
-  if (is_running) return;
   app.add_flag("-Y,--start-later", options.start_later, "Record nothing before `lanescope start` [false]")->group(kGroup);
 }
 

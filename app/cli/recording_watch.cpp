@@ -70,7 +70,7 @@ void add_outlines(const session::RecordingOutcome& outcome) {
 }
 
 void print_outcome(const session::Recording& recording, const session::RecordingOutcome& outcome) {
-  if (outcome.files.empty() && !outcome.failure) std::cerr << "No file was made: no capture began.\n";
+  if (outcome.files.empty() && !outcome.failure) std::cerr << "No file was made: no capture began or was kept.\n";
   if (!outcome.files.empty()) std::cerr << "Generated:\n";
   for (const session::RecordedFile& file : outcome.files) std::cerr << '\t' << file.path.string() << '\n';
   std::uint64_t events = 0;

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -63,7 +64,7 @@ nlohmann::json carry_out(Recording& recording, const nlohmann::json& request) tr
   if (command == "stop") return answer_with(recording.end_capture());
   if (command == "cancel") return answer_with(recording.cancel_capture());
   if (command == "shutdown") {
-    const int signal = request.value("signal", 0);
+    const int signal = request.value("signal", recording.was_attached_to() ? 0 : SIGTERM);
     recording.shut_down(signal != 0 ? std::optional<int>(signal) : std::nullopt);
     return nlohmann::json::object();
   }

@@ -287,9 +287,10 @@ void Recording::Run::begin_stopping(EndReason reason) {
 Recording::Run::Next Recording::Run::next_after(EndReason reason) const {
   const CaptureRange& range = request_.settings.range;
   if (reason == EndReason::kStopped && !awaits_end_) return Next::kShutDown;
-  if (reason == EndReason::kStopped) return range.trigger == CaptureTrigger::kNone ? Next::kWaitForEnd : Next::kWait;
-  if (reason == EndReason::kFileSize || reason == EndReason::kDiskFull)
-    return origin_ == Origin::kAttached ? Next::kShutDown : Next::kWaitForEnd;
+  // There is no program of ours to wait for where we attached to one.
+  const Next without_captures = origin_ == Origin::kAttached ? Next::kShutDown : Next::kWaitForEnd;
+  if (reason == EndReason::kStopped) return range.trigger == CaptureTrigger::kNone ? without_captures : Next::kWait;
+  if (reason == EndReason::kFileSize || reason == EndReason::kDiskFull) return without_captures;
   if (range.trigger == CaptureTrigger::kNone) return Next::kShutDown;
   const bool repeats_on = range.after == AfterCapture::kRepeat && (!range.repeats || captures_ < *range.repeats);
   if (range.trigger == CaptureTrigger::kRequest || repeats_on) return Next::kWait;

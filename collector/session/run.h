@@ -47,6 +47,7 @@ class Recording::Run {
   [[nodiscard]] RecordingOutcome outcome() const;
   [[nodiscard]] std::filesystem::path path() const;
   [[nodiscard]] pid_t target_pid() const noexcept { return pid_; }
+  [[nodiscard]] bool was_attached_to() const noexcept { return origin_ == Origin::kAttached; }
 
  private:
   enum class Origin { kLaunched, kAttached };

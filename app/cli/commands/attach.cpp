@@ -1,10 +1,13 @@
 // lanescope attach: records a process that runs already.
+#include <unistd.h>
+
 #include <csignal>
 #include <iostream>
 
 #include "../capture_options.h"
 #include "../range_options.h"
 #include "../recording_watch.h"
+#include "../session_server.h"
 #include "../text.h"
 #include "collector/attach/process_list.h"
 #include "collector/session/recording.h"
@@ -26,6 +29,7 @@ struct Options {
   std::uint64_t maximum_file_size = 0;
   std::string output;
   bool force_overwrite = false;
+  std::string session_name;
 };
 
 constexpr const char* kFooter =
@@ -33,11 +37,13 @@ constexpr const char* kFooter =
     "  lanescope attach 4711                      record CUDA and NVTX until Ctrl+C\n"
     "  lanescope attach 4711 -d 5 -o slow -f      5 seconds, into slow.trace\n"
     "  lanescope attach 4711 -c nvtx -p step      what happens during one range\n"
+    "  lanescope attach 4711 -Y                   record nothing before lanescope start, in another terminal\n"
     "  lanescope attach --list                    processes that can be recorded, those that use CUDA first\n"
     "\n"
     "One thread of the process stands still for a moment, while it starts the one that loads the agent. The process runs on when\n"
     "the recording ends, and can be attached to again. What it did before is not recorded: ranges that are open then are left out.\n"
-    "Ctrl+C once ends the recording in order, twice at once. The exit code is 0, 1 when it could not be recorded, 2 for wrong usage.";
+    "Ctrl+C once ends the recording in order, twice at once; lanescope stop does from another terminal. The exit code is 0, 1 when it "
+    "could not be recorded, 2 for wrong usage.";
 
 void describe(CLI::App& app, Options& options) {
   app.add_option("PID", options.pid, "The process")->check(CLI::PositiveNumber);
@@ -65,6 +71,13 @@ void describe(CLI::App& app, Options& options) {
       ->type_name("SECONDS")
       ->check(CLI::PositiveNumber)
       ->group("Output");
+  app.add_option("--session-new", options.session_name, "The session's name, for lanescope start, stop and the like")
+      ->type_name("NAME")
+      ->group("Output");
+}
+
+std::string session_name(const Options& options) {
+  return options.session_name.empty() ? "attach-" + std::to_string(getpid()) : options.session_name;
 }
 
 void print_process(const attach::ProcessSummary& process) {
@@ -125,8 +138,14 @@ int run_attach(Arguments arguments) {
   EndingSignals signals;
   Result<std::unique_ptr<Recording>> recording = Recording::attach(std::move(*request));
   if (!recording) return fail(recording.error());
-  if (options.duration == 0) std::cerr << "Recording process " << options.pid << "; Ctrl+C ends it.\n";
-  wait_for_end(**recording, signals, OnSignal::kDetach);
+  if (options.range.start_later)
+    std::cerr << "Attached to process " << options.pid << "; lanescope start records it, Ctrl+C lets it go.\n";
+  else if (options.duration == 0)
+    std::cerr << "Recording process " << options.pid << "; Ctrl+C ends it.\n";
+  {
+    const SessionServer server(**recording, session_name(options));
+    wait_for_end(**recording, signals, OnSignal::kDetach);
+  }
   const session::RecordingOutcome outcome = (*recording)->outcome();
   add_outlines(outcome);
   print_outcome(**recording, outcome);

@@ -12,8 +12,8 @@ namespace lanescope::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "A session is a program that runs under lanescope launch or lanescope profile. Without --session, the only one there is\n"
-    "is meant. See them with: lanescope sessions list";
+    "A session is a program that runs under lanescope launch, profile or attach. Without --session, the only one there is is\n"
+    "meant. See them with: lanescope sessions list";
 
 void describe_session(CLI::App& app, std::string& name) {
   app.footer(kFooter);
@@ -87,15 +87,21 @@ int run_cancel(Arguments arguments) {
 }
 
 int run_shutdown(Arguments arguments) {
-  CLI::App app("Ends a session and its program. A capture that is under way is kept.", "lanescope shutdown");
+  CLI::App app("Ends a session, and its program unless that was attached to. A capture that is under way is kept.", "lanescope shutdown");
   std::string session;
-  std::string kill = "sigterm";
+  std::string kill;
   describe_session(app, session);
-  app.add_option("--kill", kill, "What ends the program: none, sigterm, sigkill, or a number")->type_name("SIGNAL")->default_str("sigterm");
+  app.add_option("--kill", kill, "What ends the program: none, sigterm, sigkill, or a number")
+      ->type_name("SIGNAL")
+      ->default_str("sigterm; none where it was attached to");
   if (const auto code = parse(app, std::move(arguments))) return *code;
-  const Result<std::optional<int>> signal = end_signal(kill);
-  if (!signal) return fail(signal.error());
-  const Result<nlohmann::json> answer = ask(session, {{"command", "shutdown"}, {"signal", signal->value_or(0)}});
+  nlohmann::json request{{"command", "shutdown"}};
+  if (!kill.empty()) {
+    const Result<std::optional<int>> signal = end_signal(kill);
+    if (!signal) return fail(signal.error());
+    request["signal"] = signal->value_or(0);
+  }
+  const Result<nlohmann::json> answer = ask(session, request);
   return answer ? kSuccess : fail(answer.error());
 }
 

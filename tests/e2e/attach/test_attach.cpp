@@ -176,6 +176,59 @@ TEST_CASE("lanescope attach records until Ctrl+C and leaves the program running"
   target.check_end(5);
 }
 
+TEST_CASE("a recording of a running program is listed, started, stopped and shut down from another terminal, and the program runs on") {
+  const TemporaryFolder folder;
+  const TemporaryFolder messages;
+  const auto ask = [&](const std::vector<std::string>& arguments) {
+    return run_lanescope(messages.path(), arguments, {{"XDG_RUNTIME_DIR", folder.path().string()}});
+  };
+  const auto await = [&](const std::string& state) {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (ask({"sessions"}).output.find(state) == std::string::npos) REQUIRE(std::chrono::steady_clock::now() < give_up);
+  };
+  NvtxProgram target("initialised");
+  const auto record = [&](const std::filesystem::path& file) {
+    const auto probes = [&] {
+      const Result<std::shared_ptr<const Trace>> trace = load_trace(file);
+      return trace ? ranges(**trace, "probe") : 0;
+    };
+    while (probes() == 0) target.obey("range probe");
+    target.obey("burst 5");
+  };
+  {
+    LanescopeProcess lanescope(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx", "-Y", "--session-new=mine"});
+    await("mine");
+    CHECK(ask({"stop"}).code == 1);  // nothing is recorded
+    for (const char* name : {"one", "two"}) {
+      const std::filesystem::path file = folder.path() / (std::string(name) + ".trace");
+      REQUIRE(ask({"start", "-o", file.string()}).code == 0);
+      record(file);
+      CHECK(ask({"stop", "--session=mine"}).code == 0);
+      CHECK(ranges(*load(file), "burst") == 5);
+    }
+    CHECK(ask({"shutdown"}).code == 0);
+    CHECK(lanescope.wait() == 0);
+    CHECK_THAT(lanescope.messages(), contains_text("still runs"));
+  }
+  {
+    LanescopeProcess lanescope(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx", "-o", "whole"});
+    await("Collection");
+    record(folder.path() / "whole.trace");
+    CHECK(ask({"stop"}).code == 0);  // with the only capture the recording ends
+    CHECK(lanescope.wait() == 0);
+    CHECK(ranges(*load(folder.path() / "whole.trace"), "burst") == 5);
+  }
+  {
+    LanescopeProcess lanescope(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx", "-o", "away"});
+    await("Collection");
+    CHECK(ask({"cancel"}).code == 0);
+    CHECK(lanescope.wait() == 0);
+    CHECK_FALSE(std::filesystem::exists(folder.path() / "away.trace"));
+  }
+  CHECK_THAT(ask({"sessions"}).output, !contains_text("attach"));
+  target.check_end(15);
+}
+
 TEST_CASE("lanescope attach ends after its duration") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");

@@ -265,6 +265,7 @@ class Recording {
   [[nodiscard]] std::optional<ExitStatus> exit_status() const;  // of the launched process, once it ended
   [[nodiscard]] std::filesystem::path path() const;             // of the last file, absolute; empty while there is none
   [[nodiscard]] pid_t target_pid() const;                       // launched or attached to
+  [[nodiscard]] bool was_attached_to() const;                   // the target, which then ends when it likes
 
   // Sentences for the user since the last call: what can't be recorded and why.
   std::vector<std::string> take_messages();
