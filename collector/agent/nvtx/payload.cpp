@@ -60,6 +60,13 @@ constinit std::atomic<Schema*> buckets[kBuckets] = {};
 constinit Schema* newest = nullptr;
 constinit std::uint64_t next_dynamic_id = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START;
 
+// Of data whose schema is not known: it was registered before we came, or never.
+constexpr std::uint32_t kNoDomain = 0xffff'ffff;
+constexpr std::size_t kShownBytes = 96;
+constexpr Field kUnknownFields[] = {{.name = "schema"}, {.name = "size"}, {.name = "bytes"}};
+constinit std::atomic<Schema*> unknown_schema{nullptr};
+constinit std::atomic<bool> has_told_of_unknown{false};
+
 std::size_t bucket_of(std::uint32_t domain, std::uint64_t id) noexcept { return (id ^ domain * 31u) % kBuckets; }
 
 const Schema* find(std::uint32_t domain, std::uint64_t id) noexcept {
@@ -307,6 +314,58 @@ const Schema* first_known(std::uint32_t domain, const nvtxPayloadData_t*& data, 
   return nullptr;
 }
 
+// Null when there is no memory.
+const Schema* schema_of_unknown() noexcept {
+  Schema* schema = unknown_schema.load(std::memory_order_acquire);
+  if (schema == nullptr) {
+    const ScopedLock lock(schema_lock);
+    schema = unknown_schema.load(std::memory_order_relaxed);
+    if (schema != nullptr) return schema;
+    schema = memory.create<Schema>();
+    if (schema == nullptr) return nullptr;
+    schema->domain = kNoDomain;
+    schema->fields = kUnknownFields;
+    schema->field_count = std::size(kUnknownFields);
+    add(*schema);
+    unknown_schema.store(schema, std::memory_order_release);
+  }
+  return schema;
+}
+
+void tell_of_unknown(const Schema& schema) noexcept {
+  if (has_told_of_unknown.exchange(true, std::memory_order_relaxed)) return;
+  tell(schema);
+  report(
+      Component::kNvtx, ComponentState::kRecording, Severity::kWarning,
+      "Structured data of NVTX events is shown as bytes: the program said what its fields are before it was attached to, or never. Start "
+      "it with lanescope profile, or with lanescope profile --arm to attach to it later, and fields have their names.");
+}
+
+// The bytes themselves, where it is known how many there are.
+void read_unknown(const nvtxPayloadData_t* data, std::size_t count, PayloadValues& values) noexcept {
+  const auto is_readable = [](const nvtxPayloadData_t& each) {
+    return each.payload != nullptr && each.size != 0 && each.size != static_cast<std::size_t>(-1);
+  };
+  const nvtxPayloadData_t* const end = data + count;
+  const nvtxPayloadData_t* const found = data == nullptr ? end : std::find_if(data, end, is_readable);
+  const Schema* schema = found == end ? nullptr : schema_of_unknown();
+  if (schema == nullptr) return;
+  tell_of_unknown(*schema);
+  char digits[2 * kShownBytes];
+  const std::size_t shown = std::min(found->size, kShownBytes);
+  for (std::size_t i = 0; i < shown; ++i) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    const auto byte = static_cast<const unsigned char*>(found->payload)[i];
+    digits[2 * i] = kDigits[byte >> 4];
+    digits[2 * i + 1] = kDigits[byte & 15];
+  }
+  values.schema = schema->number;
+  ValueWriter out(values);
+  out.number(PayloadValue::kUnsigned, found->schemaId);
+  out.number(PayloadValue::kUnsigned, found->size);
+  out.text({digits, 2 * shown});
+}
+
 }  // namespace
 
 std::uint64_t register_schema(std::uint32_t domain, const nvtxPayloadSchemaAttr_t* attributes) noexcept {
@@ -354,8 +413,9 @@ std::uint64_t register_enumeration(std::uint32_t domain, const nvtxPayloadEnumAt
 }
 
 void read_values(std::uint32_t domain, const nvtxPayloadData_t* data, std::size_t count, PayloadValues& values) noexcept {
+  const nvtxPayloadData_t* const first = data;
   const Schema* schema = first_known(domain, data, count);
-  if (schema == nullptr) return;
+  if (schema == nullptr) return read_unknown(first, count, values);
   values.schema = schema->number;
   ValueWriter out(values);
   const auto* bytes = static_cast<const std::byte*>(data->payload);
@@ -376,6 +436,7 @@ std::string_view schema_name(std::uint32_t domain, const nvtxPayloadData_t* data
 void prepare_payloads() noexcept { hold_across_forks(schema_lock); }
 
 void repeat_schemas() noexcept {
+  has_told_of_unknown.store(false, std::memory_order_relaxed);
   for (const Schema* schema = newest; schema != nullptr; schema = schema->next) tell(*schema);
 }
 

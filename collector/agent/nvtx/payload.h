@@ -4,7 +4,7 @@
 // A program registers schemas: which fields data of a kind has. Schemas and enumerations are told to the host as metadata, each under a
 // number of ours; the values of an event follow as one record in front of the event's own (channel::RecordType::kPayload).
 //
-// Threads: any. Registering takes a lock; reading values takes none, and no memory.
+// Threads: any. Registering takes a lock; reading values takes none, and no memory, but for the first of an unknown schema.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ struct PayloadValues {
   std::uint16_t size = 0;
   char bytes[channel::kMaximumTextBytes];
 };
-// Of the first of `count` data that has a known schema. What does not fit is left out; what is no number and no text, too.
+// Of the first of `count` data that has a known schema; of the first one its bytes, in hexadecimal digits, where none has. What does not fit
+// is left out; what is no number and no text, too.
 void read_values(std::uint32_t domain, const nvtxPayloadData_t* data, std::size_t count, PayloadValues& values) noexcept;
 
 // The name of that schema; empty when it has none.

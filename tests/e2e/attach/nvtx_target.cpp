@@ -9,14 +9,17 @@
 //   follow          a forked child makes one range and obeys from here on; this process waits for it and ends as it does
 //   become          a child that runs this program anew obeys from here on, in the same way
 //   early           one range in the domain, and with the string, that were made without a tool
+//   data            one range "data" with three numbers (1, 2 and 0xabcd, 4 bytes each) of the schema 16777221, which nobody registers now
 //
 // With the argument "initialised" it has called NVTX before, without a tool; a domain and a registered string among these calls.
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -91,6 +94,22 @@ int early_handles() {
   return 1;
 }
 
+int range_with_data() {
+  const std::uint32_t numbers[3] = {1, 2, 0xabcd};
+  const nvtxPayloadData_t data{NVTX_PAYLOAD_SCHEMA_ID_STATIC_START + 5, sizeof numbers, numbers};
+  nvtxEventAttributes_t attributes{};
+  attributes.version = NVTX_VERSION;
+  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  attributes.message.ascii = "data";
+  attributes.payloadType = NVTX_PAYLOAD_TYPE_EXT;
+  attributes.reserved0 = 1;
+  attributes.payload.ullValue = reinterpret_cast<std::uint64_t>(&data);
+  nvtxRangePushEx(&attributes);
+  nvtxRangePop();
+  return 1;
+}
+
 int obey(const std::string& line) {
   std::istringstream words(line);
   std::string verb;
@@ -101,6 +120,7 @@ int obey(const std::string& line) {
   if (verb == "follow") follow_child();
   if (verb == "become") become_child();
   if (verb == "early") return early_handles();
+  if (verb == "data") return range_with_data();
   if (verb == "load") return load(text);
   if (verb == "burst")
     for (int index = 0; index < std::stoi(text); ++index) one_range("burst");

@@ -45,6 +45,29 @@ TEST_CASE("what the program got from NVTX without a tool stays valid") {
   target.check_end(1);
 }
 
+TEST_CASE("structured data of which nobody knows the fields is shown as bytes, and the file says why") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  for (const char* name : {"first", "second"}) {
+    std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / name);
+    target.wait_until_recorded(*recording);
+    target.obey("data");
+    const std::shared_ptr<const Trace> trace = end(std::move(recording));
+    std::string data;
+    for (const Track& track : trace->tracks())
+      for (const LaneId id : track.lanes)
+        for (EventIndex i = 0; i < trace->lane(id).size(); ++i)
+          if (trace->name(trace->lane(id).name(i)) == "data")
+            data = trace->name(trace->nvtx_detail(trace->lane(id).detail(i)).payload_json);
+    CHECK(data == R"({"schema":16777221,"size":12,"bytes":"0100000002000000cdab0000"})");
+    const auto says_why = [](const DiagnosticMessage& message) {
+      return message.text.starts_with("Structured data of NVTX events is shown as bytes");
+    };
+    CHECK(std::count_if(trace->diagnostics().begin(), trace->diagnostics().end(), says_why) == 1);
+  }
+  target.check_end(2);
+}
+
 TEST_CASE("a library that is loaded after the attach is recorded") {
   const TemporaryFolder folder;
   NvtxProgram target("fresh");
