@@ -152,8 +152,9 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
   rank(answer.findings);
   if (!table.empty()) answer.tables.push_back({"comm_overlap", "Communication and computation by rank", std::move(table)});
   if (answer.findings.empty())
-    answer.message =
-        answer.tables.empty() ? "No kernels of a communication library were recorded." : "Communication hides behind computation.";
+    answer.message = answer.tables.empty()
+                         ? "No kernels of a communication library were recorded."
+                         : "Communication hides behind computation, or is waiting for a rank that comes later (imbalance).";
   return answer;
 }
 
