@@ -75,7 +75,7 @@ void add_memory(Properties& properties, const Trace& trace, const Event& event) 
 }
 
 void add_synchronization(Properties& properties, const Trace& trace, const TrackKey& key, const SynchronizationDetail& detail) {
-  add(properties, "Waits for", synchronization_name(detail.type));
+  add(properties, "Waits for", std::string(synchronization_name(detail.type)));
   if (detail.event == 0) return;
   const std::string_view name = trace.cuda_name(key.process, CudaResource::kEvent, detail.event);
   add(properties, "CUDA event", std::to_string(detail.event) + (name.empty() ? "" : " ") + std::string(name));
