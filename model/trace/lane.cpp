@@ -35,36 +35,40 @@ void search_all(const Time* sorted, std::size_t size, std::span<const Nanosecond
   }
 }
 
+// Events of which a segment is made, for its pyramid.
+struct GivenEvents {
+  std::span<const Event> events;
+  [[nodiscard]] Nanoseconds duration(EventIndex i) const noexcept { return events[i].duration; }
+  [[nodiscard]] NameId name(EventIndex i) const noexcept { return events[i].name; }
+};
+
 }  // namespace
 
 LaneSegment::LaneSegment(std::span<const Event> events) {
   assert(!events.empty() && events.size() <= kCapacity);
   const std::size_t n = events.size();
-  durations_.resize(n);
-  names_.resize(n);
-  correlations_.resize(n);
-  details_.resize(n);
-  busy_before_block_.resize((n + kBlock - 1) / kBlock + 1);
+  durations_.reserve(n);
+  busy_before_block_.reserve((n + kBlock - 1) / kBlock + 1);
   smallest_correlation_ = largest_correlation_ = events.front().correlation;
   std::uint32_t last_correlation = 0;
   Nanoseconds busy = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const Event& event = events[i];
-    if (i % kBlock == 0) busy_before_block_[i / kBlock] = busy;
+    if (i % kBlock == 0) busy_before_block_.push_back(busy);
     busy += event.duration;
-    durations_[i] = static_cast<std::uint32_t>(std::min<Nanoseconds>(event.duration, kLong));
-    if (durations_[i] == kLong) long_durations_.emplace_back(static_cast<EventIndex>(i), event.duration);
-    names_[i] = event.name;
-    details_[i] = event.detail;
-    correlations_[i] = event.correlation;
+    durations_.push_back(static_cast<std::uint32_t>(std::min<Nanoseconds>(event.duration, kLong)));
+    if (durations_.back() == kLong) long_durations_.emplace_back(static_cast<EventIndex>(i), event.duration);
     correlations_ascend_ &= event.correlation >= last_correlation;
     last_correlation = event.correlation;
     smallest_correlation_ = std::min(smallest_correlation_, event.correlation);
     largest_correlation_ = std::max(largest_correlation_, event.correlation);
   }
-  busy_before_block_.back() = busy;
+  busy_before_block_.push_back(busy);
   starts_ = AscendingTimes(n, [events](std::size_t i) { return events[i].start; });
-  summary_ = SummaryPyramid(*this, size());
+  names_ = PackedColumn(n, [events](std::size_t i) { return events[i].name; });
+  correlations_ = PackedColumn(n, [events](std::size_t i) { return events[i].correlation; });
+  details_ = PackedColumn(n, [events](std::size_t i) { return events[i].detail; });
+  summary_ = SummaryPyramid(GivenEvents{events}, size());
 }
 
 Nanoseconds LaneSegment::long_duration(EventIndex i) const noexcept {
@@ -103,8 +107,8 @@ EventIndex LaneSegment::common_prefix(const LaneSegment& other) const noexcept {
   constexpr EventIndex kCompared = 1024;
   const auto same = [&](EventIndex first, EventIndex last) {
     const auto equal = [&](const auto& a, const auto& b) { return std::equal(a.begin() + first, a.begin() + last, b.begin() + first); };
-    return equal(starts_.near(), other.starts_.near()) && equal(durations_, other.durations_) && equal(names_, other.names_) &&
-           equal(details_, other.details_);
+    return equal(starts_.near(), other.starts_.near()) && equal(durations_, other.durations_) && names_.same(other.names_, first, last) &&
+           details_.same(other.details_, first, last);
   };
   const auto same_event = [&](EventIndex i) {
     return start(i) == other.start(i) && duration(i) == other.duration(i) && name(i) == other.name(i) && detail(i) == other.detail(i);
@@ -119,17 +123,24 @@ EventIndex LaneSegment::common_prefix(const LaneSegment& other) const noexcept {
 
 EventIndex LaneSegment::find_correlation(std::uint32_t correlation, EventIndex from) const noexcept {
   if (correlation < smallest_correlation_ || correlation > largest_correlation_) return size();
-  const auto begin = correlations_.begin() + from;
-  const auto found =
-      correlations_ascend_ ? std::lower_bound(begin, correlations_.end(), correlation) : std::find(begin, correlations_.end(), correlation);
-  if (found == correlations_.end() || *found != correlation) return size();
-  return static_cast<EventIndex>(found - correlations_.begin());
+  EventIndex found = from;
+  if (correlations_ascend_) {
+    for (EventIndex after = size(); found < after;) {
+      const EventIndex middle = found + (after - found) / 2;
+      if (correlations_[middle] < correlation)
+        found = middle + 1;
+      else
+        after = middle;
+    }
+  } else {
+    while (found < size() && correlations_[found] != correlation) ++found;
+  }
+  return found < size() && correlations_[found] == correlation ? found : size();
 }
 
 std::size_t LaneSegment::memory_bytes() const noexcept {
-  std::size_t bytes = sizeof(*this) + starts_.memory_bytes() + durations_.capacity() * sizeof(std::uint32_t) +
-                      names_.capacity() * sizeof(NameId) + correlations_.capacity() * sizeof(std::uint32_t) +
-                      details_.capacity() * sizeof(DetailId) + long_durations_.capacity() * sizeof(long_durations_[0]) +
+  std::size_t bytes = sizeof(*this) + starts_.memory_bytes() + durations_.capacity() * sizeof(std::uint32_t) + names_.memory_bytes() +
+                      correlations_.memory_bytes() + details_.memory_bytes() + long_durations_.capacity() * sizeof(long_durations_[0]) +
                       busy_before_block_.capacity() * sizeof(Nanoseconds);
   return bytes + summary_.memory_bytes();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace lanescope {
 namespace {
@@ -22,9 +23,19 @@ void GrowingLane::append(std::span<const Event> events) {
     tail_.insert(tail_.end(), events.begin(), events.begin() + static_cast<std::ptrdiff_t>(count));
     events = events.subspan(count);
     if (tail_.size() < LaneSegment::kCapacity) return;
-    full_.push_back(std::make_shared<const LaneSegment>(tail_));
-    tail_.clear();
+    if (workers_ == nullptr) {
+      full_.push_back(std::make_shared<const LaneSegment>(tail_));
+      tail_.clear();
+    } else {
+      pending_.push_back(workers_->build(std::exchange(tail_, workers_->spare())));
+      tail_.reserve(LaneSegment::kCapacity);  // a lane that filled one segment is likely to fill another
+    }
   }
+}
+
+void GrowingLane::settle() {
+  for (const SegmentWorkers::Pending& pending : pending_) full_.push_back(workers_->take(pending));
+  pending_.clear();
 }
 
 void GrowingLane::set_last_event() {
@@ -42,6 +53,7 @@ void GrowingLane::set_last_event() {
 void GrowingLane::reopen(Nanoseconds t, std::vector<Event>& removed) {
   if (last_end_ <= t && last_start_ < t) return;
   published_tail_.reset();
+  settle();
   while (!full_.empty() && (tail_.empty() || tail_.front().end() > t || tail_.front().start >= t)) {
     const LaneSegment& last = *full_.back();
     const EventIndex n = last.size();
@@ -60,21 +72,32 @@ void GrowingLane::reopen(Nanoseconds t, std::vector<Event>& removed) {
   set_last_event();
 }
 
+void GrowingLane::prepare_to_publish() {
+  constexpr std::size_t kWorthHandingOver = 4'096;  // events
+  if (workers_ != nullptr && !published_tail_ && tail_.size() >= kWorthHandingOver) pending_tail_ = workers_->build(std::span(tail_));
+}
+
 Lane GrowingLane::publish() {
+  settle();
   auto segments = full_;
   if (!tail_.empty()) {
+    if (pending_tail_) published_tail_ = workers_->take(std::exchange(pending_tail_, nullptr));
     if (!published_tail_) published_tail_ = std::make_shared<const LaneSegment>(tail_);
     segments.push_back(published_tail_);
   }
   return Lane(std::move(segments));
 }
 
+GrowingLane& TrackLanes::lane(std::size_t index) {
+  while (lanes_.size() <= index) lanes_.emplace_back(workers_);
+  return lanes_[index];
+}
+
 void TrackLanes::place(const Event& event, std::size_t first_lane) {
-  std::size_t lane = first_lane;
+  std::size_t index = first_lane;
   // Events of no duration may share an instant: nothing of them is hidden, but their order must hold.
-  while (lane < lanes_.size() && !lanes_[lane].empty() && lanes_[lane].last_end() > event.start) ++lane;
-  if (lane >= lanes_.size()) lanes_.resize(lane + 1);
-  lanes_[lane].append({&event, 1});
+  while (index < lanes_.size() && !lanes_[index].empty() && lanes_[index].last_end() > event.start) ++index;
+  lane(index).append({&event, 1});
 }
 
 void TrackLanes::add(std::vector<Event> events) {
@@ -97,8 +120,7 @@ void TrackLanes::add(std::vector<Event> events) {
       continue;
     }
     while (last < events.size() && events[last].start >= events[last - 1].end()) ++last;
-    if (lanes_.empty()) lanes_.emplace_back();
-    lanes_.front().append(std::span(events).subspan(first, last - first));
+    lane(0).append(std::span(events).subspan(first, last - first));
   }
 }
 
@@ -109,15 +131,14 @@ void TrackLanes::add_at_depths(std::vector<Event> events, std::span<const std::u
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return outer_first(events[a], events[b]); });
   for (std::size_t i : order) {
     const std::uint32_t depth = std::min(depths[i], kDeepest);
-    if (depth >= lanes_.size()) lanes_.resize(depth + 1);
-    GrowingLane& lane = lanes_[depth];
-    if (lane.empty() || lane.last_end() <= events[i].start) {
-      lane.append({&events[i], 1});
+    GrowingLane& own = lane(depth);
+    if (own.empty() || own.last_end() <= events[i].start) {
+      own.append({&events[i], 1});
       continue;
     }
     // It comes late: put it in order among those of its depth that lie behind it.
     std::vector<Event> behind;
-    lane.reopen(events[i].start, behind);
+    own.reopen(events[i].start, behind);
     behind.push_back(events[i]);
     std::stable_sort(behind.begin(), behind.end(), outer_first);
     for (const Event& event : behind) place(event, depth);

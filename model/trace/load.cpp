@@ -87,25 +87,30 @@ void keep_memory_for_decoding() noexcept {
 Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& path, const LoadProgress& progress) {
   using Clock = std::chrono::steady_clock;
   constexpr auto kPartialInterval = std::chrono::milliseconds(250);  // how often what has come so far is shown
+  constexpr int kPausePerPartial = 9;                                // of the time that it takes: decoding waits meanwhile
 
   auto reader = TraceFileReader::open(path);
   if (!reader) return reader.error();
+  bool has_outline = false;  // then all is shown in little: a part of it would be less
   if (progress) {
-    if (auto outline = load_outline(*reader); outline && progress(0, outline) == LoadStep::kCancel) return outline;
+    if (auto outline = load_outline(*reader)) {
+      has_outline = true;
+      if (progress(0, outline) == LoadStep::kCancel) return outline;
+    }
   }
   TraceBuilder builder(TraceBuilder::LaneWork::kOnAnotherThread);
   FrameIngest ingest(builder);
   builder.provenance().format = "Lanescope";
-  auto last_partial = Clock::now();
+  auto next_partial = Clock::now() + kPartialInterval;
   {
     DecodingAhead decoding(*reader);
     while (const auto step = decoding.next()) {
       ingest.add(step->frame);
       if (!progress) continue;
       std::shared_ptr<const Trace> partial;
-      if (Clock::now() - last_partial > kPartialInterval) {
+      if (const auto now = Clock::now(); !has_outline && now > next_partial) {
         partial = builder.snapshot();
-        last_partial = Clock::now();
+        next_partial = Clock::now() + std::max<Clock::duration>(kPartialInterval, kPausePerPartial * (Clock::now() - now));
       }
       if (progress(step->fraction, std::move(partial)) == LoadStep::kCancel) break;
     }

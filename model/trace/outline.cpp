@@ -1,6 +1,6 @@
 #include "model/trace/outline.h"
 
-#include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "lanescope/trace.pb.h"
@@ -55,6 +55,24 @@ void fill_buckets(const Lane& lane, TimeRange extent, Nanoseconds length, Outlin
   }
 }
 
+// None for what a newer recorder knows, and for processors of a recording that did not say which.
+std::optional<TrackKey> key_of(const proto::OutlineLane& lane, TraceBuilder& builder) {
+  if (lane.track_kind() > static_cast<std::uint32_t>(kLastTrackKind)) return std::nullopt;
+  TrackKey key;
+  key.kind = static_cast<TrackKind>(lane.track_kind());
+  if (key.kind == TrackKind::kProcessors && lane.processor() == 0) return std::nullopt;
+  if (lane.processor() != 0)
+    key.processor = lane.processor() - 1;
+  else
+    key.process = builder.process_of_instance(lane.process());
+  if (lane.thread() != 0) key.thread = builder.thread(key.process, lane.thread());
+  if (lane.on_gpu()) key.gpu = builder.gpu_of_device(key.process, lane.device());
+  key.context = lane.context();
+  key.stream = lane.stream();
+  key.domain = lane.domain();
+  return key;
+}
+
 }  // namespace
 
 std::vector<std::byte> outline_frame(const Trace& trace) {
@@ -79,6 +97,7 @@ std::vector<std::byte> outline_frame(const Trace& trace) {
       lane.set_context(track.key.context);
       lane.set_stream(track.key.stream);
       lane.set_domain(track.key.domain);
+      if (track.key.processor != kNone) lane.set_processor(track.key.processor + 1);
       lane.set_depth(static_cast<std::uint32_t>(depth));
       fill_buckets(trace.lane(track.lanes[depth]), extent, length, names, lane);
     }
@@ -117,29 +136,24 @@ bool add_outline(TraceBuilder& builder, const std::string& payload) {
   if (!outline.ParseFromString(payload) || outline.bucket_length() == 0) return false;
   const Nanoseconds begin = outline.begin() - builder.provenance().monotonic_epoch;
   const auto length = static_cast<Nanoseconds>(outline.bucket_length());
+  std::vector<NameId> names;
+  for (const std::string& name : outline.names()) names.push_back(builder.intern(name));
   for (const auto& lane : outline.lanes()) {
     const int n = lane.bucket_delta_size();
-    if (lane.busy_size() != n || lane.name_size() != n || lane.track_kind() > static_cast<std::uint32_t>(TrackKind::kPageFaults))
-      return false;
-    TrackKey key;
-    key.kind = static_cast<TrackKind>(lane.track_kind());
-    key.process = builder.process_of_instance(lane.process());
-    if (lane.thread() != 0) key.thread = builder.thread(key.process, lane.thread());
-    if (lane.on_gpu()) key.gpu = builder.gpu_of_device(key.process, lane.device());
-    key.context = lane.context();
-    key.stream = lane.stream();
-    key.domain = lane.domain();
+    if (lane.busy_size() != n || lane.name_size() != n) return false;
+    const std::optional<TrackKey> key = key_of(lane, builder);
+    if (!key) continue;
     std::vector<Event> events;
+    events.reserve(static_cast<std::size_t>(n));
     Nanoseconds bucket = 0;
     for (int i = 0; i < n; ++i) {
       bucket += lane.bucket_delta(i);
-      const auto name = static_cast<int>(lane.name(i));
-      if (bucket >= static_cast<Nanoseconds>(kOutlineBuckets) || name >= outline.names_size()) return false;
+      if (bucket >= static_cast<Nanoseconds>(kOutlineBuckets) || lane.name(i) >= names.size()) return false;
       const Nanoseconds busy = std::min<Nanoseconds>(length, static_cast<Nanoseconds>(lane.busy(i)));
-      events.push_back({begin + bucket * length, busy, builder.intern(outline.names(name)), 0, 0});
+      events.push_back({begin + bucket * length, busy, names[lane.name(i)], 0, 0});
     }
     const std::vector<std::uint32_t> depths(events.size(), lane.depth());
-    builder.add(key, std::move(events), depths);
+    builder.add(*key, std::move(events), depths);
   }
   return true;
 }

@@ -40,6 +40,7 @@ class DetailIndex {
 };
 
 struct TrackState {
+  explicit TrackState(SegmentWorkers* workers) : lanes(workers) {}
   TrackLanes lanes;
   std::vector<LaneId> ids;
   bool changed = true;
@@ -81,12 +82,13 @@ struct TraceBuilder::State {
   DetailIndex<SampleDetail> samples;
   CallStackBuilder call_stacks;
   CounterBuilder counters;
+  std::optional<SegmentWorkers> segment_workers;
   std::optional<LaneThread> lane_thread;  // last: it works on tracks
 
   TrackState& track(const TrackKey& key) {
     const auto [found, inserted] = track_ids.try_emplace(key, static_cast<TrackId>(tracks.size()));
     if (inserted) {
-      tracks.emplace_back();
+      tracks.emplace_back(segment_workers ? &*segment_workers : nullptr);
       trace.tracks_.push_back({key, {}});
     }
     return tracks[found->second];
@@ -95,7 +97,9 @@ struct TraceBuilder::State {
 
 TraceBuilder::TraceBuilder(LaneWork lane_work) : state_(std::make_unique<State>()) {
   intern("");
-  if (lane_work == LaneWork::kOnAnotherThread) state_->lane_thread.emplace();
+  if (lane_work == LaneWork::kWhereAdded) return;
+  state_->segment_workers.emplace();
+  state_->lane_thread.emplace();
 }
 TraceBuilder::~TraceBuilder() = default;
 
@@ -281,6 +285,9 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot() {
   Trace& trace = state_->trace;
   for (Process& process : trace.processes_)
     if (process.name.empty()) process.name = last_path_part(process.executable);
+  for (TrackState& track : state_->tracks)
+    if (track.changed)
+      for (GrowingLane& lane : track.lanes.lanes()) lane.prepare_to_publish();
   for (TrackId id = 0; id < state_->tracks.size(); ++id) {
     TrackState& track = state_->tracks[id];
     if (!track.changed) continue;

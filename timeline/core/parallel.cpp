@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/trace/usable_cores.h"
+
 namespace lanescope::timeline {
 namespace {
 
@@ -35,7 +37,7 @@ struct Call {
 class Workers {
  public:
   Workers() {
-    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    const unsigned cores = usable_cores();
     for (unsigned index = 1; index < std::min(cores, kMost); ++index) threads_.emplace_back([this] { serve(); });
   }
   ~Workers() {

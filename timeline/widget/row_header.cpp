@@ -127,14 +127,21 @@ void RowHeader::contextMenuEvent(QContextMenuEvent* event) {
   emit contextMenuRequested(placed->row, event->globalPos());
 }
 
-// Of what is visible, how busy GPUs are: that is what one looks for. Of a range that somebody selected, everything. Of counters, the mean.
+TimeRange RowHeader::busy_range() const { return state_.selected_range().value_or(state_.range()).intersected(state_.trace().extent()); }
+
+// Of what is visible, how busy GPUs are: that is what one looks for. Of a range that somebody selected, everything.
+bool RowHeader::says_busy(const Row& row) const {
+  if (row.counter || row.all.empty() || busy_range().empty()) return false;
+  if (row.levels.empty() && state_.is_row_expanded(row)) return false;  // the rows below say it
+  return state_.selected_range() || keeps_gpu_busy(row.kind);
+}
+
+// Of counters, the mean.
 QString RowHeader::busy_text(const Row& row) {
   if (row.counter)
     return QString::fromStdString(counter_mean_text(state_.trace(), *row.counter, state_.selected_range().value_or(state_.range())));
-  if (row.all.empty() || (row.levels.empty() && state_.is_row_expanded(row))) return {};  // the rows below say it
-  if (!state_.selected_range() && !keeps_gpu_busy(row.kind)) return {};
-  const TimeRange range = state_.selected_range().value_or(state_.range()).intersected(state_.trace().extent());
-  if (range.empty()) return {};
+  if (!says_busy(row)) return {};
+  const TimeRange range = busy_range();
   const LevelContent& content = state_.content(row.all);
   const double busy = static_cast<double>(content.busy(range)) / static_cast<double>(range.length());
   const QString share = QString::fromStdString(format_share(busy));
@@ -180,7 +187,12 @@ bool RowHeader::holds_selection(const PlacedRow& placed) const {
 void RowHeader::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), state_.theme().panel);
-  for (const PlacedRow* placed : state_.layout().in_sight(state_.scroll(), height())) paint_row(painter, *placed);
+  const std::vector<const PlacedRow*> shown = state_.layout().in_sight(state_.scroll(), height());
+  std::vector<const Level*> summed;
+  for (const PlacedRow* placed : shown)
+    if (const Row& row = state_.tree().row(placed->row); says_busy(row)) summed.push_back(&row.all);
+  (void)state_.contents_at_once(summed);
+  for (const PlacedRow* placed : shown) paint_row(painter, *placed);
   if (drop_ != nullptr) {
     const int y = state_.top_of(*drop_) + (drop_->top > pressed_->top ? drop_->height - 1 : 0);
     painter.fillRect(QRect(0, y - 1, width(), 2), state_.theme().accent);

@@ -36,6 +36,8 @@ class RowHeader : public QWidget {
   [[nodiscard]] QString pinned_title(const Row& row) const;
   void toggle(const PlacedRow& row);
   void paint_row(QPainter& painter, const PlacedRow& placed);
+  [[nodiscard]] TimeRange busy_range() const;
+  [[nodiscard]] bool says_busy(const Row& row) const;
   [[nodiscard]] QString busy_text(const Row& row);
   [[nodiscard]] bool holds_selection(const PlacedRow& placed) const;
 

@@ -46,6 +46,10 @@ class ViewState : public QObject {
   [[nodiscard]] const RowTree& tree() const { return content_->tree(); }
   [[nodiscard]] const RowLayout& layout() const { return layout_; }
   [[nodiscard]] const LevelContent& content(const Level& level) { return content_->contents().content(level); }
+  // Of several, made on all cores where they are not there.
+  [[nodiscard]] std::vector<const LevelContent*> contents_at_once(std::span<const Level* const> levels) {
+    return content_->contents().contents(levels);
+  }
   // Of what is kept to draw the trace, beyond the trace's own.
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return content_->contents().memory_bytes(); }
   // Of levels that are about to be painted, in order. References to contents that were not asked for in a long while end.

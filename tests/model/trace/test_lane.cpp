@@ -175,3 +175,31 @@ TEST_CASE("durations beyond four seconds keep every nanosecond") {
   CHECK(lane.duration(2) == 4'294'967'295);
   CHECK(lane.busy({0, 20'000'000'000}) == 5'000'000'001 + 7 + 4'294'967'295);
 }
+
+TEST_CASE("a packed column gives back what it was made of, however far its values are apart") {
+  const auto seed = GENERATE(range(1u, 40u));
+  std::mt19937 random(seed);
+  const std::size_t count = seed % 5 == 0 ? 1 + seed % 3 : 1 + random() % 2'000;
+  const std::uint32_t spread = seed % 4 == 0 ? 1 : seed % 4 == 1 ? 200 : seed % 4 == 2 ? 60'000 : 0xffffffff;
+  const bool ascends = seed % 3 == 0;
+  std::vector<std::uint32_t> values(count);
+  std::uint32_t last = random() % 1'000'000;
+  for (std::uint32_t& value : values) {
+    value = ascends ? last + random() % 16 : spread == 0xffffffff ? static_cast<std::uint32_t>(random()) : last + random() % spread;
+    if (ascends) last = value;
+  }
+  const auto column_of = [](const std::vector<std::uint32_t>& of) { return PackedColumn(of.size(), [&](std::size_t i) { return of[i]; }); };
+  const PackedColumn column = column_of(values);
+  for (std::size_t i = 0; i < count; ++i) REQUIRE(column[i] == values[i]);
+  CHECK(column.memory_bytes() <= 4 + 4 * count);
+  if (ascends) CHECK(column.memory_bytes() <= 4 + count + (count + 15) / 16 * 4);
+
+  auto others = values;
+  const std::size_t at = random() % count;
+  others[at] += 1;
+  const PackedColumn other = column_of(others);
+  CHECK(column.same(column_of(values), 0, count));
+  CHECK(column.same(other, 0, at));
+  CHECK(column.same(other, at + 1, count));
+  CHECK_FALSE(column.same(other, 0, count));
+}

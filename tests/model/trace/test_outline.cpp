@@ -79,6 +79,46 @@ TEST_CASE("the outline of a large trace is shown first and has the busy time of 
   }
 }
 
+TEST_CASE("an outline has the busy time of every kind of track, and leaves out what it does not know") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(3);
+  constexpr auto kKinds = static_cast<std::uint32_t>(kLastTrackKind) + 1;
+  constexpr std::uint32_t kEach = kOutlineFromEvents / kKinds + 1;
+  for (std::uint32_t kind = 0; kind < kKinds; ++kind) {
+    TrackKey key{static_cast<TrackKind>(kind), process};
+    if (key.kind == TrackKind::kProcessors) key = {.kind = key.kind, .processor = 5};
+    std::vector<Event> events;
+    for (std::uint32_t i = 0; i < kEach; ++i) events.push_back({Nanoseconds{100} * i, 10 + kind, builder.intern("event"), i, 0});
+    builder.add(key, std::move(events));
+  }
+  const auto trace = builder.snapshot();
+  const std::vector<std::byte> frame = outline_frame(*trace);
+  REQUIRE_FALSE(frame.empty());
+  FrameView view;
+  std::memcpy(&view.header, frame.data(), sizeof(view.header));
+  view.stored = std::span(frame).subspan(sizeof(view.header));
+  proto::Outline outline;
+  REQUIRE(outline.ParseFromString(*open_frame(view)));
+
+  auto& of_newer_recorder = *outline.add_lanes();
+  of_newer_recorder.set_track_kind(kKinds);
+  of_newer_recorder.add_bucket_delta(1);
+  of_newer_recorder.add_busy(1);
+  of_newer_recorder.add_name(0);
+  TraceBuilder into;
+  REQUIRE(add_outline(into, outline.SerializeAsString()));
+  const auto shown = into.snapshot();
+  REQUIRE(shown->tracks().size() == kKinds);
+  const TimeRange everything{0, Nanoseconds{100} * kEach};
+  for (std::uint32_t kind = 0; kind < kKinds; ++kind) {
+    const Track& track = shown->tracks()[kind];
+    CHECK(track.key.kind == static_cast<TrackKind>(kind));
+    CHECK(track.key.processor == (track.key.kind == TrackKind::kProcessors ? 5 : kNone));
+    REQUIRE(track.lanes.size() == 1);
+    CHECK(shown->lane(track.lanes.front()).busy(everything) == Nanoseconds{kEach} * (10 + kind));
+  }
+}
+
 TEST_CASE("an outline is appended to a large recording once, and never to a small one or to one that was cut off") {
   test::TemporaryFolder folder;
   const auto large = folder.path() / "large.trace";

@@ -6,8 +6,9 @@
 // A lane is immutable and cheap to copy: it shares its segments. Any number of threads may read it. A recording that grows publishes new
 // lanes, which share all full segments with the old ones.
 //
-// Memory: 20 bytes an event, 24 where 65,536 in a row take more than four seconds, and somewhat over 2 for the index: prefix sums of busy
-// time over blocks of 16 events, and a SummaryPyramid.
+// Memory: 8 bytes an event for start and duration, 12 where 65,536 in a row take more than four seconds; 2 to 8 for name, correlation and
+// detail (see PackedColumn), 12 where they vary at random; and somewhat over 2 for the index: prefix sums of busy time over blocks of 16
+// events, and a SummaryPyramid.
 #pragma once
 
 #include <array>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "model/trace/ascending_times.h"
+#include "model/trace/packed_column.h"
 #include "model/trace/summary_pyramid.h"
 #include "model/trace/types.h"
 
@@ -32,7 +34,7 @@ class LaneSegment {
   // Requires: 0 < events.size() <= kCapacity, sorted by start, not overlapping.
   explicit LaneSegment(std::span<const Event> events);
 
-  [[nodiscard]] EventIndex size() const noexcept { return static_cast<EventIndex>(names_.size()); }
+  [[nodiscard]] EventIndex size() const noexcept { return static_cast<EventIndex>(durations_.size()); }
   [[nodiscard]] Nanoseconds start(EventIndex i) const noexcept { return starts_[i]; }
   [[nodiscard]] Nanoseconds duration(EventIndex i) const noexcept {
     return durations_[i] != kLong ? static_cast<Nanoseconds>(durations_[i]) : long_duration(i);
@@ -57,7 +59,7 @@ class LaneSegment {
   void prefetch(EventIndex i) const noexcept {
     starts_.prefetch(i);
     __builtin_prefetch(&durations_[i]);
-    __builtin_prefetch(&names_[i]);
+    names_.prefetch(i);
     __builtin_prefetch(&busy_before_block_[i / kBlock]);
     summary_.prefetch(i);
   }
@@ -76,9 +78,9 @@ class LaneSegment {
 
   AscendingTimes starts_;
   std::vector<std::uint32_t> durations_;
-  std::vector<NameId> names_;
-  std::vector<std::uint32_t> correlations_;
-  std::vector<DetailId> details_;
+  PackedColumn names_;
+  PackedColumn correlations_;
+  PackedColumn details_;
   std::vector<std::pair<EventIndex, Nanoseconds>> long_durations_;  // sorted by index
   std::vector<Nanoseconds> busy_before_block_;                      // one more than there are blocks
   SummaryPyramid summary_;

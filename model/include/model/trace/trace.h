@@ -43,6 +43,7 @@ enum class TrackKind : std::uint8_t {
   kMemoryUsage,        // process, gpu: instants at which memory was allocated or released; MemoryUsageDetail
   kCudaEvents,         // gpu, process, context, stream: instants at which the stream came past a CUDA event; CudaEventDetail
 };
+inline constexpr TrackKind kLastTrackKind = TrackKind::kCudaEvents;
 [[nodiscard]] bool is_gpu_work(TrackKind kind) noexcept;  // kernels, memory operations, graph launches: what keeps a GPU busy
 
 struct TrackKey {

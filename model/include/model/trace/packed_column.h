@@ -1,0 +1,135 @@
+// A column of numbers of 32 bits that are near each other, in as few bytes as they need: their distances from the least of all, or of the
+// 16 that stand together, in none, one, two or four bytes each.
+//
+// Names and details of a lane's events are few, so their ids need one byte or two. Correlation ids ascend: far in all, little in 16 events.
+// Immutable. Any number of threads may read it.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <span>
+
+namespace lanescope {
+
+class PackedColumn {
+ public:
+  PackedColumn() = default;
+  // Of value_of(0) to value_of(count - 1). O(count).
+  template <typename ValueOf>
+  PackedColumn(std::size_t count, ValueOf value_of) {
+    if (count == 0) return;
+    std::uint32_t least = std::numeric_limits<std::uint32_t>::max(), largest = 0, widest_block = 0;
+    for (std::size_t block = 0; block < count; block += kBlock) {
+      std::uint32_t low = std::numeric_limits<std::uint32_t>::max(), high = 0;
+      for (std::size_t i = block; i < std::min(count, block + kBlock); ++i) {
+        low = std::min<std::uint32_t>(low, value_of(i));
+        high = std::max<std::uint32_t>(high, value_of(i));
+      }
+      least = std::min(least, low);
+      largest = std::max(largest, high);
+      widest_block = std::max(widest_block, high - low);
+    }
+    const std::size_t blocks = (count + kBlock - 1) / kBlock;
+    const Width of_all = width_for(largest - least), of_blocks = width_for(widest_block);
+    const bool by_block = bytes_of(of_blocks) * count + blocks * sizeof(std::uint32_t) < bytes_of(of_all) * count;
+    width_ = by_block ? of_blocks : of_all;
+    block_shift_ = by_block ? kBlockShift : kOneBlock;
+    const std::size_t bases = by_block ? blocks : 1;
+    values_at_ = bases * sizeof(std::uint32_t);
+    bytes_ = values_at_ + bytes_of(width_) * count;
+    memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes_);
+    for (std::size_t b = 0; b < bases; ++b) {
+      std::uint32_t low = least;
+      const std::size_t first = b << block_shift_;
+      const std::size_t end = by_block ? std::min(count, first + kBlock) : count;
+      if (by_block) {
+        low = std::numeric_limits<std::uint32_t>::max();
+        for (std::size_t i = first; i < end; ++i) low = std::min<std::uint32_t>(low, value_of(i));
+      }
+      put(b * sizeof(low), low);
+      switch (width_) {
+        case Width::kZero:
+          break;
+        case Width::kOne:
+          for (std::size_t i = first; i < end; ++i) put(values_at_ + i, static_cast<std::uint8_t>(value_of(i) - low));
+          break;
+        case Width::kTwo:
+          for (std::size_t i = first; i < end; ++i) put(values_at_ + i * 2, static_cast<std::uint16_t>(value_of(i) - low));
+          break;
+        case Width::kFour:
+          for (std::size_t i = first; i < end; ++i) put(values_at_ + i * 4, static_cast<std::uint32_t>(value_of(i) - low));
+          break;
+      }
+    }
+  }
+
+  // Requires: i < count. O(1).
+  [[nodiscard]] std::uint32_t operator[](std::size_t i) const noexcept {
+    const auto base = get<std::uint32_t>((i >> block_shift_) * sizeof(std::uint32_t));
+    switch (width_) {
+      case Width::kZero:
+        break;
+      case Width::kOne:
+        return base + get<std::uint8_t>(values_at_ + i);
+      case Width::kTwo:
+        return base + get<std::uint16_t>(values_at_ + i * 2);
+      case Width::kFour:
+        return base + get<std::uint32_t>(values_at_ + i * 4);
+    }
+    return base;
+  }
+
+  // Whether values [first, last) of both are the same.
+  [[nodiscard]] bool same(const PackedColumn& other, std::size_t first, std::size_t last) const noexcept {
+    // Where both are kept in the same way, they can be compared as they are kept.
+    if (width_ == other.width_ && block_shift_ == kOneBlock && other.block_shift_ == kOneBlock &&
+        get<std::uint32_t>(0) == other.get<std::uint32_t>(0)) {
+      const std::size_t width = bytes_of(width_);
+      return std::memcmp(memory_.get() + values_at_ + first * width, other.memory_.get() + other.values_at_ + first * width,
+                         (last - first) * width) == 0;
+    }
+    while (first < last && (*this)[first] == other[first]) ++first;
+    return first == last;
+  }
+
+  void prefetch(std::size_t i) const noexcept { __builtin_prefetch(memory_.get() + values_at_ + i * bytes_of(width_)); }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return bytes_; }
+
+ private:
+  enum class Width : std::uint8_t { kZero, kOne, kTwo, kFour };
+  static constexpr unsigned kBlockShift = 4;
+  static constexpr std::size_t kBlock = std::size_t{1} << kBlockShift;
+  static constexpr unsigned kOneBlock = 63;  // every index lies in block 0
+
+  [[nodiscard]] static Width width_for(std::uint32_t largest) noexcept {
+    if (largest == 0) return Width::kZero;
+    return largest <= 0xff ? Width::kOne : largest <= 0xffff ? Width::kTwo : Width::kFour;
+  }
+  [[nodiscard]] static std::size_t bytes_of(Width width) noexcept {
+    return width == Width::kZero ? 0 : std::size_t{1} << (static_cast<unsigned>(width) - 1);
+  }
+
+  template <typename Value>
+  [[nodiscard]] Value get(std::size_t at) const noexcept {
+    Value value;
+    std::memcpy(&value, memory_.get() + at, sizeof(value));
+    return value;
+  }
+  template <typename Value>
+  void put(std::size_t at, Value value) noexcept {
+    std::memcpy(memory_.get() + at, &value, sizeof(value));
+  }
+
+  std::unique_ptr<std::byte[]> memory_;  // bases, one or one a block; then the values' distances from theirs
+  std::size_t values_at_ = 0;
+  std::size_t bytes_ = 0;
+  Width width_ = Width::kZero;
+  std::uint8_t block_shift_ = kOneBlock;
+};
+
+}  // namespace lanescope

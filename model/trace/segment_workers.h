@@ -1,0 +1,51 @@
+// Builds the segments of lanes on threads of its own, so that who puts events in their places need not wait. Internal to model/trace.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "model/trace/lane.h"
+
+namespace lanescope {
+
+// Any thread may call.
+class SegmentWorkers {
+ public:
+  class Segment;  // that is being built
+  using Pending = std::shared_ptr<Segment>;
+
+  SegmentWorkers();
+  ~SegmentWorkers();
+  SegmentWorkers(const SegmentWorkers&) = delete;
+  SegmentWorkers& operator=(const SegmentWorkers&) = delete;
+
+  // Requires: as LaneSegment. When many have not been begun, one is built before this returns, so that memory is bounded.
+  [[nodiscard]] Pending build(std::vector<Event> events);
+  // The same of events that stay where they are until the segment is taken.
+  [[nodiscard]] Pending build(std::span<const Event> events);
+  // Waits for a segment, and builds others meanwhile.
+  [[nodiscard]] std::shared_ptr<const LaneSegment> take(const Pending& pending);
+  // Room for the events of another segment: that of one that was built, where there is any.
+  [[nodiscard]] std::vector<Event> spare();
+
+ private:
+  [[nodiscard]] Pending add(Pending pending);
+  void serve();
+  // Builds the segment that has waited longest. Requires: `lock` is held and something waits.
+  void build_one(std::unique_lock<std::mutex>& lock);
+
+  std::mutex mutex_;
+  std::condition_variable added_;
+  std::condition_variable built_;
+  std::deque<Pending> waiting_;
+  std::vector<std::vector<Event>> spare_;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;  // last: they use all of the above
+};
+
+}  // namespace lanescope
