@@ -1,5 +1,6 @@
 #include "findings_text.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -26,9 +27,13 @@ std::string place_text(const Trace& trace, const analysis::Place& place) {
 
 }  // namespace
 
-std::string findings_text(const Trace& trace, std::span<const analysis::Finding> findings) {
-  if (findings.empty()) return "Nothing was found that costs time.\n";
-  std::string text;
+std::string findings_text(const Trace& trace, std::string_view summary, std::span<const analysis::Finding> findings) {
+  std::string text(summary);
+  if (!text.empty()) text += '\n';
+  const bool no_gpu =
+      std::none_of(trace.tracks().begin(), trace.tracks().end(), [](const Track& track) { return is_gpu_work(track.key.kind); });
+  if (no_gpu && findings.empty()) return text + "What its threads did: lanescope stats -r thread_states,osrt_sum,nvtx_sum,cpu_samples FILE\n";
+  if (findings.empty()) return text + "Nothing was found that costs much of the time.\n";
   std::size_t number = 0;
   for (const analysis::Finding& finding : findings) {
     text += "\n" + std::to_string(++number) + ". " + finding.title + "\n";
@@ -44,7 +49,7 @@ std::string findings_text(const Trace& trace, std::span<const analysis::Finding>
 stats::Table findings_table(const Trace& trace, std::span<const analysis::Finding> findings) {
   stats::Table table({stats::integers("Cost", stats::Unit::kNanoseconds), stats::integers("Start", stats::Unit::kNanoseconds),
                       stats::integers("End", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::integers("PID"),
-                      stats::integers("TID"), stats::texts("Rule"), stats::texts("Key"), stats::texts("Finding"), stats::texts("Seen"),
+                      stats::integers("TID"), stats::texts("Rule"), stats::texts("Key"), stats::texts("When"), stats::texts("Finding"), stats::texts("Seen"),
                       stats::texts("Advice")});
   for (const analysis::Finding& finding : findings) {
     const analysis::Place& place = finding.place;
@@ -53,7 +58,8 @@ stats::Table findings_table(const Trace& trace, std::span<const analysis::Findin
                   place.gpu == kNone ? stats::kNoInteger : std::int64_t{trace.gpus()[place.gpu].ordinal},
                   place.process == kNone ? stats::kNoInteger : std::int64_t{trace.processes()[place.process].pid},
                   place.thread == kNone ? stats::kNoInteger : std::int64_t{trace.threads()[place.thread].tid},
-                  table.add_text(std::string(finding.rule)), table.add_text(finding.key), table.add_text(finding.title),
+                  table.add_text(std::string(finding.rule)), table.add_text(finding.key),
+                  table.add_text(finding.recurrence == analysis::Recurrence::kOnce ? "once" : ""), table.add_text(finding.title),
                   table.add_text(finding.seen), table.add_text(finding.advice));
   }
   return table;

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "model/analysis/finding.h"
 #include "model/stats/table.h"
@@ -10,10 +11,11 @@
 
 namespace lanescope::cli {
 
-// One paragraph a finding: the sentence, what was seen, where to zoom, what to do.
-[[nodiscard]] std::string findings_text(const Trace& trace, std::span<const analysis::Finding> findings);
+// What the findings are parts of, then one paragraph a finding: the sentence, what was seen, where to zoom, what to do.
+[[nodiscard]] std::string findings_text(const Trace& trace, std::string_view summary, std::span<const analysis::Finding> findings);
 
-// Columns: Cost, Start, End, GPU, PID, TID, Rule, Key, Finding, Seen, Advice. Where there is no such place, the cell is empty.
+// Columns: Cost, Start, End, GPU, PID, TID, Rule, Key, When ("once", or empty), Finding, Seen, Advice. Where there is no such place, the
+// cell is empty.
 [[nodiscard]] stats::Table findings_table(const Trace& trace, std::span<const analysis::Finding> findings);
 
 }  // namespace lanescope::cli

@@ -37,6 +37,8 @@ CallClass classify_cuda_call(std::string_view name) noexcept {
 
 bool creates_stream(std::string_view name) noexcept { return contains(name, "StreamCreate"); }
 
+bool asks_gpu(std::string_view name) noexcept { return contains(name, "StreamQuery") || contains(name, "EventQuery"); }
+
 bool makes_stream_wait(std::string_view name) noexcept { return contains(name, "StreamWait"); }
 
 IdleCause classify_os_call(std::string_view name) noexcept {

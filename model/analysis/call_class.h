@@ -21,6 +21,9 @@ enum class CallClass : std::uint8_t {
 // Whether a CUDA call creates a stream.
 [[nodiscard]] bool creates_stream(std::string_view name) noexcept;
 
+// Whether a CUDA call asks whether the GPU is done, and returns at once.
+[[nodiscard]] bool asks_gpu(std::string_view name) noexcept;
+
 // Whether a CUDA call makes a stream wait for an event or a value.
 [[nodiscard]] bool makes_stream_wait(std::string_view name) noexcept;
 

@@ -30,7 +30,7 @@ class Attribution {
   void attribute(const IdleGap& gap, std::vector<IdlePart>& parts) {
     parts.clear();
     if (!gap.launch.valid()) {
-      parts.push_back({gap.range, IdleCause::kUnknown, 0, {}});
+      parts.push_back({gap.range, moves_unified_memory(gap.next) ? IdleCause::kMigration : IdleCause::kUnknown, 0, {}});
       return;
     }
     const TimeRange call = range_of(gap.launch);
@@ -118,9 +118,18 @@ class Attribution {
     append(parts, part, rest);
   }
 
+  [[nodiscard]] const MemoryDetail* memory_detail(EventRef operation) const {
+    if (trace_.track_of(operation.lane).key.kind != TrackKind::kMemory) return nullptr;
+    return &trace_.memory_detail(trace_.lane(operation.lane).detail(operation.index));
+  }
   [[nodiscard]] bool copies_pageable_memory(EventRef operation) const {
-    return trace_.track_of(operation.lane).key.kind == TrackKind::kMemory &&
-           moves_pageable_memory(trace_.memory_detail(trace_.lane(operation.lane).detail(operation.index)));
+    const MemoryDetail* detail = memory_detail(operation);
+    return detail != nullptr && moves_pageable_memory(*detail);
+  }
+  [[nodiscard]] bool moves_unified_memory(EventRef operation) const {
+    const MemoryDetail* detail = memory_detail(operation);
+    return detail != nullptr && detail->copy_kind >= CopyKind::kUnifiedHostToDevice &&
+           detail->copy_kind <= CopyKind::kUnifiedDeviceToDevice;
   }
 
   [[nodiscard]] bool is_communication(EventRef operation) {
@@ -135,46 +144,6 @@ class Attribution {
   std::vector<Activity> pieces_;
   Surroundings last_;
 };
-
-struct CauseWords {
-  std::string_view key, name, clause, advice;
-};
-constexpr std::array<CauseWords, kIdleCauses> kCauseWords{{
-    {"launch", "Launch-bound", "because the next operation was still being launched",
-     "Give the GPU more work per launch: larger batches, fused kernels, or a CUDA graph that launches many kernels at once."},
-    {"synchronize", "Blocked in a synchronising call", "because the CPU waited for the GPU and left it without work",
-     "Remove the wait, or wait for an event only where the result is needed; enqueue the next work before waiting."},
-    {"copy", "In a blocking or pageable copy", "while the CPU was in a copy",
-     "Copy from pinned memory with an asynchronous call on a stream of its own, so that kernels run meanwhile."},
-    {"cuda_setup", "In other CUDA calls", "while the CPU allocated, loaded or configured CUDA resources",
-     "Do it once before the loop: keep buffers, warm up modules, create streams and events ahead."},
-    {"os_io", "Waiting for input or output", "while the launching thread read or wrote",
-     "Read ahead on other threads, so that the data is there when it is needed (a DataLoader: more workers)."},
-    {"os_lock", "Waiting for a lock or thread", "while the launching thread waited for a lock, condition or thread",
-     "Look at who holds the lock or feeds the condition at this time; shorten what it does or take it off the launching thread."},
-    {"os_sleep", "Sleeping", "while the launching thread slept",
-     "Wait for the event that ends the wait instead of sleeping for a fixed time."},
-    {"os_queue", "Waiting for data", "while the launching thread waited for data from a queue, socket or pipe",
-     "Prepare data ahead of time: more workers, deeper prefetching, or a faster producer."},
-    {"os_other", "In other C library calls", "while the launching thread was in a C library call",
-     "Take the call off the launching thread, or enqueue the next work first."},
-    {"os_blocked", "Blocked in the operating system", "while the launching thread was blocked in the operating system",
-     "Record operating system calls as well (-t cuda,nvtx,osrt) to see what it waits for; then have that ready before it is needed."},
-    {"os_processor", "Waiting for a processor", "while the launching thread was ready to run but got no processor",
-     "Run fewer threads than there are processors (data loader workers, OMP_NUM_THREADS), or give the process more or its own processors."},
-    {"cpu_code", "Running CPU code", "while the launching thread ran CPU code",
-     "Make this code faster, move it to other threads (a data loader: more workers), or enqueue the next GPU work before it."},
-    {"dependency", "Enqueued, waiting on the GPU",
-     "although the next operation had been enqueued: it waited for another stream, event or host function",
-     "Check what the stream waits for: drop waits that are not needed, and put independent work on other streams."},
-    {"communication", "Communication", "while communication held back the next operation",
-     "Overlap communication with computation: smaller buckets, an earlier start, a stream of its own."},
-    {"overhead", "Profiler overhead", "while the profiler itself held up the launching thread",
-     "It is not there without the profiler; record less (preset light) to see the program as it runs alone."},
-    {"unknown", "Unknown", "and the launch of the next operation was not recorded",
-     "Record CUDA API calls as well, and begin the recording before the work is enqueued."},
-}};
-const CauseWords& words(IdleCause cause) noexcept { return kCauseWords[static_cast<std::size_t>(cause)]; }
 
 // Of the operations that start within the time, each with the gap in front of it.
 GpuIdle visit_gpu(const Trace& trace, GpuId gpu, TimeRange time, Nanoseconds threshold, Attribution& attribution,
@@ -231,11 +200,6 @@ std::vector<Nanoseconds> cuts(const Trace& trace, std::size_t parts) {
 }
 
 }  // namespace
-
-std::string_view idle_cause_key(IdleCause cause) noexcept { return words(cause).key; }
-std::string_view idle_cause_name(IdleCause cause) noexcept { return words(cause).name; }
-std::string_view idle_cause_clause(IdleCause cause) noexcept { return words(cause).clause; }
-std::string_view idle_cause_advice(IdleCause cause) noexcept { return words(cause).advice; }
 
 std::vector<GpuIdle> visit_idle(const Trace& trace, Nanoseconds threshold, const IdleVisitor& visitor, std::stop_token stop) {
   return visit_idle(trace, LaunchIndex(trace, stop), threshold, visitor, stop);

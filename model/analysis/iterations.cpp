@@ -1,9 +1,11 @@
 #include "iterations.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "call_class.h"
+#include "model/import/chrome_json.h"
 #include "wording.h"
 
 namespace lanescope::analysis {
@@ -21,17 +23,29 @@ struct Candidate {
 // Iterations cover at least one part in this many of their lane's span; what repeats and covers less is a detail.
 constexpr Nanoseconds kLeastCoverage = 4;
 
+// Ranges that PyTorch marks by itself: parts of a step, which repeat as often.
+bool is_part_of_step(std::string_view name) noexcept {
+  constexpr std::array<std::string_view, 5> kParts{"enumerate(DataLoader)", "Optimizer.", "DistributedDataParallel.",
+                                                   "FullyShardedDataParallel.", "## Call CompiledFxGraph"};
+  return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) { return name.starts_with(part); });
+}
+
+// What PyTorch's profiler calls a step of its schedule; before 2022 it stood among the operators.
+bool is_profiler_step(std::string_view name) noexcept { return name.starts_with("ProfilerStep"); }
+
 std::vector<Candidate> candidates_of(const Trace& trace, Families& families) {
   std::vector<Candidate> candidates;
-  NameMemo<bool> communication(trace, is_communication_name);
+  NameMemo<bool> communication(trace, is_communication_name), framework(trace, is_part_of_step), profiler_step(trace, is_profiler_step);
   for (const Track& track : trace.tracks()) {
-    if (track.key.kind != TrackKind::kNvtxRanges || is_communication_domain(trace.domain_name(track.key.process, track.key.domain)))
-      continue;
+    if (track.key.kind != TrackKind::kNvtxRanges) continue;
+    const std::string_view domain = trace.domain_name(track.key.process, track.key.domain);
+    if (is_communication_domain(domain) || domain == kPythonDomainName) continue;
+    const bool operators = domain == kOperatorDomainName;
     for (const LaneId id : track.lanes) {
       std::map<FamilyId, Candidate> in_lane;
       const Lane& lane = trace.lane(id);
       for (EventIndex i = 0; i < lane.size(); ++i) {
-        if (communication(lane.name(i))) continue;
+        if (communication(lane.name(i)) || framework(lane.name(i)) || (operators && !profiler_step(lane.name(i)))) continue;
         const FamilyId family = families.of_name(lane.name(i));
         Candidate& candidate = in_lane[family];
         candidate.lane = id;

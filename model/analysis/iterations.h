@@ -21,7 +21,9 @@ struct IterationSeries {
 // One series for each process that has ranges of the family `wanted` ("step_*"; a name such as "step_12" or "step" means its family). Where
 // `wanted` is empty, the family is chosen: of those that occur at least five times on a thread (else three), the one that covers most time,
 // and at least a fourth of its lane's span.
-// Ranges of communication libraries do not count. None when there is no such family. O(NVTX ranges).
+// Ranges of communication libraries do not count, nor what PyTorch marks by itself
+// (operators, Python functions, parts of a step), but for the steps of its profiler. None when there is no such family.
+// O(NVTX ranges).
 [[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted = {});
 
 // How many of the first iterations warm up: they take more than one and a half times the median, one after the other from the first on; at

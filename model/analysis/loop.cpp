@@ -6,13 +6,33 @@ namespace lanescope::analysis {
 
 Loop::Loop(const Trace& trace, Families& families) {
   for (const IterationSeries& series : find_iterations(trace, families)) {
-    const EventRef first = series.ranges[warm_up_iterations(trace, series)];
+    const std::size_t warm_up = warm_up_iterations(trace, series);
+    iterations_ += series.ranges.size() - warm_up;
+    const EventRef first = series.ranges[warm_up];
     const Lane& lane = trace.lane(first.lane);
     const TimeRange time{lane.start(first.index), lane.end(series.ranges.back().index)};
     hull_ = by_process_.empty() ? time : TimeRange{std::min(hull_.begin, time.begin), std::max(hull_.end, time.end)};
     by_process_[series.process] = time;
     family_ = series.family;
   }
+}
+
+TimeRange Loop::time(const Trace& trace, const LaunchIndex& launches) const {
+  TimeRange time = hull_;
+  for (const Track& track : trace.tracks()) {
+    const auto process = by_process_.find(track.key.process);
+    if (!is_gpu_work(track.key.kind) || process == by_process_.end()) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      for (EventIndex i = lane.size(); i > 0 && lane.end(i - 1) > time.end; --i) {
+        const EventRef launch = launches.find(track.key.process, lane.correlation(i - 1));
+        if (!launch.valid() || trace.lane(launch.lane).start(launch.index) >= process->second.end) continue;
+        time.end = lane.end(i - 1);
+        break;
+      }
+    }
+  }
+  return time;
 }
 
 }  // namespace lanescope::analysis

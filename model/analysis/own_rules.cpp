@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::array kBubbleOptions{
     RuleOption{"gap", OptionType::kDuration, "10us", "gaps from this length on are attributed"},
+    RuleOption{"share", OptionType::kReal, "1", "percent of the time that a cause must take"},
     RuleOption{"rows", OptionType::kInteger, "50", "rows of the table of causes; -1 for all"},
 };
 constexpr std::array kSmallKernelOptions{
@@ -17,7 +18,7 @@ constexpr std::array kSmallKernelOptions{
 };
 constexpr std::array kStaircaseOptions{
     RuleOption{"latency", OptionType::kDuration, "10us", "an operation that starts within this of its launch started at once"},
-    RuleOption{"gap", OptionType::kDuration, "100us", "longer gaps do not count"},
+    RuleOption{"gap", OptionType::kDuration, "500us", "longer gaps end a stretch"},
     RuleOption{"run", OptionType::kInteger, "50", "operations that make a stretch"},
     RuleOption{"share", OptionType::kReal, "1", "percent of the GPU's time that must be lost"},
 };
@@ -36,6 +37,7 @@ constexpr std::array kOneStreamOptions{
 constexpr std::array kSyncStormOptions{
     RuleOption{"calls", OptionType::kInteger, "10", "waiting calls that there must be"},
     RuleOption{"per_operation", OptionType::kReal, "0.2", "waiting calls for each GPU operation"},
+    RuleOption{"share", OptionType::kReal, "1", "percent of the GPU's time that the waits must have left it idle"},
 };
 constexpr std::array kCommOptions{
     RuleOption{"share", OptionType::kReal, "1", "percent of the time that exposed communication must take"},
@@ -46,6 +48,7 @@ constexpr std::array kImbalanceOptions{
 };
 constexpr std::array kTailOptions{
     RuleOption{"slower", OptionType::kReal, "20", "percent above the median from which an iteration is slow"},
+    RuleOption{"share", OptionType::kReal, "1", "percent of all iterations' time that slow ones must take more"},
     RuleOption{"range", OptionType::kText, "", "NVTX range of the iterations; the one that covers most time when empty"},
 };
 

@@ -2,6 +2,24 @@
 
 namespace lanescope::analysis {
 
+RangeLookup::RangeLookup(const Trace& trace) : trace_(&trace), threads_(trace.threads().size()) {
+  for (const Track& track : trace.tracks())
+    if (track.key.kind == TrackKind::kNvtxRanges) with_ranges_[track.key.process].insert(track.key.thread);
+}
+
+ThreadId RangeLookup::owner(ThreadId thread, Nanoseconds t) {
+  if (innermost(thread, t).valid()) return thread;
+  const auto candidates = with_ranges_.find(trace_->threads()[thread].process);
+  if (candidates == with_ranges_.end()) return thread;
+  ThreadId found = thread;
+  for (const ThreadId other : candidates->second) {
+    if (!innermost(other, t).valid()) continue;
+    if (found != thread) return thread;  // several
+    found = other;
+  }
+  return found;
+}
+
 EventRef RangeLookup::innermost(ThreadId thread, Nanoseconds t) {
   EventRef innermost;
   for_each(thread, t, [&](EventRef range) {

@@ -1,7 +1,9 @@
 // NVTX ranges around moments of threads.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "lane_cursor.h"
@@ -11,7 +13,7 @@ namespace lanescope::analysis {
 
 class RangeLookup {
  public:
-  explicit RangeLookup(const Trace& trace) : trace_(&trace), threads_(trace.threads().size()) {}
+  explicit RangeLookup(const Trace& trace);
 
   // Calls visit(EventRef) for each push/pop range of the thread that covers t, all domains. O(lanes) where times ascend.
   template <typename Visit>
@@ -22,6 +24,10 @@ class RangeLookup {
   // The one that began last; invalid when there is none.
   [[nodiscard]] EventRef innermost(ThreadId thread, Nanoseconds t);
 
+  // Whose ranges the work of a thread belongs to: its own, or, where it has none at that time (PyTorch's backward pass), those of the one
+  // thread of its process that has.
+  [[nodiscard]] ThreadId owner(ThreadId thread, Nanoseconds t);
+
  private:
   struct Source {
     LaneId lane;
@@ -31,6 +37,7 @@ class RangeLookup {
 
   const Trace* trace_;
   std::vector<std::unique_ptr<std::vector<Source>>> threads_;
+  std::map<ProcessId, std::set<ThreadId>> with_ranges_;
 };
 
 }  // namespace lanescope::analysis

@@ -82,6 +82,11 @@ std::string range_family(std::string_view name) {
   return family;
 }
 
+std::string range_text(const Trace& trace, std::string_view name) {
+  const bool nvtx = trace.provenance().format != "Chrome JSON";
+  return std::string(nvtx ? "NVTX range \"" : "range \"").append(name).append("\"");
+}
+
 std::string_view range_name(const Trace& trace, EventRef range) noexcept {
   return range.valid() ? trace.name(trace.lane(range.lane).name(range.index)) : std::string_view();
 }

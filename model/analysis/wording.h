@@ -19,6 +19,9 @@ namespace lanescope::analysis {
 // batch, epoch, frame. So "conv2d" and "layer1" stay as they are.
 [[nodiscard]] std::string range_family(std::string_view name);
 
+// `NVTX range "step_12"`; in a trace that knows no NVTX, `range "aten::mm"`.
+[[nodiscard]] std::string range_text(const Trace& trace, std::string_view name);
+
 [[nodiscard]] std::string_view range_name(const Trace& trace, EventRef range) noexcept;  // "" for an invalid one
 
 }  // namespace lanescope::analysis

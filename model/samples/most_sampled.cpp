@@ -18,13 +18,19 @@ Place place_of(const CallStacks& stacks, CodeLocationId location) {
   return {stacks.location(location).kind, stacks.location(location).module, stacks.functions(location).front()};
 }
 
+// The functions of Python's import system, which stand between an import statement and what it runs.
+bool imports_modules(const Trace& trace, const Place& place) {
+  return trace.name(place.function.source_file).starts_with("<frozen importlib");
+}
+
 // Of an empty chain: nothing known.
-Place standing_for(const CallStacks& stacks, CallNodeId chain, ChainPart part) {
+Place standing_for(const Trace& trace, CallNodeId chain, ChainPart part) {
   if (chain == 0) return {};
+  const CallStacks& stacks = trace.call_stacks();
   if (part == ChainPart::kInnermostPython)
     for (CallNodeId call = chain; call != 0; call = stacks.node(call).parent)
       if (const CodeLocationId location = stacks.node(call).location; stacks.location(location).kind == CodeKind::kPython)
-        return place_of(stacks, location);
+        if (const Place place = place_of(stacks, location); !imports_modules(trace, place)) return place;
   return place_of(stacks, stacks.node(chain).location);
 }
 
@@ -41,7 +47,7 @@ std::vector<MostSampled> most_sampled(const Trace& trace, std::span<const Sample
   std::map<std::tuple<CodeKind, NameId, NameId>, std::map<std::pair<NameId, std::uint32_t>, std::uint64_t>> lines_of_function;
   std::uint64_t all = 0;
   for (const SampledStack& stack : stacks) {
-    const Place place = standing_for(trace.call_stacks(), stack.chain, part);
+    const Place place = standing_for(trace, stack.chain, part);
     lines_of_function[{place.kind, place.module, place.function.function}][{place.function.source_file, place.function.source_line}] +=
         stack.weight.count;
     all += stack.weight.count;

@@ -94,13 +94,22 @@ std::vector<Finding> findings_of(const std::vector<Answered>& answers) {
   return findings;
 }
 
+// What the findings are parts of; where there is no GPU work, that.
+std::string summary_of(const std::vector<Answered>& answers) {
+  for (const Answered& answered : answers)
+    if (!answered.answer.summary.empty()) return answered.answer.summary;
+  for (const Answered& answered : answers)
+    if (answered.request->rule.rule->name == "gpu_bubbles") return answered.answer.message;
+  return {};
+}
+
 Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answers, const TableOutput& output, Detail detail) {
   const std::vector<Finding> findings = findings_of(answers);
   const bool own = std::any_of(answers.begin(), answers.end(),
                                [](const Answered& answered) { return answered.request->rule.rule->origin == RuleOrigin::kLanescope; });
   std::size_t written = 0;
   if (own && output.is_for_people(0)) {
-    std::cout << findings_text(trace, findings);
+    std::cout << findings_text(trace, summary_of(answers), findings);
   } else if (!findings.empty()) {
     const auto done = output.write(written++, {"Findings", "findings", ""}, findings_table(trace, findings));
     if (!done) return done;

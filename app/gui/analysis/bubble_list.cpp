@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "model/analysis/loop.h"
 #include "model/samples/most_sampled.h"
@@ -52,8 +53,17 @@ struct Sum {
   Nanoseconds longest_time = 0;
   std::uint32_t longest = 0;
 };
+  std::uint32_t last_gap = kNone;
+  std::uint64_t gaps = 0;
+  Nanoseconds in_short_gaps = 0;
 
 stats::TextId text(Table& table, std::string_view value) { return table.add_text(std::string(value)); }
+std::string_view advice_about(const Trace& trace, const BubbleGroup& group, const Sum& sum) {
+  if (!group.cause) return {};
+  const std::string_view call = group.call && *group.call != 0 ? trace.name(*group.call) : std::string_view();
+  return analysis::idle_advice({*group.cause, call, sum.gaps, sum.total, sum.in_short_gaps});
+}
+
 
 std::string_view recurrence_text(Recurrence recurrence) { return recurrence == Recurrence::kOnce ? "setup" : "loop"; }
 
@@ -102,6 +112,9 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
   for (std::uint32_t i = 0; i < bubbles.pieces.size(); ++i) {
     const Nanoseconds time = time_within(bubbles.pieces[i], window);
     if (time <= 0) continue;
+    const std::uint32_t gap = bubbles.pieces[i].gap;
+    if (std::exchange(sum.last_gap, gap) != gap) ++sum.gaps;
+    if (bubbles.gaps[gap].range.length() <= analysis::kShortGap) sum.in_short_gaps += time;
     Sum& sum = sums[group_of(bubbles, bubbles.pieces[i], by)];
     sum.total += time;
     ++sum.pieces;
@@ -128,6 +141,7 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
                   text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""),
                   text(table, group.family ? bubbles.families[*group.family] : ""),
                   text(table, group.call ? call_text(trace, *group.call) : ""), table.add_text(sampled_text(trace, sum.chains, 1)),
+    grouped.advice.push_back(advice_about(trace, group, sum));
                   text(table, group.recurrence ? recurrence_text(*group.recurrence) : ""), sum.pieces, sum.longest_time);
     grouped.groups.push_back(group);
     grouped.longest.push_back(sum.longest);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/analysis/families.h"
@@ -53,9 +54,10 @@ struct BubbleGroup {
 struct GroupedBubbles {
   stats::Table table;
   std::vector<BubbleGroup> groups;
-  std::vector<std::uint32_t> longest;  // the piece of each group that takes the longest
-  std::vector<std::string> sampled;    // what the threads of each group were mostly seen to run; empty where the CPU was not sampled
-  Nanoseconds total = 0;               // of all pieces
+  std::vector<std::uint32_t> longest;    // the piece of each group that takes the longest
+  std::vector<std::string> sampled;      // what the threads of each group were mostly seen to run; empty where the CPU was not sampled
+  std::vector<std::string_view> advice;  // what to do about each group; empty where it is not of one cause
+  Nanoseconds total = 0;                 // of all pieces
 };
 // Only what lies within the window counts. O(pieces · log groups), and O(log n) for each piece of CPU code where the CPU was sampled.
 [[nodiscard]] GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::optional<TimeRange> window);

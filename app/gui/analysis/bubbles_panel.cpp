@@ -231,7 +231,7 @@ void BubblesPanel::showGroup(TableRow row) {
   chosen_ = grouped_.groups[row];
   advice_->setVisible(chosen_.cause.has_value());
   if (chosen_.cause) {
-    const std::string_view advice = analysis::idle_cause_advice(*chosen_.cause);
+    const std::string_view advice = grouped_.advice[row];
     const QString sampled = QString::fromStdString(grouped_.sampled[row]);
     advice_->setText((sampled.isEmpty() ? QString() : tr("Seen to run: %1.\n").arg(sampled)) +
                      QString::fromUtf8(advice.data(), static_cast<qsizetype>(advice.size())));

@@ -217,8 +217,10 @@ void FindingsPanel::showAnswers(Result<std::vector<RuleAnswer>> answers) {
   if (!found_.empty())
     answer_->setPlainText(tr("Choose a finding to see what was seen, where, and what to do."));
   else
-    answer_->setPlainText(chosen ? messages.join(u'\n') + QStringLiteral("\n\n") + text_of(chosen->description)
-                                 : tr("Nothing was found that costs time."));
+    answer_->setPlainText(chosen                            ? messages.join(u'\n') + QStringLiteral("\n\n") + text_of(chosen->description)
+                          : tables_.front().summary.empty() ? tr("Nothing was found that costs much of the time.")
+                                                            : QString::fromStdString(tables_.front().summary) + u'\n' +
+                                                                  tr("Nothing was found that costs much of the time."));
   if (found_.empty() && pages_->count() > 1) pages_->setCurrentIndex(1);
 }
 

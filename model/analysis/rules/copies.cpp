@@ -196,7 +196,7 @@ Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments
     finding.title = duration_text(all.total) + " went into copies of pageable memory; from pinned memory they would take about " +
                     duration_text(all.total - all.gain) + ".";
     finding.seen = counted(all.copies, "transfer") + " of " + bytes_text(all.bytes) + " in total" +
-                   (range.empty() ? std::string() : ", mostly in NVTX range \"" + range + "\"") + "; the longest took " +
+                   (range.empty() ? std::string() : ", mostly in " + range_text(trace, range)) + "; the longest took " +
                    duration_text(first.longest) + ".";
     const Lane& lane = trace.lane(first.longest_copy.lane);
     finding.place.range = {lane.start(first.longest_copy.index), lane.end(first.longest_copy.index)};

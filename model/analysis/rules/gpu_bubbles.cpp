@@ -1,6 +1,7 @@
 // gpu_bubbles: every gap of a GPU, and who is to blame.
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -21,9 +22,9 @@ double share(Nanoseconds part, Nanoseconds whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// What the threads of a group were mostly seen to run; empty where there are no samples.
-std::string sampled_text(const Trace& trace, const Group& group, std::size_t functions) {
-  return samples::most_sampled_text(trace, group.samples, samples::ChainPart::kInnermostPython, functions);
+// What threads were mostly seen to run; empty where there are no samples.
+std::string sampled_text(const Trace& trace, const samples::ChainCounts& chains, std::size_t functions) {
+  return samples::most_sampled_text(trace, chains, samples::ChainPart::kInnermostPython, functions);
 }
 
 stats::Table group_table(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, std::int64_t rows) {
@@ -41,7 +42,7 @@ stats::Table group_table(const Trace& trace, const Families& families, const Loo
                   table.add_text(group.recurrence == Recurrence::kOnce ? "once"
                                  : loop.known()                        ? "loop"
                                                                        : ""),
-                  table.add_text(sampled_text(trace, group, 1)));
+                  table.add_text(sampled_text(trace, group.samples, 1)));
   }
   return table;
 }
@@ -92,17 +93,63 @@ stats::Table stream_table(const RuleContext& context) {
   return table;
 }
 
-std::uint64_t sample_count(const Group& group) {
+std::uint64_t sample_count(const samples::ChainCounts& chains) {
   std::uint64_t count = 0;
-  for (const auto& [chain, samples] : group.samples) count += samples;
+  for (const auto& [chain, samples] : chains) count += samples;
   return count;
 }
 
-std::string where_mostly(const Trace& trace, const Families& families, const Group& group) {
+// The innermost ranges that hold at least half of a cause's time; 0 where only the loop's do.
+FamilyId dominant_range(const CauseInLoop& cause, const Loop& loop) {
+  FamilyId dominant = 0;
+  CauseInLoop::Within best;
+  for (const auto& [family, within] : cause.within) {
+    if (family == loop.family() || within.time < cause.total - cause.total / 2) continue;
+    const bool inside = within.time < best.time || (within.time == best.time && within.depth > best.depth);
+    if (dominant != 0 && !inside) continue;
+    dominant = family;
+    best = within;
+  }
+  return dominant;
+}
+
+// The call that at least half of a cause's time was spent in; 0 where there is none.
+NameId dominant_call(const CauseInLoop& cause) {
+  for (const auto& [call, time] : cause.calls)
+    if (time >= cause.total - cause.total / 2) return call;
+  return 0;
+}
+
+std::string_view call_text(const Trace& trace, NameId call) { return call == 0 ? std::string_view() : api_display_name(trace.name(call)); }
+
+// "mostly in NVTX range "train" (cudaStreamSynchronize)"
+std::string where_mostly(const Trace& trace, std::string_view range, std::string_view call) {
+  if (range.empty()) return call.empty() ? std::string() : ", mostly in " + std::string(call);
+  return ", mostly in " + range_text(trace, range) + (call.empty() ? std::string() : " (" + std::string(call) + ")");
+}
+
+// "By range: 38 % backward, 31 % optimizer": where a cause's time lies in the loop, if in several places.
+std::string phases_text(const Families& families, const CauseInLoop& cause) {
+  constexpr std::size_t kNamed = 4;
+  constexpr Nanoseconds kLeastPart = 20;  // a twentieth
+  std::vector<std::pair<Nanoseconds, FamilyId>> phases;
+  for (const auto& [family, time] : cause.phases)
+    if (family != 0 && time >= cause.total / kLeastPart) phases.emplace_back(time, family);
+  std::sort(phases.begin(), phases.end(), std::greater<>());
+  if (phases.size() < 2) return {};
   std::string text;
-  if (group.family != 0) text.append(" in NVTX range \"").append(families.text(group.family)).append("\"");
-  if (group.call != 0) text.append(" (").append(api_display_name(trace.name(group.call))).append(")");
-  return text.empty() ? text : ", mostly" + text;
+  for (std::size_t i = 0; i < std::min(kNamed, phases.size()); ++i)
+    text.append(i == 0 ? " By range: " : ", ")
+        .append(percent_text(phases[i].first, cause.total))
+        .append(" ")
+        .append(families.text(phases[i].second));
+  return text + ".";
+}
+
+std::string samples_text(const Trace& trace, const samples::ChainCounts& chains) {
+  constexpr std::size_t kNamed = 3;
+  const std::string sampled = sampled_text(trace, chains, kNamed);
+  return sampled.empty() ? sampled : " " + counted(sample_count(chains), "sample") + " of the CPU in it are mostly in " + sampled + ".";
 }
 
 std::string gpus_text(const Trace& trace, const IdleGroups& collected) {
@@ -110,67 +157,89 @@ std::string gpus_text(const Trace& trace, const IdleGroups& collected) {
                                     : counted(collected.gpus.size(), "GPU") + " were together";
 }
 
-// What a finding says of idle time `sum`, of which `group` is the largest group.
-Finding describe(const Trace& trace, const Group& group, CauseSum sum) {
+// The finding's place: the gap with the longest part of the group.
+void set_place(const Trace& trace, const Group& group, Finding& finding) {
+  const IdleGap& gap = group.longest_gap;
+  finding.place.range = gap.range;
+  finding.place.event = gap.next;
+  finding.place.gpu = gap.gpu;
+  finding.place.process = trace.track_of(gap.next.lane).key.process;
+  if (gap.launch.valid()) finding.place.thread = trace.track_of(gap.launch.lane).key.thread;
+}
+
+// Of the cause whose largest group is given.
+Finding describe_cause(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, const Group& group) {
+  const CauseInLoop& cause = collected.recurring[static_cast<std::size_t>(group.cause)];
+  const IdleSum sum{group.cause, call_text(trace, dominant_call(cause)), cause.gaps, cause.total, cause.in_short_gaps};
   Finding finding;
   finding.rule = "gpu_bubbles";
-  finding.seen = counted(sum.parts, "part") + "; the largest group holds " + duration_text(group.total) + " in " +
-                 counted(group.parts, "part") + ", the longest of them " + duration_text(group.longest) + ".";
-  constexpr std::size_t kNamed = 3;
-  if (const std::string sampled = sampled_text(trace, group, kNamed); !sampled.empty())
-    finding.seen += " Its " + counted(sample_count(group), "sample") + " of the CPU are mostly in " + sampled + ".";
-  finding.place.range = group.longest_gap.range;
-  finding.place.event = group.longest_gap.next;
-  finding.place.gpu = group.longest_gap.gpu;
-  finding.place.process = trace.track_of(group.longest_gap.next.lane).key.process;
-  if (group.longest_gap.launch.valid()) finding.place.thread = trace.track_of(group.longest_gap.launch.lane).key.thread;
-  finding.cost = sum.total;
-  finding.advice = idle_cause_advice(group.cause);
-  finding.recurrence = group.recurrence;
-  return finding;
-}
-
-Finding describe_cause(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, const Group& group) {
-  const CauseSum sum = collected.recurring[static_cast<std::size_t>(group.cause)];
-  Finding finding = describe(trace, group, sum);
   finding.key = idle_cause_key(group.cause);
-  finding.title = gpus_text(trace, collected) + " idle for " + duration_text(sum.total) + " (" + percent_text(sum.total, collected.span) +
+  finding.title = gpus_text(trace, collected) + " idle for " + duration_text(cause.total) + " (" +
+                  percent_text(cause.total, collected.span) +
                   (loop.known() ? " of the loop \"" + families.text(loop.family()) + "\") " : " of the time) ") +
-                  std::string(idle_cause_clause(group.cause)) + where_mostly(trace, families, group);
-  const std::string sampled = sampled_text(trace, group, 1);
+                  std::string(idle_cause_clause(group.cause)) + (sum.is_between_launches() ? " between launches" : "") +
+                  where_mostly(trace, families.text(dominant_range(cause, loop)), sum.call);
+  const std::string sampled = sampled_text(trace, cause.samples, 1);
   finding.title += sampled.empty() ? "." : ": " + sampled + ".";
+  finding.seen = counted(cause.gaps, "gap") + (cause.gaps == 1 ? " with " : " with on average ") +
+                 duration_text(cause.total / static_cast<Nanoseconds>(std::max<std::uint64_t>(1, cause.gaps))) +
+                 " of it; the longest stretch took " + duration_text(cause.longest) + "." + phases_text(families, cause) +
+                 samples_text(trace, cause.samples);
+  if (!loop.known() && cause.gaps > 1 && cause.longest >= cause.total / 2)
+    finding.seen +=
+        " If a longer run does not pay that stretch again, mark the program's iterations with NVTX ranges: then it counts as setup.";
+  set_place(trace, group, finding);
+  finding.cost = cause.total;
+  finding.advice = idle_advice(sum);
   return finding;
 }
 
+// Of all idle time outside of the loop, whose largest group is given.
 Finding describe_setup(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, const Group& group) {
-  Finding finding = describe(trace, group, collected.once);
+  Finding finding;
+  finding.rule = "gpu_bubbles";
   finding.key = "setup";
   finding.title = gpus_text(trace, collected) + " idle for " + duration_text(collected.once.total) + " before and after the loop \"" +
                   families.text(loop.family()) + "\" (setup and warm-up, paid once), mostly " +
                   std::string(idle_cause_clause(group.cause)) + ".";
+  finding.seen = "The most of it, " + duration_text(group.total) + " in " + counted(group.parts, "part") + ", lies " +
+                 (group.family == 0 ? std::string("outside of ranges") : "in " + range_text(trace, families.text(group.family))) +
+                 "; the longest part took " + duration_text(group.longest) + "." + samples_text(trace, group.samples);
+  set_place(trace, group, finding);
+  finding.cost = collected.once.total;
+  finding.advice = idle_advice({group.cause, call_text(trace, group.call), group.parts, group.total, 0});
+  finding.recurrence = Recurrence::kOnce;
   return finding;
 }
 
-// A finding for each cause that matters in the loop, and one for all that lies outside of it.
-std::vector<Finding> describe_causes(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected) {
-  Nanoseconds largest = 0;
-  for (const CauseSum& sum : collected.recurring) largest = std::max(largest, sum.total);
-  constexpr Nanoseconds kLeastShare = 100;  // but for the largest, a cause of less than one hundredth of the time is left to the table
+// A finding for each cause that takes `least` percent of the loop, and one for all that lies outside of it, if that takes as much of all.
+std::vector<Finding> describe_causes(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected,
+                                     double least) {
+  Nanoseconds whole = 0;
+  for (const GpuIdle& gpu : collected.gpus) whole += gpu.extent.length();
   std::vector<Finding> findings;
   std::array<bool, kIdleCauses> done{};
-  bool setup_done = collected.once.total < collected.idle() / kLeastShare;
+  bool setup_done = share(collected.once.total, whole) < least;
   for (const Group& group : collected.groups) {  // the first of each cause is its largest
     if (group.recurrence == Recurrence::kOnce) {
       if (!std::exchange(setup_done, true)) findings.push_back(describe_setup(trace, families, loop, collected, group));
       continue;
     }
     const auto cause = static_cast<std::size_t>(group.cause);
-    const Nanoseconds total = collected.recurring[cause].total;
-    if (std::exchange(done[cause], true) || (total < collected.span / kLeastShare && total < largest)) continue;
+    if (std::exchange(done[cause], true) || share(collected.recurring[cause].total, collected.span) < least) continue;
     findings.push_back(describe_cause(trace, families, loop, collected, group));
   }
   rank(findings);
   return findings;
+}
+
+std::string summary_of(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, Nanoseconds gap) {
+  const Nanoseconds idle = collected.recurring_idle();
+  return gpus_text(trace, collected) + (idle == 0 ? " never idle in " : " idle for " + duration_text(idle) + " of ") +
+         duration_text(collected.span) + (idle == 0 ? std::string() : " (" + percent_text(idle, collected.span) + ")") +
+         (loop.known() ? " in the loop \"" + families.text(loop.family()) + "\", " + counted(loop.iterations(), "iteration")
+                       : std::string()) +
+         (idle == 0 ? ", but for gaps shorter than " + duration_text(gap) + "." : ", in gaps of " + duration_text(gap) + " or longer.");
 }
 
 }  // namespace
@@ -179,20 +248,22 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
   const Trace& trace = context.trace;
   Families families(trace);
   const Loop loop(trace, families);
-  const IdleGroups collected = group_idle(context, families, loop, std::max<Nanoseconds>(1, arguments.duration("gap")));
+  const Nanoseconds gap = std::max<Nanoseconds>(1, arguments.duration("gap"));
+  const IdleGroups collected = group_idle(context, families, loop, gap);
   RuleAnswer answer;
   if (collected.gpus.empty()) {
     answer.message = "The trace holds no GPU work.";
     return answer;
   }
-  answer.findings = describe_causes(trace, families, loop, collected);
+  answer.summary = summary_of(trace, families, loop, collected, gap);
+  answer.findings = describe_causes(trace, families, loop, collected, arguments.real("share"));
   answer.tables.push_back(
       {"gpu_bubbles", "Idle time by cause, NVTX range and call", group_table(trace, families, loop, collected, arguments.integer("rows"))});
   answer.tables.push_back({"gpu_bubbles_causes", "Idle time by GPU and cause", cause_table(trace, collected)});
   answer.tables.push_back({"gpu_bubbles_gpus", "GPUs", gpu_table(trace, collected)});
   answer.tables.push_back({"gpu_bubbles_streams", "Idle time of streams", stream_table(context)});
   std::erase_if(answer.tables, [](const NamedTable& table) { return table.table.empty(); });
-  if (answer.findings.empty()) answer.message = "No GPU was idle for " + duration_text(arguments.duration("gap")) + " or longer at a time.";
+  if (answer.findings.empty()) answer.message = answer.summary + " No cause takes much of it.";
   return answer;
 }
 

@@ -2,23 +2,87 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
+
+#include "../range_lookup.h"
 
 namespace lanescope::analysis {
+namespace {
+
+// The families of the ranges around moments of idle time, from the outermost to the innermost, each once.
+class Enclosing {
+ public:
+  Enclosing(const Trace& trace, Families& families) : trace_(trace), families_(families), ranges_(trace) {}
+
+  // Those of the thread that launches next, at the beginning of the part.
+  const std::vector<FamilyId>& of(ThreadId thread, const IdlePart& part) {
+    if (part.nvtx.valid() && part.nvtx == innermost_) return found_;
+    innermost_ = part.nvtx;
+    open_.clear();
+    found_.clear();
+    ranges_.for_each(ranges_.owner(thread, part.range.begin), part.range.begin, [&](EventRef range) { open_.push_back(range); });
+    std::sort(open_.begin(), open_.end(), [&](EventRef a, EventRef b) {
+      const Nanoseconds a_start = trace_.lane(a.lane).start(a.index), b_start = trace_.lane(b.lane).start(b.index);
+      return a_start != b_start ? a_start < b_start : trace_.lane(a.lane).end(a.index) > trace_.lane(b.lane).end(b.index);
+    });
+    for (const EventRef range : open_)
+      if (const FamilyId family = families_.of(range); std::find(found_.begin(), found_.end(), family) == found_.end())
+        found_.push_back(family);
+    return found_;
+  }
+
+ private:
+  const Trace& trace_;
+  Families& families_;
+  RangeLookup ranges_;
+  EventRef innermost_;
+  std::vector<EventRef> open_;
+  std::vector<FamilyId> found_;
+};
+
+// The outermost range inside the loop's, or of all where the loop's is not among them; 0 where there is none.
+FamilyId phase_of(const std::vector<FamilyId>& enclosing, FamilyId loop) {
+  const auto found = std::find(enclosing.begin(), enclosing.end(), loop);
+  const auto phase = found == enclosing.end() ? enclosing.begin() : found + 1;
+  return phase == enclosing.end() ? 0 : *phase;
+}
+
+}  // namespace
+
 IdleGroups group_idle(const RuleContext& context, Families& families, const Loop& loop, Nanoseconds threshold) {
   const Trace& trace = context.trace;
   IdleGroups collected;
   const samples::ThreadSamples samples(trace);
-  Nanoseconds last_recurring = 0;
+  Enclosing enclosing(trace, families);
   std::map<std::tuple<Recurrence, IdleCause, FamilyId, NameId>, Group> groups;
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     std::array<CauseSum, kIdleCauses>& causes = collected.causes[gap.gpu];
     const Nanoseconds enqueued = gap.launch.valid() ? trace.lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
     const ProcessId process = trace.track_of(gap.next.lane).key.process;
+    const ThreadId thread = gap.launch.valid() ? trace.track_of(gap.launch.lane).key.thread : kNone;
+    std::array<bool, kIdleCauses> seen{};
     for (const IdlePart& part : parts) {
       const Recurrence recurrence = loop.recurrence(process, part.range.begin, enqueued);
-      if (recurrence == Recurrence::kRecurring) last_recurring = std::max(last_recurring, part.range.end);
       causes[static_cast<std::size_t>(part.cause)].add(part);
-      (recurrence == Recurrence::kOnce ? collected.once : collected.recurring[static_cast<std::size_t>(part.cause)]).add(part);
+      if (recurrence == Recurrence::kOnce) {
+        collected.once.add(part);
+      } else {
+        CauseInLoop& cause = collected.recurring[static_cast<std::size_t>(part.cause)];
+        cause.add(part);
+        if (!std::exchange(seen[static_cast<std::size_t>(part.cause)], true)) ++cause.gaps;
+        if (gap.range.length() <= kShortGap) cause.in_short_gaps += part.range.length();
+        cause.calls[part.call] += part.range.length();
+        cause.longest = std::max(cause.longest, part.range.length());
+        if (thread != kNone) {
+          const std::vector<FamilyId>& around = enclosing.of(thread, part);
+          for (std::size_t depth = 0; depth < around.size(); ++depth) {
+            CauseInLoop::Within& within = cause.within[around[depth]];
+            within.time += part.range.length();
+            within.depth = std::max(within.depth, depth);
+          }
+          cause.phases[phase_of(around, loop.family())] += part.range.length();
+        }
+      }
       const FamilyId family = families.of(part.nvtx);
       Group& group = groups[{recurrence, part.cause, family, part.call}];
       group.recurrence = recurrence;
@@ -27,7 +91,7 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
       group.call = part.call;
       ++group.parts;
       group.total += part.range.length();
-      if (part.cause == IdleCause::kCpuCode) samples.count(trace.track_of(gap.launch.lane).key.thread, part.range, group.samples);
+      if (part.cause == IdleCause::kCpuCode) samples.count(thread, part.range, group.samples);
       if (part.range.length() > group.longest) {
         group.longest = part.range.length();
         group.longest_gap = gap;
@@ -35,9 +99,14 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
     }
   };
   collected.gpus = visit_idle(trace, context.launches(), threshold, add, context.stop);
-  const TimeRange loop_time = loop.known() ? TimeRange{loop.hull().begin, std::max(loop.hull().end, last_recurring)} : trace.extent();
+  const TimeRange loop_time = loop.known() ? loop.time(trace, context.launches()) : trace.extent();
   for (const GpuIdle& gpu : collected.gpus) collected.span += gpu.extent.intersected(loop_time).length();
-  for (const auto& [key, group] : groups) collected.groups.push_back(group);
+  for (const auto& [key, group] : groups) {
+    collected.groups.push_back(group);
+    if (group.recurrence == Recurrence::kOnce) continue;
+    samples::ChainCounts& all = collected.recurring[static_cast<std::size_t>(group.cause)].samples;
+    for (const auto& [chain, count] : group.samples) all[chain] += count;
+  }
   std::stable_sort(collected.groups.begin(), collected.groups.end(), [](const Group& a, const Group& b) { return a.total > b.total; });
   return collected;
 }

@@ -35,16 +35,37 @@ struct CauseSum {
   }
 };
 
+// Idle time of one cause in the loop, all GPUs.
+struct CauseInLoop : CauseSum {
+  std::uint64_t gaps = 0;         // that it has a part of
+  Nanoseconds in_short_gaps = 0;  // its time in gaps of at most kShortGap
+  std::map<NameId, Nanoseconds> calls;
+  Nanoseconds longest = 0;
+  struct Within {
+    Nanoseconds time = 0;
+    std::size_t depth = 0;  // how many ranges were around one of these at most
+  };
+  std::map<FamilyId, Within> within;       // its time in ranges of a family, whatever lies between
+  std::map<FamilyId, Nanoseconds> phases;  // its time by the outermost range inside the loop's: these do not overlap
+  samples::ChainCounts samples;            // of CPU code: what its threads were seen to run
+};
+
 struct IdleGroups {
   std::vector<GpuIdle> gpus;
   std::vector<Group> groups;  // by time, the largest first
   std::map<GpuId, std::array<CauseSum, kIdleCauses>> causes;
-  std::array<CauseSum, kIdleCauses> recurring{};  // in the loop, all GPUs
-  CauseSum once;                                  // outside of it
-  Nanoseconds span = 0;                           // time of all GPUs that belongs to the loop
+  std::array<CauseInLoop, kIdleCauses> recurring{};
+  CauseSum once;         // outside of the loop
+  Nanoseconds span = 0;  // time of all GPUs that belongs to the loop
   [[nodiscard]] Nanoseconds idle() const {
     Nanoseconds sum = 0;
     for (const GpuIdle& gpu : gpus) sum += gpu.idle;
+    return sum;
+  }
+  // In the loop.
+  [[nodiscard]] Nanoseconds recurring_idle() const {
+    Nanoseconds sum = 0;
+    for (const CauseInLoop& cause : recurring) sum += cause.total;
     return sum;
   }
 };

@@ -7,7 +7,9 @@
 #include "../gpu_operations.h"
 #include "../own_rules.h"
 #include "../wording.h"
+#include "model/analysis/families.h"
 #include "model/analysis/idle.h"
+#include "model/analysis/loop.h"
 #include "model/events/event_values.h"
 
 namespace lanescope::analysis {
@@ -24,6 +26,7 @@ struct Stretch {
   Nanoseconds busy = 0;
   Nanoseconds won = 0;  // what the rule counts as winnable
   EventRef first;
+  std::uint64_t of_graphs = 0;  // operations that a CUDA graph launched
 };
 
 struct KernelSum {
@@ -70,6 +73,7 @@ class SmallKernelStretches {
       const Nanoseconds gap = operation->range.begin - extent.end;
       if (!is_small(*operation) || gap > options_.gap) close();
       if (is_small(*operation)) append(gpu, *operation, std::max<Nanoseconds>(0, gap));
+      before_ = operation->event;
       extent.end = std::max(extent.end, operation->range.end);
     }
     close();
@@ -84,15 +88,26 @@ class SmallKernelStretches {
     return operation.range.length() <= options_.longest && trace_.track_of(operation.event.lane).key.kind == TrackKind::kKernels &&
            !communication_(trace_.lane(operation.event.lane).name(operation.event.index));
   }
+  [[nodiscard]] bool is_of_graph(EventRef kernel) const {
+    return trace_.kernel_detail(trace_.lane(kernel.lane).detail(kernel.index)).graph_node != 0;
+  }
+  // Whether one launch of a graph brought both kernels.
+  [[nodiscard]] bool of_one_launch(EventRef a, EventRef b) const {
+    return is_of_graph(a) && is_of_graph(b) && trace_.lane(a.lane).correlation(a.index) == trace_.lane(b.lane).correlation(b.index);
+  }
   void append(GpuId gpu, const GpuOperation& operation, Nanoseconds gap) {
+    Nanoseconds won = std::max<Nanoseconds>(0, gap - kGraphNodeGap);
     if (open_.operations == 0) {
       open_ = {gpu, operation.range, 0, 0, 0, operation.event};
-      gap = 0;  // what lies in front of the first is not between small kernels
+      gap = won = 0;  // what lies in front of the first is not between small kernels
+    } else if (of_one_launch(before_, operation.event)) {
+      won = 0;
     }
     ++open_.operations;
+    open_.of_graphs += is_of_graph(operation.event) ? 1 : 0;
     open_.range.end = std::max(open_.range.end, operation.range.end);
     open_.busy += operation.range.length();
-    open_.won += std::max<Nanoseconds>(0, gap - kGraphNodeGap);
+    open_.won += won;
     KernelSum& sum = pending_[trace_.lane(operation.event.lane).name(operation.event.index)];
     ++sum.count;
     sum.busy += operation.range.length();
@@ -117,6 +132,7 @@ class SmallKernelStretches {
   SmallKernelOptions options_;
   NameMemo<bool> communication_;
   Stretch open_;
+  EventRef before_;  // the operation in front; while a stretch is open, a kernel of it
   std::map<NameId, KernelSum> pending_;
 };
 
@@ -146,8 +162,13 @@ void set_place(const Trace& trace, const Stretch& stretch, Finding& finding) {
 // Stretches in which each operation started at once when it was enqueued: the queue was empty, and the launches set the pace.
 class LaunchBoundStretches {
  public:
-  LaunchBoundStretches(const RuleContext& context, Nanoseconds latency, std::uint64_t least)
-      : trace_(context.trace), launches_(context.launches()), stop_(context.stop), latency_(latency), least_(least) {}
+  struct Options {
+    Nanoseconds latency = 0;  // an operation that starts within this of its launch's end started at once
+    Nanoseconds gap = 0;      // longer ones end a stretch
+    std::uint64_t least = 0;  // operations in a stretch
+  };
+  LaunchBoundStretches(const RuleContext& context, Options options)
+      : trace_(context.trace), launches_(context.launches()), stop_(context.stop), options_(options) {}
 
   Nanoseconds add(GpuId gpu) {
     GpuOperations operations(trace_, gpu, stop_);
@@ -155,10 +176,9 @@ class LaunchBoundStretches {
     bool any = false;
     while (const std::optional<GpuOperation> operation = operations.next()) {
       if (!std::exchange(any, true)) extent = {operation->range.begin, operation->range.begin};
-      if (started_at_once(*operation))
-        append(gpu, *operation);
-      else
-        close();
+      const bool at_once = started_at_once(*operation);
+      if (!at_once || operation->range.begin - extent.end > options_.gap) close();
+      if (at_once) append(gpu, *operation);
       extent.end = std::max(extent.end, operation->range.end);
     }
     close();
@@ -171,7 +191,7 @@ class LaunchBoundStretches {
   [[nodiscard]] bool started_at_once(const GpuOperation& operation) const {
     const EventRef launch = launches_.find(trace_.track_of(operation.event.lane).key.process,
                                            trace_.lane(operation.event.lane).correlation(operation.event.index));
-    return launch.valid() && operation.range.begin - trace_.lane(launch.lane).end(launch.index) <= latency_;
+    return launch.valid() && operation.range.begin - trace_.lane(launch.lane).end(launch.index) <= options_.latency;
   }
   void append(GpuId gpu, const GpuOperation& operation) {
     if (open_.operations == 0) open_ = {gpu, operation.range, 0, 0, 0, operation.event};
@@ -180,31 +200,39 @@ class LaunchBoundStretches {
     open_.busy += operation.range.length();
   }
   void close() {
-    if (open_.operations >= least_) stretches.push_back(open_);
+    if (open_.operations >= options_.least) stretches.push_back(open_);
     open_ = {};
   }
 
   const Trace& trace_;
   const LaunchIndex& launches_;
   std::stop_token stop_;
-  Nanoseconds latency_;
-  std::uint64_t least_;
+  Options options_;
   Stretch open_;
 };
 
-// Adds the idle time of short gaps in the stretches, as far as launching or CPU code between launches caused it.
-void add_launch_idle(const RuleContext& context, Nanoseconds longest_gap, std::vector<Stretch>& stretches) {
+// Adds the idle time in the stretches, as far as launching or CPU code between launches caused it. What lies outside of the program's loop
+// is paid once and does not count; stretches without any are dropped.
+void add_launch_idle(const RuleContext& context, std::vector<Stretch>& stretches) {
+  const Trace& trace = context.trace;
+  Families families(trace);
+  const Loop loop(trace, families);
   std::size_t at = 0;  // stretches and gaps both come GPU by GPU, in order of time
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     while (at < stretches.size() &&
            (stretches[at].gpu < gap.gpu || (stretches[at].gpu == gap.gpu && stretches[at].range.end <= gap.range.begin)))
       ++at;
     const bool inside = at < stretches.size() && stretches[at].gpu == gap.gpu && stretches[at].range.begin < gap.range.begin;
-    if (!inside || gap.range.length() > longest_gap) return;
+    if (!inside || !gap.launch.valid()) return;
+    const Nanoseconds enqueued = trace.lane(gap.launch.lane).start(gap.launch.index);
+    const ProcessId process = trace.track_of(gap.next.lane).key.process;
     for (const IdlePart& part : parts)
-      if (part.cause == IdleCause::kLaunch || part.cause == IdleCause::kCpuCode) stretches[at].won += part.range.length();
+      if ((part.cause == IdleCause::kLaunch || part.cause == IdleCause::kCpuCode) &&
+          loop.recurrence(process, part.range.begin, enqueued) == Recurrence::kRecurring)
+        stretches[at].won += part.range.length();
   };
-  visit_idle(context.trace, context.launches(), 1, add, context.stop);
+  visit_idle(trace, context.launches(), 1, add, context.stop);
+  std::erase_if(stretches, [](const Stretch& stretch) { return stretch.won == 0; });
 }
 
 stats::Table stretch_table(const Trace& trace, const std::vector<Stretch>& stretches) {
@@ -238,9 +266,11 @@ Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArgu
                    duration_text(busy / static_cast<Nanoseconds>(kernels)) + " on average.";
     set_place(trace, most_winnable(found.stretches), finding);
     finding.cost = won;
-    finding.advice =
-        "Record the sequence once as a CUDA graph and launch that (PyTorch: torch.compile with mode=\"reduce-overhead\"), or fuse the "
-        "kernels.";
+    std::uint64_t of_graphs = 0;
+    for (const Stretch& stretch : found.stretches) of_graphs += stretch.of_graphs;
+    finding.advice = of_graphs >= kernels / 2 ? "CUDA graphs launch them already: put more into one graph, or fuse the kernels."
+                                              : "Record the sequence once as a CUDA graph and launch that (PyTorch: torch.compile with "
+                                                "mode=\"reduce-overhead\"), or fuse the kernels.";
     answer.findings.push_back(std::move(finding));
     answer.tables.push_back({"small_kernels", "Small kernels in dense stretches", kernel_table(trace, found.kernels)});
   } else {
@@ -252,10 +282,10 @@ Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArgu
 Result<RuleAnswer> find_staircase(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   const auto least = static_cast<std::uint64_t>(std::max<std::int64_t>(2, arguments.integer("run")));
-  LaunchBoundStretches found(context, arguments.duration("latency"), least);
+  LaunchBoundStretches found(context, {arguments.duration("latency"), arguments.duration("gap"), least});
   Nanoseconds span = 0;
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) span += found.add(gpu);
-  add_launch_idle(context, arguments.duration("gap"), found.stretches);
+  add_launch_idle(context, found.stretches);
   RuleAnswer answer;
   const Nanoseconds won = work_span(found.stretches, &Stretch::won);
   if (won == 0 || share(won, span) < arguments.real("share")) {

@@ -42,10 +42,8 @@ class Breakdown {
         communication_(trace_, is_communication_name),
         projections_(trace_.lanes().size()) {
     for (const Track& track : trace_.tracks())
-      if (track.key.kind == TrackKind::kNvtxRanges) {
-        threads_with_ranges_[track.key.process].insert(track.key.thread);
+      if (track.key.kind == TrackKind::kNvtxRanges)
         for (const LaneId id : track.lanes) projections_[id].resize(trace_.lane(id).size());
-      }
   }
 
   void project() {
@@ -76,7 +74,7 @@ class Breakdown {
       const Nanoseconds begin = lane.start(i), duration = lane.duration(i);
       const bool communicates = key.kind == TrackKind::kKernels && communication_(lane.name(i));
       const Nanoseconds enqueued = trace_.lane(launch.lane).start(launch.index);
-      const ThreadId thread = owner(key.process, trace_.track_of(launch.lane).key.thread, enqueued);
+      const ThreadId thread = ranges_.owner(trace_.track_of(launch.lane).key.thread, enqueued);
       ranges_.for_each(thread, enqueued, [&](EventRef range) {
         Projection& projection = projections_[range.lane][range.index];
         projection.first = std::min(projection.first, begin);
@@ -85,19 +83,6 @@ class Breakdown {
         ++projection.operations;
       });
     }
-  }
-
-  // Whose ranges the work of a thread belongs to: its own, or, where it has none at that time (PyTorch's backward pass), those of the one
-  // thread of the process that has.
-  ThreadId owner(ProcessId process, ThreadId thread, Nanoseconds t) {
-    if (ranges_.innermost(thread, t).valid()) return thread;
-    ThreadId found = thread;
-    for (const ThreadId other : threads_with_ranges_[process]) {
-      if (!ranges_.innermost(other, t).valid()) continue;
-      if (found != thread) return thread;  // several
-      found = other;
-    }
-    return found;
   }
 
   void add(Nanoseconds cpu, const Projection& projection, const std::vector<GpuId>& gpus, FamilySum& sum) {
@@ -139,7 +124,6 @@ class Breakdown {
   RangeLookup ranges_;
   NameMemo<bool> communication_;
   std::vector<std::vector<Projection>> projections_;  // by lane and event
-  std::map<ProcessId, std::set<ThreadId>> threads_with_ranges_;
   std::map<GpuId, IntervalSet> busy_;
   std::map<ProcessId, std::vector<GpuId>> gpus_;
 };

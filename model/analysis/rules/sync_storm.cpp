@@ -39,7 +39,12 @@ void count_calls(const RuleContext& context, Families& families, std::map<Key, W
   }
 }
 
-std::uint64_t add_idle(const RuleContext& context, Families& families, std::map<Key, Waits>& waits) {
+struct GpuSums {
+  std::uint64_t operations = 0;
+  Nanoseconds span = 0;
+};
+
+GpuSums add_idle(const RuleContext& context, Families& families, std::map<Key, Waits>& waits) {
   const Trace& trace = context.trace;
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     for (const IdlePart& part : parts) {
@@ -50,9 +55,12 @@ std::uint64_t add_idle(const RuleContext& context, Families& families, std::map<
     }
   };
   const std::vector<GpuIdle> gpus = visit_idle(trace, context.launches(), 1, add, context.stop);
-  std::uint64_t operations = 0;
-  for (const GpuIdle& gpu : gpus) operations += gpu.operations;
-  return operations;
+  GpuSums sums;
+  for (const GpuIdle& gpu : gpus) {
+    sums.operations += gpu.operations;
+    sums.span += gpu.extent.length();
+  }
+  return sums;
 }
 
 }  // namespace
@@ -62,7 +70,7 @@ Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArgumen
   Families families(trace);
   std::map<Key, Waits> waits;
   count_calls(context, families, waits);
-  const std::uint64_t operations = add_idle(context, families, waits);
+  const auto [operations, span] = add_idle(context, families, waits);
   std::vector<std::pair<Key, Waits>> sorted(waits.begin(), waits.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.idle > b.second.idle; });
 
@@ -75,20 +83,21 @@ Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArgumen
     const auto& [thread, call, family] = key;
     table.add_row(entry.idle, static_cast<std::int64_t>(entry.calls), entry.blocked, table.add_text(thread_label(trace, thread)),
                   table.add_text(std::string(api_display_name(trace.name(call)))), table.add_text(families.text(family)));
-    all.calls += entry.calls;
+    if (!asks_gpu(trace.name(call))) all.calls += entry.calls;
     all.blocked += entry.blocked;
     all.idle += entry.idle;
   }
   const bool many = all.calls >= static_cast<std::uint64_t>(std::max<std::int64_t>(1, arguments.integer("calls")));
   const bool dense = static_cast<double>(all.calls) >= arguments.real("per_operation") * static_cast<double>(operations);
-  if (many && dense && all.idle > 0) {
+  const bool costly = static_cast<double>(all.idle) >= arguments.real("share") / 100 * static_cast<double>(span);
+  if (many && dense && costly && all.idle > 0) {
     const auto& [key, first] = sorted.front();
     Finding finding;
     finding.rule = "sync_storm";
     finding.title = "The program waited for the GPU " + counted(all.calls, "time") + " for " + counted(operations, "GPU operation") +
                     ", and the waits left GPUs idle for " + duration_text(all.idle) + ".";
     finding.seen = std::string(api_display_name(trace.name(std::get<1>(key)))) + " on thread " + thread_label(trace, std::get<0>(key)) +
-                   (std::get<2>(key) == 0 ? std::string() : ", NVTX range \"" + families.text(std::get<2>(key)) + "\"") + ": " +
+                   (std::get<2>(key) == 0 ? std::string() : ", " + range_text(trace, families.text(std::get<2>(key)))) + ": " +
                    counted(first.calls, "call") + ", blocked for " + duration_text(first.blocked) + ", GPU idle for " +
                    duration_text(first.idle) + ".";
     finding.place.range = first.longest_gap;

@@ -1,6 +1,7 @@
 // tail: iterations that take longer than the others, and what differs in them.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 
 #include "../gpu_operations.h"
@@ -9,6 +10,7 @@
 #include "../own_rules.h"
 #include "../wording.h"
 #include "model/analysis/idle.h"
+#include "model/analysis/loop.h"
 #include "model/events/event_values.h"
 
 namespace lanescope::analysis {
@@ -36,11 +38,18 @@ std::set<GpuId> gpus_of(const Trace& trace, ProcessId process) {
   return gpus;
 }
 
-std::vector<Iteration> iterations_of(const Trace& trace, const IterationSeries& series) {
+// Without those that the recording saw too little of: most of whose time lies before the first GPU work that it has.
+std::vector<Iteration> iterations_of(const Trace& trace, const IterationSeries& series, const std::set<GpuId>& gpus) {
+  std::optional<Nanoseconds> first_work;
+  for (const GpuId gpu : gpus)
+    if (const auto operation = GpuOperations(trace, gpu).next())
+      first_work = std::min(first_work.value_or(operation->range.begin), operation->range.begin);
   std::vector<Iteration> iterations;
   for (const EventRef range : series.ranges) {
     const Lane& lane = trace.lane(range.lane);
-    iterations.push_back({range, {lane.start(range.index), lane.end(range.index)}, {}});
+    const TimeRange time{lane.start(range.index), lane.end(range.index)};
+    if (first_work && time.begin + time.length() / 2 < *first_work) continue;
+    iterations.push_back({range, time, {}});
   }
   return iterations;
 }
@@ -71,6 +80,18 @@ Nanoseconds median(const std::vector<Iteration>& iterations, Value value) {
   return *middle;
 }
 
+// What may be behind iterations that differ in a component.
+std::string_view advice_about(std::size_t component) {
+  if (component == kBusy)
+    return "Compare kernels of a slow iteration and of its neighbour: inputs of unequal size (batches, sequence lengths), further work "
+           "such "
+           "as evaluation, or a GPU that runs slower (lanescope profile --gpu-metrics-devices shows its clocks).";
+  if (static_cast<IdleCause>(component) == IdleCause::kCommunication)
+    return "Look at the other ranks at this time: collectives end when the last one has come.";
+  return "Zoom to a slow iteration and to its neighbour and compare them; evaluation, checkpoints, garbage collection and loaders that run "
+         "dry are usual reasons.";
+}
+
 struct Excess {
   std::size_t component = kBusy;
   Nanoseconds time = 0;
@@ -92,18 +113,24 @@ stats::Table empty_table() {
 }
 
 // Adds the slow iterations of a process to the table, and the finding that sums them up.
-void find_slow(const Trace& trace, const Families& families, const IterationSeries& series, const std::vector<Iteration>& iterations,
-               double slower, stats::Table& table, RuleAnswer& answer) {
+void find_slow(const RuleContext& context, const Families& families, const Loop& loop, const IterationSeries& series,
+               const std::vector<Iteration>& iterations, const RuleArguments& arguments, stats::Table& table, RuleAnswer& answer) {
+  const Trace& trace = context.trace;
+  const double slower = arguments.real("slower");
   const Nanoseconds typical_time = median(iterations, [](const Iteration& iteration) { return iteration.time.length(); });
   Components typical{};
   for (std::size_t i = 0; i < kComponents; ++i)
     typical[i] = median(iterations, [i](const Iteration& iteration) { return iteration.components[i]; });
   Finding finding;
   std::uint64_t slow = 0;
+  Nanoseconds all = 0;
   Components excess{};
-  for (std::size_t i = warm_up_iterations(trace, series); i < iterations.size(); ++i) {
+  const std::size_t unseen = series.ranges.size() - iterations.size();  // the first of them
+  const std::size_t warm_up = warm_up_iterations(trace, series);
+  for (std::size_t i = warm_up > unseen ? warm_up - unseen : 0; i < iterations.size(); ++i) {
     const Iteration& iteration = iterations[i];
     const Nanoseconds time = iteration.time.length();
+    all += time;
     if (static_cast<double>(time) <= static_cast<double>(typical_time) * (1 + slower / 100)) continue;
     ++slow;
     finding.cost += time - typical_time;
@@ -119,19 +146,21 @@ void find_slow(const Trace& trace, const Families& families, const IterationSeri
                   table.add_text(differs.time == 0 ? "nothing on the GPU" : component_name(differs.component)),
                   table.add_text(process_label(trace, series.process)), table.add_text(std::string(range_name(trace, iteration.range))));
   }
-  if (slow == 0) return;
+  const Nanoseconds least =
+      std::max(all, loop.known() ? loop.time(trace, context.launches()).length() : 0);  // GPUs may take longer than the CPU
+  if (slow == 0 || static_cast<double>(finding.cost) < arguments.real("share") / 100 * static_cast<double>(least)) return;
   const auto most = static_cast<std::size_t>(std::max_element(excess.begin(), excess.end()) - excess.begin());
   finding.rule = "tail";
   finding.title = counted(slow, "iteration") + " of " + std::to_string(iterations.size()) + " (\"" + families.text(series.family) +
-                  "\") took " + percent_text(static_cast<Nanoseconds>(slower), 100) + " longer than the median of " +
+                  "\") took over " + percent_text(static_cast<Nanoseconds>(slower), 100) + " longer than the median of " +
                   duration_text(typical_time) + ": together " + duration_text(finding.cost) + " more.";
   finding.seen = excess[most] == 0 ? std::string("On the GPU nothing differs.")
-                                   : "What differs most is " + component_name(most) + ": " + duration_text(excess[most]) +
-                                         " more in them. The slowest took " + duration_text(finding.place.range.length()) + ".";
+                                   : "What differs most is " + component_name(most) + ": " + duration_text(excess[most]) + " (" +
+                                         percent_text(excess[most], finding.cost) + ") more in them. The slowest took " +
+                                         duration_text(finding.place.range.length()) + ".";
   finding.place.process = series.process;
   finding.place.thread = series.thread;
-  finding.advice =
-      "Zoom to a slow iteration and to its neighbour and compare them; evaluation, checkpoints and garbage collection are usual reasons.";
+  finding.advice = advice_about(most);
   answer.findings.push_back(std::move(finding));
 }
 
@@ -145,17 +174,19 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   const std::vector<IterationSeries> all = find_iterations(trace, families, wanted);
   if (all.empty() && !wanted.empty())
     return Error{"The trace has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum", ErrorKind::kUsage};
+  const Loop loop(trace, families);
   stats::Table table = empty_table();
   for (const IterationSeries& series : all) {
-    std::vector<Iteration> iterations = iterations_of(trace, series);
     const std::set<GpuId> gpus = gpus_of(trace, series.process);
+    std::vector<Iteration> iterations = iterations_of(trace, series, gpus);
+    if (iterations.empty()) continue;
     add_busy(context, gpus, iterations);
     const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
       if (gpus.contains(gap.gpu))
         for (const IdlePart& part : parts) add_idle(part, iterations);
     };
     visit_idle(trace, context.launches(), 1, add, context.stop);
-    find_slow(trace, families, series, iterations, arguments.real("slower"), table, answer);
+    find_slow(context, families, loop, series, iterations, arguments, table, answer);
   }
   rank(answer.findings);
   if (!table.empty()) answer.tables.push_back({"tail", "Slow iterations", std::move(table)});

@@ -53,6 +53,16 @@ class Scenario {
     add(cpu_key(TrackKind::kCudaApi), {call_begin, call_end - call_begin, id("cudaLaunchKernel"), ++correlation_, 0});
     add(gpu_key(TrackKind::kKernels, stream), {begin, end - begin, id(name), correlation_, 0});
   }
+  // A CUDA graph, and the kernels of its nodes.
+  void graph(Nanoseconds call_begin, Nanoseconds call_end, const std::vector<TimeRange>& kernels, std::uint32_t stream = 7) {
+    add(cpu_key(TrackKind::kCudaApi), {call_begin, call_end - call_begin, id("cudaGraphLaunch"), ++correlation_, 0});
+    KernelDetail detail;
+    detail.graph = 1;
+    for (const TimeRange& kernel : kernels) {
+      ++detail.graph_node;
+      add(gpu_key(TrackKind::kKernels, stream), {kernel.begin, kernel.length(), id("node"), correlation_, builder_->intern(detail)});
+    }
+  }
   // A kernel whose launch was not recorded.
   void orphan_kernel(const std::string& name, Nanoseconds begin, Nanoseconds end, std::uint32_t stream = 7) {
     add(gpu_key(TrackKind::kKernels, stream), {begin, end - begin, id(name), 0, 0});

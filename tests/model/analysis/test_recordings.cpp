@@ -69,6 +69,12 @@ TEST_CASE("a training without loader workers is slow for its data, and workers w
   CHECK(found[0].key == "cpu_code");
   CHECK_THAT(found[0].title, contains_text("NVTX range \"data\""));
 
+  // With workers, what is left is the time between launches, most of it in the backward pass, which runs on a thread without ranges.
+  const std::vector<Finding> left = findings(*after);
+  CHECK(left[0].key == "cpu_code");
+  CHECK_THAT(left[0].title, contains_text("between launches"));
+  CHECK_THAT(left[0].seen, contains_text("% backward"));
+
   const auto diff = compare_traces(*before, *after);
   REQUIRE(diff.has_value());
   CHECK(diff->aligned_by == "step *");
@@ -123,6 +129,12 @@ TEST_CASE("a step's breakdown holds what was enqueued in its steps, also by the 
   };
   CHECK(static_cast<std::size_t>(counts[row("step *")]) == operations);
   CHECK(counts[row("backward")] > counts[row("forward")]);
+}
+
+TEST_CASE("idle time between moves of unified memory is called that") {
+  const std::vector<Finding> found = findings(*recorded("unified_memory"));
+  REQUIRE_FALSE(found.empty());
+  CHECK(found[0].key == "migration");
 }
 
 TEST_CASE("a data loader that starves the GPU is blamed by its Python line") {

@@ -334,7 +334,7 @@ TEST_CASE("a rule request names its rule and arguments, or says what is wrong") 
   CHECK(request->arguments.integer("rows") == -1);
   CHECK(parse_rule("tail")->arguments.real("slower") == 20);
   CHECK_THAT(parse_rule("gpu_bubbles:gap=soon").error().text, contains_text("'soon' is no value for gap"));
-  CHECK_THAT(parse_rule("gpu_bubbles:size=3").error().text, contains_text("Its arguments (name=value): gap, rows."));
+  CHECK_THAT(parse_rule("gpu_bubbles:size=3").error().text, contains_text("Its arguments (name=value): gap, share, rows."));
   CHECK_THAT(parse_rule("bubbles").error().text, contains_text("There is no rule bubbles"));
 }
 
@@ -404,7 +404,7 @@ TEST_CASE("idle time while CPU code ran names the functions that were sampled in
   CHECK_THAT(bubbles.findings[0].title, contains_text("NVTX range \"data\""));
   CHECK_THAT(bubbles.findings[0].title, contains_text("\"data\": decode_image in train.py:31 (75 %)."));
   CHECK_THAT(bubbles.findings[0].seen,
-             contains_text("4 samples of the CPU are mostly in decode_image in train.py:31 (75 %), randrange (25 %)"));
+             contains_text("4 samples of the CPU in it are mostly in decode_image in train.py:31 (75 %), randrange (25 %)"));
   const stats::Table& groups = table_named(bubbles, "gpu_bubbles");
   CHECK(groups.text(groups.columns().back().text(0)) == "decode_image in train.py:31 (75 %)");
 }

@@ -63,3 +63,20 @@ TEST_CASE("the Python line that loads stands for all that it calls") {
   CHECK(program.trace->name(found.front().source_file) == "train.py");
   CHECK(found.front().share == Approx(0.8));
 }
+
+TEST_CASE("an import stands for what it runs, not the functions of Python's import system") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const auto python = [&](const char* name, const char* file, std::uint32_t line) {
+    return builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern(name), builder.intern(file), line});
+  };
+  const CallNodeId module = builder.call_node({0, python("<module>", "train.py", 3)});
+  const CallNodeId import = builder.call_node({module, python("_find_and_load", "<frozen importlib._bootstrap>", 1360)});
+  const CallNodeId call = builder.call_node({import, python("_call_with_frames_removed", "<frozen importlib._bootstrap>", 488)});
+  const SampleEvent samples[] = {{5, 0, {call, SampleOrigin::kTimer}}};
+  add_samples(builder, process, 1, samples);
+  const auto trace = builder.snapshot();
+  const auto found = most_sampled(*trace, 0, {0, 10}, ChainPart::kInnermostPython, 3);
+  REQUIRE(found.size() == 1);
+  CHECK(place_text(*trace, found[0]) == "<module> in train.py:3");
+}

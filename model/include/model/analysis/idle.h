@@ -32,6 +32,7 @@ enum class IdleCause : std::uint8_t {
   kCpuCode,        // its thread ran code of its own
   kDependency,     // it had been enqueued, and waited on the GPU: for another stream, an event, a host function
   kCommunication,  // its thread was in a communication library, or it is a communication kernel that waited
+  kMigration,      // it moves pages of unified memory, which no call asked for: the other side had touched them
   kOverhead,       // its thread ran the profiler
   kUnknown,        // its launch was not recorded
 };
@@ -40,7 +41,22 @@ inline constexpr std::size_t kIdleCauses = static_cast<std::size_t>(IdleCause::k
 [[nodiscard]] std::string_view idle_cause_key(IdleCause cause) noexcept;     // "cpu_code": for programs
 [[nodiscard]] std::string_view idle_cause_name(IdleCause cause) noexcept;    // "Running CPU code": for people
 [[nodiscard]] std::string_view idle_cause_clause(IdleCause cause) noexcept;  // "while the launching thread ran CPU code"
-[[nodiscard]] std::string_view idle_cause_advice(IdleCause cause) noexcept;  // what to do
+
+// Between launches of code that runs operators one by one, such as PyTorch's, gaps are shorter than this; where the CPU does something
+// else, they are longer.
+inline constexpr Nanoseconds kShortGap = 500'000;
+
+// What is known of idle time with one cause.
+struct IdleSum {
+  IdleCause cause = IdleCause::kUnknown;
+  std::string_view call;   // that most of it has in common; empty when there is none
+  std::uint64_t gaps = 0;  // that hold some of it
+  Nanoseconds total = 0;
+  Nanoseconds in_short_gaps = 0;  // what lies in gaps of at most kShortGap
+  // Whether it is what code that runs operators one by one needs between their launches.
+  [[nodiscard]] bool is_between_launches() const noexcept;
+};
+[[nodiscard]] std::string_view idle_advice(const IdleSum& sum) noexcept;  // what to do about it
 
 // A piece of a gap with one cause.
 struct IdlePart {

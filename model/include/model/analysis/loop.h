@@ -6,6 +6,7 @@
 
 #include "model/analysis/families.h"
 #include "model/analysis/finding.h"
+#include "model/events/launch_index.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {
@@ -22,13 +23,16 @@ class Loop {
     const bool in_loop = found == by_process_.end() || (t >= found->second.begin && std::min(t, enqueued) < found->second.end);
     return in_loop ? Recurrence::kRecurring : Recurrence::kOnce;
   }
-  // From where the first process entered the loop to where the last left it. Requires: known().
-  [[nodiscard]] TimeRange hull() const noexcept { return hull_; }
+  [[nodiscard]] std::size_t iterations() const noexcept { return iterations_; }  // of all processes, without those that warm up
+  // From where the first process entered the loop to where the last left it, or to the end of the GPU work that was enqueued in it, which
+  // may go on. Requires: known(). O(GPU work behind the loop).
+  [[nodiscard]] TimeRange time(const Trace& trace, const LaunchIndex& launches) const;
 
  private:
   std::map<ProcessId, TimeRange> by_process_;
   TimeRange hull_;
   FamilyId family_ = 0;
+  std::size_t iterations_ = 0;
 };
 
 }  // namespace lanescope::analysis

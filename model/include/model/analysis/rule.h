@@ -65,6 +65,7 @@ struct RuleAnswer {
   std::vector<Finding> findings;   // ranked
   std::vector<NamedTable> tables;  // without empty ones
   std::string message;             // what there is to say where nothing was found, or about the tables; may be empty
+  std::string summary;             // one sentence of what the findings are parts of; may be empty
 };
 
 // What a rule looks at, and what rules of one trace share.

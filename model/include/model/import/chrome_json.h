@@ -9,11 +9,11 @@
 //   cuda_runtime, cuda_driver                                      calls of the CUDA API
 //   cuda_sync                                                      synchronizations
 //   overhead                                                       time taken by the profiler
-//   os_runtime, compilation                                        what they say (our own exports have them)
+//   os_runtime, compilation, thread_state                          what they say (our own exports have them)
 //   user_annotation                                                NVTX ranges of the default domain
 //   cpu_op, python_function, Trace                                 NVTX ranges of domains of their own
 //   anything else                                                  NVTX ranges and marks of the default domain, with the category's name
-// gpu_user_annotation repeats user_annotation on GPU rows and is left out, and so are flows (correlation ids say the same) and counters.
+// gpu_user_annotation repeats user_annotation on GPU rows and is left out, and so are flows: correlation ids say the same.
 #pragma once
 
 #include <filesystem>
@@ -25,6 +25,10 @@
 #include "model/trace/trace.h"
 
 namespace lanescope {
+
+// Domains of what PyTorch's profiler writes without the program's asking: ranges of operators, and of each Python function.
+inline constexpr std::string_view kOperatorDomainName = "PyTorch operators";
+inline constexpr std::string_view kPythonDomainName = "Python functions";
 
 // Whether a file that begins with these bytes may be such a trace: JSON, or gzip of JSON.
 [[nodiscard]] bool looks_like_chrome_json(std::string_view head) noexcept;

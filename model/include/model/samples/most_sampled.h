@@ -12,8 +12,9 @@ namespace lanescope::samples {
 
 // Which call of a chain stands for it.
 enum class ChainPart : std::uint8_t {
-  kInnermost,        // the function that ran
-  kInnermostPython,  // the Python function that ran or called what ran; the innermost call where the chain has no Python
+  kInnermost,  // the function that ran
+  // The Python function that ran or called what ran; not those of the import system, but what imports. Without any: the innermost call.
+  kInnermostPython,
 };
 
 struct MostSampled {

@@ -1,0 +1,160 @@
+// What findings say of idle time: where most of it lies, what kind it is, and what to do about that kind.
+#include <algorithm>
+
+#include "model/analysis/rule.h"
+#include "scenario.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::analysis;
+using lanescope::test::Scenario;
+
+namespace {
+
+constexpr Nanoseconds kMicrosecond = 1'000, kMillisecond = 1'000'000;
+
+RuleAnswer answer(const Trace& trace, const std::string& rule) {
+  const Result<RuleRequest> request = parse_rule(rule);
+  REQUIRE(request.has_value());
+  Result<RuleAnswer> answered = apply_rule(trace, *request);
+  REQUIRE(answered.has_value());
+  return *answered;
+}
+
+Finding first_bubble(Scenario& program) {
+  const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles");
+  REQUIRE_FALSE(bubbles.findings.empty());
+  return bubbles.findings[0];
+}
+
+}  // namespace
+
+TEST_CASE("a finding names the innermost range that holds most of the time, and what else holds some") {
+  Scenario program;
+  for (int step = 0; step < 8; ++step) {
+    const Nanoseconds t = step * 20 * kMillisecond;
+    program.range("step " + std::to_string(step), t, t + 20 * kMillisecond, 0);
+    program.range("data", t, t + 12 * kMillisecond, 1);
+    program.range("decode", t, t + 10 * kMillisecond, 2);
+    program.range("crop", t + 10 * kMillisecond, t + 12 * kMillisecond, 2);
+    program.range("forward", t + 12 * kMillisecond, t + 19 * kMillisecond, 1);
+    program.kernel("k", t + 19 * kMillisecond, t + 19 * kMillisecond + 5'000, t + 19 * kMillisecond + 5'000, t + 20 * kMillisecond);
+  }
+  const Finding found = first_bubble(program);
+  CHECK(found.key == "cpu_code");
+  CHECK_THAT(found.title, contains_text("mostly in NVTX range \"decode\"."));    // 10 of 19 ms
+  CHECK_THAT(found.seen, contains_text(" By range: 63 % data, 37 % forward."));  // 12 and 7 of 19 ms
+  CHECK_THAT(found.seen, contains_text("7 gaps with on average 19.0 ms"));       // in front of the first kernel, none
+  CHECK_THAT(found.title, contains_text("of the loop \"step *\""));
+}
+
+TEST_CASE("code between launches is told from code that holds the GPU up for long") {
+  Scenario eager;
+  for (int i = 0; i < 100; ++i) {
+    const Nanoseconds t = i * 60 * kMicrosecond;
+    eager.kernel("k", t, t + 4'000, t + 5'000, t + 10'000);
+  }
+  CHECK_THAT(first_bubble(eager).title, contains_text("between launches"));
+  CHECK_THAT(first_bubble(eager).advice, contains_text("CUDA graph"));
+
+  Scenario loader;
+  for (int i = 0; i < 100; ++i) {
+    const Nanoseconds t = i * 6 * kMillisecond;
+    loader.kernel("k", t, t + 4'000, t + 5'000, t + kMillisecond);
+  }
+  CHECK_THAT(first_bubble(loader).title, !contains_text("between launches"));
+  CHECK_THAT(first_bubble(loader).advice, contains_text("data loader"));
+}
+
+TEST_CASE("advice fits the call that the time went into") {
+  const auto advice_for = [](auto between) {
+    Scenario program;
+    for (int i = 0; i < 10; ++i) {
+      const Nanoseconds t = i * 10 * kMillisecond;
+      program.kernel("k", t, t + 4'000, t + 5'000, t + kMillisecond);
+      between(program, t + kMillisecond, t + 10 * kMillisecond);
+    }
+    return first_bubble(program).advice;
+  };
+  const auto calls = [](const char* name) {
+    return [name](Scenario& program, Nanoseconds begin, Nanoseconds end) { program.call(name, begin, end); };
+  };
+  const auto os_calls = [](const char* name) {
+    return [name](Scenario& program, Nanoseconds begin, Nanoseconds end) { program.os_call(name, begin, end); };
+  };
+  CHECK_THAT(advice_for(os_calls("read")), contains_text("Read ahead"));
+  CHECK_THAT(advice_for(os_calls("write")), contains_text("Write less"));
+  CHECK_THAT(advice_for(calls("cudaFree")), contains_text("cudaMallocAsync"));
+  CHECK_THAT(advice_for(calls("cuModuleLoadData")), contains_text("CUDA_MODULE_LOADING"));
+  CHECK_THAT(advice_for(calls("cudaStreamCreate")), contains_text("create streams"));
+
+  Scenario lazy;  // launches that take milliseconds
+  for (int i = 0; i < 10; ++i)
+    lazy.kernel("k", i * 10 * kMillisecond, (i + 1) * 10 * kMillisecond - 2'000'000, (i + 1) * 10 * kMillisecond - 2'000'000,
+                (i + 1) * 10 * kMillisecond);
+  CHECK_THAT(first_bubble(lazy).advice, contains_text("CUDA_MODULE_LOADING"));
+}
+
+TEST_CASE("a cause of less than a hundredth of the time is left to the table") {
+  Scenario program;
+  for (int i = 0; i < 50; ++i) {
+    const Nanoseconds t = i * 10 * kMillisecond;
+    program.kernel("k", t, t + 4'000, t + 5'000, t + 10 * kMillisecond - 15'000);  // 20 us of 10 ms
+  }
+  const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles");
+  CHECK(bubbles.findings.empty());
+  CHECK_FALSE(bubbles.tables.empty());
+  CHECK_THAT(bubbles.summary, contains_text("idle for 980 µs of 500 ms (0.2 %)"));
+  CHECK(answer(*program.trace(), "gpu_bubbles:share=0.1").findings.size() == 1);
+}
+
+TEST_CASE("asking whether the GPU is done is no wait") {
+  Scenario program;
+  for (int i = 0; i < 200; ++i) {
+    const Nanoseconds t = i * 40 * kMicrosecond;
+    program.kernel("k", t, t + 3'000, t + 6'000, t + 26'000);
+    program.call("cudaEventQuery", t + 4'000, t + 39'000);
+  }
+  CHECK(answer(*program.trace(), "sync_storm").findings.empty());
+  CHECK(first_bubble(program).key == "synchronize");  // the time that it takes counts all the same
+}
+
+TEST_CASE("between the kernels of one graph nothing is to be won by a graph") {
+  Scenario program;
+  for (int replay = 0; replay < 30; ++replay) {
+    const Nanoseconds t = replay * 100 * kMicrosecond;
+    std::vector<TimeRange> kernels;
+    for (int node = 0; node < 10; ++node) kernels.push_back({t + 8'000 + node * 9'000, t + 8'000 + node * 9'000 + 6'000});
+    program.graph(t, t + 5'000, kernels);
+  }
+  const RuleAnswer small = answer(*program.trace(), "small_kernels");
+  REQUIRE(small.findings.size() == 1);
+  CHECK(small.findings[0].cost == 29 * (13'000 - 1'000));  // 13 us from replay to replay, of which a graph would need one
+  CHECK_THAT(small.findings[0].advice, contains_text("CUDA graphs launch them already"));
+}
+
+TEST_CASE("slow iterations that cost little are no finding, and neither is one that was under way when the recording began") {
+  Scenario program;
+  program.range("step 0", 0, 90 * kMillisecond);  // its GPU work came before
+  for (int step = 1; step < 100; ++step) {
+    const Nanoseconds t = (80 + step * 10) * kMillisecond, length = step == 50 ? 13 * kMillisecond : 10 * kMillisecond;
+    const Nanoseconds begin = t + (step > 50 ? 3 * kMillisecond : 0);
+    program.range("step " + std::to_string(step), begin, begin + length);
+    program.kernel("k", begin, begin + 5'000, begin + 6'000, begin + length - 1'000);
+  }
+  const RuleAnswer tail = answer(*program.trace(), "tail");
+  CHECK(tail.findings.empty());
+  REQUIRE(tail.tables.size() == 1);
+  CHECK(tail.tables[0].table.row_count() == 1);  // step 50
+  CHECK(answer(*program.trace(), "tail:share=0.1").findings.size() == 1);
+}
+
+TEST_CASE("what PyTorch marks by itself is no loop of its own") {
+  Scenario program;
+  for (int step = 0; step < 10; ++step) {
+    const Nanoseconds t = step * 10 * kMillisecond;
+    program.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", t, t + 9 * kMillisecond);
+    program.kernel("k", t + 9 * kMillisecond, t + 9 * kMillisecond + 5'000, t + 9 * kMillisecond + 6'000, t + 10 * kMillisecond);
+  }
+  CHECK_THAT(first_bubble(program).title, contains_text("of the time"));
+}
