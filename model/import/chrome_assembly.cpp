@@ -1,36 +1,12 @@
 #include "chrome_assembly.h"
 
 #include <algorithm>
-#include <bit>
-#include <charconv>
 
-#include "model/trace/kernel_name.h"
+#include "chrome_categories.h"
 
 namespace lanescope::importers {
 namespace {
 
-// NVTX domains that PyTorch's own events get.
-enum Domain : std::uint32_t { kUserDomain = 0, kOperatorDomain = 1, kPythonDomain = 2, kProfilerDomain = 3, kMemoryDomain = 4 };
-
-enum class Category : std::uint8_t {
-  kGeneric,
-  kKernel,
-  kCopyOrSet,
-  kSynchronization,
-  kRuntimeCall,
-  kDriverCall,
-  kOverhead,
-  kOsRuntime,
-  kCompilation,
-  kUserRange,
-  kOperator,
-  kPython,
-  kProfiler,
-  kMemoryMark,
-  kRepeated,  // says what other events say
-};
-
-constexpr std::string_view kUserCategory = "user_annotation";
 struct CategoryName {
   std::string_view name;
   Category category;
@@ -51,6 +27,7 @@ constexpr CategoryName kCategories[] = {
     {"Trace", Category::kProfiler},
     {"os_runtime", Category::kOsRuntime},
     {"compilation", Category::kCompilation},
+    {"thread_state", Category::kThreadState},
     {"Operator", Category::kOperator},
     {"Runtime", Category::kRuntimeCall},
     {"Kernel", Category::kKernel},
@@ -58,95 +35,19 @@ constexpr CategoryName kCategories[] = {
     {"Memset", Category::kCopyOrSet},
 };
 
-Category category_of(std::string_view name) {
+ThreadState state_of(std::string_view name) {
+  for (const ThreadState state : {ThreadState::kRunning, ThreadState::kRunnable, ThreadState::kBlocked})
+    if (thread_state_name(state) == name) return state;
+  return ThreadState::kUnknown;
+}
+
+}  // namespace
+
+Category category_of(std::string_view name) noexcept {
   for (const CategoryName& known : kCategories)
     if (known.name == name) return known.category;
   return Category::kGeneric;
 }
-
-MemoryKind memory_kind(std::string_view word) {
-  if (word == "Pageable") return MemoryKind::kPageable;
-  if (word == "Pinned") return MemoryKind::kPinned;
-  if (word == "Device") return MemoryKind::kDevice;
-  if (word == "Array") return MemoryKind::kArray;
-  if (word == "Managed") return MemoryKind::kManaged;
-  if (word == "Device Static") return MemoryKind::kDeviceStatic;
-  if (word == "Managed Static") return MemoryKind::kManagedStatic;
-  return MemoryKind::kUnknown;
-}
-
-CopyKind copy_kind(std::string_view word) {
-  constexpr std::pair<std::string_view, CopyKind> kKinds[] = {{"HtoD", CopyKind::kHostToDevice},
-                                                              {"DtoH", CopyKind::kDeviceToHost},
-                                                              {"DtoD", CopyKind::kDeviceToDevice},
-                                                              {"HtoA", CopyKind::kHostToArray},
-                                                              {"AtoH", CopyKind::kArrayToHost},
-                                                              {"AtoA", CopyKind::kArrayToArray},
-                                                              {"AtoD", CopyKind::kArrayToDevice},
-                                                              {"DtoA", CopyKind::kDeviceToArray},
-                                                              {"HtoH", CopyKind::kHostToHost},
-                                                              {"PtoP", CopyKind::kPeerToPeer},
-                                                              {"UHtoD", CopyKind::kUnifiedHostToDevice},
-                                                              {"UDtoH", CopyKind::kUnifiedDeviceToHost},
-                                                              {"UDtoD", CopyKind::kUnifiedDeviceToDevice}};
-  for (const auto& [name, kind] : kKinds)
-    if (name == word) return kind;
-  return CopyKind::kUnknown;
-}
-
-// "Memcpy HtoD (Pageable -> Device)", "Memset (Device)".
-MemoryDetail memory_detail(const ChromeEvent& event) {
-  MemoryDetail detail;
-  std::string_view name = event.name;
-  const bool is_set = name.starts_with("Memset") || event.category == "gpu_memset" || event.category == "Memset";
-  detail.operation = is_set ? MemoryOperation::kSet : MemoryOperation::kCopy;
-  detail.bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, event.arguments.bytes.value_or(0)));
-  detail.graph = event.arguments.graph;
-  detail.graph_node = event.arguments.graph_node;
-  const auto open = name.find('(');
-  const auto close = name.rfind(')');
-  const std::string_view places = open < close && close != name.npos ? name.substr(open + 1, close - open - 1) : std::string_view{};
-  if (is_set) {
-    detail.destination_memory = memory_kind(places);
-    detail.value = event.arguments.value;
-    return detail;
-  }
-  if (name.starts_with("Memcpy ")) {
-    name.remove_prefix(7);
-    detail.copy_kind = copy_kind(name.substr(0, name.find(' ')));
-  }
-  if (const auto arrow = places.find(" -> "); arrow != places.npos) {
-    detail.source_memory = memory_kind(places.substr(0, arrow));
-    detail.destination_memory = memory_kind(places.substr(arrow + 4));
-  }
-  detail.source_device = event.arguments.from_device;
-  detail.destination_device = event.arguments.to_device;
-  return detail;
-}
-
-std::uint32_t synchronization_type(const ChromeEvent& event) {
-  const std::string_view kind = event.arguments.kind.empty() ? event.name : event.arguments.kind;
-  if (kind.starts_with("Event")) return 1;
-  if (kind.starts_with("Stream W")) return 2;
-  if (kind.starts_with("Stream")) return 3;
-  if (kind.starts_with("Context")) return 4;
-  return 0;
-}
-
-std::optional<std::uint32_t> number_of(std::string_view text) {
-  std::uint32_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-// The number in "7" and in "stream 7".
-std::uint32_t stream_of(std::string_view tid) {
-  if (const auto blank = tid.rfind(' '); blank != tid.npos) tid.remove_prefix(blank + 1);
-  return number_of(tid).value_or(0);
-}
-
-}  // namespace
 
 std::uint32_t ChromeAssembly::source(std::string_view pid) {
   if (last_source_ != kNone && sources_[last_source_].text == pid) return last_source_;
@@ -182,18 +83,6 @@ std::uint32_t ChromeAssembly::category(std::string_view name) {
   last_category_id_ = found != categories_.end() ? found->second : static_cast<std::uint32_t>(categories_.size() + 1);
   if (found == categories_.end()) categories_.emplace(name, last_category_id_);
   return last_category_id_;
-}
-
-const ChromeAssembly::KernelNames& ChromeAssembly::kernel_names(std::string_view name) {
-  const NameId given = builder_.intern(name);
-  const auto [found, inserted] = kernel_names_.try_emplace(given);
-  if (inserted) {
-    const std::string readable = demangle(name);
-    found->second.readable = builder_.intern(readable);
-    found->second.brief = builder_.intern(short_kernel_name(readable));
-    if (readable != name) found->second.mangled = given;
-  }
-  return found->second;
 }
 
 std::vector<Event>& ChromeAssembly::group(const GroupKey& key) {
@@ -239,6 +128,8 @@ void ChromeAssembly::add(const ChromeEvent& event, const ParsedBatch& batch) {
       return add_span(event, TrackKind::kOverhead);
     case Category::kCompilation:
       return add_span(event, TrackKind::kCompilation);
+    case Category::kThreadState:
+      return add_state(event);
     case Category::kOsRuntime:
       return add_span(event, TrackKind::kOsRuntime);
     case Category::kOperator:
@@ -262,50 +153,6 @@ void ChromeAssembly::add_metadata(const ChromeEvent& event) {
   } else if (event.name == "thread_name") {
     threads_[thread(of, event.tid)].name = event.arguments.name;
   }
-}
-
-ChromeAssembly::GroupKey ChromeAssembly::queue_key(TrackKind kind, const ChromeEvent& event) {
-  from_pytorch_ = true;
-  GroupKey key;
-  key.kind = kind;
-  key.source = source(event.pid);
-  key.device = event.arguments.device.value_or(number_of(event.pid).value_or(0));
-  key.context = event.arguments.context;
-  key.stream = event.arguments.stream.value_or(stream_of(event.tid));
-  return key;
-}
-
-void ChromeAssembly::add_kernel(const ChromeEvent& event) {
-  const ChromeArguments& given = event.arguments;
-  const KernelNames& names = kernel_names(event.name);
-  KernelDetail detail;
-  detail.mangled_name = names.mangled;
-  detail.short_name = names.brief;
-  std::copy(given.grid.begin(), given.grid.end(), detail.grid);
-  std::copy(given.block.begin(), given.block.end(), detail.block);
-  std::copy(given.cluster.begin(), given.cluster.end(), detail.cluster);
-  detail.registers_per_thread = given.registers;
-  detail.static_shared_memory = given.static_shared_memory;
-  // Kineto gives the sum only.
-  detail.dynamic_shared_memory = given.shared_memory - std::min(given.shared_memory, given.static_shared_memory);
-  detail.graph = given.graph;
-  detail.graph_node = given.graph_node;
-  group(queue_key(TrackKind::kKernels, event))
-      .push_back({event.time, event.duration, names.readable, given.correlation, builder_.intern(detail)});
-}
-
-void ChromeAssembly::add_copy_or_set(const ChromeEvent& event) {
-  const MemoryDetail detail = memory_detail(event);
-  group(queue_key(TrackKind::kMemory, event))
-      .push_back({event.time, event.duration, builder_.intern(memory_operation_name(detail)), event.arguments.correlation,
-                  builder_.intern(detail)});
-}
-
-void ChromeAssembly::add_synchronization(const ChromeEvent& event) {
-  const SynchronizationDetail detail{synchronization_type(event), event.arguments.wait_event};
-  group(queue_key(TrackKind::kSynchronizations, event))
-      .push_back({event.time, event.duration, builder_.intern(synchronization_name(detail.type)), event.arguments.correlation,
-                  builder_.intern(detail)});
 }
 
 void ChromeAssembly::add_call(const ChromeEvent& event, ApiDomain domain) {
@@ -332,92 +179,25 @@ void ChromeAssembly::add_span(const ChromeEvent& event, TrackKind kind) {
   group(key).push_back({event.time, event.duration, builder_.intern(event.name), event.arguments.correlation, 0});
 }
 
-DetailId ChromeAssembly::range_detail(const ChromeEvent& event) {
-  NvtxDetail detail;
-  const Category known = category_of(event.category);
-  if (known == Category::kGeneric) detail.category = category(event.category);
-  if (event.arguments.bytes && event.phase != 'X') {
-    detail.payload_type = PayloadType::kSigned;
-    detail.payload = std::bit_cast<std::uint64_t>(*event.arguments.bytes);
-  }
-  return builder_.intern(detail);
+void ChromeAssembly::add_state(const ChromeEvent& event) {
+  const std::uint32_t of = source(event.pid);
+  sources_[of].has_host_work = true;
+  // It stands on a row of its own; whose state it is, the event itself says.
+  const std::uint32_t whose = event.arguments.thread ? thread(of, std::to_string(*event.arguments.thread)) : thread(of, event.tid);
+  states_[whose].push_back({event.time, event.duration, {state_of(event.name), event.arguments.processor}});
 }
 
-void ChromeAssembly::add_range(const ChromeEvent& event, TrackKind kind, std::uint32_t domain) {
-  GroupKey key;
-  key.kind = kind;
-  key.source = source(event.pid);
-  key.thread = thread(key.source, event.tid);
-  key.domain = domain;
-  if (domain == kOperatorDomain || event.category == kUserCategory) {
-    from_pytorch_ = true;
-    sources_[key.source].has_host_work = true;
+void ChromeAssembly::add_states() {
+  for (auto& [thread, spans] : states_) {
+    for (ThreadStateSpan& span : spans) span.start -= begin_;
+    built_thread(thread);
+    add_thread_states(builder_, sources_[threads_[thread].source].process, tid(thread), spans);
   }
-  group(key).push_back({event.time, event.duration, builder_.intern(event.name), 0, range_detail(event)});
+  states_.clear();
 }
 
-void ChromeAssembly::add_mark(const ChromeEvent& event) {
-  see(event.time, event.time);
-  GroupKey key;
-  key.kind = TrackKind::kNvtxMarks;
-  key.source = source(event.pid);
-  key.thread = thread(key.source, event.tid);
-  if (event.name == "[memory]") key.domain = kMemoryDomain;
-  if (event.category == kUserCategory) sources_[key.source].has_host_work = true;
-  group(key).push_back({event.time, 0, builder_.intern(event.name), 0, range_detail(event)});
-}
-
-void ChromeAssembly::add_edge(const ChromeEvent& event) {
-  see(event.time, event.time);
-  Edge edge;
-  edge.begins = event.phase == 'B' || event.phase == 'b';
-  edge.thread = thread(source(event.pid), event.tid);
-  if (event.category == kUserCategory) sources_[threads_[edge.thread].source].has_host_work = true;
-  edge.name = builder_.intern(event.name);
-  edge.detail = range_detail(event);
-  edge.time = event.time;
-  if (event.phase == 'B' || event.phase == 'E') {
-    thread_edges_.push_back(edge);
-  } else {
-    // Asynchronous ranges belong together by category and id, on whichever thread they end.
-    std::string key(event.category);
-    key += '\0';
-    key += event.id;
-    asynchronous_edges_[key].push_back(edge);
-  }
-}
-
-void ChromeAssembly::match(std::vector<Edge>& edges, TrackKind kind) {
-  std::stable_sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.time < b.time; });
-  std::vector<Edge> open;
-  const auto place = [&](const Edge& begin, Nanoseconds end, DetailId detail) {
-    GroupKey key;
-    key.kind = kind;
-    key.source = threads_[begin.thread].source;
-    key.thread = begin.thread;
-    group(key).push_back({begin.time, end - begin.time, begin.name, 0, detail});
-  };
-  for (const Edge& edge : edges) {
-    if (edge.begins) {
-      open.push_back(edge);
-    } else if (!open.empty()) {
-      place(open.back(), edge.time, open.back().detail);
-      open.pop_back();
-    }
-  }
-  for (const Edge& begin : open) {
-    NvtxDetail detail;
-    detail.finished = Finished::kNo;
-    place(begin, end_, builder_.intern(detail));
-  }
-}
-
-void ChromeAssembly::close_edges() {
-  std::map<std::uint32_t, std::vector<Edge>> by_thread;
-  for (const Edge& edge : thread_edges_) by_thread[edge.thread].push_back(edge);
-  thread_edges_.clear();
-  for (auto& [thread, edges] : by_thread) match(edges, TrackKind::kNvtxRanges);
-  for (auto& [id, edges] : asynchronous_edges_) match(edges, TrackKind::kNvtxProcessRanges);
+std::uint32_t ChromeAssembly::tid(std::uint32_t thread) const {
+  return number_of(threads_[thread].text).value_or(threads_[thread].synthetic_tid);
 }
 
 }  // namespace lanescope::importers

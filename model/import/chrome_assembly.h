@@ -14,6 +14,7 @@
 
 #include "chrome_event.h"
 #include "chrome_members.h"
+#include "model/trace/thread_states.h"
 #include "model/trace/trace_builder.h"
 
 namespace lanescope::importers {
@@ -106,6 +107,7 @@ class ChromeAssembly {
   void add_synchronization(const ChromeEvent& event);
   void add_call(const ChromeEvent& event, ApiDomain domain);
   void add_span(const ChromeEvent& event, TrackKind kind);
+  void add_state(const ChromeEvent& event);
   void add_range(const ChromeEvent& event, TrackKind kind, std::uint32_t domain);
   void add_mark(const ChromeEvent& event);
   void add_edge(const ChromeEvent& event);
@@ -124,6 +126,8 @@ class ChromeAssembly {
   void see_samples(const std::vector<ChromeSample>& samples);
   void add_counters();
   void add_samples(const ChromeMembers& members);
+  void add_states();
+  [[nodiscard]] std::uint32_t tid(std::uint32_t thread) const;
 
   TraceBuilder& builder_;
   std::vector<Source> sources_;
@@ -145,6 +149,7 @@ class ChromeAssembly {
   std::map<CounterKey, CounterValues> counters_;
   std::vector<Edge> thread_edges_;
   std::map<std::string, std::vector<Edge>> asynchronous_edges_;
+  std::map<std::uint32_t, std::vector<ThreadStateSpan>> states_;  // by thread
   bool from_pytorch_ = false;
   std::uint32_t instances_ = 0;
   std::uint64_t events_ = 0;

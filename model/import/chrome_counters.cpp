@@ -1,6 +1,5 @@
 // Counters and samples of a Chrome trace.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -106,12 +105,7 @@ void ChromeAssembly::add_samples(const ChromeMembers& members) {
         {sample.time - begin_, 0, {chains.chain(sample.frame), SampleOrigin::kTimer, sample.processor, sample.period}});
   for (const auto& [thread, samples] : by_thread) {
     built_thread(thread);
-    std::uint32_t tid = threads_[thread].synthetic_tid;
-    const std::string& text = threads_[thread].text;
-    if (std::uint32_t number = 0;
-        std::from_chars(text.data(), text.data() + text.size(), number).ptr == text.data() + text.size() && !text.empty())
-      tid = number;
-    lanescope::add_samples(builder_, sources_[threads_[thread].source].process, tid, samples);
+    lanescope::add_samples(builder_, sources_[threads_[thread].source].process, tid(thread), samples);
   }
 }
 

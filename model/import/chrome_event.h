@@ -34,6 +34,8 @@ struct ChromeArguments {
   std::uint32_t to_device = 0;
   std::uint32_t result = 0;               // of a call
   std::uint32_t wait_event = 0;           // of a synchronization
+  std::optional<std::uint32_t> thread;    // of a thread's state: whose it is
+  std::uint32_t processor = kNone;        // of a thread's state: where it ran
   std::optional<std::uint32_t> host_pid;  // of a GPU's rows: the process whose work they show
   std::string_view name;                  // of metadata
   std::string_view labels;                // of metadata: "GPU 0"
@@ -85,6 +87,9 @@ class ChromeParser {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// A whole number, and nothing else.
+[[nodiscard]] std::optional<std::uint32_t> number_of(std::string_view text) noexcept;
 
 // A decimal number of µs as ns, rounded to the nearest where it says more; none for anything else, and for numbers out of range: a time
 // must lie within ±2^61 ns. "12.3456" -> 12346, "1.5e3" -> 1500000.

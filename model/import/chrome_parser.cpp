@@ -240,6 +240,8 @@ class EventReader {
             read_extent(value, arguments.cluster);
           else if (key == "cuda_sync_kind")
             arguments.kind = text_of(value);
+          else if (key == "cpu")
+            arguments.processor = whole<std::uint32_t>(value.raw_json_token()).value_or(kNone);
           break;
         case 'd':
           if (key == "device") arguments.device = whole<std::uint32_t>(value.raw_json_token());
@@ -279,7 +281,10 @@ class EventReader {
             number(arguments.static_shared_memory);
           break;
         case 't':
-          if (key == "toDevice") number(arguments.to_device);
+          if (key == "toDevice")
+            number(arguments.to_device);
+          else if (key == "thread")
+            arguments.thread = whole<std::uint32_t>(value.raw_json_token());
           break;
         case 'v':
           if (key == "value") number(arguments.value);

@@ -10,6 +10,13 @@ constexpr Nanoseconds kLargestTime = Nanoseconds{1} << 61;
 
 }  // namespace
 
+std::optional<std::uint32_t> number_of(std::string_view text) noexcept {
+  std::uint32_t number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
 std::optional<Nanoseconds> nanoseconds_of_microseconds(std::string_view text) noexcept {
   constexpr int kDigits = 19;  // that fit in 64 bits
   const bool negative = text.starts_with('-');

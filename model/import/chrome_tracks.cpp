@@ -1,9 +1,9 @@
 // What is decided once all events of a Chrome trace are known: processes, threads, GPUs, and the tracks themselves.
 #include <algorithm>
-#include <charconv>
 
 #include "chrome_assembly.h"
 #include "chrome_members.h"
+#include "model/import/chrome_json.h"
 
 namespace lanescope::importers {
 namespace {
@@ -11,14 +11,7 @@ namespace {
 constexpr std::uint32_t kFirstSyntheticPid = 0xf0000000;  // for processes that are called by a word
 
 constexpr std::pair<std::uint32_t, std::string_view> kDomainNames[] = {
-    {1, "PyTorch operators"}, {2, "Python functions"}, {3, "PyTorch profiler"}, {4, "PyTorch memory"}};
-
-std::optional<std::uint32_t> number_of(std::string_view text) {
-  std::uint32_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
+    {1, kOperatorDomainName}, {2, kPythonDomainName}, {3, "PyTorch profiler"}, {4, "PyTorch memory"}};
 
 bool is_on_gpu(TrackKind kind) { return is_gpu_work(kind) || kind == TrackKind::kSynchronizations; }
 
@@ -132,6 +125,7 @@ void ChromeAssembly::finish(const ChromeMembers& members) {
   add_tracks(members.devices);
   add_counters();
   add_samples(members);
+  add_states();
   for (const Source& of : sources_)
     if (of.process != kNone)
       for (const auto& [name, id] : categories_) builder_.set_category(of.process, 0, id, name);

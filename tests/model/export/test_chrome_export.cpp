@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -7,6 +9,7 @@
 #include "model/export/text_export.h"
 #include "model/import/chrome_json.h"
 #include "model/import/open_trace.h"
+#include "model/trace/load.h"
 #include "sample_trace.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -15,6 +18,7 @@
 using namespace lanescope;
 using namespace lanescope::test;
 using Json = nlohmann::json;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -49,8 +53,8 @@ std::vector<Json> events_with(const Json& document, const std::string& key, cons
 // Times, kinds and correlation ids of all events: what the format has a place for whatever the tool. The first event begins at 0.
 std::vector<std::string> times(const Trace& trace) {
   std::vector<std::string> lines;
-  constexpr TrackKind kLeftOut[] = {TrackKind::kPageFaults, TrackKind::kThreadStates, TrackKind::kProcessors, TrackKind::kCpuSamples,
-                                    TrackKind::kBacktraces, TrackKind::kMemoryUsage,  TrackKind::kCudaEvents};
+  constexpr TrackKind kLeftOut[] = {TrackKind::kPageFaults, TrackKind::kProcessors,  TrackKind::kCpuSamples,
+                                    TrackKind::kBacktraces, TrackKind::kMemoryUsage, TrackKind::kCudaEvents};
   const auto is_left_out = [&](const Track& track) { return std::count(std::begin(kLeftOut), std::end(kLeftOut), track.key.kind) > 0; };
   Nanoseconds begin = trace.extent().end;
   for (const Track& track : trace.tracks())
@@ -114,6 +118,58 @@ TEST_CASE("arrows lead from each launching call to all its work") {
     if (event["ph"] == "f") CHECK(event["bp"] == "e");
   }
   CHECK(ends == std::map<std::uint64_t, std::pair<int, int>>{{11, {1, 1}}, {12, {1, 2}}, {13, {1, 1}}});
+}
+
+TEST_CASE("readers that go through the file in the order of time find the call of each arrow, and its work, open on their rows") {
+  // By the rules of Perfetto's importer: events sorted by time, those of one time as they stand in the file; an arrow leads from and to
+  // what is open, innermost, on its row; an event that outlasts what it begins in is dropped.
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(data_file("")))
+    if (entry.path().extension() == ".trace") files.push_back(entry.path());
+  const fs::path file = GENERATE_COPY(from_range(files));
+  INFO(file);
+  const auto trace = load_trace(file);
+  REQUIRE(trace.has_value());
+  const Json document = Json::parse(chrome_text(**trace));
+  struct Step {
+    std::int64_t time;
+    const Json* event;
+  };
+  std::vector<Step> steps;
+  const auto nanoseconds = [](const Json& microseconds) { return std::llround(microseconds.get<double>() * 1000); };
+  for (const Json& event : document["traceEvents"])
+    if (event["ph"] != "M") steps.push_back({nanoseconds(event["ts"]), &event});
+  std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.time < b.time; });
+  struct Open {
+    std::int64_t end;
+    const Json* event;
+  };
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Open>> rows;
+  std::map<std::uint64_t, std::int64_t> correlations;  // of the call that an arrow leads from
+  std::size_t dropped = 0, wrong_calls = 0, wrong_work = 0;
+  for (const auto& [time, event] : steps) {
+    const std::string phase = (*event)["ph"];
+    std::vector<Open>& row = rows[{(*event)["pid"].get<std::int64_t>(), event->value("tid", std::int64_t{-1})}];
+    while (!row.empty() && row.back().end <= time && phase != "f") row.pop_back();
+    if (phase == "X") {
+      const std::int64_t end = time + nanoseconds((*event)["dur"]);
+      if (!row.empty() && end > row.back().end)
+        ++dropped;
+      else
+        row.push_back({end, event});
+    } else if (phase == "s") {
+      const bool call = !row.empty() && (*row.back().event)["cat"].get<std::string>().starts_with("cuda_");
+      if (!call) ++wrong_calls;
+      if (call) correlations[(*event)["id"]] = (*row.back().event)["args"]["correlation"];
+    } else if (phase == "f") {
+      const bool work = !row.empty() && correlations.contains((*event)["id"]) &&
+                        (*row.back().event)["args"]["correlation"] == correlations[(*event)["id"]];
+      if (!work) ++wrong_work;
+    }
+  }
+  CHECK(dropped == 0);
+  CHECK(wrong_calls == 0);
+  CHECK(wrong_work == 0);
 }
 
 TEST_CASE("what goes out as Chrome JSON comes back with equal times") {

@@ -1,0 +1,243 @@
+#include "chrome_events.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "model/import/chrome_json.h"
+#include "trace_dictionary.h"
+
+namespace lanescope::exporters {
+namespace {
+
+std::string_view copy_word(CopyKind kind) {
+  constexpr std::string_view kWords[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH",  "AtoA",  "AtoD",
+                                         "DtoA", "DtoD", "HtoH", "PtoP", "UHtoD", "UDtoH", "UDtoD"};
+  return kWords[static_cast<std::size_t>(kind)];
+}
+
+std::string_view synchronization_word(std::uint32_t type) {
+  constexpr std::string_view kWords[] = {"Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
+  return type < std::size(kWords) ? kWords[type] : kWords[0];
+}
+
+// "Memcpy HtoD (Pinned -> Device)", "Memset (Device)".
+std::string memory_name(const MemoryDetail& detail) {
+  const std::string destination(memory_kind_name(detail.destination_memory));
+  if (detail.operation == MemoryOperation::kSet) return "Memset (" + destination + ")";
+  return "Memcpy " + std::string(copy_word(detail.copy_kind)) + " (" + std::string(memory_kind_name(detail.source_memory)) + " -> " +
+         destination + ")";
+}
+
+}  // namespace
+
+std::uint32_t queue_row(const TrackKey& key, std::size_t lane) noexcept {
+  constexpr std::uint32_t kRowsOfLane = 1'000'000, kWaits = 500'000;  // more than there are streams
+  const auto further = static_cast<std::uint32_t>(lane) * kRowsOfLane + (key.kind == TrackKind::kSynchronizations ? kWaits : 0);
+  return key.stream == kNone ? kNone - further : key.stream + further;
+}
+
+void ChromeEvents::write(const TrackKey& key, std::size_t lane, const Event& event) {
+  switch (key.kind) {
+    case TrackKind::kKernels:
+      return write_kernel(key, lane, event);
+    case TrackKind::kMemory:
+      return write_memory(key, lane, event);
+    case TrackKind::kGraphLaunches:
+      return write_graph(key, lane, event);
+    case TrackKind::kSynchronizations:
+      return write_synchronization(key, lane, event);
+    case TrackKind::kCudaApi:
+      return write_call(key, event);
+    case TrackKind::kNvtxRanges:
+      return write_range(key, event);
+    case TrackKind::kNvtxProcessRanges:
+      return write_process_range(key, event);
+    case TrackKind::kNvtxMarks:
+      return write_mark(key, event);
+    case TrackKind::kOsRuntime:
+      return write_span(key, event, "os_runtime");
+    case TrackKind::kOverhead:
+      return write_span(key, event, "overhead");
+    case TrackKind::kCompilation:
+      return write_span(key, event, "compilation");
+    case TrackKind::kPageFaults:
+    case TrackKind::kProcessors:
+    case TrackKind::kBacktraces:
+    case TrackKind::kMemoryUsage:
+    case TrackKind::kCudaEvents:
+      return;  // nothing that reads this format knows them
+    case TrackKind::kThreadStates:
+      return write_state(key, event);
+    case TrackKind::kCpuSamples:
+      return;  // they stand behind the events: write_samples()
+  }
+}
+
+void ChromeEvents::write_graph(const TrackKey& key, std::size_t lane, const Event& event) {
+  // A whole graph keeps the GPU busy as a kernel does, and no reader knows another word for it.
+  begin_on_stream(key, lane, event, "kernel", trace_.name(event.name));
+  json_.field("graph id", trace_.graph_launch_detail(event.detail).graph);
+  end_on_stream(key, lane, event);
+}
+
+void ChromeEvents::write_synchronization(const TrackKey& key, std::size_t lane, const Event& event) {
+  const SynchronizationDetail& detail = trace_.synchronization_detail(event.detail);
+  begin_on_stream(key, lane, event, "cuda_sync", synchronization_word(detail.type));
+  json_.field("cuda_sync_kind", synchronization_word(detail.type));
+  if (detail.event != 0) json_.field("wait_on_cuda_event_id", detail.event);
+  json_.close('}').close('}');
+}
+
+void ChromeEvents::write_call(const TrackKey& key, const Event& event) {
+  const ApiDetail& detail = trace_.api_detail(event.detail);
+  begin_on_thread(key, event, detail.domain == ApiDomain::kDriver ? "cuda_driver" : "cuda_runtime",
+                  api_display_name(trace_.name(event.name)));
+  json_.key("args").open('{').field("correlation", event.correlation);
+  if (detail.result != 0) json_.field("return value", detail.result);
+  json_.close('}').close('}');
+}
+
+void ChromeEvents::write_state(const TrackKey& key, const Event& event) {
+  const ThreadStateDetail& detail = trace_.thread_state_detail(event.detail);
+  begin_event(json_, "X").field("cat", "thread_state").field("name", thread_state_name(detail.state));
+  json_.field("pid", pids_.host(key.process)).field("tid", tid(key) + kStateRows);
+  json_.microseconds("ts", event.start).microseconds("dur", event.duration);
+  json_.key("args").open('{').field("thread", tid(key));
+  if (detail.processor != kNone) json_.field("cpu", detail.processor);
+  json_.close('}').close('}');
+}
+
+void ChromeEvents::write_span(const TrackKey& key, const Event& event, std::string_view category) {
+  begin_on_thread(key, event, category, trace_.name(event.name));
+  if (event.correlation != 0) json_.key("args").open('{').field("correlation", event.correlation).close('}');
+  json_.close('}');
+}
+
+void ChromeEvents::begin_on_thread(const TrackKey& key, const Event& event, std::string_view category, std::string_view name) {
+  begin_event(json_, "X").field("cat", category).field("name", name).field("pid", pids_.host(key.process)).field("tid", tid(key));
+  json_.microseconds("ts", event.start).microseconds("dur", event.duration);
+}
+
+// Leaves the arguments open.
+void ChromeEvents::begin_on_stream(const TrackKey& key, std::size_t lane, const Event& event, std::string_view category,
+                                   std::string_view name) {
+  begin_event(json_, "X").field("cat", category).field("name", name).field("pid", pids_.gpu(key)).field("tid", queue_row(key, lane));
+  json_.microseconds("ts", event.start).microseconds("dur", event.duration).key("args").open('{');
+  json_.field("device", device_ordinal(trace_, key.process, key.gpu)).field("context", key.context);
+  json_.field("stream", key.stream == kNone ? std::int64_t{-1} : std::int64_t{key.stream}).field("correlation", event.correlation);
+}
+void ChromeEvents::end_on_stream(const TrackKey& key, std::size_t lane, const Event& event) {
+  json_.close('}').close('}');
+  write_arrow(key, lane, event);
+}
+
+void ChromeEvents::write_kernel(const TrackKey& key, std::size_t lane, const Event& event) {
+  const KernelDetail& detail = trace_.kernel_detail(event.detail);
+  begin_on_stream(key, lane, event, "kernel", trace_.name(event.name));
+  json_.field("queued", 0).field("registers per thread", detail.registers_per_thread);
+  json_.field("shared memory", detail.static_shared_memory + detail.dynamic_shared_memory);
+  if (detail.static_shared_memory != 0) json_.field("static shared memory", detail.static_shared_memory);
+  const double blocks = double{1} * detail.grid[0] * detail.grid[1] * detail.grid[2];
+  const double warps = (double{1} * detail.block[0] * detail.block[1] * detail.block[2] + 31) / 32;
+  if (const std::uint32_t processors = trace_.gpus()[key.gpu].multiprocessor_count; processors > 0)
+    json_.field("blocks per SM", blocks / processors)
+        .field("warps per SM", blocks * static_cast<double>(static_cast<std::uint64_t>(warps)) / processors);
+  json_.field("grid", detail.grid).field("block", detail.block);
+  if (detail.cluster[0] != 0) json_.field("cluster", detail.cluster);
+  if (detail.graph != 0) json_.field("graph id", detail.graph);
+  if (detail.graph_node != 0) json_.field("graph node id", detail.graph_node);
+  end_on_stream(key, lane, event);
+}
+
+void ChromeEvents::write_memory(const TrackKey& key, std::size_t lane, const Event& event) {
+  const MemoryDetail& detail = trace_.memory_detail(event.detail);
+  const bool is_set = detail.operation == MemoryOperation::kSet;
+  begin_on_stream(key, lane, event, is_set ? "gpu_memset" : "gpu_memcpy", memory_name(detail));
+  json_.field("bytes", detail.bytes);
+  if (event.duration > 0) json_.field("memory bandwidth (GB/s)", static_cast<double>(detail.bytes) / static_cast<double>(event.duration));
+  if (is_set && detail.value != 0) json_.field("value", detail.value);
+  if (detail.copy_kind == CopyKind::kPeerToPeer)
+    json_.field("fromDevice", detail.source_device).field("toDevice", detail.destination_device);
+  if (detail.graph != 0) json_.field("graph id", detail.graph);
+  if (detail.graph_node != 0) json_.field("graph node id", detail.graph_node);
+  end_on_stream(key, lane, event);
+}
+
+// From the call to the work: one start a call, one end for each that it launched.
+void ChromeEvents::write_arrow(const TrackKey& key, std::size_t lane, const Event& event) {
+  if (event.correlation == 0) return;
+  const EventRef launch = launches_.find(key.process, event.correlation);
+  if (!launch.valid()) return;
+  const Event call = trace_.event(launch);
+  const bool is_left_out =
+      selection_.window && (call.start >= selection_.window->end || std::max(call.end(), call.start + 1) <= selection_.window->begin);
+  if (is_left_out) return;
+  const std::uint64_t id = std::uint64_t{key.process} << 32 | event.correlation;
+  if (started_arrows_.insert(id).second) {
+    const TrackKey& caller = trace_.track_of(launch.lane).key;
+    write_arrow_end("s", id, pids_.host(caller.process), tid(caller), call.start);
+    json_.close('}');
+  }
+  write_arrow_end("f", id, pids_.gpu(key), queue_row(key, lane), event.start);
+  json_.field("bp", "e").close('}');
+}
+void ChromeEvents::write_arrow_end(std::string_view phase, std::uint64_t id, std::uint32_t pid, std::uint32_t tid, Nanoseconds time) {
+  begin_event(json_, phase)
+      .field("id", id)
+      .field("pid", pid)
+      .field("tid", tid)
+      .microseconds("ts", time)
+      .field("cat", "ac2g")
+      .field("name", "ac2g");
+}
+
+// Ranges that came from PyTorch get its words back; all others are the user's.
+std::string_view ChromeEvents::range_category(const TrackKey& key) const {
+  const std::string_view domain = trace_.domain_name(key.process, key.domain);
+  return domain == kOperatorDomainName ? "cpu_op" : domain == kPythonDomainName ? "python_function" : "user_annotation";
+}
+
+void ChromeEvents::write_nvtx_arguments(const TrackKey& key, const Event& event) {
+  const NvtxDetail& detail = trace_.nvtx_detail(event.detail);
+  json_.key("args").open('{');
+  if (const auto domain = trace_.domain_name(key.process, key.domain); !domain.empty()) json_.field("domain", domain);
+  if (detail.category != 0) {
+    const std::string category(trace_.category_name(key.process, key.domain, detail.category));
+    json_.field("category", std::string_view(category.empty() ? std::to_string(detail.category) : category));
+  }
+  if (detail.payload_type == PayloadType::kUnsigned) json_.field("payload", detail.payload);
+  if (detail.payload_type == PayloadType::kSigned) json_.field("payload", std::bit_cast<std::int64_t>(detail.payload));
+  if (detail.payload_type == PayloadType::kReal) json_.field("payload", std::bit_cast<double>(detail.payload));
+  json_.close('}');
+}
+
+void ChromeEvents::write_range(const TrackKey& key, const Event& event) {
+  begin_on_thread(key, event, range_category(key), trace_.name(event.name));
+  write_nvtx_arguments(key, event);
+  json_.close('}');
+}
+
+void ChromeEvents::write_process_range(const TrackKey& key, const Event& event) {
+  const ThreadId end_thread = trace_.nvtx_detail(event.detail).end_thread;
+  const std::uint32_t end_tid = end_thread == kNone ? tid(key) : trace_.threads()[end_thread].tid;
+  ++process_ranges_;
+  for (const bool at_start : {true, false}) {
+    begin_event(json_, at_start ? "b" : "e")
+        .field("cat", "user_annotation")
+        .field("name", trace_.name(event.name))
+        .field("id", process_ranges_);
+    json_.field("pid", pids_.host(key.process)).field("tid", at_start ? tid(key) : end_tid);
+    json_.microseconds("ts", at_start ? event.start : event.end());
+    if (at_start) write_nvtx_arguments(key, event);
+    json_.close('}');
+  }
+}
+
+void ChromeEvents::write_mark(const TrackKey& key, const Event& event) {
+  begin_event(json_, "i").field("cat", "user_annotation").field("name", trace_.name(event.name)).field("s", "t");
+  json_.field("pid", pids_.host(key.process)).field("tid", tid(key)).microseconds("ts", event.start);
+  write_nvtx_arguments(key, event);
+  json_.close('}');
+}
+
+}  // namespace lanescope::exporters

@@ -1,0 +1,36 @@
+// What the events of a Chrome trace are, by their category. Internal to model/import.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace lanescope::importers {
+
+// NVTX domains that PyTorch's own events get.
+enum Domain : std::uint32_t { kUserDomain = 0, kOperatorDomain = 1, kPythonDomain = 2, kProfilerDomain = 3, kMemoryDomain = 4 };
+
+enum class Category : std::uint8_t {
+  kGeneric,
+  kKernel,
+  kCopyOrSet,
+  kSynchronization,
+  kRuntimeCall,
+  kDriverCall,
+  kOverhead,
+  kOsRuntime,
+  kCompilation,
+  kThreadState,
+  kUserRange,
+  kOperator,
+  kPython,
+  kProfiler,
+  kMemoryMark,
+  kRepeated,  // says what other events say
+};
+
+inline constexpr std::string_view kUserCategory = "user_annotation";
+
+// kGeneric for names that say nothing.
+[[nodiscard]] Category category_of(std::string_view name) noexcept;
+
+}  // namespace lanescope::importers
