@@ -143,7 +143,6 @@ struct CudaStream {
   std::uint32_t kind = 0;  // proto::StreamKind
   std::string name;
 };
-struct NvtxDomainName {
 // As proto::CudaResource numbers them. Names of streams are with these.
 enum class CudaResource : std::uint32_t { kUnknown = 0, kDevice = 1, kContext = 2, kEvent = 3 };
 // What a process calls one of them.
@@ -153,6 +152,7 @@ struct CudaName {
   std::uint32_t id = 0;  // CudaDevice::ordinal, CudaContext::id or CudaEventDetail::event
   std::string name;
 };
+struct NvtxDomainName {
   ProcessId process = kNone;
   std::uint32_t id = 0;
   std::string name;
@@ -220,8 +220,8 @@ class Trace {
   [[nodiscard]] const std::vector<CudaDevice>& devices() const noexcept { return devices_; }
   [[nodiscard]] const std::vector<CudaContext>& contexts() const noexcept { return contexts_; }
   [[nodiscard]] const std::vector<CudaStream>& streams() const noexcept { return streams_; }
-  [[nodiscard]] const std::vector<NvtxDomainName>& domains() const noexcept { return domains_; }
   [[nodiscard]] const std::vector<CudaName>& cuda_names() const noexcept { return cuda_names_; }
+  [[nodiscard]] const std::vector<NvtxDomainName>& domains() const noexcept { return domains_; }
   [[nodiscard]] const std::vector<NvtxCategoryName>& categories() const noexcept { return categories_; }
   [[nodiscard]] const std::vector<DiagnosticMessage>& diagnostics() const noexcept { return diagnostics_; }
   [[nodiscard]] const std::vector<OutputText>& output() const noexcept { return output_; }
@@ -257,8 +257,8 @@ class Trace {
   [[nodiscard]] Event event(EventRef ref) const noexcept { return lanes_[ref.lane].event(ref.index); }
   [[nodiscard]] std::string_view domain_name(ProcessId process, std::uint32_t domain) const noexcept;  // "" for the default domain
   [[nodiscard]] std::string_view category_name(ProcessId process, std::uint32_t domain, std::uint32_t category) const noexcept;
-  [[nodiscard]] const CudaStream* find_stream(ProcessId process, std::uint32_t context, std::uint32_t stream) const noexcept;
   [[nodiscard]] std::string_view cuda_name(ProcessId process, CudaResource resource, std::uint32_t id) const noexcept;  // "": it has none
+  [[nodiscard]] const CudaStream* find_stream(ProcessId process, std::uint32_t context, std::uint32_t stream) const noexcept;
 
   // The API call that enqueued this GPU event (the outermost that has its correlation id), else none. O(lanes · log n).
   [[nodiscard]] std::optional<EventRef> launch_of(EventRef gpu_event) const;
@@ -283,8 +283,8 @@ class Trace {
   std::vector<CudaDevice> devices_;
   std::vector<CudaContext> contexts_;
   std::vector<CudaStream> streams_;
-  std::vector<NvtxDomainName> domains_;
   std::vector<CudaName> cuda_names_;
+  std::vector<NvtxDomainName> domains_;
   std::vector<NvtxCategoryName> categories_;
   std::vector<DiagnosticMessage> diagnostics_;
   std::vector<OutputText> output_;
@@ -309,11 +309,11 @@ class Trace {
   CallStacks call_stacks_;
 };
 
-// "cudaLaunchKernel_v7000" -> "cudaLaunchKernel": as Nsight Systems' reports do, a version of exactly four digits is dropped and any other
 // What processes call this GPU (nvtxNameCudaDevice), as " (left, second)"; empty where none has a name for it.
 [[nodiscard]] std::string given_names(const Trace& trace, GpuId gpu);
 [[nodiscard]] std::string context_label(const Trace& trace, ProcessId process, std::uint32_t context);  // "1", "1 main"
 
+// "cudaLaunchKernel_v7000" -> "cudaLaunchKernel": as Nsight Systems' reports do, a version of exactly four digits is dropped and any other
 // kept.
 [[nodiscard]] std::string_view api_display_name(std::string_view name) noexcept;
 // What a copy or set is called in reports: "[CUDA memcpy Host-to-Device]", "[CUDA memset]".
