@@ -31,6 +31,7 @@ std::optional<CLibraryFunctions> find_c_library(const RemoteMemory& memory, cons
   functions.create_thread = find("pthread_create");
   functions.detach_thread = find("pthread_detach");
   functions.this_thread = find("pthread_self");
+  functions.refuse_load = find("_dl_signal_error");
   if (functions.open == 0) {
     constexpr std::uint64_t kInternalOpenMode = 0x8000'0000;  // __RTLD_DLOPEN of glibc
     functions.open = find("__libc_dlopen_mode");

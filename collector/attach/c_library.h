@@ -23,6 +23,7 @@ struct CLibraryFunctions {
   std::uint64_t create_thread = 0;
   std::uint64_t detach_thread = 0;
   std::uint64_t this_thread = 0;  // pthread_self
+  std::uint64_t refuse_load = 0;  // _dl_signal_error(int, const char* file, const char*, const char* text): ends a dlopen under way
 };
 
 // None where the first four are not all there.

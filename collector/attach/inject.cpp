@@ -84,7 +84,7 @@ class Injector {
     if (const Result<void> found = stop_at_safe_point(stacks); !found) return found.error();
     injection_.thread = thread_->thread();
     std::unique_ptr<LoadingThread> loading;
-    if (request_.loader == Loader::kNewThread) loading = LoadingThread::start(*thread_, library_, memory_);
+    if (request_.loader == Loader::kNewThread) loading = LoadingThread::start(request_.pid, *thread_, library_, memory_);
     if (loading) note_release(*thread_);
     calls_ = loading ? static_cast<RemoteCalls*>(loading.get()) : thread_.get();
     Result<void> done = bring_in();
@@ -195,7 +195,7 @@ class Injector {
   }
 
   Result<void> enter(long socket) {
-    const bool was_there = find_file(map_, is_agent) != nullptr;
+    const bool was_there = find_file(map_, is_agent) != nullptr && has_whole_agent();
     injection_.origin = was_there ? AgentOrigin::kWasThere : AgentOrigin::kLoaded;
     if (!was_there)
       if (const Result<void> loaded = load(); !loaded) return loaded.error();
@@ -211,6 +211,13 @@ class Injector {
     if (code == EBUSY) return failure("another recording of it is under way. End that first.");
     if (code != 0) return failure(std::string("the agent could not start in it: ") + std::strerror(code) + ".");
     return {};
+  }
+
+  // A loader that gave up may leave parts of a file that was cut short, which can't be read to their end.
+  [[nodiscard]] bool has_whole_agent() const {
+    return std::all_of(map_.begin(), map_.end(), [this](const Mapping& mapping) {
+      return !is_agent(mapping.path) || memory_.read<char>(mapping.end - 1).has_value();
+    });
   }
 
   // Of the agent; 0 where it has none. The loader is asked where it can be: the memory map of a large process takes long to read.

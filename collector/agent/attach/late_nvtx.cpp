@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 
 #include <elf.h>
 #include <link.h>
 #include <sched.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "agent/nvtx/injection.h"
 
@@ -33,6 +36,7 @@ enum State : std::uint32_t { kFresh = 0, kStarted = 1, kComplete = 2 };  // NVTX
 constexpr std::size_t kMaximumSegments = 16;
 constexpr std::size_t kGlobalsBytes = 2048;  // more than nvtxGlobals_t has in any version so far
 constexpr unsigned int kMaximumTableSize = 64;
+constexpr Address kPageBytes = 4096;
 constexpr int kStartedPatience = 1000;  // looks at a library that another thread initialises right now
 constexpr std::size_t kRememberedLibraries = 4096;
 
@@ -166,14 +170,42 @@ void take_over(Globals& globals, const Library& library, LateNvtx& result) noexc
     ++result.owned_by_other;
 }
 
+// How many of its pages can be read, from the first on, up to the first that can't: a program may have taken the right away. The kernel is
+// asked, since looking would end the program; where it does not answer, all can.
+std::size_t readable_pages(Address begin, std::size_t count) noexcept {
+  constexpr std::size_t kAtOnce = 512;
+  char bytes[kAtOnce];
+  iovec pages[kAtOnce];
+  count = std::min(count, kAtOnce);
+  for (std::size_t i = 0; i < count; ++i) pages[i] = {reinterpret_cast<void*>(begin + i * kPageBytes), 1};
+  const iovec here{bytes, count};
+  const ssize_t answered = process_vm_readv(getpid(), &here, 1, pages, count, 0);
+  if (answered < 0) return errno == EFAULT ? 0 : count;
+  return static_cast<std::size_t>(answered);
+}
+
+void search(const Range& range, const Library& library, LateNvtx& result) noexcept {
+  constexpr Address kAlignment = alignof(Globals);
+  Address address = (range.begin + kAlignment - 1) / kAlignment * kAlignment;
+  for (; address + sizeof(Globals) <= range.end; address += kAlignment) {
+    auto& globals = *reinterpret_cast<Globals*>(address);
+    if (looks_like_globals(globals, library, range.end)) take_over(globals, library, result);
+  }
+}
+
+// Run by run of what can be read.
 void search(const Library& library, LateNvtx& result) noexcept {
   for (std::size_t index = 0; index < library.data_count; ++index) {
     const Range& range = library.data[index];
-    constexpr Address kAlignment = alignof(Globals);
-    Address address = (range.begin + kAlignment - 1) / kAlignment * kAlignment;
-    for (; address + sizeof(Globals) <= range.end; address += kAlignment) {
-      auto& globals = *reinterpret_cast<Globals*>(address);
-      if (looks_like_globals(globals, library, range.end)) take_over(globals, library, result);
+    Range run{range.begin, range.begin};
+    while (run.end < range.end) {
+      const Address page = run.end / kPageBytes * kPageBytes;
+      const std::size_t pages = (range.end - page + kPageBytes - 1) / kPageBytes;
+      const std::size_t readable = readable_pages(page, pages);
+      run.end = std::min(page + readable * kPageBytes, range.end);
+      if (readable != 0 && run.end < range.end) continue;
+      search(run, library, result);
+      run.begin = run.end = page + (readable + 1) * kPageBytes;
     }
   }
 }

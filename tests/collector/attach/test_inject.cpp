@@ -190,6 +190,31 @@ TEST_CASE("a target that sees another file at the agent's path gets a copy in me
   check_end(target);
 }
 
+TEST_CASE("an agent that faults is given up, and the target goes on") {
+  RunningTarget target({target_program(), "read"});
+  target.wait_until_in(SYS_read);
+  const Result<Injection> injection = inject({.pid = target.pid(), .agent = LANESCOPE_FAULTY_AGENT, .patience = 5s});
+  REQUIRE_FALSE(injection);
+  CHECK_THAT(injection.error().text, contains_text("The agent faulted (SIGSEGV)") && contains_text("runs on without it"));
+  target.send("hello");
+  check_end(target);
+}
+
+TEST_CASE("an agent whose file was cut short is refused by the loader, which then loads a whole one") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path cut = folder.path() / "liblanescope-agent.so";
+  std::filesystem::copy_file(LANESCOPE_REAL_AGENT, cut);
+  std::filesystem::resize_file(cut, 4096);  // what lies behind can't be read, although the file's first page says that it is there
+  RunningTarget target({target_program(), "read"});
+  target.wait_until_in(SYS_read);
+  const Result<Injection> injection = inject({.pid = target.pid(), .agent = cut, .patience = 5s});
+  REQUIRE_FALSE(injection);
+  CHECK_THAT(injection.error().text, contains_text("its loader refused the agent: "));
+  attach_once(target.pid());
+  target.send("hello");
+  check_end(target);
+}
+
 TEST_CASE("a file that is no agent is refused with the loader's words, and the target goes on") {
   const test::TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "liblanescope-agent.so";

@@ -11,11 +11,13 @@
 //   early           one range in the domain, and with the string, that were made without a tool
 //   data            one range "data" with three numbers (1, 2 and 0xabcd, 4 bytes each) of the schema 16777221, which nobody registers now
 //
-// With the argument "initialised" it has called NVTX before, without a tool; a domain and a registered string among these calls.
+// With the argument "initialised" it has called NVTX before, without a tool; a domain and a registered string among these calls. "guarded":
+// so it has, and a page among its variables can't be read.
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +31,9 @@
 #include <vector>
 
 namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+alignas(kPageBytes) char guarded_pages[3 * kPageBytes] = {1};  // not zero, so that it stands in the file
 
 nvtxDomainHandle_t early_domain = nullptr;
 nvtxStringHandle_t early_string = nullptr;
@@ -135,7 +140,9 @@ int obey(const std::string& line) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count > 1 && std::strcmp(arguments[1], "initialised") == 0) initialise_without_tool();
+  const std::string mode = count > 1 ? arguments[1] : "";
+  if (mode == "initialised" || mode == "guarded") initialise_without_tool();
+  if (mode == "guarded" && mprotect(guarded_pages + kPageBytes, kPageBytes, PROT_NONE) != 0) return 2;
   std::cout << "ready" << std::endl;
   int ranges = 0;
   for (std::string line; wait_for_input(), std::getline(std::cin, line);) {

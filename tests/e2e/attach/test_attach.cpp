@@ -34,6 +34,16 @@ TEST_CASE("every range since the attach is recorded, whether or not the program 
   target.check_end(1 + 20'000 + 8);
 }
 
+TEST_CASE("a program that hides some of its memory is recorded, and lives") {
+  const TemporaryFolder folder;
+  NvtxProgram target("guarded");
+  std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
+  target.wait_until_recorded(*recording);
+  target.obey("burst 10");
+  CHECK(ranges(*end(std::move(recording)), "burst") == 10);
+  target.check_end(10);
+}
+
 TEST_CASE("what the program got from NVTX without a tool stays valid") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");
