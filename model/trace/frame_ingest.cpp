@@ -29,6 +29,43 @@ Gpu described(const proto::Device& device) {
   return gpu;
 }
 
+// A chunk, of which the events stand in columns of their own where large recordings consist of their kind.
+struct DecodedChunk {
+  proto::EventChunk chunk;
+  std::variant<std::monostate, KernelColumns, ApiCallColumns, CounterSampleColumns> columns;
+
+  bool parse(std::string_view payload) {
+    std::string others;
+    WireReader reader(payload);
+    while (const auto field = reader.next()) {
+      bool sound = true;
+      switch (field->number) {
+        case proto::EventChunk::kKernelsFieldNumber:
+          sound = parse_columns<KernelColumns>(*field);
+          break;
+        case proto::EventChunk::kApiCallsFieldNumber:
+          sound = parse_columns<ApiCallColumns>(*field);
+          break;
+        case proto::EventChunk::kCounterSamplesFieldNumber:
+          sound = parse_columns<CounterSampleColumns>(*field);
+          break;
+        default:
+          others += field->whole;
+      }
+      if (!sound) return false;
+    }
+    if (!reader.sound() || !chunk.ParseFromString(others)) return false;
+    return columns.index() == 0 || chunk.events_case() == proto::EventChunk::EVENTS_NOT_SET;  // of one kind
+  }
+
+ private:
+  template <typename Columns>
+  bool parse_columns(const WireField& field) {
+    if (!std::holds_alternative<Columns>(columns)) columns.emplace<Columns>();
+    return field.type == WireField::kBytes && std::get<Columns>(columns).parse(field.bytes);
+  }
+};
+
 }  // namespace
 
 struct FrameIngest::State {
@@ -152,21 +189,21 @@ struct FrameIngest::State {
     return true;
   }
 
-  bool events(const FrameHeader& header, const proto::EventChunk& chunk) {
+  bool events(const FrameHeader& header, const DecodedChunk& decoded) {
+    const proto::EventChunk& chunk = decoded.chunk;
     Dictionary& dictionary = dictionaries[{header.process, header.source}];
     if (!extend(dictionary, chunk, builder)) return false;
-    const bool is_of_no_process = header.process == 0 && chunk.has_counter_samples();
+    const bool is_of_no_process = header.process == 0 && std::holds_alternative<CounterSampleColumns>(decoded.columns);
     const ProcessId process = is_of_no_process ? kNone : process_of(header);
     const ChunkTarget into{builder, process, dictionary, since_epoch(chunk.base_time())};
+    if (const auto* kernels = std::get_if<KernelColumns>(&decoded.columns)) return ingest(into, *kernels);
+    if (const auto* calls = std::get_if<ApiCallColumns>(&decoded.columns)) return ingest(into, *calls);
+    if (const auto* samples = std::get_if<CounterSampleColumns>(&decoded.columns)) return ingest(into, *samples);
     switch (chunk.events_case()) {
-      case proto::EventChunk::kKernels:
-        return ingest(into, chunk.kernels());
       case proto::EventChunk::kCopies:
         return ingest(into, chunk.copies());
       case proto::EventChunk::kSets:
         return ingest(into, chunk.sets());
-      case proto::EventChunk::kApiCalls:
-        return ingest(into, chunk.api_calls());
       case proto::EventChunk::kSynchronizations:
         return ingest(into, chunk.synchronizations());
       case proto::EventChunk::kOverheads:
@@ -187,12 +224,13 @@ struct FrameIngest::State {
         return ingest(into, chunk.thread_states());
       case proto::EventChunk::kSamples:
         return ingest(into, chunk.samples());
-      case proto::EventChunk::kCounterSamples:
-        return ingest(into, chunk.counter_samples());
       case proto::EventChunk::kOsRuntime:
         return ingest(into, TrackKind::kOsRuntime, chunk.os_runtime());
       case proto::EventChunk::kPageFaults:
         return ingest(into, chunk.page_faults());
+      case proto::EventChunk::kKernels:
+      case proto::EventChunk::kApiCalls:
+      case proto::EventChunk::kCounterSamples:  // these are columns
       case proto::EventChunk::EVENTS_NOT_SET:
         return true;
     }
@@ -219,7 +257,7 @@ struct FrameIngest::State {
   bool apply(const FrameHeader& header, const proto::ProcessStart& message) { return process_start(process_of(header), message); }
   bool apply(const FrameHeader& header, const proto::ProcessEnd& message) { return process_end(process_of(header), message); }
   bool apply(const FrameHeader& header, const proto::Resources& message) { return resources(header, message); }
-  bool apply(const FrameHeader& header, const proto::EventChunk& message) { return events(header, message); }
+  bool apply(const FrameHeader& header, const DecodedChunk& message) { return events(header, message); }
   bool apply(const FrameHeader& header, const proto::Symbols& message) { return symbols(header, message); }
   bool apply(const FrameHeader& header, const proto::Counters& message) { return add_counters(header, process_of(header), message); }
   bool apply(const FrameHeader& header, const proto::Diagnostic& message) { return diagnostic(header.process, message); }
@@ -234,8 +272,8 @@ struct FrameIngest::State {
 struct DecodedFrame::Content {
   FrameHeader header;
   bool sound = false;
-  std::variant<std::monostate, proto::SessionStart, proto::ProcessStart, proto::ProcessEnd, proto::Resources, proto::EventChunk,
-               proto::Symbols, proto::Counters, proto::Diagnostic, proto::Output>
+  std::variant<std::monostate, proto::SessionStart, proto::ProcessStart, proto::ProcessEnd, proto::Resources, DecodedChunk, proto::Symbols,
+               proto::Counters, proto::Diagnostic, proto::Output>
       message;
 
   template <typename Message>
@@ -262,7 +300,7 @@ DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<C
       content_->parse<proto::Resources>(*payload);
       break;
     case proto::FRAME_EVENTS:
-      content_->parse<proto::EventChunk>(*payload);
+      content_->sound = content_->message.emplace<DecodedChunk>().parse(*payload);
       break;
     case proto::FRAME_SYMBOLS:
       content_->parse<proto::Symbols>(*payload);

@@ -3,6 +3,7 @@
 
 #include "dictionary.h"
 #include "model/trace/trace_builder.h"
+#include "packed.h"
 
 namespace lanescope {
 
@@ -14,20 +15,20 @@ struct ChunkTarget {
 };
 
 // One overload for each kind of events. False when the columns do not fit together; nothing is added then.
-[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::Kernels& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const KernelColumns& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::Copies& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::Sets& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::Synchronizations& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::GraphLaunches& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::CudaEvents& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::MemoryUsage& columns);
-[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::ApiCalls& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const ApiCallColumns& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, TrackKind kind, const proto::Spans& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::PageFaults& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::NvtxRanges& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::NvtxMarks& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::ThreadStates& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::Samples& columns);
-[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::CounterSamples& columns);
+[[nodiscard]] bool ingest(const ChunkTarget& into, const CounterSampleColumns& columns);
 
 }  // namespace lanescope

@@ -1,8 +1,6 @@
 // Reading the columns of a chunk: lengths that must agree, columns that may be absent, lists of marked events.
 #pragma once
 
-#include <google/protobuf/repeated_field.h>
-
 #include <cstdint>
 #include <vector>
 
@@ -24,7 +22,8 @@ template <typename... Columns>
 }
 
 // One mark an event for the indexes listed; empty when none is.
-[[nodiscard]] inline std::vector<bool> marked(const google::protobuf::RepeatedField<std::uint32_t>& indexes, int size) {
+template <typename Column>
+[[nodiscard]] std::vector<bool> marked(const Column& indexes, int size) {
   std::vector<bool> marks(indexes.empty() ? 0 : static_cast<std::size_t>(size));
   for (const std::uint32_t index : indexes)
     if (index < marks.size()) marks[index] = true;

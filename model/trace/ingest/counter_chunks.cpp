@@ -17,31 +17,31 @@ bool is_near(Nanoseconds time) {
 
 }  // namespace
 
-bool ingest(const ChunkTarget& into, const proto::CounterSamples& c) {
-  const int n = c.time_delta_size();
+bool ingest(const ChunkTarget& into, const CounterSampleColumns& c) {
+  const int n = c.time_delta.size();
   if (n == 0) return true;
-  if (c.counter_size() == 0 || c.columns_size() != c.counter_size()) return false;
+  if (c.counter.empty() || c.columns.size() != static_cast<std::size_t>(c.counter.size())) return false;
   std::vector<CounterId> counters;
-  for (const std::uint32_t id : c.counter()) {
+  for (const std::uint32_t id : c.counter) {
     if (id == 0 || id >= into.dictionary.counters.size() || into.dictionary.counters[id] == kNone) return false;
     counters.push_back(into.dictionary.counters[id]);
   }
   std::vector<Nanoseconds> times;
   times.reserve(static_cast<std::size_t>(n));
   Nanoseconds time = into.base_time;
-  for (const std::int64_t delta : c.time_delta()) times.push_back(time = sum(time, static_cast<std::uint64_t>(delta)));
+  for (const std::int64_t delta : c.time_delta) times.push_back(time = sum(time, static_cast<std::uint64_t>(delta)));
   std::vector<std::vector<std::int64_t>> columns;
-  for (const proto::CounterColumn& column : c.columns()) {
-    if (!same_length(n, column.value_delta())) return false;
+  for (const CounterSampleColumns::OfCounter& column : c.columns) {
+    if (!same_length(n, column.value_delta)) return false;
     std::vector<std::int64_t>& values = columns.emplace_back();
     values.reserve(static_cast<std::size_t>(n));
     std::int64_t value = 0;
-    for (const std::int64_t delta : column.value_delta()) values.push_back(value = sum(value, static_cast<std::uint64_t>(delta)));
-    const auto missing = marked(column.missing(), n);
+    for (const std::int64_t delta : column.value_delta) values.push_back(value = sum(value, static_cast<std::uint64_t>(delta)));
+    const auto missing = marked(column.missing, n);
     for (std::size_t i = 0; i < missing.size(); ++i)
       if (missing[i]) values[i] = kNoValue;
   }
-  const Nanoseconds end = sum(times.back(), c.last_duration());
+  const Nanoseconds end = sum(times.back(), c.last_duration);
   if (!std::all_of(times.begin(), times.end(), is_near) || !is_near(end)) return false;
   return into.builder.add_samples(counters, times, columns, end);
 }

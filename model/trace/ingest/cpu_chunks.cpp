@@ -5,24 +5,24 @@
 
 namespace lanescope {
 
-bool ingest(const ChunkTarget& into, const proto::ApiCalls& c) {
-  const int n = c.start_delta_size();
-  if (!same_length(n, c.duration(), c.name(), c.correlation_delta()) || !same_length_or_empty(n, c.result())) return false;
+bool ingest(const ChunkTarget& into, const ApiCallColumns& c) {
+  const int n = c.start_delta.size();
+  if (!same_length(n, c.duration, c.name, c.correlation_delta) || !same_length_or_empty(n, c.result)) return false;
   std::vector<Event> events;
   events.reserve(static_cast<std::size_t>(n));
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
   ApiDetail detail;
-  detail.domain = c.driver() ? ApiDomain::kDriver : ApiDomain::kRuntime;
+  detail.domain = c.driver ? ApiDomain::kDriver : ApiDomain::kRuntime;
   for (int i = 0; i < n; ++i) {
-    time += c.start_delta(i);
-    correlation += c.correlation_delta(i);
-    detail.result = optional_value(c.result(), i);
-    events.push_back({time, static_cast<Nanoseconds>(c.duration(i)), lookup(into.dictionary.strings, c.name(i)),
+    time += c.start_delta[i];
+    correlation += c.correlation_delta[i];
+    detail.result = optional_value(c.result, i);
+    events.push_back({time, static_cast<Nanoseconds>(c.duration[i]), lookup(into.dictionary.strings, c.name[i]),
                       static_cast<std::uint32_t>(correlation), into.builder.intern(detail)});
   }
   TrackKey key{TrackKind::kCudaApi, into.process};
-  key.thread = into.builder.thread(into.process, c.thread());
+  key.thread = into.builder.thread(into.process, c.thread);
   into.builder.add(key, std::move(events));
   return true;
 }

@@ -32,7 +32,8 @@ KernelDetail shaped(const proto::LaunchShape& shape) {
 // Events of a chunk by queue id. Neighbours mostly share theirs.
 class QueueEvents {
  public:
-  explicit QueueEvents(const google::protobuf::RepeatedField<std::uint32_t>& queues) {
+  template <typename Column>
+  explicit QueueEvents(const Column& queues) {
     std::map<std::uint32_t, std::size_t> counts;
     for (int first = 0, last = 0; first < queues.size(); first = last) {
       while (last < queues.size() && queues[last] == queues[first]) ++last;
@@ -84,27 +85,27 @@ const KernelName& kernel_name(const ChunkTarget& into, std::uint32_t string_id) 
 
 }  // namespace
 
-bool ingest(const ChunkTarget& into, const proto::Kernels& c) {
-  const int n = c.start_delta_size();
-  if (!same_length(n, c.duration(), c.name(), c.queue(), c.correlation_delta(), c.shape())) return false;
-  if (!same_length_or_empty(n, c.graph_node_delta(), c.graph(), c.kernel_name())) return false;
-  const auto unfinished = marked(c.unfinished(), n);
-  const bool given = !c.kernel_name().empty();
+bool ingest(const ChunkTarget& into, const KernelColumns& c) {
+  const int n = c.start_delta.size();
+  if (!same_length(n, c.duration, c.name, c.queue, c.correlation_delta, c.shape)) return false;
+  if (!same_length_or_empty(n, c.graph_node_delta, c.graph, c.kernel_name)) return false;
+  const auto unfinished = marked(c.unfinished, n);
+  const bool given = !c.kernel_name.empty();
   DetailCache& details = given ? into.dictionary.given_kernels : into.dictionary.kernels;
-  QueueEvents events(c.queue());
+  QueueEvents events(c.queue);
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
   std::int64_t node = 0;
   for (int i = 0; i < n; ++i) {
-    time += c.start_delta(i);
-    correlation += c.correlation_delta(i);
-    node += optional_value(c.graph_node_delta(), i);
-    const std::uint32_t graph = optional_value(c.graph(), i);
+    time += c.start_delta[i];
+    correlation += c.correlation_delta[i];
+    node += optional_value(c.graph_node_delta, i);
+    const std::uint32_t graph = optional_value(c.graph, i);
     const bool open = !unfinished.empty() && unfinished[static_cast<std::size_t>(i)];
-    const std::uint32_t name_id = given ? c.kernel_name(i) : c.name(i);
+    const std::uint32_t name_id = given ? c.kernel_name[i] : c.name[i];
     const KernelName& name = given ? lookup(into.dictionary.given_names, name_id) : kernel_name(into, name_id);
     const auto detail_of = [&] {
-      KernelDetail detail = shaped(lookup(into.dictionary.shapes, c.shape(i)));
+      KernelDetail detail = shaped(lookup(into.dictionary.shapes, c.shape[i]));
       detail.mangled_name = name.mangled;
       detail.short_name = name.brief;
       detail.graph = graph;
@@ -112,9 +113,9 @@ bool ingest(const ChunkTarget& into, const proto::Kernels& c) {
       detail.finished = open ? Finished::kNo : Finished::kYes;
       return into.builder.intern(detail);
     };
-    const DetailId detail = open ? detail_of() : details.find({c.shape(i), name_id, graph, static_cast<std::uint64_t>(node)}, detail_of);
-    events[c.queue(i)].push_back(
-        {time, static_cast<Nanoseconds>(c.duration(i)), name.name, static_cast<std::uint32_t>(correlation), detail});
+    const DetailId detail = open ? detail_of() : details.find({c.shape[i], name_id, graph, static_cast<std::uint64_t>(node)}, detail_of);
+    events[c.queue[i]].push_back(
+        {time, static_cast<Nanoseconds>(c.duration[i]), name.name, static_cast<std::uint32_t>(correlation), detail});
   }
   add_by_queue(into, TrackKind::kKernels, std::move(events));
   return true;

@@ -1,0 +1,258 @@
+#include "packed.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "lanescope/trace.pb.h"
+
+namespace lanescope {
+namespace {
+
+enum class Coding { kPlain, kZigzag };  // how a column's numbers stand in a file
+
+constexpr std::ptrdiff_t kLongestVarint = 10;
+
+// Reads one number of any length; null where it does not end.
+const char* read_long(const char* at, const char* end, std::uint64_t& value) {
+  value = 0;
+  for (unsigned shift = 0; at < end && shift < 7 * kLongestVarint; shift += 7) {
+    const auto byte = static_cast<std::uint8_t>(*at++);
+    value |= shift < 64 ? static_cast<std::uint64_t>(byte & 0x7f) << shift : 0;
+    if (byte < 0x80) return at;
+  }
+  return nullptr;
+}
+
+template <Coding coding, typename Value>
+Value decoded(std::uint64_t raw) {
+  if constexpr (coding == Coding::kZigzag) raw = (raw >> 1) ^ (~(raw & 1) + 1);
+  return static_cast<Value>(raw);
+}
+
+// Reads the number that begins at `at`, of which these are the eight bytes there.
+const char* read_short(const char* at, const char* end, std::uint64_t word, std::uint64_t& value) {
+  value = word & 0x7f;
+  if ((word & 0x80) == 0) return at + 1;
+  value |= word >> 1 & 0x3f80;
+  if ((word & 0x8000) == 0) return at + 2;
+  value |= word >> 2 & 0x1fc000;
+  if ((word & 0x800000) == 0) return at + 3;
+  return read_long(at, end, value);
+}
+
+// Reads `count` numbers. Looks at eight bytes at once: mostly they are eight numbers of one byte, four of two, or one of up to three.
+template <Coding coding, typename Value>
+const char* read_all(const char* at, const char* end, Value* into, std::size_t count) {
+  std::size_t i = 0;
+  if constexpr (std::endian::native == std::endian::little) {
+    while (end - at >= 8 && i < count) {
+      std::uint64_t word;
+      std::memcpy(&word, at, sizeof(word));
+      const std::uint64_t followed = word & 0x8080808080808080;  // bytes that another of their number follows
+      if (followed == 0 && count - i >= 8) {
+        for (int k = 0; k < 8; ++k, word >>= 8) into[i++] = decoded<coding, Value>(word & 0xff);
+        at += 8;
+      } else if (followed == 0x0080008000800080 && count - i >= 4) {
+        word = (word & 0x007f007f007f007f) | (word & 0x7f007f007f007f00) >> 1;
+        for (int k = 0; k < 4; ++k, word >>= 16) into[i++] = decoded<coding, Value>(word & 0xffff);
+        at += 8;
+      } else {
+        std::uint64_t raw;
+        at = read_short(at, end, word, raw);
+        if (at == nullptr) return nullptr;
+        into[i++] = decoded<coding, Value>(raw);
+      }
+    }
+  }
+  for (; i < count; ++i) {
+    std::uint64_t raw;
+    at = read_long(at, end, raw);
+    if (at == nullptr) return nullptr;
+    into[i] = decoded<coding, Value>(raw);
+  }
+  return at;
+}
+
+template <Coding coding, typename Value>
+bool append_packed(std::string_view packed, Column<Value>& column) {
+  const auto ends_number = [](char byte) { return static_cast<std::uint8_t>(byte) < 0x80; };
+  const auto count = static_cast<std::size_t>(std::count_if(packed.begin(), packed.end(), ends_number));
+  if (count > static_cast<std::size_t>(std::numeric_limits<int>::max() - column.size())) return false;
+  Value* const into = column.extend(count);
+  if (count == packed.size()) {  // all of one byte
+    for (std::size_t i = 0; i < count; ++i) into[i] = decoded<coding, Value>(static_cast<std::uint8_t>(packed[i]));
+    return true;
+  }
+  return read_all<coding>(packed.data(), packed.data() + packed.size(), into, count) == packed.data() + packed.size();
+}
+
+// A field that belongs to the column: packed, or a single number of it. As protobuf does, one of another type is left out.
+template <Coding coding, typename Value>
+bool append(const WireField& field, Column<Value>& column) {
+  if (field.type == WireField::kBytes) return append_packed<coding>(field.bytes, column);
+  if (field.type == WireField::kVarint) *column.extend(1) = decoded<coding, Value>(field.value);
+  return true;
+}
+template <typename Value>
+bool plain(const WireField& field, Column<Value>& column) {
+  return append<Coding::kPlain>(field, column);
+}
+template <typename Value>
+bool zigzag(const WireField& field, Column<Value>& column) {
+  return append<Coding::kZigzag>(field, column);
+}
+
+// Gives each field to `take`, which returns whether it could be read.
+template <typename Take>
+bool for_fields(std::string_view message, Take take) {
+  WireReader reader(message);
+  while (const auto field = reader.next())
+    if (!take(*field)) return false;
+  return reader.sound();
+}
+
+}  // namespace
+
+template <typename Value>
+Value* Column<Value>::extend(std::size_t count) {
+  const std::size_t before = static_cast<std::size_t>(size_);
+  if (before + count > capacity_) {
+    capacity_ = std::max(before + count, 2 * capacity_);  // mostly a column comes in one part
+    auto values = std::make_unique_for_overwrite<Value[]>(capacity_);
+    std::copy(begin(), end(), values.get());
+    values_ = std::move(values);
+  }
+  size_ += static_cast<int>(count);
+  return values_.get() + before;
+}
+
+std::optional<WireField> WireReader::next() {
+  if (rest_.empty()) return std::nullopt;
+  const char* const end = rest_.data() + rest_.size();
+  WireField field;
+  std::uint64_t tag = 0;
+  const char* at = read_long(rest_.data(), end, tag);
+  sound_ = false;
+  if (at == nullptr || tag > std::numeric_limits<std::uint32_t>::max() || tag >> 3 == 0) return std::nullopt;
+  field.number = static_cast<std::uint32_t>(tag >> 3);
+  field.type = static_cast<std::uint32_t>(tag & 7);
+  std::uint64_t length = 0;
+  switch (field.type) {
+    case WireField::kVarint:
+      at = read_long(at, end, field.value);
+      if (at == nullptr) return std::nullopt;
+      break;
+    case WireField::kBytes:
+      at = read_long(at, end, length);
+      if (at == nullptr) return std::nullopt;
+      break;
+    case WireField::kEightBytes:
+      length = 8;
+      break;
+    case WireField::kFourBytes:
+      length = 4;
+      break;
+    default:
+      return std::nullopt;
+  }
+  if (length > static_cast<std::uint64_t>(end - at)) return std::nullopt;
+  field.bytes = {at, static_cast<std::size_t>(length)};
+  at += length;
+  field.whole = rest_.substr(0, static_cast<std::size_t>(at - rest_.data()));
+  rest_.remove_prefix(field.whole.size());
+  sound_ = true;
+  return field;
+}
+
+bool KernelColumns::parse(std::string_view bytes) {
+  return for_fields(bytes, [this](const WireField& field) {
+    using Fields = proto::Kernels;
+    switch (field.number) {
+      case Fields::kStartDeltaFieldNumber:
+        return zigzag(field, start_delta);
+      case Fields::kDurationFieldNumber:
+        return plain(field, duration);
+      case Fields::kNameFieldNumber:
+        return plain(field, name);
+      case Fields::kQueueFieldNumber:
+        return plain(field, queue);
+      case Fields::kCorrelationDeltaFieldNumber:
+        return zigzag(field, correlation_delta);
+      case Fields::kShapeFieldNumber:
+        return plain(field, shape);
+      case Fields::kGraphNodeDeltaFieldNumber:
+        return zigzag(field, graph_node_delta);
+      case Fields::kGraphFieldNumber:
+        return plain(field, graph);
+      case Fields::kUnfinishedFieldNumber:
+        return plain(field, unfinished);
+      case Fields::kKernelNameFieldNumber:
+        return plain(field, kernel_name);
+      default:
+        return true;  // of a newer recorder
+    }
+  });
+}
+
+bool ApiCallColumns::parse(std::string_view bytes) {
+  return for_fields(bytes, [this](const WireField& field) {
+    using Fields = proto::ApiCalls;
+    switch (field.number) {
+      case Fields::kThreadFieldNumber:
+        if (field.type == WireField::kVarint) thread = static_cast<std::uint32_t>(field.value);
+        return true;
+      case Fields::kDriverFieldNumber:
+        if (field.type == WireField::kVarint) driver = field.value != 0;
+        return true;
+      case Fields::kStartDeltaFieldNumber:
+        return zigzag(field, start_delta);
+      case Fields::kDurationFieldNumber:
+        return plain(field, duration);
+      case Fields::kNameFieldNumber:
+        return plain(field, name);
+      case Fields::kCorrelationDeltaFieldNumber:
+        return zigzag(field, correlation_delta);
+      case Fields::kResultFieldNumber:
+        return plain(field, result);
+      default:
+        return true;
+    }
+  });
+}
+
+bool CounterSampleColumns::OfCounter::parse(std::string_view bytes) {
+  return for_fields(bytes, [this](const WireField& field) {
+    using Fields = proto::CounterColumn;
+    switch (field.number) {
+      case Fields::kValueDeltaFieldNumber:
+        return zigzag(field, value_delta);
+      case Fields::kMissingFieldNumber:
+        return plain(field, missing);
+      default:
+        return true;
+    }
+  });
+}
+
+bool CounterSampleColumns::parse(std::string_view bytes) {
+  return for_fields(bytes, [this](const WireField& field) {
+    using Fields = proto::CounterSamples;
+    switch (field.number) {
+      case Fields::kCounterFieldNumber:
+        return plain(field, counter);
+      case Fields::kTimeDeltaFieldNumber:
+        return zigzag(field, time_delta);
+      case Fields::kColumnsFieldNumber:
+        return field.type != WireField::kBytes || columns.emplace_back().parse(field.bytes);
+      case Fields::kLastDurationFieldNumber:
+        if (field.type == WireField::kVarint) last_duration = field.value;
+        return true;
+      default:
+        return true;
+    }
+  });
+}
+
+}  // namespace lanescope

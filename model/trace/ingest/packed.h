@@ -1,0 +1,99 @@
+// Columns of chunks, decoded from the wire without protobuf's own containers: those grow value by value and are freed one by one, which
+// takes longer than decoding does. For the kinds of events of which large recordings consist.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace lanescope {
+
+// A repeated number, as protobuf has it.
+template <typename Value>
+class Column {
+ public:
+  using value_type = Value;
+  [[nodiscard]] int size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] Value operator[](int i) const noexcept { return values_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] const Value* begin() const noexcept { return values_.get(); }
+  [[nodiscard]] const Value* end() const noexcept { return values_.get() + size_; }
+
+  // Room for that many more, to be written at once.
+  [[nodiscard]] Value* extend(std::size_t count);
+
+ private:
+  std::unique_ptr<Value[]> values_;
+  int size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+// Kernels of the schema.
+struct KernelColumns {
+  Column<std::int64_t> start_delta;
+  Column<std::uint64_t> duration;
+  Column<std::uint32_t> name;
+  Column<std::uint32_t> queue;
+  Column<std::int64_t> correlation_delta;
+  Column<std::uint32_t> shape;
+  Column<std::int64_t> graph_node_delta;
+  Column<std::uint32_t> graph;
+  Column<std::uint32_t> unfinished;
+  Column<std::uint32_t> kernel_name;
+  // False where the bytes are no such message. Appends to what is there, as protobuf does where a message comes in parts.
+  [[nodiscard]] bool parse(std::string_view bytes);
+};
+
+// ApiCalls of the schema.
+struct ApiCallColumns {
+  std::uint32_t thread = 0;
+  bool driver = false;
+  Column<std::int64_t> start_delta;
+  Column<std::uint64_t> duration;
+  Column<std::uint32_t> name;
+  Column<std::int64_t> correlation_delta;
+  Column<std::uint32_t> result;
+  [[nodiscard]] bool parse(std::string_view bytes);
+};
+
+// CounterSamples of the schema.
+struct CounterSampleColumns {
+  struct OfCounter {
+    Column<std::int64_t> value_delta;
+    Column<std::uint32_t> missing;
+    [[nodiscard]] bool parse(std::string_view bytes);
+  };
+  Column<std::uint32_t> counter;
+  Column<std::int64_t> time_delta;
+  std::vector<OfCounter> columns;
+  std::uint64_t last_duration = 0;
+  [[nodiscard]] bool parse(std::string_view bytes);
+};
+
+// A field of a message as it stands on the wire.
+struct WireField {
+  static constexpr std::uint32_t kVarint = 0, kEightBytes = 1, kBytes = 2, kFourBytes = 5;
+  std::uint32_t number = 0;
+  std::uint32_t type = kVarint;
+  std::uint64_t value = 0;  // of a varint
+  std::string_view bytes;   // of another: what stands behind the tag, and behind its length where it has one
+  std::string_view whole;   // with the tag
+};
+
+// Walks through the fields of a message.
+class WireReader {
+ public:
+  explicit WireReader(std::string_view message) : rest_(message) {}
+  // None at the end, and where what follows is no field: then sound() is false.
+  [[nodiscard]] std::optional<WireField> next();
+  [[nodiscard]] bool sound() const noexcept { return sound_; }
+
+ private:
+  std::string_view rest_;
+  bool sound_ = true;
+};
+
+}  // namespace lanescope
