@@ -1,6 +1,7 @@
 #include "capture_options.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <iostream>
@@ -14,7 +15,8 @@ namespace lanescope::cli {
 namespace {
 
 // Empty where it is one of the choices, or a name of nsys's for one.
-std::string check_trace(const std::vector<std::string>& choices, const std::string& word) {
+std::string check_trace(const std::vector<std::string>& choices, std::string& word) {
+  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   if (needs_launch(word) && std::find(choices.begin(), choices.end(), word) == choices.end())
     return word + ": it has to be switched on when the program starts; use lanescope profile";
   if (word == "cuda-sw" || std::find(choices.begin(), choices.end(), word) != choices.end()) return {};
@@ -27,7 +29,7 @@ std::string check_trace(const std::vector<std::string>& choices, const std::stri
 }
 
 std::vector<std::string> all_traces() {
-  std::vector<std::string> traces{"cuda", "nvtx", "osrt", "none"};
+  std::vector<std::string> traces{"cuda", "nvtx", "osrt", "python-gil", "none"};
   for (std::string& library : library_traces()) traces.push_back(std::move(library));
   return traces;
 }
@@ -195,15 +197,18 @@ cpu::CpuSettings cpu_settings(const CaptureOptions& options) {
 void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
   constexpr const char* kGroup = "What to record";
   const bool is_running = targets == Targets::kRunning;
-  const std::vector<std::string> choices = is_running ? std::vector<std::string>{"cuda", "nvtx", "osrt", "nccl"} : all_traces();
-  app.add_option("-t,--trace", options.trace,
-                 is_running ? "cuda, nvtx, osrt, nccl (alone of nvtx)"
-                            : "cuda, nvtx, osrt, none; calls of nccl, mpi, cudnn, cublas,\ncusolver, cusparse (with -verbose: all calls of "
-                              "the last\nthree)")
+  const std::vector<std::string> choices =
+      is_running ? std::vector<std::string>{"cuda", "nvtx", "osrt", "python-gil", "nccl"} : all_traces();
+  app.add_option(
+         "-t,--trace", options.trace,
+         is_running
+             ? "cuda, nvtx, osrt, python-gil, nccl (alone of nvtx)"
+             : "cuda, nvtx, osrt, python-gil, none; calls of nccl, mpi, cudnn, cublas,\ncusolver, cusparse (with -verbose: all calls of "
+               "the last\nthree)")
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Validator([choices](const std::string& word) { return check_trace(choices, word); }, "", "trace"))
+      ->transform(CLI::Validator([choices](std::string& word) { return check_trace(choices, word); }, "", "trace"))
       ->default_str("cuda,nvtx")
       ->group(kGroup);
   app.add_option("--preset", options.preset, "light (least overhead), default, or deep")
@@ -297,7 +302,8 @@ Result<session::CudaBacktraces> backtraces(const std::vector<std::string>& words
   std::optional<std::chrono::nanoseconds> threshold;
   for (const std::string& word : words) {
     const std::size_t colon = word.find(':');
-    const std::string sort = word.substr(0, colon);
+    const std::string given = word.substr(0, colon);
+    const std::string sort = given == "true" ? "all" : given == "false" ? "none" : given;  // as older versions of nsys took it
     const bool all = sort == "all";
     if (!all && sort != "none" && sort != "kernel" && sort != "memory" && sort != "sync" && sort != "other")
       return Error{"--cudabacktrace takes all, none, kernel, memory, sync and other, not \"" + sort + "\".", ErrorKind::kUsage};
@@ -309,11 +315,11 @@ Result<session::CudaBacktraces> backtraces(const std::vector<std::string>& words
     const std::string digits = word.substr(colon + 1);
     if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos)
       return Error{"--cudabacktrace=" + word + ": \"" + digits + "\" is no number of nanoseconds.", ErrorKind::kUsage};
-    const std::chrono::nanoseconds given(std::stoll(digits));
-    if (threshold && *threshold != given)
+    const std::chrono::nanoseconds time(std::stoll(digits));
+    if (threshold && *threshold != time)
       return Error{"--cudabacktrace has one threshold for all sorts of calls: give it once, for example kernel,memory:5000.",
                    ErrorKind::kUsage};
-    threshold = given;
+    threshold = time;
   }
   if (threshold) result.threshold = *threshold;
   return result;
@@ -339,6 +345,7 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   settings.trace_cuda = traces("cuda") || traces("cuda-sw");
   settings.trace_nvtx = traces("nvtx");
   settings.trace_os_runtime = traces("osrt");
+  settings.trace_python_lock = traces("python-gil");
   settings.preset = options.preset == "light"  ? session::Preset::kLight
                     : options.preset == "deep" ? session::Preset::kDeep
                                                : session::Preset::kDefault;

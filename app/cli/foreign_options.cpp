@@ -1,5 +1,6 @@
 #include "foreign_options.h"
 
+#include <algorithm>
 #include <array>
 
 namespace lanescope::cli {
@@ -8,6 +9,7 @@ namespace {
 struct Advice {
   std::string_view name;
   std::string_view text;
+  std::string_view granted = {};  // the value with which it asks for what is the case here anyway
 };
 
 constexpr std::string_view kNoSampling = "Counters of the processor are not recorded. Threads are sampled by time: -s process-tree";
@@ -33,26 +35,26 @@ constexpr std::array kOptions{
     Advice{"--event-sampling-interval", kNoSampling},
     Advice{"--sampling-trigger", "Samples are taken by time. Say how often with --sampling-frequency."},
     Advice{"--cpu-cluster-events", kNoSampling},
-    Advice{"--show-source-info", "Source lines are always looked up, and stored in the file."},
-    Advice{"--resolve-symbols", "Names of code are always looked up, and stored in the file."},
+    Advice{"--show-source-info", "Source lines are always looked up, and stored in the file.", "true"},
+    Advice{"--resolve-symbols", "Names of code are always looked up, and stored in the file.", "true"},
     Advice{"--osrt-backtrace-depth", kWholeStacks},
     Advice{"--osrt-backtrace-stack-size", kWholeStacks},
     Advice{"--python-sampling-frequency", "Python is sampled with all other code: say how often with --sampling-frequency."},
     Advice{"--python-functions-trace", kNoPython},
     Advice{"--dask", kNoPython},
     Advice{"--gpuctxsw", "Switches of contexts on the GPU are not recorded. See how busy it is with --gpu-metrics-devices=all"},
-    Advice{"--cuda-trace-scope",
-           "Only the program and what it starts is recorded. Record one that runs already with: lanescope attach PID"},
-    Advice{"--flush-on-cudaprofilerstop", "It is not needed: the end of a capture hands over every record in any case."},
+    Advice{"--cuda-trace-scope", "Only the program and what it starts is recorded. Record one that runs already with: lanescope attach PID",
+           "process-tree"},
+    Advice{"--flush-on-cudaprofilerstop", "It is not needed: the end of a capture hands over every record in any case.", "true"},
     Advice{"--nccl-trace", "NCCL's calls are recorded as NVTX ranges: -t cuda,nvtx"},
-    Advice{"--osrt-file-access", "Names of files are not recorded. Their reads and writes are: -t osrt"},
+    Advice{"--osrt-file-access", "Names of files are not recorded. Their reads and writes are: -t osrt", "false"},
     Advice{"--syscall", kNoSystem},
     Advice{"--ftrace", kNoSystem},
     Advice{"--os-events", kNoSystem},
     Advice{"--ftrace-keep-user-config", kNoSystem},
     Advice{"--xhv-trace", kNoSystem},
     Advice{"--xhv-trace-events", kNoSystem},
-    Advice{"--process-scope", "The program and all that it starts is recorded; of threads also all others: -s system-wide"},
+    Advice{"--process-scope", "The program and all that it starts is recorded; of threads also all others: -s system-wide", "process-tree"},
     Advice{"--nic-metrics", kNoNetwork},
     Advice{"--gds-metrics", kNoNetwork},
     Advice{"--storage-metrics", kNoNetwork},
@@ -61,10 +63,13 @@ constexpr std::array kOptions{
     Advice{"--gpu-video-device*", "Video engines are not recorded. See the GPU's other units with --gpu-metrics-devices=all"},
     Advice{"--accelerator-trace", "Accelerators besides the GPU are not recorded."},
     Advice{"--enable", "There are no plugins. See what can be recorded with: lanescope profile --help"},
-    Advice{"--trace-fork-before-exec", "It is not needed: forked processes are recorded, before and without exec."},
-    Advice{"--discard-environment", "It is not needed: the environment is never stored."},
+    Advice{"--trace-fork-before-exec", "It is not needed: forked processes are recorded, before and without exec.", "true"},
+    Advice{"--discard-environment", "It is not needed: the environment is never stored.", "true"},
     Advice{"--after-collection-start", "Run your command beside the recording, or from the program itself."},
     Advice{"--after-report-ready", "Run your command behind it: lanescope profile -o x ./app; my-command x.trace"},
+    Advice{"--force-export", "It is not needed: reports read the .trace itself.", "true"},
+    Advice{"--sqlite", "Reports read the .trace itself: lanescope stats FILE.trace"},
+    Advice{"--lazy", "Tables are written where there is something to write.", "true"},
     Advice{"--hotkey-capture",
            "Begin and end captures from a second terminal: lanescope launch ./app, then lanescope start and lanescope stop"},
     Advice{"--opengl-*", kNoGraphics},
@@ -89,15 +94,9 @@ constexpr std::array kOptions{
     Advice{"-p", "Attach to a process with: lanescope attach PID"},
 };
 
-constexpr std::string_view kPythonLock =
-    "who holds Python's lock is not recorded; waits for it are pthread_cond_timedwait within take_gil, with their Python functions: "
-    "-t osrt --python-sampling";
 constexpr std::string_view kNotRecorded = "it is not recorded; put NVTX ranges around it, and trace nvtx";
 
 constexpr std::array kTraces{
-    Advice{"cuSOLVER", "write cusolver"},
-    Advice{"cuSPARSE", "write cusparse"},
-    Advice{"cuDNN", "write cudnn"},
     Advice{"cudla-verbose", kNotRecorded},
     Advice{"openxr", kNotRecorded},
     Advice{"vulkan-annotations", kNotRecorded},
@@ -106,7 +105,6 @@ constexpr std::array kTraces{
     Advice{"s3-verbose", kNotRecorded},
     Advice{"tegra-accelerators", kNotRecorded},
     Advice{"syscall", "see the waits of the program's threads with osrt"},
-    Advice{"cuBLAS", "write cublas"},
     Advice{"cuda-hw", "write cuda"},
     Advice{"opengl", kNotRecorded},
     Advice{"openacc", kNotRecorded},
@@ -114,7 +112,6 @@ constexpr std::array kTraces{
     Advice{"ucx", kNotRecorded},
     Advice{"oshmem", kNotRecorded},
     Advice{"vulkan", kNotRecorded},
-    Advice{"python-gil", kPythonLock},
     Advice{"cudla", kNotRecorded},
     Advice{"gds", kNotRecorded},
     Advice{"nvvideo", kNotRecorded},
@@ -122,16 +119,47 @@ constexpr std::array kTraces{
 
 template <std::size_t Count>
 std::optional<std::string> find(const std::array<Advice, Count>& table, std::string_view name) {
-  for (const Advice& advice : table) {
-    const bool is_family = advice.name.ends_with('*');
-    if (is_family ? name.starts_with(advice.name.substr(0, advice.name.size() - 1)) : advice.name == name) return std::string(advice.text);
-  }
+  for (const Advice& advice : table)
+    if (advice.name == name) return std::string(advice.text);
   return std::nullopt;
+}
+
+constexpr std::array kCommands{
+    Advice{"nvprof", "Record with: lanescope profile ./app, and see its times with: lanescope stats report1.trace"},
+    Advice{"recipe",
+           "Reports and rules read several files at once: lanescope stats -r REPORT A.trace B.trace, lanescope analyze A.trace B.trace"},
+    Advice{"plugins", "There are no plugins. See what can be recorded with: lanescope profile --help"},
+    Advice{"finalize", "It is not needed: a .trace is complete when its recording ends, and opens before."},
+    Advice{"service", "It is not needed: recordings need nothing that runs beside them."},
+    Advice{"ui", "The viewer is a program of its own: lanescope-ui FILE.trace"},
+    Advice{"view", "The viewer is a program of its own: lanescope-ui FILE.trace"},
+    Advice{"record", "Did you mean lanescope profile?"},
+    Advice{"run", "Did you mean lanescope profile?"},
+};
+
+const Advice* find_option(std::string_view name) {
+  const auto is_it = [name](const Advice& advice) {
+    return advice.name.ends_with('*') ? name.starts_with(advice.name.substr(0, advice.name.size() - 1)) : advice.name == name;
+  };
+  const auto* const found = std::find_if(kOptions.begin(), kOptions.end(), is_it);
+  return found == kOptions.end() ? nullptr : found;
 }
 
 }  // namespace
 
-std::optional<std::string> foreign_option_advice(std::string_view name) { return find(kOptions, name); }
+std::optional<std::string> foreign_option_advice(std::string_view name) {
+  const Advice* advice = find_option(name);
+  return advice == nullptr ? std::nullopt : std::optional<std::string>(advice->text);
+}
+
+bool foreign_option_is_granted(std::string_view name, std::string_view value) {
+  const Advice* advice = find_option(name);
+  if (advice == nullptr) return false;
+  if (advice->granted.empty()) return value == "false" || value == "none";
+  return value == advice->granted || (value.empty() && advice->granted == "true");
+}
+
+std::optional<std::string> foreign_command_advice(std::string_view name) { return find(kCommands, name); }
 std::optional<std::string> foreign_trace_advice(std::string_view word) { return find(kTraces, word); }
 
 }  // namespace lanescope::cli

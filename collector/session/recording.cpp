@@ -175,7 +175,8 @@ Result<std::unique_ptr<cpu::Recorder>> follow_threads(Begin begin, pid_t pid, co
 
 // The agent, where anything is traced at all.
 Result<std::filesystem::path> agent_for(const CaptureSettings& settings, const std::filesystem::path& given) {
-  if (!settings.trace_cuda && !settings.trace_nvtx && !settings.trace_os_runtime) return std::filesystem::path();
+  if (!settings.trace_cuda && !settings.trace_nvtx && !settings.trace_os_runtime && !settings.trace_python_lock)
+    return std::filesystem::path();
   return given.empty() ? find_agent() : existing_agent(given);
 }
 

@@ -76,7 +76,8 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
   }
   for (const EnvironmentChange& change : request.environment)
     change.value ? set(target.variables, change.name, *change.value) : remove(target.variables, change.name);
-  remove(target.variables, channel::kSocketVariable);  // of a recording around this one
+  for (const char* name : {channel::kSocketVariable, channel::kPythonLockVariable})
+    remove(target.variables, name);  // of a recording around this one
 
   CaptureSettings& settings = target.settings;
   if (const std::string other = value_of(target.variables, kCudaInjection); settings.trace_cuda && !other.empty() && other != agent) {
@@ -89,12 +90,15 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
   }
   if (settings.trace_cuda) set(target.variables, kCudaInjection, agent);
   if (settings.trace_nvtx) set(target.variables, kNvtxInjection, agent);
-  if (settings.trace_os_runtime) {
+  const bool stands_before_calls = settings.trace_os_runtime || settings.trace_python_lock;
+  if (stands_before_calls) {
     put_in_front(target.variables, kPreload, for_glibc_alone(agent));
-    if (settings.os_runtime_backtraces) set(target.variables, channel::kCallChainsVariable, "1");
+    if (settings.trace_python_lock)
+      set(target.variables, channel::kPythonLockVariable, settings.trace_os_runtime ? "1" : channel::kPythonLockAlone);
+    if (settings.trace_os_runtime && settings.os_runtime_backtraces) set(target.variables, channel::kCallChainsVariable, "1");
   }
   if (settings.trace_nvtx) add_markers(target, request.pytorch, agent.parent_path());
-  if (settings.trace_cuda || settings.trace_nvtx || settings.trace_os_runtime) set(target.variables, channel::kSocketVariable, socket);
+  if (settings.trace_cuda || settings.trace_nvtx || stands_before_calls) set(target.variables, channel::kSocketVariable, socket);
   return target;
 }
 

@@ -19,10 +19,11 @@
 
 #include "agent/attach/late_nvtx.h"
 #include "agent/channel/membership.h"
-#include "agent/core/lock.h"
 #include "agent/core/call_chain.h"
+#include "agent/core/lock.h"
 #include "agent/core/quiet.h"
 #include "agent/osrt/trace.h"
+#include "agent/python_lock/python_lock.h"
 #include "collector/channel/layout.h"
 
 namespace lanescope::agent::attach {
@@ -122,24 +123,34 @@ bool uses_cuda() noexcept {
   return true;
 }
 
-bool traces_os_runtime() noexcept {
+// What of the calls into the C library.
+struct OsCalls {
+  bool are_recorded = false;
+  bool show_python_lock = false;
+};
+OsCalls traced_os_calls() noexcept {
   const channel::SharedMemory memory = join_recording();
-  return memory && memory.header().settings.trace_os_runtime.load(std::memory_order_acquire) != 0;
+  if (!memory) return {};
+  const channel::Settings& settings = memory.header().settings;
+  return {settings.trace_os_runtime.load(std::memory_order_acquire) != 0, settings.trace_python_lock.load(std::memory_order_acquire) != 0};
 }
 
 // Those of files that were loaded since the last time.
-void redirect_os_calls() noexcept {
-  if (const auto redirect = osrt::redirect.load(std::memory_order_acquire); redirect != nullptr) redirect();
+void redirect_os_calls(const OsCalls& traced) noexcept {
+  if (!traced.are_recorded && !traced.show_python_lock) return;
+  if (traced.show_python_lock) python_lock::look_for_interpreter();
+  if (const auto redirect = osrt::redirect.load(std::memory_order_acquire); redirect != nullptr)
+    redirect(traced.are_recorded ? osrt::Recorded::kCalls : osrt::Recorded::kPythonLock);
 }
 
 // From joining to the session's end.
 void follow_session() noexcept {
   bool records_cuda = false;
   tell(take_over_nvtx(Search::kAll));
-  const bool records_os_calls = traces_os_runtime();
-  if (records_os_calls) prepare_call_chains();
+  const OsCalls os_calls = traced_os_calls();
+  if (os_calls.are_recorded) prepare_call_chains();
   do {
-    if (records_os_calls) redirect_os_calls();
+    redirect_os_calls(os_calls);
     if (!records_cuda && uses_cuda()) {
       records_cuda = true;
       attachment.record_cuda();

@@ -31,9 +31,13 @@ struct Function {
 // Whether calls are recorded, as far as can be said in two loads.
 extern constinit std::atomic<bool> is_active;
 
+enum class Recorded {
+  kCalls,
+  kPythonLock,  // alone
+};
 // What redirects the calls of a process that runs already; null where there are no wrappers, as in tests. Safe to be called again, for files
 // that were loaded meanwhile. Returns how many places were changed.
-extern constinit std::atomic<std::size_t (*)()> redirect;
+extern constinit std::atomic<std::size_t (*)(Recorded)> redirect;
 
 // A call has returned. Keeps errno.
 void note(const char* name, std::int64_t start) noexcept;

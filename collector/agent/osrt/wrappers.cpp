@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include <dlfcn.h>
 #include <poll.h>
@@ -20,6 +21,7 @@
 #include "agent/core/call_chain.h"
 #include "agent/osrt/call_slots.h"
 #include "agent/osrt/trace.h"
+#include "agent/python_lock/python_lock.h"
 #include "collector/channel/layout.h"
 
 #if LANESCOPE_HAVE_CUPTI
@@ -84,8 +86,6 @@ using Address = const struct sockaddr*;
   X(unsigned, sleep, nullptr, (unsigned a), (a))                                                                          \
   X(int, sched_yield, nullptr, (), ())                                                                                    \
   X(int, pthread_mutex_timedlock, nullptr, (pthread_mutex_t * a, Time b), (a, b))                                         \
-  X(int, pthread_cond_wait, "GLIBC_2.3.2", (pthread_cond_t * a, pthread_mutex_t * b), (a, b))                             \
-  X(int, pthread_cond_timedwait, "GLIBC_2.3.2", (pthread_cond_t * a, pthread_mutex_t * b, Time c), (a, b, c))             \
   X(int, pthread_rwlock_rdlock, nullptr, (pthread_rwlock_t * a), (a))                                                     \
   X(int, pthread_rwlock_wrlock, nullptr, (pthread_rwlock_t * a), (a))                                                     \
   X(int, pthread_barrier_wait, nullptr, (pthread_barrier_t * a), (a))                                                     \
@@ -120,6 +120,9 @@ enum Index : std::size_t {
 #undef LANESCOPE_INDEX
       k_pthread_mutex_lock,
   k_pthread_mutex_trylock,
+  k_pthread_cond_wait,
+  k_pthread_cond_timedwait,
+  k_pthread_cond_signal,
   k_fork,
   k__exit,
   k__Exit,
@@ -132,6 +135,9 @@ constinit Function functions[] = {
 #undef LANESCOPE_FUNCTION
         {"pthread_mutex_lock", nullptr},
     {"pthread_mutex_trylock", nullptr},
+    {"pthread_cond_wait", "GLIBC_2.3.2"},
+    {"pthread_cond_timedwait", "GLIBC_2.3.2"},
+    {"pthread_cond_signal", "GLIBC_2.3.2"},
     {"fork", nullptr},
     {"_exit", nullptr},
     {"_Exit", nullptr},
@@ -165,6 +171,28 @@ extern "C" LANESCOPE_HIDDEN int own_pthread_mutex_lock(pthread_mutex_t* mutex) {
 extern "C" LANESCOPE_EXPORT __attribute__((alias("own_pthread_mutex_lock"))) int lanescope_pthread_mutex_lock(
     pthread_mutex_t* mutex) __asm__("pthread_mutex_lock");
 
+// By these, CPython takes and drops its lock.
+extern "C" LANESCOPE_HIDDEN int own_pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  lanescope::agent::python_lock::will_wait(condition);
+  const int result = call<int>(functions[k_pthread_cond_wait], condition, mutex);
+  lanescope::agent::python_lock::has_waited(condition);
+  return result;
+}
+extern "C" LANESCOPE_EXPORT __attribute__((alias("own_pthread_cond_wait"))) int lanescope_pthread_cond_wait(
+    pthread_cond_t*, pthread_mutex_t*) __asm__("pthread_cond_wait");
+extern "C" LANESCOPE_HIDDEN int own_pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, Time until) {
+  lanescope::agent::python_lock::will_wait(condition);
+  return call<int>(functions[k_pthread_cond_timedwait], condition, mutex, until);
+}
+extern "C" LANESCOPE_EXPORT __attribute__((alias("own_pthread_cond_timedwait"))) int lanescope_pthread_cond_timedwait(
+    pthread_cond_t*, pthread_mutex_t*, Time) __asm__("pthread_cond_timedwait");
+extern "C" LANESCOPE_HIDDEN int own_pthread_cond_signal(pthread_cond_t* condition) {
+  lanescope::agent::python_lock::will_signal(condition);
+  return reinterpret_cast<int (*)(pthread_cond_t*)>(functions[k_pthread_cond_signal].address())(condition);
+}
+extern "C" LANESCOPE_EXPORT __attribute__((alias("own_pthread_cond_signal"))) int lanescope_pthread_cond_signal(pthread_cond_t*) __asm__(
+    "pthread_cond_signal");
+
 // The child has done nothing yet: it tells of itself with its first own call, if ever.
 extern "C" LANESCOPE_HIDDEN pid_t own_fork() {
   using Fork = pid_t (*)();
@@ -182,6 +210,7 @@ extern "C" LANESCOPE_EXPORT __attribute__((alias("own_fork"))) pid_t lanescope_f
 namespace {
 
 [[noreturn]] void end_with(Function& function, int code) {
+  lanescope::agent::python_lock::end_of_process();
 #if LANESCOPE_HAVE_CUPTI
   lanescope::agent::cupti::finish();
 #endif
@@ -201,17 +230,20 @@ extern "C" void lanescope_quick_exit(int code) { end_with(functions[k_quick_exit
 namespace {
 
 // Of a process that runs already. Ends that run no handlers stay as they are: what of CUPTI is left is known to the exit hook.
-std::size_t redirect_all() noexcept {
+std::size_t redirect_all(lanescope::agent::osrt::Recorded recorded) noexcept {
   lanescope::agent::osrt::Redirection redirections[] = {
 #define LANESCOPE_REDIRECTION(result, name, version, parameters, arguments) \
   {#name, functions[k_##name].address(), reinterpret_cast<void*>(&own_##name)},
       LANESCOPE_CALLS(LANESCOPE_REDIRECTION)
 #undef LANESCOPE_REDIRECTION
           {"pthread_mutex_lock", functions[k_pthread_mutex_lock].address(), reinterpret_cast<void*>(&own_pthread_mutex_lock)},
+      {"pthread_cond_wait", functions[k_pthread_cond_wait].address(), reinterpret_cast<void*>(&own_pthread_cond_wait)},
+      {"pthread_cond_timedwait", functions[k_pthread_cond_timedwait].address(), reinterpret_cast<void*>(&own_pthread_cond_timedwait)},
+      {"pthread_cond_signal", functions[k_pthread_cond_signal].address(), reinterpret_cast<void*>(&own_pthread_cond_signal)},
       {"fork", functions[k_fork].address(), reinterpret_cast<void*>(&own_fork)},
   };
   const std::size_t changed = lanescope::agent::osrt::redirect_calls(redirections, sizeof(redirections) / sizeof(redirections[0]));
-  lanescope::agent::osrt::is_active.store(true, std::memory_order_relaxed);
+  lanescope::agent::osrt::is_active.store(recorded == lanescope::agent::osrt::Recorded::kCalls, std::memory_order_relaxed);
   return changed;
 }
 
@@ -226,6 +258,11 @@ __attribute__((constructor)) static void find_functions() {
   const bool has_session = std::getenv(lanescope::channel::kSocketVariable) != nullptr;
   if (is_preloaded && has_session && std::getenv(lanescope::channel::kCallChainsVariable) != nullptr)
     lanescope::agent::prepare_call_chains();
-  lanescope::agent::osrt::is_active.store(is_preloaded && has_session, std::memory_order_relaxed);
+  const char* python = is_preloaded && has_session ? std::getenv(lanescope::channel::kPythonLockVariable) : nullptr;
+  const bool records_calls = python == nullptr || std::string_view(python) != lanescope::channel::kPythonLockAlone;
+  lanescope::agent::osrt::is_active.store(is_preloaded && has_session && records_calls, std::memory_order_relaxed);
+  if (python != nullptr) lanescope::agent::python_lock::look_for_interpreter();
   if (!is_preloaded) lanescope::agent::osrt::redirect.store(redirect_all, std::memory_order_release);
 }
+
+__attribute__((destructor)) static void end_of_process() { lanescope::agent::python_lock::end_of_process(); }

@@ -2,6 +2,9 @@
 // advice.
 #include <algorithm>
 #include <csignal>
+#include <iostream>
+#include <iterator>
+#include <sstream>
 
 #include "capture_options.h"
 #include "command.h"
@@ -151,6 +154,21 @@ const std::vector<Taken> kTaken{
     {{"-e", "A=1,B=2"}, [](L r) { return r.environment.size() == 2 && r.environment[1].value == "2"; }},
     {{"--env-var=A=1"}, [](L r) { return r.environment[0].name == "A"; }},
     {{"--mpi-impl=openmpi"}, [](L r) { return r.settings.trace_cuda; }},  // it is found by itself
+    {{"-t", "cuDNN,cuBLAS"}, [](L r) { return has_domain(r, "cuDNN") && has_domain(r, "cuBLAS"); }},
+    {{"--cudabacktrace=true"}, [](L r) { return r.settings.backtraces.kernels && r.settings.backtraces.others; }},
+    {{"--cudabacktrace=false"}, [](L r) { return !r.settings.backtraces.kernels; }},
+    {{"-c", "cudaProfilerApi", "--stop-on-range-end=true"}, [](L r) { return r.settings.range.after == session::AfterCapture::kShutdown; }},
+    {{"-c", "cudaProfilerApi", "--stop-on-range-end", "false"}, [](L r) { return r.settings.range.after == session::AfterCapture::kGoOn; }},
+    // What is the case anyway, or is switched off, needs no word.
+    {{"--trace-fork-before-exec=true", "-t", "cuda"}, [](L r) { return !r.settings.trace_nvtx; }},
+    {{"--trace-fork-before-exec", "true", "-t", "cuda"}, [](L r) { return !r.settings.trace_nvtx && r.command.size() == 1; }},
+    {{"--discard-environment", "-t", "cuda"}, [](L r) { return !r.settings.trace_nvtx; }},
+    {{"--flush-on-cudaprofilerstop=true"}, [](L) { return true; }},
+    {{"--resolve-symbols=true", "--show-source-info=true"}, [](L) { return true; }},
+    {{"--cuda-trace-scope=process-tree"}, [](L) { return true; }},
+    {{"--gpuctxsw=false"}, [](L) { return true; }},
+    {{"--nic-metrics", "false"}, [](L r) { return r.command.size() == 1; }},
+    {{"--event-sample=none", "--storage-metrics=none"}, [](L) { return true; }},
     // What these do lies with the command, and is tested with it.
     {{"--stats=true"}, [](L) { return true; }},
     {{"--export=sqlite"}, [](L) { return true; }},
@@ -167,7 +185,6 @@ const std::vector<Named> kNamed{
     {{"-t", "openmp"}, "NVTX"},
     {{"-t", "ucx"}, "NVTX"},
     {{"-t", "oshmem"}, "NVTX"},
-    {{"-t", "python-gil"}, "-t osrt"},
     {{"-t", "opengl"}, "not recorded"},
     {{"-t", "opengl-annotations"}, "not recorded"},
     {{"-t", "vulkan"}, "not recorded"},
@@ -180,18 +197,17 @@ const std::vector<Named> kNamed{
     {{"-t", "nvvideo"}, "not recorded"},
     {{"-t", "tegra-accelerators"}, "not recorded"},
     {{"-t", "cuda-hw"}, "write cuda"},
-    {{"-t", "cuDNN"}, "write cudnn"},
     {{"-c", "hotkey"}, "lanescope launch"},
     {{"--hotkey-capture=F12"}, "lanescope launch"},
     {{"--cuda-graph-trace=graph:host-and-device"}, "graphs that kernels launch"},
     {{"--cuda-graph-trace=node:nvtx-precapture"}, "mark the graph's launches"},
     {{"--cuda-trace-scope=system-wide"}, "lanescope attach"},
-    {{"--flush-on-cudaprofilerstop=true"}, "not needed"},
+    {{"--flush-on-cudaprofilerstop=false"}, "not needed"},
     {{"--sampling-period=1000000"}, "--sampling-frequency"},
     {{"--sampling-trigger=perf"}, "--sampling-frequency"},
     {{"--samples-per-backtrace=1"}, "--sampling-frequency"},
-    {{"--resolve-symbols=true"}, "always looked up"},
-    {{"--show-source-info=true"}, "always looked up"},
+    {{"--resolve-symbols=false"}, "always looked up"},
+    {{"--show-source-info=false"}, "always looked up"},
     {{"--cpu-core-events=help"}, "-s process-tree"},
     {{"--cpu-core-metrics=help"}, "-s process-tree"},
     {{"--cpu-socket-events=help"}, "-s process-tree"},
@@ -221,8 +237,8 @@ const std::vector<Named> kNamed{
     {{"--gds-metrics=x"}, "-t osrt"},
     {{"--nccl-trace=api"}, "NVTX"},
     {{"--enable=plugin"}, "no plugins"},
-    {{"--trace-fork-before-exec=true"}, "not needed"},
-    {{"--discard-environment=true"}, "never stored"},
+    {{"--trace-fork-before-exec=false"}, "not needed"},
+    {{"--discard-environment=false"}, "never stored"},
     {{"--after-collection-start=cmd"}, "beside the recording"},
     {{"--after-report-ready=cmd"}, "behind it"},
     {{"--opengl-gpu-workload=true"}, "Graphics"},
@@ -264,6 +280,90 @@ TEST_CASE("options of nsys that we do not have are named, with what to do") {
     CHECK_FALSE(asked.request);
     CHECK_THAT(asked.error, contains_text(each.advice));
   }
+}
+
+namespace {
+
+struct Line {
+  const char* text;
+  bool (*holds)(const LaunchRequest&);
+};
+// As they stand in guides and scripts of PyTorch, Megatron, NeMo, vLLM, SGLang, TensorRT, TensorRT-LLM and JAX.
+const std::vector<Line> kLines{
+    {"-w true -t cuda,nvtx,osrt,cudnn,cublas -s cpu --capture-range=cudaProfilerApi --stop-on-range-end=true --cudabacktrace=true -x true "
+     "-o my_profile",
+     [](L r) {
+       return by_range(r, session::CaptureTrigger::kProfilerApi) && r.settings.trace_os_runtime && r.settings.backtraces.memory &&
+              r.settings.range.after == session::AfterCapture::kShutdown;
+     }},
+    {"-w true -t cuda,nvtx,osrt,cudnn,cublas -s cpu --pytorch=autograd-nvtx --capture-range=cudaProfilerApi --capture-range-end=stop -f "
+     "true "
+     "-x true -o report-nsys",
+     [](L r) { return r.pytorch == session::PytorchRanges::kOperations && r.settings.range.after == session::AfterCapture::kStop; }},
+    {"--trace=cuda,cublas,nvtx,osrt,cudnn --force-overwrite=true -o clean", [](L r) { return r.settings.trace_os_runtime; }},
+    {"--trace=cuda,nvtx --sample=none --cpuctxsw=none --force-overwrite=true -o lite", [](L r) { return !r.settings.cpu.any(); }},
+    {"-s none -t nvtx,cuda -o megatron --force-overwrite true --capture-range=cudaProfilerApi --capture-range-end=stop",
+     [](L r) { return r.settings.cpu.samples == cpu::Scope::kNone && r.overwrite == Overwrite::kAllow; }},
+    {"--show-output=true --capture-range=cudaProfilerApi --capture-range-end=stop --force-overwrite=true -o %h.nsys-rep --sample=none -t "
+     "cuda,nvtx",
+     [](L r) { return r.output == "%h.nsys-rep"; }},
+    {"--trace-fork-before-exec=true --cuda-graph-trace=node -o report.nsys-rep",
+     [](L r) { return r.settings.graph_level == session::GraphLevel::kNode; }},
+    {"--trace-fork-before-exec=true --cuda-graph-trace=node -o sglang.out --delay 60 --duration 70",
+     [](L r) { return r.delay == 60s && r.duration == 70s && r.end_signal == SIGTERM; }},
+    {"--trace-fork-before-exec=true --cuda-graph-trace=node --capture-range=cudaProfilerApi --capture-range-end repeat",
+     [](L r) { return r.settings.range.after == session::AfterCapture::kRepeat; }},
+    {"--force-overwrite=true --gpu-metrics-devices=cuda-visible --output=./nsys_profiling",
+     [](L r) { return r.settings.gpu_metrics.devices == "cuda-visible"; }},
+    {"--force-overwrite true -o /tmp/test --gpu-metrics-device all --capture-range cudaProfilerApi --trace=nvtx,cuda,cudnn "
+     "--backtrace=none",
+     [](L r) { return r.settings.gpu_metrics.devices == "all" && r.settings.cpu.call_chains == cpu::CallChains::kNone; }},
+    {"-o trace -f true -c cudaProfilerApi --cuda-graph-trace node -t cuda,nvtx "
+     "-e TLLM_PROFILE_RECORD_GC=1,TLLM_LLMAPI_ENABLE_NVTX=1,TLLM_TORCH_PROFILE_TRACE=trace.json --trace-fork-before-exec=true",
+     [](L r) { return r.environment.size() == 3 && r.environment[2].value == "trace.json"; }},
+    {"-c nvtx -p profile@* -e NSYS_NVTX_PROFILER_REGISTER_ONLY=0 -o range",
+     [](L r) { return r.settings.range.name == "profile" && !r.settings.range.domain; }},
+    {"--cpuctxsw=none --cuda-graph-trace=node --python-sampling=true -o jax", [](L r) { return r.settings.cpu.python_names; }},
+    {"-t nvtx,osrt --force-overwrite=true --stats=true --output=quickstart.qdrep",
+     [](L r) { return r.settings.trace_os_runtime && !r.settings.trace_cuda; }},
+    {"-t cuda,mpi --mpi-impl=openmpi -o report_%q{OMPI_COMM_WORLD_RANK}", [](L r) { return r.settings.trace_mpi; }},
+    {"-w true --cuda-memory-usage=true --python-backtrace=cuda -s cpu -f true -x true -o baseline",
+     [](L r) { return r.settings.memory_usage && r.settings.cpu.python_names; }},
+    {"--kill none --duration=60 --sample=process-tree --export=sqlite -f true -o ex",
+     [](L r) { return !r.end_signal && r.duration == 60s; }},
+};
+
+}  // namespace
+
+TEST_CASE("command lines of nsys from guides and scripts are taken as they stand") {
+  for (const Line& line : kLines) {
+    std::istringstream words(line.text);
+    const Asked asked = ask(Arguments(std::istream_iterator<std::string>(words), {}));
+    INFO(line.text << ": " << asked.error);
+    CHECK(asked.request);
+    if (asked.request) CHECK(line.holds(*asked.request));
+  }
+}
+
+TEST_CASE("commands of nsys that we do not have are named, with what to do") {
+  for (const char* name : {"nvprof", "recipe", "plugins", "finalize", "service"}) {
+    std::ostringstream messages;
+    std::streambuf* before = std::cerr.rdbuf(messages.rdbuf());
+    CHECK(run({name, "x"}) == kUsage);
+    std::cerr.rdbuf(before);
+    CHECK_THAT(messages.str(), contains_text(std::string("There is no command ") + name + ". "));
+  }
+}
+
+TEST_CASE("a boolean option stands before true and false in every command") {
+  CLI::App app("", "lanescope export");
+  bool overwrite = false;
+  std::string file;
+  app.add_flag("-f,--force-overwrite", overwrite);
+  app.add_option("FILE", file);
+  CHECK_FALSE(parse(app, {"-f", "true", "x.trace", "--lazy=true", "--lazy", "true"}));
+  CHECK(overwrite);
+  CHECK(file == "x.trace");
 }
 
 TEST_CASE("options that hold for a launch are sent there") {

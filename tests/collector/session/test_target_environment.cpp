@@ -54,6 +54,19 @@ TEST_CASE("OS runtime tracing preloads the agent before what is preloaded alread
   CHECK(list.ends_with("/../opt/agent.so:/lib/mine.so"));
 }
 
+TEST_CASE("where Python's lock alone is recorded, the agent stands before calls that it does not record") {
+  LaunchRequest traced = request();
+  traced.settings.trace_cuda = traced.settings.trace_nvtx = false;
+  CHECK_FALSE(as_map(target_environment(traced, {"LANESCOPE_PYTHON_LOCK=1"}, kAgent, kSocket)).contains("LANESCOPE_PYTHON_LOCK"));
+  traced.settings.trace_python_lock = true;
+  const Variables alone = as_map(target_environment(traced, {}, kAgent, kSocket));
+  CHECK(alone.at("LD_PRELOAD").ends_with("/../opt/agent.so"));
+  CHECK(alone.at("LANESCOPE_PYTHON_LOCK") == "alone");
+  CHECK(alone.at("LANESCOPE_SOCKET") == kSocket);
+  traced.settings.trace_os_runtime = true;
+  CHECK(as_map(target_environment(traced, {}, kAgent, kSocket)).at("LANESCOPE_PYTHON_LOCK") == "1");
+}
+
 TEST_CASE("another tool's CUDA injection is left alone, with one sentence about it") {
   const TargetEnvironment environment = target_environment(request(), {"CUDA_INJECTION64_PATH=/other/tool.so"}, kAgent, kSocket);
   CHECK(as_map(environment).at("CUDA_INJECTION64_PATH") == "/other/tool.so");

@@ -27,9 +27,13 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 6;
+inline constexpr std::uint32_t kLayoutVersion = 7;
 // environment: set where call chains of calls into the C library may be asked for, which takes a preparation while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
+// environment: set where it is to be recorded who holds the lock of a Python interpreter; to kPythonLockAlone where no calls into the C
+// library are
+inline constexpr char kPythonLockVariable[] = "LANESCOPE_PYTHON_LOCK";
+inline constexpr char kPythonLockAlone[] = "alone";
 inline constexpr char kSocketVariable[] = "LANESCOPE_SOCKET";  // environment: path of the session's control socket
 
 // environment: set in a process that is to wait for a session, with its agent dormant. The agent then listens on an abstract SOCK_SEQPACKET
@@ -95,6 +99,7 @@ struct Settings {
   std::atomic<std::uint32_t> trace_cuda;
   std::atomic<std::uint32_t> trace_nvtx;
   std::atomic<std::uint32_t> trace_os_runtime;
+  std::atomic<std::uint32_t> trace_python_lock;        // ranges of an NVTX domain, also where trace_nvtx is 0
   std::atomic<std::uint32_t> preset;                   // proto::Preset
   std::atomic<std::uint32_t> graph_level;              // proto::GraphLevel
   std::atomic<std::uint32_t> flush_interval_ms;        // how often complete CUPTI buffers are asked for

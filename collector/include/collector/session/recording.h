@@ -72,7 +72,8 @@ struct CaptureSettings {
   bool trace_cuda = true;
   bool trace_nvtx = true;
   bool trace_os_runtime = false;
-  bool trace_mpi = false;  // calls of MPI, as ranges of the NVTX domain "MPI"; of programs that are launched
+  bool trace_python_lock = false;  // who holds CPython's global lock and who waits for it, as ranges of the NVTX domain "Python GIL"
+  bool trace_mpi = false;          // calls of MPI, as ranges of the NVTX domain "MPI"; of programs that are launched
   Preset preset = Preset::kDefault;
   GraphLevel graph_level = GraphLevel::kNode;
   std::chrono::milliseconds flush_interval{500};  // how often complete CUPTI buffers are asked for

@@ -1,0 +1,25 @@
+// Where CPython keeps its global lock.
+#pragma once
+
+#include <cstdint>
+
+namespace lanescope::agent::python_lock {
+
+// Offsets in bytes. Of 3.9 to 3.14, on 64-bit machines.
+struct LockPlace {
+  unsigned minor = 0;                // 3.minor
+  std::uint32_t in_runtime = 0;      // before 3.12: of the lock in _PyRuntime; else 0, and:
+  std::uint32_t main = 0;            // in _PyRuntime: of a pointer to the main interpreter, null before there is one
+  std::uint32_t in_interpreter = 0;  // of a pointer to the lock there, null before it is made
+  std::uint32_t condition = 0;       // of `cond` in the lock
+  std::uint32_t switched = 0;        // of `switch_cond`
+  bool is_optional = false;          // a free-threaded build: the lock is taken only where an extension asked for it
+};
+
+// `runtime`: _PyRuntime; `version`: what Py_GetVersion() says, or null. False where that version is not known.
+bool find_lock_place(const void* runtime, const char* version, LockPlace& place) noexcept;
+
+// The lock itself; null as long as there is none.
+const void* lock_at(const void* runtime, const LockPlace& place) noexcept;
+
+}  // namespace lanescope::agent::python_lock

@@ -1,0 +1,169 @@
+#include "agent/python_lock/python_lock.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include "agent/channel/thread_writer.h"
+#include "agent/core/quiet.h"
+#include "agent/nvtx/names.h"
+#include "agent/python_lock/lock_place.h"
+
+namespace lanescope::agent::python_lock {
+
+constinit std::atomic<bool> is_watched{false};
+
+namespace {
+
+using channel::RecordType;
+
+constexpr std::string_view kDomain = "Python GIL";
+constexpr std::string_view kHolding = "holds the GIL";
+constexpr std::string_view kWaiting = "waits for the GIL";
+
+struct Interpreter {
+  const void* runtime = nullptr;
+  LockPlace place;
+  std::atomic<const void*> condition{nullptr};  // null as long as there is no lock
+  std::atomic<const void*> switched{nullptr};
+  std::atomic<const nvtx::Domain*> domain{nullptr};
+};
+constinit Interpreter interpreter;
+
+// What the calling thread does, and whether the session was told so.
+struct Stand {
+  std::uint32_t generation = 0;  // of the process in which that was
+  bool waits = false;
+  bool is_open = false;  // a range was begun
+};
+constinit thread_local Stand stand;
+
+bool knows_lock() noexcept {
+  if (interpreter.switched.load(std::memory_order_acquire) != nullptr) return true;
+  const auto* lock = static_cast<const char*>(lock_at(interpreter.runtime, interpreter.place));
+  if (lock == nullptr) return false;
+  interpreter.condition.store(lock + interpreter.place.condition, std::memory_order_relaxed);
+  interpreter.switched.store(lock + interpreter.place.switched, std::memory_order_release);
+  return true;
+}
+
+// What ends the range that is open on this thread, and begins the next where it has a name.
+[[gnu::noinline]] void tell(std::string_view next) noexcept {
+  const int saved_errno = errno;
+  {
+    const Quiet quiet;
+    const std::uint32_t generation = process_generation.load(std::memory_order_relaxed);
+    if (stand.generation != generation) stand.is_open = false;  // what a parent or another session was told
+    stand.generation = generation;
+    const nvtx::Domain* domain = interpreter.domain.load(std::memory_order_acquire);
+    if (domain == nullptr) {
+      nvtx::prepare_names();
+      if (join_recording()) interpreter.domain.store(domain = nvtx::domain_named(kDomain), std::memory_order_release);
+    }
+    ThreadWriter writer;
+    const bool is_recorded = writer && domain != nullptr && writer.settings().recording.load(std::memory_order_relaxed) != 0 &&
+                             writer.settings().trace_python_lock.load(std::memory_order_relaxed) != 0;
+    if (is_recorded) {
+      channel::Record record{};
+      record.time = writer.now();
+      record.domain = domain->id;
+      record.id = 1;  // no range is open around it
+      if (stand.is_open) {
+        record.type = RecordType::kRangePop;
+        writer.write(record, {});
+      }
+      record.type = RecordType::kRangePush;
+      if (!next.empty()) writer.write(record, next);
+      stand.is_open = !next.empty();
+    } else {
+      stand.is_open = false;
+    }
+  }
+  errno = saved_errno;
+}
+
+// libpython, where it was loaded for nobody but its loader.
+void* symbol_of_library(const char* name) noexcept {
+  struct Search {
+    const char* name;
+    char path[1024];
+  } search{name, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        auto& found = *static_cast<Search*>(data);
+        const char* slash = std::strrchr(info->dlpi_name, '/');
+        if (slash == nullptr || std::strncmp(slash, "/libpython3", 11) != 0 || std::strlen(info->dlpi_name) >= sizeof(found.path)) return 0;
+        std::strcpy(found.path, info->dlpi_name);
+        return 1;
+      },
+      &search);
+  void* library = search.path[0] != 0 ? dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+  if (library == nullptr) return nullptr;
+  void* symbol = dlsym(library, name);
+  dlclose(library);
+  return symbol;
+}
+
+void* symbol(const char* name) noexcept {
+  void* found = dlsym(RTLD_DEFAULT, name);
+  return found != nullptr ? found : symbol_of_library(name);
+}
+
+void tell_obstacle() noexcept {
+  if (!join_recording()) return;
+  if (interpreter.place.is_optional)
+    report(Component::kOsRuntime, ComponentState::kRecording, Severity::kInformation,
+           "This Python is a free-threaded build: its threads hold no GIL, unless an extension has it switched on.");
+  else
+    report(Component::kOsRuntime, ComponentState::kVersionMismatch, Severity::kWarning,
+           "Who holds Python's GIL is not recorded: that is known of CPython 3.9 to 3.14.");
+}
+
+}  // namespace
+
+void look_for_interpreter() noexcept {
+  if (interpreter.runtime != nullptr) return;
+  const Quiet quiet;
+  const void* runtime = symbol("_PyRuntime");
+  if (runtime == nullptr) return;
+  const auto get_version = reinterpret_cast<const char* (*)()>(symbol("Py_GetVersion"));
+  interpreter.runtime = runtime;
+  const bool is_known = find_lock_place(runtime, get_version != nullptr ? get_version() : nullptr, interpreter.place);
+  if (!is_known || interpreter.place.is_optional) tell_obstacle();
+  is_watched.store(is_known, std::memory_order_release);
+}
+
+void before_signal(const void* condition) noexcept {
+  if (!knows_lock()) return;
+  if (condition == interpreter.switched.load(std::memory_order_relaxed)) {
+    stand.waits = false;
+    tell(kHolding);
+  } else if (condition == interpreter.condition.load(std::memory_order_relaxed)) {
+    tell({});
+  }
+}
+
+void before_wait(const void* condition) noexcept {
+  if (!knows_lock() || stand.waits) return;
+  if (condition != interpreter.condition.load(std::memory_order_relaxed) &&
+      condition != interpreter.switched.load(std::memory_order_relaxed))
+    return;
+  stand.waits = true;
+  tell(kWaiting);
+}
+
+// Until it has the lock, or another has: whether it wants it back at once is not known yet.
+void after_wait(const void* condition) noexcept {
+  if (!stand.waits || condition != interpreter.switched.load(std::memory_order_relaxed)) return;
+  stand.waits = false;
+  tell({});
+}
+
+void end_of_process() noexcept {
+  if (is_watched.load(std::memory_order_relaxed) && stand.is_open) tell({});
+}
+
+}  // namespace lanescope::agent::python_lock

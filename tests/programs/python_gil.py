@@ -1,0 +1,56 @@
+"""Threads and the global lock of the interpreter that runs them; each prints its number and what it did, in nanoseconds of the clock.
+
+python_gil.py compete [SECONDS]   two threads that compute all the time
+python_gil.py sleep               one that sleeps beside one that computes
+python_gil.py release             one that calls native code which releases the lock: zlib and hashlib of much data
+"""
+import hashlib
+import sys
+import threading
+import time
+import zlib
+
+one_writes = threading.Lock()
+
+
+def compute(until):
+    while time.monotonic() < until:
+        sum(i * i for i in range(2000))
+
+
+def told(name, work):
+    def body():
+        begin = time.monotonic_ns()
+        work()
+        text = f"{name} {threading.get_native_id()} {begin} {time.monotonic_ns()}\n"
+        with one_writes:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+    return threading.Thread(target=body)
+
+
+def native():
+    data = bytes(8 << 20)
+    for _ in range(4):
+        zlib.compress(data, 6)
+        hashlib.sha256(data).digest()
+
+
+def main():
+    what = sys.argv[1]
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 1.0
+    until = time.monotonic() + seconds
+    if what == "compete":
+        threads = [told("first", lambda: compute(until)), told("second", lambda: compute(until))]
+    elif what == "sleep":
+        threads = [told("sleeper", lambda: time.sleep(seconds)), told("computer", lambda: compute(until))]
+    else:
+        threads = [told("native", native)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+main()
