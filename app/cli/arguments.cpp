@@ -60,6 +60,42 @@ bool holds_its_value(std::string_view argument) {
   return argument.starts_with("--") ? argument.find('=') != std::string_view::npos : argument.size() > 2;
 }
 
+// Adds the option that begins at `argument` to `options`, in the form that CLI11 takes; one of nsys's that asks for what is the case anyway
+// is left out. Returns how many arguments it takes; 0 where there is no such option.
+std::ptrdiff_t take_option(const CLI::App& app, Arguments::const_iterator argument, Arguments::const_iterator end, Arguments& options) {
+  const CLI::Option* option = find_option(app, *argument);
+  const auto value = std::next(argument);
+  if (option == nullptr) {
+    const std::size_t equals = argument->find('=');
+    if (equals != std::string::npos)
+      return foreign_option_is_granted(argument->substr(0, equals), std::string_view(*argument).substr(equals + 1)) ? 1 : 0;
+    if (value != end && foreign_option_is_granted(*argument, *value)) return 2;
+    return foreign_option_is_granted(*argument, "") ? 1 : 0;
+  }
+  const bool is_flag = option->get_items_expected_max() == 0;
+  if (holds_its_value(*argument) || value == end || (is_flag && !is_truth_value(*value))) {
+    options.push_back(*argument);
+    return 1;
+  }
+  if (is_flag)
+    options.push_back(long_form(*option, *value));
+  else
+    options.insert(options.end(), {*argument, *value});
+  return 2;
+}
+
+// Of a command that runs no program: operands may stand before and behind options.
+Arguments as_taken(const CLI::App& app, const Arguments& arguments) {
+  Arguments taken;
+  for (auto argument = arguments.begin(); argument != arguments.end();) {
+    const bool is_option = argument->starts_with('-') && argument->size() > 1 && *argument != "--";
+    const std::ptrdiff_t count = is_option ? take_option(app, argument, arguments.end(), taken) : 0;
+    if (count == 0) taken.push_back(*argument);
+    argument += std::max<std::ptrdiff_t>(count, 1);
+  }
+  return taken;
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {  // Levenshtein, with swapped neighbours as one edit
   std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
@@ -93,6 +129,7 @@ std::optional<int> parse(CLI::App& app, Arguments arguments, std::string_view of
   app.allow_extras();
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_flag("-h,--help", "Show this help")->group("Help");
+  arguments = as_taken(app, arguments);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(arguments);
@@ -119,21 +156,9 @@ Result<ProgramArguments> split_program(const CLI::App& app, const Arguments& arg
       ++argument;
       break;
     }
-    const CLI::Option* option = find_option(app, *argument);
-    if (option == nullptr) return unknown_option(app, *argument);
-    const bool is_flag = option->get_items_expected_max() == 0;
-    const auto value = std::next(argument);
-    if (holds_its_value(*argument) || value == arguments.end()) {
-      split.options.push_back(*argument++);
-    } else if (is_flag && is_truth_value(*value)) {
-      split.options.push_back(long_form(*option, *value));
-      argument += 2;
-    } else if (is_flag) {
-      split.options.push_back(*argument++);
-    } else {
-      split.options.insert(split.options.end(), {*argument, *value});
-      argument += 2;
-    }
+    const std::ptrdiff_t taken = take_option(app, argument, arguments.end(), split.options);
+    if (taken == 0) return unknown_option(app, *argument);
+    argument += taken;
   }
   split.program.assign(argument, arguments.end());
   return split;

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "commands/commands.h"
+#include "foreign_options.h"
 
 namespace lanescope::cli {
 namespace {
@@ -53,6 +54,7 @@ int print_help() {
 }
 
 int unknown_command(const std::string& name) {
+  if (const auto advice = foreign_command_advice(name)) return fail({"There is no command " + name + ". " + *advice, ErrorKind::kUsage});
   std::vector<std::string> names;
   for (const Command& command : commands()) names.emplace_back(command.name);
   const std::string suggestion = nearest(name, names);
@@ -72,7 +74,7 @@ int run(Arguments arguments) {
   const std::string name = arguments.front();
   arguments.erase(arguments.begin());
   if (name == "--help" || name == "-h" || (name == "help" && arguments.empty())) return print_help();
-  if (name == "--version") {
+  if (name == "--version" || name == "-v") {
     std::cout << "lanescope " LANESCOPE_VERSION "\n";
     return kSuccess;
   }

@@ -83,6 +83,9 @@ void describe_range(CLI::App& app, RangeOptions& options, Targets targets) {
                  "With -c nvtx: the range's text, plain or registered; in\nanother domain: TEXT@DOMAIN; in every domain: TEXT@*")
       ->type_name("RANGE")
       ->group(kGroup);
+  app.add_flag_function(
+         "--stop-on-range-end", [&options](std::int64_t count) { options.stop_on_range_end = count > 0; }, "")
+      ->group("");
   app.add_flag("-Y,--start-later", options.start_later, "Record nothing before `lanescope start` [false]")->group(kGroup);
 }
 
@@ -91,7 +94,9 @@ Result<CaptureRange> capture_range(const RangeOptions& options) {
   const Result<CaptureTrigger> wanted = trigger(options.range);
   if (!wanted) return wanted.error();
   range.trigger = *wanted;
-  if (options.range_end == "none") {
+  if (options.stop_on_range_end) {
+    range.after = *options.stop_on_range_end ? AfterCapture::kShutdown : AfterCapture::kGoOn;
+  } else if (options.range_end == "none") {
     range.after = AfterCapture::kGoOn;
   } else if (options.range_end == "stop") {
     range.after = AfterCapture::kStop;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 #include "capture_options.h"
@@ -14,6 +15,7 @@ struct RangeOptions {
   std::string range = "none";
   std::string range_end = "stop-shutdown";
   std::string nvtx_capture;
+  std::optional<bool> stop_on_range_end;  // the older way to say it
   bool start_later = false;
 };
 

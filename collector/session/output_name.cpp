@@ -6,6 +6,7 @@ namespace lanescope::session {
 namespace {
 
 constexpr std::string_view kExtension = ".trace";
+constexpr std::string_view kOtherExtensions[] = {".nsys-rep", ".qdrep"};  // scripts that were written for nsys name it so
 
 Error wrong_pattern(std::string_view pattern, const std::string& reason) {
   return {"The output name \"" + std::string(pattern) + "\" " + reason, ErrorKind::kUsage};
@@ -45,6 +46,8 @@ Result<std::vector<std::string>> expand_all_but_number(std::string_view pattern,
 std::filesystem::path joined(const std::vector<std::string>& parts, const std::string& number) {
   std::string name = parts.front();
   for (std::size_t i = 1; i < parts.size(); ++i) name += number + parts[i];
+  for (const std::string_view other : kOtherExtensions)
+    if (name.ends_with(other)) name.resize(name.size() - other.size());
   if (!name.ends_with(kExtension)) name += kExtension;
   return name;
 }

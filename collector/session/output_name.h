@@ -24,7 +24,7 @@ struct OutputNameFacts {
 };
 
 // Expands %p (pid), %h (host name), %q{NAME} (environment variable), %n (the smallest number from 1 for which no such file exists) and %%.
-// ".trace" is added where it is missing. An empty pattern is the default one. Fails, and says so, for any other use of %, and for a
+// ".trace" is added where it is missing, and stands in place of nsys's ".nsys-rep" and ".qdrep". An empty pattern is the default one. Fails, and says so, for any other use of %, and for a
 // variable that is not set.
 Result<std::filesystem::path> expand_output_name(std::string_view pattern, const OutputNameFacts& facts);
 

@@ -26,8 +26,10 @@ Result<nlohmann::json> ask(const std::string& name, const nlohmann::json& reques
   return ask_session(*session, request);
 }
 
-int list() {
-  std::printf("%10s  %8s  %-10s  %8s  %s\n", "ID", "TIME", "STATE", "LAUNCH", "NAME");
+enum class Header { kShown, kLeftOut };
+
+int list(Header header) {
+  if (header == Header::kShown) std::printf("%10s  %8s  %-10s  %8s  %s\n", "ID", "TIME", "STATE", "LAUNCH", "NAME");
   for (const std::string& name : session_names()) {
     const Result<nlohmann::json> session = ask_session(name, {{"command", "describe"}});
     if (!session) continue;  // it has just ended
@@ -55,9 +57,11 @@ int end_capture(Arguments arguments, const char* command, const char* descriptio
 int run_sessions(Arguments arguments) {
   CLI::App app("Lists the sessions of this user: recordings that can be asked to start, stop, cancel and shut down.", "lanescope sessions");
   std::string what = "list";
+  bool show_header = true;
   app.add_option("WHAT", what, "list")->check(CLI::IsMember({"list"}));
+  app.add_flag("-p,--show-header", show_header, "Say what the columns are [true]");
   if (const auto code = parse(app, std::move(arguments))) return *code;
-  return list();
+  return list(show_header ? Header::kShown : Header::kLeftOut);
 }
 
 int run_start(Arguments arguments) {

@@ -242,7 +242,7 @@ const std::vector<Named> kNamed{
     {{"--after-collection-start=cmd"}, "beside the recording"},
     {{"--after-report-ready=cmd"}, "behind it"},
     {{"--opengl-gpu-workload=true"}, "Graphics"},
-    {{"--vulkan-gpu-workload=none"}, "Graphics"},
+    {{"--vulkan-gpu-workload=batch"}, "Graphics"},
     {{"--vsync=true"}, "Graphics"},
     {{"--export=hdf"}, "sqlite"},
     {{"--export=arrow"}, "sqlite"},

@@ -38,6 +38,8 @@ TEST_CASE("patterns stand for pid, host, environment, a free number and a percen
 TEST_CASE("the extension is added once, and dots are nothing special") {
   CHECK(name("x.trace") == "x.trace");
   CHECK(name("x.y") == "x.y.trace");
+  CHECK(name("x.nsys-rep") == "x.trace");
+  CHECK(name("run%p.qdrep") == "run4711.trace");
 }
 
 TEST_CASE("a name that is taken stays as it is: refusing it is up to whoever creates the file") {
