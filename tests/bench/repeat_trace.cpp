@@ -95,7 +95,8 @@ Result<Source> read_source(const std::filesystem::path& path) {
   return source;
 }
 
-// The chunk as round `round` writes it: later in time, with later correlation ids, and with names that the first round defined.
+// The chunk as round `round` writes it: later in time, with later correlation ids, and with names, shapes and calls that the first
+// round defined.
 proto::EventChunk later(const proto::EventChunk& original, std::int64_t time_shift, std::int64_t correlation_shift, std::uint64_t round,
                         std::mt19937& random) {
   proto::EventChunk chunk = original;
@@ -105,6 +106,9 @@ proto::EventChunk later(const proto::EventChunk& original, std::int64_t time_shi
   chunk.clear_launch_shapes();
   chunk.clear_queues();
   chunk.clear_copy_shapes();
+  chunk.clear_kernel_names();
+  chunk.clear_code_locations();
+  chunk.clear_call_nodes();
   with_columns(chunk, [&](auto& columns) {
     if constexpr (requires { columns.mutable_correlation_delta(); }) {
       if (columns.correlation_delta_size() > 0) columns.set_correlation_delta(0, columns.correlation_delta(0) + correlation_shift);
