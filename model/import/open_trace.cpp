@@ -13,6 +13,7 @@
 #include "model/import/chrome_json.h"
 #include "model/import/nsys_sqlite.h"
 #include "model/trace/combine.h"
+#include "text_source.h"
 
 namespace lanescope {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 struct Candidate {
   const std::filesystem::path& path;
   std::string_view head;  // the file's first bytes
+  std::string unpacked;   // the first bytes of what is in it, where it is gzip; else empty
   [[nodiscard]] bool named(std::string_view extension) const { return path.extension() == extension; }
 };
 
@@ -27,7 +29,9 @@ constexpr std::string_view kSqliteMagic{"SQLite format 3\0", 16};
 
 bool is_lanescope(const Candidate& file) { return file.head.starts_with({reinterpret_cast<const char*>(kFileMagic), sizeof kFileMagic}); }
 bool is_nsys(const Candidate& file) { return file.head.starts_with(kSqliteMagic) && is_nsys_sqlite(file.path); }
-bool is_json(const Candidate& file) { return looks_like_chrome_json(file.head); }
+bool is_json(const Candidate& file) { return looks_like_chrome_json(file.head) && !file.named(".hatchet"); }
+
+constexpr std::string_view kNsysReportMagic = "NVIDIA Tegra Profiler Report";
 
 // Formats that can be read. A new one is a line here and a line in kReadableNames.
 struct Reader {
@@ -51,13 +55,24 @@ struct ForeignFormat {
   std::string_view explanation;
 };
 constexpr std::array kForeignFormats = {
+    ForeignFormat{
+        [](const Candidate& file) { return file.unpacked.starts_with(kSqliteMagic) || file.unpacked.starts_with(kNsysReportMagic); },
+        "is compressed. Unpack it first: gunzip -k FILE"},
+    ForeignFormat{[](const Candidate& file) { return file.head.starts_with("PK\x03\x04"); }, "is an archive. Unpack it first: unzip FILE"},
+    ForeignFormat{[](const Candidate& file) { return file.head.starts_with("\x28\xb5\x2f\xfd"); },
+                  "is compressed with zstd. Unpack it first: unzstd FILE"},
+    ForeignFormat{[](const Candidate& file) {
+                    return file.head.starts_with(
+                        "\xfd"
+                        "7zXZ");
+                  },
+                  "is compressed with xz. Unpack it first: unxz -k FILE"},
     ForeignFormat{[](const Candidate& file) { return file.named(".qdstrm"); },
                   "is raw data of Nsight Systems, which only its own importer reads. Convert it with: nsys import FILE, and then: nsys "
                   "export -t sqlite REPORT"},
-    ForeignFormat{[](const Candidate& file) {
-                    return file.head.starts_with("NVIDIA Tegra Profiler Report") || file.named(".nsys-rep") || file.named(".qdrep");
-                  },
-                  "is a report of Nsight Systems, whose format is not public. Convert it with: nsys export -t sqlite FILE"},
+    ForeignFormat{
+        [](const Candidate& file) { return file.head.starts_with(kNsysReportMagic) || file.named(".nsys-rep") || file.named(".qdrep"); },
+        "is a report of Nsight Systems, whose format is not public. Convert it with: nsys export -t sqlite FILE"},
     ForeignFormat{[](const Candidate& file) { return file.named(".ncu-rep"); },
                   "is a report of Nsight Compute, which has no timeline. Print it with: ncu --import FILE"},
     ForeignFormat{[](const Candidate& file) { return file.named(".pftrace") || file.named(".perfetto-trace"); },
@@ -74,6 +89,21 @@ constexpr std::array kForeignFormats = {
                   "is a profile of JAX or TensorFlow. Open what their profiler writes beside it, which can be read: *.trace.json.gz"},
     ForeignFormat{[](const Candidate& file) { return file.named(".nvvp") || file.named(".nvprof"); },
                   "is a profile of nvprof, which no tool converts. Record the program again: lanescope profile PROGRAM"},
+    ForeignFormat{[](const Candidate& file) { return file.named(".rpd"); },
+                  "is a trace of rocmProfileData. Convert it with its tool: python3 rpd2tracing.py FILE trace.json"},
+    ForeignFormat{
+        [](const Candidate& file) { return file.named(".otf2"); },
+        "is an archive of OTF2. Let the tool that wrote it write JSON of Chrome; of rocprofv3, ask for pftrace (--output-format pftrace), "
+        "and convert that with: traceconv json"},
+    ForeignFormat{
+        [](const Candidate& file) { return file.named(".hatchet"); },
+        "is a call tree of Triton's Proton, which has no timeline. Record one: proton.start(data=\"trace\"), or lanescope profile "
+        "PROGRAM"},
+    ForeignFormat{[](const Candidate& file) { return file.head.starts_with("PERFILE2"); },
+                  "is a recording of Linux perf, which knows no GPU. Record the program again: lanescope profile -s process-tree PROGRAM"},
+    ForeignFormat{
+        [](const Candidate& file) { return file.named(".tracy"); },
+        "is a trace of Tracy, which no tool converts to one that can be read. Record the program again: lanescope profile PROGRAM"},
     ForeignFormat{[](const Candidate& file) { return file.head.starts_with(kSqliteMagic); },
                   "is a SQLite database, but not an export of Nsight Systems. Export a report with: nsys export -t sqlite REPORT"},
 };
@@ -102,13 +132,18 @@ Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& pat
   if (!stream) return Error{path.string() + " can't be opened: " + std::strerror(errno ? errno : ENOENT) + "."};
   std::array<char, 4096> head;
   stream.read(head.data(), head.size());
-  const Candidate file{path, {head.data(), static_cast<std::size_t>(stream.gcount())}};
+  const std::string_view begin{head.data(), static_cast<std::size_t>(stream.gcount())};
+  const Candidate file{path, begin, begin.starts_with("\x1f\x8b") ? importers::beginning_of_gzip(begin) : std::string()};
 
   for (const Reader& reader : kReaders)
     if (reader.recognizes(file)) return reader.open(path, progress);
   for (const ForeignFormat& format : kForeignFormats)
     if (format.recognizes(file)) return Error{explained(format, path)};
-  return load_trace(path, progress);  // says what is wrong with a file that is none of these
+  if (begin.empty() || file.named(".trace")) return load_trace(path, progress);  // says what is wrong with it
+  return Error{
+      path.string() +
+      " is no trace that can be read. What can: .trace files, Nsight Systems' SQLite (nsys export -t sqlite REPORT), JSON of Chrome and "
+      "of PyTorch's profiler, also as gzip."};
 }
 
 Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths) {

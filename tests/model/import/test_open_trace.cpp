@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "chrome/chrome_file.h"
 #include "nsys_database.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -19,6 +20,13 @@ std::string refusal(const std::string& name, const std::string& content) {
   CHECK(trace.error().text.find(path.string()) != std::string::npos);
   CHECK(trace.error().text.find('\n') == std::string::npos);
   return trace.error().text;
+}
+
+std::string gzipped(std::string_view text) {
+  const test::TemporaryFolder folder;
+  test::write_gzip(folder.path() / "packed", text);
+  std::ifstream file(folder.path() / "packed", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -39,9 +47,27 @@ TEST_CASE("other known formats are named") {
   CHECK(contains(refusal("kernels.parquet", "PAR1"), "nsys export -t sqlite "));
   CHECK(contains(refusal("host.xplane.pb", "\x0a"), "trace.json.gz"));
   CHECK(contains(refusal("old.nvvp", "SQLite"), "lanescope profile"));
+  CHECK(contains(refusal("run.rpd", "SQLite format 3"), "rpd2tracing.py "));
+  CHECK(contains(refusal("traces.otf2", "OTF2"), "pftrace"));
+  CHECK(contains(refusal("proton.hatchet", "[{}]"), "no timeline"));
+  CHECK(contains(refusal("perf.data", "PERFILE2"), "Linux perf"));
+  CHECK(contains(refusal("run.tracy", "tr"), "Tracy"));
   const test::TemporaryFolder folder;
   std::filesystem::create_directory(folder.path() / "report1_pqtdir");
   CHECK(contains(open_trace(folder.path() / "report1_pqtdir").error().text, "nsys export -t sqlite "));
+}
+
+TEST_CASE("what is packed is to be unpacked first, with the command that does") {
+  CHECK(contains(refusal("trace.json.zip", "PK\x03\x04"), "unzip "));
+  CHECK(contains(refusal("trace.json.zst", "\x28\xb5\x2f\xfd"), "unzstd "));
+  CHECK(contains(refusal("trace.json.xz",
+                         "\xfd"
+                         "7zXZ"),
+                 "unxz "));
+  CHECK(contains(refusal("report1.nsys-rep.gz", gzipped("NVIDIA Tegra Profiler Report 1.")), "gunzip -k "));
+  CHECK(contains(refusal("report1.nsys-rep", gzipped("NVIDIA Tegra Profiler Report 1.")), "gunzip -k "));
+  CHECK(contains(refusal("report1.sqlite.gz", gzipped(std::string_view("SQLite format 3\0", 16))), "gunzip -k "));
+  CHECK(contains(refusal("notes.gz", gzipped("hello")), "no trace that can be read"));
 }
 
 TEST_CASE("a SQLite database of another program is told from an export") {
@@ -77,5 +103,6 @@ TEST_CASE("what is not there, is a folder, is empty or is none of all this is re
   CHECK_FALSE(open_trace("/no/such/file.trace"));
   CHECK_FALSE(open_trace("/tmp"));
   refusal("empty.trace", "");
-  refusal("text.trace", "hello");
+  CHECK(contains(refusal("text.trace", "hello"), "not a .trace file"));
+  CHECK(contains(refusal("text.txt", "hello"), "What can: .trace files"));
 }
