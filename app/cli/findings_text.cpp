@@ -30,9 +30,11 @@ std::string place_text(const Trace& trace, const analysis::Place& place) {
 std::string findings_text(const Trace& trace, std::string_view summary, std::span<const analysis::Finding> findings) {
   std::string text(summary);
   if (!text.empty()) text += '\n';
+  if (trace.event_count() == 0) return "The trace holds no events.\n";
   const bool no_gpu =
       std::none_of(trace.tracks().begin(), trace.tracks().end(), [](const Track& track) { return is_gpu_work(track.key.kind); });
-  if (no_gpu && findings.empty()) return text + "What its threads did: lanescope stats -r thread_states,osrt_sum,nvtx_sum,cpu_samples FILE\n";
+  if (no_gpu && findings.empty())
+    return text + "What its threads did: lanescope stats -r thread_states,osrt_sum,nvtx_sum,cpu_samples FILE\n";
   if (findings.empty()) return text + "Nothing was found that costs much of the time.\n";
   std::size_t number = 0;
   for (const analysis::Finding& finding : findings) {
@@ -49,8 +51,8 @@ std::string findings_text(const Trace& trace, std::string_view summary, std::spa
 stats::Table findings_table(const Trace& trace, std::span<const analysis::Finding> findings) {
   stats::Table table({stats::integers("Cost", stats::Unit::kNanoseconds), stats::integers("Start", stats::Unit::kNanoseconds),
                       stats::integers("End", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::integers("PID"),
-                      stats::integers("TID"), stats::texts("Rule"), stats::texts("Key"), stats::texts("When"), stats::texts("Finding"), stats::texts("Seen"),
-                      stats::texts("Advice")});
+                      stats::integers("TID"), stats::texts("Rule"), stats::texts("Key"), stats::texts("When"), stats::texts("Finding"),
+                      stats::texts("Seen"), stats::texts("Advice")});
   for (const analysis::Finding& finding : findings) {
     const analysis::Place& place = finding.place;
     const bool has_time = !place.range.empty();

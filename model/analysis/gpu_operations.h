@@ -21,6 +21,7 @@ class GpuOperations {
   GpuOperations(const Trace& trace, GpuId gpu, std::stop_token stop = {});
   // Only tracks that `wanted` accepts, of GPU work.
   GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, std::stop_token stop = {});
+  GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, TimeRange time, std::stop_token stop);
   // Only those of the GPU that start within the time.
   GpuOperations(const Trace& trace, GpuId gpu, TimeRange time, std::stop_token stop);
 
@@ -30,7 +31,6 @@ class GpuOperations {
   std::optional<GpuOperation> next();  // none behind the last, and when asked to stop
 
  private:
-  GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, TimeRange time, std::stop_token stop);
   struct Head {
     Nanoseconds start;
     EventRef event;

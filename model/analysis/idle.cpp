@@ -229,6 +229,47 @@ std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& 
   return gpus;
 }
 
+std::vector<GpuIdle> visit_idle_within(const Trace& trace, const LaunchIndex& launches, TimeRange window, Nanoseconds threshold,
+                                       const IdleVisitor& visitor, const std::stop_token& stop) {
+  std::vector<GpuIdle> gpus;
+  Attribution attribution(trace, launches);
+  for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
+    GpuIdle within;
+    std::vector<IdlePart> cut;
+    const auto visit = [&](const IdleGap& whole, std::span<const IdlePart> parts) {
+      IdleGap gap = whole;
+      gap.range = whole.range.intersected(window);
+      if (gap.range.empty()) return;
+      within.idle += gap.range.length();
+      if (whole.range.length() < threshold) {
+        ++within.short_gaps;
+        within.short_idle += gap.range.length();
+        return;
+      }
+      ++within.gaps;
+      cut.clear();
+      for (IdlePart part : parts) {
+        part.range = part.range.intersected(window);
+        if (!part.range.empty()) cut.push_back(part);
+      }
+      visitor(gap, cut);
+    };
+    // The gap that the window ends in ends with an operation behind it.
+    TimeRange time = window;
+    if (const auto behind = GpuOperations(trace, gpu, {window.end, std::numeric_limits<Nanoseconds>::max()}, stop).next())
+      time.end = behind->range.begin + 1;
+    const GpuIdle sums = visit_gpu(trace, gpu, time, 1, attribution, visit, stop);
+    within.gpu = gpu;
+    within.extent = sums.extent;
+    if (GpuOperations::busy_until(trace, gpu, window.begin)) within.extent.begin = window.begin;  // its first operation began before
+    within.extent = within.extent.intersected(window);
+    within.operations = sums.operations;
+    for (GpuOperations behind(trace, gpu, {window.end, time.end}, stop); within.operations > 0 && behind.next();) --within.operations;
+    if (!within.extent.empty()) gpus.push_back(within);
+  }
+  return gpus;
+}
+
 IdleCause Bubble::main_cause() const noexcept {
   std::array<Nanoseconds, kIdleCauses> time{};
   for (const IdlePart& part : parts) time[static_cast<std::size_t>(part.cause)] += part.range.length();

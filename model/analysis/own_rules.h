@@ -2,12 +2,26 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
+#include "model/analysis/families.h"
+#include "model/analysis/idle.h"
+#include "model/analysis/loop.h"
 #include "model/analysis/rule.h"
 
 namespace lanescope::analysis {
 
 [[nodiscard]] std::span<const Rule> own_rules();
+
+// The program's loop; not known where only a part of the trace counts, which is what was asked for, in the loop or not.
+[[nodiscard]] inline Loop loop_of(const RuleContext& context, Families& families) {
+  return context.time == kWholeTrace ? Loop(context.trace, families) : Loop();
+}
+// Of the time that counts.
+inline std::vector<GpuIdle> visit_idle(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& visitor) {
+  return context.time == kWholeTrace ? visit_idle(context.trace, context.launches(), threshold, visitor, context.stop)
+                                     : visit_idle_within(context.trace, context.launches(), context.time, threshold, visitor, context.stop);
+}
 
 Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArguments& arguments);

@@ -47,7 +47,7 @@ bool moves_pageable_memory(const MemoryDetail& detail) noexcept {
          (detail.source_memory == MemoryKind::kPageable || detail.destination_memory == MemoryKind::kPageable);
 }
 
-std::vector<RankWork> rank_work(const Trace& trace, const std::stop_token& stop) {
+std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::stop_token& stop) {
   std::set<std::pair<ProcessId, GpuId>> ranks;
   for (const Track& track : trace.tracks())
     if (is_gpu_work(track.key.kind)) ranks.insert({track.key.process, track.key.gpu});
@@ -58,7 +58,7 @@ std::vector<RankWork> rank_work(const Trace& trace, const std::stop_token& stop)
     work.process = process;
     work.gpu = gpu;
     GpuOperations operations(
-        trace, [process = process, gpu = gpu](const TrackKey& key) { return key.process == process && key.gpu == gpu; }, stop);
+        trace, [process = process, gpu = gpu](const TrackKey& key) { return key.process == process && key.gpu == gpu; }, time, stop);
     while (const std::optional<GpuOperation> operation = operations.next()) add(trace, communication, *operation, work);
     if (work.operations > 0) all.push_back(std::move(work));
   }

@@ -20,8 +20,8 @@ struct RankWork {
   IntervalSet memory;         // all copies and sets
 };
 
-// O(n log lanes).
-[[nodiscard]] std::vector<RankWork> rank_work(const Trace& trace, const std::stop_token& stop = {});
+// Of what begins within the time. O(n log lanes).
+[[nodiscard]] std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::stop_token& stop = {});
 
 // Whether the operation of a memory track is a copy that could run beside kernels of the GPU: between different memories.
 [[nodiscard]] bool is_transfer(const MemoryDetail& detail) noexcept;

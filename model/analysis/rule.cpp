@@ -136,10 +136,11 @@ Result<RuleAnswer> apply_rule(const Trace& trace, const RuleRequest& request, st
   return request.rule->apply(RuleContext{.trace = trace, .stop = std::move(stop)}, request.arguments);
 }
 
-Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests, std::stop_token stop) {
+Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests, std::stop_token stop,
+                                            TimeRange time) {
   std::vector<Result<RuleAnswer>> results(requests.size(), RuleAnswer{});
   std::atomic<std::size_t> next{0};
-  const RuleContext context{.trace = trace, .stop = stop};
+  const RuleContext context{.trace = trace, .time = time, .stop = stop};
   const auto work = [&] {
     for (std::size_t i = next++; i < requests.size() && !stop.stop_requested(); i = next++)
       results[i] = requests[i].rule->apply(context, requests[i].arguments);

@@ -74,7 +74,10 @@ std::string place_text(const Trace& trace, const MostSampled& function) {
   std::string text(trace.name(function.function));
   if (function.source_file == 0) return text;
   const std::string_view path = trace.name(function.source_file);
-  text.append(" in ").append(path.substr(path.find_last_of('/') + 1));
+  std::size_t begin = path.find_last_of('/') + 1;
+  if (path.substr(begin) == "__init__.py" && begin > 1)
+    begin = path.find_last_of('/', begin - 2) + 1;  // what a package is, its folder says
+  text.append(" in ").append(path.substr(begin));
   return function.source_line == 0 ? text : text + ":" + std::to_string(function.source_line);
 }
 

@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <iostream>
 
+#include "../filter_options.h"
 #include "../findings_text.h"
 #include "../table_output.h"
 #include "commands.h"
 #include "model/analysis/rule.h"
 #include "model/import/open_trace.h"
+#include "model/stats/selection.h"
 
 namespace lanescope::cli {
 namespace {
@@ -118,13 +120,13 @@ Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answ
 }
 
 // Without -r, Nsight's are left out: ours cover what they find.
-Result<std::vector<Answered>> answer_all(const Trace& trace, const std::vector<Request>& requests, Detail detail) {
+Result<std::vector<Answered>> answer_all(const Trace& trace, const std::vector<Request>& requests, Detail detail, TimeRange time) {
   std::vector<const Request*> wanted;
   for (const Request& request : requests)
     if (detail == Detail::kTables || request.rule.rule->origin == RuleOrigin::kLanescope) wanted.push_back(&request);
   std::vector<RuleRequest> rules;
   for (const Request* request : wanted) rules.push_back(request->rule);
-  Result<std::vector<RuleAnswer>> results = analysis::apply_rules(trace, rules);
+  Result<std::vector<RuleAnswer>> results = analysis::apply_rules(trace, rules, {}, time);
   if (!results) return results.error();
   std::vector<Answered> answers;
   for (std::size_t i = 0; i < wanted.size(); ++i) answers.push_back({wanted[i], std::move((*results)[i])});
@@ -132,6 +134,13 @@ Result<std::vector<Answered>> answer_all(const Trace& trace, const std::vector<R
 }
 
 }  // namespace
+
+// The time that counts: what was asked for, or that of an NVTX range.
+Result<TimeRange> time_of(const Trace& trace, const stats::ReportOptions& options) {
+  const Result<stats::Selection> selection = stats::Selection::of(trace, options);
+  if (!selection) return selection.error();
+  return selection->time().value_or(analysis::kWholeTrace);
+}
 
 int run_analyze(Arguments arguments) {
   CLI::App app(
@@ -143,12 +152,14 @@ int run_analyze(Arguments arguments) {
   std::vector<std::filesystem::path> files;
   std::vector<std::string> names;
   TableOutput output;
+  FilterOptions filter;
   app.add_option("FILE", files, "A .trace file, or a trace of another tool; several are read as one trace, such as those of all ranks");
   app.add_option("-r,--rule", names, "Rules, with their arguments: gpu_bubbles:gap=5us (repeat, or separate by commas; all: every rule)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("LIST");
   output.add_options(app);
+  filter.add_options(app, "Only what begins during this NVTX range, on all threads and GPUs");
   auto* help_rules = app.add_option("--help-rules", help_rule, "List the rules, or explain one with its arguments (ALL: each)")
                          ->expected(0, 1)
                          ->type_name("[RULE]");
@@ -156,6 +167,7 @@ int run_analyze(Arguments arguments) {
       "Examples:\n"
       "  lanescope analyze run.trace                                what costs time, the largest cost first\n"
       "  lanescope analyze -r gpu_bubbles:gap=5us run.trace         one rule, with its tables\n"
+      "  lanescope analyze --filter-nvtx 'step 7' run.trace         why one iteration was slow\n"
       "  lanescope analyze rank0.trace rank1.trace                  several ranks together\n"
       "  lanescope analyze --help-rules gpu_bubbles                 what a rule looks for, and its arguments\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;
@@ -166,11 +178,15 @@ int run_analyze(Arguments arguments) {
   if (names.empty()) names.emplace_back("all");
   const Result<std::vector<Request>> requests = parse_requests(names);
   if (!requests) return fail(requests.error());
+  const Result<stats::ReportOptions> options = filter.parse();
+  if (!options) return fail(options.error());
   if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
   const auto trace = open_traces(files);
   if (!trace) return fail(trace.error());
 
-  Result<std::vector<Answered>> answers = answer_all(**trace, *requests, detail);
+  const Result<TimeRange> time = time_of(**trace, *options);
+  if (!time) return fail(time.error());
+  Result<std::vector<Answered>> answers = answer_all(**trace, *requests, detail, *time);
   if (!answers) return fail(answers.error());
   const Result<void> written = write_answers(**trace, *answers, output, detail);
   return written ? kSuccess : fail(written.error());

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "../filter_options.h"
 #include "../table_output.h"
 #include "commands.h"
 #include "model/import/open_trace.h"
@@ -21,21 +22,6 @@ struct Request {
   std::string text;  // as asked: "cuda_gpu_kern_sum:base"
   stats::ReportRequest report;
 };
-
-Result<stats::ReportOptions> filters(const std::string& time, const std::string& range) {
-  stats::ReportOptions options;
-  if (!time.empty()) {
-    const auto parsed = stats::parse_time_range(time);
-    if (!parsed) return parsed.error();
-    options.time_range = *parsed;
-  }
-  if (!range.empty()) {
-    const auto parsed = stats::parse_range_filter(range);
-    if (!parsed) return parsed.error();
-    options.range = *parsed;
-  }
-  return options;
-}
 
 Result<std::vector<Request>> parse_requests(std::vector<std::string> names, const stats::ReportOptions& options) {
   if (names.empty()) names.assign(stats::default_reports().begin(), stats::default_reports().end());
@@ -85,7 +71,8 @@ int print_formats() {
 int run_stats(Arguments arguments) {
   CLI::App app("Answers questions about a trace with tables: where time goes on CPU and GPU, by function, kernel, copy and NVTX range.",
                "lanescope stats");
-  std::string time, range, help_report;
+  std::string help_report;
+  FilterOptions filter;
   std::vector<std::filesystem::path> files;
   std::vector<std::string> names;
   TableOutput output;
@@ -97,11 +84,7 @@ int run_stats(Arguments arguments) {
       ->allow_extra_args(false)
       ->type_name("LIST");
   output.add_options(app);
-  app.add_option("--filter-time", time, "Only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")
-      ->type_name("[START]/[END]");
-  app.add_option("--filter-nvtx", range,
-                 "Only what happened during this NVTX range, on all threads, and the GPU work that was enqueued in it")
-      ->type_name("RANGE[@DOMAIN][/INDEX]");
+  filter.add_options(app, "Only what happened during this NVTX range, on all threads, and the GPU work that was enqueued in it");
   auto* help_reports =
       app.add_option("--help-reports", help_report, "List the reports, or explain one (ALL: each)")->expected(0, 1)->type_name("[REPORT]");
   bool help_formats = false;
@@ -112,7 +95,7 @@ int run_stats(Arguments arguments) {
   if (help_formats) return print_formats();
   if (files.empty()) return fail({"Name the trace file: lanescope stats FILE", ErrorKind::kUsage});
 
-  const auto options = filters(time, range);
+  const auto options = filter.parse();
   if (!options) return fail(options.error());
   const auto requests = parse_requests(std::move(names), *options);
   if (!requests) return fail(requests.error());
@@ -126,7 +109,8 @@ int run_stats(Arguments arguments) {
     const auto table = series.make(*request.report, request.options);
     if (!table) return fail(table.error());
     if (table->empty()) {
-      TableOutput::skip(files.front().string() + " does not contain " + std::string(request.report->data) + ".");
+      TableOutput::skip(files.front().string() + " does not contain " + std::string(request.report->data) +
+                        (filter.any() ? " in the chosen part." : "."));
       continue;
     }
     if (const auto written = output.write(i, {std::string(request.report->title), text, ""}, *table); !written)

@@ -14,6 +14,7 @@ namespace lanescope::analysis {
   options.stop = context.stop;
   const Nanoseconds start = arguments.duration("start");
   options.time_range = TimeRange{start > 0 ? start : std::numeric_limits<Nanoseconds>::min(), arguments.duration("end")};
+  if (context.time != kWholeTrace) options.time_range = options.time_range->intersected(context.time);
   if (const std::string& range = arguments.text("nvtx"); !range.empty()) {
     const auto filter = stats::parse_range_filter(range);
     if (!filter) return filter.error();

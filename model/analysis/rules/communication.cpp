@@ -135,7 +135,7 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
                       stats::integers("Communication", stats::Unit::kNanoseconds), stats::reals("Communication", stats::Unit::kPercent),
                       stats::integers("Hidden", stats::Unit::kNanoseconds), stats::reals("Hidden", stats::Unit::kPercent),
                       stats::integers("Exposed", stats::Unit::kNanoseconds), stats::integers("Waited", stats::Unit::kNanoseconds)});
-  const std::vector<RankWork> ranks = rank_work(trace, context.stop);
+  const std::vector<RankWork> ranks = rank_work(trace, context.time, context.stop);
   const Nanoseconds least = least_communication(ranks);
   for (const RankWork& rank : ranks) {
     const Nanoseconds communication = rank.communication.total();
@@ -160,7 +160,7 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
 
 Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
-  std::vector<RankWork> ranks = rank_work(trace, context.stop);
+  std::vector<RankWork> ranks = rank_work(trace, context.time, context.stop);
   std::erase_if(ranks, [](const RankWork& rank) { return rank.compute.total() == 0; });
   RuleAnswer answer;
   if (ranks.size() < 2) {

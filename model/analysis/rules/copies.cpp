@@ -97,6 +97,7 @@ std::map<PageableKey, PageableGroup> pageable_copies(const RuleContext& context,
       for (EventIndex i = 0; i < lane.size() && !context.stop.stop_requested(); ++i) {
         const MemoryDetail& detail = trace.memory_detail(lane.detail(i));
         if (!moves_pageable_memory(detail) || !is_transfer(detail) || detail.bytes < least_bytes) continue;
+        if (!context.time.contains(lane.start(i))) continue;
         const EventRef launch = launches.find(track.key.process, lane.correlation(i));
         FamilyId family = 0;
         NameId call = 0;
@@ -135,7 +136,7 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
   stats::Table table({stats::texts("GPU"), stats::integers("PID"), stats::integers("Copy Time", stats::Unit::kNanoseconds),
                       stats::integers("Hidden", stats::Unit::kNanoseconds), stats::reals("Hidden", stats::Unit::kPercent),
                       stats::integers("Kernel Time", stats::Unit::kNanoseconds), stats::integers("Winnable", stats::Unit::kNanoseconds)});
-  for (const RankWork& rank : rank_work(trace, context.stop)) {
+  for (const RankWork& rank : rank_work(trace, context.time, context.stop)) {
     const Exposure exposure = exposure_of(rank);
     if (exposure.copies == 0) continue;
     table.add_row(table.add_text(gpu_label(trace, rank.gpu)), std::int64_t{trace.processes()[rank.process].pid}, exposure.copies,
@@ -187,7 +188,7 @@ Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments
     all.gain += group.gain;
   }
   Nanoseconds span = 0;
-  for (const RankWork& rank : rank_work(trace, context.stop)) span += rank.extent.length();
+  for (const RankWork& rank : rank_work(trace, context.time, context.stop)) span += rank.extent.length();
   if (all.gain > 0 && share(all.gain, span) >= arguments.real("share")) {
     const PageableGroup& first = sorted.front().second;
     const std::string range = families.text(std::get<2>(sorted.front().first));

@@ -181,11 +181,11 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
                   where_mostly(trace, families.text(dominant_range(cause, loop)), sum.call);
   const std::string sampled = sampled_text(trace, cause.samples, 1);
   finding.title += sampled.empty() ? "." : ": " + sampled + ".";
-  finding.seen = counted(cause.gaps, "gap") + (cause.gaps == 1 ? " with " : " with on average ") +
-                 duration_text(cause.total / static_cast<Nanoseconds>(std::max<std::uint64_t>(1, cause.gaps))) +
-                 " of it; the longest stretch took " + duration_text(cause.longest) + "." + phases_text(families, cause) +
+  const auto gaps = static_cast<Nanoseconds>(std::max<std::uint64_t>(1, cause.gaps));
+  finding.seen = "In " + counted(cause.gaps, "gap") + (gaps > 1 ? ", " + duration_text(cause.total / gaps) + " each on average" : "") +
+                 "; the longest stretch took " + duration_text(cause.longest) + "." + phases_text(families, cause) +
                  samples_text(trace, cause.samples);
-  if (!loop.known() && cause.gaps > 1 && cause.longest >= cause.total / 2)
+  if (!loop.known() && collected.time == kWholeTrace && cause.gaps > 1 && cause.longest >= cause.total / 2)
     finding.seen +=
         " If a longer run does not pay that stretch again, mark the program's iterations with NVTX ranges: then it counts as setup.";
   set_place(trace, group, finding);
@@ -202,7 +202,7 @@ Finding describe_setup(const Trace& trace, const Families& families, const Loop&
   finding.title = gpus_text(trace, collected) + " idle for " + duration_text(collected.once.total) + " before and after the loop \"" +
                   families.text(loop.family()) + "\" (setup and warm-up, paid once), mostly " +
                   std::string(idle_cause_clause(group.cause)) + ".";
-  finding.seen = "The most of it, " + duration_text(group.total) + " in " + counted(group.parts, "part") + ", lies " +
+  finding.seen = "Its largest share, " + duration_text(group.total) + " in " + counted(group.parts, "part") + ", lies " +
                  (group.family == 0 ? std::string("outside of ranges") : "in " + range_text(trace, families.text(group.family))) +
                  "; the longest part took " + duration_text(group.longest) + "." + samples_text(trace, group.samples);
   set_place(trace, group, finding);
@@ -247,7 +247,7 @@ std::string summary_of(const Trace& trace, const Families& families, const Loop&
 Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   Families families(trace);
-  const Loop loop(trace, families);
+  const Loop loop = loop_of(context, families);
   const Nanoseconds gap = std::max<Nanoseconds>(1, arguments.duration("gap"));
   const IdleGroups collected = group_idle(context, families, loop, gap);
   RuleAnswer answer;

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "../own_rules.h"
 #include "../range_lookup.h"
 
 namespace lanescope::analysis {
@@ -52,6 +53,7 @@ FamilyId phase_of(const std::vector<FamilyId>& enclosing, FamilyId loop) {
 IdleGroups group_idle(const RuleContext& context, Families& families, const Loop& loop, Nanoseconds threshold) {
   const Trace& trace = context.trace;
   IdleGroups collected;
+  collected.time = context.time;
   const samples::ThreadSamples samples(trace);
   Enclosing enclosing(trace, families);
   std::map<std::tuple<Recurrence, IdleCause, FamilyId, NameId>, Group> groups;
@@ -98,7 +100,7 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
       }
     }
   };
-  collected.gpus = visit_idle(trace, context.launches(), threshold, add, context.stop);
+  collected.gpus = visit_idle(context, threshold, add);
   const TimeRange loop_time = loop.known() ? loop.time(trace, context.launches()) : trace.extent();
   for (const GpuIdle& gpu : collected.gpus) collected.span += gpu.extent.intersected(loop_time).length();
   for (const auto& [key, group] : groups) {

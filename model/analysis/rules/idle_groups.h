@@ -55,8 +55,9 @@ struct IdleGroups {
   std::vector<Group> groups;  // by time, the largest first
   std::map<GpuId, std::array<CauseSum, kIdleCauses>> causes;
   std::array<CauseInLoop, kIdleCauses> recurring{};
-  CauseSum once;         // outside of the loop
-  Nanoseconds span = 0;  // time of all GPUs that belongs to the loop
+  CauseSum once;                 // outside of the loop
+  TimeRange time = kWholeTrace;  // that counts
+  Nanoseconds span = 0;          // time of all GPUs that belongs to the loop
   [[nodiscard]] Nanoseconds idle() const {
     Nanoseconds sum = 0;
     for (const GpuIdle& gpu : gpus) sum += gpu.idle;

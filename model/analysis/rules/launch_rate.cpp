@@ -61,11 +61,15 @@ struct SmallKernelOptions {
 class SmallKernelStretches {
  public:
   SmallKernelStretches(const RuleContext& context, SmallKernelOptions options)
-      : trace_(context.trace), stop_(context.stop), options_(options), communication_(context.trace, is_communication_name) {}
+      : trace_(context.trace),
+        time_(context.time),
+        stop_(context.stop),
+        options_(options),
+        communication_(context.trace, is_communication_name) {}
 
   // Returns the time from the GPU's first operation to its last.
   Nanoseconds add(GpuId gpu) {
-    GpuOperations operations(trace_, gpu, stop_);
+    GpuOperations operations(trace_, gpu, time_, stop_);
     TimeRange extent;
     bool any = false;
     while (const std::optional<GpuOperation> operation = operations.next()) {
@@ -128,6 +132,7 @@ class SmallKernelStretches {
   }
 
   const Trace& trace_;
+  TimeRange time_;
   std::stop_token stop_;
   SmallKernelOptions options_;
   NameMemo<bool> communication_;
@@ -168,10 +173,10 @@ class LaunchBoundStretches {
     std::uint64_t least = 0;  // operations in a stretch
   };
   LaunchBoundStretches(const RuleContext& context, Options options)
-      : trace_(context.trace), launches_(context.launches()), stop_(context.stop), options_(options) {}
+      : trace_(context.trace), launches_(context.launches()), time_(context.time), stop_(context.stop), options_(options) {}
 
   Nanoseconds add(GpuId gpu) {
-    GpuOperations operations(trace_, gpu, stop_);
+    GpuOperations operations(trace_, gpu, time_, stop_);
     TimeRange extent;
     bool any = false;
     while (const std::optional<GpuOperation> operation = operations.next()) {
@@ -206,6 +211,7 @@ class LaunchBoundStretches {
 
   const Trace& trace_;
   const LaunchIndex& launches_;
+  TimeRange time_;
   std::stop_token stop_;
   Options options_;
   Stretch open_;
@@ -216,7 +222,7 @@ class LaunchBoundStretches {
 void add_launch_idle(const RuleContext& context, std::vector<Stretch>& stretches) {
   const Trace& trace = context.trace;
   Families families(trace);
-  const Loop loop(trace, families);
+  const Loop loop = loop_of(context, families);
   std::size_t at = 0;  // stretches and gaps both come GPU by GPU, in order of time
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     while (at < stretches.size() &&
@@ -231,7 +237,7 @@ void add_launch_idle(const RuleContext& context, std::vector<Stretch>& stretches
           loop.recurrence(process, part.range.begin, enqueued) == Recurrence::kRecurring)
         stretches[at].won += part.range.length();
   };
-  visit_idle(trace, context.launches(), 1, add, context.stop);
+  visit_idle(context, 1, add);
   std::erase_if(stretches, [](const Stretch& stretch) { return stretch.won == 0; });
 }
 

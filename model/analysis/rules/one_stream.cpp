@@ -75,12 +75,14 @@ struct Chunks {
   }
 };
 
-Chunks chunks_of(const Trace& trace, const TrackKey& stream) {
+Chunks chunks_of(const RuleContext& context, const TrackKey& stream) {
+  const Trace& trace = context.trace;
   Chunks chunks;
   chunks.stream = stream;
-  GpuOperations operations(trace, [&](const TrackKey& key) {
+  const auto is_on_stream = [&](const TrackKey& key) {
     return key.process == stream.process && key.gpu == stream.gpu && key.context == stream.context && key.stream == stream.stream;
-  });
+  };
+  GpuOperations operations(trace, is_on_stream, context.time, context.stop);
   Phase reached = Phase::kOther;  // of the current round
   while (const std::optional<GpuOperation> operation = operations.next()) {
     const Phase phase = phase_of(trace, operation->event);
@@ -94,17 +96,18 @@ Chunks chunks_of(const Trace& trace, const TrackKey& stream) {
 }
 
 // The one stream of its own that a process uses, where nearly all its GPU work is on it.
-std::optional<Chunks> chunks_on_one_stream(const Trace& trace, ProcessId process) {
+std::optional<Chunks> chunks_on_one_stream(const RuleContext& context, ProcessId process) {
+  const Trace& trace = context.trace;
   constexpr double kNearlyAll = 0.9;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Chunks> own;
   Nanoseconds all = 0;
   for (const Track& track : trace.tracks()) {
     if (!is_gpu_work(track.key.kind) || track.key.process != process) continue;
-    for (const LaneId lane : track.lanes) all += trace.lane(lane).busy(trace.lane(lane).extent());
+    for (const LaneId lane : track.lanes) all += trace.lane(lane).busy(trace.lane(lane).extent().intersected(context.time));
     const CudaStream* stream = trace.find_stream(process, track.key.context, track.key.stream);
     if (!stream || is_default_stream(trace, *stream)) continue;
     const auto [entry, inserted] = own.try_emplace({track.key.context, track.key.stream});
-    if (inserted) entry->second = chunks_of(trace, track.key);
+    if (inserted) entry->second = chunks_of(context, track.key);
   }
   if (own.size() != 1) return std::nullopt;
   const Chunks& chunks = own.begin()->second;
@@ -113,8 +116,9 @@ std::optional<Chunks> chunks_on_one_stream(const Trace& trace, ProcessId process
 
 // A program that copies to and fro without waiting, from pinned memory, on a stream of its own is made for overlap; nothing overlaps on
 // one.
-std::optional<Finding> find_chunks_on_one_stream(const Trace& trace, ProcessId process, const RuleArguments& arguments) {
-  const std::optional<Chunks> chunks = chunks_on_one_stream(trace, process);
+std::optional<Finding> find_chunks_on_one_stream(const RuleContext& context, ProcessId process, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
+  const std::optional<Chunks> chunks = chunks_on_one_stream(context, process);
   if (!chunks || static_cast<std::int64_t>(chunks->rounds) < arguments.integer("rounds")) return std::nullopt;
   const Nanoseconds winnable = chunks->winnable();
   if (static_cast<double>(winnable) * 100 < arguments.real("share") * static_cast<double>(chunks->extent.length())) return std::nullopt;
@@ -138,12 +142,13 @@ std::optional<Finding> find_chunks_on_one_stream(const Trace& trace, ProcessId p
 
 Result<RuleAnswer> find_one_stream(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
-  const std::vector<RankWork> ranks = rank_work(trace, context.stop);
+  const std::vector<RankWork> ranks = rank_work(trace, context.time, context.stop);
   RuleAnswer answer;
   stats::Table table({stats::integers("PID"), stats::integers("Streams Created"), stats::integers("Streams Used"),
                       stats::integers("Copies and Kernels Taking Turns", stats::Unit::kNanoseconds)});
   for (const auto& [process, streams] : streams_of_processes(trace)) {
-    if (std::optional<Finding> chunks = find_chunks_on_one_stream(trace, process, arguments)) answer.findings.push_back(*std::move(chunks));
+    if (std::optional<Finding> chunks = find_chunks_on_one_stream(context, process, arguments))
+      answer.findings.push_back(*std::move(chunks));
     const std::uint64_t created = streams.created();
     if (created == 0 || streams.used.empty()) continue;
     Finding finding;

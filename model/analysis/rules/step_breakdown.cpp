@@ -37,6 +37,7 @@ class Breakdown {
   explicit Breakdown(const RuleContext& context)
       : trace_(context.trace),
         launches_(context.launches()),
+        time_(context.time),
         stop_(context.stop),
         ranges_(trace_),
         communication_(trace_, is_communication_name),
@@ -59,7 +60,8 @@ class Breakdown {
       const std::vector<GpuId>& gpus = gpus_of(track.key.process);
       for (const LaneId id : track.lanes) {
         const Lane& lane = trace_.lane(id);
-        for (EventIndex i = 0; i < lane.size(); ++i) add(lane.duration(i), projections_[id][i], gpus, sums[families.of_name(lane.name(i))]);
+        for (EventIndex i = 0; i < lane.size(); ++i)
+          if (time_.contains(lane.start(i))) add(lane.duration(i), projections_[id][i], gpus, sums[families.of_name(lane.name(i))]);
       }
     }
     return sums;
@@ -120,6 +122,7 @@ class Breakdown {
 
   const Trace& trace_;
   const LaunchIndex& launches_;
+  TimeRange time_;
   std::stop_token stop_;
   RangeLookup ranges_;
   NameMemo<bool> communication_;

@@ -31,7 +31,7 @@ void count_calls(const RuleContext& context, Families& families, std::map<Key, W
     if (track.key.kind != TrackKind::kCudaApi || track.lanes.empty()) continue;
     const Lane& lane = trace.lane(track.lanes.front());
     for (EventIndex i = 0; i < lane.size() && !context.stop.stop_requested(); ++i) {
-      if (classes(lane.name(i)) != CallClass::kSynchronize) continue;
+      if (classes(lane.name(i)) != CallClass::kSynchronize || !context.time.contains(lane.start(i))) continue;
       Waits& entry = waits[{track.key.thread, lane.name(i), families.of(ranges.innermost(track.key.thread, lane.start(i)))}];
       ++entry.calls;
       entry.blocked += lane.duration(i);
@@ -54,7 +54,7 @@ GpuSums add_idle(const RuleContext& context, Families& families, std::map<Key, W
       if (gap.range.length() > entry.longest_gap.length()) entry.longest_gap = gap.range;
     }
   };
-  const std::vector<GpuIdle> gpus = visit_idle(trace, context.launches(), 1, add, context.stop);
+  const std::vector<GpuIdle> gpus = visit_idle(context, 1, add);
   GpuSums sums;
   for (const GpuIdle& gpu : gpus) {
     sums.operations += gpu.operations;

@@ -39,7 +39,8 @@ std::set<GpuId> gpus_of(const Trace& trace, ProcessId process) {
 }
 
 // Without those that the recording saw too little of: most of whose time lies before the first GPU work that it has.
-std::vector<Iteration> iterations_of(const Trace& trace, const IterationSeries& series, const std::set<GpuId>& gpus) {
+std::vector<Iteration> iterations_of(const RuleContext& context, const IterationSeries& series, const std::set<GpuId>& gpus) {
+  const Trace& trace = context.trace;
   std::optional<Nanoseconds> first_work;
   for (const GpuId gpu : gpus)
     if (const auto operation = GpuOperations(trace, gpu).next())
@@ -48,7 +49,7 @@ std::vector<Iteration> iterations_of(const Trace& trace, const IterationSeries& 
   for (const EventRef range : series.ranges) {
     const Lane& lane = trace.lane(range.lane);
     const TimeRange time{lane.start(range.index), lane.end(range.index)};
-    if (first_work && time.begin + time.length() / 2 < *first_work) continue;
+    if (!context.time.contains(time.begin) || (first_work && time.begin + time.length() / 2 < *first_work)) continue;
     iterations.push_back({range, time, {}});
   }
   return iterations;
@@ -125,10 +126,9 @@ void find_slow(const RuleContext& context, const Families& families, const Loop&
   std::uint64_t slow = 0;
   Nanoseconds all = 0;
   Components excess{};
-  const std::size_t unseen = series.ranges.size() - iterations.size();  // the first of them
-  const std::size_t warm_up = warm_up_iterations(trace, series);
-  for (std::size_t i = warm_up > unseen ? warm_up - unseen : 0; i < iterations.size(); ++i) {
-    const Iteration& iteration = iterations[i];
+  const EventRef after_warm_up = series.ranges[warm_up_iterations(trace, series)];
+  for (const Iteration& iteration : iterations) {
+    if (iteration.range < after_warm_up) continue;
     const Nanoseconds time = iteration.time.length();
     all += time;
     if (static_cast<double>(time) <= static_cast<double>(typical_time) * (1 + slower / 100)) continue;
@@ -174,18 +174,18 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   const std::vector<IterationSeries> all = find_iterations(trace, families, wanted);
   if (all.empty() && !wanted.empty())
     return Error{"The trace has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum", ErrorKind::kUsage};
-  const Loop loop(trace, families);
+  const Loop loop = loop_of(context, families);
   stats::Table table = empty_table();
   for (const IterationSeries& series : all) {
     const std::set<GpuId> gpus = gpus_of(trace, series.process);
-    std::vector<Iteration> iterations = iterations_of(trace, series, gpus);
+    std::vector<Iteration> iterations = iterations_of(context, series, gpus);
     if (iterations.empty()) continue;
     add_busy(context, gpus, iterations);
     const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
       if (gpus.contains(gap.gpu))
         for (const IdlePart& part : parts) add_idle(part, iterations);
     };
-    visit_idle(trace, context.launches(), 1, add, context.stop);
+    visit_idle(context, 1, add);
     find_slow(context, families, loop, series, iterations, arguments, table, answer);
   }
   rank(answer.findings);

@@ -58,6 +58,21 @@ TEST_CASE("analyze writes findings and tables for programs") {
   CHECK(gpus[0]["Idle (ns)"] == idle);
 }
 
+TEST_CASE("analyze answers for a part of the trace") {
+  const test::TemporaryFolder folder;
+  const auto cost = [&](const std::string& name, const std::vector<std::string>& filter) {
+    const std::string output = (folder.path() / name).string();
+    std::vector<std::string> words = {"analyze", trace("cause_slow_loader"), "-r", "gpu_bubbles", "-q", "-f", "json", "-o", output};
+    words.insert(words.end(), filter.begin(), filter.end());
+    REQUIRE(cli::run(words) == cli::kSuccess);
+    return json_in(output + "_findings.json")[0]["Cost (ns)"].get<std::int64_t>();
+  };
+  CHECK(cost("step", {"--filter-nvtx", "step 7"}) == Approx(15e6).epsilon(0.05));     // the loader takes 15 ms a step
+  CHECK(cost("time", {"--filter-time", "0.4s/0.5s"}) == Approx(83e6).epsilon(0.05));  // and leaves the GPU idle for 83 % of the loop
+  CHECK(cli::run({"analyze", trace("cause_slow_loader"), "--filter-nvtx", "nothing"}) == cli::kUsage);
+  CHECK(cli::run({"analyze", trace("cause_slow_loader"), "--filter-time", "soon"}) == cli::kUsage);
+}
+
 TEST_CASE("analyze says what is wrong with a rule") {
   CHECK(cli::run({"analyze", trace("torch_training_workers0"), "-r", "gpu_buble"}) == cli::kUsage);
   CHECK(cli::run({"analyze", trace("torch_training_workers0"), "-r", "tail:range=nothing"}) == cli::kUsage);

@@ -134,6 +134,39 @@ class AnalysisTest : public QObject {
     QVERIFY(window_->findings().command().contains("known.trace"));
   }
 
+  void aKnownFaultComesFirst_data() {
+    QTest::addColumn<QString>("rule");
+    QTest::addColumn<QString>("cause");  // of most idle time; none where the fault leaves none
+    QTest::newRow("cause_slow_loader") << "gpu_bubbles"
+                                       << "Running CPU code";
+    QTest::newRow("cause_lock") << "gpu_bubbles"
+                                << "Waiting for a lock or thread";
+    QTest::newRow("cause_sync_each_launch") << "sync_storm"
+                                            << "Blocked in a synchronising call";
+    QTest::newRow("cause_tiny_kernels") << "staircase"
+                                        << "Launch-bound";
+    QTest::newRow("cause_stream_wait") << "gpu_bubbles"
+                                       << "Enqueued, waiting on the GPU";
+    QTest::newRow("cause_pageable_copies") << "pageable"
+                                           << "";
+    QTest::newRow("cause_serial_copies") << "no_overlap"
+                                         << "";
+  }
+  void aKnownFaultComesFirst() {
+    QFETCH(QString, rule);
+    QFETCH(QString, cause);
+    const std::filesystem::path recording = data_file(std::string(QTest::currentDataTag()) + ".trace");
+    QVERIFY(open_and_settle(*window_, QString::fromStdString(recording.string())));
+    window_->actions().findings->trigger();
+    QVERIFY(settled());
+    QCOMPARE(cell(window_->findings().findings(), 0, "Rule"), rule);
+    window_->findings().findings().chooseRow(0);
+    QVERIFY(window_->findings().answer().contains("What to do"));
+    window_->actions().bubbles->trigger();
+    QVERIFY(settled());
+    if (!cause.isEmpty()) QCOMPARE(cell(window_->bubbles().groups(), 0, "Cause"), cause);
+  }
+
   void everyRuleAndReportIsInTheMenu() {
     QStringList entries;
     for (const QAction* entry : window_->actions().rules->actions()) entries += entry->text();

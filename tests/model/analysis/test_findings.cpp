@@ -44,7 +44,7 @@ TEST_CASE("a finding names the innermost range that holds most of the time, and 
   CHECK(found.key == "cpu_code");
   CHECK_THAT(found.title, contains_text("mostly in NVTX range \"decode\"."));    // 10 of 19 ms
   CHECK_THAT(found.seen, contains_text(" By range: 63 % data, 37 % forward."));  // 12 and 7 of 19 ms
-  CHECK_THAT(found.seen, contains_text("7 gaps with on average 19.0 ms"));       // in front of the first kernel, none
+  CHECK_THAT(found.seen, contains_text("In 7 gaps, 19.0 ms each on average"));       // in front of the first kernel, none
   CHECK_THAT(found.title, contains_text("of the loop \"step *\""));
 }
 

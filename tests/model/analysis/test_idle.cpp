@@ -1,4 +1,5 @@
 // Idle time: the causes of hand-made gaps, and every nanosecond of random ones against a slow, obvious oracle.
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -171,6 +172,47 @@ TEST_CASE("gaps below the threshold and causes above it add up to the idle time"
     for (const IdlePart& part : parts) sums[gap.gpu] += part.range.length();
   });
   for (const GpuIdle& gpu : gpus) CHECK(sums[gpu.gpu] + gpu.short_idle == gpu.idle);
+}
+
+TEST_CASE("windows that adjoin hold together what the whole trace holds, and what lies in each") {
+  const auto seed = GENERATE(range(1u, 12u));
+  const auto trace = random_trace(seed);
+  const LaunchIndex launches(*trace);
+  for (const Nanoseconds threshold : {Nanoseconds{1}, Nanoseconds{20}}) {
+    std::vector<std::string> whole, cut;  // nanosecond by nanosecond
+    const auto note = [](std::vector<std::string>& into) {
+      return [&into](const IdleGap& gap, std::span<const IdlePart> parts) {
+        for (const IdlePart& part : parts)
+          for (Nanoseconds t = part.range.begin; t < part.range.end; ++t)
+            into.push_back(std::to_string(gap.gpu) + "|" + std::to_string(t) + "|" + std::string(idle_cause_key(part.cause)) + "|" +
+                           std::to_string(part.call) + "|" + std::to_string(gap.next.index));
+      };
+    };
+    std::map<GpuId, Nanoseconds> idle, extent, short_idle;
+    std::map<GpuId, std::uint64_t> operations;
+    for (const GpuIdle& gpu : visit_idle(*trace, launches, threshold, note(whole))) {
+      idle[gpu.gpu] -= gpu.idle;
+      extent[gpu.gpu] -= gpu.extent.length();
+      short_idle[gpu.gpu] -= gpu.short_idle;
+      operations[gpu.gpu] -= gpu.operations;
+    }
+    const TimeRange all = trace->extent();
+    const Nanoseconds first = all.begin + all.length() / 3, second = all.begin + all.length() / 2;
+    for (const TimeRange window : {TimeRange{all.begin, first}, TimeRange{first, second}, TimeRange{second, all.end + 1}})
+      for (const GpuIdle& gpu : visit_idle_within(*trace, launches, window, threshold, note(cut))) {
+        CHECK(gpu.extent == gpu.extent.intersected(window));
+        idle[gpu.gpu] += gpu.idle;
+        extent[gpu.gpu] += gpu.extent.length();
+        short_idle[gpu.gpu] += gpu.short_idle;
+        operations[gpu.gpu] += gpu.operations;
+      }
+    std::sort(whole.begin(), whole.end());
+    std::sort(cut.begin(), cut.end());
+    CHECK((whole == cut));
+    for (const auto& sums : {idle, extent, short_idle})
+      for (const auto& [gpu, difference] : sums) CHECK(difference == 0);
+    for (const auto& [gpu, difference] : operations) CHECK(difference == 0);
+  }
 }
 
 TEST_CASE("visitors that share the time see, one behind the other, what one visitor sees") {

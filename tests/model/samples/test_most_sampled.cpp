@@ -79,4 +79,6 @@ TEST_CASE("an import stands for what it runs, not the functions of Python's impo
   const auto found = most_sampled(*trace, 0, {0, 10}, ChainPart::kInnermostPython, 3);
   REQUIRE(found.size() == 1);
   CHECK(place_text(*trace, found[0]) == "<module> in train.py:3");
+  const MostSampled package{builder.intern("<module>"), 0, CodeKind::kPython, builder.intern("/usr/lib/torch/__init__.py"), 8, 1, 1.0};
+  CHECK(place_text(*builder.snapshot(), package) == "<module> in torch/__init__.py:8");
 }

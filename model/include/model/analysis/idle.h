@@ -100,6 +100,10 @@ std::vector<GpuIdle> visit_idle(const Trace& trace, Nanoseconds threshold, const
 std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold,
                                          std::span<const IdleVisitor> visitors, std::stop_token stop = {});
 
+// The same of what lies within the window: gaps and their parts are cut at its ends. Whether a gap is long enough, its whole length says.
+std::vector<GpuIdle> visit_idle_within(const Trace& trace, const LaunchIndex& launches, TimeRange window, Nanoseconds threshold,
+                                       const IdleVisitor& visitor, const std::stop_token& stop = {});
+
 // A gap with its parts, to keep.
 struct Bubble {
   IdleGap gap;

@@ -14,6 +14,7 @@ namespace lanescope::analysis {
 // The loop of each process, without the iterations that warm up. What lies outside of it is paid once.
 class Loop {
  public:
+  Loop() = default;  // not known: all goes on
   Loop(const Trace& trace, Families& families);
   [[nodiscard]] bool known() const noexcept { return family_ != 0; }
   [[nodiscard]] FamilyId family() const noexcept { return family_; }

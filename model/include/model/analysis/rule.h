@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -68,9 +69,12 @@ struct RuleAnswer {
   std::string summary;             // one sentence of what the findings are parts of; may be empty
 };
 
+inline constexpr TimeRange kWholeTrace{std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()};
+
 // What a rule looks at, and what rules of one trace share.
 struct RuleContext {
   const Trace& trace;
+  TimeRange time = kWholeTrace;  // GPU work, calls and ranges that begin in it count, and idle time as far as it lies in it
   std::shared_ptr<SharedLaunchIndex> launch_index = std::make_shared<SharedLaunchIndex>();
   std::stop_token stop = {};  // when asked to stop, a rule ends soon, with an answer that is of no use
   [[nodiscard]] const LaunchIndex& launches() const { return launch_index->of(trace); }
@@ -107,6 +111,6 @@ struct RuleRequest {
 // The answers to several requests, in their order, worked out on all cores. Fails when one of them does. When asked to stop, it ends soon
 // and answers with nothing.
 [[nodiscard]] Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests,
-                                                          std::stop_token stop = {});
+                                                          std::stop_token stop = {}, TimeRange time = kWholeTrace);
 
 }  // namespace lanescope::analysis

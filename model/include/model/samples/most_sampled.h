@@ -35,7 +35,7 @@ struct MostSampled {
 [[nodiscard]] std::vector<MostSampled> most_sampled(const Trace& trace, std::span<const SampledStack> stacks, ChainPart part,
                                                     std::size_t limit);
 
-// "__getitem__ in train.py:31", the line where it is known.
+// "__getitem__ in train.py:31", the line where it is known; of a package, "<module> in torch/__init__.py:8".
 [[nodiscard]] std::string place_text(const Trace& trace, const MostSampled& function);
 // "__getitem__ in train.py:31 (64 %), decode in images.py:12 (21 %)": where the chains mostly were, in the words above; functions that are
 // not known are left out. Empty where there are no chains.
