@@ -1,6 +1,7 @@
 #include "capture_options.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <filesystem>
@@ -80,7 +81,7 @@ void describe_gpu_metrics(CLI::App& app, CaptureOptions& options) {
       ->default_str("10000")
       ->group(kGroup);
   app.add_option("--gpu-metrics-set", options.gpu_metrics_set,
-                 "What is sampled: default, light, or a file that names\none metric a line; help: the sets")
+                 "What is sampled: default, light, nvml, or a file that names\none metric a line; help: the sets")
       ->type_name("SET")
       ->check(help_or_text("--list-sets"))
       ->default_str("default")
@@ -108,10 +109,12 @@ Result<session::GpuMetricsSettings> gpu_metrics_settings(const CaptureOptions& o
   const auto samples = frequency(options.gpu_metrics_frequency);
   if (!samples)
     return Error{"--gpu-metrics-frequency: \"" + options.gpu_metrics_frequency + "\" is no number from 10 to 200000.", ErrorKind::kUsage};
-  const bool known_set = options.gpu_metrics_set == "default" || options.gpu_metrics_set == "light";
+  constexpr std::array kSets{"default", "light", "nvml"};
+  const bool known_set = std::find(kSets.begin(), kSets.end(), options.gpu_metrics_set) != kSets.end();
   std::error_code ignored;
   if (!known_set && !std::filesystem::is_regular_file(options.gpu_metrics_set, ignored))
-    return Error{"--gpu-metrics-set: \"" + options.gpu_metrics_set + "\" is neither default nor light, nor a file.", ErrorKind::kUsage};
+    return Error{"--gpu-metrics-set: \"" + options.gpu_metrics_set + "\" is none of default, light and nvml, nor a file.",
+                 ErrorKind::kUsage};
   if (devices != "none") settings.devices = devices;
   settings.set = options.gpu_metrics_set;
   settings.frequency = *samples;

@@ -77,7 +77,8 @@ int main(int count, char** arguments) {
   // To find out what the sampling costs.
   app.add_option("--look-every", look_every, "Milliseconds between looks at what the hardware has counted")->check(CLI::Range(1, 60'000));
   app.add_option("--nvml-every", nvml_every, "Milliseconds between readings of NVML; 0: none")->check(CLI::Range(0, 60'000));
-  app.add_option("--evaluators", effort.evaluators, "Threads for the values of one GPU's samples; 0: as fits the machine")
+  app.add_option("--evaluators", effort.evaluators,
+                 "Threads for the values of one GPU's samples where one falls behind; 0: as fits the machine")
       ->check(CLI::Range(0, 64));
   app.add_option("--nice", effort.niceness, "Niceness of all its threads")->check(CLI::Range(0, 19));
   app.add_flag("--list-sets", lists, "Says which sets there are");

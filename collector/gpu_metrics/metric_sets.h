@@ -43,7 +43,8 @@ struct MetricSet {
 };
 [[nodiscard]] std::span<const MetricSet> metric_sets() noexcept;
 
-// The wishes of a set: by its name, or from a file that names one metric a line, with what to call it behind the name if that is to differ.
+// The wishes of a set, none of the one that takes what the driver counts: by its name, or from a file that names one metric a line, with
+// what to call it behind the name if that is to differ.
 Result<std::vector<MetricWish>> read_metric_set(const std::string& name_or_file);
 
 [[nodiscard]] std::vector<ChosenMetric> choose_metrics(std::span<const MetricWish> wishes, const MetricTrial& fits);

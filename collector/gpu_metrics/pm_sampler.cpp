@@ -27,6 +27,15 @@ std::string own_path() {
 
 }  // namespace
 
+std::chrono::milliseconds PmPace::look_every() const noexcept {
+  constexpr std::uint64_t kMostSamples = 2'000;  // to be worked on at a time
+  constexpr std::chrono::milliseconds kShortest{5};
+  const std::chrono::milliseconds enough(kMostSamples * 1000 / std::max<std::uint64_t>(frequency, 1));
+  return std::max(std::min(enough, effort.look_every), kShortest);
+}
+
+std::uint64_t PmPace::samples_per_look() const noexcept { return frequency * static_cast<std::uint64_t>(look_every().count()) / 1000; }
+
 Refusal PmSampler::refused(const std::string& what, CUptiResult result) const {
   const std::string gpu = "GPU " + std::to_string(gpu_.ordinal) + " (" + gpu_.name + ")";
   const std::string code = what + " says " + result_text(cupti_, result);
@@ -106,8 +115,8 @@ std::optional<Refusal> PmSampler::prepare(std::span<const MetricWish> wishes, co
   size.numMetrics = names.size();
   // Room for five times what is counted between two looks: what finds none is gone.
   constexpr std::uint64_t kDelay = 5;
-  const std::uint64_t counted = pace.frequency * static_cast<std::uint64_t>(pace.effort.look_every.count()) / 1000;
-  size.maxSamples = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(counted * kDelay, 512, 10'000));
+  expected_ = pace.samples_per_look();
+  size.maxSamples = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(expected_ * kDelay, 512, 10'000));
   result = cupti_.get_data_size(&size);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingGetCounterDataSize", result);
   data_.resize(size.counterDataSize);
@@ -233,12 +242,14 @@ bool PmSampler::decode() {
   return decode.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL && info.numCompletedSamples > 0;
 }
 
-// CUPTI takes some 3 us for a metric of a sample, so ten thousand samples a second are more than one thread can do with ease.
+// CUPTI takes some 3 us for a metric of a sample. One thread does ten thousand samples a second, and disturbs the program less than
+// several, but not by a wide margin: where it has fallen behind, others help.
 void PmSampler::evaluate(std::size_t samples) {
   constexpr std::size_t kFewest = 64;  // samples for which a thread is worth it
   const std::size_t metrics = metrics_.size();
   values_.assign(samples * metrics, std::numeric_limits<double>::quiet_NaN());
-  const std::size_t threads = std::clamp<std::size_t>(samples / kFewest, 1, programs_.size());
+  const bool is_behind = samples > expected_ + expected_ / 2;
+  const std::size_t threads = is_behind ? std::clamp<std::size_t>(samples / kFewest, 1, programs_.size()) : 1;
   const auto work = [&](std::size_t number) {
     bool understood = true;
     for (std::size_t i = samples * number / threads; i < samples * (number + 1) / threads; ++i)

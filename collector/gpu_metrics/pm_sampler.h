@@ -29,6 +29,11 @@ struct Refusal {
 struct PmPace {
   std::uint64_t frequency;
   Effort effort;
+
+  // Between looks at what was counted.
+  [[nodiscard]] std::chrono::milliseconds look_every() const noexcept;
+  // Samples from one look to the next.
+  [[nodiscard]] std::uint64_t samples_per_look() const noexcept;
 };
 
 class PmSampler {
@@ -76,6 +81,7 @@ class PmSampler {
   std::vector<std::uint8_t> data_;
   std::vector<double> values_;  // of the samples that were decoded last, one row of metrics each
   std::vector<std::int64_t> integers_;
+  std::size_t expected_ = 0;  // samples from one look to the next
   std::unique_ptr<CounterStream> counters_;
   agent::encode::ClockMap clocks_;
   std::int64_t last_clock_reading_ = 0;

@@ -51,7 +51,7 @@ std::string sampled_text(const PmSampler& sampler, const GpuDevice& gpu, std::ui
 
 std::string in_place_text(const GpuDevice& gpu) {
   return "GPU " + std::to_string(gpu.ordinal) + ", " + gpu.name +
-         ": SMs, tensor cores, memory bandwidth and links ten times a second from NVML, in place of its performance monitors.";
+         ": SMs, tensor cores, memory bandwidth and links ten times a second from NVML, without its performance monitors.";
 }
 
 proto::Resources described(const std::vector<GpuDevice>& gpus) {
@@ -179,6 +179,7 @@ void Sampling::start_nvml(const Driver& driver, std::chrono::milliseconds period
 std::vector<GpuDevice> Sampling::start_monitors(const Driver& driver, const SamplingRequest& request) {
   const auto refused = [this](const Refusal& refusal) { output_.diagnose(proto::SEVERITY_WARNING, refusal.state, refusal.text); };
   Refusal refusal;
+  if (request.wishes.empty()) return driver.gpus;  // what NVML says is enough
   const CuptiFunctions* cupti = load_cupti(driver.version, refusal);
   if (cupti == nullptr) {
     refused(refusal);
@@ -197,7 +198,7 @@ std::vector<GpuDevice> Sampling::start_monitors(const Driver& driver, const Samp
     }
     output_.diagnose(proto::SEVERITY_INFO, proto::STATE_RECORDING, sampled_text(*sampler, gpu, request.frequency));
     workers_.push_back(std::make_unique<Worker>(
-        request.effort.look_every,
+        PmPace{request.frequency, request.effort}.look_every(),
         [this, sampler] {
           const bool rests = rests_.load(std::memory_order_relaxed);
           if (!rests && !sampler->is_started()) sampler->start();
@@ -228,9 +229,9 @@ std::vector<std::string> check(const DeviceChoice& devices, std::span<const Metr
   std::vector<std::string> sentences;
   FrameOutput nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
   Refusal refusal;
-  const CuptiFunctions* cupti = load_cupti(driver.version, refusal);
+  const CuptiFunctions* cupti = wishes.empty() ? nullptr : load_cupti(driver.version, refusal);
   const auto nvml = open_nvml();
-  if (cupti == nullptr) sentences.push_back(refusal.text);
+  if (cupti == nullptr && !wishes.empty()) sentences.push_back(refusal.text);
   for (const GpuDevice& gpu : driver.gpus) {
     const auto sampler = cupti != nullptr ? PmSampler::open(*cupti, gpu, wishes, {frequency, {}}, nowhere, refusal) : nullptr;
     if (sampler || cupti != nullptr) sentences.push_back(sampler ? sampled_text(*sampler, gpu, frequency) : refusal.text);

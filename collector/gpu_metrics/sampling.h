@@ -19,7 +19,7 @@ namespace lanescope::gpu_metrics {
 
 struct SamplingRequest {
   DeviceChoice devices;
-  std::vector<MetricWish> wishes;
+  std::vector<MetricWish> wishes;    // none: the performance monitors are left alone, and what NVML counts stands in for them
   std::uint64_t frequency = 10'000;  // Hz, of the performance monitors
   Effort effort;
 };

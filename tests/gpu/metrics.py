@@ -88,10 +88,10 @@ def milliseconds_of(step, count):
 VARIANTS = {
     "resting all the time": None,
     "10 kHz, as it is by default": [],
-    "four threads, every 20 ms": ["--evaluators", "4", "--look-every", "20", "--nice", "0"],
-    "one thread, every 100 ms": ["--evaluators", "1", "--look-every", "100", "--nice", "0"],
-    "the same, nice": ["--evaluators", "1", "--look-every", "100", "--nice", "19"],
-    "nothing fetched, no NVML": ["--look-every", "60000", "--nvml-every", "0"],
+    "the same, every 20 ms": ["--look-every", "20"],
+    "the same, nice": ["--nice", "19"],
+    "set light": ["--set", "light"],
+    "NVML alone, with its counts": ["--set", "nvml"],
 }
 
 
