@@ -183,10 +183,6 @@ void TraceBuilder::set_stream(const CudaStream& stream) {
   state_->trace.streams_.push_back(stream);
 }
 
-void TraceBuilder::set_domain(ProcessId process, std::uint32_t id, std::string_view name) {
-  for (NvtxDomainName& known : state_->trace.domains_) {
-    if (known.process != process || known.id != id) continue;
-    known.name = name;
 void TraceBuilder::set_cuda_name(const CudaName& name) {
   for (CudaName& known : state_->trace.cuda_names_) {
     if (known.process != name.process || known.resource != name.resource || known.id != name.id) continue;
@@ -200,6 +196,10 @@ std::string_view TraceBuilder::cuda_name(ProcessId process, CudaResource resourc
   return state_->trace.cuda_name(process, resource, id);
 }
 
+void TraceBuilder::set_domain(ProcessId process, std::uint32_t id, std::string_view name) {
+  for (NvtxDomainName& known : state_->trace.domains_) {
+    if (known.process != process || known.id != id) continue;
+    known.name = name;
     return;
   }
   state_->trace.domains_.push_back({process, id, std::string(name)});
