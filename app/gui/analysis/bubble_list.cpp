@@ -52,18 +52,18 @@ struct Sum {
   std::int64_t pieces = 0;
   Nanoseconds longest_time = 0;
   std::uint32_t longest = 0;
-};
   std::uint32_t last_gap = kNone;
   std::uint64_t gaps = 0;
   Nanoseconds in_short_gaps = 0;
+};
 
-stats::TextId text(Table& table, std::string_view value) { return table.add_text(std::string(value)); }
 std::string_view advice_about(const Trace& trace, const BubbleGroup& group, const Sum& sum) {
   if (!group.cause) return {};
   const std::string_view call = group.call && *group.call != 0 ? trace.name(*group.call) : std::string_view();
   return analysis::idle_advice({*group.cause, call, sum.gaps, sum.total, sum.in_short_gaps});
 }
 
+stats::TextId text(Table& table, std::string_view value) { return table.add_text(std::string(value)); }
 
 std::string_view recurrence_text(Recurrence recurrence) { return recurrence == Recurrence::kOnce ? "setup" : "loop"; }
 
@@ -112,12 +112,12 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
   for (std::uint32_t i = 0; i < bubbles.pieces.size(); ++i) {
     const Nanoseconds time = time_within(bubbles.pieces[i], window);
     if (time <= 0) continue;
-    const std::uint32_t gap = bubbles.pieces[i].gap;
-    if (std::exchange(sum.last_gap, gap) != gap) ++sum.gaps;
-    if (bubbles.gaps[gap].range.length() <= analysis::kShortGap) sum.in_short_gaps += time;
     Sum& sum = sums[group_of(bubbles, bubbles.pieces[i], by)];
     sum.total += time;
     ++sum.pieces;
+    const std::uint32_t gap = bubbles.pieces[i].gap;
+    if (std::exchange(sum.last_gap, gap) != gap) ++sum.gaps;
+    if (bubbles.gaps[gap].range.length() <= analysis::kShortGap) sum.in_short_gaps += time;
     if (time > sum.longest_time) {
       sum.longest_time = time;
       sum.longest = i;
@@ -135,16 +135,18 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
                stats::texts("Cause"), stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("Sampled Code"), stats::texts("When"),
                stats::integers("Pieces"), stats::integers("Longest", Unit::kNanoseconds)});
   const Trace& trace = *bubbles.trace;
+  std::map<std::optional<Recurrence>, Nanoseconds> totals;  // of the loop and of what lies outside of it, where there is one
+  for (const auto& [group, sum] : sorted) totals[group.recurrence] += sum.total;
   for (const auto& [group, sum] : sorted) {
-    table.add_row(sum.total, 100.0 * static_cast<double>(sum.total) / static_cast<double>(grouped.total),
+    table.add_row(sum.total, 100.0 * static_cast<double>(sum.total) / static_cast<double>(totals[group.recurrence]),
                   text(table, group.gpu ? "GPU " + std::to_string(trace.gpus()[*group.gpu].ordinal) : ""),
                   text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""),
                   text(table, group.family ? bubbles.families[*group.family] : ""),
                   text(table, group.call ? call_text(trace, *group.call) : ""), table.add_text(sampled_text(trace, sum.chains, 1)),
-    grouped.advice.push_back(advice_about(trace, group, sum));
                   text(table, group.recurrence ? recurrence_text(*group.recurrence) : ""), sum.pieces, sum.longest_time);
     grouped.groups.push_back(group);
     grouped.longest.push_back(sum.longest);
+    grouped.advice.push_back(advice_about(trace, group, sum));
     grouped.sampled.push_back(sampled_text(trace, sum.chains, kNamed));
   }
   grouped.table = std::move(table);

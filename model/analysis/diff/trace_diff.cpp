@@ -88,9 +88,12 @@ class Comparison {
   std::optional<Bootstrap> bootstrap_;
 };
 
+constexpr std::string_view kAllIdle = "GPU idle";  // the item that sums up the causes
+
 bool comes_before(const DiffItem& a, const DiffItem& b) {
   const auto rank = [](const DiffItem& item) { return std::min(item.kind, DiffKind::kKernel); };  // behind the GPUs all kinds mix
   if (rank(a) != rank(b)) return rank(a) < rank(b);
+  if (a.kind == DiffKind::kGpuIdle && (a.name == kAllIdle) != (b.name == kAllIdle)) return a.name == kAllIdle;
   return std::abs(a.difference()) > std::abs(b.difference());
 }
 

@@ -152,8 +152,9 @@ std::string samples_text(const Trace& trace, const samples::ChainCounts& chains)
   return sampled.empty() ? sampled : " " + counted(sample_count(chains), "sample") + " of the CPU in it are mostly in " + sampled + ".";
 }
 
+// "GPU 0 was"; the summary says what it is called.
 std::string gpus_text(const Trace& trace, const IdleGroups& collected) {
-  return collected.gpus.size() == 1 ? gpu_label(trace, collected.gpus.front().gpu) + " was"
+  return collected.gpus.size() == 1 ? "GPU " + std::to_string(trace.gpus()[collected.gpus.front().gpu].ordinal) + " was"
                                     : counted(collected.gpus.size(), "GPU") + " were together";
 }
 
@@ -235,8 +236,9 @@ std::vector<Finding> describe_causes(const Trace& trace, const Families& familie
 
 std::string summary_of(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, Nanoseconds gap) {
   const Nanoseconds idle = collected.recurring_idle();
-  return gpus_text(trace, collected) + (idle == 0 ? " never idle in " : " idle for " + duration_text(idle) + " of ") +
-         duration_text(collected.span) + (idle == 0 ? std::string() : " (" + percent_text(idle, collected.span) + ")") +
+  const std::string gpus = collected.gpus.size() == 1 ? gpu_label(trace, collected.gpus.front().gpu) + " was" : gpus_text(trace, collected);
+  return gpus + (idle == 0 ? " never idle in " : " idle for " + duration_text(idle) + " of ") + duration_text(collected.span) +
+         (idle == 0 ? std::string() : " (" + percent_text(idle, collected.span) + ")") +
          (loop.known() ? " in the loop \"" + families.text(loop.family()) + "\", " + counted(loop.iterations(), "iteration")
                        : std::string()) +
          (idle == 0 ? ", but for gaps shorter than " + duration_text(gap) + "." : ", in gaps of " + duration_text(gap) + " or longer.");
