@@ -1,0 +1,46 @@
+#!/bin/bash
+# What `lanescope analyze` says of PyTorch programs whose fault is known, and of one without, on a machine with a GPU and PyTorch.
+# Use: advice.sh [LANESCOPE]. Prints what was found, a line for each check, and the number of failures. Takes about a minute.
+here=$(dirname "$(realpath "$0")")
+lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
+program=$here/../programs/torch_launches.py
+folder=$(mktemp -d); cd "$folder" || exit 1
+for mode in eager graph large item pageable; do
+  timeout 60 "$lanescope" profile -f -o $mode python3 "$program" $mode > $mode.messages 2>&1 || tail -3 $mode.messages
+  "$lanescope" analyze -q -f json -o $mode --force-overwrite $mode.trace > /dev/null 2>&1
+  "$lanescope" stats -q -f json -o $mode --force-overwrite -r gpu_idle_sum $mode.trace > /dev/null 2>&1
+  echo "--- $mode"; "$lanescope" analyze -f column $mode.trace | sed 's/^/      /'
+done
+"$lanescope" diff -q -f json -o change --force-overwrite eager.trace graph.trace > /dev/null 2>&1
+python3 - <<'P'
+import json
+failures = 0
+def check(what, holds, found):
+    global failures
+    failures += not holds
+    print("PASS" if holds else "FAIL", what + ":", found)
+def findings(mode):
+    try:
+        return [f for f in json.load(open(mode + "_findings.json")) if f["When"] != "once"]
+    except (OSError, ValueError):
+        return []
+def kind(finding):
+    return finding["Rule"] + ("/" + finding["Key"] if finding["Key"] else "")
+first = {mode: findings(mode)[:1] for mode in ("eager", "graph", "large", "item", "pageable")}
+name = lambda mode: kind(first[mode][0]) if first[mode] else "nothing"
+between = any(kind(f) == "gpu_bubbles/cpu_code" and "between launches" in f["Finding"] for f in findings("eager"))
+check("eager: launches bound the GPU", name("eager") in ("staircase", "gpu_bubbles/cpu_code") and between, name("eager"))
+check("eager: a CUDA graph is advised", bool(first["eager"]) and "CUDA graph" in first["eager"][0]["Advice"], name("eager"))
+check("graph: nothing between launches any more", not any("between launches" in f["Finding"] for f in findings("graph")), name("graph"))
+check("large: nothing to find in the loop", not any(f["Rule"] != "tail" for f in findings("large")), [kind(f) for f in findings("large")])
+check("item: waiting is found first", name("item") in ("sync_storm", "gpu_bubbles/synchronize"), name("item"))
+check("pageable: the copies are found first", name("pageable") in ("pageable", "gpu_bubbles/copy"), name("pageable"))
+rows = json.load(open("change_diff.json"))
+iteration = next(row for row in rows if row["Kind"] == "GPU idle" and row["Name"] == "GPU idle")
+check("diff: as a graph, the GPU is less idle", iteration["Verdict"] == "less", f'{iteration["Change (%)"]} %')
+print(failures, "failed")
+raise SystemExit(failures)
+P
+status=$?
+rm -rf "$folder"
+exit $status
