@@ -145,7 +145,17 @@ TEST_CASE("labels are short where descriptions are whole") {
   REQUIRE(event_label(*small.trace, TrackKind::kKernels, small.trace->event(small.kernel_event)) == "gemm");
   REQUIRE(event_label(*small.trace, TrackKind::kMemory, small.trace->event(small.copy_event)) == "HtoD");
   REQUIRE(event_label(*small.trace, TrackKind::kCudaApi, small.trace->event(small.launch_event)) == "cudaLaunchKernel");
-  REQUIRE(compact_kernel_name("void f<(int)4, g(int)>(int*, float)") == "f<(int)4, g(int)>");
+  REQUIRE(compact_kernel_name("void f<(int)4, g(int)>(int*, float)") == "f<(int)4, g>");
+  REQUIRE(
+      compact_kernel_name("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> "
+                          ">(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)") ==
+      "vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, array<char*, 3ul> >");
+  REQUIRE(compact_kernel_name("void (anonymous namespace)::f<a::(anonymous namespace)::B>(int)") == "f<B>");
+  REQUIRE(compact_kernel_name("void c::each<c::step(bool, c::Buffer<double> &)::[lambda(int, int) (instance 1)]>(int)") ==
+          "each<step::[lambda (instance 1)]>");
+  REQUIRE(compact_kernel_name("void sort<cub::Policy<int>::Large, (bool)0>(int*)") == "sort<Policy<int>::Large, (bool)0>");
+  REQUIRE(compact_kernel_name("void sort(") == "sort");
+  REQUIRE(compact_kernel_name("()") == "()");
   REQUIRE(compact_kernel_name("sm80_xmma_gemm") == "sm80_xmma_gemm");
 }
 

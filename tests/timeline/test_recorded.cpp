@@ -95,3 +95,25 @@ TEST_CASE("every event of recorded traces can be described, and its launch leads
         }
       }
 }
+
+// A closed row stands for what is below it. Two kinds do it otherwise: a thread whose states are known shows those, and what ranges are on
+// a GPU is not counted as work of it.
+TEST_CASE("a closed row is busy whenever something below it is") {
+  for (const auto& trace : recorded_traces()) {
+    const RowTree tree(*trace);
+    ContentCache cache(trace);
+    for (const Row& row : tree.rows()) {
+      if (row.children.empty() || (row.kind == RowKind::kThread && !row.levels.empty())) continue;
+      Level below;
+      for (const RowIndex child : row.children) {
+        const bool work_alone = row.kind == RowKind::kGpu && tree.row(child).kind == RowKind::kGpuRanges;
+        const bool waits =
+            row.kind == RowKind::kGpuHardware || row.kind == RowKind::kStream ? tree.row(child).kind == RowKind::kSynchronization : false;
+        if (!work_alone && !waits) below.insert(below.end(), tree.row(child).all.begin(), tree.row(child).all.end());
+      }
+      INFO(row.key);
+      const TimeRange extent = trace->extent();
+      REQUIRE(busy_one_by_one(cache.content(row.all), extent) == busy_one_by_one(cache.content(below), extent));
+    }
+  }
+}

@@ -144,3 +144,24 @@ TEST_CASE("a search for a function finds the samples with it in their chains") {
   CHECK(inner.in_lane(program.lane(TrackKind::kCpuSamples)).size() == 1);
   CHECK(inner.count() == 2);  // a sample, a backtrace
 }
+
+TEST_CASE("threads that call CUDA or set ranges are open at first; without such, the first four of a process are") {
+  const auto opened = [](bool with_cuda) {
+    SmallTrace small;
+    for (std::uint32_t tid = 4711; tid < 4717; ++tid) {
+      TrackKey calls = small.on_thread(TrackKind::kOsRuntime);
+      calls.thread = small.builder.thread(small.process, tid);
+      small.builder.add(calls, {small.event(0, 10, "poll")});
+      if (!with_cuda || tid != 4715) continue;
+      calls.kind = TrackKind::kCudaApi;
+      small.builder.add(calls, {small.event(20, 30, "cudaLaunchKernel")});
+    }
+    const RowTree tree(*small.builder.snapshot());
+    std::vector<std::uint32_t> open;
+    for (std::uint32_t tid = 4711; tid < 4717; ++tid)
+      if (tree.row(*tree.find("process:1/thread:" + std::to_string(tid))).expanded_initially) open.push_back(tid);
+    return open;
+  };
+  CHECK(opened(true) == std::vector<std::uint32_t>{4715});
+  CHECK(opened(false) == std::vector<std::uint32_t>{4711, 4712, 4713, 4714});
+}

@@ -279,13 +279,46 @@ std::size_t parameters_start(std::string_view name) {
   return name.size();
 }
 
+bool is_word(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
+
+// Whether a parenthesis behind this opens parameters, not a cast.
+bool follows_name(const std::string& text) { return !text.empty() && (is_word(text.back()) || text.back() == '>'); }
+
+// Behind the parenthesis that closes the first one; all where none does.
+std::size_t parenthesis_end(std::string_view text) {
+  int depth = 0;
+  for (std::size_t position = 0; position < text.size(); ++position) {
+    if (text[position] == '(') ++depth;
+    if (text[position] == ')' && --depth == 0) return position + 1;
+  }
+  return text.size();
+}
+
 }  // namespace
 
 std::string compact_kernel_name(std::string_view name) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
   const std::size_t end = parameters_start(name);
-  std::string_view compact = end > 0 ? name.substr(0, end) : name;
-  if (compact.starts_with("void ")) compact.remove_prefix(5);
-  return std::string(compact);
+  std::string_view rest = end > 0 ? name.substr(0, end) : name;
+  if (rest.starts_with("void ")) rest.remove_prefix(5);
+  std::string compact;
+  std::size_t word = 0;  // where the last one began in `compact`
+  while (!rest.empty()) {
+    if (rest.starts_with(kAnonymous)) {
+      rest.remove_prefix(kAnonymous.size());
+    } else if (rest.starts_with("::") && word < compact.size()) {  // what is in front names a namespace or a class
+      compact.resize(word);
+      rest.remove_prefix(2);
+    } else if (rest.front() == '(' && follows_name(compact)) {  // a function as an argument: its parameters say little
+      rest.remove_prefix(parenthesis_end(rest));
+      word = compact.size();
+    } else {
+      compact += rest.front();
+      if (!is_word(rest.front())) word = compact.size();
+      rest.remove_prefix(1);
+    }
+  }
+  return compact.empty() ? std::string(name) : compact;
 }
 
 std::string_view event_label(const Trace& trace, TrackKind kind, const Event& event) noexcept {

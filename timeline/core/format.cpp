@@ -54,6 +54,7 @@ std::string format_count(std::uint64_t count) {
 }
 
 std::string format_share(double share) {
+  if (share > 0 && share < 0.0005) return "<0.1%";
   char text[32];
   std::snprintf(text, sizeof text, "%.1f%%", share * 100);
   return text;

@@ -350,6 +350,19 @@ void RowTreeBuilder::add_process(RowIndex root, ProcessId id) {
   };
   std::stable_sort(threads.begin(), threads.end(), [&](ThreadId a, ThreadId b) { return rank(a) < rank(b); });
   for (const ThreadId thread : threads) add_thread(row, thread, by_thread[thread]);
+  open_first_threads(row);
+}
+
+// Threads that call CUDA or set ranges are open at first. Where there are none, the first ones are: closed rows alone would say little of a
+// program.
+void RowTreeBuilder::open_first_threads(RowIndex process) {
+  constexpr std::size_t kOpenThreads = 4;
+  std::vector<RowIndex> threads;
+  for (const RowIndex child : tree_.rows_[process].children)
+    if (tree_.rows_[child].kind == RowKind::kThread) threads.push_back(child);
+  if (std::any_of(threads.begin(), threads.end(), [this](RowIndex thread) { return tree_.rows_[thread].expanded_initially; })) return;
+  threads.resize(std::min(threads.size(), kOpenThreads));
+  for (const RowIndex thread : threads) tree_.rows_[thread].expanded_initially = true;
 }
 
 void RowTreeBuilder::add_thread(RowIndex parent, ThreadId id, const Tracks& tracks) {

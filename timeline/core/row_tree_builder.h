@@ -49,6 +49,7 @@ class RowTreeBuilder {
   void add_processes();
   void add_process(RowIndex root, ProcessId process);
   void add_processors();
+  void open_first_threads(RowIndex process);
   void add_thread(RowIndex parent, ThreadId thread, const Tracks& tracks);
   void add_thread_states(RowIndex row, const Tracks& tracks);
   void add_cpu_rows(RowIndex parent, const std::string& key, const Tracks& tracks);

@@ -130,7 +130,8 @@ Nanoseconds Canvas::snapped_time(QPointF position) {
 QString Canvas::tool_tip(const Hit& hit) {
   if (hit.counter) return counter_tool_tip(state_.trace(), *hit.counter, hit.time);
   if (hit.pixel.event.valid()) return event_tool_tip(state_.trace(), hit.pixel.event);
-  if (hit.pixel.column.longest.valid()) return column_tool_tip(state_.trace(), hit.pixel.column, device_viewport().step());
+  if (hit.pixel.column.longest.valid())
+    return column_tool_tip(state_.trace(), hit.pixel.column, device_viewport().step(), sharers_of(state_, *hit.row));
   return {};
 }
 

@@ -141,12 +141,22 @@ QString RowHeader::busy_text(const Row& row) {
   if (row.counter)
     return QString::fromStdString(counter_mean_text(state_.trace(), *row.counter, state_.selected_range().value_or(state_.range())));
   if (!says_busy(row)) return {};
-  const TimeRange range = busy_range();
+// Of processors, the mean; else the time in which at least one lane is busy.
+Nanoseconds RowHeader::busy_time(const Row& row, TimeRange range) {
   const LevelContent& content = state_.content(row.all);
-  const double busy = static_cast<double>(content.busy(range)) / static_cast<double>(range.length());
+  if (row.kind != RowKind::kProcessorGroup || row.children.empty()) return content.busy(range);
+  Nanoseconds sum = 0;
+  for (const ContentLane& lane : content.lanes()) sum += lane.visit([range](const auto& events) { return events.busy(range); });
+  return sum / static_cast<Nanoseconds>(row.children.size());
+}
+
+  const TimeRange range = busy_range();
+  const double busy = static_cast<double>(busy_time(row, range)) / static_cast<double>(range.length());
   const QString share = QString::fromStdString(format_share(busy));
   if (!state_.selected_range()) return share;
-  return QString::fromStdString(format_count(content.count(range))) + QStringLiteral(" · ") + share;
+  const std::uint64_t count = state_.content(row.all).count(range);
+  if (count == 0 && busy == 0) return QStringLiteral("0");  // of many rows: those with something in the range stand out
+  return QString::fromStdString(format_count(count)) + QStringLiteral(" · ") + share;
 }
 
 bool RowHeader::event(QEvent* event) {
@@ -161,14 +171,19 @@ bool RowHeader::event(QEvent* event) {
     if (const std::string values = counter_text(state_.trace(), *row.counter, range); !values.empty())
       text +=
           (state_.selected_range() ? tr("\n%1 in the selected range") : tr("\n%1 in what is visible")).arg(QString::fromStdString(values));
+  if (row.kind == RowKind::kKernelName && row.all.front().name) {
+    const std::string_view whole = state_.trace().name(*row.all.front().name);
+    text += QStringLiteral("\n") + QString::fromUtf8(whole.data(), static_cast<qsizetype>(whole.size()));
+  }
     text += QStringLiteral("\n") + QString::fromStdString(state_.trace().counters()[*row.counter].description);
   }
   if (!row.all.empty()) {
     const TimeRange range = state_.selected_range().value_or(state_.range()).intersected(state_.trace().extent());
     const LevelContent& content = state_.content(row.all);
-    text += tr("\n%1 events, busy for %2 of %3")
-                .arg(QString::fromStdString(format_count(content.count(range))),
-                     QString::fromStdString(format_duration(content.busy(range))), QString::fromStdString(format_duration(range.length())));
+    text +=
+        tr("\n%1 events, busy for %2 of %3")
+            .arg(QString::fromStdString(format_count(content.count(range))), QString::fromStdString(format_duration(busy_time(row, range))),
+                 QString::fromStdString(format_duration(range.length())));
     text += state_.selected_range() ? tr(" selected") : tr(" visible");
   }
   QToolTip::showText(help->globalPos(), text, this);

@@ -42,6 +42,7 @@ class RowHeader : public QWidget {
   [[nodiscard]] bool holds_selection(const PlacedRow& placed) const;
 
   ViewState& state_;
+  [[nodiscard]] Nanoseconds busy_time(const Row& row, TimeRange range);
   std::optional<RowIndex> hovered_;
   const PlacedRow* pressed_ = nullptr;  // to be dragged to another place
   const PlacedRow* drop_ = nullptr;     // the sibling whose place it would take

@@ -89,8 +89,9 @@ void RowPainter::paint(ViewState& state, QImage& image) {
       const int last_line = line_at(top + row.level_height) - (row.levels.size() == 1 ? 1 : 0);
       fill_lines(image, line, first_line, background);
       line = last_line;
-      paint_level(state, **content++, viewport, image, first_line, last_line - first_line, background);
-      labels.push_back({each, pixels_, first_line, last_line - first_line});
+      const std::size_t sharers = sharers_of(state, row);
+      paint_level(state, **content++, viewport, image, first_line, last_line - first_line, background, sharers);
+      if (sharers == 1) labels.push_back({each, pixels_, first_line, last_line - first_line});
     }
     fill_lines(image, line, bottom - 1, background);
     if (counter) {
@@ -116,12 +117,12 @@ void RowPainter::paint(ViewState& state, QImage& image) {
 }
 
 void RowPainter::paint_level(ViewState& state, const LevelContent& content, const Viewport& viewport, QImage& image, int top, int height,
-                             const std::vector<Rgb>& background) {
+                             const std::vector<Rgb>& background, std::size_t sharers) {
   LevelRasterizer& rasterizer = state.rasterizer(viewport);
   pixels_ = &rasterizer.rasterize(content, viewport);
   if (height <= 0) return;
-  color_columns(state, viewport, height);
-  color_boxes(state, height);
+  color_columns(state, viewport, height, sharers);
+  if (sharers == 1) color_boxes(state, height);
   matching_.clear();
   if (!state.matches().text().empty()) dim_others(state, rasterizer.matching_columns(content, state.matches()));
   write_columns(image, top, height, background);
@@ -134,7 +135,7 @@ std::uint32_t RowPainter::nvtx_color(const Trace& trace, TrackKind kind, EventRe
 }
 
 // Height says how busy a column is, colour who holds most of it.
-void RowPainter::color_columns(const ViewState& state, const Viewport& viewport, int height) {
+void RowPainter::color_columns(const ViewState& state, const Viewport& viewport, int height, std::size_t sharers) {
   const Trace& trace = state.trace();
   const ColorScheme scheme = state.theme().scheme;
   const double step = viewport.step();
@@ -144,7 +145,7 @@ void RowPainter::color_columns(const ViewState& state, const Viewport& viewport,
     if (!column.longest.valid()) return;
     const auto x = static_cast<std::size_t>(at);
     const bool instants = column.busy == 0;
-    const double share = std::min(1.0, static_cast<double>(column.busy) / step);
+    const double share = busy_share(column, step, sharers);
     bar_[x] = instants ? height : std::max(std::min(kLowestBar, height), static_cast<int>(std::lround(share * height)));
     if (!instants && !has_dominant(column)) {
       color_[x] = mixed_color(column.kind, scheme);

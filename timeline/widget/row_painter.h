@@ -25,11 +25,12 @@ class RowPainter {
   void forget();
   void set_font(const QFont& font) { labels_.set_font(font); }
   // Paints one level into [top, top + height) device pixels, as rows do it: for the minimap. `background`: what is behind it, a scan line.
+  // `sharers`: where columns are as high as the mean of so many, not as their union.
   void paint_level(ViewState& state, const LevelContent& content, const Viewport& viewport, QImage& image, int top, int height,
-                   const std::vector<Rgb>& background);
+                   const std::vector<Rgb>& background, std::size_t sharers = 1);
 
  private:
-  void color_columns(const ViewState& state, const Viewport& viewport, int height);
+  void color_columns(const ViewState& state, const Viewport& viewport, int height, std::size_t sharers);
   void color_boxes(const ViewState& state, int height);
   void dim_others(const ViewState& state, std::vector<std::uint8_t> matching);
   void write_columns(QImage& image, int top, int height, const std::vector<Rgb>& background) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <QMouseEvent>
 #include <QPainter>
@@ -57,18 +58,64 @@ void RulerBar::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const Theme& theme = state_.theme();
   painter.fillRect(rect(), theme.panel);
-  paint_ticks(painter);
-  for (const TimelineView::Marker& marker : state_.markers()) paint_flag(painter, viewport().x_at(marker.time), marker.text, theme.marker);
+  const std::vector<Flag> marks = marker_flags();
+  const std::optional<Flag> cursor = cursor_flag();
+  std::vector<QRectF> covered;
+  for (const Flag& mark : marks) covered.push_back(mark.box);
+  if (cursor) covered.push_back(cursor->box);
+  if (state_.selected_range()) covered.push_back(range_label());
+  paint_ticks(painter, covered);
+  for (const Flag& mark : marks) paint_flag(painter, mark, theme.marker);
   paint_selected_range(painter);
-  if (const auto time = state_.hovered_time()) {
-    const auto resolution = static_cast<Nanoseconds>(viewport().step());
-    paint_flag(painter, viewport().x_at(*time), QString::fromStdString(format_time(*time, std::max<Nanoseconds>(1, resolution))),
-               theme.text);
-  }
+  if (cursor) paint_flag(painter, *cursor, theme.text);
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
 }
 
-void RulerBar::paint_ticks(QPainter& painter) {
+// As much of each text as there is room for in front of the next marker.
+std::vector<RulerBar::Flag> RulerBar::marker_flags() const {
+  constexpr double kLeastText = 20;  // logical pixels
+  std::vector<Flag> flags;
+  const std::vector<TimelineView::Marker>& markers = state_.markers();
+  for (std::size_t i = 0; i < markers.size(); ++i) {
+    const double x = viewport().x_at(markers[i].time);
+    if (x < 0 || x > width()) continue;
+    const double next = i + 1 < markers.size() ? viewport().x_at(markers[i + 1].time) : std::numeric_limits<double>::max();
+    Flag flag = flag_at(x, markers[i].text);
+    if (flag.box.left() > x && flag.box.right() > next) {
+      flag.text = next - x < kLeastText ? QString() : fontMetrics().elidedText(flag.text, Qt::ElideRight, static_cast<int>(next - x) - 10);
+      flag.box.setWidth(flag.text.isEmpty() ? 0 : next - x - 2);
+    }
+    flags.push_back(flag);
+  }
+  return flags;
+}
+
+std::optional<RulerBar::Flag> RulerBar::cursor_flag() const {
+  const auto time = state_.hovered_time();
+  if (!time || !state_.range().contains(*time)) return std::nullopt;
+  const auto resolution = std::max<Nanoseconds>(1, static_cast<Nanoseconds>(viewport().step()));
+  return flag_at(viewport().x_at(*time), QString::fromStdString(format_time(*time, resolution)));
+}
+
+RulerBar::Flag RulerBar::flag_at(double x, const QString& text) const {
+  if (text.isEmpty()) return {x, text, {}};
+  const double width_of_text = fontMetrics().horizontalAdvance(text) + 8;
+  const double left = x + width_of_text < width() ? x + 1 : x - width_of_text;
+  return {x, text, QRectF(left, 1, width_of_text, height() - 3)};
+}
+
+QRectF RulerBar::range_label() const {
+  const double text_width = fontMetrics().horizontalAdvance(range_text()) + 12;
+  const TimeRange range = *state_.selected_range();
+  const double left = std::clamp<double>(viewport().x_at(range.begin), -2, width() + 2);
+  const double right = std::clamp<double>(viewport().x_at(range.end), -2, width() + 2);
+  const double middle = std::clamp((left + right) / 2, text_width / 2, std::max(text_width / 2, width() - text_width / 2));
+  return {middle - text_width / 2, 3, text_width, height() - 8.0};
+}
+
+QString RulerBar::range_text() const { return QString::fromStdString(format_duration(state_.selected_range()->length())); }
+
+void RulerBar::paint_ticks(QPainter& painter, const std::vector<QRectF>& covered) {
   const Theme& theme = state_.theme();
   const Viewport view = viewport();
   const Ruler ruler = make_ruler(view, kTickSpacing);
@@ -82,7 +129,9 @@ void RulerBar::paint_ticks(QPainter& painter) {
     const double x = std::floor(view.x_at(tick.time));
     painter.fillRect(QRectF(x, bottom - kMajorHeight, 1, kMajorHeight), theme.quiet_text);
     const QString label = QString::fromStdString(tick.label);
-    if (x < 0 || x + 4 + fontMetrics().horizontalAdvance(label) > width()) continue;
+    const QRectF place(x + 4, 1, fontMetrics().horizontalAdvance(label), height() - 3);
+    if (x < 0 || place.right() > width()) continue;
+    if (std::any_of(covered.begin(), covered.end(), [&](const QRectF& box) { return box.intersects(place); })) continue;
     painter.setPen(theme.quiet_text);
     painter.drawText(QRectF(x + 4, 0, kTickSpacing, height() - 4), Qt::AlignLeft | Qt::AlignVCenter, label);
   }
@@ -96,30 +145,22 @@ void RulerBar::paint_selected_range(QPainter& painter) {
   const double right = std::clamp<double>(viewport().x_at(range.end), -2, width() + 2);
   painter.fillRect(QRectF(left, 0, right - left, height()), theme.range);
   painter.fillRect(QRectF(left, height() - 3, right - left, 2), theme.accent);
-  const QString text = QString::fromStdString(format_duration(range.length()));
-  const double text_width = fontMetrics().horizontalAdvance(text) + 12;
-  const double middle = std::clamp((left + right) / 2, text_width / 2, std::max(text_width / 2, width() - text_width / 2));
-  const QRectF pill(middle - text_width / 2, 3, text_width, height() - 8);
+  const QRectF pill = range_label();
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(Qt::NoPen);
   painter.setBrush(theme.accent);
   painter.drawRoundedRect(pill, 4, 4);
   painter.setRenderHint(QPainter::Antialiasing, false);
   painter.setPen(QColor::fromRgb(text_color_on(theme.accent.rgb())));
-  painter.drawText(pill, Qt::AlignCenter, text);
+  painter.drawText(pill, Qt::AlignCenter, range_text());
 }
 
-void RulerBar::paint_flag(QPainter& painter, double x, const QString& text, const QColor& color) {
-  if (x < 0 || x > width()) return;
-  const Theme& theme = state_.theme();
-  painter.fillRect(QRectF(std::floor(x), 0, 1, height()), color);
-  const double text_width = fontMetrics().horizontalAdvance(text) + 8;
-  if (text.isEmpty()) return;
-  const double left = x + text_width < width() ? x + 1 : x - text_width;
-  const QRectF box(left, 1, text_width, height() - 3);
-  painter.fillRect(box, theme.panel);
+void RulerBar::paint_flag(QPainter& painter, const Flag& flag, const QColor& color) const {
+  painter.fillRect(QRectF(std::floor(flag.x), 0, 1, height()), color);
+  if (flag.text.isEmpty()) return;
+  painter.fillRect(flag.box, state_.theme().panel);
   painter.setPen(color);
-  painter.drawText(box, Qt::AlignCenter, text);
+  painter.drawText(flag.box, Qt::AlignCenter, flag.text);
 }
 
 }  // namespace lanescope::timeline

@@ -27,9 +27,20 @@ class RulerBar : public QWidget {
 
  private:
   [[nodiscard]] Viewport viewport() const;
-  void paint_ticks(QPainter& painter);
+  // A line with a text beside it.
+  struct Flag {
+    double x = 0;
+    QString text;
+    QRectF box;  // of the text; empty without one
+  };
+  [[nodiscard]] Flag flag_at(double x, const QString& text) const;
+  [[nodiscard]] std::vector<Flag> marker_flags() const;
+  [[nodiscard]] std::optional<Flag> cursor_flag() const;
+  [[nodiscard]] QRectF range_label() const;  // where a range is selected
+  [[nodiscard]] QString range_text() const;
+  void paint_ticks(QPainter& painter, const std::vector<QRectF>& covered);
   void paint_selected_range(QPainter& painter);
-  void paint_flag(QPainter& painter, double x, const QString& text, const QColor& color);
+  void paint_flag(QPainter& painter, const Flag& flag, const QColor& color) const;
 
   ViewState& state_;
   Nanoseconds range_anchor_ = 0;

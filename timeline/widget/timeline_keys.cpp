@@ -138,7 +138,9 @@ void TimelineView::markSelection() {
     addMarker(range->begin, {});
     addMarker(range->end, {});
   } else if (selectedEvent().valid()) {
-    addMarker(trace()->event(selectedEvent()).start, QString::fromStdString(event_title(*trace(), selectedEvent())).left(24));
+    const Event event = trace()->event(selectedEvent());
+    const std::string_view label = event_label(*trace(), trace()->track_of(selectedEvent().lane).key.kind, event);
+    addMarker(event.start, QString::fromUtf8(label.data(), static_cast<qsizetype>(label.size())).left(24));
   }
 }
 

@@ -286,6 +286,11 @@ const std::vector<TimelineView::Marker>& TimelineView::markers() const { return 
 
 void TimelineView::addMarker(Nanoseconds time, const QString& text) {
   std::vector<Marker> markers = parts_->state.markers();
+  const auto there = std::find_if(markers.begin(), markers.end(), [time](const Marker& marker) { return marker.time == time; });
+  if (there != markers.end()) {
+    if (!text.isEmpty()) there->text = text;
+    return parts_->state.set_markers(std::move(markers));
+  }
   const auto after = std::find_if(markers.begin(), markers.end(), [time](const Marker& marker) { return marker.time > time; });
   markers.insert(after, {time, text});
   parts_->state.set_markers(std::move(markers));

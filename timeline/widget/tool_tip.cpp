@@ -30,14 +30,15 @@ QString event_tool_tip(const Trace& trace, EventRef event) { return table(descri
 
 QString counter_tool_tip(const Trace& trace, CounterId counter, TimeRange pixel) { return table(describe_counter(trace, counter, pixel)); }
 
-QString column_tool_tip(const Trace& trace, const Column& column, double length) {
+QString column_tool_tip(const Trace& trace, const Column& column, double length, std::size_t sharers) {
   const std::uint64_t events = std::uint64_t{column.count} + column.carried;
   std::vector<Property> properties{{"", format_count(events) + (events == 1 ? " event" : " events") + " in this pixel"}};
   properties.push_back({"Length", format_duration(static_cast<Nanoseconds>(length))});
-  properties.push_back({"Busy", format_share(std::min(1.0, static_cast<double>(column.busy) / std::max(1.0, length)))});
+  properties.push_back({"Busy", format_share(busy_share(column, std::max(1.0, length), sharers))});
   if (has_dominant(column)) {
     const double least = static_cast<double>(column.weight) / static_cast<double>(column.total);
-    properties.push_back({"Mostly", std::string(trace.name(column.dominant)) + " (at least " + format_share(std::min(1.0, least)) + ")"});
+    const std::string share = least >= 1 ? "all of it" : "at least " + format_share(least);
+    properties.push_back({"Mostly", std::string(trace.name(column.dominant)) + " (" + share + ")"});
   }
   properties.push_back({"Longest", event_title(trace, column.longest) + ", " + format_duration(column.longest_duration)});
   return table(properties);

@@ -11,6 +11,6 @@ namespace lanescope::timeline {
 // Of a counter in the time of one pixel.
 [[nodiscard]] QString counter_tool_tip(const Trace& trace, CounterId counter, TimeRange pixel);
 // `length`: of the column, in ns.
-[[nodiscard]] QString column_tool_tip(const Trace& trace, const Column& column, double length);
+[[nodiscard]] QString column_tool_tip(const Trace& trace, const Column& column, double length, std::size_t sharers);
 
 }  // namespace lanescope::timeline

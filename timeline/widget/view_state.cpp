@@ -343,4 +343,9 @@ void ViewState::set_markers(std::vector<TimelineView::Marker> markers) {
   emit markersChanged();
 }
 
+std::size_t sharers_of(const ViewState& state, const PlacedRow& placed) {
+  const Row& row = state.tree().row(placed.row);
+  return row.kind == RowKind::kProcessorGroup ? std::max<std::size_t>(1, row.children.size()) : 1;
+}
+
 }  // namespace lanescope::timeline

@@ -166,4 +166,7 @@ class ViewState : public QObject {
   QThreadPool other_thread_;  // last: what runs there is waited for before anything else ends
 };
 
+// Of how many the mean says how busy a row is: of the processors that a closed row stands for. One where it is all lanes together.
+[[nodiscard]] std::size_t sharers_of(const ViewState& state, const PlacedRow& placed);
+
 }  // namespace lanescope::timeline

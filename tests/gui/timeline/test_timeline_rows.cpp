@@ -3,11 +3,13 @@
 
 #include <QAccessible>
 #include <QContextMenuEvent>
+#include <QHelpEvent>
 #include <QInputDevice>
 #include <QNativeGestureEvent>
 #include <QPointingDevice>
 #include <QScrollBar>
 #include <QSignalSpy>
+#include <QToolTip>
 
 #include "../../../timeline/widget/theme.h"
 #include "model/trace/thread_states.h"
@@ -273,6 +275,36 @@ TEST_CASE("the overview of a program without a GPU shows its processors and thre
     CHECK(color_at(0.75, height) == color_at(0.60, height));
   }
   CHECK(color_at(0.25, 0.3) != color_at(0.25, 0.7));  // a thread is coloured by its state, a processor by whom it runs
+}
+
+TEST_CASE("closed, the processors are as high as they are busy on average") {
+  Window window;
+  test::SmallTrace program;
+  const ThreadStateSpan whole[] = {{0, 1'000'000, {ThreadState::kRunning, 2}}};
+  const ThreadStateSpan half[] = {{0, 500'000, {ThreadState::kRunning, 3}}, {500'000, 500'000, {ThreadState::kBlocked, kNone}}};
+  add_thread_states(program.builder, program.process, 4711, whole);
+  add_thread_states(program.builder, program.process, 4712, half);
+  window.view->setTrace(program.builder.snapshot());
+  REQUIRE_FALSE(window.view->isExpanded("processors"));
+  window.move({-1, -1});
+  const QImage picture = window.picture();
+  const double ratio = picture.devicePixelRatio();
+  const RowMetrics rows = Theme::from(window.view->palette(), window.view->font()).rows;
+  const auto height_at = [&](Nanoseconds time) {
+    const int x = static_cast<int>(window.viewport().x_at(time) * ratio);
+    const QColor top = picture.pixelColor(x, 0);
+    int height = 0;
+    for (int y = 1; y < static_cast<int>(rows.level_height * ratio) - 1; ++y) height += picture.pixelColor(x, y) != top ? 1 : 0;
+    return height;
+  };
+  REQUIRE(height_at(800'000) > 4 * ratio);
+  REQUIRE(height_at(250'000) == Approx(2.0 * height_at(800'000)).margin(2 * ratio));
+  window.view->setExpanded("processors", true);
+  window.view->setSelectedRange(TimeRange{0, 1'000'000});
+  QHelpEvent help(QEvent::ToolTip, QPoint(60, 8), window.header->mapToGlobal(QPoint(60, 8)));
+  QApplication::sendEvent(window.header, &help);
+  INFO(QToolTip::text().toStdString());
+  REQUIRE(QToolTip::text().contains(QString::fromUtf8("busy for 750.000 µs of 1.000 ms")));
 }
 
 TEST_CASE("boxes end sharply on every screen") {

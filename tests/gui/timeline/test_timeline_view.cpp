@@ -5,10 +5,12 @@
 #include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QLineEdit>
+#include <QRegularExpression>
 #include <QScrollBar>
 #include <QSignalSpy>
 #include <QToolTip>
 
+#include "../../../timeline/widget/theme.h"
 #include "timeline_window.h"
 
 using namespace lanescope;
@@ -146,6 +148,13 @@ TEST_CASE("arrow keys hop along the row and the nesting") {
   REQUIRE(window.view->selectedEvent() == EventRef{kernels, 1});
   window.key(Qt::Key_Left, Qt::ShiftModifier);
   REQUIRE(window.view->selectedEvent() == EventRef{kernels, 0});
+  const LaneId calls = window.lane(TrackKind::kCudaApi);
+  window.view->selectEvent({calls, 1});
+  window.key(Qt::Key_Right, Qt::ShiftModifier);
+  REQUIRE(window.view->selectedEvent() == EventRef{calls, 2});
+  window.key(Qt::Key_Right, Qt::ShiftModifier);  // the next call is of another name
+  REQUIRE(window.view->selectedEvent() == EventRef{calls, 2});
+  window.view->selectEvent({kernels, 0});
   window.key(Qt::Key_Left);
   REQUIRE(window.view->selectedEvent() == EventRef{kernels, 0});  // there is none before
   const LaneId ranges = window.lane(TrackKind::kNvtxRanges);
@@ -171,6 +180,22 @@ TEST_CASE("M marks the ends of the selected range") {
   window.key(Qt::Key_M);
   REQUIRE(window.view->markers().size() == 2);
   REQUIRE(window.view->markers()[1].time == 700'000);
+}
+
+TEST_CASE("M marks the beginning of the selected event; a name given later takes the place of what is there") {
+  const Window window;
+  window.view->selectEvent({window.lane(TrackKind::kKernels), 2});
+  window.key(Qt::Key_M);
+  window.key(Qt::Key_M);
+  REQUIRE(window.view->markers().size() == 1);
+  REQUIRE(window.view->markers()[0].time == 920'000);
+  REQUIRE(window.view->markers()[0].text == "relu");
+  window.key(Qt::Key_M, Qt::ControlModifier);
+  auto* prompt = window.view->findChild<QLineEdit*>();
+  QTest::keyClicks(prompt, "last");
+  QTest::keyClick(prompt, Qt::Key_Return);
+  REQUIRE(window.view->markers().size() == 1);
+  REQUIRE(window.view->markers()[0].text == "last");
 }
 
 TEST_CASE("Ctrl+M asks for a name and marks with it; Esc marks nothing") {
@@ -280,6 +305,33 @@ TEST_CASE("a search highlights what it finds, everywhere, and N walks through it
   REQUIRE(color_at(relu) == relu_before);
 }
 
+TEST_CASE("what a search finds stands out on every row that shows it") {
+  const Window window;
+  const EventRef relu{window.lane(TrackKind::kKernels), 2};
+  const double x = std::floor(window.viewport().x_at(960'000));
+  std::vector<double> rows;  // where they show the event
+  bool before_was_it = false;
+  for (double y = 0; y < window.canvas->height(); y += 1) {
+    window.move({x, y});
+    const bool is_it = window.view->hoveredEvent() == relu;
+    if (is_it && !before_was_it) rows.push_back(y);
+    before_was_it = is_it;
+  }
+  REQUIRE(rows.size() == 3);  // CUDA HW, Kernels, Stream 7
+  window.move({-1, -1});
+  const auto colors = [&] {
+    const QImage picture = window.picture();
+    std::vector<QColor> found;
+    for (const double y : rows) found.push_back(Window::color_at(picture, {x, y + 4}));
+    return found;
+  };
+  const std::vector<QColor> before = colors();
+  window.view->setHighlightedText("relu");
+  REQUIRE(colors() == before);
+  window.view->setHighlightedText("gemm");
+  for (std::size_t row = 0; row < rows.size(); ++row) REQUIRE(colors()[row].lightness() > before[row].lightness());
+}
+
 TEST_CASE("the wheel over the row names scrolls the rows") {
   const Window window;
   window.view->resize(1'000, 200);
@@ -324,6 +376,90 @@ TEST_CASE("the tooltip tells what an event knows") {
   REQUIRE(QToolTip::text().contains("gemm"));
   REQUIRE(QToolTip::text().contains("200.000 µs"));
   REQUIRE(QToolTip::text().contains("640.000 µs"));  // from the launching call's start to the kernel's
+}
+
+TEST_CASE("the tooltip of a pixel with several events tells how many, how busy, which mostly, and the longest") {
+  Window window;
+  std::vector<Event> many;  // 1 µs in every 2, from 2 ms on: several in a pixel of 1.2 µs or more
+  for (Nanoseconds start = 2'000'000; start < 6'000'000; start += 2'000)
+    many.push_back(window.recording.event(start, start + 1'000, start % 8'000 == 0 ? "relu" : "gemm"));
+  window.recording.builder.add(window.recording.on_gpu(TrackKind::kKernels), many);
+  window.view->setTrace(window.recording.builder.snapshot());
+  const double y = window.position_of({window.lane(TrackKind::kKernels), 0}).y();
+  const QPoint place = QPointF(window.viewport().x_at(4'000'000), y).toPoint();
+  QHelpEvent help(QEvent::ToolTip, place, window.canvas->mapToGlobal(place));
+  QApplication::sendEvent(window.canvas, &help);
+  const QString text = QToolTip::text();
+  for (const char* said : {"events in this pixel", "Busy", "Mostly", "gemm", "Longest", "1.000 µs"}) {
+    INFO(text.toStdString());
+    REQUIRE(text.contains(QString::fromUtf8(said)));
+  }
+  REQUIRE(QRegularExpression("[345]\\d\\.\\d%").match(text).hasMatch());  // half of the time, give or take an event's part of a pixel
+}
+
+TEST_CASE("the overview is gone through with the mouse: a click, a drag, the wheel") {
+  const Window window;
+  QWidget* overview = nullptr;
+  for (QWidget* part : window.view->findChildren<QWidget*>())
+    if (part->accessibleName() == "Overview of the whole trace") overview = part;
+  REQUIRE(overview != nullptr);
+  const TimeRange whole = window.view->visibleRange();
+  const Viewport all{whole, overview->width()};
+  const auto middle = [&] { return window.view->visibleRange().begin + window.view->visibleRange().length() / 2; };
+  window.view->setVisibleRange({0, 100'000});
+  window.mouse(overview, QEvent::MouseButtonPress, {all.x_at(700'000), 20}, Qt::LeftButton);
+  REQUIRE(middle() == Approx(700'000).margin(3'000));
+  REQUIRE(window.view->visibleRange().length() == 100'000);
+  window.mouse(overview, QEvent::MouseMove, {all.x_at(400'000), 20}, Qt::LeftButton);
+  window.mouse(overview, QEvent::MouseButtonRelease, {all.x_at(400'000), 20}, Qt::LeftButton);
+  REQUIRE(middle() == Approx(400'000).margin(3'000));
+  window.wheel(overview, {10, 20}, 120);
+  REQUIRE(window.view->visibleRange().length() < 100'000);
+  REQUIRE(middle() == Approx(400'000).margin(3'000));
+}
+
+TEST_CASE("the time axis zooms and pans, and a drag over it selects a range") {
+  const Window window;
+  QWidget* axis = nullptr;
+  for (QWidget* part : window.view->findChildren<QWidget*>())
+    if (part->accessibleName() == "Time axis") axis = part;
+  REQUIRE(axis != nullptr);
+  window.view->setVisibleRange({400'000, 600'000});
+  const Nanoseconds fixed = window.viewport().time_at(200);
+  window.wheel(axis, {200, 8}, 120);
+  REQUIRE(window.view->visibleRange().length() < 200'000);
+  REQUIRE(window.viewport().x_at(fixed) == Approx(200).margin(1));
+  const Nanoseconds from = window.viewport().time_at(300), to = window.viewport().time_at(100);
+  window.mouse(axis, QEvent::MouseButtonPress, {300, 8}, Qt::LeftButton);
+  window.mouse(axis, QEvent::MouseMove, {100, 8}, Qt::LeftButton);
+  window.mouse(axis, QEvent::MouseButtonRelease, {100, 8}, Qt::LeftButton);
+  REQUIRE(window.view->selectedRange() == TimeRange{to, from});  // whichever end came first
+}
+
+TEST_CASE("texts of markers give each other room, and labels of the axis give them room") {
+  const Window window;
+  QWidget* axis = nullptr;
+  for (QWidget* part : window.view->findChildren<QWidget*>())
+    if (part->accessibleName() == "Time axis") axis = part;
+  REQUIRE(axis != nullptr);
+  window.move({-1, -1});
+  const auto written_between = [&](double left, double right) {  // pixels of the markers' colour, without their lines
+    const QImage picture = axis->grab().toImage();
+    const QColor color = Theme::from(window.view->palette(), window.view->font()).marker;
+    const double ratio = picture.devicePixelRatio();
+    int count = 0;
+    for (int x = static_cast<int>((left + 2) * ratio); x < static_cast<int>((right - 1) * ratio); ++x)
+      for (int y = 0; y < picture.height(); ++y) count += picture.pixelColor(x, y) == color ? 1 : 0;
+    return count;
+  };
+  const double first = window.viewport().x_at(500'000), near_by = first + 60, close = first + 66;
+  window.view->addMarker(500'000, "a name that is too long for sixty pixels");
+  REQUIRE(written_between(near_by, near_by + 60) > 0);
+  window.view->addMarker(window.viewport().time_at(static_cast<std::int64_t>(near_by)), "x");
+  window.view->addMarker(window.viewport().time_at(static_cast<std::int64_t>(close)), "");
+  REQUIRE(written_between(first, near_by) > 0);
+  REQUIRE(written_between(near_by, close) == 0);         // no room for a letter
+  REQUIRE(written_between(close + 1, close + 60) == 0);  // nothing of the long name is left behind the others
 }
 
 TEST_CASE("a later snapshot keeps range, selection and rows") {

@@ -33,7 +33,8 @@ struct Property {
 // What is written on it, shorter: a kernel without namespaces and parameters, "HtoD". Stays valid as long as the trace.
 [[nodiscard]] std::string_view event_label(const Trace& trace, TrackKind kind, const Event& event) noexcept;
 
-// "void f<int>(int*, int)" -> "f<int>".
+// "void ns::f<ns::g(int)>(int*, int)" -> "f<g>": without what is returned and taken, and without namespaces. What tells one template from
+// another stays.
 [[nodiscard]] std::string compact_kernel_name(std::string_view name);
 
 }  // namespace lanescope::timeline

@@ -23,6 +23,6 @@ namespace lanescope::timeline {
 // "1 234 567": groups of three.
 [[nodiscard]] std::string format_count(std::uint64_t count);
 // "43.1%".
-[[nodiscard]] std::string format_share(double share);
+[[nodiscard]] std::string format_share(double share);  // "87.3%"; "<0.1%" of what is little, and not nothing
 
 }  // namespace lanescope::timeline

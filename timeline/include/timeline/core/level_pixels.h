@@ -36,6 +36,12 @@ struct Column {
 // Whether one name stands for the column: what others do not cancel is more than 15 % of the time.
 [[nodiscard]] inline bool has_dominant(const Column& column) noexcept { return column.weight * 100 > column.total * 15; }
 
+// How much of the column's `step` ns is busy, 0 to 1: of several sharers, each; else at least one lane.
+[[nodiscard]] inline double busy_share(const Column& column, double step, std::size_t sharers) noexcept {
+  const Nanoseconds busy = sharers > 1 ? column.total : column.busy;
+  return std::min(1.0, static_cast<double>(busy) / (step * static_cast<double>(sharers)));
+}
+
 struct Box {
   double left = 0;  // device pixels; may lie outside of the window
   double right = 0;

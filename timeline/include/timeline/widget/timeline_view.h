@@ -116,8 +116,8 @@ class TimelineView : public QWidget {
     QString text;
   };
   [[nodiscard]] const std::vector<Marker>& markers() const;
-  void addMarker(Nanoseconds time, const QString& text);
-  void markSelection();  // the ends of the selected range, else the beginning of the selected event
+  void addMarker(Nanoseconds time, const QString& text);  // where one is already, a text takes the place of its text
+  void markSelection();                                   // the ends of the selected range, else the beginning of the selected event
   void clearMarkers();
   void askForMarker();  // a named one, at the selected event, the beginning of the selected range, the cursor or the centre
   // Shows the surroundings of a time, at the current zoom.
