@@ -39,8 +39,13 @@ RowHeader::RowHeader(ViewState& state, QWidget* parent) : QWidget(parent), state
   const auto repaint_all = [this] { update(); };
   connect(&state_, &ViewState::traceChanged, this, repaint_all);
   for (const auto signal : {&ViewState::layoutChanged, &ViewState::themeChanged, &ViewState::rangeChanged, &ViewState::scrollChanged,
-                            &ViewState::selectionChanged, &ViewState::selectedRangeChanged, &ViewState::currentRowChanged})
+                            &ViewState::selectedRangeChanged, &ViewState::currentRowChanged})
     connect(&state_, signal, this, repaint_all);
+  connect(&state_, &ViewState::selectionChanged, this, &RowHeader::selection_changed);
+  const auto others_are_summed = [this] { sums_are_made_ = false; };
+  connect(&state_, &ViewState::traceChanged, this, others_are_summed);
+  for (const auto signal : {&ViewState::layoutChanged, &ViewState::scrollChanged, &ViewState::selectedRangeChanged})
+    connect(&state_, signal, this, others_are_summed);
   connect(&state_, &ViewState::layoutChanged, this, [this] { pressed_ = drop_ = nullptr; });  // they are of the layout before
 }
 
@@ -136,11 +141,6 @@ bool RowHeader::says_busy(const Row& row) const {
   return state_.selected_range() || keeps_gpu_busy(row.kind);
 }
 
-// Of counters, the mean.
-QString RowHeader::busy_text(const Row& row) {
-  if (row.counter)
-    return QString::fromStdString(counter_mean_text(state_.trace(), *row.counter, state_.selected_range().value_or(state_.range())));
-  if (!says_busy(row)) return {};
 // Of processors, the mean; else the time in which at least one lane is busy.
 Nanoseconds RowHeader::busy_time(const Row& row, TimeRange range) {
   const LevelContent& content = state_.content(row.all);
@@ -199,15 +199,30 @@ bool RowHeader::holds_selection(const PlacedRow& placed) const {
   return holds(state_.selected()) || std::any_of(state_.correlated().begin(), state_.correlated().end(), holds);
 }
 
-void RowHeader::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  painter.fillRect(rect(), state_.theme().panel);
-  const std::vector<const PlacedRow*> shown = state_.layout().in_sight(state_.scroll(), height());
+QRect RowHeader::rectangle_of(const PlacedRow& placed) const { return {0, state_.top_of(placed), width(), placed.height}; }
+
+// Most rows look the same with any event selected.
+void RowHeader::selection_changed() {
+  for (const PlacedRow* placed : state_.layout().in_sight(state_.scroll(), height()))
+    if (holds_selection(*placed) != marked_.contains({placed->row, placed->pinned})) update(rectangle_of(*placed));
+}
+
+// What the rows in sight say of how busy they are is made for all of them at once, on all cores.
+void RowHeader::make_sums(const std::vector<const PlacedRow*>& shown) {
   std::vector<const Level*> summed;
   for (const PlacedRow* placed : shown)
     if (const Row& row = state_.tree().row(placed->row); says_busy(row)) summed.push_back(&row.all);
   (void)state_.contents_at_once(summed);
-  for (const PlacedRow* placed : shown) paint_row(painter, *placed);
+  sums_are_made_ = true;
+}
+
+void RowHeader::paintEvent(QPaintEvent* event) {
+  QPainter painter(this);
+  painter.fillRect(event->rect(), state_.theme().panel);
+  const std::vector<const PlacedRow*> shown = state_.layout().in_sight(state_.scroll(), height());
+  if (!sums_are_made_) make_sums(shown);
+  for (const PlacedRow* placed : shown)
+    if (event->region().intersects(rectangle_of(*placed))) paint_row(painter, *placed);
   if (drop_ != nullptr) {
     const int y = state_.top_of(*drop_) + (drop_->top > pressed_->top ? drop_->height - 1 : 0);
     painter.fillRect(QRect(0, y - 1, width(), 2), state_.theme().accent);
@@ -225,7 +240,12 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
     painter.fillRect(QRectF(0, top, width(), placed.height - 1), theme.current);
   else if (hovered_ == placed.row)
     painter.fillRect(QRectF(0, top, width(), placed.height - 1), theme.separator);
-  if (holds_selection(placed)) painter.fillRect(QRectF(0, top, 3, placed.height - 1), theme.accent);
+  if (holds_selection(placed)) {
+    painter.fillRect(QRectF(0, top, 3, placed.height - 1), theme.accent);
+    marked_.insert({placed.row, placed.pinned});
+  } else {
+    marked_.erase({placed.row, placed.pinned});
+  }
   const bool last_pinned = placed.pinned && placed.top + placed.height == state_.layout().pinned_height();
   painter.fillRect(QRectF(0, top + placed.height - 1, width(), 1), last_pinned ? theme.quiet_text : theme.separator);
 

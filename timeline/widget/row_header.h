@@ -1,6 +1,9 @@
 // The names of the rows, beside the canvas: a tree to open and close, with each row's share and how busy it is in what is visible.
 #pragma once
 
+#include <set>
+#include <utility>
+
 #include <QWidget>
 
 #include "view_state.h"
@@ -41,11 +44,16 @@ class RowHeader : public QWidget {
   [[nodiscard]] QString busy_text(const Row& row);
   [[nodiscard]] bool holds_selection(const PlacedRow& placed) const;
 
+  [[nodiscard]] QRect rectangle_of(const PlacedRow& placed) const;
+  void selection_changed();
+  void make_sums(const std::vector<const PlacedRow*>& shown);
   ViewState& state_;
   [[nodiscard]] Nanoseconds busy_time(const Row& row, TimeRange range);
   std::optional<RowIndex> hovered_;
-  const PlacedRow* pressed_ = nullptr;  // to be dragged to another place
-  const PlacedRow* drop_ = nullptr;     // the sibling whose place it would take
+  bool sums_are_made_ = false;
+  std::set<std::pair<RowIndex, bool>> marked_;  // rows, pinned or not, that are painted as holding the selection
+  const PlacedRow* pressed_ = nullptr;          // to be dragged to another place
+  const PlacedRow* drop_ = nullptr;             // the sibling whose place it would take
 };
 
 }  // namespace lanescope::timeline
