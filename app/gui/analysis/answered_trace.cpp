@@ -47,12 +47,15 @@ bool AnsweredTrace::holds(EventRef shown) const {
   return (shown.lane < pair_.first().trace->lanes().size()) == (choice_ == Choice::kFirst);
 }
 
-void AnsweredTrace::show(TimeRange time, EventRef event) {
+TimeRange AnsweredTrace::shown(TimeRange time) const { return time.empty() ? time : TimeRange{time.begin + shift(), time.end + shift()}; }
+
+EventRef AnsweredTrace::shown(EventRef event) const {
   if (isOfTwo() && choice_ == Choice::kSecond && event.valid())
     event.lane += static_cast<LaneId>(pair_.first().trace->lanes().size());  // its lanes follow those of A
-  if (!time.empty()) time = {time.begin + shift(), time.end + shift()};
-  show_place(state_, time, event);
+  return event;
 }
+
+void AnsweredTrace::show(TimeRange time, EventRef event) { show_place(state_, shown(time), shown(event)); }
 
 QStringList AnsweredTrace::choices() const {
   return {QStringLiteral("A  ") + pair_.first().name(), QStringLiteral("B  ") + pair_.second().name(), tr("A and B as one")};

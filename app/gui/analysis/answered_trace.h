@@ -36,6 +36,9 @@ class AnsweredTrace : public QObject {
   [[nodiscard]] QStringList files(const QString& file) const;
   // What of these events of the shown trace belongs to it.
   [[nodiscard]] bool holds(EventRef shown) const;
+  // The same time and event on the time axis and in the trace that are shown.
+  [[nodiscard]] TimeRange shown(TimeRange time) const;
+  [[nodiscard]] EventRef shown(EventRef event) const;
   // Shows a time and an event of trace() in the timeline, with some room on both sides; the event may be invalid.
   void show(TimeRange time, EventRef event);
   // The names to choose from: "A  before.trace".

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/shown_name.h"
 #include "model/analysis/loop.h"
 #include "model/samples/most_sampled.h"
 #include "model/samples/thread_samples.h"
@@ -67,12 +68,8 @@ stats::TextId text(Table& table, std::string_view value) { return table.add_text
 
 std::string_view recurrence_text(Recurrence recurrence) { return recurrence == Recurrence::kOnce ? "setup" : "loop"; }
 
-// Kernels by their bare names: the parameters of templates fill a screen.
-std::string_view operation_text(const Trace& trace, EventRef operation) {
-  const Event event = trace.event(operation);
-  if (trace.track_of(operation.lane).key.kind == TrackKind::kKernels)
-    if (const NameId short_name = trace.kernel_detail(event.detail).short_name; short_name != 0) return trace.name(short_name);
-  return trace.name(event.name);
+std::string operation_text(const Trace& trace, EventRef operation) {
+  return shown_name(trace, event_kind(trace, operation), trace.event(operation).name).toStdString();
 }
 
 std::string_view call_text(const Trace& trace, NameId call) { return call == 0 ? std::string_view() : api_display_name(trace.name(call)); }
@@ -178,7 +175,7 @@ ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, 
     count_samples(samples, bubbles, piece, window, chains);
     table.add_row(piece.part.range.length(), piece.part.range.begin, text(table, analysis::idle_cause_name(piece.part.cause)),
                   text(table, range.valid() ? trace.name(trace.event(range).name) : ""), text(table, call_text(trace, piece.part.call)),
-                  table.add_text(sampled_text(trace, chains, 1)), text(table, operation_text(trace, gap.next)),
+                  table.add_text(sampled_text(trace, chains, 1)), table.add_text(operation_text(trace, gap.next)),
                   std::int64_t{trace.gpus()[gap.gpu].ordinal});
   }
   listed.table = std::move(table);

@@ -1,5 +1,6 @@
 #include "analysis/bubbles_panel.h"
 
+#include <QAction>
 #include <QElapsedTimer>
 #include <QHBoxLayout>
 #include <QSignalBlocker>
@@ -7,6 +8,7 @@
 #include <QVBoxLayout>
 
 #include "base/time_text.h"
+#include "samples/samples_panel.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
@@ -30,8 +32,11 @@ BubblesPanel::BubblesPanel(SelectionState& state, AnsweredTrace& answered, QWidg
       summary_(new QLabel(this)),
       groups_(new ResultTable(tr("Idle time in groups"), this)),
       pieces_(new ResultTable(tr("Idle time piece by piece"), this)),
-      advice_(new QLabel(this)) {
+      advice_(new QLabel(this)),
+      flame_graph_(new QAction(tr("Show what ran in it in Flame Graph"), pieces_)) {
   layOut();
+  pieces_->addAction(flame_graph_);
+  connect(flame_graph_, &QAction::triggered, this, &BubblesPanel::requestFlameGraph);
   connect(by_, &QComboBox::activated, this, [this] {
     chosen_ = {};
     group();
@@ -44,11 +49,17 @@ BubblesPanel::BubblesPanel(SelectionState& state, AnsweredTrace& answered, QWidg
     advice_->hide();
     list();
   });
-  connect(pieces_, &ResultTable::rowChosen, this, [this](TableRow row) { showPiece(listed_.pieces[row]); });
+  connect(pieces_, &ResultTable::rowChosen, this, [this](TableRow row) {
+    const EventRef launch = bubbles_->gaps[bubbles_->pieces[listed_.pieces[row]].gap].launch;
+    flame_graph_->setEnabled(launch.valid() &&
+                             SamplesPanel::hasChainsOf(*bubbles_->trace, bubbles_->trace->track_of(launch.lane).key.thread));
+    showPiece(listed_.pieces[row]);
+  });
   connect(&paced_, &PacedUpdate::due, this, &BubblesPanel::refresh);
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
     if (change == TraceChange::kSnapshot) return paced_.request();
     chosen_ = {};
+    advice_->hide();
     refresh();
   });
   const auto follow = [this](TimeBinding binding) {
@@ -238,6 +249,14 @@ void BubblesPanel::showGroup(TableRow row) {
   }
   showPiece(grouped_.longest[row]);
   list();
+}
+
+void BubblesPanel::requestFlameGraph() {
+  const std::optional<TableRow> row = pieces_->chosenRow();
+  if (!row || *row >= listed_.pieces.size() || bubbles_->trace != answered_.trace()) return;
+  const IdlePiece& piece = bubbles_->pieces[listed_.pieces[*row]];
+  const EventRef launch = answered_.shown(bubbles_->gaps[piece.gap].launch);
+  if (launch.valid()) emit flameGraphRequested(state_.trace()->track_of(launch.lane).key.thread, answered_.shown(piece.part.range));
 }
 
 void BubblesPanel::showPiece(std::uint32_t piece) {

@@ -30,6 +30,10 @@ class BubblesPanel : public QWidget {
   [[nodiscard]] ResultTable& pieces() { return *pieces_; }
   [[nodiscard]] QString summary() const { return summary_->text(); }
 
+ signals:
+  // Of what the thread that ended a gap ran in it; both as they are shown.
+  void flameGraphRequested(lanescope::ThreadId thread, lanescope::TimeRange time);
+
  protected:
   void showEvent(QShowEvent* event) override;
 
@@ -46,6 +50,7 @@ class BubblesPanel : public QWidget {
   void selectChosenGroup();
   void showGroup(TableRow row);
   void showPiece(std::uint32_t piece);
+  void requestFlameGraph();
   [[nodiscard]] BubbleGrouping grouping() const { return static_cast<BubbleGrouping>(by_->currentData().toInt()); }
 
   SelectionState& state_;
@@ -57,6 +62,7 @@ class BubblesPanel : public QWidget {
   ResultTable* groups_;
   ResultTable* pieces_;
   QLabel* advice_;
+  QAction* flame_graph_;  // of the chosen piece
 
   Nanoseconds threshold_ = 10'000;
   std::shared_ptr<const BubbleList> bubbles_;

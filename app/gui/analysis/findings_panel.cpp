@@ -176,6 +176,7 @@ void FindingsPanel::showSentence(const QString& sentence) {
   job_.cancel();
   answered_ = nullptr;
   found_.clear();
+  described_.reset();
   tables_.clear();
   findings_->setTable(nullptr);
   showTables();
@@ -204,6 +205,7 @@ void FindingsPanel::showAnswers(Result<std::vector<RuleAnswer>> answers) {
   if (!answers) return showSentence(QString::fromStdString(answers.error().text));
   tables_ = *std::move(answers);
   found_.clear();
+  described_.reset();
   QStringList messages;
   for (RuleAnswer& answer : tables_) {
     found_.insert(found_.end(), answer.findings.begin(), answer.findings.end());
@@ -215,7 +217,7 @@ void FindingsPanel::showAnswers(Result<std::vector<RuleAnswer>> answers) {
   showTables();
   const Rule* chosen = rule();
   if (!found_.empty())
-    answer_->setPlainText(tr("Choose a finding to see what was seen, where, and what to do."));
+    describe(0);  // what costs most
   else
     answer_->setPlainText(chosen                            ? messages.join(u'\n') + QStringLiteral("\n\n") + text_of(chosen->description)
                           : tables_.front().summary.empty() ? tr("Nothing was found that costs much of the time.")
@@ -246,7 +248,14 @@ void FindingsPanel::showTables() {
   }
 }
 
-void FindingsPanel::showFinding(TableRow row) {
+// The colours are written into what is shown.
+void FindingsPanel::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && described_) describe(*described_);
+}
+
+void FindingsPanel::describe(TableRow row) {
+  described_ = row;
   const Finding& finding = found_[row];
   const QString cost = finding.cost > 0 ? tr("up to %1").arg(QString::fromStdString(timeline::format_duration(finding.cost))) : QString();
   answer_->document()->setDefaultStyleSheet(
@@ -254,8 +263,12 @@ void FindingsPanel::showFinding(TableRow row) {
   answer_->setHtml(QStringLiteral("<p><b>%1</b></p>").arg(QString::fromStdString(finding.title).toHtmlEscaped()) +
                    paragraph(tr("What to do"), QString::fromStdString(finding.advice)) +
                    paragraph(tr("What was seen"), QString::fromStdString(finding.seen)) + paragraph(tr("What it costs"), cost));
+}
+
+void FindingsPanel::showFinding(TableRow row) {
+  describe(row);
   pages_->setCurrentIndex(0);
-  const analysis::Place& place = finding.place;
+  const analysis::Place& place = found_[row].place;
   if (answered_ == answered_trace_.trace() && (place.event.valid() || !place.range.empty())) answered_trace_.show(place.range, place.event);
 }
 

@@ -42,12 +42,14 @@ class FindingsPanel : public QWidget {
 
  protected:
   void showEvent(QShowEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  private:
   void layOut();
   void refresh();
   void apply();
   void showAnswers(Result<std::vector<analysis::RuleAnswer>> answers);
+  void describe(TableRow row);
   void showFinding(TableRow row);
   void showTables();
   void showSentence(const QString& sentence);
@@ -69,6 +71,7 @@ class FindingsPanel : public QWidget {
   std::shared_ptr<const Trace> answered_;  // the trace that the answers are about
   QString answered_request_;
   std::vector<analysis::Finding> found_;      // ranked: a row each
+  std::optional<TableRow> described_;         // of them
   std::vector<analysis::RuleAnswer> tables_;  // of the rules that were applied
 };
 

@@ -87,4 +87,9 @@ void SelectionState::activate(EventRef event, std::optional<TimeRange> around) {
   emit activated(event, around);
 }
 
+void SelectionState::reveal(EventRef event) {
+  setSelectedEvent(event);
+  emit revealed(event);
+}
+
 }  // namespace lanescope::ui

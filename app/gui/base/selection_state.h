@@ -67,6 +67,8 @@ class SelectionState : public QObject {
 
   // Asks for the event to be brought into view, with this part of time around it (none: what suits it); it becomes the selected one.
   void activate(EventRef event, std::optional<TimeRange> around = std::nullopt);
+  // Asks for the event to be brought into sight at the zoom that is; it becomes the selected one.
+  void reveal(EventRef event);
 
  signals:
   void traceChanged(lanescope::ui::TraceChange change);
@@ -78,6 +80,7 @@ class SelectionState : public QObject {
   void timeBindingChanged();
   void filterChanged();
   void activated(lanescope::EventRef event, std::optional<lanescope::TimeRange> around);
+  void revealed(lanescope::EventRef event);
 
  private:
   std::shared_ptr<const Trace> trace_;

@@ -42,7 +42,7 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
   row_->setAccessibleName(tr("Shown row"));
   row_->setAutoRaise(true);
   binding_->addItem(tr("All of the time"), static_cast<int>(TimeBinding::kWholeTrace));
-  binding_->addItem(tr("Selected range"), static_cast<int>(TimeBinding::kSelectedRange));
+  binding_->addItem(tr("Selected range, or all"), static_cast<int>(TimeBinding::kSelectedRange));
   binding_->addItem(tr("Visible range"), static_cast<int>(TimeBinding::kVisibleRange));
   binding_->setToolTip(tr("The part of time that is listed. Without a selected range, all of it."));
   binding_->setAccessibleName(tr("Part of time"));

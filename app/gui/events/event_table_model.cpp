@@ -7,9 +7,9 @@
 #include <QGuiApplication>
 #include <QPalette>
 
+#include "base/shown_name.h"
 #include "tables/table_look.h"
 #include "timeline/core/colors.h"
-#include "timeline/core/describe.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
@@ -64,14 +64,11 @@ QString EventTableModel::text(EventRef event, EventColumn column) const {
   return QString::fromStdString(timeline::format_bytes(static_cast<std::uint64_t>(*number)));
 }
 
-// Names of kernels are told apart by what comes behind their namespaces; whole, they all begin alike. The tool tip, copies and exports have
-// them whole.
+// The tool tip, copies and exports have names whole.
 QString EventTableModel::shortName(EventRef event) const {
   const Trace& trace = list_->values.trace();
-  const TrackKind kind = trace.track_of(event.lane).key.kind;
-  if (kind != TrackKind::kKernels) return text(event, EventColumn::kName);
-  const std::string_view name = timeline::event_label(trace, kind, trace.event(event));
-  return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+  if (trace.track_of(event.lane).key.kind != TrackKind::kKernels) return text(event, EventColumn::kName);
+  return shown_name(trace, EventKind::kKernel, trace.event(event).name);
 }
 
 QVariant EventTableModel::color(EventRef event) const {

@@ -8,6 +8,7 @@
 #include <QHeaderView>
 #include <QMenu>
 #include <QSaveFile>
+#include <QScopedValueRollback>
 #include <QVBoxLayout>
 
 #include "model/events/event_text.h"
@@ -38,7 +39,9 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
       state_(state),
       model_(new EventTableModel(this)),
       filter_(new EventFilterBar(state, this)),
+      pages_(new QStackedWidget(this)),
       table_(new QTableView(this)),
+      nothing_(new QLabel(this)),
       count_(new QLabel(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
@@ -48,7 +51,13 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   line->addWidget(filter_, 1);
   line->addWidget(count_);
   column->addLayout(line);
-  column->addWidget(table_, 1);
+  column->addWidget(pages_, 1);
+  pages_->addWidget(table_);
+  pages_->addWidget(nothing_);
+  nothing_->setAlignment(Qt::AlignCenter);
+  nothing_->setWordWrap(true);
+  nothing_->setForegroundRole(QPalette::PlaceholderText);
+  connect(nothing_, &QLabel::linkActivated, this, &EventsPanel::listAll);
 
   table_->setAccessibleName(tr("Events"));
   table_->setModel(model_);
@@ -78,14 +87,20 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   connect(copy, &QAction::triggered, this, &EventsPanel::copySelection);
   table_->addAction(copy);
 
-  connect(&shown, &ShownEvents::changed, this, [this, &shown] { model_->setEvents(shown.list()); });
+  connect(&shown, &ShownEvents::changed, this, [this, &shown] {
+    model_->setEvents(shown.list());
+    if (!shown.list()) showCount();
+  });
   connect(model_, &EventTableModel::orderChanged, this, [this] {
     showCount();
     followSelection(ScrollTo::kNothing);
   });
   connect(&state, &SelectionState::selectedEventChanged, this, [this] { followSelection(ScrollTo::kSelected); });
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
-    if (const EventRef event = model_->event(current.row()); current.isValid() && event.valid()) state_.setSelectedEvent(event);
+    const EventRef event = model_->event(current.row());
+    if (!current.isValid() || !event.valid()) return;
+    const QScopedValueRollback choosing(is_choosing_, true);
+    state_.setSelectedEvent(event);
   });
   connect(table_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
     if (const EventRef event = model_->event(index.row()); event.valid()) zoomTo(event);
@@ -129,6 +144,7 @@ void EventsPanel::restoreHeaderState(const QByteArray& state) {
 }
 
 void EventsPanel::followSelection(ScrollTo scroll) {
+  if (is_choosing_) return;  // the table is about to select what was clicked, perhaps beside what is selected
   const EventRef event = state_.selectedEvent();
   QItemSelectionModel* selection = table_->selectionModel();
   if (event.valid() && selection->currentIndex().isValid() && model_->event(selection->currentIndex().row()) == event) {
@@ -154,6 +170,29 @@ bool EventsPanel::eventFilter(QObject* watched, QEvent* event) {
 void EventsPanel::showCount() {
   const std::size_t count = model_->events() ? model_->events()->events.size() : 0;
   count_->setText(tr("%1 events").arg(QString::fromStdString(timeline::format_count(count))));
+  nothing_->setText(count == 0 ? whyNothing() : QString());
+  pages_->setCurrentWidget(nothing_->text().isEmpty() ? static_cast<QWidget*>(table_) : nothing_);
+}
+
+// Empty where events are listed, or are being looked for.
+QString EventsPanel::whyNothing() const {
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  if (!trace) return tr("Open a trace to list its events.");
+  if (trace->provenance().outline_only) return tr("Only the outline of the trace is loaded so far.");
+  if (!model_->events() || !model_->events()->events.empty()) return {};
+  if (trace->event_count() == 0) return tr("The trace has no events.");
+  QStringList reasons;
+  if (state_.shownRow()) reasons += tr("on this row");
+  if (state_.boundRange()) reasons += tr("in this part of time");
+  if (state_.filter() != EventFilter{}) reasons += tr("that pass the filters");
+  if (reasons.isEmpty()) return tr("Only samples and states of threads were recorded: choose their kind above to list them.");
+  return tr("There are no events %1.<br><a href='all'>List all events</a>").arg(reasons.join(u' '));
+}
+
+void EventsPanel::listAll() {
+  state_.setFilter({});
+  state_.setShownRow(std::nullopt);
+  state_.setTimeBinding(TimeBinding::kWholeTrace);
 }
 
 void EventsPanel::showHeaderMenu(const QPoint& position) {
@@ -181,7 +220,7 @@ void EventsPanel::showRowMenu(const QPoint& position) {
     state_.setFilter(filter);
   });
   if (const std::optional<EventRef> launch = trace.launch_of(event))
-    menu.addAction(tr("Go to the launching call"), this, [this, launch] { state_.activate(*launch); });
+    menu.addAction(tr("Go to the launching call"), this, [this, launch] { state_.reveal(*launch); });
   menu.addSeparator();
   menu.addAction(tr("Copy as TSV"), QKeySequence::Copy, this, &EventsPanel::copySelection);
   menu.addAction(tr("Export as CSV…"), this, &EventsPanel::exportRequested);

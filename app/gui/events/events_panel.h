@@ -4,6 +4,7 @@
 #include <span>
 
 #include <QLabel>
+#include <QStackedWidget>
 #include <QTableView>
 #include <QWidget>
 
@@ -47,6 +48,8 @@ class EventsPanel : public QWidget {
   void zoomTo(EventRef event);
   void followSelection(ScrollTo scroll);
   void showCount();
+  void listAll();  // whatever hides events
+  [[nodiscard]] QString whyNothing() const;
   void showHeaderMenu(const QPoint& position);
   void showRowMenu(const QPoint& position);
   [[nodiscard]] std::vector<EventColumn> shownColumns() const;
@@ -55,8 +58,11 @@ class EventsPanel : public QWidget {
   SelectionState& state_;
   EventTableModel* model_;
   EventFilterBar* filter_;
+  QStackedWidget* pages_;
   QTableView* table_;
+  QLabel* nothing_;  // why nothing is listed, in place of the table
   QLabel* count_;
+  bool is_choosing_ = false;  // while the table tells others of its current line
 };
 
 }  // namespace lanescope::ui

@@ -68,7 +68,7 @@ DetailsPanel::DetailsPanel(SelectionState& state, QWidget* parent) : QWidget(par
   browser_->setOpenLinks(false);
   browser_->setContextMenuPolicy(Qt::CustomContextMenu);
   connect(browser_, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) {
-    if (const std::optional<EventRef> event = linked_event(url)) state_.activate(*event);
+    if (const std::optional<EventRef> event = linked_event(url)) state_.reveal(*event);
   });
   connect(browser_, &QTextBrowser::customContextMenuRequested, this, [this](const QPoint& position) {
     QMenu menu;
@@ -88,6 +88,12 @@ DetailsPanel::DetailsPanel(SelectionState& state, QWidget* parent) : QWidget(par
   });
   connect(&paced_, &PacedUpdate::due, this, &DetailsPanel::summarize);
   show();
+}
+
+// The colours are written into what is shown.
+void DetailsPanel::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange) show();
 }
 
 void DetailsPanel::show() {

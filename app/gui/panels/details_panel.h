@@ -21,6 +21,9 @@ class DetailsPanel : public QWidget {
   [[nodiscard]] QString text() const { return browser_->toPlainText(); }
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
   void show();
   [[nodiscard]] QString eventHtml(EventRef event) const;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/shown_name.h"
 #include "events/shown_events.h"
 #include "model/events/event_query.h"
 #include "panels/utilisation.h"
@@ -17,9 +18,7 @@ QString duration(double nanoseconds) { return QString::fromStdString(timeline::f
 QString duration(Nanoseconds nanoseconds) { return duration(static_cast<double>(nanoseconds)); }
 
 QString name_html(const Trace& trace, const NameStatistics& entry) {
-  const std::string_view name = trace.name(entry.name);
-  const std::string_view shown = entry.kind == EventKind::kCudaApi ? api_display_name(name) : name;
-  QString text = QString::fromUtf8(shown.data(), static_cast<qsizetype>(shown.size()));
+  QString text = shown_name(trace, entry.kind, entry.name);
   if (text.size() > kLongestName) text = text.left(kLongestName) + QChar(0x2026);
   return text.toHtmlEscaped();
 }
@@ -39,8 +38,9 @@ std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const 
 }
 
 QString summary_html(const RangeSummary& summary) {
-  const auto value = [](const QString& label, const QString& text) {
-    return QStringLiteral("<span class='label'>%1</span> %2").arg(label, text);
+  const auto value = [](const QString& label, const QString& text) {  // lines break between values alone
+    return QStringLiteral("<span class='label' style='white-space:pre'>%1</span>&nbsp;%2")
+        .arg(QString(label).replace(u' ', QChar::Nbsp), QString(text).replace(u' ', QChar::Nbsp));
   };
   QString html;
   for (std::size_t i = 0; i < std::min(summary.names.size(), kShownNames); ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/shown_name.h"
 #include "tables/table_look.h"
 #include "timeline/core/format.h"
 
@@ -65,11 +66,7 @@ std::optional<int> StatisticsModel::rowOf(EventKind kind, NameId name) const {
   return found == entries_.end() ? std::nullopt : std::optional(static_cast<int>(found - entries_.begin()));
 }
 
-QString StatisticsModel::nameOf(const NameStatistics& entry) const {
-  const std::string_view name = trace_->name(entry.name);
-  const std::string_view shown = entry.kind == EventKind::kCudaApi ? api_display_name(name) : name;
-  return QString::fromUtf8(shown.data(), static_cast<qsizetype>(shown.size()));
-}
+QString StatisticsModel::nameOf(const NameStatistics& entry) const { return shown_name(*trace_, entry.kind, entry.name); }
 
 int StatisticsModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(entries_.size()); }
 int StatisticsModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : kColumns; }
@@ -94,7 +91,11 @@ QVariant StatisticsModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::TextAlignmentRole) return QVariant((is_text(index.column()) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   if (role == Qt::BackgroundRole && entry(index.row()).name == hovered_name_ && entry(index.row()).kind == hovered_kind_)
     return hover_color();
-  if (role == Qt::DisplayRole || (role == Qt::ToolTipRole && index.column() == kName)) return text(entry(index.row()), index.column());
+  if (role == Qt::DisplayRole) return text(entry(index.row()), index.column());
+  if (role == Qt::ToolTipRole && index.column() == kName) {
+    const std::string_view whole = trace_->name(entry(index.row()).name);
+    return QString::fromUtf8(whole.data(), static_cast<qsizetype>(whole.size()));
+  }
   return {};
 }
 

@@ -190,7 +190,18 @@ void StatisticsPanel::compute() {
 
 bool StatisticsPanel::eventFilter(QObject* watched, QEvent* event) {
   if (watched == table_->viewport() && event->type() == QEvent::Leave) state_.setHoveredEvent({});
+  if (watched == table_->viewport() && event->type() == QEvent::Resize) fitNames();
   return QWidget::eventFilter(watched, event);
+}
+
+// Names have what room the numbers leave, until somebody chooses another width.
+void StatisticsPanel::fitNames() {
+  QHeaderView* header = table_->horizontalHeader();
+  const int least = table_->fontMetrics().horizontalAdvance(u'0') * kCharactersOfColumn[StatisticsModel::kName];
+  if (fitted_ > 0 && header->sectionSize(StatisticsModel::kName) != fitted_) return;
+  const int others = header->length() - header->sectionSize(StatisticsModel::kName);
+  fitted_ = std::max(least, table_->viewport()->width() - others);
+  header->resizeSection(StatisticsModel::kName, fitted_);
 }
 
 // The name of the selected event, where it is listed.

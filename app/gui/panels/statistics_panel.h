@@ -51,6 +51,7 @@ class StatisticsPanel : public QWidget {
   void compute();
   [[nodiscard]] std::shared_ptr<const EventList> answeredEvents() const;
   void computeHistogram();
+  void fitNames();
   void computeUtilisation();
   void filterToName(const QModelIndex& index);
   void showSelected();
@@ -67,6 +68,7 @@ class StatisticsPanel : public QWidget {
   QStackedWidget* pages_;
   StatisticsModel* model_;
   QTableView* table_;
+  int fitted_ = 0;  // width of the names, as it was set last; 0: not yet
   ReportPage* report_;
   DurationChart* durations_;
   UtilisationChart* utilisation_;

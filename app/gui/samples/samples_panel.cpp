@@ -78,7 +78,7 @@ void SamplesPanel::layOut() {
   source_->addItem(tr("CPU samples"), static_cast<int>(StackSource::kCpuSamples));
   source_->addItem(tr("Backtraces of calls"), static_cast<int>(StackSource::kBacktraces));
   binding_->addItem(tr("All of the time"), static_cast<int>(TimeBinding::kWholeTrace));
-  binding_->addItem(tr("Selected range"), static_cast<int>(TimeBinding::kSelectedRange));
+  binding_->addItem(tr("Selected range, or all"), static_cast<int>(TimeBinding::kSelectedRange));
   binding_->addItem(tr("Visible range"), static_cast<int>(TimeBinding::kVisibleRange));
   binding_->setCurrentIndex(binding_->findData(static_cast<int>(state_.timeBinding())));
   view_->setAccessibleName(tr("View of the call chains"));

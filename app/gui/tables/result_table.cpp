@@ -124,8 +124,7 @@ Result<void> ResultTable::exportCsv(const QString& path) const {
 
 void ResultTable::showMenu(const QPoint& position) {
   QMenu menu;
-  QAction* copy = menu.addAction(tr("Copy as TSV"), QKeySequence::Copy, this, &ResultTable::copySelection);
-  copy->setEnabled(selectionModel()->hasSelection());
+  menu.addActions(actions());
   QAction* export_all = menu.addAction(tr("Export the table as CSV…"), this, &ResultTable::chooseExport);
   export_all->setEnabled(model_->rowCount() > 0);
   menu.exec(viewport()->mapToGlobal(position));

@@ -22,6 +22,8 @@ class ResultTable : public QTableView {
   [[nodiscard]] std::optional<TableRow> chosenRow() const;
   void chooseRow(TableRow row);  // emits rowChosen()
 
+  // Actions that are added to the table are offered in the menu of its rows, about chosenRow().
+
   // Fits the columns anew, after some were hidden or shown; not where their user chose the widths. Comes by itself where the table's own
   // width changes.
   void fitColumns();

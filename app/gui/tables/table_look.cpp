@@ -11,8 +11,26 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kMeasuredRows = 100;
-constexpr int kWidestInCharacters = 48;
-constexpr int kNarrowestInCharacters = 16;  // of those that give up room
+constexpr int kWideInCharacters = 48;     // texts give up room down to this first,
+constexpr int kNarrowInCharacters = 16;   // then all but the first of them down to this,
+constexpr int kLegibleInCharacters = 24;  // at last the first one, which says what the line is about
+
+// Takes what these widths are together larger than the room from the widest of `some` down to the next one, and so on, none below `least`.
+void shrink(const std::vector<int>& widths, const std::vector<int*>& some, int room, int least) {
+  int excess = std::accumulate(widths.begin(), widths.end(), 0) - room;
+  while (excess > 0 && !some.empty()) {
+    const int widest = **std::max_element(some.begin(), some.end(), [](const int* a, const int* b) { return *a < *b; });
+    if (widest <= least) return;
+    int next = least;
+    for (const int* width : some)
+      if (*width < widest) next = std::max(next, *width);
+    const auto several = static_cast<int>(std::count_if(some.begin(), some.end(), [&](const int* width) { return *width == widest; }));
+    const int step = std::min(widest - next, (excess + several - 1) / several);
+    for (int* width : some)
+      if (*width == widest) *width -= std::max(1, step);
+    excess = std::accumulate(widths.begin(), widths.end(), 0) - room;
+  }
+}
 
 }  // namespace
 
@@ -39,32 +57,25 @@ void apply_table_look(QTableView& table) {
   table.horizontalHeader()->setResizeContentsPrecision(kMeasuredRows);
 }
 
-// Numbers are shown whole. Where the table is too narrow for all columns, the wide ones, which hold texts, give up room: a text that is
-// elided says more than one that is out of sight.
+// Numbers are shown whole. Where the table is too narrow for all columns, those with texts give up room: a text that is elided says more
+// than one that is out of sight.
 void fit_columns(QTableView& table) {
   const int character = table.fontMetrics().averageCharWidth();
   table.resizeColumnsToContents();
   QHeaderView* header = table.horizontalHeader();
   std::vector<int> widths;
   for (int column = 0; column < header->count(); ++column)
-    widths.push_back(header->isSectionHidden(column) ? 0 : std::min(header->sectionSize(column), character * kWidestInCharacters));
+    widths.push_back(header->isSectionHidden(column) ? 0 : header->sectionSize(column));
   std::vector<int*> texts;  // of `widths`
-  for (int column = 0; column < header->count(); ++column)
-    if ((table.model()->headerData(column, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignRight) == 0)
-      texts.push_back(&widths[static_cast<std::size_t>(column)]);
+  for (int column = 0; column < header->count(); ++column) {
+    const bool is_number = (table.model()->headerData(column, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignRight) != 0;
+    if (!is_number && !header->isSectionHidden(column)) texts.push_back(&widths[static_cast<std::size_t>(column)]);
+  }
   const int room = table.viewport()->width();
-  int excess = std::accumulate(widths.begin(), widths.end(), 0) - room;
-  while (excess > 0 && !texts.empty()) {  // the widest down to the next one, and so on
-    const int widest = **std::max_element(texts.begin(), texts.end(), [](const int* a, const int* b) { return *a < *b; });
-    if (widest <= character * kNarrowestInCharacters) break;
-    int next = character * kNarrowestInCharacters;
-    for (const int* width : texts)
-      if (*width < widest) next = std::max(next, *width);
-    const auto several = static_cast<int>(std::count_if(texts.begin(), texts.end(), [&](const int* width) { return *width == widest; }));
-    const int step = std::min(widest - next, (excess + several - 1) / several);
-    for (int* width : texts)
-      if (*width == widest) *width -= std::max(1, step);
-    excess = std::accumulate(widths.begin(), widths.end(), 0) - room;
+  shrink(widths, texts, room, character * kWideInCharacters);
+  if (!texts.empty()) {
+    shrink(widths, {texts.begin() + 1, texts.end()}, room, character * kNarrowInCharacters);
+    shrink(widths, {texts.front()}, room, character * kLegibleInCharacters);
   }
   for (int column = 0; column < header->count(); ++column)
     if (!header->isSectionHidden(column)) header->resizeSection(column, widths[static_cast<std::size_t>(column)]);

@@ -8,6 +8,11 @@
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
+namespace {
+
+constexpr int kTypingPauseMs = 200;
+
+}  // namespace
 
 EventSearch::EventSearch(SelectionState& state, QWidget* parent)
     : QWidget(parent), state_(state), text_(new QLineEdit(this)), position_(new QLabel(this)) {
@@ -17,7 +22,8 @@ EventSearch::EventSearch(SelectionState& state, QWidget* parent)
   line->addWidget(position_);
   text_->setPlaceholderText(tr("Search events  (Ctrl+F)"));
   text_->setToolTip(
-      tr("Enter finds the next event whose name contains the text, or sample with such a function, Shift+Enter the previous one"));
+      tr("Enter finds the next event whose name contains the text, or sample with such a function, Shift+Enter the previous one; Esc ends "
+         "the search"));
   text_->setAccessibleName(tr("Search events"));
   text_->setClearButtonEnabled(true);
   text_->setMinimumWidth(fontMetrics().averageCharWidth() * 26);
@@ -27,9 +33,18 @@ EventSearch::EventSearch(SelectionState& state, QWidget* parent)
   text_->addAction(backward);
   connect(backward, &QAction::triggered, this, &EventSearch::previous);
   connect(text_, &QLineEdit::returnPressed, this, &EventSearch::next);
-  connect(text_, &QLineEdit::textChanged, this, [this](const QString& text) {
-    if (text.isEmpty()) search(Step::kNone);
+  auto* leave = new QAction(text_);
+  leave->setShortcut(QKeySequence(Qt::Key_Escape));
+  leave->setShortcutContext(Qt::WidgetShortcut);
+  text_->addAction(leave);
+  connect(leave, &QAction::triggered, this, [this] {
+    text_->clear();
+    emit left();
   });
+  typing_.setSingleShot(true);
+  typing_.setInterval(kTypingPauseMs);
+  connect(&typing_, &QTimer::timeout, this, [this] { search(Step::kNone); });
+  connect(text_, &QLineEdit::textChanged, this, [this](const QString& text) { text.isEmpty() ? search(Step::kNone) : typing_.start(); });
   connect(&state, &SelectionState::selectedEventChanged, this, &EventSearch::showPosition);
 }
 
@@ -47,6 +62,7 @@ void EventSearch::next() { search(Step::kNext); }
 void EventSearch::previous() { search(Step::kPrevious); }
 
 void EventSearch::search(Step then) {
+  typing_.stop();
   const std::shared_ptr<const Trace> trace = state_.trace();
   const QString text = text_->text();
   if (trace == searched_trace_ && text == searched_text_) return go(then);
@@ -79,10 +95,10 @@ void EventSearch::go(Step step) {
     const auto after = [&](const auto& limit, EventRef event) { return limit < key(event); };
     if (step == Step::kNext) {
       const auto found = std::upper_bound(matches_.begin(), matches_.end(), from, after);
-      state_.activate(found == matches_.end() ? matches_.front() : *found);
+      state_.reveal(found == matches_.end() ? matches_.front() : *found);
     } else {
       const auto found = std::lower_bound(matches_.begin(), matches_.end(), from, before);
-      state_.activate(found == matches_.begin() ? matches_.back() : *std::prev(found));
+      state_.reveal(found == matches_.begin() ? matches_.back() : *std::prev(found));
     }
   }
   showPosition();

@@ -1,4 +1,4 @@
-// The search box: walks through the events whose names contain a text, by start.
+// The search box: finds the events whose names contain what is typed, and walks through them by start, at the zoom that is.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,7 @@
 
 #include <QLabel>
 #include <QLineEdit>
+#include <QTimer>
 #include <QWidget>
 
 #include "base/latest_job.h"
@@ -23,9 +24,10 @@ class EventSearch : public QWidget {
   void searchFor(const QString& text);
   void next();  // after the selected event, else after the beginning of what is visible; from the last to the first
   void previous();
-  [[nodiscard]] bool isSearching() const { return job_.isRunning(); }
+  [[nodiscard]] bool isSearching() const { return job_.isRunning() || typing_.isActive(); }
 
  signals:
+  void left();                                    // by Esc
   void searchedTextChanged(const QString& text);  // that what was found contains; empty when there is no search
 
  private:
@@ -37,6 +39,7 @@ class EventSearch : public QWidget {
   SelectionState& state_;
   QLineEdit* text_;
   QLabel* position_;
+  QTimer typing_;
   LatestJob job_;
   std::shared_ptr<const Trace> searched_trace_;
   QString searched_text_;

@@ -10,7 +10,7 @@ namespace {
 QString section(const QString& title, const KeysDialog::Entries& entries) {
   QString rows;
   for (const auto& [gesture, effect] : entries)
-    rows += QStringLiteral("<tr><td style='padding-right:24px'><b>%1</b></td><td>%2</td></tr>")
+    rows += QStringLiteral("<tr><td style='padding-right:24px; white-space:nowrap'><b>%1</b></td><td>%2</td></tr>")
                 .arg(gesture.toHtmlEscaped(), effect.toHtmlEscaped());
   return QStringLiteral("<h3>%1</h3><table cellspacing='0' cellpadding='2'>%2</table>").arg(title.toHtmlEscaped(), rows);
 }
@@ -27,7 +27,7 @@ KeysDialog::KeysDialog(const Entries& timeline, const Entries& window, QWidget* 
   auto* column = new QVBoxLayout(this);
   column->addWidget(sheet);
   column->addWidget(buttons);
-  resize(fontMetrics().averageCharWidth() * 90, fontMetrics().height() * 40);
+  resize(fontMetrics().averageCharWidth() * 110, fontMetrics().height() * 40);
 }
 
 }  // namespace lanescope::ui

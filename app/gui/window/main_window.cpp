@@ -1,5 +1,8 @@
 #include "window/main_window.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <QCloseEvent>
 #include <QDragEnterEvent>
 #include <QFileInfo>
@@ -18,7 +21,7 @@ namespace {
 
 constexpr int kLayoutVersion = 2;          // of the panels, for saveState()
 constexpr QSize kInitialSize(1600, 1000);  // as far as the screen has room
-constexpr int kPanelHeight = 300;          // px at first
+constexpr int kPanelHeight = 300;          // px at first, as far as the timeline keeps two thirds of the window
 constexpr int kDetailsWidth = 360;         // px at first
 
 }  // namespace
@@ -72,7 +75,7 @@ MainWindow::MainWindow(Layout layout)
 
   if (layout == Layout::kRemembered) {
     restoreGeometry(settings_.windowGeometry());
-    restoreState(settings_.windowState(), kLayoutVersion);
+    sizes_are_initial_ = !restoreState(settings_.windowState(), kLayoutVersion);
     events_->restoreHeaderState(settings_.eventsHeader());
     row_memory_ = std::make_unique<RowMemory>(*timeline_, state_, settings_);
   }
@@ -331,6 +334,12 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 void MainWindow::dropEvent(QDropEvent* event) {
   event->acceptProposedAction();
   openFile(event->mimeData()->urls().first().toLocalFile());
+}
+
+void MainWindow::showEvent(QShowEvent* event) {
+  QMainWindow::showEvent(event);
+  if (!std::exchange(sizes_are_initial_, false)) return;
+  docks_->setSizes(std::min(kPanelHeight, height() / 3), kInitialSize.width() - kDetailsWidth, kDetailsWidth);
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -84,6 +84,7 @@ class MainWindow : public QMainWindow {
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
+  void showEvent(QShowEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
   void changeEvent(QEvent* event) override;
 
@@ -114,6 +115,7 @@ class MainWindow : public QMainWindow {
   void chooseBeside();
   void exportEvents();
   void showLongestGaps();
+  void showFlameGraph(ThreadId thread);  // of the bound part of time
   void showKeys();
   void showAbout();
   void chooseTheme(Theme theme);
@@ -150,6 +152,7 @@ class MainWindow : public QMainWindow {
   TraceStatus* status_;
   WindowActions actions_;
   std::unique_ptr<PanelDocks> docks_;
+  bool sizes_are_initial_ = true;          // of the panels, until the window is first shown
   std::unique_ptr<RowMemory> row_memory_;  // null where nothing is remembered
 };
 

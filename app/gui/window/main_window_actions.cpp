@@ -77,10 +77,11 @@ void MainWindow::connectActions() {
   connect(actions_.diagnostics, &QAction::triggered, this, [this] { docks_->raise(diagnostics_); });
   connect(binding_, &TimelineBinding::eventsRequested, this, [this] { docks_->raise(events_); });
   connect(binding_, &TimelineBinding::statisticsRequested, this, [this] { docks_->raise(statistics_); });
-  connect(binding_, &TimelineBinding::flameGraphRequested, this, [this](ThreadId thread) {
-    samples_->chooseView(SamplesPanel::View::kFlameGraph);
-    samples_->chooseThread(thread);
-    docks_->raise(samples_);
+  connect(binding_, &TimelineBinding::flameGraphRequested, this, &MainWindow::showFlameGraph);
+  connect(bubbles_, &BubblesPanel::flameGraphRequested, this, [this](ThreadId thread, TimeRange time) {
+    state_.setTimeBinding(TimeBinding::kSelectedRange);
+    state_.setSelectedRange(time);
+    showFlameGraph(thread);
   });
   connect(actions_.keys, &QAction::triggered, this, &MainWindow::showKeys);
   connect(actions_.about, &QAction::triggered, this, &MainWindow::showAbout);
@@ -146,6 +147,9 @@ void MainWindow::connectViewActions() {
   connect(actions_.mark, &QAction::triggered, timeline_, &TimelineView::askForMarker);
   connect(search_, &EventSearch::searchedTextChanged, timeline_, &TimelineView::setHighlightedText);
   connect(samples_, &SamplesPanel::functionActivated, search_, &EventSearch::searchFor);
+  const auto to_timeline = [this] { timeline_->setFocus(); };
+  connect(search_, &EventSearch::left, this, to_timeline);
+  connect(actions_.row_filter, &QLineEdit::returnPressed, this, to_timeline);
   connect(actions_.follow_live, &QAction::triggered, this,
           [this](bool follow) { timeline_->setFollowLive(follow ? FollowLive::kYes : FollowLive::kNo); });
   connect(timeline_, &TimelineView::followLiveChanged, this,
@@ -210,6 +214,12 @@ void MainWindow::showLongestGaps() {
     return docks_->raise(events_);
   }
   messages_->show(tr("The trace has no GPU work, and so no gaps between it."), MessageWeight::kNote);
+}
+
+void MainWindow::showFlameGraph(ThreadId thread) {
+  samples_->chooseView(SamplesPanel::View::kFlameGraph);
+  samples_->chooseThread(thread);
+  docks_->raise(samples_);
 }
 
 void MainWindow::showKeys() {

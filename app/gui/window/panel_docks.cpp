@@ -33,6 +33,12 @@ void PanelDocks::layOut(int height, int width_of_tabs, int width_of_last) {
   window_.splitDockWidget(first, last, Qt::Horizontal);
   for (std::size_t i = 1; i + 1 < docks_.size(); ++i) window_.tabifyDockWidget(docks_[i - 1], docks_[i]);
   first->raise();
+  setSizes(height, width_of_tabs, width_of_last);
+}
+
+void PanelDocks::setSizes(int height, int width_of_tabs, int width_of_last) {
+  QDockWidget* first = docks_.front();
+  QDockWidget* last = docks_.back();
   window_.resizeDocks({first}, {height}, Qt::Vertical);
   window_.resizeDocks({first, last}, {width_of_tabs, width_of_last}, Qt::Horizontal);
 }

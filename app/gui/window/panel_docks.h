@@ -20,6 +20,8 @@ class PanelDocks : public QObject {
   void add(const QString& title, const QString& name, QWidget* content, QMenu& menu);
   // The first layout: all but the last as tabs below the timeline, the last one beside them. Widths are in proportion.
   void layOut(int height, int width_of_tabs, int width_of_last);
+  // The same sizes again, once it is known how large the window is.
+  void setSizes(int height, int width_of_tabs, int width_of_last);
   // Shows the panel and brings it to the front of its tabs.
   void raise(const QWidget* content);
   void raise(const QString& name);

@@ -1,5 +1,7 @@
 #include "window/theme.h"
 
+#include <algorithm>
+
 #include <QAbstractItemView>
 #include <QApplication>
 #include <QPainter>
@@ -39,12 +41,13 @@ QPalette dark_palette() {
   return palette_of({"#22262c", "#1a1d22", "#1f2329", "#2b3037", "#d9dde3", "#98a0ac", "#2f6fb3", "#7db4ee", "#3a4049"});
 }
 
-// Cells of tables stand apart, texts on buttons do not touch their frames, and fields to type into are seen on dark windows, too, where
-// Fusion's own frame is darker still.
+// Cells of tables stand apart, texts on buttons do not touch their frames, fields to type into are seen on dark windows, too, where
+// Fusion's own frame is darker still, and of a scroll bar the part that can be dragged is what stands out, where Fusion's is the other one.
 class RoomyStyle : public QProxyStyle {
  public:
   RoomyStyle() : QProxyStyle(QStringLiteral("Fusion")) {}
   void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const override {
+    if (element == PE_PanelScrollAreaCorner) return painter->fillRect(option->rect, option->palette.color(QPalette::Window));
     QProxyStyle::drawPrimitive(element, option, painter, widget);
     const bool dark = option->palette.color(QPalette::Window).lightness() < 128;
     if (element != PE_FrameLineEdit || !dark || (option->state & State_HasFocus)) return;
@@ -54,6 +57,54 @@ class RoomyStyle : public QProxyStyle {
     painter->setBrush(Qt::NoBrush);
     painter->drawRoundedRect(QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2);
     painter->restore();
+  }
+  void drawComplexControl(ComplexControl control, const QStyleOptionComplex* option, QPainter* painter,
+                          const QWidget* widget) const override {
+    const auto* bar = qstyleoption_cast<const QStyleOptionSlider*>(option);
+    if (control != CC_ScrollBar || bar == nullptr) return QProxyStyle::drawComplexControl(control, option, painter, widget);
+    const QPalette& palette = option->palette;
+    painter->fillRect(option->rect, palette.color(QPalette::Window));
+    if (bar->minimum == bar->maximum) return;
+    const bool held = (option->activeSubControls & SC_ScrollBarSlider) != 0;
+    QColor handle = palette.color(QPalette::WindowText);
+    handle.setAlpha(held ? 150 : 85);
+    const QRectF box = QRectF(subControlRect(control, option, SC_ScrollBarSlider, widget)).adjusted(3, 3, -3, -3);
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    painter->setPen(Qt::NoPen);
+    painter->setBrush(handle);
+    painter->drawRoundedRect(box, std::min(box.width(), box.height()) / 2, std::min(box.width(), box.height()) / 2);
+    painter->restore();
+  }
+  // Without buttons at the ends.
+  QRect subControlRect(ComplexControl control, const QStyleOptionComplex* option, SubControl part, const QWidget* widget) const override {
+    const auto* bar = qstyleoption_cast<const QStyleOptionSlider*>(option);
+    if (control != CC_ScrollBar || bar == nullptr) return QProxyStyle::subControlRect(control, option, part, widget);
+    const bool upright = bar->orientation == Qt::Vertical;
+    const int length = upright ? bar->rect.height() : bar->rect.width();
+    const int span = bar->maximum - bar->minimum;
+    int handle = length;
+    if (span > 0) {
+      const auto whole = static_cast<double>(span) + std::max(bar->pageStep, 1);
+      handle = std::clamp(static_cast<int>(length * std::max(bar->pageStep, 1) / whole), std::min(kShortestHandle, length), length);
+    }
+    const int begin = sliderPositionFromValue(bar->minimum, bar->maximum, bar->sliderPosition, length - handle, bar->upsideDown);
+    const auto along = [&](int from, int to) {
+      const QRect rect = upright ? QRect(0, from, bar->rect.width(), to - from) : QRect(from, 0, to - from, bar->rect.height());
+      return visualRect(bar->direction, bar->rect, rect);
+    };
+    switch (part) {
+      case SC_ScrollBarSlider:
+        return along(begin, begin + handle);
+      case SC_ScrollBarSubPage:
+        return along(0, begin);
+      case SC_ScrollBarAddPage:
+        return along(begin + handle, length);
+      case SC_ScrollBarGroove:
+        return along(0, length);
+      default:
+        return {};
+    }
   }
   int pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const override {
     if (metric == PM_FocusFrameHMargin && qobject_cast<const QAbstractItemView*>(widget)) return kCellMargin;
@@ -66,15 +117,17 @@ class RoomyStyle : public QProxyStyle {
   }
 
  private:
-  static constexpr int kCellMargin = 5;     // px
-  static constexpr int kButtonMargin = 11;  // px
+  static constexpr int kCellMargin = 5;       // px
+  static constexpr int kButtonMargin = 11;    // px
+  static constexpr int kShortestHandle = 24;  // px of a scroll bar
 };
 
 }  // namespace
 
 void apply_theme(Theme theme) {
   static const QPalette desktop = QApplication::palette();
-  QApplication::setStyle(new RoomyStyle);
+  // Once: another style would make tables forget the widths of their columns.
+  if (dynamic_cast<RoomyStyle*>(QApplication::style()) == nullptr) QApplication::setStyle(new RoomyStyle);
   switch (theme) {
     case Theme::kSystem:
       QApplication::setPalette(desktop.color(QPalette::Base).lightness() < 128 ? dark_palette() : light_palette());

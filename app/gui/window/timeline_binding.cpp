@@ -25,6 +25,7 @@ TimelineBinding::TimelineBinding(TimelineView& view, SelectionState& state, QObj
   connect(&state, &SelectionState::selectedEventChanged, &view, &TimelineView::selectEvent);
   connect(&state, &SelectionState::hoveredEventChanged, &view, &TimelineView::setHoveredEvent);
   connect(&state, &SelectionState::selectedRangeChanged, &view, &TimelineView::setSelectedRange);
+  connect(&state, &SelectionState::revealed, &view, &TimelineView::selectEvent);
   connect(&state, &SelectionState::activated, this, [this](EventRef event, std::optional<TimeRange> around) {
     if (around)
       view_.setVisibleRange(*around);
@@ -70,11 +71,14 @@ void TimelineBinding::showRowMenu(const QString& row_key, const QPoint& position
     menu.addAction(tr("Show in Flame Graph"), this, [this, thread] { emit flameGraphRequested(*thread); });
   menu.addSeparator();
   const bool expanded = view_.isExpanded(row_key);
-  menu.addAction(expanded ? tr("Collapse") : tr("Expand"), this, [this, row_key, expanded] { view_.setExpanded(row_key, !expanded); });
+  const auto row = view_.rows().find(row_key.toStdString());
+  if (row && view_.rows().row(*row).expandable())
+    menu.addAction(expanded ? tr("Collapse") : tr("Expand"), QKeySequence(Qt::Key_Space), this,
+                   [this, row_key, expanded] { view_.setExpanded(row_key, !expanded); });
   const bool pinned = view_.isPinned(row_key);
-  menu.addAction(pinned ? tr("Release from the top") : tr("Pin to the top"), this,
+  menu.addAction(pinned ? tr("Release from the top") : tr("Pin to the top"), QKeySequence(Qt::Key_P), this,
                  [this, row_key, pinned] { view_.setPinned(row_key, !pinned); });
-  menu.addAction(tr("Hide"), this, [this, row_key] { view_.hideRow(row_key); });
+  menu.addAction(tr("Hide"), QKeySequence(Qt::Key_H), this, [this, row_key] { view_.hideRow(row_key); });
   if (view_.hasHiddenRows()) menu.addAction(tr("Show hidden rows"), &view_, &TimelineView::showHiddenRows);
   menu.addAction(tr("Expand all rows"), &view_, &TimelineView::expandAll);
   menu.addAction(tr("Collapse all rows"), &view_, &TimelineView::collapseAll);
@@ -87,11 +91,11 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
   if (!event.valid() || !state_.trace()) return showRowMenu(row_key, position);
   const std::shared_ptr<const Trace> trace = state_.trace();
   QMenu menu;
-  menu.addAction(tr("Zoom to event"), this, [this, event] { state_.activate(event); });
+  menu.addAction(tr("Zoom to event"), QKeySequence(Qt::Key_F), this, [this, event] { state_.activate(event); });
   if (const std::optional<EventRef> launch = trace->launch_of(event))
-    menu.addAction(tr("Go to the launching call"), this, [this, launch] { state_.activate(*launch); });
+    menu.addAction(tr("Go to the launching call"), QKeySequence(Qt::Key_L), this, [this, launch] { state_.reveal(*launch); });
   if (const std::vector<EventRef> work = trace->work_of(event); !work.empty())
-    menu.addAction(tr("Go to its GPU work"), this, [this, first = work.front()] { state_.activate(first); });
+    menu.addAction(tr("Go to its GPU work"), QKeySequence(Qt::Key_L), this, [this, first = work.front()] { state_.reveal(first); });
   menu.addSeparator();
   menu.addAction(tr("Filter events to this name"), this, [this, event] {
     filterToName(event);
@@ -112,7 +116,7 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
     if (write_events(values, std::array{event}, all_event_columns(), Delimiter::kTab, append))
       QGuiApplication::clipboard()->setText(QString::fromStdString(text));
   });
-  menu.addAction(tr("Copy the event's details"), this, [trace, event] {
+  menu.addAction(tr("Copy the event's details"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), this, [trace, event] {
     QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(timeline::describe_event(*trace, event))));
   });
   menu.exec(position);

@@ -18,11 +18,17 @@ inline void use_empty_settings() {
   qputenv("XDG_CONFIG_HOME", QByteArray::fromStdString(folder.path().string()));
 }
 
+inline constexpr int kPatienceMs = 60'000;  // for what takes a second on a machine that does nothing else
+
+inline bool settle(ui::MainWindow& window) {
+  return QTest::qWaitFor([&] { return window.isSettled(); }, kPatienceMs);
+}
+
 // Opens a file and waits until everything that follows from it is shown.
 inline bool open_and_settle(ui::MainWindow& window, const QString& path) {
   QSignalSpy opened(&window, &ui::MainWindow::opened);
   window.openFile(path);
-  return opened.wait() && QTest::qWaitFor([&] { return window.isSettled(); });
+  return opened.wait(kPatienceMs) && settle(window);
 }
 
 inline QTableView* events_table(ui::MainWindow& window) { return window.events().findChild<QTableView*>(); }

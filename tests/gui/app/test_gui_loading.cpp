@@ -1,4 +1,5 @@
 // Large files: what is shown before all is there, and what stays when the user does not want to wait.
+#include <QProgressBar>
 #include <QPushButton>
 
 #include "main_window_fixture.h"
@@ -53,15 +54,7 @@ class LoadingTest : public QObject {
     MainWindow window(ui::Layout::kInitial);
     window.show();
     auto* cancel = window.findChild<ui::TraceStatus*>()->findChild<QPushButton*>();
-    bool cancelled = false;
-    connect(&window.state(), &ui::SelectionState::traceChanged, this, [&] {
-      if (std::exchange(cancelled, true)) return;
-      QVERIFY(cancel->isVisible());
-      QMetaObject::invokeMethod(cancel, &QPushButton::click, Qt::QueuedConnection);
-    });
-    window.openFile(long_);
-    QVERIFY(QTest::qWaitFor([&] { return cancelled && window.isSettled(); }, 30'000));
-    QVERIFY2(window.messages().text().contains("cancelled"), qPrintable(window.messages().text()));
+    QVERIFY(cancelInTime(window, long_, window.state(), &ui::SelectionState::traceChanged, [&] { return cancel->isVisible(); }));
     QVERIFY(window.state().trace()->provenance().outline_only || window.state().trace()->event_count() < kLongEvents);
     QVERIFY(!cancel->isVisible());
 
@@ -77,19 +70,11 @@ class LoadingTest : public QObject {
     std::filesystem::resize_file(many.toStdString(), std::filesystem::file_size(many.toStdString()) - sizeof(FileTrailer));
     MainWindow window(ui::Layout::kInitial);
     window.show();
-    auto* cancel = window.findChild<ui::TraceStatus*>()->findChild<QPushButton*>();
-    bool cancelled = false;
-    connect(&window.state(), &ui::SelectionState::traceChanged, this, [&] {
-      if (window.state().trace()->provenance().outline_only || std::exchange(cancelled, true)) return;
-      QMetaObject::invokeMethod(
-          cancel, [cancel] { QTest::mouseClick(cancel, Qt::LeftButton); }, Qt::QueuedConnection);
-    });
-    window.openFile(many);
-    QVERIFY(QTest::qWaitFor([&] { return cancelled && window.isSettled(); }, 30'000));
+    const auto* progress = window.findChild<ui::TraceStatus*>()->findChild<QProgressBar*>();
+    QVERIFY(cancelInTime(window, many, *progress, &QProgressBar::valueChanged, [&] { return progress->value() > 0; }));
     const std::uint64_t shown = window.state().trace()->event_count();
     QVERIFY(shown > 0 && shown < kManyChunks * kLongChunk);
     QVERIFY(!window.state().trace()->provenance().outline_only);
-    QVERIFY2(window.messages().text().contains("cancelled"), qPrintable(window.messages().text()));
     QVERIFY(window.windowTitle().contains("many.trace"));
     QCOMPARE(window.timelineView().trace(), window.state().trace());
     QCOMPARE(window.timelineView().visibleRange().end >= window.state().trace()->extent().end, true);
@@ -117,6 +102,28 @@ class LoadingTest : public QObject {
   }
 
  private:
+  // Opens the file and presses Cancel at the first signal at which `moment` says so. On a busy machine all may have been read before this
+  // thread gets to hear of it: then it comes too late, and is tried again.
+  template <typename Sender, typename Signal>
+  static bool cancelInTime(MainWindow& window, const QString& path, const Sender& sender, Signal signal,
+                           const std::function<bool()>& moment) {
+    auto* cancel = window.findChild<ui::TraceStatus*>()->findChild<QPushButton*>();
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      bool pressed = false;
+      const auto watch = QObject::connect(&sender, signal, &window, [&] {
+        if (pressed || !moment()) return;
+        pressed = true;
+        QTest::mouseClick(cancel, Qt::LeftButton);
+      });
+      window.openFile(path);
+      const bool ended = settle(window);
+      QObject::disconnect(watch);
+      if (!ended) return false;
+      if (pressed && window.messages().text().contains("cancelled")) return true;
+    }
+    return false;
+  }
+
   TemporaryFolder folder_;
   QString long_;
 };

@@ -1,0 +1,249 @@
+// The events view and the statistics: filters, the part of time, lines that are copied, and what leads from one view to another.
+#include <QChart>
+#include <QClipboard>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+
+#include "main_window_fixture.h"
+#include "menus.h"
+#include "panels/duration_chart.h"
+#include "panels/utilisation_chart.h"
+#include "timeline/core/format.h"
+#include "timeline/core/viewport.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+namespace {
+
+template <typename Field>
+Field* field(QWidget& panel, const QString& accessible_name) {
+  for (Field* each : panel.findChildren<Field*>())
+    if (each->accessibleName() == accessible_name) return each;
+  return nullptr;
+}
+
+// As a user does: goes to the list and walks to the entry with keys.
+void choose(QComboBox* list, const QString& entry) {
+  list->setFocus();
+  QTest::keyClick(list, Qt::Key_Home);
+  for (int i = 0; i < list->count() && list->currentText() != entry; ++i) QTest::keyClick(list, Qt::Key_Down);
+}
+
+// Both clicks of it: QTest::mouseDClick() is the second one alone.
+void double_click(QAbstractItemView& view, QPoint place) {
+  QTest::mouseClick(view.viewport(), Qt::LeftButton, Qt::NoModifier, place);
+  QTest::mouseDClick(view.viewport(), Qt::LeftButton, Qt::NoModifier, place);
+}
+
+}  // namespace
+
+class EventsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    known_ = QString::fromStdString((folder_.path() / "known.trace").string());
+    write_known_trace(known_.toStdString());
+  }
+  void init() {
+    window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
+    window_->show();
+    window_->activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
+    QVERIFY(open_and_settle(*window_, known_));
+    table_ = events_table(*window_);
+  }
+  void cleanup() { window_.reset(); }
+
+  void filtersByKind() {
+    auto* kinds = field<QComboBox>(window_->events(), "Kind of event");
+    choose(kinds, "Kernel");
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), kKernels);
+    choose(kinds, "NVTX range");
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), std::size_t{1});
+    QCOMPARE(cell(*table_, 0, EventColumn::kName), QString("step"));
+    choose(kinds, "All kinds");
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), kEvents);
+  }
+
+  void filtersByThreadAndByStream() {
+    auto* sources = field<QComboBox>(window_->events(), "Thread or stream");
+    choose(sources, "Stream 7");
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), kKernels);
+    choose(sources, sources->itemText(sources->count() - 1));  // the only thread: its calls and the range
+    QVERIFY2(sources->currentText().startsWith("Thread"), qPrintable(sources->currentText()));
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), kKernels + 1);
+  }
+
+  void filtersByDurationWithAUnit() {
+    auto* shortest = field<QLineEdit>(window_->events(), "Shortest duration");
+    QTest::keyClicks(shortest, "0.1 ms");
+    QTest::keyClick(shortest, Qt::Key_Return);
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), kKernels + 1);  // not the calls of 10 µs
+    shortest->selectAll();
+    QTest::keyClicks(shortest, "150us");
+    QTest::keyClick(shortest, Qt::Key_Return);
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), std::size_t{1});
+    shortest->selectAll();
+    QTest::keyClicks(shortest, "long");
+    QTest::keyClick(shortest, Qt::Key_Return);
+    QCOMPARE(shortest->palette().color(QPalette::Text), QColor(Qt::red));
+  }
+
+  void listsThePartOfTimeThatASwitchSays() {
+    auto* part_of_time = field<QComboBox>(window_->events(), "Part of time");
+    window_->timelineView().setSelectedRange(TimeRange{kFirstKernel, kFirstKernel + kKernelDuration});
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), std::size_t{2});  // the kernel and "step"
+    choose(part_of_time, "All of the time");
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), kEvents);
+    choose(part_of_time, "Visible range");
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Z, Qt::ShiftModifier);
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), std::size_t{2});
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Home);
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), kEvents);
+  }
+
+  void saysWhyNothingIsListedAndHowToListAll() {
+    auto* text = field<QLineEdit>(window_->events(), "Name contains");
+    QTest::keyClicks(text, "no such name");
+    QTest::keyClick(text, Qt::Key_Return);
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), std::size_t{0});
+    QVERIFY(!table_->isVisible());
+    QLabel* why = nullptr;
+    for (QLabel* label : window_->events().findChildren<QLabel*>())
+      if (label->text().contains("List all events")) why = label;
+    QVERIFY(why != nullptr && why->isVisible());
+    QVERIFY2(why->text().contains("that pass the filters"), qPrintable(why->text()));
+    emit why->linkActivated("all");
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), kEvents);
+    QVERIFY(table_->isVisible());
+    QCOMPARE(text->text(), QString());
+  }
+
+  void linesChosenWithTheMouseAreCopiedByKey() {
+    QTest::mouseClick(table_->viewport(), Qt::LeftButton, Qt::NoModifier, row_position(*table_, 1));
+    QTest::mouseClick(table_->viewport(), Qt::LeftButton, Qt::ShiftModifier, row_position(*table_, 3));
+    QTest::mouseClick(table_->viewport(), Qt::LeftButton, Qt::ControlModifier, row_position(*table_, 5));
+    table_->setFocus();
+    QTest::keyClick(table_, Qt::Key_C, Qt::ControlModifier);
+    const QStringList copied = QGuiApplication::clipboard()->text().split('\n', Qt::SkipEmptyParts);
+    QCOMPARE(copied.size(), 5);  // the titles, 1 to 3, and 5
+    QCOMPARE(copied.front().section('\t', 0, 1), QString("Name\tStart (ns)"));
+    for (const auto& [line, row] : {std::pair(1, 1), {2, 2}, {3, 3}, {4, 5}})
+      QCOMPARE(copied[line].section('\t', 0, 0),
+               table_->model()->index(row, ui::EventTableModel::columnOf(EventColumn::kName)).data(Qt::ToolTipRole).toString());
+  }
+
+  // Drag over what is of interest, ask for gaps, double-click.
+  void aBubbleIsFoundInThreeGestures() {
+    QWidget* ruler = part(*window_, "Time axis");
+    const timeline::Viewport viewport{window_->timelineView().visibleRange(), ruler->width()};
+    const auto mouse = [&](QEvent::Type type, double x, Qt::MouseButtons held) {
+      QMouseEvent event(type, QPointF(x, 8), ruler->mapToGlobal(QPointF(x, 8)), type == QEvent::MouseMove ? Qt::NoButton : Qt::LeftButton,
+                        held, Qt::NoModifier);
+      QApplication::sendEvent(ruler, &event);
+    };
+    const Nanoseconds end_of_last = window_->state().trace()->extent().end;
+    mouse(QEvent::MouseButtonPress, viewport.x_at(kFirstKernel) - 4, Qt::LeftButton);
+    mouse(QEvent::MouseMove, viewport.x_at(end_of_last) + 4, Qt::LeftButton);
+    mouse(QEvent::MouseButtonRelease, viewport.x_at(end_of_last) + 4, Qt::NoButton);
+    QTest::keyClick(&window_->timelineView(), Qt::Key_G, Qt::ControlModifier | Qt::ShiftModifier);
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), kKernels);
+    double_click(*table_, row_position(*table_, 0));
+    const Nanoseconds gap_end = kFirstKernel + 3 * kKernelDuration + kGaps[0] + kGaps[1] + kGaps[2];
+    const TimeRange shown = window_->timelineView().visibleRange();
+    QVERIFY(shown.begin <= gap_end - kGaps[2] && shown.end >= gap_end + kKernelDuration);
+    QVERIFY(2 * shown.length() < 3 * (kGaps[2] + kKernelDuration));
+  }
+
+  void entriesOfALineLeadToItsCallItsNameAndItsLikes() {
+    window_->state().setFilter({.kind = EventKind::kKernel});
+    QVERIFY(settle(*window_));
+    const auto menu = [&](const QString& choice) {
+      return menu_after([&] { emit table_->customContextMenuRequested(row_position(*table_, 1)); }, choice);
+    };
+    const EventRef relu = qobject_cast<const ui::EventTableModel*>(table_->model())->event(1);
+    table_->selectRow(1);
+    menu("Copy as TSV");
+    QVERIFY(QGuiApplication::clipboard()->text().section('\n', 1).startsWith("relu\t"));
+    menu("Go to the launching call");
+    QCOMPARE(window_->state().selectedEvent(), *window_->state().trace()->launch_of(relu));
+    menu("Filter to this name");
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), kKernels / 2);
+    QCOMPARE(QString::fromStdString(window_->state().filter().text), QString("relu"));
+  }
+
+  void chartsFollowTheSelectionTheRangeAndTheFilter() {
+    window_->actions().statistics->trigger();
+    QVERIFY(settle(*window_));
+    const auto title = [](QChartView* chart) { return chart->chart()->title(); };
+    auto* durations = window_->statistics().findChild<ui::DurationChart*>();
+    auto* utilisation = window_->statistics().findChild<ui::UtilisationChart*>();
+    QCOMPARE(title(durations), QString("Durations of all listed events"));
+    window_->timelineView().selectEvent(kernelNumber(1));
+    QVERIFY(settle(*window_));
+    QCOMPARE(title(durations), QString("Durations of relu"));
+
+    const auto busy = [&](TimeRange range) {  // two kernels and the gap between them
+      window_->timelineView().setSelectedRange(range);
+      return settle(*window_) ? title(utilisation) : QString();
+    };
+    const Nanoseconds two_kernels = 2 * kKernelDuration + kGaps[0];
+    QCOMPARE(busy({kFirstKernel, kFirstKernel + two_kernels}),
+             QString("GPU 0 busy over time: %1")
+                 .arg(QString::fromStdString(timeline::format_share(2.0 * kKernelDuration / static_cast<double>(two_kernels)))));
+    QCOMPARE(busy({kFirstKernel, kFirstKernel + kKernelDuration}), QString("GPU 0 busy over time: 100.0%"));
+    window_->timelineView().setSelectedRange(std::nullopt);
+    window_->timelineView().selectEvent({});
+    window_->state().setFilter({.text = "relu"});
+    QVERIFY(settle(*window_));
+    QCOMPARE(window_->statistics().model().rowCount(), 1);
+    QCOMPARE(window_->statistics().model().entry(0).count, kKernels / 2);
+  }
+
+  void aNameOfTheStatisticsListsAllOfItOnADoubleClick() {
+    window_->actions().statistics->trigger();
+    QVERIFY(settle(*window_));
+    auto* names = window_->statistics().findChild<QTableView*>();
+    const ui::StatisticsModel& model = window_->statistics().model();
+    for (int row = 0; row < model.rowCount(); ++row)
+      if (model.nameOf(model.entry(row)) == u"relu") double_click(*names, names->visualRect(model.index(row, 0)).center());
+    QVERIFY(settle(*window_));
+    QCOMPARE(lines(), kKernels / 2);
+  }
+
+ private:
+  [[nodiscard]] std::size_t lines() const { return static_cast<std::size_t>(table_->model()->rowCount()); }
+  [[nodiscard]] EventRef kernelNumber(EventIndex index) const {
+    for (const Track& track : window_->state().trace()->tracks())
+      if (track.key.kind == TrackKind::kKernels) return {track.lanes.front(), index};
+    return {};
+  }
+
+  TemporaryFolder folder_;
+  QString known_;
+  std::unique_ptr<MainWindow> window_;
+  QTableView* table_ = nullptr;
+};
+
+QTEST_MAIN(EventsTest)
+#include "test_gui_events.moc"
