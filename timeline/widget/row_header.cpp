@@ -150,6 +150,11 @@ Nanoseconds RowHeader::busy_time(const Row& row, TimeRange range) {
   return sum / static_cast<Nanoseconds>(row.children.size());
 }
 
+// Of counters, the mean.
+QString RowHeader::busy_text(const Row& row) {
+  if (row.counter)
+    return QString::fromStdString(counter_mean_text(state_.trace(), *row.counter, state_.selected_range().value_or(state_.range())));
+  if (!says_busy(row)) return {};
   const TimeRange range = busy_range();
   const double busy = static_cast<double>(busy_time(row, range)) / static_cast<double>(range.length());
   const QString share = QString::fromStdString(format_share(busy));
@@ -166,15 +171,15 @@ bool RowHeader::event(QEvent* event) {
   if (placed == nullptr) return true;
   const Row& row = state_.tree().row(placed->row);
   QString text = QString::fromStdString(row_title(row));
+  if (row.kind == RowKind::kKernelName && row.all.front().name) {
+    const std::string_view whole = state_.trace().name(*row.all.front().name);
+    text += QStringLiteral("\n") + QString::fromUtf8(whole.data(), static_cast<qsizetype>(whole.size()));
+  }
   if (row.counter) {
     const TimeRange range = state_.selected_range().value_or(state_.range());
     if (const std::string values = counter_text(state_.trace(), *row.counter, range); !values.empty())
       text +=
           (state_.selected_range() ? tr("\n%1 in the selected range") : tr("\n%1 in what is visible")).arg(QString::fromStdString(values));
-  if (row.kind == RowKind::kKernelName && row.all.front().name) {
-    const std::string_view whole = state_.trace().name(*row.all.front().name);
-    text += QStringLiteral("\n") + QString::fromUtf8(whole.data(), static_cast<qsizetype>(whole.size()));
-  }
     text += QStringLiteral("\n") + QString::fromStdString(state_.trace().counters()[*row.counter].description);
   }
   if (!row.all.empty()) {

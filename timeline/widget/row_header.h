@@ -42,13 +42,13 @@ class RowHeader : public QWidget {
   [[nodiscard]] TimeRange busy_range() const;
   [[nodiscard]] bool says_busy(const Row& row) const;
   [[nodiscard]] QString busy_text(const Row& row);
+  [[nodiscard]] Nanoseconds busy_time(const Row& row, TimeRange range);
   [[nodiscard]] bool holds_selection(const PlacedRow& placed) const;
-
   [[nodiscard]] QRect rectangle_of(const PlacedRow& placed) const;
   void selection_changed();
   void make_sums(const std::vector<const PlacedRow*>& shown);
+
   ViewState& state_;
-  [[nodiscard]] Nanoseconds busy_time(const Row& row, TimeRange range);
   std::optional<RowIndex> hovered_;
   bool sums_are_made_ = false;
   std::set<std::pair<RowIndex, bool>> marked_;  // rows, pinned or not, that are painted as holding the selection
