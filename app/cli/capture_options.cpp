@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <iostream>
 
+#include "collector/session/library_traces.h"
 #include "command.h"
 #include "foreign_options.h"
-#include "library_traces.h"
 
 namespace lanescope::cli {
 
@@ -18,7 +18,7 @@ namespace {
 // Empty where it is one of the choices, or a name of nsys's for one.
 std::string check_trace(const std::vector<std::string>& choices, std::string& word) {
   std::transform(word.begin(), word.end(), word.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  if (needs_launch(word) && std::find(choices.begin(), choices.end(), word) == choices.end())
+  if (session::needs_launch(word) && std::find(choices.begin(), choices.end(), word) == choices.end())
     return word + ": it has to be switched on when the program starts; use lanescope profile";
   if (word == "cuda-sw" || std::find(choices.begin(), choices.end(), word) != choices.end()) return {};
   if (const auto advice = foreign_trace_advice(word)) return word + ": " + *advice;
@@ -31,7 +31,7 @@ std::string check_trace(const std::vector<std::string>& choices, std::string& wo
 
 std::vector<std::string> all_traces() {
   std::vector<std::string> traces{"cuda", "nvtx", "osrt", "python-gil", "none"};
-  for (std::string& library : library_traces()) traces.push_back(std::move(library));
+  for (std::string& library : session::library_traces()) traces.push_back(std::move(library));
   return traces;
 }
 
@@ -379,8 +379,8 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   if (!options.domain_exclude.empty()) settings.domain_rule = session::DomainRule::kAllButListed;
   if (settings.domain_rule != session::DomainRule::kAll)
     settings.domains = domain_list(options.domain_include.empty() ? options.domain_exclude : options.domain_include);
-  const std::vector<std::string> libraries = library_domains(options.trace);
-  settings.trace_cuda |= std::any_of(options.trace.begin(), options.trace.end(), implies_cuda);
+  const std::vector<std::string> libraries = session::library_domains(options.trace);
+  settings.trace_cuda |= std::any_of(options.trace.begin(), options.trace.end(), session::implies_cuda);
   settings.trace_mpi = traces("mpi");
   if (!libraries.empty() && (!settings.trace_nvtx || settings.domain_rule == session::DomainRule::kOnlyListed)) {
     if (!settings.trace_nvtx) settings.domains.clear();

@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-#include "library_traces.h"
+#include "collector/session/library_traces.h"
 
 namespace lanescope::cli {
 namespace {
@@ -152,7 +152,7 @@ Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std:
   request.command = std::move(command);
   Result<std::vector<session::EnvironmentChange>> environment = environment_changes(options.environment);
   if (!environment) return environment.error();
-  request.environment = library_variables(options.capture.trace);
+  request.environment = session::library_variables(options.capture.trace);
   request.environment.insert(request.environment.end(), environment->begin(), environment->end());
   if (!options.run_as.empty()) {
     Result<session::TargetUser> user = session::find_target_user(options.run_as);

@@ -1,5 +1,5 @@
 // Draws the pictures of the documentation: opens the recordings of tests/data in the viewer, does what the user guide says, and grabs the
-// window. Use: lanescope-pictures DATA OUT [NAME...]; without names, all are drawn.
+// window. Use: lanescope-pictures DATA OUT [NAME...]; without names, all are drawn. "dialogs" draws those of recording, in both themes.
 #include <cstdio>
 #include <functional>
 #include <vector>
@@ -9,10 +9,14 @@
 #include <QDockWidget>
 #include <QScrollBar>
 #include <QTableView>
+#include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "base/settings.h"
 #include "model/events/event_query.h"
+#include "record/attach_dialog.h"
+#include "record/launch_dialog.h"
 #include "window/main_window.h"
 #include "window/theme.h"
 
@@ -204,6 +208,27 @@ bool draw(const Picture& picture, const QDir& data, const QDir& out) {
   return settle(window) && window.grab().save(out.filePath(picture.name + QStringLiteral(".png")));
 }
 
+// The dialogs of recording, page by page: "launch-1.png" and so on.
+bool draw_dialog(QDialog& dialog, const QString& name, const QDir& out) {
+  dialog.show();
+  QTest::qWait(kPanelsComeToRest);
+  auto* pages = dialog.findChild<QTabWidget*>();
+  for (int page = 0; page < pages->count(); ++page) {
+    pages->setCurrentIndex(page);
+    if (!dialog.grab().save(out.filePath(QStringLiteral("%1-%2.png").arg(name).arg(page + 1)))) return false;
+  }
+  return true;
+}
+
+bool draw_dialogs(const QDir& out, ui::Theme theme, const QString& suffix) {
+  ui::apply_theme(theme);
+  ui::Settings settings;
+  ui::LaunchDialog launch(settings);
+  launch.setLaunch({.program = QStringLiteral("python"), .arguments = QStringLiteral("train.py --epochs 3")});
+  ui::AttachDialog attach(settings);
+  return draw_dialog(launch, "launch" + suffix, out) && draw_dialog(attach, "attach" + suffix, out);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -217,6 +242,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const QStringList wanted = arguments.mid(3);
+  if (wanted.contains("dialogs"))
+    return draw_dialogs(QDir(arguments[2]), ui::Theme::kLight, "") && draw_dialogs(QDir(arguments[2]), ui::Theme::kDark, "-dark") ? 0 : 1;
   for (const Picture& picture : pictures()) {
     if (!wanted.isEmpty() && !wanted.contains(picture.name)) continue;
     if (!draw(picture, QDir(arguments[1]), QDir(arguments[2]))) {

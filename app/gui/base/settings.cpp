@@ -30,6 +30,12 @@ constexpr Word<session::DomainRule> kDomainRules[] = {
 constexpr Word<cpu::CallChains> kCallChains[] = {
     {"fp", cpu::CallChains::kFramePointers}, {"dwarf", cpu::CallChains::kDwarf}, {"none", cpu::CallChains::kNone}};
 
+constexpr Word<ChainsOf> kChainsOf[] = {
+    {"none", ChainsOf::kNone}, {"sync", ChainsOf::kWaits}, {"kernel,memory", ChainsOf::kWork}, {"all", ChainsOf::kAll}};
+constexpr Word<session::PytorchRanges> kPytorch[] = {{"none", session::PytorchRanges::kNone},
+                                                     {"autograd-nvtx", session::PytorchRanges::kOperations},
+                                                     {"autograd-shapes-nvtx", session::PytorchRanges::kOperationsAndShapes}};
+
 QString settings_path() {
   return QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation) + QStringLiteral("/lanescope/lanescope-ui.ini");
 }
@@ -168,6 +174,14 @@ void Settings::readPart(const QString& group, CaptureChoices& choices) const {
   choices.keep_last = file_.value(group + "keepLast").toDouble();
   choices.file_size = file_.value(group + "fileSize").toDouble();
   choices.trace_mpi = file_.value(group + "traceMpi", choices.trace_mpi).toBool();
+  choices.libraries = file_.value(group + "libraries").toStringList();
+  choices.pytorch = words("pytorch", kPytorch, choices.pytorch);
+  choices.memory_usage = file_.value(group + "memoryUsage", false).toBool();
+  choices.page_faults = file_.value(group + "pageFaults", false).toBool();
+  choices.cuda_events = file_.value(group + "cudaEvents", false).toBool();
+  choices.call_chains_of = words("callChainsOf", kChainsOf, choices.call_chains_of);
+  choices.python_functions = file_.value(group + "pythonFunctions", false).toBool();
+  choices.python_lock = file_.value(group + "pythonLock", false).toBool();
   choices.thread_states = file_.value(group + "threadStates", choices.thread_states).toBool();
   choices.samples = file_.value(group + "samples", choices.samples).toBool();
   choices.call_chains = words("callChains", kCallChains, choices.call_chains);
@@ -195,6 +209,14 @@ void Settings::writePart(const QString& group, const CaptureChoices& choices) {
   file_.setValue(group + "keepLast", choices.keep_last);
   file_.setValue(group + "fileSize", choices.file_size);
   file_.setValue(group + "traceMpi", choices.trace_mpi);
+  file_.setValue(group + "libraries", choices.libraries);
+  file_.setValue(group + "pytorch", word(kPytorch, choices.pytorch));
+  file_.setValue(group + "memoryUsage", choices.memory_usage);
+  file_.setValue(group + "pageFaults", choices.page_faults);
+  file_.setValue(group + "cudaEvents", choices.cuda_events);
+  file_.setValue(group + "callChainsOf", word(kChainsOf, choices.call_chains_of));
+  file_.setValue(group + "pythonFunctions", choices.python_functions);
+  file_.setValue(group + "pythonLock", choices.python_lock);
   file_.setValue(group + "threadStates", choices.thread_states);
   file_.setValue(group + "samples", choices.samples);
   file_.setValue(group + "callChains", word(kCallChains, choices.call_chains));

@@ -18,7 +18,7 @@ using attach::ProcessSummary;
 
 constexpr std::chrono::seconds kListInterval{2};
 constexpr int kWidthInCharacters = 120;
-constexpr int kHeightInLines = 34;
+constexpr int kHeightInLines = 44;
 
 stats::Table table_of(const std::vector<ProcessSummary>& processes) {
   stats::Table table({stats::identifiers("PID"), stats::texts("Name"), stats::texts("CUDA"), stats::texts("Can be attached to"),
@@ -51,6 +51,7 @@ AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
       only_cuda_(new QCheckBox(tr("Only those that use CUDA"))),
       table_(new ResultTable(tr("Processes"))),
       problem_(new QLabel),
+      capture_(new CaptureForm(Target::kRunning)),
       output_(new QLineEdit),
       choices_(new QWidget) {
   setWindowTitle(tr("Attach to a running process"));
@@ -85,7 +86,6 @@ void AttachDialog::layOut() {
   line->addWidget(filter_, 1);
   line->addWidget(only_cuda_);
   auto* form = new QFormLayout;
-  capture_.emplace(*form, Target::kRunning);
   capture_->set({});
   form->addRow(tr("&Output file"), output_);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
@@ -96,6 +96,7 @@ void AttachDialog::layOut() {
   chosen->setContentsMargins(0, 0, 0, 0);
   chosen->addLayout(line);
   chosen->addWidget(table_, 1);
+  chosen->addWidget(capture_);
   chosen->addLayout(form);
   auto* column = new QVBoxLayout(this);
   column->addWidget(choices_, 1);

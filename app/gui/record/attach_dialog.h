@@ -55,7 +55,7 @@ class AttachDialog : public QDialog {
   QCheckBox* only_cuda_;
   ResultTable* table_;
   QLabel* problem_;
-  std::optional<CaptureForm> capture_;
+  CaptureForm* capture_;
   QLineEdit* output_;
   QWidget* choices_;  // all of the above but the problem
   QPushButton* attach_;

@@ -1,5 +1,7 @@
 #include "record/capture_choices.h"
 
+#include "collector/session/library_traces.h"
+
 namespace lanescope::ui {
 
 using session::GraphLevel;
@@ -7,18 +9,31 @@ using session::Preset;
 
 namespace {
 
-// Calls of MPI are ranges of a domain of their own, which are wanted whatever is said of the other domains.
-void add_mpi(session::CaptureSettings& settings) {
-  settings.trace_mpi = true;
+// Ranges of a domain that are wanted whatever is said of NVTX and its domains.
+void add_domain(session::CaptureSettings& settings, const std::string& domain) {
   if (!settings.trace_nvtx) {
     settings.trace_nvtx = true;
     settings.domain_rule = session::DomainRule::kOnlyListed;
     settings.domains.clear();
   }
-  if (settings.domain_rule == session::DomainRule::kOnlyListed) settings.domains.emplace_back("MPI");
+  if (settings.domain_rule == session::DomainRule::kOnlyListed) settings.domains.push_back(domain);
+}
+
+session::CudaBacktraces backtraces(ChainsOf calls) {
+  session::CudaBacktraces chosen;
+  chosen.synchronizations = calls == ChainsOf::kWaits || calls == ChainsOf::kAll;
+  chosen.kernels = chosen.memory = calls == ChainsOf::kWork || calls == ChainsOf::kAll;
+  chosen.others = calls == ChainsOf::kAll;
+  return chosen;
 }
 
 }  // namespace
+
+std::vector<std::string> words(const QStringList& texts) {
+  std::vector<std::string> result;
+  for (const QString& text : texts) result.push_back(text.toStdString());
+  return result;
+}
 
 session::CaptureSettings capture_settings(const CaptureChoices& choices) {
   session::CaptureSettings settings;
@@ -32,10 +47,19 @@ session::CaptureSettings capture_settings(const CaptureChoices& choices) {
   settings.domain_rule = choices.domains.isEmpty() ? session::DomainRule::kAll : choices.domain_rule;
   if (settings.domain_rule != session::DomainRule::kAll)
     for (const QString& domain : choices.domains) settings.domains.push_back(domain == u"default" ? std::string() : domain.toStdString());
-  if (choices.trace_mpi) add_mpi(settings);
+  settings.trace_mpi = choices.trace_mpi;
+  if (choices.trace_mpi) add_domain(settings, "MPI");
+  for (const std::string& domain : session::library_domains(words(choices.libraries))) add_domain(settings, domain);
+  settings.trace_cuda |= !choices.libraries.isEmpty();
+  settings.trace_python_lock = choices.python_lock;
+  settings.memory_usage = choices.memory_usage || choices.preset == Preset::kDeep;
+  settings.cpu_page_faults = settings.gpu_page_faults = choices.page_faults;
+  settings.cuda_events = choices.cuda_events;
+  settings.backtraces = backtraces(choices.call_chains_of);
   if (choices.thread_states) settings.cpu.thread_states = cpu::Scope::kProcessTree;
   if (choices.samples) settings.cpu.samples = cpu::Scope::kProcessTree;
   settings.cpu.call_chains = choices.call_chains;
+  settings.cpu.python_names = choices.python_functions && settings.cpu.any();
   settings.cpu.frequency = static_cast<std::uint32_t>(choices.sampling_frequency);
   if (choices.gpu_metrics) settings.gpu_metrics.devices = "all";
   settings.gpu_metrics.set = choices.gpu_metrics_set.toStdString();

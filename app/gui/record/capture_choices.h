@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <QString>
 #include <QStringList>
@@ -11,11 +13,20 @@
 
 namespace lanescope::ui {
 
+// CUDA calls of which the call chain is taken, where they take long.
+enum class ChainsOf { kNone, kWaits, kWork, kAll };
+
 struct CaptureChoices {
   bool trace_cuda = true;
   bool trace_nvtx = true;
   bool trace_os_runtime = false;
   bool trace_mpi = false;
+  QStringList libraries;                                           // of session::library_traces(), whose calls are recorded
+  session::PytorchRanges pytorch = session::PytorchRanges::kNone;  // of programs that are launched, where NVTX is recorded
+  bool memory_usage = false;
+  bool page_faults = false;  // of unified memory
+  bool cuda_events = false;
+  ChainsOf call_chains_of = ChainsOf::kNone;
   session::Preset preset = session::Preset::kDefault;
   std::optional<session::GraphLevel> graph_level;  // none: what suits the preset
   double delay = 0;                                // s; what happens before is not recorded
@@ -38,11 +49,14 @@ struct CaptureChoices {
   bool gpu_metrics = false;       // of all GPUs
   QString gpu_metrics_set = QStringLiteral("default");
   int gpu_metrics_frequency = 10'000;  // Hz
+  bool python_functions = false;
+  bool python_lock = false;
   bool operator==(const CaptureChoices&) const = default;
 };
 
 [[nodiscard]] session::CaptureSettings capture_settings(const CaptureChoices& choices);
 [[nodiscard]] std::chrono::nanoseconds seconds(double value);
+[[nodiscard]] std::vector<std::string> words(const QStringList& texts);
 
 enum class Target { kLaunched, kRunning };  // a running process can't have its calls of MPI recorded
 

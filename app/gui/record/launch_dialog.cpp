@@ -37,7 +37,8 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
       working_directory_(new QLineEdit),
       environment_(new QPlainTextEdit),
       output_(new QLineEdit),
-      problem_(new QLabel) {
+      problem_(new QLabel),
+      capture_(new CaptureForm(Target::kLaunched)) {
   setWindowTitle(tr("Launch and record"));
   program_->setEditable(true);
   program_->setInsertPolicy(QComboBox::NoInsert);
@@ -47,7 +48,7 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
   working_directory_->setPlaceholderText(QDir::currentPath());
   environment_->setPlaceholderText(tr("NAME=VALUE, one a line"));
   environment_->setTabChangesFocus(true);
-  environment_->setFixedHeight(environment_->fontMetrics().height() * 4);
+  environment_->setFixedHeight(environment_->fontMetrics().height() * 3);
   output_->setPlaceholderText(QStringLiteral("report%n.trace"));
   output_->setToolTip(tr("%n becomes the next free number, %p the process id, %h the host's name, %q{NAME} a variable of the environment"));
   problem_->setWordWrap(true);
@@ -58,12 +59,13 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
   form->addRow(tr("&Arguments"), arguments_);
   form->addRow(tr("&Working directory"), with_button(working_directory_, tr("Browse for the directory"), [this] { browseFolder(); }));
   form->addRow(tr("&Environment"), environment_);
-  capture_.emplace(*form, Target::kLaunched);
   form->addRow(tr("&Output file"), output_);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
   QPushButton* launch_button = buttons->addButton(tr("Launch"), QDialogButtonBox::AcceptRole);
   auto* column = new QVBoxLayout(this);
   column->addLayout(form);
+  column->addWidget(capture_);
+  column->addStretch(1);
   column->addWidget(problem_);
   column->addWidget(buttons);
   for (QAbstractButton* button : buttons->buttons()) qobject_cast<QPushButton*>(button)->setAutoDefault(button == launch_button);

@@ -34,7 +34,7 @@ class LaunchDialog : public QDialog {
   QPlainTextEdit* environment_;
   QLineEdit* output_;
   QLabel* problem_;
-  std::optional<CaptureForm> capture_;
+  CaptureForm* capture_;
 };
 
 }  // namespace lanescope::ui

@@ -3,6 +3,8 @@
 #include <QDir>
 #include <QProcess>
 
+#include "collector/session/library_traces.h"
+
 namespace lanescope::ui {
 namespace {
 
@@ -31,6 +33,7 @@ Result<session::LaunchRequest> launch_request(const LaunchSettings& settings) {
   request.command.push_back(settings.program.trimmed().toStdString());
   for (const QString& argument : QProcess::splitCommand(settings.arguments)) request.command.push_back(argument.toStdString());
   request.working_directory = settings.working_directory.toStdString();
+  request.environment = session::library_variables(words(settings.capture.libraries));
   for (const QString& line : settings.environment) {
     if (line.trimmed().isEmpty()) continue;
     const qsizetype equals = line.indexOf(u'=');
@@ -40,6 +43,7 @@ Result<session::LaunchRequest> launch_request(const LaunchSettings& settings) {
   if (settings.capture.trigger == session::CaptureTrigger::kNvtxRange && settings.capture.range.isEmpty())
     return Error{"Name the NVTX range to record.", ErrorKind::kUsage};
   apply(settings.capture, request);
+  if (settings.capture.trace_nvtx) request.pytorch = settings.capture.pytorch;
   request.target_output = session::TargetOutput::kStore;
   request.output = output_pattern(settings.output, settings.working_directory);
   return request;
@@ -48,7 +52,14 @@ Result<session::LaunchRequest> launch_request(const LaunchSettings& settings) {
 session::AttachRequest attach_request(const AttachSettings& settings) {
   session::AttachRequest request;
   request.pid = settings.pid;
-  apply(settings.capture, request);
+  CaptureChoices choices = settings.capture;
+  choices.trace_mpi = false;
+  choices.libraries.clear();
+  apply(choices, request);
+  // There is no program of ours to go on waiting for.
+  session::CaptureRange& range = request.settings.range;
+  if (range.after == session::AfterCapture::kStop) range.after = session::AfterCapture::kShutdown;
+  range.after_repeats = session::AfterCapture::kShutdown;
   request.output = output_pattern(settings.output, {});
   return request;
 }

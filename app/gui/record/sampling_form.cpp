@@ -37,6 +37,8 @@ SamplingForm::SamplingForm(QFormLayout& form)
       samples_(new QCheckBox(tr("Samples of their code"))),
       call_chains_(new QComboBox),
       sampling_frequency_(hertz_field(tr("Samples a second of a thread"), 1, static_cast<int>(cpu::kMaximumFrequency), 100)),
+      python_functions_(new QCheckBox(tr("Its functions in samples"))),
+      python_lock_(new QCheckBox(tr("Who holds its lock (GIL), and who waits for it"))),
       gpu_metrics_(new QCheckBox(tr("Samples of"))),
       gpu_metrics_set_(new QComboBox),
       gpu_metrics_frequency_(hertz_field(tr("Samples a second of a GPU"), kLowestGpuFrequency, kHighestGpuFrequency, 1000)) {
@@ -51,6 +53,8 @@ SamplingForm::SamplingForm(QFormLayout& form)
   gpu_metrics_set_->addItem(tr("SMs, tensor cores and memory alone"), QStringLiteral("light"));
   form.addRow(tr("&Threads"), thread_states_);
   form.addRow(QString(), in_a_line(samples_, sampling_frequency_, call_chains_));
+  form.addRow(tr("P&ython"), python_functions_);
+  form.addRow(QString(), python_lock_);
   QHBoxLayout* metrics = in_a_line(gpu_metrics_, gpu_metrics_set_, gpu_metrics_frequency_);
   form.addRow(tr("GPU &metrics"), metrics);
   if (auto* label = qobject_cast<QLabel*>(form.labelForField(metrics))) label->setBuddy(gpu_metrics_);
@@ -59,7 +63,8 @@ SamplingForm::SamplingForm(QFormLayout& form)
 }
 
 void SamplingForm::show_fitting() const {
-  for (QWidget* field : {static_cast<QWidget*>(call_chains_), static_cast<QWidget*>(sampling_frequency_)})
+  for (QWidget* field :
+       {static_cast<QWidget*>(call_chains_), static_cast<QWidget*>(sampling_frequency_), static_cast<QWidget*>(python_functions_)})
     field->setEnabled(samples_->isChecked());
   for (QWidget* field : {static_cast<QWidget*>(gpu_metrics_set_), static_cast<QWidget*>(gpu_metrics_frequency_)})
     field->setEnabled(gpu_metrics_->isChecked());
@@ -70,6 +75,8 @@ void SamplingForm::set(const CaptureChoices& choices) {
   samples_->setChecked(choices.samples);
   call_chains_->setCurrentIndex(std::max(0, call_chains_->findData(static_cast<int>(choices.call_chains))));
   sampling_frequency_->setValue(choices.sampling_frequency);
+  python_functions_->setChecked(choices.python_functions);
+  python_lock_->setChecked(choices.python_lock);
   gpu_metrics_->setChecked(choices.gpu_metrics);
   gpu_metrics_set_->setCurrentIndex(std::max(0, gpu_metrics_set_->findData(choices.gpu_metrics_set)));
   gpu_metrics_frequency_->setValue(choices.gpu_metrics_frequency);
@@ -80,6 +87,8 @@ void SamplingForm::read_into(CaptureChoices& choices) const {
   choices.samples = samples_->isChecked();
   choices.call_chains = static_cast<cpu::CallChains>(call_chains_->currentData().toInt());
   choices.sampling_frequency = sampling_frequency_->value();
+  choices.python_functions = python_functions_->isChecked();
+  choices.python_lock = python_lock_->isChecked();
   choices.gpu_metrics = gpu_metrics_->isChecked();
   choices.gpu_metrics_set = gpu_metrics_set_->currentData().toString();
   choices.gpu_metrics_frequency = gpu_metrics_frequency_->value();

@@ -25,6 +25,8 @@ class SamplingForm {
   QCheckBox* samples_;
   QComboBox* call_chains_;
   QSpinBox* sampling_frequency_;
+  QCheckBox* python_functions_;
+  QCheckBox* python_lock_;
   QCheckBox* gpu_metrics_;
   QComboBox* gpu_metrics_set_;
   QSpinBox* gpu_metrics_frequency_;

@@ -1,5 +1,7 @@
 // What is chosen in the dialogs of recording is what the recording is asked for, and what the next dialog shows.
 #include <QAbstractButton>
+#include <QComboBox>
+#include <QTabWidget>
 #include <QtTest>
 
 #include "base/settings.h"
@@ -20,9 +22,19 @@ Field* field(QWidget& dialog, const QString& name) {
   return nullptr;
 }
 
+// Turns to the page on which it stands.
+template <typename Field>
+Field* shown(QWidget& dialog, const QString& name) {
+  Field* const found = field<Field>(dialog, name);
+  auto* pages = dialog.findChild<QTabWidget*>();
+  for (int page = 0; found && page < pages->count(); ++page)
+    if (pages->widget(page)->isAncestorOf(found)) pages->setCurrentIndex(page);
+  return found;
+}
+
 void press(QWidget& dialog, const QString& name) {
-  auto* button = field<QAbstractButton>(dialog, name);
-  QVERIFY(button != nullptr);
+  auto* button = shown<QAbstractButton>(dialog, name);
+  QVERIFY(button != nullptr && button->isVisible());
   QTest::mouseClick(button, Qt::LeftButton, {}, QPoint(8, button->height() / 2));
 }
 
@@ -49,7 +61,7 @@ class TestGuiRecordForm : public QObject {
       ui::LaunchDialog dialog(settings);
       dialog.show();
       field<QComboBox>(dialog, QString())->setEditText(QStringLiteral("/bin/true"));
-      auto* frequency = field<QSpinBox>(dialog, QStringLiteral("Samples a second of a GPU"));
+      auto* frequency = shown<QSpinBox>(dialog, QStringLiteral("Samples a second of a GPU"));
       QVERIFY(!frequency->isEnabled());
       press(dialog, QStringLiteral("GPU metrics"));
       QVERIFY(frequency->isEnabled());
@@ -59,7 +71,7 @@ class TestGuiRecordForm : public QObject {
       QTest::keyClick(frequency, Qt::Key_Tab);
       field<QComboBox>(dialog, QStringLiteral("Which GPU metrics"))->setCurrentIndex(1);
       press(dialog, QStringLiteral("When they run, and when they wait"));
-      press(dialog, QStringLiteral("Calls of MPI, with their peers and bytes"));
+      press(dialog, QStringLiteral("Calls of MPI"));
       field<QComboBox>(dialog, QStringLiteral("How callers are found"))->setCurrentIndex(1);
       dialog.accept();
     }
@@ -88,13 +100,70 @@ class TestGuiRecordForm : public QObject {
     QCOMPARE(settings.domains, std::vector<std::string>{"MPI"});
   }
 
+  void remembersWhatIsRecordedOfCudaPythonAndLibraries() {
+    ui::Settings settings;
+    {
+      ui::LaunchDialog dialog(settings);
+      dialog.show();
+      field<QComboBox>(dialog, QString())->setEditText(QStringLiteral("/bin/cat"));
+      for (const char* name :
+           {"Allocations and memory pools", "Page faults and moves of unified memory", "CUDA events, and which streams wait for them",
+            "cuBLAS", "Its functions in samples", "Who holds its lock (GIL), and who waits for it"})
+        press(dialog, QString::fromLatin1(name));
+      dialog.accept();
+    }
+    const Result<session::LaunchRequest> request = ui::launch_request(ui::LaunchDialog(settings).launch());
+    QVERIFY(bool(request));
+    const session::CaptureSettings& asked = request->settings;
+    QVERIFY(asked.memory_usage && asked.cpu_page_faults && asked.gpu_page_faults && asked.cuda_events);
+    QVERIFY(asked.cpu.python_names && asked.trace_python_lock);
+    QCOMPARE(asked.domain_rule, session::DomainRule::kAll);
+    const auto tells = [](const session::EnvironmentChange& change) { return change.name == "CUBLAS_NVTX_LEVEL" && change.value == "1"; };
+    QVERIFY(std::any_of(request->environment.begin(), request->environment.end(), tells));
+    const session::CaptureSettings usual = ui::capture_settings({});
+    QVERIFY(!usual.memory_usage && !usual.cpu_page_faults && !usual.cuda_events && !usual.cpu.python_names && !usual.trace_python_lock);
+  }
+
+  void takesCallChainsOfTheCallsThatAreChosen() {
+    ui::CaptureChoices choices;
+    QVERIFY(!ui::capture_settings(choices).backtraces.synchronizations);
+    choices.call_chains_of = ui::ChainsOf::kWaits;
+    QVERIFY(ui::capture_settings(choices).backtraces.synchronizations && !ui::capture_settings(choices).backtraces.kernels);
+    choices.call_chains_of = ui::ChainsOf::kAll;
+    QVERIFY(ui::capture_settings(choices).backtraces.kernels && ui::capture_settings(choices).backtraces.others);
+  }
+
   void offersGpuMetricsAndOsCallsOfARunningProgramButNoMpi() {
     ui::Settings settings;
     ui::AttachDialog dialog(settings);
     dialog.show();
-    QVERIFY(field<QAbstractButton>(dialog, QStringLiteral("GPU metrics"))->isVisible());
-    QVERIFY(!field<QAbstractButton>(dialog, QStringLiteral("Calls of MPI, with their peers and bytes"))->isVisible());
-    QVERIFY(field<QAbstractButton>(dialog, QStringLiteral("Calls of the C library that wait: I/O, locks, sleep"))->isVisible());
+    QVERIFY(shown<QAbstractButton>(dialog, QStringLiteral("GPU metrics"))->isVisible());
+    QVERIFY(shown<QAbstractButton>(dialog, QStringLiteral("Calls of the C library that wait"))->isVisible());
+    for (const char* name : {"Calls of MPI", "cuBLAS"}) QVERIFY(!shown<QAbstractButton>(dialog, QString::fromLatin1(name))->isVisible());
+  }
+
+  void capturesARangeOfARunningProgram() {
+    ui::Settings settings;
+    ui::AttachDialog dialog(settings);
+    dialog.show();
+    auto* trigger = shown<QComboBox>(dialog, QStringLiteral("Which part"));
+    QVERIFY(trigger->isVisible());
+    auto* text = field<QLineEdit>(dialog, QStringLiteral("Text of the range"));
+    QVERIFY(!text->isEnabled());
+    trigger->setFocus();
+    QTest::keyClick(trigger, Qt::Key_End);  // the last one: an NVTX range
+    QTest::keyClicks(text, QStringLiteral("step 100"));
+    auto* after = field<QComboBox>(dialog, QStringLiteral("At its end"));
+    QCOMPARE(after->findText(QStringLiteral("End the program")), -1);
+    const session::CaptureRange once = ui::attach_request(dialog.attach()).settings.range;
+    QCOMPARE(once.trigger, session::CaptureTrigger::kNvtxRange);
+    QCOMPARE(once.name, std::string("step 100"));
+    QCOMPARE(once.after, session::AfterCapture::kShutdown);
+    after->setFocus();
+    QTest::keyClick(after, Qt::Key_Down);
+    const session::CaptureRange each = ui::attach_request(dialog.attach()).settings.range;
+    QCOMPARE(each.after, session::AfterCapture::kRepeat);
+    QCOMPARE(each.after_repeats, session::AfterCapture::kShutdown);
   }
 };
 

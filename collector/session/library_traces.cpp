@@ -1,10 +1,10 @@
-#include "library_traces.h"
+#include "collector/session/library_traces.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 
-namespace lanescope::cli {
+namespace lanescope::session {
 namespace {
 
 enum class Switch {
@@ -63,8 +63,8 @@ std::vector<std::string> library_domains(std::span<const std::string> traces) {
   return domains;
 }
 
-std::vector<session::EnvironmentChange> library_variables(std::span<const std::string> traces) {
-  std::vector<session::EnvironmentChange> changes;
+std::vector<EnvironmentChange> library_variables(std::span<const std::string> traces) {
+  std::vector<EnvironmentChange> changes;
   for (const Library& library : kLibraries) {
     if (!lists(traces, library.trace)) continue;
     for (const char* variable : library.variables)
@@ -73,4 +73,4 @@ std::vector<session::EnvironmentChange> library_variables(std::span<const std::s
   return changes;
 }
 
-}  // namespace lanescope::cli
+}  // namespace lanescope::session

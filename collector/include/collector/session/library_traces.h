@@ -9,7 +9,7 @@
 
 #include "collector/session/recording.h"
 
-namespace lanescope::cli {
+namespace lanescope::session {
 
 // What --trace calls them: nccl, cublas, cudnn, ...; those that have to be switched on can be recorded in programs alone that we start.
 [[nodiscard]] std::vector<std::string> library_traces();
@@ -20,6 +20,6 @@ namespace lanescope::cli {
 [[nodiscard]] std::vector<std::string> library_domains(std::span<const std::string> traces);
 
 // The variables for those that are listed, but for what our environment says already.
-[[nodiscard]] std::vector<session::EnvironmentChange> library_variables(std::span<const std::string> traces);
+[[nodiscard]] std::vector<EnvironmentChange> library_variables(std::span<const std::string> traces);
 
-}  // namespace lanescope::cli
+}  // namespace lanescope::session

@@ -1,0 +1,100 @@
+#include "record/calls_form.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+
+namespace lanescope::ui {
+namespace {
+
+using session::DomainRule;
+using session::PytorchRanges;
+
+constexpr int kLongestCall = 1'000'000'000;  // ns
+
+QString tr(const char* text) { return QObject::tr(text); }
+
+QHBoxLayout* in_a_line(QWidget* first, QWidget* second) {
+  auto* line = new QHBoxLayout;
+  line->addWidget(first);
+  line->addWidget(second, 1);
+  return line;
+}
+
+}  // namespace
+
+CallsForm::CallsForm(QFormLayout& form, Target target)
+    : nvtx_(new QCheckBox(tr("NVTX ranges and marks"))),
+      domain_rule_(new QComboBox),
+      domains_(new QLineEdit),
+      pytorch_(new QComboBox),
+      os_runtime_(new QCheckBox(tr("Calls that wait (I/O, locks, sleep), from"))),
+      threshold_(new QSpinBox),
+      mpi_(new QCheckBox(tr("Calls, with their peers and bytes"))) {
+  domain_rule_->addItem(tr("All"), static_cast<int>(DomainRule::kAll));
+  domain_rule_->addItem(tr("Only these"), static_cast<int>(DomainRule::kOnlyListed));
+  domain_rule_->addItem(tr("All but these"), static_cast<int>(DomainRule::kAllButListed));
+  domain_rule_->setAccessibleName(tr("Which NVTX domains"));
+  domains_->setPlaceholderText(tr("NCCL, default (the one without a name)"));
+  domains_->setAccessibleName(tr("NVTX domains"));
+  pytorch_->addItem(tr("As the program marks them itself"), static_cast<int>(PytorchRanges::kNone));
+  pytorch_->addItem(tr("An NVTX range for each"), static_cast<int>(PytorchRanges::kOperations));
+  pytorch_->addItem(tr("An NVTX range for each, with shapes"), static_cast<int>(PytorchRanges::kOperationsAndShapes));
+  threshold_->setRange(0, kLongestCall);
+  threshold_->setSingleStep(1000);
+  threshold_->setGroupSeparatorShown(true);
+  threshold_->setSuffix(QStringLiteral(" ns"));
+  threshold_->setAccessibleName(tr("Shortest call of the C library"));
+  os_runtime_->setAccessibleName(tr("Calls of the C library that wait"));
+  mpi_->setAccessibleName(tr("Calls of MPI"));
+  form.addRow(tr("Trace"), nvtx_);
+  QHBoxLayout* domains = in_a_line(domain_rule_, domains_);
+  form.addRow(tr("NVTX do&mains"), domains);
+  if (auto* label = qobject_cast<QLabel*>(form.labelForField(domains))) label->setBuddy(domain_rule_);
+  form.addRow(tr("P&yTorch's operations"), pytorch_);
+  auto* calls = new QHBoxLayout;
+  calls->addWidget(os_runtime_);
+  calls->addWidget(threshold_);
+  calls->addStretch(1);
+  form.addRow(tr("&C library"), calls);
+  if (auto* label = qobject_cast<QLabel*>(form.labelForField(calls))) label->setBuddy(os_runtime_);
+  form.addRow(tr("MP&I"), mpi_);
+  // Both are put in front of the program before it starts.
+  for (QWidget* field : {static_cast<QWidget*>(pytorch_), static_cast<QWidget*>(mpi_)})
+    if (target == Target::kRunning) form.setRowVisible(field, false);
+  for (const QCheckBox* box : {nvtx_, os_runtime_}) QObject::connect(box, &QCheckBox::toggled, nvtx_, [this] { show_fitting(); });
+  QObject::connect(domain_rule_, &QComboBox::currentIndexChanged, nvtx_, [this] { show_fitting(); });
+  show_fitting();
+}
+
+void CallsForm::show_fitting() const {
+  const bool lists = static_cast<DomainRule>(domain_rule_->currentData().toInt()) != DomainRule::kAll;
+  domain_rule_->setEnabled(nvtx_->isChecked());
+  domains_->setEnabled(nvtx_->isChecked() && lists);
+  pytorch_->setEnabled(nvtx_->isChecked());
+  threshold_->setEnabled(os_runtime_->isChecked());
+}
+
+void CallsForm::set(const CaptureChoices& choices) {
+  const auto choose = [](QComboBox* box, int value) { box->setCurrentIndex(std::max(0, box->findData(value))); };
+  nvtx_->setChecked(choices.trace_nvtx);
+  choose(domain_rule_, static_cast<int>(choices.domain_rule));
+  domains_->setText(choices.domains.join(QStringLiteral(", ")));
+  choose(pytorch_, static_cast<int>(choices.pytorch));
+  os_runtime_->setChecked(choices.trace_os_runtime);
+  threshold_->setValue(choices.os_runtime_threshold);
+  mpi_->setChecked(choices.trace_mpi);
+}
+
+void CallsForm::read_into(CaptureChoices& choices) const {
+  choices.trace_nvtx = nvtx_->isChecked();
+  choices.domain_rule = static_cast<DomainRule>(domain_rule_->currentData().toInt());
+  choices.domains.clear();
+  for (const QString& domain : domains_->text().split(u',', Qt::SkipEmptyParts))
+    if (!domain.trimmed().isEmpty()) choices.domains.push_back(domain.trimmed());
+  choices.pytorch = static_cast<PytorchRanges>(pytorch_->currentData().toInt());
+  choices.trace_os_runtime = os_runtime_->isChecked();
+  choices.os_runtime_threshold = threshold_->value();
+  choices.trace_mpi = mpi_->isChecked();
+}
+
+}  // namespace lanescope::ui

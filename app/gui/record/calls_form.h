@@ -1,0 +1,34 @@
+// What is recorded of the program's own ranges and of libraries besides CUDA: NVTX, PyTorch, the C library, MPI.
+#pragma once
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QFormLayout>
+#include <QLineEdit>
+#include <QSpinBox>
+
+#include "record/capture_choices.h"
+
+namespace lanescope::ui {
+
+// The fields, added to a form.
+class CallsForm {
+ public:
+  CallsForm(QFormLayout& form, Target target);
+
+  void set(const CaptureChoices& choices);
+  void read_into(CaptureChoices& choices) const;
+
+ private:
+  void show_fitting() const;
+
+  QCheckBox* nvtx_;
+  QComboBox* domain_rule_;
+  QLineEdit* domains_;
+  QComboBox* pytorch_;
+  QCheckBox* os_runtime_;
+  QSpinBox* threshold_;
+  QCheckBox* mpi_;
+};
+
+}  // namespace lanescope::ui
