@@ -1,6 +1,7 @@
 #include "rank_work.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "call_class.h"
@@ -60,7 +61,10 @@ std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::s
     GpuOperations operations(
         trace, [process = process, gpu = gpu](const TrackKey& key) { return key.process == process && key.gpu == gpu; }, time, stop);
     while (const std::optional<GpuOperation> operation = operations.next()) add(trace, communication, *operation, work);
-    if (work.operations > 0) all.push_back(std::move(work));
+    if (work.operations == 0) continue;
+    const bool all_time = time.begin == std::numeric_limits<Nanoseconds>::min();
+    if (!all_time) work.extent = time.intersected(trace.extent());  // shares are of the time that was asked for
+    all.push_back(std::move(work));
   }
   return all;
 }

@@ -13,7 +13,7 @@ struct RankWork {
   ProcessId process = kNone;
   GpuId gpu = kNone;
   std::uint64_t operations = 0;
-  TimeRange extent;
+  TimeRange extent;           // from the first operation to the last, or all of the time that was asked for
   IntervalSet compute;        // kernels that do not communicate, and whole graphs
   IntervalSet communication;  // kernels of communication libraries
   IntervalSet transfers;      // copies between memories, but for those of pageable memory

@@ -81,12 +81,12 @@ std::string place_text(const Trace& trace, const MostSampled& function) {
   return function.source_line == 0 ? text : text + ":" + std::to_string(function.source_line);
 }
 
-std::string most_sampled_text(const Trace& trace, const ChainCounts& chains, ChainPart part, std::size_t limit) {
+std::string most_sampled_text(const Trace& trace, const ChainCounts& chains, ChainPart part, std::size_t limit, double least_share) {
   std::vector<SampledStack> stacks;
   for (const auto& [chain, count] : chains) stacks.push_back({chain, {count, 0}});
   std::string text;
   for (const MostSampled& function : most_sampled(trace, stacks, part, limit)) {
-    if (function.function == 0) continue;
+    if (function.function == 0 || function.share < least_share) continue;
     char share[16];
     std::snprintf(share, sizeof share, " (%.0f %%)", 100 * function.share);
     text.append(text.empty() ? "" : ", ").append(place_text(trace, function)).append(share);

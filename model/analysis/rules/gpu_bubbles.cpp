@@ -23,8 +23,8 @@ double share(Nanoseconds part, Nanoseconds whole) {
 }
 
 // What threads were mostly seen to run; empty where there are no samples.
-std::string sampled_text(const Trace& trace, const samples::ChainCounts& chains, std::size_t functions) {
-  return samples::most_sampled_text(trace, chains, samples::ChainPart::kInnermostPython, functions);
+std::string sampled_text(const Trace& trace, const samples::ChainCounts& chains, std::size_t functions, double least_share = 0) {
+  return samples::most_sampled_text(trace, chains, samples::ChainPart::kInnermostPython, functions, least_share);
 }
 
 stats::Table group_table(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, std::int64_t rows) {
@@ -146,10 +146,19 @@ std::string phases_text(const Families& families, const CauseInLoop& cause) {
   return text + ".";
 }
 
+// "98 % of it on GPU 1": where one of several GPUs has most of a cause's time.
+std::string gpu_text(const Trace& trace, const IdleGroups& collected, const CauseInLoop& cause) {
+  const auto most =
+      std::max_element(cause.gpus.begin(), cause.gpus.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto even = cause.total / static_cast<Nanoseconds>(collected.gpus.size());
+  if (collected.gpus.size() < 2 || most->second < even + even / 2) return {};
+  return " " + percent_text(most->second, cause.total) + " of it on GPU " + std::to_string(trace.gpus()[most->first].ordinal) + ".";
+}
+
 std::string samples_text(const Trace& trace, const samples::ChainCounts& chains) {
   constexpr std::size_t kNamed = 3;
   const std::string sampled = sampled_text(trace, chains, kNamed);
-  return sampled.empty() ? sampled : " " + counted(sample_count(chains), "sample") + " of the CPU in it are mostly in " + sampled + ".";
+  return sampled.empty() ? sampled : " " + counted(sample_count(chains), "sample") + " of the CPU in it: " + sampled + ".";
 }
 
 // "GPU 0 was"; the summary says what it is called.
@@ -180,12 +189,13 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
                   (loop.known() ? " of the loop \"" + families.text(loop.family()) + "\") " : " of the time) ") +
                   std::string(idle_cause_clause(group.cause)) + (sum.is_between_launches() ? " between launches" : "") +
                   where_mostly(trace, families.text(dominant_range(cause, loop)), sum.call);
-  const std::string sampled = sampled_text(trace, cause.samples, 1);
+  constexpr double kWorthNaming = 0.2;
+  const std::string sampled = sampled_text(trace, cause.samples, 1, kWorthNaming);
   finding.title += sampled.empty() ? "." : ": " + sampled + ".";
   const auto gaps = static_cast<Nanoseconds>(std::max<std::uint64_t>(1, cause.gaps));
   finding.seen = "In " + counted(cause.gaps, "gap") + (gaps > 1 ? ", " + duration_text(cause.total / gaps) + " each on average" : "") +
-                 "; the longest stretch took " + duration_text(cause.longest) + "." + phases_text(families, cause) +
-                 samples_text(trace, cause.samples);
+                 "; the longest stretch took " + duration_text(cause.longest) + "." + gpu_text(trace, collected, cause) +
+                 phases_text(families, cause) + samples_text(trace, cause.samples);
   if (!loop.known() && collected.time == kWholeTrace && cause.gaps > 1 && cause.longest >= cause.total / 2)
     finding.seen +=
         " If a longer run does not pay that stretch again, mark the program's iterations with NVTX ranges: then it counts as setup.";

@@ -74,6 +74,7 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
         if (!std::exchange(seen[static_cast<std::size_t>(part.cause)], true)) ++cause.gaps;
         if (gap.range.length() <= kShortGap) cause.in_short_gaps += part.range.length();
         cause.calls[part.call] += part.range.length();
+        cause.gpus[gap.gpu] += part.range.length();
         cause.longest = std::max(cause.longest, part.range.length());
         if (thread != kNone) {
           const std::vector<FamilyId>& around = enclosing.of(thread, part);

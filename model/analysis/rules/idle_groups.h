@@ -40,6 +40,7 @@ struct CauseInLoop : CauseSum {
   std::uint64_t gaps = 0;         // that it has a part of
   Nanoseconds in_short_gaps = 0;  // its time in gaps of at most kShortGap
   std::map<NameId, Nanoseconds> calls;
+  std::map<GpuId, Nanoseconds> gpus;
   Nanoseconds longest = 0;
   struct Within {
     Nanoseconds time = 0;

@@ -44,7 +44,7 @@ TEST_CASE("a finding names the innermost range that holds most of the time, and 
   CHECK(found.key == "cpu_code");
   CHECK_THAT(found.title, contains_text("mostly in NVTX range \"decode\"."));    // 10 of 19 ms
   CHECK_THAT(found.seen, contains_text(" By range: 63 % data, 37 % forward."));  // 12 and 7 of 19 ms
-  CHECK_THAT(found.seen, contains_text("In 7 gaps, 19.0 ms each on average"));       // in front of the first kernel, none
+  CHECK_THAT(found.seen, contains_text("In 7 gaps, 19.0 ms each on average"));   // in front of the first kernel, none
   CHECK_THAT(found.title, contains_text("of the loop \"step *\""));
 }
 
@@ -106,6 +106,19 @@ TEST_CASE("a cause of less than a hundredth of the time is left to the table") {
   CHECK_FALSE(bubbles.tables.empty());
   CHECK_THAT(bubbles.summary, contains_text("idle for 980 µs of 500 ms (0.2 %)"));
   CHECK(answer(*program.trace(), "gpu_bubbles:share=0.1").findings.size() == 1);
+}
+
+TEST_CASE("of several GPUs, the one that has most of a cause is named") {
+  Scenario program;
+  for (const std::uint32_t gpu : {0u, 1u})
+    for (int i = 0; i < 10; ++i) {
+      const Nanoseconds t = i * 10 * kMillisecond,
+                        length = (gpu == 0 ? 9 : 1) * kMillisecond;  // idle for 1 ms, or for 9, less what launches take
+      program.on_gpu(gpu).kernel("k", t, t + 4'000, t + 5'000, t + 5'000 + length, 7 + gpu);
+    }
+  const Finding found = first_bubble(program);
+  CHECK_THAT(found.title, contains_text("2 GPUs were together idle for 89.9 ms"));
+  CHECK_THAT(found.seen, contains_text("90 % of it on GPU 1."));
 }
 
 TEST_CASE("asking whether the GPU is done is no wait") {

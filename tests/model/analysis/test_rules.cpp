@@ -404,7 +404,7 @@ TEST_CASE("idle time while CPU code ran names the functions that were sampled in
   CHECK_THAT(bubbles.findings[0].title, contains_text("NVTX range \"data\""));
   CHECK_THAT(bubbles.findings[0].title, contains_text("\"data\": decode_image in train.py:31 (75 %)."));
   CHECK_THAT(bubbles.findings[0].seen,
-             contains_text("4 samples of the CPU in it are mostly in decode_image in train.py:31 (75 %), randrange (25 %)"));
+             contains_text("4 samples of the CPU in it: decode_image in train.py:31 (75 %), randrange (25 %)"));
   const stats::Table& groups = table_named(bubbles, "gpu_bubbles");
   CHECK(groups.text(groups.columns().back().text(0)) == "decode_image in train.py:31 (75 %)");
 }

@@ -38,7 +38,8 @@ struct MostSampled {
 // "__getitem__ in train.py:31", the line where it is known; of a package, "<module> in torch/__init__.py:8".
 [[nodiscard]] std::string place_text(const Trace& trace, const MostSampled& function);
 // "__getitem__ in train.py:31 (64 %), decode in images.py:12 (21 %)": where the chains mostly were, in the words above; functions that are
-// not known are left out. Empty where there are no chains.
-[[nodiscard]] std::string most_sampled_text(const Trace& trace, const ChainCounts& chains, ChainPart part, std::size_t limit);
+// not known, or have less than the share, are left out. Empty where there are no chains.
+[[nodiscard]] std::string most_sampled_text(const Trace& trace, const ChainCounts& chains, ChainPart part, std::size_t limit,
+                                            double least_share = 0);
 
 }  // namespace lanescope::samples
