@@ -1,15 +1,20 @@
 // Calls into the C library of which it is known how often they are made and how long they take at least.
 //
 // 20 x usleep of 1 ms, 5 x poll of 2 ms, one pthread_cond_wait for 20 ms by another thread, one pthread_mutex_lock that waits 20 ms, one
-// pthread_cond_clockwait of 3 ms; a child by vfork and exec, and a forked child with 3 x usleep of 1 ms. Prints "errno 9" where a failed close left errno as it should be.
+// pthread_cond_clockwait of 3 ms; a child by vfork and exec, and a forked child with 3 x usleep of 1 ms. Prints "errno 9" where a failed
+// close left errno as it should be.
+#include <dlfcn.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <string>
 
 namespace {
 
@@ -28,6 +33,22 @@ void* other_thread(void*) {
   pthread_mutex_lock(&mutex);  // held by main for 20 ms
   pthread_mutex_unlock(&mutex);
   return nullptr;
+}
+
+// How many libraries beside the program found others that they alone can find (RUNPATH, RPATH).
+int load_neighbours() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+  if (length < 0) return 0;
+  std::string folder(path, static_cast<std::size_t>(length));
+  folder.resize(folder.rfind('/') + 1);
+  int found = 0;
+  for (const char* name : {"liblanescope_program_runpath.so", "liblanescope_program_rpath.so"}) {
+    void* library = dlopen((folder + name).c_str(), RTLD_NOW);
+    if (library == nullptr) continue;
+    found += reinterpret_cast<int (*)()>(dlsym(library, "finds_neighbour"))();
+  }
+  return found;
 }
 
 }  // namespace
@@ -58,6 +79,12 @@ int main() {
   pthread_mutex_lock(&mutex);
   pthread_cond_clockwait(&condition, &mutex, CLOCK_MONOTONIC, &until);
   pthread_mutex_unlock(&mutex);
+  // One wait by futex, made as a system call.
+  int word = 0;
+  const timespec patience{.tv_sec = 0, .tv_nsec = 4'000'000};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &patience, nullptr, 0);
+  std::printf("neighbours %d\n", load_neighbours());
+  std::fflush(stdout);
   for (int i = 0; i < 5; ++i) poll(nullptr, 0, 2);
   const pid_t child = vfork();
   if (child == 0) {

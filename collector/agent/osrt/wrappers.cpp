@@ -20,6 +20,8 @@
 
 #include "agent/core/call_chain.h"
 #include "agent/osrt/call_slots.h"
+#include "agent/osrt/caller_matters.h"
+#include "agent/osrt/kept_callers.h"
 #include "agent/osrt/trace.h"
 #include "agent/python_lock/python_lock.h"
 #include "collector/channel/layout.h"
@@ -231,6 +233,7 @@ namespace {
 
 // Of a process that runs already. Ends that run no handlers stay as they are: what of CUPTI is left is known to the exit hook.
 std::size_t redirect_all(lanescope::agent::osrt::Recorded recorded) noexcept {
+  const auto kept_callers = lanescope::agent::osrt::redirected_kept_callers();
   lanescope::agent::osrt::Redirection redirections[] = {
 #define LANESCOPE_REDIRECTION(result, name, version, parameters, arguments) \
   {#name, functions[k_##name].address(), reinterpret_cast<void*>(&own_##name)},
@@ -241,6 +244,8 @@ std::size_t redirect_all(lanescope::agent::osrt::Recorded recorded) noexcept {
       {"pthread_cond_timedwait", functions[k_pthread_cond_timedwait].address(), reinterpret_cast<void*>(&own_pthread_cond_timedwait)},
       {"pthread_cond_signal", functions[k_pthread_cond_signal].address(), reinterpret_cast<void*>(&own_pthread_cond_signal)},
       {"fork", functions[k_fork].address(), reinterpret_cast<void*>(&own_fork)},
+      kept_callers[0],
+      kept_callers[1],
   };
   const std::size_t changed = lanescope::agent::osrt::redirect_calls(redirections, sizeof(redirections) / sizeof(redirections[0]));
   lanescope::agent::osrt::is_active.store(recorded == lanescope::agent::osrt::Recorded::kCalls, std::memory_order_relaxed);
@@ -253,6 +258,7 @@ std::size_t redirect_all(lanescope::agent::osrt::Recorded recorded) noexcept {
 // for us.
 __attribute__((constructor)) static void find_functions() {
   for (Function& function : functions) function.address();
+  lanescope::agent::osrt::find_kept_callers();
   void* program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
   const bool is_preloaded = program != nullptr && dlsym(program, "read") == reinterpret_cast<void*>(&own_read);
   const bool has_session = std::getenv(lanescope::channel::kSocketVariable) != nullptr;
@@ -262,6 +268,7 @@ __attribute__((constructor)) static void find_functions() {
   const bool records_calls = python == nullptr || std::string_view(python) != lanescope::channel::kPythonLockAlone;
   lanescope::agent::osrt::is_active.store(is_preloaded && has_session && records_calls, std::memory_order_relaxed);
   if (python != nullptr) lanescope::agent::python_lock::look_for_interpreter();
+  if (is_preloaded) lanescope::agent::osrt::note_loaded_files();
   if (!is_preloaded) lanescope::agent::osrt::redirect.store(redirect_all, std::memory_order_release);
 }
 

@@ -15,6 +15,7 @@
 namespace lanescope::agent::python_lock {
 
 constinit std::atomic<bool> is_watched{false};
+constinit std::atomic<bool> is_awaited{false};
 
 namespace {
 
@@ -128,7 +129,11 @@ void look_for_interpreter() noexcept {
   if (interpreter.runtime != nullptr) return;
   const Quiet quiet;
   const void* runtime = symbol("_PyRuntime");
-  if (runtime == nullptr) return;
+  is_awaited.store(runtime == nullptr, std::memory_order_relaxed);
+  if (runtime == nullptr) {
+    dlerror();  // is not the program's
+    return;
+  }
   const auto get_version = reinterpret_cast<const char* (*)()>(symbol("Py_GetVersion"));
   interpreter.runtime = runtime;
   const bool is_known = find_lock_place(runtime, get_version != nullptr ? get_version() : nullptr, interpreter.place);

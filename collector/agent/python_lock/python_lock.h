@@ -16,6 +16,9 @@ namespace lanescope::agent::python_lock {
 // Whether this process holds an interpreter whose lock is known and is to be recorded, as far as can be said in a load.
 extern constinit std::atomic<bool> is_watched;
 
+// Whether look_for_interpreter() found none: to be called again once another file has been loaded.
+extern constinit std::atomic<bool> is_awaited;
+
 // Looks for an interpreter among the files that are loaded, unless one is known. Not where the caller may hold a lock of the program's.
 // Tells the session, as a sentence, where there is one whose lock can't be followed.
 void look_for_interpreter() noexcept;

@@ -1,0 +1,172 @@
+// Functions that behave by who calls them, or return twice: dlopen() and syscall(). A few instructions decide whether the call can be
+// timed, and otherwise jump on to the real function, which finds the stack and the registers as its caller left them.
+#include "agent/osrt/kept_callers.h"
+
+#include <cerrno>
+
+#include <dlfcn.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include "agent/osrt/caller_matters.h"
+#include "agent/osrt/trace.h"
+#include "agent/python_lock/python_lock.h"
+
+#if defined(__x86_64__)
+
+namespace {
+
+using lanescope::agent::osrt::Function;
+
+constinit Function real_dlopen{"dlopen", nullptr};
+constinit Function real_syscall{"syscall", nullptr};
+
+bool are_recorded() { return lanescope::agent::osrt::is_active.load(std::memory_order_relaxed) && !lanescope::agent::Quiet::is_on(); }
+
+bool awaits_python() { return lanescope::agent::python_lock::is_awaited.load(std::memory_order_relaxed); }
+
+void* timed_dlopen(const char* file, int mode) {
+  const auto next = reinterpret_cast<void* (*)(const char*, int)>(real_dlopen.address());
+  const std::int64_t start = lanescope::agent::monotonic_now();
+  void* library = next(file, mode);
+  if (are_recorded()) lanescope::agent::osrt::note(real_dlopen.name, start);
+  if (library != nullptr && awaits_python()) lanescope::agent::python_lock::look_for_interpreter();
+  return library;
+}
+
+using Word = long;
+using SystemCall = Word (*)(Word, Word, Word, Word, Word, Word, Word);
+
+Word timed_futex(Word number, Word a, Word b, Word c, Word d, Word e, Word f) {
+  const std::int64_t start = lanescope::agent::monotonic_now();
+  const Word result = reinterpret_cast<SystemCall>(real_syscall.address())(number, a, b, c, d, e, f);
+  lanescope::agent::osrt::note("futex", start);
+  return result;
+}
+
+bool waits(Word number, Word operation) {
+  if (number == SYS_futex_waitv) return true;
+  if (number != SYS_futex) return false;
+  const auto what = operation & FUTEX_CMD_MASK;
+  return what == FUTEX_WAIT || what == FUTEX_WAIT_BITSET || what == FUTEX_LOCK_PI || what == FUTEX_WAIT_REQUEUE_PI;
+}
+
+}  // namespace
+
+#define LANESCOPE_HIDDEN __attribute__((visibility("hidden"), used))
+
+// Where the call goes on.
+extern "C" LANESCOPE_HIDDEN void* lanescope_choose_dlopen(const char* file, int, const void* caller) {
+  void* next = real_dlopen.address();
+  return (are_recorded() || awaits_python()) && !lanescope::agent::osrt::caller_matters(file, caller)
+             ? reinterpret_cast<void*>(&timed_dlopen)
+             : next;
+}
+extern "C" LANESCOPE_HIDDEN void* lanescope_choose_syscall(Word number, Word, Word operation) {
+  void* next = real_syscall.address();
+  return are_recorded() && waits(number, operation) ? reinterpret_cast<void*>(&timed_futex) : next;
+}
+
+// dlopen(rdi, rsi): asks with the return address as the third argument.
+__asm__(R"(
+  .text
+  .p2align 4
+  .hidden lanescope_own_dlopen
+  .globl lanescope_own_dlopen
+  .globl dlopen
+  .type lanescope_own_dlopen, @function
+  .type dlopen, @function
+lanescope_own_dlopen:
+dlopen:
+  .cfi_startproc
+  endbr64
+  movq (%rsp), %rdx
+  pushq %rdi
+  .cfi_adjust_cfa_offset 8
+  pushq %rsi
+  .cfi_adjust_cfa_offset 8
+  subq $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  call lanescope_choose_dlopen
+  addq $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  popq %rsi
+  .cfi_adjust_cfa_offset -8
+  popq %rdi
+  .cfi_adjust_cfa_offset -8
+  jmp *%rax
+  .cfi_endproc
+  .size dlopen, .-dlopen
+  .size lanescope_own_dlopen, .-lanescope_own_dlopen
+
+  .p2align 4
+  .hidden lanescope_own_syscall
+  .globl lanescope_own_syscall
+  .globl syscall
+  .type lanescope_own_syscall, @function
+  .type syscall, @function
+lanescope_own_syscall:
+syscall:
+  .cfi_startproc
+  endbr64
+  pushq %rdi
+  .cfi_adjust_cfa_offset 8
+  pushq %rsi
+  .cfi_adjust_cfa_offset 8
+  pushq %rdx
+  .cfi_adjust_cfa_offset 8
+  pushq %rcx
+  .cfi_adjust_cfa_offset 8
+  pushq %r8
+  .cfi_adjust_cfa_offset 8
+  pushq %r9
+  .cfi_adjust_cfa_offset 8
+  subq $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  call lanescope_choose_syscall
+  addq $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  popq %r9
+  .cfi_adjust_cfa_offset -8
+  popq %r8
+  .cfi_adjust_cfa_offset -8
+  popq %rcx
+  .cfi_adjust_cfa_offset -8
+  popq %rdx
+  .cfi_adjust_cfa_offset -8
+  popq %rsi
+  .cfi_adjust_cfa_offset -8
+  popq %rdi
+  .cfi_adjust_cfa_offset -8
+  jmp *%rax
+  .cfi_endproc
+  .size syscall, .-syscall
+  .size lanescope_own_syscall, .-lanescope_own_syscall
+)");
+
+extern "C" __attribute__((visibility("hidden"))) char lanescope_own_dlopen[];
+extern "C" __attribute__((visibility("hidden"))) char lanescope_own_syscall[];
+
+namespace lanescope::agent::osrt {
+
+void find_kept_callers() noexcept {
+  real_dlopen.address();
+  real_syscall.address();
+}
+
+std::array<Redirection, 2> redirected_kept_callers() noexcept {
+  return {{{"dlopen", real_dlopen.address(), lanescope_own_dlopen}, {"syscall", real_syscall.address(), lanescope_own_syscall}}};
+}
+
+}  // namespace lanescope::agent::osrt
+
+#else
+
+namespace lanescope::agent::osrt {
+
+void find_kept_callers() noexcept {}
+std::array<Redirection, 2> redirected_kept_callers() noexcept { return {}; }
+
+}  // namespace lanescope::agent::osrt
+
+#endif
