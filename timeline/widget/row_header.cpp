@@ -30,6 +30,21 @@ bool is_heading(const Row& row) {
 
 bool keeps_gpu_busy(RowKind kind) { return kind < RowKind::kProcesses && kind != RowKind::kSynchronization && kind != RowKind::kGpuRanges; }
 
+// Whether another kernel's name, cut off like this one, would read the same.
+bool looks_alike(const RowTree& tree, const Row& row, const QString& shown) {
+  const std::string part = shown.chopped(1).toStdString();
+  if (!row.parent || !shown.endsWith(QChar(0x2026))) return false;
+  const std::vector<RowIndex>& siblings = tree.row(*row.parent).children;
+  return std::count_if(siblings.begin(), siblings.end(), [&](RowIndex each) { return tree.row(each).label.starts_with(part); }) > 1;
+}
+
+// "elementwise_kernel<add<float>>" as "eleme…<add<float>>": instances of one template are told apart by its arguments.
+QString short_template(const QString& name) {
+  constexpr qsizetype kKept = 5;
+  const qsizetype arguments = name.indexOf(u'<');
+  return arguments <= kKept + 1 ? name : name.left(kKept) + QChar(0x2026) + name.mid(arguments);
+}
+
 }  // namespace
 
 RowHeader::RowHeader(ViewState& state, QWidget* parent) : QWidget(parent), state_(state) {
@@ -283,8 +298,11 @@ void RowHeader::paint_row(QPainter& painter, const PlacedRow& placed) {
   if (is_heading(row)) bold.setBold(true);
   painter.setFont(bold);
   painter.setPen(theme.text);
-  const QString title = QFontMetrics(bold).elidedText(placed.pinned ? pinned_title(row) : QString::fromStdString(row.label), Qt::ElideRight,
-                                                      static_cast<int>(right - text_left));
+  const QFontMetrics metrics(bold);
+  const int room = static_cast<int>(right - text_left);
+  QString title = metrics.elidedText(placed.pinned ? pinned_title(row) : QString::fromStdString(row.label), Qt::ElideRight, room);
+  if (row.kind == RowKind::kKernelName && !placed.pinned && looks_alike(state_.tree(), row, title))
+    title = metrics.elidedText(short_template(QString::fromStdString(row.label)), Qt::ElideRight, room);
   painter.drawText(QRectF(text_left, top, right - text_left, title_height), Qt::AlignLeft | Qt::AlignVCenter, title);
   painter.setFont(font());
 }

@@ -13,6 +13,7 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kTypingPauseMs = 150;
+constexpr int kNarrowestInCharacters = 10;  // of a field, in a window that is narrow
 
 struct Source {
   std::optional<ThreadId> thread;
@@ -58,6 +59,10 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
   minimum_->setAccessibleName(tr("Shortest duration"));
   minimum_->setMaximumWidth(minimum_->fontMetrics().averageCharWidth() * 24);
   minimum_->setClearButtonEnabled(true);
+  for (QWidget* field : {static_cast<QWidget*>(binding_), static_cast<QWidget*>(text_), static_cast<QWidget*>(kind_),
+                         static_cast<QWidget*>(source_), static_cast<QWidget*>(minimum_)})
+    field->setMinimumWidth(fontMetrics().averageCharWidth() * kNarrowestInCharacters);
+  text_->setMinimumWidth(fontMetrics().averageCharWidth() * 2 * kNarrowestInCharacters);
   line->addWidget(row_);
   line->addWidget(binding_);
   line->addWidget(text_, 1);

@@ -8,6 +8,7 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
+#include "base/shown_name.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"
 
@@ -119,8 +120,11 @@ QString DetailsPanel::eventHtml(EventRef event) const {
   QString rows;
   for (std::size_t i = 1; i < properties.size(); ++i)
     rows += property_row(html(properties[i].label), value_html(trace, event, properties[i]));
-  return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2</table>")
-      .arg(html(timeline::event_title(trace, event)), rows);
+  const std::string whole = timeline::event_title(trace, event);
+  QString title = QString::fromStdString(whole);
+  if (event_kind(trace, event) == EventKind::kKernel) title = shown_name(trace, EventKind::kKernel, trace.event(event).name);
+  if (title.toStdString() != whole) rows += property_row(tr("Whole name"), html(whole));  // it may fill the panel
+  return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2</table>").arg(title.toHtmlEscaped(), rows);
 }
 
 QString DetailsPanel::rangeHtml(TimeRange range) const {

@@ -14,7 +14,8 @@ namespace {
 using samples::CallTreeOrder;
 using samples::StackSource;
 
-constexpr int kNothingPage = 4;  // behind the views
+constexpr int kNothingPage = 4;             // behind the views
+constexpr int kNarrowestInCharacters = 10;  // of a choice, in a window that is narrow
 
 }  // namespace
 
@@ -101,7 +102,10 @@ void SamplesPanel::layOut() {
   auto* line = new QHBoxLayout;
   line->setContentsMargins(4, 3, 8, 3);
   line->setSpacing(4);
-  for (QComboBox* choice : {view_, source_, binding_, thread_}) line->addWidget(choice);
+  for (QComboBox* choice : {view_, source_, binding_, thread_}) {
+    choice->setMinimumWidth(fontMetrics().averageCharWidth() * kNarrowestInCharacters);
+    line->addWidget(choice);
+  }
   line->addWidget(search_, 2);
   line->addWidget(note_, 3);
   auto* column = new QVBoxLayout(this);

@@ -47,6 +47,7 @@ TraceStatus::TraceStatus(SelectionState& state, QWidget* parent)
       progress_(new QProgressBar(this)),
       cancel_(new QPushButton(tr("Cancel"), this)) {
   setSizeGripEnabled(false);
+  trace_->setMinimumWidth(1);  // a long name of a host does not keep the window wide
   trace_->setContentsMargins(kEdge, 0, 0, 0);
   time_->setContentsMargins(0, 0, kEdge, 0);
   addWidget(trace_);
@@ -98,6 +99,7 @@ void TraceStatus::showTrace() {
                        completeness_text(*trace)};
   if (const QString origin = origin_text(trace->provenance()); !origin.isEmpty()) parts += origin;
   trace_->setText(parts.join(QStringLiteral("  ·  ")));
+  trace_->setToolTip(trace_->text());
   showTime();
 }
 

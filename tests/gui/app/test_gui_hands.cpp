@@ -121,6 +121,19 @@ class HandsTest : public QObject {
     QCOMPARE(cell(*events_table(*window_), 0, EventColumn::kKind), QString("CUDA API"));
   }
 
+  void theWholeNameOfAKernelComesLastInItsDetails() {
+    QVERIFY(open_and_settle(*window_, dataFile("torch_training_workers0.trace")));
+    const Trace& trace = *window_->state().trace();
+    EventRef kernel = kernelNumber(0);
+    const auto name = [&] { return QString::fromStdString(std::string(trace.name(trace.event(kernel).name))); };
+    while (!name().contains("vectorized_elementwise_kernel")) ++kernel.index;
+    window_->timelineView().selectEvent(kernel);
+    const QString text = window_->findChild<ui::DetailsPanel*>()->text();
+    QVERIFY2(text.startsWith("vectorized_elementwise_kernel<4, "), qPrintable(text));
+    QVERIFY(text.indexOf("Whole name") > text.indexOf("Duration"));
+    QVERIFY(QString(text).remove(u'\n').contains(name()));
+  }
+
   void detailsAreReadableAfterTheColoursChanged() {
     window_->timelineView().selectEvent(kernelNumber(1));
     const auto* browser = window_->findChild<ui::DetailsPanel*>()->findChild<QTextBrowser*>();

@@ -51,13 +51,13 @@ void start_application() {
 }
 
 struct Picture {
-  explicit Picture(Look look) {
+  explicit Picture(Look look, const char* file = "torch_training_workers0.trace") {
     start_application();
     QApplication::setPalette(palette_of(look));
     view = std::make_unique<TimelineView>();
     view->setPalette(palette_of(look));
     view->resize(1'200, 560);
-    auto loaded = load_trace(lanescope::test::data_file("torch_training_workers0.trace"));
+    auto loaded = load_trace(lanescope::test::data_file(file));
     REQUIRE(loaded);
     trace = *loaded;
     view->setTrace(trace);
@@ -164,6 +164,21 @@ TEST_CASE("a search, a pinned row, a marker and a measured range look as they di
   picture.view->addMarker(step.start, "step 12");
   picture.view->setSelectedRange(TimeRange{step.start + step.duration / 4, step.start + step.duration / 2});
   require_picture(*picture.view, "search");
+}
+
+TEST_CASE("processors, states of threads, samples and calls of a program without a GPU look as they did") {
+  const Picture picture(Look::kLight, "cpu_loader.trace");
+  picture.view->setExpanded("processors", true);
+  const TimeRange all = picture.trace->extent();
+  picture.view->setVisibleRange({all.end - 600'000'000, all.end - 350'000'000});
+  picture.view->setPinned("processors", true);
+  require_picture(*picture.view, "threads");
+}
+
+TEST_CASE("GPU metrics look as they did") {
+  const Picture picture(Look::kDark, "gpu_metrics.trace");
+  picture.view->setVisibleRange({4'700'000'000, 5'600'000'000});
+  require_picture(*picture.view, "metrics");
 }
 
 TEST_CASE("a row that moved by two pixels, or has another colour, is another picture") {

@@ -307,6 +307,30 @@ TEST_CASE("closed, the processors are as high as they are busy on average") {
   REQUIRE(QToolTip::text().contains(QString::fromUtf8("busy for 750.000 µs of 1.000 ms")));
 }
 
+TEST_CASE("instances of one template are told apart where there is no room for their names") {
+  Window window;
+  test::SmallTrace program;
+  const std::string name = "a_template_with_a_name_that_is_longer_than_any_header";
+  program.builder.add(program.on_gpu(TrackKind::kKernels),
+                      {program.event(0, 100, name + "<alpha>"), program.event(100, 200, name + "<omega>")});
+  window.view->setTrace(program.builder.snapshot());
+  window.view->expandAll();
+  window.move({-1, -1});
+  const QImage picture = window.header->grab().toImage();
+  QAccessibleInterface* canvas = QAccessible::queryAccessibleInterface(window.canvas);
+  std::vector<QImage> names;
+  for (int index = 0; index < canvas->childCount(); ++index) {
+    QAccessibleInterface* row = canvas->child(index);
+    if (!row->text(QAccessible::Name).contains("a_template")) continue;
+    const QRect shown(window.header->mapFromGlobal(row->rect().topLeft()), row->rect().size());
+    const double ratio = picture.devicePixelRatio();
+    names.push_back(
+        picture.copy(0, static_cast<int>(shown.top() * ratio), picture.width(), static_cast<int>((shown.height() - 2) * ratio)));
+  }
+  REQUIRE(names.size() == 2);
+  REQUIRE(names[0] != names[1]);
+}
+
 TEST_CASE("boxes end sharply on every screen") {
   const Window window;
   const QPointF kernel = window.position_of({window.lane(TrackKind::kKernels), 0});
