@@ -358,13 +358,15 @@ proto::Counters TargetProcess::agent_counters() const {
   proto::Counters counters;
   counters.set_produced(relaxed(status.cupti_produced));
   counters.set_dropped(relaxed(status.cupti_dropped) + lost_records_);
+  counters.set_late(relaxed(status.cupti_unfinished));
   counters.set_invalid(relaxed(status.cupti_invalid) + rejected_frames_ + frames_->damaged());
   return counters;
 }
 
 std::uint64_t TargetProcess::lost_in_agent() const {
   const AgentStatus& status = memory_->shared().header().status;
-  const std::uint64_t accounted = agent_events_ + relaxed(status.cupti_invalid) + relaxed(status.frameless_dropped);
+  const std::uint64_t accounted =
+      agent_events_ + relaxed(status.cupti_invalid) + relaxed(status.cupti_unfinished) + relaxed(status.frameless_dropped);
   const std::uint64_t produced = relaxed(status.cupti_produced);
   return produced > accounted ? produced - accounted : 0;
 }

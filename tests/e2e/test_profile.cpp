@@ -291,7 +291,7 @@ TEST_CASE("calls of libraries that mark them are recorded of those alone that ar
                                               {"cudnn", "cuDNN", 1},
                                               {"cusolver", "cusolverDn", 1},
                                               {"cusolver-verbose", "cusolverDn", 2},
-                                              {"cusparse", "CUSPARSE", 1},
+                                              {"cusparse", "CUSPARSE", 2},
                                               {"cusparse-verbose", "CUSPARSE", 2}}));
   CAPTURE(each.trace);
   const TemporaryFolder folder;

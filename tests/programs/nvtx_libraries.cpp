@@ -1,5 +1,6 @@
 // Stands in for NVIDIA's libraries where only their ranges count: each marks a call "work" in its domain when its variable says 1 or more,
-// and a call "query" when it says 2, as the libraries do; NCCL always. The program has a range "own" of the default domain.
+// and a call "query" when it says 2, as the libraries do; cuSPARSE both at 2 alone, NCCL the first always. The program has a range "own" of
+// the default domain.
 #include <nvtx3/nvToolsExt.h>
 
 #include <cstdlib>
@@ -9,12 +10,13 @@ namespace {
 struct Library {
   const char* domain;
   const char* variable;  // null: it always marks its calls
+  int lowest_level = 1;  // at which it marks any
 };
 constexpr Library kLibraries[] = {{"NCCL", nullptr},
                                   {"cuBLAS", "CUBLAS_NVTX_LEVEL"},
                                   {"cuDNN", "CUDNN_NVTX_LEVEL"},
                                   {"cusolverDn", "CUSOLVERDN_NVTX_LEVEL"},
-                                  {"CUSPARSE", "CUSPARSE_NVTX_LEVEL"}};
+                                  {"CUSPARSE", "CUSPARSE_NVTX_LEVEL", 2}};
 
 void mark(nvtxDomainHandle_t domain, const char* call) {
   nvtxEventAttributes_t attributes{};
@@ -33,7 +35,7 @@ int main() {
   for (const Library& library : kLibraries) {
     const char* value = library.variable == nullptr ? "1" : std::getenv(library.variable);
     const int level = value == nullptr ? 0 : std::atoi(value);
-    if (level == 0) continue;
+    if (level < library.lowest_level) continue;
     const nvtxDomainHandle_t domain = nvtxDomainCreateA(library.domain);
     mark(domain, "work");
     if (level > 1) mark(domain, "query");

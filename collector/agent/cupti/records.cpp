@@ -135,7 +135,7 @@ void RecordReader::read_record(const CUpti_Activity& record) noexcept {
 bool RecordReader::convert(std::uint64_t start, std::uint64_t end, encode::Interval& time) noexcept {
   ++counts_.produced;
   if (start == 0 || end < start) {
-    ++counts_.invalid;
+    ++(reading_ == Reading::kLast && start == 0 && end == 0 ? counts_.unfinished : counts_.invalid);
     return false;
   }
   time.start = clocks_.to_monotonic(static_cast<std::int64_t>(start));
@@ -145,7 +145,9 @@ bool RecordReader::convert(std::uint64_t start, std::uint64_t end, encode::Inter
 
 void RecordReader::add(const CUpti_ActivityKernel10& record) noexcept {
   encode::Kernel kernel;
-  // A forced flush delivers kernels that still run, with no end: they last until now, when the recording ends.
+  // A forced flush delivers kernels that still run: with no end, which last until now, when the recording ends, or without any time.
+  if (reading_ == Reading::kLast && record.start == 0 && record.name != nullptr && first_unfinished_.empty())
+    first_unfinished_ = record.name;
   const bool unfinished = record.start != 0 && record.end == 0;
   const auto now = unfinished ? static_cast<std::uint64_t>(read_clock(CLOCK_REALTIME)) : 0;
   if (!convert(record.start, unfinished ? std::max(now, record.start) : record.end, kernel.time)) return;

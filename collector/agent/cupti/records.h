@@ -15,9 +15,12 @@
 namespace lanescope::agent::cupti {
 
 struct RecordCounts {
-  std::uint64_t produced = 0;  // events read
-  std::uint64_t invalid = 0;   // of these, left out because their times make no sense
+  std::uint64_t produced = 0;    // events read
+  std::uint64_t invalid = 0;     // of these, left out because their times make no sense
+  std::uint64_t unfinished = 0;  // of these, left out because they have no times: their work had not ended when the recording did
 };
+
+enum class Reading { kOngoing, kLast };  // kLast: what a forced flush brings at the end of a recording
 
 enum class EventRecords { kAbsent, kPresent };
 
@@ -29,6 +32,14 @@ class RecordReader {
 
   // Whether synchronizations say which recording of an event they waited for: where CUDA events are recorded, with a CUPTI that has both.
   void set_event_records(EventRecords records) noexcept { event_records_ = records; }
+
+  // In the last reading, work without times is work that has not ended, not a mistake.
+  void set_reading(Reading reading) noexcept {
+    reading_ = reading;
+    if (reading == Reading::kLast) first_unfinished_ = {};
+  }
+  // The first kernel of the last reading that had not ended; empty: none.
+  [[nodiscard]] std::string_view first_unfinished() const noexcept { return first_unfinished_; }
 
   // Reads all records of a completed buffer.
   void read(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
@@ -84,6 +95,8 @@ class RecordReader {
   const encode::ClockMap& clocks_;
   RecordCounts counts_;
   EventRecords event_records_ = EventRecords::kAbsent;
+  Reading reading_ = Reading::kOngoing;
+  std::string_view first_unfinished_;                 // of the names that CUPTI keeps
   std::uint32_t call_names_[kApis][kCallNames] = {};  // string ids by callback id; 0 where not asked yet
   struct EventName {
     std::uint32_t event;

@@ -466,11 +466,25 @@ void Tracer::hand_everything_over() noexcept {
     nanosleep(&pause, nullptr);
   }
   library_.functions.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  const std::uint64_t unfinished = records_->counts().unfinished;
+  records_->set_reading(Reading::kLast);
   drain();
+  records_->set_reading(Reading::kOngoing);
+  tell_unfinished(records_->counts().unfinished - unfinished);
   read_clock(monotonic_now());
   write_out();
   has_handed_over_ = true;
   set_phase(channel::AgentPhase::kDone);
+}
+
+void Tracer::tell_unfinished(std::uint64_t count) noexcept {
+  if (count == 0) return;
+  constexpr int kLongestName = 200;
+  const std::string_view name = records_->first_unfinished().substr(0, kLongestName);
+  tell(ComponentState::kRecording, Severity::kInformation,
+       "Kernels and copies that had not ended when the recording did: %llu. They are not shown, for CUPTI has no times of them; their "
+       "calls are%s%.*s.",
+       static_cast<unsigned long long>(count), name.empty() ? "" : ". The first kernel: ", static_cast<int>(name.size()), name.data());
 }
 
 void Tracer::publish_counts() noexcept {
@@ -478,6 +492,7 @@ void Tracer::publish_counts() noexcept {
   const RecordCounts& counts = records_->counts();
   status.cupti_produced.store(counts.produced, std::memory_order_relaxed);
   status.cupti_invalid.store(counts.invalid, std::memory_order_relaxed);
+  status.cupti_unfinished.store(counts.unfinished, std::memory_order_relaxed);
   status.cupti_dropped.store(dropped_by_cupti_ + discarded_records_.load(std::memory_order_relaxed) + events_->dropped(),
                              std::memory_order_relaxed);
   status.frameless_dropped.store(events_->dropped(), std::memory_order_relaxed);

@@ -67,6 +67,7 @@ class Tracer {
   void write_out() noexcept;
   void read_clock(std::int64_t now) noexcept;
   void hand_everything_over() noexcept;
+  void tell_unfinished(std::uint64_t count) noexcept;
   void publish_counts() noexcept;
   void publish_outstanding() noexcept;  // any thread: so that the host knows what is missing, however the process ends
   void wait(std::int64_t nanoseconds) noexcept;

@@ -35,7 +35,7 @@ extern "C" void mock_cupti_wait();
 using MockCuptiWait = void (*)();
 
 // The launch of a kernel kLongKernel that runs until mock_cupti_end_long_kernel(). As with CUPTI, a buffer with its record comes back to
-// nobody meanwhile unless a flush is forced, which has it without an end, and never again.
+// nobody meanwhile unless a flush is forced, which has it without times, and never again.
 extern "C" void mock_cupti_begin_long_kernel();
 using MockCuptiBeginLongKernel = void (*)();
 extern "C" void mock_cupti_end_long_kernel();
@@ -57,7 +57,7 @@ inline constexpr const char* kNames[] = {"_Z4axpyPfif", "_Z4spinx", "_Z6reducePK
 inline constexpr std::uint64_t kCopyEvery = 10;   // a copy of 1024 * i bytes follows the kernel
 inline constexpr std::uint64_t kSetEvery = 50;    // a set of 256 bytes to 0xab
 inline constexpr std::uint64_t kWaitEvery = 100;  // a stream synchronization
-inline constexpr std::uint64_t kInvalid = 3;      // records without a start, at the end
+inline constexpr std::uint64_t kInvalid = 3;      // records that end before they begin, at the end
 inline constexpr std::uint64_t kUnfinished = 2;   // kernels that still run, delivered by a forced flush alone
 
 // mock_cupti_memory(): kMemory is allocated twice, at kAddress and behind it, on no stream; the first is released. A pool at kPool comes to

@@ -27,7 +27,7 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 7;
+inline constexpr std::uint32_t kLayoutVersion = 8;
 // environment: set where call chains of calls into the C library may be asked for, which takes a preparation while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 // environment: set where it is to be recorded who holds the lock of a Python interpreter; to kPythonLockAlone where no calls into the C
@@ -140,6 +140,7 @@ struct AgentStatus {
   std::atomic<std::uint64_t> cupti_produced;     // records parsed
   std::atomic<std::uint64_t> cupti_dropped;      // records that CUPTI reported as dropped, or that found no room in the frame ring
   std::atomic<std::uint64_t> cupti_invalid;      // records with senseless times
+  std::atomic<std::uint64_t> cupti_unfinished;   // of work that had not ended when the recording did: they have no times
   std::atomic<std::uint64_t> ringless_dropped;   // records of threads that found no free ring
   std::atomic<std::uint64_t> frameless_dropped;  // part of cupti_dropped: records that were parsed and found no room in the frame ring
   std::atomic<std::uint32_t> capture_begins;     // captures that the target began (Settings::capture_trigger)
