@@ -1,6 +1,7 @@
 #include "model/analysis/loop.h"
 
 #include "iterations.h"
+#include "repeating_work.h"
 
 namespace lanescope::analysis {
 
@@ -10,11 +11,18 @@ Loop::Loop(const Trace& trace, Families& families) {
     iterations_ += series.ranges.size() - warm_up;
     const EventRef first = series.ranges[warm_up];
     const Lane& lane = trace.lane(first.lane);
-    const TimeRange time{lane.start(first.index), lane.end(series.ranges.back().index)};
-    hull_ = by_process_.empty() ? time : TimeRange{std::min(hull_.begin, time.begin), std::max(hull_.end, time.end)};
-    by_process_[series.process] = time;
+    add(series.process, {lane.start(first.index), lane.end(series.ranges.back().index)});
     family_ = series.family;
   }
+  // PyTorch's profiler is switched on in the loop: what repeats there may be layers.
+  if (known() || trace.provenance().producer.starts_with("PyTorch")) return;
+  for (ProcessId process = 0; process < trace.processes().size(); ++process)
+    if (const std::optional<RepeatingWork> work = find_repeating_work(trace, process)) add(process, {work->begin, trace.extent().end});
+}
+
+void Loop::add(ProcessId process, TimeRange time) {
+  hull_ = by_process_.empty() ? time : TimeRange{std::min(hull_.begin, time.begin), std::max(hull_.end, time.end)};
+  by_process_[process] = time;
 }
 
 TimeRange Loop::time(const Trace& trace, const LaunchIndex& launches) const {

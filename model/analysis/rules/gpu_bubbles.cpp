@@ -167,6 +167,12 @@ std::string gpus_text(const Trace& trace, const IdleGroups& collected) {
                                     : counted(collected.gpus.size(), "GPU") + " were together";
 }
 
+// What time the findings are shares of.
+std::string time_text(const Families& families, const Loop& loop) {
+  if (!loop.known()) return "the time";
+  return loop.family() == 0 ? "the time in which its work repeats" : "the loop \"" + families.text(loop.family()) + "\"";
+}
+
 // The finding's place: the gap with the longest part of the group.
 void set_place(const Trace& trace, const Group& group, Finding& finding) {
   const IdleGap& gap = group.longest_gap;
@@ -185,8 +191,7 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
   finding.rule = "gpu_bubbles";
   finding.key = idle_cause_key(group.cause);
   finding.title = gpus_text(trace, collected) + " idle for " + duration_text(cause.total) + " (" +
-                  percent_text(cause.total, collected.span) +
-                  (loop.known() ? " of the loop \"" + families.text(loop.family()) + "\") " : " of the time) ") +
+                  percent_text(cause.total, collected.span) + " of " + time_text(families, loop) + ") " +
                   std::string(idle_cause_clause(group.cause)) + (sum.is_between_launches() ? " between launches" : "") +
                   where_mostly(trace, families.text(dominant_range(cause, loop)), sum.call);
   constexpr double kWorthNaming = 0.2;
@@ -210,9 +215,9 @@ Finding describe_setup(const Trace& trace, const Families& families, const Loop&
   Finding finding;
   finding.rule = "gpu_bubbles";
   finding.key = "setup";
-  finding.title = gpus_text(trace, collected) + " idle for " + duration_text(collected.once.total) + " before and after the loop \"" +
-                  families.text(loop.family()) + "\" (setup and warm-up, paid once), mostly " +
-                  std::string(idle_cause_clause(group.cause)) + ".";
+  finding.title = gpus_text(trace, collected) + " idle for " + duration_text(collected.once.total) +
+                  (loop.family() == 0 ? " before its work began to repeat" : " before and after " + time_text(families, loop)) +
+                  " (setup and warm-up, paid once), mostly " + std::string(idle_cause_clause(group.cause)) + ".";
   finding.seen = "Its largest share, " + duration_text(group.total) + " in " + counted(group.parts, "part") + ", lies " +
                  (group.family == 0 ? std::string("outside of ranges") : "in " + range_text(trace, families.text(group.family))) +
                  "; the longest part took " + duration_text(group.longest) + "." + samples_text(trace, group.samples);
@@ -249,8 +254,8 @@ std::string summary_of(const Trace& trace, const Families& families, const Loop&
   const std::string gpus = collected.gpus.size() == 1 ? gpu_label(trace, collected.gpus.front().gpu) + " was" : gpus_text(trace, collected);
   return gpus + (idle == 0 ? " never idle in " : " idle for " + duration_text(idle) + " of ") + duration_text(collected.span) +
          (idle == 0 ? std::string() : " (" + percent_text(idle, collected.span) + ")") +
-         (loop.known() ? " in the loop \"" + families.text(loop.family()) + "\", " + counted(loop.iterations(), "iteration")
-                       : std::string()) +
+         (loop.known() ? " in " + time_text(families, loop) : std::string()) +
+         (loop.iterations() > 0 ? ", " + counted(loop.iterations(), "iteration") : std::string()) +
          (idle == 0 ? ", but for gaps shorter than " + duration_text(gap) + "." : ", in gaps of " + duration_text(gap) + " or longer.");
 }
 

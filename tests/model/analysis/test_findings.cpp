@@ -162,6 +162,40 @@ TEST_CASE("slow iterations that cost little are no finding, and neither is one t
   CHECK(answer(*program.trace(), "tail:share=0.1").findings.size() == 1);
 }
 
+TEST_CASE("without ranges, setup is what lies in front of the work that repeats") {
+  Scenario program;
+  Nanoseconds t = 0;
+  const auto launch = [&](const char* name, Nanoseconds idle) {
+    program.kernel(name, t + idle, t + idle + 5'000, t + idle + 6'000, t + idle + kMillisecond);
+    t += idle + kMillisecond;
+  };
+  for (int i = 0; i < 6; ++i) launch("initialise", 100 * kMillisecond * (i % 3));  // at irregular times
+  for (int step = 0; step < 40; ++step) {
+    launch("forward", step == 0 ? 900 * kMillisecond : 4 * kMillisecond);  // the first step compiles
+    launch("backward", step == 0 ? 300 * kMillisecond : kMillisecond);
+  }
+  const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles");
+  REQUIRE(bubbles.findings.size() == 2);
+  CHECK(bubbles.findings[0].key == "cpu_code");
+  CHECK_THAT(bubbles.findings[0].title, contains_text("of the time in which its work repeats"));
+  // Of 40 steps, those behind the first occurrence of "backward" that is no warm-up: 38 or 39 with 5 ms each.
+  CHECK(bubbles.findings[0].cost >= 38 * 5 * kMillisecond);
+  CHECK(bubbles.findings[0].cost <= 39 * 5 * kMillisecond + 40 * 2 * 6'000);
+  CHECK(bubbles.findings[1].key == "setup");
+  CHECK(bubbles.findings[1].cost >= 1'800 * kMillisecond - 100'000);
+  CHECK_THAT(bubbles.findings[1].title, contains_text("before its work began to repeat"));
+}
+
+TEST_CASE("work at irregular times has no loop") {
+  Scenario program;
+  Nanoseconds t = 0;
+  for (int i = 0; i < 40; ++i) {
+    t += (1 + (i * 7919) % 23) * kMillisecond;
+    program.kernel("k", t, t + 5'000, t + 6'000, t + 300'000);
+  }
+  CHECK_THAT(first_bubble(program).title, contains_text("of the time)"));
+}
+
 TEST_CASE("what PyTorch marks by itself is no loop of its own") {
   Scenario program;
   for (int step = 0; step < 10; ++step) {
@@ -169,5 +203,5 @@ TEST_CASE("what PyTorch marks by itself is no loop of its own") {
     program.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", t, t + 9 * kMillisecond);
     program.kernel("k", t + 9 * kMillisecond, t + 9 * kMillisecond + 5'000, t + 9 * kMillisecond + 6'000, t + 10 * kMillisecond);
   }
-  CHECK_THAT(first_bubble(program).title, contains_text("of the time"));
+  CHECK_THAT(first_bubble(program).title, contains_text("of the time in which its work repeats"));
 }

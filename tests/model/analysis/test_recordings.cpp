@@ -4,6 +4,8 @@
 
 #include "model/analysis/rule.h"
 #include "model/analysis/trace_diff.h"
+#include "model/export/nsys_sqlite_export.h"
+#include "model/import/nsys_sqlite.h"
 #include "model/stats/report.h"
 #include "model/trace/combine.h"
 #include "model/trace/load.h"
@@ -129,6 +131,23 @@ TEST_CASE("a step's breakdown holds what was enqueued in its steps, also by the 
   };
   CHECK(static_cast<std::size_t>(counts[row("step *")]) == operations);
   CHECK(counts[row("backward")] > counts[row("forward")]);
+}
+
+TEST_CASE("without its ranges, a training's loop is told by the GPU work that repeats") {
+  const auto marked = recorded("torch_training_workers0");
+  const test::TemporaryFolder folder;
+  NsysSqliteOptions options;
+  options.tables = {"CUPTI_ACTIVITY_KIND_(KERNEL|MEMCPY|MEMSET|RUNTIME|SYNCHRONIZATION)", "StringIds", "TARGET_INFO_.*", "META_DATA_.*"};
+  REQUIRE(export_nsys_sqlite(*marked, folder.path() / "unmarked.sqlite", Overwrite::kRefuse, options));
+  const auto unmarked = import_nsys_sqlite(folder.path() / "unmarked.sqlite");
+  REQUIRE(unmarked);
+  const std::vector<Finding> with = findings(*marked), without = findings(**unmarked);
+  REQUIRE_FALSE(without.empty());
+  CHECK(without.front().key == "cpu_code");
+  CHECK_THAT(without.front().title, contains_text("of the time in which its work repeats"));
+  CHECK(static_cast<double>(without.front().cost) == Approx(with.front().cost).epsilon(0.1));
+  CHECK(without.back().key == "setup");
+  CHECK(static_cast<double>(without.back().cost) == Approx(with.back().cost).epsilon(0.05));
 }
 
 TEST_CASE("idle time between moves of unified memory is called that") {

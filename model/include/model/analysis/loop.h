@@ -1,4 +1,5 @@
-// The loop of a program: an NVTX range that repeats, and the time that its iterations take without those that warm up.
+// The loop of a program: an NVTX range that repeats, and the time that its iterations take without those that warm up. Of a program that
+// marks none, the time from when on its GPU work repeats.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,8 @@ class Loop {
  public:
   Loop() = default;  // not known: all goes on
   Loop(const Trace& trace, Families& families);
-  [[nodiscard]] bool known() const noexcept { return family_ != 0; }
+  [[nodiscard]] bool known() const noexcept { return !by_process_.empty(); }
+  // Of the ranges of its iterations; 0 where its GPU work alone tells the loop.
   [[nodiscard]] FamilyId family() const noexcept { return family_; }
   // Of idle time at t in front of an operation that was enqueued at `enqueued`: GPUs go on with the loop's work after the CPU has left it.
   [[nodiscard]] Recurrence recurrence(ProcessId process, Nanoseconds t, Nanoseconds enqueued) const {
@@ -24,12 +26,14 @@ class Loop {
     const bool in_loop = found == by_process_.end() || (t >= found->second.begin && std::min(t, enqueued) < found->second.end);
     return in_loop ? Recurrence::kRecurring : Recurrence::kOnce;
   }
-  [[nodiscard]] std::size_t iterations() const noexcept { return iterations_; }  // of all processes, without those that warm up
+  // Of all processes, without those that warm up; 0 where no ranges mark them.
+  [[nodiscard]] std::size_t iterations() const noexcept { return iterations_; }
   // From where the first process entered the loop to where the last left it, or to the end of the GPU work that was enqueued in it, which
   // may go on. Requires: known(). O(GPU work behind the loop).
   [[nodiscard]] TimeRange time(const Trace& trace, const LaunchIndex& launches) const;
 
  private:
+  void add(ProcessId process, TimeRange time);
   std::map<ProcessId, TimeRange> by_process_;
   TimeRange hull_;
   FamilyId family_ = 0;
