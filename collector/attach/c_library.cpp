@@ -32,6 +32,9 @@ std::optional<CLibraryFunctions> find_c_library(const RemoteMemory& memory, cons
   functions.detach_thread = find("pthread_detach");
   functions.this_thread = find("pthread_self");
   functions.refuse_load = find("_dl_signal_error");
+  // Where the C library has none of its own, the loader's counts.
+  if (const Mapping* loader = find_file(map, is_loader); functions.refuse_load == 0 && loader != nullptr)
+    functions.refuse_load = find_function(memory, loader->begin, "_dl_signal_error").value_or(0);
   if (functions.open == 0) {
     constexpr std::uint64_t kInternalOpenMode = 0x8000'0000;  // __RTLD_DLOPEN of glibc
     functions.open = find("__libc_dlopen_mode");
