@@ -113,7 +113,13 @@ QRectF RulerBar::range_label() const {
   return {middle - text_width / 2, 3, text_width, height() - 8.0};
 }
 
-QString RulerBar::range_text() const { return QString::fromStdString(format_duration(state_.selected_range()->length())); }
+// Out of sight, it says on which side it is.
+QString RulerBar::range_text() const {
+  const TimeRange range = *state_.selected_range();
+  const QString text = QString::fromStdString(format_duration(range.length()));
+  if (range.end <= state_.range().begin) return QChar(0x2190) + QStringLiteral(" ") + text;
+  return range.begin >= state_.range().end ? text + QStringLiteral(" ") + QChar(0x2192) : text;
+}
 
 void RulerBar::paint_ticks(QPainter& painter, const std::vector<QRectF>& covered) {
   const Theme& theme = state_.theme();

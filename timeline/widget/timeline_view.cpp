@@ -41,7 +41,10 @@ class Corner : public QWidget {
     painter.drawText(upper.adjusted(fontMetrics().horizontalAdvance(length + " "), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
                      tr("visible"));
     const QRect lower(10, height() / 2, width() - 18, height() / 2);
-    painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, state_.selected_range() ? tr("events · busy") : tr("busy"));
+    if (state_.selected_range())
+      painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, tr("events · busy"));
+    else if (says_busy())
+      painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, tr("busy"));
     if (const std::size_t hidden = state_.hidden_count(); hidden > 0)
       painter.drawText(upper, Qt::AlignRight | Qt::AlignVCenter, tr("%n row(s) hidden", nullptr, static_cast<int>(hidden)));
     if (state_.trace().provenance().outline_only) {
@@ -56,6 +59,12 @@ class Corner : public QWidget {
   }
 
  private:
+  // Without a selected range, rows say it of GPUs alone.
+  [[nodiscard]] bool says_busy() const {
+    const std::vector<Row>& rows = state_.tree().rows();
+    return std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.kind == RowKind::kGpuHardware || row.counter; });
+  }
+
   const ViewState& state_;
   const RulerBar& ruler_;
 };
