@@ -3,6 +3,11 @@
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
+namespace {
+
+bool is_number(int column) { return column >= CallTreeModel::kTotalShare && column <= CallTreeModel::kSelf; }
+
+}  // namespace
 
 void CallTreeModel::setProfile(std::shared_ptr<const Trace> trace, std::shared_ptr<const SampleProfile> profile) {
   beginResetModel();
@@ -63,14 +68,15 @@ std::string CallTreeModel::cell(std::uint32_t index, int column) const {
 
 QVariant CallTreeModel::data(const QModelIndex& index, int role) const {
   if (!profile_ || !index.isValid()) return {};
-  const bool is_number = index.column() >= kTotalShare && index.column() <= kSelf;
   if (role == Qt::DisplayRole || role == Qt::ToolTipRole) return QString::fromStdString(cell(node(index), index.column()));
-  if (role == Qt::TextAlignmentRole && is_number) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+  if (role == Qt::TextAlignmentRole && is_number(index.column())) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
   return {};
 }
 
 QVariant CallTreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
+  if (orientation != Qt::Horizontal) return {};
+  if (role == Qt::TextAlignmentRole) return QVariant((is_number(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+  if (role != Qt::DisplayRole) return {};
   const bool timed = profile_ && profile_->by == samples::WeightBy::kTime;
   switch (section) {
     case kFunction:

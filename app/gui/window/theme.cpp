@@ -49,6 +49,11 @@ class RoomyStyle : public QProxyStyle {
   void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const override {
     if (element == PE_PanelScrollAreaCorner) return painter->fillRect(option->rect, option->palette.color(QPalette::Window));
     QProxyStyle::drawPrimitive(element, option, painter, widget);
+    if (element == PE_FrameMenu) {  // else a dark menu is not told from what is below it
+      painter->setPen(option->palette.color(QPalette::Mid));
+      painter->setBrush(Qt::NoBrush);
+      return painter->drawRect(option->rect.adjusted(0, 0, -1, -1));
+    }
     const bool dark = option->palette.color(QPalette::Window).lightness() < 128;
     if (element != PE_FrameLineEdit || !dark || (option->state & State_HasFocus)) return;
     painter->save();

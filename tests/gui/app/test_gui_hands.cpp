@@ -2,6 +2,7 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QMenuBar>
+#include <QScrollBar>
 #include <QTextBlock>
 #include <QTextBrowser>
 
@@ -434,6 +435,29 @@ class HandsTest : public QObject {
     QCOMPARE(kind({"/usr/bin/python3", "-u", "/tmp/train.py"}), kind({"python3", "train.py", "7"}));
     QCOMPARE(kind({"./a.out"}), QString("a.out"));
     QCOMPARE(kind({}), QString("python"));
+  }
+
+  void scrollBarsAreDraggedAndPagedAlongTheirWholeLength() {
+    ui::apply_theme(ui::Theme::kLight);
+    for (const Qt::Orientation orientation : {Qt::Vertical, Qt::Horizontal}) {
+      QScrollBar bar(orientation);
+      bar.setRange(0, 300);
+      bar.setPageStep(100);  // the handle takes a quarter
+      const bool upright = orientation == Qt::Vertical;
+      bar.resize(upright ? QSize(14, 400) : QSize(400, 14));
+      bar.show();
+      const auto place = [&](int along) { return upright ? QPoint(7, along) : QPoint(along, 7); };
+      QTest::mousePress(&bar, Qt::LeftButton, {}, place(50));
+      QTest::mouseMove(&bar, place(150));
+      QCOMPARE(bar.value(), 100);
+      QTest::mouseMove(&bar, place(399));
+      QTest::mouseRelease(&bar, Qt::LeftButton, {}, place(399));
+      QCOMPARE(bar.value(), 300);
+      QTest::mouseClick(&bar, Qt::LeftButton, {}, place(2));  // no button there: a page
+      QCOMPARE(bar.value(), 200);
+      QTest::mouseClick(&bar, Qt::LeftButton, {}, place(398));
+      QCOMPARE(bar.value(), 300);
+    }
   }
 
   void textIsReadableInBothThemes() {
