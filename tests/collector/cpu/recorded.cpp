@@ -1,7 +1,9 @@
 #include "recorded.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <fstream>
 #include <sstream>
 
 #include "collector/cpu/access.h"
@@ -27,6 +29,21 @@ Recorded::Measured Recorded::measured(const std::string& thread) const {
   return {};
 }
 
+namespace {
+
+// Since the machine's start.
+Nanoseconds taken_away() {
+  std::ifstream file("/proc/stat");  // "cpu user nice system idle iowait irq softirq steal ...", in hundredths of a second
+  std::string word;
+  std::array<std::int64_t, 8> times{};
+  file >> word;
+  for (std::int64_t& time : times) file >> time;
+  constexpr Nanoseconds kUnit = 10'000'000;
+  return (times[5] + times[6] + times[7]) * kUnit;
+}
+
+}  // namespace
+
 Recorded record(std::vector<std::string> command, const cpu::CpuSettings& settings,
                 const std::function<void(session::LaunchRequest&)>& change) {
   const TemporaryFolder folder;
@@ -38,11 +55,13 @@ Recorded record(std::vector<std::string> command, const cpu::CpuSettings& settin
   request.settings.cpu = settings;
   request.output = (folder.path() / "x").string();
   if (change) change(request);
+  const Nanoseconds taken_before = taken_away();
   auto recording = session::Recording::launch(std::move(request));
   INFO((recording ? "" : recording.error().text));
   REQUIRE(recording);
   REQUIRE((*recording)->wait_for(std::chrono::minutes(2)));
   Recorded result;
+  result.taken_away = taken_away() - taken_before;
   result.messages = (*recording)->take_messages();
   auto trace = load_trace((*recording)->path());
   REQUIRE(trace);

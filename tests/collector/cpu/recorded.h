@@ -20,6 +20,9 @@ struct Recorded {
   std::shared_ptr<const Trace> trace;
   std::vector<std::string> messages;
   std::string output;  // of the program
+  // That processors of this machine spent meanwhile on interrupts, or that a host gave to other machines: a thread that was on one then ran
+  // by the times of its switches, and not by its own clock.
+  Nanoseconds taken_away = 0;
 
   // What "NAME PROCESSOR-NS WALL-NS" says of a thread in the program's output.
   struct Measured {
