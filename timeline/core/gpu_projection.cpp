@@ -88,15 +88,20 @@ struct Launch {
 };
 
 std::vector<Launch> launches_of(const Trace& trace, ThreadId thread, const WorkOfCalls& work) {
-  std::vector<Launch> launches;
+  std::vector<const Lane*> lanes;
+  std::size_t calls = 0;
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kCudaApi || track.key.thread != thread) continue;
     for (const LaneId id : track.lanes) {
-      const Lane& lane = trace.lane(id);
-      for (EventIndex i = 0; i < lane.size(); ++i)
-        if (const auto found = work.find(lane.correlation(i))) launches.push_back({lane.start(i), *found});
+      lanes.push_back(&trace.lane(id));
+      calls += lanes.back()->size();
     }
   }
+  std::vector<Launch> launches;
+  launches.reserve(calls);  // at most: what is not written takes no memory
+  for (const Lane* lane : lanes)
+    for (EventIndex i = 0; i < lane->size(); ++i)
+      if (const auto found = work.find(lane->correlation(i))) launches.push_back({lane->start(i), *found});
   const auto earlier = [](const Launch& a, const Launch& b) { return a.call < b.call; };
   if (!std::is_sorted(launches.begin(), launches.end(), earlier)) std::stable_sort(launches.begin(), launches.end(), earlier);
   return launches;
