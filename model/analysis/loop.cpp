@@ -14,10 +14,10 @@ Loop::Loop(const Trace& trace, Families& families) {
     add(series.process, {lane.start(first.index), lane.end(series.ranges.back().index)});
     family_ = series.family;
   }
-  // PyTorch's profiler is switched on in the loop: what repeats there may be layers.
-  if (known() || trace.provenance().producer.starts_with("PyTorch")) return;
+  if (known()) return;
   for (ProcessId process = 0; process < trace.processes().size(); ++process)
-    if (const std::optional<RepeatingWork> work = find_repeating_work(trace, process)) add(process, {work->begin, trace.extent().end});
+    if (const std::vector<RepeatingWork> work = find_repeating_work(trace, process); !work.empty())
+      add(process, {work.front().begin, trace.extent().end});
 }
 
 void Loop::add(ProcessId process, TimeRange time) {

@@ -20,19 +20,23 @@ void for_each_work(const Trace& trace, ProcessId process, Visit visit) {
     if (may_repeat(track, process))
       for (const LaneId id : track.lanes) {
         const Lane& lane = trace.lane(id);
-        for (EventIndex i = 0; i < lane.size(); ++i) visit(lane.name(i), lane, i);
+        for (EventIndex i = 0; i < lane.size(); ++i) visit(lane.name(i), EventRef{id, i});
       }
 }
 
+struct Occurrence {
+  Nanoseconds start = 0;
+  EventRef event;
+};
 struct Candidate {
   NameId name = 0;
-  std::vector<Nanoseconds> starts;  // ascending
+  std::vector<Occurrence> occurrences;  // by start
 };
 
 // The names that occur neither seldom nor all the time; of too many, those that occur least.
 std::vector<Candidate> candidates_of(const Trace& trace, ProcessId process) {
   std::vector<std::uint32_t> counts(trace.name_count());
-  for_each_work(trace, process, [&](NameId name, const Lane&, EventIndex) { ++counts[name]; });
+  for_each_work(trace, process, [&](NameId name, EventRef) { ++counts[name]; });
   std::vector<NameId> wanted;
   for (NameId name = 0; name < counts.size(); ++name)
     if (counts[name] >= kFewest && counts[name] <= kMost) wanted.push_back(name);
@@ -43,29 +47,35 @@ std::vector<Candidate> candidates_of(const Trace& trace, ProcessId process) {
   for (const NameId name : wanted) {
     position[name] = static_cast<std::uint32_t>(candidates.size());
     candidates.push_back({name, {}});
-    candidates.back().starts.reserve(counts[name]);
+    candidates.back().occurrences.reserve(counts[name]);
   }
-  for_each_work(trace, process, [&](NameId name, const Lane& lane, EventIndex i) {
-    if (position[name] != kNone) candidates[position[name]].starts.push_back(lane.start(i));
+  for_each_work(trace, process, [&](NameId name, EventRef event) {
+    if (position[name] != kNone) candidates[position[name]].occurrences.push_back({trace.lane(event.lane).start(event.index), event});
   });
-  for (Candidate& candidate : candidates) std::sort(candidate.starts.begin(), candidate.starts.end());
+  for (Candidate& candidate : candidates)
+    std::sort(candidate.occurrences.begin(), candidate.occurrences.end(),
+              [](const Occurrence& a, const Occurrence& b) { return a.start != b.start ? a.start < b.start : a.event < b.event; });
   return candidates;
 }
 
-// Where the occurrences come at regular times, the first behind warm-up.
-std::optional<RepeatingWork> regular(NameId name, const std::vector<Nanoseconds>& starts) {
+// Where the occurrences come at regular times.
+std::optional<RepeatingWork> regular(const Candidate& candidate) {
+  const std::vector<Occurrence>& occurrences = candidate.occurrences;
   std::vector<Nanoseconds> intervals;
-  for (std::size_t i = 1; i < starts.size(); ++i) intervals.push_back(starts[i] - starts[i - 1]);
+  for (std::size_t i = 1; i < occurrences.size(); ++i) intervals.push_back(occurrences[i].start - occurrences[i - 1].start);
   std::vector<Nanoseconds> sorted = intervals;
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
-  const Nanoseconds median = *middle, shortest = median * 2 / 3, longest = median + median / 2;
-  std::size_t warm_up = 0;
-  while (warm_up < intervals.size() / 4 && intervals[warm_up] > longest) ++warm_up;
-  const auto fits = std::count_if(intervals.begin() + static_cast<std::ptrdiff_t>(warm_up), intervals.end(),
+  const Nanoseconds shortest = *middle * 2 / 3, longest = *middle + *middle / 2;
+  RepeatingWork work;
+  work.marker = candidate.name;
+  while (work.warm_up < intervals.size() / 4 && intervals[work.warm_up] > longest) ++work.warm_up;
+  const auto fits = std::count_if(intervals.begin() + static_cast<std::ptrdiff_t>(work.warm_up), intervals.end(),
                                   [&](Nanoseconds interval) { return interval >= shortest && interval <= longest; });
-  if (static_cast<std::size_t>(fits) * 5 < (intervals.size() - warm_up) * 4) return std::nullopt;
-  return RepeatingWork{name, starts[warm_up], median};
+  if (static_cast<std::size_t>(fits) * 5 < (intervals.size() - work.warm_up) * 4) return std::nullopt;
+  work.begin = occurrences[work.warm_up].start;
+  for (const Occurrence& occurrence : occurrences) work.occurrences.push_back(occurrence.event);
+  return work;
 }
 
 // GPU operations of the process that begin at t or later.
@@ -79,17 +89,15 @@ std::size_t operations_from(const Trace& trace, ProcessId process, Nanoseconds t
 
 }  // namespace
 
-std::optional<RepeatingWork> find_repeating_work(const Trace& trace, ProcessId process) {
-  std::optional<RepeatingWork> best;
-  for (const auto& [name, starts] : candidates_of(trace, process)) {
-    const std::optional<RepeatingWork> found = regular(name, starts);
-    if (!found) continue;
-    const bool earlier = !best || found->begin < best->begin || (found->begin == best->begin && found->marker < best->marker);
-    if (earlier) best = found;
-  }
-  if (!best) return std::nullopt;
+std::vector<RepeatingWork> find_repeating_work(const Trace& trace, ProcessId process) {
+  std::vector<RepeatingWork> found;
+  if (trace.provenance().producer.starts_with("PyTorch")) return found;
   const std::size_t all = operations_from(trace, process, std::numeric_limits<Nanoseconds>::min());
-  return operations_from(trace, process, best->begin) * 5 >= all * 4 ? best : std::nullopt;
+  for (const Candidate& candidate : candidates_of(trace, process))
+    if (std::optional<RepeatingWork> work = regular(candidate); work && operations_from(trace, process, work->begin) * 5 >= all * 4)
+      found.push_back(*std::move(work));
+  std::stable_sort(found.begin(), found.end(), [](const RepeatingWork& a, const RepeatingWork& b) { return a.begin < b.begin; });
+  return found;
 }
 
 }  // namespace lanescope::analysis

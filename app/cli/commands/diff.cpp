@@ -41,7 +41,7 @@ Result<std::optional<double>> parse_percent(std::string text) {
 double finite(double value) { return std::isfinite(value) ? value : stats::kNoReal; }
 
 stats::Table table_of(const TraceDiff& diff, bool only_changes) {
-  const std::string per = diff.aligned_by.empty() ? "Total" : "Per Iteration";
+  const std::string per = diff.by_iteration() ? "Per Iteration" : "Total";
   stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::reals("Low", stats::Unit::kPercent),
                       stats::reals("High", stats::Unit::kPercent), stats::texts("Verdict"),
                       stats::reals(per + " A", stats::Unit::kNanoseconds), stats::reals(per + " B", stats::Unit::kNanoseconds),
@@ -79,14 +79,22 @@ std::string iterations_text(std::size_t compared, std::size_t skipped) {
   return text;
 }
 
+// Names of kernels fill a screen.
+std::string abbreviated(const std::string& name) {
+  constexpr std::size_t kLongest = 60;
+  return name.size() <= kLongest ? name : name.substr(0, kLongest) + "...";
+}
+
 // The answer in a few lines: how the traces were aligned, and what their times did.
 std::string summary_of(const TraceDiff& diff, const std::string& first, const std::string& second) {
   std::string text = "A: " + first + "\nB: " + second + "\n";
-  if (diff.aligned_by.empty())
-    text += "Whole traces are compared: they have no NVTX range that repeats in both.\n";
+  if (!diff.by_iteration())
+    text += "Whole traces are compared: they have no NVTX range that repeats in both, and no kernel that does so at regular times.\n";
   else
-    text += "Compared by iteration of \"" + diff.aligned_by + "\": " + iterations_text(diff.first_iterations, diff.first_skipped) +
-            " in A, " + iterations_text(diff.second_iterations, diff.second_skipped) + " in B.\n";
+    text += (diff.aligned_by.empty() ? "Compared from one launch to the next of the kernel \"" + abbreviated(diff.repeating_work) + "\""
+                                     : "Compared by iteration of \"" + diff.aligned_by + "\"") +
+            ": " + iterations_text(diff.first_iterations, diff.first_skipped) + " in A, " +
+            iterations_text(diff.second_iterations, diff.second_skipped) + " in B.\n";
   for (const DiffItem& item : diff.items) {
     if (!is_headline(item) || (item.kind == DiffKind::kGpuIdle && item.name != "GPU idle")) continue;
     text += item.name + ": " + duration_text(std::llround(item.first.per_iteration)) + " -> " +
@@ -113,7 +121,8 @@ int run_diff(Arguments arguments) {
   CLI::App app(
       "Says what changed from trace A to trace B, and what of that is more than noise: iterations, idle GPUs and their causes, kernels, "
       "calls, ranges.\n"
-      "Everything is compared per iteration where an NVTX range repeats in both traces, else as a whole.",
+      "Everything is compared per iteration where an NVTX range, or else a kernel at regular times, repeats in both traces; else as a "
+      "whole.",
       "lanescope diff");
   std::string first_file, second_file, fail_above;
   analysis::DiffOptions options;

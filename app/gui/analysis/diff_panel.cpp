@@ -33,7 +33,7 @@ std::string interval_text(const DiffItem& item) {
 }
 
 stats::Table table_of(const TraceDiff& diff) {
-  const std::string per = diff.aligned_by.empty() ? "" : " per Iteration";
+  const std::string per = diff.by_iteration() ? " per Iteration" : "";
   stats::Table table({stats::reals("Difference" + per, stats::Unit::kNanoseconds), stats::reals("Change", stats::Unit::kPercent),
                       stats::texts("Between"), stats::texts("Verdict"), stats::texts("Kind"), stats::texts("Name"),
                       stats::reals("A" + per, stats::Unit::kNanoseconds), stats::reals("B" + per, stats::Unit::kNanoseconds),
@@ -49,7 +49,11 @@ stats::Table table_of(const TraceDiff& diff) {
 QString duration_text(double nanoseconds) { return QString::fromStdString(timeline::format_duration(std::llround(nanoseconds))); }
 
 QString aligned_text(const TraceDiff& diff) {
-  if (diff.aligned_by.empty()) return QObject::tr("Whole traces are compared: no NVTX range repeats in both.");
+  if (!diff.by_iteration()) return QObject::tr("Whole traces are compared: no NVTX range repeats in both.");
+  if (diff.aligned_by.empty())
+    return QObject::tr("Compared from one launch to the next of a kernel that comes at regular times: %1 in A, %2 in B.")
+        .arg(diff.first_iterations)
+        .arg(diff.second_iterations);
   return QObject::tr("Compared by iteration of \"%1\": %2 in A, %3 in B.")
       .arg(QString::fromStdString(diff.aligned_by))
       .arg(diff.first_iterations)

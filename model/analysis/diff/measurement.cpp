@@ -165,6 +165,25 @@ Samples Samples::of_iterations(const Trace& trace, const std::vector<IterationSe
   return samples;
 }
 
+Samples Samples::of_work(const Trace& trace, const std::map<ProcessId, RepeatingWork>& work, std::optional<std::size_t> skip) {
+  Samples samples;
+  const LaunchIndex launches(trace);
+  for (const auto& [process, repeating] : work) {
+    std::vector<Nanoseconds> enqueued;
+    for (const EventRef event : repeating.occurrences) {
+      const Lane& lane = trace.lane(event.lane);
+      const EventRef launch = launches.find(process, lane.correlation(event.index));
+      enqueued.push_back(launch.valid() ? trace.lane(launch.lane).start(launch.index) : lane.start(event.index));
+    }
+    std::sort(enqueued.begin(), enqueued.end());
+    const std::size_t first = std::min(enqueued.size() - 1, skip.value_or(repeating.warm_up));
+    samples.skipped_ += first;
+    Windows& windows = samples.by_process_[process];
+    for (std::size_t i = first; i + 1 < enqueued.size(); ++i) windows.push_back({{enqueued[i], enqueued[i + 1]}, samples.size_++});
+  }
+  return samples;
+}
+
 Samples Samples::of_slices(const Trace& trace, std::size_t slices) {
   Samples samples;
   const TimeRange extent = trace.extent();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../iterations.h"
+#include "../repeating_work.h"
 #include "model/analysis/families.h"
 #include "model/analysis/trace_diff.h"
 
@@ -19,6 +20,8 @@ class Samples {
  public:
   // Without the first `skip` of each series, or without those that warm up.
   static Samples of_iterations(const Trace& trace, const std::vector<IterationSeries>& series, std::optional<std::size_t> skip);
+  // From each occurrence of a kernel to the next, as the CPU enqueued them; without the first `skip`, or those that warm up.
+  static Samples of_work(const Trace& trace, const std::map<ProcessId, RepeatingWork>& work, std::optional<std::size_t> skip);
   static Samples of_slices(const Trace& trace, std::size_t slices);
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }

@@ -13,9 +13,39 @@ namespace lanescope::analysis {
 namespace {
 
 struct Alignment {
-  std::string family;  // empty: whole traces
+  std::string family;  // empty where no range repeats in both
   std::vector<IterationSeries> first, second;
+  std::string marker;  // then: of work that repeats in both; empty: whole traces
+  std::map<ProcessId, RepeatingWork> first_work, second_work;
 };
+
+// By the name of its marker, of each process.
+using WorkByName = std::map<std::string, std::map<ProcessId, RepeatingWork>>;
+WorkByName work_of(const Trace& trace) {
+  WorkByName by_name;
+  for (ProcessId process = 0; process < trace.processes().size(); ++process)
+    for (RepeatingWork& work : find_repeating_work(trace, process))
+      by_name[std::string(trace.name(work.marker))].try_emplace(process, std::move(work));
+  return by_name;
+}
+
+// By the work that repeats in both, from the earliest on in the first.
+Alignment align_by_work(const Trace& first, const Trace& second) {
+  WorkByName of_first = work_of(first), of_second = work_of(second);
+  Alignment alignment;
+  Nanoseconds earliest = 0;
+  for (auto& [name, work] : of_first) {
+    if (!of_second.contains(name)) continue;
+    const Nanoseconds begin = work.begin()->second.begin;
+    if (!alignment.marker.empty() && begin >= earliest) continue;
+    alignment.marker = name;
+    earliest = begin;
+  }
+  if (alignment.marker.empty()) return alignment;
+  alignment.first_work = std::move(of_first[alignment.marker]);
+  alignment.second_work = std::move(of_second[alignment.marker]);
+  return alignment;
+}
 
 // The iterations that both traces have: of the range that was asked for, else of what is chosen for the first trace, else for the second.
 Result<Alignment> align(const Trace& first, Families& first_families, const Trace& second, Families& second_families,
@@ -37,10 +67,10 @@ Result<Alignment> align(const Trace& first, Families& first_families, const Trac
     if (!alignment.second.empty()) return alignment;
   }
   alignment.second = find_iterations(second, second_families);
-  if (alignment.second.empty()) return Alignment{};
+  if (alignment.second.empty()) return align_by_work(first, second);
   alignment.family = second_families.text(alignment.second.front().family);
   alignment.first = find_iterations(first, first_families, alignment.family);
-  return alignment.first.empty() ? Alignment{} : alignment;
+  return alignment.first.empty() ? align_by_work(first, second) : alignment;
 }
 
 DiffSide side_of(const Measured* measured, const Samples& samples) {
@@ -119,14 +149,17 @@ Result<TraceDiff> compare_traces(const Trace& first, const Trace& second, const 
   Families first_families(first), second_families(second);
   const Result<Alignment> alignment = align(first, first_families, second, second_families, options.range);
   if (!alignment) return alignment.error();
-  const bool whole = alignment->family.empty();
-  const Samples first_samples =
-      whole ? Samples::of_slices(first, TraceDiff::kSlices) : Samples::of_iterations(first, alignment->first, options.skip);
-  const Samples second_samples =
-      whole ? Samples::of_slices(second, TraceDiff::kSlices) : Samples::of_iterations(second, alignment->second, options.skip);
+  const bool whole = alignment->family.empty() && alignment->marker.empty();
+  const auto samples_of = [&](const Trace& trace, const std::vector<IterationSeries>& series,
+                              const std::map<ProcessId, RepeatingWork>& work) {
+    if (!alignment->family.empty()) return Samples::of_iterations(trace, series, options.skip);
+    return whole ? Samples::of_slices(trace, TraceDiff::kSlices) : Samples::of_work(trace, work, options.skip);
+  };
+  const Samples first_samples = samples_of(first, alignment->first, alignment->first_work);
+  const Samples second_samples = samples_of(second, alignment->second, alignment->second_work);
   if (first_samples.size() == 0 || second_samples.size() == 0)
-    return Error{"No iteration of \"" + alignment->family + "\" is left after the first " + std::to_string(options.skip.value_or(0)) +
-                     ": skip fewer.",
+    return Error{"No iteration of \"" + alignment->family + alignment->marker + "\" is left after the first " +
+                     std::to_string(options.skip.value_or(0)) + ": skip fewer.",
                  ErrorKind::kUsage};
 
   const std::map<ItemKey, Measured> before = measure(first, first_samples, options.stop),
@@ -136,6 +169,7 @@ Result<TraceDiff> compare_traces(const Trace& first, const Trace& second, const 
   for (const auto& [key, measured] : after) keys.insert(key);
   TraceDiff diff;
   diff.aligned_by = alignment->family;
+  diff.repeating_work = alignment->marker;
   diff.first_iterations = whole ? 0 : first_samples.size();
   diff.second_iterations = whole ? 0 : second_samples.size();
   diff.first_skipped = first_samples.skipped();

@@ -21,6 +21,7 @@ struct Loop {
   Nanoseconds kernel = kMillisecond;
   double noise = 0.05;  // standard deviation of loading and kernel, of their length
   bool ranges = true;
+  Nanoseconds stray = 0;  // pauses between iterations, of up to 22 times this
 };
 
 // A loop that loads, in a range of its own, and then runs one kernel.
@@ -39,7 +40,7 @@ std::shared_ptr<const Trace> trace_of(const Loop& loop) {
     program.os_call("read", t, t + loading);
     program.kernel("train(float*)", t + loading, t + loading + 5'000, t + loading + 8'000, t + loading + 8'000 + kernel);
     program.call("cudaStreamSynchronize", t + loading + 6'000, t + loading + kernel + 20'000);
-    t += loading + kernel + 30'000;
+    t += loading + kernel + 30'000 + loop.stray * (i * 7919 % 23);
   }
   return program.trace();
 }
@@ -131,11 +132,27 @@ TEST_CASE("what is in one trace only says so") {
   CHECK(item(*diff, DiffKind::kKernel, "other()").verdict == DiffVerdict::kOnlySecond);
 }
 
+TEST_CASE("where no range marks iterations, a kernel that comes at regular times does") {
+  const TraceDiff diff = compare({.loading = 4 * kMillisecond, .ranges = false}, {.seed = 9, .iterations = 40, .ranges = false});
+  CHECK(diff.aligned_by.empty());
+  CHECK(diff.repeating_work == "train(float*)");
+  CHECK(diff.first_iterations == 59);  // from each launch to the next
+  CHECK(diff.second_iterations == 39);
+  const DiffItem& duration = item(diff, DiffKind::kDuration, "Iteration");
+  CHECK(duration.verdict == DiffVerdict::kLess);
+  CHECK(duration.difference() == Approx(-2.0 * kMillisecond).epsilon(0.1));
+  CHECK(item(diff, DiffKind::kGpuIdle, "Waiting for input or output").difference() == Approx(-2.0 * kMillisecond).epsilon(0.1));
+  CHECK(item(diff, DiffKind::kGpuBusy, "GPU busy").verdict == DiffVerdict::kSame);
+  CHECK(item(diff, DiffKind::kKernel, "train(float*)").first.count == 59);
+}
+
 TEST_CASE("whole traces count everything once") {
-  const TraceDiff diff = compare({.ranges = false}, {.seed = 9, .ranges = false});
+  const Loop irregular{.ranges = false, .stray = kMillisecond};
+  const TraceDiff diff = compare(irregular, {.seed = 9, .ranges = false, .stray = kMillisecond});
+  CHECK_FALSE(diff.by_iteration());
   CHECK(item(diff, DiffKind::kKernel, "train(float*)").first.count == 60);
   CHECK(item(diff, DiffKind::kApi, "cudaLaunchKernel").second.count == 60);
-  const auto trace = trace_of({.ranges = false});
+  const auto trace = trace_of(irregular);
   CHECK(item(diff, DiffKind::kDuration, "Trace").first.total == Approx(trace->extent().length()).margin(2));
   const DiffItem& busy = item(diff, DiffKind::kGpuBusy, "GPU busy");
   CHECK(busy.first.total == item(diff, DiffKind::kKernel, "train(float*)").first.total);  // the kernels do not overlap

@@ -65,7 +65,9 @@ struct DiffOptions {
 struct TraceDiff {
   static constexpr std::size_t kSlices = 50;
   static constexpr double kConfidence = 0.99;
-  std::string aligned_by;  // the family of ranges; empty: whole traces
+  std::string aligned_by;      // the family of ranges; empty where none repeats in both
+  std::string repeating_work;  // then: the kernel that begins each iteration in both; empty: whole traces
+  [[nodiscard]] bool by_iteration() const noexcept { return !aligned_by.empty() || !repeating_work.empty(); }
   std::size_t first_iterations = 0;
   std::size_t second_iterations = 0;
   std::size_t first_skipped = 0;  // iterations that were left out
