@@ -51,6 +51,7 @@ def main():
     run = step
     if arguments.mode == "graph":
         side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(3):
                 step()
