@@ -44,6 +44,7 @@ void fill_lines(QImage& image, int top, int bottom, const std::vector<Rgb>& line
 
 void RowPainter::forget() {
   labels_.clear();
+  kernel_names_.clear();
   colors_.clear();
 }
 
@@ -210,6 +211,14 @@ void RowPainter::write_columns(QImage& image, int top, int height, const std::ve
   }
 }
 
+// Kernels with the arguments of their templates, where there is room: they tell instances of one template apart.
+std::string_view RowPainter::label_of(const Trace& trace, const Box& box) {
+  if (box.kind != TrackKind::kKernels) return event_label(trace, box.kind, trace.event(box.event));
+  const auto [found, is_new] = kernel_names_.try_emplace(box.name);
+  if (is_new) found->second = compact_kernel_name(trace.name(box.name));
+  return found->second;
+}
+
 void RowPainter::draw_labels(ViewState& state, QPainter& painter, double ratio, double top, double height, int width) {
   constexpr double kInset = 4;
   const Trace& trace = state.trace();
@@ -221,7 +230,7 @@ void RowPainter::draw_labels(ViewState& state, QPainter& painter, double ratio, 
     const double left = std::max(0.0, box.left);
     const double room = (right - left) / ratio - 2 * kInset;
     if (room < kNarrowestLabel) continue;
-    const std::string_view text = event_label(trace, box.kind, trace.event(box.event));
+    const std::string_view text = label_of(trace, box);
     if (!state.matches().text().empty() && !state.matches().matches(box.name)) continue;
     const QStaticText* label = labels_.label(text, static_cast<int>(room));
     if (label == nullptr) continue;

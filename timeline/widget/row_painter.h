@@ -1,6 +1,9 @@
 // Paints rows into an image of device pixels: columns straight into its scan lines, labels on top. Knows no input and no selection.
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <QImage>
@@ -37,7 +40,10 @@ class RowPainter {
   void draw_labels(ViewState& state, QPainter& painter, double ratio, double top, double height, int width);
   [[nodiscard]] std::uint32_t nvtx_color(const Trace& trace, TrackKind kind, EventRef event) const;
 
+  [[nodiscard]] std::string_view label_of(const Trace& trace, const Box& box);
+
   LabelCache labels_;
+  std::unordered_map<NameId, std::string> kernel_names_;  // those that labels_ refers to
   ColorCache colors_;
   const LevelPixels* pixels_ = nullptr;  // of the level that is painted
   std::vector<Rgb> color_;               // of each column
