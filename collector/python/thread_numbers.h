@@ -4,19 +4,18 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <vector>
 
+#include "collector/attach/own_numbers.h"
 #include "memory.h"
 
 namespace lanescope::python {
 
 class ThreadNumbers {
  public:
-  ThreadNumbers(pid_t process, Memory& memory) : process_(process), memory_(memory) {}
+  ThreadNumbers(pid_t process, Memory& memory) : memory_(memory), numbers_(process) {}
 
   // Of numbers as threads know them themselves, which differ from ours in a container. 0 where there is no such thread.
   std::uint32_t of_native(std::uint64_t own);
@@ -25,14 +24,11 @@ class ThreadNumbers {
   std::vector<std::uint32_t> of_pthreads(std::span<const std::uint64_t> threads);
 
  private:
-  void read_tasks();
   std::optional<std::uint64_t> find_offset(std::span<const std::uint64_t> threads);
 
-  pid_t process_;
   Memory& memory_;
-  std::map<std::uint32_t, std::uint32_t> ours_;  // by own number
-  std::set<std::uint32_t> unknown_;              // that were looked for in vain
-  std::optional<std::uint64_t> offset_;          // of the number in the C library's structure
+  attach::OwnNumbers numbers_;
+  std::optional<std::uint64_t> offset_;  // of the number in the C library's structure
 };
 
 }  // namespace lanescope::python

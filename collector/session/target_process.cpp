@@ -72,6 +72,10 @@ TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescripti
 void TargetProcess::connect(std::unique_ptr<TargetMemory> memory, FileDescriptor connection, int wake) {
   memory_ = std::move(memory);
   connection_ = std::move(connection);
+  if (attach::OwnNumbers numbers(pid_); numbers.differ()) {
+    numbers.look();
+    own_numbers_ = std::move(numbers);
+  }
   const channel::SharedMemory& shared = memory_->shared();
   metadata_.emplace(shared.header().metadata_ring, shared.metadata_bytes());
   frames_.emplace(shared.header().frame_ring, shared.frame_bytes());
@@ -171,7 +175,7 @@ void TargetProcess::drain_metadata() {
       category.set_id(record.category);
       category.set_name(std::string(text));
     } else if (record.type == RecordType::kThreadName) {
-      const auto id = static_cast<std::uint32_t>(record.id);
+      const std::uint32_t id = our_number(static_cast<std::uint32_t>(record.id));
       nvtx_thread_names_.insert_or_assign(id, std::string(text));
       proto::Thread& thread = *resources.add_threads();
       thread.set_id(id);
@@ -223,7 +227,10 @@ std::size_t TargetProcess::drain_frames() {
     }
     if (frame.header.type == proto::FRAME_DIAGNOSTIC) report_diagnostic(frame);
     agent_events_ += frame.header.event_count;
-    run.insert(run.end(), frame_buffer_.begin(), frame_buffer_.end());
+    if (own_numbers_)
+      append_with_our_numbers(frame, run);
+    else
+      run.insert(run.end(), frame_buffer_.begin(), frame_buffer_.end());
     events += frame.header.event_count;
     if (run.size() < kPassOnBytes) continue;
     log_.pass_on(run, events);
@@ -259,15 +266,45 @@ std::size_t TargetProcess::drain_threads() {
     if (owner == 0) continue;
     std::optional<channel::RingConsumer>& consumer = threads_[index];
     if (!consumer) consumer.emplace(ring, shared.thread_bytes(index));
-    if (known_threads_.insert(owner).second) unnamed_threads_ = true;
+    if (known_threads_.insert(owner).second) {
+      unnamed_threads_ = true;
+      static_cast<void>(our_number(owner));  // as long as it is there
+    }
     const bool closed = channel::is_closed(ring);
+    const auto take = [this](const Record& record, std::string_view text) {
+      record.type == RecordType::kCallChain ? take_backtrace(record, text) : assembler_.add(record, text);
+    };
     consumer->read([&](const Record& record, std::string_view text) {
       bytes += record.size;
-      record.type == RecordType::kCallChain ? take_backtrace(record, text) : assembler_.add(record, text);
+      if (!own_numbers_) return take(record, text);
+      Record numbered = record;
+      numbered.thread = our_number(record.thread);
+      take(numbered, text);
     });
     if (closed && consumer->empty()) channel::free_thread_ring(ring);
   }
   return bytes;
+}
+
+std::uint32_t TargetProcess::our_number(std::uint32_t thread) {
+  const std::uint32_t ours = own_numbers_ ? own_numbers_->ours(thread) : thread;
+  return ours == 0 ? thread : ours;
+}
+
+void TargetProcess::append_with_our_numbers(const FrameView& frame, std::vector<std::byte>& run) {
+  proto::EventChunk chunk;
+  const Result<std::string> payload = frame.header.type == proto::FRAME_EVENTS ? open_frame(frame) : Result<std::string>(Error{});
+  if (!payload || !chunk.ParseFromString(*payload)) {
+    run.insert(run.end(), frame_buffer_.begin(), frame_buffer_.end());
+    return;
+  }
+  const auto change = [this](proto::Spans& spans) {
+    for (std::uint32_t& thread : *spans.mutable_thread()) thread = our_number(thread);
+  };
+  if (chunk.has_api_calls()) chunk.mutable_api_calls()->set_thread(our_number(chunk.api_calls().thread()));
+  if (chunk.has_overheads()) change(*chunk.mutable_overheads());
+  if (chunk.has_compilations()) change(*chunk.mutable_compilations());
+  append_frame(frame.header, chunk.SerializeAsString(), run);
 }
 
 void TargetProcess::take_backtrace(const Record& record, std::string_view text) {
@@ -401,7 +438,7 @@ void TargetProcess::write_end(const Ending& ending) {
   log_.write(tag(proto::FRAME_PROCESS_END), end);
 }
 
-void TargetProcess::add_last_words(proto::ProcessEnd& end) const {
+void TargetProcess::add_last_words(proto::ProcessEnd& end) {
   const AgentStatus& status = memory_->shared().header().status;
   const bool lives_on = end.kind() == proto::PROCESS_END_DETACHED;
   const bool handed_over = static_cast<AgentPhase>(relaxed(status.phase)) == AgentPhase::kDone;
@@ -409,7 +446,7 @@ void TargetProcess::add_last_words(proto::ProcessEnd& end) const {
   // It may have lived on after a signal of another kind.
   const std::uint32_t signal = status.crash_signal.load(std::memory_order_acquire);
   if (end.kind() != proto::PROCESS_END_SIGNALED || signal == 0 || static_cast<int>(signal) != end.signal()) return;
-  end.set_crash_thread(relaxed(status.crash_thread));
+  end.set_crash_thread(our_number(relaxed(status.crash_thread)));
   end.set_crash_address(relaxed(status.crash_address));
 }
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/attach/own_numbers.h"
 #include "collector/channel/ring.h"
 #include "collector/cpu/backtraces.h"
 #include "collector/session/recording.h"
@@ -115,6 +116,9 @@ class TargetProcess {
   void drain_metadata();
   std::size_t drain_frames();
   std::size_t drain_threads();
+  // Our number of a thread that has this one for itself; the same where that is not known.
+  std::uint32_t our_number(std::uint32_t thread);
+  void append_with_our_numbers(const FrameView& frame, std::vector<std::byte>& run);
   void take_backtrace(const channel::Record& record, std::string_view text);
   void finish_backtraces();  // those of a part, with the names of their code
   void take_diagnostic(const channel::Record& record, std::string_view text);
@@ -124,7 +128,7 @@ class TargetProcess {
   [[nodiscard]] Ending own_ending() const;
   void write_end(const Ending& ending);
   // What the agent said of it: buffers that are lost, and where a fatal signal came to.
-  void add_last_words(proto::ProcessEnd& end) const;
+  void add_last_words(proto::ProcessEnd& end);
   // Since the process joined; by kind, since this part began.
   [[nodiscard]] proto::Counters session_counters() const;
   [[nodiscard]] proto::Counters agent_counters() const;
@@ -156,6 +160,7 @@ class TargetProcess {
   std::map<std::uint32_t, std::string> kernel_thread_names_;  // as last written
   std::map<std::uint32_t, std::string> nvtx_thread_names_;    // these win
   std::set<std::uint32_t> known_threads_;                     // that have written records
+  std::optional<attach::OwnNumbers> own_numbers_;             // where its threads have others for themselves than we have
   bool unnamed_threads_ = false;                              // there are new ones among them
   std::uint64_t rejected_frames_ = 0;
   std::uint64_t agent_events_ = 0;  // in frames of the agent

@@ -1,6 +1,7 @@
 // GPU work that is recorded in parts, and its end, with a CUPTI that needs no GPU.
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -77,6 +78,22 @@ TEST_CASE("records that the agent held when the program was killed are counted, 
   const Completeness completeness = trace->processes()[0].completeness;
   const std::uint64_t told = trace->diagnostics().size();  // that CUPTI records is a record, too
   CHECK(completeness.produced == trace->event_count() + told + completeness.dropped + completeness.invalid);
+}
+
+TEST_CASE("GPU records of a program that numbers its processes anew arrive whole") {
+  if (geteuid() != 0) {
+    WARN("Only root can make a PID namespace: not tested.");
+    return;
+  }
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(
+      folder.path(), {"profile", "-t", "cuda", "-o", "x", "/usr/bin/unshare", "--pid", "--fork", "--mount-proc", cuda_program(), "5000"},
+      kMock);
+  CHECK(ran.code == 0);
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(counts(*trace).calls == 5'000);
+  CHECK(counts(*trace).kernels == 5'000 + facts::kUnfinished);
+  CHECK(trace->processes().back().completeness.dropped == 0);
 }
 
 TEST_CASE("ends without handlers lose nothing") {

@@ -1,10 +1,12 @@
-// Programs that see another file system than we do: in a mount namespace of their own, below another root.
+// Programs that see another system than we do: mounts and a root of their own, or processes that they number anew.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "nvtx_program.h"
@@ -44,7 +46,54 @@ bool may_make_namespaces() {
   return false;
 }
 
+pid_t only_child(pid_t process) {
+  const std::string task = "/proc/" + std::to_string(process) + "/task/" + std::to_string(process);
+  std::ifstream children(task + "/children");
+  pid_t child = 0;
+  REQUIRE(children >> child);
+  return child;
+}
+
+// Which numbers its threads have, by whether they have ranges, or states as we see them.
+std::set<std::uint32_t> threads_with(const Trace& trace, TrackKind kind) {
+  std::set<std::uint32_t> numbers;
+  for (const Track& track : trace.tracks())
+    if (track.key.kind == kind && track.key.thread != kNone) numbers.insert(trace.threads()[track.key.thread].tid);
+  return numbers;
+}
+
 }  // namespace
+
+TEST_CASE("the threads of a program that counts processes anew stand under one number, ours") {
+  if (!may_make_namespaces()) return;
+  const TemporaryFolder folder;
+  SECTION("attached to") {
+    NvtxProgram target(
+        {"/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc", program("attach_nvtx_target").string(), "initialised"});
+    const pid_t inner = only_child(target.pid());
+    session::AttachRequest request = attach_request(inner, folder.path() / "x");
+    request.settings.cpu.thread_states = cpu::Scope::kProcessTree;
+    Result<std::unique_ptr<session::Recording>> recording = session::Recording::attach(request);
+    REQUIRE(recording);
+    target.wait_until_recorded(**recording);
+    target.obey("burst 10");
+    const std::shared_ptr<const Trace> trace = end(std::move(*recording));
+    CHECK(trace->processes()[0].pid == static_cast<std::uint32_t>(inner));
+    CHECK(threads_with(*trace, TrackKind::kNvtxRanges) == std::set<std::uint32_t>{static_cast<std::uint32_t>(inner)});
+    target.check_end(10);
+  }
+  SECTION("launched") {
+    LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx,osrt", "-o", "x", "/usr/bin/unshare", "--pid", "--fork",
+                                               "--mount-proc", program("lanescope_program_nvtx_endless").string(), "5"});
+    recording.wait_for_line("ready");
+    const auto inner = static_cast<std::uint32_t>(only_child(recording.target()));
+    kill(static_cast<pid_t>(inner), SIGTERM);
+    CHECK(recording.wait() == 5);
+    const auto trace = load(folder.path() / "x.trace");
+    CHECK(threads_with(*trace, TrackKind::kNvtxRanges) == std::set<std::uint32_t>{inner});
+    CHECK(threads_with(*trace, TrackKind::kThreadStates).contains(inner));
+  }
+}
 
 TEST_CASE("a program in another mount namespace, with a root and a C library of its own, is recorded") {
   if (!may_make_namespaces()) return;
