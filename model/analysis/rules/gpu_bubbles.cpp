@@ -146,15 +146,6 @@ std::string phases_text(const Families& families, const CauseInLoop& cause) {
   return text + ".";
 }
 
-// "98 % of it on GPU 1": where one of several GPUs has most of a cause's time.
-std::string gpu_text(const Trace& trace, const IdleGroups& collected, const CauseInLoop& cause) {
-  const auto most =
-      std::max_element(cause.gpus.begin(), cause.gpus.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  const auto even = cause.total / static_cast<Nanoseconds>(collected.gpus.size());
-  if (collected.gpus.size() < 2 || most->second < even + even / 2) return {};
-  return " " + percent_text(most->second, cause.total) + " of it on GPU " + std::to_string(trace.gpus()[most->first].ordinal) + ".";
-}
-
 std::string samples_text(const Trace& trace, const samples::ChainCounts& chains) {
   constexpr std::size_t kNamed = 3;
   const std::string sampled = sampled_text(trace, chains, kNamed);
@@ -165,6 +156,24 @@ std::string samples_text(const Trace& trace, const samples::ChainCounts& chains)
 std::string gpus_text(const Trace& trace, const IdleGroups& collected) {
   return collected.gpus.size() == 1 ? "GPU " + std::to_string(trace.gpus()[collected.gpus.front().gpu].ordinal) + " was"
                                     : counted(collected.gpus.size(), "GPU") + " were together";
+}
+
+// Whose idle time a finding speaks of: one GPU's, where that has nearly all of it, else that of all together.
+struct Subject {
+  std::string text;      // "GPU 1 was"
+  Nanoseconds span = 0;  // time that it is a share of
+  std::string share;     // " 80 % of it on GPU 1.", where one of several has most of it
+};
+
+Subject subject_of(const Trace& trace, const IdleGroups& collected, const CauseInLoop& cause) {
+  const auto most =
+      std::max_element(cause.gpus.begin(), cause.gpus.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const std::string gpu = "GPU " + std::to_string(trace.gpus()[most->first].ordinal);
+  if (most->second >= cause.total - cause.total / 20) return {gpu + " was", collected.spans.at(most->first), {}};
+  Subject all{gpus_text(trace, collected), collected.span, {}};
+  const auto even = cause.total / static_cast<Nanoseconds>(collected.gpus.size());
+  if (most->second >= even + even / 2) all.share = " " + percent_text(most->second, cause.total) + " of it on " + gpu + ".";
+  return all;
 }
 
 // What time the findings are shares of.
@@ -190,17 +199,18 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
   Finding finding;
   finding.rule = "gpu_bubbles";
   finding.key = idle_cause_key(group.cause);
-  finding.title = gpus_text(trace, collected) + " idle for " + duration_text(cause.total) + " (" +
-                  percent_text(cause.total, collected.span) + " of " + time_text(families, loop) + ") " +
-                  std::string(idle_cause_clause(group.cause)) + (sum.is_between_launches() ? " between launches" : "") +
+  const Subject subject = subject_of(trace, collected, cause);
+  finding.title = subject.text + " idle for " + duration_text(cause.total) + " (" + percent_text(cause.total, subject.span) + " of " +
+                  time_text(families, loop) + ") " + std::string(idle_cause_clause(group.cause)) +
+                  (sum.is_between_launches() ? " between launches" : "") +
                   where_mostly(trace, families.text(dominant_range(cause, loop)), sum.call);
   constexpr double kWorthNaming = 0.2;
   const std::string sampled = sampled_text(trace, cause.samples, 1, kWorthNaming);
   finding.title += sampled.empty() ? "." : ": " + sampled + ".";
   const auto gaps = static_cast<Nanoseconds>(std::max<std::uint64_t>(1, cause.gaps));
   finding.seen = "In " + counted(cause.gaps, "gap") + (gaps > 1 ? ", " + duration_text(cause.total / gaps) + " each on average" : "") +
-                 "; the longest stretch took " + duration_text(cause.longest) + "." + gpu_text(trace, collected, cause) +
-                 phases_text(families, cause) + samples_text(trace, cause.samples);
+                 "; the longest stretch took " + duration_text(cause.longest) + "." + subject.share + phases_text(families, cause) +
+                 samples_text(trace, cause.samples);
   if (!loop.known() && collected.time == kWholeTrace && cause.gaps > 1 && cause.longest >= cause.total / 2)
     finding.seen +=
         " If a longer run does not pay that stretch again, mark the program's iterations with NVTX ranges: then it counts as setup.";

@@ -103,7 +103,10 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
   };
   collected.gpus = visit_idle(context, threshold, add);
   const TimeRange loop_time = loop.known() ? loop.time(trace, context.launches()) : trace.extent();
-  for (const GpuIdle& gpu : collected.gpus) collected.span += gpu.extent.intersected(loop_time).length();
+  for (const GpuIdle& gpu : collected.gpus) {
+    collected.spans[gpu.gpu] = gpu.extent.intersected(loop_time).length();
+    collected.span += collected.spans[gpu.gpu];
+  }
   for (const auto& [key, group] : groups) {
     collected.groups.push_back(group);
     if (group.recurrence == Recurrence::kOnce) continue;

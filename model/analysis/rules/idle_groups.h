@@ -53,12 +53,13 @@ struct CauseInLoop : CauseSum {
 
 struct IdleGroups {
   std::vector<GpuIdle> gpus;
-  std::vector<Group> groups;  // by time, the largest first
+  std::map<GpuId, Nanoseconds> spans;  // time of each that belongs to the loop
+  std::vector<Group> groups;           // by time, the largest first
   std::map<GpuId, std::array<CauseSum, kIdleCauses>> causes;
   std::array<CauseInLoop, kIdleCauses> recurring{};
   CauseSum once;                 // outside of the loop
   TimeRange time = kWholeTrace;  // that counts
-  Nanoseconds span = 0;          // time of all GPUs that belongs to the loop
+  Nanoseconds span = 0;          // of all GPUs together
   [[nodiscard]] Nanoseconds idle() const {
     Nanoseconds sum = 0;
     for (const GpuIdle& gpu : gpus) sum += gpu.idle;

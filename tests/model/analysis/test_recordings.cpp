@@ -150,6 +150,15 @@ TEST_CASE("without its ranges, a training's loop is told by the GPU work that re
   CHECK(static_cast<double>(without.back().cost) == Approx(with.back().cost).epsilon(0.05));
 }
 
+TEST_CASE("of two ranks, the one whose GPU waits for its own CPU is named") {
+  std::vector<TraceSource> files;
+  for (const char* rank : {"ranks_late0", "ranks_late1"}) files.push_back({recorded(rank), rank, 0});
+  const std::vector<Finding> found = findings(*combine_traces(files));
+  const auto bubbles = std::find_if(found.begin(), found.end(), [](const Finding& finding) { return finding.rule == "gpu_bubbles"; });
+  REQUIRE(bubbles != found.end());
+  CHECK_THAT(bubbles->title, contains_text("GPU 1 was idle"));
+}
+
 TEST_CASE("idle time between moves of unified memory is called that") {
   const std::vector<Finding> found = findings(*recorded("unified_memory"));
   REQUIRE_FALSE(found.empty());
