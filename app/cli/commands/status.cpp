@@ -184,8 +184,8 @@ void print(const Finding& finding) {
 
 int run_status(Arguments arguments) {
   CLI::App app("Says what this machine can record and, for what it can't, what would change that.", "lanescope status");
-  bool environment = false;
-  app.add_flag("-e,--environment", environment, "Accepted for nsys's sake: the environment is always shown");
+  bool everything = false;
+  app.add_flag("-e,--environment,-n,--network,--all", everything, "Accepted for nsys's sake: all that there is is always shown");
   if (const auto code = parse(app, std::move(arguments))) return *code;
   utsname system{};
   uname(&system);

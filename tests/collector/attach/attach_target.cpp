@@ -1,17 +1,22 @@
 // A program to attach to: does one thing, chosen by its argument, and says at its end whether anything disturbed it. It exits with 7.
 //
 // Modes that end on request read standard input: closing it ends them.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -168,13 +173,34 @@ const char* do_short() {
   return whole(true);
 }
 
+// A filter lets it make no sockets, as some sandboxes do.
+const char* do_filtered() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program{sizeof code / sizeof code[0], code};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return "no filter";
+  return do_read();
+}
+
+// It may read, write and exit, and nothing else.
+const char* do_strict() {
+  char letters[16] = {};
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) return "not strict";
+  const bool undisturbed = syscall(SYS_read, STDIN_FILENO, letters, sizeof letters) == 5;
+  const char* text = undisturbed ? "undisturbed\n" : "disturbed\n";
+  syscall(SYS_write, STDOUT_FILENO, text, std::strlen(text));
+  syscall(SYS_exit, kExitCode);
+  return text;
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
   const std::map<std::string, const char* (*)()> modes{
-      {"read", do_read},   {"nanosleep", do_nanosleep}, {"poll", do_poll},   {"epoll", do_epoll},     {"signal-wait", do_signal_wait},
-      {"futex", do_futex}, {"signals", do_signals},     {"storm", do_storm}, {"compute", do_compute}, {"threads", do_threads},
-      {"short", do_short}};
+      {"read", do_read},   {"nanosleep", do_nanosleep}, {"poll", do_poll},    {"epoll", do_epoll},     {"signal-wait", do_signal_wait},
+      {"futex", do_futex}, {"signals", do_signals},     {"storm", do_storm},  {"compute", do_compute}, {"threads", do_threads},
+      {"short", do_short}, {"filtered", do_filtered},   {"strict", do_strict}};
   std::puts(modes.at(arguments[1])());
   return kExitCode;
 }

@@ -232,6 +232,20 @@ TEST_CASE("a file that is no agent is refused with the loader's words, and the t
 }
 
 TEST_CASE("what can't be attached to is refused in one sentence and left alone") {
+  SECTION("under strict seccomp") {
+    RunningTarget target({target_program(), "strict"});
+    target.wait_until_in(SYS_read);
+    CHECK_THAT(inject_greeting(target.pid()).error().text, contains_text("strict seccomp"));
+    target.send("hello");
+    check_end(target);
+  }
+  SECTION("under a filter that forbids sockets") {
+    RunningTarget target({target_program(), "filtered"});
+    target.wait_until_in(SYS_read);
+    CHECK_THAT(inject_greeting(target.pid()).error().text, contains_text("it may not open a socket (Operation not permitted)"));
+    target.send("hello");
+    check_end(target);
+  }
   SECTION("static") {
     RunningTarget target({test::program("attach_target_static").string(), "read"});
     target.wait_until_in(SYS_read);
