@@ -26,17 +26,18 @@ const Library kMpich{".mpich", {}, {}, "PMI_RANK"};
 
 bool runs(const std::string& command) { return std::system(command.c_str()) == 0; }
 
-// Whether the library is there; then the program is built with it.
-bool build(const Library& library, const std::filesystem::path& folder) {
-  const std::string compiler = std::string("mpicc") + library.suffix;
+// Whether the library is there; then the program is built with it, by its compiler "mpicc" or "mpifort".
+bool build(const Library& library, const std::filesystem::path& folder, const std::string& language, const std::string& program) {
+  const std::string compiler = language + library.suffix;
   if (!runs("command -v " + compiler + " >/dev/null 2>&1") ||
       !runs("command -v mpirun" + std::string(library.suffix) + " >/dev/null 2>&1")) {
     WARN(compiler << " is not installed: not tried");
     return false;
   }
-  REQUIRE(runs(compiler + " -w -o " + (folder / "ring").string() + " " LANESCOPE_TEST_PROGRAMS "/mpi_ring.c -ldl"));
+  REQUIRE(runs(compiler + " -w -o " + (folder / "ring").string() + " " LANESCOPE_TEST_PROGRAMS "/" + program + " -ldl"));
   return true;
 }
+bool build(const Library& library, const std::filesystem::path& folder) { return build(library, folder, "mpicc", "mpi_ring.c"); }
 
 // A call as "name rank peer tag bytes root sent received"; what it does not have is "-".
 std::string text_of(std::string_view name, const MpiCall& call) {
@@ -139,6 +140,24 @@ TEST_CASE("ranks that mpirun starts are recorded into one file, with peers, tags
       if (call.starts_with("MPI_Sendrecv")) call.replace(call.rfind(' '), std::string::npos, " -");
     CHECK(recorded(**imported) == without_receiving);
   }
+}
+
+TEST_CASE("calls from Fortran are recorded as those from C are, each once") {
+  const TemporaryFolder folder;
+  const Library& library = GENERATE(kOpenMpi, kMpich);
+  if (!build(library, folder.path(), "mpifort", "mpi_pair.f90")) return;
+  const Ran ran = run_lanescope(
+      folder.path(),
+      with(with({"profile", "-t", "mpi", "-s", "none", "--cpuctxsw", "none", "-f", "-o", "all", std::string("mpirun") + library.suffix},
+                library.arguments),
+           {"-n", "2", "./ring"}),
+      library.environment);
+  CAPTURE(library.suffix, ran.messages);
+  REQUIRE(ran.code == 0);
+  CHECK_THAT(ran.output, contains_text("last sum 100"));
+  CHECK(recorded(*load(folder.path() / "all.trace")) ==
+        std::vector<std::string>{"MPI_Allreduce 0 - - - - 200 200", "MPI_Allreduce 1 - - - - 200 200", "MPI_Barrier 0 - - - - 0 0",
+                                 "MPI_Barrier 1 - - - - 0 0", "MPI_Recv 1 0 5 800 - - -", "MPI_Send 0 1 5 800 - - -"});
 }
 
 TEST_CASE("a recording for each rank is named after it, and holds its calls alone") {

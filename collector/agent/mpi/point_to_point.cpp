@@ -63,28 +63,31 @@ LANESCOPE_MPI_BOTH(LANESCOPE_MPI_ISEND, MPI_Rsend_init)
 LANESCOPE_MPI_BOTH(LANESCOPE_MPI_ISEND, MPI_Recv_init)
 
 // A wrapper whose call gets another status than the caller's: LANESCOPE_MPI_STATUS(name, data, (parameters), status of the caller,
-// (arguments), describe, conclude).
-#define LANESCOPE_MPI_STATUS(name, data, parameters, callers, arguments, describe, conclude)                                    \
-  namespace {                                                                                                                   \
-  Entry entry_of_##name{{#name}, Kind::kPointToPoint, Data::data};                                                              \
-  }                                                                                                                             \
-  extern "C" __attribute__((visibility("default"))) int lanescope_##name parameters __asm__(#name);                             \
-  extern "C" int lanescope_##name parameters {                                                                                  \
-    Status status(callers);                                                                                                     \
-    return record(                                                                                                              \
-        entry_of_##name, [&](Facts& facts) { describe; }, [&] { return call(entry_of_##name.function, arguments); }, conclude); \
+// (arguments), describe, conclude). By both its names, as LANESCOPE_MPI.
+#define LANESCOPE_MPI_STATUS(name, data, parameters, callers, arguments, describe, conclude)                                            \
+  namespace {                                                                                                                           \
+  Entry entry_of_##name{{#name}, Kind::kPointToPoint, Data::data};                                                                      \
+  Function second_##name{"P" #name};                                                                                                    \
+  }                                                                                                                                     \
+  LANESCOPE_MPI_STATUS_AS(lanescope_##name, #name, entry_of_##name, entry_of_##name.function, parameters, callers, arguments, describe, \
+                          conclude)                                                                                                     \
+  LANESCOPE_MPI_STATUS_AS(lanescope_P##name, "P" #name, entry_of_##name, second_##name, parameters, callers, arguments, describe, conclude)
+#define LANESCOPE_MPI_STATUS_AS(own, symbol, entry, function, parameters, callers, arguments, describe, conclude)         \
+  extern "C" __attribute__((visibility("default"))) int own parameters __asm__(symbol);                                   \
+  extern "C" int own parameters {                                                                                         \
+    Status status(callers);                                                                                               \
+    return record(                                                                                                        \
+        entry, [&](Facts& facts) { describe; }, [&] { return call(function LANESCOPE_MPI_UNPACK arguments); }, conclude); \
   }
-#define LANESCOPE_MPI_ARGUMENTS(...) __VA_ARGS__
 
-#define LANESCOPE_MPI_RECV(name, Count)                                                                                 \
-  LANESCOPE_MPI_STATUS(name, kMessage, (void* a, Count b, Handle c, int d, int e, Handle f, void* g), g,                \
-                       LANESCOPE_MPI_ARGUMENTS(a, b, c, d, e, f, status.get()), describe_message(facts, f, d, e, b, c), \
-                       received(f, status))
+#define LANESCOPE_MPI_RECV(name, Count)                                                                                                    \
+  LANESCOPE_MPI_STATUS(name, kMessage, (void* a, Count b, Handle c, int d, int e, Handle f, void* g), g, (a, b, c, d, e, f, status.get()), \
+                       describe_message(facts, f, d, e, b, c), received(f, status))
 LANESCOPE_MPI_BOTH(LANESCOPE_MPI_RECV, MPI_Recv)
 
-#define LANESCOPE_MPI_MRECV(name, Count)                                                  \
-  LANESCOPE_MPI_STATUS(name, kMessage, (void* a, Count b, Handle c, void* d, void* e), e, \
-                       LANESCOPE_MPI_ARGUMENTS(a, b, c, d, status.get()), facts.bytes = bytes_of(b, c), received(0, status))
+#define LANESCOPE_MPI_MRECV(name, Count)                                                                              \
+  LANESCOPE_MPI_STATUS(name, kMessage, (void* a, Count b, Handle c, void* d, void* e), e, (a, b, c, d, status.get()), \
+                       facts.bytes = bytes_of(b, c), received(0, status))
 LANESCOPE_MPI_BOTH(LANESCOPE_MPI_MRECV, MPI_Mrecv)
 
 #define LANESCOPE_MPI_IMRECV(name, Count)                                                                       \
@@ -92,14 +95,14 @@ LANESCOPE_MPI_BOTH(LANESCOPE_MPI_MRECV, MPI_Mrecv)
                 facts.bytes = bytes_of(b, c), made_request(e))
 LANESCOPE_MPI_BOTH(LANESCOPE_MPI_IMRECV, MPI_Imrecv)
 
-LANESCOPE_MPI_STATUS(MPI_Probe, kMessage, (int a, int b, Handle c, void* d), d, LANESCOPE_MPI_ARGUMENTS(a, b, c, status.get()),
+LANESCOPE_MPI_STATUS(MPI_Probe, kMessage, (int a, int b, Handle c, void* d), d, (a, b, c, status.get()),
                      describe_message(facts, c, a, b, 0, 0), received(c, status))
-LANESCOPE_MPI_STATUS(MPI_Mprobe, kMessage, (int a, int b, Handle c, void* d, void* e), e, LANESCOPE_MPI_ARGUMENTS(a, b, c, d, status.get()),
+LANESCOPE_MPI_STATUS(MPI_Mprobe, kMessage, (int a, int b, Handle c, void* d, void* e), e, (a, b, c, d, status.get()),
                      describe_message(facts, c, a, b, 0, 0), received(c, status))
-LANESCOPE_MPI_STATUS(MPI_Iprobe, kMessage, (int a, int b, Handle c, int* d, void* e), e, LANESCOPE_MPI_ARGUMENTS(a, b, c, d, status.get()),
+LANESCOPE_MPI_STATUS(MPI_Iprobe, kMessage, (int a, int b, Handle c, int* d, void* e), e, (a, b, c, d, status.get()),
                      describe_message(facts, c, a, b, 0, 0), seen(c, d, status))
-LANESCOPE_MPI_STATUS(MPI_Improbe, kMessage, (int a, int b, Handle c, int* d, void* e, void* f), f,
-                     LANESCOPE_MPI_ARGUMENTS(a, b, c, d, e, status.get()), describe_message(facts, c, a, b, 0, 0), seen(c, d, status))
+LANESCOPE_MPI_STATUS(MPI_Improbe, kMessage, (int a, int b, Handle c, int* d, void* e, void* f), f, (a, b, c, d, e, status.get()),
+                     describe_message(facts, c, a, b, 0, 0), seen(c, d, status))
 
 namespace {
 
@@ -119,12 +122,12 @@ void describe_exchange(Facts& facts, Handle communicator, int peer, int tag, std
 #define LANESCOPE_MPI_SENDRECV(name, Count)                                                                                              \
   LANESCOPE_MPI_STATUS(name, kExchange,                                                                                                  \
                        (const void* a, Count b, Handle c, int d, int e, void* f, Count g, Handle h, int i, int j, Handle k, void* l), l, \
-                       LANESCOPE_MPI_ARGUMENTS(a, b, c, d, e, f, g, h, i, j, k, status.get()),                                           \
+                       (a, b, c, d, e, f, g, h, i, j, k, status.get()),                                                                  \
                        describe_exchange(facts, k, d, e, bytes_of(b, c), i, j, bytes_of(g, h)), exchanged(k, status))
 LANESCOPE_MPI_BOTH(LANESCOPE_MPI_SENDRECV, MPI_Sendrecv)
 
-#define LANESCOPE_MPI_REPLACE(name, Count)                                                                              \
-  LANESCOPE_MPI_STATUS(name, kExchange, (void* a, Count b, Handle c, int d, int e, int f, int g, Handle h, void* i), i, \
-                       LANESCOPE_MPI_ARGUMENTS(a, b, c, d, e, f, g, h, status.get()),                                   \
-                       describe_exchange(facts, h, d, e, bytes_of(b, c), f, g, bytes_of(b, c)), exchanged(h, status))
+#define LANESCOPE_MPI_REPLACE(name, Count)                                                                                              \
+  LANESCOPE_MPI_STATUS(name, kExchange, (void* a, Count b, Handle c, int d, int e, int f, int g, Handle h, void* i), i,                 \
+                       (a, b, c, d, e, f, g, h, status.get()), describe_exchange(facts, h, d, e, bytes_of(b, c), f, g, bytes_of(b, c)), \
+                       exchanged(h, status))
 LANESCOPE_MPI_BOTH(LANESCOPE_MPI_REPLACE, MPI_Sendrecv_replace)
