@@ -187,6 +187,45 @@ TEST_CASE("the union of lanes is busy when at least one of them is") {
     for (Nanoseconds end = begin; end < 2'200; end += 173) REQUIRE(content.busy({begin, end}) == covered_one_by_one(streams, {begin, end}));
 }
 
+TEST_CASE("the union of lanes that take turns for long is exact, whatever else begins or runs meanwhile") {
+  std::mt19937 random(GENERATE(range(1u, 30u)));
+  constexpr std::size_t kStreams = 3;
+  SmallTrace small;
+  std::vector<Event> events[kStreams];
+  std::vector<Nanoseconds> covered_before{0};  // each ns
+  std::vector<bool> covers(20'000);
+  Nanoseconds time = 0;
+  const auto add = [&](std::size_t stream, Nanoseconds start, Nanoseconds length) {
+    if (!events[stream].empty()) start = std::max(start, events[stream].back().end());
+    events[stream].push_back(small.event(start, start + length, "gemm"));
+    for (Nanoseconds t = start; t < start + length; ++t) covers[static_cast<std::size_t>(t)] = true;
+  };
+  for (int turn = 0; turn < 20; ++turn) {
+    const std::size_t stream = random() % kStreams;
+    const auto count = static_cast<int>(random() % 60);
+    const int interrupted_at = random() % 2 == 0 ? static_cast<int>(random() % 60) : -1;
+    for (int i = 0; i < count; ++i) {
+      const auto length = 1 + static_cast<Nanoseconds>(random() % 5);
+      add(stream, time, length);
+      if (i == interrupted_at)
+        add((stream + 1) % kStreams, time + static_cast<Nanoseconds>(random() % 4), 1 + static_cast<Nanoseconds>(random() % 90));
+      time += length + static_cast<Nanoseconds>(random() % 3);
+    }
+  }
+  Level level;
+  for (std::size_t stream = 0; stream < kStreams; ++stream) {
+    if (events[stream].empty()) continue;
+    level.push_back(LaneSource{static_cast<LaneId>(level.size())});
+    small.builder.add(small.on_gpu(TrackKind::kKernels, static_cast<std::uint32_t>(stream)), events[stream]);
+  }
+  for (const bool is_covered : covers) covered_before.push_back(covered_before.back() + (is_covered ? 1 : 0));
+  const LevelContent content(small.builder.snapshot(), level);
+  for (Nanoseconds begin = 0; begin < time; begin += 37)
+    for (Nanoseconds end = begin; end < time + 100; end += 211)
+      REQUIRE(content.busy({begin, end}) ==
+              covered_before[static_cast<std::size_t>(end)] - covered_before[static_cast<std::size_t>(begin)]);
+}
+
 TEST_CASE("lanes whose events never run at once need no intervals for their union") {
   SmallTrace small;
   for (const Nanoseconds stream : {1, 2}) {
