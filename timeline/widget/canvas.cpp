@@ -247,6 +247,10 @@ void Canvas::paintEvent(QPaintEvent*) {
 
   QPainter painter(this);
   painter.drawImage(QPointF(0, 0), rows_);
+  if (state_.layout().rows().empty()) {
+    painter.setPen(state_.theme().quiet_text);
+    painter.drawText(rect().adjusted(8, 8, -8, -8), Qt::AlignCenter | Qt::TextWordWrap, why_nothing());
+  }
   paint_markers(painter);
   paint_selected_range(painter);
   const Theme& theme = state_.theme();
@@ -259,6 +263,12 @@ void Canvas::paintEvent(QPaintEvent*) {
     line.setAlpha(70);
     painter.fillRect(QRectF(std::floor(viewport().x_at(*time)), 0, 1, height()), line);
   }
+}
+
+QString Canvas::why_nothing() const {
+  if (state_.tree().rows().empty()) return tr("There are no events to show.");
+  if (state_.filter().empty()) return tr("All rows are hidden. Rows > Show hidden rows brings them back.");
+  return tr("No row has “%1” in its name.").arg(QString::fromStdString(state_.filter()));
 }
 
 void Canvas::paint_markers(QPainter& painter) const {

@@ -68,6 +68,7 @@ class Canvas : public QWidget {
   [[nodiscard]] std::optional<ArrowEnd> anchor(EventRef event) const;
 
   void paint_selected_range(QPainter& painter) const;
+  [[nodiscard]] QString why_nothing() const;  // is shown
   void paint_markers(QPainter& painter) const;
   void paint_outline(QPainter& painter, EventRef event, const QColor& color, double width) const;
   void paint_arrows(QPainter& painter) const;

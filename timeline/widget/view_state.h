@@ -89,6 +89,7 @@ class ViewState : public QObject {
   void arrange(RowArrangement arrangement);
   [[nodiscard]] std::size_t hidden_count() const;  // of the rows of this trace, without what is below them
   void set_filter(std::string filter);
+  [[nodiscard]] const std::string& filter() const { return filter_; }  // of rows
   // The key of the row that keys are about; "" where none was chosen.
   [[nodiscard]] const std::string& current_row() const { return current_row_; }
   void set_current_row(std::string key);

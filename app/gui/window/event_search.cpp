@@ -11,6 +11,7 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kTypingPauseMs = 200;
+constexpr std::uint64_t kSearchedWhileTyping = 4'000'000;  // events; a letter alone may find most of them
 
 }  // namespace
 
@@ -44,7 +45,10 @@ EventSearch::EventSearch(SelectionState& state, QWidget* parent)
   typing_.setSingleShot(true);
   typing_.setInterval(kTypingPauseMs);
   connect(&typing_, &QTimer::timeout, this, [this] { search(Step::kNone); });
-  connect(text_, &QLineEdit::textChanged, this, [this](const QString& text) { text.isEmpty() ? search(Step::kNone) : typing_.start(); });
+  connect(text_, &QLineEdit::textChanged, this, [this](const QString& text) {
+    if (text.isEmpty()) return search(Step::kNone);
+    if (state_.trace() && state_.trace()->event_count() <= kSearchedWhileTyping) typing_.start();
+  });
   connect(&state, &SelectionState::selectedEventChanged, this, &EventSearch::showPosition);
 }
 

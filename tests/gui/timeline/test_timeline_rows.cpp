@@ -331,6 +331,23 @@ TEST_CASE("instances of one template are told apart where there is no room for t
   REQUIRE(names[0] != names[1]);
 }
 
+TEST_CASE("where no row is left, it is said why") {
+  const Window window;
+  window.move({-1, -1});
+  const QColor quiet = Theme::from(window.view->palette(), window.view->font()).quiet_text;
+  const auto written = [&] { return pixels_of(window.picture(), quiet, 0, window.picture().height()); };
+  REQUIRE(written() == 0);
+  window.view->setRowFilter("no such row");
+  REQUIRE(titles(window).isEmpty());
+  const int filtered = written();
+  REQUIRE(filtered > 20);
+  window.view->setRowFilter("");
+  REQUIRE(written() == 0);
+  window.view->hideRow("gpu:0");
+  window.view->hideRow("processes");
+  REQUIRE(written() > filtered);  // a longer sentence: where they can be had back
+}
+
 TEST_CASE("boxes end sharply on every screen") {
   const Window window;
   const QPointF kernel = window.position_of({window.lane(TrackKind::kKernels), 0});
