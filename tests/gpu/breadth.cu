@@ -1,6 +1,6 @@
 // One program for each part of CUDA that a recording is to show; what each does is known by construction, and breadth.sh counts it.
 //
-// breadth memory | managed | events | reset | launches | streams | graphs | waits
+// breadth memory | managed | events | reset | launches | streams | graphs | waits | green
 #include <cooperative_groups.h>
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -172,6 +172,38 @@ void use_graphs() {
   CHECK(cudaStreamSynchronize(stream));
 }
 
+// 10 kernels on a stream of a green context that has 16 multiprocessors or more, and 5 on the primary one's; 1 kernel of which the code is PTX.
+void use_green_context() {
+  int* value = nullptr;
+  CHECK(cudaMalloc(&value, sizeof(int)));
+  CUdevResource all{}, part{};
+  unsigned int parts = 1;
+  CUdevResourceDesc description = nullptr;
+  CUgreenCtx green = nullptr;
+  CUstream stream = nullptr;
+  const auto succeeds = [](CUresult result, const char* what) {
+    if (result == CUDA_SUCCESS) return;
+    std::fprintf(stderr, "%s: %d\n", what, static_cast<int>(result));
+    std::exit(1);
+  };
+  succeeds(cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM), "cuDeviceGetDevResource");
+  succeeds(cuDevSmResourceSplitByCount(&part, &parts, &all, nullptr, 0, 16), "cuDevSmResourceSplitByCount");
+  succeeds(cuDevResourceGenerateDesc(&description, &part, 1), "cuDevResourceGenerateDesc");
+  succeeds(cuGreenCtxCreate(&green, description, 0, CU_GREEN_CTX_DEFAULT_STREAM), "cuGreenCtxCreate");
+  succeeds(cuGreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0), "cuGreenCtxStreamCreate");
+  for (int i = 0; i < 10; ++i) in_clusters<<<4, 64, 0, stream>>>(value);
+  for (int i = 0; i < 5; ++i) in_clusters<<<4, 64>>>(value);
+  CHECK(cudaStreamSynchronize(stream));
+  CHECK(cudaDeviceSynchronize());
+  constexpr char kCode[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry compiled_late() { ret; }\n";
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  succeeds(cuModuleLoadData(&module, kCode), "cuModuleLoadData");
+  succeeds(cuModuleGetFunction(&function, module, "compiled_late"), "cuModuleGetFunction");
+  succeeds(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr), "cuLaunchKernel");
+  CHECK(cudaDeviceSynchronize());
+}
+
 // Ten waits of 5 ms, each called by wait_inside by wait_outside.
 extern "C" __attribute__((noinline, visibility("default"))) void wait_inside() {
   spin<<<1, 1>>>(5'000'000);
@@ -190,7 +222,7 @@ int main(int argc, char** argv) {
     void (*run)();
   };
   constexpr Part kParts[] = {{"memory", use_memory},   {"managed", use_managed_memory}, {"events", use_events}, {"reset", reset},
-                             {"launches", launch_in_all_ways}, {"streams", use_named_streams},  {"graphs", use_graphs}, {"waits", wait_outside}};
+                             {"launches", launch_in_all_ways}, {"streams", use_named_streams},  {"graphs", use_graphs}, {"waits", wait_outside}, {"green", use_green_context}};
   for (const Part& part : kParts)
     if (argc > 1 && std::strcmp(argv[1], part.name) == 0) {
       part.run();

@@ -98,6 +98,14 @@ echo "      lowest priority $lowest: $(ask streams "SELECT COUNT(*) FROM TARGET_
 at_least "a stream called compute" 1 "$("$lanescope" info --json streams.trace 2>/dev/null | grep -c '"name": "compute"')"
 at_least "a stream called copies" 1 "$("$lanescope" info --json streams.trace 2>/dev/null | grep -c '"name": "copies"')"
 
+echo "--- a green context, and code that is compiled at run time"
+record green env CUDA_CACHE_DISABLE=1 "$program" green
+check "kernels" 16 "$(ask green "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL")"
+check "of these, on one stream of the green context" 10 "$(ask green "SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM CUPTI_ACTIVITY_KIND_KERNEL GROUP BY contextId, streamId)")"
+check "the kernel that was compiled" 1 "$(ask green "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds s ON s.id = shortName WHERE s.value = 'compiled_late'")"
+at_least "compilation and loading of code, as a row of its own" 1 "$("$lanescope" info --json green.trace 2>/dev/null | python3 -c 'import json,sys; print(json.load(sys.stdin)["counts"]["compilations"])')"
+"$lanescope" info green.trace 2>/dev/null | grep -A4 '^Streams' | sed 's/^/      /'
+
 echo "--- graphs"
 record nodes --cuda-graph-trace=node "$program" graphs
 check "kernels of nodes" 100 "$(ask nodes "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE graphNodeId IS NOT NULL")"
