@@ -14,6 +14,7 @@
 #include "model/trace/thread_states.h"
 #include "model/trace/trace_builder.h"
 #include "panels/utilisation.h"
+#include "window/theme.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -93,6 +94,51 @@ class AnalysisTest : public QObject {
     groups.clearSelection();
     QVERIFY(settled());
     QCOMPARE(column_sum(window_->bubbles().pieces(), 0), kIdle);  // all of them again
+  }
+
+  void adviceAboutAGroupGoesWithItsTrace() {
+    window_->actions().bubbles->trigger();
+    QVERIFY(settled());
+    window_->bubbles().groups().chooseRow(0);
+    QVERIFY(settled());
+    const auto advice = [&] {
+      int shown = 0;
+      for (const QLabel* label : window_->bubbles().findChildren<QLabel*>()) shown += label->wordWrap() && label->isVisible() ? 1 : 0;
+      return shown;
+    };
+    QCOMPARE(advice(), 1);
+    QVERIFY(open_and_settle(*window_, faster_));
+    QCOMPARE(advice(), 0);
+  }
+
+  void tablesKeepTheirColumnsWhenTheColoursChange() {
+    window_->actions().findings->trigger();
+    QVERIFY(settled());
+    ui::apply_theme(ui::Theme::kLight);
+    QCoreApplication::sendPostedEvents();
+    const QHeaderView* header = window_->findings().findings().horizontalHeader();
+    const auto widths = [&] {
+      std::vector<int> all;
+      for (int column = 0; column < header->count(); ++column) all.push_back(header->sectionSize(column));
+      return all;
+    };
+    const std::vector<int> before = widths();
+    QVERIFY(before.size() > 2);
+    ui::apply_theme(ui::Theme::kDark);
+    QCoreApplication::sendPostedEvents();
+    QCOMPARE(widths(), before);
+    ui::apply_theme(ui::Theme::kLight);
+  }
+
+  void theAnswerToTheFirstFindingIsThereAtOnce() {
+    const TimeRange before = window_->timelineView().visibleRange();
+    window_->actions().findings->trigger();
+    QVERIFY(settled());
+    const QString title = cell(window_->findings().findings(), 0, "Finding");
+    QVERIFY2(window_->findings().answer().startsWith(title), qPrintable(window_->findings().answer()));
+    QVERIFY(window_->findings().answer().contains("What to do"));
+    QCOMPARE(window_->timelineView().visibleRange() == before, true);  // nothing moves before somebody chooses it
+    QVERIFY(!window_->state().selectedEvent().valid());
   }
 
   void aChosenGroupStaysChosenWhileTheRangeChanges() {

@@ -216,6 +216,17 @@ class MainWindowTest : public QObject {
     QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
   }
 
+  void theTimelineHasMostOfASmallWindow() {
+    MainWindow window(ui::Layout::kInitial);
+    window.resize(1'280, 720);
+    window.show();
+    QVERIFY(open_and_settle(window, known_));
+    QCOMPARE(window.size(), QSize(1'280, 720));
+    QVERIFY2(window.timelineView().height() > 720 / 2, qPrintable(QString::number(window.timelineView().height())));
+    QVERIFY(window.findChild<QDockWidget*>("events")->height() > 150);
+    QVERIFY2(window.minimumSizeHint().width() < 1'000, qPrintable(QString::number(window.minimumSizeHint().width())));
+  }
+
   void remembersItsPanels() {
     {
       MainWindow window;
