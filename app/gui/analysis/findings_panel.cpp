@@ -1,6 +1,7 @@
 #include "analysis/findings_panel.h"
 
 #include <QElapsedTimer>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QSplitter>
