@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "model/trace/python_lock.h"
+
 namespace lanescope::analysis {
 namespace {
 
@@ -16,9 +18,9 @@ bool contains(std::string_view text, std::string_view word) noexcept { return te
 // What a communication library's kernels and calls have in their names.
 constexpr std::array<std::string_view, 5> kCommunicationWords{"nccl", "NCCL", "rccl", "nvshmem", "cross_device_reduce"};
 
-constexpr std::array<std::string_view, 12> kLocks{"pthread_mutex", "pthread_rwlock",  "pthread_spin", "pthread_cond",
-                                                  "pthread_join",  "pthread_barrier", "sem_",         "futex",
-                                                  "flock",         "lockf",           "waitpid",      "wait4"};
+constexpr std::array<std::string_view, 13> kLocks{kAwaitsPythonLock, "pthread_mutex",   "pthread_rwlock", "pthread_spin", "pthread_cond",
+                                                  "pthread_join",    "pthread_barrier", "sem_",           "futex",        "flock",
+                                                  "lockf",           "waitpid",         "wait4"};
 constexpr std::array<std::string_view, 10> kQueues{"poll", "epoll",  "select",  "recv",    "accept",
                                                    "mq_",  "msgrcv", "sigwait", "eventfd", "connect"};
 constexpr std::array<std::string_view, 14> kFiles{"read", "write", "open", "close", "sync", "ioctl",     "send",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/trace/python_lock.h"
+
 namespace lanescope::analysis {
 namespace {
 
@@ -50,8 +52,11 @@ ThreadActivity::ThreadActivity(const Trace& trace, ThreadId thread, NameClasses&
         break;
       case TrackKind::kNvtxRanges:
       case TrackKind::kNvtxProcessRanges: {
-        const bool library = is_communication_domain(trace.domain_name(process, track.key.domain));
-        for (const LaneId id : track.lanes) add(library ? Layer::kCommunication : Layer::kRange, id);
+        const std::string_view domain = trace.domain_name(process, track.key.domain);
+        const Layer layer = domain == kPythonLockDomain       ? Layer::kOsCall
+                            : is_communication_domain(domain) ? Layer::kCommunication
+                                                              : Layer::kRange;
+        for (const LaneId id : track.lanes) add(layer, id);
         break;
       }
       default:
@@ -70,6 +75,7 @@ void ThreadActivity::consider(const Source& source, EventIndex index, Activity& 
         !activity.nvtx.valid() || source.cursor.lane().start(index) >= trace_->lane(activity.nvtx.lane).start(activity.nvtx.index);
     if (inner) activity.nvtx = range;
   }
+  if (source.layer == Layer::kOsCall && trace_->name(name) == kHoldsPythonLock) return;  // whoever holds it goes on
   std::optional<IdleCause> held_back;
   if (source.layer == Layer::kHeldBack) {
     held_back = cause_of(trace_->thread_state_detail(source.cursor.lane().detail(index)).state);

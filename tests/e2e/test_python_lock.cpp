@@ -5,6 +5,7 @@
 
 #include "../collector/python/interpreters.h"
 #include "model/trace/load.h"
+#include "model/trace/python_lock.h"
 #include "recorder.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -28,14 +29,14 @@ struct Lock {
 Lock read_lock(const Trace& trace) {
   Lock lock;
   for (const Track& track : trace.tracks()) {
-    if (track.key.kind != TrackKind::kNvtxRanges) continue;
-    CHECK(trace.domain_name(track.key.process, track.key.domain) == "Python GIL");
+    if (track.key.kind != TrackKind::kNvtxProcessRanges) continue;
+    CHECK(trace.domain_name(track.key.process, track.key.domain) == kPythonLockDomain);
     CHECK(track.lanes.size() == 1);  // a thread does one thing at a time
     const Lane& lane = trace.lane(track.lanes.front());
     for (EventIndex i = 0; i < lane.size(); ++i) {
       const std::string_view name = trace.name(lane.name(i));
-      CHECK((name == "holds the GIL" || name == "waits for the GIL"));
-      (name == "holds the GIL" ? lock.held : lock.waited)
+      CHECK((name == kHoldsPythonLock || name == kAwaitsPythonLock));
+      (name == kHoldsPythonLock ? lock.held : lock.waited)
           .push_back({lane.start(i), lane.start(i) + lane.duration(i), trace.threads()[track.key.thread].tid});
     }
   }

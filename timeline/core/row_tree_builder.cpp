@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "model/trace/python_lock.h"
 #include "timeline/core/describe.h"
 
 namespace lanescope::timeline {
@@ -414,7 +415,9 @@ void RowTreeBuilder::add_nvtx(RowIndex parent, const std::string& key, const Tra
     for (const Track* track : select(tracks, kind)) by_domain[track->key.domain].push_back(track);
   for (const auto& [domain, of_domain] : by_domain) {
     const std::string_view name = trace_.domain_name(of_domain.front()->key.process, domain);
-    const std::string label = name.empty() ? std::string("NVTX") : "NVTX · " + std::string(name);
+    const std::string label = name.empty()                ? std::string("NVTX")
+                              : name == kPythonLockDomain ? std::string(name)
+                                                          : "NVTX · " + std::string(name);
     set_levels(add_row(key + "/nvtx:" + std::to_string(domain), label, RowKind::kNvtx, parent), of_domain);
   }
 }

@@ -21,9 +21,13 @@ namespace {
 
 using channel::RecordType;
 
+// As model/trace/python_lock.h has them.
 constexpr std::string_view kDomain = "Python GIL";
 constexpr std::string_view kHolding = "holds the GIL";
 constexpr std::string_view kWaiting = "waits for the GIL";
+// Of the sort in which threads that run, and threads that could, are shown.
+constexpr std::uint32_t kHoldingColor = 0xff6fae6f;
+constexpr std::uint32_t kWaitingColor = 0xffe0a050;
 
 struct Interpreter {
   const void* runtime = nullptr;
@@ -38,7 +42,8 @@ constinit Interpreter interpreter;
 struct Stand {
   std::uint32_t generation = 0;  // of the process in which that was
   bool waits = false;
-  bool is_open = false;  // a range was begun
+  std::uint64_t open = 0;  // the range that was begun: its id; 0: none
+  std::uint32_t ranges = 0;
 };
 constinit thread_local Stand stand;
 
@@ -51,13 +56,19 @@ bool knows_lock() noexcept {
   return true;
 }
 
+// Of no other range of the process: those of the program's own count from 1.
+std::uint64_t next_id(std::uint32_t thread) noexcept {
+  constexpr std::uint64_t kOurs = std::uint64_t{1} << 63;
+  return kOurs | std::uint64_t{thread} << 32 | ++stand.ranges;
+}
+
 // What ends the range that is open on this thread, and begins the next where it has a name.
 [[gnu::noinline]] void tell(std::string_view next) noexcept {
   const int saved_errno = errno;
   {
     const Quiet quiet;
     const std::uint32_t generation = process_generation.load(std::memory_order_relaxed);
-    if (stand.generation != generation) stand.is_open = false;  // what a parent or another session was told
+    if (stand.generation != generation) stand.open = 0;  // what a parent or another session was told
     stand.generation = generation;
     const nvtx::Domain* domain = interpreter.domain.load(std::memory_order_acquire);
     if (domain == nullptr) {
@@ -71,16 +82,20 @@ bool knows_lock() noexcept {
       channel::Record record{};
       record.time = writer.now();
       record.domain = domain->id;
-      record.id = 1;  // no range is open around it
-      if (stand.is_open) {
-        record.type = RecordType::kRangePop;
+      if (stand.open != 0) {
+        record.type = RecordType::kRangeEnd;
+        record.id = stand.open;
         writer.write(record, {});
       }
-      record.type = RecordType::kRangePush;
-      if (!next.empty()) writer.write(record, next);
-      stand.is_open = !next.empty();
+      stand.open = next.empty() ? 0 : next_id(writer.state().thread_id);
+      if (stand.open != 0) {
+        record.type = RecordType::kRangeStart;
+        record.id = stand.open;
+        record.color = next == kHolding ? kHoldingColor : kWaitingColor;
+        writer.write(record, next);
+      }
     } else {
-      stand.is_open = false;
+      stand.open = 0;
     }
   }
   errno = saved_errno;
@@ -168,7 +183,7 @@ void after_wait(const void* condition) noexcept {
 }
 
 void end_of_process() noexcept {
-  if (is_watched.load(std::memory_order_relaxed) && stand.is_open) tell({});
+  if (is_watched.load(std::memory_order_relaxed) && stand.open != 0) tell({});
 }
 
 }  // namespace lanescope::agent::python_lock

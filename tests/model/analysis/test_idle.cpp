@@ -5,6 +5,7 @@
 #include <set>
 
 #include "model/analysis/idle.h"
+#include "model/trace/python_lock.h"
 #include "scenario.h"
 #include "support/catch.h"
 
@@ -280,6 +281,27 @@ TEST_CASE("calls into the C library say what the thread waited for") {
   program.os_call(call, 100, 5'000);
   program.kernel("b", 5'000, 5'010, 5'010, 5'100);
   CHECK(time_by_cause(*program.trace()) == Causes{{cause, 4'900}, {"launch", 10}});
+}
+
+TEST_CASE("waiting for Python's lock is a cause, holding it is none, and neither stands for the program's own range") {
+  Scenario program;
+  program.kernel("a", 0, 10, 12, 100);
+  program.range("step", 0, 6'000);
+  TrackKey key{TrackKind::kNvtxProcessRanges, program.process()};
+  key.thread = program.thread();
+  key.domain = 3;
+  program.builder()->set_domain(program.process(), key.domain, kPythonLockDomain);
+  const auto add = [&](std::string_view name, Nanoseconds begin, Nanoseconds end) {
+    program.builder()->add(key, {Event{begin, end - begin, program.builder()->intern(name), 0, 0}});
+  };
+  add(kHoldsPythonLock, 0, 1'000);
+  add(kAwaitsPythonLock, 1'000, 4'000);
+  add(kHoldsPythonLock, 4'000, 6'000);
+  program.kernel("b", 5'000, 5'010, 5'010, 5'100);
+  const auto trace = program.trace();
+  CHECK(time_by_cause(*trace) == Causes{{"os_lock", 3'000}, {"cpu_code", 900 + 1'000}, {"launch", 10}});
+  for (const EventRef range : trace->nvtx_stack(program.thread(), 2'000))
+    CHECK(trace->name(trace->lane(range.lane).name(range.index)) == "step");
 }
 
 TEST_CASE("where no call says it, the scheduler says whether the thread ran, was blocked, or got no processor") {

@@ -1,0 +1,13 @@
+// Who holds the lock of a Python interpreter (GIL): a trace keeps it as start/end ranges of an NVTX domain, one after the other on each
+// thread, which enclose nothing that the thread does.
+#pragma once
+
+#include <string_view>
+
+namespace lanescope {
+
+inline constexpr std::string_view kPythonLockDomain = "Python GIL";
+inline constexpr std::string_view kHoldsPythonLock = "holds the GIL";
+inline constexpr std::string_view kAwaitsPythonLock = "waits for the GIL";
+
+}  // namespace lanescope
