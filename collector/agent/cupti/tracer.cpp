@@ -1,9 +1,6 @@
 #include "agent/cupti/tracer.h"
 
-#include <cerrno>
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include <linux/futex.h>
@@ -16,9 +13,9 @@
 #include "agent/core/clock.h"
 #include "agent/core/quiet.h"
 #include "agent/cupti/backtraces.h"
+#include "agent/cupti/callbacks.h"
 #include "agent/cupti/cuda_names.h"
-#include "agent/cupti/exit_hook.h"
-#include "agent/cupti/injection.h"
+#include "agent/cupti/words.h"
 #include "collector/channel/doorbell.h"
 
 namespace lanescope::agent::cupti {
@@ -31,19 +28,12 @@ constexpr std::int64_t kWriteOutAnyway = 500 * kMillisecond;      // where CUPTI
 constexpr std::int64_t kWaitForRunningWork = 100 * kMillisecond;  // at the end, before what still runs is taken as unfinished
 constexpr std::int64_t kFinishLimit = 2 * kSecond;
 constexpr std::int64_t kAwaitSettings = 200 * kMillisecond;
-constexpr std::uint64_t kProfilerCapture = 1;  // key of the capture between cudaProfilerStart and cudaProfilerStop
 constexpr std::size_t kStackBytes = 512u << 10;
 constexpr std::uint32_t kAcceptsNoBuffer = 27;      // CUPTI of CUDA 12.9: the first that may be given none
 constexpr std::uint32_t kOwnSubscribers = 130'200;  // from here on, the second way to subscribe wants all other calls of its kind, too
 
 // What old CUPTIs write into when all buffers are in use; nobody reads it.
 alignas(4096) constinit std::uint8_t discard_buffer[64u << 10] = {};
-
-constinit std::atomic<Tracer*> tracer{nullptr};
-constinit Lock injection_lock;
-constinit const void* injected_for = nullptr;  // memory of the session for which it was tried last
-constinit std::atomic<bool> watches_exit{false};
-constinit std::atomic<pid_t> traced_process{0};  // the child of a vfork sees the same memory, and is none
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t nanoseconds) noexcept {
   const timespec limit{.tv_sec = nanoseconds / kSecond, .tv_nsec = nanoseconds % kSecond};
@@ -53,80 +43,8 @@ void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-// Handlers run last in, first out: registered once CUDA is up, ours runs before CUDA goes down.
-void watch_exit() noexcept {
-  if (watches_exit.exchange(true)) return;
-  std::atexit([] {
-    if (Tracer* current = tracer.load(std::memory_order_acquire)) current->finish();
-  });
-}
-
-void CUPTIAPI on_request(std::uint8_t** buffer, std::size_t* bytes, std::size_t* maximum_records) {
-  *buffer = nullptr;
-  *bytes = 0;
-  *maximum_records = 0;
-  watch_exit();
-  if (Tracer* current = tracer.load(std::memory_order_acquire)) current->request_buffer(buffer, bytes);
-}
-void CUPTIAPI on_complete(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid_bytes) {
-  if (Tracer* current = tracer.load(std::memory_order_acquire)) current->complete_buffer(buffer, valid_bytes);
-}
-// A capture begins behind cudaProfilerStart and ends before cudaProfilerStop.
-void on_profiler_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
-  const channel::SharedMemory memory = join_recording();
-  if (!memory) return;
-  if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart && call.callbackSite == CUPTI_API_EXIT &&
-      captures_by(memory.header().settings, channel::CaptureTrigger::kProfilerApi))
-    begin_capture(memory.header(), kProfilerCapture);
-  if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop && call.callbackSite == CUPTI_API_ENTER) end_capture(memory.header(), kProfilerCapture);
-}
-
-constexpr CUpti_CallbackId kProfilerCalls[] = {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop};
-// Calls that end contexts, and with them the records that CUPTI still keeps for these.
-constexpr CUpti_CallbackId kContextEndingCalls[] = {CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy,
-                                                    CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2,
-                                                    CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset,
-                                                    CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2,
-                                                    CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease,
-                                                    CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2};
-
-void on_driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
-  for (const CUpti_CallbackId profiler_call : kProfilerCalls)
-    if (id == profiler_call) return on_profiler_call(id, call);
-  for (const CUpti_CallbackId ending : kContextEndingCalls)
-    if (id == ending && call.callbackSite == CUPTI_API_ENTER)
-      if (Tracer* current = tracer.load(std::memory_order_acquire)) return current->save_records();
-}
-
-void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) {
-    watch_exit();
-    if (Tracer* current = tracer.load(std::memory_order_acquire)) current->note_driver();
-  }
-  if (data == nullptr || domain == CUPTI_CB_DOMAIN_RESOURCE) return;
-  const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) on_driver_call(id, call);
-  if (follow_event_call(domain, id, call) && !takes_chains_of(channel::kOtherCalls)) return;
-  follow_call(domain, call);
-}
-
-// "13.0" for 13000 and for 130001; CUPTI of CUDA 12 counts its own versions.
-void describe_cupti(std::uint32_t version, char (&text)[48]) noexcept {
-  if (version >= 100'000)
-    std::snprintf(text, sizeof(text), "CUPTI %u.%u", version / 10'000, version % 10'000 / 100);
-  else
-    std::snprintf(text, sizeof(text), "CUPTI of CUDA 12 (API version %u)", version);
-}
-
 // Who subscribes in the old way gives no name, which CUPTI puts in words of its own.
 bool has_name(const char* subscriber) noexcept { return *subscriber != '\0' && std::strstr(subscriber, "<not provided>") == nullptr; }
-
-template <typename... Arguments>
-void tell(ComponentState state, Severity severity, const char* format, Arguments... arguments) noexcept {
-  char text[512];
-  std::snprintf(text, sizeof(text), format, arguments...);
-  report(Component::kCupti, state, severity, text);
-}
 
 }  // namespace
 
@@ -201,14 +119,11 @@ bool Tracer::start(Arrival arrival) noexcept {
     return false;
   }
   if (!subscribe()) return false;
-  traced_process.store(getpid(), std::memory_order_relaxed);
-  tracer.store(this, std::memory_order_release);
-  functions.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED);
+  set_current_tracer(this);
+  enable_callbacks(functions, subscriber_);
   if (arrival == Arrival::kLate) driver_is_up_.store(true, std::memory_order_relaxed);
-  for (const CUpti_CallbackId id : kProfilerCalls) functions.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, id);
-  for (const CUpti_CallbackId id : kContextEndingCalls) functions.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, id);
   on_capture_change([] {
-    if (Tracer* current = tracer.load(std::memory_order_acquire)) current->await_settings();
+    if (Tracer* current = current_tracer()) current->await_settings();
   });
   if (functions.set_thread_id_type != nullptr) functions.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   const CUptiResult result = functions.register_callbacks(on_request, on_complete);
@@ -529,70 +444,6 @@ void Tracer::finish() noexcept {
     if (left <= 0) return;
     futex_wait(finished_, 0, left);
   }
-}
-
-// ---- Coming in ---------------------------------------------------------------------------------------------------------------------
-
-namespace {
-
-// One after the other for sessions for which it fails; the one that succeeds stays.
-alignas(Tracer) constinit std::byte tracer_storage[sizeof(Tracer)] = {};
-
-void start_tracer(channel::SharedMemory memory, Arrival arrival) noexcept {
-  const Library library = load_library();
-  switch (library.result) {
-    case LoadResult::kLoaded: {
-      if ((::new (tracer_storage) Tracer(library, memory, process_instance()))->start(arrival)) finish_before_exits();
-      break;
-    }
-    case LoadResult::kNoDriver:
-      tell(ComponentState::kNoDriver, Severity::kError, "GPU activity is not recorded: there is no NVIDIA driver in this process.");
-      break;
-    case LoadResult::kNotFound:
-      tell(ComponentState::kNoLibrary, Severity::kError,
-           "GPU activity is not recorded: no libcupti for CUDA %u was found; install it beside liblanescope-agent.so, or name it in "
-           "LANESCOPE_CUPTI_LIBRARY.",
-           library.driver_version / 1000);
-      break;
-    case LoadResult::kUnknownMajor:
-      tell(ComponentState::kVersionMismatch, Severity::kError,
-           "GPU activity is not recorded: this agent does not know the records of CUPTI version %u; name another libcupti in "
-           "LANESCOPE_CUPTI_LIBRARY, or update Lanescope.",
-           library.version);
-      break;
-  }
-}
-
-}  // namespace
-
-void finish() noexcept {
-  Tracer* current = tracer.load(std::memory_order_acquire);
-  if (current == nullptr || getpid() != traced_process.load(std::memory_order_relaxed)) return;
-  const Quiet quiet;
-  current->finish();
-}
-
-void inject(Arrival arrival) noexcept {
-  const int saved_errno = errno;
-  const Quiet quiet;
-  const channel::SharedMemory memory = join_recording();
-  if (memory && memory.header().settings.trace_cuda.load(std::memory_order_acquire) != 0) {
-    const ScopedLock lock(injection_lock);
-    if (injected_for != &memory.header()) {
-      injected_for = &memory.header();
-      // A forked child of a process that uses CUDA can't use it, and has neither our thread nor anybody who would answer in its place.
-      on_fork_child([] {
-        tracer.store(nullptr, std::memory_order_relaxed);
-        forget_cuda_names();
-        injection_lock.forget_holder();
-      });
-      if (Tracer* current = tracer.load(std::memory_order_acquire))
-        current->follow(memory, process_instance());
-      else
-        start_tracer(memory, arrival);
-    }
-  }
-  errno = saved_errno;
 }
 
 }  // namespace lanescope::agent::cupti

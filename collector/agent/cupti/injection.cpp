@@ -1,0 +1,83 @@
+#include "agent/cupti/injection.h"
+
+#include <cerrno>
+#include <cstddef>
+#include <new>
+
+#include "agent/channel/membership.h"
+#include "agent/core/lock.h"
+#include "agent/core/quiet.h"
+#include "agent/cupti/callbacks.h"
+#include "agent/cupti/cuda_names.h"
+#include "agent/cupti/exit_hook.h"
+#include "agent/cupti/library.h"
+#include "agent/cupti/tracer.h"
+#include "agent/cupti/words.h"
+
+namespace lanescope::agent::cupti {
+namespace {
+
+constinit Lock injection_lock;
+constinit const void* injected_for = nullptr;  // memory of the session for which it was tried last
+
+// One after the other for sessions for which it fails; the one that succeeds stays.
+alignas(Tracer) constinit std::byte tracer_storage[sizeof(Tracer)] = {};
+
+void start_tracer(channel::SharedMemory memory, Arrival arrival) noexcept {
+  const Library library = load_library();
+  switch (library.result) {
+    case LoadResult::kLoaded: {
+      if ((::new (tracer_storage) Tracer(library, memory, process_instance()))->start(arrival)) finish_before_exits();
+      break;
+    }
+    case LoadResult::kNoDriver:
+      tell(ComponentState::kNoDriver, Severity::kError, "GPU activity is not recorded: there is no NVIDIA driver in this process.");
+      break;
+    case LoadResult::kNotFound:
+      tell(ComponentState::kNoLibrary, Severity::kError,
+           "GPU activity is not recorded: no libcupti for CUDA %u was found; install it beside liblanescope-agent.so, or name it in "
+           "LANESCOPE_CUPTI_LIBRARY.",
+           library.driver_version / 1000);
+      break;
+    case LoadResult::kUnknownMajor:
+      tell(ComponentState::kVersionMismatch, Severity::kError,
+           "GPU activity is not recorded: this agent does not know the records of CUPTI version %u; name another libcupti in "
+           "LANESCOPE_CUPTI_LIBRARY, or update Lanescope.",
+           library.version);
+      break;
+  }
+}
+
+}  // namespace
+
+void finish() noexcept {
+  Tracer* current = current_tracer();
+  if (current == nullptr || !is_traced_process()) return;
+  const Quiet quiet;
+  current->finish();
+}
+
+void inject(Arrival arrival) noexcept {
+  const int saved_errno = errno;
+  const Quiet quiet;
+  const channel::SharedMemory memory = join_recording();
+  if (memory && memory.header().settings.trace_cuda.load(std::memory_order_acquire) != 0) {
+    const ScopedLock lock(injection_lock);
+    if (injected_for != &memory.header()) {
+      injected_for = &memory.header();
+      // A forked child of a process that uses CUDA can't use it, and has neither our thread nor anybody who would answer in its place.
+      on_fork_child([] {
+        set_current_tracer(nullptr);
+        forget_cuda_names();
+        injection_lock.forget_holder();
+      });
+      if (Tracer* current = current_tracer())
+        current->follow(memory, process_instance());
+      else
+        start_tracer(memory, arrival);
+    }
+  }
+  errno = saved_errno;
+}
+
+}  // namespace lanescope::agent::cupti

@@ -1,0 +1,27 @@
+// What the user is told of CUPTI.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+
+#include "agent/channel/membership.h"
+
+namespace lanescope::agent::cupti {
+
+// "CUPTI 13.0" for 130000 and for 130001; CUPTI of CUDA 12 counts its own versions.
+inline void describe_cupti(std::uint32_t version, char (&text)[48]) noexcept {
+  if (version >= 100'000)
+    std::snprintf(text, sizeof(text), "CUPTI %u.%u", version / 10'000, version % 10'000 / 100);
+  else
+    std::snprintf(text, sizeof(text), "CUPTI of CUDA 12 (API version %u)", version);
+}
+
+// One sentence, as std::snprintf puts it together; 511 bytes at most.
+template <typename... Arguments>
+void tell(ComponentState state, Severity severity, const char* format, Arguments... arguments) noexcept {
+  char text[512];
+  std::snprintf(text, sizeof(text), format, arguments...);
+  report(Component::kCupti, state, severity, text);
+}
+
+}  // namespace lanescope::agent::cupti
