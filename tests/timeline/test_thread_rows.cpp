@@ -1,3 +1,4 @@
+#include "model/trace/python_lock.h"
 #include "model/trace/thread_states.h"
 #include "support/catch.h"
 #include "timeline/core/describe.h"
@@ -164,4 +165,24 @@ TEST_CASE("threads that call CUDA or set ranges are open at first; without such,
   };
   CHECK(opened(true) == std::vector<std::uint32_t>{4715});
   CHECK(opened(false) == std::vector<std::uint32_t>{4711, 4712, 4713, 4714});
+}
+
+TEST_CASE("who holds Python's lock stands under the thread that does, other start/end ranges under the process") {
+  struct WithLock : SmallTrace {
+    WithLock() {
+      builder.set_domain(process, 2, kPythonLockDomain);
+      builder.set_domain(process, 3, "io");
+      for (const std::uint32_t domain : {2u, 3u}) {
+        TrackKey key = on_thread(TrackKind::kNvtxProcessRanges);
+        key.domain = domain;
+        builder.add(key, {event(0, 10, domain == 2 ? "holds the GIL" : "request")});
+      }
+      trace = builder.snapshot();
+    }
+    std::shared_ptr<const Trace> trace;
+  };
+  const WithLock program;
+  const RowTree tree(*program.trace);
+  CHECK(tree.row(*tree.find("process:1/thread:4711/nvtx:2")).label == "Python GIL");
+  CHECK(tree.row(*tree.find("process:1/nvtx:3")).label == "NVTX · io");
 }

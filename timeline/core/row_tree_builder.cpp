@@ -338,7 +338,8 @@ void RowTreeBuilder::add_process(RowIndex root, ProcessId id) {
   std::map<ThreadId, Tracks> by_thread;
   for (const Track& track : trace_.tracks()) {
     if (track.key.process != id || track.key.gpu != kNone) continue;
-    const bool of_whole = track.key.thread == kNone || track.key.kind == TrackKind::kNvtxProcessRanges;
+    const bool is_python_lock = trace_.domain_name(id, track.key.domain) == kPythonLockDomain;  // which one thread holds
+    const bool of_whole = track.key.thread == kNone || (track.key.kind == TrackKind::kNvtxProcessRanges && !is_python_lock);
     (of_whole ? of_process : by_thread[track.key.thread]).push_back(&track);
   }
   add_cpu_rows(row, key, of_process);
@@ -374,7 +375,9 @@ void RowTreeBuilder::add_thread(RowIndex parent, ThreadId id, const Tracks& trac
   add_thread_states(row, tracks);
   add_cpu_rows(row, key, tracks);
   tree_.rows_[row].expanded_initially = std::any_of(tracks.begin(), tracks.end(), [](const Track* track) {
-    return track->key.kind == TrackKind::kCudaApi || track->key.kind == TrackKind::kNvtxRanges || track->key.kind == TrackKind::kNvtxMarks;
+    const TrackKind kind = track->key.kind;
+    return kind == TrackKind::kCudaApi || kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges ||
+           kind == TrackKind::kNvtxMarks;
   });
 }
 
