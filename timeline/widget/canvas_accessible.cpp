@@ -118,7 +118,7 @@ class RowAccessible : public Part {
     if (which != QAccessible::Value || row.all.empty()) return {};
     const TimeRange range = view.selected_range().value_or(view.range()).intersected(view.trace().extent());
     const LevelContent& content = view.content(row.all);
-    const double share = range.empty() ? 0 : static_cast<double>(content.busy(range)) / static_cast<double>(range.length());
+    const double share = range.empty() ? 0 : static_cast<double>(busy_time(view, row, range)) / static_cast<double>(range.length());
     return Canvas::tr("%1 busy, %2 events")
         .arg(QString::fromStdString(format_share(share)), QString::fromStdString(format_count(content.count(range))));
   }

@@ -156,22 +156,13 @@ bool RowHeader::says_busy(const Row& row) const {
   return state_.selected_range() || keeps_gpu_busy(row.kind);
 }
 
-// Of processors, the mean; else the time in which at least one lane is busy.
-Nanoseconds RowHeader::busy_time(const Row& row, TimeRange range) {
-  const LevelContent& content = state_.content(row.all);
-  if (row.kind != RowKind::kProcessorGroup || row.children.empty()) return content.busy(range);
-  Nanoseconds sum = 0;
-  for (const ContentLane& lane : content.lanes()) sum += lane.visit([range](const auto& events) { return events.busy(range); });
-  return sum / static_cast<Nanoseconds>(row.children.size());
-}
-
 // Of counters, the mean.
 QString RowHeader::busy_text(const Row& row) {
   if (row.counter)
     return QString::fromStdString(counter_mean_text(state_.trace(), *row.counter, state_.selected_range().value_or(state_.range())));
   if (!says_busy(row)) return {};
   const TimeRange range = busy_range();
-  const double busy = static_cast<double>(busy_time(row, range)) / static_cast<double>(range.length());
+  const double busy = static_cast<double>(busy_time(state_, row, range)) / static_cast<double>(range.length());
   const QString share = QString::fromStdString(format_share(busy));
   if (!state_.selected_range()) return share;
   const std::uint64_t count = state_.content(row.all).count(range);
@@ -200,10 +191,10 @@ bool RowHeader::event(QEvent* event) {
   if (!row.all.empty()) {
     const TimeRange range = state_.selected_range().value_or(state_.range()).intersected(state_.trace().extent());
     const LevelContent& content = state_.content(row.all);
-    text +=
-        tr("\n%1 events, busy for %2 of %3")
-            .arg(QString::fromStdString(format_count(content.count(range))), QString::fromStdString(format_duration(busy_time(row, range))),
-                 QString::fromStdString(format_duration(range.length())));
+    text += tr("\n%1 events, busy for %2 of %3")
+                .arg(QString::fromStdString(format_count(content.count(range))),
+                     QString::fromStdString(format_duration(busy_time(state_, row, range))),
+                     QString::fromStdString(format_duration(range.length())));
     text += state_.selected_range() ? tr(" selected") : tr(" visible");
   }
   QToolTip::showText(help->globalPos(), text, this);

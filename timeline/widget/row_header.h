@@ -42,7 +42,6 @@ class RowHeader : public QWidget {
   [[nodiscard]] TimeRange busy_range() const;
   [[nodiscard]] bool says_busy(const Row& row) const;
   [[nodiscard]] QString busy_text(const Row& row);
-  [[nodiscard]] Nanoseconds busy_time(const Row& row, TimeRange range);
   [[nodiscard]] bool holds_selection(const PlacedRow& placed) const;
   [[nodiscard]] QRect rectangle_of(const PlacedRow& placed) const;
   void selection_changed();

@@ -348,4 +348,12 @@ std::size_t sharers_of(const ViewState& state, const PlacedRow& placed) {
   return row.kind == RowKind::kProcessorGroup ? std::max<std::size_t>(1, row.children.size()) : 1;
 }
 
+Nanoseconds busy_time(ViewState& state, const Row& row, TimeRange range) {
+  const LevelContent& content = state.content(row.all);
+  if (row.kind != RowKind::kProcessorGroup || row.children.empty()) return content.busy(range);
+  Nanoseconds sum = 0;
+  for (const ContentLane& lane : content.lanes()) sum += lane.visit([range](const auto& events) { return events.busy(range); });
+  return sum / static_cast<Nanoseconds>(row.children.size());
+}
+
 }  // namespace lanescope::timeline

@@ -170,4 +170,7 @@ class ViewState : public QObject {
 // Of how many the mean says how busy a row is: of the processors that a closed row stands for. One where it is all lanes together.
 [[nodiscard]] std::size_t sharers_of(const ViewState& state, const PlacedRow& placed);
 
+// How long a row is busy in this part of time: processors on average; other rows while at least one of their lanes is.
+[[nodiscard]] Nanoseconds busy_time(ViewState& state, const Row& row, TimeRange range);
+
 }  // namespace lanescope::timeline
