@@ -42,8 +42,8 @@ constexpr const char* kFooter =
     "\n"
     "One thread of the process stands still for a moment, while it starts the one that loads the agent. The process runs on when\n"
     "the recording ends, and can be attached to again. What it did before is not recorded: ranges that are open then are left out.\n"
-    "Ctrl+C once ends the recording in order, twice at once; lanescope stop does from another terminal. The exit code is 0, 1 when it "
-    "could not be recorded, 2 for wrong usage.";
+    "Ctrl+C once ends the recording in order, twice at once; lanescope stop ends it from another terminal. The exit code is 0, 1\n"
+    "when it could not be recorded, 2 for wrong usage.";
 
 void describe(CLI::App& app, Options& options) {
   app.add_option("PID", options.pid, "The process")->check(CLI::PositiveNumber);
