@@ -38,20 +38,19 @@ class PackedColumn {
     const Width of_all = width_for(largest - least), of_blocks = width_for(widest_block);
     const bool by_block = bytes_of(of_blocks) * count + blocks * sizeof(std::uint32_t) < bytes_of(of_all) * count;
     width_ = by_block ? of_blocks : of_all;
-    block_shift_ = by_block ? kBlockShift : kOneBlock;
-    const std::size_t bases = by_block ? blocks : 1;
-    values_at_ = bases * sizeof(std::uint32_t);
+    by_block_ = by_block;
+    base_ = least;
+    values_at_ = by_block ? blocks * sizeof(std::uint32_t) : 0;
     bytes_ = values_at_ + bytes_of(width_) * count;
     memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes_);
-    for (std::size_t b = 0; b < bases; ++b) {
+    for (std::size_t first = 0; first < count;) {
       std::uint32_t low = least;
-      const std::size_t first = b << block_shift_;
       const std::size_t end = by_block ? std::min(count, first + kBlock) : count;
       if (by_block) {
         low = std::numeric_limits<std::uint32_t>::max();
         for (std::size_t i = first; i < end; ++i) low = std::min<std::uint32_t>(low, value_of(i));
+        put(first / kBlock * sizeof(low), low);
       }
-      put(b * sizeof(low), low);
       switch (width_) {
         case Width::kZero:
           break;
@@ -65,12 +64,13 @@ class PackedColumn {
           for (std::size_t i = first; i < end; ++i) put(values_at_ + i * 4, static_cast<std::uint32_t>(value_of(i) - low));
           break;
       }
+      first = end;
     }
   }
 
   // Requires: i < count. O(1).
   [[nodiscard]] std::uint32_t operator[](std::size_t i) const noexcept {
-    const auto base = get<std::uint32_t>((i >> block_shift_) * sizeof(std::uint32_t));
+    const std::uint32_t base = by_block_ ? get<std::uint32_t>(i / kBlock * sizeof(std::uint32_t)) : base_;
     switch (width_) {
       case Width::kZero:
         break;
@@ -87,8 +87,7 @@ class PackedColumn {
   // Whether values [first, last) of both are the same.
   [[nodiscard]] bool same(const PackedColumn& other, std::size_t first, std::size_t last) const noexcept {
     // Where both are kept in the same way, they can be compared as they are kept.
-    if (width_ == other.width_ && block_shift_ == kOneBlock && other.block_shift_ == kOneBlock &&
-        get<std::uint32_t>(0) == other.get<std::uint32_t>(0)) {
+    if (width_ == other.width_ && !by_block_ && !other.by_block_ && base_ == other.base_) {
       const std::size_t width = bytes_of(width_);
       return std::memcmp(memory_.get() + values_at_ + first * width, other.memory_.get() + other.values_at_ + first * width,
                          (last - first) * width) == 0;
@@ -102,9 +101,7 @@ class PackedColumn {
 
  private:
   enum class Width : std::uint8_t { kZero, kOne, kTwo, kFour };
-  static constexpr unsigned kBlockShift = 4;
-  static constexpr std::size_t kBlock = std::size_t{1} << kBlockShift;
-  static constexpr unsigned kOneBlock = 63;  // every index lies in block 0
+  static constexpr std::size_t kBlock = 16;
 
   [[nodiscard]] static Width width_for(std::uint32_t largest) noexcept {
     if (largest == 0) return Width::kZero;
@@ -125,11 +122,12 @@ class PackedColumn {
     std::memcpy(memory_.get() + at, &value, sizeof(value));
   }
 
-  std::unique_ptr<std::byte[]> memory_;  // bases, one or one a block; then the values' distances from theirs
+  std::unique_ptr<std::byte[]> memory_;  // the least of each block, where the values' distances are from those; then the distances
   std::size_t values_at_ = 0;
   std::size_t bytes_ = 0;
+  std::uint32_t base_ = 0;  // the least of all: here, so that to read a value takes one miss of the cache
   Width width_ = Width::kZero;
-  std::uint8_t block_shift_ = kOneBlock;
+  bool by_block_ = false;
 };
 
 }  // namespace lanescope
