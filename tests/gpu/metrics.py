@@ -89,9 +89,7 @@ VARIANTS = {
     "resting all the time": None,
     "10 kHz, as it is by default": [],
     "the same, every 20 ms": ["--look-every", "20"],
-    "the same, nice": ["--nice", "19"],
     "set light": ["--set", "light"],
-    "NVML alone, with its counts": ["--set", "nvml"],
 }
 
 
@@ -109,28 +107,29 @@ def median_with_interval(ratios):
 
 
 def cost(sampler, *others):
-    """Steps while the sampler beside them rests and while it samples, in the order off on on off, as pairs of neighbours. OTHERS: what stands
-    in front of it, for example a loader."""
+    """Steps while the sampler beside them rests and while it samples, in the order off on on off and on off off on in turn, as pairs of
+    neighbours. OTHERS: what stands in front of it, for example a loader."""
     step = training_step()
     milliseconds_of(step, 60)
-    cycles, steps = 12, 25
+    cycles, steps = 40, 10
     print(f"{'':30} {'ms a step':>9} {'cost':>8}  {'95 %':>17}  processors kept busy   ({2 * cycles} pairs of {steps} steps each)")
     for name, options in VARIANTS.items():
         process = subprocess.Popen([*others, sampler, *(options or [])], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, bufsize=0)
         time.sleep(2.0)
         ratios, alone, busy, lasted = [], [], 0.0, 0.0
-        for _ in range(cycles):
-            figures = []
-            for samples in (False, True, True, False):
+        for cycle in range(cycles):
+            figures = {False: [], True: []}
+            for samples in (False, True, True, False) if cycle % 2 == 0 else (True, False, False, True):
                 process.stdin.write(b"r" if samples and options is not None else b"p")
-                time.sleep(0.1)
+                time.sleep(0.05)
+                milliseconds_of(step, 2)
                 before, begin = processor_seconds(process), time.perf_counter()
-                figures.append(milliseconds_of(step, steps))
+                figures[samples].append(milliseconds_of(step, steps))
                 if samples:
                     busy += processor_seconds(process) - before
                     lasted += time.perf_counter() - begin
-            ratios += [figures[1] / figures[0], figures[2] / figures[3]]
-            alone += [figures[0], figures[3]]
+            ratios += [on / off for on, off in zip(figures[True], figures[False])]
+            alone += figures[False]
         if process.poll() is not None:
             print(f"{name}: the sampler ended by itself: {process.returncode}")
         process.stdin.close()
