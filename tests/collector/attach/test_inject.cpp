@@ -136,6 +136,21 @@ TEST_CASE("a program that allocates all the time on all threads is caught betwee
   check_end(target);
 }
 
+TEST_CASE("so is one with an allocator of its own") {
+  if (!follows_stacks()) return;
+  RunningTarget target({"/usr/bin/env", "LD_PRELOAD=libjemalloc.so.2", target_program(), "storm"});
+  target.wait_for_threads(4);
+  std::ifstream file("/proc/" + std::to_string(target.pid()) + "/maps");
+  const std::string map{std::istreambuf_iterator<char>(file), {}};
+  if (map.find("libjemalloc") == std::string::npos) {
+    WARN("There is no jemalloc (libjemalloc2): not tested.");
+    return;
+  }
+  for (int call = 1; call <= 10; ++call) attach_once(target.pid(), call, call % 2 == 0 ? Loader::kNewThread : Loader::kStoppedThread);
+  target.close_input();
+  check_end(target);
+}
+
 TEST_CASE("a program that only computes keeps its registers") {
   if (!follows_stacks()) return;
   RunningTarget target({target_program(), "compute"});
