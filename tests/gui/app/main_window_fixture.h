@@ -20,8 +20,13 @@ inline void use_empty_settings() {
 
 inline constexpr int kPatienceMs = 60'000;  // for what takes a second on a machine that does nothing else
 
+template <typename Condition>
+bool wait_for(Condition condition, int milliseconds = kPatienceMs) {
+  return QTest::qWaitFor(condition, milliseconds);
+}
+
 inline bool settle(ui::MainWindow& window) {
-  return QTest::qWaitFor([&] { return window.isSettled(); }, kPatienceMs);
+  return wait_for([&] { return window.isSettled(); });
 }
 
 // Opens a file and waits until everything that follows from it is shown.

@@ -449,7 +449,7 @@ class AnalysisTest : public QObject {
     window.show();
     window.openFile(known_);
     window.openBeside(faster_);
-    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+    QVERIFY(wait_for([&] { return window.isSettled(); }));
     QCOMPARE(window.pair().first().path, known_);
     QCOMPARE(window.pair().second().path, faster_);
     QCOMPARE(window.state().trace()->parts().size(), std::size_t{2});
@@ -519,7 +519,7 @@ class AnalysisTest : public QObject {
     QCOMPARE(cell(table, gemm, "B"), QString("150.000 µs"));
     QCOMPARE(cell(table, gemm, "Change"), QString("-50.0 %"));
     table.selectRow(gemm);
-    QVERIFY(QTest::qWaitFor([&] { return window_->state().selectedEvent().valid() && window_->isSettled(); }));
+    QVERIFY(wait_for([&] { return window_->state().selectedEvent().valid() && window_->isSettled(); }));
     const Trace& trace = *window_->state().trace();
     QCOMPARE(trace.name(trace.event(window_->state().selectedEvent()).name), std::string_view("gemm"));
     QCOMPARE(startOf("gemm", 0), startOf("gemm", 1));  // all last equally long, so the first of each is shown
@@ -530,7 +530,7 @@ class AnalysisTest : public QObject {
     QVERIFY(idle >= 0);
     table.selectRow(idle);
     const Nanoseconds longest_gap = kLongestGapEnd - kGaps[2];
-    QVERIFY(QTest::qWaitFor([&] {
+    QVERIFY(wait_for([&] {
       visible = window_->timelineView().visibleRange();
       return window_->isSettled() && visible.contains(longest_gap) && visible.length() > kGaps[2];
     }));
@@ -549,14 +549,14 @@ class AnalysisTest : public QObject {
   void saysWhyATraceCannotBeOpenedBeside() {
     QSignalSpy failed(window_.get(), &MainWindow::failed);
     window_->openBeside(pathOf("missing.trace"));
-    QVERIFY(failed.wait());
+    QVERIFY(failed.wait(kPatienceMs));
     QVERIFY2(window_->messages().text().contains("missing.trace"), qPrintable(window_->messages().text()));
     QVERIFY(!window_->pair().isOpen());
   }
 
  private:
   bool settled() {
-    return QTest::qWaitFor([this] { return window_->isSettled(); });
+    return wait_for([this] { return window_->isSettled(); });
   }
   // By start, of one of the two traces.
   std::vector<EventRef> eventsNamed(std::string_view name, std::size_t part) const {

@@ -30,7 +30,7 @@ class AttachTest : public QObject {
   void listsProcessesAndSaysWhyNot() {
     ui::Settings settings;
     ui::AttachDialog dialog(settings);
-    QVERIFY(QTest::qWaitFor([&] { return !dialog.listed().empty(); }));
+    QVERIFY(wait_for([&] { return !dialog.listed().empty(); }));
     auto* filter = dialog.findChild<QLineEdit*>();
     filter->setText(QString::number(process_->processId()));
     QCOMPARE(dialog.listed(), std::vector<pid_t>{pid()});
@@ -45,7 +45,7 @@ class AttachTest : public QObject {
   void recordsAProcessAndLeavesItRunning() {
     ui::Settings settings;
     ui::AttachDialog dialog(settings);
-    QVERIFY(QTest::qWaitFor([&] { return !dialog.listed().empty(); }));
+    QVERIFY(wait_for([&] { return !dialog.listed().empty(); }));
     dialog.findChild<QLineEdit*>()->setText(QString::number(process_->processId()));
     dialog.choose(pid());
     QSignalSpy requested(&dialog, &ui::AttachDialog::requested);
@@ -67,13 +67,13 @@ class AttachTest : public QObject {
     const auto ticks_of = [](const Trace& shown) {
       return gather_events(shown, EventScope::whole_trace(shown).lanes(), {.text = "tick", .kind = EventKind::kNvtxRange});
     };
-    QVERIFY(QTest::qWaitFor([&] { return window.state().trace() && ticks_of(*window.state().trace()).size() > 100; }, 30'000));  // live
+    QVERIFY(wait_for([&] { return window.state().trace() && ticks_of(*window.state().trace()).size() > 100; }, 30'000));  // live
     window.actions().stop->trigger();
     QVERIFY(opened.wait(30'000));
     QVERIFY(!window.isRecording());
     QVERIFY2(window.messages().text().contains("runs on"), qPrintable(window.messages().text()));
     QCOMPARE(process_->state(), QProcess::Running);
-    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+    QVERIFY(wait_for([&] { return window.isSettled(); }));
     const auto trace = window.state().trace();
     QVERIFY(ticks_of(*trace).size() > 100);
     QCOMPARE(trace->processes().front().pid, static_cast<std::uint32_t>(pid()));
@@ -106,7 +106,7 @@ class AttachTest : public QObject {
   void showsTheProblemAndLetsOneChooseAgain() {
     ui::Settings settings;
     ui::AttachDialog dialog(settings);
-    QVERIFY(QTest::qWaitFor([&] { return !dialog.listed().empty(); }));
+    QVERIFY(wait_for([&] { return !dialog.listed().empty(); }));
     dialog.findChild<QLineEdit*>()->setText(QString::number(process_->processId()));
     dialog.choose(pid());
     dialog.accept();

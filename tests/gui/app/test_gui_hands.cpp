@@ -47,7 +47,7 @@ class HandsTest : public QObject {
     menu_after([&] { right_click(*names, first_row); }, "Copy the row's name");
     QCOMPARE(QGuiApplication::clipboard()->text(), QString("GPU 0  NVIDIA H200"));
     menu_after([&] { right_click(*names, first_row); }, "Show in Events View");
-    QVERIFY(QTest::qWaitFor([&] { return window_->isSettled() && events_table(*window_)->model()->rowCount() == int(kKernels); }));
+    QVERIFY(wait_for([&] { return window_->isSettled() && events_table(*window_)->model()->rowCount() == int(kKernels); }));
     menu_after([&] { right_click(*names, first_row); }, "Collapse");
     QVERIFY(!window_->timelineView().isExpanded("gpu:0"));
     menu_after([&] { right_click(*names, first_row); }, "Pin to the top");
@@ -171,7 +171,7 @@ class HandsTest : public QObject {
     QCOMPARE(lines.size(), 2);
     QVERIFY2(lines[1].startsWith("relu\t"), qPrintable(lines[1]));
     menu("Filter events to this name");
-    QVERIFY(QTest::qWaitFor([&] { return window_->isSettled() && events_table(*window_)->model()->rowCount() == int(kKernels / 2); }));
+    QVERIFY(wait_for([&] { return window_->isSettled() && events_table(*window_)->model()->rowCount() == int(kKernels / 2); }));
     menu("Go to the launching call");
     QCOMPARE(window_->state().selectedEvent(), *window_->state().trace()->launch_of(kernel));
     window_->timelineView().zoomToFit();
@@ -194,7 +194,7 @@ class HandsTest : public QObject {
     window_->timelineView().setPinned(key, true);  // then it is the first one
     QWidget* names = part(*window_, "Row names");
     menu_after([&] { right_click(*names, {150, 8}); }, "Show in Flame Graph");
-    QVERIFY(QTest::qWaitFor([&] { return window_->isSettled() && window_->samples().isVisible(); }));
+    QVERIFY(wait_for([&] { return window_->isSettled() && window_->samples().isVisible(); }));
     const auto* chosen = [&] {
       for (auto* box : window_->samples().findChildren<QComboBox*>())
         if (box->accessibleName() == "Process or thread") return box;
@@ -233,7 +233,7 @@ class HandsTest : public QObject {
 
   void statisticsFollowHoverAndSelectionBothWays() {
     window_->showPanel("statistics");
-    QVERIFY(QTest::qWaitFor([&] { return window_->isSettled() && window_->statistics().model().rowCount() > 2; }));
+    QVERIFY(wait_for([&] { return window_->isSettled() && window_->statistics().model().rowCount() > 2; }));
     const ui::StatisticsModel& model = window_->statistics().model();
     auto* table = window_->statistics().findChild<QTableView*>();
     const auto row_of = [&](const char* name) {
@@ -276,7 +276,7 @@ class HandsTest : public QObject {
     QVERIFY(range && range->begin <= kFirstKernel);
     const auto* details = window_->findChild<ui::DetailsPanel*>();
     QVERIFY(details->isVisible());
-    QVERIFY(QTest::qWaitFor([&] { return window_->isSettled(); }));
+    QVERIFY(wait_for([&] { return window_->isSettled(); }));
     const QString text = details->text();
     const double busy = static_cast<double>(kKernels * kKernelDuration) / static_cast<double>(range->length());
     for (const QString& said :

@@ -46,7 +46,7 @@ class LoadingTest : public QObject {
     for (std::size_t i = 1; i + 1 < shown.size(); ++i) QVERIFY(shown[i].second <= shown[i + 1].second || shown[i].first);
     QCOMPARE(window.state().trace()->extent().end, static_cast<std::int64_t>(kLongEvents - 1) * kLongPeriod + kLongPeriod / 2);
     QVERIFY(first_view.end >= window.state().trace()->extent().end - kLongPeriod);  // the outline spanned it all
-    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+    QVERIFY(wait_for([&] { return window.isSettled(); }));
     QCOMPARE(events_table(window)->model()->rowCount(), static_cast<int>(kLongEvents));
   }
 

@@ -37,7 +37,7 @@ class RecordingTest : public QObject {
     QVERIFY(opened.wait(30'000));
     QCOMPARE(opened.first().first().toString(), QString::fromStdString((folder_.path() / "live.trace").string()));
     QCOMPARE(window.state().trace()->event_count(), drawn_live);
-    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+    QVERIFY(wait_for([&] { return window.isSettled(); }));
 
     const auto trace = window.state().trace();
     const EventScope all = EventScope::whole_trace(*trace);
@@ -74,7 +74,7 @@ class RecordingTest : public QObject {
     window.launch(launch);
     QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
     const auto kernels_so_far = [&] { return window.state().trace() ? count_kernels(*window.state().trace(), "scale") : std::size_t{0}; };
-    QVERIFY(QTest::qWaitFor([&] { return kernels_so_far() > 100'000; }, 60'000));
+    QVERIFY(wait_for([&] { return kernels_so_far() > 100'000; }, 60'000));
     QVERIFY(window.isRecording());  // it is drawn while the program goes on
     if (const QString picture = qEnvironmentVariable("LANESCOPE_PICTURE"); !picture.isEmpty()) QVERIFY(window.grab().save(picture));
     QVERIFY(ended.wait(120'000));
@@ -119,14 +119,14 @@ class RecordingTest : public QObject {
     QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
     timeline::TimelineView& view = window.timelineView();
     const auto newest = [&] { return window.state().trace() ? window.state().trace()->extent().end : 0; };
-    QVERIFY(QTest::qWaitFor([&] { return newest() > 500'000'000; }, 10'000));
+    QVERIFY(wait_for([&] { return newest() > 500'000'000; }, 10'000));
     QVERIFY(window.actions().follow_live->isChecked());
 
     constexpr Nanoseconds kWindow = 100'000'000;
     view.setVisibleRange({newest() - kWindow, newest()});
     view.setFollowLive(timeline::FollowLive::kYes);
     const TimeRange before = view.visibleRange();
-    QVERIFY(QTest::qWaitFor([&] { return view.visibleRange().begin > before.end; }, 10'000));  // a window further on
+    QVERIFY(wait_for([&] { return view.visibleRange().begin > before.end; }, 10'000));  // a window further on
     QCOMPARE(view.visibleRange().length(), before.length());
     QVERIFY(view.visibleRange().contains(newest() - 1));
 
@@ -134,7 +134,7 @@ class RecordingTest : public QObject {
     QVERIFY(!window.actions().follow_live->isChecked());
     const TimeRange looked_at = view.visibleRange();
     const Nanoseconds then = newest();
-    QVERIFY(QTest::qWaitFor([&] { return newest() > then + kWindow; }, 10'000));
+    QVERIFY(wait_for([&] { return newest() > then + kWindow; }, 10'000));
     QCOMPARE(view.visibleRange() == looked_at, true);  // nothing moves any more
 
     QVERIFY(opened.wait(30'000));

@@ -211,11 +211,11 @@ class SamplesTest : public QObject {
     EventFilter filter;
     filter.kind = EventKind::kCpuSample;
     window.state().setFilter(filter);
-    QVERIFY(QTest::qWaitFor([&] { return window.isSettled() && events_table(window)->model()->rowCount() == 120; }));
+    QVERIFY(wait_for([&] { return window.isSettled() && events_table(window)->model()->rowCount() == 120; }));
     window.state().setFilter({});
 
     window.showPanel("samples");
-    QVERIFY(QTest::qWaitFor([&] { return window.isSettled() && window.samples().profile() != nullptr; }));
+    QVERIFY(wait_for([&] { return window.isSettled() && window.samples().profile() != nullptr; }));
     window.samples().chooseView(SamplesPanel::View::kFunctions);
     ui::ResultTable& functions = window.samples().functions();
     functions.sortByColumn(-1, Qt::AscendingOrder);
@@ -223,17 +223,17 @@ class SamplesTest : public QObject {
     QCOMPARE(functions.model()->index(1, 4).data().toString(), QString("inflate"));
     QSignalSpy activated(&window.samples(), &SamplesPanel::functionActivated);
     const auto place = [&] { return functions.visualRect(functions.model()->index(1, 0)).center(); };
-    QVERIFY(QTest::qWaitFor([&] { return functions.isVisible() && functions.viewport()->rect().contains(place()); }));
+    QVERIFY(wait_for([&] { return functions.isVisible() && functions.viewport()->rect().contains(place()); }));
     QTest::mouseClick(functions.viewport(), Qt::LeftButton, {}, place());
     QTest::mouseDClick(functions.viewport(), Qt::LeftButton, {}, place());
     QCOMPARE(activated.size(), 1);
-    QVERIFY(QTest::qWaitFor([&] { return window.isSettled() && window.timelineView().highlightedText() == "inflate"; }));
+    QVERIFY(wait_for([&] { return window.isSettled() && window.timelineView().highlightedText() == "inflate"; }));
     QCOMPARE(window.timelineView().highlightedCount(), std::uint64_t{50});
   }
 
  private:
   bool settled() {
-    return QTest::qWaitFor([this] { return !panel_->isComputing(); });
+    return wait_for([this] { return !panel_->isComputing(); });
   }
   static bool near(int a, int b) { return std::abs(a - b) <= 1; }
   std::uint32_t nodeOf(const std::vector<std::string>& path) const {

@@ -44,7 +44,7 @@ class MainWindowTest : public QObject {
 
     QSignalSpy opened(&window, &MainWindow::opened);
     window.actions().open_recent->actions().at(1)->trigger();
-    QVERIFY(opened.wait());
+    QVERIFY(opened.wait(kPatienceMs));
     QCOMPARE(opened.first().first().toString(), known_);
   }
 
@@ -58,7 +58,7 @@ class MainWindowTest : public QObject {
     QVERIFY(enter.isAccepted());
     QDropEvent drop(QPointF(100, 100), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
     QCoreApplication::sendEvent(&window, &drop);
-    QVERIFY(opened.wait());
+    QVERIFY(opened.wait(kPatienceMs));
   }
 
   void saysInOneSentenceWhyAFileCannotBeOpened() {
@@ -71,7 +71,7 @@ class MainWindowTest : public QObject {
     window.show();
     QSignalSpy failed(&window, &MainWindow::failed);
     window.openFile(path);
-    QVERIFY(failed.wait());
+    QVERIFY(failed.wait(kPatienceMs));
     QVERIFY(window.messages().text().contains("notes.trace"));
     QVERIFY(open_and_settle(window, known_));
     QCOMPARE(window.messages().text(), QString());
@@ -85,7 +85,7 @@ class MainWindowTest : public QObject {
     window.state().setFilter({.kind = EventKind::kKernel});
     QTableView* table = events_table(window);
     click_header(*table, EventColumn::kGapBefore);
-    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+    QVERIFY(wait_for([&] { return window.isSettled(); }));
     QCOMPARE(cell(*table, 0, EventColumn::kGapBefore), QString("900.000 µs"));
     QCOMPARE(cell(*table, 0, EventColumn::kName), QString("relu"));
     QCOMPARE(cell(*table, 0, EventColumn::kQueueTime), QString("5.000 µs"));
@@ -104,7 +104,7 @@ class MainWindowTest : public QObject {
     MainWindow window(ui::Layout::kInitial);
     QVERIFY(open_and_settle(window, known_));
     window.actions().longest_gaps->trigger();
-    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+    QVERIFY(wait_for([&] { return window.isSettled(); }));
     QTableView* table = events_table(window);
     QCOMPARE(table->model()->rowCount(), static_cast<int>(kKernels));
     QCOMPARE(cell(*table, 0, EventColumn::kGapBefore), QString("900.000 µs"));
@@ -138,15 +138,14 @@ class MainWindowTest : public QObject {
     QVERIFY(open_and_settle(window, known_));
     window.actions().statistics->trigger();
     window.timelineView().setSelectedRange(TimeRange{kFirstKernel, kFirstKernel + kKernelDuration});
-    QVERIFY(
-        QTest::qWaitFor([&] { return window.isSettled() && events_table(window)->model()->rowCount() == 2; }));  // the kernel and "step"
+    QVERIFY(wait_for([&] { return window.isSettled() && events_table(window)->model()->rowCount() == 2; }));  // the kernel and "step"
     const auto& statistics = window.findChild<ui::StatisticsPanel*>()->model();
     QCOMPARE(statistics.rowCount(), 2);
     QCOMPARE(statistics.entry(1).count, 1U);
     QCOMPARE(statistics.entry(1).total, kKernelDuration);
 
     window.timelineView().setSelectedRange(std::nullopt);
-    QVERIFY(QTest::qWaitFor([&] { return window.isSettled() && events_table(window)->model()->rowCount() == static_cast<int>(kEvents); }));
+    QVERIFY(wait_for([&] { return window.isSettled() && events_table(window)->model()->rowCount() == static_cast<int>(kEvents); }));
     QCOMPARE(statistics.rowCount(), 4);  // gemm, relu, the call, the range
   }
 
@@ -156,8 +155,7 @@ class MainWindowTest : public QObject {
     QVERIFY(open_and_settle(window, known_));
     auto* text = window.events().findChild<QLineEdit*>();
     QTest::keyClicks(text, "ReLU");
-    QVERIFY(
-        QTest::qWaitFor([&] { return window.isSettled() && events_table(window)->model()->rowCount() == static_cast<int>(kKernels / 2); }));
+    QVERIFY(wait_for([&] { return window.isSettled() && events_table(window)->model()->rowCount() == static_cast<int>(kKernels / 2); }));
     QCOMPARE(QString::fromStdString(window.state().filter().text), QString("ReLU"));
   }
 
@@ -170,7 +168,7 @@ class MainWindowTest : public QObject {
     std::vector<Nanoseconds> starts;
     for (int i = 0; i < 4; ++i) {
       QTest::keyClick(box, Qt::Key_Return);
-      QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+      QVERIFY(wait_for([&] { return window.isSettled(); }));
       starts.push_back(window.state().trace()->event(window.state().selectedEvent()).start);
     }
     QCOMPARE(starts[0], kFirstKernel);
@@ -196,7 +194,7 @@ class MainWindowTest : public QObject {
     QVERIFY(open_and_settle(window, known_));
     window.state().setFilter({.kind = EventKind::kKernel});
     window.events().sortBy(EventColumn::kGapBefore, SortDirection::kDescending);
-    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+    QVERIFY(wait_for([&] { return window.isSettled(); }));
     const QString path = QString::fromStdString((folder_.path() / "events.csv").string());
     QVERIFY(window.events().exportCsv(path).has_value());
     QFile file(path);
@@ -213,7 +211,7 @@ class MainWindowTest : public QObject {
     const QAbstractItemModelTester tester(events_table(window)->model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
     QVERIFY(open_and_settle(window, known_));
     window.events().sortBy(EventColumn::kDuration, SortDirection::kDescending);
-    QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }));
+    QVERIFY(wait_for([&] { return window.isSettled(); }));
   }
 
   void theTimelineHasMostOfASmallWindow() {
