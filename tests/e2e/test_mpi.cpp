@@ -29,8 +29,8 @@ bool runs(const std::string& command) { return std::system(command.c_str()) == 0
 // Whether the library is there; then the program is built with it, by its compiler "mpicc" or "mpifort".
 bool build(const Library& library, const std::filesystem::path& folder, const std::string& language, const std::string& program) {
   const std::string compiler = language + library.suffix;
-  if (!runs("command -v " + compiler + " >/dev/null 2>&1") ||
-      !runs("command -v mpirun" + std::string(library.suffix) + " >/dev/null 2>&1")) {
+  // It may be there without the compiler that it calls.
+  if (!runs(compiler + " --version >/dev/null 2>&1") || !runs("command -v mpirun" + std::string(library.suffix) + " >/dev/null 2>&1")) {
     WARN(compiler << " is not installed: not tried");
     return false;
   }
