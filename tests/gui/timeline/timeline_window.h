@@ -43,6 +43,19 @@ struct Recording : SmallTrace {
   }
 };
 
+// Whether something was written in the colour here: thin letters are mixed with what is behind them, so not one pixel may have it whole.
+inline bool is_written_in(const QColor& color, const QColor& behind, const QColor& pixel) {
+  const auto along = [&](double from, double to, double at) { return (at - from) * (to - from); };
+  const auto sum = [&](auto part) { return part(&QColor::red) + part(&QColor::green) + part(&QColor::blue); };
+  const double length = sum([&](auto channel) { return along((behind.*channel)(), (color.*channel)(), (color.*channel)()); });
+  const double share = sum([&](auto channel) { return along((behind.*channel)(), (color.*channel)(), (pixel.*channel)()); }) / length;
+  const double aside = sum([&](auto channel) {
+    const double mixed = (behind.*channel)() + share * ((color.*channel)() - (behind.*channel)());
+    return ((pixel.*channel)() - mixed) * ((pixel.*channel)() - mixed);
+  });
+  return share > 0.5 && share < 1.1 && aside < 0.02 * length;
+}
+
 class Window {
  public:
   Window() {
