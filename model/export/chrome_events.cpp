@@ -101,7 +101,7 @@ void ChromeEvents::write_state(const TrackKey& key, const Event& event) {
   const ThreadStateDetail& detail = trace_.thread_state_detail(event.detail);
   begin_event(json_, "X").field("cat", "thread_state").field("name", thread_state_name(detail.state));
   json_.field("pid", pids_.host(key.process)).field("tid", tid(key) + kStateRows);
-  json_.microseconds("ts", event.start).microseconds("dur", event.duration);
+  json_.timestamp("ts", event.start).microseconds("dur", event.duration);
   json_.key("args").open('{').field("thread", tid(key));
   if (detail.processor != kNone) json_.field("cpu", detail.processor);
   json_.close('}').close('}');
@@ -115,14 +115,14 @@ void ChromeEvents::write_span(const TrackKey& key, const Event& event, std::stri
 
 void ChromeEvents::begin_on_thread(const TrackKey& key, const Event& event, std::string_view category, std::string_view name) {
   begin_event(json_, "X").field("cat", category).field("name", name).field("pid", pids_.host(key.process)).field("tid", tid(key));
-  json_.microseconds("ts", event.start).microseconds("dur", event.duration);
+  json_.timestamp("ts", event.start).microseconds("dur", event.duration);
 }
 
 // Leaves the arguments open.
 void ChromeEvents::begin_on_stream(const TrackKey& key, std::size_t lane, const Event& event, std::string_view category,
                                    std::string_view name) {
   begin_event(json_, "X").field("cat", category).field("name", name).field("pid", pids_.gpu(key)).field("tid", queue_row(key, lane));
-  json_.microseconds("ts", event.start).microseconds("dur", event.duration).key("args").open('{');
+  json_.timestamp("ts", event.start).microseconds("dur", event.duration).key("args").open('{');
   json_.field("device", device_ordinal(trace_, key.process, key.gpu)).field("context", key.context);
   json_.field("stream", key.stream == kNone ? std::int64_t{-1} : std::int64_t{key.stream}).field("correlation", event.correlation);
 }
@@ -186,7 +186,7 @@ void ChromeEvents::write_arrow_end(std::string_view phase, std::uint64_t id, std
       .field("id", id)
       .field("pid", pid)
       .field("tid", tid)
-      .microseconds("ts", time)
+      .timestamp("ts", time)
       .field("cat", "ac2g")
       .field("name", "ac2g");
 }
@@ -227,7 +227,7 @@ void ChromeEvents::write_process_range(const TrackKey& key, const Event& event) 
         .field("name", trace_.name(event.name))
         .field("id", process_ranges_);
     json_.field("pid", pids_.host(key.process)).field("tid", at_start ? tid(key) : end_tid);
-    json_.microseconds("ts", at_start ? event.start : event.end());
+    json_.timestamp("ts", at_start ? event.start : event.end());
     if (at_start) write_nvtx_arguments(key, event);
     json_.close('}');
   }
@@ -235,7 +235,7 @@ void ChromeEvents::write_process_range(const TrackKey& key, const Event& event) 
 
 void ChromeEvents::write_mark(const TrackKey& key, const Event& event) {
   begin_event(json_, "i").field("cat", "user_annotation").field("name", trace_.name(event.name)).field("s", "t");
-  json_.field("pid", pids_.host(key.process)).field("tid", tid(key)).microseconds("ts", event.start);
+  json_.field("pid", pids_.host(key.process)).field("tid", tid(key)).timestamp("ts", event.start);
   write_nvtx_arguments(key, event);
   json_.close('}');
 }

@@ -16,6 +16,13 @@ using namespace exporters;
 
 bool is_on_gpu(TrackKind kind) { return is_gpu_work(kind) || kind == TrackKind::kSynchronizations; }
 
+// Counters may have begun before the recording did.
+Nanoseconds origin_of(const Trace& trace) {
+  Nanoseconds origin = std::min<Nanoseconds>(0, trace.extent().begin);
+  for (CounterId id = 0; id < trace.counters().size(); ++id) origin = std::min(origin, trace.counter_series(id).extent().begin);
+  return origin;
+}
+
 class ChromeExport {
  public:
   ChromeExport(const Trace& trace, const ExportSelection& selection, const TextConsumer& write)
@@ -24,7 +31,10 @@ class ChromeExport {
         json_(write),
         pids_(trace),
         events_(trace, selection, json_, pids_),
-        series_(trace, selection, json_, pids_) {}
+        series_(trace, selection, json_, pids_),
+        origin_(origin_of(trace)) {
+    json_.set_origin(origin_);
+  }
 
   bool write() {
     json_.open('{');
@@ -46,7 +56,7 @@ class ChromeExport {
   void write_members() {
     json_.field("schemaVersion", 1).field("producer", "lanescope " LANESCOPE_VERSION).field("displayTimeUnit", "ns");
     const Provenance& from = trace_.provenance();
-    if (from.utc_epoch != 0) json_.field("baseTimeNanoseconds", from.utc_epoch);
+    if (from.utc_epoch != 0) json_.field("baseTimeNanoseconds", from.utc_epoch + origin_);
     if (!from.host_name.empty()) json_.field("host_name", std::string_view(from.host_name));
     json_.key("deviceProperties").open('[');
     std::set<std::uint32_t> described;
@@ -67,7 +77,7 @@ class ChromeExport {
 
   template <typename Value>
   void write_name(std::string_view what, std::uint32_t pid, std::uint32_t tid, std::string_view field, Value value) {
-    begin_event(json_, "M").field("name", what).microseconds("ts", trace_.extent().begin).field("pid", pid).field("tid", tid);
+    begin_event(json_, "M").field("name", what).timestamp("ts", trace_.extent().begin).field("pid", pid).field("tid", tid);
     json_.key("args").open('{').field(field, value).close('}').close('}');
   }
 
@@ -91,7 +101,7 @@ class ChromeExport {
     for (std::size_t i = 0; i < trace_.devices().size(); ++i) {
       const CudaDevice& device = trace_.devices()[i];
       const std::uint32_t pid = pids_.gpu_of_entry(i);
-      begin_event(json_, "M").field("name", "process_name").microseconds("ts", trace_.extent().begin).field("pid", pid).field("tid", 0);
+      begin_event(json_, "M").field("name", "process_name").timestamp("ts", trace_.extent().begin).field("pid", pid).field("tid", 0);
       json_.key("args").open('{').field("name", std::string_view(trace_.processes()[device.process].name));
       json_.field("host pid", pids_.host(device.process)).close('}').close('}');
       write_name("process_labels", pid, 0, "labels", std::string_view("GPU " + std::to_string(device.ordinal)));
@@ -133,6 +143,7 @@ class ChromeExport {
   ChromePids pids_;
   ChromeEvents events_;
   ChromeSeries series_;
+  Nanoseconds origin_;
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ bool ChromeSeries::write_counter(CounterId id) {
   const std::string_view unit = is_plain ? std::string_view("value") : std::string_view(counter.unit);
   const auto write_value = [&](Nanoseconds time, std::optional<double> value) {
     begin_event(json_, "C").field("name", std::string_view(counter.name)).field("cat", std::string_view(counter.group)).field("pid", pid);
-    json_.microseconds("ts", time).key("args").open('{');
+    json_.timestamp("ts", time).key("args").open('{');
     if (value) json_.field(unit, *value);
     json_.close('}').close('}');
     return json_.flush_some();
@@ -68,7 +68,7 @@ bool ChromeSeries::write_samples() {
   for_samples([&](const TrackKey& key, const Event& event) {
     if (!written) return;
     const SampleDetail& detail = trace_.sample_detail(event.detail);
-    json_.element().raw("\n").open('{').field("name", trace_.name(event.name)).microseconds("ts", event.start);
+    json_.element().raw("\n").open('{').field("name", trace_.name(event.name)).timestamp("ts", event.start);
     json_.field("pid", pids_.host(key.process)).field("tid", trace_.threads()[key.thread].tid).field("weight", 1);
     if (detail.processor != kNone) json_.field("cpu", detail.processor);
     if (detail.period != 0) json_.field("period_ns", detail.period);

@@ -38,6 +38,10 @@ class JsonWriter {
   // ns as µs with three decimals: exact.
   JsonWriter& microseconds(std::string_view name, std::int64_t nanoseconds);
 
+  // The same of a point in time, from the origin on, which is 0 at first: Perfetto leaves out what comes before 0.
+  JsonWriter& timestamp(std::string_view name, std::int64_t nanoseconds) { return microseconds(name, nanoseconds - origin_); }
+  void set_origin(std::int64_t nanoseconds) noexcept { origin_ = nanoseconds; }
+
   // Passes on what has gathered where that is much. False once the consumer has refused.
   bool flush_some() { return buffer_.size() < kPiece ? good_ : flush(); }
   bool flush();
@@ -46,7 +50,8 @@ class JsonWriter {
   static constexpr std::size_t kPiece = 1u << 18;
   const TextConsumer& write_;
   std::string buffer_;
-  bool first_ = true;  // no element of the innermost bracket has been written
+  std::int64_t origin_ = 0;  // ns
+  bool first_ = true;        // no element of the innermost bracket has been written
   bool good_ = true;
 };
 

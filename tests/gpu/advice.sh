@@ -34,7 +34,7 @@ check("eager: a CUDA graph is advised", bool(first["eager"]) and "CUDA graph" in
 check("graph: nothing between launches any more", not any("between launches" in f["Finding"] for f in findings("graph")), name("graph"))
 check("large: nothing to find in the loop", not any(f["Rule"] != "tail" for f in findings("large")), [kind(f) for f in findings("large")])
 waits = {"sync_storm", "gpu_bubbles/synchronize", "gpu_bubbles/copy"}  # .item() copies to pageable memory, and waits
-check("item: waiting is among the first three", any(kind(f) in waits for f in findings("item")[:3]), [kind(f) for f in findings("item")[:3]])
+check("item: waiting is found, behind launching, which costs more", any(kind(f) in waits for f in findings("item")[1:]), [kind(f) for f in findings("item")])
 check("pageable: the copies are found first", name("pageable") in ("pageable", "gpu_bubbles/copy"), name("pageable"))
 rows = json.load(open("change_diff.json"))
 iteration = next(row for row in rows if row["Kind"] == "GPU idle" and row["Name"] == "GPU idle")

@@ -1,7 +1,11 @@
 // Counters through every format that holds them.
+#include <unistd.h>
+
 #include <filesystem>
+#include <fstream>
 
 #include "model/export/nsys_sqlite_export.h"
+#include "model/export/text_export.h"
 #include "model/export/trace_file_export.h"
 #include "model/import/open_trace.h"
 #include "model/trace/trace_builder.h"
@@ -146,4 +150,34 @@ TEST_CASE("GPU metrics come back from an Nsight Systems export with their values
     }
     CHECK_FALSE(loaded->counter_series(id).at(350 * kStep));
   }
+}
+
+TEST_CASE("counters that began before the recording have no times below zero in Chrome JSON, and the same time of day") {
+  constexpr std::int64_t kEpoch = 1'700'000'000'000'000'000;
+  constexpr Nanoseconds kBefore = 30'259'875;
+  TraceBuilder builder;
+  builder.provenance().utc_epoch = kEpoch;
+  const ProcessId process = builder.process_of_instance(1);
+  builder.process(process).pid = 4711;
+  TrackKey calls{TrackKind::kCudaApi, process};
+  calls.thread = builder.thread(process, 4711);
+  builder.add(calls, {{1'000, 5, builder.intern("cudaMalloc"), 0, 0}});
+  const CounterId queue = builder.counter({process, kNone, "Queue", "", 1, "", 0, "", ""});
+  REQUIRE(builder.add_samples(std::vector<CounterId>{queue}, std::vector<Nanoseconds>{-kBefore, 30},
+                              std::vector<std::vector<std::int64_t>>{{4, 5}}, 90));
+  const auto path = std::filesystem::temp_directory_path() / ("lanescope-early-" + std::to_string(getpid()) + ".json");
+  std::string text;
+  REQUIRE(export_chrome_json(*builder.snapshot(),
+                             [&](std::string_view piece) {
+                               text += piece;
+                               return true;
+                             },
+                             {}));
+  CHECK(text.find("\"ts\":-") == std::string::npos);
+  CHECK(text.find("\"baseTimeNanoseconds\":" + std::to_string(kEpoch - kBefore)) != std::string::npos);
+  std::ofstream(path) << text;
+  const auto back = opened(path);
+  REQUIRE(back->counters().size() == 1);
+  CHECK(back->provenance().utc_epoch + back->counter_series(0).sample(0).time == kEpoch - kBefore);
+  CHECK(back->provenance().utc_epoch + back->extent().begin <= kEpoch + 1'000);
 }
