@@ -65,8 +65,11 @@ int wait_for_end(session::Recording& recording, EndingSignals& signals, OnSignal
 }
 
 void add_outlines(const session::RecordingOutcome& outcome) {
-  for (const session::RecordedFile& file : outcome.files)
+  constexpr std::uint64_t kMostEvents = 100'000'000;
+  for (const session::RecordedFile& file : outcome.files) {
+    if (file.events > kMostEvents) continue;
     if (const Result<void> added = append_outline(file.path); !added) std::cerr << "lanescope: " << added.error().text << '\n';
+  }
 }
 
 void print_outcome(const session::Recording& recording, const session::RecordingOutcome& outcome) {

@@ -28,6 +28,7 @@ enum class OnSignal {
 int wait_for_end(session::Recording& recording, EndingSignals& signals, OnSignal on_signal);
 
 // Gives large files their outline (model/trace/outline.h), so that a viewer draws them at once. What fails is said; the files stay good.
+// Files of over 100 million events get none: it would take gigabytes and half a minute when the program has just ended. O(events).
 void add_outlines(const session::RecordingOutcome& outcome);
 
 // To standard error: the file, how much is in it, and what was dropped.

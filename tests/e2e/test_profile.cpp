@@ -7,6 +7,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "lanescope/trace.pb.h"
+#include "model/file/trace_file.h"
+#include "model/trace/outline.h"
 #include "recorder.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -33,6 +36,23 @@ TEST_CASE("the program's exit code is ours, and its output passes through untouc
   const auto trace = load(folder.path() / "report1.trace");
   REQUIRE(trace->output().size() == 2);
   CHECK(trace->output()[0].bytes + trace->output()[1].bytes == (trace->output()[0].standard_error ? "err\nout\n" : "out\nerr\n"));
+}
+
+TEST_CASE("a large recording ends with its outline, a small one has none") {
+  // As many pairs as fit: most of what a program marks without a pause has no room, but millions have.
+  const auto [program_name, count, outlines] = GENERATE(table<std::string, std::string, std::size_t>(
+      {{"lanescope_bench_nvtx_cost", "1000000", 1}, {"lanescope_program_nvtx_threads", "100", 0}}));
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(
+      folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw", "none", "-o", "x", program(program_name).string(), count});
+  CAPTURE(ran.messages);
+  REQUIRE(ran.code == 0);
+  const auto path = folder.path() / "x.trace";
+  REQUIRE((load(path)->event_count() >= kOutlineFromEvents) == (outlines == 1));
+  const auto reader = TraceFileReader::open(path);
+  REQUIRE(reader);
+  static constexpr std::uint16_t kOutline[] = {proto::FRAME_OUTLINE};
+  CHECK(reader->indexed(kOutline).size() == outlines);
 }
 
 TEST_CASE("output that is not shown is stored all the same") {

@@ -90,6 +90,7 @@ int run_program(const Form& form, Arguments arguments) {
     signal = wait_for_end(**recording, signals, OnSignal::kEndProgram);
   }
   const session::RecordingOutcome outcome = (*recording)->outcome();
+  add_outlines(outcome);
   print_outcome(**recording, outcome);
   write_exports(options, outcome);
   if (options.print_statistics)
