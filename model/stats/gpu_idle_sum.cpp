@@ -1,10 +1,10 @@
 // Idle time of GPUs, by cause.
 #include <algorithm>
 #include <array>
-#include <thread>
 
 #include "model/analysis/idle.h"
 #include "model/stats/table.h"
+#include "model/trace/usable_cores.h"
 #include "report_functions.h"
 
 namespace lanescope::stats {
@@ -32,7 +32,8 @@ struct CauseTime {
 Table gpu_idle_sum(const Selection& selection, const ReportOptions&) {
   const Trace& trace = selection.trace();
   using Causes = std::vector<std::array<CauseTime, kIdleCauses>>;  // by GPU
-  std::vector<Causes> parts(std::max(1u, std::thread::hardware_concurrency()), Causes(trace.gpus().size()));
+  // More parts than cores: of two, one may hold nearly all gaps.
+  std::vector<Causes> parts(std::size_t{8} * usable_cores(), Causes(trace.gpus().size()));
   std::vector<IdleVisitor> visitors;
   for (Causes& part : parts)
     visitors.push_back([&part, &selection](const IdleGap& gap, std::span<const IdlePart> pieces) {
