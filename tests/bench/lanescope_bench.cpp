@@ -304,6 +304,8 @@ int main(int argc, char** argv) {
 
   result["events"] = trace->event_count();
   result["file_bytes"] = std::filesystem::file_size(input);
+  if (options.isSet("input"))  // a repeated recording says nothing of how small one is
+    result["disk_bytes_per_event"] = static_cast<double>(std::filesystem::file_size(input)) / static_cast<double>(trace->event_count());
   result["first_frame_ms"] = first_frame;
   result["exact_frame_ms"] = exact_frame;
   result["open_events_per_s"] = static_cast<double>(trace->event_count()) / exact_frame * 1e3;
