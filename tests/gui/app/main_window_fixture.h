@@ -1,6 +1,9 @@
 // A main window with settings of its own, and what tests do with it over and over.
 #pragma once
 
+#include <filesystem>
+#include <memory>
+
 #include <QHeaderView>
 #include <QSignalSpy>
 #include <QTableView>
@@ -34,6 +37,21 @@ inline bool open_and_settle(ui::MainWindow& window, const QString& path) {
   QSignalSpy opened(&window, &ui::MainWindow::opened);
   window.openFile(path);
   return opened.wait(kPatienceMs) && settle(window);
+}
+
+// A new window in front of all others that shows the file; null when it could not be had.
+inline std::unique_ptr<ui::MainWindow> window_of(const QString& path) {
+  auto window = std::make_unique<ui::MainWindow>(ui::Layout::kInitial);
+  window->show();
+  window->activateWindow();
+  return QTest::qWaitForWindowActive(window.get()) && open_and_settle(*window, path) ? std::move(window) : nullptr;
+}
+
+// Where the known trace now is.
+inline QString known_trace_in(const TemporaryFolder& folder) {
+  const std::filesystem::path path = folder.path() / "known.trace";
+  write_known_trace(path);
+  return QString::fromStdString(path.string());
 }
 
 inline QTableView* events_table(ui::MainWindow& window) { return window.events().findChild<QTableView*>(); }

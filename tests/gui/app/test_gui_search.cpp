@@ -42,15 +42,11 @@ class SearchTest : public QObject {
  private slots:
   void initTestCase() {
     use_empty_settings();
-    known_ = QString::fromStdString((folder_.path() / "known.trace").string());
-    write_known_trace(known_.toStdString());
+    known_ = known_trace_in(folder_);
   }
   void init() {
-    window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
-    window_->show();
-    window_->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
-    QVERIFY(open_and_settle(*window_, known_));
+    window_ = window_of(known_);
+    QVERIFY(window_);
     box_ = window_->findChild<ui::EventSearch*>()->findChild<QLineEdit*>();
   }
   void cleanup() { window_.reset(); }

@@ -1,25 +1,19 @@
 // What findings say of idle time: where most of it lies, what kind it is, and what to do about that kind.
 #include <algorithm>
 
+#include "answers.h"
 #include "model/analysis/rule.h"
 #include "scenario.h"
 #include "support/catch.h"
 
 using namespace lanescope;
 using namespace lanescope::analysis;
+using lanescope::test::answer;
+using lanescope::test::kMicrosecond;
+using lanescope::test::kMillisecond;
 using lanescope::test::Scenario;
 
 namespace {
-
-constexpr Nanoseconds kMicrosecond = 1'000, kMillisecond = 1'000'000;
-
-RuleAnswer answer(const Trace& trace, const std::string& rule) {
-  const Result<RuleRequest> request = parse_rule(rule);
-  REQUIRE(request.has_value());
-  Result<RuleAnswer> answered = apply_rule(trace, *request);
-  REQUIRE(answered.has_value());
-  return *answered;
-}
 
 Finding first_bubble(Scenario& program) {
   const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles");

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "answers.h"
 #include "model/analysis/rule.h"
 #include "model/analysis/trace_diff.h"
 #include "model/export/nsys_sqlite_export.h"
@@ -14,6 +15,7 @@
 
 using namespace lanescope;
 using namespace lanescope::analysis;
+using lanescope::test::findings;
 
 namespace {
 
@@ -21,19 +23,6 @@ std::shared_ptr<const Trace> recorded(const std::string& name) {
   const auto trace = load_trace(test::data_file(name + ".trace"));
   REQUIRE(trace.has_value());
   return *trace;
-}
-
-std::vector<Finding> findings(const Trace& trace) {
-  std::vector<Finding> all;
-  for (const Rule& rule : rules()) {
-    if (rule.origin != RuleOrigin::kLanescope) continue;
-    const auto request = parse_rule(rule.name);
-    const auto answer = apply_rule(trace, *request);
-    REQUIRE(answer.has_value());
-    all.insert(all.end(), answer->findings.begin(), answer->findings.end());
-  }
-  rank(all);
-  return all;
 }
 
 struct KnownCause {

@@ -1,6 +1,7 @@
 // Rules: traces with one known fault each, and what the rule for it says.
 #include <algorithm>
 
+#include "answers.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/rule.h"
 #include "model/trace/combine.h"
@@ -10,29 +11,13 @@
 
 using namespace lanescope;
 using namespace lanescope::analysis;
+using lanescope::test::answer;
+using lanescope::test::findings;
+using lanescope::test::kMicrosecond;
+using lanescope::test::kMillisecond;
 using lanescope::test::Scenario;
 
 namespace {
-
-RuleAnswer answer(const Trace& trace, const std::string& rule) {
-  const Result<RuleRequest> request = parse_rule(rule);
-  REQUIRE(request.has_value());
-  Result<RuleAnswer> answered = apply_rule(trace, *request);
-  REQUIRE(answered.has_value());
-  return *answered;
-}
-
-// The findings of all our rules, the most costly first.
-std::vector<Finding> findings(const Trace& trace) {
-  std::vector<Finding> all;
-  for (const Rule& rule : rules()) {
-    if (rule.origin != RuleOrigin::kLanescope) continue;
-    const RuleAnswer answered = answer(trace, std::string(rule.name));
-    all.insert(all.end(), answered.findings.begin(), answered.findings.end());
-  }
-  rank(all);
-  return all;
-}
 
 const stats::Table& table_named(const RuleAnswer& answered, std::string_view name) {
   const auto found =
@@ -54,8 +39,6 @@ std::string text(const stats::Table& table, std::size_t row, const std::string& 
   FAIL("no column " << column);
   return "";
 }
-
-constexpr Nanoseconds kMicrosecond = 1'000, kMillisecond = 1'000'000;
 
 }  // namespace
 
@@ -403,8 +386,7 @@ TEST_CASE("idle time while CPU code ran names the functions that were sampled in
   CHECK(bubbles.findings[0].key == "cpu_code");
   CHECK_THAT(bubbles.findings[0].title, contains_text("NVTX range \"data\""));
   CHECK_THAT(bubbles.findings[0].title, contains_text("\"data\": decode_image in train.py:31 (75 %)."));
-  CHECK_THAT(bubbles.findings[0].seen,
-             contains_text("4 samples of the CPU in it: decode_image in train.py:31 (75 %), randrange (25 %)"));
+  CHECK_THAT(bubbles.findings[0].seen, contains_text("4 samples of the CPU in it: decode_image in train.py:31 (75 %), randrange (25 %)"));
   const stats::Table& groups = table_named(bubbles, "gpu_bubbles");
   CHECK(groups.text(groups.columns().back().text(0)) == "decode_image in train.py:31 (75 %)");
 }
