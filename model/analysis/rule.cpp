@@ -1,4 +1,5 @@
 #include "model/analysis/rule.h"
+#include "model/trace/usable_cores.h"
 
 #include <algorithm>
 #include <atomic>
@@ -146,7 +147,7 @@ Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const 
       results[i] = requests[i].rule->apply(context, requests[i].arguments);
   };
   std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < std::min<std::size_t>(requests.size(), std::thread::hardware_concurrency()); ++i) others.emplace_back(work);
+  for (std::size_t i = 1; i < std::min<std::size_t>(requests.size(), usable_cores()); ++i) others.emplace_back(work);
   work();
   others.clear();
   std::vector<RuleAnswer> answers(stop.stop_requested() ? requests.size() : 0);

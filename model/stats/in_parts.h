@@ -2,11 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <thread>
 #include <vector>
 
 #include "model/stats/selection.h"
 #include "model/trace/parallel.h"
+#include "model/trace/usable_cores.h"
 
 namespace lanescope::stats {
 
@@ -18,7 +18,7 @@ template <typename Part, typename Visit>
   const std::vector<Selection::Stretch> stretches = selection.stretches(kind);
   std::uint64_t events = 0;
   for (const Selection::Stretch& stretch : stretches) events += stretch.size();
-  const std::size_t count = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t count = usable_cores();
   std::vector<Part> parts(count, empty);
   std::vector<std::size_t> ends(count, stretches.size());  // of the stretches of each part
   std::uint64_t passed = 0;

@@ -1,4 +1,5 @@
 #include "model/trace/combine.h"
+#include "model/trace/usable_cores.h"
 
 #include <algorithm>
 #include <atomic>
@@ -304,7 +305,7 @@ class TraceCombiner {
     };
     {
       std::vector<std::jthread> others;
-      const std::size_t threads = std::min<std::size_t>(work_.size(), std::max(1u, std::thread::hardware_concurrency()));
+      const std::size_t threads = std::min<std::size_t>(work_.size(), usable_cores());
       for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
       work();
     }

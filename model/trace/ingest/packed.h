@@ -1,5 +1,9 @@
 // Columns of chunks, decoded from the wire without protobuf's own containers: those grow value by value and are freed one by one, which
-// takes longer than decoding does. For the kinds of events of which large recordings consist.
+// takes longer than decoding does. For the kinds of events of which large recordings consist. Values stand as the schema has them: ns,
+// ids, and differences of those.
+//
+// parse() of each kind is false where the bytes are no such message; it appends to what is there, as protobuf does where a message comes in
+// parts, and passes over fields that it does not know. Not for use by two threads at once. O(bytes).
 #pragma once
 
 #include <cstddef>
@@ -43,7 +47,6 @@ struct KernelColumns {
   Column<std::uint32_t> graph;
   Column<std::uint32_t> unfinished;
   Column<std::uint32_t> kernel_name;
-  // False where the bytes are no such message. Appends to what is there, as protobuf does where a message comes in parts.
   [[nodiscard]] bool parse(std::string_view bytes);
 };
 
