@@ -1,9 +1,10 @@
 """Work that keeps one part of a GPU busy at a time, each part under an NVTX range of its name.
 
-  metrics.py phases        memory-bound copies, tensor-core matrix products, and pulses of work, with pauses between them
-  metrics.py memory        the memory-bound kernel alone, a few times (for ncu)
-  metrics.py tensor        the matrix product alone, a few times (for ncu)
-  metrics.py cost PROGRAM  milliseconds of a training step of a small transformer without and with this sampler beside it, in several ways
+  metrics.py phases              memory-bound copies, tensor-core matrix products, and pulses of work, with pauses between them
+  metrics.py memory              the memory-bound kernel alone, a few times (for ncu)
+  metrics.py tensor              the matrix product alone, a few times (for ncu)
+  metrics.py cost PROGRAM        milliseconds of a training step of a small transformer without and with this sampler beside it, in several ways
+  metrics.py large-cost PROGRAM  the same with eight times the batch, so that the GPU bounds a step and steps hardly differ
 """
 import os
 import random
@@ -62,11 +63,11 @@ def pulses():
             time.sleep(0.003)
 
 
-def training_step():
+def training_step(batch_size):
     layer = torch.nn.TransformerEncoderLayer(d_model=1024, nhead=16, dim_feedforward=4096, batch_first=True, device="cuda")
     model = torch.nn.TransformerEncoder(layer, num_layers=6).to(torch.bfloat16)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    batch = torch.randn(16, 256, 1024, device="cuda", dtype=torch.bfloat16)
+    batch = torch.randn(batch_size, 256, 1024, device="cuda", dtype=torch.bfloat16)
 
     def step():
         optimizer.zero_grad(set_to_none=True)
@@ -106,12 +107,11 @@ def median_with_interval(ratios):
     return tuple(100 * (ratio - 1) for ratio in (statistics.median(ratios), medians[100], medians[3899]))
 
 
-def cost(sampler, *others):
+def cost(batch_size, cycles, steps, sampler, *others):
     """Steps while the sampler beside them rests and while it samples, in the order off on on off and on off off on in turn, as pairs of
     neighbours. OTHERS: what stands in front of it, for example a loader."""
-    step = training_step()
+    step = training_step(batch_size)
     milliseconds_of(step, 60)
-    cycles, steps = 40, 10
     print(f"{'':30} {'ms a step':>9} {'cost':>8}  {'95 %':>17}  processors kept busy   ({2 * cycles} pairs of {steps} steps each)")
     for name, options in VARIANTS.items():
         process = subprocess.Popen([*others, sampler, *(options or [])], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, bufsize=0)
@@ -145,7 +145,9 @@ def main():
     elif what == "tensor":
         tensor(3)
     elif what == "cost":
-        cost(*sys.argv[2:])
+        cost(16, 40, 10, *sys.argv[2:])
+    elif what == "large-cost":
+        cost(128, 8, 4, *sys.argv[2:])
     else:
         memory(200)
         tensor(200)
