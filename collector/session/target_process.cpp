@@ -442,7 +442,7 @@ void TargetProcess::add_last_words(proto::ProcessEnd& end) {
   const AgentStatus& status = memory_->shared().header().status;
   const bool lives_on = end.kind() == proto::PROCESS_END_DETACHED;
   const bool handed_over = static_cast<AgentPhase>(relaxed(status.phase)) == AgentPhase::kDone;
-  if (!lives_on && !handed_over) end.set_unreturned_buffers(relaxed(status.buffers_outstanding));
+  if (!lives_on && !handed_over) end.set_unreturned_buffers(static_cast<std::uint32_t>(relaxed(status.unread_buffers)));
   // It may have lived on after a signal of another kind.
   const std::uint32_t signal = status.crash_signal.load(std::memory_order_acquire);
   if (end.kind() != proto::PROCESS_END_SIGNALED || signal == 0 || static_cast<int>(signal) != end.signal()) return;

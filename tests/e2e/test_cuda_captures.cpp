@@ -116,7 +116,8 @@ TEST_CASE("what CUPTI held when a program was replaced by another is said to be 
   REQUIRE(trace->processes().size() == 2);
   CHECK(trace->processes()[0].end_kind == ProcessEndKind::kReplaced);
   const bool all_there = counts(*trace).calls == 1'000;  // the agent may have asked for them just before
-  CHECK((all_there || trace->processes()[0].completeness.unreturned_buffers > 0));
+  const Completeness& completeness = trace->processes()[0].completeness;
+  CHECK((all_there || completeness.unreturned_buffers > 0 || completeness.dropped > 0));
 }
 
 TEST_CASE("CUDA in a child that was forked without exec is recorded where the parent had not used it, and harms nobody where it had") {

@@ -6,6 +6,7 @@ namespace lanescope::agent::cupti {
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
+constexpr std::uint64_t kChange = std::uint64_t{1} << 32;  // of unread_changes()
 
 // Makes the pages real now rather than within a kernel launch.
 void touch(std::uint8_t* memory, std::size_t bytes) noexcept {
@@ -54,7 +55,7 @@ std::uint8_t* Buffers::request() noexcept {
       if (index >= kMaximumBuffers) return nullptr;
     } while (!used_.compare_exchange_weak(index, index + 1, std::memory_order_relaxed));
   }
-  outstanding_.fetch_add(1, std::memory_order_relaxed);
+  unread_.fetch_add(kChange + 1, std::memory_order_relaxed);
   return address(index);
 }
 
@@ -64,7 +65,6 @@ void Buffers::complete(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
   std::uint32_t head = completed_.load(std::memory_order_relaxed);
   do slots_[index].next_completed = head;
   while (!completed_.compare_exchange_weak(head, index, std::memory_order_release, std::memory_order_relaxed));
-  outstanding_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 Buffers::Completed Buffers::take_completed() noexcept {
@@ -83,6 +83,9 @@ Buffers::Completed Buffers::take_completed() noexcept {
   return {address(index), slots_[index].valid_bytes};
 }
 
-void Buffers::recycle(std::uint8_t* buffer) noexcept { push_free(index_of(buffer)); }
+void Buffers::recycle(std::uint8_t* buffer) noexcept {
+  unread_.fetch_add(kChange - 1, std::memory_order_relaxed);
+  push_free(index_of(buffer));
+}
 
 }  // namespace lanescope::agent::cupti

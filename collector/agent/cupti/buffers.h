@@ -36,8 +36,10 @@ class Buffers {
   Completed take_completed() noexcept;
   void recycle(std::uint8_t* buffer) noexcept;
 
-  // Buffers that CUPTI holds now.
-  [[nodiscard]] std::uint32_t outstanding() const noexcept { return outstanding_.load(std::memory_order_relaxed); }
+  // Buffers that were requested and not recycled since: CUPTI has them, or their records were not read yet.
+  [[nodiscard]] std::uint32_t unread() const noexcept { return static_cast<std::uint32_t>(unread_changes()); }
+  // The same as the lower half of a number, whose upper half counts the changes: of two such numbers the greater one is the later.
+  [[nodiscard]] std::uint64_t unread_changes() const noexcept { return unread_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr std::uint32_t kNone = 0xffff'ffff;
@@ -59,7 +61,7 @@ class Buffers {
   std::atomic<std::uint64_t> free_{kNone};  // index of the first free buffer; above it a count that tells equal indexes apart
   std::atomic<std::uint32_t> used_{0};      // buffers ever handed out
   std::atomic<std::uint32_t> completed_{kNone};
-  std::atomic<std::uint32_t> outstanding_{0};
+  std::atomic<std::uint64_t> unread_{0};
   std::uint32_t in_order_ = kNone;  // completed ones, oldest first; the agent thread's
 };
 

@@ -56,6 +56,7 @@ Tracer::Tracer(const Library& library, channel::SharedMemory memory, std::uint32
 void Tracer::write_for(channel::SharedMemory memory, std::uint32_t process_instance) noexcept {
   memory_ = memory;
   bell_.store(&memory.header(), std::memory_order_release);
+  publish_unread();
   frames_.emplace(memory, process_instance);
   events_.emplace(*frames_);
   records_.emplace(library_.functions, *events_, *frames_, clocks_);
@@ -169,7 +170,7 @@ bool Tracer::start_thread() noexcept {
 
 void Tracer::request_buffer(std::uint8_t** buffer, std::size_t* bytes) noexcept {
   *buffer = buffers_.request();
-  publish_outstanding();
+  publish_unread();
   *bytes = *buffer == nullptr ? 0 : kBufferBytes;
   if (*buffer == nullptr && library_.version < kAcceptsNoBuffer) {
     *buffer = discard_buffer;
@@ -185,7 +186,6 @@ void Tracer::complete_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noex
     return;
   }
   buffers_.complete(buffer, valid_bytes);
-  publish_outstanding();
   wake();
 }
 
@@ -343,8 +343,9 @@ void Tracer::set_recording(bool recording) noexcept {
 void Tracer::drain() noexcept {
   for (Buffers::Completed completed = buffers_.take_completed(); completed.buffer != nullptr; completed = buffers_.take_completed()) {
     if (completed.valid_bytes != 0) records_->read(completed.buffer, completed.valid_bytes);
+    publish_counts();  // before it is no unread buffer any more: at no moment a killed process loses what is in neither number
     buffers_.recycle(completed.buffer);
-    publish_counts();  // so that the host knows what is missing should the process be killed now
+    publish_unread();
   }
 }
 
@@ -376,7 +377,7 @@ void Tracer::hand_everything_over() noexcept {
   for (;;) {
     library_.functions.flush_all(0);
     drain();
-    if (buffers_.outstanding() == 0 || monotonic_now() >= give_up) break;
+    if (buffers_.unread() == 0 || monotonic_now() >= give_up) break;
     const timespec pause{.tv_sec = 0, .tv_nsec = 5 * kMillisecond};
     nanosleep(&pause, nullptr);
   }
@@ -411,11 +412,14 @@ void Tracer::publish_counts() noexcept {
   status.cupti_dropped.store(dropped_by_cupti_ + discarded_records_.load(std::memory_order_relaxed) + events_->dropped(),
                              std::memory_order_relaxed);
   status.frameless_dropped.store(events_->dropped(), std::memory_order_relaxed);
-  publish_outstanding();
 }
 
-void Tracer::publish_outstanding() noexcept {
-  bell_.load(std::memory_order_acquire)->status.buffers_outstanding.store(buffers_.outstanding(), std::memory_order_relaxed);
+void Tracer::publish_unread() noexcept {
+  std::atomic<std::uint64_t>& published = bell_.load(std::memory_order_acquire)->status.unread_buffers;
+  const std::uint64_t now = buffers_.unread_changes();
+  std::uint64_t before = published.load(std::memory_order_relaxed);
+  while (now > before && !published.compare_exchange_weak(before, now, std::memory_order_release, std::memory_order_relaxed)) {
+  }
 }
 
 void Tracer::set_phase(channel::AgentPhase phase) noexcept {

@@ -69,7 +69,7 @@ class Tracer {
   void hand_everything_over() noexcept;
   void tell_unfinished(std::uint64_t count) noexcept;
   void publish_counts() noexcept;
-  void publish_outstanding() noexcept;  // any thread: so that the host knows what is missing, however the process ends
+  void publish_unread() noexcept;  // any thread: so that the host knows what is missing, however the process ends
   void wait(std::int64_t nanoseconds) noexcept;
   void wake() noexcept;
   void set_phase(channel::AgentPhase phase) noexcept;

@@ -17,9 +17,9 @@ TEST_CASE("so many buffers and no more are handed out, each to one owner") {
   std::set<std::uint8_t*> out;
   while (std::uint8_t* buffer = buffers->request()) out.insert(buffer);
   CHECK(out.size() == kMaximumBuffers);
-  CHECK(buffers->outstanding() == kMaximumBuffers);
+  CHECK(buffers->unread() == kMaximumBuffers);
   for (std::uint8_t* buffer : out) buffers->complete(buffer, 17);
-  CHECK(buffers->outstanding() == 0);
+  CHECK(buffers->unread() == kMaximumBuffers);  // with us now, and as lost as before should the process be killed
   CHECK(buffers->request() == nullptr);  // completed, but not read yet
   for (std::uint8_t* expected : out) {
     const auto completed = buffers->take_completed();
@@ -27,6 +27,7 @@ TEST_CASE("so many buffers and no more are handed out, each to one owner") {
     CHECK(completed.valid_bytes == 17);
     buffers->recycle(completed.buffer);
   }
+  CHECK(buffers->unread() == 0);
   CHECK(buffers->take_completed().buffer == nullptr);
   CHECK(buffers->request() != nullptr);
 }
@@ -70,7 +71,8 @@ TEST_CASE("threads that fill buffers and one that empties them neither lose nor 
   for (auto& thread : threads) thread.join();
   CHECK_FALSE(shared);
   CHECK(filled == fillers * rounds);
-  CHECK(buffers->outstanding() == 0);
+  CHECK(buffers->unread() == 0);
+  CHECK(buffers->unread_changes() >> 32 == 2 * (fillers * rounds + 1));  // each request, each reading
 }
 
 TEST_CASE("chatty calls are left out, in all their variants, and calls that merely begin alike are not") {

@@ -27,7 +27,7 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 8;
+inline constexpr std::uint32_t kLayoutVersion = 9;
 // environment: set where call chains of calls into the C library may be asked for, which takes a preparation while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 // environment: set where it is to be recorded who holds the lock of a Python interpreter; to kPythonLockAlone where no calls into the C
@@ -134,8 +134,8 @@ struct AgentStatus {
   std::atomic<std::uint32_t> stop_answers;  // follows Settings::stop_requests once everything asked for is in the rings
   std::atomic<std::uint32_t> crash_signal;  // the last fatal signal that came to a thread, whether or not the process died of it; 0: none
   std::atomic<std::uint32_t> crash_thread;  // that thread; written before crash_signal, as is the address
-  std::atomic<std::uint32_t> buffers_outstanding;  // activity buffers that CUPTI holds now
-  std::atomic<std::uint32_t> reserved;
+  std::atomic<std::uint64_t> unread_buffers;  // lower half: activity buffers that CUPTI has, or whose records are not among cupti_produced
+                                              // yet; upper half: how often that changed
   std::atomic<std::uint64_t> crash_address;      // that could not be used, for faults of memory; 0 otherwise
   std::atomic<std::uint64_t> cupti_produced;     // records parsed
   std::atomic<std::uint64_t> cupti_dropped;      // records that CUPTI reported as dropped, or that found no room in the frame ring
