@@ -45,8 +45,9 @@ std::vector<ProcessSummary> list_processes() {
     if (!candidate || candidate->kernel_thread || candidate->state == RunState::kZombie) continue;
     auto [name, is_new] = names.try_emplace(candidate->user);
     if (is_new) name->second = login_name(candidate->user);
+    const TracerRights rights = read_rights(*candidate);
     list.push_back({pid, candidate->name, candidate->command_line, name->second, candidate->uses_cuda, candidate->has_agent,
-                    refusal(*candidate, read_rights(*candidate)).value_or("")});
+                    refusal(*candidate, rights).value_or(""), observation_refusal(*candidate, rights).value_or("")});
   }
   return list;
 }

@@ -14,10 +14,14 @@ std::optional<std::string> refused_by_state(const Candidate& candidate) {
   return std::nullopt;
 }
 
+std::optional<std::string> refused_by_owner(const Candidate& candidate, const TracerRights& rights) {
+  if (rights.may_trace_any || candidate.user == rights.user) return std::nullopt;
+  return "it belongs to another user (uid " + std::to_string(candidate.user) + "). Run lanescope as that user, or with sudo.";
+}
+
 std::optional<std::string> refused_by_rights(const Candidate& candidate, const TracerRights& rights) {
   if (rights.may_trace_any && rights.ptrace_scope < 3) return std::nullopt;
-  if (!rights.may_trace_any && candidate.user != rights.user)
-    return "it belongs to another user (uid " + std::to_string(candidate.user) + "). Run lanescope as that user, or with sudo.";
+  if (std::optional<std::string> reason = refused_by_owner(candidate, rights)) return reason;
   switch (rights.ptrace_scope) {
     case 0:
       return std::nullopt;
@@ -35,9 +39,13 @@ std::optional<std::string> refused_by_rights(const Candidate& candidate, const T
   }
 }
 
+std::optional<std::string> refused_by_access(const Candidate& candidate) {
+  if (candidate.access != Access::kDenied) return std::nullopt;
+  return "its memory map can't be read (it runs with other privileges than its user, or is about to end). Run lanescope with sudo.";
+}
+
 std::optional<std::string> refused_by_kind(const Candidate& candidate) {
-  if (candidate.access == Access::kDenied)
-    return "its memory map can't be read (it runs with other privileges than its user, or is about to end). Run lanescope with sudo.";
+  if (std::optional<std::string> reason = refused_by_access(candidate)) return reason;
   switch (candidate.machine) {
     case Machine::k32Bit:
       return "it is a 32-bit program; only 64-bit programs can be recorded.";
@@ -79,6 +87,14 @@ std::optional<std::string> refusal(const Candidate& candidate, const TracerRight
   if (!reason) reason = refused_by_kind(candidate);
   if (!reason) reason = refused_by_moment(candidate);
   if (reason) return "Can't attach to " + title(candidate) + ": " + *reason;
+  return std::nullopt;
+}
+
+std::optional<std::string> observation_refusal(const Candidate& candidate, const TracerRights& rights) {
+  std::optional<std::string> reason = refused_by_state(candidate);
+  if (!reason) reason = refused_by_owner(candidate, rights);
+  if (!reason) reason = refused_by_access(candidate);
+  if (reason) return "Can't observe the threads of " + title(candidate) + ": " + *reason;
   return std::nullopt;
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "clock.h"
+#include "collector/attach/candidate.h"
 #include "collector/attach/inject.h"
 #include "collector/channel/layout.h"
 #include "launcher.h"
@@ -190,6 +191,32 @@ std::unique_ptr<GpuMetricsProcess> gpu_metrics_for(const CaptureSettings& settin
   return nullptr;
 }
 
+// That its threads, at least, can be recorded of a process that the agent does not enter.
+Result<void> check_from_outside(const AttachRequest& request) {
+  if (!request.settings.cpu.any() && !request.settings.gpu_metrics.asked_for())
+    return Error{"There is nothing to record: of a process that nothing is traced of, record samples or states of threads, or GPU metrics.",
+                 ErrorKind::kUsage};
+  const Result<attach::Candidate> candidate = attach::read_candidate(request.pid);
+  if (!candidate) return candidate.error();
+  if (auto reason = attach::observation_refusal(*candidate, attach::read_rights(*candidate))) return Error{std::move(*reason)};
+  return {};
+}
+
+// The agent in a process that ran without it, which has reported.
+struct BroughtAgent {
+  FileDescriptor connection;
+  std::vector<std::string> warnings;
+};
+Result<BroughtAgent> bring_agent(pid_t pid, const std::filesystem::path& agent, const ControlSocket& socket, FrameLog& log) {
+  constexpr std::chrono::seconds kGreetingLimit{5};
+  Result<attach::Injection> injection = attach::inject({.pid = pid, .agent = agent, .socket = socket.path()});
+  if (!injection) return injection.error();
+  if (injection->thread != 0) note_stop(*injection, log);
+  FileDescriptor connection(injection->connection);
+  if (Result<void> greeted = await_greeting(connection.get(), pid, kGreetingLimit); !greeted) return greeted.error();
+  return BroughtAgent{std::move(connection), std::move(injection->warnings)};
+}
+
 }  // namespace
 
 Result<std::filesystem::path> find_agent() {
@@ -251,7 +278,8 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
 Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest request, FrameSink sink) {
   const Result<std::filesystem::path> agent = agent_for(request.settings, request.agent);
   if (!agent) return agent.error();
-  if (agent->empty()) return Error{"There is nothing to record: choose cuda, nvtx or both.", ErrorKind::kUsage};
+  const bool from_outside = agent->empty();
+  if (const Result<void> possible = from_outside ? check_from_outside(request) : Result<void>(); !possible) return possible.error();
   if (const Result<void> range = check(request.settings); !range) return range.error();
   Result<ControlSocket> socket = ControlSocket::create();
   if (!socket) return socket.error();
@@ -278,24 +306,22 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
     discard();
     return threads.error();
   }
-  Result<attach::Injection> injection = attach::inject({.pid = request.pid, .agent = *agent, .socket = socket->path()});
-  if (!injection) {
+  if (from_outside && !*threads && !gpu_metrics) {
     discard();
-    return injection.error();
+    return Error{refusals.front().text()};
   }
-  if (injection->thread != 0) note_stop(*injection, *log);
-  constexpr std::chrono::seconds kGreetingLimit{5};
-  FileDescriptor connection(injection->connection);
-  if (Result<void> greeted = await_greeting(connection.get(), request.pid, kGreetingLimit); !greeted) {
+  Result<BroughtAgent> brought = from_outside ? BroughtAgent() : bring_agent(request.pid, *agent, *socket, *log);
+  if (!brought) {
     discard();
-    return greeted.error();
+    return brought.error();
   }
-  Prepared prepared{
-      Origin::kAttached,     request.pid,           {}, request.settings, start, std::move(*socket), std::move(*relay), std::move(log),
-      std::move(connection), std::move(gpu_metrics)};
+  Prepared prepared{Origin::kAttached,     request.pid,    {},
+                    request.settings,      start,          std::move(*socket),
+                    std::move(*relay),     std::move(log), std::move(brought->connection),
+                    std::move(gpu_metrics)};
   prepared.threads = std::move(*threads);
   prepared.refusals = std::move(refusals);
-  return std::unique_ptr<Run>(new Run(as_launch(std::move(request)), std::move(prepared), std::move(injection->warnings)));
+  return std::unique_ptr<Run>(new Run(as_launch(std::move(request)), std::move(prepared), std::move(brought->warnings)));
 }
 
 // ---- The public face -------------------------------------------------------------------------------------------------------------

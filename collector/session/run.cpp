@@ -58,7 +58,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
     processes_.add_launched(pid_, prepared.description);
   } else {
     processes_.add_attached(pid_);
-    silent_connections_.push_back(std::move(prepared.connection));
+    if (prepared.connection.valid()) silent_connections_.push_back(std::move(prepared.connection));
   }
   if (prepared.threads) processes_.follow_threads(std::move(prepared.threads));
   for (const std::string& warning : warnings) warn(warning);

@@ -7,6 +7,7 @@
 //   late      main sleeps 100 ms, then starts a thread "late" that runs 50 ms of processor time
 //   family    a forked child runs 30 ms; another one becomes /bin/true; a third sleeps 20 ms
 //   clock     main asks for the time of the wall clock, again and again
+//   steady    main prints "ready", then runs as in `share` and sleeps for twice as long, again and again, until it is killed
 //   generated main runs code that it made itself, named "made_at_run_time" in its perf map
 //
 // Prints "THREAD-NAME PROCESSOR-NS WALL-NS" for each thread, as the thread itself measured it.
@@ -195,6 +196,15 @@ int main(int argc, char** argv) {
       sixty();
       forty();
     }
+  if (what == "steady") {
+    std::puts("ready");
+    std::fflush(stdout);
+    for (;;) {
+      sixty();
+      forty();
+      sleep_for(20 * kMillisecond);
+    }
+  }
   if (what == "path")
     for (int i = 0; i < 100; ++i) {
       outer_call();

@@ -9,6 +9,7 @@
 #include "../recording_watch.h"
 #include "../session_server.h"
 #include "../text.h"
+#include "collector/attach/candidate.h"
 #include "collector/attach/process_list.h"
 #include "collector/session/recording.h"
 #include "commands.h"
@@ -36,12 +37,14 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  lanescope attach 4711                      record CUDA and NVTX until Ctrl+C\n"
     "  lanescope attach 4711 -d 5 -o slow -f      5 seconds, into slow.trace\n"
+    "  lanescope attach 4711 -t none              samples and states of its threads, from outside\n"
     "  lanescope attach 4711 -c nvtx -p step      what happens during one range\n"
     "  lanescope attach 4711 -Y                   record nothing before lanescope start, in another terminal\n"
     "  lanescope attach --list                    processes that can be recorded, those that use CUDA first\n"
     "\n"
-    "One thread of the process stands still for a moment, while it starts the one that loads the agent. The process runs on when\n"
-    "the recording ends, and can be attached to again. What it did before is not recorded: ranges that are open then are left out.\n"
+    "One thread of the process stands still for a moment, while it starts the one that loads the agent; with -t none nothing enters\n"
+    "the process, and programs of every kind can be recorded. The process runs on when the recording ends, and can be attached to\n"
+    "again. What it did before is not recorded: ranges that are open then are left out.\n"
     "Ctrl+C once ends the recording in order, twice at once; lanescope stop ends it from another terminal. The exit code is 0, 1\n"
     "when it could not be recorded, 2 for wrong usage.";
 
@@ -80,21 +83,27 @@ std::string session_name(const Options& options) {
   return options.session_name.empty() ? "attach-" + std::to_string(getpid()) : options.session_name;
 }
 
+const char* possible(const attach::ProcessSummary& process) {
+  if (process.refusal.empty()) return "yes";
+  return process.observation_refusal.empty() ? "-t none" : "no";
+}
+
 void print_process(const attach::ProcessSummary& process) {
   constexpr std::size_t kPidWidth = 8;
   constexpr std::size_t kUserWidth = 12;
+  constexpr std::size_t kPossibleWidth = 7;
   const auto padded = [](std::string text, std::size_t width) {
     if (text.size() < width) text.resize(width, ' ');
     return text + ' ';
   };
   std::cout << padded(std::to_string(process.pid), kPidWidth) << padded(process.user, kUserWidth)
-            << (process.uses_cuda ? "CUDA  " : "      ") << (process.refusal.empty() ? "yes  " : "no   ")
+            << (process.uses_cuda ? "CUDA  " : "      ") << padded(possible(process), kPossibleWidth)
             << (process.command_line.empty() ? process.name : process.command_line) << '\n';
 }
 
 int print_list() {
   const std::vector<attach::ProcessSummary> processes = attach::list_processes();
-  std::cout << "PID      USER         CUDA  CAN  COMMAND\n";
+  std::cout << "PID      USER         CUDA  CAN     COMMAND\n";
   for (const bool uses_cuda : {true, false})
     for (const attach::ProcessSummary& process : processes)
       if (process.uses_cuda == uses_cuda) print_process(process);
@@ -122,6 +131,16 @@ Result<session::AttachRequest> attach_request(const Options& options) {
   return request;
 }
 
+// With the way that is open where the agent can't enter a process.
+Error with_way_out(Error error, const session::AttachRequest& request) {
+  const Result<attach::Candidate> candidate = attach::read_candidate(request.pid);
+  if (!candidate || !request.settings.cpu.any()) return error;
+  const attach::TracerRights rights = attach::read_rights(*candidate);
+  if (attach::refusal(*candidate, rights) && !attach::observation_refusal(*candidate, rights))
+    error.text += " Its threads can be recorded from outside all the same: lanescope attach " + std::to_string(request.pid) + " -t none";
+  return error;
+}
+
 }  // namespace
 
 int run_attach(Arguments arguments) {
@@ -136,8 +155,8 @@ int run_attach(Arguments arguments) {
   Result<session::AttachRequest> request = attach_request(options);
   if (!request) return fail(request.error());
   EndingSignals signals;
-  Result<std::unique_ptr<Recording>> recording = Recording::attach(std::move(*request));
-  if (!recording) return fail(recording.error());
+  Result<std::unique_ptr<Recording>> recording = Recording::attach(*request);
+  if (!recording) return fail(with_way_out(recording.error(), *request));
   if (options.range.start_later)
     std::cerr << "Attached to process " << options.pid << "; lanescope start records it, Ctrl+C lets it go.\n";
   else if (options.duration == 0)

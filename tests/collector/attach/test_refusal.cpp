@@ -49,6 +49,24 @@ TEST_CASE("ptrace_scope 1 is answered with the command that changes it, and the 
         "lanescope profile --arm -- python train.py");
 }
 
+TEST_CASE("what keeps the agent out does not keep its threads from being observed from outside") {
+  Candidate candidate = good_process();
+  candidate.linkage = Linkage::kStatic;
+  candidate.c_library = CLibrary::kNone;
+  candidate.tracer = 12;
+  CHECK(refusal(candidate, same_user(3)));
+  CHECK_FALSE(observation_refusal(candidate, same_user(3)));
+  candidate.access = Access::kDenied;
+  CHECK_THAT(observation_refusal(candidate, same_user()).value(), contains_text("memory map"));
+  candidate.access = Access::kReadable;
+  candidate.user = 33;
+  CHECK(observation_refusal(candidate, same_user()).value() ==
+        "Can't observe the threads of 4711 (python): it belongs to another user (uid 33). Run lanescope as that user, or with sudo.");
+  CHECK_FALSE(observation_refusal(candidate, root()));
+  candidate.state = RunState::kZombie;
+  CHECK(observation_refusal(candidate, root()));
+}
+
 TEST_CASE("ptrace_scope decides by what we may do") {
   TracerRights parent = same_user(1);
   parent.kin = TracerRights::Kin::kDescendant;

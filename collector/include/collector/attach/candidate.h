@@ -60,6 +60,9 @@ TracerRights read_rights(const Candidate& candidate);
 // Why attaching can't work, as one sentence that says what to do about it; none when nothing speaks against it.
 std::optional<std::string> refusal(const Candidate& candidate, const TracerRights& rights);
 
+// The same for observing its threads from outside, which nothing of ours enters it for.
+std::optional<std::string> observation_refusal(const Candidate& candidate, const TracerRights& rights);
+
 // What may go wrong although attaching is tried, one sentence each.
 std::vector<std::string> warnings(const Candidate& candidate);
 

@@ -12,10 +12,11 @@ struct ProcessSummary {
   pid_t pid = 0;
   std::string name;
   std::string command_line;
-  std::string user;        // login name, or the number where there is none
-  bool uses_cuda = false;  // libcuda is loaded; false also where that may not be read
-  bool has_agent = false;  // our agent is loaded
-  std::string refusal;     // why attaching can't work; empty when it can
+  std::string user;                 // login name, or the number where there is none
+  bool uses_cuda = false;           // libcuda is loaded; false also where that may not be read
+  bool has_agent = false;           // our agent is loaded
+  std::string refusal;              // why attaching can't work; empty when it can
+  std::string observation_refusal;  // why even its threads can't be observed from outside; empty when they can
 };
 
 // All processes but kernel threads and ourselves, by pid. Takes about 0.1 ms a process. Safe to call from any thread.

@@ -238,7 +238,7 @@ class Recording {
   static Result<std::unique_ptr<Recording>> launch(LaunchRequest request, FrameSink sink = {});
 
   // Creates the file and brings the agent into a process that was started without us, which stands still for a few milliseconds (see
-  // collector/attach/inject.h). Fails with one sentence, and without a file left behind; the process then runs as before.
+  // collector/attach/inject.h). Where nothing is traced, no agent enters it: its threads and GPU metrics are recorded from outside. Fails with one sentence, and without a file left behind; the process then runs as before.
   static Result<std::unique_ptr<Recording>> attach(AttachRequest request, FrameSink sink = {});
 
   // Stops at once when it still runs. The target runs on.

@@ -1,0 +1,18 @@
+// The options that say what is observed from outside a program: its threads, and the hardware of GPUs. Every capture of a session may have
+// others (lanescope start).
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "capture_options.h"
+#include "collector/session/recording.h"
+
+namespace lanescope::cli {
+
+void describe_threads(CLI::App& app, CaptureOptions& options);
+[[nodiscard]] cpu::CpuSettings cpu_settings(const CaptureOptions& options);
+
+void describe_gpu_metrics(CLI::App& app, CaptureOptions& options);
+Result<session::GpuMetricsSettings> gpu_metrics_settings(const CaptureOptions& options);
+
+}  // namespace lanescope::cli
