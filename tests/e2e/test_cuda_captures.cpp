@@ -108,10 +108,37 @@ TEST_CASE("ends without handlers lose nothing") {
   CHECK(trace->processes().back().completeness.unreturned_buffers == 0);
 }
 
-TEST_CASE("what CUPTI held when a program was replaced by another is said to be lost") {
+TEST_CASE("a program that becomes another one loses nothing, and hands on what it was to") {
+  const std::string traced = GENERATE("cuda", "cuda,osrt");
+  const std::string how = GENERATE("execve", "execv", "execvp", "execvpe", "fexecve", "execl", "execlp", "execle");
+  CAPTURE(traced, how);
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda", "-o", "x", cuda_program(), "1000", "exec"}, kMock);
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "-o", "x", cuda_program(), "1000", how}, kMock);
+  CHECK(ran.code == 3);
+  const bool has_environment = how == "execve" || how == "execvpe" || how == "fexecve" || how == "execle";
+  CHECK(ran.output == std::string("first second ") + (has_environment ? "green\n" : "red\n"));
+  const auto trace = load(folder.path() / "x.trace");
+  REQUIRE(trace->processes().size() == 2);
+  CHECK(trace->processes()[0].end_kind == ProcessEndKind::kReplaced);
+  CHECK(counts(*trace).calls == 1'000);
+  CHECK(trace->processes()[0].completeness.unreturned_buffers == 0);
+  CHECK(trace->processes()[0].completeness.dropped == 0);
+}
+
+TEST_CASE("a program that can't become another one is recorded on") {
+  const std::string traced = GENERATE("cuda", "cuda,osrt");
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "-o", "x", cuda_program(), "1000", "exec-fails"}, kMock);
   CHECK(ran.code == 0);
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(counts(*trace).calls == 2'000);
+  CHECK(trace->processes()[0].completeness.dropped == 0);
+}
+
+TEST_CASE("what CUPTI held when a program was replaced by another unseen is said to be lost") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda", "-o", "x", cuda_program(), "1000", "exec-call"}, kMock);
+  CHECK(ran.code == 3);
   const auto trace = load(folder.path() / "x.trace");
   REQUIRE(trace->processes().size() == 2);
   CHECK(trace->processes()[0].end_kind == ProcessEndKind::kReplaced);

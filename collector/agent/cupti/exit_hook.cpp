@@ -13,6 +13,9 @@
 #include "agent/cupti/injection.h"
 
 namespace lanescope::agent::cupti {
+
+constinit std::span<const Replacement> exec_replacements;
+
 namespace {
 
 using Address = std::uintptr_t;
@@ -22,7 +25,7 @@ constexpr unsigned long kFunctionSlots[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_
 #else
 constexpr unsigned long kFunctionSlots[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT};
 #endif
-constexpr std::size_t kMostRelocations = 16'384;  // a library with more is a large one that does not end processes; reading it takes long
+constexpr std::size_t kMostRelocations = 16'384;  // a library with more is a large one that ends no programs; reading it takes long
 
 constinit std::atomic<bool> is_done{false};
 constinit std::atomic<void (*)(int)> real_exit{nullptr};
@@ -99,15 +102,21 @@ LoadedFile describe(const dl_phdr_info& information) noexcept {
   return file;
 }
 
-bool is_exit(const char* name) noexcept { return std::strcmp(name, "_exit") == 0 || std::strcmp(name, "_Exit") == 0; }
+// What calls of the function of that name are to go to; null for those that are left alone.
+void* replacement(const char* name) noexcept {
+  if (std::strcmp(name, "_exit") == 0 || std::strcmp(name, "_Exit") == 0) return reinterpret_cast<void*>(&exit_after_finish);
+  for (const Replacement& each : exec_replacements)
+    if (std::strcmp(name, each.name) == 0) return each.function;
+  return nullptr;
+}
 
-void redirect(const LoadedFile& file, Address slot) noexcept {
-  auto* const word = reinterpret_cast<void (**)(int)>(slot);
+void redirect(const LoadedFile& file, Address slot, void* function) noexcept {
+  auto* const word = reinterpret_cast<void**>(slot);
   const Address page = static_cast<Address>(getpagesize());
   auto* const begin = reinterpret_cast<void*>(slot / page * page);
   const bool is_read_only = slot >= file.read_only_begin && slot < file.read_only_end;
   if (is_read_only && mprotect(begin, page, PROT_READ | PROT_WRITE) != 0) return;
-  __atomic_store_n(word, &exit_after_finish, __ATOMIC_RELAXED);
+  __atomic_store_n(word, function, __ATOMIC_RELAXED);
   if (is_read_only) mprotect(begin, page, PROT_READ);
 }
 
@@ -117,8 +126,9 @@ void redirect(const LoadedFile& file, const Table& table) noexcept {
     const ElfW(Rela)& entry = table.entries[index];
     const unsigned long type = ELF64_R_TYPE(entry.r_info);
     const bool is_function_slot = type == kFunctionSlots[0] || type == kFunctionSlots[1];
-    if (is_function_slot && is_exit(file.names + file.symbols[ELF64_R_SYM(entry.r_info)].st_name))
-      redirect(file, file.base + entry.r_offset);
+    if (!is_function_slot) continue;
+    if (void* function = replacement(file.names + file.symbols[ELF64_R_SYM(entry.r_info)].st_name))
+      redirect(file, file.base + entry.r_offset, function);
   }
 }
 

@@ -57,6 +57,13 @@ void finish() noexcept {
   current->finish();
 }
 
+void hand_over() noexcept {
+  Tracer* current = current_tracer();
+  if (current == nullptr || !is_traced_process()) return;
+  const Quiet quiet;
+  current->hand_over();
+}
+
 void inject(Arrival arrival) noexcept {
   const int saved_errno = errno;
   const Quiet quiet;

@@ -16,4 +16,7 @@ void inject(Arrival arrival) noexcept;
 // Before the process ends without handlers: hands everything over, which takes two seconds at most. Does nothing in the child of a vfork.
 void finish() noexcept;
 
+// The same before it becomes another program, which may fail: recording goes on.
+void hand_over() noexcept;
+
 }  // namespace lanescope::agent::cupti

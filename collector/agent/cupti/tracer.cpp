@@ -1,5 +1,6 @@
 #include "agent/cupti/tracer.h"
 
+#include <climits>
 #include <csignal>
 #include <cstring>
 
@@ -39,8 +40,17 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64
   const timespec limit{.tv_sec = nanoseconds / kSecond, .tv_nsec = nanoseconds % kSecond};
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, &limit, nullptr, 0);
 }
+// Until the word is `wanted` or more, kFinishLimit at most.
+void await(std::atomic<std::uint32_t>& word, std::uint32_t wanted) noexcept {
+  const std::int64_t deadline = monotonic_now() + kFinishLimit;
+  for (std::uint32_t seen = word.load(std::memory_order_acquire); seen < wanted; seen = word.load(std::memory_order_acquire)) {
+    const std::int64_t left = deadline - monotonic_now();
+    if (left <= 0) return;
+    futex_wait(word, seen, left);
+  }
+}
 void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
 // Who subscribes in the old way gives no name, which CUPTI puts in words of its own.
@@ -221,6 +231,12 @@ void Tracer::run() noexcept {
       futex_wake(finished_);
       return;
     }
+    if (const std::uint32_t wanted = handovers_wanted_.load(std::memory_order_acquire);
+        wanted != handovers_.load(std::memory_order_relaxed)) {
+      if (!is_over_ && !has_handed_over_) take_all_records();
+      handovers_.store(wanted, std::memory_order_release);
+      futex_wake(handovers_);
+    }
     const std::uint32_t stops = settings.stop_requests.load(std::memory_order_acquire);
     if (stops != answered_stops_) {
       hand_everything_over();
@@ -373,6 +389,12 @@ void Tracer::hand_everything_over() noexcept {
   if (is_over_ || has_handed_over_) return;
   set_phase(channel::AgentPhase::kDraining);
   set_recording(false);
+  take_all_records();
+  has_handed_over_ = true;
+  set_phase(channel::AgentPhase::kDone);
+}
+
+void Tracer::take_all_records() noexcept {
   const std::int64_t give_up = monotonic_now() + kWaitForRunningWork;
   for (;;) {
     library_.functions.flush_all(0);
@@ -389,8 +411,6 @@ void Tracer::hand_everything_over() noexcept {
   tell_unfinished(records_->counts().unfinished - unfinished);
   read_clock(monotonic_now());
   write_out();
-  has_handed_over_ = true;
-  set_phase(channel::AgentPhase::kDone);
 }
 
 void Tracer::tell_unfinished(std::uint64_t count) noexcept {
@@ -442,12 +462,14 @@ void Tracer::finish() noexcept {
   if (!has_thread_.load(std::memory_order_acquire)) return;
   finish_wanted_.store(1, std::memory_order_release);
   wake();
-  const std::int64_t deadline = monotonic_now() + kFinishLimit;
-  while (finished_.load(std::memory_order_acquire) == 0) {
-    const std::int64_t left = deadline - monotonic_now();
-    if (left <= 0) return;
-    futex_wait(finished_, 0, left);
-  }
+  await(finished_, 1);
+}
+
+void Tracer::hand_over() noexcept {
+  if (!has_thread_.load(std::memory_order_acquire) || finished_.load(std::memory_order_acquire) != 0) return;
+  const std::uint32_t wanted = handovers_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  wake();
+  await(handovers_, wanted);
 }
 
 }  // namespace lanescope::agent::cupti

@@ -49,6 +49,8 @@ class Tracer {
 
   // Hands everything over; returns once that is done or two seconds are over. Any thread but ours.
   void finish() noexcept;
+  // The same, and recording goes on.
+  void hand_over() noexcept;
 
  private:
   bool subscribe() noexcept;
@@ -67,10 +69,10 @@ class Tracer {
   void write_out() noexcept;
   void read_clock(std::int64_t now) noexcept;
   void hand_everything_over() noexcept;
+  void take_all_records() noexcept;  // those, too, of work that has not ended
   void tell_unfinished(std::uint64_t count) noexcept;
   void publish_counts() noexcept;
   void publish_unread() noexcept;  // any thread: so that the host knows what is missing, however the process ends
-  void wait(std::int64_t nanoseconds) noexcept;
   void wake() noexcept;
   void set_phase(channel::AgentPhase phase) noexcept;
 
@@ -94,7 +96,9 @@ class Tracer {
   std::atomic<bool> has_thread_{false};
   std::atomic<channel::SharedHeader*> bell_{nullptr};  // of the session whose bell our thread sleeps on
   std::atomic<std::uint32_t> finish_wanted_{0};
-  std::atomic<std::uint32_t> finished_{0};           // futex: finish() sleeps on it
+  std::atomic<std::uint32_t> finished_{0};  // futex: finish() sleeps on it
+  std::atomic<std::uint32_t> handovers_wanted_{0};
+  std::atomic<std::uint32_t> handovers_{0};          // futex: hand_over() sleeps on it
   std::atomic<std::uint64_t> discarded_records_{0};  // of buffers that there was no room for (CUPTI before 12.9)
   std::uint64_t dropped_by_cupti_ = 0;
   std::int64_t next_flush_ = 0;

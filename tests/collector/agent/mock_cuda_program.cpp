@@ -5,16 +5,19 @@
 // cudaProfilerStart and cudaProfilerStop, and KERNELS before each. memory: it uses memory as mock_cupti.h says, and returns 4 where unified
 // memory is not recorded. names: it names what it uses, and goes on as memory; MOCK_CUDA_LIBRARY is its libcuda. reset: cudaDeviceReset at
 // the end. waits: three waits of two milliseconds, in wait_in_mock_program. long: a kernel runs until SIGTERM comes; then it says "done"
-// and returns 5. _Exit and quick_exit: as _exit. exec: it becomes `true`. fork: a child does all of it; fork-after: a child tries the same
-// once more.
+// and returns 5. _Exit and quick_exit: as _exit. execv and so on, or exec-call for the system call: by that it becomes a shell that prints
+// "first second" and the value of COLOR, and returns 3; exec-fails: it tries what can't be run, and does all of it again. fork: a child
+// does all of it; fork-after: a child tries the same once more.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <nvtx3/nvToolsExtCuda.h>
 #include <nvtx3/nvToolsExtCudaRt.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +29,28 @@ extern "C" __attribute__((noinline)) void wait_in_mock_program(MockCuptiWait wai
 }
 
 namespace {
+
+void become_shell(const std::string& by) {
+  constexpr const char* kShell = "/bin/sh";
+  constexpr const char* kScript = "echo $0 $1 $COLOR; exit 3";
+  const char* const arguments[] = {"sh", "-c", kScript, "first", "second", nullptr};
+  const char* const variables[] = {"COLOR=green", nullptr};
+  const auto texts = [](const char* const* list) { return const_cast<char* const*>(list); };
+  const char* const nothing = nullptr;
+  setenv("COLOR", "red", 1);
+  if (by == "execve") execve(kShell, texts(arguments), texts(variables));
+  if (by == "execv") execv(kShell, texts(arguments));
+  if (by == "execvp") execvp("sh", texts(arguments));
+  if (by == "execvpe") execvpe("sh", texts(arguments), texts(variables));
+  if (by == "fexecve") fexecve(open(kShell, O_RDONLY | O_CLOEXEC), texts(arguments), texts(variables));
+  if (by == "execl") execl(kShell, "sh", "-c", kScript, "first", "second", nothing);
+  if (by == "execlp") execlp("sh", "sh", "-c", kScript, "first", "second", nothing);
+  if (by == "execle") execle(kShell, "sh", "-c", kScript, "first", "second", nothing, variables);
+  if (by == "exec-call") syscall(SYS_execve, kShell, arguments, variables);
+  if (by != "exec-fails") return;
+  for (const char* none : {"/nowhere/sh", "no-such-program", "/etc/passwd"})
+    if (execvp(none, texts(arguments)) != -1) std::abort();
+}
 
 // Only the child returns.
 void go_on_in_child() {
@@ -99,7 +124,8 @@ int main(int argc, char** argv) {
   if (how == "_exit") _exit(7);
   if (how == "_Exit") std::_Exit(7);
   if (how == "quick_exit") std::quick_exit(7);
-  if (how == "exec") execl("/bin/true", "true", static_cast<char*>(nullptr));
+  if (how.starts_with("exec") || how == "fexecve") become_shell(how);
+  if (how == "exec-fails") work(std::strtoull(argv[1], nullptr, 10));
   if (how == "kill") std::raise(SIGKILL);
   if (how == "hang") {
     char byte = 0;
