@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "checks.h"
 #include "collector/session/gpu_metrics.h"
 
 namespace lanescope::cli {
@@ -86,25 +87,25 @@ void describe_threads(CLI::App& app, CaptureOptions& options) {
   constexpr const char* kGroup = "What to record of threads";
   app.add_option("--cpuctxsw", options.thread_states, "When they run and wait: process-tree, system-wide, none")
       ->type_name("SCOPE")
-      ->check(CLI::IsMember({"process-tree", "system-wide", "none"}))
+      ->check(one_of({"process-tree", "system-wide", "none"}))
       ->default_str("process-tree")
       ->group(kGroup);
   app.add_option("-s,--sample", options.samples,
                  "Samples of the code that they run: process-tree,\nsystem-wide, none; where one of the two is system-wide, both\nare")
       ->type_name("SCOPE")
-      ->check(CLI::IsMember({"process-tree", "cpu", "system-wide", "none"}))
+      ->check(one_of({"process-tree", "cpu", "system-wide", "none"}))
       ->default_str("process-tree")
       ->group(kGroup);
   app.add_option("-b,--backtrace", options.call_chains,
                  "How the callers of that code are found: fp (frame pointers,\ncheap), dwarf (unwind tables, whole chains), lbr (the\n"
                  "processor's record of calls), none")
       ->type_name("HOW")
-      ->check(CLI::IsMember({"auto", "fp", "dwarf", "lbr", "none"}))
+      ->check(one_of({"auto", "fp", "dwarf", "lbr", "none"}))
       ->default_str("fp; dwarf with --python-sampling")
       ->group(kGroup);
   app.add_option("--sampling-frequency", options.sampling_frequency, "Samples for each second that a thread runs")
       ->type_name("HZ")
-      ->check(CLI::Range(1u, cpu::kMaximumFrequency))
+      ->check(whole_number(1, cpu::kMaximumFrequency))
       ->default_str("1000")
       ->group(kGroup);
   app.add_flag("--python-sampling", options.python_sampling,

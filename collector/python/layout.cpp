@@ -9,10 +9,10 @@
 namespace lanescope::python {
 namespace {
 
-constexpr std::uint8_t kFirstOwnerOfC = 3;         // FRAME_OWNED_BY_CSTACK (3.12, 3.13), FRAME_OWNED_BY_INTERPRETER (3.14)
+constexpr std::uint8_t kFirstOwnerOfC = 3;         // FRAME_OWNED_BY_CSTACK (3.12, 3.13), FRAME_OWNED_BY_INTERPRETER (newer)
 constexpr std::uint32_t kMaximumSize = 16 * 1024;  // of what is read of one structure, bytes
 constexpr unsigned kFirstWithOffsets = 13;
-constexpr unsigned kLastKnown = 14;
+constexpr unsigned kLastKnown = 15;
 
 std::uint32_t size_for(std::initializer_list<std::int64_t> offsets) {
   return static_cast<std::uint32_t>(std::max(offsets)) + static_cast<std::uint32_t>(sizeof(std::uint64_t));
@@ -21,9 +21,10 @@ std::uint32_t size_for(std::initializer_list<std::int64_t> offsets) {
 // Bytes that have to be read to have every field.
 void set_sizes(Layout& layout) {
   layout.thread_size = size_for({layout.thread_next, layout.thread_interpreter, layout.thread_number, layout.thread_frame});
-  layout.frame_size =
-      size_for({layout.frame_previous, layout.frame_code, layout.frame_instruction, layout.frame_owner, layout.frame_is_entry});
-  layout.code_size = size_for({layout.object_type, layout.code_name, layout.code_file, layout.code_first_line, layout.code_line_table});
+  layout.frame_size = size_for({layout.frame_previous, layout.frame_code, layout.frame_instruction, layout.frame_owner,
+                                layout.frame_is_entry, layout.frame_copy});
+  layout.code_size = size_for({layout.object_type, layout.object_count, layout.code_name, layout.code_file, layout.code_first_line,
+                               layout.code_line_table, layout.code_copies});
 }
 
 // Frames that are Python objects of their own (PyFrameObject).
@@ -163,8 +164,9 @@ Result<Layout> layout_by_offsets(std::span<const std::byte> bytes) {
   layout.minor = static_cast<unsigned>(version >> 16 & 0xff);
   if (version >> 24 != 3 || layout.minor < kFirstWithOffsets || layout.minor > kLastKnown)
     return Error{"how CPython " + std::to_string(version >> 24) + "." + std::to_string(layout.minor) + " lays out its memory is not known"};
-  if (field<std::uint64_t>(bytes, 16) != 0) return Error{"it is a free-threaded build"};
-  const bool is_3_14 = layout.minor >= 14;
+  const bool is_free_threaded = field<std::uint64_t>(bytes, 16) != 0;
+  const bool since_3_14 = layout.minor >= 14;
+  const bool since_3_15 = layout.minor >= 15;
 
   Offsets offsets(bytes);
   offsets.skip(3);
@@ -173,14 +175,16 @@ Result<Layout> layout_by_offsets(std::span<const std::byte> bytes) {
   offsets.skip(2);  // size, id
   layout.interpreter_next = offsets.take();
   layout.interpreter_threads = offsets.take();
-  offsets.skip(is_3_14 ? 12 : 9);
+  offsets.skip(since_3_14 ? 12 : 9);
   offsets.skip(2);  // size, prev
   layout.thread_next = offsets.take();
   layout.thread_interpreter = offsets.take();
   layout.thread_frame = offsets.take();
-  offsets.skip(1);  // thread_id
+  offsets.skip(since_3_15 ? 3 : 0);  // base_frame and two of a profiler
+  offsets.skip(1);                   // thread_id
   layout.thread_number = offsets.take();
   offsets.skip(2);
+  offsets.skip(since_3_15 ? 4 + 1 : 0);  // holds_gil to exc_state, err_stackitem
   offsets.skip(1);  // size
   layout.frame_previous = offsets.take();
   layout.frame_code = offsets.take();
@@ -188,7 +192,10 @@ Result<Layout> layout_by_offsets(std::span<const std::byte> bytes) {
   offsets.skip(1);  // localsplus
   layout.frame_owner = static_cast<std::int32_t>(offsets.take());
   layout.first_owner_of_c = kFirstOwnerOfC;
-  offsets.skip(is_3_14 ? 2 : 0);
+  if (since_3_14) {
+    offsets.skip(1);  // stackpointer
+    layout.frame_copy = offsets.take();
+  }
   offsets.skip(1);  // size
   layout.code_file = offsets.take();
   offsets.skip(1);  // name
@@ -197,13 +204,14 @@ Result<Layout> layout_by_offsets(std::span<const std::byte> bytes) {
   layout.code_first_line = offsets.take();
   offsets.skip(3);
   layout.code_instructions = offsets.take();
-  offsets.skip(is_3_14 ? 1 : 0);
-  offsets.skip(1);
+  if (since_3_14) layout.code_copies = offsets.take();
+  layout.object_count = offsets.take();  // it follows what all objects have
   layout.object_type = offsets.take();
   offsets.skip(1);
   layout.type_name = offsets.take();
   offsets.skip(2);
-  offsets.skip(3 + 3 + (is_3_14 ? 4 : 0) + 3 + 2 + 3);  // tuple, list, set, dict, float, long
+  offsets.skip(since_3_15 ? 2 + 2 : 0);                    // two more of types, heap types
+  offsets.skip(3 + 3 + (since_3_14 ? 4 : 0) + 3 + 2 + 3);  // tuple, list, set, dict, float, long
   offsets.skip(1);
   layout.bytes_length = offsets.take();
   layout.bytes_data = offsets.take();
@@ -213,6 +221,8 @@ Result<Layout> layout_by_offsets(std::span<const std::byte> bytes) {
   layout.text_ascii_data = offsets.take();
   constexpr std::uint32_t kOfNotAscii = 16;  // UTF-8's length and address, which PyCompactUnicodeObject has in addition
   layout.text_data = layout.text_ascii_data + kOfNotAscii;
+  constexpr std::uint32_t kByte = 8;  // which can be written atomically, as a part of one can't
+  if (is_free_threaded && since_3_14) layout.text_kind_shift = kByte;
   if (!offsets.is_whole()) return Error{"its description of itself (_Py_DebugOffsets) makes no sense"};
   set_sizes(layout);
   return layout;

@@ -34,6 +34,7 @@ struct Layout {
   std::int32_t frame_owner = -1;         // 3.12 and newer: a byte; kFrameOfC says that the frame stands for a call by native code
   std::uint8_t first_owner_of_c = 0xff;  // owners from this on have no Python code
   std::int32_t frame_is_entry = -1;      // 3.11: a byte; native code called this frame
+  std::uint32_t frame_copy = 0;          // free-threaded 3.14 and newer: an int, which copy of its instructions is run; else 0
   std::uint32_t frame_size = 0;
 
   std::uint32_t code_name = 0;  // qualified from 3.11 on
@@ -41,12 +42,15 @@ struct Layout {
   std::uint32_t code_first_line = 0;
   std::uint32_t code_line_table = 0;
   std::uint32_t code_instructions = 0;  // 3.11 and newer: where they begin in the code object
+  std::uint32_t code_copies = 0;        // where there is frame_copy: a pointer to an array of pointers to copies, behind its length
   std::uint32_t code_size = 0;
 
   std::uint32_t object_type = 8;
+  std::uint32_t object_count = 16;  // of the items of an object that has any
   std::uint32_t type_name = 24;
   std::uint32_t text_length = 16;
   std::uint32_t text_state = 32;
+  std::uint32_t text_kind_shift = 2;  // bits of the state that say whether it is interned
   std::uint32_t text_ascii_data = 0;  // where the characters of a string begin that has only ASCII ones ...
   std::uint32_t text_data = 0;        // ... and of another
   std::uint32_t bytes_length = 16;
@@ -59,8 +63,8 @@ struct Layout {
 // Of 3.9 to 3.12. Fails for others, in one clause: "CPython 3.8 is not known".
 [[nodiscard]] Result<Layout> known_layout(unsigned minor);
 
-// What lies at the start of _PyRuntime of 3.13 and newer, kOffsetsSize bytes or fewer. Fails in one clause: what it is not, or that the
-// interpreter is a free-threaded one.
+// What lies at the start of _PyRuntime of 3.13 and newer, kOffsetsSize bytes or fewer, free-threaded or not. Fails in one clause: what it
+// is not.
 inline constexpr std::size_t kOffsetsSize = 1024;
 [[nodiscard]] Result<Layout> layout_by_offsets(std::span<const std::byte> offsets);
 

@@ -85,6 +85,7 @@ std::optional<std::string> Program::read_threads(std::int64_t now) {
     has_refused_ = true;
     return refusal("what is in its memory is not what CPython 3." + std::to_string(minor) + " usually has there");
   }
+  between_looks_ = 0;
   keep((now + channel::monotonic_now()) / 2);
   return std::nullopt;
 }

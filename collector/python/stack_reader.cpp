@@ -6,14 +6,13 @@ namespace lanescope::python {
 namespace {
 
 constexpr std::size_t kMaximumThreads = 1024;
-constexpr std::size_t kMaximumInterpreters = 64;
+constexpr std::size_t kMaximumInterpreters = 1024;
 constexpr std::size_t kMaximumDepth = 2048;          // frames of a thread
 constexpr std::size_t kMaximumText = 512;            // characters of a name
 constexpr std::size_t kMaximumLineTable = 1u << 20;  // bytes
 constexpr std::size_t kMaximumCode = 100'000;        // code objects that are remembered
 constexpr std::uint64_t kRemembered = 32;            // readings for which a block is read again although it was of no use
-constexpr std::uint64_t kTagBits = 7;                // of pointers to objects, which 3.14 uses for marks
-constexpr std::uint32_t kCountOffset = 16;           // PyVarObject.ob_size
+constexpr std::uint64_t kTagBits = 7;                // of pointers to objects, which 3.14 and newer use for marks
 constexpr std::uint32_t kCodeUnit = 2;               // bytes of an instruction
 constexpr std::uint64_t kLowestAddress = 4096;
 
@@ -110,6 +109,7 @@ StackReader::Outcome StackReader::read(std::vector<ThreadStack>& threads) {
   read_what_was_of_use();
   if (const Outcome outcome = find_threads(); outcome != Outcome::kRead) return outcome;
   walk_frames();
+  if (interpreters_ > 1) join_interpreters();
   fetch_code();
   for (const Walk& walk : walks_) {
     ThreadStack read{walk.thread, {}};
@@ -124,32 +124,37 @@ StackReader::Outcome StackReader::read(std::vector<ThreadStack>& threads) {
 StackReader::Outcome StackReader::find_threads() {
   std::optional<Address> interpreter = word<Address>(runtime_ + layout_.runtime_interpreters);
   if (!interpreter) return Outcome::kUnreadable;
-  if (*interpreter == 0) return Outcome::kNoThreads;
-  for (std::size_t interpreters = 0; *interpreter != 0 && interpreters < kMaximumInterpreters; ++interpreters) {
+  bool is_cut = false;  // what comes and goes leaves a list while we follow it
+  for (interpreters_ = 0; interpreter && *interpreter != 0 && interpreters_ < kMaximumInterpreters; ++interpreters_) {
     const std::optional<Address> head = word<Address>(*interpreter + layout_.interpreter_threads);
-    if (!head) return Outcome::kUnreadable;
-    for (Address address = *head; address != 0 && walks_.size() < kMaximumThreads;) {
-      const Block* thread = fetch(threads_, address);
-      // One that ends leaves the list while we follow it. The others are read the next time.
-      if (thread == nullptr || field<Address>(thread->bytes, layout_.thread_interpreter) != *interpreter) {
-        if (interpreters == 0 && walks_.empty()) return Outcome::kUnreadable;
-        break;
-      }
-      Walk walk;
-      walk.thread = field<std::uint64_t>(thread->bytes, layout_.thread_number);
-      walk.next = field<Address>(thread->bytes, layout_.thread_frame);
-      if (layout_.frame_of_c_frame >= 0) {
-        const std::optional<Address> frame = word<Address>(walk.next + static_cast<std::uint64_t>(layout_.frame_of_c_frame));
-        walk.is_torn = !frame;
-        walk.next = frame.value_or(0);
-      }
-      walks_.push_back(std::move(walk));
-      address = field<Address>(thread->bytes, layout_.thread_next);
-    }
+    is_cut = is_cut || !head || !find_threads_of(*interpreter, *head);
     interpreter = word<Address>(*interpreter + layout_.interpreter_next);
-    if (!interpreter) return Outcome::kUnreadable;
   }
-  return walks_.empty() ? Outcome::kNoThreads : Outcome::kRead;
+  is_cut = is_cut || !interpreter;
+  if (walks_.empty()) return is_cut ? Outcome::kUnreadable : Outcome::kNoThreads;
+  // A thread may lack what it does in another interpreter. Of one alone, the threads that were found are read.
+  if (is_cut && interpreters_ > 1)
+    for (Walk& walk : walks_) walk.is_torn = true;
+  return Outcome::kRead;
+}
+
+bool StackReader::find_threads_of(Address interpreter, Address head) {
+  for (Address address = head; address != 0 && walks_.size() < kMaximumThreads;) {
+    const Block* thread = fetch(threads_, address);
+    if (thread == nullptr || field<Address>(thread->bytes, layout_.thread_interpreter) != interpreter) return false;
+    Walk walk;
+    walk.thread = field<std::uint64_t>(thread->bytes, layout_.thread_number);
+    walk.next = field<Address>(thread->bytes, layout_.thread_frame);
+    if (layout_.frame_of_c_frame >= 0) {
+      walk.place = walk.next;
+      const std::optional<Address> frame = word<Address>(walk.next + static_cast<std::uint64_t>(layout_.frame_of_c_frame));
+      walk.is_torn = !frame;
+      walk.next = frame.value_or(0);
+    }
+    walks_.push_back(std::move(walk));
+    address = field<Address>(thread->bytes, layout_.thread_next);
+  }
+  return true;
 }
 
 void StackReader::walk_frames() {
@@ -163,6 +168,7 @@ void StackReader::walk_frames() {
           missing.push_back(walk.next);
           break;
         }
+        if (walk.place == 0 && is_of_native_code(*frame)) walk.place = walk.next;
         walk.frames.push_back(frame);
         walk.next = field<Address>(frame->bytes, layout_.frame_previous);
         if (walk.frames.size() > kMaximumDepth) walk.is_torn = true;  // or it goes in a circle
@@ -175,12 +181,39 @@ void StackReader::walk_frames() {
   } while (!missing.empty());
 }
 
+// A thread that calls into another interpreter has frames in both: one stack, whose inner part lies lower on its native stack. Where no
+// place is known there, the newer interpreter, which comes first, was called from the older.
+void StackReader::join_interpreters() {
+  std::stable_sort(walks_.begin(), walks_.end(), [](const Walk& a, const Walk& b) {
+    return a.thread != b.thread ? a.thread < b.thread : a.place < b.place;
+  });
+  std::vector<Walk> joined;
+  for (Walk& walk : walks_) {
+    if (joined.empty() || joined.back().thread != walk.thread) {
+      joined.push_back(std::move(walk));
+      continue;
+    }
+    joined.back().frames.insert(joined.back().frames.end(), walk.frames.begin(), walk.frames.end());
+    joined.back().is_torn = joined.back().is_torn || walk.is_torn;
+  }
+  walks_ = std::move(joined);
+}
+
 bool StackReader::is_of_native_code(const Block& frame) const {
   return layout_.frame_owner >= 0 &&
          field<std::uint8_t>(frame.bytes, static_cast<std::uint64_t>(layout_.frame_owner)) >= layout_.first_owner_of_c;
 }
 
 StackReader::Address StackReader::code_of(const Block& frame) const { return field<Address>(frame.bytes, layout_.frame_code) & ~kTagBits; }
+
+// Where those begin that the frame runs; 0 where that can't be read. Threads that run at once each have a copy, which they may change; the
+// first is the code object's own.
+StackReader::Address StackReader::instructions_of(const Block& frame, Address code) {
+  const auto copy = layout_.frame_copy != 0 ? field<std::int32_t>(frame.bytes, layout_.frame_copy) : 0;
+  if (copy == 0) return code + layout_.code_instructions;
+  const auto copies = field<Address>(find(code_, code)->bytes, layout_.code_copies);
+  return word<Address>(copies + (1 + static_cast<Address>(copy)) * sizeof(Address)).value_or(0);
+}
 
 void StackReader::fetch_code() {
   std::vector<Address> missing;
@@ -203,9 +236,9 @@ bool StackReader::describe(const Walk& walk, Stack& stack) {
     if (code == nullptr || code->function == nullptr) return false;
     std::int64_t offset = 0;
     if (layout_.code_instructions != 0) {
-      const auto begin = static_cast<std::int64_t>(address + layout_.code_instructions);
+      const auto begin = static_cast<std::int64_t>(instructions_of(*frame, address));
       offset = static_cast<std::int64_t>(field<Address>(frame->bytes, layout_.frame_instruction)) - begin;
-      const auto count = field<std::int64_t>(find(code_, address)->bytes, kCountOffset);
+      const auto count = field<std::int64_t>(find(code_, address)->bytes, layout_.object_count);
       if (offset < -std::int64_t{kCodeUnit} || offset / kCodeUnit > count) return false;  // an instruction of other code
     } else {
       offset = std::int64_t{field<std::int32_t>(frame->bytes, layout_.frame_instruction)} * layout_.instruction_unit;
@@ -267,15 +300,16 @@ StackReader::Code StackReader::read_code(const Block& object) {
 }
 
 std::string StackReader::text(Address address) {
-  constexpr unsigned kKindShift = 2;  // behind two bits that say whether it is interned
-  constexpr unsigned kKindMask = 7;
-  constexpr unsigned kCompact = 1u << 5;
-  constexpr unsigned kAscii = 1u << 6;
+  constexpr unsigned kKindMask = 7;  // and behind it two marks
+  constexpr unsigned kCompact = 1u << 3;
+  constexpr unsigned kAscii = 1u << 4;
   const auto length = memory_.read<std::uint64_t>(address + layout_.text_length);
-  const auto state = memory_.read<std::uint32_t>(address + layout_.text_state);
-  if (!length || !state || (*state & kCompact) == 0) return {};
-  const bool is_ascii = (*state & kAscii) != 0;
-  const std::size_t width = *state >> kKindShift & kKindMask;
+  const auto marks = memory_.read<std::uint32_t>(address + layout_.text_state);
+  if (!length || !marks) return {};
+  const std::uint32_t state = *marks >> layout_.text_kind_shift;
+  if ((state & kCompact) == 0) return {};
+  const bool is_ascii = (state & kAscii) != 0;
+  const std::size_t width = state & kKindMask;
   if (width != 1 && width != 2 && width != 4) return {};
   std::vector<std::byte> letters(std::min<std::uint64_t>(*length, kMaximumText) * width);
   if (letters.empty() || !memory_.read(address + (is_ascii ? layout_.text_ascii_data : layout_.text_data), letters)) return {};

@@ -1,4 +1,4 @@
-// Reads what the threads of one CPython interpreter are doing from its memory, while it runs on.
+// Reads what the threads of a process that runs CPython are doing, in all of its interpreters, from its memory, while it runs on.
 //
 // The threads do not stop for it: a stack is read within some microseconds, in which frames may come and go. A stack whose parts do not
 // fit together is dropped and counted. What it has read of code objects is kept, and checked each time against what is there now; the
@@ -42,7 +42,7 @@ class StackReader {
     kNoThreads,   // the interpreter has not begun, or has ended
     kUnreadable,  // its memory can't be read, or is no interpreter's
   };
-  // All threads whose stacks could be read.
+  // All threads whose stacks could be read, each once.
   Outcome read(std::vector<ThreadStack>& threads);
 
   [[nodiscard]] std::uint64_t torn() const noexcept { return torn_; }  // stacks that were dropped
@@ -70,7 +70,8 @@ class StackReader {
   };
   struct Walk {
     std::uint64_t thread = 0;
-    Address next = 0;  // frame; 0 behind the outermost
+    Address next = 0;   // frame; 0 behind the outermost
+    Address place = 0;  // of something of the innermost run of the loop on the thread's native stack, which grows down; 0: not known
     std::vector<const Block*> frames;
     bool is_torn = false;
   };
@@ -84,12 +85,15 @@ class StackReader {
   std::optional<Value> word(Address address);
 
   Outcome find_threads();
-  void find_innermost_frames();
+  // False where the list could not be followed to its end.
+  bool find_threads_of(Address interpreter, Address head);
   void walk_frames();
+  void join_interpreters();
   void fetch_code();
   bool describe(const Walk& walk, Stack& stack);
   [[nodiscard]] bool is_of_native_code(const Block& frame) const;
   [[nodiscard]] Address code_of(const Block& frame) const;
+  Address instructions_of(const Block& frame, Address code);
   const Code* code_at(Address address);
   bool is_code(const Block& object);
   Code read_code(const Block& object);
@@ -106,7 +110,8 @@ class StackReader {
   Blocks threads_;
   Blocks frames_;
   Blocks code_;
-  std::vector<Walk> walks_;                  // of the reading under way
+  std::size_t interpreters_ = 0;             // of the reading under way
+  std::vector<Walk> walks_;                  // of it
   std::unordered_map<Address, Code> codes_;  // what is known of code objects
   std::vector<Piece> pieces_;
 };

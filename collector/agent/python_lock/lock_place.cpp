@@ -21,7 +21,7 @@ struct Lock {
 
 constexpr unsigned kFirst = 9;
 constexpr unsigned kFirstWithOffsets = 13;
-constexpr unsigned kLast = 14;
+constexpr unsigned kLast = 15;
 constexpr std::uint64_t kCookie = 0x79'70'67'75'62'65'64'78;  // "xdebugpy": _Py_DebugOffsets, from 3.13 on
 
 std::uint64_t number_at(const void* base, std::size_t index) noexcept {
@@ -37,7 +37,7 @@ const void* pointer_at(const void* base, std::uint32_t offset) noexcept {
 }
 
 // _Py_DebugOffsets as 64-bit numbers: cookie, version, free_threaded, runtime_state {size, finalizing, interpreters_head}, and
-// interpreter_state, which 3.14 gave one more member before those of the lock.
+// interpreter_state, to which 3.14 gave one more member before those of the lock.
 bool read_offsets(const void* runtime, LockPlace& place) noexcept {
   const std::uint64_t version = number_at(runtime, 1);
   place.minor = static_cast<unsigned>(version >> 16 & 0xff);

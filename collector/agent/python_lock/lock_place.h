@@ -5,7 +5,7 @@
 
 namespace lanescope::agent::python_lock {
 
-// Offsets in bytes. Of 3.9 to 3.14, on 64-bit machines.
+// Offsets in bytes. Of 3.9 to 3.15, on 64-bit machines.
 struct LockPlace {
   unsigned minor = 0;                // 3.minor
   std::uint32_t in_runtime = 0;      // before 3.12: of the lock in _PyRuntime; else 0, and:

@@ -135,7 +135,7 @@ void tell_obstacle() noexcept {
            "This Python is a free-threaded build: its threads hold no GIL, unless an extension has it switched on.");
   else
     report(Component::kOsRuntime, ComponentState::kVersionMismatch, Severity::kWarning,
-           "Who holds Python's GIL is not recorded: that is known of CPython 3.9 to 3.14.");
+           "Who holds Python's GIL is not recorded: that is known of CPython 3.9 to 3.15.");
 }
 
 }  // namespace

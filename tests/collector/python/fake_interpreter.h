@@ -33,17 +33,31 @@ class FakeMemory final : public python::Memory {
   std::size_t calls = 0;
 };
 
-// Structures as the layout of 3.12 has them.
+// Structures as the layout of 3.12 has them, and what a free-threaded 3.14 has in addition.
 class FakeInterpreter {
  public:
   using Address = std::uint64_t;
   FakeInterpreter() : layout(*python::known_layout(12)) {
-    interpreter_ = take(256);
-    memory.put(runtime + layout.runtime_interpreters, interpreter_);
+    begin_interpreter();
     type_ = take(64);
     const Address name = take(8);
     std::memcpy(at(name), "code", 5);
     memory.put(type_ + layout.type_name, name);
+  }
+
+  // Threads that are made from now on belong to another, which stands before those there are.
+  void begin_interpreter() {
+    const Address last = interpreter_;
+    interpreter_ = take(256);
+    memory.put(interpreter_ + layout.interpreter_next, last);
+    memory.put(runtime + layout.runtime_interpreters, interpreter_);
+    last_thread_ = 0;
+  }
+  // Frames may run copies of their code.
+  void have_copies() {
+    layout.frame_copy = 64;
+    layout.code_copies = 184;
+    layout.code_size = layout.code_copies + 8;
   }
 
   Address text(const std::string& letters) {
@@ -78,6 +92,19 @@ class FakeInterpreter {
     memory.put(address + layout.frame_previous, caller);
     return address;
   }
+  // Lets a frame run copy `number` of its code, with the instruction that it has.
+  void run_copy(Address frame, Address code, std::int32_t number) {
+    const Address copies = take(8 * (2 + static_cast<Address>(number)));
+    const Address copy = take(256);
+    memory.put(copies, std::int64_t{number + 1});
+    memory.put(copies + 8, code + layout.code_instructions);
+    memory.put(copies + 8 * (1 + static_cast<Address>(number)), copy);
+    memory.put(code + layout.code_copies, copies);
+    Address instruction = 0;
+    std::memcpy(&instruction, at(frame + layout.frame_instruction), sizeof(instruction));
+    memory.put(frame + layout.frame_instruction, copy + (instruction - code - layout.code_instructions));
+    memory.put(frame + layout.frame_copy, number);
+  }
   // Of native code, which called what is called from it.
   Address native_frame(Address caller) {
     const Address address = take(layout.frame_size);
@@ -85,9 +112,10 @@ class FakeInterpreter {
     memory.put(address + layout.frame_previous, caller);
     return address;
   }
-  Address thread(std::uint64_t number, Address innermost) {
+  // `c_frame`: where on the thread's native stack it says so; 0: anywhere.
+  Address thread(std::uint64_t number, Address innermost, Address c_frame = 0) {
     const Address address = take(layout.thread_size);
-    const Address c_frame = take(16);
+    if (c_frame == 0) c_frame = take(16);
     memory.put(c_frame + static_cast<Address>(layout.frame_of_c_frame), innermost);
     memory.put(address + layout.thread_interpreter, interpreter_);
     memory.put(address + layout.thread_number, number);
@@ -97,6 +125,11 @@ class FakeInterpreter {
     last_thread_ = address;
     return address;
   }
+  Address take(std::uint64_t size) {
+    const Address address = next_;
+    next_ += (size + 15) & ~std::uint64_t{15};
+    return address;
+  }
   [[nodiscard]] Address used() const { return next_ - FakeMemory::kBase; }
 
   FakeMemory memory;
@@ -104,11 +137,6 @@ class FakeInterpreter {
   static constexpr Address runtime = FakeMemory::kBase + 64;
 
  private:
-  Address take(std::uint64_t size) {
-    const Address address = next_;
-    next_ += (size + 15) & ~std::uint64_t{15};
-    return address;
-  }
   std::byte* at(Address address) { return memory.bytes.data() + (address - FakeMemory::kBase); }
 
   Address next_ = runtime + 256;

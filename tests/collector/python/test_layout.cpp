@@ -24,6 +24,7 @@ std::vector<std::byte> offsets(std::uint64_t version, std::uint64_t free_threade
 
 constexpr std::uint64_t k3_13 = 0x030d00f0;
 constexpr std::uint64_t k3_14 = 0x030e00f0;
+constexpr std::uint64_t k3_15 = 0x030f00f0;
 
 }  // namespace
 
@@ -56,12 +57,36 @@ TEST_CASE("each offset is taken from where the structure of that version has it"
   CHECK(next->code_file == layout->code_file + 5);
   CHECK(next->object_type == layout->object_type + 6);
   CHECK(next->bytes_data == layout->bytes_data + 10);
+  // 3.15 has another three before the thread's number, five behind it, and four of types.
+  const Result<Layout> last = layout_by_offsets(offsets(k3_15));
+  REQUIRE(last);
+  CHECK(last->thread_frame == next->thread_frame);
+  CHECK(last->thread_number == next->thread_number + 3);
+  CHECK(last->frame_previous == next->frame_previous + 8);
+  CHECK(last->type_name == next->type_name + 8);
+  CHECK(last->bytes_data == next->bytes_data + 12);
+}
+
+TEST_CASE("a free-threaded interpreter says where its code's copies are, and has another layout of strings from 3.14 on") {
+  const Result<Layout> first = layout_by_offsets(offsets(k3_13, 1));
+  REQUIRE(first);
+  CHECK(first->frame_copy == 0);
+  CHECK(first->text_kind_shift == 2);
+  CHECK(first->object_count == 44);
+  for (const std::uint64_t version : {k3_14, k3_15}) {
+    const Result<Layout> layout = layout_by_offsets(offsets(version, 1));
+    REQUIRE(layout);
+    CHECK(layout->frame_copy == layout->frame_owner + 2u);
+    CHECK(layout->code_copies == layout->code_instructions + 1);
+    CHECK(layout->object_count == layout->code_copies + 1);
+    CHECK(layout->text_kind_shift == 8);
+    CHECK(layout_by_offsets(offsets(version, 0))->text_kind_shift == 2);
+  }
 }
 
 TEST_CASE("an interpreter that can't be read is refused with its reason") {
   const auto reason = [](const Result<Layout>& layout) { return layout ? std::string() : layout.error().text; };
-  CHECK(reason(layout_by_offsets(offsets(k3_13, 1))) == "it is a free-threaded build");
-  CHECK_THAT(reason(layout_by_offsets(offsets(0x030f00f0))), contains_text("CPython 3.15"));
+  CHECK_THAT(reason(layout_by_offsets(offsets(0x031000f0))), contains_text("CPython 3.16"));
   CHECK_THAT(reason(layout_by_offsets(offsets(0x040000f0))), contains_text("CPython 4.0"));
   CHECK_THAT(reason(layout_by_offsets({})), contains_text("was not found"));
   std::vector<std::byte> cut = offsets(k3_13);

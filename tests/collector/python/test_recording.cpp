@@ -1,58 +1,18 @@
 // Python functions in the samples of programs whose behaviour is known by construction.
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 
-#include "../attach/running_target.h"
 #include "interpreters.h"
-#include "model/trace/load.h"
-#include "recorded.h"
-#include "support/catch.h"
-#include "support/paths.h"
+#include "shares.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
 
 namespace {
 
-cpu::CpuSettings python_sampling(cpu::CallChains chains) {
-  cpu::CpuSettings settings;
-  settings.samples = cpu::Scope::kProcessTree;
-  settings.call_chains = chains;
-  settings.python_names = true;
-  return settings;
-}
-
-#define SKIP_WHERE_FORBIDDEN()                        \
-  if (const auto reason = cannot_observe(); reason) { \
-    WARN(*reason);                                    \
-    return;                                           \
-  }
-
-// Four standard deviations of a share that is counted in `count` samples. Where all processors are busy, several samples take one reading.
-double tolerance(double share, std::size_t count) {
-  constexpr double kSamplesOfReading = 8;
-  return 4 * std::sqrt(share * (1 - share) * kSamplesOfReading / static_cast<double>(count));
-}
-
-// Of a thousand; nearly all, unless all processors are busy.
-constexpr std::size_t kNamedSamples = 100;
-
-void check_share(const std::vector<Chain>& chains) {
-  const std::size_t sixty = count_with(chains, "sixty");
-  const std::size_t forty = count_with(chains, "forty");
-  REQUIRE(sixty + forty > kNamedSamples);
-  const double share = static_cast<double>(sixty) / static_cast<double>(sixty + forty);
-  CHECK(std::abs(share - 0.6) < tolerance(0.6, sixty + forty));
+void check_work(const std::vector<Chain>& chains) {
+  check_share(chains);
   CHECK(count_with(chains, "wait") + count_with(chains, "Sleeper.wait") < 10);  // a thread that waits runs only to begin
-}
-
-// Of the process that worked: the others started it.
-std::vector<Chain> samples_of_worker(const Trace& trace) {
-  std::vector<Chain> most;
-  for (ProcessId process = 0; process < trace.processes().size(); ++process)
-    if (std::vector<Chain> samples = samples_of_process(trace, process); samples.size() > most.size()) most = std::move(samples);
-  return most;
 }
 
 // Where the function stands in the program's file, from its first line to the empty one behind it.
@@ -100,18 +60,14 @@ TEST_CASE("a launched program's Python functions have their shares of the sample
     const Recorded recorded = record({interpreter, LANESCOPE_PYTHON_WORK, "1"}, python_sampling(chains));
     for (const std::string& message : recorded.messages) UNSCOPED_INFO(message);
     const std::vector<Chain> samples = samples_of_worker(*recorded.trace);
-    check_share(samples);
+    check_work(samples);
     check_lines(*recorded.trace, "sixty");
     // The callers of a Python function stand behind it, in their order.
-    const std::size_t in_order = static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), [](const Chain& chain) {
-      auto at = chain.begin();
-      for (const char* function : {"sixty", "work", "main", "<module>"}) at = std::find(at, chain.end(), function);
-      return at != chain.end();
-    }));
-    CHECK(in_order == count_with(samples, "sixty"));
-    // ... and once.
-    for (const Chain& chain : samples)
-      if (has(chain, "sixty")) CHECK(std::count(chain.begin(), chain.end(), "<module>") == 1);
+    for (const Chain& chain : samples) {
+      if (!has(chain, "sixty")) continue;
+      CHECK(has_in_order(chain, {"sixty", "work", "main", "<module>"}));
+      CHECK(std::count(chain.begin(), chain.end(), "<module>") == 1);
+    }
   }
 }
 
@@ -119,26 +75,11 @@ TEST_CASE("an attached program's Python functions have their shares of the sampl
   SKIP_WHERE_FORBIDDEN();
   for (const std::string& interpreter : interpreters()) {
     CAPTURE(interpreter);
-    const TemporaryFolder folder;
     RunningTarget target({interpreter, LANESCOPE_PYTHON_WORK});
     REQUIRE(target.read_line() == "ready");
-    session::AttachRequest request;
-    request.pid = target.pid();
-    request.settings.trace_cuda = false;
-    request.settings.cpu = python_sampling(cpu::CallChains::kDwarf);
-    request.output = (folder.path() / "x").string();
-    request.agent = std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib/liblanescope-agent.so";
-    auto recording = session::Recording::attach(std::move(request));
-    INFO((recording ? "" : recording.error().text));
-    REQUIRE(recording);
-    target.send("1\n");
-    REQUIRE(target.read_line() == "done");
-    (*recording)->stop();
-    REQUIRE((*recording)->wait_for(std::chrono::minutes(1)));
-    const auto trace = load_trace((*recording)->path());
-    REQUIRE(trace);
-    check_share(samples_of_worker(**trace));
-    check_lines(**trace, "sixty");
+    const std::shared_ptr<const Trace> trace = record_attached(target, "1", cpu::CallChains::kDwarf);
+    check_work(samples_of_worker(*trace));
+    check_lines(*trace, "sixty");
     target.send("0.1\n");
     CHECK(target.read_line() == "done");
   }
@@ -150,7 +91,7 @@ TEST_CASE("the functions of a forked child are named too") {
     CAPTURE(interpreter);
     const Recorded recorded = record({interpreter, LANESCOPE_PYTHON_WORK, "fork", "1"}, python_sampling(cpu::CallChains::kFramePointers));
     REQUIRE(recorded.trace->processes().size() >= 2);
-    check_share(samples_of_worker(*recorded.trace));
+    check_work(samples_of_worker(*recorded.trace));
   }
 }
 

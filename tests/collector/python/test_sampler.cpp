@@ -52,15 +52,22 @@ std::set<std::uint32_t> threads(pid_t pid) {
   return found;
 }
 
-// Waits until this has been read of the thread.
-std::shared_ptr<const Stack> wait_for_stack(const Sampler& sampler, pid_t pid, std::uint32_t thread) {
+// The innermost of the program's own functions.
+const python::Frame& own_frame(const Stack& stack) {
+  return *std::find_if(stack.begin(), stack.end() - 1,
+                       [](const python::Frame& frame) { return frame.function->source_file == LANESCOPE_PYTHON_WORK; });
+}
+
+// Waits until the thread was read, on this line of the program unless it is 0.
+std::shared_ptr<const Stack> wait_for_stack(const Sampler& sampler, pid_t pid, std::uint32_t thread, std::uint32_t line = 0) {
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (std::chrono::steady_clock::now() < give_up) {
     const std::int64_t now = channel::monotonic_now();
-    if (auto stack = sampler.at(pid, thread, now, [](std::int64_t) { return true; }); stack && !stack->empty()) return stack;
+    const auto stack = sampler.at(pid, thread, now, [](std::int64_t) { return true; });
+    if (stack && !stack->empty() && (line == 0 || own_frame(*stack).line == line)) return stack;
     std::this_thread::yield();
   }
-  FAIL("thread " << thread << " was not read");
+  FAIL("thread " << thread << " was not read on line " << line);
   return nullptr;
 }
 
@@ -82,14 +89,11 @@ TEST_CASE("what each thread waits in is read with its line, and nothing in the p
       sampler.watch(program.pid());
       sampler.set_sampling(true);
       for (const std::uint32_t thread : all) {
-        const std::shared_ptr<const Stack> stack = wait_for_stack(sampler, program.pid(), thread);
         const bool is_main = thread == static_cast<std::uint32_t>(program.pid());
-        const python::Frame& own = is_main ? stack->at(0) : *std::find_if(stack->begin(), stack->end() - 1, [](const python::Frame& frame) {
-          return frame.function->source_file == LANESCOPE_PYTHON_WORK;
-        });
-        CHECK(own.function->source_file == LANESCOPE_PYTHON_WORK);
-        CHECK(ends_with(own.function->name, is_main ? "main" : "wait"));
-        CHECK(own.line == line_with(LANESCOPE_PYTHON_WORK, is_main ? "for seconds in sys.stdin" : "Event().wait()"));
+        const std::uint32_t line = line_with(LANESCOPE_PYTHON_WORK, is_main ? "for seconds in sys.stdin" : "Event().wait()");
+        const std::shared_ptr<const Stack> stack = wait_for_stack(sampler, program.pid(), thread, line);
+        CHECK(own_frame(*stack).function->source_file == LANESCOPE_PYTHON_WORK);
+        CHECK(ends_with(own_frame(*stack).function->name, is_main ? "main" : "wait"));
         CHECK(stack->back().is_entry);
         if (is_main) {
           REQUIRE(stack->size() == 2);

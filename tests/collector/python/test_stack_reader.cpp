@@ -83,6 +83,68 @@ TEST_CASE("code that is made where other code was is known by its own name") {
         Calls{"other /srv/loader.py:105", "other /srv/loader.py:101 entry", kExample[2], kExample[3]});
 }
 
+TEST_CASE("a frame that runs a copy of its code has the copy's lines, and none where it is in no copy") {
+  FakeInterpreter interpreter;
+  interpreter.have_copies();
+  const auto module = interpreter.frame(interpreter.code("<module>", "/srv/train.py", 1), 7, 0);
+  const auto load = interpreter.code("load", "/srv/loader.py", 30);
+  const auto frame = interpreter.frame(load, 5, module);
+  interpreter.run_copy(frame, load, 3);
+  interpreter.thread(4711, frame);
+  FunctionTable functions;
+  StackReader reader(interpreter.memory, interpreter.layout, FakeInterpreter::runtime, functions);
+  for (int i = 0; i < 2; ++i) CHECK(text(read(reader).threads.at(0).stack) == Calls{"load /srv/loader.py:35", "<module> /srv/train.py:8 entry"});
+  const std::int32_t wrong = GENERATE(0, 1, 2, -1, 0x7fff'ffff);
+  interpreter.memory.put(frame + interpreter.layout.frame_copy, wrong);
+  CHECK(read(reader).threads.empty());
+  CHECK(reader.torn() == 1);
+}
+
+TEST_CASE("threads of all interpreters are read, and one that is in several has one stack, by where it stands on the native stack") {
+  const bool newer_is_called = GENERATE(true, false);
+  CAPTURE(newer_is_called);
+  FakeInterpreter interpreter;
+  const auto lower = interpreter.take(16);
+  const auto higher = interpreter.take(16);
+  const auto call = [&](const char* function) {
+    return interpreter.frame(interpreter.code(function, "/srv/main.py", 1), 0, interpreter.native_frame(0));
+  };
+  interpreter.thread(4711, call("older"), newer_is_called ? higher : lower);
+  interpreter.thread(4712, call("alone"));
+  interpreter.begin_interpreter();
+  interpreter.thread(4713, call("of newer"));
+  interpreter.thread(4711, call("newer"), newer_is_called ? lower : higher);
+  FunctionTable functions;
+  StackReader reader(interpreter.memory, interpreter.layout, FakeInterpreter::runtime, functions);
+  const Read result = read(reader);
+  REQUIRE(result.threads.size() == 3);
+  CHECK(result.threads[0].thread == 4711);
+  CHECK(text(result.threads[0].stack) == (newer_is_called
+                                              ? Calls{"newer /srv/main.py:1 entry", "older /srv/main.py:1 entry"}
+                                              : Calls{"older /srv/main.py:1 entry", "newer /srv/main.py:1 entry"}));
+  CHECK(text(result.threads[1].stack) == Calls{"alone /srv/main.py:1 entry"});
+  CHECK(text(result.threads[2].stack) == Calls{"of newer /srv/main.py:1 entry"});
+}
+
+TEST_CASE("half a stack of a thread in two interpreters is none, and where a list is cut all that may be half") {
+  FakeInterpreter interpreter;
+  const auto module = interpreter.frame(interpreter.code("<module>", "/srv/main.py", 1), 0, interpreter.native_frame(0));
+  const auto thread = interpreter.thread(4711, module);
+  interpreter.begin_interpreter();
+  interpreter.thread(4711, interpreter.frame(interpreter.code("inner", "/srv/main.py", 1), 0, interpreter.native_frame(0)));
+  FunctionTable functions;
+  StackReader reader(interpreter.memory, interpreter.layout, FakeInterpreter::runtime, functions);
+  CHECK(read(reader).threads.size() == 1);
+  const std::string damage = GENERATE("frame", "thread");
+  CAPTURE(damage);
+  if (damage == "frame") interpreter.memory.put(module + interpreter.layout.frame_code, FakeInterpreter::runtime);
+  if (damage == "thread") interpreter.memory.put(thread + interpreter.layout.thread_interpreter, std::uint64_t{0});
+  const Read result = read(reader);
+  CHECK(result.outcome == Outcome::kRead);
+  CHECK(result.threads.empty());
+  CHECK(reader.torn() == 1);
+}
+
 TEST_CASE("an interpreter without threads has not begun, and memory that is gone can't be read") {
   Example example;
   example.interpreter.memory.put(FakeInterpreter::runtime + example.interpreter.layout.runtime_interpreters, std::uint64_t{0});

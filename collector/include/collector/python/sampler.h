@@ -18,8 +18,7 @@
 
 namespace lanescope::python {
 
-// CPython 3.9 to 3.14, with the global lock.
-inline constexpr const char* kSupportedVersions = "CPython 3.9 to 3.14";
+inline constexpr const char* kSupportedVersions = "CPython 3.9 to 3.15";  // with or without the global lock
 
 class Sampler {
  public:

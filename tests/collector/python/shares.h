@@ -1,0 +1,34 @@
+// Samples of Python programs whose functions take known shares of the processor time: 60 % in sixty(), 40 % in forty().
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../attach/running_target.h"
+#include "recorded.h"
+#include "support/catch.h"
+
+namespace lanescope::test {
+
+#define SKIP_WHERE_FORBIDDEN()                        \
+  if (const auto reason = cannot_observe(); reason) { \
+    WARN(*reason);                                    \
+    return;                                           \
+  }
+
+cpu::CpuSettings python_sampling(cpu::CallChains chains);
+
+// Records a program that answers "done" once it has worked as long as it is told, while it does so.
+std::shared_ptr<const Trace> record_attached(const RunningTarget& target, const std::string& seconds, cpu::CallChains chains);
+
+// Of the process that worked: the others started it.
+std::vector<Chain> samples_of_worker(const Trace& trace);
+
+// Checks the two functions' shares, within four standard deviations. Where all processors are busy, several samples take one reading.
+void check_share(const std::vector<Chain>& chains);
+
+// Whether these functions stand in the chain in this order, innermost first, others between them or not.
+bool has_in_order(const Chain& chain, const std::vector<std::string>& functions);
+
+}  // namespace lanescope::test
