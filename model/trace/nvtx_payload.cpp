@@ -78,6 +78,11 @@ std::vector<PayloadField> payload_fields(std::string_view json) {
   return fields;
 }
 
+bool has_unknown_fields(std::string_view json) {
+  const std::vector<PayloadField> fields = payload_fields(json);
+  return fields.size() == 3 && fields[0].name == "schema" && fields[1].name == "size" && fields[2].name == "bytes";
+}
+
 std::optional<std::int64_t> payload_integer(std::string_view json, std::string_view name) {
   for (const PayloadField& field : payload_fields(json)) {
     if (field.name != name) continue;

@@ -36,6 +36,8 @@ TEST_CASE("structured payloads are recorded by the names that their schemas give
   CHECK(ranges[1] == R"({"NCCL communicator ID":18364758544493064720,"Message size [bytes]":8192,"Reduction operation":"Max"})");
   CHECK(ranges[2] == R"({"NCCL communicator ID":18364758544493064720,"Message size [bytes]":16384,"Reduction operation":7})");
   CHECK(ranges[3] == R"({"schema":)" + std::to_string(facts::kUnknownSchema) + R"(,"size":4,"bytes":"01000000"})");
+  CHECK(has_unknown_fields(ranges[3]));
+  CHECK_FALSE(has_unknown_fields(ranges[0]));
   CHECK(payload_integer(ranges[1], "Message size [bytes]") == 2 * static_cast<std::int64_t>(facts::kFirstBytes));
 
   const std::vector<std::string> marks = payloads(*trace, TrackKind::kNvtxMarks);

@@ -20,4 +20,8 @@ struct PayloadField {
 // The field of that name as a whole number; none where there is none.
 [[nodiscard]] std::optional<std::int64_t> payload_integer(std::string_view json, std::string_view name);
 
+// Whether it is data of which nobody knew the fields, so that all there is of it is the number of its schema, its size and its first bytes:
+// what the fields are was said before the recording began, or never.
+[[nodiscard]] bool has_unknown_fields(std::string_view json);
+
 }  // namespace lanescope
