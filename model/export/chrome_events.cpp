@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "model/import/chrome_json.h"
+#include "model/trace/hexadecimal.h"
 #include "trace_dictionary.h"
 
 namespace lanescope::exporters {
@@ -31,8 +32,10 @@ std::string memory_name(const MemoryDetail& detail) {
 }  // namespace
 
 std::uint32_t queue_row(const TrackKey& key, std::size_t lane) noexcept {
-  constexpr std::uint32_t kRowsOfLane = 1'000'000, kWaits = 500'000;  // more than there are streams
-  const auto further = static_cast<std::uint32_t>(lane) * kRowsOfLane + (key.kind == TrackKind::kSynchronizations ? kWaits : 0);
+  constexpr std::uint32_t kRowsOfLane = 1'000'000, kWaits = 500'000, kPageFaults = 900'000;  // more than there are streams
+  auto further = static_cast<std::uint32_t>(lane) * kRowsOfLane;
+  if (key.kind == TrackKind::kSynchronizations) further += kWaits;
+  if (key.kind == TrackKind::kPageFaults) further += kPageFaults;
   return key.stream == kNone ? kNone - further : key.stream + further;
 }
 
@@ -61,6 +64,7 @@ void ChromeEvents::write(const TrackKey& key, std::size_t lane, const Event& eve
     case TrackKind::kCompilation:
       return write_span(key, event, "compilation");
     case TrackKind::kPageFaults:
+      return write_page_fault(key, lane, event);
     case TrackKind::kProcessors:
     case TrackKind::kBacktraces:
     case TrackKind::kMemoryUsage:
@@ -104,6 +108,27 @@ void ChromeEvents::write_state(const TrackKey& key, const Event& event) {
   json_.timestamp("ts", event.start).microseconds("dur", event.duration);
   json_.key("args").open('{').field("thread", tid(key));
   if (detail.processor != kNone) json_.field("cpu", detail.processor);
+  json_.close('}').close('}');
+}
+
+// Those of the CPU are instants of a process; those of a GPU, groups with a duration, stand on a row of the GPU.
+void ChromeEvents::write_page_fault(const TrackKey& key, std::size_t lane, const Event& event) {
+  const PageFaultDetail& detail = trace_.page_fault_detail(event.detail);
+  const bool of_gpu = key.gpu != kNone;
+  begin_event(json_, of_gpu ? "X" : "i").field("cat", "page_fault").field("name", trace_.name(event.name));
+  json_.field("pid", of_gpu ? pids_.gpu(key) : pids_.host(key.process)).field("tid", of_gpu ? queue_row(key, lane) : 0);
+  json_.timestamp("ts", event.start);
+  if (of_gpu)
+    json_.microseconds("dur", event.duration).key("args").open('{').field("device", device_ordinal(trace_, key.process, key.gpu));
+  else
+    json_.field("s", "p").key("args").open('{');
+  json_.field("address", std::string_view(hexadecimal(detail.address))).field("faults", detail.count);
+  if (detail.access != 0) json_.field("access", detail.access);
+  if (detail.program_counter != 0) json_.field("instruction", std::string_view(hexadecimal(detail.program_counter)));
+  if (detail.function != 0) json_.field("function", trace_.name(detail.function));
+  if (detail.module != 0) json_.field("module", trace_.name(detail.module));
+  if (detail.source_file != 0) json_.field("file", trace_.name(detail.source_file));
+  if (detail.source_line != 0) json_.field("line", detail.source_line);
   json_.close('}').close('}');
 }
 
@@ -156,6 +181,8 @@ void ChromeEvents::write_memory(const TrackKey& key, std::size_t lane, const Eve
   json_.field("bytes", detail.bytes);
   if (event.duration > 0) json_.field("memory bandwidth (GB/s)", static_cast<double>(detail.bytes) / static_cast<double>(event.duration));
   if (is_set && detail.value != 0) json_.field("value", detail.value);
+  if (detail.virtual_address != 0) json_.field("address", std::string_view(hexadecimal(detail.virtual_address)));
+  if (detail.migration_cause != 0) json_.field("migration cause", detail.migration_cause);
   if (detail.copy_kind == CopyKind::kPeerToPeer)
     json_.field("fromDevice", detail.source_device).field("toDevice", detail.destination_device);
   if (detail.graph != 0) json_.field("graph id", detail.graph);

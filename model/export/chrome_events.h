@@ -19,8 +19,8 @@ inline JsonWriter& begin_event(JsonWriter& json, std::string_view phase) {
   return json.field("ph", phase);
 }
 
-// The row (tid) of a GPU's track: its stream, and further ones for each lane of work that overlaps other work of the stream, and for waits.
-// Readers nest what stands on one row; what overlaps there in part, Perfetto drops.
+// The row (tid) of a GPU's track: its stream, and further ones for each lane of work that overlaps other work of the stream, for waits, and
+// for page faults. Readers nest what stands on one row; what overlaps there in part, Perfetto drops.
 [[nodiscard]] std::uint32_t queue_row(const TrackKey& key, std::size_t lane) noexcept;
 
 // The row of a thread's states, which begin and end in the middle of calls. Threads' ids are smaller than this.
@@ -42,6 +42,7 @@ class ChromeEvents {
   void write_synchronization(const TrackKey& key, std::size_t lane, const Event& event);
   void write_call(const TrackKey& key, const Event& event);
   void write_state(const TrackKey& key, const Event& event);
+  void write_page_fault(const TrackKey& key, std::size_t lane, const Event& event);
   void write_span(const TrackKey& key, const Event& event, std::string_view category);
   void write_range(const TrackKey& key, const Event& event);
   void write_process_range(const TrackKey& key, const Event& event);

@@ -14,7 +14,9 @@ namespace {
 
 using namespace exporters;
 
-bool is_on_gpu(TrackKind kind) { return is_gpu_work(kind) || kind == TrackKind::kSynchronizations; }
+bool is_on_gpu(const TrackKey& key) {
+  return is_gpu_work(key.kind) || key.kind == TrackKind::kSynchronizations || (key.kind == TrackKind::kPageFaults && key.gpu != kNone);
+}
 
 // Counters may have begun before the recording did.
 Nanoseconds origin_of(const Trace& trace) {
@@ -43,7 +45,7 @@ class ChromeExport {
     write_names();
     for (const bool on_gpu : {false, true})  // arrows come with GPU work, and lead from calls that must be there
       for (const Track& track : trace_.tracks())
-        if (is_on_gpu(track.key.kind) == on_gpu && !write_track(track)) return false;
+        if (is_on_gpu(track.key) == on_gpu && !write_track(track)) return false;
     for (CounterId id = 0; id < trace_.counters().size(); ++id)
       if (!series_.write_counter(id)) return false;
     json_.close(']');
@@ -86,6 +88,7 @@ class ChromeExport {
     const CudaStream* stream = trace_.find_stream(key.process, key.context, key.stream);
     std::string name = key.stream == kNone ? "all streams" : "stream " + std::to_string(key.stream);
     if (stream != nullptr && !stream->name.empty()) name += " " + stream->name;
+    if (key.kind == TrackKind::kPageFaults) name = "page faults";
     if (key.kind == TrackKind::kSynchronizations) name += ": waits";
     return lane == 0 ? name : name + " (" + std::to_string(lane + 1) + ")";
   }
@@ -123,7 +126,7 @@ class ChromeExport {
         write_name("thread_name", pids_.host(thread.process), thread.tid + kStateRows, "name", std::string_view(name));
       }
     for (const Track& track : trace_.tracks())
-      if (is_on_gpu(track.key.kind))
+      if (is_on_gpu(track.key))
         for (std::size_t lane = 0; lane < track.lanes.size(); ++lane)
           write_name("thread_name", pids_.gpu(track.key), queue_row(track.key, lane), "name", std::string_view(row_name(track.key, lane)));
   }

@@ -79,14 +79,6 @@ void NsysThreads::write_samples(const Track& track) {
   }
 }
 
-CallNodeId NsysThreads::backtrace_of(SampleOrigin origin, ThreadId thread, const Event& call) const {
-  const auto exact = backtraces_.find({origin, thread, call.start, call.duration});
-  if (exact != backtraces_.end()) return exact->second;
-  if (origin != SampleOrigin::kCudaCall || call.correlation == 0) return 0;
-  const auto correlated = correlated_backtraces_.find({thread, call.correlation});
-  return correlated == correlated_backtraces_.end() ? 0 : correlated->second;
-}
-
 std::optional<std::int64_t> NsysThreads::chain_of(SampleOrigin origin, ThreadId thread, const Event& call) {
   CallNodeId chain = 0;
   if (const auto same = backtraces_.find({origin, thread, call.start, call.duration}); same != backtraces_.end()) chain = same->second;

@@ -32,11 +32,8 @@ class NsysThreads {
   NsysDatabase& database_;
   const NsysIds& ids_;
   NsysStrings& strings_;
-  [[nodiscard]] CallNodeId backtrace_of(SampleOrigin origin, ThreadId thread, const Event& call) const;
-
   std::map<std::tuple<SampleOrigin, ThreadId, Nanoseconds, Nanoseconds>, CallNodeId> backtraces_;
-  std::map<std::pair<ThreadId, std::uint32_t>, CallNodeId> correlated_backtraces_;  // of CUDA calls, by thread and correlation id
-  std::map<std::pair<ThreadId, std::uint32_t>, CallNodeId> of_cuda_calls_;          // by correlation id
+  std::map<std::pair<ThreadId, std::uint32_t>, CallNodeId> of_cuda_calls_;  // by correlation id
   std::map<std::pair<SampleOrigin, CallNodeId>, std::int64_t> chain_ids_;
   std::int64_t samples_ = 0;  // so far
 };

@@ -28,6 +28,7 @@ constexpr CategoryName kCategories[] = {
     {"os_runtime", Category::kOsRuntime},
     {"compilation", Category::kCompilation},
     {"thread_state", Category::kThreadState},
+    {"page_fault", Category::kPageFault},
     {"Operator", Category::kOperator},
     {"Runtime", Category::kRuntimeCall},
     {"Kernel", Category::kKernel},
@@ -111,6 +112,7 @@ void ChromeAssembly::add(const ChromeEvent& event, const ParsedBatch& batch) {
   }
   if (event.phase == 'B' || event.phase == 'E' || event.phase == 'b' || event.phase == 'e') return add_edge(event);
   if (event.phase == 'C') return add_counter(event, batch);
+  if (category == Category::kPageFault) return add_page_fault(event, batch);
   if (event.phase != 'X') return add_mark(event);
   see(event.time, event.time + std::max<Nanoseconds>(0, event.duration));
   switch (category) {
@@ -185,6 +187,26 @@ void ChromeAssembly::add_state(const ChromeEvent& event) {
   // It stands on a row of its own; whose state it is, the event itself says.
   const std::uint32_t whose = event.arguments.thread ? thread(of, std::to_string(*event.arguments.thread)) : thread(of, event.tid);
   states_[whose].push_back({event.time, event.duration, {state_of(event.name), event.arguments.processor}});
+}
+
+// As our exports have them: those of a GPU last, and are groups; those of the CPU are instants of a process.
+void ChromeAssembly::add_page_fault(const ChromeEvent& event, const ParsedBatch& batch) {
+  see(event.time, event.time + std::max<Nanoseconds>(0, event.duration));
+  from_pytorch_ = true;
+  const bool of_gpu = event.phase == 'X';
+  GroupKey key;
+  key.kind = TrackKind::kPageFaults;
+  key.source = source(event.pid);
+  key.thread = kNone;
+  key.device = of_gpu ? event.arguments.device.value_or(number_of(event.pid).value_or(0)) : kNone;
+  if (!of_gpu) sources_[key.source].has_host_work = true;
+  PageFaultDetail detail;
+  if (event.value_count > 0) {
+    const ChromePageFault& given = batch.page_faults[event.first_value];
+    detail = {given.address, given.instruction, builder_.intern(given.function), builder_.intern(given.module),
+              builder_.intern(given.file), given.line, given.faults, given.access};
+  }
+  group(key).push_back({event.time, event.duration, builder_.intern(event.name), 0, builder_.intern(detail)});
 }
 
 void ChromeAssembly::add_states() {

@@ -26,6 +26,8 @@ class ChromeAssembly {
   // `batch` holds the event.
   void add(const ChromeEvent& event, const ParsedBatch& batch);
 
+  void add(const ChromeSample& sample);
+
   // Builds processes, threads, GPUs and tracks out of all that was added.
   void finish(const ChromeMembers& members);
 
@@ -82,6 +84,12 @@ class ChromeAssembly {
     std::string group;
     std::vector<std::pair<Nanoseconds, double>> samples;
   };
+  struct TimedSample {
+    Nanoseconds time = 0;
+    std::uint32_t frame = 0;  // of frame_ids_
+    std::uint32_t processor = kNone;
+    Nanoseconds period = 0;
+  };
   struct KernelNames {
     NameId readable = 0;
     NameId brief = 0;
@@ -108,6 +116,7 @@ class ChromeAssembly {
   void add_call(const ChromeEvent& event, ApiDomain domain);
   void add_span(const ChromeEvent& event, TrackKind kind);
   void add_state(const ChromeEvent& event);
+  void add_page_fault(const ChromeEvent& event, const ParsedBatch& batch);
   void add_range(const ChromeEvent& event, TrackKind kind, std::uint32_t domain);
   void add_mark(const ChromeEvent& event);
   void add_edge(const ChromeEvent& event);
@@ -123,7 +132,6 @@ class ChromeAssembly {
   std::vector<Launch> launches() const;
   std::uint32_t launching_source(std::uint32_t source, const std::vector<Launch>& launches) const;
   void add_tracks(const std::map<std::uint32_t, Gpu>& devices);
-  void see_samples(const std::vector<ChromeSample>& samples);
   void add_counters();
   void add_samples(const ChromeMembers& members);
   void add_states();
@@ -150,6 +158,8 @@ class ChromeAssembly {
   std::vector<Edge> thread_edges_;
   std::map<std::string, std::vector<Edge>> asynchronous_edges_;
   std::map<std::uint32_t, std::vector<ThreadStateSpan>> states_;  // by thread
+  std::map<std::uint32_t, std::vector<TimedSample>> samples_;     // by thread
+  ByText<std::uint32_t> frame_ids_;                               // of innermost frames, as the file names them
   bool from_pytorch_ = false;
   std::uint32_t instances_ = 0;
   std::uint64_t events_ = 0;

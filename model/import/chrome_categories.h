@@ -25,6 +25,7 @@ enum class Category : std::uint8_t {
   kPython,
   kProfiler,
   kMemoryMark,
+  kPageFault,
   kRepeated,  // says what other events say
 };
 

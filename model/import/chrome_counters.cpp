@@ -88,25 +88,31 @@ void ChromeAssembly::add_counters() {
   }
 }
 
-void ChromeAssembly::see_samples(const std::vector<ChromeSample>& samples) {
-  for (const ChromeSample& sample : samples) {
-    see(sample.time, sample.time);
-    const std::uint32_t of = source(sample.pid);
-    sources_[of].has_host_work = true;
-    thread(of, sample.tid);
-  }
+void ChromeAssembly::add(const ChromeSample& sample) {
+  see(sample.time, sample.time);
+  const std::uint32_t of = source(sample.pid);
+  sources_[of].has_host_work = true;
+  auto frame = frame_ids_.find(sample.frame);
+  if (frame == frame_ids_.end()) frame = frame_ids_.emplace(sample.frame, static_cast<std::uint32_t>(frame_ids_.size())).first;
+  samples_[thread(of, sample.tid)].push_back({sample.time, frame->second, sample.processor, sample.period});
 }
 
 void ChromeAssembly::add_samples(const ChromeMembers& members) {
   ChromeChains chains(members.frames, builder_);
-  std::map<std::uint32_t, std::vector<SampleEvent>> by_thread;
-  for (const ChromeSample& sample : members.samples)
-    by_thread[thread(source(sample.pid), sample.tid)].push_back(
-        {sample.time - begin_, 0, {chains.chain(sample.frame), SampleOrigin::kTimer, sample.processor, sample.period}});
-  for (const auto& [thread, samples] : by_thread) {
+  std::vector<std::string_view> frames(frame_ids_.size());  // in the order of the file, which the trace's calls then have
+  for (const auto& [frame, id] : frame_ids_) frames[id] = frame;
+  std::vector<CallNodeId> chain_of;
+  for (const std::string_view frame : frames) chain_of.push_back(chains.chain(std::string(frame)));
+  std::vector<SampleEvent> events;
+  for (const auto& [thread, samples] : samples_) {
+    events.clear();
+    events.reserve(samples.size());
+    for (const TimedSample& sample : samples)
+      events.push_back({sample.time - begin_, 0, {chain_of[sample.frame], SampleOrigin::kTimer, sample.processor, sample.period}});
     built_thread(thread);
-    lanescope::add_samples(builder_, sources_[threads_[thread].source].process, tid(thread), samples);
+    lanescope::add_samples(builder_, sources_[threads_[thread].source].process, tid(thread), events);
   }
+  samples_.clear();
 }
 
 }  // namespace lanescope::importers

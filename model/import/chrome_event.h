@@ -27,7 +27,9 @@ struct ChromeArguments {
   std::uint32_t shared_memory = 0;         // bytes per block, static and dynamic together
   std::uint32_t static_shared_memory = 0;  // bytes per block, of it
   std::optional<std::int64_t> bytes;
-  std::uint32_t value = 0;  // of a set
+  std::uint32_t value = 0;            // of a set
+  std::uint64_t address = 0;          // of a copy of unified memory
+  std::uint32_t migration_cause = 0;  // of a copy of unified memory
   std::uint32_t graph = 0;
   std::uint64_t graph_node = 0;
   std::uint32_t from_device = 0;  // peer copies
@@ -53,7 +55,7 @@ struct ChromeEvent {
   std::string_view tid;
   std::string_view id;
   ChromeArguments arguments;
-  std::uint32_t first_value = 0;  // of a counter: [first_value, first_value + value_count) of ParsedBatch::values
+  std::uint32_t first_value = 0;  // [first_value, first_value + value_count) of ParsedBatch::values or, of a page fault, of page_faults
   std::uint32_t value_count = 0;
 };
 
@@ -63,16 +65,39 @@ struct ChromeValue {
   double value = 0;
 };
 
-// A batch and the events in it, which point into its text.
+// What "args" of a page fault says. Absent numbers are 0.
+struct ChromePageFault {
+  std::uint64_t address = 0;
+  std::uint64_t instruction = 0;
+  std::string_view function;
+  std::string_view module;
+  std::string_view file;
+  std::uint32_t line = 0;
+  std::uint32_t faults = 1;
+  std::uint32_t access = 0;
+};
+
+// A sample of running code.
+struct ChromeSample {
+  Nanoseconds time = 0;  // as in the file, in ns
+  std::string_view pid, tid;
+  std::string_view frame;  // the innermost; empty where the chain is not known
+  std::uint32_t processor = kNone;
+  Nanoseconds period = 0;
+};
+
+// A batch and the events or samples in it, which point into its text.
 struct ParsedBatch {
   ChromeBatch batch;
   std::vector<ChromeEvent> events;
   std::vector<ChromeValue> values;    // of counters
+  std::vector<ChromePageFault> page_faults;
+  std::vector<ChromeSample> samples;
   std::deque<std::string> unescaped;  // strings that do not stand in the text as they are
-  std::uint64_t invalid = 0;          // elements that are not events
+  std::uint64_t invalid = 0;          // elements that are not events, or not samples
 };
 
-// Turns text into events. One thread at a time.
+// Turns text into events and samples. One thread at a time.
 class ChromeParser {
  public:
   ChromeParser();
@@ -80,7 +105,8 @@ class ChromeParser {
   ChromeParser(const ChromeParser&) = delete;
   ChromeParser& operator=(const ChromeParser&) = delete;
 
-  // Replaces what `parsed` held. Elements that are not JSON objects with a phase are counted and left out; broken UTF-8 is replaced.
+  // Replaces what `parsed` held. Elements that are not JSON objects with a phase, samples without a time, are counted and left out; broken
+  // UTF-8 is replaced.
   void parse(ChromeBatch batch, ParsedBatch& parsed);
 
  private:

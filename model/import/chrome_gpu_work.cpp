@@ -62,6 +62,8 @@ MemoryDetail memory_detail(const ChromeEvent& event) {
     detail.source_memory = memory_kind(places.substr(0, arrow));
     detail.destination_memory = memory_kind(places.substr(arrow + 4));
   }
+  detail.virtual_address = event.arguments.address;
+  detail.migration_cause = event.arguments.migration_cause;
   detail.source_device = event.arguments.from_device;
   detail.destination_device = event.arguments.to_device;
   return detail;

@@ -98,12 +98,15 @@ Result<std::shared_ptr<const Trace>> import_chrome_json(const std::filesystem::p
   ChromeAssembly assembly(builder);
   std::uint64_t elements = 0;
   std::uint64_t invalid = 0;
+  std::uint64_t invalid_samples = 0;
   {
     ParsingAhead ahead(splitter);
     while (auto batch = ahead.next()) {
       for (const ChromeEvent& event : batch->events) assembly.add(event, *batch);
-      elements += batch->batch.elements.size();
-      invalid += batch->invalid;
+      for (const ChromeSample& sample : batch->samples) assembly.add(sample);
+      const bool of_samples = batch->batch.content == ChromeBatch::Content::kSamples;
+      if (!of_samples) elements += batch->batch.elements.size();
+      (of_samples ? invalid_samples : invalid) += batch->invalid;
       ahead.recycle(std::move(*batch));
       if (progress && progress(source.fraction(), nullptr) == LoadStep::kCancel)
         return Error{"Reading " + path.string() + " was cancelled."};
@@ -127,6 +130,7 @@ Result<std::shared_ptr<const Trace>> import_chrome_json(const std::filesystem::p
     provenance.condition =
         "The file is damaged: " + damage + "; the " + counted(assembly.event_count(), "event") + " before that were read.";
   if (invalid > 0) add_warning(builder, counted(invalid, "element") + " of traceEvents can't be understood and were left out.");
+  if (invalid_samples > 0) add_warning(builder, counted(invalid_samples, "sample") + " can't be understood and were left out.");
   if (assembly.without_time() > 0)
     add_warning(builder, counted(assembly.without_time(), "event") + " with times that are not numbers, or out of range, were left out.");
   return builder.snapshot();

@@ -1,7 +1,5 @@
 #include "chrome_members.h"
 
-#include <cmath>
-
 #include <simdjson.h>
 
 namespace lanescope::importers {
@@ -65,24 +63,6 @@ void read_frames(simdjson::dom::element value, ChromeFrames& frames) {
   }
 }
 
-void read_samples(simdjson::dom::element value, std::vector<ChromeSample>& samples) {
-  simdjson::dom::array list;
-  if (value.get(list) != simdjson::SUCCESS) return;
-  for (const simdjson::dom::element entry : list) {
-    double microseconds = 0;
-    constexpr double kLargest = 1e15;  // µs: 30 years
-    if (!entry.is_object() || entry["ts"].get(microseconds) != simdjson::SUCCESS || std::abs(microseconds) > kLargest) continue;
-    ChromeSample sample;
-    sample.time = std::llround(microseconds * 1e3);
-    sample.pid = word_of(entry, "pid");
-    sample.tid = word_of(entry, "tid");
-    sample.frame = word_of(entry, "sf");
-    read_number(entry, "cpu", sample.processor);
-    read_number(entry, "period_ns", sample.period);
-    samples.push_back(std::move(sample));
-  }
-}
-
 }  // namespace
 
 ChromeMembers read_members(const std::vector<std::pair<std::string, std::string>>& members) {
@@ -94,7 +74,6 @@ ChromeMembers read_members(const std::vector<std::pair<std::string, std::string>
     std::string_view word;
     if (name == "deviceProperties") read_devices(value, read.devices);
     if (name == "stackFrames") read_frames(value, read.frames);
-    if (name == "samples") read_samples(value, read.samples);
     if (name == "baseTimeNanoseconds") {
       constexpr std::int64_t kLargest = std::int64_t{1} << 61;  // far beyond any date, and safe to add to
       if (std::int64_t base = 0; value.get(base) == simdjson::SUCCESS && base > 0 && base < kLargest) read.utc_base = base;

@@ -19,7 +19,6 @@ struct ChromeMembers {
   std::string host_name;
   std::string producer;
   ChromeFrames frames;  // by id
-  std::vector<ChromeSample> samples;
 };
 
 // Members that are not JSON, or not as expected, say nothing.

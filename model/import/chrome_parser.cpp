@@ -5,6 +5,7 @@
 #include <simdjson.h>
 
 #include "chrome_event.h"
+#include "chrome_tokens.h"
 #include "model/trace/utf8.h"
 
 namespace lanescope::importers {
@@ -12,125 +13,37 @@ namespace {
 
 namespace ondemand = simdjson::ondemand;
 
-// A key of an object, as it stands in the text behind its opening quote.
-class Key {
- public:
-  explicit Key(const char* text) : text_(text) {}
-  template <std::size_t size>
-  bool operator==(const char (&name)[size]) const noexcept {
-    return std::memcmp(text_, name, size - 1) == 0 && text_[size - 1] == '"';
-  }
-  [[nodiscard]] char first() const noexcept { return *text_; }
-
- private:
-  const char* text_;
-};
-
-std::string_view trimmed(std::string_view token) noexcept {
-  while (!token.empty() && (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' || token.back() == '\t'))
-    token.remove_suffix(1);
-  return token;
-}
-
-// A string without its quotes, anything else as it is.
-std::string_view bare(std::string_view token) noexcept {
-  token = trimmed(token);
-  if (token.size() >= 2 && token.front() == '"' && token.back() == '"') return token.substr(1, token.size() - 2);
-  return token;
-}
-
-// A whole number, also where it is written as a string or with a fraction of zeros; none for anything else.
-template <typename Number>
-std::optional<Number> whole(std::string_view token) noexcept {
-  const std::string_view text = bare(token);
-  Number number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc{}) return std::nullopt;
-  if (end != text.data() + text.size() && *end != '.') return std::nullopt;
-  return number;
-}
-template <typename Number>
-void assign(Number& target, std::string_view token) noexcept {
-  target = whole<Number>(token).value_or(0);
-}
-
-unsigned hexadecimal(std::string_view digits) noexcept {
-  unsigned value = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-  return value;
-}
-
-void append_utf8(unsigned code, std::string& text) {
-  const auto add = [&](unsigned byte) { text += static_cast<char>(byte); };
-  if (code < 0x80) {
-    add(code);
-  } else if (code < 0x800) {
-    add(0xc0 | code >> 6);
-    add(0x80 | (code & 0x3f));
-  } else if (code < 0x10000) {
-    add(0xe0 | code >> 12);
-    add(0x80 | (code >> 6 & 0x3f));
-    add(0x80 | (code & 0x3f));
-  } else {
-    add(0xf0 | code >> 18);
-    add(0x80 | (code >> 12 & 0x3f));
-    add(0x80 | (code >> 6 & 0x3f));
-    add(0x80 | (code & 0x3f));
-  }
-}
-
-std::string unescaped(std::string_view text) {
-  std::string plain;
-  plain.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\\' || i + 1 == text.size()) {
-      plain += text[i];
-      continue;
-    }
-    switch (const char c = text[++i]) {
-      case 'n':
-        plain += '\n';
-        break;
-      case 't':
-        plain += '\t';
-        break;
-      case 'r':
-        plain += '\r';
-        break;
-      case 'b':
-        plain += '\b';
-        break;
-      case 'f':
-        plain += '\f';
-        break;
-      case 'u': {
-        unsigned code = hexadecimal(text.substr(i + 1, 4));
-        i += 4;
-        const bool high = code >= 0xd800 && code < 0xdc00;
-        if (high && text.substr(std::min(i + 1, text.size())).starts_with("\\u")) {
-          const unsigned low = hexadecimal(text.substr(i + 3, 4));
-          if (low >= 0xdc00 && low < 0xe000) {
-            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-            i += 6;
-          }
-        }
-        append_utf8(code >= 0xd800 && code < 0xe000 ? 0xfffd : code, plain);
-        break;
-      }
-      default:
-        plain += c;
-    }
-  }
-  return plain;
-}
-
 // Reads one event at a time out of simdjson's objects.
 class EventReader {
  public:
   explicit EventReader(ParsedBatch& parsed) : parsed_(parsed) {}
 
-  // Throws simdjson_error where the text is not JSON.
-  void read(ondemand::object object) {
+  // Throw simdjson_error where the text is not JSON.
+  void read(ondemand::object object) { parsed_.batch.content == ChromeBatch::Content::kSamples ? read_sample(object) : read_event(object); }
+
+ private:
+  void read_sample(ondemand::object object) {
+    ChromeSample sample;
+    std::optional<Nanoseconds> time;
+    for (auto field : object) {
+      const Key key(field.key().value().raw());
+      ondemand::value value = field.value();
+      if (key == "ts") time = nanoseconds_of_microseconds(bare(value.raw_json_token()));
+      if (key == "pid") sample.pid = text_of(value);
+      if (key == "tid") sample.tid = text_of(value);
+      if (key == "sf") sample.frame = text_of(value);
+      if (key == "cpu") sample.processor = whole<std::uint32_t>(value.raw_json_token()).value_or(kNone);
+      if (key == "period_ns") assign(sample.period, value.raw_json_token());
+    }
+    if (!time) {
+      ++parsed_.invalid;
+      return;
+    }
+    sample.time = *time;
+    parsed_.samples.push_back(sample);
+  }
+
+  void read_event(ondemand::object object) {
     ChromeEvent event;
     bool times_are_numbers = true;
     const auto time = [&](std::string_view token, Nanoseconds& target) {
@@ -165,6 +78,8 @@ class EventReader {
       } else if (key == "args") {
         if (event.phase == 'C' && is(value, '{'))
           read_values(value.get_object(), event);
+        else if (event.category == "page_fault" && is(value, '{'))
+          read_page_fault(value.get_object(), event);
         else if (has_arguments_to_read(event) && is(value, '{'))
           read_arguments(value.get_object(), event.arguments);
       }
@@ -176,7 +91,6 @@ class EventReader {
       parsed_.events.push_back(event);
   }
 
- private:
   static bool is(ondemand::value& value, char first) { return value.raw_json_token().front() == first; }
 
   // The categories that make up most of a trace say nothing there that is kept.
@@ -207,6 +121,26 @@ class EventReader {
     event.value_count = static_cast<std::uint32_t>(parsed_.values.size()) - event.first_value;
   }
 
+  void read_page_fault(ondemand::object object, ChromeEvent& event) {
+    ChromePageFault fault;
+    for (auto field : object) {
+      const Key key(field.key().value().raw());
+      ondemand::value value = field.value();
+      if (key == "device") event.arguments.device = whole<std::uint32_t>(value.raw_json_token());
+      if (key == "address") fault.address = address_of(value.raw_json_token());
+      if (key == "instruction") fault.instruction = address_of(value.raw_json_token());
+      if (key == "faults") assign(fault.faults, value.raw_json_token());
+      if (key == "access") assign(fault.access, value.raw_json_token());
+      if (key == "line") assign(fault.line, value.raw_json_token());
+      if (key == "function") fault.function = text_of(value);
+      if (key == "module") fault.module = text_of(value);
+      if (key == "file") fault.file = text_of(value);
+    }
+    event.first_value = static_cast<std::uint32_t>(parsed_.page_faults.size());
+    event.value_count = 1;
+    parsed_.page_faults.push_back(fault);
+  }
+
   static void read_extent(ondemand::value& value, std::array<std::uint32_t, 3>& extent) {
     if (!is(value, '[')) return;
     std::size_t axis = 0;
@@ -222,6 +156,9 @@ class EventReader {
       ondemand::value value = field.value();
       const auto number = [&](auto& target) { assign(target, value.raw_json_token()); };
       switch (key.first()) {
+        case 'a':
+          if (key == "address") arguments.address = address_of(value.raw_json_token());
+          break;
         case 'b':
           if (key == "bytes")
             arguments.bytes = whole<std::int64_t>(value.raw_json_token());
@@ -262,6 +199,9 @@ class EventReader {
           break;
         case 'l':
           if (key == "labels") arguments.labels = text_of(value);
+          break;
+        case 'm':
+          if (key == "migration cause") number(arguments.migration_cause);
           break;
         case 'n':
           if (key == "name") arguments.name = text_of(value);
@@ -339,10 +279,11 @@ struct ChromeParser::State {
       const std::size_t size = text.size();
       text.append(ChromeBatch::kPadding, ' ');
       const std::string& kept = parsed.unescaped.emplace_back(std::move(text));
-      const std::size_t events = parsed.events.size();
+      const std::size_t events = parsed.events.size(), samples = parsed.samples.size();
       const std::uint64_t invalid = parsed.invalid;
       if (read_array(kept.data(), size, parsed)) continue;
       parsed.events.resize(events);
+      parsed.samples.resize(samples);
       parsed.invalid = invalid + 1;
     }
   }
@@ -356,6 +297,8 @@ void ChromeParser::parse(ChromeBatch batch, ParsedBatch& parsed) {
   const auto clear = [&] {
     parsed.events.clear();
     parsed.values.clear();
+    parsed.page_faults.clear();
+    parsed.samples.clear();
     parsed.unescaped.clear();
     parsed.invalid = 0;
   };

@@ -1,4 +1,4 @@
-// Samples of running code as a Chrome trace has them: its members "samples" and "stackFrames". Internal to model/import.
+// Call chains of samples as a Chrome trace has them: its member "stackFrames". Internal to model/import.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,6 @@ struct ChromeFrame {
   std::string caller;  // its id; empty for the outermost
 };
 using ChromeFrames = std::unordered_map<std::string, ChromeFrame>;
-
-struct ChromeSample {
-  Nanoseconds time = 0;  // as in the file, in ns
-  std::string pid, tid;
-  std::string frame;  // the innermost; empty where the chain is not known
-  std::uint32_t processor = kNone;
-  Nanoseconds period = 0;
-};
 
 // The call chains of a builder that frames stand for, each made once.
 class ChromeChains {

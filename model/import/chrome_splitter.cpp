@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kWindowBytes = 1u << 20;
 constexpr std::size_t kLargestWindow = 64u << 20;  // an event larger than this is none
-constexpr std::size_t kLargestMember = 1u << 20;   // of those beside traceEvents that are kept; samples may fill the window
+constexpr std::size_t kLargestMember = 1u << 20;   // of those that are kept; frames of samples may fill the window
 
 constexpr std::array<bool, 256> bytes_of(std::string_view bytes) {
   std::array<bool, 256> set{};
@@ -165,22 +165,23 @@ void ChromeSplitter::read_member() {
   if (window_[begin_] != ':') return malformed();
   ++begin_;
   if (!skip_blanks()) return cut_off();
-  if (name == "traceEvents" && window_[begin_] == '[') {
+  if ((name == "traceEvents" || name == "samples") && window_[begin_] == '[') {
     ++begin_;
-    has_events_ = true;
-    place_ = Place::kEvents;
+    place_ = name == "samples" ? Place::kSamples : Place::kEvents;
+    has_events_ = has_events_ || place_ == Place::kEvents;
     return;
   }
   const auto value = read_value();
   if (!value) return cut_off();
-  const bool of_samples = name == "samples" || name == "stackFrames";
-  if (of_samples || value->size() <= kLargestMember) members_.emplace_back(std::move(name), *value);
+  if (name == "stackFrames" || value->size() <= kLargestMember) members_.emplace_back(std::move(name), *value);
 }
 
 // Takes the elements that the window holds whole; reads on only while there is none.
 void ChromeSplitter::fill(ChromeBatch& batch) {
   std::size_t first = 0;
-  while (place_ == Place::kEvents) {
+  const Place place = place_;
+  batch.content = place == Place::kSamples ? ChromeBatch::Content::kSamples : ChromeBatch::Content::kEvents;
+  while (place_ == place) {
     const char* const base = window_.data();
     const auto blank_end = static_cast<std::size_t>(find_other(base + begin_, base + end_, kBlankOrComma) - base);
     if (blank_end == end_) {

@@ -11,10 +11,12 @@
 
 namespace lanescope::importers {
 
-// A run of whole elements of the array of events, as JSON text of its own.
+// A run of whole elements of the array of events, or of samples, as JSON text of its own.
 struct ChromeBatch {
   static constexpr std::size_t kPadding = 64;  // readable bytes behind the text, for SIMD
+  enum class Content : std::uint8_t { kEvents, kSamples };
 
+  Content content = Content::kEvents;
   std::vector<char> text;  // "[", the elements with what separates them, "]", kPadding bytes
   std::size_t size = 0;    // without the padding
   struct Element {
@@ -43,10 +45,10 @@ class ChromeSplitter {
  public:
   explicit ChromeSplitter(TextSource& source);
 
-  // The next batch, written over what `recycled` held. None at the end of the events or of the text.
+  // The next batch, written over what `recycled` held. None at the end of the text.
   std::optional<ChromeBatch> next(ChromeBatch recycled);
 
-  // Of an object with traceEvents, its other members as JSON text, by name; large ones are left out. Complete after the last batch.
+  // Of an object with traceEvents, its members but for those and for samples, as JSON text, by name; large ones are left out. Complete after the last batch.
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& members() const noexcept { return members_; }
 
   // Whether the text was JSON with an array of events.
@@ -55,7 +57,7 @@ class ChromeSplitter {
   [[nodiscard]] const std::string& damage() const noexcept { return damage_; }
 
  private:
-  enum class Place : std::uint8_t { kStart, kMembers, kEvents, kEnd };
+  enum class Place : std::uint8_t { kStart, kMembers, kEvents, kSamples, kEnd };
 
   bool more();         // reads on behind the window; false at the end of the text, or where the window is full
   bool skip_blanks();  // to the next byte that is none; false at the end of the text

@@ -2,13 +2,84 @@
 #include <charconv>
 
 #include "chrome_event.h"
+#include "chrome_tokens.h"
 
 namespace lanescope::importers {
 namespace {
 
 constexpr Nanoseconds kLargestTime = Nanoseconds{1} << 61;
 
+unsigned hexadecimal(std::string_view digits) noexcept {
+  unsigned value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+  return value;
+}
+
+void append_utf8(unsigned code, std::string& text) {
+  const auto add = [&](unsigned byte) { text += static_cast<char>(byte); };
+  if (code < 0x80) {
+    add(code);
+  } else if (code < 0x800) {
+    add(0xc0 | code >> 6);
+    add(0x80 | (code & 0x3f));
+  } else if (code < 0x10000) {
+    add(0xe0 | code >> 12);
+    add(0x80 | (code >> 6 & 0x3f));
+    add(0x80 | (code & 0x3f));
+  } else {
+    add(0xf0 | code >> 18);
+    add(0x80 | (code >> 12 & 0x3f));
+    add(0x80 | (code >> 6 & 0x3f));
+    add(0x80 | (code & 0x3f));
+  }
+}
+
 }  // namespace
+
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  plain.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      plain += text[i];
+      continue;
+    }
+    switch (const char c = text[++i]) {
+      case 'n':
+        plain += '\n';
+        break;
+      case 't':
+        plain += '\t';
+        break;
+      case 'r':
+        plain += '\r';
+        break;
+      case 'b':
+        plain += '\b';
+        break;
+      case 'f':
+        plain += '\f';
+        break;
+      case 'u': {
+        unsigned code = hexadecimal(text.substr(i + 1, 4));
+        i += 4;
+        const bool high = code >= 0xd800 && code < 0xdc00;
+        if (high && text.substr(std::min(i + 1, text.size())).starts_with("\\u")) {
+          const unsigned low = hexadecimal(text.substr(i + 3, 4));
+          if (low >= 0xdc00 && low < 0xe000) {
+            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            i += 6;
+          }
+        }
+        append_utf8(code >= 0xd800 && code < 0xe000 ? 0xfffd : code, plain);
+        break;
+      }
+      default:
+        plain += c;
+    }
+  }
+  return plain;
+}
 
 std::optional<std::uint32_t> number_of(std::string_view text) noexcept {
   std::uint32_t number = 0;

@@ -99,10 +99,13 @@ void ChromeAssembly::add_tracks(const std::map<std::uint32_t, Gpu>& devices) {
     track.kind = key.kind;
     track.process = sources_[key.source].process;
     track.domain = key.domain;
-    if (is_on_gpu(key.kind)) {
+    const bool faults_on_gpu = key.kind == TrackKind::kPageFaults && key.device != kNone;
+    if (is_on_gpu(key.kind) || faults_on_gpu) {
       if (const auto known = devices.find(key.device); known != devices.end())
         builder_.set_device(track.process, key.device, known->second);
       track.gpu = builder_.gpu_of_device(track.process, key.device);
+    }
+    if (is_on_gpu(key.kind)) {
       track.context = key.context;
       track.stream = key.stream;
       builder_.set_context({track.process, key.context, key.device, 0});
@@ -119,7 +122,6 @@ void ChromeAssembly::add_tracks(const std::map<std::uint32_t, Gpu>& devices) {
 
 void ChromeAssembly::finish(const ChromeMembers& members) {
   close_edges();
-  see_samples(members.samples);
   if (events_ == 0) begin_ = 0;
   place_sources();
   add_tracks(members.devices);

@@ -31,6 +31,9 @@ bool is_lanescope(const Candidate& file) { return file.head.starts_with({reinter
 bool is_nsys(const Candidate& file) { return file.head.starts_with(kSqliteMagic) && is_nsys_sqlite(file.path); }
 bool is_json(const Candidate& file) { return looks_like_chrome_json(file.head) && !file.named(".hatchet"); }
 
+// A profile of pprof begins with a type of value: a short message of two numbers.
+bool is_pprof(std::string_view bytes) { return bytes.size() > 5 && bytes.starts_with("\x0a\x04\x08") && bytes[4] == '\x10'; }
+
 constexpr std::string_view kNsysReportMagic = "NVIDIA Tegra Profiler Report";
 
 // Formats that can be read. A new one is a line here and a line in kReadableNames.
@@ -87,6 +90,11 @@ constexpr std::array kForeignFormats = {
         "REPORT"},
     ForeignFormat{[](const Candidate& file) { return file.path.string().ends_with(".xplane.pb"); },
                   "is a profile of JAX or TensorFlow. Open what their profiler writes beside it, which can be read: *.trace.json.gz"},
+    ForeignFormat{[](const Candidate& file) { return is_pprof(file.head) || is_pprof(file.unpacked); },
+                  "is a profile of pprof, which has no timeline. Print it with: pprof -top FILE"},
+    ForeignFormat{[](const Candidate& file) { return file.named(".pb"); },
+                  "is data of protocol buffers, which do not say what they hold. If it is a Perfetto trace, convert it with: traceconv json "
+                  "FILE"},
     ForeignFormat{[](const Candidate& file) { return file.named(".nvvp") || file.named(".nvprof"); },
                   "is a profile of nvprof, which no tool converts. Record the program again: lanescope profile PROGRAM"},
     ForeignFormat{[](const Candidate& file) { return file.named(".rpd"); },

@@ -127,7 +127,7 @@ TEST_CASE("every recording comes back from Chrome JSON with its reports, samples
   }
   const auto again = opened(folder.path() / "again.json");
   for (const char* name : {"cuda_api_sum", "cuda_gpu_kern_gb_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "nvtx_startend_sum",
-                           "osrt_sum", "cpu_samples", "gpu_idle_sum"}) {
+                           "osrt_sum", "cpu_samples", "gpu_idle_sum", "um_sum", "um_total_sum", "um_cpu_page_faults_sum"}) {
     INFO(name);
     CHECK(report(*again, name) == report(*trace, name));
   }

@@ -46,6 +46,11 @@ TEST_CASE("other known formats are named") {
   CHECK(contains(refusal("report1.h5", "\x89HDF\r\n\x1a\n"), "nsys export -t sqlite "));
   CHECK(contains(refusal("kernels.parquet", "PAR1"), "nsys export -t sqlite "));
   CHECK(contains(refusal("host.xplane.pb", "\x0a"), "trace.json.gz"));
+  CHECK(contains(refusal("unknown.pb", "\x0a\x1e"), "protocol buffers"));
+  CHECK(contains(refusal("unknown.pb", "\x0a\x1e"), "traceconv json "));
+  const std::string pprof("\x0a\x04\x08\x01\x10\x02", 6);  // the first of its sample types
+  CHECK(contains(refusal("cpu.pb", pprof), "profile of pprof"));
+  CHECK(contains(refusal("cpu.pb.gz", gzipped(pprof)), "profile of pprof"));
   CHECK(contains(refusal("old.nvvp", "SQLite"), "lanescope profile"));
   CHECK(contains(refusal("run.rpd", "SQLite format 3"), "rpd2tracing.py "));
   CHECK(contains(refusal("traces.otf2", "OTF2"), "pftrace"));

@@ -144,6 +144,18 @@ TEST_CASE("large events are read, endless ones are refused within bounded memory
   CHECK_THAT(bomb.error().text, contains_text("larger than 64 MiB"));
 }
 
+TEST_CASE("samples are read however many there are") {
+  // 80 MB of them, more than any single value may have.
+  constexpr int kCount = 2'000;
+  const std::string note(40'000, 'x');
+  std::string text = R"({"traceEvents": [], "samples": [)";
+  for (int i = 0; i < kCount; ++i)
+    text += (i ? "," : "") + (R"({"ts":)" + std::to_string(i) + R"(,"pid":5,"tid":6,"note":")" + note + "\"}");
+  const auto trace = trace_of(text + "]}");
+  CHECK(trace->provenance().condition == "");
+  CHECK(find_events(*trace, TrackKind::kCpuSamples).size() == kCount);
+}
+
 TEST_CASE("batches are cut between events wherever these stand") {
   // Events of about 600 bytes over many windows of 1 MiB, so that every place of an event meets a window's edge.
   std::string text = "[";

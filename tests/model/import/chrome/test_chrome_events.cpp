@@ -147,6 +147,8 @@ TEST_CASE("samples have the chains that frames make, also where these run in a c
     chains.push_back(text);
   }
   CHECK(chains == std::vector<std::string>{"0: load:7 inlined outer main", "500: a b", "1500:"});
+  REQUIRE(trace->diagnostics().size() == 1);
+  CHECK_THAT(trace->diagnostics()[0].text, contains_text("1 sample can't be understood"));
   REQUIRE(trace->threads().size() == 1);
   CHECK(trace->threads()[0].tid == 6);
   CHECK(trace->processes()[0].pid == 5);
