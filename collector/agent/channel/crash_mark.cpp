@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/core/fault_guard.h"
 #include "agent/core/system_calls.h"
 
 namespace lanescope::agent {
@@ -28,6 +29,8 @@ void mark(int signal, const siginfo_t* information) noexcept {
 }
 
 void on_signal(int signal, siginfo_t* information, void* context) noexcept {
+  const bool is_fault_of_memory = (signal == SIGSEGV || signal == SIGBUS) && information->si_code > 0;
+  if (is_fault_of_memory) leave_guarded_work();
   const int saved_errno = errno;
   mark(signal, information);
   const struct sigaction& before = previous[signal];

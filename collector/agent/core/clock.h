@@ -6,6 +6,9 @@
 
 namespace lanescope::agent {
 
+inline constexpr std::int64_t kMillisecond = 1'000'000;
+inline constexpr std::int64_t kSecond = 1'000 * kMillisecond;
+
 inline std::int64_t read_clock(clockid_t clock) noexcept {
   timespec now;
   clock_gettime(clock, &now);

@@ -22,11 +22,6 @@
 namespace lanescope::agent::cupti {
 namespace {
 
-constexpr std::int64_t kMillisecond = 1'000'000;
-constexpr std::int64_t kSecond = 1'000 * kMillisecond;
-constexpr std::int64_t kLongestSleep = 200 * kMillisecond;        // between looks when nobody rings
-constexpr std::int64_t kWriteOutAnyway = 500 * kMillisecond;      // where CUPTI is not to be asked for buffers
-constexpr std::int64_t kWaitForRunningWork = 100 * kMillisecond;  // at the end, before what still runs is taken as unfinished
 constexpr std::int64_t kFinishLimit = 2 * kSecond;
 constexpr std::int64_t kAwaitSettings = 200 * kMillisecond;
 constexpr std::size_t kStackBytes = 512u << 10;
@@ -48,9 +43,6 @@ void await(std::atomic<std::uint32_t>& word, std::uint32_t wanted) noexcept {
     if (left <= 0) return;
     futex_wait(word, seen, left);
   }
-}
-void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
 // Who subscribes in the old way gives no name, which CUPTI puts in words of its own.
@@ -210,59 +202,9 @@ void Tracer::save_records() noexcept {
   library_.functions.flush_all(0);
 }
 
-// ---- Our own thread ----------------------------------------------------------------------------------------------------------------
+// ---- For our own thread ------------------------------------------------------------------------------------------------------------
 
 void Tracer::wake() noexcept { channel::ring_agent(*bell_.load(std::memory_order_acquire)); }
-
-void Tracer::run() noexcept {
-  pthread_setname_np(pthread_self(), "lanescope");
-  Quiet::this_thread();
-  for (;;) {
-    channel::SharedHeader& header = memory_.header();
-    const std::uint32_t seen = header.agent_bell.load(std::memory_order_acquire);
-    if (begin_next_session()) continue;
-    follow_settings();
-    drain();
-    publish_counts();
-    const channel::Settings& settings = header.settings;
-    if (finish_wanted_.load(std::memory_order_acquire) != 0) {
-      hand_everything_over();
-      finished_.store(1, std::memory_order_release);
-      futex_wake(finished_);
-      return;
-    }
-    if (const std::uint32_t wanted = handovers_wanted_.load(std::memory_order_acquire);
-        wanted != handovers_.load(std::memory_order_relaxed)) {
-      if (!is_over_ && !has_handed_over_) take_all_records();
-      handovers_.store(wanted, std::memory_order_release);
-      futex_wake(handovers_);
-    }
-    const std::uint32_t stops = settings.stop_requests.load(std::memory_order_acquire);
-    if (stops != answered_stops_) {
-      hand_everything_over();
-      answered_stops_ = stops;
-      header.status.stop_answers.store(stops, std::memory_order_release);
-      channel::ring_doorbell(header);
-    }
-    const std::int64_t now = monotonic_now();
-    if (now >= next_clock_ && !is_over_) {
-      read_clock(now);
-      if (!session_is_alive()) {
-        set_recording(false);
-        is_over_ = true;
-      }
-    }
-    if (now >= next_flush_ && !is_over_) {
-      const std::int64_t interval = settings.flush_interval_ms.load(std::memory_order_relaxed) * kMillisecond;
-      if (interval != 0 && is_recording_) library_.functions.flush_all(0);
-      drain();
-      write_out();
-      next_flush_ = monotonic_now() + (interval != 0 ? interval : kWriteOutAnyway);
-    }
-    const std::int64_t left = is_over_ ? kLongestSleep : next_flush_ - monotonic_now();
-    if (left > 0) channel::wait_for_agent_bell(header, seen, std::chrono::nanoseconds(left < kLongestSleep ? left : kLongestSleep));
-  }
-}
 
 void Tracer::follow(channel::SharedMemory memory, std::uint32_t process_instance) noexcept {
   {
@@ -270,168 +212,6 @@ void Tracer::follow(channel::SharedMemory memory, std::uint32_t process_instance
     next_ = Session{memory, process_instance};
   }
   wake();
-}
-
-bool Tracer::begin_next_session() noexcept {
-  std::optional<Session> session;
-  {
-    const ScopedLock lock(next_lock_);
-    session = next_;
-    next_.reset();
-  }
-  if (!session) return false;
-  set_recording(false);
-  library_.functions.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  drain();  // belongs to nobody any more
-  write_out();
-  write_for(session->memory, session->process_instance);
-  dropped_by_cupti_ = 0;
-  discarded_records_.store(0, std::memory_order_relaxed);
-  answered_stops_ = 0;
-  has_told_ = false;
-  has_handed_over_ = false;
-  next_flush_ = 0;
-  is_over_ = false;
-  read_clock(monotonic_now());
-  enable_resources_late(library_.functions);
-  return true;
-}
-
-void Tracer::follow_settings() noexcept {
-  if (is_over_) return;
-  set_recording(memory_.header().settings.recording.load(std::memory_order_acquire) != 0);
-  if (is_recording_ && !follows_unified_memory_) follow_unified_memory();
-}
-
-void Tracer::follow_unified_memory() noexcept {
-  if (!driver_is_up_.load(std::memory_order_acquire)) return;  // CUPTI can't configure it before
-  follows_unified_memory_ = true;
-  const CUptiResult result = enable_unified_memory(library_.functions, choice_);
-  if (result == CUPTI_SUCCESS) return;
-  const char* name = "unknown error";
-  library_.functions.get_result_string(result, &name);
-  tell(ComponentState::kRecording, Severity::kWarning, "Unified memory is not recorded: CUPTI answered %d (%s).", static_cast<int>(result),
-       name);
-}
-
-void Tracer::check_event_records() noexcept {
-  const bool wanted = (choice_.extras & channel::kCudaEvents) != 0;
-  const bool available = library_.functions.enable_event_timestamps != nullptr;
-  records_->set_event_records(wanted && available ? EventRecords::kPresent : EventRecords::kAbsent);
-  if (wanted && available) watch_event_calls(library_.functions, subscriber_, EventNames::kFollowed);
-  if (!wanted || available || has_told_) return;
-  char cupti[48];
-  describe_cupti(library_.version, cupti);
-  tell(ComponentState::kRecording, Severity::kWarning, "CUDA events are not recorded: %s can't tell when streams come past them.", cupti);
-}
-
-void Tracer::set_recording(bool recording) noexcept {
-  if (is_recording_ == recording) return;
-  if (!recording) {
-    disable_events(library_.functions, choice_);
-    if ((choice_.extras & channel::kCudaEvents) != 0) watch_event_calls(library_.functions, subscriber_, EventNames::kIgnored);
-    disable_backtraces(library_.functions, subscriber_, backtraces_);
-    if (follows_unified_memory_) disable_unified_memory(library_.functions, choice_);
-    follows_unified_memory_ = false;
-    is_recording_ = false;
-    return;
-  }
-  const channel::Settings& settings = memory_.header().settings;
-  choice_.preset = static_cast<Preset>(settings.preset.load(std::memory_order_relaxed));
-  choice_.graphs = static_cast<GraphLevel>(settings.graph_level.load(std::memory_order_relaxed));
-  choice_.calls = settings.trace_all_calls.load(std::memory_order_relaxed) != 0 ? Calls::kAll : Calls::kTelling;
-  choice_.extras = settings.cuda_extras.load(std::memory_order_relaxed);
-  check_event_records();
-  backtraces_ = settings.backtrace_calls.load(std::memory_order_relaxed);
-  enable_backtraces(library_.functions, subscriber_, backtraces_);
-  const CUptiResult result = enable_events(library_.functions, choice_);
-  is_recording_ = true;
-  has_handed_over_ = false;
-  if (result != CUPTI_SUCCESS) return report_failure(result);
-  set_phase(channel::AgentPhase::kTracing);
-  if (has_told_) return;
-  has_told_ = true;
-  char cupti[48];
-  describe_cupti(library_.version, cupti);
-  tell(ComponentState::kRecording, Severity::kInformation, "GPU activity is recorded with %s.", cupti);
-}
-
-void Tracer::drain() noexcept {
-  for (Buffers::Completed completed = buffers_.take_completed(); completed.buffer != nullptr; completed = buffers_.take_completed()) {
-    if (completed.valid_bytes != 0) records_->read(completed.buffer, completed.valid_bytes);
-    publish_counts();  // before it is no unread buffer any more: at no moment a killed process loses what is in neither number
-    buffers_.recycle(completed.buffer);
-    publish_unread();
-  }
-}
-
-void Tracer::write_out() noexcept {
-  records_->flush_resources();
-  events_->flush();
-  std::size_t dropped = 0;  // since the last call
-  if (library_.functions.get_dropped_records(nullptr, 0, &dropped) == CUPTI_SUCCESS) dropped_by_cupti_ += dropped;
-  publish_counts();
-}
-
-void Tracer::read_clock(std::int64_t now) noexcept {
-  const encode::ClockReading reading = encode::read_clocks();
-  clocks_.add(reading);
-  next_clock_ = now + kSecond;
-  PageBuffer message;
-  encode::ProtoWriter out(message);
-  out.signed_field(1, reading.monotonic);
-  out.signed_field(2, reading.realtime);
-  out.unsigned_field(3, reading.uncertainty);
-  frames_->write(encode::FrameType::kClockSync, message.bytes(), 0);
-}
-
-void Tracer::hand_everything_over() noexcept {
-  if (is_over_ || has_handed_over_) return;
-  set_phase(channel::AgentPhase::kDraining);
-  set_recording(false);
-  take_all_records();
-  has_handed_over_ = true;
-  set_phase(channel::AgentPhase::kDone);
-}
-
-void Tracer::take_all_records() noexcept {
-  const std::int64_t give_up = monotonic_now() + kWaitForRunningWork;
-  for (;;) {
-    library_.functions.flush_all(0);
-    drain();
-    if (buffers_.unread() == 0 || monotonic_now() >= give_up) break;
-    const timespec pause{.tv_sec = 0, .tv_nsec = 5 * kMillisecond};
-    nanosleep(&pause, nullptr);
-  }
-  library_.functions.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  const std::uint64_t unfinished = records_->counts().unfinished;
-  records_->set_reading(Reading::kLast);
-  drain();
-  records_->set_reading(Reading::kOngoing);
-  tell_unfinished(records_->counts().unfinished - unfinished);
-  read_clock(monotonic_now());
-  write_out();
-}
-
-void Tracer::tell_unfinished(std::uint64_t count) noexcept {
-  if (count == 0) return;
-  constexpr int kLongestName = 200;
-  const std::string_view name = records_->first_unfinished().substr(0, kLongestName);
-  tell(ComponentState::kRecording, Severity::kInformation,
-       "Kernels and copies that had not ended when the recording did: %llu. They are not shown, for CUPTI has no times of them; their "
-       "calls are%s%.*s.",
-       static_cast<unsigned long long>(count), name.empty() ? "" : ". The first kernel: ", static_cast<int>(name.size()), name.data());
-}
-
-void Tracer::publish_counts() noexcept {
-  channel::AgentStatus& status = memory_.header().status;
-  const RecordCounts& counts = records_->counts();
-  status.cupti_produced.store(counts.produced, std::memory_order_relaxed);
-  status.cupti_invalid.store(counts.invalid, std::memory_order_relaxed);
-  status.cupti_unfinished.store(counts.unfinished, std::memory_order_relaxed);
-  status.cupti_dropped.store(dropped_by_cupti_ + discarded_records_.load(std::memory_order_relaxed) + events_->dropped(),
-                             std::memory_order_relaxed);
-  status.frameless_dropped.store(events_->dropped(), std::memory_order_relaxed);
 }
 
 void Tracer::publish_unread() noexcept {
@@ -442,16 +222,12 @@ void Tracer::publish_unread() noexcept {
   }
 }
 
-void Tracer::set_phase(channel::AgentPhase phase) noexcept {
-  memory_.header().status.phase.store(static_cast<std::uint32_t>(phase), std::memory_order_release);
-}
-
 void Tracer::await_settings() noexcept {
   const channel::SharedMemory memory = join_recording();
   if (!memory) return;
   const bool wanted = memory.header().settings.recording.load(std::memory_order_acquire) != 0;
   const std::int64_t give_up = monotonic_now() + kAwaitSettings;
-  while (is_recording_.load(std::memory_order_acquire) != wanted && monotonic_now() < give_up) {
+  while (is_recording_.load(std::memory_order_acquire) != wanted && !is_over_ && monotonic_now() < give_up) {
     wake();
     const timespec pause{.tv_sec = 0, .tv_nsec = kMillisecond / 10};
     nanosleep(&pause, nullptr);

@@ -67,6 +67,7 @@ class Tracer {
   void check_event_records() noexcept;
   void drain() noexcept;
   void write_out() noexcept;
+  void end_reading() noexcept;  // after a fault
   void read_clock(std::int64_t now) noexcept;
   void hand_everything_over() noexcept;
   void take_all_records() noexcept;  // those, too, of work that has not ended
@@ -80,7 +81,7 @@ class Tracer {
   channel::SharedMemory memory_;
   Buffers buffers_;
   encode::ClockMap clocks_;
-  // For one session; dictionaries included.
+  // For one session; dictionaries included. After a fault while they worked nothing of them is used again.
   std::optional<encode::FrameWriter> frames_;
   std::optional<encode::EventEncoder> events_;
   std::optional<RecordReader> records_;
@@ -111,7 +112,7 @@ class Tracer {
   bool follows_unified_memory_ = false;  // since recording was on: tried, at least
   bool has_told_ = false;                // this session, that GPU activity is recorded
   bool has_handed_over_ = false;         // since recording was on
-  bool is_over_ = false;                 // the session is gone
+  std::atomic<bool> is_over_{false};     // the session is gone, or its records can't be read
 };
 
 }  // namespace lanescope::agent::cupti

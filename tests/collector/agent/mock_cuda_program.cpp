@@ -1,13 +1,14 @@
 // What a CUDA program is to the agent: it loads CUDA_INJECTION64_PATH as libcuda does, works, and ends.
 //
 // mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N | memory | names | reset | waits | long]: how it ends: by returning
-// from main, not at all until it is told over its standard input, by _exit(7), or by SIGKILL. captures: N times 100 kernels between
-// cudaProfilerStart and cudaProfilerStop, and KERNELS before each. memory: it uses memory as mock_cupti.h says, and returns 4 where unified
-// memory is not recorded. names: it names what it uses, and goes on as memory; MOCK_CUDA_LIBRARY is its libcuda. reset: cudaDeviceReset at
-// the end. waits: three waits of two milliseconds, in wait_in_mock_program. long: a kernel runs until SIGTERM comes; then it says "done"
-// and returns 5. _Exit and quick_exit: as _exit. execv and so on, or exec-call for the system call: by that it becomes a shell that prints
-// "first second" and the value of COLOR, and returns 3; exec-fails: it tries what can't be run, and does all of it again. fork: a child
-// does all of it; fork-after: a child tries the same once more.
+// from main, not at all until it is told over its standard input, by _exit(7), or by SIGKILL (term, abort, segv: by these). captures: N
+// times 100 kernels between cudaProfilerStart and cudaProfilerStop, and KERNELS before each. memory: it uses memory as mock_cupti.h says,
+// and returns 4 where unified memory is not recorded. names: it names what it uses, and goes on as memory; MOCK_CUDA_LIBRARY is its
+// libcuda. reset: cudaDeviceReset at the end. waits: three waits of two milliseconds, in wait_in_mock_program. long: a kernel runs until
+// SIGTERM comes; then it says "done" and returns 5. _Exit and quick_exit: as _exit. execv and so on, or exec-call for the system call: by
+// that it becomes a shell that prints "first second" and the value of COLOR, and returns 3; exec-fails: it tries what can't be run, and
+// does all of it again. unreadable: a record that nobody can read, what can't be run, 100 kernels more; then it says "unharmed". fork: a
+// child does all of it; fork-after: a child tries the same once more.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -27,6 +28,8 @@ extern "C" __attribute__((noinline)) void wait_in_mock_program(MockCuptiWait wai
   for (int i = 0; i < 3; ++i) wait();
   std::puts("waited");
 }
+
+namespace facts = lanescope::test::mock_cupti;
 
 namespace {
 
@@ -63,7 +66,6 @@ void go_on_in_child() {
 
 // By the functions of the runtime and those of the driver, plain and wide.
 void name_resources() {
-  namespace facts = lanescope::test::mock_cupti;
   const auto handle = []<typename Handle>(Handle*, const void* value) { return static_cast<Handle>(const_cast<void*>(value)); };
   nvtxNameCuDeviceA(0, "first of two");
   nvtxNameCudaDeviceW(0, L"left");
@@ -104,6 +106,12 @@ int main(int argc, char** argv) {
     if (reinterpret_cast<MockCuptiAwait>(find("mock_cupti_await_unified_memory"))() == 0) return 4;
     reinterpret_cast<MockCuptiMemory>(find("mock_cupti_memory"))();
   }
+  if (how == "unreadable") {
+    reinterpret_cast<MockCuptiDeliverUnreadable>(find("mock_cupti_deliver_unreadable"))();
+    become_shell("exec-fails");
+    work(100);
+    std::puts("unharmed");
+  }
   if (how == "waits") wait_in_mock_program(reinterpret_cast<MockCuptiWait>(find("mock_cupti_wait")));
   if (how == "long") {
     const auto begin = reinterpret_cast<MockCuptiBeginLongKernel>(find("mock_cupti_begin_long_kernel"));
@@ -127,6 +135,9 @@ int main(int argc, char** argv) {
   if (how.starts_with("exec") || how == "fexecve") become_shell(how);
   if (how == "exec-fails") work(std::strtoull(argv[1], nullptr, 10));
   if (how == "kill") std::raise(SIGKILL);
+  if (how == "term") std::raise(SIGTERM);
+  if (how == "abort") std::abort();
+  if (how == "segv") *reinterpret_cast<volatile int*>(facts::kNowhere) = 1;
   if (how == "hang") {
     char byte = 0;
     while (read(STDIN_FILENO, &byte, 1) < 0) {

@@ -373,6 +373,15 @@ void mock_cupti_work(std::uint64_t kernels) {
   m.has_unfinished = true;
 }
 
+void mock_cupti_deliver_unreadable() {
+  Mock& m = mock();
+  const std::lock_guard lock(m.mutex);
+  const std::uint64_t now = realtime_now();
+  CUpti_ActivityKernel10 record = kernel(0, now, now + 1);
+  record.name = reinterpret_cast<const char*>(kNowhere);
+  deliver(m, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, record);
+}
+
 void mock_cupti_begin_long_kernel() {
   Mock& m = mock();
   const std::lock_guard lock(m.mutex);

@@ -41,8 +41,13 @@ using MockCuptiBeginLongKernel = void (*)();
 extern "C" void mock_cupti_end_long_kernel();
 using MockCuptiEndLongKernel = void (*)();
 
+// A kernel whose name lies at kNowhere.
+extern "C" void mock_cupti_deliver_unreadable();
+using MockCuptiDeliverUnreadable = void (*)();
+
 namespace lanescope::test::mock_cupti {
 
+inline constexpr std::uint64_t kNowhere = 16;
 inline constexpr const char* kLongKernel = "_Z10persistentv";
 
 // Kernel i of n: stream 7 + i % 4, name i % 3, starts 1,000 ns after the one before and takes 500 + i % 100 ns; launched by thread
