@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <thread>
 
@@ -33,6 +35,13 @@ cpu::CpuSettings states() {
     WARN(*reason);                                    \
     return;                                           \
   }
+
+// Of the first thread of a process.
+bool sleeps(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return text.find(") S ") != std::string::npos;
+}
 
 bool follow_each_other(const std::vector<Interval>& intervals) {
   for (std::size_t i = 1; i < intervals.size(); ++i)
@@ -175,6 +184,7 @@ TEST_CASE("a running process is observed from the moment of attaching, with thre
   }
   char byte = 0;
   REQUIRE(read(ready[0], &byte, 1) == 1);
+  while (!sleeps(target)) std::this_thread::yield();  // what it did until then would count as well
   cpu::CpuSettings settings = states();
   settings.samples = cpu::Scope::kProcessTree;
   auto recorder = cpu::Recorder::attach(target, settings, cpu::Start::kAtOnce, std::chrono::milliseconds(20));
