@@ -7,9 +7,11 @@
 
 #include <cstdlib>
 #include <map>
+#include <optional>
 
 #include "code_names.h"
 #include "own_vdso.h"
+#include "symbol_table.h"
 
 namespace lanescope::cpu {
 namespace {
@@ -123,12 +125,44 @@ std::vector<CodeName> functions_at(Dwfl_Module* file, std::uint64_t address) {
   return functions;
 }
 
+// From a place in a section, in bytes; 0 where there is no such section.
+std::uint64_t size_to_section_end(Elf* elf, std::size_t section, std::uint64_t place) {
+  GElf_Shdr header;
+  if (gelf_getshdr(elf_getscn(elf, section), &header) == nullptr || place - header.sh_addr >= header.sh_size) return 0;
+  return header.sh_addr + header.sh_size - place;
+}
+
+// libdw itself looks an address up by going through all symbols, of which large libraries have a million.
+SymbolTable functions_of(Dwfl_Module* file) {
+  std::vector<Symbol> symbols;
+  const int count = dwfl_module_getsymtab(file);
+  for (int i = 1; i < count; ++i) {
+    GElf_Sym symbol{};
+    GElf_Addr address = 0;
+    GElf_Word section = 0;
+    Elf* elf = nullptr;
+    const char* name = dwfl_module_getsym_info(file, i, &symbol, &address, &section, &elf, nullptr);
+    const int type = GELF_ST_TYPE(symbol.st_info);
+    const bool may_be_code = type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+    if (name == nullptr || *name == '\0' || !may_be_code || section == SHN_UNDEF || section == SHN_ABS) continue;
+    // STB_LOCAL, STB_GLOBAL, STB_WEAK are 0, 1, 2: of two names the global one is what programmers know.
+    const int binding = GELF_ST_BIND(symbol.st_info);
+    const int rank = binding == STB_GLOBAL ? 2 : binding == STB_WEAK ? 1 : 0;
+    if (symbol.st_size > 0)
+      symbols.push_back({address, symbol.st_size, Symbol::Kind::kFunction, rank, name});
+    else
+      symbols.push_back({address, size_to_section_end(elf, section, symbol.st_value), Symbol::Kind::kLabel, rank, name});
+  }
+  return SymbolTable(std::move(symbols));
+}
+
 }  // namespace
 
 struct CodeNames::Files {
   struct File {
     Dwfl* dwfl = nullptr;
     Dwfl_Module* module = nullptr;
+    std::optional<SymbolTable> functions;                  // as soon as debug information does not name one
     std::map<std::uint64_t, std::vector<CodeName>> known;  // by address
   };
   std::map<const Module*, File> files;
@@ -171,13 +205,11 @@ std::vector<CodeName> CodeNames::find(const Module& module, std::uint64_t addres
   std::vector<CodeName> functions = functions_at(file.module, address);
   const bool complete = !functions.empty() && !functions.back().function.empty();
   if (!complete) {
-    GElf_Off offset = 0;
-    GElf_Sym symbol{};
-    const char* name = dwfl_module_addrinfo(file.module, address, &offset, &symbol, nullptr, nullptr, nullptr);
-    // Behind the end of a function with a size there is another, whose symbol was stripped.
-    const bool inside = name != nullptr && (symbol.st_size == 0 || offset < symbol.st_size);
-    if (inside && functions.empty()) functions.emplace_back();
-    if (inside) functions.back().function = demangled(name);
+    if (!file.functions) file.functions = functions_of(file.module);
+    if (const Symbol* symbol = file.functions->find(address)) {
+      if (functions.empty()) functions.emplace_back();
+      functions.back().function = demangled(symbol->name);
+    }
   }
   std::erase_if(functions, [](const CodeName& function) { return function.function.empty(); });
   known->second = functions;
