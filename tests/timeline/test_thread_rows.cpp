@@ -54,6 +54,13 @@ struct Program : SmallTrace {
       if (property.label == label) return property.value;
     return {};
   }
+  // The lines of a call chain but the first.
+  std::vector<std::string> callers(EventRef ref, Length length) const {
+    std::vector<std::string> lines;
+    for (const Property& property : describe_event(*trace, ref, length))
+      if (property.label.empty()) lines.push_back(property.value);
+    return lines;
+  }
   CallNodeId outer = 0, deep = 0;
   std::shared_ptr<const Trace> trace;
 };
@@ -81,6 +88,31 @@ TEST_CASE("a thread's own row shows when it ran or could have, and tells how muc
   CHECK(tree.place_of(program.lane(TrackKind::kCpuSamples))->level == 1);
 }
 
+TEST_CASE("of many processes those are open at first that use the GPU, else those that ran longest") {
+  const auto open_of = [](int with_cuda) {
+    TraceBuilder builder;
+    for (std::uint32_t i = 1; i <= 20; ++i) {
+      const ProcessId process = builder.process_of_instance(i);
+      builder.process(process).pid = 100 + i;
+      const Nanoseconds running = i % 5 == 0 ? 1'000 * i : 10;  // 5, 10, 15 and 20 are the longest
+      const ThreadStateSpan states[] = {{0, running, {ThreadState::kRunning, 0}}};
+      add_thread_states(builder, process, 100 + i, states);
+      if (static_cast<int>(i) > with_cuda) continue;
+      TrackKey calls{TrackKind::kCudaApi, process};
+      calls.thread = builder.thread(process, 100 + i);
+      builder.add(calls, {{0, 1, builder.intern("cudaMalloc"), 0, 0}});
+    }
+    const RowTree tree(*builder.snapshot());
+    std::vector<std::string> open;
+    for (const Row& row : tree.rows())
+      if (row.kind == RowKind::kProcess && row.expanded_initially) open.push_back(row.key);
+    return open;
+  };
+  CHECK(open_of(0) == std::vector<std::string>{"process:5", "process:10", "process:15", "process:20"});
+  CHECK(open_of(2) == std::vector<std::string>{"process:1", "process:2"});
+  CHECK(open_of(20).size() == 20);
+}
+
 TEST_CASE("what is quiet on the strip can still be asked for") {
   const Program program;
   const RowTree tree(*program.trace);
@@ -89,6 +121,7 @@ TEST_CASE("what is quiet on the strip can still be asked for") {
   REQUIRE(blocked.has_value());
   CHECK(event_title(*program.trace, *blocked) == "Blocked");
   CHECK(program.value(*blocked, "In") == "poll, 67 ns");
+  CHECK(program.value(*blocked, "Call chain") == "train  train.py:12 (Python)");  // where it was called
   CHECK_FALSE(quiet_state(*program.trace, row.levels[0], 500).has_value());
   CHECK_FALSE(quiet_state(*program.trace, row.levels[1], 5).has_value());  // samples
   Level two_threads = row.levels[0];
@@ -116,10 +149,14 @@ TEST_CASE("a sample tells its call chain, innermost first, as far as one wants t
   const LaneId lane = program.lane(TrackKind::kCpuSamples);
   CHECK(program.value({lane, 0}, "Processor") == "2");
   CHECK(program.value({lane, 0}, "Call chain") == "level19  libz.so.1");
-  const auto properties = describe_event(*program.trace, {lane, 0});
-  const auto calls = std::count_if(properties.begin(), properties.end(), [](const Property& each) { return each.label.empty(); });
-  CHECK(calls == 12);  // eleven callers, and the line that counts the others: 20 + 1 - 12
-  CHECK(std::find(properties.begin(), properties.end(), Property{"", "… 9 more"}) != properties.end());
+  CHECK(program.callers({lane, 0}, Length::kWhole).size() == 20);
+  CHECK(program.callers({lane, 0}, Length::kWhole).back() == "train  train.py:12 (Python)");
+  // In brief, the line of Python stands behind the innermost calls: 20 native ones are 8, and 12 more.
+  const std::vector<std::string> brief = program.callers({lane, 0}, Length::kBrief);
+  REQUIRE(brief.size() == 9);
+  CHECK(brief[6] == "level12  libz.so.1");
+  CHECK(brief[7] == "… 12 more");
+  CHECK(brief[8] == "train  train.py:12 (Python)");
   CHECK(program.value({lane, 1}, "Call chain") == "train  train.py:12 (Python)");
   CHECK(program.value({lane, 2}, "Call chain") == "could not be read");
 }
@@ -129,6 +166,12 @@ TEST_CASE("a call tells the chain that was taken at it") {
   const LaneId calls = program.lane(TrackKind::kOsRuntime);
   CHECK(program.value({calls, 0}, "Call chain") == "train  train.py:12 (Python)");
   CHECK(program.value({calls, 1}, "Call chain").empty());
+  // On a backtrace stands who called.
+  const auto label = [&](EventIndex index) {
+    return event_label(*program.trace, TrackKind::kBacktraces, program.trace->event({program.lane(TrackKind::kBacktraces), index}));
+  };
+  CHECK(label(0) == "train");
+  CHECK(label(1) == "train");  // twenty native calls further in
   // Taken a little after the call began: the correlation id tells.
   const LaneId launches = program.lane(TrackKind::kCudaApi);
   CHECK(program.value({launches, 0}, "Call chain") == "level19  libz.so.1");

@@ -121,7 +121,9 @@ void add_nvtx(Properties& properties, const Trace& trace, const TrackKey& key, D
     add(properties, "Category", name.empty() ? std::to_string(range.category) : std::string(name));
   }
   add(properties, "Payload", payload_text(range));
-  for (PayloadField& field : payload_fields(trace.name(range.payload_json))) add(properties, field.name, std::move(field.value));
+  const std::string_view data = trace.name(range.payload_json);
+  if (has_unknown_fields(data)) add(properties, "Fields of its data", "unknown: they were described before the recording began, or never");
+  for (PayloadField& field : payload_fields(data)) add(properties, field.name, std::move(field.value));
   add(properties, "Colour", color_text(range.color));
   if (range.end_thread != kNone && range.end_thread != key.thread) add(properties, "Ended by thread", thread_text(trace, range.end_thread));
   if (range.finished == Finished::kNo) add(properties, "Finished", "no: still open when the recording ended");
@@ -184,7 +186,7 @@ void append(Properties& properties, Properties more) {
   properties.insert(properties.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-void add_details(Properties& properties, const Trace& trace, const TrackKey& key, const Event& event) {
+void add_details(Properties& properties, const Trace& trace, const TrackKey& key, const Event& event, Length length) {
   switch (key.kind) {
     case TrackKind::kKernels:
       return add_kernel(properties, trace, key, event.detail);
@@ -209,12 +211,12 @@ void add_details(Properties& properties, const Trace& trace, const TrackKey& key
       return add_page_fault(properties, trace, event.detail);
     case TrackKind::kThreadStates:
     case TrackKind::kProcessors:
-      return append(properties, describe_thread_state(trace, key, event));
+      return append(properties, describe_thread_state(trace, key, event, length));
     case TrackKind::kCpuSamples:
     case TrackKind::kBacktraces: {
       const SampleDetail& sample = trace.sample_detail(event.detail);
       if (sample.processor != kNone) add(properties, "Processor", std::to_string(sample.processor));
-      return append(properties, describe_chain(trace, sample.call_node));
+      return append(properties, describe_chain(trace, sample.call_node, length));
     }
     default:
       return;
@@ -322,6 +324,8 @@ std::string compact_kernel_name(std::string_view name) {
 }
 
 std::string_view event_label(const Trace& trace, TrackKind kind, const Event& event) noexcept {
+  if (kind == TrackKind::kBacktraces)
+    if (const std::string_view caller = caller_name(trace, trace.sample_detail(event.detail).call_node); !caller.empty()) return caller;
   if (kind == TrackKind::kKernels) {
     const NameId name = trace.kernel_detail(event.detail).short_name;
     if (event.detail != 0 && name != 0) return trace.name(name);
@@ -363,7 +367,7 @@ std::optional<double> theoretical_occupancy(const KernelDetail& kernel, const Gp
   return static_cast<double>(blocks * warps) / gpu.max_warps_per_multiprocessor;
 }
 
-std::vector<Property> describe_event(const Trace& trace, EventRef ref) {
+std::vector<Property> describe_event(const Trace& trace, EventRef ref, Length length) {
   Properties properties;
   const Event event = trace.event(ref);
   const TrackKey& key = trace.track_of(ref.lane).key;
@@ -373,10 +377,10 @@ std::vector<Property> describe_event(const Trace& trace, EventRef ref) {
     add(properties, "Ends", format_time(event.end()));
     add(properties, "Duration", format_duration(event.duration));
   }
-  add_details(properties, trace, key, event);
+  add_details(properties, trace, key, event, length);
   add_relations(properties, trace, ref, event);
   if (key.kind == TrackKind::kCudaApi || key.kind == TrackKind::kOsRuntime)
-    if (const CallNodeId chain = backtrace_of(trace, key.thread, event); chain != 0) append(properties, describe_chain(trace, chain));
+    if (const CallNodeId chain = backtrace_of(trace, key.thread, event); chain != 0) append(properties, describe_chain(trace, chain, length));
   add_origin(properties, trace, key);
   if (event.correlation != 0 && key.kind <= TrackKind::kCudaApi) add(properties, "Correlation", std::to_string(event.correlation));
   return properties;

@@ -7,7 +7,9 @@
 namespace lanescope::timeline {
 namespace {
 
+// Lines of a chain in brief.
 constexpr std::size_t kMostCalls = 12;
+constexpr std::size_t kMostPythonCalls = 4;  // of them, where the innermost ones are all native
 
 std::string_view last_path_part(std::string_view path) {
   const auto slash = path.rfind('/');
@@ -39,32 +41,65 @@ std::optional<EventRef> call_at(const Trace& trace, ThreadId thread, TrackKind k
 
 }  // namespace
 
-std::vector<Property> describe_thread_state(const Trace& trace, const TrackKey& key, const Event& event) {
+std::vector<Property> describe_thread_state(const Trace& trace, const TrackKey& key, const Event& event, Length length) {
   std::vector<Property> properties;
   const ThreadStateDetail& detail = trace.thread_state_detail(event.detail);
   if (detail.processor != kNone) properties.push_back({"Processor", std::to_string(detail.processor)});
   if (key.thread == kNone || detail.state == ThreadState::kRunning) return properties;
   // A call that waits begins while the thread still runs.
+  CallNodeId chain = 0;
   for (const TrackKind kind : {TrackKind::kOsRuntime, TrackKind::kCudaApi})
-    if (const auto call = call_at(trace, key.thread, kind, event.start))
+    if (const auto call = call_at(trace, key.thread, kind, event.start)) {
       properties.push_back({"In", event_title(trace, *call) + ", " + format_duration(trace.event(*call).duration)});
+      if (chain == 0) chain = backtrace_of(trace, key.thread, trace.event(*call));
+    }
+  if (chain != 0)
+    for (Property& call : describe_chain(trace, chain, length)) properties.push_back(std::move(call));
   return properties;
 }
 
-std::vector<Property> describe_chain(const Trace& trace, CallNodeId chain) {
-  std::vector<Property> properties;
+std::vector<Property> describe_chain(const Trace& trace, CallNodeId chain, Length length) {
+  std::vector<std::string> calls;
+  std::size_t first_python = 0;  // calls within it
+  bool has_python = false;
   const CallStacks& stacks = trace.call_stacks();
-  std::size_t more = 0;
-  for (const CodeLocationId location : stacks.chain(chain))
-    for (const CodeFunction& function : stacks.functions(location)) {
-      if (properties.size() == kMostCalls)
-        ++more;
-      else
-        properties.push_back({properties.empty() ? "Call chain" : "", call_text(trace, stacks.location(location), function)});
-    }
-  if (more > 0) properties.push_back({"", "… " + std::to_string(more) + " more"});
+  for (const CodeLocationId location : stacks.chain(chain)) {
+    if (!has_python) first_python = calls.size();
+    has_python = has_python || stacks.location(location).kind == CodeKind::kPython;
+    for (const CodeFunction& function : stacks.functions(location)) calls.push_back(call_text(trace, stacks.location(location), function));
+  }
+  std::vector<Property> properties;
+  const auto add = [&](std::string text) { properties.push_back({properties.empty() ? "Call chain" : "", std::move(text)}); };
+  const auto add_calls = [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < std::min(last, calls.size()); ++i) add(calls[i]);
+  };
+  const auto add_more = [&](std::size_t count) {
+    if (count > 0) add("… " + std::to_string(count) + " more");
+  };
+  if (length == Length::kWhole || calls.size() <= kMostCalls) {
+    add_calls(0, calls.size());
+  } else if (!has_python || first_python + kMostPythonCalls <= kMostCalls) {
+    add_calls(0, kMostCalls);
+    add_more(calls.size() - kMostCalls);
+  } else {  // which line of Python it was is asked first
+    constexpr std::size_t kNative = kMostCalls - kMostPythonCalls;
+    const std::size_t end = std::min(calls.size(), first_python + kMostPythonCalls);
+    add_calls(0, kNative);
+    add_more(first_python - kNative);
+    add_calls(first_python, end);
+    add_more(calls.size() - end);
+  }
   if (properties.empty()) properties.push_back({"Call chain", "could not be read"});
   return properties;
+}
+
+std::string_view caller_name(const Trace& trace, CallNodeId chain) noexcept {
+  const CallStacks& stacks = trace.call_stacks();
+  CallNodeId caller = chain;
+  while (caller != 0 && stacks.location(stacks.node(caller).location).kind != CodeKind::kPython) caller = stacks.node(caller).parent;
+  if (caller == 0) caller = chain;
+  const auto functions = stacks.functions(stacks.node(caller).location);
+  return caller == 0 || functions.empty() ? std::string_view() : trace.name(functions.front().function);
 }
 
 CallNodeId backtrace_of(const Trace& trace, ThreadId thread, const Event& call) {
@@ -79,9 +114,6 @@ CallNodeId backtrace_of(const Trace& trace, ThreadId thread, const Event& call) 
       const EventIndex at = lane.lower_bound(call.start);
       if (at < lane.size() && lane.start(at) == call.start && lane.duration(at) == call.duration)
         return trace.sample_detail(lane.detail(at)).call_node;
-      if (call.correlation == 0) continue;
-      const EventIndex correlated = lane.find_correlation(call.correlation);
-      if (correlated < lane.size()) return trace.sample_detail(lane.detail(correlated)).call_node;
     }
   }
   return 0;

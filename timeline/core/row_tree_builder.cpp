@@ -328,6 +328,7 @@ void RowTreeBuilder::add_processes() {
   const RowIndex root =
       add_row(part_.key + "processes", "Processes (" + std::to_string(shown.size()) + ")", RowKind::kProcesses, part_.heading);
   for (const ProcessId process : shown) add_process(root, process);
+  open_first_processes(root, shown);
 }
 
 void RowTreeBuilder::add_process(RowIndex root, ProcessId id) {

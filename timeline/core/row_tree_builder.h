@@ -50,6 +50,7 @@ class RowTreeBuilder {
   void add_process(RowIndex root, ProcessId process);
   void add_processors();
   void open_first_threads(RowIndex process);
+  void open_first_processes(RowIndex root, const std::vector<ProcessId>& shown);
   void add_thread(RowIndex parent, ThreadId thread, const Tracks& tracks);
   void add_thread_states(RowIndex row, const Tracks& tracks);
   void add_cpu_rows(RowIndex parent, const std::string& key, const Tracks& tracks);

@@ -1,5 +1,6 @@
 // Rows of what the processors did: the strip of a thread's states, its samples, and the processors themselves.
 #include <algorithm>
+#include <map>
 
 #include "row_tree_builder.h"
 
@@ -38,6 +39,40 @@ void RowTreeBuilder::add_thread_states(RowIndex index, const Tracks& tracks) {
     for (const LaneId lane : track->lanes)
       tree_.place_of_lane_[lane] = RowTree::Place{index, static_cast<std::uint32_t>(row.levels.size())};
   row.levels.push_back(combined(samples));
+}
+
+// Of many processes, those that call CUDA or set ranges are open at first. Where there are none, those that ran longest are: a script starts
+// dozens of others.
+void RowTreeBuilder::open_first_processes(RowIndex root, const std::vector<ProcessId>& shown) {
+  constexpr std::size_t kOpenProcesses = 4;
+  if (shown.size() <= kOpenProcesses) return;
+  struct Candidate {
+    RowIndex row = 0;
+    bool uses_gpu_or_ranges = false;
+    Nanoseconds running = 0;
+  };
+  std::map<ProcessId, Candidate> by_process;
+  for (std::size_t i = 0; i < shown.size(); ++i) by_process[shown[i]].row = tree_.rows_[root].children[i];
+  for (const Track& track : trace_.tracks()) {
+    const auto found = by_process.find(track.key.process);
+    if (found == by_process.end()) continue;
+    const TrackKind kind = track.key.kind;
+    if (kind == TrackKind::kCudaApi || kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges)
+      found->second.uses_gpu_or_ranges = true;
+    for (const LaneId lane : track.lanes)
+      if (kind == TrackKind::kThreadStates)
+        for (const SegmentSums::Sum& sum : sums_.of_lane(trace_, lane, SegmentSums::By::kName))
+          if (trace_.name(sum.key) == thread_state_name(ThreadState::kRunning)) found->second.running += sum.total;
+  }
+  std::vector<Candidate> candidates;
+  for (const ProcessId process : shown) candidates.push_back(by_process[process]);
+  const auto first = std::stable_partition(candidates.begin(), candidates.end(), [](const Candidate& each) { return each.uses_gpu_or_ranges; });
+  std::size_t open = static_cast<std::size_t>(first - candidates.begin());
+  if (open == 0) {
+    std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.running > b.running; });
+    open = kOpenProcesses;
+  }
+  for (std::size_t i = 0; i < candidates.size(); ++i) tree_.rows_[candidates[i].row].expanded_initially = i < open;
 }
 
 void RowTreeBuilder::add_processors() {

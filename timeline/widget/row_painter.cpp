@@ -147,7 +147,8 @@ void RowPainter::color_columns(const ViewState& state, const Viewport& viewport,
     const auto x = static_cast<std::size_t>(at);
     const bool instants = column.busy == 0;
     const double share = busy_share(column, step, sharers);
-    bar_[x] = instants ? height : std::max(std::min(kLowestBar, height), static_cast<int>(std::lround(share * height)));
+    const int tick = column.kind == TrackKind::kCpuSamples ? (height + 1) / 2 : height;  // samples are many, and say little by themselves
+    bar_[x] = instants ? tick : std::max(std::min(kLowestBar, height), static_cast<int>(std::lround(share * height)));
     if (!instants && !has_dominant(column)) {
       color_[x] = mixed_color(column.kind, scheme);
       return;

@@ -26,7 +26,7 @@ QString table(const std::vector<Property>& properties) {
 
 }  // namespace
 
-QString event_tool_tip(const Trace& trace, EventRef event) { return table(describe_event(trace, event)); }
+QString event_tool_tip(const Trace& trace, EventRef event) { return table(describe_event(trace, event, Length::kBrief)); }
 
 QString counter_tool_tip(const Trace& trace, CounterId counter, TimeRange pixel) { return table(describe_counter(trace, counter, pixel)); }
 

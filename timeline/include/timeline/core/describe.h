@@ -16,9 +16,11 @@ struct Property {
   bool operator==(const Property&) const = default;
 };
 
+enum class Length { kBrief, kWhole };  // kBrief: of a long call chain, what fits into a tooltip
+
 // The first property is the name. What is not known is left out. Requires: the event is in the trace. O(lanes · log n): it looks up the
 // call that launched the work, and the NVTX ranges around that call.
-[[nodiscard]] std::vector<Property> describe_event(const Trace& trace, EventRef event);
+[[nodiscard]] std::vector<Property> describe_event(const Trace& trace, EventRef event, Length length = Length::kWhole);
 
 // Share of the multiprocessor's warps that a kernel of this shape can keep resident, 0 to 1, limited by warps, blocks, registers and shared
 // memory; none where the GPU's limits are not known.
@@ -30,7 +32,7 @@ struct Property {
 // What the event is called: its name, or what stands for a nameless one ("[CUDA memcpy Host-to-Device]").
 [[nodiscard]] std::string event_title(const Trace& trace, EventRef event);
 
-// What is written on it, shorter: a kernel without namespaces and parameters, "HtoD". Stays valid as long as the trace.
+// What is written on it, shorter: a kernel without namespaces and parameters, "HtoD", what called of a backtrace. Stays valid as long as the trace.
 [[nodiscard]] std::string_view event_label(const Trace& trace, TrackKind kind, const Event& event) noexcept;
 
 // "void ns::f<ns::g(int)>(int*, int)" -> "f<g>": without what is returned and taken, and without namespaces. What tells one template from
