@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <numeric>
 
@@ -55,9 +56,14 @@ std::string long_form(const CLI::Option& option, std::string_view value) {
   return "--" + option.get_lnames().front() + "=" + std::string(value);
 }
 
-// Where an option's value stands in the argument itself: "--output=x" or "-ox".
-bool holds_its_value(std::string_view argument) {
-  return argument.starts_with("--") ? argument.find('=') != std::string_view::npos : argument.size() > 2;
+bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
+
+// Where an option's value stands in the argument itself: "--output=x", "-ox" or "-o=x".
+std::optional<std::string> own_value(std::string_view argument) {
+  const std::size_t begin = argument.starts_with("--") ? argument.find('=') : argument.size() > 2 ? 1 : std::string_view::npos;
+  if (begin == std::string_view::npos) return std::nullopt;
+  const std::string_view value = argument.substr(begin + 1);
+  return std::string(!argument.starts_with("--") && value.starts_with('=') ? value.substr(1) : value);
 }
 
 // Adds the option that begins at `argument` to `options`, in the form that CLI11 takes; one of nsys's that asks for what is the case anyway
@@ -72,16 +78,50 @@ std::ptrdiff_t take_option(const CLI::App& app, Arguments::const_iterator argume
     if (value != end && foreign_option_is_granted(*argument, *value)) return 2;
     return foreign_option_is_granted(*argument, "") ? 1 : 0;
   }
-  const bool is_flag = option->get_items_expected_max() == 0;
-  if (holds_its_value(*argument) || value == end || (is_flag && !is_truth_value(*value))) {
+  if (const std::optional<std::string> own = own_value(*argument)) {
+    const bool is_given_with_equals = argument->find('=') != std::string::npos;
+    if (is_flag(*option) && !is_given_with_equals)
+      options.push_back(*argument);  // -fw: several of them
+    else if (is_flag(*option) || argument->starts_with("--"))
+      options.push_back(long_form(*option, *own));
+    else
+      options.insert(options.end(), {argument->substr(0, 2), *own});
+    return 1;
+  }
+  if (value == end || (is_flag(*option) && !is_truth_value(*value))) {
     options.push_back(*argument);
     return 1;
   }
-  if (is_flag)
+  if (is_flag(*option))
     options.push_back(long_form(*option, *value));
   else
     options.insert(options.end(), {*argument, *value});
   return 2;
+}
+
+// What is wrong with the form of options as take_option() leaves them: a value is missing, or is not one of a flag.
+std::optional<Error> wrong_form(CLI::App& app, const Arguments& options) {
+  for (auto argument = options.begin(); argument != options.end(); ++argument) {
+    const CLI::Option* option = argument->starts_with('-') && argument->size() > 1 ? find_option(app, *argument) : nullptr;
+    if (option == nullptr || option == app.get_help_ptr()) continue;
+    std::optional<std::string> value = argument->starts_with("--") ? own_value(*argument) : std::nullopt;
+    const std::string name = argument->substr(0, argument->find('='));
+    if (!is_flag(*option)) {
+      const bool has_none = value ? value->empty() : std::next(argument) == options.end();
+      if (has_none) return Error{name + " needs a value. See: " + app.get_name() + " --help", ErrorKind::kUsage};
+      if (!value) ++argument;
+      continue;
+    }
+    if (!value) continue;
+    try {
+      (*app.get_option("--" + option->get_lnames().front())->get_validator(0))(*value);  // which may know words of its own
+    } catch (const CLI::OptionNotFound&) {
+    }
+    constexpr std::array kTruths{"true", "false", "1", "0", "yes", "no", "on", "off"};
+    if (std::find(kTruths.begin(), kTruths.end(), *value) == kTruths.end())
+      return Error{name + " takes true or false, not \"" + *value + "\".", ErrorKind::kUsage};
+  }
+  return std::nullopt;
 }
 
 // Of a command that runs no program: operands may stand before and behind options.
@@ -125,25 +165,36 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   return best;
 }
 
-std::optional<int> parse(CLI::App& app, Arguments arguments, std::string_view of_launch) {
+Result<void> read_options(CLI::App& app, Arguments arguments, std::string_view of_launch) {
   app.allow_extras();
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_flag("-h,--help", "Show this help")->group("Help");
   arguments = as_taken(app, arguments);
+  if (std::optional<Error> wrong = wrong_form(app, arguments)) return std::move(*wrong);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(arguments);
+  } catch (const CLI::Success&) {
+    throw;
+  } catch (const CLI::ParseError& error) {
+    const std::string problem = error.what();
+    return Error{problem.ends_with('?') ? problem : problem + ". See: " + app.get_name() + " --help", ErrorKind::kUsage};
+  }
+  for (const std::string& extra : app.remaining()) {
+    if (extra.starts_with('-') && extra != "--") return unknown_option(app, extra, of_launch);
+    return Error{"Unexpected argument " + extra + ". See: " + app.get_name() + " --help", ErrorKind::kUsage};
+  }
+  return {};
+}
+
+std::optional<int> parse(CLI::App& app, Arguments arguments, std::string_view of_launch) {
+  try {
+    if (const Result<void> read = read_options(app, std::move(arguments), of_launch); !read) return fail(read.error());
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
     return kSuccess;
   } catch (const CLI::Success&) {  // an option that answers by itself
     return kSuccess;
-  } catch (const CLI::ParseError& error) {
-    return fail({std::string(error.what()) + ". See: " + app.get_name() + " --help", ErrorKind::kUsage});
-  }
-  for (const std::string& extra : app.remaining()) {
-    if (extra.starts_with('-') && extra != "--") return fail(unknown_option(app, extra, of_launch));
-    return fail({"Unexpected argument " + extra + ". See: " + app.get_name() + " --help", ErrorKind::kUsage});
   }
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "checks.h"
 #include "collector/session/library_traces.h"
 #include "command.h"
 #include "foreign_options.h"
@@ -64,12 +65,12 @@ std::string graph_level(std::string& text) {
   return {};
 }
 
-std::string flush_interval(const std::string& text) {
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc{} && end == text.data() + text.size();
-  if (is_number && (value == 0 || (value >= 10 && value <= 600'000))) return {};
-  return "\"" + text + "\" is neither 0 nor a number of milliseconds from 10 to 600000";
+constexpr std::uint64_t kLongestFlushInterval = 86'400'000;  // ms; a day
+
+std::string pytorch_ranges(std::string& text) {
+  if (text.find("functions-trace") != std::string::npos)
+    return "calls of functions are not marked; take autograd-nvtx, or mark the code with NVTX: torch.cuda.nvtx.range(\"step\")";
+  return one_of({"autograd-nvtx", "autograd-shapes-nvtx", "none"})(text);
 }
 
 }  // namespace
@@ -93,7 +94,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->group(kGroup);
   app.add_option("--preset", options.preset, "light (least overhead), default, or deep")
       ->type_name("NAME")
-      ->check(CLI::IsMember({"light", "default", "deep"}))
+      ->check(one_of({"light", "default", "deep"}))
       ->default_str("default")
       ->group(kGroup);
   app.add_option("--cuda-graph-trace", options.graph_trace,
@@ -105,7 +106,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
   app.add_option("--cuda-flush-interval", options.flush_interval,
                  "Time between collections of finished GPU records; 0: when a\nbuffer is full")
       ->type_name("MS")
-      ->check(CLI::Validator(flush_interval, "", "interval"))
+      ->check(whole_number(0, kLongestFlushInterval))
       ->default_str("500")
       ->group(kGroup);
   app.add_flag("--cuda-trace-all-apis", options.trace_all_calls, "Also calls that say nothing about time, such as\ncudaGetDevice [false]")
@@ -139,7 +140,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
                  "cuda: Python functions stand in --cudabacktrace's chains (all\nof them where that is not given), of calls "
                  "that take about a\nmillisecond or longer")
       ->type_name("WHERE")
-      ->check(CLI::IsMember({"cuda", "none", "false"}))
+      ->check(one_of({"cuda", "none", "false"}))
       ->default_str("none")
       ->group(kGroup);
   app.add_option("--nvtx-domain-include", options.domain_include, "Only these NVTX domains; default is the one without a name")
@@ -149,7 +150,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
   describe_threads(app, options);
   app.add_option("--osrt-threshold", options.osrt_threshold, "Shorter calls into the C library are left out")
       ->type_name("NS")
-      ->check(CLI::Range(0u, 1'000'000'000u))
+      ->check(whole_number(0, 1'000'000'000))
       ->default_str("1000")
       ->group(kGroup);
   app.add_option("--osrt-backtrace-threshold", options.osrt_backtrace_threshold,
@@ -160,12 +161,12 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
   if (is_running) return;
   app.add_option("--mpi-impl", options.mpi_implementation, "Taken for nsys's sake: openmpi, mpich; it is found by itself")
       ->type_name("NAME")
-      ->check(CLI::IsMember({"openmpi", "mpich"}))
+      ->check(one_of({"openmpi", "mpich"}))
       ->group(kGroup);
   app.add_option("--pytorch", options.pytorch,
                  "NVTX ranges around the operations of PyTorch:\nautograd-nvtx, autograd-shapes-nvtx (with the shapes of\ntensors), none")
       ->type_name("WHAT")
-      ->check(CLI::IsMember({"autograd-nvtx", "autograd-shapes-nvtx", "none"}))
+      ->transform(CLI::Validator(pytorch_ranges, "", "ranges"))
       ->default_str("none")
       ->group(kGroup);
 }

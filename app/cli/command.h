@@ -37,6 +37,9 @@ int run(Arguments arguments);
 // does not have and `lanescope profile` has.
 std::optional<int> parse(CLI::App& app, Arguments arguments, std::string_view of_launch = {});
 
+// The same without a word. Throws CLI::Success where an option answers by itself, as --help does.
+Result<void> read_options(CLI::App& app, Arguments arguments, std::string_view of_launch = {});
+
 // Prints "lanescope: SENTENCE" to standard error and returns the exit code for it.
 int fail(const Error& error);
 
@@ -46,8 +49,8 @@ struct ProgramArguments {
   Arguments program;
 };
 // Splits at the first argument that is neither an option of `app` nor the value of one, or behind "--". Options of type bool that were
-// added as flags may be followed by "true" or "false" as an argument of its own. Options of nsys's that ask for what is the case anyway are left
-// out. Fails for an option that `app` does not have.
+// added as flags may be followed by "true" or "false" as an argument of its own. Options of nsys's that ask for what is the case anyway are
+// left out. Fails for an option that `app` does not have.
 Result<ProgramArguments> split_program(const CLI::App& app, const Arguments& arguments);
 
 // Of candidates that are spelled like `word`, the most similar one; empty when none is (more than a third of its letters differ).

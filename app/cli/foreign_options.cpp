@@ -21,6 +21,7 @@ constexpr std::string_view kNoNetwork = "Networks and storage are not recorded. 
 constexpr std::string_view kNoSystem =
     "Events of the operating system are not recorded. See the waits of the program's threads with -t osrt.";
 
+constexpr std::string_view kNoWindows = "It is for Windows. What threads do here is recorded without it.";
 constexpr std::string_view kNoGraphics = "Graphics is not recorded.";
 
 // A name that ends with an asterisk stands for all that begin so.
@@ -41,10 +42,12 @@ constexpr std::array kOptions{
     Advice{"--osrt-backtrace-stack-size", kWholeStacks},
     Advice{"--python-sampling-frequency", "Python is sampled with all other code: say how often with --sampling-frequency."},
     Advice{"--python-functions-trace", kNoPython},
+    Advice{"--python-nvtx-annotations", kNoPython},
     Advice{"--dask", kNoPython},
     Advice{"--gpuctxsw", "Switches of contexts on the GPU are not recorded. See how busy it is with --gpu-metrics-devices=all"},
     Advice{"--cuda-trace-scope", "Only the program and what it starts is recorded. Record one that runs already with: lanescope attach PID",
            "process-tree"},
+    Advice{"--defer-report", "It is not needed: a .trace is complete when its capture ends.", "true"},
     Advice{"--flush-on-cudaprofilerstop", "It is not needed: the end of a capture hands over every record in any case.", "true"},
     Advice{"--nccl-trace", "NCCL's calls are recorded as NVTX ranges: -t cuda,nvtx"},
     Advice{"--osrt-file-access", "Names of files are not recorded. Their reads and writes are: -t osrt", "false"},
@@ -77,6 +80,14 @@ constexpr std::array kOptions{
     Advice{"--vsync", kNoGraphics},
     Advice{"--duration-frames", kNoGraphics},
     Advice{"--start-frame-index", kNoGraphics},
+    Advice{"--dx*", kNoGraphics},
+    Advice{"--wddm*", kNoWindows},
+    Advice{"--etw*", kNoWindows},
+    Advice{"--retain-etw-files", kNoWindows},
+    Advice{"--isr", kNoWindows},
+    Advice{"--injection-use-detours", kNoWindows},
+    Advice{"--qnx-*", "It is for QNX. What threads do here is recorded without it."},
+    Advice{"--clock-frequency-changes", "See how clocks of GPUs change with --gpu-metrics-devices=all"},
     // Nobody has them, but they are passed on.
     Advice{"--nvtx", "Did you mean --trace=cuda,nvtx?"},
     Advice{"--cuda", "Did you mean --trace=cuda?"},

@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "checks.h"
 #include "collector/session/library_traces.h"
 
 namespace lanescope::cli {
@@ -14,11 +15,11 @@ void describe_when(CLI::App& app, LaunchOptions& options) {
   constexpr const char* kGroup = "When";
   app.add_option("-y,--delay", options.delay, "What happens before is not recorded")
       ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber)
+      ->check(seconds_of_time(Zero::kTaken))
       ->group(kGroup);
   app.add_option("-d,--duration", options.duration, "Then the recording ends, and the program too (--kill)")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds_of_time(Zero::kRefused))
       ->group(kGroup);
   app.add_option("--kill", options.kill, "What ends the program after the duration:\nnone, sigterm, sigkill, or a number")
       ->type_name("SIGNAL")
@@ -27,7 +28,7 @@ void describe_when(CLI::App& app, LaunchOptions& options) {
   app.add_flag("-x,--stop-on-exit", options.stop_on_exit, "End when the program ends; false requires --duration [true]")->group(kGroup);
   app.add_option("--wait", options.wait, "For the end of: primary (the program), or all (also its\nrecorded children)")
       ->type_name("WHOM")
-      ->check(CLI::IsMember({"primary", "all"}))
+      ->check(one_of({"primary", "all"}))
       ->default_str("all")
       ->group(kGroup);
 }
@@ -45,22 +46,17 @@ void describe_where(CLI::App& app, LaunchOptions& options) {
   app.add_flag("-w,--show-output", options.show_output, "Show what the program prints; it is stored in any case [true]")->group(kGroup);
   app.add_option("--max-file-size", options.maximum_file_size, "The capture ends where its file has so many bytes (suffix K,\nM, G)")
       ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(size_in_bytes())
       ->group(kGroup);
   app.add_option("--ring", options.keep_last, "Keep only the last so many seconds, in memory until the end")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds_of_time(Zero::kRefused))
       ->group(kGroup);
-  app.add_option("--export", options.exports, "Also write it as: sqlite, chrome, json, csv, text")
-      ->type_name("LIST")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember({"none", "sqlite", "chrome", "json", "csv", "text"}))
-      ->group(kGroup);
+  describe_reports(app, options.reports);
   app.add_option("--session-new", options.session_name, "The session's name, for lanescope start, stop and the like")
       ->type_name("NAME")
+      ->check(session_name())
       ->group(kGroup);
-  app.add_flag("--stats", options.print_statistics, "Print the default reports of `lanescope stats` at the end [false]")->group(kGroup);
 }
 
 void describe_program(CLI::App& app, LaunchOptions& options) {
@@ -133,8 +129,17 @@ void describe_launch(CLI::App& app, LaunchOptions& options) {
   describe_capture(app, options.capture, Targets::kLaunched);
   describe_when(app, options);
   describe_range(app, options.range, Targets::kLaunched);
+  describe_start_later(app, options.range);
   describe_where(app, options);
   describe_program(app, options);
+}
+
+StartOptions start_options(const CaptureOptions& capture, const RangeOptions& range, const ReportOptions& reports) {
+  StartOptions options;
+  options.capture = capture;
+  options.range.nvtx_capture = range.nvtx_capture;
+  options.reports = reports;
+  return options;
 }
 
 Result<std::optional<int>> end_signal(const std::string& text) {
@@ -202,6 +207,7 @@ Result<Arguments> with_command_files(const Arguments& arguments) {
     if (!file) return Error{"The command file " + path + " can't be read.", ErrorKind::kUsage};
     std::stringstream text;
     text << file.rdbuf();
+    if (text.str().find('\0') != std::string::npos) return Error{"The command file " + path + " is no text.", ErrorKind::kUsage};
     const Arguments words = words_of(text.str());
     result.insert(result.end(), words.begin(), words.end());
     result.insert(result.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, arguments.end());

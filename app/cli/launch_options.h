@@ -10,6 +10,8 @@
 #include "collector/session/recording.h"
 #include "command.h"
 #include "range_options.h"
+#include "report_options.h"
+#include "start_options.h"
 
 namespace lanescope::cli {
 
@@ -21,8 +23,7 @@ struct LaunchOptions {
   std::string output;
   bool force_overwrite = false;
   bool show_output = true;
-  bool print_statistics = false;
-  std::vector<std::string> exports;
+  ReportOptions reports;
   std::string session_name;
   std::uint64_t maximum_file_size = 0;
   double keep_last = 0;
@@ -39,6 +40,9 @@ struct LaunchOptions {
 
 void describe_launch(CLI::App& app, LaunchOptions& options);
 Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std::vector<std::string> command);
+
+// What a start of this session has that says nothing else.
+[[nodiscard]] StartOptions start_options(const CaptureOptions& capture, const RangeOptions& range, const ReportOptions& reports);
 
 // "none", "sigterm", "sigkill", or a number.
 Result<std::optional<int>> end_signal(const std::string& text);

@@ -86,7 +86,10 @@ void describe_range(CLI::App& app, RangeOptions& options, Targets targets) {
   app.add_flag_function(
          "--stop-on-range-end", [&options](std::int64_t count) { options.stop_on_range_end = count > 0; }, "")
       ->group("");
-  app.add_flag("-Y,--start-later", options.start_later, "Record nothing before `lanescope start` [false]")->group(kGroup);
+}
+
+void describe_start_later(CLI::App& app, RangeOptions& options) {
+  app.add_flag("-Y,--start-later", options.start_later, "Record nothing before `lanescope start` [false]")->group("Which part");
 }
 
 Result<CaptureRange> capture_range(const RangeOptions& options) {
@@ -105,10 +108,10 @@ Result<CaptureRange> capture_range(const RangeOptions& options) {
   }
   const bool by_nvtx = range.trigger == CaptureTrigger::kNvtxRange;
   if (by_nvtx && options.nvtx_capture.empty()) return usage("--capture-range=nvtx needs the range: --nvtx-capture=TEXT");
-  if (!by_nvtx && !options.nvtx_capture.empty()) return usage("--nvtx-capture needs --capture-range=nvtx.");
+  if (!by_nvtx && !options.start_later && !options.nvtx_capture.empty()) return usage("--nvtx-capture needs --capture-range=nvtx.");
   if (by_nvtx) read_name(options.nvtx_capture, range);
   if (options.start_later && range.trigger != CaptureTrigger::kNone)
-    return usage("--start-later and --capture-range both say when recording begins: choose one.");
+    return usage("A capture that lanescope start begins has its range from there: lanescope start --capture-range=" + options.range);
   if (options.start_later) range.trigger = CaptureTrigger::kRequest;
   return range;
 }

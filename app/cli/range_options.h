@@ -16,10 +16,12 @@ struct RangeOptions {
   std::string range_end = "stop-shutdown";
   std::string nvtx_capture;
   std::optional<bool> stop_on_range_end;  // the older way to say it
-  bool start_later = false;
+  bool start_later = false;               // then the range, without its trigger, is what lanescope start has without an own one
 };
 
 void describe_range(CLI::App& app, RangeOptions& options, Targets targets);
+void describe_start_later(CLI::App& app, RangeOptions& options);
+
 Result<session::CaptureRange> capture_range(const RangeOptions& options);
 
 }  // namespace lanescope::cli

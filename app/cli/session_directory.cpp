@@ -10,12 +10,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace lanescope::cli {
 namespace {
 
 constexpr std::string_view kExtension = ".session";
+constexpr std::string_view kStartExtension = ".start";
 constexpr std::size_t kLargestAnswer = 64u << 10;
 
 // -1 where nobody answers.
@@ -72,6 +74,39 @@ std::vector<std::string> session_names() {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+Result<void> leave_start(const std::string& name, const nlohmann::json& request) {
+  const Result<std::filesystem::path> folder = session_folder();
+  if (!folder) return folder.error();
+  std::ofstream file(*folder / (name + std::string(kStartExtension)));
+  file << request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  file.close();
+  if (!file) return Error{"Nothing can be written to the folder of sessions " + folder->string() + "."};
+  return {};
+}
+
+std::vector<std::string> left_starts() {
+  std::vector<std::string> names;
+  const Result<std::filesystem::path> folder = session_folder();
+  if (!folder) return names;
+  std::error_code failed;
+  std::filesystem::directory_iterator entry(*folder, failed);
+  for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed))
+    if (entry->path().extension() == kStartExtension) names.push_back(entry->path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+nlohmann::json take_start(const std::string& name) {
+  const Result<std::filesystem::path> folder = session_folder();
+  if (!folder) return nullptr;
+  const std::filesystem::path path = *folder / (name + std::string(kStartExtension));
+  std::ifstream file(path);
+  nlohmann::json request = file ? nlohmann::json::parse(file, nullptr, false) : nlohmann::json();
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  return request.is_object() ? request : nlohmann::json();
 }
 
 Result<std::string> choose_session(const std::string& name) {

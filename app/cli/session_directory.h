@@ -19,6 +19,12 @@ Result<std::filesystem::path> session_folder();
 // Names of sessions that answer. What killed ones left is cleared away.
 std::vector<std::string> session_names();
 
+// A start that was asked for before its session runs: lanescope launch takes it, once. `name`: of the session that is to be.
+Result<void> leave_start(const std::string& name, const nlohmann::json& request);
+std::vector<std::string> left_starts();
+// The one that was left under this name, which is then gone; null where there is none.
+nlohmann::json take_start(const std::string& name);
+
 // The session of this name; where it is empty, the only one there is. Fails with one sentence.
 Result<std::string> choose_session(const std::string& name);
 

@@ -52,20 +52,19 @@ nlohmann::json describe(const Recording& recording) {
           {"events", statistics.events}};
 }
 
-nlohmann::json carry_out(Recording& recording, const nlohmann::json& request) try {
+bool any(const ReportOptions& reports) { return reports.print_statistics || !reports.exports.empty(); }
+
+}  // namespace
+
+nlohmann::json SessionServer::carry_out(const nlohmann::json& request) try {
   const std::string command = request.value("command", "");
-  if (command == "describe") return describe(recording);
-  if (command == "start") {
-    session::CaptureRequest capture;
-    capture.output = request.value("output", "");
-    if (request.value("overwrite", false)) capture.overwrite = Overwrite::kAllow;
-    return answer_with(recording.start_capture(std::move(capture)));
-  }
-  if (command == "stop") return answer_with(recording.end_capture());
-  if (command == "cancel") return answer_with(recording.cancel_capture());
+  if (command == "describe") return describe(recording_);
+  if (command == "start") return start(request);
+  if (command == "stop") return stop();
+  if (command == "cancel") return answer_with(recording_.cancel_capture());
   if (command == "shutdown") {
-    const int signal = request.value("signal", recording.was_attached_to() ? 0 : SIGTERM);
-    recording.shut_down(signal != 0 ? std::optional<int>(signal) : std::nullopt);
+    const int signal = request.value("signal", recording_.was_attached_to() ? 0 : SIGTERM);
+    recording_.shut_down(signal != 0 ? std::optional<int>(signal) : std::nullopt);
     return nlohmann::json::object();
   }
   return {{"error", "The session does not know \"" + command + "\"."}};
@@ -73,9 +72,34 @@ nlohmann::json carry_out(Recording& recording, const nlohmann::json& request) tr
   return {{"error", "The session did not understand the request."}};
 }
 
-}  // namespace
+nlohmann::json SessionServer::start(const nlohmann::json& request) {
+  StartOptions options = options_;
+  Result<session::CaptureRequest> capture = read_start(request, options);
+  if (!capture) return {{"error", capture.error().text}};
+  const Result<std::filesystem::path> file = recording_.start_capture(std::move(*capture));
+  if (file) starts_.push_back(options.reports);
+  return answer_with(file);
+}
 
-SessionServer::SessionServer(Recording& recording, const std::string& name) : recording_(recording) {
+nlohmann::json SessionServer::stop() {
+  nlohmann::json answer = answer_with(recording_.end_capture());
+  const std::string file = answer.value("file", "");
+  if (file.empty() || starts_.empty() || !any(starts_.back())) return answer;
+  handed_over_.insert(file);
+  answer["exports"] = starts_.back().exports;
+  answer["statistics"] = starts_.back().print_statistics;
+  answer["overwrite"] = starts_.back().overwrite == Overwrite::kAllow;
+  return answer;
+}
+
+ReportOptions SessionServer::reports_of(const session::RecordedFile& file) const {
+  if (handed_over_.contains(file.path)) return {};
+  const bool has_own = file.start > 0 && file.start <= starts_.size() && any(starts_[file.start - 1]);
+  return has_own ? starts_[file.start - 1] : options_.reports;
+}
+
+SessionServer::SessionServer(Recording& recording, const std::string& name, StartOptions options)
+    : recording_(recording), options_(std::move(options)) {
   if (const Result<void> listens = listen_as(name); !listens) {
     std::cerr << "lanescope: " << listens.error().text << '\n';
     return;
@@ -96,21 +120,21 @@ Result<void> SessionServer::listen_as(const std::string& name) {
   listener_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 || listen(listener_, 16) != 0 ||
       pipe2(ending_, O_CLOEXEC) != 0) {
-    close(std::exchange(listener_, -1));
+    ::close(std::exchange(listener_, -1));
     return Error{"There is another session " + name + "; this one can't be asked from elsewhere."};
   }
   path_ = path;
   return {};
 }
 
-SessionServer::~SessionServer() {
+void SessionServer::close() {
   if (!thread_.joinable()) return;
   std::error_code ignored;
   std::filesystem::remove(path_, ignored);
-  close(ending_[1]);
+  ::close(ending_[1]);
   thread_.join();
-  close(ending_[0]);
-  close(listener_);
+  ::close(ending_[0]);
+  ::close(listener_);
 }
 
 void SessionServer::serve() {
@@ -121,7 +145,7 @@ void SessionServer::serve() {
     const int connection = sources[0].revents != 0 ? accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC) : -1;
     if (connection < 0) continue;
     answer(connection);
-    close(connection);
+    ::close(connection);
   }
 }
 
@@ -133,7 +157,7 @@ void SessionServer::answer(int connection) {
   if (size <= 0) return;  // somebody who only looks whether we are there
   const nlohmann::json request = nlohmann::json::parse(text.substr(0, static_cast<std::size_t>(size)), nullptr, false);
   const nlohmann::json answer =
-      request.is_object() ? carry_out(recording_, request) : nlohmann::json{{"error", "The session did not understand the request."}};
+      request.is_object() ? carry_out(request) : nlohmann::json{{"error", "The session did not understand the request."}};
   const std::string reply = answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   send(connection, reply.data(), reply.size(), MSG_NOSIGNAL);
 }

@@ -44,6 +44,8 @@ class FrameLog {
   void write(const FrameTag& tag, const google::protobuf::MessageLite& message);
   // Whole frames that were made elsewhere, and how many events they hold.
   void pass_on(std::span<const std::byte> frames, std::uint64_t events);
+  // What that source said so far is not said again in later files: it begins anew. Requires: none is open.
+  void forget(proto::FrameSource source) { prologue_.forget(source); }
   // The last frame, and the index. Tried even when the disk was full: what the session has to say at the end is small.
   void close(const proto::SessionEnd& end);
   // Closes the file and removes it.

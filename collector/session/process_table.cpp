@@ -134,6 +134,11 @@ void ProcessTable::take_trigger_away() {
   for (const auto& process : live_) process->take_trigger_away();
 }
 
+void ProcessTable::await(const CaptureRange& range) {
+  settings_.range = range;
+  for (const auto& process : live_) process->await(range);
+}
+
 void ProcessTable::begin_part() {
   for (const auto& process : live_) process->begin_part();
 }
@@ -203,8 +208,15 @@ void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::E
 
 // ---- Processes whose threads are seen --------------------------------------------------------------------------------------------
 
-void ProcessTable::follow_threads(std::unique_ptr<cpu::Recorder> recorder) {
-  const std::uint32_t first = live_.front()->instance();
+void ProcessTable::follow_threads(std::unique_ptr<cpu::Recorder> recorder, pid_t pid) {
+  if (threads_) log_.forget(proto::SOURCE_CPU);
+  for (ObservedProcess& process : observed_) process.write_end({}, monotonic_now());  // as one of which nothing more is known
+  observed_.clear();
+  seen_instances_.clear();
+  ended_unseen_.clear();
+  threads_.reset();
+  if (!recorder) return;
+  const std::uint32_t first = find(pid)->instance();
   seen_instances_.insert(first);
   ProcessDirectory directory{
       [this](const cpu::SeenProcess& seen) { return join_seen(seen); },

@@ -27,8 +27,10 @@ class ProcessTable {
   void add_launched(pid_t pid, const ProcessDescription& description);
   // A process that ran before; its agent reports soon.
   void add_attached(pid_t pid);
-  // From here on threads are observed, of these processes and of others. Requires: the recording's first process was added.
-  void follow_threads(std::unique_ptr<cpu::Recorder> recorder);
+  // From here on threads are observed, of the process `first` and of others, in place of what was before; of none where there is no
+  // recorder. Requires: lives(first), or no recorder.
+  void follow_threads(std::unique_ptr<cpu::Recorder> recorder, pid_t first);
+  [[nodiscard]] bool lives(pid_t pid) { return find(pid) != nullptr; }
   // Writes what the code is called that was seen to run, as long as `go_on` says so.
   void name_code(const std::function<bool()>& go_on);
   // An agent reports. It gets memory, or a refusal. Another program under a pid that is known replaces the one before (exec).
@@ -43,7 +45,8 @@ class ProcessTable {
   // Of all live processes together, and of those that ended.
   [[nodiscard]] TargetProcess::CaptureCounts captures() const;
   void answer_captures();
-  void take_trigger_away();  // also from those who join later
+  void take_trigger_away();               // also from those who join later
+  void await(const CaptureRange& range);  // the target begins and ends captures so; also who joins later
   void begin_part();
   void end_part();
 

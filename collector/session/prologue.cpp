@@ -119,6 +119,10 @@ void Prologue::absorb(const FrameView& frame) {
   }
 }
 
+void Prologue::forget(proto::FrameSource source) {
+  for (auto& [instance, process] : processes_) process.sources.erase(static_cast<std::uint8_t>(source));
+}
+
 void Prologue::append_to(std::vector<std::byte>& frames, std::int64_t begin) const {
   for (const auto& [instance, process] : processes_) {
     if (instance != 0 && !process.start) continue;  // it ended, and something came late

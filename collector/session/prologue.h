@@ -22,6 +22,9 @@ class Prologue {
   // Takes in one frame of the recording, in their order. A process that ended is forgotten; one that was only left is not.
   void absorb(const FrameView& frame);
 
+  // Forgets what a source said.
+  void forget(proto::FrameSource source);
+
   // Appends frames that say all of it, as at the time `begin` (CLOCK_MONOTONIC ns).
   void append_to(std::vector<std::byte>& frames, std::int64_t begin) const;
 

@@ -1,19 +1,18 @@
 #include "collector/session/recording.h"
 
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
 
 #include "clock.h"
 #include "collector/attach/candidate.h"
 #include "collector/attach/inject.h"
-#include "collector/channel/layout.h"
 #include "launcher.h"
+#include "observers.h"
 #include "run.h"
+#include "session_start.h"
 #include "target_environment.h"
 #include "trace_output.h"
 
@@ -26,71 +25,6 @@ std::vector<std::string> our_environment() {
   std::vector<std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) variables.emplace_back(*entry);
   return variables;
-}
-
-void describe_settings(const CaptureSettings& settings, proto::CaptureSettings& described) {
-  described.set_trace_cuda(settings.trace_cuda);
-  described.set_trace_nvtx(settings.trace_nvtx);
-  described.set_trace_os_runtime(settings.trace_os_runtime);
-  described.set_preset(settings.preset == Preset::kLight  ? proto::PRESET_LIGHT
-                       : settings.preset == Preset::kDeep ? proto::PRESET_DEEP
-                                                          : proto::PRESET_DEFAULT);
-  described.set_graph_level(settings.graph_level == GraphLevel::kGraph ? proto::GRAPH_LEVEL_GRAPH : proto::GRAPH_LEVEL_NODE);
-  described.set_flush_interval_ms(static_cast<std::uint32_t>(settings.flush_interval.count()));
-  described.set_memory_usage(settings.memory_usage);
-  described.set_cpu_page_faults(settings.cpu_page_faults);
-  described.set_gpu_page_faults(settings.gpu_page_faults);
-  described.set_cuda_events(settings.cuda_events);
-}
-
-void describe_settings(const cpu::CpuSettings& settings, proto::CaptureSettings& described) {
-  const auto scope = [](cpu::Scope wanted) {
-    return wanted == cpu::Scope::kNone         ? proto::CPU_SCOPE_NONE
-           : wanted == cpu::Scope::kSystemWide ? proto::CPU_SCOPE_SYSTEM_WIDE
-                                               : proto::CPU_SCOPE_PROCESS_TREE;
-  };
-  described.set_thread_states(scope(settings.thread_states));
-  described.set_cpu_samples(scope(settings.samples));
-  if (settings.samples == cpu::Scope::kNone) return;
-  described.set_sampling_frequency(settings.frequency);
-  described.set_call_chains(settings.call_chains == cpu::CallChains::kFramePointers   ? proto::CALL_CHAINS_FRAME_POINTERS
-                            : settings.call_chains == cpu::CallChains::kDwarf         ? proto::CALL_CHAINS_DWARF
-                            : settings.call_chains == cpu::CallChains::kBranchRecords ? proto::CALL_CHAINS_BRANCH_RECORDS
-                                                                                      : proto::CALL_CHAINS_NONE);
-}
-
-// What holds for every recording.
-proto::SessionStart session_start(const CaptureSettings& settings) {
-  proto::SessionStart start;
-  start.set_epoch(monotonic_now());
-  start.set_utc_epoch(realtime_now());
-  start.set_host_name(host_name());
-  start.set_lanescope_version(LANESCOPE_VERSION);
-  describe_settings(settings, *start.mutable_settings());
-  describe_settings(settings.cpu, *start.mutable_settings());
-  utsname system{};
-  uname(&system);
-  start.set_operating_system(std::string(system.sysname) + " " + system.release + " " + system.machine);
-  start.set_processor_count(std::thread::hardware_concurrency());
-  return start;
-}
-
-proto::SessionStart session_start(const LaunchRequest& request, const CaptureSettings& settings) {
-  proto::SessionStart start = session_start(settings);
-  for (const std::string& argument : request.command) start.add_command(argument);
-  std::error_code ignored;
-  const std::filesystem::path directory = request.working_directory.empty() ? std::filesystem::current_path(ignored)
-                                                                            : std::filesystem::absolute(request.working_directory, ignored);
-  start.set_working_directory(directory.string());
-  return start;
-}
-
-proto::SessionStart session_start(const AttachRequest& request) {
-  proto::SessionStart start = session_start(request.settings);
-  start.set_attached_pid(static_cast<std::uint32_t>(request.pid));
-  std::error_code ignored;
-  start.set_working_directory(std::filesystem::read_symlink("/proc/" + std::to_string(request.pid) + "/cwd", ignored).string());
-  return start;
 }
 
 // How long the process stood still, for readers of the file.
@@ -119,24 +53,17 @@ LaunchRequest as_launch(AttachRequest request) {
   return launch;
 }
 
-Result<void> check(const CaptureSettings& settings) {
-  const CaptureRange& range = settings.range;
-  if (range.trigger == CaptureTrigger::kProfilerApi && !settings.trace_cuda)
-    return Error{"Captures between cudaProfilerStart and cudaProfilerStop need CUDA to be traced.", ErrorKind::kUsage};
-  if (range.trigger != CaptureTrigger::kNvtxRange) return {};
-  if (!settings.trace_nvtx) return Error{"Captures of an NVTX range need NVTX to be traced.", ErrorKind::kUsage};
-  if (range.name.empty()) return Error{"Captures of an NVTX range need its name.", ErrorKind::kUsage};
-  if (range.name.size() >= channel::kCaptureNameBytes || range.domain.value_or("").size() >= channel::kCaptureNameBytes)
-    return Error{"The name of the NVTX range to capture is longer than 1,023 bytes.", ErrorKind::kUsage};
-  return {};
-}
-
 // The file of the program that it asks for.
 Result<std::filesystem::path> check(const LaunchRequest& request) {
   if (request.command.empty()) return Error{"There is no program to run.", ErrorKind::kUsage};
   if (request.on_target_exit == OnTargetExit::kGoOn && !request.duration)
     return Error{"A recording that goes on after its program ended needs a duration.", ErrorKind::kUsage};
-  if (Result<void> range = check(request.settings); !range) return range.error();
+  if (Result<void> range = check_range(request.settings); !range) return range.error();
+  if (request.first_capture && request.first_capture->range) {
+    CaptureSettings settings = request.settings;
+    settings.range = *request.first_capture->range;
+    if (Result<void> range = check_range(settings); !range) return range.error();
+  }
   return find_program(request.command.front(), request.working_directory);
 }
 
@@ -149,46 +76,11 @@ Result<std::filesystem::path> existing_agent(const std::filesystem::path& agent)
                " is not there. Install Lanescope whole, or set LANESCOPE_AGENT to the file."};
 }
 
-// Of a part of the recording that can't be had, which does not keep the rest from being recorded.
-proto::Diagnostic refusal(proto::Component component, const Error& error) {
-  proto::Diagnostic diagnostic;
-  diagnostic.set_time(monotonic_now());
-  diagnostic.set_severity(proto::SEVERITY_WARNING);
-  diagnostic.set_component(component);
-  diagnostic.set_state(proto::STATE_NO_PERMISSION);
-  diagnostic.set_text(error.text);
-  return diagnostic;
-}
-
-// The recorder of threads, which follows a process from its exec on (launched) or from now on. None where it is not asked for.
-template <typename Begin>
-Result<std::unique_ptr<cpu::Recorder>> follow_threads(Begin begin, pid_t pid, const CaptureSettings& settings, bool at_once, bool watched,
-                                                      std::vector<proto::Diagnostic>& refusals) {
-  constexpr std::chrono::milliseconds kWatchedFlush{100};
-  constexpr std::chrono::milliseconds kUnwatchedFlush{500};
-  if (!settings.cpu.any()) return std::unique_ptr<cpu::Recorder>();
-  const cpu::Start start = at_once ? cpu::Start::kAtOnce : cpu::Start::kWhenTold;
-  Result<std::unique_ptr<cpu::Recorder>> recorder = begin(pid, settings.cpu, start, watched ? kWatchedFlush : kUnwatchedFlush);
-  if (recorder || recorder.error().kind == ErrorKind::kUsage) return recorder;
-  refusals.push_back(refusal(proto::COMPONENT_CPU, recorder.error()));
-  return std::unique_ptr<cpu::Recorder>();
-}
-
 // The agent, where anything is traced at all.
 Result<std::filesystem::path> agent_for(const CaptureSettings& settings, const std::filesystem::path& given) {
   if (!settings.trace_cuda && !settings.trace_nvtx && !settings.trace_os_runtime && !settings.trace_python_lock)
     return std::filesystem::path();
   return given.empty() ? find_agent() : existing_agent(given);
-}
-
-// The sampler of GPU metrics, where they are asked for. A recording goes on without it, with a warning.
-std::unique_ptr<GpuMetricsProcess> gpu_metrics_for(const CaptureSettings& settings, std::vector<proto::Diagnostic>& refusals) {
-  if (!settings.gpu_metrics.asked_for()) return nullptr;
-  Result<std::unique_ptr<GpuMetricsProcess>> process = GpuMetricsProcess::start(settings.gpu_metrics);
-  if (process) return std::move(*process);
-  refusals.push_back(refusal(proto::COMPONENT_GPU_METRICS, process.error()));
-  refusals.back().set_state(proto::STATE_NO_LIBRARY);
-  return nullptr;
 }
 
 // That its threads, at least, can be recorded of a process that the agent does not enter.
@@ -243,23 +135,27 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
   relay->close_write_ends();
   const pid_t pid = process->pid();
   std::vector<proto::Diagnostic> refusals;
-  std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings, refusals);
+  std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings.gpu_metrics, refusals);
   const proto::SessionStart start = session_start(request, environment.settings);
   const bool several_files = request.settings.range.trigger != CaptureTrigger::kNone;
   auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last}, std::move(sink));
-  if (!several_files) {
-    Result<TraceFileWriter> file = create_trace_file(request.output, request.overwrite, pid);
+  const std::optional<CaptureRequest>& first = request.first_capture;
+  if (!several_files || (first && !first->range)) {
+    const bool has_own = first && !first->output.empty();
+    Result<TraceFileWriter> file = create_trace_file(has_own ? first->output : request.output,
+                                                     first ? first->overwrite.value_or(request.overwrite) : request.overwrite, pid);
     if (!file) return file.error();
     log->open(std::move(*file), start);
   }
-  const bool at_once = log->is_open() && request.delay == std::chrono::nanoseconds(0);
-  Result<std::unique_ptr<cpu::Recorder>> threads =
-      follow_threads(cpu::Recorder::launch, pid, environment.settings, at_once, log->is_watched(), refusals);
+  const cpu::Start begins = log->is_open() && request.delay == std::chrono::nanoseconds(0) ? cpu::Start::kAtOnce : cpu::Start::kWhenTold;
+  Result<std::unique_ptr<cpu::Recorder>> threads = follow_threads(cpu::Recorder::launch, pid, environment.settings.cpu, begins,
+                                                                  log->is_watched() ? Watched::kYes : Watched::kNo, refusals);
   const Result<void> released = threads ? process->release() : Result<void>(threads.error());
   if (!released) {
     if (log->is_open()) log->discard();
     return released.error();
   }
+  if (first && first->range) environment.settings.range = *first->range;
   Prepared prepared{Origin::kLaunched,
                     pid,
                     describe_launched(pid, *program, request.command),
@@ -280,14 +176,14 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   if (!agent) return agent.error();
   const bool from_outside = agent->empty();
   if (const Result<void> possible = from_outside ? check_from_outside(request) : Result<void>(); !possible) return possible.error();
-  if (const Result<void> range = check(request.settings); !range) return range.error();
+  if (const Result<void> range = check_range(request.settings); !range) return range.error();
   Result<ControlSocket> socket = ControlSocket::create();
   if (!socket) return socket.error();
   Result<OutputRelay> relay = OutputRelay::start(TargetOutput::kStore);
   if (!relay) return relay.error();
   relay->close_write_ends();  // the process keeps its output
   std::vector<proto::Diagnostic> refusals;
-  std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings, refusals);
+  std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings.gpu_metrics, refusals);
   const bool several_files = request.settings.range.trigger != CaptureTrigger::kNone;
   auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last}, std::move(sink));
   const proto::SessionStart start = session_start(request);
@@ -299,9 +195,9 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   const auto discard = [&] {
     if (log->is_open()) log->discard();
   };
-  const bool at_once = log->is_open() && request.delay.count() == 0;
-  Result<std::unique_ptr<cpu::Recorder>> threads =
-      follow_threads(cpu::Recorder::attach, request.pid, request.settings, at_once, log->is_watched(), refusals);
+  const cpu::Start begins = log->is_open() && request.delay.count() == 0 ? cpu::Start::kAtOnce : cpu::Start::kWhenTold;
+  Result<std::unique_ptr<cpu::Recorder>> threads = follow_threads(cpu::Recorder::attach, request.pid, request.settings.cpu, begins,
+                                                                  log->is_watched() ? Watched::kYes : Watched::kNo, refusals);
   if (!threads) {
     discard();
     return threads.error();

@@ -51,6 +51,13 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
       path_(log_->path()) {
   const bool has_file = log_->is_open();
   state_ = request_.delay > 0ns ? RecordingState::kDelayed : has_file ? RecordingState::kRecording : RecordingState::kWaiting;
+  const std::optional<CaptureRequest>& first = request_.first_capture;
+  range_ = first && first->range ? *first->range : request_.settings.range;
+  awaited_ = first.value_or(CaptureRequest{});
+  observed_threads_ = request_.settings.cpu;
+  observed_gpus_ = request_.settings.gpu_metrics;
+  duration_ = awaited_.duration ? awaited_.duration : request_.duration;
+  on_target_exit_ = awaited_.on_target_exit.value_or(request_.on_target_exit);
   captures_ = has_file ? 1 : 0;
   processes_.set_recording(state_ == RecordingState::kRecording);
   recording_since_ = started_;
@@ -60,7 +67,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
     processes_.add_attached(pid_);
     if (prepared.connection.valid()) silent_connections_.push_back(std::move(prepared.connection));
   }
-  if (prepared.threads) processes_.follow_threads(std::move(prepared.threads));
+  if (prepared.threads) processes_.follow_threads(std::move(prepared.threads), pid_);
   for (const std::string& warning : warnings) warn(warning);
   for (const proto::Diagnostic& refusal : prepared.refusals) {
     log_->write({proto::FRAME_DIAGNOSTIC}, refusal);
@@ -192,7 +199,7 @@ void Recording::Run::advance_waiting(std::int64_t now) {
   }
   if (wish_.load() != Wish::kNone) {
     begin_stopping(EndReason::kStopped);
-  } else if (targets_have_ended() && (request_.on_target_exit == OnTargetExit::kStop || state_ == RecordingState::kWaiting)) {
+  } else if (targets_have_ended() && (on_target_exit_ == OnTargetExit::kStop || state_ == RecordingState::kWaiting)) {
     end(EndReason::kTargetExited);
   }
 }
@@ -200,79 +207,15 @@ void Recording::Run::advance_waiting(std::int64_t now) {
 void Recording::Run::advance_recording(std::int64_t now) {
   if (wish_.load() != Wish::kNone) {
     begin_stopping(EndReason::kStopped);
-  } else if (request_.duration && now - recording_since_ >= request_.duration->count()) {
+  } else if (duration_ && now - recording_since_ >= duration_->count()) {
     begin_stopping(EndReason::kDuration);
   } else if (range_is_over()) {
     begin_stopping(EndReason::kRangeEnd);
   } else if (request_.maximum_file_size && log_->bytes() >= *request_.maximum_file_size) {
     begin_stopping(EndReason::kFileSize);
-  } else if (targets_have_ended() && request_.on_target_exit == OnTargetExit::kStop) {
+  } else if (targets_have_ended() && on_target_exit_ == OnTargetExit::kStop) {
     end(EndReason::kTargetExited);
   }
-}
-
-bool Recording::Run::range_is_over() const {
-  const CaptureRange& range = request_.settings.range;
-  const bool by_target = range.trigger == CaptureTrigger::kProfilerApi || range.trigger == CaptureTrigger::kNvtxRange;
-  return by_target && range.after != AfterCapture::kGoOn && processes_.captures().ends >= answered_begins_;
-}
-
-// A target that began a capture waits for our answer: it comes once everything records, or never will.
-void Recording::Run::follow_target() {
-  const std::uint32_t begins = processes_.captures().begins;
-  if (begins == answered_begins_) return;
-  if (state_ == RecordingState::kRecording && range_is_over()) return;  // it begins the next capture, once this one is complete
-  const bool awaited = state_ == RecordingState::kWaiting && !no_more_captures_ && wish_.load() == Wish::kNone;
-  if (awaited) {
-    if (const auto file = begin_capture({}); !file) report(file.error().text);
-  } else if (state_ == RecordingState::kRecording) {
-    processes_.set_recording(true);  // another process, within the capture under way
-  }
-  answered_begins_ = begins;
-  processes_.answer_captures();
-}
-
-void Recording::Run::take_order() {
-  std::unique_lock lock(mutex_);
-  if (orders_.empty()) return;
-  Order order = std::move(orders_.front());
-  orders_.pop_front();
-  const RecordingState state = state_;
-  lock.unlock();
-  if (order.kind == Order::kStart) {
-    order.answer.set_value(state != RecordingState::kWaiting ? Error{"A capture is under way already: " + path().string() + "."}
-                           : no_more_captures_               ? Error{"This recording makes no more captures."}
-                                                             : begin_capture(order.request));
-  } else if (state != RecordingState::kRecording) {
-    order.answer.set_value(Error{"No capture is under way."});
-  } else {
-    discards_file_ = order.kind == Order::kCancel;
-    awaits_end_ = std::move(order.answer);
-    begin_stopping(EndReason::kStopped);
-  }
-}
-
-Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest& request) {
-  const CaptureRange& range = request_.settings.range;
-  const bool several = range.trigger != CaptureTrigger::kNone && range.after == AfterCapture::kRepeat;
-  const bool named = !request.output.empty();
-  const std::string pattern = named ? request.output : several ? numbered_pattern(request_.output) : request_.output;
-  Result<TraceFileWriter> file = create_trace_file(pattern, request.overwrite.value_or(request_.overwrite), pid_);
-  if (!file) return file.error();
-  ++captures_;
-  start_.set_epoch(monotonic_now());
-  start_.set_utc_epoch(realtime_now());
-  processes_.begin_part();
-  log_->open(std::move(*file), start_);
-  recording_since_ = start_.epoch();
-  if (range.after == AfterCapture::kGoOn) processes_.take_trigger_away();
-  processes_.set_recording(true);
-  {
-    const std::lock_guard lock(mutex_);
-    path_ = log_->path();
-  }
-  set_state(RecordingState::kRecording);
-  return path();
 }
 
 void Recording::Run::begin_stopping(EndReason reason) {
@@ -282,20 +225,6 @@ void Recording::Run::begin_stopping(EndReason reason) {
   stop_deadline_ = monotonic_now() + kStopPatience;
   period_ = kShortestPeriod;
   set_state(RecordingState::kStopping);
-}
-
-Recording::Run::Next Recording::Run::next_after(EndReason reason) const {
-  const CaptureRange& range = request_.settings.range;
-  if (reason == EndReason::kStopped && !awaits_end_) return Next::kShutDown;
-  // There is no program of ours to wait for where we attached to one.
-  const Next without_captures = origin_ == Origin::kAttached ? Next::kShutDown : Next::kWaitForEnd;
-  if (reason == EndReason::kStopped) return range.trigger == CaptureTrigger::kNone ? without_captures : Next::kWait;
-  if (reason == EndReason::kFileSize || reason == EndReason::kDiskFull) return without_captures;
-  if (range.trigger == CaptureTrigger::kNone) return Next::kShutDown;
-  const bool repeats_on = range.after == AfterCapture::kRepeat && (!range.repeats || captures_ < *range.repeats);
-  if (range.trigger == CaptureTrigger::kRequest || repeats_on) return Next::kWait;
-  const AfterCapture after = range.after == AfterCapture::kRepeat ? range.after_repeats : range.after;
-  return after == AfterCapture::kStop ? Next::kWaitForEnd : Next::kShutDown;
 }
 
 void Recording::Run::advance_stopping(std::int64_t now) {
@@ -311,23 +240,11 @@ void Recording::Run::advance_stopping(std::int64_t now) {
   stop_deadline_ = now + kDeathPatience;
 }
 
-void Recording::Run::end_capture(EndReason reason) {
-  processes_.end_part();
-  if (next_after(reason) == Next::kWaitForEnd) expect_no_more_captures();
-  close_file(reason);
-  set_state(RecordingState::kWaiting);
-}
-
-void Recording::Run::expect_no_more_captures() {
-  no_more_captures_ = true;
-  processes_.take_trigger_away();
-}
-
 void Recording::Run::close_file(EndReason reason) {
   if (!log_->is_open()) return;
   output_.flush();
   if (!discards_file_) processes_.name_code([this] { return wish_.load() != Wish::kAtOnce; });
-  const RecordedFile recorded{log_->path(), log_->events(), 0, reason};
+  const RecordedFile recorded{log_->path(), log_->events(), 0, reason, starts_};
   if (discards_file_) {
     log_->discard();
   } else {

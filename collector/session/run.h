@@ -20,6 +20,9 @@
 
 namespace lanescope::session {
 
+// Fails with one sentence where the range can't begin a capture with these settings.
+Result<void> check_range(const CaptureSettings& settings);
+
 class Recording::Run {
  public:
   static Result<std::unique_ptr<Run>> start(LaunchRequest request, FrameSink sink);
@@ -85,15 +88,20 @@ class Recording::Run {
   void advance_stopping(std::int64_t now);
   void follow_target();  // captures that the target began
   [[nodiscard]] bool range_is_over() const;
+  [[nodiscard]] bool range_repeats_on() const;
+  [[nodiscard]] bool by_request() const;  // captures begin when somebody asks for them
   void take_order();
   [[nodiscard]] bool targets_have_ended() const;
 
+  Result<std::filesystem::path> start_capture(const CaptureRequest& request);
+  Result<void> observe(const CaptureRequest& request);
   Result<std::filesystem::path> begin_capture(const CaptureRequest& request);
   void begin_stopping(EndReason reason);
   enum class Next { kWait, kWaitForEnd, kShutDown };
   [[nodiscard]] Next next_after(EndReason reason) const;
   void end_capture(EndReason reason);  // its file is complete, or thrown away
   void expect_no_more_captures();
+  void expect_no_range();
   void close_file(EndReason reason);
   void end(EndReason reason);
   void set_state(RecordingState state);
@@ -115,7 +123,14 @@ class Recording::Run {
   proto::SessionStart start_;
   std::int64_t started_;
   std::int64_t recording_since_ = 0;
-  std::uint32_t captures_ = 0;         // that began
+  CaptureRange range_;                 // of the capture under way, or of those that may come
+  CaptureRequest awaited_;             // what was asked of the capture that the range begins
+  cpu::CpuSettings observed_threads_;  // as they are now
+  GpuMetricsSettings observed_gpus_;
+  std::optional<std::chrono::nanoseconds> duration_;  // of the capture under way
+  OnTargetExit on_target_exit_ = OnTargetExit::kStop;
+  std::size_t starts_ = 0;             // that were ordered
+  std::uint32_t captures_ = 0;         // that began, with this range
   std::uint32_t answered_begins_ = 0;  // of those that the target began
   bool no_more_captures_ = false;
   bool discards_file_ = false;

@@ -27,6 +27,8 @@ void write_domains(channel::Settings& shared, const CaptureSettings& settings) {
 void write_range(channel::Settings& shared, const CaptureRange& range) {
   const bool by_nvtx = range.trigger == CaptureTrigger::kNvtxRange;
   const bool by_profiler_api = range.trigger == CaptureTrigger::kProfilerApi;
+  std::memset(shared.capture_range, 0, sizeof(shared.capture_range));
+  std::memset(shared.capture_domain, 0, sizeof(shared.capture_domain));
   range.name.copy(shared.capture_range, channel::kCaptureNameBytes - 1);
   range.domain.value_or("").copy(shared.capture_domain, channel::kCaptureNameBytes - 1);
   shared.capture_any_domain = range.domain ? 0 : 1;
@@ -77,6 +79,8 @@ Result<std::unique_ptr<TargetMemory>> TargetMemory::create(std::uint32_t instanc
   write_settings(memory->shared_.header().settings, settings);
   return memory;
 }
+
+void TargetMemory::await(const CaptureRange& range) { write_range(shared_.header().settings, range); }
 
 TargetMemory::~TargetMemory() {
   if (mapping_ != nullptr) munmap(mapping_, channel::kMemoryBytes);

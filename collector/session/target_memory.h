@@ -21,6 +21,8 @@ class TargetMemory {
 
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
   void close_descriptor() noexcept { file_.reset(); }  // once the target has it
+  // Has the target begin and end captures so. Requires: it does in no other way.
+  void await(const CaptureRange& range);
   [[nodiscard]] const channel::SharedMemory& shared() const noexcept { return shared_; }
 
  private:

@@ -134,6 +134,10 @@ void TargetProcess::take_trigger_away() {
   answer_captures();
 }
 
+void TargetProcess::await(const CaptureRange& range) {
+  if (memory_) memory_->await(range);
+}
+
 void TargetProcess::begin_part() {
   if (!memory_) return;
   drain();
@@ -155,6 +159,7 @@ void TargetProcess::end_part() {
 
 std::size_t TargetProcess::drain() {
   if (!memory_) return 0;
+  tell_absence();
   drain_metadata();
   const std::size_t bytes = drain_frames() + drain_threads();
   if (unnamed_threads_) name_threads();
@@ -197,6 +202,22 @@ void TargetProcess::drain_metadata() {
     }
   });
   write_resources(resources);
+}
+
+void TargetProcess::tell_absence() {
+  const AgentStatus& status = memory_->shared().header().status;
+  if (has_told_absence_ || static_cast<AgentPhase>(relaxed(status.phase)) != AgentPhase::kNoRoom) return;
+  has_told_absence_ = true;
+  proto::Diagnostic diagnostic;
+  diagnostic.set_time(monotonic_now());
+  diagnostic.set_severity(proto::SEVERITY_WARNING);
+  diagnostic.set_component(proto::COMPONENT_SESSION);
+  diagnostic.set_text("[" + std::to_string(pid_) + "] " + last_part(description_.executable) +
+                      ": of CUDA, NVTX and the C library's calls nothing is recorded: it can't map the " +
+                      std::to_string((channel::kMemoryBytes >> 20) + 1) +
+                      " MiB of addresses in which it would report. Allow it more (ulimit -v) and record again.");
+  log_.write(tag(proto::FRAME_DIAGNOSTIC), diagnostic);
+  report_(diagnostic.text());
 }
 
 void TargetProcess::take_diagnostic(const Record& record, std::string_view text) {
@@ -469,6 +490,7 @@ void TargetProcess::finish(std::optional<Ending> known) {
 ProcessCompleteness TargetProcess::completeness() const {
   if (final_completeness_) return *final_completeness_;
   ProcessCompleteness result{instance_, pid_, last_part(description_.executable)};
+  result.unreturned_buffers = unreturned_buffers_;
   if (!memory_) return result;
   for (const proto::Counters& counters : {session_counters(), agent_counters()}) {
     result.produced += counters.produced();

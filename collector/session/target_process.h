@@ -80,6 +80,8 @@ class TargetProcess {
   void answer_captures();
   // It is to begin no more captures.
   void take_trigger_away();
+  // It begins and ends captures so, from now on. Requires: it does in no other way.
+  void await(const CaptureRange& range);
 
   // Who knows the Python functions in which calls were made; null where nobody does.
   void name_python_by(std::shared_ptr<const python::Sampler> python) { python_ = std::move(python); }
@@ -114,6 +116,7 @@ class TargetProcess {
 
  private:
   void drain_metadata();
+  void tell_absence();  // once, where the agent could not take part
   std::size_t drain_frames();
   std::size_t drain_threads();
   // Our number of a thread that has this one for itself; the same where that is not known.
@@ -149,6 +152,7 @@ class TargetProcess {
   std::optional<channel::FrameRingConsumer> frames_;
   std::array<std::optional<channel::RingConsumer>, channel::kThreadRingCount> threads_;
   std::uint32_t stop_request_ = 0;
+  bool has_told_absence_ = false;
 
   PayloadSchemas payload_schemas_;
   EventEncoder encoder_;

@@ -27,6 +27,13 @@ OutputNameFacts output_name_facts(pid_t pid) {
 
 bool is_numbered(const std::string& pattern) { return pattern.empty() || pattern.find("%n") != std::string::npos; }
 
+// A folder gets a file of the usual name.
+std::string in_folder(const std::string& pattern) {
+  std::error_code ignored;
+  if (pattern.empty() || !(pattern.ends_with('/') || std::filesystem::is_directory(pattern, ignored))) return pattern;
+  return (std::filesystem::path(pattern) / "report%n").string();
+}
+
 }  // namespace
 
 std::string host_name() {
@@ -35,8 +42,9 @@ std::string host_name() {
   return name.data();
 }
 
-Result<TraceFileWriter> create_trace_file(const std::string& pattern, Overwrite overwrite, pid_t pid) {
+Result<TraceFileWriter> create_trace_file(const std::string& asked, Overwrite overwrite, pid_t pid) {
   const OutputNameFacts facts = output_name_facts(pid);
+  const std::string pattern = in_folder(asked);
   for (int attempt = 0;; ++attempt) {
     const Result<std::filesystem::path> name = expand_output_name(pattern, facts);
     if (!name) return name.error();

@@ -11,7 +11,8 @@ namespace lanescope::session {
 
 std::string host_name();
 
-// Creates the file that the pattern (output_name.h) names for a program with this pid. Fails with one sentence.
+// Creates the file that the pattern (output_name.h) names for a program with this pid; in a folder, where it is one, report%n. Fails with one
+// sentence.
 Result<TraceFileWriter> create_trace_file(const std::string& pattern, Overwrite overwrite, pid_t pid);
 
 // A pattern under which several files fit: numbered where it is not yet.

@@ -172,6 +172,15 @@ TEST_CASE("a recording goes on after the program where it is told to, until its 
   CHECK(run_lanescope(folder.path(), {"profile", "-x", "false", "-o", "x", "true"}).code == 2);
 }
 
+TEST_CASE("an output that is a folder gets a numbered file") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "there");
+  for (const char* output : {"there", "there/", "./there"})
+    CHECK(run_lanescope(folder.path(), {"profile", "-t", "none", "-o", output, "true"}).code == 0);
+  for (const char* name : {"report1.trace", "report2.trace", "report3.trace"}) CHECK(std::filesystem::exists(folder.path() / "there" / name));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "there.trace"));
+}
+
 TEST_CASE("options may come from a file") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "options") << "-t nvtx  # only these\n-o 'from file'\n";

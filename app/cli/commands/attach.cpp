@@ -3,8 +3,11 @@
 
 #include <csignal>
 #include <iostream>
+#include <limits>
 
 #include "../capture_options.h"
+#include "../checks.h"
+#include "../launch_options.h"
 #include "../range_options.h"
 #include "../recording_watch.h"
 #include "../session_server.h"
@@ -49,18 +52,19 @@ constexpr const char* kFooter =
     "when it could not be recorded, 2 for wrong usage.";
 
 void describe(CLI::App& app, Options& options) {
-  app.add_option("PID", options.pid, "The process")->check(CLI::PositiveNumber);
+  app.add_option("PID", options.pid, "The process")->check(whole_number(1, std::numeric_limits<pid_t>::max()));
   app.add_flag("-l,--list", options.list, "List the processes of this machine instead")->group("Process");
   describe_capture(app, options.capture, Targets::kRunning);
   app.add_option("-y,--delay", options.delay, "What happens before is not recorded")
       ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber)
+      ->check(seconds_of_time(Zero::kTaken))
       ->group("When");
   app.add_option("-d,--duration", options.duration, "Then the recording ends")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds_of_time(Zero::kRefused))
       ->group("When");
   describe_range(app, options.range, Targets::kRunning);
+  describe_start_later(app, options.range);
   app.add_option("-o,--output", options.output, "The file, as for lanescope profile")
       ->type_name("FILE")
       ->default_str("report%n")
@@ -68,14 +72,15 @@ void describe(CLI::App& app, Options& options) {
   app.add_flag("-f,--force-overwrite", options.force_overwrite, "Replace the file when it exists [false]")->group("Output");
   app.add_option("--max-file-size", options.maximum_file_size, "The recording ends where its file has so many bytes (suffix\nK, M, G)")
       ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(size_in_bytes())
       ->group("Output");
   app.add_option("--ring", options.keep_last, "Keep only the last so many seconds, in memory until the end")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds_of_time(Zero::kRefused))
       ->group("Output");
   app.add_option("--session-new", options.session_name, "The session's name, for lanescope start, stop and the like")
       ->type_name("NAME")
+      ->check(session_name())
       ->group("Output");
 }
 
@@ -161,13 +166,13 @@ int run_attach(Arguments arguments) {
     std::cerr << "Attached to process " << options.pid << "; lanescope start records it, Ctrl+C lets it go.\n";
   else if (options.duration == 0)
     std::cerr << "Recording process " << options.pid << "; Ctrl+C ends it.\n";
-  {
-    const SessionServer server(**recording, session_name(options));
-    wait_for_end(**recording, signals, OnSignal::kDetach);
-  }
+  SessionServer server(**recording, session_name(options), start_options(options.capture, options.range, {}));
+  wait_for_end(**recording, signals, OnSignal::kDetach);
+  server.close();
   const session::RecordingOutcome outcome = (*recording)->outcome();
   add_outlines(outcome);
   print_outcome(**recording, outcome);
+  for (const session::RecordedFile& file : outcome.files) make_reports(file.path, server.reports_of(file));
   return outcome.failure ? fail(*outcome.failure) : kSuccess;
 }
 

@@ -14,6 +14,8 @@ int run_cancel(Arguments arguments);
 int run_shutdown(Arguments arguments);
 int run_sessions(Arguments arguments);
 int run_status(Arguments arguments);
+// The line of `lanescope sessions list` of this session. Returns the exit code.
+int show_session(const std::string& name);
 int run_info(Arguments arguments);
 int run_stats(Arguments arguments);
 int run_analyze(Arguments arguments);

@@ -1,10 +1,13 @@
 // lanescope profile and launch: run a program and record it. Spelled like nsys where both have the option.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <nlohmann/json.hpp>
 
 #include "../launch_options.h"
 #include "../recording_watch.h"
+#include "../session_directory.h"
 #include "../session_server.h"
 #include "collector/session/armed.h"
 #include "collector/session/recording.h"
@@ -34,7 +37,8 @@ constexpr const char* kLaunchFooter =
     "  lanescope stop                         the file is complete; start may follow again\n"
     "  lanescope shutdown                     end the program\n"
     "\n"
-    "All options of lanescope profile hold for each capture.";
+    "All options of lanescope profile hold for each capture, where lanescope start does not say otherwise. A start may also come first:\n"
+    "the program is then recorded from its begin, or from the range that the start names (-c).";
 
 int exit_code(const session::RecordingOutcome& outcome, int signal) {
   if (!outcome.target && outcome.failure) return kFailure;
@@ -47,11 +51,34 @@ int run_armed(const Arguments& program) {
   return fail(agent ? session::become_armed(program, *agent) : agent.error());
 }
 
-void write_exports(const LaunchOptions& options, const session::RecordingOutcome& outcome) {
-  for (const session::RecordedFile& file : outcome.files)
-    for (const std::string& type : options.exports)
-      if (type != "none")
-        run_export(options.force_overwrite ? Arguments{"-f", "-t", type, file.path.string()} : Arguments{"-t", type, file.path.string()});
+// The start that was left for the session that begins now; null where there is none. Fails where it can't be told which is meant.
+Result<nlohmann::json> left_start(const std::string& session, std::string& new_session) {
+  const std::vector<std::string> left = left_starts();
+  const auto is_among = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const std::string& named = session.empty() ? new_session : session;
+  if (is_among(left, named)) return take_start(new_session = named);
+  if (!session.empty() && is_among(session_names(), session))
+    return Error{"The session " + session + " runs a program already, and is for one alone: leave --session away.", ErrorKind::kUsage};
+  if (!session.empty())
+    return Error{"There is no session " + session + ". Name a new one with: --session-new=" + session, ErrorKind::kUsage};
+  if (left.empty() || !new_session.empty()) return nlohmann::json();
+  if (left.size() > 1)
+    return Error{"Which start is this one's? --session=NAME, one of " + left.front() + ", " + left[1] + ", ...", ErrorKind::kUsage};
+  return take_start(new_session = left.front());
+}
+
+Result<session::LaunchRequest> request_with_start(LaunchOptions& options, const nlohmann::json& left, std::vector<std::string> program) {
+  if (left.is_null()) return launch_request(options, std::move(program));
+  StartOptions start = start_options(options.capture, options.range, options.reports);
+  Result<session::CaptureRequest> first = read_start(left, start);
+  if (!first) return first.error();
+  options.capture = start.capture;
+  options.reports = start.reports;
+  Result<session::LaunchRequest> request = launch_request(options, std::move(program));
+  if (request) request->first_capture = std::move(*first);
+  return request;
 }
 
 // What the two commands differ in.
@@ -68,6 +95,9 @@ int run_program(const Form& form, Arguments arguments) {
   app.footer(form.footer);
   LaunchOptions options;
   describe_launch(app, options);
+  std::string session;
+  if (form.starts_later)
+    app.add_option("--session", session, "The one for which lanescope start was given already")->type_name("NAME")->group("Output");
 
   Result<Arguments> expanded = with_command_files(arguments);
   if (!expanded) return fail(expanded.error());
@@ -77,24 +107,23 @@ int run_program(const Form& form, Arguments arguments) {
   if (split->program.empty()) return fail({"Which program? " + command + " [OPTIONS] PROGRAM [ARGUMENTS...]", ErrorKind::kUsage});
   if (options.arm) return run_armed(split->program);
   options.range.start_later = options.range.start_later || form.starts_later;
-  Result<session::LaunchRequest> request = launch_request(options, std::move(split->program));
+  options.reports.overwrite = options.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
+  const Result<nlohmann::json> left = form.starts_later ? left_start(session, options.session_name) : nlohmann::json();
+  if (!left) return fail(left.error());
+  Result<session::LaunchRequest> request = request_with_start(options, *left, std::move(split->program));
   if (!request) return fail(request.error());
 
   EndingSignals signals;
   Result<std::unique_ptr<Recording>> recording = Recording::launch(std::move(*request));
   if (!recording) return fail(recording.error());
-  const std::string session = options.session_name.empty() ? std::string(form.name) + "-" + std::to_string(getpid()) : options.session_name;
-  int signal = 0;
-  {
-    const SessionServer server(**recording, session);
-    signal = wait_for_end(**recording, signals, OnSignal::kEndProgram);
-  }
+  if (options.session_name.empty()) options.session_name = std::string(form.name) + "-" + std::to_string(getpid());
+  SessionServer server(**recording, options.session_name, start_options(options.capture, options.range, options.reports));
+  const int signal = wait_for_end(**recording, signals, OnSignal::kEndProgram);
+  server.close();
   const session::RecordingOutcome outcome = (*recording)->outcome();
   add_outlines(outcome);
   print_outcome(**recording, outcome);
-  write_exports(options, outcome);
-  if (options.print_statistics)
-    for (const session::RecordedFile& file : outcome.files) run_stats({file.path.string()});
+  for (const session::RecordedFile& file : outcome.files) make_reports(file.path, server.reports_of(file));
   return exit_code(outcome, signal);
 }
 

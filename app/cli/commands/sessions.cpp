@@ -1,9 +1,11 @@
-// lanescope sessions, start, stop, cancel, shutdown: what is asked of recordings that run elsewhere.
+// lanescope sessions, stop, cancel, shutdown: what is asked of recordings that run elsewhere.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "../checks.h"
 #include "../launch_options.h"
 #include "../session_directory.h"
 #include "commands.h"
@@ -28,16 +30,31 @@ Result<nlohmann::json> ask(const std::string& name, const nlohmann::json& reques
 
 enum class Header { kShown, kLeftOut };
 
-int list(Header header) {
+// Of this name; empty: all.
+int list(const std::string& what, Header header) {
   if (header == Header::kShown) std::printf("%10s  %8s  %-10s  %8s  %s\n", "ID", "TIME", "STATE", "LAUNCH", "NAME");
   for (const std::string& name : session_names()) {
+    if (!what.empty() && name != what) continue;
     const Result<nlohmann::json> session = ask_session(name, {{"command", "describe"}});
     if (!session) continue;  // it has just ended
     const auto seconds = static_cast<long>((*session)["seconds"].get<double>());
     std::printf("%10ld  %02ld:%02ld:%02ld  %-10s  %8ld  %s\n", (*session)["pid"].get<long>(), seconds / 3600, seconds / 60 % 60,
                 seconds % 60, (*session)["state"].get<std::string>().c_str(), (*session)["target"].get<long>(), name.c_str());
   }
+  for (const std::string& name : left_starts())
+    if (what.empty() || name == what) std::printf("%10d  00:00:00  %-10s  %8d  %s\n", 0, "Awaited", 0, name.c_str());
   return kSuccess;
+}
+
+// Takes a start back that no launch has taken. Returns whether there was one that is meant.
+bool take_start_back(const std::string& session) {
+  const std::vector<std::string> left = left_starts();
+  const bool is_meant =
+      session.empty() ? left.size() == 1 && session_names().empty() : std::find(left.begin(), left.end(), session) != left.end();
+  if (!is_meant) return false;
+  take_start(session.empty() ? left.front() : session);
+  std::cerr << "The next lanescope launch is not recorded at once any more.\n";
+  return true;
 }
 
 // The end of a capture, kept or thrown away.
@@ -46,9 +63,17 @@ int end_capture(Arguments arguments, const char* command, const char* descriptio
   std::string session;
   describe_session(app, session);
   if (const auto code = parse(app, std::move(arguments))) return *code;
+  if (take_start_back(session)) return kSuccess;
   const Result<nlohmann::json> answer = ask(session, {{"command", command}});
   if (!answer) return fail(answer.error());
-  std::cerr << says << "\n\t" << (*answer)["file"].get<std::string>() << '\n';
+  const std::filesystem::path file = answer->value("file", "");
+  if (file.empty()) {
+    std::cerr << "The range had not begun: there is no file.\n";
+    return kSuccess;
+  }
+  std::cerr << says << "\n\t" << file.string() << '\n';
+  make_reports(file, {answer->value("exports", std::vector<std::string>{}), answer->value("statistics", false),
+                      answer->value("overwrite", false) ? Overwrite::kAllow : Overwrite::kRefuse});
   return kSuccess;
 }
 
@@ -58,28 +83,17 @@ int run_sessions(Arguments arguments) {
   CLI::App app("Lists the sessions of this user: recordings that can be asked to start, stop, cancel and shut down.", "lanescope sessions");
   std::string what = "list";
   bool show_header = true;
-  app.add_option("WHAT", what, "list")->check(CLI::IsMember({"list"}));
+  app.add_option("WHAT", what, "list")->check(one_of({"list"}));
   app.add_flag("-p,--show-header", show_header, "Say what the columns are [true]");
   if (const auto code = parse(app, std::move(arguments))) return *code;
-  return list(show_header ? Header::kShown : Header::kLeftOut);
+  return list("", show_header ? Header::kShown : Header::kLeftOut);
 }
 
-int run_start(Arguments arguments) {
-  CLI::App app("Begins a capture in a session.", "lanescope start");
-  std::string session;
-  std::string output;
-  bool overwrite = false;
-  describe_session(app, session);
-  app.add_option("-o,--output", output, "The file, as for lanescope profile")->type_name("FILE")->default_str("report%n")->group("Output");
-  app.add_flag("-f,--force-overwrite", overwrite, "Replace the file when it exists [false]")->group("Output");
-  constexpr const char* kOfLaunch = "Give it to lanescope launch: it holds for every capture of the session.";
-  if (const auto code = parse(app, std::move(arguments), kOfLaunch)) return *code;
-  // The session may have been started in another folder.
-  if (!output.empty()) output = std::filesystem::absolute(output).string();
-  const Result<nlohmann::json> answer = ask(session, {{"command", "start"}, {"output", output}, {"overwrite", overwrite}});
-  if (!answer) return fail(answer.error());
-  std::cerr << "Recording into\n\t" << (*answer)["file"].get<std::string>() << '\n';
-  return kSuccess;
+int show_session(const std::string& name) {
+  const std::vector<std::string> left = left_starts();
+  if (std::find(left.begin(), left.end(), name) == left.end())
+    if (const Result<std::string> session = choose_session(name); !session) return fail(session.error());
+  return list(name, Header::kShown);
 }
 
 int run_stop(Arguments arguments) {
@@ -99,6 +113,7 @@ int run_shutdown(Arguments arguments) {
       ->type_name("SIGNAL")
       ->default_str("sigterm; none where it was attached to");
   if (const auto code = parse(app, std::move(arguments))) return *code;
+  if (take_start_back(session)) return kSuccess;
   nlohmann::json request{{"command", "shutdown"}};
   if (!kill.empty()) {
     const Result<std::optional<int>> signal = end_signal(kill);

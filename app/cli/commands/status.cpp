@@ -27,7 +27,7 @@ struct Finding {
   Verdict verdict;
   std::string subject;
   std::string text;
-  std::string remedy;  // what to run; empty when nothing has to be done
+  std::string remedy;  // what to run, a command a line; empty when nothing has to be done
 };
 
 std::string first_line(const std::filesystem::path& path) {
@@ -49,13 +49,18 @@ struct Driver {
   int cuda = 0;  // 13000 for 13.0; 0: there is none
 };
 
+bool is_container() {
+  std::error_code ignored;
+  return std::filesystem::exists("/.dockerenv", ignored) || std::filesystem::exists("/run/.containerenv", ignored);
+}
+
 Finding driver_finding(Driver& driver) {
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   using GetVersion = int (*)(int*);
   const auto get_version = library == nullptr ? nullptr : reinterpret_cast<GetVersion>(dlsym(library, "cuDriverGetVersion"));
   if (get_version == nullptr || get_version(&driver.cuda) != 0)
     return {Verdict::kFails, "NVIDIA driver", "libcuda.so.1 was not found, so programs can't use a GPU; NVTX is recorded all the same",
-            "install the NVIDIA driver, or start the container with: docker run --gpus all"};
+            is_container() ? "docker run --gpus all" : "install NVIDIA's driver, for example with: sudo ubuntu-drivers install"};
   const std::string module = first_line("/proc/driver/nvidia/version");
   return {Verdict::kWorks, "NVIDIA driver", "CUDA " + cuda_version(driver.cuda) + (module.empty() ? "" : "; " + module), ""};
 }
@@ -72,7 +77,8 @@ Finding gpu_finding() {
     std::getline(model >> std::ws, name);
     names += (names.empty() ? "" : ", ") + name;
   }
-  if (names.empty()) return {Verdict::kFails, "GPUs", "the driver lists none", "see: nvidia-smi"};
+  if (names.empty())
+    return {Verdict::kFails, "GPUs", "the driver lists none; nvidia-smi may say why", is_container() ? "docker run --gpus all" : ""};
   return {Verdict::kWorks, "GPUs", names, ""};
 }
 
@@ -154,6 +160,28 @@ Finding counters_finding() {
   return {Verdict::kLimited, "GPU counters", "no NVIDIA kernel module is loaded; tracing needs no counters", ""};
 }
 
+bool is_mounted(std::string_view type) {
+  std::ifstream mounts("/proc/self/mounts");  // device, place, type, options
+  for (std::string device, place, found, rest; mounts >> device >> place >> found && std::getline(mounts, rest);)
+    if (found == type) return true;
+  return false;
+}
+
+// A command for each part of what threads do that is not open to this user; what a machine does not have, none gives it.
+std::string thread_remedies(const cpu::Access& access) {
+  std::string commands;
+  const auto add = [&commands](const std::string& command) { commands += (commands.empty() ? "" : "\n") + command; };
+  if (!access.system_wide)
+    add(cpu::kSystemWideRemedy);
+  else if (!access.kernel_code)
+    add("sudo sysctl kernel.perf_event_paranoid=1");
+  if (!access.wakeups && !is_mounted("tracefs"))
+    add("sudo mount -t tracefs tracefs /sys/kernel/tracing");
+  else if (!access.wakeups && access.system_wide)
+    add("sudo mount -o remount,mode=755 /sys/kernel/tracing");
+  return commands;
+}
+
 Finding threads_finding() {
   const cpu::Access access = cpu::probe_access();
   if (!access.own_processes) return {Verdict::kLimited, "Threads", "neither states nor samples: " + access.reason, access.remedy};
@@ -162,7 +190,8 @@ Finding threads_finding() {
                            (access.kernel_code ? ", with the kernel's code" : ", without the kernel's code") +
                            (access.wakeups ? "" : "; waiting for a processor is not told apart from other waits") +
                            (access.branch_records ? "" : "; no record of branches (-b lbr)");
-  return {Verdict::kWorks, "Threads", text, ""};
+  const std::string remedies = thread_remedies(access);
+  return {remedies.empty() ? Verdict::kWorks : Verdict::kLimited, "Threads", text, remedies};
 }
 
 Finding folder_finding() {
@@ -177,7 +206,9 @@ void print(const Finding& finding) {
   std::string subject = finding.subject;
   subject.resize(kWidth, ' ');
   std::cout << verdict << subject << finding.text << '\n';
-  if (!finding.remedy.empty()) std::cout << std::string(kTextColumn, ' ') << "Change it: " << finding.remedy << '\n';
+  std::istringstream commands(finding.remedy);
+  for (std::string command; std::getline(commands, command);)
+    std::cout << std::string(kTextColumn, ' ') << "Change it: " << command << '\n';
 }
 
 }  // namespace
@@ -185,15 +216,20 @@ void print(const Finding& finding) {
 int run_status(Arguments arguments) {
   CLI::App app("Says what this machine can record and, for what it can't, what would change that.", "lanescope status");
   bool everything = false;
-  app.add_flag("-e,--environment,-n,--network,--all", everything, "Accepted for nsys's sake: all that there is is always shown");
+  std::string session;
+  app.add_flag("-e,--environment,-n,--network,-a,--all", everything, "Accepted for nsys's sake: all that there is is always shown");
+  app.add_option("--session", session, "Say what this session does instead")->type_name("NAME");
   if (const auto code = parse(app, std::move(arguments))) return *code;
+  if (!session.empty()) return show_session(session);
   utsname system{};
   uname(&system);
   std::cout << "lanescope " LANESCOPE_VERSION " on " << system.sysname << ' ' << system.release << ' ' << system.machine << "\n\n";
   Driver driver;
-  const Finding cuda = driver_finding(driver);
-  for (const Finding& finding : {agent_finding(), cuda, gpu_finding(), cupti_finding(driver), attach_finding(), counters_finding(),
-                                 metrics_finding(), threads_finding(), folder_finding()})
+  print(agent_finding());
+  print(driver_finding(driver));
+  if (driver.cuda != 0) print(gpu_finding());
+  for (const Finding& finding :
+       {cupti_finding(driver), attach_finding(), counters_finding(), metrics_finding(), threads_finding(), folder_finding()})
     print(finding);
   std::cout << "\nNVTX ranges, calls into the C library (-t osrt), output, and processes are recorded everywhere.\n";
   return kSuccess;

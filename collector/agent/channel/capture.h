@@ -9,7 +9,7 @@ namespace lanescope::agent {
 
 // Whether captures begin in this way now. One load.
 inline bool captures_by(const channel::Settings& settings, channel::CaptureTrigger trigger) noexcept {
-  return settings.capture_trigger.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(trigger);
+  return settings.capture_trigger.load(std::memory_order_acquire) == static_cast<std::uint32_t>(trigger);
 }
 
 // Begins one, which `key` tells from others and is not 0, unless one is under way. Returns once everything is recorded that the host wants

@@ -51,6 +51,18 @@ TEST_CASE("a boolean option stands bare, with =, or before true and false") {
   }
 }
 
+TEST_CASE("short options take = as well, which is no part of their value") {
+  Sample sample;
+  CHECK(sample.program({"-o=name", "-f=true", "-w=false", "app"}) == Arguments{"app"});
+  CHECK(sample.output == "name");
+  CHECK(sample.force);
+  CHECK_FALSE(sample.show);
+  Sample several;
+  CHECK(several.program({"-fw", "-o", "=x", "app"}) == Arguments{"app"});
+  CHECK(several.force);
+  CHECK(several.output == "=x");
+}
+
 TEST_CASE("an unknown option is answered with the nearest one") {
   Sample sample;
   const auto misspelled = split_program(sample.app, {"--ouptut=x", "app"});

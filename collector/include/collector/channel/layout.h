@@ -116,6 +116,7 @@ struct Settings {
   NameRule domain_rule;                    // which NVTX domains are recorded
   std::uint32_t domain_name_bytes;         // of domain_names
   char domain_names[kDomainNamesBytes];    // each followed by a zero byte; the empty one is the default domain
+  // Changed only while capture_trigger is kHost.
   std::uint32_t capture_any_domain;        // 1: capture_range counts in every domain
   char capture_range[kCaptureNameBytes];   // for CaptureTrigger::kNvtxRange: its message, ending in a zero byte
   char capture_domain[kCaptureNameBytes];  // and the name of its domain; empty: the default domain
@@ -126,6 +127,7 @@ enum class AgentPhase : std::uint32_t {
   kTracing = 1,    // the agent's own thread runs and CUPTI is on
   kDraining = 2,   // the process is ending or recording stopped: buffers are on their way
   kDone = 3,       // everything that there was has been handed over
+  kNoRoom = 4,     // could not be mapped: nothing comes of this process. Written into the memory file itself
 };
 
 // What the agent says about itself. All written by the target, read by the host.

@@ -30,6 +30,7 @@ struct CpuSettings {
   bool python_names = false;       // Python functions stand in call chains: read from the programs' memory (collector/python)
   std::string debug_folders;       // to look for debug files in, besides the usual ones; separated by colons
 
+  bool operator==(const CpuSettings&) const = default;
   [[nodiscard]] bool any() const noexcept { return thread_states != Scope::kNone || samples != Scope::kNone; }
   [[nodiscard]] bool system_wide() const noexcept { return thread_states == Scope::kSystemWide || samples == Scope::kSystemWide; }
 };

@@ -125,6 +125,17 @@ struct TargetUser {
 // user: that takes root.
 Result<TargetUser> find_target_user(const std::string& name);
 
+// What one of several captures is to be like; what is left out is as the recording has it.
+struct CaptureRequest {
+  std::string output;  // as in LaunchRequest
+  std::optional<Overwrite> overwrite;
+  std::optional<CaptureRange> range;              // the program begins it, and ends it (kProfilerApi or kNvtxRange): not the call
+  std::optional<cpu::CpuSettings> cpu;            // of the first process and what it started; takes some tenths of a second to change
+  std::optional<GpuMetricsSettings> gpu_metrics;  // likewise
+  std::optional<std::chrono::nanoseconds> duration;
+  std::optional<OnTargetExit> on_target_exit;  // kGoOn: until it is asked to end
+};
+
 struct LaunchRequest {
   std::vector<std::string> command;         // program (looked up in PATH) and arguments; not empty
   std::filesystem::path working_directory;  // empty: ours
@@ -134,6 +145,8 @@ struct LaunchRequest {
   PytorchRanges pytorch = PytorchRanges::kNone;  // needs settings.trace_nvtx
   TargetOutput target_output = TargetOutput::kShowAndStore;
   CaptureSettings settings;
+  std::optional<CaptureRequest> first_capture;  // with CaptureTrigger::kRequest: it is asked for before the program runs; cpu and
+                                                // gpu_metrics are those of `settings`
   std::string output;  // file name with patterns (output_name.h); empty: report%n
   Overwrite overwrite = Overwrite::kRefuse;
   std::chrono::nanoseconds delay{0};                 // what happens before it is not recorded
@@ -196,6 +209,7 @@ struct ProcessCompleteness {
   std::uint64_t dropped = 0;
   std::uint64_t late = 0;
   std::uint64_t invalid = 0;
+  std::uint32_t unreturned_buffers = 0;  // CUPTI's that were lost with the process, with their records
 };
 
 struct RecordingStatistics {
@@ -213,6 +227,7 @@ struct RecordedFile {
   std::uint64_t events = 0;
   std::uint64_t bytes = 0;
   EndReason reason = EndReason::kUnknown;
+  std::size_t start = 0;  // which start_capture() it came from, counted from 1; 0: from none
 };
 
 // What there is to say once a recording has ended.
@@ -225,12 +240,6 @@ struct RecordingOutcome {
   RecordingStatistics statistics;
 };
 
-// What start_capture() may ask for beyond the recording's own request.
-struct CaptureRequest {
-  std::string output;  // as in LaunchRequest; empty: the recording's
-  std::optional<Overwrite> overwrite;
-};
-
 class Recording {
  public:
   // Creates the file, starts the program and returns while it runs. Fails with one sentence, and without a file left behind, when the
@@ -238,7 +247,8 @@ class Recording {
   static Result<std::unique_ptr<Recording>> launch(LaunchRequest request, FrameSink sink = {});
 
   // Creates the file and brings the agent into a process that was started without us, which stands still for a few milliseconds (see
-  // collector/attach/inject.h). Where nothing is traced, no agent enters it: its threads and GPU metrics are recorded from outside. Fails with one sentence, and without a file left behind; the process then runs as before.
+  // collector/attach/inject.h). Where nothing is traced, no agent enters it: its threads and GPU metrics are recorded from outside. Fails
+  // with one sentence, and without a file left behind; the process then runs as before.
   static Result<std::unique_ptr<Recording>> attach(AttachRequest request, FrameSink sink = {});
 
   // Stops at once when it still runs. The target runs on.
@@ -249,9 +259,11 @@ class Recording {
   // Asks for the end; returns at once. kAtOnce may follow kOrderly.
   void stop(StopMode mode = StopMode::kOrderly);
 
-  // Begins a capture; returns its file once it records. Fails with one sentence while another is under way, and when none may come.
+  // Begins a capture; returns its file once it records. With a range of the program's, it waits for that, and returns an empty path. Fails
+  // with one sentence while another is under way or waits for its range, and when none may come.
   Result<std::filesystem::path> start_capture(CaptureRequest request = {});
-  // Ends the capture under way and returns its file once it is complete; the target runs on, and another capture may follow.
+  // Ends the capture under way and returns its file once it is complete; the target runs on, and another capture may follow. Where it
+  // waits for its range still, it does so no more; the path is empty.
   Result<std::filesystem::path> end_capture();
   // The same, and throws the file away.
   Result<std::filesystem::path> cancel_capture();

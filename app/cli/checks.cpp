@@ -1,0 +1,93 @@
+#include "checks.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+namespace lanescope::cli {
+namespace {
+
+constexpr double kLongestTime = 1e9;  // s; thirty years
+constexpr double kLargestSize = 1e18;
+
+std::string in_quotes(const std::string& text) { return '"' + text + '"'; }
+
+// The number with which the text begins, and what follows it.
+template <typename Number>
+std::optional<Number> number_at_begin(const std::string& text, std::string_view& rest) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  rest = std::string_view(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  return error == std::errc{} ? std::optional<Number>(value) : std::nullopt;
+}
+
+// 0 where it is none.
+double factor_of(std::string_view suffix) {
+  std::string unit(suffix);
+  std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  if (unit.ends_with("ib"))
+    unit.resize(unit.size() - 2);
+  else if (unit.ends_with("b"))
+    unit.resize(unit.size() - 1);
+  if (unit.empty()) return 1;
+  constexpr std::string_view kUnits = "kmgt";
+  const std::size_t power = kUnits.find(unit);
+  return unit.size() == 1 && power != std::string_view::npos ? std::pow(1024.0, static_cast<double>(power + 1)) : 0;
+}
+
+}  // namespace
+
+CLI::Validator one_of(std::vector<std::string> words) {
+  const auto check = [words = std::move(words)](const std::string& text) -> std::string {
+    if (std::find(words.begin(), words.end(), text) != words.end()) return {};
+    std::string all;
+    for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
+    return in_quotes(text) + " is none of " + all;
+  };
+  return CLI::Validator(check, "");
+}
+
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  const auto check = [least, most](const std::string& text) -> std::string {
+    std::string_view rest;
+    const std::optional<std::uint64_t> value = number_at_begin<std::uint64_t>(text, rest);
+    if (value && rest.empty() && *value >= least && *value <= most) return {};
+    return in_quotes(text) + " is no whole number from " + std::to_string(least) + " to " + std::to_string(most);
+  };
+  return CLI::Validator(check, "");
+}
+
+CLI::Validator seconds_of_time(Zero zero) {
+  const auto check = [zero](const std::string& text) -> std::string {
+    std::string_view rest;
+    const std::optional<double> value = number_at_begin<double>(text, rest);
+    const bool is_time = value && rest.empty() && *value >= 0 && *value <= kLongestTime;
+    if (is_time && (*value > 0 || zero == Zero::kTaken)) return {};
+    return in_quotes(text) + " is no number of seconds such as 10 or 0.5";
+  };
+  return CLI::Validator(check, "");
+}
+
+CLI::Validator size_in_bytes() {
+  const auto change = [](std::string& text) -> std::string {
+    std::string_view rest;
+    const std::optional<double> value = number_at_begin<double>(text, rest);
+    const double bytes = value.value_or(0) * factor_of(rest);
+    if (!(bytes >= 1 && bytes <= kLargestSize)) return in_quotes(text) + " is no size such as 500M or 2G";
+    text = std::to_string(static_cast<std::uint64_t>(bytes));
+    return {};
+  };
+  return CLI::Validator(change, "", "size");
+}
+
+CLI::Validator session_name() {
+  constexpr std::size_t kLongest = 64;
+  const auto check = [](const std::string& text) -> std::string {
+    if (!text.empty() && text.size() <= kLongest && text.find('/') == std::string::npos) return {};
+    return in_quotes(text) + " is no name of a session: it is empty, has a slash, or more than 64 letters";
+  };
+  return CLI::Validator(check, "");
+}
+
+}  // namespace lanescope::cli

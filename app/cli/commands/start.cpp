@@ -1,0 +1,78 @@
+// lanescope start: begins a capture in a session, or leaves that to the session that comes.
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "../session_directory.h"
+#include "../start_options.h"
+#include "commands.h"
+
+namespace lanescope::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  lanescope launch python serve.py               in one terminal; in another:\n"
+    "  lanescope start -o busy -s none                record from now on, without samples\n"
+    "  lanescope start -c cudaProfilerApi             record from cudaProfilerStart on\n"
+    "  lanescope start -c nvtx -p step --stats        record a range, and print its statistics\n"
+    "\n"
+    "Without --session, the only one there is is meant. Where there is none yet, the next lanescope launch is recorded from its start on.\n"
+    "What is traced is chosen with lanescope launch. An option that is left out is as it is there.";
+
+std::string waits_for(const session::CaptureRange& range) {
+  if (range.trigger == session::CaptureTrigger::kProfilerApi) return "cudaProfilerStart";
+  return range.name.empty() ? "the NVTX range that lanescope launch names" : "the NVTX range \"" + range.name + "\"";
+}
+
+// As far as it can be known here: the name of the range may be the session's.
+Result<session::CaptureRequest> checked_request(StartOptions options) {
+  const bool has_no_name = options.range.range == "nvtx" && options.range.nvtx_capture.empty();
+  if (has_no_name) options.range.nvtx_capture = "unknown";
+  Result<session::CaptureRequest> request = capture_request(options, "");
+  if (request && has_no_name) request->range->name.clear();
+  return request;
+}
+
+int leave(const StartOptions& options, const session::CaptureRequest& request, const nlohmann::json& message) {
+  const std::string name = options.new_session.empty() ? "start-" + std::to_string(getpid()) : options.new_session;
+  const std::vector<std::string> names = session_names();
+  if (std::find(names.begin(), names.end(), name) != names.end())
+    return fail(
+        {"There is a session " + name + " already. Begin a capture in it with: lanescope start --session=" + name, ErrorKind::kUsage});
+  if (const Result<void> left = leave_start(name, message); !left) return fail(left.error());
+  std::cerr << "The next lanescope launch is recorded from " << (request.range ? waits_for(*request.range) : "its start")
+            << " on. Take that back with: lanescope cancel\n";
+  return kSuccess;
+}
+
+}  // namespace
+
+int run_start(Arguments arguments) {
+  CLI::App app("Begins a capture in a session.", "lanescope start");
+  app.footer(kFooter);
+  StartOptions options;
+  describe_start(app, options);
+  const nlohmann::json message = start_message(arguments);
+  constexpr const char* kOfLaunch = "Give it to lanescope launch: it holds for every capture of the session.";
+  if (const auto code = parse(app, std::move(arguments), kOfLaunch)) return *code;
+  const Result<session::CaptureRequest> request = checked_request(options);
+  if (!request) return fail(request.error());
+
+  const bool is_first = options.session.empty() && session_names().empty();
+  if (is_first || !options.new_session.empty()) return leave(options, *request, message);
+  const Result<std::string> session = choose_session(options.session);
+  if (!session) return fail(session.error());
+  const Result<nlohmann::json> answer = ask_session(*session, message);
+  if (!answer) return fail(answer.error());
+  const std::string file = answer->value("file", "");
+  if (file.empty() && request->range)
+    std::cerr << "Recording begins with " << waits_for(*request->range) << ".\n";
+  else
+    std::cerr << "Recording into\n\t" << file << '\n';
+  return kSuccess;
+}
+
+}  // namespace lanescope::cli

@@ -1,0 +1,27 @@
+#include "report_options.h"
+
+#include "checks.h"
+#include "commands/commands.h"
+
+namespace lanescope::cli {
+
+void describe_reports(CLI::App& app, ReportOptions& options) {
+  constexpr const char* kGroup = "Output";
+  app.add_option("--export", options.exports, "Also write it as: sqlite, chrome, json, csv, text")
+      ->type_name("LIST")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(one_of({"none", "sqlite", "chrome", "json", "csv", "text"}))
+      ->group(kGroup);
+  app.add_flag("--stats", options.print_statistics, "Print the default reports of `lanescope stats` at the end [false]")->group(kGroup);
+}
+
+void make_reports(const std::filesystem::path& file, const ReportOptions& options) {
+  for (const std::string& type : options.exports)
+    if (type != "none")
+      run_export(options.overwrite == Overwrite::kAllow ? Arguments{"-f", "-t", type, file.string()}
+                                                        : Arguments{"-t", type, file.string()});
+  if (options.print_statistics) run_stats({file.string()});
+}
+
+}  // namespace lanescope::cli

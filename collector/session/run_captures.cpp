@@ -1,0 +1,189 @@
+// The captures of a recording: who begins each, into which file it goes, what comes after it.
+#include "clock.h"
+#include "collector/channel/layout.h"
+#include "observers.h"
+#include "run.h"
+#include "session_start.h"
+#include "trace_output.h"
+
+namespace lanescope::session {
+namespace {
+
+bool is_by_target(const CaptureRange& range) {
+  return range.trigger == CaptureTrigger::kProfilerApi || range.trigger == CaptureTrigger::kNvtxRange;
+}
+
+}  // namespace
+
+Result<void> check_range(const CaptureSettings& settings) {
+  const CaptureRange& range = settings.range;
+  if (range.trigger == CaptureTrigger::kProfilerApi && !settings.trace_cuda)
+    return Error{"Captures between cudaProfilerStart and cudaProfilerStop need CUDA to be traced.", ErrorKind::kUsage};
+  if (range.trigger != CaptureTrigger::kNvtxRange) return {};
+  if (!settings.trace_nvtx) return Error{"Captures of an NVTX range need NVTX to be traced.", ErrorKind::kUsage};
+  if (range.name.empty()) return Error{"Captures of an NVTX range need its name.", ErrorKind::kUsage};
+  if (range.name.size() >= channel::kCaptureNameBytes || range.domain.value_or("").size() >= channel::kCaptureNameBytes)
+    return Error{"The name of the NVTX range to capture is longer than 1,023 bytes.", ErrorKind::kUsage};
+  return {};
+}
+
+bool Recording::Run::range_is_over() const {
+  return is_by_target(range_) && range_.after != AfterCapture::kGoOn && processes_.captures().ends >= answered_begins_;
+}
+
+// A target that began a capture waits for our answer: it comes once everything records, or never will.
+void Recording::Run::follow_target() {
+  const std::uint32_t begins = processes_.captures().begins;
+  if (begins == answered_begins_) return;
+  if (state_ == RecordingState::kRecording && range_is_over()) return;  // it begins the next capture, once this one is complete
+  const bool awaited = state_ == RecordingState::kWaiting && is_by_target(range_) && !no_more_captures_ && wish_.load() == Wish::kNone;
+  if (awaited) {
+    if (const auto file = begin_capture(awaited_); !file) report(file.error().text);
+  } else if (state_ == RecordingState::kRecording) {
+    processes_.set_recording(true);  // another process, within the capture under way
+  }
+  answered_begins_ = begins;
+  processes_.answer_captures();
+}
+
+void Recording::Run::take_order() {
+  std::unique_lock lock(mutex_);
+  if (orders_.empty()) return;
+  Order order = std::move(orders_.front());
+  orders_.pop_front();
+  const RecordingState state = state_;
+  lock.unlock();
+  const bool awaits_range = state == RecordingState::kWaiting && by_request() && is_by_target(range_);
+  if (order.kind == Order::kStart) {
+    order.answer.set_value(state != RecordingState::kWaiting ? Error{"A capture is under way already: " + path().string() + "."}
+                           : awaits_range      ? Error{"The session waits for a range already. Take that back with: lanescope cancel"}
+                           : no_more_captures_ ? Error{"This recording makes no more captures."}
+                                               : start_capture(order.request));
+  } else if (awaits_range) {
+    expect_no_range();
+    order.answer.set_value(std::filesystem::path());
+  } else if (state != RecordingState::kRecording) {
+    order.answer.set_value(Error{"No capture is under way."});
+  } else {
+    discards_file_ = order.kind == Order::kCancel;
+    awaits_end_ = std::move(order.answer);
+    begin_stopping(EndReason::kStopped);
+  }
+}
+
+// Begins a capture, or waits for the range that begins it.
+Result<std::filesystem::path> Recording::Run::start_capture(const CaptureRequest& request) {
+  if (request.range && !by_request()) return Error{"The range that this recording captures was chosen when it began."};
+  if (request.range) {
+    CaptureSettings settings = request_.settings;
+    settings.range = *request.range;
+    if (Result<void> possible = check_range(settings); !possible) return possible.error();
+  }
+  if (Result<void> observed = observe(request); !observed) return observed.error();
+  if (!request.range) {
+    Result<std::filesystem::path> file = begin_capture(request);
+    if (file) ++starts_;
+    return file;
+  }
+  ++starts_;
+  range_ = *request.range;
+  awaited_ = request;
+  captures_ = 0;
+  answered_begins_ = processes_.captures().begins;
+  processes_.await(range_);
+  return std::filesystem::path();
+}
+
+// Observes threads and GPUs as this capture has it, which may be otherwise than the one before.
+Result<void> Recording::Run::observe(const CaptureRequest& request) {
+  std::vector<proto::Diagnostic> refusals;
+  const cpu::CpuSettings threads = request.cpu.value_or(request_.settings.cpu);
+  if (threads != observed_threads_) {
+    if (threads.any() && !processes_.lives(pid_))
+      return Error{"Process " + std::to_string(pid_) + " has ended: threads of what it started are observed as before, or not at all."};
+    auto recorder = follow_threads(cpu::Recorder::attach, pid_, threads, cpu::Start::kWhenTold,
+                                   log_->is_watched() ? Watched::kYes : Watched::kNo, refusals);
+    if (!recorder) return recorder.error();
+    processes_.follow_threads(std::move(*recorder), pid_);
+    observed_threads_ = threads;
+    describe_settings(threads, *start_.mutable_settings());
+  }
+  const GpuMetricsSettings metrics = request.gpu_metrics.value_or(request_.settings.gpu_metrics);
+  if (metrics != observed_gpus_) {
+    const auto say = [this](const std::string& sentence) { report(sentence); };
+    if (gpu_metrics_) gpu_metrics_->end(*log_, GpuMetricsProcess::Samples::kLeaveOut, say);
+    log_->forget(proto::SOURCE_GPU_METRICS);
+    gpu_metrics_ = gpu_metrics_for(metrics, refusals);
+    observed_gpus_ = metrics;
+  }
+  for (const proto::Diagnostic& refusal : refusals) {
+    log_->write({proto::FRAME_DIAGNOSTIC}, refusal);
+    report(refusal.text());
+  }
+  return {};
+}
+
+Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest& request) {
+  const bool several = range_.trigger != CaptureTrigger::kNone && range_.after == AfterCapture::kRepeat;
+  const std::string& name = request.output.empty() ? request_.output : request.output;
+  Result<TraceFileWriter> file =
+      create_trace_file(several ? numbered_pattern(name) : name, request.overwrite.value_or(request_.overwrite), pid_);
+  if (!file) return file.error();
+  ++captures_;
+  duration_ = request.duration ? request.duration : request_.duration;
+  on_target_exit_ = request.on_target_exit.value_or(request_.on_target_exit);
+  start_.set_epoch(monotonic_now());
+  start_.set_utc_epoch(realtime_now());
+  processes_.begin_part();
+  log_->open(std::move(*file), start_);
+  recording_since_ = start_.epoch();
+  if (range_.after == AfterCapture::kGoOn) processes_.take_trigger_away();
+  processes_.set_recording(true);
+  {
+    const std::lock_guard lock(mutex_);
+    path_ = log_->path();
+  }
+  set_state(RecordingState::kRecording);
+  return path();
+}
+
+bool Recording::Run::by_request() const { return request_.settings.range.trigger == CaptureTrigger::kRequest; }
+
+bool Recording::Run::range_repeats_on() const {
+  return range_.after == AfterCapture::kRepeat && (!range_.repeats || captures_ < *range_.repeats);
+}
+
+Recording::Run::Next Recording::Run::next_after(EndReason reason) const {
+  if (reason == EndReason::kStopped && !awaits_end_) return Next::kShutDown;
+  // There is no program of ours to wait for where we attached to one.
+  const Next without_captures = origin_ == Origin::kAttached ? Next::kShutDown : Next::kWaitForEnd;
+  if (reason == EndReason::kStopped) return range_.trigger == CaptureTrigger::kNone ? without_captures : Next::kWait;
+  if (reason == EndReason::kFileSize || reason == EndReason::kDiskFull) return without_captures;
+  if (range_.trigger == CaptureTrigger::kNone) return Next::kShutDown;
+  if (range_.trigger == CaptureTrigger::kRequest || range_repeats_on()) return Next::kWait;
+  const AfterCapture after = range_.after == AfterCapture::kRepeat ? range_.after_repeats : range_.after;
+  if (after != AfterCapture::kStop) return Next::kShutDown;
+  return by_request() ? Next::kWait : Next::kWaitForEnd;
+}
+
+void Recording::Run::end_capture(EndReason reason) {
+  processes_.end_part();
+  if (next_after(reason) == Next::kWaitForEnd) expect_no_more_captures();
+  close_file(reason);
+  if (by_request() && !(reason == EndReason::kRangeEnd && range_repeats_on())) expect_no_range();
+  set_state(RecordingState::kWaiting);
+}
+
+void Recording::Run::expect_no_more_captures() {
+  no_more_captures_ = true;
+  processes_.take_trigger_away();
+}
+
+// Until somebody asks for the next one.
+void Recording::Run::expect_no_range() {
+  range_ = request_.settings.range;
+  awaited_ = {};
+  processes_.take_trigger_away();
+}
+
+}  // namespace lanescope::session

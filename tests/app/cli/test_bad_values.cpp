@@ -1,0 +1,152 @@
+// Values that no option takes: each is answered with one sentence that names the option, and with exit code 2, before anything runs.
+#include <algorithm>
+#include <iostream>
+#include <sstream>
+
+#include "checks.h"
+#include "command.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::cli;
+
+namespace {
+
+struct Answer {
+  int code;
+  std::string text;
+};
+Answer answer(Arguments arguments) {
+  std::ostringstream messages;
+  std::streambuf* before = std::cerr.rdbuf(messages.rdbuf());
+  const int code = run(std::move(arguments));
+  std::cerr.rdbuf(before);
+  return {code, messages.str()};
+}
+
+struct Case {
+  const char* argument;
+  const char* words;  // of the answer
+};
+const std::vector<Case> kCases{
+    {"--trace=foo", "\"foo\" is none of cuda, nvtx"},
+    {"--trace=", "--trace needs a value"},
+    {"--trace=cudaa", "Did you mean cuda?"},
+    {"--output=x%z", "%z"},
+    {"--output=x%q{LANESCOPE_IS_NOT_SET}", "that variable is not set"},
+    {"--force-overwrite=maybe", "--force-overwrite takes true or false, not \"maybe\"."},
+    {"--delay=-1", "--delay: \"-1\" is no number of seconds"},
+    {"--delay=soon", "--delay: \"soon\""},
+    {"--delay=1e400", "--delay"},
+    {"--delay=nan", "--delay"},
+    {"--duration=0", "--duration: \"0\""},
+    {"--duration=1s", "--duration: \"1s\""},
+    {"--kill=foo", "--kill takes none, sigterm"},
+    {"--kill=99", "--kill takes"},
+    {"--stop-on-exit=maybe", "--stop-on-exit takes true or false"},
+    {"--stop-on-exit=false", "requires --duration"},
+    {"--wait=none", "--wait: \"none\" is none of primary, all"},
+    {"--capture-range=foo", "--capture-range takes none, cudaProfilerApi or nvtx"},
+    {"--capture-range=nvtx", "--nvtx-capture"},
+    {"--nvtx-capture=x", "--capture-range=nvtx"},
+    {"--capture-range-end=foo", "--capture-range-end takes"},
+    {"--capture-range-end=repeat:0", "--capture-range-end takes"},
+    {"--stop-on-range-end=foo", "--stop-on-range-end takes true or false"},
+    {"--start-later=foo", "--start-later takes true or false"},
+    {"--nvtx-domain-include=", "--nvtx-domain-include needs a value"},
+    {"--nvtx-domain-exclude=", "--nvtx-domain-exclude needs a value"},
+    {"--cuda-graph-trace=foo", "neither node nor graph"},
+    {"--cuda-memory-usage=foo", "--cuda-memory-usage takes true or false"},
+    {"--cuda-um-cpu-page-faults=foo", "--cuda-um-cpu-page-faults takes"},
+    {"--cuda-um-gpu-page-faults=foo", "--cuda-um-gpu-page-faults takes"},
+    {"--cuda-event-trace=foo", "--cuda-event-trace takes"},
+    {"--cuda-trace-all-apis=foo", "--cuda-trace-all-apis takes"},
+    {"--cuda-flush-interval=-1", "--cuda-flush-interval: \"-1\" is no whole number"},
+    {"--cuda-flush-interval=1s", "--cuda-flush-interval"},
+    {"--cudabacktrace=foo", "--cudabacktrace takes all"},
+    {"--cudabacktrace=all:x", "no number of nanoseconds"},
+    {"--env-var=foo", "--env-var needs NAME=VALUE"},
+    {"--env-var==x", "--env-var needs NAME=VALUE"},
+    {"--inherit-environment=foo", "--inherit-environment takes"},
+    {"--show-output=foo", "--show-output takes"},
+    {"--stats=foo", "--stats takes"},
+    {"--export=hdf", "\"hdf\" is none of none, sqlite"},
+    {"--run-as=lanescope-nobody", "lanescope-nobody"},
+    {"--command-file=/nowhere/options", "can't be read"},
+    {"--command-file=/proc/self/exe", "is no text"},
+    {"--session-new=a/b", "\"a/b\" is no name of a session"},
+    {"--preset=foo", "\"foo\" is none of light, default, deep"},
+    {"--max-file-size=foo", "\"foo\" is no size such as 500M"},
+    {"--max-file-size=-1", "--max-file-size"},
+    {"--max-file-size=0", "--max-file-size"},
+    {"--max-file-size=10X", "--max-file-size"},
+    {"--ring=0", "--ring: \"0\" is no number of seconds"},
+    {"--sample=foo", "--sample: \"foo\" is none of process-tree, cpu, system-wide, none"},
+    {"--cpuctxsw=foo", "--cpuctxsw: \"foo\" is none of"},
+    {"--backtrace=foo", "--backtrace: \"foo\" is none of"},
+    {"--sampling-frequency=0", "--sampling-frequency: \"0\" is no whole number from 1 to 10000"},
+    {"--python-sampling=foo", "--python-sampling takes"},
+    {"--python-backtrace=foo", "--python-backtrace: \"foo\" is none of"},
+    {"--osrt-threshold=-1", "--osrt-threshold"},
+    {"--osrt-backtrace-threshold=x", "--osrt-backtrace-threshold takes"},
+    {"--gpu-metrics-devices=foo", "--gpu-metrics-devices"},
+    {"--gpu-metrics-frequency=1", "--gpu-metrics-frequency"},
+    {"--gpu-metrics-set=foo", "--gpu-metrics-set"},
+    {"--pytorch=functions-trace", "mark the code with NVTX"},
+    {"--pytorch=foo", "\"foo\" is none of autograd-nvtx"},
+    {"--mpi-impl=foo", "--mpi-impl: \"foo\" is none of"},
+    {"--arm=foo", "--arm takes"},
+    {"--nonsense", "Unknown option --nonsense."},
+};
+
+}  // namespace
+
+TEST_CASE("a value that an option does not take is answered with one sentence that names it, and exit code 2") {
+  for (const Case& each : kCases) {
+    CAPTURE(each.argument);
+    const Answer told = answer({"profile", each.argument, "true"});
+    CHECK(told.code == kUsage);
+    CHECK_THAT(told.text, contains_text(each.words));
+    CHECK(std::count(told.text.begin(), told.text.end(), '\n') == 1);
+    CHECK(told.text.size() < 250);
+  }
+}
+
+TEST_CASE("an option at the end lacks its value") {
+  for (const char* option : {"-t", "--trace", "-o", "--duration", "-e", "--kill"}) {
+    CAPTURE(option);
+    const Answer told = answer({"profile", option});
+    CHECK(told.code == kUsage);
+    CHECK_THAT(told.text, contains_text(option));
+  }
+}
+
+TEST_CASE("attach and start refuse the same values, and a process that is no number") {
+  for (const Arguments& arguments : std::vector<Arguments>{{"attach", "python"},
+                                                           {"attach", "0"},
+                                                           {"attach", "1", "-d", "soon"},
+                                                           {"attach", "1", "--max-file-size=-1"},
+                                                           {"attach", "1", "--python-sampling=foo"},
+                                                           {"start", "-d", "0"},
+                                                           {"start", "-x=foo"},
+                                                           {"start", "--stats=foo"},
+                                                           {"start", "--gpu-metrics-devices=foo"}}) {
+    CAPTURE(arguments);
+    const Answer told = answer(arguments);
+    CHECK(told.code == kUsage);
+    CHECK(std::count(told.text.begin(), told.text.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("sizes are numbers of bytes, with powers of 1024") {
+  const auto bytes = [](std::string text) { return size_in_bytes()(text).empty() ? text : "refused"; };
+  CHECK(bytes("500") == "500");
+  CHECK(bytes("500B") == "500");
+  CHECK(bytes("4K") == "4096");
+  CHECK(bytes("4k") == "4096");
+  CHECK(bytes("1.5M") == "1572864");
+  CHECK(bytes("2GiB") == "2147483648");
+  CHECK(bytes("2gb") == "2147483648");
+  CHECK(bytes("1T") == "1099511627776");
+  for (const char* wrong : {"", "M", "-1", "0", "1X", "1MM", "nan", "inf", "1e30"}) CHECK(bytes(wrong) == "refused");
+}

@@ -1,0 +1,100 @@
+// When GPU records of a program that runs reach its file, with a CUPTI that needs no GPU and that gives a buffer back only where it is full
+// or asked for.
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "../collector/agent/mock_cupti.h"
+#include "collector/session/recording.h"
+#include "lanescope/trace.pb.h"
+#include "model/file/frame.h"
+#include "recorder.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// When frames with GPU records were appended to the file. What comes within a few milliseconds comes of one request.
+class Arrivals {
+ public:
+  void take(std::span<const std::byte> frames) {
+    const std::lock_guard lock(mutex_);
+    while (!frames.empty()) {
+      FrameHeader header;
+      std::memcpy(&header, frames.data(), sizeof(header));
+      if (header.type == proto::FRAME_EVENTS && header.source == proto::SOURCE_AGENT && header.event_count > 0) add(Clock::now());
+      frames = frames.subspan(sizeof(header) + header.stored_size);
+    }
+  }
+  [[nodiscard]] std::vector<Clock::time_point> times() const {
+    const std::lock_guard lock(mutex_);
+    return times_;
+  }
+
+ private:
+  void add(Clock::time_point time) {
+    if (times_.empty() || time - times_.back() > 40ms) times_.push_back(time);
+  }
+  mutable std::mutex mutex_;
+  std::vector<Clock::time_point> times_;
+};
+
+struct Recorded {
+  std::size_t arrivals_while_it_ran = 0;
+  std::uint64_t kernels = 0;  // in the end
+};
+
+// Records three seconds of launches.
+Recorded record(std::chrono::milliseconds interval) {
+  constexpr auto kTime = 3s;
+  const TemporaryFolder folder;
+  session::LaunchRequest request;
+  request.command = {program("mock_steady_kernels").string()};
+  request.environment = {{"LANESCOPE_CUPTI_LIBRARY", LANESCOPE_MOCK_CUPTI}};
+  request.settings.trace_nvtx = false;
+  request.settings.flush_interval = interval;
+  request.output = (folder.path() / "x").string();
+  request.agent = std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so";
+  Arrivals arrivals;
+  const auto recording = session::Recording::launch(request, [&arrivals](std::span<const std::byte> frames) { arrivals.take(frames); });
+  INFO((recording ? "" : recording.error().text));
+  REQUIRE(recording);
+  CHECK_FALSE((*recording)->wait_for(kTime));
+  Recorded recorded;
+  recorded.arrivals_while_it_ran = arrivals.times().size();
+  kill((*recording)->target_pid(), SIGTERM);
+  REQUIRE((*recording)->wait_for(60s));
+  CHECK((*recording)->exit_status() == session::ExitStatus{5, 0});
+  CHECK((*recording)->outcome().statistics.dropped == 0);
+  const auto trace = load(folder.path() / "x.trace");
+  for (const Track& track : trace->tracks())
+    for (const LaneId id : track.lanes) recorded.kernels += track.key.kind == TrackKind::kKernels ? trace->lane(id).size() : 0;
+  return recorded;
+}
+
+}  // namespace
+
+TEST_CASE("GPU records of a running program reach the file once in each interval, and no more often") {
+  // At least half of those that there is time for: the machine may be busy.
+  const Recorded often = record(100ms);
+  CHECK(often.arrivals_while_it_ran >= 15);
+  CHECK(often.arrivals_while_it_ran <= 31);
+  const Recorded seldom = record(1000ms);
+  CHECK(seldom.arrivals_while_it_ran >= 1);
+  CHECK(seldom.arrivals_while_it_ran <= 4);
+  CHECK(seldom.kernels > 1000);
+}
+
+TEST_CASE("without an interval GPU records stay with CUPTI until a buffer is full or the recording ends, and none is lost") {
+  const Recorded never = record(0ms);
+  CHECK(never.arrivals_while_it_ran == 0);
+  CHECK(never.kernels > 1000);
+}

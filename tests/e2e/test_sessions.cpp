@@ -1,0 +1,211 @@
+// Sessions that are steered from elsewhere: each capture as its start has it, and starts that come before their program.
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include "../collector/cpu/recorded.h"
+#include "recorder.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+std::string captures() { return program("lanescope_program_nvtx_captures").string(); }
+
+// Sessions of their own, asked from another folder than theirs.
+class Sessions {
+ public:
+  Ran ask(const std::vector<std::string>& arguments) const {
+    return run_lanescope(elsewhere_.path(), arguments, {{"XDG_RUNTIME_DIR", folder_.path().string()}});
+  }
+  void await(const std::string& state) const {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (ask({"sessions", "list"}).output.find(state) == std::string::npos) {
+      REQUIRE(std::chrono::steady_clock::now() < give_up);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
+  [[nodiscard]] const std::filesystem::path& elsewhere() const { return elsewhere_.path(); }
+
+ private:
+  TemporaryFolder folder_;  // of the sessions, and where their programs run
+  TemporaryFolder elsewhere_;
+};
+
+// Of rounds of nvtx_captures in the file.
+struct Rounds {
+  std::uint64_t inside = 0;
+  std::uint64_t outside = 0;
+  bool operator==(const Rounds&) const = default;
+};
+Rounds rounds(const std::filesystem::path& file) {
+  const auto trace = load(file);
+  return {count_events(*trace, TrackKind::kNvtxRanges, "inside"), count_events(*trace, TrackKind::kNvtxMarks, "outside")};
+}
+
+struct Observed {
+  std::uint64_t states = 0;
+  std::size_t sixty = 0;
+  std::size_t forty = 0;
+  std::size_t samples = 0;
+};
+Observed observed(const std::filesystem::path& file) {
+  const auto trace = load(file);
+  Observed found;
+  for (const Track& track : trace->tracks())
+    if (track.key.kind == TrackKind::kThreadStates)
+      for (const LaneId id : track.lanes) found.states += trace->lane(id).size();
+  const std::vector<Chain> chains = samples_of_process(*trace, 0);
+  found.samples = chains.size();
+  found.sixty = count_with(chains, "sixty");
+  found.forty = count_with(chains, "forty");
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a start that comes first records the next program from its first range on, and only that one") {
+  const Sessions sessions;
+  const Ran start = sessions.ask({"start", "-o", "first", "--session-new=mine"});
+  CHECK(start.code == 0);
+  CHECK_THAT(start.messages, contains_text("The next lanescope launch is recorded from its start on."));
+  CHECK_THAT(sessions.ask({"sessions", "list"}).output, contains_text("Awaited") && contains_text("mine"));
+  const Ran first = run_lanescope(sessions.folder(), {"launch", "-t", "nvtx", captures(), "plain"});
+  CHECK(first.code == 3);
+  CHECK(rounds(sessions.elsewhere() / "first.trace") == Rounds{20, 20});
+  const Ran second = run_lanescope(sessions.folder(), {"launch", "-t", "nvtx", captures(), "plain"});
+  CHECK(second.code == 3);
+  CHECK_THAT(second.messages, contains_text("No file was made"));
+}
+
+TEST_CASE("a start that comes first is taken back by cancel, stop and shutdown") {
+  const Sessions sessions;
+  for (const char* command : {"cancel", "stop", "shutdown"}) {
+    CHECK(sessions.ask({"start"}).code == 0);
+    CHECK(sessions.ask({command}).code == 0);
+    CHECK_THAT(sessions.ask({"sessions", "list"}).output, !contains_text("Awaited"));
+  }
+  CHECK(sessions.ask({"cancel"}).code == 1);
+}
+
+TEST_CASE("a start that comes first may wait for a range that the launch names, and is taken by the session that it is for") {
+  const Sessions sessions;
+  CHECK(sessions.ask({"start", "-c", "nvtx", "--capture-range-end=stop", "-o", "one", "--session-new=a"}).code == 0);
+  CHECK(sessions.ask({"start", "-c", "nvtx", "-p", "none of these", "-o", "two", "--session-new=b"}).code == 0);
+  CHECK(run_lanescope(sessions.folder(), {"launch", "-t", "nvtx", captures(), "plain"}).code == 2);  // which?
+  const Ran ran = run_lanescope(sessions.folder(), {"launch", "-t", "nvtx", "-p", "wanted", "--session=a", captures(), "plain", "3"});
+  CHECK(ran.code == 3);  // it ran on to its end
+  CHECK(rounds(sessions.elsewhere() / "one.trace") == Rounds{20, 0});
+  const Ran none = run_lanescope(sessions.folder(), {"launch", "-t", "nvtx", "--session=b", captures(), "plain"});
+  CHECK(none.code == 3);
+  CHECK_FALSE(std::filesystem::exists(sessions.elsewhere() / "two.trace"));
+  CHECK(run_lanescope(sessions.folder(), {"launch", "--session=b", "true"}).code == 2);  // it was taken
+}
+
+TEST_CASE("each capture observes threads as its start has it") {
+  if (const auto reason = cannot_observe(); reason) {
+    WARN(*reason);
+    return;
+  }
+  const Sessions sessions;
+  LanescopeProcess session(sessions.folder(), {"launch", "-t", "none", "-s", "none", "--cpuctxsw=none", "--kill=sigkill",
+                                               program("lanescope_program_cpu_work").string(), "steady"});
+  session.wait_for_line("ready");
+  const auto capture = [&](const std::string& name, std::vector<std::string> options) {
+    options.insert(options.begin(), {"start", "-d", "1", "-o", name});
+    const Ran start = sessions.ask(options);
+    INFO(start.messages);
+    REQUIRE(start.code == 0);
+    sessions.await("Waiting");
+    return observed(sessions.elsewhere() / (name + ".trace"));
+  };
+  CHECK(capture("as_launched", {}).states == 0);
+  for (const char* name : {"sampled", "sampled_again"}) {  // names of code come anew, too
+    const Observed found = capture(name, {"-s", "process-tree", "--cpuctxsw=process-tree"});
+    CHECK(found.states > 10);
+    CHECK(found.samples > 50);
+    CHECK(found.sixty + found.forty > found.samples / 2);
+    CHECK(found.sixty > 0);
+    CHECK(found.forty > 0);
+    const Observed between = capture(std::string(name) + "_between", {});
+    CHECK(between.states == 0);
+    CHECK(between.samples == 0);
+  }
+  const Observed slow = capture("slow", {"--sample=cpu", "--sampling-frequency=20", "--backtrace", "none"});
+  CHECK(slow.samples > 0);
+  CHECK(slow.samples < 20);  // a third of a second of work
+  CHECK(sessions.ask({"shutdown", "--kill", "sigkill"}).code == 0);
+  CHECK(session.wait() == 128 + SIGKILL);
+}
+
+TEST_CASE("a capture goes on after its program where its start says so, until it is stopped") {
+  const Sessions sessions;
+  CHECK(sessions.ask({"start", "--stop-on-exit=false", "-o", "on"}).code == 0);
+  LanescopeProcess session(sessions.folder(), {"launch", "-t", "nvtx", captures(), "plain"});
+  session.wait_for_line("done");
+  sessions.await("Collection");
+  CHECK(kill(session.pid(), 0) == 0);
+  CHECK(sessions.ask({"stop"}).code == 0);
+  CHECK(session.wait() == 3);
+  CHECK(rounds(sessions.elsewhere() / "on.trace") == Rounds{20, 20});
+}
+
+TEST_CASE("what a start asks to be made of its file is made by the stop, or by the session where the program ends first") {
+  const Sessions sessions;
+  LanescopeProcess session(sessions.folder(), {"launch", "-t", "nvtx", program("lanescope_program_nvtx_endless").string(), "5"});
+  session.wait_for_line("ready");
+  CHECK(sessions.ask({"start", "-o", "one", "--export=csv", "--stats=true"}).code == 0);
+  const Ran stop = sessions.ask({"stop"});
+  CHECK(stop.code == 0);
+  CHECK_THAT(stop.messages, contains_text("one.trace does not contain"));  // the reports looked, and the program was idle
+  CHECK(std::filesystem::exists(sessions.elsewhere() / "one.csv"));
+  std::filesystem::remove(sessions.elsewhere() / "one.csv");
+
+  CHECK(sessions.ask({"start", "-o", "two", "--export", "csv"}).code == 0);
+  CHECK(sessions.ask({"shutdown"}).code == 0);
+  CHECK(session.wait() == 5);
+  CHECK(std::filesystem::exists(sessions.elsewhere() / "two.csv"));
+  CHECK_FALSE(std::filesystem::exists(sessions.elsewhere() / "one.csv"));
+  CHECK_THAT(session.messages(), !contains_text("does not contain"));
+}
+
+TEST_CASE("what a start can't have is one sentence") {
+  const Sessions sessions;
+  LanescopeProcess session(sessions.folder(),
+                           {"launch", "--session-new=mine", "-t", "none", program("lanescope_program_nvtx_endless").string(), "5"});
+  session.wait_for_line("ready");
+  struct Case {
+    std::vector<std::string> arguments;
+    int code;
+    std::string words;
+  };
+  const std::vector<Case> cases{
+      {{"start", "-t", "cuda"}, 2, "Give it to lanescope launch"},
+      {{"start", "--cuda-graph-trace=node"}, 2, "Give it to lanescope launch"},
+      {{"start", "--gpuctxsw=true"}, 2, "--gpu-metrics-devices"},
+      {{"start", "-c", "cuda"}, 2, "Did you mean --trace=cuda?"},
+      {{"start", "-s", "all"}, 2, "--sample"},
+      {{"start", "-c", "nvtx", "-p", "x"}, 1, "need NVTX to be traced"},
+      {{"start", "-c", "cudaProfilerApi"}, 1, "need CUDA to be traced"},
+      {{"start", "--session=other"}, 2, "There is no session other, but mine."},
+      {{"start", "--session-new=mine"}, 2, "--session=mine"},
+      {{"launch", "--session=mine", "true"}, 2, "is for one alone"},
+      {{"launch", "-c", "nvtx", "-p", "x", "true"}, 2, "lanescope start --capture-range=nvtx"},
+      {{"status", "--session=other"}, 2, "There is no session other, but mine."},
+  };
+  for (const Case& each : cases) {
+    CAPTURE(each.arguments);
+    const Ran ran = sessions.ask(each.arguments);
+    CHECK(ran.code == each.code);
+    CHECK_THAT(ran.messages, contains_text(each.words));
+    CHECK(std::count(ran.messages.begin(), ran.messages.end(), '\n') == 1);
+  }
+  CHECK_THAT(sessions.ask({"status", "--session", "mine"}).output, contains_text("Waiting") && contains_text("mine"));
+  CHECK(sessions.ask({"shutdown"}).code == 0);
+}
