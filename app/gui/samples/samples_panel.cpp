@@ -44,6 +44,7 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
     if (isVisible()) compute();
   });
   connect(source_, &QComboBox::activated, this, [this] {
+    source_is_chosen_ = true;
     fillThreads();
     compute();
   });
@@ -65,7 +66,8 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
   });
   connect(&state, &SelectionState::selectedRangeChanged, this, &SamplesPanel::refresh);
   connect(&state, &SelectionState::visibleRangeChanged, this, &SamplesPanel::refresh);
-  connect(&state, &SelectionState::traceChanged, this, [this] {
+  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kOther) source_is_chosen_ = false;
     fillThreads();
     refresh();
   });
@@ -142,8 +144,16 @@ bool SamplesPanel::hasChainsOf(const Trace& trace, ThreadId thread) {
   });
 }
 
-void SamplesPanel::chooseThread(ThreadId thread) {
-  const QString wanted = QStringLiteral("thread:%1").arg(thread);
+bool SamplesPanel::hasChainsOfProcess(const Trace& trace, ProcessId process) {
+  return std::any_of(trace.tracks().begin(), trace.tracks().end(), [&](const Track& track) {
+    return track.key.process == process && (track.key.kind == TrackKind::kCpuSamples || track.key.kind == TrackKind::kBacktraces);
+  });
+}
+
+void SamplesPanel::chooseThread(ThreadId thread) { chooseRunner(QStringLiteral("thread:%1").arg(thread)); }
+void SamplesPanel::chooseProcess(ProcessId process) { chooseRunner(QStringLiteral("process:%1").arg(process)); }
+
+void SamplesPanel::chooseRunner(const QString& wanted) {
   for (int tried = 0; tried < source_->count() && thread_->findData(wanted) < 0; ++tried) {
     source_->setCurrentIndex((source_->currentIndex() + 1) % source_->count());
     fillThreads();
@@ -204,12 +214,13 @@ void SamplesPanel::refresh() {
 void SamplesPanel::compute() {
   paced_.cancel();
   const std::shared_ptr<const Trace> trace = state_.trace();
-  // A trace with backtraces alone shows those at first.
-  if (trace && trace != computed_trace_ && !has_stacks(*trace, StackSource::kCpuSamples) && has_stacks(*trace, StackSource::kBacktraces) &&
-      !computed_) {
-    source_->setCurrentIndex(source_->findData(static_cast<int>(StackSource::kBacktraces)));
-    fillThreads();
-  }
+  // A trace that has one source alone shows that one, unless the other was asked for.
+  if (trace && !source_is_chosen_)
+    for (const StackSource other : {StackSource::kCpuSamples, StackSource::kBacktraces})
+      if (!has_stacks(*trace, static_cast<StackSource>(source_->currentData().toInt())) && has_stacks(*trace, other)) {
+        source_->setCurrentIndex(source_->findData(static_cast<int>(other)));
+        fillThreads();
+      }
   if (!trace) {
     job_.cancel();
     computed_.reset();
@@ -235,10 +246,24 @@ void SamplesPanel::compute() {
       top_down_model_->setProfile(trace, profile);
       bottom_up_model_->setProfile(trace, profile);
       functions_->setTable(profile->table);
-      top_down_->expandToDepth(0);
+      expandMainPath();
       showNote();
     });
   });
+}
+
+// Down to where the calls part: a program's start and its loop are dozens of calls deep.
+void SamplesPanel::expandMainPath() {
+  constexpr double kMostOfIt = 0.5;
+  const samples::CallTree& tree = profile_->top_down;
+  top_down_->expandToDepth(0);
+  for (QModelIndex call = top_down_model_->index(0, 0); call.isValid();) {
+    top_down_->expand(call);
+    const QModelIndex heaviest = top_down_model_->index(0, 0, call);
+    const auto amount = [&](const QModelIndex& index) { return samples::amount(tree.node(top_down_model_->node(index)).total, profile_->by); };
+    if (!heaviest.isValid() || amount(heaviest) < kMostOfIt * amount(call)) return;
+    call = heaviest;
+  }
 }
 
 void SamplesPanel::showNote() {

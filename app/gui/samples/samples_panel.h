@@ -31,9 +31,11 @@ class SamplesPanel : public QWidget {
   explicit SamplesPanel(SelectionState& state, QWidget* parent = nullptr);
 
   void chooseView(View view);
-  // Of its CPU samples or, where it has none, of its calls.
+  // Of CPU samples or, where there are none, of calls.
   void chooseThread(ThreadId thread);
+  void chooseProcess(ProcessId process);
   [[nodiscard]] static bool hasChainsOf(const Trace& trace, ThreadId thread);
+  [[nodiscard]] static bool hasChainsOfProcess(const Trace& trace, ProcessId process);
   [[nodiscard]] const std::shared_ptr<const SampleProfile>& profile() const { return profile_; }
   [[nodiscard]] FlameGraphView& flameGraph() { return *flame_; }
   [[nodiscard]] QTreeView& tree(samples::CallTreeOrder order) {
@@ -51,15 +53,18 @@ class SamplesPanel : public QWidget {
  private:
   void layOut();
   QTreeView* addTree(CallTreeModel& model, const QString& name);
+  void chooseRunner(const QString& wanted);  // an entry of thread_
   void fillThreads();
   void refresh();
   void compute();
+  void expandMainPath();  // of the call tree, top-down
   void showNote();
   [[nodiscard]] samples::SampleSelection selection() const;
 
   SelectionState& state_;
   QComboBox* view_;
   QComboBox* source_;
+  bool source_is_chosen_ = false;  // by hand, for this trace
   QComboBox* binding_;
   QComboBox* thread_;
   QLineEdit* search_;

@@ -115,7 +115,7 @@ class MainWindow : public QMainWindow {
   void chooseBeside();
   void exportEvents();
   void showLongestGaps();
-  void showFlameGraph(ThreadId thread);  // of the bound part of time
+  void showFlameGraph();  // of the bound part of time
   void showKeys();
   void showAbout();
   void chooseTheme(Theme theme);

@@ -77,12 +77,22 @@ void MainWindow::connectActions() {
   connect(actions_.diagnostics, &QAction::triggered, this, [this] { docks_->raise(diagnostics_); });
   connect(binding_, &TimelineBinding::eventsRequested, this, [this] { docks_->raise(events_); });
   connect(binding_, &TimelineBinding::statisticsRequested, this, [this] { docks_->raise(statistics_); });
-  connect(binding_, &TimelineBinding::flameGraphRequested, this, &MainWindow::showFlameGraph);
-  connect(bubbles_, &BubblesPanel::flameGraphRequested, this, [this](ThreadId thread, TimeRange time) {
+  connect(binding_, &TimelineBinding::flameGraphRequested, this, [this](ThreadId thread) {
+    samples_->chooseThread(thread);
+    showFlameGraph();
+  });
+  connect(binding_, &TimelineBinding::flameGraphOfProcessRequested, this, [this](ProcessId process) {
+    samples_->chooseProcess(process);
+    showFlameGraph();
+  });
+  const auto show_of_time = [this](ThreadId thread, TimeRange time) {
     state_.setTimeBinding(TimeBinding::kSelectedRange);
     state_.setSelectedRange(time);
-    showFlameGraph(thread);
-  });
+    samples_->chooseThread(thread);
+    showFlameGraph();
+  };
+  connect(binding_, &TimelineBinding::flameGraphOfTimeRequested, this, show_of_time);
+  connect(bubbles_, &BubblesPanel::flameGraphRequested, this, show_of_time);
   connect(actions_.keys, &QAction::triggered, this, &MainWindow::showKeys);
   connect(actions_.about, &QAction::triggered, this, &MainWindow::showAbout);
 }
@@ -216,9 +226,8 @@ void MainWindow::showLongestGaps() {
   messages_->show(tr("The trace has no GPU work, and so no gaps between it."), MessageWeight::kNote);
 }
 
-void MainWindow::showFlameGraph(ThreadId thread) {
+void MainWindow::showFlameGraph() {
   samples_->chooseView(SamplesPanel::View::kFlameGraph);
-  samples_->chooseThread(thread);
   docks_->raise(samples_);
 }
 

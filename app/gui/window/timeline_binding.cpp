@@ -57,6 +57,17 @@ std::optional<ThreadId> TimelineBinding::threadOf(const QString& row_key) const 
   return std::nullopt;
 }
 
+// Of a process's own row.
+std::optional<ProcessId> TimelineBinding::processOf(const QString& row_key) const {
+  const timeline::RowTree& rows = view_.rows();
+  const std::optional<timeline::RowIndex> row = rows.find(row_key.toStdString());
+  if (!row || rows.row(*row).kind != timeline::RowKind::kProcess) return std::nullopt;
+  for (const timeline::RowIndex child : rows.row(*row).children)
+    if (const std::optional<ThreadId> thread = threadOf(QString::fromStdString(rows.row(child).key)))
+      return state_.trace()->threads()[*thread].process;
+  return std::nullopt;
+}
+
 void TimelineBinding::showRowMenu(const QString& row_key, const QPoint& position) {
   QMenu menu;
   menu.addAction(tr("Show in Events View"), this, [this, row_key] {
@@ -69,6 +80,8 @@ void TimelineBinding::showRowMenu(const QString& row_key, const QPoint& position
   });
   if (const std::optional<ThreadId> thread = threadOf(row_key); thread && SamplesPanel::hasChainsOf(*state_.trace(), *thread))
     menu.addAction(tr("Show in Flame Graph"), this, [this, thread] { emit flameGraphRequested(*thread); });
+  if (const std::optional<ProcessId> process = processOf(row_key); process && SamplesPanel::hasChainsOfProcess(*state_.trace(), *process))
+    menu.addAction(tr("Show in Flame Graph"), this, [this, process] { emit flameGraphOfProcessRequested(*process); });
   menu.addSeparator();
   const bool expanded = view_.isExpanded(row_key);
   const auto row = view_.rows().find(row_key.toStdString());
@@ -96,6 +109,14 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
     menu.addAction(tr("Go to the launching call"), QKeySequence(Qt::Key_L), this, [this, launch] { state_.reveal(*launch); });
   if (const std::vector<EventRef> work = trace->work_of(event); !work.empty())
     menu.addAction(tr("Go to its GPU work"), QKeySequence(Qt::Key_L), this, [this, first = work.front()] { state_.reveal(first); });
+  if (const ThreadId thread = trace->track_of(event.lane).key.thread; thread != kNone && SamplesPanel::hasChainsOf(*trace, thread)) {
+    const TimeRange time{trace->event(event).start, trace->event(event).end()};
+    if (time.empty())
+      menu.addAction(tr("Show the thread in Flame Graph"), this, [this, thread] { emit flameGraphRequested(thread); });
+    else
+      menu.addAction(tr("Show what ran in it in Flame Graph"), this,
+                     [this, thread, time] { emit flameGraphOfTimeRequested(thread, time); });
+  }
   menu.addSeparator();
   menu.addAction(tr("Filter events to this name"), this, [this, event] {
     filterToName(event);

@@ -22,10 +22,13 @@ class TimelineBinding : public QObject {
   void eventsRequested();      // somebody asked for the events view
   void statisticsRequested();  // ... for the statistics
   void flameGraphRequested(lanescope::ThreadId thread);
+  void flameGraphOfTimeRequested(lanescope::ThreadId thread, lanescope::TimeRange time);
+  void flameGraphOfProcessRequested(lanescope::ProcessId process);
 
  private:
   void showTrace(TraceChange change);
   [[nodiscard]] std::optional<ThreadId> threadOf(const QString& row_key) const;
+  [[nodiscard]] std::optional<ProcessId> processOf(const QString& row_key) const;
   void showRowMenu(const QString& row_key, const QPoint& position);
   void showEventMenu(EventRef event, const QString& row_key, const QPoint& position);
   void filterToName(EventRef event);

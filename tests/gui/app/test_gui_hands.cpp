@@ -205,6 +205,39 @@ class HandsTest : public QObject {
     QVERIFY(!menu_after([&] { right_click(*names, {150, 10}); }).contains("Show in Flame Graph"));
   }
 
+  void aProcessAndARangeLeadToTheFlameGraphOfWhatRanInThem() {
+    QVERIFY(open_and_settle(*window_, dataFile("torch_loader_samples.trace")));
+    timeline::TimelineView& view = window_->timelineView();
+    QString process;
+    for (const timeline::Row& row : view.rows().rows())
+      if (row.kind == timeline::RowKind::kProcess && process.isEmpty()) process = QString::fromStdString(row.key);
+    view.setPinned(process, true);  // then it is the first one
+    menu_after([&] { right_click(*part(*window_, "Row names"), {150, 8}); }, "Show in Flame Graph");
+    QVERIFY(wait_for([&] { return window_->isSettled() && window_->samples().profile(); }));
+    const std::uint64_t of_process = window_->samples().profile()->top_down.total().count;
+    QVERIFY(of_process > 10'000);  // more than its main thread's
+
+    // A range in which the data loader computes: nothing else ran on that thread.
+    const Trace& trace = *window_->state().trace();
+    EventRef range;
+    for (const Track& track : trace.tracks())
+      for (const LaneId lane : track.lanes)
+        for (EventIndex i = 0; track.key.kind == TrackKind::kNvtxRanges && i < trace.lane(lane).size(); ++i)
+          if (trace.name(trace.lane(lane).name(i)) == "data") range = {lane, i};  // the last one
+    QVERIFY(range.valid());
+    view.setCurrentRow({});  // the menu is to be the event's
+    view.selectEvent(range);
+    const Event data = trace.event(range);
+    view.setVisibleRange({data.start - 1'000'000, data.end() + 1'000'000});
+    QVERIFY(settle(*window_));
+    menu_after([&] { view.askForMenu(); }, "Show what ran in it in Flame Graph");
+    QVERIFY(settle(*window_));
+    QCOMPARE(window_->state().selectedRange(), std::optional(TimeRange{data.start, data.end()}));
+    const std::uint64_t count = window_->samples().profile()->top_down.total().count;
+    const auto milliseconds = static_cast<std::uint64_t>(data.duration / 1'000'000);  // one sample each
+    QVERIFY2(count > milliseconds / 2 && count < milliseconds * 2, qPrintable(QString::number(count)));
+  }
+
   void aBubbleLeadsToTheFlameGraphOfWhatRanInIt() {
     QVERIFY(open_and_settle(*window_, dataFile("torch_loader_samples.trace")));
     window_->timelineView().setSelectedRange(TimeRange{9'950'000'000, 10'140'000'000});  // steps of the loop

@@ -183,6 +183,27 @@ class SamplesTest : public QObject {
     QCOMPARE(up.index(0, ui::CallTreeModel::kTotal, up.index(0, 0, inflate)).data().toString(), QString("30"));
   }
 
+  void aTreeIsOpenDownToWhereItsCallsPart() {
+    TraceBuilder builder;
+    const ProcessId process = builder.process_of_instance(1);
+    const auto call = [&](CallNodeId caller, const std::string& name) {
+      return builder.call_node({caller, builder.code_location({CodeKind::kNative, 0, 0, 0}, {builder.intern(name), 0, 0})});
+    };
+    CallNodeId deep = 0;
+    for (int level = 0; level < 8; ++level) deep = call(deep, "level" + std::to_string(level));
+    std::vector<SampleEvent> samples;
+    for (int i = 0; i < 9; ++i)  // three ways from there, a third each
+      samples.push_back({Nanoseconds{i}, 0, {call(call(deep, "way" + std::to_string(i % 3)), "end"), SampleOrigin::kTimer, 0, 1}});
+    add_samples(builder, process, 10, samples);
+    state_->setTrace(builder.snapshot(), ui::TraceChange::kOther);
+    QVERIFY(settled());
+    const QTreeView& tree = panel_->tree(samples::CallTreeOrder::kTopDown);
+    QModelIndex at = tree.model()->index(0, 0);
+    for (int level = 0; level < 8; ++level, at = tree.model()->index(0, 0, at)) QVERIFY2(tree.isExpanded(at), qPrintable(at.data().toString()));
+    QCOMPARE(at.data().toString(), QString("way0"));
+    QVERIFY(!tree.isExpanded(at));
+  }
+
   void searchMakesFunctionsStandOut() {
     QLineEdit* field = panel_->findChild<QLineEdit*>();
     QTest::keyClicks(field, "INFLATE");
@@ -198,6 +219,23 @@ class SamplesTest : public QObject {
     bool said = false;
     for (const QLabel* label : panel_->findChildren<QLabel*>()) said |= label->isVisible() && label->text().contains("--sample");
     QVERIFY(said);
+  }
+
+  void aTraceThatHasBacktracesAloneShowsThose() {
+    TraceBuilder builder;
+    const ProcessId process = builder.process_of_instance(1);
+    const CodeLocationId place = builder.code_location({CodeKind::kNative, 0, 0, 1}, {builder.intern("wait_for_all"), 0, 0});
+    const SampleEvent backtrace[] = {{100, 50, {builder.call_node({0, place}), SampleOrigin::kOsCall}}};
+    add_samples(builder, process, 10, backtrace);
+    state_->setTrace(builder.snapshot(), ui::TraceChange::kOther);  // after one with samples
+    QVERIFY(settled());
+    QCOMPARE(panel_->profile()->top_down.total(), (samples::Weight{1, 50}));
+    state_->setTrace(program(), ui::TraceChange::kOther);
+    QVERIFY(settled());
+    QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{1});  // it has both: what is shown stays
+    choose(choice(*panel_, "Which call chains"), 0);
+    QVERIFY(settled());
+    QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{120});
   }
 
   void inTheWindowADoubleClickedFunctionIsFoundOnTheRows() {
