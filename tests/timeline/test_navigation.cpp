@@ -122,6 +122,23 @@ TEST_CASE("a copy is described with its size, speed and kinds of memory") {
   REQUIRE(value_of(properties, "Grid") == "(absent)");
 }
 
+TEST_CASE("data of a range is shown field by field, and says why where nobody knows the fields") {
+  const auto described = [](const std::string& data) {
+    SmallTrace small;
+    NvtxDetail detail;
+    detail.payload_json = small.builder.intern(data);
+    small.builder.add(small.on_thread(TrackKind::kNvtxRanges), {small.event(0, 10, "range", 0, small.builder.intern(detail))});
+    const auto trace = small.builder.snapshot();
+    return describe_event(*trace, {lane_of(*trace, TrackKind::kNvtxRanges), 0});
+  };
+  const auto known = described(R"({"Message size [bytes]":4096})");
+  REQUIRE(value_of(known, "Message size [bytes]") == "4096");
+  REQUIRE(value_of(known, "Fields of its data") == "(absent)");
+  const auto unknown = described(R"({"schema":16777221,"size":4,"bytes":"01000000"})");
+  REQUIRE(value_of(unknown, "bytes") == "01000000");
+  REQUIRE(value_of(unknown, "Fields of its data") == "unknown: they were described before the recording began, or never");
+}
+
 TEST_CASE("theoretical occupancy is limited by the scarcest resource") {
   Gpu gpu;
   gpu.max_warps_per_multiprocessor = 64;

@@ -27,8 +27,10 @@ constexpr Word<session::AfterCapture> kAfterRange[] = {{"none", session::AfterCa
 constexpr Word<session::DomainRule> kDomainRules[] = {
     {"all", session::DomainRule::kAll}, {"include", session::DomainRule::kOnlyListed}, {"exclude", session::DomainRule::kAllButListed}};
 
-constexpr Word<cpu::CallChains> kCallChains[] = {
-    {"fp", cpu::CallChains::kFramePointers}, {"dwarf", cpu::CallChains::kDwarf}, {"none", cpu::CallChains::kNone}};
+constexpr Word<cpu::CallChains> kCallChains[] = {{"fp", cpu::CallChains::kFramePointers},
+                                                 {"dwarf", cpu::CallChains::kDwarf},
+                                                 {"lbr", cpu::CallChains::kBranchRecords},
+                                                 {"none", cpu::CallChains::kNone}};
 
 constexpr Word<ChainsOf> kChainsOf[] = {
     {"none", ChainsOf::kNone}, {"sync", ChainsOf::kWaits}, {"kernel,memory", ChainsOf::kWork}, {"all", ChainsOf::kAll}};
@@ -121,6 +123,7 @@ LaunchSettings Settings::launchSettings(const QString& program) const {
   launch.arguments = file_.value(group + "arguments").toString();
   launch.working_directory = file_.value(group + "workingDirectory").toString();
   launch.environment = file_.value(group + "environment").toStringList();
+  launch.inherit_environment = file_.value(group + "inheritEnvironment", true).toBool();
   launch.capture = choices(group);
   launch.output = file_.value(group + "output").toString();
   return launch;
@@ -133,6 +136,7 @@ void Settings::rememberLaunch(const LaunchSettings& launch) {
   file_.setValue(group + "workingDirectory", launch.working_directory);
   file_.setValue(group + "environment", launch.environment);
   file_.setValue(group + "output", launch.output);
+  file_.setValue(group + "inheritEnvironment", launch.inherit_environment);
   setChoices(group, launch.capture);
 }
 
@@ -180,6 +184,15 @@ void Settings::readPart(const QString& group, CaptureChoices& choices) const {
   choices.page_faults = file_.value(group + "pageFaults", false).toBool();
   choices.cuda_events = file_.value(group + "cudaEvents", false).toBool();
   choices.call_chains_of = words("callChainsOf", kChainsOf, choices.call_chains_of);
+  choices.call_chains_from = file_.value(group + "callChainsFrom", choices.call_chains_from).toInt();
+  choices.flush_interval = file_.value(group + "flushInterval", choices.flush_interval).toInt();
+  choices.os_runtime_chains_from = file_.value(group + "osRuntimeChainsFrom", choices.os_runtime_chains_from).toInt();
+  choices.from_outside = file_.value(group + "fromOutside", false).toBool();
+  choices.end_program = file_.value(group + "endProgram", choices.end_program).toBool();
+  choices.wait_for_children = file_.value(group + "waitForChildren", choices.wait_for_children).toBool();
+  choices.whole_machine = file_.value(group + "wholeMachine", false).toBool();
+  choices.debug_folders = file_.value(group + "debugFolders").toString();
+  choices.gpu_metrics_devices = file_.value(group + "gpuMetricsDevices", choices.gpu_metrics_devices).toString();
   choices.python_functions = file_.value(group + "pythonFunctions", false).toBool();
   choices.python_lock = file_.value(group + "pythonLock", false).toBool();
   choices.thread_states = file_.value(group + "threadStates", choices.thread_states).toBool();
@@ -215,6 +228,15 @@ void Settings::writePart(const QString& group, const CaptureChoices& choices) {
   file_.setValue(group + "pageFaults", choices.page_faults);
   file_.setValue(group + "cudaEvents", choices.cuda_events);
   file_.setValue(group + "callChainsOf", word(kChainsOf, choices.call_chains_of));
+  file_.setValue(group + "callChainsFrom", choices.call_chains_from);
+  file_.setValue(group + "flushInterval", choices.flush_interval);
+  file_.setValue(group + "osRuntimeChainsFrom", choices.os_runtime_chains_from);
+  file_.setValue(group + "fromOutside", choices.from_outside);
+  file_.setValue(group + "endProgram", choices.end_program);
+  file_.setValue(group + "waitForChildren", choices.wait_for_children);
+  file_.setValue(group + "wholeMachine", choices.whole_machine);
+  file_.setValue(group + "debugFolders", choices.debug_folders);
+  file_.setValue(group + "gpuMetricsDevices", choices.gpu_metrics_devices);
   file_.setValue(group + "pythonFunctions", choices.python_functions);
   file_.setValue(group + "pythonLock", choices.python_lock);
   file_.setValue(group + "threadStates", choices.thread_states);

@@ -20,13 +20,17 @@ constexpr std::chrono::seconds kListInterval{2};
 constexpr int kWidthInCharacters = 120;
 constexpr int kHeightInLines = 44;
 
+const char* possible(const ProcessSummary& process) {
+  if (process.refusal.empty()) return "yes";
+  return process.observation_refusal.empty() ? "from outside" : "no";
+}
+
 stats::Table table_of(const std::vector<ProcessSummary>& processes) {
   stats::Table table({stats::identifiers("PID"), stats::texts("Name"), stats::texts("CUDA"), stats::texts("Can be attached to"),
                       stats::texts("User"), stats::texts("Command")});
   for (const ProcessSummary& process : processes)
     table.add_row(std::int64_t{process.pid}, table.add_text(process.name), table.add_text(process.uses_cuda ? "yes" : ""),
-                  table.add_text(process.refusal.empty() ? "yes" : "no"), table.add_text(process.user),
-                  table.add_text(process.command_line));
+                  table.add_text(possible(process)), table.add_text(process.user), table.add_text(process.command_line));
   return table;
 }
 
@@ -51,8 +55,10 @@ AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
       only_cuda_(new QCheckBox(tr("Only those that use CUDA"))),
       table_(new ResultTable(tr("Processes"))),
       problem_(new QLabel),
+      outside_(new QCheckBox(tr("Only from &outside: its threads and GPU metrics. Nothing enters the process."))),
       capture_(new CaptureForm(Target::kRunning)),
       output_(new QLineEdit),
+      overwrite_(new QCheckBox(tr("replace it where it exists"))),
       choices_(new QWidget) {
   setWindowTitle(tr("Attach to a running process"));
   layOut();
@@ -61,7 +67,13 @@ AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
   connect(table_, &ResultTable::rowChosen, this, [this](TableRow row) {
     if (pid_ == shown_[row].pid) return;
     pid_ = shown_[row].pid;
-    capture_->set(settings_.attachChoices(QString::fromStdString(shown_[row].name)));
+    const CaptureChoices choices = settings_.attachChoices(QString::fromStdString(shown_[row].name));
+    capture_->set(choices);
+    outside_->setChecked(choices.from_outside);
+    showChosen();
+  });
+  connect(outside_, &QCheckBox::toggled, this, [this](bool outside) {
+    capture_->setFromOutside(outside);
     showChosen();
   });
   connect(table_, &ResultTable::rowActivated, this, &AttachDialog::accept);
@@ -87,7 +99,11 @@ void AttachDialog::layOut() {
   line->addWidget(only_cuda_);
   auto* form = new QFormLayout;
   capture_->set({});
-  form->addRow(tr("&Output file"), output_);
+  auto* output = new QHBoxLayout;
+  output->addWidget(output_, 1);
+  output->addWidget(overwrite_);
+  form->addRow(tr("Output &file"), output);
+  if (auto* label = qobject_cast<QLabel*>(form->labelForField(output))) label->setBuddy(output_);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
   attach_ = buttons->addButton(tr("Attach"), QDialogButtonBox::AcceptRole);
   buttons->button(QDialogButtonBox::Cancel)->setAutoDefault(false);
@@ -96,6 +112,7 @@ void AttachDialog::layOut() {
   chosen->setContentsMargins(0, 0, 0, 0);
   chosen->addLayout(line);
   chosen->addWidget(table_, 1);
+  chosen->addWidget(outside_);
   chosen->addWidget(capture_);
   chosen->addLayout(form);
   auto* column = new QVBoxLayout(this);
@@ -154,15 +171,20 @@ const ProcessSummary* AttachDialog::chosen() const {
 void AttachDialog::showChosen() {
   if (is_attaching_) return;
   const ProcessSummary* process = chosen();
-  attach_->setEnabled(process && process->refusal.empty());
-  if (!process)
-    problem_->setText(tr("Choose the process to record. It runs on when the recording stops, and can be attached to again."));
-  else if (!process->refusal.empty())
-    problem_->setText(QString::fromStdString(process->refusal));
-  else
-    problem_->setText(tr("%1 (%2) will stand still for a few milliseconds. What it did before is not recorded.")
-                          .arg(QString::fromStdString(process->name))
-                          .arg(process->pid));
+  attach_->setEnabled(process && (outside_->isChecked() ? process->observation_refusal : process->refusal).empty());
+  problem_->setText(process ? prospects(*process)
+                            : tr("Choose the process to record. It runs on when the recording stops, and can be attached to again."));
+}
+
+QString AttachDialog::prospects(const ProcessSummary& process) const {
+  const QString name = QStringLiteral("%1 (%2)").arg(QString::fromStdString(process.name)).arg(process.pid);
+  if (outside_->isChecked())
+    return process.observation_refusal.empty()
+               ? tr("%1 is left alone: none of its threads is stopped. What it did before is not recorded.").arg(name)
+               : QString::fromStdString(process.observation_refusal);
+  if (process.refusal.empty()) return tr("%1 will stand still for a few milliseconds. What it did before is not recorded.").arg(name);
+  const QString refusal = QString::fromStdString(process.refusal);
+  return process.observation_refusal.empty() ? tr("%1 Its threads can be recorded from outside.").arg(refusal) : refusal;
 }
 
 AttachSettings AttachDialog::attach() const {
@@ -172,6 +194,8 @@ AttachSettings AttachDialog::attach() const {
     settings.program = QString::fromStdString(process->name);
   }
   settings.capture = capture_->choices();
+  settings.capture.from_outside = outside_->isChecked();
+  settings.overwrite = overwrite_->isChecked();
   settings.output = output_->text().trimmed();
   return settings;
 }

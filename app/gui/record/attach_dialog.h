@@ -48,6 +48,7 @@ class AttachDialog : public QDialog {
   void list();
   void showProcesses();
   void showChosen();
+  [[nodiscard]] QString prospects(const attach::ProcessSummary& process) const;
   [[nodiscard]] const attach::ProcessSummary* chosen() const;
 
   Settings& settings_;
@@ -55,8 +56,10 @@ class AttachDialog : public QDialog {
   QCheckBox* only_cuda_;
   ResultTable* table_;
   QLabel* problem_;
+  QCheckBox* outside_;
   CaptureForm* capture_;
   QLineEdit* output_;
+  QCheckBox* overwrite_;
   QWidget* choices_;  // all of the above but the problem
   QPushButton* attach_;
   bool is_attaching_ = false;

@@ -29,6 +29,8 @@ CallsForm::CallsForm(QFormLayout& form, Target target)
       pytorch_(new QComboBox),
       os_runtime_(new QCheckBox(tr("Calls that wait (I/O, locks, sleep), from"))),
       threshold_(new QSpinBox),
+      chains_(new QLabel(tr("and the code that makes them, from"))),
+      chains_from_(new QSpinBox),
       mpi_(new QCheckBox(tr("Calls, with their peers and bytes"))) {
   domain_rule_->addItem(tr("All"), static_cast<int>(DomainRule::kAll));
   domain_rule_->addItem(tr("Only these"), static_cast<int>(DomainRule::kOnlyListed));
@@ -39,10 +41,14 @@ CallsForm::CallsForm(QFormLayout& form, Target target)
   pytorch_->addItem(tr("As the program marks them itself"), static_cast<int>(PytorchRanges::kNone));
   pytorch_->addItem(tr("An NVTX range for each"), static_cast<int>(PytorchRanges::kOperations));
   pytorch_->addItem(tr("An NVTX range for each, with shapes"), static_cast<int>(PytorchRanges::kOperationsAndShapes));
-  threshold_->setRange(0, kLongestCall);
-  threshold_->setSingleStep(1000);
-  threshold_->setGroupSeparatorShown(true);
-  threshold_->setSuffix(QStringLiteral(" ns"));
+  for (QSpinBox* box : {threshold_, chains_from_}) {
+    box->setRange(0, kLongestCall);
+    box->setSingleStep(1000);
+    box->setGroupSeparatorShown(true);
+    box->setSuffix(QStringLiteral(" ns"));
+  }
+  chains_from_->setSpecialValueText(tr("none"));
+  chains_from_->setAccessibleName(tr("Shortest call of the C library whose call chain is taken"));
   threshold_->setAccessibleName(tr("Shortest call of the C library"));
   os_runtime_->setAccessibleName(tr("Calls of the C library that wait"));
   mpi_->setAccessibleName(tr("Calls of MPI"));
@@ -57,6 +63,11 @@ CallsForm::CallsForm(QFormLayout& form, Target target)
   calls->addStretch(1);
   form.addRow(tr("&C library"), calls);
   if (auto* label = qobject_cast<QLabel*>(form.labelForField(calls))) label->setBuddy(os_runtime_);
+  auto* chains = new QHBoxLayout;
+  chains->addWidget(chains_);
+  chains->addWidget(chains_from_);
+  chains->addStretch(1);
+  form.addRow(QString(), chains);
   form.addRow(tr("MP&I"), mpi_);
   // Both are put in front of the program before it starts.
   for (QWidget* field : {static_cast<QWidget*>(pytorch_), static_cast<QWidget*>(mpi_)})
@@ -71,7 +82,8 @@ void CallsForm::show_fitting() const {
   domain_rule_->setEnabled(nvtx_->isChecked());
   domains_->setEnabled(nvtx_->isChecked() && lists);
   pytorch_->setEnabled(nvtx_->isChecked());
-  threshold_->setEnabled(os_runtime_->isChecked());
+  for (QWidget* field : {static_cast<QWidget*>(threshold_), static_cast<QWidget*>(chains_), static_cast<QWidget*>(chains_from_)})
+    field->setEnabled(os_runtime_->isChecked());
 }
 
 void CallsForm::set(const CaptureChoices& choices) {
@@ -82,6 +94,7 @@ void CallsForm::set(const CaptureChoices& choices) {
   choose(pytorch_, static_cast<int>(choices.pytorch));
   os_runtime_->setChecked(choices.trace_os_runtime);
   threshold_->setValue(choices.os_runtime_threshold);
+  chains_from_->setValue(choices.os_runtime_chains_from);
   mpi_->setChecked(choices.trace_mpi);
 }
 
@@ -94,6 +107,7 @@ void CallsForm::read_into(CaptureChoices& choices) const {
   choices.pytorch = static_cast<PytorchRanges>(pytorch_->currentData().toInt());
   choices.trace_os_runtime = os_runtime_->isChecked();
   choices.os_runtime_threshold = threshold_->value();
+  choices.os_runtime_chains_from = chains_from_->value();
   choices.trace_mpi = mpi_->isChecked();
 }
 

@@ -4,6 +4,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFormLayout>
+#include <QLabel>
 #include <QLineEdit>
 #include <QSpinBox>
 
@@ -28,6 +29,8 @@ class CallsForm {
   QComboBox* pytorch_;
   QCheckBox* os_runtime_;
   QSpinBox* threshold_;
+  QLabel* chains_;
+  QSpinBox* chains_from_;
   QCheckBox* mpi_;
 };
 

@@ -19,12 +19,22 @@ void add_domain(session::CaptureSettings& settings, const std::string& domain) {
   if (settings.domain_rule == session::DomainRule::kOnlyListed) settings.domains.push_back(domain);
 }
 
-session::CudaBacktraces backtraces(ChainsOf calls) {
+session::CudaBacktraces backtraces(ChainsOf calls, std::chrono::nanoseconds from) {
   session::CudaBacktraces chosen;
+  chosen.threshold = from;
   chosen.synchronizations = calls == ChainsOf::kWaits || calls == ChainsOf::kAll;
   chosen.kernels = chosen.memory = calls == ChainsOf::kWork || calls == ChainsOf::kAll;
   chosen.others = calls == ChainsOf::kAll;
   return chosen;
+}
+
+// What is left of the choices where nothing may enter the process.
+CaptureChoices from_outside(CaptureChoices choices) {
+  choices.from_outside = false;
+  choices.trace_cuda = choices.trace_nvtx = choices.trace_os_runtime = choices.trace_mpi = choices.python_lock = false;
+  choices.libraries.clear();
+  choices.trigger = session::CaptureTrigger::kNone;
+  return choices;
 }
 
 }  // namespace
@@ -36,14 +46,17 @@ std::vector<std::string> words(const QStringList& texts) {
 }
 
 session::CaptureSettings capture_settings(const CaptureChoices& choices) {
+  if (choices.from_outside) return capture_settings(from_outside(choices));
   session::CaptureSettings settings;
   settings.trace_cuda = choices.trace_cuda;
   settings.trace_nvtx = choices.trace_nvtx;
   settings.trace_os_runtime = choices.trace_os_runtime;
   settings.preset = choices.preset;
   settings.graph_level = choices.graph_level.value_or(choices.preset == Preset::kLight ? GraphLevel::kGraph : GraphLevel::kNode);
+  settings.flush_interval = std::chrono::milliseconds(choices.flush_interval);
   settings.trace_all_calls = choices.all_calls;
   settings.os_runtime_threshold = std::chrono::nanoseconds(choices.os_runtime_threshold);
+  if (choices.os_runtime_chains_from > 0) settings.os_runtime_backtraces = std::chrono::nanoseconds(choices.os_runtime_chains_from);
   settings.domain_rule = choices.domains.isEmpty() ? session::DomainRule::kAll : choices.domain_rule;
   if (settings.domain_rule != session::DomainRule::kAll)
     for (const QString& domain : choices.domains) settings.domains.push_back(domain == u"default" ? std::string() : domain.toStdString());
@@ -55,13 +68,15 @@ session::CaptureSettings capture_settings(const CaptureChoices& choices) {
   settings.memory_usage = choices.memory_usage || choices.preset == Preset::kDeep;
   settings.cpu_page_faults = settings.gpu_page_faults = choices.page_faults;
   settings.cuda_events = choices.cuda_events;
-  settings.backtraces = backtraces(choices.call_chains_of);
-  if (choices.thread_states) settings.cpu.thread_states = cpu::Scope::kProcessTree;
-  if (choices.samples) settings.cpu.samples = cpu::Scope::kProcessTree;
+  settings.backtraces = backtraces(choices.call_chains_of, std::chrono::nanoseconds(choices.call_chains_from));
+  const cpu::Scope scope = choices.whole_machine ? cpu::Scope::kSystemWide : cpu::Scope::kProcessTree;
+  if (choices.thread_states) settings.cpu.thread_states = scope;
+  if (choices.samples) settings.cpu.samples = scope;
+  settings.cpu.debug_folders = choices.debug_folders.toStdString();
   settings.cpu.call_chains = choices.call_chains;
   settings.cpu.python_names = choices.python_functions && settings.cpu.any();
   settings.cpu.frequency = static_cast<std::uint32_t>(choices.sampling_frequency);
-  if (choices.gpu_metrics) settings.gpu_metrics.devices = "all";
+  if (choices.gpu_metrics) settings.gpu_metrics.devices = choices.gpu_metrics_devices.toStdString();
   settings.gpu_metrics.set = choices.gpu_metrics_set.toStdString();
   settings.gpu_metrics.frequency = static_cast<std::uint64_t>(choices.gpu_metrics_frequency);
   settings.range.trigger = choices.trigger;

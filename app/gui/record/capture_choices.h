@@ -17,6 +17,7 @@ namespace lanescope::ui {
 enum class ChainsOf { kNone, kWaits, kWork, kAll };
 
 struct CaptureChoices {
+  bool from_outside = false;  // of a running process: its threads and GPU metrics alone, so that nothing enters it
   bool trace_cuda = true;
   bool trace_nvtx = true;
   bool trace_os_runtime = false;
@@ -27,12 +28,17 @@ struct CaptureChoices {
   bool page_faults = false;  // of unified memory
   bool cuda_events = false;
   ChainsOf call_chains_of = ChainsOf::kNone;
+  int call_chains_from = 1000;  // ns; of calls that take so long
+  int flush_interval = 500;     // ms between collections of finished GPU work; 0: when a buffer is full
   session::Preset preset = session::Preset::kDefault;
   std::optional<session::GraphLevel> graph_level;  // none: what suits the preset
   double delay = 0;                                // s; what happens before is not recorded
   double duration = 0;                             // s; then the recording ends; 0: it goes on
+  bool end_program = true;                         // one that was launched, after the duration or the last range that is to end it
+  bool wait_for_children = true;                   // the recording of a launched program ends with its recorded children
   bool all_calls = false;                          // also CUDA calls that say nothing about time
   int os_runtime_threshold = 1000;                 // ns; shorter calls are left out
+  int os_runtime_chains_from = 80'000;             // ns; which code makes calls that take so long; 0: of none
   session::DomainRule domain_rule = session::DomainRule::kAll;
   QStringList domains;                                               // "default" is the one without a name
   session::CaptureTrigger trigger = session::CaptureTrigger::kNone;  // not kRequest
@@ -44,9 +50,12 @@ struct CaptureChoices {
   double file_size = 0;  // MB; the capture ends there; 0: never
   bool thread_states = true;
   bool samples = true;
+  bool whole_machine = false;  // threads of every process
+  QString debug_folders;       // separated by colons
   cpu::CallChains call_chains = cpu::CallChains::kFramePointers;
   int sampling_frequency = 1000;  // Hz
-  bool gpu_metrics = false;       // of all GPUs
+  bool gpu_metrics = false;
+  QString gpu_metrics_devices = QStringLiteral("all");  // or cuda-visible, or numbers: 0,1
   QString gpu_metrics_set = QStringLiteral("default");
   int gpu_metrics_frequency = 10'000;  // Hz
   bool python_functions = false;

@@ -24,6 +24,14 @@ void CaptureForm::set(const CaptureChoices& choices) {
   range_->set(choices);
 }
 
+void CaptureForm::setFromOutside(bool outside) {
+  constexpr int kTracingPages = 2;
+  for (int page = 0; page < kTracingPages; ++page) setTabEnabled(page, !outside);
+  if (outside && currentIndex() < kTracingPages) setCurrentIndex(kTracingPages);
+  sampling_->set_from_outside(outside);
+  range_->set_from_outside(outside);
+}
+
 CaptureChoices CaptureForm::choices() const {
   CaptureChoices choices;
   cuda_->read_into(choices);

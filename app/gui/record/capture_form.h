@@ -19,6 +19,8 @@ class CaptureForm : public QTabWidget {
 
   void set(const CaptureChoices& choices);
   [[nodiscard]] CaptureChoices choices() const;
+  // Shows what can be chosen where nothing may enter the process.
+  void setFromOutside(bool outside);
 
  private:
   std::optional<CudaForm> cuda_;

@@ -1,6 +1,7 @@
 #include "record/cuda_form.h"
 
 #include <QHBoxLayout>
+#include <QLabel>
 
 namespace lanescope::ui {
 namespace {
@@ -9,6 +10,8 @@ using session::GraphLevel;
 using session::Preset;
 
 constexpr int kPresetsGraphLevel = -1;
+constexpr int kLongestCall = 1'000'000'000;   // ns
+constexpr int kLongestInterval = 86'400'000;  // ms
 
 QString tr(const char* text) { return QObject::tr(text); }
 
@@ -28,7 +31,9 @@ CudaForm::CudaForm(QFormLayout& form, Target target)
       page_faults_(new QCheckBox(tr("Page faults and moves of unified memory"))),
       events_(new QCheckBox(tr("CUDA events, and which streams wait for them"))),
       all_calls_(new QCheckBox(tr("CUDA calls that say nothing about time, such as cudaGetDevice"))),
-      call_chains_of_(new QComboBox) {
+      call_chains_of_(new QComboBox),
+      call_chains_from_(new QSpinBox),
+      flush_interval_(new QSpinBox) {
   preset_->addItem(tr("Default"), static_cast<int>(Preset::kDefault));
   preset_->addItem(tr("Light: the least overhead"), static_cast<int>(Preset::kLight));
   preset_->addItem(tr("Deep: everything there is"), static_cast<int>(Preset::kDeep));
@@ -39,14 +44,37 @@ CudaForm::CudaForm(QFormLayout& form, Target target)
   call_chains_of_->addItem(tr("Of calls that wait"), static_cast<int>(ChainsOf::kWaits));
   call_chains_of_->addItem(tr("Of launches and calls about memory"), static_cast<int>(ChainsOf::kWork));
   call_chains_of_->addItem(tr("Of all calls"), static_cast<int>(ChainsOf::kAll));
-  call_chains_of_->setToolTip(tr("Which code makes CUDA calls that take a microsecond or longer"));
+  call_chains_of_->setToolTip(tr("Which code makes CUDA calls that take so long"));
+  call_chains_from_->setRange(0, kLongestCall);
+  call_chains_from_->setSingleStep(1000);
+  call_chains_from_->setGroupSeparatorShown(true);
+  call_chains_from_->setPrefix(tr("from "));
+  call_chains_from_->setSuffix(tr(" ns"));
+  call_chains_from_->setAccessibleName(tr("Shortest CUDA call whose call chain is taken"));
+  flush_interval_->setRange(0, kLongestInterval);
+  flush_interval_->setSingleStep(100);
+  flush_interval_->setGroupSeparatorShown(true);
+  flush_interval_->setPrefix(tr("finished GPU work every "));
+  flush_interval_->setSuffix(tr(" ms"));
+  flush_interval_->setSpecialValueText(tr("finished GPU work when a buffer is full"));
+  flush_interval_->setAccessibleName(tr("Collect finished GPU work"));
+  flush_interval_->setToolTip(tr("How soon the file has it, should the program be killed"));
   events_->setToolTip(tr("Costs GPU time for each recording of an event"));
   form.addRow(tr("Trace"), trace_);
   form.addRow(tr("P&reset"), preset_);
   form.addRow(tr("CUDA &graphs"), graph_level_);
   form.addRow(tr("Also"), memory_usage_);
   for (QCheckBox* box : {page_faults_, events_, all_calls_}) form.addRow(QString(), box);
-  form.addRow(tr("Call chai&ns"), call_chains_of_);
+  auto* chains = new QHBoxLayout;
+  chains->addWidget(call_chains_of_, 1);
+  chains->addWidget(call_chains_from_);
+  form.addRow(tr("Call chai&ns"), chains);
+  if (auto* label = qobject_cast<QLabel*>(form.labelForField(chains))) label->setBuddy(call_chains_of_);
+  const auto show_fitting = [this] {
+    call_chains_from_->setEnabled(call_chains_of_->currentData().toInt() != static_cast<int>(ChainsOf::kNone));
+  };
+  QObject::connect(call_chains_of_, &QComboBox::currentIndexChanged, trace_, show_fitting);
+  show_fitting();
   auto* line = new QWidget;
   auto* layout = new QHBoxLayout(line);
   layout->setContentsMargins(0, 0, 0, 0);
@@ -57,6 +85,11 @@ CudaForm::CudaForm(QFormLayout& form, Target target)
   }
   layout->addStretch(1);
   form.addRow(tr("Libraries"), line);
+  auto* collect = new QHBoxLayout;
+  collect->addWidget(flush_interval_);
+  collect->addStretch(1);
+  form.addRow(tr("Co&llect"), collect);
+  if (auto* label = qobject_cast<QLabel*>(form.labelForField(collect))) label->setBuddy(flush_interval_);
   if (target == Target::kRunning) form.setRowVisible(line, false);  // they look at their environment once
 }
 
@@ -70,6 +103,8 @@ void CudaForm::set(const CaptureChoices& choices) {
   events_->setChecked(choices.cuda_events);
   all_calls_->setChecked(choices.all_calls);
   choose(call_chains_of_, static_cast<int>(choices.call_chains_of));
+  call_chains_from_->setValue(choices.call_chains_from);
+  flush_interval_->setValue(choices.flush_interval);
   for (std::size_t i = 0; i < libraries_.size(); ++i)
     libraries_[i]->setChecked(choices.libraries.contains(QLatin1String(kLibraries[i].trace)));
 }
@@ -84,6 +119,8 @@ void CudaForm::read_into(CaptureChoices& choices) const {
   choices.cuda_events = events_->isChecked();
   choices.all_calls = all_calls_->isChecked();
   choices.call_chains_of = static_cast<ChainsOf>(call_chains_of_->currentData().toInt());
+  choices.call_chains_from = call_chains_from_->value();
+  choices.flush_interval = flush_interval_->value();
   choices.libraries.clear();
   for (std::size_t i = 0; i < libraries_.size(); ++i)
     if (libraries_[i]->isChecked()) choices.libraries.push_back(QString::fromLatin1(kLibraries[i].trace));

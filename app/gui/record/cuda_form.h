@@ -6,6 +6,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFormLayout>
+#include <QSpinBox>
 
 #include "record/capture_choices.h"
 
@@ -28,6 +29,8 @@ class CudaForm {
   QCheckBox* events_;
   QCheckBox* all_calls_;
   QComboBox* call_chains_of_;
+  QSpinBox* call_chains_from_;
+  QSpinBox* flush_interval_;
   std::vector<QCheckBox*> libraries_;
 };
 

@@ -36,6 +36,8 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
       arguments_(new QLineEdit),
       working_directory_(new QLineEdit),
       environment_(new QPlainTextEdit),
+      inherit_environment_(new QCheckBox(tr("and the viewer's own"))),
+      overwrite_(new QCheckBox(tr("replace it where it exists"))),
       output_(new QLineEdit),
       problem_(new QLabel),
       capture_(new CaptureForm(Target::kLaunched)) {
@@ -59,7 +61,12 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
   form->addRow(tr("&Arguments"), arguments_);
   form->addRow(tr("&Working directory"), with_button(working_directory_, tr("Browse for the directory"), [this] { browseFolder(); }));
   form->addRow(tr("&Environment"), environment_);
-  form->addRow(tr("&Output file"), output_);
+  form->addRow(QString(), inherit_environment_);
+  auto* output = new QHBoxLayout;
+  output->addWidget(output_, 1);
+  output->addWidget(overwrite_);
+  form->addRow(tr("&Output file"), output);
+  if (auto* label = qobject_cast<QLabel*>(form->labelForField(output))) label->setBuddy(output_);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
   QPushButton* launch_button = buttons->addButton(tr("Launch"), QDialogButtonBox::AcceptRole);
   auto* column = new QVBoxLayout(this);
@@ -82,6 +89,8 @@ void LaunchDialog::setLaunch(const LaunchSettings& launch) {
   arguments_->setText(launch.arguments);
   working_directory_->setText(launch.working_directory);
   environment_->setPlainText(launch.environment.join(u'\n'));
+  inherit_environment_->setChecked(launch.inherit_environment);
+  overwrite_->setChecked(launch.overwrite);
   capture_->set(launch.capture);
   output_->setText(launch.output);
 }
@@ -92,6 +101,8 @@ LaunchSettings LaunchDialog::launch() const {
   launch.arguments = arguments_->text();
   launch.working_directory = working_directory_->text().trimmed();
   launch.environment = environment_->toPlainText().split(u'\n', Qt::SkipEmptyParts);
+  launch.inherit_environment = inherit_environment_->isChecked();
+  launch.overwrite = overwrite_->isChecked();
   launch.capture = capture_->choices();
   launch.output = output_->text().trimmed();
   return launch;

@@ -1,6 +1,7 @@
 // Asks for a program to record. Remembers what was last asked for, program by program.
 #pragma once
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QDialog>
 #include <QLabel>
@@ -32,6 +33,8 @@ class LaunchDialog : public QDialog {
   QLineEdit* arguments_;
   QLineEdit* working_directory_;
   QPlainTextEdit* environment_;
+  QCheckBox* inherit_environment_;
+  QCheckBox* overwrite_;
   QLineEdit* output_;
   QLabel* problem_;
   CaptureForm* capture_;

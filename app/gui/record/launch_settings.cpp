@@ -1,5 +1,8 @@
 #include "record/launch_settings.h"
 
+#include <algorithm>
+#include <csignal>
+
 #include <QDir>
 #include <QProcess>
 
@@ -12,6 +15,12 @@ std::string output_pattern(const QString& asked, const QString& working_director
   const QString pattern = asked.trimmed().isEmpty() ? QStringLiteral("report%n.trace") : asked.trimmed();
   const QDir folder(working_directory.isEmpty() ? QDir::currentPath() : working_directory);
   return QDir::cleanPath(folder.absoluteFilePath(pattern)).toStdString();
+}
+
+// "all", "cuda-visible", or numbers.
+bool names_gpus(const QString& text) {
+  const auto belongs_to_numbers = [](QChar each) { return each.isDigit() || each == u','; };
+  return text == u"all" || text == u"cuda-visible" || (!text.isEmpty() && std::all_of(text.begin(), text.end(), belongs_to_numbers));
 }
 
 // To a request for launching or for attaching.
@@ -42,7 +51,16 @@ Result<session::LaunchRequest> launch_request(const LaunchSettings& settings) {
   }
   if (settings.capture.trigger == session::CaptureTrigger::kNvtxRange && settings.capture.range.isEmpty())
     return Error{"Name the NVTX range to record.", ErrorKind::kUsage};
+  if (settings.capture.gpu_metrics && !names_gpus(settings.capture.gpu_metrics_devices))
+    return Error{"GPUs are named by their numbers, such as 0,1, not \"" + settings.capture.gpu_metrics_devices.toStdString() + "\".",
+                 ErrorKind::kUsage};
   apply(settings.capture, request);
+  request.inherit_environment = settings.inherit_environment ? session::InheritEnvironment::kYes : session::InheritEnvironment::kNo;
+  request.overwrite = settings.overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
+  request.wait_for = settings.capture.wait_for_children ? session::WaitFor::kAll : session::WaitFor::kPrimary;
+  const bool range_ends_it =
+      settings.capture.trigger != session::CaptureTrigger::kNone && settings.capture.after_range == session::AfterCapture::kShutdown;
+  if (range_ends_it || settings.capture.end_program) request.end_signal = SIGTERM;
   if (settings.capture.trace_nvtx) request.pytorch = settings.capture.pytorch;
   request.target_output = session::TargetOutput::kStore;
   request.output = output_pattern(settings.output, settings.working_directory);
@@ -60,6 +78,7 @@ session::AttachRequest attach_request(const AttachSettings& settings) {
   session::CaptureRange& range = request.settings.range;
   if (range.after == session::AfterCapture::kStop) range.after = session::AfterCapture::kShutdown;
   range.after_repeats = session::AfterCapture::kShutdown;
+  request.overwrite = settings.overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
   request.output = output_pattern(settings.output, {});
   return request;
 }

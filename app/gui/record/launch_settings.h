@@ -15,6 +15,8 @@ struct LaunchSettings {
   QString arguments;          // as in a shell, without expansion: words, and quotes around words with spaces
   QString working_directory;  // empty: the viewer's
   QStringList environment;    // NAME=VALUE
+  bool inherit_environment = true;
+  bool overwrite = false;  // the output file
   CaptureChoices capture;
   QString output;  // file name with patterns; relative to the working directory; empty: report%n.trace
 };
@@ -26,6 +28,7 @@ struct AttachSettings {
   pid_t pid = 0;
   QString program;  // its name, under which the choices are remembered
   CaptureChoices capture;
+  bool overwrite = false;
   QString output;  // as in LaunchSettings; relative to the viewer's working directory
 };
 

@@ -18,6 +18,8 @@ class RangeForm {
 
   void set(const CaptureChoices& choices);
   void read_into(CaptureChoices& choices) const;
+  // Without ranges, which only a part of us in the process sees.
+  void set_from_outside(bool outside) const;
 
  private:
   void show_fitting() const;
@@ -29,6 +31,8 @@ class RangeForm {
   QSpinBox* repeats_;
   QDoubleSpinBox* delay_;
   QDoubleSpinBox* duration_;
+  QComboBox* end_program_;
+  QComboBox* wait_for_children_;
   QDoubleSpinBox* keep_last_;
   QDoubleSpinBox* file_size_;
 };

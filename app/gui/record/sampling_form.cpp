@@ -21,13 +21,23 @@ QSpinBox* hertz_field(const QString& name, int lowest, int highest, int step) {
   return field;
 }
 
-QHBoxLayout* in_a_line(QWidget* first, QWidget* second, QWidget* third) {
+QHBoxLayout* in_a_line(std::initializer_list<QWidget*> widgets) {
   auto* line = new QHBoxLayout;
-  line->addWidget(first);
-  line->addWidget(second);
-  line->addWidget(third);
+  for (QWidget* widget : widgets) line->addWidget(widget);
   line->addStretch(1);
   return line;
+}
+
+// Chooses what is meant by a text, or shows the text itself where it may be typed.
+void choose_text(QComboBox* box, const QString& value) {
+  const int index = box->findData(value);
+  if (index < 0 && box->isEditable()) return box->setEditText(value);
+  box->setCurrentIndex(std::max(0, index));
+}
+
+QString chosen_text(const QComboBox* box) {
+  const int index = box->findText(box->currentText());
+  return index < 0 ? box->currentText().remove(u' ') : box->itemData(index).toString();
 }
 
 }  // namespace
@@ -37,28 +47,50 @@ SamplingForm::SamplingForm(QFormLayout& form)
       samples_(new QCheckBox(tr("Samples of their code"))),
       call_chains_(new QComboBox),
       sampling_frequency_(hertz_field(tr("Samples a second of a thread"), 1, static_cast<int>(cpu::kMaximumFrequency), 100)),
+      scope_(new QComboBox),
+      debug_folders_(new QLineEdit),
       python_functions_(new QCheckBox(tr("Its functions in samples"))),
       python_lock_(new QCheckBox(tr("Who holds its lock (GIL), and who waits for it"))),
       gpu_metrics_(new QCheckBox(tr("Samples of"))),
+      gpu_metrics_devices_(new QComboBox),
       gpu_metrics_set_(new QComboBox),
       gpu_metrics_frequency_(hertz_field(tr("Samples a second of a GPU"), kLowestGpuFrequency, kHighestGpuFrequency, 1000)) {
   call_chains_->setAccessibleName(tr("How callers are found"));
   call_chains_->addItem(tr("callers by frame pointers"), static_cast<int>(cpu::CallChains::kFramePointers));
   call_chains_->addItem(tr("callers by unwind tables"), static_cast<int>(cpu::CallChains::kDwarf));
+  call_chains_->addItem(tr("callers by the processor's record"), static_cast<int>(cpu::CallChains::kBranchRecords));
   call_chains_->addItem(tr("without callers"), static_cast<int>(cpu::CallChains::kNone));
+  scope_->setAccessibleName(tr("Whose threads"));
+  scope_->addItem(tr("of the program and what it starts"));
+  scope_->addItem(tr("of every process of this machine"));
+  scope_->setToolTip(tr("Other users' processes take rights: lanescope status says which."));
+  debug_folders_->setAccessibleName(tr("Folders with debug files"));
+  debug_folders_->setPlaceholderText(tr("Folders besides /usr/lib/debug, separated by colons"));
   gpu_metrics_->setAccessibleName(tr("GPU metrics"));
-  gpu_metrics_->setToolTip(tr("Counters of all GPUs' hardware. Their use may take rights: lanescope status says which."));
+  gpu_metrics_->setToolTip(tr("Counters of the GPUs' hardware. Their use may take rights: lanescope status says which."));
+  gpu_metrics_devices_->setAccessibleName(tr("Which GPUs"));
+  gpu_metrics_devices_->addItem(tr("all GPUs"), QStringLiteral("all"));
+  gpu_metrics_devices_->addItem(tr("GPUs in CUDA_VISIBLE_DEVICES"), QStringLiteral("cuda-visible"));
+  gpu_metrics_devices_->setEditable(true);
+  gpu_metrics_devices_->setInsertPolicy(QComboBox::NoInsert);
+  gpu_metrics_devices_->setToolTip(tr("Or their numbers, as nvidia-smi has them: 0,1"));
   gpu_metrics_set_->setAccessibleName(tr("Which GPU metrics"));
   gpu_metrics_set_->addItem(tr("all that fits: SMs, memory, PCIe, NVLink, clocks"), QStringLiteral("default"));
   gpu_metrics_set_->addItem(tr("SMs, tensor cores and memory alone"), QStringLiteral("light"));
-  form.addRow(tr("&Threads"), thread_states_);
-  form.addRow(QString(), in_a_line(samples_, sampling_frequency_, call_chains_));
+  gpu_metrics_set_->addItem(tr("power, temperature and clocks alone"), QStringLiteral("nvml"));
+  QHBoxLayout* threads = in_a_line({thread_states_, scope_});
+  form.addRow(tr("&Threads"), threads);
+  if (auto* label = qobject_cast<QLabel*>(form.labelForField(threads))) label->setBuddy(thread_states_);
+  form.addRow(QString(), in_a_line({samples_, sampling_frequency_, call_chains_}));
+  form.addRow(tr("&Debug files"), debug_folders_);
   form.addRow(tr("P&ython"), python_functions_);
   form.addRow(QString(), python_lock_);
-  QHBoxLayout* metrics = in_a_line(gpu_metrics_, gpu_metrics_set_, gpu_metrics_frequency_);
+  QHBoxLayout* metrics = in_a_line({gpu_metrics_, gpu_metrics_devices_, gpu_metrics_frequency_});
   form.addRow(tr("GPU &metrics"), metrics);
+  form.addRow(QString(), in_a_line({gpu_metrics_set_}));
   if (auto* label = qobject_cast<QLabel*>(form.labelForField(metrics))) label->setBuddy(gpu_metrics_);
-  for (const QCheckBox* box : {samples_, gpu_metrics_}) QObject::connect(box, &QCheckBox::toggled, samples_, [this] { show_fitting(); });
+  for (const QCheckBox* box : {thread_states_, samples_, gpu_metrics_})
+    QObject::connect(box, &QCheckBox::toggled, samples_, [this] { show_fitting(); });
   show_fitting();
 }
 
@@ -66,7 +98,10 @@ void SamplingForm::show_fitting() const {
   for (QWidget* field :
        {static_cast<QWidget*>(call_chains_), static_cast<QWidget*>(sampling_frequency_), static_cast<QWidget*>(python_functions_)})
     field->setEnabled(samples_->isChecked());
-  for (QWidget* field : {static_cast<QWidget*>(gpu_metrics_set_), static_cast<QWidget*>(gpu_metrics_frequency_)})
+  debug_folders_->setEnabled(samples_->isChecked());
+  scope_->setEnabled(thread_states_->isChecked() || samples_->isChecked());
+  for (QWidget* field : {static_cast<QWidget*>(gpu_metrics_devices_), static_cast<QWidget*>(gpu_metrics_set_),
+                         static_cast<QWidget*>(gpu_metrics_frequency_)})
     field->setEnabled(gpu_metrics_->isChecked());
 }
 
@@ -75,6 +110,9 @@ void SamplingForm::set(const CaptureChoices& choices) {
   samples_->setChecked(choices.samples);
   call_chains_->setCurrentIndex(std::max(0, call_chains_->findData(static_cast<int>(choices.call_chains))));
   sampling_frequency_->setValue(choices.sampling_frequency);
+  scope_->setCurrentIndex(choices.whole_machine ? 1 : 0);
+  debug_folders_->setText(choices.debug_folders);
+  choose_text(gpu_metrics_devices_, choices.gpu_metrics_devices);
   python_functions_->setChecked(choices.python_functions);
   python_lock_->setChecked(choices.python_lock);
   gpu_metrics_->setChecked(choices.gpu_metrics);
@@ -87,6 +125,9 @@ void SamplingForm::read_into(CaptureChoices& choices) const {
   choices.samples = samples_->isChecked();
   choices.call_chains = static_cast<cpu::CallChains>(call_chains_->currentData().toInt());
   choices.sampling_frequency = sampling_frequency_->value();
+  choices.whole_machine = scope_->currentIndex() == 1;
+  choices.debug_folders = debug_folders_->text().trimmed();
+  choices.gpu_metrics_devices = chosen_text(gpu_metrics_devices_);
   choices.python_functions = python_functions_->isChecked();
   choices.python_lock = python_lock_->isChecked();
   choices.gpu_metrics = gpu_metrics_->isChecked();

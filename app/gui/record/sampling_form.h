@@ -4,6 +4,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFormLayout>
+#include <QLineEdit>
 #include <QSpinBox>
 
 #include "record/capture_choices.h"
@@ -17,6 +18,8 @@ class SamplingForm {
 
   void set(const CaptureChoices& choices);
   void read_into(CaptureChoices& choices) const;
+  // Without what takes a part of us in the process.
+  void set_from_outside(bool outside) const { python_lock_->setEnabled(!outside); }
 
  private:
   void show_fitting() const;
@@ -25,9 +28,12 @@ class SamplingForm {
   QCheckBox* samples_;
   QComboBox* call_chains_;
   QSpinBox* sampling_frequency_;
+  QComboBox* scope_;
+  QLineEdit* debug_folders_;
   QCheckBox* python_functions_;
   QCheckBox* python_lock_;
   QCheckBox* gpu_metrics_;
+  QComboBox* gpu_metrics_devices_;
   QComboBox* gpu_metrics_set_;
   QSpinBox* gpu_metrics_frequency_;
 };

@@ -86,6 +86,31 @@ class AttachTest : public QObject {
     QCOMPARE(process_->state(), QProcess::Running);
   }
 
+  void recordsAProcessFromOutside() {
+    ui::Settings settings;
+    ui::AttachDialog dialog(settings);
+    QVERIFY(wait_for([&] { return !dialog.listed().empty(); }));
+    dialog.findChild<QLineEdit*>()->setText(QString::number(process_->processId()));
+    dialog.choose(pid());
+    ui::AttachSettings attach = dialog.attach();
+    attach.capture.from_outside = true;
+    attach.output = QString::fromStdString((folder_.path() / "outside.trace").string());
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.attach(attach);
+    QTRY_VERIFY2(window.isRecording() || window.messages().text().contains("not observed"), qPrintable(window.messages().text()));
+    if (!window.isRecording()) QSKIP("this machine does not let threads be observed");
+    const auto count = [](const Trace& shown, EventKind kind) {
+      return gather_events(shown, EventScope::whole_trace(shown).lanes(), {.kind = kind}).size();
+    };
+    QVERIFY(wait_for([&] { return window.state().trace() && count(*window.state().trace(), EventKind::kThreadState) > 10; }, 30'000));
+    window.actions().stop->trigger();
+    QVERIFY(opened.wait(30'000));
+    QCOMPARE(process_->state(), QProcess::Running);
+    QCOMPARE(count(*window.state().trace(), EventKind::kNvtxRange), std::size_t{0});
+  }
+
   void canBeCancelledAndLeavesNoFile() {
     ui::AttachSettings attach;
     attach.pid = pid();

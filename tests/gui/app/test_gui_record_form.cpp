@@ -1,4 +1,6 @@
 // What is chosen in the dialogs of recording is what the recording is asked for, and what the next dialog shows.
+#include <csignal>
+
 #include <QAbstractButton>
 #include <QComboBox>
 #include <QTabWidget>
@@ -122,6 +124,81 @@ class TestGuiRecordForm : public QObject {
     QVERIFY(std::any_of(request->environment.begin(), request->environment.end(), tells));
     const session::CaptureSettings usual = ui::capture_settings({});
     QVERIFY(!usual.memory_usage && !usual.cpu_page_faults && !usual.cuda_events && !usual.cpu.python_names && !usual.trace_python_lock);
+  }
+
+  void endsTheProgramWhereThatIsChosen() {
+    ui::LaunchSettings launch;
+    launch.program = QStringLiteral("/bin/true");
+    const auto signal = [&] { return ui::launch_request(launch)->end_signal; };
+    launch.capture.duration = 5;
+    QCOMPARE(signal(), std::optional<int>(SIGTERM));
+    launch.capture.end_program = false;
+    QCOMPARE(signal(), std::optional<int>());
+    launch.capture.trigger = session::CaptureTrigger::kProfilerApi;  // its end is to end the program
+    QCOMPARE(signal(), std::optional<int>(SIGTERM));
+    launch.capture.after_range = session::AfterCapture::kStop;
+    QCOMPARE(signal(), std::optional<int>());
+  }
+
+  void remembersTheChoicesThatTheCommandLineHas() {
+    ui::Settings settings;
+    {
+      ui::LaunchDialog dialog(settings);
+      dialog.setLaunch({});
+      dialog.show();
+      field<QComboBox>(dialog, QString())->setEditText(QStringLiteral("/bin/ls"));
+      press(dialog, QStringLiteral("GPU metrics"));
+      press(dialog, QStringLiteral("and the viewer's own"));
+      press(dialog, QStringLiteral("Calls of the C library that wait"));
+      field<QSpinBox>(dialog, QStringLiteral("Collect finished GPU work"))->setValue(50);
+      field<QComboBox>(dialog, QStringLiteral("Which GPUs"))->setEditText(QStringLiteral("1, 2"));
+      field<QComboBox>(dialog, QStringLiteral("Whose threads"))->setCurrentIndex(1);
+      field<QLineEdit>(dialog, QStringLiteral("Folders with debug files"))->setText(QStringLiteral("/a:/b"));
+      field<QSpinBox>(dialog, QStringLiteral("Shortest call of the C library whose call chain is taken"))->setValue(0);
+      field<QComboBox>(dialog, QStringLiteral("Whose end is waited for"))->setCurrentIndex(0);
+      auto* duration = field<QDoubleSpinBox>(dialog, QStringLiteral("Duration"));
+      auto* after = field<QComboBox>(dialog, QStringLiteral("After the duration"));
+      QVERIFY(!after->isEnabled());
+      duration->setValue(2);
+      QVERIFY(after->isEnabled());
+      after->setCurrentIndex(0);
+      dialog.accept();
+    }
+    const Result<session::LaunchRequest> request = ui::launch_request(ui::LaunchDialog(settings).launch());
+    QVERIFY(bool(request));
+    QCOMPARE(request->settings.flush_interval, std::chrono::milliseconds(50));
+    QCOMPARE(request->settings.gpu_metrics.devices, std::string("1,2"));
+    QCOMPARE(request->settings.cpu.samples, cpu::Scope::kSystemWide);
+    QCOMPARE(request->settings.cpu.debug_folders, std::string("/a:/b"));
+    QVERIFY(request->settings.trace_os_runtime && !request->settings.os_runtime_backtraces);
+    QCOMPARE(request->wait_for, session::WaitFor::kPrimary);
+    QCOMPARE(request->inherit_environment, session::InheritEnvironment::kNo);
+    QVERIFY(!request->end_signal);
+    QCOMPARE(ui::capture_settings({}).os_runtime_backtraces, std::optional<std::chrono::nanoseconds>(80'000));
+  }
+
+  void refusesGpusThatAreNoNumbers() {
+    ui::LaunchSettings launch;
+    launch.program = QStringLiteral("/bin/true");
+    launch.capture.gpu_metrics = true;
+    launch.capture.gpu_metrics_devices = QStringLiteral("the first");
+    QVERIFY(!ui::launch_request(launch));
+  }
+
+  void recordsFromOutsideWithoutTracing() {
+    ui::Settings settings;
+    ui::AttachDialog dialog(settings);
+    dialog.show();
+    press(dialog, QStringLiteral("Only from &outside: its threads and GPU metrics. Nothing enters the process."));
+    const ui::AttachSettings chosen = dialog.attach();
+    QVERIFY(chosen.capture.from_outside);
+    const session::CaptureSettings asked = ui::attach_request(chosen).settings;
+    QVERIFY(!asked.trace_cuda && !asked.trace_nvtx && !asked.trace_os_runtime && !asked.trace_python_lock);
+    QCOMPARE(asked.range.trigger, session::CaptureTrigger::kNone);
+    QCOMPARE(asked.cpu.samples, cpu::Scope::kProcessTree);
+    auto* pages = dialog.findChild<QTabWidget*>();
+    QVERIFY(!pages->isTabEnabled(0) && !pages->isTabEnabled(1) && pages->isTabEnabled(2));
+    QVERIFY(!field<QComboBox>(dialog, QStringLiteral("Which part"))->isEnabled());
   }
 
   void takesCallChainsOfTheCallsThatAreChosen() {
