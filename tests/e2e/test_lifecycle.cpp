@@ -223,6 +223,23 @@ TEST_CASE("a program for which there is no memory left is ended by the kernel, a
   CHECK(trace->processes().back().completeness.dropped == 0);
 }
 
+TEST_CASE("a program that may not take the addresses in which it would report runs as without us, and this is said") {
+  const TemporaryFolder folder;
+  const std::string traced = GENERATE("nvtx", "cuda,nvtx,osrt");
+  const std::vector<std::string> command{"/bin/sh", "-c", "ulimit -v 500000; exec " + endings() + " exit"};
+  const Ran alone = run_alone(command);
+  CHECK(alone.code == 7);
+  std::vector<std::string> arguments{"profile", "-t", traced, "-o", "x"};
+  arguments.insert(arguments.end(), command.begin(), command.end());
+  const Ran ran = run_lanescope(folder.path(), arguments);
+  CHECK(ran.code == alone.code);
+  CHECK(ran.output == alone.output);
+  constexpr const char* kTold = "lanescope_program_endings: of CUDA, NVTX and the C library's calls nothing is recorded: it can't map";
+  CHECK_THAT(ran.messages, contains_text(kTold));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
+  CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "step") == 0);
+}
+
 TEST_CASE("a program with another malloc is recorded as any other") {
   constexpr const char* kLibrary = "libjemalloc.so.2";
   const std::vector<Environment> environment{{"LD_PRELOAD", kLibrary}};
@@ -335,8 +352,8 @@ TEST_CASE("a full disk ends the recording, not the program, and the file opens")
     ~Unmount() { umount2(path.c_str(), MNT_DETACH); }
   } unmount{disk};
   // Numbers at random hardly compress: what is printed fills the disk.
-  const std::vector<std::string> command{"/bin/sh", "-c",
-                                         "awk 'BEGIN { for (x = 1; i < 200000; ++i) print x = x * 16807 % 2147483647 }'; echo whole; exit 6"};
+  const std::vector<std::string> command{
+      "/bin/sh", "-c", "awk 'BEGIN { for (x = 1; i < 200000; ++i) print x = x * 16807 % 2147483647 }'; echo whole; exit 6"};
   std::vector<std::string> arguments{"profile", "-o", (disk / "x").string()};
   arguments.insert(arguments.end(), command.begin(), command.end());
   const Ran alone = run_alone(command);

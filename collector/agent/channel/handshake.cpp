@@ -1,6 +1,7 @@
 #include "agent/channel/handshake.h"
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -113,13 +114,23 @@ void* map_memory(int file) noexcept {
   return mapping;
 }
 
+// So that the user learns why nothing comes of this process.
+void tell_no_room(int file) noexcept {
+  constexpr auto kPhase = static_cast<std::uint32_t>(channel::AgentPhase::kNoRoom);
+  constexpr off_t kPlace = offsetof(channel::SharedHeader, status) + offsetof(channel::AgentStatus, phase);
+  [[maybe_unused]] const ssize_t ignored = pwrite(file, &kPhase, sizeof(kPhase), kPlace);
+}
+
 std::optional<Connection> join_over(Descriptor& socket, Ancestry ancestry) noexcept {
   if (!send_hello(socket.get(), ancestry)) return std::nullopt;
   channel::Welcome welcome{};
   Descriptor memory_file(-1);
   if (!receive_welcome(socket.get(), welcome, memory_file)) return std::nullopt;
   void* mapping = map_memory(memory_file.get());
-  if (mapping == nullptr) return std::nullopt;
+  if (mapping == nullptr) {
+    tell_no_room(memory_file.get());
+    return std::nullopt;
+  }
   const int high = fcntl(socket.get(), F_DUPFD_CLOEXEC, kLowestDescriptor);
   if (high >= 0) socket.reset(high);
   return Connection{channel::SharedMemory(mapping), welcome.process_instance, socket.release()};
