@@ -25,6 +25,13 @@ std::optional<unsigned> minor_in(std::string_view path) {
   return std::nullopt;
 }
 
+// What it is that runs programs in Python as well, but is laid out otherwise; else empty.
+std::string_view other_python(const Mapping& mapping) {
+  const std::string_view name = attach::file_name(mapping.path);
+  if (name.starts_with("libpypy")) return "it is PyPy";
+  return name.starts_with("libpython2") ? "it is Python 2" : "";
+}
+
 bool may_hold_interpreter(const Mapping& mapping, std::string_view executable) {
   const std::string_view name = attach::file_name(mapping.path);
   return mapping.offset == 0 && mapping.path.starts_with('/') &&
@@ -75,6 +82,7 @@ InterpreterSearch InterpreterFinder::find(pid_t process, Memory& memory) {
   std::string executable = std::filesystem::read_symlink("/proc/" + std::to_string(process) + "/exe", ignored).string();
   if (executable == std::filesystem::read_symlink("/proc/self/exe", ignored)) executable.clear();  // ours, about to become a program
   for (const Mapping& mapping : *map) {
+    if (const std::string_view other = other_python(mapping); !other.empty()) search.refusal = mapping.path + ": " + std::string(other);
     if (!may_hold_interpreter(mapping, executable)) continue;
     const InterpreterFile& holder = file(process, mapping.path);
     const bool is_library = attach::file_name(mapping.path).starts_with("libpython3");

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "split_function.h"
+
 namespace lanescope::python {
 namespace {
 
@@ -63,7 +65,8 @@ InterpreterFile read_interpreter_file(const std::string& path) {
       header.e_phentsize != sizeof(Elf64_Phdr) || (header.e_shnum != 0 && header.e_shentsize != sizeof(Elf64_Shdr)))
     return found;
   found.is_readable = true;
-  for (const Elf64_Phdr& part : read_entries<Elf64_Phdr>(file, header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr)))
+  const std::vector<Elf64_Phdr> parts = read_entries<Elf64_Phdr>(file, header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr));
+  for (const Elf64_Phdr& part : parts)
     if (part.p_type == PT_LOAD && part.p_offset == 0) found.start = part.p_vaddr;
   const std::vector<Elf64_Shdr> sections = read_entries<Elf64_Shdr>(file, header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr));
   if (header.e_shstrndx >= sections.size()) return found;
@@ -74,6 +77,10 @@ InterpreterFile read_interpreter_file(const std::string& path) {
     const bool has_symbols = section.sh_type == SHT_DYNSYM || section.sh_type == SHT_SYMTAB;
     if (has_symbols && section.sh_link < sections.size()) read_symbols(file, section, sections[section.sh_link], found);
   }
+  const std::vector<AddressRange> named = found.loop;
+  for (const AddressRange& range : named)
+    if (header.e_machine == EM_X86_64)
+      for (const AddressRange& part : find_parts_elsewhere(file, parts, range)) add_loop(found, part);
   return found;
 }
 

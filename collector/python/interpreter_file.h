@@ -19,7 +19,7 @@ struct InterpreterFile {
   std::uint64_t start = 0;         // of the part of it that lies at its begin
   std::uint64_t runtime = 0;       // _PyRuntime
   std::uint64_t version = 0;       // Py_Version (3.11 and newer)
-  std::vector<AddressRange> loop;  // _PyEval_EvalFrameDefault, and the seldom used part of it where the file has a full symbol table
+  std::vector<AddressRange> loop;  // _PyEval_EvalFrameDefault, and the seldom used part of it
 };
 
 // Reads the file's symbol tables, if they are not of unlikely size.

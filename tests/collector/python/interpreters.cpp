@@ -36,4 +36,12 @@ std::vector<std::string> interpreters() {
   return found;
 }
 
+bool is_free_threaded(const std::string& interpreter) {
+  return output_of(interpreter + " -c 'import sysconfig; print(sysconfig.get_config_var(\"Py_GIL_DISABLED\"), end=\"\")'") == "1";
+}
+
+unsigned minor_version(const std::string& interpreter) {
+  return static_cast<unsigned>(std::stoul(output_of(interpreter + " -c 'import sys; print(sys.version_info[1])'")));
+}
+
 }  // namespace lanescope::test

@@ -11,6 +11,10 @@ namespace lanescope::test {
 // python3 of this machine, where there is one that can be read, and those that LANESCOPE_PYTHONS names, separated by colons.
 std::vector<std::string> interpreters();
 
+// Whether it is a build in which threads need no global lock.
+bool is_free_threaded(const std::string& interpreter);
+unsigned minor_version(const std::string& interpreter);
+
 // What a command prints.
 std::string output_of(const std::string& command);
 

@@ -1,0 +1,35 @@
+// What files say of where an interpreter's loop is, with symbols and without.
+#include <filesystem>
+
+#include "interpreter_file.h"
+#include "interpreters.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::python;
+
+TEST_CASE("the part of the loop that stands elsewhere is found without symbols where symbols say it is") {
+  const std::string whole = LANESCOPE_SPLIT_LOOP;
+  const InterpreterFile known = read_interpreter_file(whole);
+  REQUIRE(known.is_readable);
+  if (known.loop.size() != 2) {
+    WARN("The compiler did not split the loop.");
+    return;
+  }
+  const test::TemporaryFolder folder;
+  const std::string stripped = (folder.path() / "stripped").string();
+  // But the loop's own symbol, as interpreters export it.
+  const std::string command = "strip -K _PyEval_EvalFrameDefault -K _PyRuntime -o '" + stripped + "' '" + whole + "' && echo done";
+  REQUIRE(test::output_of(command) == "done\n");
+  const InterpreterFile found = read_interpreter_file(stripped);
+  CHECK(found.runtime == known.runtime);
+  REQUIRE(found.loop.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(std::any_of(known.loop.begin(), known.loop.end(), [&](const AddressRange& range) {
+      constexpr std::uint64_t kAlignment = 16;  // the next function's
+      return range.begin == found.loop[i].begin && range.end <= found.loop[i].end && found.loop[i].end < range.end + kAlignment;
+    }));
+  }
+  CHECK(read_interpreter_file("/bin/true").loop.empty());
+}
