@@ -1,5 +1,6 @@
 #include "recording_watch.h"
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <iostream>
@@ -82,14 +83,19 @@ void print_outcome(const session::Recording& recording, const session::Recording
     events += file.events;
     bytes += file.bytes;
   }
-  const bool whole = outcome.statistics.dropped == 0 && !outcome.failure;
+  const bool lost_buffers = std::any_of(outcome.processes.begin(), outcome.processes.end(),
+                                        [](const session::ProcessCompleteness& process) { return process.unreturned_buffers > 0; });
+  const bool whole = outcome.statistics.dropped == 0 && !lost_buffers && !outcome.failure;
   if (!outcome.files.empty())
     std::cerr << counted(events, "event") << " in " << duration_text(outcome.statistics.elapsed.count()) << ", " << bytes_text(bytes)
               << (whole ? ", nothing dropped" : "") << '\n';
   for (const session::ProcessCompleteness& process : outcome.processes) {
-    if (process.dropped == 0) continue;
-    std::cerr << "[" << process.pid << "] " << process.name << ": " << with_thousands(process.dropped) << " of "
-              << counted(process.produced + process.dropped, "record") << " dropped\n";
+    const std::string name = "[" + std::to_string(process.pid) + "] " + process.name + ": ";
+    if (process.dropped > 0)
+      std::cerr << name << with_thousands(process.dropped) << " of " << counted(process.produced + process.dropped, "record")
+                << " dropped\n";
+    if (process.unreturned_buffers > 0)
+      std::cerr << name << "it ended with " << counted(process.unreturned_buffers, "CUPTI buffer") << ", whose records are lost\n";
   }
   const bool runs = !outcome.target && outcome.reason != session::EndReason::kTargetExited;
   if (runs) std::cerr << "The program still runs (pid " << recording.target_pid() << ").\n";

@@ -145,6 +145,72 @@ TEST_CASE("what CUPTI held when a program was replaced by another unseen is said
   const bool all_there = counts(*trace).calls == 1'000;  // the agent may have asked for them just before
   const Completeness& completeness = trace->processes()[0].completeness;
   CHECK((all_there || completeness.unreturned_buffers > 0 || completeness.dropped > 0));
+  const bool is_lost = completeness.unreturned_buffers > 0;
+  CHECK((ran.messages.find("mock_cuda_program: it ended with 1 CUPTI buffer, whose records are lost") != std::string::npos) == is_lost);
+  CHECK((ran.messages.find("nothing dropped") != std::string::npos) == (!is_lost && completeness.dropped == 0));
+  const Ran info = run_lanescope(folder.path(), {"info", "x.trace"});
+  CHECK((info.output.find("no: 1 CUPTI buffer lost\n") != std::string::npos) == (is_lost && completeness.dropped == 0));
+}
+
+TEST_CASE("of a program that a signal ends all GPU work is in the file, or said to be lost") {
+  const auto [how, signal] =
+      GENERATE(values<std::pair<const char*, int>>({{"abort", SIGABRT}, {"segv", SIGSEGV}, {"term", SIGTERM}, {"kill", SIGKILL}}));
+  const std::string count = GENERATE("1000", "50000");
+  CAPTURE(how, count);
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda", "-o", "x", cuda_program(), count, how}, kMock);
+  CHECK(ran.code == 128 + signal);
+  const auto trace = load(folder.path() / "x.trace");
+  const Process& process = trace->processes()[0];
+  CHECK(process.signal == signal);
+  CHECK(process.crash_thread == (signal == SIGABRT || signal == SIGSEGV ? process.pid : 0));
+  const bool is_whole = counts(*trace).calls == std::stoull(count) && counts(*trace).kernels >= std::stoull(count);
+  const Completeness& completeness = process.completeness;
+  CHECK((is_whole || completeness.dropped > 0 || completeness.unreturned_buffers > 0));
+  CHECK(is_whole == (ran.messages.find("nothing dropped") != std::string::npos));
+}
+
+TEST_CASE("many short programs that use CUDA are all whole, but those that are killed") {
+  const TemporaryFolder folder;
+  constexpr std::size_t kPrograms = 40;
+  const std::string script = "for i in $(seq " + std::to_string(kPrograms) + "); do case $i in *5) how=kill;; *) how=exit;; esac; " +
+                             cuda_program() + " 20 $how & [ $((i % 4)) = 0 ] && wait; done; wait; exit 7";
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda", "-o", "x", "/bin/sh", "-c", script}, kMock);
+  CHECK(ran.code == 7);
+  const auto trace = load(folder.path() / "x.trace");
+  std::size_t exited = 0;
+  std::size_t killed = 0;
+  for (ProcessId id = 0; id < trace->processes().size(); ++id) {
+    const Process& process = trace->processes()[id];
+    if (process.name != "mock_cuda_program") continue;
+    const std::uint64_t calls = count_events(*trace, TrackKind::kCudaApi, "cudaLaunchKernel_v7000", id);
+    const Completeness& completeness = process.completeness;
+    process.signal == SIGKILL ? ++killed : ++exited;
+    CHECK((calls == 20 || (process.signal == SIGKILL && completeness.dropped + completeness.unreturned_buffers > 0)));
+    if (process.signal == 0) CHECK(completeness.unreturned_buffers == 0);
+  }
+  CHECK(killed == kPrograms / 10);
+  CHECK(exited == kPrograms - killed);
+}
+
+TEST_CASE("records that can't be read end the recording of GPU work, not the program") {
+  const std::string traced = GENERATE("cuda", "cuda,osrt");
+  CAPTURE(traced);
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "-o", "x", cuda_program(), "100000", "unreadable"}, kMock);
+  CHECK(ran.code == 0);
+  CHECK(ran.output == "unharmed\n");
+  constexpr const char* kTold =
+      "GPU activity is not recorded from here on: what CUPTI delivered led the agent to memory that can't be used";
+  CHECK_THAT(ran.messages, contains_text(kTold) && !contains_text("nothing dropped"));
+  const auto trace = load(folder.path() / "x.trace");
+  const Process& process = trace->processes()[0];
+  CHECK(process.end_kind == ProcessEndKind::kExited);
+  CHECK(process.crash_thread == 0);
+  CHECK(process.completeness.unreturned_buffers >= 1);  // that one; those before it were read
+  CHECK(counts(*trace).kernels >= 65'536);              // a whole chunk at least was written before
+  CHECK(counts(*trace).calls + counts(*trace).kernels <= 200'000);
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
 }
 
 TEST_CASE("CUDA in a child that was forked without exec is recorded where the parent had not used it, and harms nobody where it had") {

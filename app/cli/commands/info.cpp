@@ -367,8 +367,14 @@ void print_heading(const std::string& file, const Trace& trace) {
   print_line("GPU metrics", metrics_text(trace));
   print_line("Condition", from.condition);
   std::uint64_t dropped = 0;
-  for (const Process& process : trace.processes()) dropped += process.completeness.dropped;
-  print_line("Complete", dropped == 0 ? "nothing dropped" : "no: " + counted(dropped, "record") + " dropped");
+  std::uint64_t buffers = 0;
+  for (const Process& process : trace.processes()) {
+    dropped += process.completeness.dropped;
+    buffers += process.completeness.unreturned_buffers;
+  }
+  std::string missing = dropped == 0 ? "" : counted(dropped, "record") + " dropped";
+  if (buffers > 0) missing += (missing.empty() ? "" : ", ") + counted(buffers, "CUPTI buffer") + " lost";
+  print_line("Complete", missing.empty() ? "nothing dropped" : "no: " + missing);
 }
 
 void print_counts(const Counts& counts) {
