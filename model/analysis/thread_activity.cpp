@@ -75,7 +75,7 @@ void ThreadActivity::consider(const Source& source, EventIndex index, Activity& 
         !activity.nvtx.valid() || source.cursor.lane().start(index) >= trace_->lane(activity.nvtx.lane).start(activity.nvtx.index);
     if (inner) activity.nvtx = range;
   }
-  if (source.layer == Layer::kOsCall && trace_->name(name) == kHoldsPythonLock) return;  // whoever holds it goes on
+  if (source.layer == Layer::kOsCall && trace_->name(name).starts_with(kHoldsPythonLock)) return;  // whoever holds it goes on
   std::optional<IdleCause> held_back;
   if (source.layer == Layer::kHeldBack) {
     held_back = cause_of(trace_->thread_state_detail(source.cursor.lane().detail(index)).state);

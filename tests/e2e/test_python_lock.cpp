@@ -20,6 +20,7 @@ struct Span {
   Nanoseconds start = 0;
   Nanoseconds end = 0;
   std::uint32_t thread = 0;
+  std::string name;
 };
 struct Lock {
   std::vector<Span> held;  // by start, as the others
@@ -35,9 +36,9 @@ Lock read_lock(const Trace& trace) {
     const Lane& lane = trace.lane(track.lanes.front());
     for (EventIndex i = 0; i < lane.size(); ++i) {
       const std::string_view name = trace.name(lane.name(i));
-      CHECK((name == kHoldsPythonLock || name == kAwaitsPythonLock));
-      (name == kHoldsPythonLock ? lock.held : lock.waited)
-          .push_back({lane.start(i), lane.start(i) + lane.duration(i), trace.threads()[track.key.thread].tid});
+      CHECK((name.starts_with(kHoldsPythonLock) || name.starts_with(kAwaitsPythonLock)));
+      (name.starts_with(kHoldsPythonLock) ? lock.held : lock.waited)
+          .push_back({lane.start(i), lane.start(i) + lane.duration(i), trace.threads()[track.key.thread].tid, std::string(name)});
     }
   }
   const auto by_start = [](const Span& a, const Span& b) { return a.start < b.start; };
@@ -59,10 +60,17 @@ struct Recorded {
   std::map<std::string, Told> threads;
 };
 
-Recorded record(const std::string& python, const char* what, std::vector<std::string> options = {"-t", "python-gil"}) {
+enum class FreeThreading {
+  kOff,  // where a build has it, its global lock is switched on
+  kOn,
+};
+
+Recorded record(const std::string& python, const char* what, std::vector<std::string> options = {"-t", "python-gil"},
+                FreeThreading threading = FreeThreading::kOff) {
   const TemporaryFolder folder;
   std::vector<std::string> arguments{"profile", "-s", "none", "--cpuctxsw", "none", "-o", "x"};
   arguments.insert(arguments.end(), options.begin(), options.end());
+  if (threading == FreeThreading::kOff && is_free_threaded(python)) arguments.insert(arguments.end(), {"-e", "PYTHON_GIL=1"});
   for (const char* each : {python.c_str(), LANESCOPE_TEST_PROGRAMS "/python_gil.py", what}) arguments.emplace_back(each);
   const Ran outcome = run_lanescope(folder.path(), arguments);
   REQUIRE(outcome.code == 0);
@@ -174,5 +182,45 @@ TEST_CASE("calls into the C library are not recorded where the GIL alone is aske
     const Recorded calls = record(python, "release", {"-t", "osrt,nvtx"});
     CHECK(records_os_calls(*calls.trace));
     CHECK(calls.lock.held.empty());
+  }
+}
+
+TEST_CASE("threads in interpreters with a GIL of their own hold it at once, and it is said whose each is") {
+  FOR_ALL_INTERPRETERS(python) {
+    constexpr unsigned kFirstWithOwn = 12;
+    if (minor_version(python) < kFirstWithOwn) continue;
+    INFO(python);
+    const Recorded recorded = record(python, "interpreters");
+    const Told& first = recorded.threads.at("first");
+    const Told& second = recorded.threads.at("second");
+    const Nanoseconds begin = std::max(first.begin, second.begin);
+    const Nanoseconds end = std::min(first.end, second.end);
+    for (const Told& each : {first, second})
+      CHECK(static_cast<double>(time_in(recorded.lock.held, each.thread, begin, end)) > 0.8 * static_cast<double>(end - begin));
+    // Which the main interpreter made, one after the other.
+    for (const auto& [thread, interpreter] : {std::pair(first.thread, 1), std::pair(second.thread, 2)}) {
+      std::map<std::string, Nanoseconds> by_name;
+      for (const Span& span : recorded.lock.held)
+        if (span.thread == thread) by_name[span.name] += span.end - span.start;
+      const auto most = std::max_element(by_name.begin(), by_name.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+      REQUIRE(most != by_name.end());
+      CHECK(most->first == "holds the GIL of interpreter " + std::to_string(interpreter));
+    }
+  }
+}
+
+TEST_CASE("threads of a free-threaded build hold no GIL, which is said") {
+  FOR_ALL_INTERPRETERS(python) {
+    if (!is_free_threaded(python)) continue;
+    INFO(python);
+    const Recorded recorded = record(python, "compete", {"-t", "python-gil"}, FreeThreading::kOn);
+    for (const auto& [name, told] : recorded.threads) {
+      CHECK(time_in(recorded.lock.held, told.thread, told.begin, told.end) == 0);
+      CHECK(time_in(recorded.lock.waited, told.thread, told.begin, told.end) == 0);
+    }
+    const std::vector<DiagnosticMessage>& messages = recorded.trace->diagnostics();
+    CHECK(std::any_of(messages.begin(), messages.end(), [](const DiagnosticMessage& message) {
+      return message.text.find("its threads hold no GIL") != std::string::npos;
+    }));
   }
 }

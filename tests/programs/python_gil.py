@@ -3,6 +3,7 @@
 python_gil.py compete [SECONDS]   two threads that compute all the time
 python_gil.py sleep               one that sleeps beside one that computes
 python_gil.py release             one that calls native code which releases the lock: zlib and hashlib of much data
+python_gil.py interpreters [SECONDS]   two that compute all the time, each in an interpreter with a lock of its own (3.12 and newer)
 """
 import hashlib
 import sys
@@ -37,6 +38,16 @@ def native():
         hashlib.sha256(data).digest()
 
 
+def in_interpreter(seconds):
+    try:
+        import _interpreters
+    except ImportError:
+        import _xxsubinterpreters as _interpreters
+    interpreter = _interpreters.create()
+    script = f"import time\nuntil = time.monotonic() + {seconds}\nwhile time.monotonic() < until: sum(i * i for i in range(2000))"
+    return lambda: _interpreters.run_string(interpreter, script)
+
+
 def main():
     what = sys.argv[1]
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 1.0
@@ -45,6 +56,8 @@ def main():
         threads = [told("first", lambda: compute(until)), told("second", lambda: compute(until))]
     elif what == "sleep":
         threads = [told("sleeper", lambda: time.sleep(seconds)), told("computer", lambda: compute(until))]
+    elif what == "interpreters":
+        threads = [told("first", in_interpreter(seconds)), told("second", in_interpreter(seconds))]
     else:
         threads = [told("native", native)]
     for thread in threads:

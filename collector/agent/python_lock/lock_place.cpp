@@ -36,6 +36,13 @@ const void* pointer_at(const void* base, std::uint32_t offset) noexcept {
   return value;
 }
 
+// In _PyRuntime: the newest interpreter, the main one, the number of the next.
+void place_interpreters(LockPlace& place, std::uint32_t first) noexcept {
+  place.first = first;
+  place.main = first + sizeof(void*);
+  place.made = place.main + sizeof(void*);
+}
+
 // _Py_DebugOffsets as 64-bit numbers: cookie, version, free_threaded, runtime_state {size, finalizing, interpreters_head}, and
 // interpreter_state, to which 3.14 gave one more member before those of the lock.
 bool read_offsets(const void* runtime, LockPlace& place) noexcept {
@@ -43,7 +50,9 @@ bool read_offsets(const void* runtime, LockPlace& place) noexcept {
   place.minor = static_cast<unsigned>(version >> 16 & 0xff);
   if (version >> 24 != 3 || place.minor < kFirstWithOffsets || place.minor > kLast) return false;
   place.is_optional = number_at(runtime, 2) != 0;
-  place.main = static_cast<std::uint32_t>(number_at(runtime, 5)) + sizeof(void*);
+  place_interpreters(place, static_cast<std::uint32_t>(number_at(runtime, 5)));
+  place.id = static_cast<std::uint32_t>(number_at(runtime, 7));
+  place.next = static_cast<std::uint32_t>(number_at(runtime, 8));
   const std::size_t lock = place.minor == 13 ? 14 : 15;  // index of ceval_gil
   place.in_interpreter = static_cast<std::uint32_t>(number_at(runtime, lock));
   const auto begin = static_cast<std::uint32_t>(number_at(runtime, lock + 1));
@@ -81,13 +90,17 @@ bool find_lock_place(const void* runtime, const char* version, LockPlace& place)
       place.in_runtime = 360;
       return true;
     case 12:
-      place.main = 48;             // interpreters.main
+      place_interpreters(place, 40);
+      place.next = 0;
+      place.id = 8;
       place.in_interpreter = 384;  // ceval.gil
       return true;
     default:
       return false;
   }
 }
+
+const void* first_interpreter(const void* runtime, const LockPlace& place) noexcept { return pointer_at(runtime, place.first); }
 
 const void* lock_at(const void* runtime, const LockPlace& place) noexcept {
   if (place.in_runtime != 0) return static_cast<const char*>(runtime) + place.in_runtime;

@@ -9,7 +9,11 @@ namespace lanescope::agent::python_lock {
 struct LockPlace {
   unsigned minor = 0;                // 3.minor
   std::uint32_t in_runtime = 0;      // before 3.12: of the lock in _PyRuntime; else 0, and:
-  std::uint32_t main = 0;            // in _PyRuntime: of a pointer to the main interpreter, null before there is one
+  std::uint32_t first = 0;           // in _PyRuntime: of a pointer to the newest interpreter, ...
+  std::uint32_t main = 0;            // ... to the main one, null before there is one, ...
+  std::uint32_t made = 0;            // ... and of how many were made so far, 64 bits
+  std::uint32_t next = 0;            // in an interpreter: of a pointer to the one made before it that is still there
+  std::uint32_t id = 0;              // of its number, 64 bits
   std::uint32_t in_interpreter = 0;  // of a pointer to the lock there, null before it is made
   std::uint32_t condition = 0;       // of `cond` in the lock
   std::uint32_t switched = 0;        // of `switch_cond`
@@ -19,7 +23,10 @@ struct LockPlace {
 // `runtime`: _PyRuntime; `version`: what Py_GetVersion() says, or null. False where that version is not known.
 bool find_lock_place(const void* runtime, const char* version, LockPlace& place) noexcept;
 
-// The lock itself; null as long as there is none.
+// Of 3.12 and newer. Null where there is none.
+const void* first_interpreter(const void* runtime, const LockPlace& place) noexcept;
+
+// The main interpreter's lock; null as long as there is none.
 const void* lock_at(const void* runtime, const LockPlace& place) noexcept;
 
 }  // namespace lanescope::agent::python_lock

@@ -1,6 +1,7 @@
 #include "agent/python_lock/python_lock.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
@@ -11,6 +12,7 @@
 #include "agent/core/quiet.h"
 #include "agent/nvtx/names.h"
 #include "agent/python_lock/lock_place.h"
+#include "agent/python_lock/locks.h"
 
 namespace lanescope::agent::python_lock {
 
@@ -32,8 +34,7 @@ constexpr std::uint32_t kWaitingColor = 0xffe0a050;
 struct Interpreter {
   const void* runtime = nullptr;
   LockPlace place;
-  std::atomic<const void*> condition{nullptr};  // null as long as there is no lock
-  std::atomic<const void*> switched{nullptr};
+  Locks locks;
   std::atomic<const nvtx::Domain*> domain{nullptr};
 };
 constinit Interpreter interpreter;
@@ -47,23 +48,14 @@ struct Stand {
 };
 constinit thread_local Stand stand;
 
-bool knows_lock() noexcept {
-  if (interpreter.switched.load(std::memory_order_acquire) != nullptr) return true;
-  const auto* lock = static_cast<const char*>(lock_at(interpreter.runtime, interpreter.place));
-  if (lock == nullptr) return false;
-  interpreter.condition.store(lock + interpreter.place.condition, std::memory_order_relaxed);
-  interpreter.switched.store(lock + interpreter.place.switched, std::memory_order_release);
-  return true;
-}
-
 // Of no other range of the process: those of the program's own count from 1.
 std::uint64_t next_id(std::uint32_t thread) noexcept {
   constexpr std::uint64_t kOurs = std::uint64_t{1} << 63;
   return kOurs | std::uint64_t{thread} << 32 | ++stand.ranges;
 }
 
-// What ends the range that is open on this thread, and begins the next where it has a name.
-[[gnu::noinline]] void tell(std::string_view next) noexcept {
+// What ends the range that is open on this thread, and begins the next where it has a name. `whose`: the interpreter's number.
+[[gnu::noinline]] void tell(std::string_view next, std::int64_t whose = 0) noexcept {
   const int saved_errno = errno;
   {
     const Quiet quiet;
@@ -92,6 +84,12 @@ std::uint64_t next_id(std::uint32_t thread) noexcept {
         record.type = RecordType::kRangeStart;
         record.id = stand.open;
         record.color = next == kHolding ? kHoldingColor : kWaitingColor;
+        char text[64];
+        if (whose != 0) {
+          const int length = std::snprintf(text, sizeof(text), "%.*s of interpreter %lld", static_cast<int>(next.size()), next.data(),
+                                           static_cast<long long>(whose));
+          next = {text, static_cast<std::size_t>(length)};
+        }
         writer.write(record, next);
       }
     } else {
@@ -132,7 +130,8 @@ void tell_obstacle() noexcept {
   if (!join_recording()) return;
   if (interpreter.place.is_optional)
     report(Component::kOsRuntime, ComponentState::kRecording, Severity::kInformation,
-           "This Python is a free-threaded build: its threads hold no GIL, unless an extension has it switched on.");
+           "This Python is a free-threaded build: its threads hold no GIL, but while they load extensions, unless PYTHON_GIL=1 or an extension "
+           "switches it on.");
   else
     report(Component::kOsRuntime, ComponentState::kVersionMismatch, Severity::kWarning,
            "Who holds Python's GIL is not recorded: that is known of CPython 3.9 to 3.15.");
@@ -152,32 +151,32 @@ void look_for_interpreter() noexcept {
   const auto get_version = reinterpret_cast<const char* (*)()>(symbol("Py_GetVersion"));
   interpreter.runtime = runtime;
   const bool is_known = find_lock_place(runtime, get_version != nullptr ? get_version() : nullptr, interpreter.place);
+  if (is_known) interpreter.locks.begin(runtime, interpreter.place);
   if (!is_known || interpreter.place.is_optional) tell_obstacle();
   is_watched.store(is_known, std::memory_order_release);
 }
 
 void before_signal(const void* condition) noexcept {
-  if (!knows_lock()) return;
-  if (condition == interpreter.switched.load(std::memory_order_relaxed)) {
+  const LockPart lock = interpreter.locks.find(condition);
+  if (lock.part == Part::kSwitched) {
     stand.waits = false;
-    tell(kHolding);
-  } else if (condition == interpreter.condition.load(std::memory_order_relaxed)) {
+    tell(kHolding, lock.interpreter);
+  } else if (lock.part == Part::kCondition) {
     tell({});
   }
 }
 
 void before_wait(const void* condition) noexcept {
-  if (!knows_lock() || stand.waits) return;
-  if (condition != interpreter.condition.load(std::memory_order_relaxed) &&
-      condition != interpreter.switched.load(std::memory_order_relaxed))
-    return;
+  if (stand.waits) return;
+  const LockPart lock = interpreter.locks.find(condition);
+  if (lock.part == Part::kNone) return;
   stand.waits = true;
-  tell(kWaiting);
+  tell(kWaiting, lock.interpreter);
 }
 
 // Until it has the lock, or another has: whether it wants it back at once is not known yet.
 void after_wait(const void* condition) noexcept {
-  if (!stand.waits || condition != interpreter.switched.load(std::memory_order_relaxed)) return;
+  if (!stand.waits || interpreter.locks.find(condition).part != Part::kSwitched) return;
   stand.waits = false;
   tell({});
 }

@@ -2,10 +2,11 @@
 //
 // The interpreter takes and drops it by calls that the agent stands before (osrt/wrappers.cpp): a thread that finds it taken waits by
 // pthread_cond_timedwait() for the lock's `cond`, one that has got it says so by pthread_cond_signal() of its `switch_cond`, and one that
-// drops it by pthread_cond_signal() of `cond`; if another had asked for it, it then waits by pthread_cond_wait() for `switch_cond`. Both stand at known places of the interpreter's state. What is told of it are ranges of an
-// NVTX domain, which never overlap on a thread.
+// drops it by pthread_cond_signal() of `cond`; if another had asked for it, it then waits by pthread_cond_wait() for `switch_cond`. Both
+// stand at known places of the interpreter's state. What is told of it are ranges of an NVTX domain, which never overlap on a thread; those
+// of a sub-interpreter's own lock say which.
 //
-// Threads: any; the functions that are called for a lock do no more than to compare two addresses where it is another.
+// Threads: any; the functions that are called for a lock do no more than to compare two addresses for each interpreter where it is another.
 #pragma once
 
 #include <atomic>

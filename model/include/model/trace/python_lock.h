@@ -1,5 +1,5 @@
 // Who holds the lock of a Python interpreter (GIL): a trace keeps it as start/end ranges of an NVTX domain, one after the other on each
-// thread, which enclose nothing that the thread does.
+// thread, which enclose nothing that the thread does. Of a sub-interpreter with a lock of its own, " of interpreter 3" follows in their names.
 #pragma once
 
 #include <string_view>
