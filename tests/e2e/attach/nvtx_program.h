@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -33,9 +34,12 @@ class NvtxProgram {
     const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (recording.statistics().events == 0) {
       obey("range probe");
+      ++probes_;
       REQUIRE(std::chrono::steady_clock::now() < give_up);
     }
   }
+  // The ranges that it made for that: what is counted beyond them is something else.
+  [[nodiscard]] std::uint64_t probes() const { return probes_; }
   // It ends as it would have without us.
   void check_end(int ranges_beside_probes) {
     target_.close_input();
@@ -49,6 +53,7 @@ class NvtxProgram {
 
  private:
   RunningTarget target_;
+  std::uint64_t probes_ = 0;
 };
 
 inline session::AttachRequest attach_request(pid_t pid, const std::filesystem::path& output) {
