@@ -11,6 +11,7 @@ void FrameLog::open(TraceFileWriter file, const proto::SessionStart& start) {
   failure_.reset();
   events_.store(0, std::memory_order_relaxed);
   opened_ = start.epoch();
+  gives_up_ = true;
   seal({proto::FRAME_SESSION_START}, start);
   if (!append(buffer_, 0) || rules_.keep_last) return;
   std::vector<std::byte> known;
@@ -55,7 +56,7 @@ void FrameLog::hold(std::span<const std::byte> frames, std::uint64_t events) {
   held_.push_back({now, {frames.begin(), frames.end()}, events});
   held_bytes_ += frames.size();
   events_.fetch_add(events, std::memory_order_relaxed);
-  while (now - held_.front().time > rules_.keep_last->count()) {
+  while (gives_up_ && now - held_.front().time > rules_.keep_last->count()) {
     absorb(held_.front().frames);
     held_bytes_ -= held_.front().frames.size();
     events_.fetch_sub(held_.front().events, std::memory_order_relaxed);

@@ -44,6 +44,9 @@ class FrameLog {
   void write(const FrameTag& tag, const google::protobuf::MessageLite& message);
   // Whole frames that were made elsewhere, and how many events they hold.
   void pass_on(std::span<const std::byte> frames, std::uint64_t events);
+  // The recording is over: nothing more is given up until the file is closed, however long what is left to say takes. Without keep_last, it
+  // makes no difference.
+  void keep_rest() noexcept { gives_up_ = false; }
   // What that source said so far is not said again in later files: it begins anew. Requires: none is open.
   void forget(proto::FrameSource source) { prologue_.forget(source); }
   // The last frame, and the index. Tried even when the disk was full: what the session has to say at the end is small.
@@ -78,6 +81,7 @@ class FrameLog {
   std::deque<Held> held_;
   std::uint64_t held_bytes_ = 0;
   std::int64_t opened_ = 0;
+  bool gives_up_ = true;  // what is older than keep_last
   std::optional<Error> failure_;
   std::vector<std::byte> buffer_;
   std::string payload_;

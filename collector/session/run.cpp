@@ -220,6 +220,7 @@ void Recording::Run::advance_recording(std::int64_t now) {
 
 void Recording::Run::begin_stopping(EndReason reason) {
   reason_ = reason;
+  log_->keep_rest();
   processes_.request_stop();
   if (gpu_metrics_) gpu_metrics_->ask_for_rest();
   stop_deadline_ = monotonic_now() + kStopPatience;
@@ -274,6 +275,7 @@ void Recording::Run::close_file(EndReason reason) {
 }
 
 void Recording::Run::end(EndReason reason) {
+  log_->keep_rest();
   if (gpu_metrics_)
     gpu_metrics_->end(*log_, state_ == RecordingState::kWaiting ? GpuMetricsProcess::Samples::kLeaveOut : GpuMetricsProcess::Samples::kKeep,
                       [this](const std::string& sentence) { report(sentence); });

@@ -45,11 +45,11 @@ constexpr const char* kFooter =
     "  lanescope attach 4711 -Y                   record nothing before lanescope start, in another terminal\n"
     "  lanescope attach --list                    processes that can be recorded, those that use CUDA first\n"
     "\n"
-    "One thread of the process stands still for a moment, while it starts the one that loads the agent; with -t none nothing enters\n"
-    "the process, and programs of every kind can be recorded. The process runs on when the recording ends, and can be attached to\n"
-    "again. What it did before is not recorded: ranges that are open then are left out.\n"
-    "Ctrl+C once ends the recording in order, twice at once; lanescope stop ends it from another terminal. The exit code is 0, 1\n"
-    "when it could not be recorded, 2 for wrong usage.";
+    "One thread of the process stands still for a moment, while it starts the one that loads the agent; with -t none nothing\n"
+    "enters the process, and programs of every kind can be recorded. The process runs on when the recording ends, and can be\n"
+    "attached to again. What it did before is not recorded: ranges that are open then are left out. Ctrl+C once ends the\n"
+    "recording in order, twice at once; lanescope stop ends it from another terminal. The exit code is 0, 1 when it could not\n"
+    "be recorded, 2 for wrong usage.";
 
 void describe(CLI::App& app, Options& options) {
   app.add_option("PID", options.pid, "The process")->check(whole_number(1, std::numeric_limits<pid_t>::max()));

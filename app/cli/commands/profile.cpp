@@ -37,8 +37,8 @@ constexpr const char* kLaunchFooter =
     "  lanescope stop                         the file is complete; start may follow again\n"
     "  lanescope shutdown                     end the program\n"
     "\n"
-    "All options of lanescope profile hold for each capture, where lanescope start does not say otherwise. A start may also come first:\n"
-    "the program is then recorded from its begin, or from the range that the start names (-c).";
+    "All options of lanescope profile hold for each capture, where lanescope start does not say otherwise. A start may also come\n"
+    "first: the program is then recorded from its begin, or from the range that the start names (-c).";
 
 int exit_code(const session::RecordingOutcome& outcome, int signal) {
   if (!outcome.target && outcome.failure) return kFailure;

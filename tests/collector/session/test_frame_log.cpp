@@ -106,3 +106,27 @@ TEST_CASE("a ring gives up what is older than it keeps, but no names") {
   recorded.log.close({});
   CHECK(names(folder.path() / "ring.trace") == std::vector<std::string>{"step 2", "step 1"});
 }
+
+TEST_CASE("what a ring holds when the recording is over stays, however long the rest takes") {
+  const test::TemporaryFolder folder;
+  Recorded recorded({.several_files = true, .keep_last = std::chrono::milliseconds(20)});
+  const auto wait_longer = [] {
+    const std::int64_t begin = monotonic_now();
+    while (monotonic_now() - begin < 30'000'000) {
+    }
+  };
+  recorded.begin_process();
+  recorded.open(folder.path() / "one.trace");
+  recorded.event();
+  recorded.log.keep_rest();
+  wait_longer();
+  recorded.event();
+  recorded.log.close({});
+  CHECK(names(folder.path() / "one.trace") == std::vector<std::string>{"step 1", "step 2"});
+  recorded.open(folder.path() / "two.trace");  // where it is a ring again
+  recorded.event();
+  wait_longer();
+  recorded.event();
+  recorded.log.close({});
+  CHECK(names(folder.path() / "two.trace") == std::vector<std::string>{"step 4"});
+}

@@ -120,6 +120,21 @@ TEST_CASE("a recording from outside ends with the process, and is steered as oth
   CHECK(trace->processes()[0].end_kind != ProcessEndKind::kDetached);
 }
 
+TEST_CASE("a ring of a recording from outside holds its last second") {
+  SKIP_WHERE_FORBIDDEN();
+  const TemporaryFolder folder;
+  RunningTarget target({program("lanescope_program_cpu_work").string(), "steady"});
+  REQUIRE(target.read_line() == "ready");
+  CHECK(attach_outside(folder, target.pid(), {"-d", "3", "--ring=1"}).code == 0);
+  const std::shared_ptr<const Trace> trace = load(folder.path() / "x.trace");
+  const std::vector<Interval> all = intervals(*trace, 0);
+  REQUIRE_FALSE(all.empty());
+  const Nanoseconds seen = all.back().end - all.front().start;
+  CHECK(seen > 900'000'000);
+  CHECK(seen < 2'500'000'000);
+  CHECK(count_with(samples(*trace, 0), "sixty") > 0);
+}
+
 TEST_CASE("a recording from outside of nothing, or of no process, is refused with one sentence") {
   const TemporaryFolder folder;
   RunningTarget target({program("attach_target_static").string(), "read"});
