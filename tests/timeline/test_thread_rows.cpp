@@ -113,6 +113,18 @@ TEST_CASE("of many processes those are open at first that use the GPU, else thos
   CHECK(open_of(20).size() == 20);
 }
 
+TEST_CASE("a closed thread without states shows its calls, not their backtraces once more") {
+  SmallTrace small;
+  small.builder.add(small.on_thread(TrackKind::kOsRuntime), {small.event(0, 50, "read")});
+  const SampleEvent backtraces[] = {{0, 50, {0, SampleOrigin::kOsCall}}};
+  add_samples(small.builder, small.process, 4711, backtraces);
+  const auto trace = small.builder.snapshot();
+  const RowTree tree(*trace);
+  REQUIRE(tree.find("process:1/thread:4711/backtraces").has_value());
+  for (const char* key : {"process:1/thread:4711", "process:1"})
+    CHECK(LevelContent(trace, tree.row(*tree.find(key)).all).count({0, 100}) == 1);
+}
+
 TEST_CASE("what is quiet on the strip can still be asked for") {
   const Program program;
   const RowTree tree(*program.trace);

@@ -76,6 +76,7 @@ void RowTreeBuilder::combine_children() {
     for (const RowIndex child : row.children) {
       const Row& below = tree_.rows_[child];
       if (below.kind == RowKind::kGpuRanges && row.kind != RowKind::kGpuRanges) continue;  // what keeps a GPU busy is not its ranges
+      if (below.kind == RowKind::kBacktraces && row.children.size() > 1) continue;  // their calls are there
       row.all.insert(row.all.end(), below.all.begin(), below.all.end());
     }
   }
