@@ -1,129 +1,17 @@
 // Names of code by libdw (elfutils).
-#include <cxxabi.h>
-#include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <map>
 #include <optional>
 
 #include "code_names.h"
+#include "debug_information.h"
 #include "own_vdso.h"
 #include "symbol_table.h"
 
 namespace lanescope::cpu {
 namespace {
-
-std::string demangled(const char* name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> readable(abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
-  return status == 0 ? readable.get() : name;
-}
-
-// "a::B::" for what is declared in these scopes.
-std::string scope_of(Dwarf_Die& declaration) {
-  Dwarf_Die* scopes = nullptr;
-  const int count = dwarf_getscopes_die(&declaration, &scopes);
-  std::string prefix;
-  for (int i = 1; i < count; ++i) {
-    const char* name = dwarf_diename(&scopes[i]);
-    switch (dwarf_tag(&scopes[i])) {
-      case DW_TAG_namespace:
-        prefix = std::string(name != nullptr ? name : "(anonymous namespace)") + "::" + prefix;
-        break;
-      case DW_TAG_class_type:
-      case DW_TAG_structure_type:
-        prefix = std::string(name != nullptr ? name : "{unnamed}") + "::" + prefix;
-        break;
-      default:
-        break;
-    }
-  }
-  std::free(scopes);
-  return prefix;
-}
-
-// Where a function is first declared: what was inlined or defined elsewhere refers to it.
-Dwarf_Die declaration_of(Dwarf_Die function) {
-  constexpr int kMaximumSteps = 8;
-  for (int step = 0; step < kMaximumSteps; ++step) {
-    Dwarf_Attribute attribute;
-    Dwarf_Die next;
-    Dwarf_Attribute* reference = dwarf_attr(&function, DW_AT_abstract_origin, &attribute);
-    if (reference == nullptr) reference = dwarf_attr(&function, DW_AT_specification, &attribute);
-    if (reference == nullptr || dwarf_formref_die(reference, &next) == nullptr) break;
-    function = next;
-  }
-  return function;
-}
-
-std::string name_of(Dwarf_Die& function) {
-  Dwarf_Attribute attribute;
-  for (const unsigned form : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name})
-    if (Dwarf_Attribute* found = dwarf_attr_integrate(&function, form, &attribute))
-      if (const char* name = dwarf_formstring(found)) return demangled(name);
-  const char* name = dwarf_diename(&function);
-  if (name == nullptr) return {};
-  Dwarf_Die declaration = declaration_of(function);
-  return scope_of(declaration) + name;
-}
-
-bool is_function(Dwarf_Die& scope) {
-  const int tag = dwarf_tag(&scope);
-  return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_entry_point;
-}
-
-std::string absolute(const char* path, Dwarf_Die& unit) {
-  if (path == nullptr) return {};
-  Dwarf_Attribute attribute;
-  const char* folder = path[0] == '/' ? nullptr : dwarf_formstring(dwarf_attr(&unit, DW_AT_comp_dir, &attribute));
-  return folder == nullptr ? path : std::string(folder) + "/" + path;
-}
-
-std::uint32_t number_of(Dwarf_Die& scope, unsigned form) {
-  Dwarf_Attribute attribute;
-  Dwarf_Word number = 0;
-  return dwarf_formudata(dwarf_attr(&scope, form, &attribute), &number) == 0 ? static_cast<std::uint32_t>(number) : 0;
-}
-
-// The functions around an address, as debug information has them.
-std::vector<CodeName> functions_at(Dwfl_Module* file, std::uint64_t address) {
-  Dwarf_Addr bias = 0;
-  Dwarf_Die* unit = dwfl_module_addrdie(file, address, &bias);
-  if (unit == nullptr) return {};
-  Dwarf_Die* innermost = nullptr;
-  if (dwarf_getscopes(unit, address - bias, &innermost) <= 0) return {};
-  Dwarf_Die scope = innermost[0];
-  std::free(innermost);
-  Dwarf_Die* scopes = nullptr;
-  const int count = dwarf_getscopes_die(&scope, &scopes);
-  if (count <= 0) return {};
-
-  CodeName place;  // in the next function outwards
-  if (Dwarf_Line* line = dwarf_getsrc_die(unit, address - bias)) {
-    int number = 0;
-    dwarf_lineno(line, &number);
-    place.source_file = absolute(dwarf_linesrc(line, nullptr, nullptr), *unit);
-    place.source_line = static_cast<std::uint32_t>(number);
-  }
-  Dwarf_Files* files = nullptr;
-  std::size_t file_count = 0;
-  dwarf_getsrcfiles(unit, &files, &file_count);
-  std::vector<CodeName> functions;
-  for (int i = 0; i < count; ++i) {
-    if (!is_function(scopes[i])) continue;
-    place.function = name_of(scopes[i]);
-    functions.push_back(place);
-    if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) break;
-    const std::uint32_t number = number_of(scopes[i], DW_AT_call_file);
-    place.source_file = files != nullptr && number < file_count ? absolute(dwarf_filesrc(files, number, nullptr, nullptr), *unit) : "";
-    place.source_line = number_of(scopes[i], DW_AT_call_line);
-  }
-  std::free(scopes);
-  return functions;
-}
 
 // From a place in a section, in bytes; 0 where there is no such section.
 std::uint64_t size_to_section_end(Elf* elf, std::size_t section, std::uint64_t place) {
@@ -162,6 +50,7 @@ struct CodeNames::Files {
   struct File {
     Dwfl* dwfl = nullptr;
     Dwfl_Module* module = nullptr;
+    DebugInformation debug_information;
     std::optional<SymbolTable> functions;                  // as soon as debug information does not name one
     std::map<std::uint64_t, std::vector<CodeName>> known;  // by address
   };
@@ -202,13 +91,13 @@ std::vector<CodeName> CodeNames::find(const Module& module, std::uint64_t addres
   if (file.module == nullptr) return {};
   const auto [known, inserted] = file.known.try_emplace(address);
   if (!inserted) return known->second;
-  std::vector<CodeName> functions = functions_at(file.module, address);
+  std::vector<CodeName> functions = file.debug_information.functions_at(file.module, address);
   const bool complete = !functions.empty() && !functions.back().function.empty();
   if (!complete) {
     if (!file.functions) file.functions = functions_of(file.module);
     if (const Symbol* symbol = file.functions->find(address)) {
       if (functions.empty()) functions.emplace_back();
-      functions.back().function = demangled(symbol->name);
+      functions.back().function = demangled_name(symbol->name);
     }
   }
   std::erase_if(functions, [](const CodeName& function) { return function.function.empty(); });

@@ -1,0 +1,76 @@
+// Names and lines of code, against binutils' addr2line.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <sstream>
+
+#include "code_names.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::cpu;
+
+namespace {
+
+// What a command prints, line by line.
+std::vector<std::string> output_of(const std::string& command) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  std::vector<std::string> lines;
+  char line[4096];
+  while (pipe != nullptr && std::fgets(line, sizeof(line), pipe.get()) != nullptr) lines.emplace_back(line, std::strcspn(line, "\n"));
+  return lines;
+}
+
+// "file.cpp:12", without folders, and without what addr2line adds of several branches on a line.
+std::string place(const std::string& file, std::uint32_t line) {
+  return std::filesystem::path(file).filename().string() + ":" + std::to_string(line);
+}
+std::string place(const std::string& text) {
+  const std::string whole = text.substr(0, text.find(" (discriminator"));
+  const std::size_t colon = whole.rfind(':');
+  return place(whole.substr(0, colon), static_cast<std::uint32_t>(std::atoi(whole.c_str() + colon + 1)));
+}
+
+}  // namespace
+
+TEST_CASE("code stands in the functions and lines that addr2line finds, inlined ones too") {
+  if (!have_code_names() || output_of("addr2line --version 2>/dev/null").empty()) {
+    WARN("No libdw in this build, or no addr2line here: not tested.");
+    return;
+  }
+  const std::string program = test::program("lanescope_program_cpu_work").string();
+  std::mt19937_64 random(3);
+  std::vector<std::uint64_t> addresses;
+  for (const std::string& line : output_of("nm -C --defined-only --print-size " + program)) {
+    std::istringstream words(line);
+    std::uint64_t begin = 0, size = 0;
+    char kind = 0;
+    std::string name;
+    if (!(words >> std::hex >> begin >> size >> kind) || (kind != 't' && kind != 'T') || size == 0) continue;
+    for (int i = 0; i < 4; ++i) addresses.push_back(begin + random() % size);
+  }
+  REQUIRE(addresses.size() > 100);
+
+  Module module;
+  module.path = module.readable = program;
+  CodeNames names({});
+  std::size_t inlined = 0;
+  for (const std::uint64_t address : addresses) {
+    std::ostringstream command;
+    command << "addr2line -i -e " << program << " " << std::hex << address;
+    std::vector<std::string> expected;
+    for (const std::string& line : output_of(command.str()))
+      if (const std::string known = place(line); !line.starts_with("??") && !known.ends_with(":0")) expected.push_back(known);
+    std::vector<std::string> found;
+    for (const CodeName& function : names.find(module, address))
+      if (!function.source_file.empty()) found.push_back(place(function.source_file, function.source_line));
+    CAPTURE(command.str());
+    CHECK(found == expected);
+    inlined += found.size() > 1 ? 1 : 0;
+  }
+  CHECK(inlined > 10);
+}
