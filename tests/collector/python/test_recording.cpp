@@ -97,33 +97,34 @@ TEST_CASE("the functions of a forked child are named too") {
 
 TEST_CASE("the backtrace of a call that waits has the Python functions, with the line that waits") {
   SKIP_WHERE_FORBIDDEN();
-  const std::vector<std::string> found = interpreters();
-  if (found.empty()) return;
   const auto with_os_calls = [](session::LaunchRequest& request) {
     request.settings.trace_os_runtime = true;
     request.settings.os_runtime_backtraces = std::chrono::milliseconds(100);
   };
-  const Recorded recorded =
-      record({found.front(), LANESCOPE_PYTHON_WORK, "fork", "0.3"}, python_sampling(cpu::CallChains::kFramePointers), with_os_calls);
-  for (const std::string& message : recorded.messages) UNSCOPED_INFO(message);
-  const Trace& trace = *recorded.trace;
-  const CallStacks& stacks = trace.call_stacks();
-  std::vector<std::vector<CodeFunction>> chains;
-  for (const Track& track : trace.tracks()) {
-    if (track.key.kind != TrackKind::kBacktraces) continue;
-    for (const LaneId id : track.lanes)
-      for (EventIndex i = 0; i < trace.lane(id).size(); ++i) {
-        std::vector<CodeFunction>& chain = chains.emplace_back();
-        for (const CodeLocationId location : stacks.chain(trace.sample_detail(trace.lane(id).detail(i)).call_node))
-          if (stacks.location(location).kind == CodeKind::kPython) chain.push_back(stacks.functions(location).front());
-      }
+  for (const std::string& interpreter : interpreters()) {
+    CAPTURE(interpreter);
+    const Recorded recorded =
+        record({interpreter, LANESCOPE_PYTHON_WORK, "fork", "0.3"}, python_sampling(cpu::CallChains::kFramePointers), with_os_calls);
+    for (const std::string& message : recorded.messages) UNSCOPED_INFO(message);
+    const Trace& trace = *recorded.trace;
+    const CallStacks& stacks = trace.call_stacks();
+    std::vector<std::vector<CodeFunction>> chains;
+    for (const Track& track : trace.tracks()) {
+      if (track.key.kind != TrackKind::kBacktraces) continue;
+      for (const LaneId id : track.lanes)
+        for (EventIndex i = 0; i < trace.lane(id).size(); ++i) {
+          std::vector<CodeFunction>& chain = chains.emplace_back();
+          for (const CodeLocationId location : stacks.chain(trace.sample_detail(trace.lane(id).detail(i)).call_node))
+            if (stacks.location(location).kind == CodeKind::kPython) chain.push_back(stacks.functions(location).front());
+        }
+    }
+    // The parent waits for its child in main(), and in nothing else for so long.
+    REQUIRE(chains.size() == 1);
+    REQUIRE(chains[0].size() == 2);
+    CHECK(trace.name(chains[0][0].function) == "main");
+    CHECK(chains[0][0].source_line == line_with(LANESCOPE_PYTHON_WORK, "os.waitpid(child, 0)"));
+    CHECK(trace.name(chains[0][1].function) == "<module>");
   }
-  // The parent waits for its child in main(), and in nothing else for so long.
-  REQUIRE(chains.size() == 1);
-  REQUIRE(chains[0].size() == 2);
-  CHECK(trace.name(chains[0][0].function) == "main");
-  CHECK(chains[0][0].source_line == line_with(LANESCOPE_PYTHON_WORK, "os.waitpid(child, 0)"));
-  CHECK(trace.name(chains[0][1].function) == "<module>");
 }
 
 TEST_CASE("where no interpreter is found, that is said") {

@@ -131,13 +131,16 @@ TEST_CASE("half a stack of a thread in two interpreters is none, and where a lis
   const auto module = interpreter.frame(interpreter.code("<module>", "/srv/main.py", 1), 0, interpreter.native_frame(0));
   const auto thread = interpreter.thread(4711, module);
   interpreter.begin_interpreter();
-  interpreter.thread(4711, interpreter.frame(interpreter.code("inner", "/srv/main.py", 1), 0, interpreter.native_frame(0)));
+  const auto other = interpreter.frame(interpreter.code("other", "/srv/main.py", 1), 0, interpreter.native_frame(0));
+  interpreter.thread(4711, other);
   FunctionTable functions;
   StackReader reader(interpreter.memory, interpreter.layout, FakeInterpreter::runtime, functions);
   CHECK(read(reader).threads.size() == 1);
-  const std::string damage = GENERATE("frame", "thread");
+  const std::string damage = GENERATE("frame", "no memory", "other without memory", "thread");
   CAPTURE(damage);
   if (damage == "frame") interpreter.memory.put(module + interpreter.layout.frame_code, FakeInterpreter::runtime);
+  if (damage == "no memory") interpreter.memory.put(module + interpreter.layout.frame_previous, std::uint64_t{0xdead'0000});
+  if (damage == "other without memory") interpreter.memory.put(other + interpreter.layout.frame_previous, std::uint64_t{0xdead'0000});
   if (damage == "thread") interpreter.memory.put(thread + interpreter.layout.thread_interpreter, std::uint64_t{0});
   const Read result = read(reader);
   CHECK(result.outcome == Outcome::kRead);
