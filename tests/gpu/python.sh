@@ -1,10 +1,11 @@
 #!/bin/bash
-# Python functions in the backtraces of CUDA calls, on a machine with a GPU and a python3 of 3.9 to 3.14. Use: python.sh [LANESCOPE]
+# Python functions in the backtraces of CUDA calls, on a machine with a GPU and a python3 of 3.9 to 3.15. Use: python.sh [LANESCOPE [PYTHON]]
 # Prints a line for each check, and ends with the number of those that failed. Takes some seconds.
 here=$(dirname "$(realpath "$0")")
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
+python=$(realpath -s "$(command -v "${2:-python3}")")
 folder=$(mktemp -d); cd "$folder" || exit 1
-timeout 60 "$lanescope" profile -f -o waits -t cuda --python-backtrace=cuda --cudabacktrace=memory:1000 python3 "$here/python_waits.py" 2>&1 |
+timeout 60 "$lanescope" profile -f -o waits -t cuda --python-backtrace=cuda --cudabacktrace=memory:1000 "$python" "$here/python_waits.py" 2>&1 |
   sed 's/^/      /'
 "$lanescope" export -f -t sqlite waits.trace -o waits.sqlite > /dev/null || exit 1
 python3 - <<'P'
