@@ -15,6 +15,8 @@ using samples::CallTreeOrder;
 using samples::StackSource;
 
 constexpr int kNothingPage = 4;             // behind the views
+constexpr int kFunctionColumn = 4;          // of the table of functions
+constexpr int kModuleColumn = 5;
 constexpr int kNarrowestInCharacters = 10;  // of a choice, in a window that is narrow
 
 }  // namespace
@@ -53,8 +55,10 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
           [this] { state_.setTimeBinding(static_cast<TimeBinding>(binding_->currentData().toInt())); });
   connect(search_, &QLineEdit::textChanged, this, [this](const QString& text) {
     flame_->setSearch(text);
+    filterFunctions();
     showNote();
   });
+  connect(functions_->model(), &QAbstractItemModel::layoutChanged, this, &SamplesPanel::filterFunctions);  // sorted anew
   connect(flame_, &FlameGraphView::focusChanged, this, &SamplesPanel::showNote);
   connect(flame_, &FlameGraphView::functionActivated, this, &SamplesPanel::functionActivated);
   connect(functions_, &ResultTable::rowActivated, this, [this](TableRow row) {
@@ -246,10 +250,24 @@ void SamplesPanel::compute() {
       top_down_model_->setProfile(trace, profile);
       bottom_up_model_->setProfile(trace, profile);
       functions_->setTable(profile->table);
+      filterFunctions();
       expandMainPath();
       showNote();
     });
   });
+}
+
+// Shows those whose name or module contains what is searched.
+void SamplesPanel::filterFunctions() {
+  const QString wanted = search_->text();
+  const QAbstractItemModel& rows = *functions_->model();
+  const auto matches = [&](int row, int column) { return rows.index(row, column).data().toString().contains(wanted, Qt::CaseInsensitive); };
+  shown_functions_ = 0;
+  for (int row = 0; row < rows.rowCount(); ++row) {
+    const bool shown = wanted.isEmpty() || matches(row, kFunctionColumn) || matches(row, kModuleColumn);
+    functions_->setRowHidden(row, !shown);
+    shown_functions_ += shown ? 1 : 0;
+  }
 }
 
 // Down to where the calls part: a program's start and its loop are dozens of calls deep.
@@ -270,7 +288,9 @@ void SamplesPanel::showNote() {
   const bool any = profile_ && profile_->top_down.total().count > 0;
   pages_->setCurrentIndex(any ? view_->currentIndex() : kNothingPage);
   const bool flame = view_->currentIndex() == static_cast<int>(View::kFlameGraph);
-  search_->setEnabled(flame);
+  const bool table = view_->currentIndex() == static_cast<int>(View::kFunctions);
+  search_->setEnabled(flame || table);
+  search_->setPlaceholderText(table ? tr("Filter functions and modules") : tr("Highlight functions"));
   note_->clear();
   if (!any) {
     const bool timed = source_->currentData().toInt() == static_cast<int>(StackSource::kCpuSamples);
@@ -285,6 +305,7 @@ void SamplesPanel::showNote() {
   QString text = QString::fromStdString(weight_text(profile_->top_down.total(), profile_->by));
   if (flame && !search_->text().isEmpty())
     text += tr(" · found in %1").arg(QString::fromStdString(timeline::format_share(flame_->foundShare())));
+  if (table && !search_->text().isEmpty()) text += tr(" · %1 of %2 functions").arg(shown_functions_).arg(functions_->model()->rowCount());
   note_->setText(text);
 }
 

@@ -57,6 +57,7 @@ class SamplesPanel : public QWidget {
   void fillThreads();
   void refresh();
   void compute();
+  void filterFunctions();
   void expandMainPath();  // of the call tree, top-down
   void showNote();
   [[nodiscard]] samples::SampleSelection selection() const;
@@ -77,6 +78,7 @@ class SamplesPanel : public QWidget {
   QTreeView* top_down_;
   QTreeView* bottom_up_;
   ResultTable* functions_;
+  int shown_functions_ = 0;
   std::shared_ptr<const SampleProfile> profile_;
   std::shared_ptr<const Trace> computed_trace_;
   std::optional<samples::SampleSelection> computed_;

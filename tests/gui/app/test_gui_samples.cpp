@@ -212,6 +212,26 @@ class SamplesTest : public QObject {
     QCOMPARE(panel_->flameGraph().foundShare(), 0.0);
   }
 
+  void searchFiltersTheTableOfFunctionsHoweverItIsSorted() {
+    panel_->chooseView(SamplesPanel::View::kFunctions);
+    QLineEdit* field = panel_->findChild<QLineEdit*>();
+    ui::ResultTable& table = panel_->functions();
+    const auto shown = [&] {
+      QStringList names;
+      for (int row = 0; row < table.model()->rowCount(); ++row)
+        if (!table.isRowHidden(row)) names += table.model()->index(row, 4).data().toString();
+      names.sort();
+      return names;
+    };
+    QCOMPARE(shown(), QStringList({"forward", "inflate", "load", "train"}));
+    QTest::keyClicks(field, "LIBZ");  // the module of inflate
+    QCOMPARE(shown(), QStringList({"inflate"}));
+    table.sortByColumn(1, Qt::AscendingOrder);
+    QCOMPARE(shown(), QStringList({"inflate"}));
+    field->clear();
+    QCOMPARE(shown().size(), 4);
+  }
+
   void withoutSamplesItSaysHowToRecordThem() {
     TraceBuilder builder;
     state_->setTrace(builder.snapshot(), ui::TraceChange::kOther);
