@@ -27,8 +27,6 @@ constexpr std::int64_t kStopPatience = 2'000'000'000;   // ns for agents to hand
 constexpr std::int64_t kDeathPatience = 5'000'000'000;  // ns for targets to end after the end signal
 constexpr auto kLastOutput = 250ms;                     // for output that is on its way when the last target ended
 
-proto::EndReason to_proto(EndReason reason) { return static_cast<proto::EndReason>(reason); }
-
 }  // namespace
 
 Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::string> warnings)
@@ -239,39 +237,6 @@ void Recording::Run::advance_stopping(std::int64_t now) {
   processes_.send_signal(*signal);
   end_signal_sent_ = true;
   stop_deadline_ = now + kDeathPatience;
-}
-
-void Recording::Run::close_file(EndReason reason) {
-  if (!log_->is_open()) return;
-  output_.flush();
-  if (!discards_file_) processes_.name_code([this] { return wish_.load() != Wish::kAtOnce; });
-  const RecordedFile recorded{log_->path(), log_->events(), 0, reason, starts_};
-  if (discards_file_) {
-    log_->discard();
-  } else {
-    proto::SessionEnd last;
-    last.set_time(monotonic_now());
-    last.set_reason(to_proto(reason));
-    log_->close(last);
-  }
-  std::error_code ignored;
-  std::optional<Error> failure = log_->failure();
-  const bool is_there = std::filesystem::exists(recorded.path, ignored);
-  if (!discards_file_ && !is_there && !failure)
-    failure = Error{recorded.path.string() + " is not there any more: it was removed or moved while it was recorded."};
-  {
-    const std::lock_guard lock(mutex_);
-    if (!discards_file_ && is_there) {
-      outcome_.files.push_back(recorded);
-      outcome_.files.back().events = log_->events();
-      outcome_.files.back().bytes = log_->bytes();
-    }
-    if (failure && !outcome_.failure) outcome_.failure = failure;
-  }
-  if (failure) report(failure->text);
-  discards_file_ = false;
-  if (awaits_end_) awaits_end_->set_value(recorded.path);
-  awaits_end_.reset();
 }
 
 void Recording::Run::end(EndReason reason) {

@@ -9,6 +9,8 @@
 namespace lanescope::session {
 namespace {
 
+proto::EndReason to_proto(EndReason reason) { return static_cast<proto::EndReason>(reason); }
+
 bool is_by_target(const CaptureRange& range) {
   return range.trigger == CaptureTrigger::kProfilerApi || range.trigger == CaptureTrigger::kNvtxRange;
 }
@@ -172,6 +174,39 @@ void Recording::Run::end_capture(EndReason reason) {
   close_file(reason);
   if (by_request() && !(reason == EndReason::kRangeEnd && range_repeats_on())) expect_no_range();
   set_state(RecordingState::kWaiting);
+}
+
+void Recording::Run::close_file(EndReason reason) {
+  if (!log_->is_open()) return;
+  output_.flush();
+  if (!discards_file_) processes_.name_code([this] { return wish_.load() != Wish::kAtOnce; });
+  const RecordedFile recorded{log_->path(), log_->events(), 0, reason, starts_};
+  if (discards_file_) {
+    log_->discard();
+  } else {
+    proto::SessionEnd last;
+    last.set_time(monotonic_now());
+    last.set_reason(to_proto(reason));
+    log_->close(last);
+  }
+  std::error_code ignored;
+  std::optional<Error> failure = log_->failure();
+  const bool is_there = std::filesystem::exists(recorded.path, ignored);
+  if (!discards_file_ && !is_there && !failure)
+    failure = Error{recorded.path.string() + " is not there any more: it was removed or moved while it was recorded."};
+  {
+    const std::lock_guard lock(mutex_);
+    if (!discards_file_ && is_there) {
+      outcome_.files.push_back(recorded);
+      outcome_.files.back().events = log_->events();
+      outcome_.files.back().bytes = log_->bytes();
+    }
+    if (failure && !outcome_.failure) outcome_.failure = failure;
+  }
+  if (failure) report(failure->text);
+  discards_file_ = false;
+  if (awaits_end_) awaits_end_->set_value(recorded.path);
+  awaits_end_.reset();
 }
 
 void Recording::Run::expect_no_more_captures() {
