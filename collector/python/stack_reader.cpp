@@ -184,9 +184,8 @@ void StackReader::walk_frames() {
 // A thread that calls into another interpreter has frames in both: one stack, whose inner part lies lower on its native stack. Where no
 // place is known there, the newer interpreter, which comes first, was called from the older.
 void StackReader::join_interpreters() {
-  std::stable_sort(walks_.begin(), walks_.end(), [](const Walk& a, const Walk& b) {
-    return a.thread != b.thread ? a.thread < b.thread : a.place < b.place;
-  });
+  std::stable_sort(walks_.begin(), walks_.end(),
+                   [](const Walk& a, const Walk& b) { return a.thread != b.thread ? a.thread < b.thread : a.place < b.place; });
   std::vector<Walk> joined;
   for (Walk& walk : walks_) {
     if (joined.empty() || joined.back().thread != walk.thread) {

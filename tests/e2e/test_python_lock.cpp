@@ -219,8 +219,7 @@ TEST_CASE("threads of a free-threaded build hold no GIL, which is said") {
       CHECK(time_in(recorded.lock.waited, told.thread, told.begin, told.end) == 0);
     }
     const std::vector<DiagnosticMessage>& messages = recorded.trace->diagnostics();
-    CHECK(std::any_of(messages.begin(), messages.end(), [](const DiagnosticMessage& message) {
-      return message.text.find("its threads hold no GIL") != std::string::npos;
-    }));
+    CHECK(std::any_of(messages.begin(), messages.end(),
+                      [](const DiagnosticMessage& message) { return message.text.find("its threads hold no GIL") != std::string::npos; }));
   }
 }

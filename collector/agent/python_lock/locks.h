@@ -1,4 +1,4 @@
-// The global locks of this process's interpreters: the main one's, and those of sub-interpreters that have one of their own (3.12 and newer).
+// The global locks of this process's interpreters: the main one's, and those of sub-interpreters that have their own (3.12 and newer).
 #pragma once
 
 #include <array>

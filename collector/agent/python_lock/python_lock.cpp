@@ -130,8 +130,8 @@ void tell_obstacle() noexcept {
   if (!join_recording()) return;
   if (interpreter.place.is_optional)
     report(Component::kOsRuntime, ComponentState::kRecording, Severity::kInformation,
-           "This Python is a free-threaded build: its threads hold no GIL, but while they load extensions, unless PYTHON_GIL=1 or an extension "
-           "switches it on.");
+           "This Python is a free-threaded build: its threads hold no GIL, but while they load extensions, unless PYTHON_GIL=1 or an "
+           "extension switches it on.");
   else
     report(Component::kOsRuntime, ComponentState::kVersionMismatch, Severity::kWarning,
            "Who holds Python's GIL is not recorded: that is known of CPython 3.9 to 3.15.");

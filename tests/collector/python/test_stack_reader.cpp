@@ -93,7 +93,8 @@ TEST_CASE("a frame that runs a copy of its code has the copy's lines, and none w
   interpreter.thread(4711, frame);
   FunctionTable functions;
   StackReader reader(interpreter.memory, interpreter.layout, FakeInterpreter::runtime, functions);
-  for (int i = 0; i < 2; ++i) CHECK(text(read(reader).threads.at(0).stack) == Calls{"load /srv/loader.py:35", "<module> /srv/train.py:8 entry"});
+  for (int i = 0; i < 2; ++i)
+    CHECK(text(read(reader).threads.at(0).stack) == Calls{"load /srv/loader.py:35", "<module> /srv/train.py:8 entry"});
   const std::int32_t wrong = GENERATE(0, 1, 2, -1, 0x7fff'ffff);
   interpreter.memory.put(frame + interpreter.layout.frame_copy, wrong);
   CHECK(read(reader).threads.empty());
@@ -119,9 +120,8 @@ TEST_CASE("threads of all interpreters are read, and one that is in several has 
   const Read result = read(reader);
   REQUIRE(result.threads.size() == 3);
   CHECK(result.threads[0].thread == 4711);
-  CHECK(text(result.threads[0].stack) == (newer_is_called
-                                              ? Calls{"newer /srv/main.py:1 entry", "older /srv/main.py:1 entry"}
-                                              : Calls{"older /srv/main.py:1 entry", "newer /srv/main.py:1 entry"}));
+  CHECK(text(result.threads[0].stack) == (newer_is_called ? Calls{"newer /srv/main.py:1 entry", "older /srv/main.py:1 entry"}
+                                                          : Calls{"older /srv/main.py:1 entry", "newer /srv/main.py:1 entry"}));
   CHECK(text(result.threads[1].stack) == Calls{"alone /srv/main.py:1 entry"});
   CHECK(text(result.threads[2].stack) == Calls{"of newer /srv/main.py:1 entry"});
 }
