@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -36,6 +38,35 @@ std::string content(const std::filesystem::path& path) {
   pointers.push_back(nullptr);
   if (chdir(folder.c_str()) == 0) execv(binary.c_str(), pointers.data());
   _exit(125);
+}
+
+// A process and all that it started.
+std::vector<pid_t> family(pid_t process) {
+  std::vector<pid_t> members{process};
+  std::error_code gone;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task", gone)) {
+    std::ifstream file(task.path() / "children");
+    for (pid_t child = 0; file >> child;) {
+      const std::vector<pid_t> others = family(child);
+      members.insert(members.end(), others.begin(), others.end());
+    }
+  }
+  return members;
+}
+
+// "lanescope: S do_poll", for each thread of each.
+std::string activity_of(const std::vector<pid_t>& processes) {
+  std::string text;
+  for (const pid_t process : processes) {
+    std::error_code gone;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task", gone)) {
+      const std::string state = content(task.path() / "stat");
+      const std::string name = content(task.path() / "comm");
+      text += std::to_string(process) + " " + name.substr(0, name.find('\n')) + ": " +
+              state.substr(std::min(state.size(), state.rfind(')') + 2), 1) + " " + content(task.path() / "wchan") + "\n";
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -79,9 +110,16 @@ int LanescopeProcess::wait() {
     while ((size = read(output_end_, buffer, sizeof(buffer))) > 0) output_.append(buffer, static_cast<std::size_t>(size));
     return size == 0;
   };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
   int status = 0;
   pid_t ended = 0;
   for (bool is_closed = false; ended == 0;) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      const std::vector<pid_t> members = family(pid_);
+      const std::string activity = activity_of(members);
+      for (const pid_t member : members) kill(member, SIGKILL);
+      FAIL("lanescope or its program did not end in two minutes:\n" << activity << output_ << content(messages_file_));
+    }
     constexpr int kLookMilliseconds = 10;
     pollfd output{is_closed ? -1 : output_end_, POLLIN, 0};
     poll(&output, 1, kLookMilliseconds);

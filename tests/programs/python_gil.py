@@ -45,7 +45,12 @@ def in_interpreter(seconds):
         import _xxsubinterpreters as _interpreters
     interpreter = _interpreters.create()
     script = f"import time\nuntil = time.monotonic() + {seconds}\nwhile time.monotonic() < until: sum(i * i for i in range(2000))"
-    return lambda: _interpreters.run_string(interpreter, script)
+
+    def run():
+        _interpreters.run_string(interpreter, script)
+        _interpreters.destroy(interpreter)
+
+    return run
 
 
 def main():
