@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""check.py ROOT LANESCOPE VIEWER: whether the documentation says what is the case.
+
+The page of commands is what --help says; options that pages name are there; links lead somewhere; commands over recorded traces print what
+pages show."""
+import difflib
+import pathlib
+import re
+import subprocess
+import shlex
+import sys
+import tempfile
+
+root, lanescope, viewer = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
+pages = [root / name for name in ("README.md", "HACKING.md", "CHANGELOG.md")] + sorted((root / "docs").rglob("*.md"))
+# Options of other programs that pages name, and of nsys's that are taken because a recording does what they ask for.
+OTHERS = {"--build", "--cap-add", "--component", "--gpuctxsw", "--install", "--pause", "--prefix", "--python_out",
+          "--trace-fork-before-exec", "--workers"}
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z_-]*[a-z]")
+wrong = []
+
+
+def printed(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def anchors(page):
+    """Those that GitHub gives headings."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", page.read_text(), flags=re.S), flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def bare(text):
+    """Without what versions of the library that formats the help differ in."""
+    return re.sub(r"\s+", "", text).lower()
+
+
+helped = printed(root / "docs/command-line.sh", lanescope)
+page = (root / "docs/command-line.md").read_text()
+if bare(page) != bare(helped):
+    wrong += ["docs/command-line.md is not what --help says; make it with docs/command-line.sh:",
+              *difflib.unified_diff(page.splitlines(), helped.splitlines(), "page", "help", lineterm="", n=0)]
+
+known = set(OPTION.findall(helped)) | OTHERS
+if viewer.exists():
+    known |= set(OPTION.findall(printed(viewer, "--help")))
+    for path in pages:
+        if path.parent.name != "adr" and path.name != "measurements.md":  # which tell of tools and times of their own
+            unknown = sorted(set(OPTION.findall(path.read_text())) - known)
+            wrong += [f"{path.relative_to(root)} names {option}, which no command has" for option in unknown]
+
+for path in pages:
+    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.S)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        file, _, anchor = target.partition("#")
+        place = (path.parent / file).resolve() if file else path
+        if not place.exists() or (anchor and anchor not in anchors(place)):
+            wrong.append(f"{path.relative_to(root)} links to {target}, which is not there")
+
+
+
+def examples(text):
+    """Each command behind a $, with the lines that follow it up to the next."""
+    for block in re.findall(r"```\n(.*?)```", text, flags=re.S):
+        for example in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, *lines = example.splitlines()
+            yield command.partition("   #")[0].strip(), lines
+
+
+def shows(shown, said):
+    """Whether a line is as the page shows it, which leaves out blanks, and parts of it for three dots."""
+    places = [re.escape(part) for part in re.sub(r"\s+|--+", "", shown).split("...")]
+    return re.fullmatch(".*".join(places), re.sub(r"\s+|--+", "", said)) is not None
+
+
+def missing(lines, said):
+    """The first line that is not printed where the page has it; lines of three dots stand for any number."""
+    said = [line for line in said if line.strip()]
+    anywhere = False
+    for shown in filter(str.strip, lines):
+        if shown.strip() == "...":
+            anywhere = True
+            continue
+        while anywhere and said and not shows(shown, said[0]):
+            said.pop(0)
+        if not said or not shows(shown, said.pop(0)):
+            return shown
+        anywhere = False
+    return None
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for trace in (root / "tests/data").glob("*.trace"):
+        (pathlib.Path(folder) / trace.name).symlink_to(trace.resolve())
+    (pathlib.Path(folder) / "run.trace").symlink_to((root / "tests/data/torch_training_workers0.trace").resolve())
+    held = 0
+    for command, lines in examples((root / "docs/user-guide.md").read_text()):
+        words = shlex.split(command)
+        files = [word for word in words if word.endswith((".trace", ".sqlite")) and words[words.index(word) - 1] != "-o"]
+        if words[:1] != ["lanescope"] or not files or not all((pathlib.Path(folder) / file).exists() for file in files):
+            continue
+        ran = subprocess.run([lanescope, *words[1:]], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        held += 1
+        if (line := missing(lines, ran.stdout.splitlines())) is not None:
+            wrong.append(f"docs/user-guide.md: `{command}` does not print: {line}")
+    if held < 8:
+        wrong.append(f"docs/user-guide.md has only {held} commands over recorded traces")
+
+if wrong:
+    print("\n".join(wrong))
+sys.exit(1 if wrong else 0)
