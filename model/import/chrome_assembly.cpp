@@ -102,15 +102,19 @@ void ChromeAssembly::see(Nanoseconds start, Nanoseconds end) {
 
 void ChromeAssembly::add(const ChromeEvent& event, const ParsedBatch& batch) {
   if (event.phase == 'M') return add_metadata(event);
-  constexpr std::string_view kPlaced = "XBEiIRnbeC";
-  if (kPlaced.find(event.phase) == kPlaced.npos) return;
+  constexpr std::string_view kPlaced = "XBEiIRnbeCSFTp", kFlows = "stf";
+  if (kFlows.find(event.phase) != kFlows.npos) return;
+  if (kPlaced.find(event.phase) == kPlaced.npos) {
+    ++without_place_;
+    return;
+  }
   const Category category = category_of(event.category);
   if (category == Category::kRepeated) return;
   if (!event.has_time) {
     ++without_time_;
     return;
   }
-  if (event.phase == 'B' || event.phase == 'E' || event.phase == 'b' || event.phase == 'e') return add_edge(event);
+  if (constexpr std::string_view kEdges = "BEbeSF"; kEdges.find(event.phase) != kEdges.npos) return add_edge(event);
   if (event.phase == 'C') return add_counter(event, batch);
   if (category == Category::kPageFault) return add_page_fault(event, batch);
   if (event.phase != 'X') return add_mark(event);
@@ -203,8 +207,14 @@ void ChromeAssembly::add_page_fault(const ChromeEvent& event, const ParsedBatch&
   PageFaultDetail detail;
   if (event.value_count > 0) {
     const ChromePageFault& given = batch.page_faults[event.first_value];
-    detail = {given.address, given.instruction, builder_.intern(given.function), builder_.intern(given.module),
-              builder_.intern(given.file), given.line, given.faults, given.access};
+    detail = {given.address,
+              given.instruction,
+              builder_.intern(given.function),
+              builder_.intern(given.module),
+              builder_.intern(given.file),
+              given.line,
+              given.faults,
+              given.access};
   }
   group(key).push_back({event.time, event.duration, builder_.intern(event.name), 0, builder_.intern(detail)});
 }

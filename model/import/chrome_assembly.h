@@ -32,7 +32,11 @@ class ChromeAssembly {
   void finish(const ChromeMembers& members);
 
   [[nodiscard]] std::uint64_t event_count() const noexcept { return events_; }  // that have a place in a trace
+  // Events that were left out: those with times that can't be, those of kinds that a timeline has no place for (flows, which correlation
+  // ids replace, do not count), and ends of ranges that nothing began, which are known behind finish().
   [[nodiscard]] std::uint64_t without_time() const noexcept { return without_time_; }
+  [[nodiscard]] std::uint64_t without_place() const noexcept { return without_place_; }
+  [[nodiscard]] std::uint64_t ends_alone() const noexcept { return ends_alone_; }
 
  private:
   // What the file calls a process: a pid, a GPU, or a word.
@@ -164,6 +168,8 @@ class ChromeAssembly {
   std::uint32_t instances_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t without_time_ = 0;
+  std::uint64_t without_place_ = 0;
+  std::uint64_t ends_alone_ = 0;
   Nanoseconds begin_ = std::numeric_limits<Nanoseconds>::max();
   Nanoseconds end_ = std::numeric_limits<Nanoseconds>::min();
 };

@@ -54,6 +54,7 @@ struct ChromeEvent {
   std::string_view pid;  // numbers and strings alike: as text
   std::string_view tid;
   std::string_view id;
+  bool id_of_process = false;  // another process's event of the same id is another
   ChromeArguments arguments;
   std::uint32_t first_value = 0;  // [first_value, first_value + value_count) of ParsedBatch::values or, of a page fault, of page_faults
   std::uint32_t value_count = 0;
@@ -90,7 +91,7 @@ struct ChromeSample {
 struct ParsedBatch {
   ChromeBatch batch;
   std::vector<ChromeEvent> events;
-  std::vector<ChromeValue> values;    // of counters
+  std::vector<ChromeValue> values;  // of counters
   std::vector<ChromePageFault> page_faults;
   std::vector<ChromeSample> samples;
   std::deque<std::string> unescaped;  // strings that do not stand in the text as they are

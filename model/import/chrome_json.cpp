@@ -69,10 +69,12 @@ std::string counted(std::uint64_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
-void add_warning(TraceBuilder& builder, std::string text) {
+// "2 events with times that are out of range were left out."
+void say_left_out(TraceBuilder& builder, std::uint64_t number, const std::string& what, const std::string& which) {
+  if (number == 0) return;
   DiagnosticMessage message;
   message.severity = 1;
-  message.text = std::move(text);
+  message.text = counted(number, what) + " " + which + (number == 1 ? " was" : " were") + " left out.";
   builder.add_diagnostic(std::move(message));
 }
 
@@ -112,7 +114,7 @@ Result<std::shared_ptr<const Trace>> import_chrome_json(const std::filesystem::p
         return Error{"Reading " + path.string() + " was cancelled."};
     }
   }
-  const std::string damage = !source.damage().empty() ? source.damage() : splitter.damage();
+  const std::string& damage = splitter.damage();
   if (!splitter.has_events()) {
     if (!damage.empty()) return Error{path.string() + " is not a trace: " + damage + "."};
     return Error{path.string() +
@@ -129,10 +131,11 @@ Result<std::shared_ptr<const Trace>> import_chrome_json(const std::filesystem::p
   if (!damage.empty())
     provenance.condition =
         "The file is damaged: " + damage + "; the " + counted(assembly.event_count(), "event") + " before that were read.";
-  if (invalid > 0) add_warning(builder, counted(invalid, "element") + " of traceEvents can't be understood and were left out.");
-  if (invalid_samples > 0) add_warning(builder, counted(invalid_samples, "sample") + " can't be understood and were left out.");
-  if (assembly.without_time() > 0)
-    add_warning(builder, counted(assembly.without_time(), "event") + " with times that are not numbers, or out of range, were left out.");
+  say_left_out(builder, invalid, "element", "of traceEvents that can't be understood");
+  say_left_out(builder, invalid_samples, "sample", "that can't be understood");
+  say_left_out(builder, assembly.without_time(), "event", "with times that are not numbers, or out of range,");
+  say_left_out(builder, assembly.without_place(), "event", "of kinds that a timeline has no place for (objects, memory dumps)");
+  say_left_out(builder, assembly.ends_alone(), "end", "of ranges that nothing began");
   return builder.snapshot();
 }
 

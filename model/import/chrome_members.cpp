@@ -65,7 +65,7 @@ void read_frames(simdjson::dom::element value, ChromeFrames& frames) {
 
 }  // namespace
 
-ChromeMembers read_members(const std::vector<std::pair<std::string, std::string>>& members) {
+ChromeMembers read_members(const std::map<std::string, std::string>& members) {
   ChromeMembers read;
   simdjson::dom::parser parser;
   for (const auto& [name, text] : members) {

@@ -5,8 +5,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "chrome_samples.h"
 #include "model/trace/trace.h"
@@ -21,7 +19,10 @@ struct ChromeMembers {
   ChromeFrames frames;  // by id
 };
 
-// Members that are not JSON, or not as expected, say nothing.
-[[nodiscard]] ChromeMembers read_members(const std::vector<std::pair<std::string, std::string>>& members);
+// The members that read_members() reads.
+inline constexpr std::string_view kReadMembers[] = {"deviceProperties", "stackFrames", "baseTimeNanoseconds", "host_name", "producer"};
+
+// Of members by name, as JSON text. What is not JSON, or not as expected, says nothing.
+[[nodiscard]] ChromeMembers read_members(const std::map<std::string, std::string>& members);
 
 }  // namespace lanescope::importers

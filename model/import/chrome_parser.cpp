@@ -45,6 +45,7 @@ class EventReader {
 
   void read_event(ondemand::object object) {
     ChromeEvent event;
+    bool passed_arguments = false;  // they came before what says how to read them, as where keys are sorted
     bool times_are_numbers = true;
     const auto time = [&](std::string_view token, Nanoseconds& target) {
       const auto value = nanoseconds_of_microseconds(bare(token));
@@ -75,13 +76,19 @@ class EventReader {
         time(value.raw_json_token(), event.duration);
       } else if (key == "id") {
         event.id = text_of(value);
+      } else if (key == "id2") {
+        if (is(value, '{')) read_scoped_id(value.get_object(), event);
       } else if (key == "args") {
-        if (event.phase == 'C' && is(value, '{'))
-          read_values(value.get_object(), event);
-        else if (event.category == "page_fault" && is(value, '{'))
-          read_page_fault(value.get_object(), event);
-        else if (has_arguments_to_read(event) && is(value, '{'))
-          read_arguments(value.get_object(), event.arguments);
+        passed_arguments = event.phase == 0;
+        if (!passed_arguments) read_any_arguments(value, event);
+      }
+    }
+    if (passed_arguments) {
+      object.reset();
+      for (auto field : object) {
+        const Key key(field.key().value().raw());
+        ondemand::value value = field.value();
+        if (key == "args") read_any_arguments(value, event);
       }
     }
     event.has_time = timed && times_are_numbers;
@@ -89,6 +96,26 @@ class EventReader {
       ++parsed_.invalid;
     else
       parsed_.events.push_back(event);
+  }
+
+  // {"local": "0x1"}, which is an id of the process, or {"global": "0x1"}.
+  void read_scoped_id(ondemand::object object, ChromeEvent& event) {
+    for (auto field : object) {
+      const Key key(field.key().value().raw());
+      ondemand::value value = field.value();
+      if (key == "local" || key == "global") event.id = text_of(value);
+      if (key == "local") event.id_of_process = true;
+    }
+  }
+
+  void read_any_arguments(ondemand::value& value, ChromeEvent& event) {
+    if (!is(value, '{')) return;
+    if (event.phase == 'C')
+      read_values(value.get_object(), event);
+    else if (event.category == "page_fault")
+      read_page_fault(value.get_object(), event);
+    else if (has_arguments_to_read(event))
+      read_arguments(value.get_object(), event.arguments);
   }
 
   static bool is(ondemand::value& value, char first) { return value.raw_json_token().front() == first; }
@@ -99,7 +126,9 @@ class EventReader {
            event.category != "Operator";
   }
 
+  // Empty for what is neither text nor a number.
   std::string_view text_of(ondemand::value& value) {
+    if (is(value, '{') || is(value, '[') || is(value, 'n')) return {};
     const std::string_view text = bare(value.raw_json_token());
     if (std::memchr(text.data(), '\\', text.size()) == nullptr) return text;
     return parsed_.unescaped.emplace_back(unescaped(text));

@@ -45,7 +45,7 @@ void ChromeAssembly::add_mark(const ChromeEvent& event) {
 void ChromeAssembly::add_edge(const ChromeEvent& event) {
   see(event.time, event.time);
   Edge edge;
-  edge.begins = event.phase == 'B' || event.phase == 'b';
+  edge.begins = event.phase == 'B' || event.phase == 'b' || event.phase == 'S';
   edge.thread = thread(source(event.pid), event.tid);
   if (event.category == kUserCategory) sources_[threads_[edge.thread].source].has_host_work = true;
   edge.name = builder_.intern(event.name);
@@ -58,6 +58,7 @@ void ChromeAssembly::add_edge(const ChromeEvent& event) {
     std::string key(event.category);
     key += '\0';
     key += event.id;
+    if (event.id_of_process) key.append(1, '\0').append(event.pid);
     asynchronous_edges_[key].push_back(edge);
   }
 }
@@ -72,13 +73,24 @@ void ChromeAssembly::match(std::vector<Edge>& edges, TrackKind kind) {
     key.thread = begin.thread;
     group(key).push_back({begin.time, end - begin.time, begin.name, 0, detail});
   };
+  // An end of a thread closes the innermost range, one that is asynchronous the innermost of its name.
+  const auto is_closed_by = [&](const Edge& end) {
+    return [&, by_name = kind == TrackKind::kNvtxProcessRanges && end.name != 0](const Edge& begin) {
+      return !by_name || begin.name == end.name;
+    };
+  };
   for (const Edge& edge : edges) {
     if (edge.begins) {
       open.push_back(edge);
-    } else if (!open.empty()) {
-      place(open.back(), edge.time, open.back().detail);
-      open.pop_back();
+      continue;
     }
+    const auto begin = std::find_if(open.rbegin(), open.rend(), is_closed_by(edge));
+    if (begin == open.rend()) {
+      ++ends_alone_;
+      continue;
+    }
+    place(*begin, edge.time, begin->detail);
+    open.erase(std::next(begin).base());
   }
   for (const Edge& begin : open) {
     NvtxDetail detail;

@@ -1,7 +1,10 @@
 #include "chrome_splitter.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+
+#include "chrome_members.h"
 
 namespace lanescope::importers {
 namespace {
@@ -107,7 +110,13 @@ bool ChromeSplitter::more() {
   }
   const std::size_t count = source_.read(std::span(window_).subspan(end_));
   end_ += count;
+  if (count == 0 && !source_.damage().empty()) fail(source_.damage());
   return count > 0;
+}
+
+void ChromeSplitter::read_behind() {
+  place_ = Place::kEnd;
+  if (skip_blanks() && has_events_) fail("something stands behind its end, at byte " + std::to_string(offset_ + begin_));
 }
 
 bool ChromeSplitter::skip_blanks() {
@@ -153,7 +162,8 @@ void ChromeSplitter::read_member() {
     if (!skip_blanks()) return cut_off();
   } while (window_[begin_] == ',' && ++begin_ > 0);
   if (window_[begin_] == '}') {
-    place_ = Place::kEnd;
+    ++begin_;
+    place_ = Place::kBehind;
     return;
   }
   const auto malformed = [this] { fail("it is not JSON at byte " + std::to_string(offset_ + begin_)); };
@@ -173,7 +183,8 @@ void ChromeSplitter::read_member() {
   }
   const auto value = read_value();
   if (!value) return cut_off();
-  if (name == "stackFrames" || value->size() <= kLargestMember) members_.emplace_back(std::move(name), *value);
+  const bool is_wanted = std::find(std::begin(kReadMembers), std::end(kReadMembers), name) != std::end(kReadMembers);
+  if (is_wanted && (name == "stackFrames" || value->size() <= kLargestMember)) members_.insert_or_assign(std::move(name), *value);
 }
 
 // Takes the elements that the window holds whole; reads on only while there is none.
@@ -194,7 +205,7 @@ void ChromeSplitter::fill(ChromeBatch& batch) {
     }
     if (window_[blank_end] == ']') {
       begin_ = blank_end + 1;
-      place_ = bare_array_ ? Place::kEnd : Place::kMembers;
+      place_ = bare_array_ ? Place::kBehind : Place::kMembers;
       break;
     }
     if (window_[blank_end] == '}' || window_[blank_end] == ':') {
@@ -232,6 +243,8 @@ std::optional<ChromeBatch> ChromeSplitter::next(ChromeBatch recycled) {
       find_start();
     else if (place_ == Place::kMembers)
       read_member();
+    else if (place_ == Place::kBehind)
+      read_behind();
     else
       fill(recycled);
   }

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "text_source.h"
@@ -48,8 +48,9 @@ class ChromeSplitter {
   // The next batch, written over what `recycled` held. None at the end of the text.
   std::optional<ChromeBatch> next(ChromeBatch recycled);
 
-  // Of an object with traceEvents, its members but for those and for samples, as JSON text, by name; large ones are left out. Complete after the last batch.
-  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& members() const noexcept { return members_; }
+  // Of an object with traceEvents, the members among kReadMembers, as JSON text, by name; large ones are left out, but for stackFrames.
+  // Complete after the last batch.
+  [[nodiscard]] const std::map<std::string, std::string>& members() const noexcept { return members_; }
 
   // Whether the text was JSON with an array of events.
   [[nodiscard]] bool has_events() const noexcept { return has_events_; }
@@ -57,13 +58,14 @@ class ChromeSplitter {
   [[nodiscard]] const std::string& damage() const noexcept { return damage_; }
 
  private:
-  enum class Place : std::uint8_t { kStart, kMembers, kEvents, kSamples, kEnd };
+  enum class Place : std::uint8_t { kStart, kMembers, kEvents, kSamples, kBehind, kEnd };
 
   bool more();         // reads on behind the window; false at the end of the text, or where the window is full
   bool skip_blanks();  // to the next byte that is none; false at the end of the text
   std::optional<std::string_view> read_value();
   void find_start();
   void read_member();
+  void read_behind();  // the bracket that ends the text: nothing more should come
   void fill(ChromeBatch& batch);
   void fail(std::string damage);
 
@@ -75,7 +77,7 @@ class ChromeSplitter {
   std::vector<char> window_;  // [begin_, end_) has been read and not been used
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
-  std::vector<std::pair<std::string, std::string>> members_;
+  std::map<std::string, std::string> members_;
   std::string damage_;
 };
 

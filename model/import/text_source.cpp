@@ -80,23 +80,32 @@ class GzipSource final : public TextSource {
   void inflate_all(z_stream& state) {
     std::vector<char> input(kBlockBytes / 4);
     bool member_open = false;
-    while (fill(state, input)) {
+    bool over = false;
+    std::uint64_t members = 0;  // that ended
+    while (!over && fill(state, input)) {
       std::vector<char> block(kBlockBytes);
       state.next_out = reinterpret_cast<Bytef*>(block.data());
       state.avail_out = static_cast<uInt>(block.size());
       while (state.avail_out > 0 && fill(state, input)) {
         const int status = inflate(&state, Z_NO_FLUSH);
-        member_open = status != Z_STREAM_END;
+        // Behind a member another may follow, or padding that is none, which gzip passes over as well.
+        constexpr uLong kMagicBytes = 2;
+        const bool in_member = members == 0 || state.total_in > kMagicBytes;
         if (status == Z_STREAM_END) {
-          inflateReset(&state);  // another member may follow
-        } else if (status != Z_OK && status != Z_BUF_ERROR) {
-          damage_ = "its compressed data are damaged";
+          ++members;
+          member_open = false;
+          inflateReset(&state);
+        } else if (status == Z_OK || status == Z_BUF_ERROR) {
+          member_open = in_member;
+        } else {
+          if (in_member) damage_ = "its compressed data are damaged";
+          member_open = false;
+          over = true;
           break;
         }
       }
       block.resize(block.size() - state.avail_out);
       if (!block.empty() && !blocks_.push(std::move(block))) return;
-      if (!damage_.empty()) return;
     }
     if (member_open) damage_ = "its compressed data are cut off";
   }

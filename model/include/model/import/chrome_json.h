@@ -9,11 +9,12 @@
 //   cuda_runtime, cuda_driver                                      calls of the CUDA API
 //   cuda_sync                                                      synchronizations
 //   overhead                                                       time taken by the profiler
-//   os_runtime, compilation, thread_state                          what they say (our own exports have them)
+//   os_runtime, compilation, thread_state, page_fault              what they say (our own exports have them)
 //   user_annotation                                                NVTX ranges of the default domain
 //   cpu_op, python_function, Trace                                 NVTX ranges of domains of their own
 //   anything else                                                  NVTX ranges and marks of the default domain, with the category's name
-// gpu_user_annotation repeats user_annotation on GPU rows and is left out, and so are flows: correlation ids say the same.
+// Counters, and samples with their stack frames, are read whatever their category. gpu_user_annotation repeats user_annotation on GPU rows
+// and is left out, and so are flows: correlation ids say the same. Whatever else is left out is counted in a diagnostic.
 #pragma once
 
 #include <filesystem>

@@ -64,6 +64,50 @@ TEST_CASE("cut and damaged gzip keep what can be decompressed") {
   CHECK_FALSE((*damaged)->provenance().condition.empty());
 }
 
+TEST_CASE("gzip may end in padding, and in several members") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "trace.json.gz";
+  const std::string text = many_ranges(1'000);
+  for (const std::string& behind : {std::string(), std::string(1, '\0'), std::string(512, '\0'), std::string("garbage")}) {
+    write_gzip(path, text);
+    std::ofstream(path, std::ios::binary | std::ios::app) << behind;
+    const auto trace = import_chrome_json(path);
+    REQUIRE(trace.has_value());
+    CHECK((*trace)->event_count() == 1'000);
+    CHECK((*trace)->provenance().condition == "");
+  }
+  write_gzip(path, text.substr(0, text.size() / 2));
+  write_gzip(folder.path() / "rest", text.substr(text.size() / 2));
+  std::ofstream(path, std::ios::binary | std::ios::app) << std::ifstream(folder.path() / "rest", std::ios::binary).rdbuf();
+  CHECK((*import_chrome_json(path))->provenance().condition == "");
+  CHECK((*import_chrome_json(path))->event_count() == 1'000);
+}
+
+TEST_CASE("a wrong checksum at the end of gzip is told") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "trace.json.gz";
+  write_gzip(path, many_ranges(1'000));
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(-6, std::ios::end);
+  file << '\xff';
+  file.close();
+  const auto trace = import_chrome_json(path);
+  REQUIRE(trace.has_value());
+  CHECK((*trace)->event_count() == 1'000);
+  CHECK_THAT((*trace)->provenance().condition, contains_text("compressed data are damaged"));
+}
+
+TEST_CASE("what stands behind the end is told, blanks are not") {
+  CHECK(trace_of(many_ranges(3) + "\n \r\n")->provenance().condition == "");
+  CHECK(trace_of("[" + range(0) + "]\n")->provenance().condition == "");
+  const auto twice = trace_of(many_ranges(3) + "\n" + many_ranges(2));
+  CHECK(twice->event_count() == 3);
+  CHECK_THAT(twice->provenance().condition,
+             contains_text("something stands behind its end, at byte " + std::to_string(many_ranges(3).size() + 1)));
+  CHECK_THAT(trace_of("[" + range(0) + "]," + range(2))->provenance().condition, contains_text("behind its end"));
+  CHECK_THAT(failure_of(range(0) + "\n" + range(2)), contains_text("no traceEvents"));  // a line for each
+}
+
 TEST_CASE("what is no trace is refused with one sentence that says what it is") {
   CHECK_THAT(failure_of(""), contains_text("is empty"));
   CHECK_THAT(failure_of("   \n"), contains_text("is empty"));

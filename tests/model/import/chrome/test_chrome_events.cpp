@@ -148,7 +148,7 @@ TEST_CASE("samples have the chains that frames make, also where these run in a c
   }
   CHECK(chains == std::vector<std::string>{"0: load:7 inlined outer main", "500: a b", "1500:"});
   REQUIRE(trace->diagnostics().size() == 1);
-  CHECK_THAT(trace->diagnostics()[0].text, contains_text("1 sample can't be understood"));
+  CHECK_THAT(trace->diagnostics()[0].text, contains_text("1 sample that can't be understood was left out"));
   REQUIRE(trace->threads().size() == 1);
   CHECK(trace->threads()[0].tid == 6);
   CHECK(trace->processes()[0].pid == 5);
@@ -203,6 +203,77 @@ TEST_CASE("asynchronous ranges may overlap and end on another thread") {
   CHECK(ranges[0].event.duration == 10'000);
   CHECK(ranges[1].name == "write");
   CHECK(ranges[1].event.duration == 15'000);
+}
+
+TEST_CASE("asynchronous ranges are told apart by scoped ids, and by name where they share one") {
+  const auto trace = trace_of_events(
+      R"({"ph":"b","cat":"net","id2":{"local":"0x1"},"name":"first","pid":1,"tid":1,"ts":10},
+         {"ph":"b","cat":"net","id2":{"local":"0x2"},"name":"second","pid":1,"tid":1,"ts":15},
+         {"ph":"b","cat":"net","id2":{"local":"0x1"},"name":"other process","pid":2,"tid":1,"ts":17},
+         {"ph":"e","cat":"net","id2":{"local":"0x1"},"name":"first","pid":1,"tid":1,"ts":20},
+         {"ph":"e","cat":"net","id2":{"local":"0x1"},"name":"other process","pid":2,"tid":1,"ts":22},
+         {"ph":"e","cat":"net","id2":{"local":"0x2"},"name":"second","pid":1,"tid":1,"ts":30},
+         {"ph":"b","cat":"io","id2":{"global":"7"},"name":"read","pid":1,"tid":1,"ts":40},
+         {"ph":"b","cat":"io","id2":{"global":"7"},"name":"write","pid":1,"tid":1,"ts":41},
+         {"ph":"e","cat":"io","id2":{"global":"7"},"name":"read","pid":2,"tid":1,"ts":44},
+         {"ph":"e","cat":"io","id2":{"global":"7"},"pid":1,"tid":1,"ts":49})");
+  std::map<std::string, std::pair<Nanoseconds, Nanoseconds>> found;
+  for (const Found& range : find_events(*trace, TrackKind::kNvtxProcessRanges))
+    found[range.name] = {range.event.start, range.event.duration};
+  CHECK(found == std::map<std::string, std::pair<Nanoseconds, Nanoseconds>>{{"first", {0, 10'000}},
+                                                                            {"second", {5'000, 15'000}},
+                                                                            {"other process", {7'000, 5'000}},
+                                                                            {"read", {30'000, 4'000}},
+                                                                            {"write", {31'000, 8'000}}});
+  CHECK(trace->diagnostics().empty());
+}
+
+TEST_CASE("asynchronous ranges of older files are read, with their steps as marks") {
+  const auto trace = trace_of_events(
+      R"({"ph":"S","cat":"net","id":1,"name":"request","pid":1,"tid":1,"ts":10},
+         {"ph":"T","cat":"net","id":1,"name":"request","pid":1,"tid":1,"ts":12,"args":{"step":"sent"}},
+         {"ph":"F","cat":"net","id":1,"name":"request","pid":1,"tid":2,"ts":17})");
+  CHECK(only_event(*trace, TrackKind::kNvtxProcessRanges).event.duration == 7'000);
+  CHECK(only_event(*trace, TrackKind::kNvtxMarks).event.start == 2'000);
+}
+
+TEST_CASE("what a timeline has no place for is counted") {
+  const auto trace = trace_of_events(
+      R"({"ph":"X","name":"f","pid":1,"tid":1,"ts":1,"dur":9},
+         {"ph":"N","name":"object","id":"0x1","pid":1,"tid":1,"ts":1},
+         {"ph":"v","name":"memory dump","id":"0x1","pid":1,"tid":1,"ts":1},
+         {"ph":"E","pid":1,"tid":1,"ts":3},
+         {"ph":"e","cat":"io","id":"1","name":"never begun","pid":1,"tid":1,"ts":4},
+         {"ph":"s","id":1,"name":"flow","pid":1,"tid":1,"ts":1})");
+  CHECK(trace->event_count() == 1);
+  REQUIRE(trace->diagnostics().size() == 2);
+  CHECK_THAT(trace->diagnostics()[0].text, contains_text("2 events of kinds that a timeline has no place for"));
+  CHECK_THAT(trace->diagnostics()[1].text, contains_text("2 ends of ranges that nothing began were left out."));
+}
+
+TEST_CASE("arguments may stand in front of what says how to read them") {  // as where a program sorts the keys
+  const auto trace = trace_of_events(
+      R"({"args":{"MB":2.5},"name":"memory","ph":"C","pid":1,"ts":10},
+         {"args":{"MB":7},"name":"memory","ph":"C","pid":1,"ts":20},
+         {"args":{"correlation":17,"bytes":64},"cat":"gpu_memcpy","dur":5,"name":"Memcpy HtoD","ph":"X","pid":0,"tid":7,"ts":12},
+         {"args":{"name":"python"},"name":"process_name","ph":"M","pid":1})");
+  REQUIRE(trace->counters().size() == 1);
+const CounterSeries& memory = trace->counter_series(0);
+REQUIRE(memory.size() == 2);
+CHECK(memory.sample(0).value == 25);  // tenths
+CHECK(memory.sample(1).value == 70);
+const Found copy = only_event(*trace, TrackKind::kMemory);
+CHECK(copy.event.correlation == 17);
+CHECK(trace->memory_detail(copy.event.detail).bytes == 64);
+}
+
+TEST_CASE("a name that is no text is none") {
+  const auto trace = trace_of_events(
+      R"({"ph":"X","name":{"a":1},"pid":1,"tid":1,"ts":1,"dur":1}, {"ph":"X","name":null,"pid":1,"tid":1,"ts":3,"dur":1},
+         {"ph":"X","name":"null","pid":1,"tid":1,"ts":5,"dur":1}, {"ph":"X","name":12,"pid":1,"tid":1,"ts":7,"dur":1})");
+  std::vector<std::string> names;
+  for (const Found& range : find_events(*trace, TrackKind::kNvtxRanges)) names.push_back(range.name);
+  CHECK(names == std::vector<std::string>{"", "", "null", "12"});
 }
 
 TEST_CASE("PyTorch's ranges stand in domains of their own, the user's in the default one") {
