@@ -92,9 +92,10 @@ constexpr std::array kForeignFormats = {
                   "is a profile of JAX or TensorFlow. Open what their profiler writes beside it, which can be read: *.trace.json.gz"},
     ForeignFormat{[](const Candidate& file) { return is_pprof(file.head) || is_pprof(file.unpacked); },
                   "is a profile of pprof, which has no timeline. Print it with: pprof -top FILE"},
-    ForeignFormat{[](const Candidate& file) { return file.named(".pb"); },
-                  "is data of protocol buffers, which do not say what they hold. If it is a Perfetto trace, convert it with: traceconv json "
-                  "FILE"},
+    ForeignFormat{
+        [](const Candidate& file) { return file.named(".pb"); },
+        "is data of protocol buffers, which do not say what they hold. If it is a Perfetto trace, convert it with: traceconv json "
+        "FILE"},
     ForeignFormat{[](const Candidate& file) { return file.named(".nvvp") || file.named(".nvprof"); },
                   "is a profile of nvprof, which no tool converts. Record the program again: lanescope profile PROGRAM"},
     ForeignFormat{[](const Candidate& file) { return file.named(".rpd"); },
@@ -127,7 +128,9 @@ std::string explained(const ForeignFormat& format, const std::filesystem::path& 
 std::span<const TraceFileFormat> readable_trace_formats() noexcept { return kReadableNames; }
 
 Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path, const LoadProgress& progress) {
-  if (std::filesystem::is_directory(path)) {
+  std::error_code ignored;  // where nothing can be said of the path, opening it says why
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  if (std::filesystem::is_directory(status)) {
     const std::string name = path.filename().string();
     if (name.ends_with("_pqtdir") || name.ends_with("_arwdir"))
       return Error{path.string() +
@@ -135,6 +138,10 @@ Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& pat
                    "export -t sqlite REPORT"};
     return Error{path.string() + " is a folder, not a trace file."};
   }
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    return Error{
+        path.string() +
+        " is no file but a pipe or a device, which can't be read from its beginning again. Save what comes from it, and open that."};
   errno = 0;
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return Error{path.string() + " can't be opened: " + std::strerror(errno ? errno : ENOENT) + "."};

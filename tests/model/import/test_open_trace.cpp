@@ -2,6 +2,8 @@
 
 #include <fstream>
 
+#include <sys/stat.h>
+
 #include "chrome/chrome_file.h"
 #include "nsys_database.h"
 #include "support/catch.h"
@@ -38,6 +40,18 @@ TEST_CASE("reports of Nsight Systems are refused with the command that exports t
   CHECK(contains(refusal("renamed.bin", "NVIDIA Tegra Profiler Report 1."), "nsys export -t sqlite "));
   CHECK(contains(refusal("report1.qdrep", "anything"), "nsys export -t sqlite "));
   CHECK(contains(refusal("raw.qdstrm", "anything"), "nsys import "));
+}
+
+TEST_CASE("what is no file is refused, and waited for by nobody") {
+  const test::TemporaryFolder folder;
+  const auto pipe = folder.path() / "pipe.json";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(contains(open_trace(pipe).error().text, "is no file but a pipe"));
+  const auto loop = folder.path() / "loop.trace";
+  std::filesystem::create_symlink(loop, loop);
+  CHECK(contains(open_trace(loop).error().text, "can't be opened"));
+  CHECK(contains(open_trace(folder.path() / std::string(300, 'x')).error().text, "can't be opened"));
+  CHECK(contains(open_trace(folder.path()).error().text, "is a folder"));
 }
 
 TEST_CASE("other known formats are named") {
