@@ -61,6 +61,7 @@ bool CounterBuilder::add_samples(std::span<const CounterId> counters, std::span<
   const auto fits = [&](const auto& column) { return column.size() == times.size(); };
   const bool sound = !times.empty() && columns.size() == counters.size() && std::all_of(columns.begin(), columns.end(), fits) &&
                      std::adjacent_find(times.begin(), times.end(), std::not_fn(ascend)) == times.end() && times.back() < end &&
+                     is_near(times.front()) && is_near(end) &&
                      std::all_of(counters.begin(), counters.end(), [&](CounterId id) { return id < counters_.size(); });
   if (!sound) return false;
   Group* group = group_of(counters);

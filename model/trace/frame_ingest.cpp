@@ -1,10 +1,10 @@
 #include "model/trace/frame_ingest.h"
 
 #include <map>
-#include <tuple>
 #include <variant>
 
 #include "ingest/chunk_target.h"
+#include "ingest/columns.h"
 #include "lanescope/trace.pb.h"
 
 namespace lanescope {
@@ -73,11 +73,12 @@ struct FrameIngest::State {
   Nanoseconds epoch = 0;
   std::uint64_t malformed = 0;
   std::map<std::pair<std::uint32_t, std::uint8_t>, Dictionary> dictionaries;  // by (process instance, source)
-  std::map<std::tuple<std::uint32_t, std::uint8_t>, Completeness> counters;
+  std::map<std::pair<std::uint32_t, std::uint8_t>, proto::Counters> counters;
 
-  Nanoseconds since_epoch(std::int64_t monotonic) const { return monotonic - epoch; }
+  Nanoseconds since_epoch(std::int64_t monotonic) const { return sum(monotonic, -epoch); }
 
   bool session_start(const proto::SessionStart& message) {
+    if (!is_near(message.epoch())) return false;
     epoch = message.epoch();
     Provenance& provenance = builder.provenance();
     provenance.format = "Lanescope";
@@ -110,7 +111,7 @@ struct FrameIngest::State {
   bool process_end(ProcessId id, const proto::ProcessEnd& message) {
     Process& process = builder.process(id);
     process.end = since_epoch(message.time());
-    process.end_kind = static_cast<ProcessEndKind>(message.kind());
+    process.end_kind = known_kind(static_cast<int>(message.kind()), ProcessEndKind::kReplaced);
     process.exit_code = message.exit_code();
     process.signal = message.signal();
     process.crash_thread = message.crash_thread();
@@ -155,7 +156,7 @@ struct FrameIngest::State {
     for (const auto& stream : message.streams())
       builder.set_stream({id, stream.context(), stream.id(), stream.priority(), static_cast<std::uint32_t>(stream.kind()), stream.name()});
     for (const auto& name : message.cuda_names())
-      builder.set_cuda_name({id, static_cast<CudaResource>(name.resource()), name.id(), name.name()});
+      builder.set_cuda_name({id, known_kind(static_cast<int>(name.resource()), CudaResource::kEvent), name.id(), name.name()});
     for (const auto& thread : message.threads()) {
       const ThreadId known = builder.thread(id, thread.id());
       builder.name_thread(known, thread.name());
@@ -166,20 +167,15 @@ struct FrameIngest::State {
     return true;
   }
 
-  // Counters are cumulative for each source; a process's completeness is the sum of its sources.
+  // Counters are cumulative for each source; a process's completeness is the sum of its sources, and of what was found invalid here.
   bool add_counters(const FrameHeader& header, ProcessId id, const proto::Counters& message) {
-    counters[{header.process, header.source}] = {message.produced(), message.dropped(), message.late(), message.invalid()};
+    proto::Counters& before = counters[{header.process, header.source}];
     Completeness& total = builder.process(id).completeness;
-    const std::uint32_t unreturned = total.unreturned_buffers;
-    total = {};
-    total.unreturned_buffers = unreturned;
-    for (const auto& [key, part] : counters) {
-      if (std::get<0>(key) != header.process) continue;
-      total.produced += part.produced;
-      total.dropped += part.dropped;
-      total.late += part.late;
-      total.invalid += part.invalid;
-    }
+    total.produced += message.produced() - before.produced();
+    total.dropped += message.dropped() - before.dropped();
+    total.late += message.late() - before.late();
+    total.invalid += message.invalid() - before.invalid();
+    before = message;
     return true;
   }
 
@@ -240,12 +236,12 @@ struct FrameIngest::State {
   bool symbols(const FrameHeader& header, const proto::Symbols& message) {
     Dictionary& dictionary = dictionaries[{header.process, header.source}];
     if (!extend_strings(dictionary, message.first_string(), message.strings(), builder)) return false;
-    const auto text = [&](std::uint32_t id) { return lookup(dictionary.strings, id); };
+    const auto text = [&](std::uint32_t id) { return dictionary.strings[id]; };
     for (const proto::LocationSymbol& symbol : message.locations()) {
       std::vector<CodeFunction> functions;
       for (const proto::FunctionAt& at : symbol.functions())
         if (text(at.function()) != 0) functions.push_back({text(at.function()), text(at.source_file()), at.source_line()});
-      const CodeLocationId location = lookup(dictionary.code_locations, symbol.location());
+      const CodeLocationId location = dictionary.code_locations[symbol.location()];
       if (location != 0 && !functions.empty()) builder.set_functions(location, std::move(functions));
     }
     return true;

@@ -121,7 +121,8 @@ Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& pat
   provenance.condition = reader->condition().sentence();
   if (const std::uint64_t malformed = ingest.malformed(); malformed > 0) {
     if (!provenance.condition.empty()) provenance.condition += ' ';
-    provenance.condition += std::to_string(malformed) + " frames could not be understood and were skipped.";
+    provenance.condition += std::to_string(malformed) + (malformed == 1 ? " frame" : " frames") + " could not be understood and " +
+                            (malformed == 1 ? "was" : "were") + " skipped.";
   }
   return builder.snapshot();
 }

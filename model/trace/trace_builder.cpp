@@ -249,7 +249,7 @@ void TraceBuilder::set_functions(CodeLocationId location, std::vector<CodeFuncti
 }
 
 void TraceBuilder::add(const TrackKey& key, std::vector<Event> events, std::span<const std::uint32_t> depths) {
-  const auto is_invalid = [](const Event& event) { return event.duration < 0; };
+  const auto is_invalid = [](const Event& event) { return event.duration < 0 || !is_near(event.start) || !is_near(event.duration); };
   std::vector<std::uint32_t> valid_depths(depths.begin(), depths.end());
   if (std::any_of(events.begin(), events.end(), is_invalid)) {
     std::size_t kept = 0;

@@ -1,4 +1,5 @@
-// Reading the columns of a chunk: lengths that must agree, columns that may be absent, lists of marked events.
+// Reading the columns of a chunk: lengths that must agree, columns that may be absent, lists of marked events, sums of differences, numbers
+// of kinds that a newer recorder may write.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,17 @@ namespace lanescope {
 template <typename Column>
 [[nodiscard]] auto optional_value(const Column& column, int i) -> typename Column::value_type {
   return i < column.size() ? column[i] : 0;
+}
+
+// Differences of a damaged file may add up to anything: they wrap around.
+[[nodiscard]] constexpr std::int64_t sum(std::int64_t value, std::int64_t delta) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) + static_cast<std::uint64_t>(delta));
+}
+
+// One of the kinds from 0 to `last`; the first, which stands for nothing known, for a number that is none of them.
+template <typename Kind, typename Number>
+[[nodiscard]] constexpr Kind known_kind(Number number, Kind last) noexcept {
+  return number >= 0 && static_cast<std::uint64_t>(number) <= static_cast<std::uint64_t>(last) ? static_cast<Kind>(number) : Kind{};
 }
 
 template <typename... Columns>

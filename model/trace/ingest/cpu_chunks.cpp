@@ -15,10 +15,10 @@ bool ingest(const ChunkTarget& into, const ApiCallColumns& c) {
   ApiDetail detail;
   detail.domain = c.driver ? ApiDomain::kDriver : ApiDomain::kRuntime;
   for (int i = 0; i < n; ++i) {
-    time += c.start_delta[i];
-    correlation += c.correlation_delta[i];
+    time = sum(time, c.start_delta[i]);
+    correlation = sum(correlation, c.correlation_delta[i]);
     detail.result = optional_value(c.result, i);
-    events.push_back({time, static_cast<Nanoseconds>(c.duration[i]), lookup(into.dictionary.strings, c.name[i]),
+    events.push_back({time, static_cast<Nanoseconds>(c.duration[i]), into.dictionary.strings[c.name[i]],
                       static_cast<std::uint32_t>(correlation), into.builder.intern(detail)});
   }
   TrackKey key{TrackKind::kCudaApi, into.process};
@@ -36,10 +36,10 @@ bool ingest(const ChunkTarget& into, TrackKind kind, const proto::Spans& c) {
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
   for (int i = 0; i < n; ++i) {
-    time += c.start_delta(i);
-    correlation += optional_value(c.correlation_delta(), i);
-    by_thread[optional_value(c.thread(), i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)),
-                                                        lookup(into.dictionary.strings, c.name(i)), static_cast<std::uint32_t>(correlation),
+    time = sum(time, c.start_delta(i));
+    correlation = sum(correlation, optional_value(c.correlation_delta(), i));
+    by_thread[optional_value(c.thread(), i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)), into.dictionary.strings[c.name(i)],
+                                                        static_cast<std::uint32_t>(correlation),
                                                         whole || !partial[static_cast<std::size_t>(i)] ? kWholeCall : kPartialCall});
   }
   for (auto& [tid, events] : by_thread) {
@@ -59,8 +59,8 @@ bool ingest(const ChunkTarget& into, const proto::PageFaults& c) {
   std::map<std::uint32_t, std::vector<Event>> by_device;
   std::int64_t time = into.base_time;
   for (int i = 0; i < n; ++i) {
-    const auto text = [&](const auto& column) { return lookup(into.dictionary.strings, optional_value(column, i)); };
-    time += c.start_delta(i);
+    const auto text = [&](const auto& column) { return into.dictionary.strings[optional_value(column, i)]; };
+    time = sum(time, c.start_delta(i));
     PageFaultDetail detail;
     detail.address = c.address(i);
     detail.program_counter = optional_value(c.program_counter(), i);

@@ -1,26 +1,23 @@
 #include "dictionary.h"
 
+#include "columns.h"
 #include "model/trace/trace_builder.h"
 
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kMaximumDictionaryEntries = 1u << 24;
+constexpr std::uint32_t kLargestId = 1u << 24;
 
-// Puts entries at their ids. A gap (a lost chunk) leaves default entries behind; an absurd id is refused.
+// Puts entries at their ids. An absurd id is refused.
 template <typename Entry, typename Entries, typename Convert>
-bool extend(std::vector<Entry>& known, std::uint32_t first, const Entries& entries, Convert convert) {
+bool extend(EntryTable<Entry>& table, std::uint32_t first, const Entries& entries, Convert convert) {
   if (entries.empty()) return true;
-  if (first == 0 || first > kMaximumDictionaryEntries) return false;
-  const std::size_t end = first + static_cast<std::size_t>(entries.size());
-  if (known.size() < end) known.resize(end);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(entries.size()); ++i) known[first + i] = convert(entries[static_cast<int>(i)]);
+  if (first == 0 || first > kLargestId) return false;
+  for (const auto& entry : entries) {
+    const auto converted = convert(entry);  // may look up what stands in the table
+    table.place(first++) = converted;
+  }
   return true;
-}
-
-// Numbers that a newer recorder may write.
-CodeKind known_kind(int number) {
-  return number >= 0 && number <= static_cast<int>(CodeKind::kGenerated) ? static_cast<CodeKind>(number) : CodeKind::kNative;
 }
 
 }  // namespace
@@ -38,18 +35,19 @@ bool extend(Dictionary& dictionary, const proto::EventChunk& chunk, TraceBuilder
          extend(dictionary.copy_shapes, chunk.first_copy_shape(), chunk.copy_shapes(), same) &&
          extend(dictionary.given_names, chunk.first_kernel_name(), chunk.kernel_names(),
                 [&](const proto::KernelName& name) {
-                  const auto text = [&](std::uint32_t id) { return lookup(dictionary.strings, id); };
+                  const auto text = [&](std::uint32_t id) { return dictionary.strings[id]; };
                   return KernelName{text(name.readable()), text(name.mangled()), text(name.brief())};
                 }) &&
          extend(dictionary.code_locations, chunk.first_code_location(), chunk.code_locations(),
                 [&](const proto::CodeLocation& place) {
-                  const auto text = [&](std::uint32_t id) { return lookup(dictionary.strings, id); };
-                  return builder.code_location({known_kind(place.kind()), text(place.module()), text(place.build_id()), place.address()},
+                  const auto text = [&](std::uint32_t id) { return dictionary.strings[id]; };
+                  return builder.code_location({known_kind(static_cast<int>(place.kind()), CodeKind::kGenerated), text(place.module()),
+                                                text(place.build_id()), place.address()},
                                                {text(place.function()), text(place.source_file()), place.source_line()});
                 }) &&
          // A node may refer to one of the same chunk: entries are in their places before the next is read.
          extend(dictionary.call_nodes, chunk.first_call_node(), chunk.call_nodes(), [&](const proto::CallNode& call) {
-           return builder.call_node({lookup(dictionary.call_nodes, call.parent()), lookup(dictionary.code_locations, call.location())});
+           return builder.call_node({dictionary.call_nodes[call.parent()], dictionary.code_locations[call.location()]});
          });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "lanescope/trace.pb.h"
@@ -47,15 +48,39 @@ class DetailCache {
   std::vector<Slot> slots_;  // made when first used: most sources launch nothing
 };
 
+// Entries by their ids, which count up from 1. Where chunks were lost, ids follow behind a gap: in front of a large one the memory is that
+// of the entries, whatever their ids. O(1), and fast where there is no such gap.
+template <typename Entry>
+class EntryTable {
+ public:
+  // The entry of an id; the default, which stands for nothing known, for an id that was never defined.
+  [[nodiscard]] const Entry& operator[](std::uint32_t id) const noexcept {
+    if (id < near_.size()) return near_[id];
+    const auto found = far_.find(id);
+    return found == far_.end() ? near_.front() : found->second;
+  }
+  // To be written. Requires: id > 0. Valid until the next call.
+  [[nodiscard]] Entry& place(std::uint32_t id) {
+    constexpr std::size_t kSmallGap = 1'024;
+    const bool follows = far_.empty() && id <= 2 * near_.size() + kSmallGap;
+    if (follows && id >= near_.size()) near_.resize(id + std::size_t{1});
+    return id < near_.size() ? near_[id] : far_[id];
+  }
+
+ private:
+  std::vector<Entry> near_ = std::vector<Entry>(1);
+  std::unordered_map<std::uint32_t, Entry> far_;  // all behind the first large gap
+};
+
 struct Dictionary {
-  std::vector<NameId> strings{0};
-  std::vector<KernelName> kernel_names{{}};  // by string id; filled where a string is first used as a kernel's name
-  std::vector<KernelName> given_names{{}};   // by kernel name id: as the source of an imported trace has them
-  std::vector<proto::LaunchShape> shapes{1};
-  std::vector<proto::Queue> queues{1};
-  std::vector<proto::CopyShape> copy_shapes{1};
-  std::vector<CodeLocationId> code_locations{0};
-  std::vector<CallNodeId> call_nodes{0};
+  EntryTable<NameId> strings;
+  EntryTable<KernelName> kernel_names;  // by string id; filled where a string is first used as a kernel's name
+  EntryTable<KernelName> given_names;   // by kernel name id: as the source of an imported trace has them
+  EntryTable<proto::LaunchShape> shapes;
+  EntryTable<proto::Queue> queues;
+  EntryTable<proto::CopyShape> copy_shapes;
+  EntryTable<CodeLocationId> code_locations;
+  EntryTable<CallNodeId> call_nodes;
   std::vector<CounterId> counters{kNone};
   DetailCache kernels;        // by string id
   DetailCache given_kernels;  // by kernel name id
@@ -67,11 +92,5 @@ struct Dictionary {
 // The same for strings alone, as other messages than chunks bring them.
 [[nodiscard]] bool extend_strings(Dictionary& dictionary, std::uint32_t first,
                                   const google::protobuf::RepeatedPtrField<std::string>& strings, TraceBuilder& builder);
-
-// The entry of an id; the first, which stands for nothing known, for an id that was never defined.
-template <typename Entry>
-[[nodiscard]] const Entry& lookup(const std::vector<Entry>& table, std::uint32_t id) {
-  return table[id < table.size() ? id : 0];
-}
 
 }  // namespace lanescope

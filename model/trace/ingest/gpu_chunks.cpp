@@ -59,7 +59,7 @@ class QueueEvents {
 
 void add_by_queue(const ChunkTarget& into, TrackKind kind, QueueEvents events) {
   for (auto& [queue_id, queue_events] : events) {
-    const proto::Queue& queue = lookup(into.dictionary.queues, queue_id);
+    const proto::Queue& queue = into.dictionary.queues[queue_id];
     TrackKey key{kind, into.process};
     key.gpu = into.builder.gpu_of_device(into.process, queue.device());
     key.context = queue.context();
@@ -69,12 +69,11 @@ void add_by_queue(const ChunkTarget& into, TrackKind kind, QueueEvents events) {
 }
 
 const KernelName& kernel_name(const ChunkTarget& into, std::uint32_t string_id) {
-  Dictionary& dictionary = into.dictionary;
-  if (string_id >= dictionary.strings.size()) string_id = 0;
-  if (dictionary.kernel_names.size() < dictionary.strings.size()) dictionary.kernel_names.resize(dictionary.strings.size());
-  KernelName& entry = dictionary.kernel_names[string_id];
-  const NameId mangled = dictionary.strings[string_id];
-  if (entry.name == 0 && mangled != 0) {
+  EntryTable<KernelName>& names = into.dictionary.kernel_names;
+  const NameId mangled = into.dictionary.strings[string_id];
+  if (mangled == 0) return names[0];
+  KernelName& entry = names.place(string_id);
+  if (entry.name == 0) {
     entry.mangled = mangled;
     const std::string readable = demangle(into.builder.text(mangled));
     entry.name = into.builder.intern(readable);
@@ -97,15 +96,15 @@ bool ingest(const ChunkTarget& into, const KernelColumns& c) {
   std::int64_t correlation = 0;
   std::int64_t node = 0;
   for (int i = 0; i < n; ++i) {
-    time += c.start_delta[i];
-    correlation += c.correlation_delta[i];
-    node += optional_value(c.graph_node_delta, i);
+    time = sum(time, c.start_delta[i]);
+    correlation = sum(correlation, c.correlation_delta[i]);
+    node = sum(node, optional_value(c.graph_node_delta, i));
     const std::uint32_t graph = optional_value(c.graph, i);
     const bool open = !unfinished.empty() && unfinished[static_cast<std::size_t>(i)];
     const std::uint32_t name_id = given ? c.kernel_name[i] : c.name[i];
-    const KernelName& name = given ? lookup(into.dictionary.given_names, name_id) : kernel_name(into, name_id);
+    const KernelName& name = given ? into.dictionary.given_names[name_id] : kernel_name(into, name_id);
     const auto detail_of = [&] {
-      KernelDetail detail = shaped(lookup(into.dictionary.shapes, c.shape[i]));
+      KernelDetail detail = shaped(into.dictionary.shapes[c.shape[i]]);
       detail.mangled_name = name.mangled;
       detail.short_name = name.brief;
       detail.graph = graph;
@@ -130,15 +129,15 @@ bool ingest(const ChunkTarget& into, const proto::Copies& c) {
   std::int64_t correlation = 0;
   std::int64_t node = 0;
   for (int i = 0; i < n; ++i) {
-    time += c.start_delta(i);
-    correlation += c.correlation_delta(i);
-    node += optional_value(c.graph_node_delta(), i);
-    const proto::CopyShape& shape = lookup(into.dictionary.copy_shapes, c.shape(i));
+    time = sum(time, c.start_delta(i));
+    correlation = sum(correlation, c.correlation_delta(i));
+    node = sum(node, optional_value(c.graph_node_delta(), i));
+    const proto::CopyShape& shape = into.dictionary.copy_shapes[c.shape(i)];
     MemoryDetail detail;
     detail.operation = MemoryOperation::kCopy;
-    detail.copy_kind = static_cast<CopyKind>(shape.kind());
-    detail.source_memory = static_cast<MemoryKind>(shape.source_memory());
-    detail.destination_memory = static_cast<MemoryKind>(shape.destination_memory());
+    detail.copy_kind = known_kind(static_cast<int>(shape.kind()), CopyKind::kUnifiedDeviceToDevice);
+    detail.source_memory = known_kind(static_cast<int>(shape.source_memory()), MemoryKind::kManagedStatic);
+    detail.destination_memory = known_kind(static_cast<int>(shape.destination_memory()), MemoryKind::kManagedStatic);
     detail.source_device = shape.source_device();
     detail.destination_device = shape.destination_device();
     detail.source_context = shape.source_context();
@@ -164,12 +163,12 @@ bool ingest(const ChunkTarget& into, const proto::Sets& c) {
   std::int64_t correlation = 0;
   std::int64_t node = 0;
   for (int i = 0; i < n; ++i) {
-    time += c.start_delta(i);
-    correlation += c.correlation_delta(i);
-    node += optional_value(c.graph_node_delta(), i);
+    time = sum(time, c.start_delta(i));
+    correlation = sum(correlation, c.correlation_delta(i));
+    node = sum(node, optional_value(c.graph_node_delta(), i));
     MemoryDetail detail;
     detail.operation = MemoryOperation::kSet;
-    detail.destination_memory = static_cast<MemoryKind>(c.memory_kind(i));
+    detail.destination_memory = known_kind(c.memory_kind(i), MemoryKind::kManagedStatic);
     detail.value = c.value(i);
     detail.bytes = c.bytes(i);
     detail.graph = optional_value(c.graph(), i);
@@ -189,8 +188,8 @@ bool ingest(const ChunkTarget& into, const proto::Synchronizations& c) {
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
   for (int i = 0; i < n; ++i) {
-    time += c.start_delta(i);
-    correlation += c.correlation_delta(i);
+    time = sum(time, c.start_delta(i));
+    correlation = sum(correlation, c.correlation_delta(i));
     events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)), into.builder.intern(synchronization_name(c.type(i))),
                                   static_cast<std::uint32_t>(correlation),
                                   into.builder.intern(SynchronizationDetail{c.type(i), c.event(i), optional_value(c.event_record(), i)})});
@@ -206,8 +205,8 @@ bool ingest(const ChunkTarget& into, const proto::GraphLaunches& c) {
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
   for (int i = 0; i < n; ++i) {
-    time += c.start_delta(i);
-    correlation += c.correlation_delta(i);
+    time = sum(time, c.start_delta(i));
+    correlation = sum(correlation, c.correlation_delta(i));
     events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)),
                                   into.builder.intern("CUDA graph " + std::to_string(c.graph(i))), static_cast<std::uint32_t>(correlation),
                                   into.builder.intern(GraphLaunchDetail{c.graph(i), optional_value(c.graph_exec(), i)})});
@@ -223,8 +222,8 @@ bool ingest(const ChunkTarget& into, const proto::CudaEvents& c) {
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
   for (int i = 0; i < n; ++i) {
-    time += c.time_delta(i);
-    correlation += c.correlation_delta(i);
+    time = sum(time, c.time_delta(i));
+    correlation = sum(correlation, c.correlation_delta(i));
     const std::string_view given = into.builder.cuda_name(into.process, CudaResource::kEvent, c.event(i));
     std::string name = "CUDA event " + std::to_string(c.event(i));
     if (!given.empty()) name.append(" ").append(given);
@@ -244,18 +243,18 @@ bool ingest(const ChunkTarget& into, const proto::MemoryUsage& c) {
   std::int64_t address = 0;
   std::int64_t correlation = 0;
   for (int i = 0; i < n; ++i) {
-    time += c.time_delta(i);
-    address += c.address_delta(i);
-    correlation += c.correlation_delta(i);
-    const proto::Queue& queue = lookup(into.dictionary.queues, c.queue(i));
+    time = sum(time, c.time_delta(i));
+    address = sum(address, c.address_delta(i));
+    correlation = sum(correlation, c.correlation_delta(i));
+    const proto::Queue& queue = into.dictionary.queues[c.queue(i)];
     MemoryUsageDetail detail;
-    detail.operation = static_cast<MemoryUsageOperation>(c.operation(i));
-    detail.memory_kind = static_cast<MemoryKind>(c.memory_kind(i));
+    detail.operation = known_kind(c.operation(i), MemoryUsageOperation::kPoolTrim);
+    detail.memory_kind = known_kind(c.memory_kind(i), MemoryKind::kManagedStatic);
     detail.address = static_cast<std::uint64_t>(address);
     detail.bytes = c.bytes(i);
     detail.context = queue.context();
     detail.stream = queue.stream();
-    detail.variable = lookup(into.dictionary.strings, optional_value(c.name(), i));
+    detail.variable = into.dictionary.strings[optional_value(c.name(), i)];
     detail.pool = optional_value(c.pool_address(), i);
     detail.pool_size = optional_value(c.pool_bytes(), i);
     detail.pool_utilized = optional_value(c.pool_bytes_in_use(), i);

@@ -16,19 +16,19 @@ bool ingest(const ChunkTarget& into, const proto::NvtxRanges& c) {
   std::int64_t time = into.base_time;
   std::int64_t id = 0;
   for (int i = 0; i < n; ++i) {
-    time += c.start_delta(i);
-    id += optional_value(c.id_delta(), i);
+    time = sum(time, c.start_delta(i));
+    id = sum(id, optional_value(c.id_delta(), i));
     NvtxDetail detail;
     detail.category = optional_value(c.category(), i);
     detail.color = optional_value(c.color(), i);
     detail.payload = optional_value(c.payload(), i);
-    detail.payload_type = static_cast<PayloadType>(optional_value(c.payload_type(), i));
-    detail.payload_json = lookup(into.dictionary.strings, optional_value(c.payload_json(), i));
+    detail.payload_type = known_kind(optional_value(c.payload_type(), i), PayloadType::kReal);
+    detail.payload_json = into.dictionary.strings[optional_value(c.payload_json(), i)];
     if (const std::uint32_t tid = optional_value(c.end_thread(), i); tid != 0 && tid != c.thread())
       detail.end_thread = into.builder.thread(into.process, tid);
     detail.finished = !unfinished.empty() && unfinished[static_cast<std::size_t>(i)] ? Finished::kNo : Finished::kYes;
-    events.push_back({time, static_cast<Nanoseconds>(c.duration(i)), lookup(into.dictionary.strings, c.name(i)),
-                      static_cast<std::uint32_t>(id), into.builder.intern(detail)});
+    events.push_back({time, static_cast<Nanoseconds>(c.duration(i)), into.dictionary.strings[c.name(i)], static_cast<std::uint32_t>(id),
+                      into.builder.intern(detail)});
   }
   TrackKey key{nested ? TrackKind::kNvtxRanges : TrackKind::kNvtxProcessRanges, into.process};
   key.thread = into.builder.thread(into.process, c.thread());
@@ -51,15 +51,15 @@ bool ingest(const ChunkTarget& into, const proto::NvtxMarks& c) {
   std::int64_t time = into.base_time;
   std::int64_t id = 0;
   for (int i = 0; i < n; ++i) {
-    time += c.time_delta(i);
-    id += optional_value(c.id_delta(), i);
+    time = sum(time, c.time_delta(i));
+    id = sum(id, optional_value(c.id_delta(), i));
     NvtxDetail detail;
     detail.category = optional_value(c.category(), i);
     detail.color = optional_value(c.color(), i);
     detail.payload = optional_value(c.payload(), i);
-    detail.payload_type = static_cast<PayloadType>(optional_value(c.payload_type(), i));
-    detail.payload_json = lookup(into.dictionary.strings, optional_value(c.payload_json(), i));
-    events.push_back({time, 0, lookup(into.dictionary.strings, c.name(i)), static_cast<std::uint32_t>(id), into.builder.intern(detail)});
+    detail.payload_type = known_kind(optional_value(c.payload_type(), i), PayloadType::kReal);
+    detail.payload_json = into.dictionary.strings[optional_value(c.payload_json(), i)];
+    events.push_back({time, 0, into.dictionary.strings[c.name(i)], static_cast<std::uint32_t>(id), into.builder.intern(detail)});
   }
   TrackKey key{TrackKind::kNvtxMarks, into.process};
   key.thread = into.builder.thread(into.process, c.thread());

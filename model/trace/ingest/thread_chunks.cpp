@@ -7,11 +7,6 @@ namespace {
 
 std::uint32_t processor_number(std::uint32_t one_more) { return one_more == 0 ? kNone : one_more - 1; }
 
-// Numbers that a newer recorder may write.
-ThreadState known_state(std::uint32_t number) {
-  return number <= static_cast<std::uint32_t>(ThreadState::kBlocked) ? static_cast<ThreadState>(number) : ThreadState::kUnknown;
-}
-
 }  // namespace
 
 bool ingest(const ChunkTarget& into, const proto::ThreadStates& c) {
@@ -21,9 +16,10 @@ bool ingest(const ChunkTarget& into, const proto::ThreadStates& c) {
   spans.reserve(static_cast<std::size_t>(n));
   std::int64_t time = into.base_time;
   for (int i = 0; i < n; ++i) {
-    time += c.start_delta(i);
-    spans.push_back(
-        {time, static_cast<Nanoseconds>(c.duration(i)), {known_state(c.state(i)), processor_number(optional_value(c.processor(), i))}});
+    time = sum(time, c.start_delta(i));
+    spans.push_back({time,
+                     static_cast<Nanoseconds>(c.duration(i)),
+                     {known_kind(c.state(i), ThreadState::kBlocked), processor_number(optional_value(c.processor(), i))}});
   }
   add_thread_states(into.builder, into.process, c.thread(), spans);
   return true;
@@ -39,11 +35,11 @@ bool ingest(const ChunkTarget& into, const proto::Samples& c) {
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
   for (int i = 0; i < n; ++i) {
-    time += c.time_delta(i);
-    correlation += optional_value(c.correlation_delta(), i);
+    time = sum(time, c.time_delta(i));
+    correlation = sum(correlation, optional_value(c.correlation_delta(), i));
     samples.push_back({time,
                        origin == SampleOrigin::kTimer ? 0 : static_cast<Nanoseconds>(optional_value(c.duration(), i)),
-                       {lookup(into.dictionary.call_nodes, c.call_node(i)), origin, processor_number(optional_value(c.processor(), i)),
+                       {into.dictionary.call_nodes[c.call_node(i)], origin, processor_number(optional_value(c.processor(), i)),
                         static_cast<Nanoseconds>(c.period())},
                        static_cast<std::uint32_t>(correlation)});
   }

@@ -1,5 +1,11 @@
 #include "model/trace/frame_ingest.h"
 
+#include <fstream>
+#include <limits>
+#include <map>
+
+#include <unistd.h>
+
 #include "recording.h"
 #include "support/catch.h"
 
@@ -7,6 +13,13 @@ using namespace lanescope;
 using namespace lanescope::test;
 
 namespace {
+
+// What the process has in memory.
+std::size_t resident_bytes() {
+  std::size_t all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
 
 proto::EventChunk two_kernels() {
   proto::EventChunk chunk;
@@ -120,6 +133,84 @@ TEST_CASE("senseless payloads and ids harm nothing") {
   CHECK(recording.trace()->event_count() == 2);
   recording.add_raw(static_cast<proto::FrameType>(900), 1, proto::SOURCE_AGENT, "from the future");
   CHECK(recording.malformed() == 2);
+}
+
+TEST_CASE("entries behind a gap that lost chunks left are found, and their ids cost no memory") {
+  Recording recording;
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, two_kernels());
+  auto later = two_kernels();
+  constexpr std::uint32_t kFar = 10'000'000;  // 10 million launch shapes would take a gigabyte
+  later.set_base_time(kEpoch + 9'000);
+  later.set_first_shape(kFar);
+  later.mutable_launch_shapes(0)->set_grid_x(7);
+  later.set_first_string(kFar);
+  later.set_strings(0, "_Z4gemmv");
+  later.set_first_queue(kFar);
+  for (auto* ids :
+       {later.mutable_kernels()->mutable_shape(), later.mutable_kernels()->mutable_name(), later.mutable_kernels()->mutable_queue()})
+    ids->Set(0, kFar);
+  const std::size_t before = resident_bytes();
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, later);
+  CHECK(resident_bytes() < before + (100u << 20));
+  CHECK(recording.malformed() == 0);
+  const auto trace = recording.trace();
+  std::map<std::string, std::uint32_t> grids;
+  for (const Track& track : trace->tracks())
+    for (const LaneId lane : track.lanes)
+      for (EventIndex i = 0; i < trace->lane(lane).size(); ++i)
+        grids[std::string(trace->name(trace->lane(lane).name(i)))] = trace->kernel_detail(trace->lane(lane).detail(i)).grid[0];
+  CHECK(grids == std::map<std::string, std::uint32_t>{{"axpy(float*, int, float)", 256}, {"gemm()", 7}});
+}
+
+TEST_CASE("kinds that a newer recorder may write are unknown ones") {
+  Recording recording;
+  proto::EventChunk chunk;
+  chunk.set_base_time(kEpoch);
+  chunk.set_first_copy_shape(1);
+  auto* shape = chunk.add_copy_shapes();
+  shape->set_kind(static_cast<proto::CopyKind>(200));
+  shape->set_source_memory(static_cast<proto::MemoryKind>(-3));
+  shape->set_destination_memory(proto::MEMORY_MANAGED_STATIC);
+  auto* copies = chunk.mutable_copies();
+  copies->add_start_delta(10);
+  copies->add_duration(5);
+  copies->add_bytes(64);
+  copies->add_queue(0);
+  copies->add_correlation_delta(1);
+  copies->add_shape(1);
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, chunk);
+  proto::ProcessEnd end;
+  end.set_kind(static_cast<proto::ProcessEndKind>(90));
+  recording.add(proto::FRAME_PROCESS_END, 1, proto::SOURCE_SESSION, end);
+  const auto trace = recording.trace();
+  const Lane& lane = trace->lane(trace->tracks().at(0).lanes[0]);
+  const MemoryDetail& detail = trace->memory_detail(lane.detail(0));
+  CHECK(detail.copy_kind == CopyKind::kUnknown);
+  CHECK(detail.source_memory == MemoryKind::kUnknown);
+  CHECK(detail.destination_memory == MemoryKind::kManagedStatic);
+  CHECK(trace->processes()[0].end_kind == ProcessEndKind::kUnknown);
+}
+
+TEST_CASE("times that no recording has are counted as invalid, whatever counters say later") {
+  Recording recording;
+  auto chunk = two_kernels();
+  chunk.mutable_kernels()->set_start_delta(1, std::numeric_limits<std::int64_t>::max());
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, chunk);
+  auto endless = two_kernels();
+  endless.set_base_time(kEpoch + 5'000);
+  endless.mutable_kernels()->set_duration(1, std::uint64_t{1} << 62);
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, endless);
+  proto::Counters counters;
+  counters.set_produced(4);
+  counters.set_invalid(10);
+  recording.add(proto::FRAME_COUNTERS, 1, proto::SOURCE_AGENT, counters);
+  counters.set_invalid(11);
+  recording.add(proto::FRAME_COUNTERS, 1, proto::SOURCE_AGENT, counters);
+  const auto trace = recording.trace();
+  CHECK(trace->event_count() == 2);
+  CHECK(trace->extent() == TimeRange{600, 5'120});
+  CHECK(trace->processes()[0].completeness.invalid == 13);
+  CHECK(trace->processes()[0].completeness.produced == 4);
 }
 
 TEST_CASE("completeness adds up what the sources of a process last said") {

@@ -71,14 +71,14 @@ class TraceBuilder {
   CounterId counter(const Counter& description);
   // Adds what was read of counters that are always read together: columns[i] has a value of counters[i] for each time, or kNoValue; the
   // last values hold until `end`. Samples come in the order of their times; where some begin later than those before ended, nothing is
-  // known in between. False, and nothing is added, where that is not so.
+  // known in between. False, and nothing is added, where that is not so, or times are not near (see types.h).
   bool add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times,
                    std::span<const std::vector<std::int64_t>> columns, Nanoseconds end);
   // Replaces all of a counter that is computed rather than read, such as a running sum over events.
   void set_series(CounterId counter, CounterSeries series);
 
   // Adds events of one track, in any order. `depths`, where given, has one nesting depth an event (NVTX push/pop). Events of negative
-  // duration are refused and counted as invalid.
+  // duration, and of times that are not near (see types.h), are refused and counted as invalid.
   void add(const TrackKey& key, std::vector<Event> events, std::span<const std::uint32_t> depths = {});
 
   // What there is now. O(lanes + segments), and the rebuilding of tails that changed since the last call.

@@ -9,6 +9,13 @@ namespace lanescope {
 
 using Nanoseconds = std::int64_t;  // a duration, or a time since the trace's epoch
 
+// No recording lasts 73 years. Times that are nearer to the epoch than that can be subtracted from each other, and have such durations
+// added.
+[[nodiscard]] constexpr bool is_near(Nanoseconds time) noexcept {
+  constexpr Nanoseconds kFarthest = Nanoseconds{1} << 61;
+  return -kFarthest <= time && time <= kFarthest;
+}
+
 // [begin, end) in ns.
 struct TimeRange {
   Nanoseconds begin = 0;
