@@ -26,23 +26,29 @@ std::string raw_uuid(std::string_view text) {
 
 }  // namespace
 
+Nanoseconds duration_between(const TableRows& rows, int start, int end) {
+  return rows.is_null(end) ? 0 : difference(rows.integer(end), rows.integer(start));
+}
+
+Error unreadable(std::string_view table, const TableRows& rows) {
+  return Error{"its table " + std::string(table) + " can't be read: " + rows.failure()};
+}
+
 NsysContext::NsysContext(const Database& source, TraceBuilder& target, const LoadProgress& progress)
     : database(source), builder(target), progress_(progress) {}
 
 Result<void> NsysContext::read_dictionaries() {
-  constexpr std::int64_t kLargestDenseId = 1 << 24;
+  constexpr std::string_view kTable = "StringIds";
   constexpr std::string_view kColumns[] = {"id", "value"};
-  TableRows rows = database.rows("StringIds", kColumns);
+  constexpr std::size_t kSmallGap = 65'536;
+  TableRows rows = database.rows(kTable, kColumns);
   while (rows.next()) {
     const std::int64_t id = rows.integer(0);
-    if (id < 0 || id > kLargestDenseId) {
-      far_strings_.emplace(id, rows.text(1));
-      continue;
-    }
-    if (static_cast<std::size_t>(id) >= strings_.size()) strings_.resize(static_cast<std::size_t>(id) + 1);
-    strings_[static_cast<std::size_t>(id)] = rows.text(1);
+    const auto position = static_cast<std::size_t>(id);  // of a negative one, beyond all
+    if (far_strings_.empty() && position >= strings_.size() && position <= 2 * strings_.size() + kSmallGap) strings_.resize(position + 1);
+    (position < strings_.size() ? strings_[position] : far_strings_[id]) = rows.text(1);
   }
-  if (!rows.failure().empty()) return Error{"its table StringIds can't be read: " + rows.failure()};
+  if (!rows.failure().empty()) return unreadable(kTable, rows);
   read_gpus();
   return {};
 }

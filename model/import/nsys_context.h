@@ -56,7 +56,7 @@ class NsysContext {
   void read_gpus();
 
   const LoadProgress& progress_;
-  std::vector<std::string> strings_;                           // by id, where ids are small
+  std::vector<std::string> strings_;                           // by id, where ids follow each other closely
   std::unordered_map<std::int64_t, std::string> far_strings_;  // the others
   std::unordered_map<std::int64_t, NameId> names_;
   std::map<std::int64_t, ProcessId> processes_;
@@ -72,6 +72,16 @@ class NsysContext {
   std::uint64_t expected_rows_ = 0;
   bool cancelled_ = false;
 };
+
+// Times of a damaged file may be anything: the difference wraps around.
+[[nodiscard]] constexpr Nanoseconds difference(Nanoseconds later, Nanoseconds earlier) {
+  return static_cast<Nanoseconds>(static_cast<std::uint64_t>(later) - static_cast<std::uint64_t>(earlier));
+}
+// From one column to the other, in ns; 0 where the second is NULL.
+[[nodiscard]] Nanoseconds duration_between(const TableRows& rows, int start, int end);
+
+// Of a table that could not be read to its end.
+[[nodiscard]] Error unreadable(std::string_view table, const TableRows& rows);
 
 // Events gathered by track, handed to the builder at once: it sorts a track one time.
 class EventGroups {

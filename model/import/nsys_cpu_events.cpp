@@ -18,7 +18,7 @@ Result<void> read_thread_table(NsysContext& context, std::string_view table, con
   while (rows.next()) {
     Event event;
     event.start = rows.integer(kStart);
-    event.duration = rows.is_null(kEnd) ? 0 : rows.integer(kEnd) - event.start;
+    event.duration = duration_between(rows, kStart, kEnd);
     event.name = context.name(rows.integer(kName));
     const std::int64_t global_tid = rows.integer(kGlobalTid);
     TrackKey key;
@@ -30,7 +30,7 @@ Result<void> read_thread_table(NsysContext& context, std::string_view table, con
     groups.add(key, event);
     if (!context.count_row()) break;
   }
-  if (!rows.failure().empty()) return Error{"its table " + std::string(table) + " can't be read: " + rows.failure()};
+  if (!rows.failure().empty()) return unreadable(table, rows);
   groups.flush(context.builder);
   return {};
 }

@@ -24,13 +24,13 @@ class GpuTable {
     while (rows.next()) {
       Event event;
       event.start = rows.integer(kStart);
-      event.duration = rows.is_null(kEnd) ? 0 : rows.integer(kEnd) - event.start;
+      event.duration = duration_between(rows, kStart, kEnd);
       event.correlation = number(rows, kCorrelation);
       detail(rows, event);
       groups_.add(track(rows), event);
       if (!context_.count_row()) break;
     }
-    if (!rows.failure().empty()) return Error{"its table " + std::string(table) + " can't be read: " + rows.failure()};
+    if (!rows.failure().empty()) return unreadable(table, rows);
     groups_.flush(context_.builder);
     return {};
   }

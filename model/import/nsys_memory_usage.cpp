@@ -17,7 +17,7 @@ void add(NsysContext& context, EventGroups& groups, std::int64_t process, std::i
 }
 
 Result<void> finish(NsysContext& context, EventGroups& groups, std::string_view table, const TableRows& rows) {
-  if (!rows.failure().empty()) return Error{"its table " + std::string(table) + " can't be read: " + rows.failure()};
+  if (!rows.failure().empty()) return unreadable(table, rows);
   groups.flush(context.builder);
   return {};
 }

@@ -122,7 +122,7 @@ Result<void> import_gpu_metrics(NsysContext& context) {
     readings[rows.integer(1)][rows.integer(2)].push_back({rows.integer(0), rows.real(3)});
     if (!context.count_row()) return {};
   }
-  if (!rows.failure().empty()) return Error{"its table " + std::string(kValues) + " can't be read: " + rows.failure()};
+  if (!rows.failure().empty()) return unreadable(kValues, rows);
 
   constexpr std::array<std::string_view, 5> kNameColumns = {"typeId", "sourceId", "typeName", "metricId", "metricName"};
   std::map<std::pair<std::int64_t, std::int64_t>, MetricName> names;

@@ -26,7 +26,7 @@ Result<std::map<std::int64_t, std::int64_t>> ranks_by_process(NsysContext& conte
   constexpr std::array<std::string_view, 2> kRankColumns = {"globalTid", "rank"};
   TableRows rows = context.database.rows("MPI_RANKS", kRankColumns);
   while (rows.next()) ranks.emplace(without_thread(rows.integer(0)), rows.integer(1));
-  if (!rows.failure().empty()) return Error{"its table MPI_RANKS can't be read: " + rows.failure()};
+  if (!rows.failure().empty()) return unreadable("MPI_RANKS", rows);
   return ranks;
 }
 
@@ -76,13 +76,13 @@ Result<void> import_mpi(NsysContext& context) {
       context.builder.set_category(key.process, kDomain, category, std::string(kMpiCategories[static_cast<std::size_t>(table.kind)]));
       Event event;
       event.start = rows.integer(kStart);
-      event.duration = rows.is_null(kEnd) ? 0 : rows.integer(kEnd) - event.start;
+      event.duration = duration_between(rows, kStart, kEnd);
       event.name = context.name(rows.integer(kText));
       event.detail = context.builder.intern(detail);
       groups.add(key, event);
       if (!context.count_row()) break;
     }
-    if (!rows.failure().empty()) return Error{"its table " + std::string(table.name) + " can't be read: " + rows.failure()};
+    if (!rows.failure().empty()) return unreadable(table.name, rows);
   }
   groups.flush(context.builder);
   return {};

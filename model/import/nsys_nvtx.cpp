@@ -90,7 +90,7 @@ class NvtxTable {
         read_name(rows);
       if (!context_.count_row()) break;
     }
-    if (!rows.failure().empty()) return Error{"its table NVTX_EVENTS can't be read: " + rows.failure()};
+    if (!rows.failure().empty()) return unreadable("NVTX_EVENTS", rows);
     // Ranges that nothing closed reach to the last thing that NVTX reported.
     for (OpenRange& range : open_) {
       range.event.duration = std::max(last_time_, range.event.start) - range.event.start;
@@ -120,7 +120,7 @@ class NvtxTable {
 
     Event event;
     event.start = rows.integer(kStart);
-    if (kind != TrackKind::kNvtxMarks && !open) event.duration = rows.integer(kEnd) - event.start;
+    if (kind != TrackKind::kNvtxMarks && !open) event.duration = duration_between(rows, kStart, kEnd);
     event.name = rows.is_null(kText) ? (rows.is_null(kTextId) ? NameId{0} : context_.name(rows.integer(kTextId)))
                                      : context_.builder.intern(rows.text(kText));
     event.correlation = static_cast<std::uint32_t>(rows.row_id());

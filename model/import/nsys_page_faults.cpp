@@ -7,12 +7,8 @@
 namespace lanescope::importers {
 namespace {
 
-Error unreadable(std::string_view table, const TableRows& rows) {
-  return Error{"its table " + std::string(table) + " can't be read: " + rows.failure()};
-}
-
-Event fault(NsysContext& context, PageFaultOf side, Nanoseconds start, Nanoseconds end, const PageFaultDetail& detail) {
-  return {start, end - start, context.builder.intern(page_fault_name(side)), 0, context.builder.intern(detail)};
+Event fault(NsysContext& context, PageFaultOf side, Nanoseconds start, Nanoseconds duration, const PageFaultDetail& detail) {
+  return {start, duration, context.builder.intern(page_fault_name(side)), 0, context.builder.intern(detail)};
 }
 
 }  // namespace
@@ -35,7 +31,7 @@ Result<void> import_cpu_page_faults(NsysContext& context) {
     detail.source_file = text(kSourceFile);
     detail.source_line = static_cast<std::uint32_t>(rows.integer(kSourceLine));
     const TrackKey key{TrackKind::kPageFaults, context.process(rows.integer(kGlobalPid))};
-    groups.add(key, fault(context, PageFaultOf::kCpu, rows.integer(kStart), rows.integer(kStart), detail));
+    groups.add(key, fault(context, PageFaultOf::kCpu, rows.integer(kStart), 0, detail));
     if (!context.count_row()) break;
   }
   if (!rows.failure().empty()) return unreadable(kTable, rows);
@@ -57,8 +53,7 @@ Result<void> import_gpu_page_faults(NsysContext& context) {
     detail.access = static_cast<std::uint32_t>(rows.integer(kAccess));
     TrackKey key{TrackKind::kPageFaults, context.process(rows.integer(kGlobalPid))};
     key.gpu = context.device(rows.integer(kGlobalPid), static_cast<std::uint32_t>(rows.integer(kDevice)));
-    const Nanoseconds start = rows.integer(kStart);
-    groups.add(key, fault(context, PageFaultOf::kGpu, start, rows.is_null(kEnd) ? start : rows.integer(kEnd), detail));
+    groups.add(key, fault(context, PageFaultOf::kGpu, rows.integer(kStart), duration_between(rows, kStart, kEnd), detail));
     if (!context.count_row()) break;
   }
   if (!rows.failure().empty()) return unreadable(kTable, rows);

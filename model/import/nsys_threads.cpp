@@ -7,10 +7,6 @@
 namespace lanescope::importers {
 namespace {
 
-Error unreadable(std::string_view table, const TableRows& rows) {
-  return Error{"its table " + std::string(table) + " can't be read: " + rows.failure()};
-}
-
 // What a thread does that was taken from its processor in one of these states (ENUM_SAMPLING_THREAD_STATE).
 ThreadState state_after(std::int64_t number) {
   enum { kRunning = 1, kInterruptible, kUninterruptible, kStopped, kTerminated, kUnscheduled, kWaiting };
@@ -44,7 +40,7 @@ std::vector<ThreadStateSpan> spans_between(std::vector<Switch>& switches) {
     const ThreadStateDetail what =
         from.in ? ThreadStateDetail{ThreadState::kRunning, from.processor} : ThreadStateDetail{state_after(from.state), kNone};
     if (switches[i + 1].time == from.time) continue;
-    spans.push_back({from.time, switches[i + 1].time - from.time, what});
+    spans.push_back({from.time, difference(switches[i + 1].time, from.time), what});
   }
   return spans;
 }
@@ -133,7 +129,7 @@ Result<void> import_backtraces(NsysContext& context, std::string_view table, std
     if (chain == 0) continue;
     SampleEvent backtrace;
     backtrace.start = rows.integer(kStart);
-    backtrace.duration = rows.is_null(kEnd) ? 0 : rows.integer(kEnd) - backtrace.start;
+    backtrace.duration = duration_between(rows, kStart, kEnd);
     backtrace.what.call_node = chain;
     backtrace.what.origin = origin;
     backtraces.add(rows.integer(kGlobalTid), backtrace);
