@@ -68,7 +68,7 @@ void report(Component component, ComponentState state, Severity severity, std::s
 void on_rejoin(void (*repeat_metadata)()) noexcept;
 
 // Holds the lock while the process forks, so that what it guards is whole in the child, where it is free again. Up to four locks, which are
-// taken in the order of these calls; nothing else of this header may be called while one is held.
+// taken in the order of these calls; of this header, write_metadata() alone may be called while one is held.
 void hold_across_forks(Lock& lock) noexcept;
 
 // Called in every forked child, on its only thread, before fork() returns there; nothing but memory may be touched. Up to four.

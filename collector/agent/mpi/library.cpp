@@ -2,29 +2,24 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
+#include <string_view>
 
 #include <dlfcn.h>
-#include <link.h>
+
+#include "agent/core/loaded_file.h"
 
 namespace lanescope::agent::mpi {
 namespace {
 
 // A program that opened its MPI library by itself, as Python does, may have kept it out of the sight of others.
 void* open_hidden() noexcept {
-  const auto look = [](dl_phdr_info* info, std::size_t, void* result) {
-    const char* slash = strrchr(info->dlpi_name, '/');
-    const char* file = slash != nullptr ? slash + 1 : info->dlpi_name;
-    if (strncmp(file, "libmpi.so", 9) != 0 && strncmp(file, "libmpich.so", 11) != 0 && strncmp(file, "libmpi_cray.so", 14) != 0 &&
-        strncmp(file, "libmpi_gnu", 10) != 0)
-      return 0;
-    void* library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-    if (library == nullptr) return 0;
-    *static_cast<void**>(result) = library;
-    return 1;
-  };
-  void* library = nullptr;
-  dl_iterate_phdr(look, &library);
-  return library;
+  const LoadedFile file = find_loaded_file([](const char* name) {
+    for (const std::string_view begin : {"libmpi.so", "libmpich.so", "libmpi_cray.so", "libmpi_gnu"})
+      if (std::string_view(name).starts_with(begin)) return true;
+    return false;
+  });
+  return *file.path != '\0' ? dlopen(file.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
 }
 
 Abi find_abi() noexcept {

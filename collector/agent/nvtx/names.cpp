@@ -78,10 +78,11 @@ void tell_cuda_resource(const CudaName& named) noexcept {
 // For another session, or in a forked child, where one alone of the parent's threads is left, under a new id. Newest entries come first:
 // what counts per key is told once.
 void repeat() noexcept {
+  repeat_schemas();
+  const ScopedLock lock(names_lock);  // other threads of the program go on naming
   for (const Domain* domain = names.domains; domain != nullptr; domain = domain->next) tell_domain(*domain);
   for (const CategoryName* entry = names.categories; entry != nullptr; entry = entry->next)
     tell_category(entry->domain, entry->category, entry->name);
-  repeat_schemas();
   const bool is_forked = names.forking_thread != 0;
   for (const CudaName* entry = names.of_cuda; entry != nullptr && !is_forked; entry = entry->next) tell_cuda_resource(*entry);
   for (const ThreadName* entry = names.threads; entry != nullptr; entry = entry->next) {

@@ -437,6 +437,7 @@ void prepare_payloads() noexcept { hold_across_forks(schema_lock); }
 
 void repeat_schemas() noexcept {
   has_told_of_unknown.store(false, std::memory_order_relaxed);
+  const ScopedLock lock(schema_lock);
   for (const Schema* schema = newest; schema != nullptr; schema = schema->next) tell(*schema);
 }
 

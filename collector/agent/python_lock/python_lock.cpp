@@ -2,13 +2,12 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <string_view>
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include "agent/channel/thread_writer.h"
+#include "agent/core/loaded_file.h"
 #include "agent/core/quiet.h"
 #include "agent/nvtx/names.h"
 #include "agent/python_lock/lock_place.h"
@@ -101,20 +100,8 @@ std::uint64_t next_id(std::uint32_t thread) noexcept {
 
 // libpython, where it was loaded for nobody but its loader.
 void* symbol_of_library(const char* name) noexcept {
-  struct Search {
-    const char* name;
-    char path[1024];
-  } search{name, {}};
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* data) {
-        auto& found = *static_cast<Search*>(data);
-        const char* slash = std::strrchr(info->dlpi_name, '/');
-        if (slash == nullptr || std::strncmp(slash, "/libpython3", 11) != 0 || std::strlen(info->dlpi_name) >= sizeof(found.path)) return 0;
-        std::strcpy(found.path, info->dlpi_name);
-        return 1;
-      },
-      &search);
-  void* library = search.path[0] != 0 ? dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+  const LoadedFile file = find_loaded_file([](const char* file_name) { return std::string_view(file_name).starts_with("libpython3"); });
+  void* library = *file.path != '\0' ? dlopen(file.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
   if (library == nullptr) return nullptr;
   void* symbol = dlsym(library, name);
   dlclose(library);

@@ -1,0 +1,36 @@
+// Files that are loaded, by their names.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include <link.h>
+
+namespace lanescope::agent {
+
+struct LoadedFile {
+  char path[1024] = {};  // empty: there is none
+};
+
+// The first of which fits(name) says so; `name` is the last part of its path. What is to be done with it is done behind this call: within
+// it the loader's lock is held, which a thread that loads a file takes behind another.
+template <typename Fits>
+LoadedFile find_loaded_file(Fits fits) noexcept {
+  struct Search {
+    Fits& fits;
+    LoadedFile found;
+  } search{fits, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* information, std::size_t, void* data) {
+        auto& [suits, found] = *static_cast<Search*>(data);
+        const char* const slash = std::strrchr(information->dlpi_name, '/');
+        const std::size_t length = std::strlen(information->dlpi_name);
+        if (slash == nullptr || length >= sizeof(found.path) || !suits(slash + 1)) return 0;
+        std::memcpy(found.path, information->dlpi_name, length + 1);
+        return 1;
+      },
+      &search);
+  return search.found;
+}
+
+}  // namespace lanescope::agent
