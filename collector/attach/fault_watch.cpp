@@ -7,13 +7,10 @@
 #include <ctime>
 
 namespace lanescope::attach {
-namespace {
 
 bool is_fault(int signal) {
   return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE || signal == SIGTRAP || signal == SIGSYS;
 }
-
-}  // namespace
 
 std::unique_ptr<FaultWatch> FaultWatch::start(pid_t process, pid_t thread) {
   if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) return nullptr;

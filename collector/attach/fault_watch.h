@@ -13,6 +13,9 @@
 
 namespace lanescope::attach {
 
+// Whether it says that what a thread does went wrong.
+bool is_fault(int signal);
+
 struct Fault {
   int signal = 0;
   user_regs_struct registers{};  // where it happened

@@ -14,6 +14,8 @@
 #include <fstream>
 #include <string>
 
+#include "fault_watch.h"
+
 namespace lanescope::attach {
 namespace {
 
@@ -34,10 +36,6 @@ constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1
 // Signals of own faults must not be blocked, or the kernel would take away their handlers; 32 and 33 are glibc's.
 constexpr std::uint64_t kMaskDuringCalls =
     ~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP) | bit(SIGSYS) | bit(32) | bit(33));
-
-bool is_fault(int signal) {
-  return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE || signal == SIGTRAP || signal == SIGSYS;
-}
 
 // Calls that the kernel ends with EINTR also for a stop that no signal handler saw, and that have done nothing by then (signal(7)).
 bool ends_with_eintr_when_stopped(long number) {
