@@ -9,8 +9,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -21,7 +19,7 @@
 #include "agent/channel/membership.h"
 #include "agent/core/call_chain.h"
 #include "agent/core/lock.h"
-#include "agent/core/quiet.h"
+#include "agent/core/own_thread.h"
 #include "agent/osrt/trace.h"
 #include "agent/python_lock/python_lock.h"
 #include "collector/channel/layout.h"
@@ -103,8 +101,17 @@ bool take_pending(Invitation& invitation) noexcept {
   return attachment.is_served;
 }
 
+// `format`: with room for their number and for why.
+void tell_unreadable(Component component, const char* format, std::size_t files) noexcept {
+  if (files == 0) return;
+  char text[240];
+  const int length = std::snprintf(text, sizeof(text), format, files, "what they were loaded from was cut short or replaced since");
+  report(component, ComponentState::kFailed, Severity::kWarning, {text, static_cast<std::size_t>(length)});
+}
+
 void tell(const LateNvtx& found) noexcept {
   char text[160];
+  tell_unreadable(Component::kNvtx, "Of %zu of the loaded files no NVTX is recorded: %s.", found.unreadable);
   if (found.owned_by_other != 0) {
     const int length = std::snprintf(text, sizeof(text), "The NVTX ranges of %zu libraries go to another tool, which was there first.",
                                      found.owned_by_other);
@@ -139,8 +146,10 @@ OsCalls traced_os_calls() noexcept {
 void redirect_os_calls(const OsCalls& traced) noexcept {
   if (!traced.are_recorded && !traced.show_python_lock) return;
   if (traced.show_python_lock) python_lock::look_for_interpreter();
-  if (const auto redirect = osrt::redirect.load(std::memory_order_acquire); redirect != nullptr)
-    redirect(traced.are_recorded ? osrt::Recorded::kCalls : osrt::Recorded::kPythonLock);
+  const auto redirect = osrt::redirect.load(std::memory_order_acquire);
+  if (redirect == nullptr) return;
+  const Redirected result = redirect(traced.are_recorded ? osrt::Recorded::kCalls : osrt::Recorded::kPythonLock);
+  tell_unreadable(Component::kOsRuntime, "Of %zu of the loaded files no calls into the C library are recorded: %s.", result.unreadable_files);
 }
 
 // From joining to the session's end.
@@ -160,8 +169,7 @@ void follow_session() noexcept {
 }
 
 void* serve(void*) noexcept {
-  pthread_setname_np(pthread_self(), "lanescope");
-  Quiet::this_thread();
+  name_own_thread();
   for (Invitation invitation; take_pending(invitation);) {
     if (invitation.socket < 0)
       wait_for_invitation();
@@ -169,22 +177,6 @@ void* serve(void*) noexcept {
       follow_session();
   }
   return nullptr;
-}
-
-// All signals stay with the threads of the program.
-int start_thread() noexcept {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_t thread{};
-  const int result = pthread_create(&thread, &attributes, serve, nullptr);
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return result;
 }
 
 // -1 where that can't be had: a namesake in another container is there first.
@@ -219,7 +211,7 @@ void wait_for_sessions(void (*record_cuda)()) noexcept {
   attachment.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   attachment.record_cuda = record_cuda;
   on_absence([] { wait_for_sessions(attachment.record_cuda); });  // a forked child, at its first event
-  if (!attachment.is_served) attachment.is_served = start_thread() == 0;
+  if (!attachment.is_served) attachment.is_served = start_own_thread(serve, nullptr, 0) == 0;
 }
 
 int attach(const char* address, void (*record_cuda)()) noexcept {
@@ -236,7 +228,7 @@ int attach(const char* address, void (*record_cuda)()) noexcept {
   attachment.pending = invitation;
   attachment.record_cuda = record_cuda;
   if (!attachment.is_served) {
-    if (const int problem = start_thread(); problem != 0) {
+    if (const int problem = start_own_thread(serve, nullptr, 0); problem != 0) {
       attachment.pending.socket = -1;
       if (high >= 0) close(high);
       return problem;

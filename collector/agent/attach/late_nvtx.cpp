@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "agent/core/fault_guard.h"
 #include "agent/nvtx/injection.h"
 
 namespace lanescope::agent::attach {
@@ -78,6 +79,11 @@ Library describe(const dl_phdr_info& information) noexcept {
   return library;
 }
 
+// What the file was loaded from may have been cut short since. The loader's lock, which is held here, is let go behind a fault as well.
+Guarded describe(const dl_phdr_info& information, Library& library) noexcept {
+  return run_guarded([&] { library = describe(information); });
+}
+
 // One of the pointers behind the functions points back to the first function: the function table.
 bool points_to_itself(const Globals& globals, Address end) noexcept {
   const auto* word = reinterpret_cast<const Address*>(&globals.first_function);
@@ -99,7 +105,8 @@ Library* own_library() noexcept {
   if (own.code_count != 0) return &own;
   dl_iterate_phdr(
       [](dl_phdr_info* information, std::size_t, void*) {
-        const Library library = describe(*information);
+        Library library;
+        describe(*information, library);
         if (!library.has_code(address_of(&take_over_nvtx))) return 0;
         own = library;
         return 1;
@@ -228,7 +235,10 @@ constinit Searched searched{};
 int visit_library(dl_phdr_info* information, std::size_t, void* argument) noexcept {
   if (information->dlpi_adds == searched.loaded && information->dlpi_subs == searched.unloaded) return 1;  // nothing new
   if (information->dlpi_phnum == 0 || !searched.add(address_of(information->dlpi_phdr))) return 0;
-  search(describe(*information), *static_cast<LateNvtx*>(argument));
+  auto& result = *static_cast<LateNvtx*>(argument);
+  Library library;
+  if (describe(*information, library) == Guarded::kFaulted) ++result.unreadable;
+  search(library, result);
   return 0;
 }
 

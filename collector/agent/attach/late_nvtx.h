@@ -12,6 +12,7 @@ namespace lanescope::agent::attach {
 struct LateNvtx {
   std::size_t taken_over = 0;      // libraries whose calls are recorded from now on
   std::size_t owned_by_other = 0;  // libraries whose calls go to another tool, which keeps them
+  std::size_t unreadable = 0;      // libraries whose headers are not there any more
 };
 
 enum class Search { kAll, kNew };  // kNew: what was loaded since the last call

@@ -17,6 +17,7 @@ constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
 constinit std::atomic<channel::AgentStatus*> marked{nullptr};
 constinit std::atomic<bool> is_watching{false};
+constinit std::atomic<void (*)()> last_work{nullptr};
 constinit struct sigaction previous[NSIG] = {};  // written before the handler that reads it is set
 
 void mark(int signal, const siginfo_t* information) noexcept {
@@ -34,6 +35,8 @@ void on_signal(int signal, siginfo_t* information, void* context) noexcept {
   const int saved_errno = errno;
   mark(signal, information);
   const struct sigaction& before = previous[signal];
+  const bool is_awaited = (before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler != SIG_DFL;
+  if (void (*const work)() = last_work.load(std::memory_order_acquire); work != nullptr && (signal == SIGABRT || !is_awaited)) work();
   if ((before.sa_flags & SA_SIGINFO) != 0) {
     errno = saved_errno;
     return before.sa_sigaction(signal, information, context);
@@ -63,5 +66,7 @@ void mark_crashes_in(channel::AgentStatus* status) noexcept {
     sigaction(signal, &ours, nullptr);
   }
 }
+
+void before_crashes(void (*work)()) noexcept { last_work.store(work, std::memory_order_release); }
 
 }  // namespace lanescope::agent

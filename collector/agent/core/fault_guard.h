@@ -1,9 +1,9 @@
 // Work of the agent's own that a fault of memory ends, and not the program.
 //
-// For work that holds nothing which others wait for. What it was about to change stays half done, and is not to be used again. It needs the
-// signal handlers of channel/crash_mark.h: where the program has set its own since, a fault goes to these, as without us.
+// What it was about to change stays half done, and is not to be used again; locks that it held are held for good. It needs the signal
+// handlers of channel/crash_mark.h: where the program has set its own since, a fault goes to these, as without us.
 //
-// Threads: one for the process, whose signals are blocked.
+// Threads: any whose SIGSEGV and SIGBUS are not blocked. Such work may contain more of it: the innermost ends.
 #pragma once
 
 namespace lanescope::agent {

@@ -3,20 +3,16 @@
 
 #include <span>
 
+#include "agent/core/call_slots.h"
+
 namespace lanescope::agent::cupti {
 
-// A function of the C library, and what is called in its place.
-struct Replacement {
-  const char* name;
-  void* function;
-};
-
-// Those that hand over before another program begins; empty where there are none, as in tests. Set while the agent is loaded.
-extern constinit std::span<const Replacement> exec_replacements;
+// What hands over before another program begins; empty where there are no such functions, as in tests. Set while the agent is loaded.
+extern constinit std::span<const Redirection> exec_redirections;
 
 // From here on finish() comes before the end of the process, and hand_over() before another program, where they are called from a file that
-// is loaded now. (Where the agent is preloaded, its own functions of that name see to that for all files.) Once for the process; takes some
-// hundred microseconds.
+// is loaded now. (Where the agent is preloaded, its own functions of that name see to that for all files.) Once for the process; takes as
+// long as core/call_slots.h says.
 void finish_before_exits() noexcept;
 
 }  // namespace lanescope::agent::cupti

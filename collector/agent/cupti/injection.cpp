@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <new>
 
+#include "agent/channel/crash_mark.h"
 #include "agent/channel/membership.h"
 #include "agent/core/lock.h"
 #include "agent/core/quiet.h"
@@ -23,13 +24,24 @@ constinit const void* injected_for = nullptr;  // memory of the session for whic
 // One after the other for sessions for which it fails; the one that succeeds stays.
 alignas(Tracer) constinit std::byte tracer_storage[sizeof(Tracer)] = {};
 
+// Not for the child of a vfork, which sees the same memory.
+void ask_tracer(void (Tracer::*work)() noexcept) noexcept {
+  Tracer* current = current_tracer();
+  if (current == nullptr || !is_traced_process()) return;
+  const Quiet quiet;
+  (current->*work)();
+}
+
+void hand_over_at_crash() noexcept { ask_tracer(&Tracer::hand_over_at_crash); }
+
 void start_tracer(channel::SharedMemory memory, Arrival arrival) noexcept {
   const Library library = load_library();
   switch (library.result) {
-    case LoadResult::kLoaded: {
-      if ((::new (tracer_storage) Tracer(library, memory, process_instance()))->start(arrival)) finish_before_exits();
+    case LoadResult::kLoaded:
+      if (!(::new (tracer_storage) Tracer(library, memory, process_instance()))->start(arrival)) break;
+      finish_before_exits();
+      before_crashes(hand_over_at_crash);
       break;
-    }
     case LoadResult::kNoDriver:
       tell(ComponentState::kNoDriver, Severity::kError, "GPU activity is not recorded: there is no NVIDIA driver in this process.");
       break;
@@ -50,19 +62,8 @@ void start_tracer(channel::SharedMemory memory, Arrival arrival) noexcept {
 
 }  // namespace
 
-void finish() noexcept {
-  Tracer* current = current_tracer();
-  if (current == nullptr || !is_traced_process()) return;
-  const Quiet quiet;
-  current->finish();
-}
-
-void hand_over() noexcept {
-  Tracer* current = current_tracer();
-  if (current == nullptr || !is_traced_process()) return;
-  const Quiet quiet;
-  current->hand_over();
-}
+void finish() noexcept { ask_tracer(&Tracer::finish); }
+void hand_over() noexcept { ask_tracer(&Tracer::hand_over); }
 
 void inject(Arrival arrival) noexcept {
   const int saved_errno = errno;

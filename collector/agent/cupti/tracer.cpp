@@ -1,18 +1,17 @@
 #include "agent/cupti/tracer.h"
 
-#include <climits>
-#include <csignal>
 #include <cstring>
 
 #include <linux/futex.h>
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/channel/capture.h"
 #include "agent/channel/membership.h"
 #include "agent/core/clock.h"
+#include "agent/core/own_thread.h"
 #include "agent/core/quiet.h"
+#include "agent/core/system_calls.h"
 #include "agent/cupti/backtraces.h"
 #include "agent/cupti/callbacks.h"
 #include "agent/cupti/cuda_names.h"
@@ -23,6 +22,7 @@ namespace lanescope::agent::cupti {
 namespace {
 
 constexpr std::int64_t kFinishLimit = 2 * kSecond;
+constexpr std::int64_t kCrashLimit = 500 * kMillisecond;
 constexpr std::int64_t kAwaitSettings = 200 * kMillisecond;
 constexpr std::size_t kStackBytes = 512u << 10;
 constexpr std::uint32_t kAcceptsNoBuffer = 27;      // CUPTI of CUDA 12.9: the first that may be given none
@@ -35,9 +35,9 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64
   const timespec limit{.tv_sec = nanoseconds / kSecond, .tv_nsec = nanoseconds % kSecond};
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, &limit, nullptr, 0);
 }
-// Until the word is `wanted` or more, kFinishLimit at most.
-void await(std::atomic<std::uint32_t>& word, std::uint32_t wanted) noexcept {
-  const std::int64_t deadline = monotonic_now() + kFinishLimit;
+// Until the word is `wanted` or more, `limit` ns at most.
+void await(std::atomic<std::uint32_t>& word, std::uint32_t wanted, std::int64_t limit) noexcept {
+  const std::int64_t deadline = monotonic_now() + limit;
   for (std::uint32_t seen = word.load(std::memory_order_acquire); seen < wanted; seen = word.load(std::memory_order_acquire)) {
     const std::int64_t left = deadline - monotonic_now();
     if (left <= 0) return;
@@ -148,23 +148,12 @@ bool Tracer::start(Arrival arrival) noexcept {
 }
 
 bool Tracer::start_thread() noexcept {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_t thread;
   const auto body = [](void* self) -> void* {
     static_cast<Tracer*>(self)->run();
     return nullptr;
   };
-  const bool started = pthread_create(&thread, &attributes, body, this) == 0;
+  const bool started = start_own_thread(body, this, kStackBytes) == 0;
   has_thread_.store(started, std::memory_order_release);
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return started;
 }
 
@@ -238,14 +227,20 @@ void Tracer::finish() noexcept {
   if (!has_thread_.load(std::memory_order_acquire)) return;
   finish_wanted_.store(1, std::memory_order_release);
   wake();
-  await(finished_, 1);
+  await(finished_, 1, kFinishLimit);
 }
 
-void Tracer::hand_over() noexcept {
+void Tracer::hand_over() noexcept { hand_over_within(kFinishLimit); }
+
+void Tracer::hand_over_at_crash() noexcept {
+  if (kernel_thread_id() != own_thread_.load(std::memory_order_relaxed)) hand_over_within(kCrashLimit);
+}
+
+void Tracer::hand_over_within(std::int64_t limit) noexcept {
   if (!has_thread_.load(std::memory_order_acquire) || finished_.load(std::memory_order_acquire) != 0) return;
   const std::uint32_t wanted = handovers_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
   wake();
-  await(handovers_, wanted);
+  await(handovers_, wanted, limit);
 }
 
 }  // namespace lanescope::agent::cupti

@@ -51,10 +51,14 @@ class Tracer {
   void finish() noexcept;
   // The same, and recording goes on.
   void hand_over() noexcept;
+  // The same for a thread that is about to end the process by a signal: half a second at most, and nothing at all on our own thread. Safe
+  // in a signal handler.
+  void hand_over_at_crash() noexcept;
 
  private:
   bool subscribe() noexcept;
   bool start_thread() noexcept;
+  void hand_over_within(std::int64_t limit) noexcept;
   void report_failure(CUptiResult result) noexcept;
 
   // On our own thread.
@@ -67,9 +71,14 @@ class Tracer {
   void check_event_records() noexcept;
   void drain() noexcept;
   void write_out() noexcept;
+  void write_events() noexcept;
   void end_reading() noexcept;  // after a fault
+  // Whether somebody waits for everything to be handed over because the process ends, or its program does. Does so, and answers.
+  bool serve_end() noexcept;
+  void go_on_without_cupti() noexcept;  // after a fault of its own, at such an end
   void read_clock(std::int64_t now) noexcept;
   void hand_everything_over() noexcept;
+  void take_finished_records() noexcept;
   void take_all_records() noexcept;  // those, too, of work that has not ended
   void tell_unfinished(std::uint64_t count) noexcept;
   void publish_counts() noexcept;
@@ -95,6 +104,7 @@ class Tracer {
   std::optional<Session> next_;  // that follow() named
 
   std::atomic<bool> has_thread_{false};
+  std::atomic<std::uint32_t> own_thread_{0};           // kernel thread id
   std::atomic<channel::SharedHeader*> bell_{nullptr};  // of the session whose bell our thread sleeps on
   std::atomic<std::uint32_t> finish_wanted_{0};
   std::atomic<std::uint32_t> finished_{0};  // futex: finish() sleeps on it
@@ -105,6 +115,7 @@ class Tracer {
   std::int64_t next_flush_ = 0;
   std::int64_t next_clock_ = 0;
   std::uint32_t answered_stops_ = 0;
+  std::uint32_t answered_handovers_ = 0;
   EventChoice choice_;
   std::uint32_t backtraces_ = 0;  // channel::CallGroup bits
   std::atomic<bool> is_recording_{false};

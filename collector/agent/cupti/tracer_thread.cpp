@@ -1,16 +1,17 @@
 // The tracer's own thread: from completed buffers to frames, as the host's settings say.
 #include <climits>
+#include <csignal>
 #include <ctime>
 
 #include <linux/futex.h>
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/channel/membership.h"
 #include "agent/core/clock.h"
 #include "agent/core/fault_guard.h"
-#include "agent/core/quiet.h"
+#include "agent/core/own_thread.h"
+#include "agent/core/system_calls.h"
 #include "agent/cupti/backtraces.h"
 #include "agent/cupti/cuda_names.h"
 #include "agent/cupti/tracer.h"
@@ -24,15 +25,31 @@ constexpr std::int64_t kLongestSleep = 200 * kMillisecond;        // between loo
 constexpr std::int64_t kWriteOutAnyway = 500 * kMillisecond;      // where CUPTI is not to be asked for buffers
 constexpr std::int64_t kWaitForRunningWork = 100 * kMillisecond;  // at the end, before what still runs is taken as unfinished
 
-void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
+constexpr std::int64_t kEndPatience = 10 * kSecond;  // longer than what programs do at their ends
+
+void pause(std::int64_t nanoseconds) noexcept {
+  const timespec time{.tv_sec = nanoseconds / kSecond, .tv_nsec = nanoseconds % kSecond};
+  nanosleep(&time, nullptr);
+}
+
+// For those who sleep on the word until it has this value.
+void answer(std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
+  word.store(value, std::memory_order_release);
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+// Who waits for a lock that CUPTI held at its fault waits for good: then the fault takes its course after all.
+void end_program_that_does_not_end() noexcept {
+  pause(kEndPatience);
+  std::signal(SIGSEGV, SIG_DFL);
+  std::raise(SIGSEGV);
 }
 
 }  // namespace
 
 void Tracer::run() noexcept {
-  pthread_setname_np(pthread_self(), "lanescope");
-  Quiet::this_thread();
+  name_own_thread();
+  own_thread_.store(kernel_thread_id(), std::memory_order_relaxed);
   for (;;) {
     channel::SharedHeader& header = memory_.header();
     const std::uint32_t seen = header.agent_bell.load(std::memory_order_acquire);
@@ -41,17 +58,13 @@ void Tracer::run() noexcept {
     drain();
     publish_counts();
     const channel::Settings& settings = header.settings;
-    if (finish_wanted_.load(std::memory_order_acquire) != 0) {
-      hand_everything_over();
-      finished_.store(1, std::memory_order_release);
-      futex_wake(finished_);
-      return;
-    }
-    if (const std::uint32_t wanted = handovers_wanted_.load(std::memory_order_acquire);
-        wanted != handovers_.load(std::memory_order_relaxed)) {
-      if (!is_over_ && !has_handed_over_) take_all_records();
-      handovers_.store(wanted, std::memory_order_release);
-      futex_wake(handovers_);
+    if (serve_end()) return;
+    const std::uint32_t handovers = settings.handover_requests.load(std::memory_order_acquire);
+    if (handovers != answered_handovers_) {
+      if (!is_over_ && !has_handed_over_) take_finished_records();
+      answered_handovers_ = handovers;
+      header.status.handover_answers.store(handovers, std::memory_order_release);
+      channel::ring_doorbell(header);
     }
     const std::uint32_t stops = settings.stop_requests.load(std::memory_order_acquire);
     if (stops != answered_stops_) {
@@ -80,6 +93,23 @@ void Tracer::run() noexcept {
   }
 }
 
+bool Tracer::serve_end() noexcept {
+  const bool is_last = finish_wanted_.load(std::memory_order_acquire) != 0;
+  const std::uint32_t wanted = handovers_wanted_.load(std::memory_order_acquire);
+  if (!is_last && wanted == handovers_.load(std::memory_order_relaxed)) return false;
+  const Guarded done = run_guarded([&] {
+    if (is_last)
+      hand_everything_over();
+    else if (!is_over_ && !has_handed_over_)
+      take_all_records();
+  });
+  if (done == Guarded::kFaulted) go_on_without_cupti();
+  answer(handovers_, wanted);
+  if (is_last || done == Guarded::kFaulted) answer(finished_, 1);
+  if (done == Guarded::kFaulted) end_program_that_does_not_end();
+  return is_last;
+}
+
 bool Tracer::begin_next_session() noexcept {
   std::optional<Session> session;
   {
@@ -96,6 +126,7 @@ bool Tracer::begin_next_session() noexcept {
   dropped_by_cupti_ = 0;
   discarded_records_.store(0, std::memory_order_relaxed);
   answered_stops_ = 0;
+  answered_handovers_ = 0;
   has_told_ = false;
   has_handed_over_ = false;
   next_flush_ = 0;
@@ -187,13 +218,31 @@ void Tracer::end_reading() noexcept {
        "GPU activity is not recorded from here on: what CUPTI delivered led the agent to memory that can't be used. The program runs on.");
 }
 
-void Tracer::write_out() noexcept {
+// CUPTI is not to be asked for anything more: what it had given back by then is all there is.
+void Tracer::go_on_without_cupti() noexcept {
+  is_recording_ = false;
+  drain();
+  write_events();
+  if (buffers_.unread() == 0) buffers_.request();  // nobody knows what it kept: the recording is not to count as whole
+  publish_unread();
+  publish_counts();
+  is_over_ = true;
+  tell(ComponentState::kFailed, Severity::kError,
+       "GPU activity at the end of the program is missing: CUPTI faulted when it was asked for it. The program goes on to its end.");
+}
+
+void Tracer::write_events() noexcept {
   if (is_over_) return;
   const auto write = [this] {
     records_->flush_resources();
     events_->flush();
   };
-  if (run_guarded(write) == Guarded::kFaulted) return end_reading();
+  if (run_guarded(write) == Guarded::kFaulted) end_reading();
+}
+
+void Tracer::write_out() noexcept {
+  write_events();
+  if (is_over_) return;
   std::size_t dropped = 0;  // since the last call
   if (library_.functions.get_dropped_records(nullptr, 0, &dropped) == CUPTI_SUCCESS) dropped_by_cupti_ += dropped;
   publish_counts();
@@ -220,15 +269,19 @@ void Tracer::hand_everything_over() noexcept {
   if (!is_over_) set_phase(channel::AgentPhase::kDone);
 }
 
-void Tracer::take_all_records() noexcept {
+void Tracer::take_finished_records() noexcept {
   const std::int64_t give_up = monotonic_now() + kWaitForRunningWork;
   for (;;) {
     library_.functions.flush_all(0);
     drain();
     if (buffers_.unread() == 0 || monotonic_now() >= give_up) break;
-    const timespec pause{.tv_sec = 0, .tv_nsec = 5 * kMillisecond};
-    nanosleep(&pause, nullptr);
+    pause(5 * kMillisecond);
   }
+  write_out();
+}
+
+void Tracer::take_all_records() noexcept {
+  take_finished_records();
   library_.functions.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   const std::uint64_t unfinished = records_->counts().unfinished;
   records_->set_reading(Reading::kLast);

@@ -1,7 +1,9 @@
-// The functions by which a process becomes another program. What the agent holds of CUPTI's records would be gone with the old one: it is
-// handed over first. Where the agent is preloaded they stand before the C library's; elsewhere cupti/exit_hook.h leads to them.
+// The functions by which a process becomes another program, but for syscall() (kept_callers.h). Where the agent is preloaded they stand
+// before the C library's; elsewhere cupti/exit_hook.h leads to them.
 //
 // They hold nothing while the real call runs, which seldom returns. In the child of a vfork, where most programs begin, they only pass on.
+#include "agent/osrt/exec_calls.h"
+
 #include <cstdarg>
 #include <cstddef>
 #include <cstring>
@@ -9,6 +11,7 @@
 #include <alloca.h>
 #include <unistd.h>
 
+#include "agent/osrt/kept_callers.h"
 #include "agent/osrt/trace.h"
 
 #if LANESCOPE_HAVE_CUPTI
@@ -19,6 +22,7 @@
 namespace {
 
 using lanescope::agent::osrt::Function;
+using lanescope::agent::osrt::hand_over_before_exec;
 using Texts = char* const*;
 
 constinit Function real_execve{"execve", nullptr};
@@ -26,18 +30,12 @@ constinit Function real_execv{"execv", nullptr};
 constinit Function real_execvp{"execvp", nullptr};
 constinit Function real_execvpe{"execvpe", nullptr};
 constinit Function real_fexecve{"fexecve", nullptr};
+constinit Function real_execl{"execl", nullptr};
+constinit Function real_execlp{"execlp", nullptr};
+constinit Function real_execle{"execle", nullptr};
 
-void hand_over() noexcept {
-#if LANESCOPE_HAVE_CUPTI
-  lanescope::agent::cupti::hand_over();
-#endif
-}
-
-// Programs look for others by trying: what can't be run ends nothing.
-void hand_over_for(const char* file) noexcept {
-  const bool is_path = file != nullptr && std::strchr(file, '/') != nullptr;
-  if (!is_path || access(file, X_OK) == 0) hand_over();
-}
+// As the C library looks for it: in the folders of PATH where it has no slash.
+void hand_over_before_search(const char* file) noexcept { hand_over_before_exec(std::strchr(file, '/') != nullptr ? file : nullptr); }
 
 template <typename... Parameters>
 int go_on(Function& function, Parameters... parameters) noexcept {
@@ -58,6 +56,12 @@ void copy(const char* first, std::va_list& others, char** arguments) noexcept {
 
 }  // namespace
 
+void lanescope::agent::osrt::hand_over_before_exec([[maybe_unused]] const char* path) noexcept {
+#if LANESCOPE_HAVE_CUPTI
+  if (path == nullptr || access(path, X_OK) == 0) cupti::hand_over();
+#endif
+}
+
 #define LANESCOPE_HIDDEN __attribute__((visibility("hidden")))
 #define LANESCOPE_EXPORT __attribute__((visibility("default")))
 
@@ -66,31 +70,31 @@ void copy(const char* first, std::va_list& others, char** arguments) noexcept {
   extern "C" LANESCOPE_EXPORT __attribute__((alias("own_" #name))) int lanescope_##name(__VA_ARGS__) __asm__(#name);
 
 extern "C" LANESCOPE_HIDDEN int own_execve(const char* path, Texts arguments, Texts environment) {
-  hand_over_for(path);
+  hand_over_before_exec(path);
   return go_on(real_execve, path, arguments, environment);
 }
 LANESCOPE_ALSO_AS(execve, const char*, Texts, Texts)
 
 extern "C" LANESCOPE_HIDDEN int own_execv(const char* path, Texts arguments) {
-  hand_over_for(path);
+  hand_over_before_exec(path);
   return go_on(real_execv, path, arguments);
 }
 LANESCOPE_ALSO_AS(execv, const char*, Texts)
 
 extern "C" LANESCOPE_HIDDEN int own_execvp(const char* file, Texts arguments) {
-  hand_over_for(file);
+  hand_over_before_search(file);
   return go_on(real_execvp, file, arguments);
 }
 LANESCOPE_ALSO_AS(execvp, const char*, Texts)
 
 extern "C" LANESCOPE_HIDDEN int own_execvpe(const char* file, Texts arguments, Texts environment) {
-  hand_over_for(file);
+  hand_over_before_search(file);
   return go_on(real_execvpe, file, arguments, environment);
 }
 LANESCOPE_ALSO_AS(execvpe, const char*, Texts, Texts)
 
 extern "C" LANESCOPE_HIDDEN int own_fexecve(int file, Texts arguments, Texts environment) {
-  hand_over();
+  hand_over_before_exec(nullptr);
   return go_on(real_fexecve, file, arguments, environment);
 }
 LANESCOPE_ALSO_AS(fexecve, int, Texts, Texts)
@@ -130,11 +134,20 @@ LANESCOPE_ALSO_AS(execle, const char*, const char*, ...)
 __attribute__((constructor)) static void find_exec_functions() {
   for (Function* function : {&real_execve, &real_execv, &real_execvp, &real_execvpe, &real_fexecve}) function->address();
 #if LANESCOPE_HAVE_CUPTI
-  static constexpr auto address = [](auto* function) { return reinterpret_cast<void*>(function); };
-  static const lanescope::agent::cupti::Replacement replacements[] = {
-      {"execve", address(own_execve)},   {"execv", address(own_execv)}, {"execvp", address(own_execvp)}, {"execvpe", address(own_execvpe)},
-      {"fexecve", address(own_fexecve)}, {"execl", address(own_execl)}, {"execlp", address(own_execlp)}, {"execle", address(own_execle)},
+  const auto redirection = [](Function& real, auto* own) {
+    return lanescope::agent::Redirection{real.name, real.address(), reinterpret_cast<void*>(own)};
   };
-  lanescope::agent::cupti::exec_replacements = replacements;
+  static const lanescope::agent::Redirection redirections[] = {
+      redirection(real_execve, own_execve),
+      redirection(real_execv, own_execv),
+      redirection(real_execvp, own_execvp),
+      redirection(real_execvpe, own_execvpe),
+      redirection(real_fexecve, own_fexecve),
+      redirection(real_execl, own_execl),
+      redirection(real_execlp, own_execlp),
+      redirection(real_execle, own_execle),
+      lanescope::agent::osrt::redirected_kept_callers().syscall,
+  };
+  lanescope::agent::cupti::exec_redirections = redirections;
 #endif
 }

@@ -1,5 +1,6 @@
 // Functions that behave by who calls them, or return twice: dlopen() and syscall(). A few instructions decide whether the call can be
-// timed, and otherwise jump on to the real function, which finds the stack and the registers as its caller left them.
+// timed, and what comes before it, and otherwise jump on to the real function, which finds the stack and the registers as its caller left
+// them.
 #include "agent/osrt/kept_callers.h"
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "agent/osrt/caller_matters.h"
+#include "agent/osrt/exec_calls.h"
 #include "agent/osrt/trace.h"
 #include "agent/python_lock/python_lock.h"
 
@@ -62,7 +64,9 @@ extern "C" LANESCOPE_HIDDEN void* lanescope_choose_dlopen(const char* file, int,
              ? reinterpret_cast<void*>(&timed_dlopen)
              : next;
 }
-extern "C" LANESCOPE_HIDDEN void* lanescope_choose_syscall(Word number, Word, Word operation) {
+extern "C" LANESCOPE_HIDDEN void* lanescope_choose_syscall(Word number, Word first, Word operation) {
+  if (number == SYS_execve) lanescope::agent::osrt::hand_over_before_exec(reinterpret_cast<const char*>(first));
+  if (number == SYS_execveat) lanescope::agent::osrt::hand_over_before_exec(nullptr);
   void* next = real_syscall.address();
   return are_recorded() && waits(number, operation) ? reinterpret_cast<void*>(&timed_futex) : next;
 }
@@ -154,8 +158,8 @@ void find_kept_callers() noexcept {
   real_syscall.address();
 }
 
-std::array<Redirection, 2> redirected_kept_callers() noexcept {
-  return {{{"dlopen", real_dlopen.address(), lanescope_own_dlopen}, {"syscall", real_syscall.address(), lanescope_own_syscall}}};
+KeptCallers redirected_kept_callers() noexcept {
+  return {{"dlopen", real_dlopen.address(), lanescope_own_dlopen}, {"syscall", real_syscall.address(), lanescope_own_syscall}};
 }
 
 }  // namespace lanescope::agent::osrt
@@ -165,7 +169,7 @@ std::array<Redirection, 2> redirected_kept_callers() noexcept {
 namespace lanescope::agent::osrt {
 
 void find_kept_callers() noexcept {}
-std::array<Redirection, 2> redirected_kept_callers() noexcept { return {}; }
+KeptCallers redirected_kept_callers() noexcept { return {}; }
 
 }  // namespace lanescope::agent::osrt
 

@@ -1,18 +1,21 @@
 // Functions of the C library that find their caller on the stack as without us: dlopen(), whose caller decides where it looks, and
 // syscall(), which may return on another stack. Timed are calls of dlopen() for whose outcome the caller does not matter
-// (caller_matters.h), and waits by futex. x86-64 alone.
+// (caller_matters.h), and waits by futex. Before a system call that makes another program of the process, what the agent holds is handed
+// over. x86-64 alone.
 #pragma once
 
-#include <array>
-
-#include "agent/osrt/call_slots.h"
+#include "agent/core/call_slots.h"
 
 namespace lanescope::agent::osrt {
 
 // Looks the real ones up: while the library is loaded.
 void find_kept_callers() noexcept;
 
-// For a process that runs already; empty elsewhere.
-std::array<Redirection, 2> redirected_kept_callers() noexcept;
+// Of dlopen() and syscall(), for files that found others; null functions on other processors.
+struct KeptCallers {
+  Redirection dlopen;
+  Redirection syscall;
+};
+KeptCallers redirected_kept_callers() noexcept;
 
 }  // namespace lanescope::agent::osrt

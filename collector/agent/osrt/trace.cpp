@@ -10,7 +10,7 @@
 namespace lanescope::agent::osrt {
 
 constinit std::atomic<bool> is_active{false};
-constinit std::atomic<std::size_t (*)(Recorded)> redirect{nullptr};
+constinit std::atomic<Redirected (*)(Recorded)> redirect{nullptr};
 
 namespace {
 

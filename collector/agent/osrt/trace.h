@@ -1,14 +1,15 @@
 // Calls of the target into the C library: how long they took, from outside.
 //
-// Works where the agent is preloaded (LD_PRELOAD), so that its functions stand before those of the C library (wrappers.cpp), and in a process
-// that is attached to, whose calls are redirected to them (call_slots.h). What is
-// shorter than the session's threshold is not recorded, and until a thread's first longer call nothing of the session is touched.
+// Works where the agent is preloaded (LD_PRELOAD), so that its functions stand before those of the C library (wrappers.cpp), and in a
+// process that is attached to, whose calls are redirected to them (core/call_slots.h). What is shorter than the session's threshold is not
+// recorded, and until a thread's first longer call nothing of the session is touched.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "agent/core/call_slots.h"
 #include "agent/core/clock.h"
 #include "agent/core/quiet.h"
 
@@ -35,9 +36,9 @@ enum class Recorded {
   kCalls,
   kPythonLock,  // alone
 };
-// What redirects the calls of a process that runs already; null where there are no wrappers, as in tests. Safe to be called again, for files
-// that were loaded meanwhile. Returns how many places were changed.
-extern constinit std::atomic<std::size_t (*)(Recorded)> redirect;
+// What redirects the calls of a process that runs already; null where there are no wrappers, as in tests. Safe to be called again, for
+// files that were loaded meanwhile.
+extern constinit std::atomic<Redirected (*)(Recorded)> redirect;
 
 // A call has returned. Keeps errno.
 void note(const char* name, std::int64_t start) noexcept;

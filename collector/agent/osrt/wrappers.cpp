@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 
 #include "agent/core/call_chain.h"
-#include "agent/osrt/call_slots.h"
+#include "agent/core/call_slots.h"
 #include "agent/osrt/caller_matters.h"
 #include "agent/osrt/kept_callers.h"
 #include "agent/osrt/trace.h"
@@ -232,9 +232,10 @@ extern "C" void lanescope_quick_exit(int code) { end_with(functions[k_quick_exit
 namespace {
 
 // Of a process that runs already. Ends that run no handlers stay as they are: what of CUPTI is left is known to the exit hook.
-std::size_t redirect_all(lanescope::agent::osrt::Recorded recorded) noexcept {
+lanescope::agent::Redirected redirect_all(lanescope::agent::osrt::Recorded recorded) noexcept {
+  static constinit lanescope::agent::CallSlots slots;
   const auto kept_callers = lanescope::agent::osrt::redirected_kept_callers();
-  lanescope::agent::osrt::Redirection redirections[] = {
+  const lanescope::agent::Redirection redirections[] = {
 #define LANESCOPE_REDIRECTION(result, name, version, parameters, arguments) \
   {#name, functions[k_##name].address(), reinterpret_cast<void*>(&own_##name)},
       LANESCOPE_CALLS(LANESCOPE_REDIRECTION)
@@ -244,12 +245,12 @@ std::size_t redirect_all(lanescope::agent::osrt::Recorded recorded) noexcept {
       {"pthread_cond_timedwait", functions[k_pthread_cond_timedwait].address(), reinterpret_cast<void*>(&own_pthread_cond_timedwait)},
       {"pthread_cond_signal", functions[k_pthread_cond_signal].address(), reinterpret_cast<void*>(&own_pthread_cond_signal)},
       {"fork", functions[k_fork].address(), reinterpret_cast<void*>(&own_fork)},
-      kept_callers[0],
-      kept_callers[1],
+      kept_callers.dlopen,
+      kept_callers.syscall,
   };
-  const std::size_t changed = lanescope::agent::osrt::redirect_calls(redirections, sizeof(redirections) / sizeof(redirections[0]));
+  const lanescope::agent::Redirected result = slots.redirect(redirections);
   lanescope::agent::osrt::is_active.store(recorded == lanescope::agent::osrt::Recorded::kCalls, std::memory_order_relaxed);
-  return changed;
+  return result;
 }
 
 }  // namespace

@@ -27,7 +27,7 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 9;
+inline constexpr std::uint32_t kLayoutVersion = 10;
 // environment: set where call chains of calls into the C library may be asked for, which takes a preparation while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 // environment: set where it is to be recorded who holds the lock of a Python interpreter; to kPythonLockAlone where no calls into the C
@@ -104,6 +104,7 @@ struct Settings {
   std::atomic<std::uint32_t> graph_level;              // proto::GraphLevel
   std::atomic<std::uint32_t> flush_interval_ms;        // how often complete CUPTI buffers are asked for
   std::atomic<std::uint32_t> stop_requests;            // incremented by the host: hand everything over now; answered in stop_answers
+  std::atomic<std::uint32_t> handover_requests;        // likewise: hand over what there is, and go on; answered in handover_answers
   std::atomic<std::uint32_t> trace_all_calls;          // 1: CUDA calls that say nothing about time are recorded as well
   std::atomic<std::uint32_t> os_runtime_threshold_ns;  // shorter calls into the C library are left out
   std::atomic<std::uint32_t> capture_trigger;          // CaptureTrigger: who begins and ends a capture
@@ -113,9 +114,9 @@ struct Settings {
   std::atomic<std::uint32_t> backtrace_threshold_ns;   // where they took so long
   std::atomic<std::uint32_t> os_runtime_backtrace_ns;  // calls into the C library of which it is taken, where they took so long; 0: of none
   // Set before Welcome, and not changed any more.
-  NameRule domain_rule;                    // which NVTX domains are recorded
-  std::uint32_t domain_name_bytes;         // of domain_names
-  char domain_names[kDomainNamesBytes];    // each followed by a zero byte; the empty one is the default domain
+  NameRule domain_rule;                  // which NVTX domains are recorded
+  std::uint32_t domain_name_bytes;       // of domain_names
+  char domain_names[kDomainNamesBytes];  // each followed by a zero byte; the empty one is the default domain
   // Changed only while capture_trigger is kHost.
   std::uint32_t capture_any_domain;        // 1: capture_range counts in every domain
   char capture_range[kCaptureNameBytes];   // for CaptureTrigger::kNvtxRange: its message, ending in a zero byte
@@ -132,16 +133,17 @@ enum class AgentPhase : std::uint32_t {
 
 // What the agent says about itself. All written by the target, read by the host.
 struct AgentStatus {
-  std::atomic<std::uint32_t> phase;         // AgentPhase
-  std::atomic<std::uint32_t> stop_answers;  // follows Settings::stop_requests once everything asked for is in the rings
-  std::atomic<std::uint32_t> crash_signal;  // the last fatal signal that came to a thread, whether or not the process died of it; 0: none
-  std::atomic<std::uint32_t> crash_thread;  // that thread; written before crash_signal, as is the address
+  std::atomic<std::uint32_t> phase;             // AgentPhase
+  std::atomic<std::uint32_t> stop_answers;      // follows Settings::stop_requests once everything asked for is in the rings
+  std::atomic<std::uint32_t> handover_answers;  // likewise Settings::handover_requests
+  std::atomic<std::uint32_t> crash_signal;    // the last fatal signal that came to a thread, whether or not the process died of it; 0: none
+  std::atomic<std::uint32_t> crash_thread;    // that thread; written before crash_signal, as is the address
   std::atomic<std::uint64_t> unread_buffers;  // lower half: activity buffers that CUPTI has, or whose records are not among cupti_produced
                                               // yet; upper half: how often that changed
-  std::atomic<std::uint64_t> crash_address;      // that could not be used, for faults of memory; 0 otherwise
-  std::atomic<std::uint64_t> cupti_produced;     // records parsed
-  std::atomic<std::uint64_t> cupti_dropped;      // records that CUPTI reported as dropped, or that found no room in the frame ring
-  std::atomic<std::uint64_t> cupti_invalid;      // records with senseless times
+  std::atomic<std::uint64_t> crash_address;   // that could not be used, for faults of memory; 0 otherwise
+  std::atomic<std::uint64_t> cupti_produced;  // records parsed
+  std::atomic<std::uint64_t> cupti_dropped;   // records that CUPTI reported as dropped, or that found no room in the frame ring
+  std::atomic<std::uint64_t> cupti_invalid;   // records with senseless times
   std::atomic<std::uint64_t> cupti_unfinished;   // of work that had not ended when the recording did: they have no times
   std::atomic<std::uint64_t> ringless_dropped;   // records of threads that found no free ring
   std::atomic<std::uint64_t> frameless_dropped;  // part of cupti_dropped: records that were parsed and found no room in the frame ring

@@ -1,0 +1,151 @@
+#include "agent/core/call_slots.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "agent/core/fault_guard.h"
+
+namespace lanescope::agent {
+namespace {
+
+using Address = std::uintptr_t;
+
+#if defined(__aarch64__)
+constexpr unsigned long kFunctionSlots[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT};
+#else
+constexpr unsigned long kFunctionSlots[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT};
+#endif
+
+struct Table {
+  const ElfW(Rela) * entries = nullptr;
+  std::size_t count = 0;
+};
+
+// What the loader knows of a file.
+struct File {
+  Address base = 0;
+  Address end = 0;
+  Address read_only = 0;  // what the loader has made so, whole pages: from here
+  Address read_only_end = 0;
+  const ElfW(Sym) * symbols = nullptr;
+  const char* names = nullptr;
+  Table calls;
+  Table others;
+};
+
+bool is_ours(const char* path) noexcept {
+  const char* slash = std::strrchr(path, '/');
+  const char* name = slash != nullptr ? slash + 1 : path;
+  for (const char* own : {"liblanescope-", "ld-linux", "libcupti"})
+    if (std::strncmp(name, own, std::strlen(own)) == 0) return true;
+  return false;
+}
+
+File describe(const dl_phdr_info& information) noexcept {
+  const auto page = static_cast<Address>(getpagesize());
+  File file;
+  file.base = information.dlpi_addr;
+  const ElfW(Dyn)* entry = nullptr;
+  for (int i = 0; i < information.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = information.dlpi_phdr[i];
+    const Address begin = file.base + part.p_vaddr;
+    if (part.p_type == PT_DYNAMIC) entry = reinterpret_cast<const ElfW(Dyn)*>(begin);
+    if (part.p_type == PT_LOAD && begin + part.p_memsz > file.end) file.end = begin + part.p_memsz;
+    if (part.p_type != PT_GNU_RELRO) continue;
+    file.read_only = begin / page * page;
+    file.read_only_end = (begin + part.p_memsz) / page * page;
+  }
+  std::size_t relative = 0;
+  for (; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
+    // The loader has put addresses in place of offsets, but where it may not write.
+    const Address value = entry->d_un.d_val;
+    const Address address = value < file.base ? file.base + value : value;
+    if (entry->d_tag == DT_SYMTAB) file.symbols = reinterpret_cast<const ElfW(Sym)*>(address);
+    if (entry->d_tag == DT_STRTAB) file.names = reinterpret_cast<const char*>(address);
+    if (entry->d_tag == DT_JMPREL) file.calls.entries = reinterpret_cast<const ElfW(Rela)*>(address);
+    if (entry->d_tag == DT_PLTRELSZ) file.calls.count = value / sizeof(ElfW(Rela));
+    if (entry->d_tag == DT_RELA) file.others.entries = reinterpret_cast<const ElfW(Rela)*>(address);
+    if (entry->d_tag == DT_RELASZ) file.others.count = value / sizeof(ElfW(Rela));
+    if (entry->d_tag == DT_RELACOUNT) relative = value;
+  }
+  // They come first, and are most.
+  if (file.others.entries != nullptr && relative <= file.others.count)
+    file.others = {file.others.entries + relative, file.others.count - relative};
+  return file;
+}
+
+// What calls through a slot that holds this are to go to; null for what is left alone.
+void* replacement(std::span<const Redirection> redirections, const File& file, Address held, std::size_t symbol) noexcept {
+  const bool is_resolved = held < file.base || held >= file.end;  // else the file's own code, which would look the function up
+  const char* const name = is_resolved ? nullptr : file.names + file.symbols[symbol].st_name;
+  for (const Redirection& each : redirections) {
+    if (each.from == nullptr) continue;
+    if (is_resolved ? held == reinterpret_cast<Address>(each.from) : std::strcmp(each.name, name) == 0) return each.to;
+  }
+  return nullptr;
+}
+
+std::size_t redirect(std::span<const Redirection> redirections, const File& file, const Table& table) noexcept {
+  std::size_t changed = 0;
+  auto* const read_only = reinterpret_cast<void*>(file.read_only);
+  const std::size_t length = file.read_only_end - file.read_only;
+  bool is_open = false;
+  for (std::size_t i = 0; table.entries != nullptr && i < table.count; ++i) {
+    const ElfW(Rela)& entry = table.entries[i];
+    const unsigned long type = ELF64_R_TYPE(entry.r_info);
+    if (type != kFunctionSlots[0] && type != kFunctionSlots[1]) continue;
+    const Address place = file.base + entry.r_offset;
+    auto* const slot = reinterpret_cast<Address*>(place);
+    void* to = replacement(redirections, file, __atomic_load_n(slot, __ATOMIC_RELAXED), ELF64_R_SYM(entry.r_info));
+    if (to == nullptr) continue;
+    const bool is_closed = !is_open && place >= file.read_only && place < file.read_only_end;
+    if (is_closed) is_open = mprotect(read_only, length, PROT_READ | PROT_WRITE) == 0;
+    if (is_closed && !is_open) continue;
+    __atomic_store_n(slot, reinterpret_cast<Address>(to), __ATOMIC_RELEASE);
+    ++changed;
+  }
+  if (is_open) mprotect(read_only, length, PROT_READ);
+  return changed;
+}
+
+struct Visit {
+  std::span<const Redirection> redirections;
+  Redirected result;
+};
+
+// The loader's lock is held here, and is let go behind a fault as well.
+int visit(dl_phdr_info* information, std::size_t, void* data) noexcept {
+  auto& [redirections, result] = *static_cast<Visit*>(data);
+  if (is_ours(information->dlpi_name)) return 0;
+  const Guarded done = run_guarded([&] {
+    const File file = describe(*information);
+    if (file.symbols == nullptr || file.names == nullptr) return;
+    result.calls += redirect(redirections, file, file.calls);
+    result.calls += redirect(redirections, file, file.others);
+  });
+  if (done == Guarded::kFaulted) ++result.unreadable_files;
+  return 0;
+}
+
+}  // namespace
+
+Redirected CallSlots::redirect(std::span<const Redirection> redirections) noexcept {
+  const unsigned long long before = loaded_;
+  dl_iterate_phdr(
+      [](dl_phdr_info* information, std::size_t, void* data) {
+        *static_cast<unsigned long long*>(data) = information->dlpi_adds;
+        return 1;
+      },
+      &loaded_);
+  if (loaded_ == before) return {};
+  Visit whole{redirections, {}};
+  dl_iterate_phdr(visit, &whole);
+  return whole.result;
+}
+
+}  // namespace lanescope::agent

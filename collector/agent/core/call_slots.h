@@ -1,0 +1,32 @@
+// The places through which loaded files call functions of other files (their global offset tables).
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace lanescope::agent {
+
+struct Redirection {
+  const char* name;  // of the function
+  void* from;        // that is called today; null: there is none
+  void* to;          // that is called from now on
+};
+
+struct Redirected {
+  std::size_t calls = 0;             // places that were changed
+  std::size_t unreadable_files = 0;  // whose calls go where they went: what lay behind their memory is not there any more, for one
+};
+
+// One thread at a time.
+class CallSlots {
+ public:
+  // Lets calls to `from` go to `to`, in all files that are loaded now; calls that are under way end where they began. Slots that hold
+  // something else, another tool's function for one, are left alone. Asked again, those of files that came meanwhile. O(relocations of the
+  // files), some milliseconds in a large program; but for a look where no file was loaded since the last time.
+  Redirected redirect(std::span<const Redirection> redirections) noexcept;
+
+ private:
+  unsigned long long loaded_ = 0;  // files ever, as the loader counts
+};
+
+}  // namespace lanescope::agent
