@@ -105,6 +105,14 @@ bool ProcessTable::all_answered() const {
   return std::all_of(live_.begin(), live_.end(), [](const auto& process) { return process->is_answered(); });
 }
 
+void ProcessTable::request_handover() {
+  for (const auto& process : live_) process->request_handover();
+}
+
+bool ProcessTable::all_handed_over() const {
+  return std::all_of(live_.begin(), live_.end(), [](const auto& process) { return process->has_handed_over(); });
+}
+
 void ProcessTable::send_signal(int signal) {
   for (const auto& process : live_) {
     if (process->pidfd() >= 0) {
@@ -161,7 +169,7 @@ void ProcessTable::flush_chunks() {
 
 void ProcessTable::write_progress() {
   for (const auto& process : live_) {
-    process->name_threads();
+    process->thread_names().look();
     process->write_counters();
   }
 }
@@ -201,7 +209,7 @@ void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::E
   ended_.push_back(process.completeness());
   if (!threads_) return;
   ended_seen_[process.pid()] = {process.instance(), process.ending(), process.unreturned_buffers()};
-  for (const std::uint32_t thread : process.threads_named_by_program()) named_by_program_.insert({process.instance(), thread});
+  for (const std::uint32_t thread : process.thread_names().named_by_program()) named_by_program_.insert({process.instance(), thread});
   if (!seen_instances_.contains(process.instance()))
     ended_unseen_.push_back({process.pid(), process.instance(), process.description().executable, monotonic_now()});
 }
@@ -281,7 +289,7 @@ void ProcessTable::leave_seen(std::uint32_t instance, std::int64_t time) {
 }
 
 void ProcessTable::name_seen_thread(std::uint32_t instance, std::uint32_t thread, const std::string& name) {
-  if (TargetProcess* process = find_instance(instance)) return process->name_thread(thread, name);
+  if (TargetProcess* process = find_instance(instance)) return process->thread_names().add(thread, name);
   if (named_by_program_.contains({instance, thread})) return;
   proto::Resources resources;
   proto::Thread& named = *resources.add_threads();

@@ -40,6 +40,8 @@ class ProcessTable {
   void set_clock(const channel::CounterLine& line);  // likewise
   void request_stop();
   [[nodiscard]] bool all_answered() const;
+  void request_handover();  // of what there is now; recording goes on
+  [[nodiscard]] bool all_handed_over() const;
   void send_signal(int signal);  // to every live process
 
   // Of all live processes together, and of those that ended.

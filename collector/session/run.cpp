@@ -20,12 +20,13 @@ constexpr auto kShortestPeriod = 1ms;                // between looks while reco
 constexpr auto kLongestPeriod = 20ms;                // while none do; rings that fill up wake us earlier
 constexpr std::int64_t kWatchedFlush = 100'000'000;  // ns between chunks when somebody watches
 constexpr std::int64_t kUnwatchedFlush = 500'000'000;
-constexpr std::int64_t kClockLook = 100'000'000;        // ns between comparisons of the clocks
-constexpr std::int64_t kProgress = 1'000'000'000;       // ns between counters
-constexpr std::int64_t kPublication = 50'000'000;       // ns between statistics for whoever asks
-constexpr std::int64_t kStopPatience = 2'000'000'000;   // ns for agents to hand over what they hold
-constexpr std::int64_t kDeathPatience = 5'000'000'000;  // ns for targets to end after the end signal
-constexpr auto kLastOutput = 250ms;                     // for output that is on its way when the last target ended
+constexpr std::int64_t kClockLook = 100'000'000;         // ns between comparisons of the clocks
+constexpr std::int64_t kProgress = 1'000'000'000;        // ns between counters
+constexpr std::int64_t kPublication = 50'000'000;        // ns between statistics for whoever asks
+constexpr std::int64_t kStopPatience = 2'000'000'000;    // ns for agents to hand over what they hold
+constexpr std::int64_t kHandoverPatience = 500'000'000;  // ns for the same before a signal is passed on
+constexpr std::int64_t kDeathPatience = 5'000'000'000;   // ns for targets to end after the end signal
+constexpr auto kLastOutput = 250ms;                      // for output that is on its way when the last target ended
 
 }  // namespace
 
@@ -89,6 +90,7 @@ void Recording::Run::loop() {
   while (state() != RecordingState::kEnded) {
     wait();
     look();
+    pass_on_due();
     advance();
     publish_due();
   }
@@ -260,6 +262,22 @@ void Recording::Run::end(EndReason reason) {
   changed_.notify_all();
 }
 
+// The signal may end the program at once, and what its agent holds would be gone with it.
+void Recording::Run::pass_on_due() {
+  int signal = signal_to_pass_on_.load();
+  if (signal == 0) return;
+  const std::int64_t now = monotonic_now();
+  if (handover_deadline_ == 0) {
+    processes_.request_handover();
+    handover_deadline_ = now + kHandoverPatience;
+  }
+  period_ = kShortestPeriod;
+  if (!processes_.all_handed_over() && now < handover_deadline_ && wish_.load() != Wish::kAtOnce) return;
+  if (!processes_.launched_status()) kill(pid_, signal);
+  signal_to_pass_on_.compare_exchange_strong(signal, 0);  // unless there is another by now
+  handover_deadline_ = 0;
+}
+
 void Recording::Run::set_state(RecordingState state) {
   const std::lock_guard lock(mutex_);
   state_ = state;
@@ -321,8 +339,7 @@ Result<std::filesystem::path> Recording::Run::order(Order order) {
     if (state_ == RecordingState::kEnded) return Error{"The recording has ended."};
     orders_.push_back(std::move(order));
   }
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t ignored = write(wake_.get(), &one, sizeof(one));
+  wake();
   return answer.get();
 }
 
@@ -333,6 +350,15 @@ void Recording::Run::shut_down(std::optional<int> signal) {
   }
   Wish none = Wish::kNone;
   wish_.compare_exchange_strong(none, Wish::kShutDown);
+  wake();
+}
+
+void Recording::Run::pass_on(int signal) {
+  signal_to_pass_on_.store(signal);
+  wake();
+}
+
+void Recording::Run::wake() {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t ignored = write(wake_.get(), &one, sizeof(one));
 }
@@ -347,8 +373,7 @@ void Recording::Run::stop(StopMode mode) {
   Wish before = wish_.load();
   while (before < wish && !wish_.compare_exchange_weak(before, wish)) {
   }
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t ignored = write(wake_.get(), &one, sizeof(one));
+  wake();
 }
 
 bool Recording::Run::wait_for(std::chrono::milliseconds limit) {

@@ -43,6 +43,7 @@ class Recording::Run {
   };
   Result<std::filesystem::path> order(Order order);
   void shut_down(std::optional<int> signal);
+  void pass_on(int signal);
 
   [[nodiscard]] RecordingState state() const;
   [[nodiscard]] RecordingStatistics statistics() const;
@@ -106,6 +107,8 @@ class Recording::Run {
   void end(EndReason reason);
   void set_state(RecordingState state);
   void take_last_output();
+  void pass_on_due();
+  void wake();  // the recording's thread; from any
   void report(const std::string& sentence);
   void warn(const std::string& sentence);  // the user, and the reader of the file
 
@@ -136,6 +139,7 @@ class Recording::Run {
   bool discards_file_ = false;
   std::optional<std::promise<Result<std::filesystem::path>>> awaits_end_;  // who ordered it
   std::int64_t stop_deadline_ = 0;
+  std::int64_t handover_deadline_ = 0;  // before signal_to_pass_on_; 0: not asked for yet
   std::int64_t last_flush_;
   std::int64_t last_progress_;
   std::optional<CounterLines> counter_lines_;  // none where the kernel does not keep time by the processor's counter
@@ -153,6 +157,7 @@ class Recording::Run {
   enum class Wish : int { kNone, kOrderly, kShutDown, kAtOnce };
   std::atomic<Wish> wish_{Wish::kNone};
   std::optional<int> shut_down_signal_;  // written before wish_
+  std::atomic<int> signal_to_pass_on_{0};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   RecordingState state_ = RecordingState::kRecording;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "clock.h"
 #include "collector/channel/doorbell.h"
@@ -21,9 +22,7 @@ using channel::AgentStatus;
 using channel::Record;
 using channel::RecordType;
 
-constexpr std::size_t kMaximumNamedThreads = 4096;
 constexpr std::chrono::seconds kNamingLimit{10};  // for code of backtraces, once a part
-constexpr std::size_t kPassOnBytes = 4u << 20;    // frames are appended to the file in runs of about this size
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -47,6 +46,7 @@ TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescripti
       log_(log),
       report_(std::move(report)),
       description_(std::move(description)),
+      thread_names_(pid, tag(proto::FRAME_RESOURCES), log),
       pidfd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
       encoder_([this](const proto::EventChunk& chunk, std::uint32_t events) {
         const char* kind = chunk.has_nvtx_ranges() ? "nvtx_range" : chunk.has_nvtx_marks() ? "nvtx_mark" : "os_runtime";
@@ -66,7 +66,7 @@ TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescripti
   start.set_forked(agent.forked);
   start.set_agent_version(agent.version);
   log_.write(tag(proto::FRAME_PROCESS_START), start);
-  name_threads();
+  thread_names_.look();
 }
 
 void TargetProcess::connect(std::unique_ptr<TargetMemory> memory, FileDescriptor connection, int wake) {
@@ -78,7 +78,8 @@ void TargetProcess::connect(std::unique_ptr<TargetMemory> memory, FileDescriptor
   }
   const channel::SharedMemory& shared = memory_->shared();
   metadata_.emplace(shared.header().metadata_ring, shared.metadata_bytes());
-  frames_.emplace(shared.header().frame_ring, shared.frame_bytes());
+  frames_.emplace(instance_, shared, log_);
+  if (own_numbers_) frames_->number_by([this](std::uint32_t thread) { return our_number(thread); });
   doorbell_ = std::make_unique<DoorbellWatch>(shared.header(), wake);
 }
 
@@ -108,11 +109,24 @@ void TargetProcess::request_stop() {
 }
 
 bool TargetProcess::is_answered() const {
+  return holds_nothing() || memory_->shared().header().status.stop_answers.load(std::memory_order_acquire) == stop_request_;
+}
+
+void TargetProcess::request_handover() {
+  if (!memory_) return;
+  channel::SharedHeader& header = memory_->shared().header();
+  handover_request_ = header.settings.handover_requests.fetch_add(1, std::memory_order_acq_rel) + 1;
+  channel::ring_agent(header);
+}
+
+bool TargetProcess::has_handed_over() const {
+  return holds_nothing() || memory_->shared().header().status.handover_answers.load(std::memory_order_acquire) == handover_request_;
+}
+
+bool TargetProcess::holds_nothing() const {
   if (!memory_ || !connection_.valid()) return true;
-  const AgentStatus& status = memory_->shared().header().status;
-  const auto phase = static_cast<AgentPhase>(status.phase.load(std::memory_order_acquire));
-  if (phase == AgentPhase::kConnected || phase == AgentPhase::kDone) return true;  // everything is in memory already
-  return status.stop_answers.load(std::memory_order_acquire) == stop_request_;
+  const auto phase = static_cast<AgentPhase>(memory_->shared().header().status.phase.load(std::memory_order_acquire));
+  return phase == AgentPhase::kConnected || phase == AgentPhase::kDone;
 }
 
 TargetProcess::CaptureCounts TargetProcess::captures() const {
@@ -152,7 +166,7 @@ void TargetProcess::end_part() {
   assembler_.finish();
   encoder_.flush();
   finish_backtraces();
-  name_threads();
+  thread_names_.look();
   write_counters();
   write_end({proto::PROCESS_END_DETACHED, {}});
 }
@@ -161,8 +175,8 @@ std::size_t TargetProcess::drain() {
   if (!memory_) return 0;
   tell_absence();
   drain_metadata();
-  const std::size_t bytes = drain_frames() + drain_threads();
-  if (unnamed_threads_) name_threads();
+  const std::size_t bytes = frames_->drain() + drain_threads();
+  if (std::exchange(has_new_threads_, false)) thread_names_.look();
   doorbell_->rearm();
   return bytes;
 }
@@ -180,11 +194,7 @@ void TargetProcess::drain_metadata() {
       category.set_id(record.category);
       category.set_name(std::string(text));
     } else if (record.type == RecordType::kThreadName) {
-      const std::uint32_t id = our_number(static_cast<std::uint32_t>(record.id));
-      nvtx_thread_names_.insert_or_assign(id, std::string(text));
-      proto::Thread& thread = *resources.add_threads();
-      thread.set_id(id);
-      thread.set_name(std::string(text));
+      thread_names_.add_by_program(our_number(static_cast<std::uint32_t>(record.id)), std::string(text));
     } else if (record.type == RecordType::kStreamName) {
       proto::Stream& stream = *resources.add_streams();
       stream.set_id(static_cast<std::uint32_t>(record.id));
@@ -201,7 +211,7 @@ void TargetProcess::drain_metadata() {
       take_diagnostic(record, text);
     }
   });
-  write_resources(resources);
+  if (resources.ByteSizeLong() > 0) log_.write(tag(proto::FRAME_RESOURCES), resources);
 }
 
 void TargetProcess::tell_absence() {
@@ -231,53 +241,6 @@ void TargetProcess::take_diagnostic(const Record& record, std::string_view text)
   if (diagnostic.severity() != proto::SEVERITY_INFO) report_(diagnostic.text());
 }
 
-std::size_t TargetProcess::drain_frames() {
-  std::vector<std::byte> run;
-  std::uint64_t events = 0;
-  std::size_t total = 0;
-  while (const std::size_t bytes = frames_->next()) {
-    frame_buffer_.resize(bytes);
-    frames_->take(frame_buffer_);
-    total += bytes;
-    FrameView frame;
-    std::memcpy(&frame.header, frame_buffer_.data(), sizeof(frame.header));
-    frame.stored = std::span<const std::byte>(frame_buffer_).subspan(sizeof(frame.header));
-    if (!is_acceptable(frame)) {
-      ++rejected_frames_;
-      continue;
-    }
-    if (frame.header.type == proto::FRAME_DIAGNOSTIC) report_diagnostic(frame);
-    agent_events_ += frame.header.event_count;
-    if (own_numbers_)
-      append_with_our_numbers(frame, run);
-    else
-      run.insert(run.end(), frame_buffer_.begin(), frame_buffer_.end());
-    events += frame.header.event_count;
-    if (run.size() < kPassOnBytes) continue;
-    log_.pass_on(run, events);
-    run.clear();
-    events = 0;
-  }
-  log_.pass_on(run, events);
-  return total;
-}
-
-bool TargetProcess::is_acceptable(const FrameView& frame) const {
-  const FrameHeader& header = frame.header;
-  constexpr proto::FrameType kFromAgents[] = {proto::FRAME_RESOURCES, proto::FRAME_EVENTS, proto::FRAME_CLOCK_SYNC, proto::FRAME_DIAGNOSTIC,
-                                              proto::FRAME_COUNTERS};
-  const bool type_fits = std::find(std::begin(kFromAgents), std::end(kFromAgents), header.type) != std::end(kFromAgents);
-  return type_fits && header.source == proto::SOURCE_AGENT && header.process == instance_ && header.event_count <= kMaximumChunkEvents &&
-         frame_is_sound(frame);
-}
-
-void TargetProcess::report_diagnostic(const FrameView& frame) {
-  proto::Diagnostic diagnostic;
-  const Result<std::string> payload = open_frame(frame);
-  if (!payload || !diagnostic.ParseFromString(*payload)) return;
-  if (diagnostic.severity() != proto::SEVERITY_INFO) report_(diagnostic.text());
-}
-
 std::size_t TargetProcess::drain_threads() {
   const channel::SharedMemory& shared = memory_->shared();
   std::size_t bytes = 0;
@@ -288,7 +251,7 @@ std::size_t TargetProcess::drain_threads() {
     std::optional<channel::RingConsumer>& consumer = threads_[index];
     if (!consumer) consumer.emplace(ring, shared.thread_bytes(index));
     if (known_threads_.insert(owner).second) {
-      unnamed_threads_ = true;
+      has_new_threads_ = true;
       static_cast<void>(our_number(owner));  // as long as it is there
     }
     const bool closed = channel::is_closed(ring);
@@ -310,22 +273,6 @@ std::size_t TargetProcess::drain_threads() {
 std::uint32_t TargetProcess::our_number(std::uint32_t thread) {
   const std::uint32_t ours = own_numbers_ ? own_numbers_->ours(thread) : thread;
   return ours == 0 ? thread : ours;
-}
-
-void TargetProcess::append_with_our_numbers(const FrameView& frame, std::vector<std::byte>& run) {
-  proto::EventChunk chunk;
-  const Result<std::string> payload = frame.header.type == proto::FRAME_EVENTS ? open_frame(frame) : Result<std::string>(Error{});
-  if (!payload || !chunk.ParseFromString(*payload)) {
-    run.insert(run.end(), frame_buffer_.begin(), frame_buffer_.end());
-    return;
-  }
-  const auto change = [this](proto::Spans& spans) {
-    for (std::uint32_t& thread : *spans.mutable_thread()) thread = our_number(thread);
-  };
-  if (chunk.has_api_calls()) chunk.mutable_api_calls()->set_thread(our_number(chunk.api_calls().thread()));
-  if (chunk.has_overheads()) change(*chunk.mutable_overheads());
-  if (chunk.has_compilations()) change(*chunk.mutable_compilations());
-  append_frame(frame.header, chunk.SerializeAsString(), run);
 }
 
 void TargetProcess::take_backtrace(const Record& record, std::string_view text) {
@@ -352,40 +299,6 @@ void TargetProcess::finish_backtraces() {
 void TargetProcess::flush_chunks() {
   encoder_.flush();
   if (backtraces_) backtraces_->flush();
-}
-
-void TargetProcess::write_resources(const proto::Resources& resources) {
-  if (resources.ByteSizeLong() > 0) log_.write(tag(proto::FRAME_RESOURCES), resources);
-}
-
-void TargetProcess::name_threads() {
-  unnamed_threads_ = false;
-  proto::Resources resources;
-  for (auto& [id, name] : thread_names(pid_, kMaximumNamedThreads)) {
-    if (nvtx_thread_names_.contains(id)) continue;
-    std::string& written = kernel_thread_names_[id];
-    if (written == name) continue;
-    written = name;
-    proto::Thread& thread = *resources.add_threads();
-    thread.set_id(id);
-    thread.set_name(name);
-  }
-  write_resources(resources);
-}
-
-std::vector<std::uint32_t> TargetProcess::threads_named_by_program() const {
-  std::vector<std::uint32_t> threads;
-  for (const auto& [id, name] : nvtx_thread_names_) threads.push_back(id);
-  return threads;
-}
-
-void TargetProcess::name_thread(std::uint32_t id, const std::string& name) {
-  if (nvtx_thread_names_.contains(id) || std::exchange(kernel_thread_names_[id], name) == name) return;
-  proto::Resources resources;
-  proto::Thread& thread = *resources.add_threads();
-  thread.set_id(id);
-  thread.set_name(name);
-  write_resources(resources);
 }
 
 proto::Counters TargetProcess::session_counters() const {
@@ -417,14 +330,14 @@ proto::Counters TargetProcess::agent_counters() const {
   counters.set_produced(relaxed(status.cupti_produced));
   counters.set_dropped(relaxed(status.cupti_dropped) + lost_records_);
   counters.set_late(relaxed(status.cupti_unfinished));
-  counters.set_invalid(relaxed(status.cupti_invalid) + rejected_frames_ + frames_->damaged());
+  counters.set_invalid(relaxed(status.cupti_invalid) + frames_->invalid());
   return counters;
 }
 
 std::uint64_t TargetProcess::lost_in_agent() const {
   const AgentStatus& status = memory_->shared().header().status;
   const std::uint64_t accounted =
-      agent_events_ + relaxed(status.cupti_invalid) + relaxed(status.cupti_unfinished) + relaxed(status.frameless_dropped);
+      frames_->events() + relaxed(status.cupti_invalid) + relaxed(status.cupti_unfinished) + relaxed(status.frameless_dropped);
   const std::uint64_t produced = relaxed(status.cupti_produced);
   return produced > accounted ? produced - accounted : 0;
 }
@@ -478,7 +391,7 @@ void TargetProcess::finish(std::optional<Ending> known) {
   assembler_.finish();
   encoder_.flush();
   finish_backtraces();
-  if (ending.kind != proto::PROCESS_END_REPLACED) name_threads();
+  if (ending.kind != proto::PROCESS_END_REPLACED) thread_names_.look();
   if (memory_) lost_records_ = lost_in_agent();
   write_counters();
   write_end(ending);

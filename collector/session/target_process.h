@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "agent_frames.h"
 #include "collector/attach/own_numbers.h"
 #include "collector/channel/ring.h"
 #include "collector/cpu/backtraces.h"
@@ -27,6 +28,7 @@
 #include "payload_schemas.h"
 #include "proc.h"
 #include "target_memory.h"
+#include "thread_names.h"
 
 namespace lanescope::session {
 
@@ -69,6 +71,9 @@ class TargetProcess {
   // Asks the agent to hand everything over; is_answered() once it has, or has nothing beyond what is in memory.
   void request_stop();
   [[nodiscard]] bool is_answered() const;
+  // The same for what there is now, and recording goes on; has_handed_over() once it has.
+  void request_handover();
+  [[nodiscard]] bool has_handed_over() const;
 
   // Captures that the target has begun and ended itself (CaptureTrigger), so far.
   struct CaptureCounts {
@@ -96,11 +101,7 @@ class TargetProcess {
   void flush_chunks();
   // Writes how complete it is.
   void write_counters();
-  // Writes the names of its threads where they changed.
-  void name_threads();
-  // The same for one thread, which may have ended. A name that the program gave by NVTX stays.
-  void name_thread(std::uint32_t thread, const std::string& name);
-  [[nodiscard]] std::vector<std::uint32_t> threads_named_by_program() const;
+  [[nodiscard]] ThreadNames& thread_names() noexcept { return thread_names_; }
 
   struct Ending {
     proto::ProcessEndKind kind = proto::PROCESS_END_UNKNOWN;
@@ -115,19 +116,15 @@ class TargetProcess {
   [[nodiscard]] ProcessCompleteness completeness() const;
 
  private:
+  [[nodiscard]] bool holds_nothing() const;  // the agent, beyond what is in memory
   void drain_metadata();
   void tell_absence();  // once, where the agent could not take part
-  std::size_t drain_frames();
   std::size_t drain_threads();
   // Our number of a thread that has this one for itself; the same where that is not known.
   std::uint32_t our_number(std::uint32_t thread);
-  void append_with_our_numbers(const FrameView& frame, std::vector<std::byte>& run);
   void take_backtrace(const channel::Record& record, std::string_view text);
   void finish_backtraces();  // those of a part, with the names of their code
   void take_diagnostic(const channel::Record& record, std::string_view text);
-  bool is_acceptable(const FrameView& frame) const;
-  void report_diagnostic(const FrameView& frame);
-  void write_resources(const proto::Resources& resources);
   [[nodiscard]] Ending own_ending() const;
   void write_end(const Ending& ending);
   // What the agent said of it: buffers that are lost, and where a fatal signal came to.
@@ -144,14 +141,16 @@ class TargetProcess {
   FrameLog& log_;
   Report report_;
   ProcessDescription description_;
+  ThreadNames thread_names_;
   FileDescriptor pidfd_;
   FileDescriptor connection_;
   std::unique_ptr<TargetMemory> memory_;
   std::unique_ptr<DoorbellWatch> doorbell_;  // after memory_: it must end first
   std::optional<channel::RingConsumer> metadata_;
-  std::optional<channel::FrameRingConsumer> frames_;
+  std::optional<AgentFrames> frames_;
   std::array<std::optional<channel::RingConsumer>, channel::kThreadRingCount> threads_;
   std::uint32_t stop_request_ = 0;
+  std::uint32_t handover_request_ = 0;
   bool has_told_absence_ = false;
 
   PayloadSchemas payload_schemas_;
@@ -161,17 +160,12 @@ class TargetProcess {
   std::shared_ptr<cpu::CodeLibrary> code_ = std::make_shared<cpu::CodeLibrary>();
   std::unique_ptr<cpu::Backtraces> backtraces_;  // none before the first
   std::map<std::string, std::uint64_t> events_by_kind_;
-  std::map<std::uint32_t, std::string> kernel_thread_names_;  // as last written
-  std::map<std::uint32_t, std::string> nvtx_thread_names_;    // these win
-  std::set<std::uint32_t> known_threads_;                     // that have written records
-  std::optional<attach::OwnNumbers> own_numbers_;             // where its threads have others for themselves than we have
-  bool unnamed_threads_ = false;                              // there are new ones among them
-  std::uint64_t rejected_frames_ = 0;
-  std::uint64_t agent_events_ = 0;  // in frames of the agent
-  std::uint64_t lost_records_ = 0;  // known at the end
-  proto::Counters session_before_;  // what the counters were when this part began
+  std::set<std::uint32_t> known_threads_;          // that have written records
+  bool has_new_threads_ = false;                   // among them
+  std::optional<attach::OwnNumbers> own_numbers_;  // where its threads have others for themselves than we have
+  std::uint64_t lost_records_ = 0;                 // known at the end
+  proto::Counters session_before_;                 // what the counters were when this part began
   proto::Counters agent_before_;
-  std::vector<std::byte> frame_buffer_;
   Ending ending_;
   std::uint32_t unreturned_buffers_ = 0;
   std::optional<ProcessCompleteness> final_completeness_;

@@ -147,7 +147,7 @@ struct LaunchRequest {
   CaptureSettings settings;
   std::optional<CaptureRequest> first_capture;  // with CaptureTrigger::kRequest: it is asked for before the program runs; cpu and
                                                 // gpu_metrics are those of `settings`
-  std::string output;  // file name with patterns (output_name.h); empty: report%n
+  std::string output;                           // file name with patterns (output_name.h); empty: report%n
   Overwrite overwrite = Overwrite::kRefuse;
   std::chrono::nanoseconds delay{0};                 // what happens before it is not recorded
   std::optional<std::chrono::nanoseconds> duration;  // after the delay; then the recording ends and the target gets end_signal
@@ -269,6 +269,9 @@ class Recording {
   Result<std::filesystem::path> cancel_capture();
   // Ends the recording, and its processes with this signal where there is one. Returns at once.
   void shut_down(std::optional<int> signal);
+  // Sends the target this signal, which may end it: once agents have handed over what they hold, or half a second later. The recording goes
+  // on. Returns at once.
+  void pass_on(int signal);
 
   // Waits until it has ended, at most so long. Returns whether it has.
   bool wait_for(std::chrono::milliseconds limit);
