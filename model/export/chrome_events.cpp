@@ -5,7 +5,6 @@
 
 #include "model/import/chrome_json.h"
 #include "model/trace/hexadecimal.h"
-#include "trace_dictionary.h"
 
 namespace lanescope::exporters {
 namespace {

@@ -4,7 +4,6 @@
 #include "model/events/event_query.h"
 #include "model/events/event_text.h"
 #include "model/export/text_export.h"
-#include "trace_dictionary.h"
 
 namespace lanescope {
 namespace {

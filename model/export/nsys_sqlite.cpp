@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <ctime>
 #include <unordered_set>
 
 #include "event_order.h"
@@ -11,16 +10,14 @@
 #include "nsys_ids.h"
 #include "nsys_metrics.h"
 #include "nsys_mpi.h"
+#include "nsys_recording.h"
 #include "nsys_threads.h"
 #include "target.h"
-#include "trace_dictionary.h"
 
 namespace lanescope {
 namespace {
 
 using namespace exporters;
-
-constexpr std::int64_t kGlobalVirtualMachine = std::int64_t{1} << 48;
 
 // Numbers of Nsight Systems' enumerations (nsys_enums.cpp).
 enum EventClass { kRuntimeCall = 0, kDriverCall = 1, kOsRuntimeCall = 27, kPartialOsRuntimeCall = 32, kCudaOverhead = 103 };
@@ -60,27 +57,6 @@ OverheadType overhead_type(TrackKind kind, std::string_view name) {
   return kUnknownOverhead;
 }
 
-std::string utc_text(std::int64_t nanoseconds) {
-  const std::time_t seconds = nanoseconds / 1'000'000'000;
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  return text;
-}
-
-std::string uuid_text(std::string_view bytes) {
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    const auto byte = static_cast<unsigned char>(bytes[i]);
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
-
 class NsysExport {
  public:
   NsysExport(const Trace& trace, const ExportSelection& selection, NsysDatabase& database)
@@ -97,9 +73,7 @@ class NsysExport {
     write_gpu_metrics(trace_, selection_, database_);
     write_mpi(trace_, selection_, database_, ids_, strings_);
     write_nvtx_names();
-    write_machine();
-    write_processes();
-    write_metadata();
+    write_recording(trace_, database_, ids_, strings_);
     strings_.for_each([&](std::int64_t id, std::string_view text) { database_.insert(NsysTable::kStrings, id, text); });
     database_.write_enums();
   }
@@ -353,81 +327,6 @@ class NsysExport {
       write_nvtx_name(kDomainCreate, domain.process, domain.id, std::nullopt, domain.name);
     for (const NvtxCategoryName& category : trace_.categories())
       write_nvtx_name(kCategory, category.process, category.domain, category.id, category.name);
-  }
-
-  void write_machine() {
-    for (GpuId id = 0; id < trace_.gpus().size(); ++id) {
-      const Gpu& gpu = trace_.gpus()[id];
-      if (gpu.name.empty() || !database_.wants(NsysTable::kGpus)) continue;
-      std::optional<std::string> uuid;
-      if (!gpu.uuid.empty()) uuid = uuid_text(gpu.uuid);
-      database_.insert(NsysTable::kGpus, kGlobalVirtualMachine, id, gpu.name, gpu.bus_id, 1, kNull, gpu.memory_bytes, gpu.memory_bandwidth,
-                       std::int64_t{gpu.core_clock_khz} * 1000, gpu.multiprocessor_count, id, uuid, 0, "", gpu.ordinal, "", "", kNull,
-                       kNull, kNull, kNull, kNull, kNull, kNull, gpu.max_shared_memory_per_multiprocessor,
-                       gpu.max_registers_per_multiprocessor, 32, kNull, gpu.max_warps_per_multiprocessor, gpu.max_blocks_per_multiprocessor,
-                       kNull, kNull, kNull, kNull, kNull, kNull, kNull, gpu.compute_major, gpu.compute_minor, gpu.compute_major,
-                       gpu.compute_minor);
-    }
-    for (const CudaDevice& device : trace_.devices())
-      if (!trace_.gpus()[device.gpu].name.empty() && database_.wants(NsysTable::kDevices))
-        database_.insert(NsysTable::kDevices, device.gpu, device.ordinal, ids_.pid(device.process));
-    for (const CudaContext& context : trace_.contexts())
-      if (database_.wants(NsysTable::kContexts))
-        database_.insert(NsysTable::kContexts, context.null_stream, 0, ids_.virtual_machine(context.process), ids_.pid(context.process),
-                         context.device_ordinal, context.id, kNull, kNull);
-    for (const CudaStream& stream : trace_.streams())
-      if (database_.wants(NsysTable::kStreams))
-        database_.insert(NsysTable::kStreams, stream.id, 0, ids_.virtual_machine(stream.process), ids_.pid(stream.process), stream.context,
-                         stream.priority, stream.kind);
-  }
-
-  void write_processes() {
-    for (ProcessId id = 0; id < trace_.processes().size(); ++id) {
-      const Process& process = trace_.processes()[id];
-      if (database_.wants(NsysTable::kProcesses))
-        database_.insert(NsysTable::kProcesses, ids_.global_pid(id), ids_.pid(id),
-                         process.executable.empty() ? process.name : process.executable);
-    }
-    for (ThreadId id = 0; id < trace_.threads().size(); ++id) {
-      const Thread& thread = trace_.threads()[id];
-      if ((!thread.name.empty() || thread.priority) && database_.wants(NsysTable::kThreadNames))
-        database_.insert(NsysTable::kThreadNames, strings_.id(std::string_view(thread.name)), thread.priority, ids_.global_tid(id));
-    }
-    for (const DiagnosticMessage& message : trace_.diagnostics()) {
-      std::optional<std::int64_t> process;
-      if (message.process != kNone) process = ids_.global_pid(message.process);
-      if (database_.wants(NsysTable::kDiagnostics))
-        database_.insert(NsysTable::kDiagnostics, message.time, 1, 1, message.severity + 1, message.text, process);
-    }
-  }
-
-  void write_metadata() {
-    const Provenance& from = trace_.provenance();
-    const TimeRange extent = trace_.extent();
-    if (database_.wants(NsysTable::kSessionStart)) {
-      const std::string utc = utc_text(from.utc_epoch);
-      database_.insert(NsysTable::kSessionStart, from.utc_epoch, utc, utc, from.monotonic_epoch);
-    }
-    if (database_.wants(NsysTable::kAnalysisDetails))
-      database_.insert(NsysTable::kAnalysisDetails, kGlobalVirtualMachine, extent.end, from.monotonic_epoch,
-                       from.monotonic_epoch + extent.end);
-    const auto captured = [&](std::string_view name, std::string_view value) {
-      if (!value.empty() && database_.wants(NsysTable::kCaptureMetadata)) database_.insert(NsysTable::kCaptureMetadata, name, value);
-    };
-    captured("DEVICE_DISPLAY_NAME", from.host_name);
-    captured("PROCESS_0:WORKING_DIR", from.working_directory);
-    for (std::size_t i = 0; i < from.command.size(); ++i)
-      captured(i == 0 ? std::string("PROCESS_0:COMMAND") : "PROCESS_0:ARGUMENT_" + std::to_string(i - 1), from.command[i]);
-    const auto exported = [&](std::string_view name, std::string_view value) { database_.insert(NsysTable::kExportMetadata, name, value); };
-    exported("EXPORT_PRODUCT_NAME", "Lanescope");
-    exported("EXPORT_PRODUCT_VERSION", LANESCOPE_VERSION);
-    exported("EXPORT_SCHEMA_VERSION", "3.20.2");
-    exported("EXPORT_SCHEMA_VERSION_MAJOR", "3");
-    exported("EXPORT_SCHEMA_VERSION_MINOR", "20");
-    exported("EXPORT_SCHEMA_VERSION_MICRO", "2");
-    exported("EXPORT_PLATFORM", "linux-desktop");
-    exported("EXPORT_TIME_UTC", utc_text(std::int64_t{std::time(nullptr)} * 1'000'000'000));
-    exported("EXPORT_PARAM_LAZY", "true");
   }
 
   const Trace& trace_;

@@ -12,12 +12,6 @@ std::pair<std::uint32_t, bool> identify(Ids& ids, const Key& key) {
 
 }  // namespace
 
-std::uint32_t device_ordinal(const Trace& trace, ProcessId process, GpuId gpu) noexcept {
-  for (const CudaDevice& device : trace.devices())
-    if (device.process == process && device.gpu == gpu) return device.ordinal;
-  return gpu < trace.gpus().size() ? trace.gpus()[gpu].ordinal : 0;
-}
-
 std::uint32_t TraceDictionary::string(NameId name) {
   if (name == 0) return 0;
   const auto [id, added] = identify(strings_, name);

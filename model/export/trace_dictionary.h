@@ -50,7 +50,4 @@ class TraceDictionary {
   std::vector<proto::CallNode> new_call_nodes_;
 };
 
-// The CUDA ordinal under which a process knows a GPU.
-[[nodiscard]] std::uint32_t device_ordinal(const Trace& trace, ProcessId process, GpuId gpu) noexcept;
-
 }  // namespace lanescope::exporters

@@ -1,10 +1,11 @@
 #include "model/trace/combine.h"
-#include "model/trace/usable_cores.h"
 
 #include <algorithm>
 #include <atomic>
 #include <thread>
 #include <unordered_map>
+
+#include "model/trace/usable_cores.h"
 
 namespace lanescope {
 

@@ -11,12 +11,6 @@
 namespace lanescope {
 namespace {
 
-std::uint32_t device_ordinal(const Trace& trace, ProcessId process, GpuId gpu) {
-  for (const CudaDevice& device : trace.devices())
-    if (device.process == process && device.gpu == gpu) return device.ordinal;
-  return 0;
-}
-
 // Names of an outline: only those that some bucket shows.
 class OutlineNames {
  public:
@@ -133,7 +127,9 @@ Result<void> append_outline(const std::filesystem::path& path, const Trace& trac
 
 bool add_outline(TraceBuilder& builder, const std::string& payload) {
   proto::Outline outline;
-  if (!outline.ParseFromString(payload) || outline.bucket_length() == 0) return false;
+  constexpr std::uint64_t kLongest = (std::uint64_t{1} << 61) / kOutlineBuckets;
+  if (!outline.ParseFromString(payload) || outline.bucket_length() == 0 || outline.bucket_length() > kLongest || !is_near(outline.begin()))
+    return false;
   const Nanoseconds begin = outline.begin() - builder.provenance().monotonic_epoch;
   const auto length = static_cast<Nanoseconds>(outline.bucket_length());
   std::vector<NameId> names;

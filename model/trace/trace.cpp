@@ -237,6 +237,12 @@ std::string_view memory_kind_name(MemoryKind kind) noexcept {
   return "Unknown";
 }
 
+std::uint32_t device_ordinal(const Trace& trace, ProcessId process, GpuId gpu) noexcept {
+  for (const CudaDevice& device : trace.devices())
+    if (device.process == process && device.gpu == gpu) return device.ordinal;
+  return gpu < trace.gpus().size() ? trace.gpus()[gpu].ordinal : 0;
+}
+
 std::string given_names(const Trace& trace, GpuId gpu) {
   std::set<std::string_view> names;
   for (const CudaDevice& device : trace.devices())

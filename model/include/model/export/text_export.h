@@ -17,8 +17,9 @@ using TextConsumer = std::function<bool(std::string_view)>;
 
 // As PyTorch's profiler writes it (an object with traceEvents, in µs since the trace's time 0), for Perfetto, chrome://tracing and
 // HolisticTraceAnalysis: kernels, copies and sets with their arguments on rows of their GPU, CUDA calls, arrows from calls to GPU work,
-// NVTX ranges as user annotations, CPU samples with their call chains (stackFrames, samples), names. Thread states, backtraces of calls and
-// page faults of unified memory are left out: nothing that reads the format knows them.
+// NVTX ranges as user annotations, calls into the C library, states of threads, page faults of unified memory, counters, CPU samples with
+// their call chains (stackFrames, samples), names. Backtraces of calls, allocations of memory and recordings of CUDA events are left out:
+// nothing that reads the format knows them; rows of processors, because states of threads say the same.
 [[nodiscard]] bool export_chrome_json(const Trace& trace, const TextConsumer& write, const ExportSelection& selection = {});
 
 // One JSON array with one object an event and line, by start.

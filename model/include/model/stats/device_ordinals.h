@@ -1,4 +1,4 @@
-// Which CUDA device a GPU is to a process.
+// Which CUDA device a GPU is to a process, asked for many rows: O(log devices) instead of O(devices).
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ class DeviceOrdinals {
   // As the process numbers it; as the machine does where the process is not known to use it.
   [[nodiscard]] std::int64_t operator()(ProcessId process, GpuId gpu) const {
     if (const auto found = ordinals_.find({process, gpu}); found != ordinals_.end()) return found->second;
-    return gpu < trace_.gpus().size() ? trace_.gpus()[gpu].ordinal : 0;
+    return device_ordinal(trace_, process, gpu);
   }
 
  private:

@@ -309,6 +309,8 @@ class Trace {
   CallStacks call_stacks_;
 };
 
+// The CUDA ordinal under which a process knows a GPU; the machine's where the process is not known to use it. O(devices).
+[[nodiscard]] std::uint32_t device_ordinal(const Trace& trace, ProcessId process, GpuId gpu) noexcept;
 // What processes call this GPU (nvtxNameCudaDevice), as " (left, second)"; empty where none has a name for it.
 [[nodiscard]] std::string given_names(const Trace& trace, GpuId gpu);
 [[nodiscard]] std::string context_label(const Trace& trace, ProcessId process, std::uint32_t context);  // "1", "1 main"
