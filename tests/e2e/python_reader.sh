@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs the Python reader of docs/file-format.md on a recording, and compares the number of kernels with what lanescope says.
+# Runs the Python reader of docs/file-format.md on recordings, and compares the number of kernels with what lanescope says; then the one of
+# tests/interop, which compares all that they hold.
 #
 # Use: python_reader.sh SOURCE_FOLDER LANESCOPE FILE.trace...   Exit code 77 (skipped) where Python lacks what the page asks for.
 set -eu
@@ -19,3 +20,4 @@ for file in "$@"; do
     exit 1
   fi
 done
+"$python" "$source/tests/interop/read_trace.py" "$lanescope" "$@"

@@ -35,7 +35,7 @@ class TraceFileWriter {
   ~TraceFileWriter();
 
   // Appends frames exactly as they are: one or more whole frames, back to back. Fails when the disk is full; the partial frame is then
-  // cut off again, so that the file stays whole. `begin` and `end` of event frames are not known here and stay 0 in the index.
+  // cut off again, so that the file stays whole.
   Result<void> append(std::span<const std::byte> frames);
 
   // Writes the index and the trailer. Nothing may be appended afterwards.
