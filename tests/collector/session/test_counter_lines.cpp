@@ -1,5 +1,8 @@
 // Times by the processor's counter: near those of the clock, and never one before another.
+#include <atomic>
+#include <cstdlib>
 #include <random>
+#include <thread>
 
 #include "counter_lines.h"
 #include "support/catch.h"
@@ -84,4 +87,26 @@ TEST_CASE("the shared clock agrees with the system's, also without a line") {
     if (const auto line = lines.add(CounterLines::read())) channel::write_line(clock, *line);
   REQUIRE(clock.written.load() > 10);
   check();
+}
+
+TEST_CASE("a time is by one line, never by parts of two, however often lines are written") {
+  constexpr std::int64_t kFar = 100'000'000'000'000'000;
+  constexpr std::int64_t kTick = std::int64_t{1} << 32;  // rate of a nanosecond a tick
+  channel::CounterClock clock{};
+  std::atomic<bool> is_over{false};
+  std::thread writer([&] {
+    // All say the same; parts of two of them are hours apart.
+    for (std::int64_t i = 1; !is_over; i = i % 1'000 + 1)
+      channel::write_line(clock, {kTick, static_cast<std::uint64_t>(i * 10'000'000'000'000), kFar + i * 10'000'000'000'000});
+  });
+  std::uint64_t wrong = 0;
+  for (int i = 0; i < 2'000'000; ++i) {
+    const std::int64_t seen = channel::event_now(clock);
+    const bool is_by_line = std::abs(seen - kFar - static_cast<std::int64_t>(channel::read_counter())) < 1'000'000'000'000;
+    const bool is_by_system = std::abs(seen - channel::monotonic_now()) < 1'000'000'000'000;  // where lines came too fast
+    wrong += is_by_line || is_by_system ? 0 : 1;
+  }
+  is_over = true;
+  writer.join();
+  CHECK(wrong == 0);
 }

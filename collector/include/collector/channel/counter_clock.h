@@ -6,7 +6,8 @@
 // system's clock to be steered hard (500 ppm), by some ten microseconds until the next look. That holds where the kernel itself keeps time
 // by this counter (it has the same value on all processors, and runs at one speed); elsewhere `rate` stays 0, and the C library is asked.
 //
-// Lines are written in turn into two places. A reader takes the newest; where two were written meanwhile it looks again.
+// Lines are written in turn into two places. A reader takes the newest; where one was written meanwhile it looks again, since the next is
+// on its way into the place that it read.
 #pragma once
 
 #include <atomic>
@@ -47,6 +48,7 @@ struct CounterClock {
 
 // One writer.
 inline void write_line(CounterClock& clock, const CounterLine& line) noexcept {
+  std::atomic_thread_fence(std::memory_order_release);  // readers of the place know by now that it is not the newest
   const std::uint64_t next = clock.written.load(std::memory_order_relaxed) + 1;
   CounterClock::Place& place = clock.places[next % 2];
   place.rate.store(line.rate, std::memory_order_relaxed);
@@ -65,7 +67,7 @@ inline void write_line(CounterClock& clock, const CounterLine& line) noexcept {
     if (line.rate == 0) break;
     const std::int64_t now = time_on(line, read_counter());
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (clock.written.load(std::memory_order_relaxed) - written < 2) return now;
+    if (clock.written.load(std::memory_order_relaxed) == written) return now;
   }
   return monotonic_now();
 }
