@@ -20,6 +20,13 @@ namespace {
 const std::vector<Environment> kMock{{"LANESCOPE_CUPTI_LIBRARY", LANESCOPE_MOCK_CUPTI}};
 std::string cuda_program() { return program("mock_cuda_program").string(); }
 
+// What mock_cupti.h says of MOCK_CUPTI_FAULTS.
+std::vector<Environment> faulting(const char* when) {
+  std::vector<Environment> environment = kMock;
+  environment.push_back({"MOCK_CUPTI_FAULTS", when});
+  return environment;
+}
+
 struct Counts {
   std::uint64_t kernels = 0;
   std::uint64_t named = 0;
@@ -110,12 +117,13 @@ TEST_CASE("ends without handlers lose nothing") {
 
 TEST_CASE("a program that becomes another one loses nothing, and hands on what it was to") {
   const std::string traced = GENERATE("cuda", "cuda,osrt");
-  const std::string how = GENERATE("execve", "execv", "execvp", "execvpe", "fexecve", "execl", "execlp", "execle");
+  const std::string how =
+      GENERATE("execve", "execv", "execvp", "execvpe", "fexecve", "execl", "execlp", "execle", "exec-call", "exec-at-call");
   CAPTURE(traced, how);
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "-o", "x", cuda_program(), "1000", how}, kMock);
   CHECK(ran.code == 3);
-  const bool has_environment = how == "execve" || how == "execvpe" || how == "fexecve" || how == "execle";
+  const bool has_environment = how == "execve" || how == "execvpe" || how == "fexecve" || how == "execle" || how.ends_with("call");
   CHECK(ran.output == std::string("first second ") + (has_environment ? "green\n" : "red\n"));
   const auto trace = load(folder.path() / "x.trace");
   REQUIRE(trace->processes().size() == 2);
@@ -135,9 +143,9 @@ TEST_CASE("a program that can't become another one is recorded on") {
   CHECK(trace->processes()[0].completeness.dropped == 0);
 }
 
-TEST_CASE("what CUPTI held when a program was replaced by another unseen is said to be lost") {
+TEST_CASE("what CUPTI held when a program was replaced by another by a bare system call is said to be lost") {
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda", "-o", "x", cuda_program(), "1000", "exec-call"}, kMock);
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda", "-o", "x", cuda_program(), "1000", "exec-bare"}, kMock);
   CHECK(ran.code == 3);
   const auto trace = load(folder.path() / "x.trace");
   REQUIRE(trace->processes().size() == 2);
@@ -168,6 +176,22 @@ TEST_CASE("of a program that a signal ends all GPU work is in the file, or said 
   const Completeness& completeness = process.completeness;
   CHECK((is_whole || completeness.dropped > 0 || completeness.unreturned_buffers > 0));
   CHECK(is_whole == (ran.messages.find("nothing dropped") != std::string::npos));
+  if (signal == SIGABRT || signal == SIGSEGV) CHECK(is_whole);
+}
+
+TEST_CASE("a signal that is passed on to a program comes once its GPU work of before is handed over") {
+  const TemporaryFolder folder;
+  LanescopeProcess recording(folder.path(),
+                             {"profile", "-t", "cuda", "--cuda-flush-interval=60000", "-o", "x", cuda_program(), "1000", "sleep"}, kMock);
+  recording.wait_for_line("running");
+  kill(recording.pid(), SIGTERM);
+  CHECK(recording.wait() == 128 + SIGTERM);
+  CHECK_THAT(recording.messages(), contains_text("nothing dropped"));
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(trace->processes()[0].signal == SIGTERM);
+  CHECK(counts(*trace).calls == 1'000);
+  CHECK(counts(*trace).kernels == 1'000);
+  CHECK(trace->processes()[0].completeness.unreturned_buffers == 0);
 }
 
 TEST_CASE("many short programs that use CUDA are all whole, but those that are killed") {
@@ -211,6 +235,42 @@ TEST_CASE("records that can't be read end the recording of GPU work, not the pro
   CHECK(counts(*trace).kernels >= 65'536);              // a whole chunk at least was written before
   CHECK(counts(*trace).calls + counts(*trace).kernels <= 200'000);
   CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
+}
+
+TEST_CASE("a fault of CUPTI's at the end of a program costs its last GPU work, not the program") {
+  const std::string traced = GENERATE("cuda", "cuda,osrt");
+  const auto [how, code, output] = GENERATE(values<std::tuple<const char*, int, const char*>>(
+      {{"exit", 0, ""}, {"_exit", 7, ""}, {"quick_exit", 7, ""}, {"execv", 3, "first second red\n"}, {"abort", 128 + SIGABRT, ""}}));
+  CAPTURE(traced, how);
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "-o", "x", cuda_program(), "1000", how}, faulting("last"));
+  CHECK(ran.code == code);
+  CHECK(ran.output == output);
+  constexpr const char* kTold = "GPU activity at the end of the program is missing: CUPTI faulted when it was asked for it.";
+  CHECK_THAT(ran.messages, contains_text(kTold) && !contains_text("nothing dropped"));
+  const auto trace = load(folder.path() / "x.trace");
+  const Process& process = trace->processes()[0];
+  CHECK(process.completeness.unreturned_buffers == 1);  // nobody knows what it kept
+  CHECK(process.crash_thread == (code == 128 + SIGABRT ? process.pid : 0));
+  CHECK(counts(*trace).calls == 1'000);  // what CUPTI had given back before
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
+}
+
+TEST_CASE("a program that can't come to its end for a lock that CUPTI held when it faulted ends by that fault") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda", "-o", "x", cuda_program(), "100", "late"}, faulting("last"));
+  CHECK(ran.code == 128 + SIGSEGV);
+  CHECK_THAT(ran.messages, contains_text("CUPTI faulted when it was asked for it."));
+}
+
+TEST_CASE("of a program that ends by a fault of CUPTI's it is said in which thread") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda", "-o", "x", cuda_program(), "100", "long"}, faulting("first"));
+  CHECK(ran.code == 128 + SIGSEGV);
+  const auto trace = load(folder.path() / "x.trace");
+  const Process& process = trace->processes()[0];
+  CHECK(process.crash_thread != 0);
+  CHECK(process.crash_thread != process.pid);
 }
 
 TEST_CASE("CUDA in a child that was forked without exec is recorded where the parent had not used it, and harms nobody where it had") {

@@ -1,14 +1,15 @@
 // What a CUDA program is to the agent: it loads CUDA_INJECTION64_PATH as libcuda does, works, and ends.
 //
 // mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N | memory | names | reset | waits | long]: how it ends: by returning
-// from main, not at all until it is told over its standard input, by _exit(7), or by SIGKILL (term, abort, segv: by these). captures: N
-// times 100 kernels between cudaProfilerStart and cudaProfilerStop, and KERNELS before each. memory: it uses memory as mock_cupti.h says,
-// and returns 4 where unified memory is not recorded. names: it names what it uses, and goes on as memory; MOCK_CUDA_LIBRARY is its
-// libcuda. reset: cudaDeviceReset at the end. waits: three waits of two milliseconds, in wait_in_mock_program. long: a kernel runs until
-// SIGTERM comes; then it says "done" and returns 5. _Exit and quick_exit: as _exit. execv and so on, or exec-call for the system call: by
-// that it becomes a shell that prints "first second" and the value of COLOR, and returns 3; exec-fails: it tries what can't be run, and
-// does all of it again. unreadable: a record that nobody can read, what can't be run, 100 kernels more; then it says "unharmed". fork: a
-// child does all of it; fork-after: a child tries the same once more.
+// from main, not at all until it is told over its standard input (sleep: until a signal ends it, behind the line "running"), by _exit(7),
+// or by SIGKILL (term, abort, segv: by these). captures: N times 100 kernels between cudaProfilerStart and cudaProfilerStop, and KERNELS
+// before each. memory: it uses memory as mock_cupti.h says, and returns 4 where unified memory is not recorded. names: it names what it
+// uses, and goes on as memory; MOCK_CUDA_LIBRARY is its libcuda. reset: cudaDeviceReset at the end. waits: three waits of two milliseconds,
+// in wait_in_mock_program. long: a kernel runs until SIGTERM comes; then it says "done" and returns 5. _Exit and quick_exit: as _exit.
+// execv and so on, exec-call and exec-at-call for the functions syscall(), or exec-bare for the instruction: by that it becomes a shell
+// that prints "first second" and the value of COLOR, and returns 3; exec-fails: it tries what can't be run, and does all of it again.
+// unreadable: a record that nobody can read, what can't be run, 100 kernels more; then it says "unharmed". fork: a child does all of it;
+// fork-after: a child tries the same once more. late: it also works in an exit handler that was there before CUDA.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +34,8 @@ namespace facts = lanescope::test::mock_cupti;
 
 namespace {
 
+constinit MockCuptiWork work_at_exit = nullptr;
+
 void become_shell(const std::string& by) {
   constexpr const char* kShell = "/bin/sh";
   constexpr const char* kScript = "echo $0 $1 $COLOR; exit 3";
@@ -50,9 +53,14 @@ void become_shell(const std::string& by) {
   if (by == "execlp") execlp("sh", "sh", "-c", kScript, "first", "second", nothing);
   if (by == "execle") execle(kShell, "sh", "-c", kScript, "first", "second", nothing, variables);
   if (by == "exec-call") syscall(SYS_execve, kShell, arguments, variables);
+  if (by == "exec-at-call") syscall(SYS_execveat, AT_FDCWD, kShell, arguments, variables, 0);
+#if defined(__x86_64__)
+  long number = SYS_execve;
+  if (by == "exec-bare") asm volatile("syscall" : "+a"(number) : "D"(kShell), "S"(arguments), "d"(variables) : "rcx", "r11", "memory");
+#endif
   if (by != "exec-fails") return;
   for (const char* none : {"/nowhere/sh", "no-such-program", "/etc/passwd"})
-    if (execvp(none, texts(arguments)) != -1) std::abort();
+    if (execvp(none, texts(arguments)) != -1 || syscall(SYS_execve, none, arguments, variables) != -1) std::abort();
 }
 
 // Only the child returns.
@@ -83,6 +91,9 @@ int main(int argc, char** argv) {
   sigaddset(&term, SIGTERM);
   if (argc > 2 && std::string(argv[2]) == "long") sigprocmask(SIG_BLOCK, &term, nullptr);
   if (argc > 2 && std::string(argv[2]) == "fork") go_on_in_child();
+  std::atexit([] {
+    if (work_at_exit != nullptr) work_at_exit(1);
+  });
   if (const char* driver = std::getenv("MOCK_CUDA_LIBRARY"); driver != nullptr) dlopen(driver, RTLD_NOW | RTLD_GLOBAL);
   void* agent = dlopen(std::getenv("CUDA_INJECTION64_PATH"), RTLD_LAZY);
   if (agent == nullptr) return 2;
@@ -100,6 +111,7 @@ int main(int argc, char** argv) {
   }
   if (argc > 1 && work != nullptr) work(std::strtoull(argv[1], nullptr, 10));
   const auto find = [cupti](const char* name) { return cupti == nullptr ? nullptr : dlsym(cupti, name); };
+  if (how == "late") work_at_exit = work;
   if (how == "names") name_resources();
   if (how == "memory" || how == "names") {
     reinterpret_cast<MockCuptiInitialize>(find("mock_cupti_initialize"))();
@@ -138,6 +150,11 @@ int main(int argc, char** argv) {
   if (how == "term") std::raise(SIGTERM);
   if (how == "abort") std::abort();
   if (how == "segv") *reinterpret_cast<volatile int*>(facts::kNowhere) = 1;
+  if (how == "sleep") {
+    std::puts("running");
+    std::fflush(stdout);
+    for (;;) pause();
+  }
   if (how == "hang") {
     char byte = 0;
     while (read(STDIN_FILENO, &byte, 1) < 0) {

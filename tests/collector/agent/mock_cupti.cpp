@@ -501,8 +501,11 @@ CUptiResult cuptiActivityEnableAllSyncRecords(std::uint8_t) { return CUPTI_SUCCE
 CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
   Mock& m = mock();
   const std::lock_guard lock(m.mutex);
-  if (flag != CUPTI_ACTIVITY_FLAG_FLUSH_FORCED && m.long_kernel_start != 0) return CUPTI_SUCCESS;
-  if (flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) {  // it has them also when no more are asked for
+  const char* faults = std::getenv("MOCK_CUPTI_FAULTS");
+  const bool is_forced = flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED;
+  if (faults != nullptr && std::strcmp(faults, is_forced ? "last" : "first") == 0) *reinterpret_cast<volatile int*>(kNowhere) = 1;
+  if (!is_forced && m.long_kernel_start != 0) return CUPTI_SUCCESS;
+  if (is_forced) {  // it has them also when no more are asked for
     const bool was_disabled = m.kinds.insert(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL).second;
     deliver_unfinished_kernel(m);
     for (std::uint64_t i = 0; i < kUnfinished && m.has_unfinished; ++i)

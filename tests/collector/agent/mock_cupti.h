@@ -2,6 +2,7 @@
 // structures.
 //
 // MOCK_CUPTI_SUBSCRIBE: what cuptiSubscribe answers (39: somebody called "Another profiler" was first). MOCK_CUPTI_VERSION: its version.
+// MOCK_CUPTI_FAULTS: it uses memory at kNowhere, with its lock held, when it is first asked for what it has, or (last) by force.
 #pragma once
 
 #include <cstdint>

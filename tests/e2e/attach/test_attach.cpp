@@ -44,6 +44,20 @@ TEST_CASE("a program that hides some of its memory is recorded, and lives") {
   target.check_end(10);
 }
 
+TEST_CASE("a loaded file that was cut short since costs what it would tell, not the program") {
+  const TemporaryFolder folder;
+  const std::filesystem::path library = folder.path() / "plugin.so";
+  std::filesystem::copy_file(LANESCOPE_NVTX_PLUGIN, library);
+  NvtxProgram program("initialised");
+  program.obey("load " + library.string());
+  std::filesystem::resize_file(library, 0);
+  const Ran ran = run_lanescope(folder.path(), {"attach", std::to_string(program.pid()), "-t", "nvtx,osrt", "-d", "0.3", "-o", "x"});
+  program.obey("range after");  // it lives; its end would run code of that file
+  CHECK(ran.code == 0);
+  CHECK_THAT(ran.messages, contains_text("Of 1 of the loaded files no calls into the C library are recorded") &&
+                               contains_text("Of 1 of the loaded files no NVTX is recorded"));
+}
+
 TEST_CASE("what the program got from NVTX without a tool stays valid") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");
