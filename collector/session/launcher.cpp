@@ -79,6 +79,20 @@ std::filesystem::path find_in_path(const std::string& program) {
   return {};
 }
 
+// Why the system did not take a program, and what to do.
+Error not_started(const std::string& program, int error) {
+  const std::filesystem::path file = program.find('/') != std::string::npos ? std::filesystem::path(program) : find_in_path(program);
+  const std::string begin = "Can't start " + program + ": ";
+  std::error_code ignored;
+  if (error == ENOENT && std::filesystem::exists(file, ignored))
+    return {begin + "the interpreter or loader that it names is not there. Install it, or correct its first line."};
+  if (error == ENOENT) return no_such_program(program);
+  if (error == EACCES && std::filesystem::is_directory(file, ignored)) return {begin + "it is a folder. Name a program."};
+  if (error == EACCES && std::filesystem::exists(file, ignored) && access(file.c_str(), X_OK) != 0)
+    return {begin + "it is not executable. Allow it with: chmod +x " + program};
+  return {begin + std::strerror(error) + "."};
+}
+
 Error no_processes() {
   return {"The program can't be started: the system has no processes or file descriptors left. Close others and try again."};
 }
@@ -168,8 +182,7 @@ Result<void> WaitingProcess::release() {
       return Error{"Can't record " + program_ + " as " + user_ + ", who may not read " + must_read_ +
                    ". Install Lanescope where all users can read it."};
     if (failure.step == Step::kDirectory) return Error{"Can't start " + program_ + " in " + directory_ + ": " + reason + "."};
-    if (failure.error == ENOENT) return no_such_program(program_);
-    return Error{"Can't start " + program_ + ": " + reason + "."};
+    return not_started(program_, failure.error);
   }
   pid_ = 0;  // from here on it is the caller's to wait for
   return {};
