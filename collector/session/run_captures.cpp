@@ -196,6 +196,7 @@ void Recording::Run::close_file(EndReason reason) {
     failure = Error{recorded.path.string() + " is not there any more: it was removed or moved while it was recorded."};
   {
     const std::lock_guard lock(mutex_);
+    std::erase_if(outcome_.files, [&recorded](const RecordedFile& file) { return file.path == recorded.path; });  // was written over
     if (!discards_file_ && is_there) {
       outcome_.files.push_back(recorded);
       outcome_.files.back().events = log_->events();
