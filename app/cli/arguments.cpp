@@ -7,6 +7,7 @@
 #include "foreign_options.h"
 #include "help.h"
 #include "launch_options.h"
+#include "text.h"
 
 namespace lanescope::cli {
 namespace {
@@ -50,7 +51,11 @@ const CLI::Option* find_option(const CLI::App& app, std::string_view argument) {
   return nullptr;
 }
 
-bool is_truth_value(std::string_view text) { return text == "true" || text == "false"; }
+// Also as Python prints it.
+bool is_truth_value(const std::string& text) {
+  const std::string word = in_small_letters(text);
+  return word == "true" || word == "false";
+}
 
 std::string long_form(const CLI::Option& option, std::string_view value) {
   return "--" + option.get_lnames().front() + "=" + std::string(value);
@@ -80,9 +85,11 @@ std::ptrdiff_t take_option(const CLI::App& app, Arguments::const_iterator argume
   }
   if (const std::optional<std::string> own = own_value(*argument)) {
     const bool is_given_with_equals = argument->find('=') != std::string::npos;
-    if (is_flag(*option) && !is_given_with_equals)
+    if (is_flag(*option) && !is_given_with_equals && !is_truth_value(*own))
       options.push_back(*argument);  // -fw: several of them
-    else if (is_flag(*option) || argument->starts_with("--"))
+    else if (is_flag(*option))
+      options.push_back(long_form(*option, in_small_letters(*own)));
+    else if (argument->starts_with("--"))
       options.push_back(long_form(*option, *own));
     else
       options.insert(options.end(), {argument->substr(0, 2), *own});
@@ -93,7 +100,7 @@ std::ptrdiff_t take_option(const CLI::App& app, Arguments::const_iterator argume
     return 1;
   }
   if (is_flag(*option))
-    options.push_back(long_form(*option, *value));
+    options.push_back(long_form(*option, in_small_letters(*value)));
   else
     options.insert(options.end(), {*argument, *value});
   return 2;
@@ -150,6 +157,23 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {  // Levensht
   return cost[a.size()][b.size()];
 }
 
+std::string without_joints(std::string_view word) {
+  std::string letters(word);
+  std::erase_if(letters, [](char letter) { return letter == '-' || letter == '_'; });
+  return letters;
+}
+
+// Of the candidates that hold the word, joints aside, the shortest; empty where none does.
+std::string shortest_with(std::string_view word, std::span<const std::string> candidates) {
+  const std::string letters = without_joints(word);
+  std::string best;
+  for (const std::string& candidate : candidates) {
+    const bool holds = letters.size() >= 3 && without_joints(candidate).find(letters) != std::string::npos;
+    if (holds && (best.empty() || candidate.size() < best.size())) best = candidate;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
@@ -162,7 +186,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
       best = candidate;
     }
   }
-  return best;
+  return best.empty() ? shortest_with(word, candidates) : best;
 }
 
 Result<void> read_options(CLI::App& app, Arguments arguments, std::string_view of_launch) {

@@ -1,14 +1,13 @@
 #include "capture_options.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
 #include "checks.h"
 #include "collector/session/library_traces.h"
-#include "command.h"
 #include "foreign_options.h"
 #include "observation_options.h"
+#include "text.h"
 
 namespace lanescope::cli {
 
@@ -16,16 +15,10 @@ namespace {
 
 // Empty where it is one of the choices, or a name of nsys's for one.
 std::string check_trace(const std::vector<std::string>& choices, std::string& word) {
-  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  word = in_small_letters(word);
   if (session::needs_launch(word) && std::find(choices.begin(), choices.end(), word) == choices.end())
     return word + ": it has to be switched on when the program starts; use lanescope profile";
-  if (word == "cuda-sw" || std::find(choices.begin(), choices.end(), word) != choices.end()) return {};
-  if (const auto advice = foreign_trace_advice(word)) return word + ": " + *advice;
-  if (const std::string meant = nearest(word, choices); !meant.empty())
-    return "\"" + word + "\" is nothing to trace. Did you mean " + meant + "?";
-  std::string all;
-  for (const std::string& choice : choices) all += (all.empty() ? "" : ", ") + choice;
-  return "\"" + word + "\" is none of " + all;
+  return word == "cuda-sw" ? std::string() : one_of(choices, foreign_trace_advice)(word);
 }
 
 std::vector<std::string> all_traces() {
@@ -257,15 +250,7 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   if (!options.domain_exclude.empty()) settings.domain_rule = session::DomainRule::kAllButListed;
   if (settings.domain_rule != session::DomainRule::kAll)
     settings.domains = domain_list(options.domain_include.empty() ? options.domain_exclude : options.domain_include);
-  const std::vector<std::string> libraries = session::library_domains(options.trace);
-  settings.trace_cuda |= std::any_of(options.trace.begin(), options.trace.end(), session::implies_cuda);
-  settings.trace_mpi = traces("mpi");
-  if (!libraries.empty() && (!settings.trace_nvtx || settings.domain_rule == session::DomainRule::kOnlyListed)) {
-    if (!settings.trace_nvtx) settings.domains.clear();
-    settings.domain_rule = session::DomainRule::kOnlyListed;
-    settings.domains.insert(settings.domains.end(), libraries.begin(), libraries.end());
-    settings.trace_nvtx = true;
-  }
+  session::add_library_traces(options.trace, settings);
   return settings;
 }
 

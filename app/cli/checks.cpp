@@ -1,9 +1,13 @@
 #include "checks.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
+#include <iostream>
+
+#include "command.h"
+#include "text.h"
 
 namespace lanescope::cli {
 namespace {
@@ -24,8 +28,7 @@ std::optional<Number> number_at_begin(const std::string& text, std::string_view&
 
 // 0 where it is none.
 double factor_of(std::string_view suffix) {
-  std::string unit(suffix);
-  std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  std::string unit = in_small_letters(std::string(suffix));
   if (unit.ends_with("ib"))
     unit.resize(unit.size() - 2);
   else if (unit.ends_with("b"))
@@ -38,9 +41,12 @@ double factor_of(std::string_view suffix) {
 
 }  // namespace
 
-CLI::Validator one_of(std::vector<std::string> words) {
-  const auto check = [words = std::move(words)](const std::string& text) -> std::string {
+CLI::Validator one_of(std::vector<std::string> words, WordAdvice advice) {
+  const auto check = [words = std::move(words), advice](const std::string& text) -> std::string {
     if (std::find(words.begin(), words.end(), text) != words.end()) return {};
+    if (const auto told = advice != nullptr ? advice(text) : std::nullopt) return text + ": " + *told;
+    if (const std::string meant = nearest(text, words); !meant.empty())
+      return "there is no " + in_quotes(text) + ". Did you mean " + meant + "?";
     std::string all;
     for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
     return in_quotes(text) + " is none of " + all;
@@ -79,6 +85,19 @@ CLI::Validator size_in_bytes() {
     return {};
   };
   return CLI::Validator(change, "", "size");
+}
+
+CLI::Validator trace_file() {
+  const auto change = [](std::string& text) -> std::string {
+    std::filesystem::path path = text;
+    std::error_code ignored;
+    if ((path.extension() != ".nsys-rep" && path.extension() != ".qdrep") || std::filesystem::exists(path, ignored)) return {};
+    if (!std::filesystem::exists(path.replace_extension(".trace"), ignored)) return {};
+    std::cerr << "lanescope: There is no " << text << "; " << path.string() << " is read.\n";
+    text = path.string();
+    return {};
+  };
+  return CLI::Validator(change, "", "trace");
 }
 
 CLI::Validator session_name() {

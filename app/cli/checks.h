@@ -3,12 +3,16 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lanescope::cli {
 
-[[nodiscard]] CLI::Validator one_of(std::vector<std::string> words);
+// What to tell somebody who typed a word that is none of them; none where there is nothing to tell.
+using WordAdvice = std::optional<std::string> (*)(std::string_view word);
+[[nodiscard]] CLI::Validator one_of(std::vector<std::string> words, WordAdvice advice = nullptr);
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
 
 enum class Zero { kTaken, kRefused };
@@ -16,6 +20,9 @@ enum class Zero { kTaken, kRefused };
 
 // Turns "500M" into a number of bytes. K, M, G and T are powers of 1024; "iB" or "B" may follow.
 [[nodiscard]] CLI::Validator size_in_bytes();
+
+// Turns the name that nsys would give a trace into ours, and says so: x.nsys-rep becomes x.trace where only that is there.
+[[nodiscard]] CLI::Validator trace_file();
 
 // A name that can stand in that of a file.
 [[nodiscard]] CLI::Validator session_name();

@@ -1,6 +1,10 @@
 #include "command.h"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <array>
+#include <cstdio>
 #include <iostream>
 
 #include "commands/commands.h"
@@ -62,11 +66,21 @@ int unknown_command(const std::string& name) {
   return fail({"Unknown command " + name + ". See: lanescope --help", ErrorKind::kUsage});
 }
 
-}  // namespace
+// A reader that went away has read what it wanted: `lanescope stats FILE | head`.
+bool reader_left() {
+  pollfd output{STDOUT_FILENO, 0, 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & (POLLERR | POLLHUP)) != 0;
+}
 
-std::span<const Command> commands() { return kCommands; }
+// The code of a command that is over; failure where what it printed did not arrive.
+int with_output_checked(int code) {
+  std::cout.flush();
+  const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+  if (code != kSuccess || is_written || reader_left()) return code;
+  return fail({"Standard output can't be written to its end. Is there room where it goes?"});
+}
 
-int run(Arguments arguments) {
+int run_command(Arguments arguments) {
   if (arguments.empty()) {
     print_help();
     return kUsage;
@@ -85,6 +99,12 @@ int run(Arguments arguments) {
   if (wanted.starts_with('-')) return fail({"Unknown option " + wanted + " before a command. See: lanescope --help", ErrorKind::kUsage});
   return unknown_command(wanted);
 }
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+int run(Arguments arguments) { return with_output_checked(run_command(std::move(arguments))); }
 
 int fail(const Error& error) {
   std::cerr << "lanescope: " << error.text << '\n';

@@ -53,7 +53,8 @@ struct ProgramArguments {
 // left out. Fails for an option that `app` does not have.
 Result<ProgramArguments> split_program(const CLI::App& app, const Arguments& arguments);
 
-// Of candidates that are spelled like `word`, the most similar one; empty when none is (more than a third of its letters differ).
+// Of candidates that are spelled like `word`, the most similar one; where none is (more than a third of its letters differ), the shortest
+// of those that it abbreviates: "--cuda-memory", "gpukernsum"; else empty.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace lanescope::cli

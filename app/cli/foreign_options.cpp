@@ -71,7 +71,20 @@ constexpr std::array kOptions{
     Advice{"--after-collection-start", "Run your command beside the recording, or from the program itself."},
     Advice{"--after-report-ready", "Run your command behind it: lanescope profile -o x ./app; my-command x.trace"},
     Advice{"--force-export", "It is not needed: reports read the .trace itself.", "true"},
-    Advice{"--sqlite", "Reports read the .trace itself: lanescope stats FILE.trace"},
+    Advice{"--sqlite", "The .trace itself is read: name it alone"},
+    Advice{"--report-dir",
+           "Reports are part of lanescope: see them with lanescope stats --help-reports, or query SQLite: lanescope export"},
+    Advice{"--rule-dir", "Rules are part of lanescope: see them with lanescope analyze --help-rules, or query SQLite: lanescope export"},
+    Advice{"--separate-strings", "Names stand in the events themselves.", "false"},
+    Advice{"--include-json", "Data of NVTX events is always written, as JSON.", "true"},
+    Advice{"--include-blobs", "Data of NVTX events is written as JSON, not as bytes."},
+    Advice{"--dynamic-tables", "Data of NVTX events is written as JSON: see NVTX_EVENTS.jsonText."},
+    Advice{"--append", "A file holds one trace. Several are read together: lanescope stats A.trace B.trace"},
+    Advice{"--ts-normalize", "Times count from the begin of the recording; its time of day is in: lanescope info"},
+    Advice{"--ts-shift", "Times count from the begin of the recording. Shift them in the viewer: lanescope-ui A.trace B.trace"},
+    Advice{"--auto-report-name", "Reports are named report1, report2, ...; choose with -o"},
+    Advice{"--gpu-metrics", "Did you mean --gpu-metrics-devices?"},
+    Advice{"--pid", "The process stands alone: lanescope attach PID"},
     Advice{"--lazy", "Tables are written where there is something to write.", "true"},
     Advice{"--hotkey-capture",
            "Begin and end captures from a second terminal: lanescope launch ./app, then lanescope start and lanescope stop"},
@@ -128,6 +141,17 @@ constexpr std::array kTraces{
     Advice{"nvvideo", kNotRecorded},
 };
 
+constexpr std::string_view kNotWritten = "it is not written; take sqlite, or csv";
+
+constexpr std::array kTypes{
+    Advice{"hdf", kNotWritten},
+    Advice{"arrow", kNotWritten},
+    Advice{"arrowdir", kNotWritten},
+    Advice{"parquetdir", kNotWritten},
+    Advice{"jsonlines", "take json, which is one array; jq -c '.[]' makes lines of it"},
+    Advice{"info", "see it with lanescope info"},
+};
+
 template <std::size_t Count>
 std::optional<std::string> find(const std::array<Advice, Count>& table, std::string_view name) {
   for (const Advice& advice : table)
@@ -172,5 +196,6 @@ bool foreign_option_is_granted(std::string_view name, std::string_view value) {
 
 std::optional<std::string> foreign_command_advice(std::string_view name) { return find(kCommands, name); }
 std::optional<std::string> foreign_trace_advice(std::string_view word) { return find(kTraces, word); }
+std::optional<std::string> foreign_type_advice(std::string_view word) { return find(kTypes, word); }
 
 }  // namespace lanescope::cli

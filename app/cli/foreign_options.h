@@ -20,4 +20,7 @@ namespace lanescope::cli {
 // The same for a word in --trace. None for one that we have, and for one that nobody has.
 [[nodiscard]] std::optional<std::string> foreign_trace_advice(std::string_view word);
 
+// The same for a word in --type of lanescope export.
+[[nodiscard]] std::optional<std::string> foreign_type_advice(std::string_view word);
+
 }  // namespace lanescope::cli

@@ -11,16 +11,8 @@
 namespace lanescope::cli {
 namespace {
 
-void describe_when(CLI::App& app, LaunchOptions& options) {
+void describe_end(CLI::App& app, LaunchOptions& options) {
   constexpr const char* kGroup = "When";
-  app.add_option("-y,--delay", options.delay, "What happens before is not recorded")
-      ->type_name("SECONDS")
-      ->check(seconds_of_time(Zero::kTaken))
-      ->group(kGroup);
-  app.add_option("-d,--duration", options.duration, "Then the recording ends, and the program too (--kill)")
-      ->type_name("SECONDS")
-      ->check(seconds_of_time(Zero::kRefused))
-      ->group(kGroup);
   app.add_option("--kill", options.kill, "What ends the program after the duration:\nnone, sigterm, sigkill, or a number")
       ->type_name("SIGNAL")
       ->default_str("sigterm")
@@ -30,32 +22,6 @@ void describe_when(CLI::App& app, LaunchOptions& options) {
       ->type_name("WHOM")
       ->check(one_of({"primary", "all"}))
       ->default_str("all")
-      ->group(kGroup);
-}
-
-void describe_where(CLI::App& app, LaunchOptions& options) {
-  constexpr const char* kGroup = "Output";
-  app.add_option("-o,--output", options.output,
-                 "The file; .trace is added. %p: the program's pid, %h: host\n"
-                 "name, %n: smallest unused number, %q{NAME}: environment\n"
-                 "variable, %%: a percent sign")
-      ->type_name("FILE")
-      ->default_str("report%n")
-      ->group(kGroup);
-  app.add_flag("-f,--force-overwrite", options.force_overwrite, "Replace the file when it exists [false]")->group(kGroup);
-  app.add_flag("-w,--show-output", options.show_output, "Show what the program prints; it is stored in any case [true]")->group(kGroup);
-  app.add_option("--max-file-size", options.maximum_file_size, "The capture ends where its file has so many bytes (suffix K,\nM, G)")
-      ->type_name("SIZE")
-      ->transform(size_in_bytes())
-      ->group(kGroup);
-  app.add_option("--ring", options.keep_last, "Keep only the last so many seconds, in memory until the end")
-      ->type_name("SECONDS")
-      ->check(seconds_of_time(Zero::kRefused))
-      ->group(kGroup);
-  describe_reports(app, options.reports);
-  app.add_option("--session-new", options.session_name, "The session's name, for lanescope start, stop and the like")
-      ->type_name("NAME")
-      ->check(session_name())
       ->group(kGroup);
 }
 
@@ -127,10 +93,12 @@ Arguments words_of(const std::string& text) {
 
 void describe_launch(CLI::App& app, LaunchOptions& options) {
   describe_capture(app, options.capture, Targets::kLaunched);
-  describe_when(app, options);
   describe_range(app, options.range, Targets::kLaunched);
   describe_start_later(app, options.range);
-  describe_where(app, options);
+  describe_recording(app, options.recording, Targets::kLaunched);
+  describe_end(app, options);
+  app.add_flag("-w,--show-output", options.show_output, "Show what the program prints; it is stored in any case [true]")->group("Output");
+  describe_reports(app, options.reports);
   describe_program(app, options);
 }
 
@@ -177,12 +145,7 @@ Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std:
   Result<session::CaptureRange> range = capture_range(options.range);
   if (!range) return range.error();
   request.settings.range = std::move(*range);
-  request.output = options.output;
-  request.overwrite = options.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
-  request.delay = seconds(options.delay);
-  if (options.maximum_file_size > 0) request.maximum_file_size = options.maximum_file_size;
-  if (options.keep_last > 0) request.keep_last = seconds(options.keep_last);
-  if (options.duration > 0) request.duration = seconds(options.duration);
+  apply(options.recording, request);
   if (!options.stop_on_exit && !request.duration) return Error{"--stop-on-exit=false requires --duration.", ErrorKind::kUsage};
   const Result<std::optional<int>> signal = end_signal(options.kill);
   if (!signal) return signal.error();

@@ -10,6 +10,7 @@
 #include "collector/session/recording.h"
 #include "command.h"
 #include "range_options.h"
+#include "recording_options.h"
 #include "report_options.h"
 #include "start_options.h"
 
@@ -20,19 +21,13 @@ struct LaunchOptions {
   Arguments program;
   CaptureOptions capture;
   RangeOptions range;
-  std::string output;
-  bool force_overwrite = false;
+  RecordingOptions recording;
   bool show_output = true;
   ReportOptions reports;
-  std::string session_name;
-  std::uint64_t maximum_file_size = 0;
-  double keep_last = 0;
   std::vector<std::string> environment;
   bool inherit_environment = true;
   std::string run_as;
   bool arm = false;
-  double delay = 0;
-  double duration = 0;
   std::string kill = "sigterm";
   bool stop_on_exit = true;
   std::string wait = "all";

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <memory>
 
+#include "unfinished_file.h"
+
 namespace lanescope::cli {
 namespace {
 
@@ -19,8 +21,9 @@ bool put(std::FILE* file, std::string_view text) { return std::fwrite(text.data(
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "lanescope-XXXXXX").string();
-    if (mkdtemp(pattern.data())) path_ = pattern;
+    std::error_code missing;
+    std::string pattern = (std::filesystem::temp_directory_path(missing) / "lanescope-XXXXXX").string();
+    if (!missing && mkdtemp(pattern.data())) path_ = pattern;
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -46,14 +49,16 @@ Result<void> copy_to_standard_output(const std::filesystem::path& path) {
 
 }  // namespace
 
-Result<void> check_output(const std::string& output, Overwrite overwrite) {
+Result<void> check_output(const std::string& input, const std::string& output, Overwrite overwrite) {
+  std::error_code missing;
+  if (output != kStandardOutput && std::filesystem::equivalent(input, output, missing))
+    return Error{output + " can't be written over itself. Name another file with -o.", ErrorKind::kUsage};
   if (output != kStandardOutput && overwrite == Overwrite::kRefuse && std::filesystem::is_regular_file(output))
     return Error{output + " exists already. Give another name with -o, or allow overwriting with -f."};
   return {};
 }
 
-Result<void> write_text(const std::string& output, Overwrite overwrite, const TextProducer& write) {
-  if (const auto free = check_output(output, overwrite); !free) return free.error();
+Result<void> write_text(const std::string& output, const TextProducer& write) {
   if (output == kStandardOutput) {
     if (!write([](std::string_view text) { return put(stdout, text); }) || std::fflush(stdout) != 0) return failure(output);
     return {};
@@ -61,6 +66,7 @@ Result<void> write_text(const std::string& output, Overwrite overwrite, const Te
   // What is there and no file (a pipe, a device) is written to, never replaced.
   const bool in_place = std::filesystem::exists(output) && !std::filesystem::is_regular_file(output);
   const std::string partial = in_place ? output : output + ".partial";
+  const UnfinishedFile unfinished({in_place ? std::string() : partial});
   std::FILE* const file = std::fopen(partial.c_str(), "wb");
   if (!file) return failure(output);
   const bool written = write([file](std::string_view text) { return put(file, text); });
@@ -72,10 +78,14 @@ Result<void> write_text(const std::string& output, Overwrite overwrite, const Te
 }
 
 Result<void> write_file(const std::string& output, Overwrite overwrite, std::string_view extension, const FileProducer& write) {
-  if (output != kStandardOutput) return write(output, overwrite);
+  if (output != kStandardOutput) {
+    const UnfinishedFile unfinished({output + ".partial", std::filesystem::exists(output) ? std::string() : output});
+    return write(output, overwrite);
+  }
   const TemporaryFolder folder;
-  if (folder.path().empty()) return failure(std::filesystem::temp_directory_path().string());
+  if (folder.path().empty()) return Error{"No temporary file can be made. Set TMPDIR to a folder that is there and can be written."};
   const std::filesystem::path path = folder.path() / ("export" + std::string(extension));
+  const UnfinishedFile unfinished({path.string() + ".partial", path, folder.path()});
   if (const auto written = write(path, Overwrite::kAllow); !written) return written.error();
   return copy_to_standard_output(path);
 }

@@ -1,4 +1,5 @@
-// A file that a command writes: beside its place first, and moved there once it is whole. "-" is standard output.
+// A file that a command writes: beside its place first, and moved there once it is whole. "-" is standard output. A signal that ends the
+// program leaves nothing behind.
 #pragma once
 
 #include <cstdio>
@@ -14,12 +15,12 @@ namespace lanescope::cli {
 
 inline constexpr std::string_view kStandardOutput = "-";
 
-// Fails where the file exists and may not be overwritten.
-Result<void> check_output(const std::string& output, Overwrite overwrite);
+// Fails where the file exists and may not be overwritten, or is the one that is read.
+Result<void> check_output(const std::string& input, const std::string& output, Overwrite overwrite);
 
-// Calls write(consumer), which passes text on until the consumer refuses it and returns whether all was written.
+// Calls write(consumer), which passes text on until the consumer refuses it and returns whether all was written. Replaces what is there.
 using TextProducer = std::function<bool(const std::function<bool(std::string_view)>& consumer)>;
-Result<void> write_text(const std::string& output, Overwrite overwrite, const TextProducer& write);
+Result<void> write_text(const std::string& output, const TextProducer& write);
 
 // Calls write(path, overwrite) with a path that ends in `extension`. For standard output, that is a temporary file, whose bytes are then
 // copied.

@@ -20,23 +20,6 @@ void print_messages(session::Recording& recording) {
   for (const std::string& message : recording.take_messages()) std::cerr << "lanescope: " << message << '\n';
 }
 
-}  // namespace
-
-EndingSignals::EndingSignals() {
-  sigemptyset(&signals_);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
-  sigset_t blocked = signals_;
-  sigaddset(&blocked, SIGPIPE);  // a reader of our output that went away must not end the recording
-  pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
-}
-
-std::optional<siginfo_t> EndingSignals::next() {
-  siginfo_t information{};
-  constexpr timespec kNoWait{0, 0};
-  if (sigtimedwait(&signals_, &information, &kNoWait) > 0) return information;
-  return std::nullopt;
-}
-
 int wait_for_end(session::Recording& recording, EndingSignals& signals, OnSignal on_signal) {
   int first_signal = 0;
   auto stop_at = std::chrono::steady_clock::time_point::max();
@@ -59,12 +42,14 @@ int wait_for_end(session::Recording& recording, EndingSignals& signals, OnSignal
     }
     stop_at = std::chrono::steady_clock::now() + kInterruptGrace;
     // A terminal sends Ctrl+C to the program as well; a signal meant for us alone is passed on.
-    if (signal->si_code != SI_KERNEL && !recording.exit_status()) kill(recording.target_pid(), first_signal);
+    if (signal->si_code != SI_KERNEL) recording.pass_on(first_signal);
   }
   print_messages(recording);
   return first_signal;
 }
 
+// So that a viewer draws them at once. What fails is said; the files stay good. Files of over 100 million events get none: it would take
+// gigabytes and half a minute when the program has just ended. O(events).
 void add_outlines(const session::RecordingOutcome& outcome) {
   constexpr std::uint64_t kMostEvents = 100'000'000;
   for (const session::RecordedFile& file : outcome.files) {
@@ -99,6 +84,41 @@ void print_outcome(const session::Recording& recording, const session::Recording
   }
   const bool runs = !outcome.target && outcome.reason != session::EndReason::kTargetExited;
   if (runs) std::cerr << "The program still runs (pid " << recording.target_pid() << ").\n";
+}
+
+}  // namespace
+
+EndingSignals::EndingSignals() {
+  sigemptyset(&signals_);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
+  sigset_t blocked = signals_;
+  sigaddset(&blocked, SIGPIPE);  // a reader of our output that went away must not end the recording
+  pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+}
+
+std::optional<siginfo_t> EndingSignals::next() {
+  siginfo_t information{};
+  constexpr timespec kNoWait{0, 0};
+  if (sigtimedwait(&signals_, &information, &kNoWait) > 0) return information;
+  return std::nullopt;
+}
+
+void EndingSignals::release() {
+  while (next()) {
+  }
+  pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
+}
+
+Watched watch(session::Recording& recording, SessionServer& server, EndingSignals& signals, OnSignal on_signal) {
+  Watched watched;
+  watched.signal = wait_for_end(recording, signals, on_signal);
+  server.close();
+  watched.outcome = recording.outcome();
+  add_outlines(watched.outcome);
+  print_outcome(recording, watched.outcome);
+  signals.release();
+  for (const session::RecordedFile& file : watched.outcome.files) make_reports(file.path, server.reports_of(file));
+  return watched;
 }
 
 }  // namespace lanescope::cli

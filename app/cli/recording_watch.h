@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "collector/session/recording.h"
+#include "session_server.h"
 
 namespace lanescope::cli {
 
@@ -14,6 +15,8 @@ class EndingSignals {
   EndingSignals();
   // One that came since the last call, else none.
   std::optional<siginfo_t> next();
+  // They end this program again, as ever; those that came until now are forgotten. For when the recording is over.
+  void release();
 
  private:
   sigset_t signals_{};
@@ -24,14 +27,14 @@ enum class OnSignal {
   kDetach,      // the recording ends, the program runs on
 };
 
-// Waits for the end; the first signal ends the recording in order, the second at once. Returns the first signal, 0 when none came.
-int wait_for_end(session::Recording& recording, EndingSignals& signals, OnSignal on_signal);
+struct Watched {
+  session::RecordingOutcome outcome;
+  int signal = 0;  // the first that came; 0: none
+};
 
-// Gives large files their outline (model/trace/outline.h), so that a viewer draws them at once. What fails is said; the files stay good.
-// Files of over 100 million events get none: it would take gigabytes and half a minute when the program has just ended. O(events).
-void add_outlines(const session::RecordingOutcome& outcome);
-
-// To standard error: the file, how much is in it, and what was dropped.
-void print_outcome(const session::Recording& recording, const session::RecordingOutcome& outcome);
+// Waits for the end; the first signal ends the recording in order, the second at once. Then nobody can ask the recording any more; large
+// files get their outlines (model/trace/outline.h); file, events and what was dropped are told on standard error; and what is to be made of
+// the files is made, which signals interrupt.
+Watched watch(session::Recording& recording, SessionServer& server, EndingSignals& signals, OnSignal on_signal);
 
 }  // namespace lanescope::cli

@@ -2,8 +2,21 @@
 
 #include "checks.h"
 #include "commands/commands.h"
+#include "foreign_options.h"
 
 namespace lanescope::cli {
+
+namespace {
+
+// What can be written beside a recording, which is a .trace already.
+std::vector<std::string> copies() {
+  std::vector<std::string> types = export_types();
+  std::erase(types, "trace");
+  types.insert(types.begin(), "none");
+  return types;
+}
+
+}  // namespace
 
 void describe_reports(CLI::App& app, ReportOptions& options) {
   constexpr const char* kGroup = "Output";
@@ -11,7 +24,7 @@ void describe_reports(CLI::App& app, ReportOptions& options) {
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(one_of({"none", "sqlite", "chrome", "json", "csv", "text"}))
+      ->check(one_of(copies(), foreign_type_advice))
       ->group(kGroup);
   app.add_flag("--stats", options.print_statistics, "Print the default reports of `lanescope stats` at the end [false]")->group(kGroup);
 }

@@ -40,19 +40,30 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
+bool is_folder_of_ours(const char* path) {
+  struct stat status {};
+  return path != nullptr && stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid();
+}
+
 }  // namespace
 
 Result<std::filesystem::path> session_folder() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  const std::filesystem::path folder = runtime != nullptr && *runtime != '\0'
-                                           ? std::filesystem::path(runtime) / "lanescope"
-                                           : std::filesystem::path("/tmp/lanescope-" + std::to_string(getuid()));
+  const std::filesystem::path folder = is_folder_of_ours(runtime) ? std::filesystem::path(runtime) / "lanescope"
+                                                                  : std::filesystem::path("/tmp/lanescope-" + std::to_string(getuid()));
   mkdir(folder.c_str(), 0700);
   struct stat status {};
   const bool is_ours =
       lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid() && (status.st_mode & 077) == 0;
   if (is_ours) return folder;
   return Error{"The folder of sessions " + folder.string() + " is not there or not yours alone. Set XDG_RUNTIME_DIR to one that is."};
+}
+
+Result<void> check_new_session(const std::string& name) {
+  if (const Result<std::filesystem::path> folder = session_folder(); !folder) return folder.error();
+  const std::vector<std::string> names = session_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) return {};
+  return Error{"There is a session " + name + " already. Give this one another name with --session-new.", ErrorKind::kUsage};
 }
 
 std::vector<std::string> session_names() {
@@ -96,6 +107,12 @@ std::vector<std::string> left_starts() {
     if (entry->path().extension() == kStartExtension) names.push_back(entry->path().stem().string());
   std::sort(names.begin(), names.end());
   return names;
+}
+
+Result<std::string> only_left_start() {
+  const std::vector<std::string> left = left_starts();
+  if (left.size() > 1) return Error{"Which start? --session=NAME, one of " + listed(left), ErrorKind::kUsage};
+  return left.empty() ? std::string() : left.front();
 }
 
 nlohmann::json take_start(const std::string& name) {

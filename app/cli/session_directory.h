@@ -13,8 +13,12 @@
 
 namespace lanescope::cli {
 
-// XDG_RUNTIME_DIR/lanescope, else /tmp/lanescope-UID. Made where it is missing; fails when it belongs to somebody else.
+// XDG_RUNTIME_DIR/lanescope where that is a folder of this user (under su it may be somebody else's), else /tmp/lanescope-UID. Made where
+// it is missing; fails when it belongs to somebody else.
 Result<std::filesystem::path> session_folder();
+
+// Fails with one sentence where no session can be made under this name; where it is empty, under none.
+Result<void> check_new_session(const std::string& name);
 
 // Names of sessions that answer. What killed ones left is cleared away.
 std::vector<std::string> session_names();
@@ -22,6 +26,8 @@ std::vector<std::string> session_names();
 // A start that was asked for before its session runs: lanescope launch takes it, once. `name`: of the session that is to be.
 Result<void> leave_start(const std::string& name, const nlohmann::json& request);
 std::vector<std::string> left_starts();
+// The one that is meant where none is named: the only one; empty where there is none. Fails with one sentence where there are several.
+Result<std::string> only_left_start();
 // The one that was left under this name, which is then gone; null where there is none.
 nlohmann::json take_start(const std::string& name);
 

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
+
+#include "output_file.h"
 
 namespace lanescope::cli {
 namespace {
@@ -22,6 +23,11 @@ std::string_view extension_of(stats::Format format) {
   return ".txt";
 }
 
+void print_formats() {
+  for (const stats::NamedFormat& format : stats::formats()) std::cout << format.name << " - " << format.description << '\n';
+  throw CLI::Success();
+}
+
 }  // namespace
 
 void TableOutput::add_options(CLI::App& app) {
@@ -37,11 +43,14 @@ void TableOutput::add_options(CLI::App& app) {
   app.add_option("--timeunit", time_unit_name_, "nsec (default), usec, msec or sec")->type_name("UNIT");
   app.add_flag("-q,--quiet", quiet_, "Print tables alone, without titles");
   app.add_flag("--force-overwrite", force_overwrite_, "Write over files that exist");
+  app.add_flag_callback("--help-formats", print_formats, "List the formats");
 }
 
 Result<void> TableOutput::prepare(const std::filesystem::path& input) {
   for (const std::string& name : format_names_) {
     const auto format = stats::format_of(name);
+    if (!format && name.find(':') != std::string::npos)
+      return Error{"--format=" + name + ": formats take nothing behind a colon here. Leave it away; titles go with -q.", ErrorKind::kUsage};
     if (!format) return Error{"There is no format " + name + ". Formats: column, table, csv, tsv, json.", ErrorKind::kUsage};
     formats_.push_back(*format);
   }
@@ -98,11 +107,9 @@ Result<void> TableOutput::write_file(const std::string& base, const std::string&
   std::replace(name.begin() + static_cast<std::ptrdiff_t>(base.size()), name.end(), '/', '-');
   name += extension_of(format);
   if (!force_overwrite_ && std::filesystem::exists(name))
-    return Error{name + " exists. Write over it with --force-overwrite, or choose another -o."};
-  std::ofstream file(name, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) return Error{name + " can't be written."};
+    return Error{name + " exists already. Write over it with --force-overwrite, or give another name with -o."};
+  const Result<void> written = write_text(name, [&text](const auto& write) { return write(text); });
+  if (!written) return written.error();
   if (!quiet_) std::cout << name << '\n';
   return {};
 }

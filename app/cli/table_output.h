@@ -20,7 +20,7 @@ struct TableHeading {
 
 class TableOutput {
  public:
-  // Adds -f, -o, -q, --timeunit, --force-overwrite to the command.
+  // Adds -f, -o, -q, --timeunit, --force-overwrite and --help-formats to the command.
   void add_options(CLI::App& app);
   // Checks what was given. `input` names the default of output files.
   Result<void> prepare(const std::filesystem::path& input);

@@ -1,6 +1,8 @@
 #include "text.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -51,6 +53,11 @@ std::string utc_text(std::int64_t nanoseconds_since_1970) {
   std::array<char, 64> text{};
   std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &calendar);
   return text.data();
+}
+
+std::string in_small_letters(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return text;
 }
 
 std::string hexadecimal(std::string_view bytes) {

@@ -51,16 +51,19 @@ bool needs_launch(std::string_view trace) {
                      [&](const Library& library) { return library.trace == trace && library.on != Switch::kNone; });
 }
 
-bool implies_cuda(std::string_view trace) {
-  return std::any_of(kLibraries.begin(), kLibraries.end(),
-                     [&](const Library& library) { return library.trace == trace && library.on == Switch::kVariable; });
-}
-
-std::vector<std::string> library_domains(std::span<const std::string> traces) {
-  std::vector<std::string> domains;
-  for (const Library& library : kLibraries)
-    if (lists(traces, library.trace) && !lists(domains, library.domain)) domains.emplace_back(library.domain);
-  return domains;
+void add_library_traces(std::span<const std::string> traces, CaptureSettings& settings) {
+  for (const Library& library : kLibraries) {
+    if (!lists(traces, library.trace)) continue;
+    settings.trace_cuda |= library.on == Switch::kVariable;
+    settings.trace_mpi |= library.on == Switch::kPreload;
+    if (!settings.trace_nvtx) {
+      settings.trace_nvtx = true;
+      settings.domain_rule = DomainRule::kOnlyListed;
+      settings.domains.clear();
+    }
+    const bool is_needed = settings.domain_rule == DomainRule::kOnlyListed && !lists(settings.domains, library.domain);
+    if (is_needed) settings.domains.emplace_back(library.domain);
+  }
 }
 
 std::vector<EnvironmentChange> library_variables(std::span<const std::string> traces) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "../checks.h"
 #include "../filter_options.h"
 #include "../findings_text.h"
 #include "../table_output.h"
@@ -153,7 +154,8 @@ int run_analyze(Arguments arguments) {
   std::vector<std::string> names;
   TableOutput output;
   FilterOptions filter;
-  app.add_option("FILE", files, "A .trace file, or a trace of another tool; several are read as one trace, such as those of all ranks");
+  app.add_option("FILE", files, "A .trace file, or a trace of another tool; several are read as one trace, such as those of all ranks")
+      ->transform(trace_file());
   app.add_option("-r,--rule", names, "Rules, with their arguments: gpu_bubbles:gap=5us (repeat, or separate by commas; all: every rule)")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -5,11 +5,11 @@
 #include <iostream>
 #include <limits>
 
-#include "../capture_options.h"
 #include "../checks.h"
 #include "../launch_options.h"
-#include "../range_options.h"
+#include "../recording_options.h"
 #include "../recording_watch.h"
+#include "../session_directory.h"
 #include "../session_server.h"
 #include "../text.h"
 #include "collector/attach/candidate.h"
@@ -27,13 +27,7 @@ struct Options {
   bool list = false;
   CaptureOptions capture;
   RangeOptions range;
-  double delay = 0;
-  double duration = 0;
-  double keep_last = 0;
-  std::uint64_t maximum_file_size = 0;
-  std::string output;
-  bool force_overwrite = false;
-  std::string session_name;
+  RecordingOptions recording;
 };
 
 constexpr const char* kFooter =
@@ -55,37 +49,9 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("PID", options.pid, "The process")->check(whole_number(1, std::numeric_limits<pid_t>::max()));
   app.add_flag("-l,--list", options.list, "List the processes of this machine instead")->group("Process");
   describe_capture(app, options.capture, Targets::kRunning);
-  app.add_option("-y,--delay", options.delay, "What happens before is not recorded")
-      ->type_name("SECONDS")
-      ->check(seconds_of_time(Zero::kTaken))
-      ->group("When");
-  app.add_option("-d,--duration", options.duration, "Then the recording ends")
-      ->type_name("SECONDS")
-      ->check(seconds_of_time(Zero::kRefused))
-      ->group("When");
   describe_range(app, options.range, Targets::kRunning);
   describe_start_later(app, options.range);
-  app.add_option("-o,--output", options.output, "The file, as for lanescope profile")
-      ->type_name("FILE")
-      ->default_str("report%n")
-      ->group("Output");
-  app.add_flag("-f,--force-overwrite", options.force_overwrite, "Replace the file when it exists [false]")->group("Output");
-  app.add_option("--max-file-size", options.maximum_file_size, "The recording ends where its file has so many bytes (suffix\nK, M, G)")
-      ->type_name("SIZE")
-      ->transform(size_in_bytes())
-      ->group("Output");
-  app.add_option("--ring", options.keep_last, "Keep only the last so many seconds, in memory until the end")
-      ->type_name("SECONDS")
-      ->check(seconds_of_time(Zero::kRefused))
-      ->group("Output");
-  app.add_option("--session-new", options.session_name, "The session's name, for lanescope start, stop and the like")
-      ->type_name("NAME")
-      ->check(session_name())
-      ->group("Output");
-}
-
-std::string session_name(const Options& options) {
-  return options.session_name.empty() ? "attach-" + std::to_string(getpid()) : options.session_name;
+  describe_recording(app, options.recording, Targets::kRunning);
 }
 
 const char* possible(const attach::ProcessSummary& process) {
@@ -127,12 +93,7 @@ Result<session::AttachRequest> attach_request(const Options& options) {
   // There is no program of ours to go on waiting for.
   if (request.settings.range.after == session::AfterCapture::kStop) request.settings.range.after = session::AfterCapture::kShutdown;
   request.settings.range.after_repeats = session::AfterCapture::kShutdown;
-  request.output = options.output;
-  request.overwrite = options.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
-  request.delay = seconds(options.delay);
-  if (options.duration > 0) request.duration = seconds(options.duration);
-  if (options.maximum_file_size > 0) request.maximum_file_size = options.maximum_file_size;
-  if (options.keep_last > 0) request.keep_last = seconds(options.keep_last);
+  apply(options.recording, request);
   return request;
 }
 
@@ -159,21 +120,21 @@ int run_attach(Arguments arguments) {
 
   Result<session::AttachRequest> request = attach_request(options);
   if (!request) return fail(request.error());
+  if (options.range.start_later)
+    if (const Result<void> can_be_asked = check_new_session(options.recording.session_name); !can_be_asked)
+      return fail(can_be_asked.error());
   EndingSignals signals;
   Result<std::unique_ptr<Recording>> recording = Recording::attach(*request);
   if (!recording) return fail(with_way_out(recording.error(), *request));
   if (options.range.start_later)
     std::cerr << "Attached to process " << options.pid << "; lanescope start records it, Ctrl+C lets it go.\n";
-  else if (options.duration == 0)
+  else if (options.recording.duration == 0)
     std::cerr << "Recording process " << options.pid << "; Ctrl+C ends it.\n";
-  SessionServer server(**recording, session_name(options), start_options(options.capture, options.range, {}));
-  wait_for_end(**recording, signals, OnSignal::kDetach);
-  server.close();
-  const session::RecordingOutcome outcome = (*recording)->outcome();
-  add_outlines(outcome);
-  print_outcome(**recording, outcome);
-  for (const session::RecordedFile& file : outcome.files) make_reports(file.path, server.reports_of(file));
-  return outcome.failure ? fail(*outcome.failure) : kSuccess;
+  std::string& name = options.recording.session_name;
+  if (name.empty()) name = "attach-" + std::to_string(getpid());
+  SessionServer server(**recording, name, start_options(options.capture, options.range, {}));
+  const Watched watched = watch(**recording, server, signals, OnSignal::kDetach);
+  return watched.outcome.failure ? fail(*watched.outcome.failure) : kSuccess;
 }
 
 }  // namespace lanescope::cli

@@ -21,6 +21,7 @@ int run_stats(Arguments arguments);
 int run_analyze(Arguments arguments);
 int run_diff(Arguments arguments);
 int run_export(Arguments arguments);
+std::vector<std::string> export_types();  // of `lanescope export -t`
 int run_import(Arguments arguments);
 
 }  // namespace lanescope::cli

@@ -3,6 +3,8 @@
 #include <fstream>
 #include <iostream>
 
+#include "../checks.h"
+#include "../foreign_options.h"
 #include "../output_file.h"
 #include "../text.h"
 #include "commands.h"
@@ -24,6 +26,7 @@ struct Options {
   std::vector<std::string> tables;
   bool force = false;
   bool lazy = true;
+  bool quiet = false;
   ExportSelection selection;
   [[nodiscard]] Overwrite overwrite() const { return force ? Overwrite::kAllow : Overwrite::kRefuse; }
 };
@@ -48,7 +51,7 @@ Result<void> to_trace(const TracePointer& trace, const Options& options) {
 
 template <typename Export>
 Result<void> to_text(const Options& options, Export export_text) {
-  return write_text(options.output, options.overwrite(), export_text);
+  return write_text(options.output, export_text);
 }
 
 struct Format {
@@ -83,17 +86,6 @@ const Format* find_format(std::string_view type) {
   return nullptr;
 }
 
-Error unknown_type(const std::string& type) {
-  std::vector<std::string> names;
-  std::string list;
-  for (const Format& format : kFormats) {
-    names.emplace_back(format.type);
-    list += (list.empty() ? "" : ", ") + std::string(format.type);
-  }
-  const std::string suggestion = nearest(type, names);
-  return {"Unknown type " + type + ". " + (suggestion.empty() ? "Types: " + list : "Did you mean " + suggestion + "?"), ErrorKind::kUsage};
-}
-
 bool is_lanescope_file(const std::string& path) {
   char head[sizeof kFileMagic] = {};
   std::ifstream(path, std::ios::binary).read(head, sizeof head);
@@ -111,14 +103,12 @@ int recover(const Options& options) {
                                     return {};
                                   });
   if (!written) return fail(written.error());
-  if (options.output != kStandardOutput) std::cerr << "Generated:\n\t" << options.output << '\n';
+  if (options.output != kStandardOutput && !options.quiet) std::cerr << "Generated:\n\t" << options.output << '\n';
   if (const std::string sentence = condition.sentence(); !sentence.empty()) std::cerr << options.input << ": " << sentence << '\n';
   return kSuccess;
 }
 
 Result<void> check(Options& options) {
-  const Format* const format = find_format(options.type);
-  if (!format) return unknown_type(options.type);
   if (!options.tables.empty() && options.type != "sqlite")
     return Error{"--tables names tables of SQLite: it goes with -t sqlite only.", ErrorKind::kUsage};
   if (!options.times.empty()) {
@@ -126,20 +116,27 @@ Result<void> check(Options& options) {
     if (!window) return window.error();
     options.selection.window = *window;
   }
-  if (options.output.empty()) options.output = without_trace_extension(options.input) + std::string(format->extension);
-  return check_output(options.output, options.overwrite());
+  if (options.output.empty()) options.output = without_trace_extension(options.input) + std::string(find_format(options.type)->extension);
+  return check_output(options.input, options.output, options.overwrite());
 }
 
 }  // namespace
 
+std::vector<std::string> export_types() {
+  std::vector<std::string> types;
+  for (const Format& format : kFormats) types.emplace_back(format.type);
+  return types;
+}
+
 int run_export(Arguments arguments) {
   CLI::App app("Writes a trace of any format that can be read in a format that other tools read.", "lanescope export");
   Options options;
-  app.add_option("FILE", options.input, "The trace to export")->required();
+  app.add_option("FILE", options.input, "The trace to export")->required()->transform(trace_file());
   app.add_option("-t,--type", options.type,
                  "sqlite (schema of Nsight Systems), chrome (Perfetto, chrome://tracing, HolisticTraceAnalysis), json, csv, "
                  "text (one line an event), trace (also recovers a damaged .trace file) [sqlite]")
-      ->type_name("TYPE");
+      ->type_name("TYPE")
+      ->check(one_of(export_types(), foreign_type_advice));
   app.add_option("-o,--output", options.output, "File to write, or - for standard output [FILE with the type's extension]")
       ->type_name("FILE");
   app.add_flag("-f,--force-overwrite", options.force, "Overwrite the file if it exists");
@@ -149,7 +146,8 @@ int run_export(Arguments arguments) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("REGEX");
-  app.add_option("-l,--lazy", options.lazy, "Make only tables of SQLite that have rows [true]")->type_name("BOOL");
+  app.add_flag("-l,--lazy", options.lazy, "Make only tables of SQLite that have rows [true]");
+  app.add_flag("-q,--quiet", options.quiet, "Say nothing where it succeeds");
   app.footer(
       "Examples:\n"
       "  lanescope export run.trace                        run.sqlite, for scripts written for Nsight Systems\n"
@@ -163,7 +161,7 @@ int run_export(Arguments arguments) {
   const auto trace = open_trace(options.input);
   if (!trace) return fail(trace.error());
   if (const auto written = find_format(options.type)->write(*trace, options); !written) return fail(written.error());
-  if (options.output != kStandardOutput) std::cerr << "Generated:\n\t" << options.output << '\n';
+  if (options.output != kStandardOutput && !options.quiet) std::cerr << "Generated:\n\t" << options.output << '\n';
   if (const std::string& condition = (*trace)->provenance().condition; !condition.empty()) std::cerr << condition << '\n';
   return kSuccess;
 }

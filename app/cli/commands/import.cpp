@@ -26,7 +26,7 @@ int run_import(Arguments arguments) {
 
   if (output.empty()) output = without_trace_extension(input) + ".trace";
   const Overwrite overwrite = force ? Overwrite::kAllow : Overwrite::kRefuse;
-  if (const auto free = check_output(output, overwrite); !free) return fail(free.error());
+  if (const auto free = check_output(input, output, overwrite); !free) return fail(free.error());
   const auto trace = open_trace(input);
   if (!trace) return fail(trace.error());
   const auto written = write_file(output, overwrite, ".trace", [&](const std::filesystem::path& path, Overwrite allowed) {

@@ -63,10 +63,10 @@ Result<nlohmann::json> left_start(const std::string& session, std::string& new_s
     return Error{"The session " + session + " runs a program already, and is for one alone: leave --session away.", ErrorKind::kUsage};
   if (!session.empty())
     return Error{"There is no session " + session + ". Name a new one with: --session-new=" + session, ErrorKind::kUsage};
-  if (left.empty() || !new_session.empty()) return nlohmann::json();
-  if (left.size() > 1)
-    return Error{"Which start is this one's? --session=NAME, one of " + left.front() + ", " + left[1] + ", ...", ErrorKind::kUsage};
-  return take_start(new_session = left.front());
+  if (!new_session.empty()) return nlohmann::json();
+  const Result<std::string> only = only_left_start();
+  if (!only) return only.error();
+  return only->empty() ? nlohmann::json() : take_start(new_session = *only);
 }
 
 Result<session::LaunchRequest> request_with_start(LaunchOptions& options, const nlohmann::json& left, std::vector<std::string> program) {
@@ -107,24 +107,23 @@ int run_program(const Form& form, Arguments arguments) {
   if (split->program.empty()) return fail({"Which program? " + command + " [OPTIONS] PROGRAM [ARGUMENTS...]", ErrorKind::kUsage});
   if (options.arm) return run_armed(split->program);
   options.range.start_later = options.range.start_later || form.starts_later;
-  options.reports.overwrite = options.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
-  const Result<nlohmann::json> left = form.starts_later ? left_start(session, options.session_name) : nlohmann::json();
+  options.reports.overwrite = options.recording.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
+  const Result<nlohmann::json> left = form.starts_later ? left_start(session, options.recording.session_name) : nlohmann::json();
   if (!left) return fail(left.error());
+  // What can't be asked to start would run unrecorded.
+  if (options.range.start_later)
+    if (const Result<void> can_be_asked = check_new_session(options.recording.session_name); !can_be_asked)
+      return fail(can_be_asked.error());
   Result<session::LaunchRequest> request = request_with_start(options, *left, std::move(split->program));
   if (!request) return fail(request.error());
 
   EndingSignals signals;
   Result<std::unique_ptr<Recording>> recording = Recording::launch(std::move(*request));
   if (!recording) return fail(recording.error());
-  if (options.session_name.empty()) options.session_name = std::string(form.name) + "-" + std::to_string(getpid());
-  SessionServer server(**recording, options.session_name, start_options(options.capture, options.range, options.reports));
-  const int signal = wait_for_end(**recording, signals, OnSignal::kEndProgram);
-  server.close();
-  const session::RecordingOutcome outcome = (*recording)->outcome();
-  add_outlines(outcome);
-  print_outcome(**recording, outcome);
-  for (const session::RecordedFile& file : outcome.files) make_reports(file.path, server.reports_of(file));
-  return exit_code(outcome, signal);
+  if (options.recording.session_name.empty()) options.recording.session_name = std::string(form.name) + "-" + std::to_string(getpid());
+  SessionServer server(**recording, options.recording.session_name, start_options(options.capture, options.range, options.reports));
+  const Watched watched = watch(**recording, server, signals, OnSignal::kEndProgram);
+  return exit_code(watched.outcome, watched.signal);
 }
 
 }  // namespace

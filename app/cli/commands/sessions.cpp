@@ -46,13 +46,14 @@ int list(const std::string& what, Header header) {
   return kSuccess;
 }
 
-// Takes a start back that no launch has taken. Returns whether there was one that is meant.
-bool take_start_back(const std::string& session) {
+// Takes a start back that no launch has taken, and returns whether there was one that is meant. Fails where it can't be told which is.
+Result<bool> take_start_back(const std::string& session) {
+  if (session.empty() && !session_names().empty()) return false;
+  const Result<std::string> name = session.empty() ? only_left_start() : Result<std::string>(session);
+  if (!name) return name.error();
   const std::vector<std::string> left = left_starts();
-  const bool is_meant =
-      session.empty() ? left.size() == 1 && session_names().empty() : std::find(left.begin(), left.end(), session) != left.end();
-  if (!is_meant) return false;
-  take_start(session.empty() ? left.front() : session);
+  if (std::find(left.begin(), left.end(), *name) == left.end()) return false;
+  take_start(*name);
   std::cerr << "The next lanescope launch is not recorded at once any more.\n";
   return true;
 }
@@ -63,7 +64,9 @@ int end_capture(Arguments arguments, const char* command, const char* descriptio
   std::string session;
   describe_session(app, session);
   if (const auto code = parse(app, std::move(arguments))) return *code;
-  if (take_start_back(session)) return kSuccess;
+  const Result<bool> taken_back = take_start_back(session);
+  if (!taken_back) return fail(taken_back.error());
+  if (*taken_back) return kSuccess;
   const Result<nlohmann::json> answer = ask(session, {{"command", command}});
   if (!answer) return fail(answer.error());
   const std::filesystem::path file = answer->value("file", "");
@@ -113,7 +116,9 @@ int run_shutdown(Arguments arguments) {
       ->type_name("SIGNAL")
       ->default_str("sigterm; none where it was attached to");
   if (const auto code = parse(app, std::move(arguments))) return *code;
-  if (take_start_back(session)) return kSuccess;
+  const Result<bool> taken_back = take_start_back(session);
+  if (!taken_back) return fail(taken_back.error());
+  if (*taken_back) return kSuccess;
   nlohmann::json request{{"command", "shutdown"}};
   if (!kill.empty()) {
     const Result<std::optional<int>> signal = end_signal(kill);

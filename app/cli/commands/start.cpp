@@ -1,6 +1,4 @@
 // lanescope start: begins a capture in a session, or leaves that to the session that comes.
-#include <unistd.h>
-
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -37,14 +35,17 @@ Result<session::CaptureRequest> checked_request(StartOptions options) {
 }
 
 int leave(const StartOptions& options, const session::CaptureRequest& request, const nlohmann::json& message) {
-  const std::string name = options.new_session.empty() ? "start-" + std::to_string(getpid()) : options.new_session;
-  const std::vector<std::string> names = session_names();
-  if (std::find(names.begin(), names.end(), name) != names.end())
+  const std::string name = options.new_session.empty() ? "start" : options.new_session;
+  const auto is_among = [&name](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (is_among(session_names()))
     return fail(
         {"There is a session " + name + " already. Begin a capture in it with: lanescope start --session=" + name, ErrorKind::kUsage});
+  const bool replaces = is_among(left_starts());
   if (const Result<void> left = leave_start(name, message); !left) return fail(left.error());
-  std::cerr << "The next lanescope launch is recorded from " << (request.range ? waits_for(*request.range) : "its start")
-            << " on. Take that back with: lanescope cancel\n";
+  std::cerr << "The next lanescope launch is recorded from " << (request.range ? waits_for(*request.range) : "its start") << " on"
+            << (replaces ? ", in place of what was asked for before" : "") << ". Take that back with: lanescope cancel\n";
   return kSuccess;
 }
 

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "../checks.h"
 #include "../filter_options.h"
 #include "../table_output.h"
 #include "commands.h"
@@ -61,11 +62,6 @@ int print_reports(const std::string& name) {
   return kSuccess;
 }
 
-int print_formats() {
-  for (const stats::NamedFormat& format : stats::formats()) std::cout << format.name << " - " << format.description << '\n';
-  return kSuccess;
-}
-
 }  // namespace
 
 int run_stats(Arguments arguments) {
@@ -76,7 +72,8 @@ int run_stats(Arguments arguments) {
   std::vector<std::filesystem::path> files;
   std::vector<std::string> names;
   TableOutput output;
-  app.add_option("FILE", files, "A .trace file, or a trace of another tool; several are read as one trace, such as those of all ranks");
+  app.add_option("FILE", files, "A .trace file, or a trace of another tool; several are read as one trace, such as those of all ranks")
+      ->transform(trace_file());
   app.add_option(
          "-r,--report", names,
          "Reports, with their modifiers: cuda_gpu_kern_sum:base (repeat, or separate by commas); without it, those that most people want")
@@ -87,12 +84,9 @@ int run_stats(Arguments arguments) {
   filter.add_options(app, "Only what happened during this NVTX range, on all threads, and the GPU work that was enqueued in it");
   auto* help_reports =
       app.add_option("--help-reports", help_report, "List the reports, or explain one (ALL: each)")->expected(0, 1)->type_name("[REPORT]");
-  bool help_formats = false;
-  app.add_flag("--help-formats", help_formats, "List the formats");
   app.footer(kFooter);
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (help_reports->count() > 0) return print_reports(help_report);
-  if (help_formats) return print_formats();
   if (files.empty()) return fail({"Name the trace file: lanescope stats FILE", ErrorKind::kUsage});
 
   const auto options = filter.parse();

@@ -9,16 +9,6 @@ using session::Preset;
 
 namespace {
 
-// Ranges of a domain that are wanted whatever is said of NVTX and its domains.
-void add_domain(session::CaptureSettings& settings, const std::string& domain) {
-  if (!settings.trace_nvtx) {
-    settings.trace_nvtx = true;
-    settings.domain_rule = session::DomainRule::kOnlyListed;
-    settings.domains.clear();
-  }
-  if (settings.domain_rule == session::DomainRule::kOnlyListed) settings.domains.push_back(domain);
-}
-
 session::CudaBacktraces backtraces(ChainsOf calls, std::chrono::nanoseconds from) {
   session::CudaBacktraces chosen;
   chosen.threshold = from;
@@ -60,10 +50,9 @@ session::CaptureSettings capture_settings(const CaptureChoices& choices) {
   settings.domain_rule = choices.domains.isEmpty() ? session::DomainRule::kAll : choices.domain_rule;
   if (settings.domain_rule != session::DomainRule::kAll)
     for (const QString& domain : choices.domains) settings.domains.push_back(domain == u"default" ? std::string() : domain.toStdString());
-  settings.trace_mpi = choices.trace_mpi;
-  if (choices.trace_mpi) add_domain(settings, "MPI");
-  for (const std::string& domain : session::library_domains(words(choices.libraries))) add_domain(settings, domain);
-  settings.trace_cuda |= !choices.libraries.isEmpty();
+  std::vector<std::string> libraries = words(choices.libraries);
+  if (choices.trace_mpi) libraries.emplace_back("mpi");
+  session::add_library_traces(libraries, settings);
   settings.trace_python_lock = choices.python_lock;
   settings.memory_usage = choices.memory_usage || choices.preset == Preset::kDeep;
   settings.cpu_page_faults = settings.gpu_page_faults = choices.page_faults;

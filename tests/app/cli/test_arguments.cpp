@@ -38,13 +38,19 @@ TEST_CASE("a program begins at the first argument that is no option, and keeps a
 }
 
 TEST_CASE("a boolean option stands bare, with =, or before true and false") {
-  for (const Arguments& on :
-       {Arguments{"-f", "app"}, {"-f", "true", "app"}, {"--force-overwrite=true", "app"}, {"--force-overwrite", "true", "app"}}) {
+  for (const Arguments& on : {Arguments{"-f", "app"},
+                              {"-f", "true", "app"},
+                              {"--force-overwrite=true", "app"},
+                              {"--force-overwrite", "true", "app"},
+                              {"-ftrue", "app"},
+                              {"--force-overwrite=True", "app"},
+                              {"-f", "True", "app"}}) {
     Sample sample;
     CHECK(sample.program(on) == Arguments{"app"});
     CHECK(sample.force);
   }
-  for (const Arguments& off : {Arguments{"-w", "false", "app"}, {"--show-output=false", "app"}}) {
+  for (const Arguments& off :
+       {Arguments{"-w", "false", "app"}, {"--show-output=false", "app"}, {"-wFalse", "app"}, {"--show-output", "FALSE", "app"}}) {
     Sample sample;
     CHECK(sample.program(off) == Arguments{"app"});
     CHECK_FALSE(sample.show);
@@ -89,6 +95,10 @@ TEST_CASE("the nearest word has few letters wrong, missing, added or swapped") {
   CHECK(nearest("profil", words) == "profile");
   CHECK(nearest("stat", words) == "stats");
   CHECK(nearest("record", words).empty());
+  const std::vector<std::string> joined{"--cuda-graph-trace", "--cuda-memory-usage", "cuda_gpu_kern_sum", "cuda_gpu_kern_gb_sum"};
+  CHECK(nearest("--cuda-memory", joined) == "--cuda-memory-usage");
+  CHECK(nearest("gpukernsum", joined) == "cuda_gpu_kern_sum");
+  CHECK(nearest("-c", joined).empty());  // of one letter nothing follows
 }
 
 TEST_CASE("every command is found by its name and no other") {

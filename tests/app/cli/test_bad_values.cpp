@@ -70,7 +70,9 @@ const std::vector<Case> kCases{
     {"--inherit-environment=foo", "--inherit-environment takes"},
     {"--show-output=foo", "--show-output takes"},
     {"--stats=foo", "--stats takes"},
-    {"--export=hdf", "\"hdf\" is none of none, sqlite"},
+    {"--export=foo", "\"foo\" is none of none, sqlite"},
+    {"--export=hdf", "hdf: it is not written; take sqlite, or csv"},
+    {"--export=trace", "\"trace\" is none of none, sqlite"},
     {"--run-as=lanescope-nobody", "lanescope-nobody"},
     {"--command-file=/nowhere/options", "can't be read"},
     {"--command-file=/proc/self/exe", "is no text"},
@@ -97,6 +99,9 @@ const std::vector<Case> kCases{
     {"--mpi-impl=foo", "--mpi-impl: \"foo\" is none of"},
     {"--arm=foo", "--arm takes"},
     {"--nonsense", "Unknown option --nonsense."},
+    {"--cuda-memory=true", "Did you mean --cuda-memory-usage?"},
+    {"--out=x", "Did you mean --output?"},
+    {"--gpu-metrics=all", "Did you mean --gpu-metrics-devices?"},
 };
 
 }  // namespace
@@ -134,6 +139,39 @@ TEST_CASE("attach and start refuse the same values, and a process that is no num
     CAPTURE(arguments);
     const Answer told = answer(arguments);
     CHECK(told.code == kUsage);
+    CHECK(std::count(told.text.begin(), told.text.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("what exports and reports of nsys take and ours do not is named, with what to do") {
+  const std::vector<std::pair<Arguments, const char*>> cases{
+      {{"export", "-t", "hdf"}, "take sqlite, or csv"},
+      {{"export", "--type=parquetdir"}, "take sqlite, or csv"},
+      {{"export", "--type=jsonlines"}, "jq -c"},
+      {{"export", "-t", "info"}, "lanescope info"},
+      {{"export", "-t", "sqlit"}, "Did you mean sqlite?"},
+      {{"export", "--include-blobs=true"}, "JSON"},
+      {{"export", "--dynamic-tables=all"}, "NVTX_EVENTS.jsonText"},
+      {{"export", "--append=true"}, "read together"},
+      {{"export", "--ts-normalize=true"}, "lanescope info"},
+      {{"export", "--ts-shift=5"}, "lanescope-ui"},
+      {{"export", "--separate-strings=true"}, "in the events"},
+      {{"stats", "-r", "gpukernsum"}, "Did you mean cuda_gpu_kern_sum?"},
+      {{"stats", "-r", "gputrace"}, "Did you mean cuda_gpu_trace?"},
+      {{"stats", "-f", "column:nohdr"}, "nothing behind a colon"},
+      {{"stats", "-f", "hdoc"}, "column, table, csv, tsv, json"},
+      {{"stats", "--report-dir=x"}, "--help-reports"},
+      {{"stats", "--sqlite=x.sqlite"}, "name it alone"},
+      {{"analyze", "--rule-dir=x"}, "--help-rules"},
+      {{"attach", "--pid=4711"}, "lanescope attach PID"},
+  };
+  for (const auto& [arguments, words] : cases) {
+    Arguments whole = arguments;
+    whole.push_back(whole.front() == "attach" ? "1" : "x.trace");
+    CAPTURE(whole);
+    const Answer told = answer(whole);
+    CHECK(told.code == kUsage);
+    CHECK_THAT(told.text, contains_text(words));
     CHECK(std::count(told.text.begin(), told.text.end(), '\n') == 1);
   }
 }

@@ -14,10 +14,10 @@ namespace lanescope::session {
 // What --trace calls them: nccl, cublas, cudnn, ...; those that have to be switched on can be recorded in programs alone that we start.
 [[nodiscard]] std::vector<std::string> library_traces();
 [[nodiscard]] bool needs_launch(std::string_view trace);
-[[nodiscard]] bool implies_cuda(std::string_view trace);
 
-// NVTX domains of those that are listed.
-[[nodiscard]] std::vector<std::string> library_domains(std::span<const std::string> traces);
+// Adds calls of those that are listed to what is recorded: their NVTX domains where not all are, with nothing else of NVTX where that is
+// not recorded, and CUDA below those that have to be switched on.
+void add_library_traces(std::span<const std::string> traces, CaptureSettings& settings);
 
 // The variables for those that are listed, but for what our environment says already.
 [[nodiscard]] std::vector<EnvironmentChange> library_variables(std::span<const std::string> traces);
