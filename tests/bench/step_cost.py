@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
-"""What recording costs a PyTorch training step that the CPU bounds, from many short processes.
+"""What recording costs a PyTorch training step that the CPU bounds.
 
-Use: step_cost.py [--seconds 220] [--lanes 7] [--lanescope PATH] [--nsys PATH] [--injection LIBRARY]
-     step_cost.py --steps STRETCHES STEPS BATCH     the program itself: milliseconds of a step in each stretch
+Use: step_cost.py [--seconds 220] [--lanes 3] [--lanescope PATH] [--nsys PATH] [--injection LIBRARY] [--also OPTIONS]... [--raw FILE]
 
-The same step takes up to half as long again in another process on the same machine, so that many processes tell more than long ones. In each lane, two
-processors with a recorder of their own, all ways follow each other in an order drawn anew each round. LIBRARY is loaded by CUDA: a bare CUPTI
-library shows the least that any recorder costs. Prints for each way the best and the median of its processes' median stretches, and the
-median of their ratios to the process without a profiler, and to that with LIBRARY, of the same lane and round, with 95 % intervals.
+A machine's speed drifts, and the same step takes longer in one process than in another. So a program of each way (without a profiler, with each
+profiler) is started and warmed up at once, and then one of them at a time runs a burst of steps, in an order drawn anew each round: what is
+compared ran on the same processors within seconds. After some rounds, programs are started anew. Each lane does so on processors of its own.
+LIBRARY is loaded by CUDA: a bare CUPTI library shows the least that any recorder costs. OPTIONS of lanescope make a way of their own.
+
+Prints for each way the median burst, and of the processes' median ratios to the program without a profiler, and to that with LIBRARY, in the
+same rounds, the median with its 95 % interval and the quartiles. FILE gets a line for each burst: lane, generation, round, way, ms of a step, ms
+of the processor a step.
 """
 import argparse
+import contextlib
 import os
 import random
+import socket
 import statistics
 import subprocess
 import sys
@@ -19,14 +24,18 @@ import tempfile
 import threading
 import time
 
+ROUNDS = 8
+STEPS = 40  # half a second: buffers that fill up and threads that write them are part of what is measured
 
-def train(stretches, steps, batch):
+
+def serve(path, name):
+    """The program: connects to PATH, says NAME, and answers each line with what a burst of steps took: ms of a step, ms of the processor a step."""
     import torch
     torch.manual_seed(0)
     layers = [torch.nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True) for _ in range(8)]
     model = torch.nn.Sequential(*layers).cuda()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    data = torch.randn(batch, 128, 512, device="cuda")
+    data = torch.randn(1, 32, 512, device="cuda")  # so little that a GPU which lanes share has time for all
 
     def step(number):
         with torch.cuda.nvtx.range(f"step_{number}"):
@@ -38,15 +47,20 @@ def train(stretches, steps, batch):
                 optimizer.step()
                 optimizer.zero_grad(set_to_none=True)
 
-    def milliseconds(count):
-        begin = time.perf_counter()
+    def burst(count):
+        begin, begin_cpu = time.perf_counter(), time.process_time()
         for number in range(count):
             step(number)
         torch.cuda.synchronize()
-        return (time.perf_counter() - begin) * 1000 / count
+        return (time.perf_counter() - begin) * 1000 / count, (time.process_time() - begin_cpu) * 1000 / count
 
-    milliseconds(10)
-    print("STEPS", *(f"{milliseconds(steps):.3f}" for _ in range(stretches)))
+    burst(STEPS)
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(path)
+        with connection.makefile("rw") as lines:
+            print(name, file=lines, flush=True)
+            for _ in lines:
+                print(*burst(STEPS), file=lines, flush=True)
 
 
 def ways_of(arguments, folder):
@@ -56,77 +70,118 @@ def ways_of(arguments, folder):
         ways["injection"] = ([], {"CUDA_INJECTION64_PATH": os.path.abspath(arguments.injection)})
     alone = ["--sample=none", "--cpuctxsw=none"]
     if arguments.nsys:
-        ways["nsys"] = ([arguments.nsys, "profile", "-t", "cuda,nvtx", *alone, "-f", "true", "-o", f"{folder}/LANE"], {})
-    own = [arguments.lanescope, "profile", "-t", "cuda,nvtx", "-f", "-o", f"{folder}/LANE.trace"]
-    ways["light"] = ([*own, "--preset=light", *alone], {})
-    ways["default, no samples"] = ([*own, *alone], {})
-    ways["default"] = (own, {})
+        ways["nsys"] = ([arguments.nsys, "profile", "-t", "cuda,nvtx", *alone, "-f", "true", "-o", f"{folder}/nsys"], {})
+    own = [arguments.lanescope, "profile", "-t", "cuda,nvtx", "-f", "-o"]
+    ways["light"] = ([*own, f"{folder}/light.trace", "--preset=light", *alone], {})
+    ways["default, no samples"] = ([*own, f"{folder}/alone.trace", *alone], {})
+    ways["default"] = ([*own, f"{folder}/default.trace"], {})
+    for number, options in enumerate(arguments.also):
+        ways[options] = ([*own, f"{folder}/also{number}.trace", *options.split()], {})
     return ways
 
 
-def measure(ways, arguments):
-    """The median stretch of each process: by way, then by lane and round."""
-    figures = {way: {} for way in ways}
+@contextlib.contextmanager
+def programs_of(arguments, processors):
+    """A warm program of each way, by name: the lines that talk to it."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as server, contextlib.ExitStack() as open_lines:
+        ways = ways_of(arguments, folder)
+        server.bind(f"{folder}/socket")
+        server.listen(len(ways))
+        server.settimeout(90)
+        started = [subprocess.Popen(["taskset", "-c", processors, *prefix, sys.executable, os.path.abspath(__file__), "--serve", f"{folder}/socket", way],
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                    env={**os.environ, "OMP_NUM_THREADS": "1", **environment})
+                   for way, (prefix, environment) in ways.items()]
+        try:
+            lines = {}
+            for _ in started:
+                connection = open_lines.enter_context(server.accept()[0])
+                connection.settimeout(90)
+                talk = open_lines.enter_context(connection.makefile("rw"))  # a program ends when both are closed
+                lines[talk.readline().strip()] = talk
+            yield lines
+        finally:
+            open_lines.close()
+            for process in started:
+                try:
+                    process.wait(60)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+
+
+def measure(arguments, raw):
+    """Bursts of (lane, generation, round, way): (ms of a step, ms of the processor)."""
+    bursts = {}
     end = time.monotonic() + arguments.seconds
+    width = (os.cpu_count() or 1) // arguments.lanes
+    processors = [f"{lane * width}-{(lane + 1) * width - 1}" for lane in range(arguments.lanes)]
 
     def run_lane(lane):
         order = random.Random(lane)
-        for turn in range(10_000):
-            for way in order.sample(list(ways), len(ways)):
-                if time.monotonic() > end:
-                    return
-                prefix, environment = ways[way]
-                command = ["taskset", "-c", f"{2 * lane + 1},{2 * lane + 2}", *(word.replace("LANE", str(lane)) for word in prefix),
-                           sys.executable, os.path.abspath(__file__), "--steps", "12", "10", "2"]
-                try:
-                    result = subprocess.run(command, capture_output=True, text=True, timeout=90,
-                                            env={**os.environ, "OMP_NUM_THREADS": "1", **environment})
-                except subprocess.TimeoutExpired:
-                    print(f"{way}: no answer in 90 s", flush=True)
-                    continue
-                steps = next((line.split()[1:] for line in result.stdout.splitlines() if line.startswith("STEPS")), None)
-                if steps is None:
-                    print(f"{way}: no figures: {result.stdout[-200:]}{result.stderr[-300:]}", flush=True)
-                else:
-                    figures[way][lane, turn] = [float(step) for step in steps]
+        for generation in range(1000):
+            if time.monotonic() > end - 30:
+                return
+            try:
+                with programs_of(arguments, processors[lane]) as programs:
+                    for turn in range(ROUNDS):
+                        for way in order.sample(list(programs), len(programs)):
+                            print("go", file=programs[way], flush=True)
+                            figures = tuple(map(float, programs[way].readline().split()))
+                            bursts[lane, generation, turn, way] = figures
+                            if raw:
+                                print(lane, generation, turn, way, *figures, sep="\t", file=raw, flush=True)
+                        if time.monotonic() > end:
+                            return
+            except (OSError, ValueError) as problem:
+                print(f"lane {lane}, programs {generation}: {problem!r}", flush=True)
 
     lanes = [threading.Thread(target=run_lane, args=(lane,)) for lane in range(arguments.lanes)]
     for lane in lanes:
         lane.start()
     for lane in lanes:
         lane.join()
-    return figures
+    return bursts
 
 
-def beside(values, base):
-    """In per cent: the median ratio of what ran in the same lane and round, and an interval that holds 95 % of the medians of as many drawn from these."""
-    ratios = [100 * (values[place] / base[place] - 1) for place in values if place in base]
-    if not ratios:
+def beside(bursts, way, base):
+    """In per cent: of the processes' median ratios the median, an interval that holds 95 % of the medians of as many drawn from these, the quartiles."""
+    ratios = {}
+    for (lane, generation, turn, name), (time_of_step, _) in bursts.items():
+        other = bursts.get((lane, generation, turn, base))
+        if name == way and other:
+            ratios.setdefault((lane, generation), []).append(100 * (time_of_step / other[0] - 1))
+    medians = [statistics.median(values) for values in ratios.values()]
+    if len(medians) < 2 or way == base:
         return ""
     draw = random.Random(1)
-    medians = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(4000))
-    return f"{statistics.median(ratios):+6.1f} [{medians[100]:+.1f}, {medians[3899]:+.1f}]"
+    drawn = sorted(statistics.median(draw.choices(medians, k=len(medians))) for _ in range(4000))
+    low, _, high = statistics.quantiles(medians, n=4)
+    return f"{statistics.median(medians):+6.1f} [{drawn[100]:+.1f}, {drawn[3899]:+.1f}] ({low:+.1f}, {high:+.1f})"
 
 
 def main():
-    if sys.argv[1:2] == ["--steps"]:
-        train(*map(int, sys.argv[2:]))
+    if sys.argv[1:2] == ["--serve"]:
+        serve(*sys.argv[2:])
         return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=220)
-    parser.add_argument("--lanes", type=int, default=7)
+    parser.add_argument("--lanes", type=int, default=3)
     parser.add_argument("--lanescope", default="build/release/bin/lanescope")
     parser.add_argument("--nsys")
     parser.add_argument("--injection")
+    parser.add_argument("--also", action="append", default=[])
+    parser.add_argument("--raw")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        figures = measure(ways_of(arguments, folder), arguments)
-    middle = {way: {place: statistics.median(steps) for place, steps in values.items()} for way, values in figures.items()}
-    print(f"{'':20} {'runs':>4} {'best, ms':>9} {'median':>7}   beside none, %          beside the injection, %")
-    for way, values in middle.items():
-        if values:
-            print(f"{way:20} {len(values):4} {min(values.values()):9.2f} {statistics.median(values.values()):7.2f}   "
-                  f"{beside(values, middle['none']):23} {beside(values, middle.get('injection', {}))}")
+    with open(arguments.raw, "w", encoding="utf-8") if arguments.raw else contextlib.nullcontext() as raw:
+        bursts = measure(arguments, raw)
+    print(f"{'':20} {'processes':>9} {'ms':>6} {'cpu ms':>6}   {'beside none, %':35} beside the injection, %")
+    for way in ways_of(arguments, ""):
+        of_way = {place: figures for place, figures in bursts.items() if place[3] == way}
+        if not of_way:
+            continue
+        wall, cpu = (statistics.median(figures) for figures in zip(*of_way.values()))
+        print(f"{way:20} {len({place[:2] for place in of_way}):9} {wall:6.2f} {cpu:6.2f}   {beside(bursts, way, 'none'):35} "
+              f"{beside(bursts, way, 'injection')}")
 
 
 if __name__ == "__main__":
