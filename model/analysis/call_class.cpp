@@ -1,17 +1,11 @@
 #include "call_class.h"
 
-#include <algorithm>
 #include <array>
 
 #include "model/trace/python_lock.h"
 
 namespace lanescope::analysis {
 namespace {
-
-template <std::size_t size>
-bool contains_any(std::string_view text, const std::array<std::string_view, size>& words) noexcept {
-  return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
-}
 
 bool contains(std::string_view text, std::string_view word) noexcept { return text.find(word) != std::string_view::npos; }
 

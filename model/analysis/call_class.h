@@ -1,7 +1,9 @@
 // What calls are for, by their names.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +11,10 @@
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {
+
+[[nodiscard]] inline bool contains_any(std::string_view text, std::span<const std::string_view> words) noexcept {
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
 
 enum class CallClass : std::uint8_t {
   kLaunch,       // enqueues work: launches, asynchronous copies and sets, events, stream waits

@@ -1,7 +1,7 @@
 // What idle causes are called, and what to do about them.
-#include <algorithm>
 #include <array>
 
+#include "call_class.h"
 #include "model/analysis/idle.h"
 
 namespace lanescope::analysis {
@@ -36,7 +36,7 @@ constexpr std::array<CauseWords, kIdleCauses> kCauseWords{{
     {"cpu_code", "Running CPU code", "while the launching thread ran CPU code",
      "Make this code faster, move it to other threads (a data loader: more workers), or enqueue the next GPU work before it."},
     {"dependency", "Enqueued, waiting on the GPU",
-     "although the next operation had been enqueued: it waited for another stream, event or host function",
+     "because the next operation, though enqueued, waited for another stream, an event or a host function",
      "Check what the stream waits for: drop waits that are not needed, and put independent work on other streams."},
     {"communication", "Communication", "while communication held back the next operation",
      "Overlap communication with computation: smaller buckets, an earlier start, a stream of its own."},
@@ -45,15 +45,10 @@ constexpr std::array<CauseWords, kIdleCauses> kCauseWords{{
      "copies."},
     {"overhead", "Profiler overhead", "while the profiler itself held up the launching thread",
      "It is not there without the profiler; record less (preset light) to see the program as it runs alone."},
-    {"unknown", "Unknown", "and the launch of the next operation was not recorded",
+    {"unknown", "Unknown", "in front of operations whose launch was not recorded",
      "Record CUDA API calls as well, and begin the recording before the work is enqueued."},
 }};
 const CauseWords& words(IdleCause cause) noexcept { return kCauseWords[static_cast<std::size_t>(cause)]; }
-
-template <std::size_t size>
-bool contains_any(std::string_view text, const std::array<std::string_view, size>& words) noexcept {
-  return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
-}
 
 // Calls that launch take a few microseconds; those that take this long on average did something else first.
 constexpr Nanoseconds kLongLaunch = 200'000;

@@ -1,13 +1,11 @@
 #include "model/analysis/rule.h"
-#include "model/trace/usable_cores.h"
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <optional>
-#include <thread>
 
+#include "model/trace/parallel.h"
 #include "nsight/nsight_rules.h"
 #include "own_rules.h"
 
@@ -140,16 +138,10 @@ Result<RuleAnswer> apply_rule(const Trace& trace, const RuleRequest& request, st
 Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests, std::stop_token stop,
                                             TimeRange time) {
   std::vector<Result<RuleAnswer>> results(requests.size(), RuleAnswer{});
-  std::atomic<std::size_t> next{0};
   const RuleContext context{.trace = trace, .time = time, .stop = stop};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < requests.size() && !stop.stop_requested(); i = next++)
-      results[i] = requests[i].rule->apply(context, requests[i].arguments);
-  };
-  std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < std::min<std::size_t>(requests.size(), usable_cores()); ++i) others.emplace_back(work);
-  work();
-  others.clear();
+  parallel_for(requests.size(), [&](std::size_t i) {
+    if (!stop.stop_requested()) results[i] = requests[i].rule->apply(context, requests[i].arguments);
+  });
   std::vector<RuleAnswer> answers(stop.stop_requested() ? requests.size() : 0);
   if (!answers.empty()) return answers;
   for (Result<RuleAnswer>& result : results) {

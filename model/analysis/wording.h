@@ -9,8 +9,11 @@
 
 namespace lanescope::analysis {
 
-[[nodiscard]] std::string duration_text(Nanoseconds duration);                   // "2.35 s", "12.3 ms", "417 ns"
-[[nodiscard]] std::string percent_text(Nanoseconds part, Nanoseconds whole);     // "38 %", "0.4 %"; "0 %" of nothing
+[[nodiscard]] std::string duration_text(Nanoseconds duration);                          // "2.35 s", "12.3 ms", "417 ns"
+[[nodiscard]] std::string percent_text(Nanoseconds part, Nanoseconds whole);            // "38 %", "0.4 %"; "0 %" of nothing
+[[nodiscard]] inline double percent_of(Nanoseconds part, Nanoseconds whole) noexcept {  // the same as a number
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view noun);  // "1 gap", "12,034 gaps"
 [[nodiscard]] std::string bytes_text(std::uint64_t bytes);                       // "12.5 MB"
 

@@ -10,10 +10,6 @@
 namespace lanescope::analysis {
 namespace {
 
-double share(Nanoseconds part, Nanoseconds whole) {
-  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
-
 // The file that a process comes from, where several were read as one trace.
 std::string part_label(const Trace& trace, ProcessId process) {
   for (const TracePart& part : trace.parts())
@@ -143,10 +139,10 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
     const Nanoseconds hidden = rank.communication.overlap(rank.compute);
     const Nanoseconds exposed = communication - hidden;
     table.add_row(std::int64_t{trace.processes()[rank.process].pid}, std::int64_t{trace.gpus()[rank.gpu].ordinal}, rank.compute.total(),
-                  communication, share(communication, rank.extent.length()), hidden, share(hidden, communication), exposed,
+                  communication, percent_of(communication, rank.extent.length()), hidden, percent_of(hidden, communication), exposed,
                   communication - least);
     const Nanoseconds waited = std::min(communication - least, exposed);
-    if (exposed > waited && share(exposed - waited, rank.extent.length()) >= arguments.real("share"))
+    if (exposed > waited && percent_of(exposed - waited, rank.extent.length()) >= arguments.real("share"))
       answer.findings.push_back(describe_exposed(trace, rank, exposed, waited));
   }
   rank(answer.findings);
@@ -174,14 +170,15 @@ Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArgument
                       stats::integers("Communication", stats::Unit::kNanoseconds), stats::integers("Operations"),
                       stats::integers("First Operation", stats::Unit::kNanoseconds), stats::texts("Rank")});
   for (const RankWork& rank : ranks)
-    table.add_row(rank.compute.total(), share(rank.compute.total(), mean), rank.communication.total(),
+    table.add_row(rank.compute.total(), percent_of(rank.compute.total(), mean), rank.communication.total(),
                   static_cast<std::int64_t>(rank.operations), rank.extent.begin, table.add_text(rank_label(trace, rank)));
   const auto by_compute = [](const RankWork& a, const RankWork& b) { return a.compute.total() < b.compute.total(); };
   const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), by_compute);
-  const bool computes_longer = share(most->compute.total() - mean, mean) >= arguments.real("excess");
+  const bool computes_longer = percent_of(most->compute.total() - mean, mean) >= arguments.real("excess");
   if (computes_longer) answer.findings.push_back(describe_longest(trace, ranks.size(), *least, *most, mean));
   if (const std::optional<Latecomer> last = find_latecomer(ranks);
-      last && !(computes_longer && last->rank == &*most) && share(last->waited, last->rank->extent.length()) >= arguments.real("waiting"))
+      last && !(computes_longer && last->rank == &*most) &&
+      percent_of(last->waited, last->rank->extent.length()) >= arguments.real("waiting"))
     answer.findings.push_back(describe_latecomer(trace, *last));
   rank(answer.findings);
   if (answer.findings.empty()) answer.message = "The ranks compute for about the same time, and none keeps the others waiting.";

@@ -13,10 +13,6 @@
 namespace lanescope::analysis {
 namespace {
 
-double share(Nanoseconds part, Nanoseconds whole) {
-  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
-
 TimeRange longest_of(const IntervalSet& set) {
   const auto longest = std::max_element(set.ranges().begin(), set.ranges().end(),
                                         [](const TimeRange& a, const TimeRange& b) { return a.length() < b.length(); });
@@ -140,9 +136,9 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
     const Exposure exposure = exposure_of(rank);
     if (exposure.copies == 0) continue;
     table.add_row(table.add_text(gpu_label(trace, rank.gpu)), std::int64_t{trace.processes()[rank.process].pid}, exposure.copies,
-                  exposure.hidden, share(exposure.hidden, exposure.copies), rank.compute.total(), exposure.winnable);
-    const bool worth_it = share(exposure.winnable, rank.extent.length()) >= arguments.real("share");
-    if (!worth_it || share(exposure.hidden, exposure.copies) > arguments.real("hidden")) continue;
+                  exposure.hidden, percent_of(exposure.hidden, exposure.copies), rank.compute.total(), exposure.winnable);
+    const bool worth_it = percent_of(exposure.winnable, rank.extent.length()) >= arguments.real("share");
+    if (!worth_it || percent_of(exposure.hidden, exposure.copies) > arguments.real("hidden")) continue;
     Finding finding;
     finding.rule = "no_overlap";
     finding.title = gpu_label(trace, rank.gpu) + " copied for " + duration_text(exposure.copies) + ", and for " +
@@ -189,7 +185,7 @@ Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments
   }
   Nanoseconds span = 0;
   for (const RankWork& rank : rank_work(trace, context.time, context.stop)) span += rank.extent.length();
-  if (all.gain > 0 && share(all.gain, span) >= arguments.real("share")) {
+  if (all.gain > 0 && percent_of(all.gain, span) >= arguments.real("share")) {
     const PageableGroup& first = sorted.front().second;
     const std::string range = families.text(std::get<2>(sorted.front().first));
     Finding finding;

@@ -18,10 +18,6 @@
 namespace lanescope::analysis {
 namespace {
 
-double share(Nanoseconds part, Nanoseconds whole) {
-  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
-
 // What threads were mostly seen to run; empty where there are no samples.
 std::string sampled_text(const Trace& trace, const samples::ChainCounts& chains, std::size_t functions, double least_share = 0) {
   return samples::most_sampled_text(trace, chains, samples::ChainPart::kInnermostPython, functions, least_share);
@@ -35,7 +31,7 @@ stats::Table group_table(const Trace& trace, const Families& families, const Loo
   const Nanoseconds idle = collected.idle();
   for (const Group& group : collected.groups) {
     if (rows >= 0 && table.row_count() >= static_cast<std::size_t>(rows)) break;
-    table.add_row(share(group.total, idle), group.total, static_cast<std::int64_t>(group.parts), group.longest,
+    table.add_row(percent_of(group.total, idle), group.total, static_cast<std::int64_t>(group.parts), group.longest,
                   group.longest_gap.range.begin, static_cast<std::int64_t>(trace.gpus()[group.longest_gap.gpu].ordinal),
                   table.add_text(std::string(idle_cause_name(group.cause))), table.add_text(families.text(group.family)),
                   table.add_text(std::string(api_display_name(trace.name(group.call)))),
@@ -58,11 +54,11 @@ stats::Table cause_table(const Trace& trace, const IdleGroups& collected) {
       for (std::size_t i = 0; i < kIdleCauses; ++i) {
         const CauseSum& sum = found->second[i];
         if (sum.parts == 0) continue;
-        table.add_row(ordinal, share(sum.total, gpu.idle), sum.total, static_cast<std::int64_t>(sum.parts),
+        table.add_row(ordinal, percent_of(sum.total, gpu.idle), sum.total, static_cast<std::int64_t>(sum.parts),
                       table.add_text(std::string(idle_cause_name(static_cast<IdleCause>(i)))));
       }
     }
-    table.add_row(ordinal, share(gpu.short_idle, gpu.idle), gpu.short_idle, static_cast<std::int64_t>(gpu.short_gaps),
+    table.add_row(ordinal, percent_of(gpu.short_idle, gpu.idle), gpu.short_idle, static_cast<std::int64_t>(gpu.short_gaps),
                   table.add_text("Gaps below the threshold"));
   }
   return table;
@@ -75,7 +71,7 @@ stats::Table gpu_table(const Trace& trace, const IdleGroups& collected) {
                       stats::integers("Short Gaps")});
   for (const GpuIdle& gpu : collected.gpus)
     table.add_row(table.add_text(gpu_label(trace, gpu.gpu)), gpu.extent.length(), gpu.busy(), gpu.idle,
-                  share(gpu.idle, gpu.extent.length()), static_cast<std::int64_t>(gpu.operations), static_cast<std::int64_t>(gpu.gaps),
+                  percent_of(gpu.idle, gpu.extent.length()), static_cast<std::int64_t>(gpu.operations), static_cast<std::int64_t>(gpu.gaps),
                   static_cast<std::int64_t>(gpu.short_gaps));
   return table;
 }
@@ -208,12 +204,13 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
   const std::string sampled = sampled_text(trace, cause.samples, 1, kWorthNaming);
   finding.title += sampled.empty() ? "." : ": " + sampled + ".";
   const auto gaps = static_cast<Nanoseconds>(std::max<std::uint64_t>(1, cause.gaps));
-  finding.seen = "In " + counted(cause.gaps, "gap") + (gaps > 1 ? ", " + duration_text(cause.total / gaps) + " each on average" : "") +
-                 "; the longest stretch took " + duration_text(cause.longest) + "." + subject.share + phases_text(families, cause) +
-                 samples_text(trace, cause.samples);
+  finding.seen =
+      "In " + counted(cause.gaps, "gap") +
+      (gaps > 1 ? ", " + duration_text(cause.total / gaps) + " each on average; the longest took " + duration_text(cause.longest) : "") +
+      "." + subject.share + phases_text(families, cause) + samples_text(trace, cause.samples);
   if (!loop.known() && collected.time == kWholeTrace && cause.gaps > 1 && cause.longest >= cause.total / 2)
     finding.seen +=
-        " If a longer run does not pay that stretch again, mark the program's iterations with NVTX ranges: then it counts as setup.";
+        " If a longer run does not pay the longest again, mark the program's iterations with NVTX ranges: then it counts as setup.";
   set_place(trace, group, finding);
   finding.cost = cause.total;
   finding.advice = idle_advice(sum);
@@ -245,14 +242,14 @@ std::vector<Finding> describe_causes(const Trace& trace, const Families& familie
   for (const GpuIdle& gpu : collected.gpus) whole += gpu.extent.length();
   std::vector<Finding> findings;
   std::array<bool, kIdleCauses> done{};
-  bool setup_done = share(collected.once.total, whole) < least;
+  bool setup_done = percent_of(collected.once.total, whole) < least;
   for (const Group& group : collected.groups) {  // the first of each cause is its largest
     if (group.recurrence == Recurrence::kOnce) {
       if (!std::exchange(setup_done, true)) findings.push_back(describe_setup(trace, families, loop, collected, group));
       continue;
     }
     const auto cause = static_cast<std::size_t>(group.cause);
-    if (std::exchange(done[cause], true) || share(collected.recurring[cause].total, collected.span) < least) continue;
+    if (std::exchange(done[cause], true) || percent_of(collected.recurring[cause].total, collected.span) < least) continue;
     findings.push_back(describe_cause(trace, families, loop, collected, group));
   }
   rank(findings);
@@ -262,11 +259,16 @@ std::vector<Finding> describe_causes(const Trace& trace, const Families& familie
 std::string summary_of(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, Nanoseconds gap) {
   const Nanoseconds idle = collected.recurring_idle();
   const std::string gpus = collected.gpus.size() == 1 ? gpu_label(trace, collected.gpus.front().gpu) + " was" : gpus_text(trace, collected);
+  const bool worth_saying = percent_of(collected.short_idle, collected.span) >= 1;
+  const std::string in_short = duration_text(collected.short_idle) + " (" + percent_text(collected.short_idle, collected.span) + ")";
+  const std::string longer =
+      ", in gaps of " + duration_text(gap) + " or longer" + (worth_saying ? "; shorter ones add " + in_short : "") + ".";
+  const std::string shorter =
+      ", but for gaps shorter than " + duration_text(gap) + (worth_saying ? ", which add up to " + in_short : "") + ".";
   return gpus + (idle == 0 ? " never idle in " : " idle for " + duration_text(idle) + " of ") + duration_text(collected.span) +
          (idle == 0 ? std::string() : " (" + percent_text(idle, collected.span) + ")") +
          (loop.known() ? " in " + time_text(families, loop) : std::string()) +
-         (loop.iterations() > 0 ? ", " + counted(loop.iterations(), "iteration") : std::string()) +
-         (idle == 0 ? ", but for gaps shorter than " + duration_text(gap) + "." : ", in gaps of " + duration_text(gap) + " or longer.");
+         (loop.iterations() > 0 ? ", " + counted(loop.iterations(), "iteration") : std::string()) + (idle == 0 ? shorter : longer);
 }
 
 }  // namespace

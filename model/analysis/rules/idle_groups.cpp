@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <tuple>
-#include <utility>
 
+#include "../gpu_operations.h"
 #include "../own_rules.h"
 #include "../range_lookup.h"
 
@@ -48,6 +48,19 @@ FamilyId phase_of(const std::vector<FamilyId>& enclosing, FamilyId loop) {
   return phase == enclosing.end() ? 0 : *phase;
 }
 
+// What gaps below the threshold that begin within the time add up to.
+Nanoseconds short_idle_within(const RuleContext& context, GpuId gpu, TimeRange time, Nanoseconds threshold) {
+  Nanoseconds sum = 0;
+  std::optional<Nanoseconds> busy_until;
+  GpuOperations operations(context.trace, gpu, time, context.stop);
+  while (const std::optional<GpuOperation> operation = operations.next()) {
+    const Nanoseconds gap = operation->range.begin - busy_until.value_or(operation->range.begin);
+    if (gap > 0 && gap < threshold) sum += gap;
+    busy_until = std::max(busy_until.value_or(operation->range.end), operation->range.end);
+  }
+  return sum;
+}
+
 }  // namespace
 
 IdleGroups group_idle(const RuleContext& context, Families& families, const Loop& loop, Nanoseconds threshold) {
@@ -62,7 +75,7 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
     const Nanoseconds enqueued = gap.launch.valid() ? trace.lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
     const ProcessId process = trace.track_of(gap.next.lane).key.process;
     const ThreadId thread = gap.launch.valid() ? trace.track_of(gap.launch.lane).key.thread : kNone;
-    std::array<bool, kIdleCauses> seen{};
+    std::array<Nanoseconds, kIdleCauses> in_gap{};  // of what recurs
     for (const IdlePart& part : parts) {
       const Recurrence recurrence = loop.recurrence(process, part.range.begin, enqueued);
       causes[static_cast<std::size_t>(part.cause)].add(part);
@@ -71,11 +84,13 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
       } else {
         CauseInLoop& cause = collected.recurring[static_cast<std::size_t>(part.cause)];
         cause.add(part);
-        if (!std::exchange(seen[static_cast<std::size_t>(part.cause)], true)) ++cause.gaps;
+        Nanoseconds& of_gap = in_gap[static_cast<std::size_t>(part.cause)];
+        if (of_gap == 0) ++cause.gaps;
+        of_gap += part.range.length();
+        cause.longest = std::max(cause.longest, of_gap);
         if (gap.range.length() <= kShortGap) cause.in_short_gaps += part.range.length();
         cause.calls[part.call] += part.range.length();
         cause.gpus[gap.gpu] += part.range.length();
-        cause.longest = std::max(cause.longest, part.range.length());
         if (thread != kNone) {
           const std::vector<FamilyId>& around = enclosing.of(thread, part);
           for (std::size_t depth = 0; depth < around.size(); ++depth) {
@@ -106,6 +121,7 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
   for (const GpuIdle& gpu : collected.gpus) {
     collected.spans[gpu.gpu] = gpu.extent.intersected(loop_time).length();
     collected.span += collected.spans[gpu.gpu];
+    collected.short_idle += loop.known() ? short_idle_within(context, gpu.gpu, loop_time, threshold) : gpu.short_idle;
   }
   for (const auto& [key, group] : groups) {
     collected.groups.push_back(group);

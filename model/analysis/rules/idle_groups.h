@@ -41,7 +41,7 @@ struct CauseInLoop : CauseSum {
   Nanoseconds in_short_gaps = 0;  // its time in gaps of at most kShortGap
   std::map<NameId, Nanoseconds> calls;
   std::map<GpuId, Nanoseconds> gpus;
-  Nanoseconds longest = 0;
+  Nanoseconds longest = 0;  // its time in the gap that has most of it
   struct Within {
     Nanoseconds time = 0;
     std::size_t depth = 0;  // how many ranges were around one of these at most
@@ -60,6 +60,7 @@ struct IdleGroups {
   CauseSum once;                 // outside of the loop
   TimeRange time = kWholeTrace;  // that counts
   Nanoseconds span = 0;          // of all GPUs together
+  Nanoseconds short_idle = 0;    // of it, in gaps below the threshold
   [[nodiscard]] Nanoseconds idle() const {
     Nanoseconds sum = 0;
     for (const GpuIdle& gpu : gpus) sum += gpu.idle;

@@ -35,10 +35,6 @@ struct KernelSum {
   Nanoseconds gaps = 0;  // behind its predecessors
 };
 
-double share(Nanoseconds part, Nanoseconds whole) {
-  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
-
 Nanoseconds work_span(const std::vector<Stretch>& stretches, Nanoseconds Stretch::*member) {
   Nanoseconds sum = 0;
   for (const Stretch& stretch : stretches) sum += stretch.*member;
@@ -261,7 +257,7 @@ Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArgu
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) span += found.add(gpu);
   RuleAnswer answer;
   const Nanoseconds won = work_span(found.stretches, &Stretch::won);
-  if (won > 0 && share(won, span) >= arguments.real("share")) {
+  if (won > 0 && percent_of(won, span) >= arguments.real("share")) {
     const std::uint64_t kernels = operations_of(found.stretches);
     const Nanoseconds busy = work_span(found.stretches, &Stretch::busy);
     Finding finding;
@@ -294,7 +290,7 @@ Result<RuleAnswer> find_staircase(const RuleContext& context, const RuleArgument
   add_launch_idle(context, found.stretches);
   RuleAnswer answer;
   const Nanoseconds won = work_span(found.stretches, &Stretch::won);
-  if (won == 0 || share(won, span) < arguments.real("share")) {
+  if (won == 0 || percent_of(won, span) < arguments.real("share")) {
     answer.message = "The GPU did not run at the pace of launches for any length of time.";
     return answer;
   }

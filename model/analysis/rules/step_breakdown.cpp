@@ -146,9 +146,8 @@ Result<RuleAnswer> break_down_steps(const RuleContext& context, const RuleArgume
                       stats::integers("Communication", stats::Unit::kNanoseconds), stats::integers("Operations"),
                       stats::texts("NVTX Range")});
   for (const auto& [family, sum] : sorted)
-    table.add_row(sum.cpu, static_cast<std::int64_t>(sum.ranges), sum.projected, sum.idle,
-                  sum.projected == 0 ? 0.0 : 100.0 * static_cast<double>(sum.idle) / static_cast<double>(sum.projected), sum.communication,
-                  static_cast<std::int64_t>(sum.operations), table.add_text(families.text(family)));
+    table.add_row(sum.cpu, static_cast<std::int64_t>(sum.ranges), sum.projected, sum.idle, percent_of(sum.idle, sum.projected),
+                  sum.communication, static_cast<std::int64_t>(sum.operations), table.add_text(families.text(family)));
   RuleAnswer answer;
   if (table.empty())
     answer.message = "The trace has no NVTX ranges.";

@@ -123,13 +123,14 @@ void find_slow(const RuleContext& context, const Families& families, const Loop&
   for (std::size_t i = 0; i < kComponents; ++i)
     typical[i] = median(iterations, [i](const Iteration& iteration) { return iteration.components[i]; });
   Finding finding;
-  std::uint64_t slow = 0;
+  std::uint64_t slow = 0, compared = 0;
   Nanoseconds all = 0;
   Components excess{};
   const EventRef after_warm_up = series.ranges[warm_up_iterations(trace, series)];
   for (const Iteration& iteration : iterations) {
     if (iteration.range < after_warm_up) continue;
     const Nanoseconds time = iteration.time.length();
+    ++compared;
     all += time;
     if (static_cast<double>(time) <= static_cast<double>(typical_time) * (1 + slower / 100)) continue;
     ++slow;
@@ -141,8 +142,7 @@ void find_slow(const RuleContext& context, const Families& families, const Loop&
       finding.place.range = iteration.time;
       finding.place.event = iteration.range;
     }
-    table.add_row(time, typical_time == 0 ? 0.0 : 100.0 * static_cast<double>(time) / static_cast<double>(typical_time),
-                  iteration.time.begin, differs.time,
+    table.add_row(time, percent_of(time, typical_time), iteration.time.begin, differs.time,
                   table.add_text(differs.time == 0 ? "nothing on the GPU" : component_name(differs.component)),
                   table.add_text(process_label(trace, series.process)), table.add_text(std::string(range_name(trace, iteration.range))));
   }
@@ -151,7 +151,7 @@ void find_slow(const RuleContext& context, const Families& families, const Loop&
   if (slow == 0 || static_cast<double>(finding.cost) < arguments.real("share") / 100 * static_cast<double>(least)) return;
   const auto most = static_cast<std::size_t>(std::max_element(excess.begin(), excess.end()) - excess.begin());
   finding.rule = "tail";
-  finding.title = counted(slow, "iteration") + " of " + std::to_string(iterations.size()) + " (\"" + families.text(series.family) +
+  finding.title = std::to_string(slow) + " of " + counted(compared, "iteration") + " (\"" + families.text(series.family) +
                   "\") took over " + percent_text(static_cast<Nanoseconds>(slower), 100) + " longer than the median of " +
                   duration_text(typical_time) + ": together " + duration_text(finding.cost) + " more.";
   finding.seen = excess[most] == 0 ? std::string("On the GPU nothing differs.")

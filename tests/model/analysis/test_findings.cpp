@@ -42,6 +42,54 @@ TEST_CASE("a finding names the innermost range that holds most of the time, and 
   CHECK_THAT(found.title, contains_text("of the loop \"step *\""));
 }
 
+TEST_CASE("the summary says what gaps below the threshold add, in the loop alone") {
+  Scenario tiny;
+  // Before the loop, a hundred kernels with gaps of 5 µs; in each of 10 steps, 100 kernels of 1 µs with gaps of 3 µs, and 20 µs without
+  // any.
+  Nanoseconds t = 0;
+  const auto kernels = [&](Nanoseconds gap) {
+    for (int i = 0; i < 100; ++i, t += 1'000 + gap) tiny.kernel("k", t - 900, t - 100, t, t + 1'000);
+  };
+  kernels(5'000);
+  for (int step = 0; step < 10; ++step) {
+    const Nanoseconds begin = t - 1'000;
+    kernels(3'000);
+    t += 17'000;
+    tiny.range("step " + std::to_string(step), begin, t - 1'000);
+  }
+  // 10 times 99 gaps of 3 µs, and 9 of 20 µs, of the 4.151 ms up to the last kernel's end.
+  CHECK_THAT(answer(*tiny.trace(), "gpu_bubbles").summary,
+             contains_text("idle for 180 µs of 4.15 ms (4.3 %) in the loop \"step *\", 10 iterations, in gaps of 10.0 µs or longer; "
+                           "shorter ones add 2.97 ms (72 %)."));
+  CHECK_THAT(answer(*tiny.trace(), "gpu_bubbles:gap=30us").summary,
+             contains_text("never idle in 4.15 ms in the loop \"step *\", 10 iterations, but for gaps shorter than 30.0 µs, which add up "
+                           "to 3.15 ms (76 %)."));
+}
+
+TEST_CASE("the longest gap counts with all that one cause has of it") {
+  Scenario program;
+  // Code of the program around a query of attributes that splits it: 10 + 4 ms, then 3 + 3 ms.
+  program.kernel("k", 0, 4'000, 5'000, kMillisecond);
+  program.call("cudaGetDevice", 11 * kMillisecond, 12 * kMillisecond);
+  program.kernel("k", 16 * kMillisecond, 16 * kMillisecond, 16 * kMillisecond, 17 * kMillisecond);
+  program.call("cudaGetDevice", 20 * kMillisecond, 21 * kMillisecond);
+  program.kernel("k", 24 * kMillisecond, 24 * kMillisecond, 24 * kMillisecond, 25 * kMillisecond);
+  CHECK_THAT(first_bubble(program).seen, contains_text("In 2 gaps, 10.0 ms each on average; the longest took 14.0 ms."));
+}
+
+TEST_CASE("each cause makes a sentence, of the loop and of setup") {
+  Scenario program;
+  program.orphan_kernel("first", 0, kMillisecond);
+  program.orphan_kernel("second", 5 * kMillisecond, 6 * kMillisecond);
+  program.kernel("enqueued", 6'000'000, 6'001'000, 9 * kMillisecond, 10 * kMillisecond, 8);
+  const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles");
+  REQUIRE(bubbles.findings.size() == 2);
+  CHECK_THAT(bubbles.findings[0].title,
+             contains_text("idle for 4.00 ms (40 % of the time) in front of operations whose launch was not recorded."));
+  CHECK_THAT(bubbles.findings[1].title,
+             contains_text("idle for 3.00 ms (30 % of the time) because the next operation, though enqueued, waited for"));
+}
+
 TEST_CASE("code between launches is told from code that holds the GPU up for long") {
   Scenario eager;
   for (int i = 0; i < 100; ++i) {

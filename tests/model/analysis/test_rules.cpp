@@ -280,12 +280,23 @@ TEST_CASE("slow iterations are found, with what differs in them") {
   const RuleAnswer tail = answer(*program.trace(), "tail");
   REQUIRE(tail.findings.size() == 1);
   CHECK(tail.findings[0].cost == 8 * kMillisecond);
-  CHECK_THAT(tail.findings[0].title, contains_text("1 iteration of 20 (\"step *\")"));
+  CHECK_THAT(tail.findings[0].title, contains_text("1 of 20 iterations (\"step *\")"));
   CHECK_THAT(tail.findings[0].seen, contains_text("Waiting for input or output"));
   const stats::Table& table = table_named(tail, "tail");
   CHECK(table.row_count() == 1);
   CHECK(text(table, 0, "Iteration") == "step 11");
   CHECK(answer(*program.trace(), "tail:slower=1000").findings.empty());
+
+  Scenario warm;  // the same behind an iteration that warms up, which is compared with none
+  warm.range("step 0", 0, 40 * kMillisecond);
+  t = 40 * kMillisecond;
+  for (int step = 1; step < 20; ++step) {
+    const Nanoseconds length = step == 11 ? 11 * kMillisecond : 3 * kMillisecond;
+    warm.range("step " + std::to_string(step), t, t + length);
+    warm.kernel("train", t, t + 5'000, t + 8'000, t + length);
+    t += length;
+  }
+  CHECK_THAT(answer(*warm.trace(), "tail").findings.at(0).title, contains_text("1 of 19 iterations (\"step *\")"));
 }
 
 TEST_CASE("a step's time is broken down by its ranges") {
