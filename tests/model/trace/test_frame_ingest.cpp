@@ -1,25 +1,16 @@
 #include "model/trace/frame_ingest.h"
 
-#include <fstream>
 #include <limits>
 #include <map>
 
-#include <unistd.h>
-
 #include "recording.h"
 #include "support/catch.h"
+#include "support/memory.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
 
 namespace {
-
-// What the process has in memory.
-std::size_t resident_bytes() {
-  std::size_t all = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> all >> resident;
-  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-}
 
 proto::EventChunk two_kernels() {
   proto::EventChunk chunk;

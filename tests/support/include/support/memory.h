@@ -1,0 +1,18 @@
+// How much memory this process has.
+#pragma once
+
+#include <cstddef>
+#include <fstream>
+
+#include <unistd.h>
+
+namespace lanescope::test {
+
+// What of it is in memory now, in bytes.
+inline std::size_t resident_bytes() {
+  std::size_t all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace lanescope::test
