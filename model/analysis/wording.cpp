@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "model/trace/percent.h"
+
 namespace lanescope::analysis {
 namespace {
 
@@ -45,7 +47,7 @@ std::string duration_text(Nanoseconds duration) {
 
 std::string percent_text(Nanoseconds part, Nanoseconds whole) {
   const double share = whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-  return formatted(share != 0 && share < 9.95 ? "%.1f" : "%.0f", share, "%");
+  return format_percent(share, share != 0 && share < 9.95 ? 1 : 0);
 }
 
 std::string counted(std::uint64_t number, std::string_view noun) {

@@ -104,7 +104,7 @@ TEST_CASE("a kernel is described with its launch, its shape and what limits it")
   REQUIRE(value_of(properties, "Registers per thread") == "64");
   REQUIRE(value_of(properties, "Dynamic shared memory") == "48.00 KiB");
   // 233 472 B of shared memory hold 4 blocks of 49 152 + 1 024 B, of 8 warps each: 32 of 64 warps.
-  REQUIRE(value_of(properties, "Theoretical occupancy") == "50.0%");
+  REQUIRE(value_of(properties, "Theoretical occupancy") == "50.0 %");
   REQUIRE(value_of(properties, "Launched by") == "cudaLaunchKernel");
   REQUIRE(value_of(properties, "Launch latency") == "4.000 µs");
   REQUIRE(value_of(properties, "NVTX") == "step 12 › forward");

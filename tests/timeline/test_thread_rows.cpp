@@ -71,7 +71,7 @@ TEST_CASE("a thread's own row shows when it ran or could have, and tells how muc
   const Program program;
   const RowTree tree(*program.trace);
   const Row& row = tree.row(*tree.find("process:1/thread:4711"));
-  CHECK(row_title(row) == "30.0% [4711] main");
+  CHECK(row_title(row) == "30.0 % [4711] main");
   REQUIRE(row.levels.size() == 2);  // states, samples
   const LevelContent states(program.trace, row.levels[0]);
   CHECK(states.busy({0, 100}) == 40);
@@ -149,9 +149,9 @@ TEST_CASE("processors have rows, by number, with how much of the time each was i
   CHECK(group.label == "CPU cores (2)");
   CHECK_FALSE(group.expanded_initially);
   REQUIRE(group.children.size() == 2);
-  CHECK(row_title(tree.row(group.children[0])) == "20.0% CPU 2");
-  CHECK(row_title(tree.row(group.children[1])) == "10.0% CPU 5");
-  CHECK(row_title(group) == "15.0% CPU cores (2)");
+  CHECK(row_title(tree.row(group.children[0])) == "20.0 % CPU 2");
+  CHECK(row_title(tree.row(group.children[1])) == "10.0 % CPU 5");
+  CHECK(row_title(group) == "15.0 % CPU cores (2)");
   SmallTrace without;
   CHECK_FALSE(RowTree(*without.builder.snapshot()).find("processors").has_value());
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "model/trace/percent.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::timeline {
@@ -56,7 +57,7 @@ std::vector<CounterSummary> counter_columns(const CounterSeries& series, const V
 }
 
 std::string format_quantity(double value, std::string_view unit) {
-  if (unit == "%") return with_decimals(value, 1, unit);
+  if (unit == "%") return format_percent(value);
   if (unit == "B" && value >= 0) return format_bytes(static_cast<std::uint64_t>(std::llround(value)));
   struct Prefix {
     double factor;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "model/trace/percent.h"
+
 namespace lanescope::timeline {
 namespace {
 
@@ -53,11 +55,13 @@ std::string format_count(std::uint64_t count) {
   return text;
 }
 
+std::string format_counted(std::uint64_t count, std::string_view noun) {
+  return format_count(count).append(" ").append(noun).append(count == 1 ? "" : "s");
+}
+
 std::string format_share(double share) {
-  if (share > 0 && share < 0.0005) return "<0.1%";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f%%", share * 100);
-  return text;
+  if (share > 0 && share < 0.0005) return "<" + format_percent(0.1);
+  return format_percent(share * 100);
 }
 
 std::optional<Nanoseconds> parse_time(std::string_view text) {

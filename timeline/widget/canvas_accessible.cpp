@@ -119,8 +119,8 @@ class RowAccessible : public Part {
     const TimeRange range = view.selected_range().value_or(view.range()).intersected(view.trace().extent());
     const LevelContent& content = view.content(row.all);
     const double share = range.empty() ? 0 : static_cast<double>(busy_time(view, row, range)) / static_cast<double>(range.length());
-    return Canvas::tr("%1 busy, %2 events")
-        .arg(QString::fromStdString(format_share(share)), QString::fromStdString(format_count(content.count(range))));
+    return Canvas::tr("%1 busy, %2")
+        .arg(QString::fromStdString(format_share(share)), QString::fromStdString(format_counted(content.count(range), "event")));
   }
   [[nodiscard]] QAccessible::State state() const override {
     QAccessible::State state;

@@ -5,6 +5,8 @@
 
 #include <QFontMetricsF>
 
+#include "model/trace/percent.h"
+
 namespace lanescope::timeline {
 namespace {
 
@@ -84,7 +86,8 @@ void paint_counter(const ViewState& state, QPainter& painter, CounterId id, cons
   const double ratio = image.devicePixelRatio();
   const std::string& unit = state.trace().counters()[id].unit;
   const double most = band.scale().top;
-  const QString text = unit == "%" ? QString::number(most) + " %" : QString::fromStdString(format_quantity(most, unit));
+  const std::string of_all = most < 1 ? format_percent(most, 2) : format_percent(most, 0);  // a round number: counter_scale()
+  const QString text = QString::fromStdString(unit == "%" ? of_all : format_quantity(most, unit));
   const QFontMetricsF metrics(painter.font());
   const QRectF place(3, top / ratio + 1, metrics.horizontalAdvance(text) + 6, metrics.height() - 2);
   if (place.height() > height / ratio) return;

@@ -191,8 +191,8 @@ bool RowHeader::event(QEvent* event) {
   if (!row.all.empty()) {
     const TimeRange range = state_.selected_range().value_or(state_.range()).intersected(state_.trace().extent());
     const LevelContent& content = state_.content(row.all);
-    text += tr("\n%1 events, busy for %2 of %3")
-                .arg(QString::fromStdString(format_count(content.count(range))),
+    text += tr("\n%1, busy for %2 of %3")
+                .arg(QString::fromStdString(format_counted(content.count(range), "event")),
                      QString::fromStdString(format_duration(busy_time(state_, row, range))),
                      QString::fromStdString(format_duration(range.length())));
     text += state_.selected_range() ? tr(" selected") : tr(" visible");

@@ -32,7 +32,7 @@ QString counter_tool_tip(const Trace& trace, CounterId counter, TimeRange pixel)
 
 QString column_tool_tip(const Trace& trace, const Column& column, double length, std::size_t sharers) {
   const std::uint64_t events = std::uint64_t{column.count} + column.carried;
-  std::vector<Property> properties{{"", format_count(events) + (events == 1 ? " event" : " events") + " in this pixel"}};
+  std::vector<Property> properties{{"", format_counted(events, "event") + " in this pixel"}};
   properties.push_back({"Length", format_duration(static_cast<Nanoseconds>(length))});
   properties.push_back({"Busy", format_share(busy_share(column, std::max(1.0, length), sharers))});
   if (has_dominant(column)) {

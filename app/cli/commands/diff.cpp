@@ -1,7 +1,5 @@
 // lanescope diff: what changed from one trace to another.
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -11,6 +9,7 @@
 #include "commands.h"
 #include "model/analysis/trace_diff.h"
 #include "model/import/open_trace.h"
+#include "model/trace/percent.h"
 
 namespace lanescope::cli {
 namespace {
@@ -59,17 +58,13 @@ stats::Table table_of(const TraceDiff& diff, bool only_changes) {
 }
 
 std::string change_text(const DiffItem& item) {
-  std::array<char, 96> text{};
   if (std::isnan(item.change)) return "was not there before";
-  std::snprintf(text.data(), text.size(), "%+.1f %%", item.change);
-  std::string whole = text.data();
-  if (std::isfinite(item.change_low) && std::isfinite(item.change_high)) {
-    std::snprintf(text.data(), text.size(), " (between %+.1f and %+.1f %%)", item.change_low, item.change_high);
-    whole += text.data();
-  }
-  if (item.verdict == DiffVerdict::kSame) whole += ", no more than noise";
-  if (item.verdict == DiffVerdict::kUnsure) whole += ", measured once each: noise is not known";
-  return whole;
+  std::string text = format_change(item.change);
+  if (std::isfinite(item.change_low) && std::isfinite(item.change_high))
+    text.append(" (between ").append(format_change(item.change_low)).append(" and ").append(format_change(item.change_high)).append(")");
+  if (item.verdict == DiffVerdict::kSame) text += ", no more than noise";
+  if (item.verdict == DiffVerdict::kUnsure) text += ", measured once each: noise is not known";
+  return text;
 }
 
 // "18 (without the first 2)"

@@ -10,6 +10,7 @@
 #include "analysis/place.h"
 #include "model/analysis/idle.h"
 #include "model/events/event_query.h"
+#include "model/trace/percent.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
@@ -22,14 +23,9 @@ using analysis::TraceDiff;
 
 constexpr std::string_view kAllIdle = "GPU idle";  // the item of all causes
 
-std::string percent_text(double value) {
-  return std::isfinite(value) ? QStringLiteral("%1%2 %").arg(QLatin1String(value > 0 ? "+" : "")).arg(value, 0, 'f', 1).toStdString()
-                              : std::string();
-}
-
 std::string interval_text(const DiffItem& item) {
   if (!std::isfinite(item.change_low) || !std::isfinite(item.change_high)) return {};
-  return percent_text(item.change_low) + " … " + percent_text(item.change_high);
+  return format_change(item.change_low) + " … " + format_change(item.change_high);
 }
 
 stats::Table table_of(const TraceDiff& diff) {
@@ -64,7 +60,7 @@ QString headline_text(const DiffItem& item) {
   QString text =
       QStringLiteral("%1 %2 → %3")
           .arg(QString::fromStdString(item.name), duration_text(item.first.per_iteration), duration_text(item.second.per_iteration));
-  if (std::isfinite(item.change)) text += QStringLiteral(" (%1)").arg(QString::fromStdString(percent_text(item.change)));
+  if (std::isfinite(item.change)) text += QStringLiteral(" (%1)").arg(QString::fromStdString(format_change(item.change)));
   if (item.verdict == DiffVerdict::kSame) text += QObject::tr(", no more than noise");
   return text;
 }
@@ -146,6 +142,7 @@ DiffPanel::DiffPanel(SelectionState& state, TracePair& pair, QWidget* parent)
   column->addLayout(line);
   column->addWidget(command_);
   column->addWidget(table_, 1);
+  table_->setObjectName(QStringLiteral("diff-table"));
   summary_->setWordWrap(true);
   summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   command_->setContentsMargins(8, 0, 8, 3);

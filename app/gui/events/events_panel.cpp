@@ -87,6 +87,14 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   connect(copy, &QAction::triggered, this, &EventsPanel::copySelection);
   table_->addAction(copy);
 
+  auto* zoom = new QAction(this);  // what a double click does
+  zoom->setShortcuts({QKeySequence(Qt::Key_Return), QKeySequence(Qt::Key_Enter)});
+  zoom->setShortcutContext(Qt::WidgetShortcut);
+  connect(zoom, &QAction::triggered, this, [this] {
+    if (const EventRef event = model_->event(table_->currentIndex().row()); event.valid()) zoomTo(event);
+  });
+  table_->addAction(zoom);
+
   connect(&shown, &ShownEvents::changed, this, [this, &shown] {
     model_->setEvents(shown.list());
     if (!shown.list()) showCount();
@@ -169,7 +177,7 @@ bool EventsPanel::eventFilter(QObject* watched, QEvent* event) {
 
 void EventsPanel::showCount() {
   const std::size_t count = model_->events() ? model_->events()->events.size() : 0;
-  count_->setText(tr("%1 events").arg(QString::fromStdString(timeline::format_count(count))));
+  count_->setText(QString::fromStdString(timeline::format_counted(count, "event")));
   nothing_->setText(count == 0 ? whyNothing() : QString());
   pages_->setCurrentWidget(nothing_->text().isEmpty() ? static_cast<QWidget*>(table_) : nothing_);
 }

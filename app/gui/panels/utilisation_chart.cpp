@@ -16,10 +16,16 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kTimeMarks = 2;
+constexpr qsizetype kMostNamed = 4;  // GPUs; more names would leave no room for the chart
+
+QString average_text(const GpuUtilisation& gpu) {
+  const double sum = std::accumulate(gpu.shares.begin(), gpu.shares.end(), 0.0);
+  return QString::fromStdString(timeline::format_share(sum / static_cast<double>(gpu.shares.size())));
+}
 
 QLineSeries* steps(const GpuUtilisation& gpu, TimeRange range, QObject* owner) {
   auto* line = new QLineSeries(owner);
-  line->setName(QString::fromStdString(gpu.name));
+  line->setName(QString::fromStdString(gpu.name) + u' ' + average_text(gpu));
   const double width = static_cast<double>(range.length()) / static_cast<double>(gpu.shares.size());
   for (std::size_t i = 0; i < gpu.shares.size(); ++i) {
     line->append(static_cast<double>(i) * width, gpu.shares[i] * 100);
@@ -28,12 +34,13 @@ QLineSeries* steps(const GpuUtilisation& gpu, TimeRange range, QObject* owner) {
   return line;
 }
 
+// Of several GPUs, the legend says it in its place.
 QString title_of(const Utilisation& utilisation) {
-  if (utilisation.gpus.size() != 1) return QObject::tr("Utilisation over time");
-  const std::vector<double>& shares = utilisation.gpus.front().shares;
-  const double average = std::accumulate(shares.begin(), shares.end(), 0.0) / static_cast<double>(shares.size());
-  return QObject::tr("%1 busy over time: %2")
-      .arg(QString::fromStdString(utilisation.gpus.front().name), QString::fromStdString(timeline::format_share(average)));
+  const auto gpus = static_cast<qsizetype>(utilisation.gpus.size());
+  if (gpus > kMostNamed) return QObject::tr("%1 GPUs busy over time").arg(gpus);
+  if (gpus > 1) return {};
+  const GpuUtilisation& gpu = utilisation.gpus.front();
+  return QObject::tr("%1 busy over time: %2").arg(QString::fromStdString(gpu.name), average_text(gpu));
 }
 
 // Times since the beginning of the trace. Marks stand at offsets from the range's begin, which doubles tell apart at any time.
@@ -83,7 +90,9 @@ void UtilisationChart::setUtilisation(const Utilisation& utilisation) {
 
 void UtilisationChart::applyLook() {
   apply_chart_look(*this);
-  chart()->legend()->setVisible(chart()->series().size() > 1);
+  const qsizetype gpus = chart()->series().size();
+  chart()->legend()->setVisible(gpus > 1 && gpus <= kMostNamed);
+  chart()->legend()->setFont(chart()->titleFont());
   chart()->legend()->setLabelColor(palette().color(QPalette::Text));
 }
 

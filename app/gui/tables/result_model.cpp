@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/trace/percent.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
@@ -28,7 +29,7 @@ QString number_text(const Column& column, std::int64_t value) {
     case Unit::kBytesPerSecond:
       return as_text(timeline::format_throughput(static_cast<std::uint64_t>(std::max<std::int64_t>(0, value)), 1'000'000'000));
     case Unit::kPercent:
-      return QStringLiteral("%1 %").arg(value);
+      return as_text(format_percent(static_cast<double>(value), 0));
     case Unit::kIdentifier:
       return QString::number(value);
     case Unit::kNone:
@@ -38,7 +39,7 @@ QString number_text(const Column& column, std::int64_t value) {
 }
 
 QString real_text(const Column& column, double value) {
-  if (column.unit == Unit::kPercent) return QString::number(value, 'f', 1) + QStringLiteral(" %");
+  if (column.unit == Unit::kPercent) return as_text(format_percent(value));
   if (column.unit == Unit::kNone || column.unit == Unit::kIdentifier) return QString::number(value, 'f', 1);
   return number_text(column, std::llround(value));
 }

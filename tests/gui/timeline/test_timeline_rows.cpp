@@ -300,7 +300,7 @@ TEST_CASE("closed, the processors are as high as they are busy on average") {
   REQUIRE(height_at(800'000) > 4 * ratio);
   REQUIRE(height_at(250'000) == Approx(2.0 * height_at(800'000)).margin(2 * ratio));
   window.view->setSelectedRange(TimeRange{0, 1'000'000});
-  REQUIRE(QAccessible::queryAccessibleInterface(window.canvas)->child(0)->text(QAccessible::Value) == "75.0% busy, 2 events");
+  REQUIRE(QAccessible::queryAccessibleInterface(window.canvas)->child(0)->text(QAccessible::Value) == "75.0 % busy, 2 events");
   window.view->setExpanded("processors", true);
   QHelpEvent help(QEvent::ToolTip, QPoint(60, 8), window.header->mapToGlobal(QPoint(60, 8)));
   QApplication::sendEvent(window.header, &help);

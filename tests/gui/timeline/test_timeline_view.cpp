@@ -394,7 +394,7 @@ TEST_CASE("the tooltip of a pixel with several events tells how many, how busy, 
     INFO(text.toStdString());
     REQUIRE(text.contains(QString::fromUtf8(said)));
   }
-  REQUIRE(QRegularExpression("[345]\\d\\.\\d%").match(text).hasMatch());  // half of the time, give or take an event's part of a pixel
+  REQUIRE(QRegularExpression("[345]\\d\\.\\d %").match(text).hasMatch());  // half of the time, give or take an event's part of a pixel
 }
 
 TEST_CASE("the overview is gone through with the mouse: a click, a drag, the wheel") {
@@ -633,9 +633,9 @@ TEST_CASE("assistive technology finds the rows in sight, their values and their 
     names += row->text(QAccessible::Name);
     if (names.back() == "CUDA API") api = row;
   }
-  REQUIRE(names == QStringList{"GPU 0  NVIDIA H200", "CUDA HW", "100.0% Kernels", "100.0% Stream 7", "NVTX", "Processes (1)",
+  REQUIRE(names == QStringList{"GPU 0  NVIDIA H200", "CUDA HW", "100.0 % Kernels", "100.0 % Stream 7", "NVTX", "Processes (1)",
                                "[4711] python", "[4711] main", "NVTX", "CUDA API"});
-  REQUIRE(api->text(QAccessible::Value) == "64.0% busy, 4 events");  // 50 + 30 + 20 + 540 of 1000 µs
+  REQUIRE(api->text(QAccessible::Value) == "64.0 % busy, 4 events");  // 50 + 30 + 20 + 540 of 1000 µs
   REQUIRE(api->childCount() == 4);
   QAccessibleInterface* launch = api->child(1);
   REQUIRE(launch->text(QAccessible::Name) == "cudaLaunchKernel");

@@ -22,7 +22,9 @@ namespace lanescope::timeline {
 [[nodiscard]] std::string format_throughput(std::uint64_t bytes, Nanoseconds duration);
 // "1 234 567": groups of three.
 [[nodiscard]] std::string format_count(std::uint64_t count);
-// "43.1%".
-[[nodiscard]] std::string format_share(double share);  // "87.3%"; "<0.1%" of what is little, and not nothing
+// "1 event", "12 034 events".
+[[nodiscard]] std::string format_counted(std::uint64_t count, std::string_view noun);
+// "43.1 %" of 0.431; "<0.1 %" of what is little, and not nothing.
+[[nodiscard]] std::string format_share(double share);
 
 }  // namespace lanescope::timeline

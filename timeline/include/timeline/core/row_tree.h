@@ -24,12 +24,12 @@ using RowIndex = std::uint32_t;  // position in RowTree::rows()
 enum class RowKind : std::uint8_t {
   kGpu,              // "GPU 0  NVIDIA H200"
   kGpuHardware,      // "CUDA HW": everything that keeps the GPU busy
-  kKernels,          // "87.3% Kernels"
-  kKernelName,       // "41.0% gemm"
-  kMemory,           // "12.7% Memory"
-  kMemoryOperation,  // "9.1% HtoD"
+  kKernels,          // "87.3 % Kernels"
+  kKernelName,       // "41.0 % gemm"
+  kMemory,           // "12.7 % Memory"
+  kMemoryOperation,  // "9.1 % HtoD"
   kGraphs,           // whole CUDA graphs
-  kStream,           // "61.0% Stream 7"
+  kStream,           // "61.0 % Stream 7"
   kSynchronization,  // waits of a stream
   kGpuRanges,        // "NVTX" below a GPU, and each thread's ranges in it: as they are on the GPU (see gpu_projection.h)
   kProcesses,        // "Processes"
@@ -45,7 +45,7 @@ enum class RowKind : std::uint8_t {
   kTrace,  // "A  before.trace": one of several traces on one time axis
   kBacktraces,
   kProcessorGroup,  // "CPU cores (8)"
-  kProcessor,       // "12.4% CPU 3": what one runs
+  kProcessor,       // "12.4 % CPU 3": what one runs
   kCounters,        // "GPU metrics", and groups of counters
   kCounter,         // "SMs active": a quantity over time
 };
@@ -76,7 +76,7 @@ struct Row {
   std::uint32_t depth = 0;  // in the tree
   std::optional<RowIndex> parent;
   std::vector<RowIndex> children;
-  std::optional<double> share;  // 0 to 1: "87.3% Kernels", as Nsight Systems computes it (see RowTree)
+  std::optional<double> share;  // 0 to 1: "87.3 % Kernels", as Nsight Systems computes it (see RowTree)
   std::vector<Level> levels;    // shown while expanded, or when there is nothing to collapse; none for rows that only group
   Level all;                    // shown while collapsed: all of what is below, combined
   std::optional<CounterId> counter = std::nullopt;  // kCounter: what it shows in place of levels
@@ -119,7 +119,7 @@ class RowTree {
 // and threads did.
 [[nodiscard]] std::vector<Level> overview(const RowTree& tree);
 
-// "87.3% Kernels": a row's label with its share, where it has one.
+// "87.3 % Kernels": a row's label with its share, where it has one.
 [[nodiscard]] std::string row_title(const Row& row);
 
 }  // namespace lanescope::timeline

@@ -1,0 +1,13 @@
+// Shares and changes as people read them, the same wherever they stand: a number, a space, the sign. Pure functions.
+#pragma once
+
+#include <string>
+
+namespace lanescope {
+
+// "43.1 %", with no decimals "43 %". Takes 43.1, not 0.431.
+[[nodiscard]] std::string format_percent(double percent, int decimals = 1);
+// "+5.0 %", "-0.3 %".
+[[nodiscard]] std::string format_change(double percent);
+
+}  // namespace lanescope
