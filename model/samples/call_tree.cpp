@@ -51,7 +51,8 @@ FunctionIndex SampledFunctions::unknown() { return index_of(CodeKind::kNative, 0
 // Grows a tree node by node, then puts siblings beside each other.
 class CallTreeBuilder {
  public:
-  explicit CallTreeBuilder(const Trace& trace) : stacks_(trace.call_stacks()), functions_(trace) {}
+  CallTreeBuilder(const Trace& trace, CallChoice choice)
+      : stacks_(trace.call_stacks()), calls_(trace.call_stacks(), choice), functions_(trace) {}
 
   CallTree top_down(std::span<const SampledStack> chains) {
     // The trace's calls form a tree already, callers before their callees: sums run up it, and where it has several nodes of one function
@@ -60,7 +61,7 @@ class CallTreeBuilder {
     std::vector<std::uint32_t> node_of_call(totals.size(), kRoot);
     for (CallNodeId call = 1; call < totals.size(); ++call) {
       if (totals[call].count == 0) continue;
-      std::uint32_t node = node_of_call[stacks_.node(call).parent];
+      std::uint32_t node = node_of_call[calls_.caller(call)];
       const auto& functions = functions_.at(stacks_.node(call).location);
       for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
         if (stays_in(node, *function)) continue;
@@ -70,7 +71,7 @@ class CallTreeBuilder {
       node_of_call[call] = node;
     }
     for (const SampledStack& each : chains) {
-      const std::uint32_t node = each.chain == 0 ? unreadable(each.weight) : node_of_call[each.chain];
+      const std::uint32_t node = each.chain == 0 ? unreadable(each.weight) : node_of_call[calls_.innermost(each.chain)];
       nodes_[node].self += each.weight;
     }
     note_lines(totals);
@@ -80,7 +81,7 @@ class CallTreeBuilder {
   CallTree bottom_up(std::span<const SampledStack> chains) {
     for (const SampledStack& each : chains) {
       std::uint32_t node = each.chain == 0 ? unreadable(each.weight) : kRoot;
-      for (CallNodeId call = each.chain; call != 0; call = stacks_.node(call).parent)
+      for (CallNodeId call = calls_.innermost(each.chain); call != 0; call = calls_.caller(call))
         for (const FunctionIndex function : functions_.at(stacks_.node(call).location)) {
           if (stays_in(node, function)) continue;
           node = child(node, function);
@@ -117,9 +118,9 @@ class CallTreeBuilder {
 
   std::vector<Weight> totals_of_calls(std::span<const SampledStack> chains) const {
     std::vector<Weight> totals(chains.empty() ? 0 : chains.back().chain + 1);  // chains come by their ids
-    for (const SampledStack& each : chains) totals[each.chain] += each.weight;
+    for (const SampledStack& each : chains) totals[calls_.innermost(each.chain)] += each.weight;
     for (std::size_t call = totals.size(); call-- > 1;)
-      if (const CallNodeId parent = stacks_.node(static_cast<CallNodeId>(call)).parent; parent != 0) totals[parent] += totals[call];
+      if (const CallNodeId caller = calls_.caller(static_cast<CallNodeId>(call)); caller != 0) totals[caller] += totals[call];
     return totals;
   }
 
@@ -173,13 +174,14 @@ class CallTreeBuilder {
   }
 
   const CallStacks& stacks_;
+  ShownCalls calls_;
   SampledFunctions functions_;
   std::vector<CallTreeNode> nodes_{1};
   std::unordered_map<std::uint64_t, std::uint32_t> children_;  // by parent and function
 };
 
-CallTree make_call_tree(const Trace& trace, std::span<const SampledStack> stacks, CallTreeOrder order) {
-  CallTreeBuilder builder(trace);
+CallTree make_call_tree(const Trace& trace, std::span<const SampledStack> stacks, CallTreeOrder order, CallChoice choice) {
+  CallTreeBuilder builder(trace, choice);
   return order == CallTreeOrder::kTopDown ? builder.top_down(stacks) : builder.bottom_up(stacks);
 }
 

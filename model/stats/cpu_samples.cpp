@@ -23,7 +23,7 @@ Table cpu_samples(const Selection& selection, const ReportOptions& options) {
   samples::SampleSelection wanted;
   wanted.window = selection.time();
   const auto stacks = sampled_stacks(trace, wanted, selection.stop());
-  const samples::CallTree tree = make_call_tree(trace, stacks, samples::CallTreeOrder::kTopDown);
+  const samples::CallTree tree = make_call_tree(trace, stacks, samples::CallTreeOrder::kTopDown, options.calls);
   Table table({reals("Self", Unit::kPercent), reals("Total", Unit::kPercent), integers("Self Samples"), integers("Total Samples"),
                texts("Function"), texts("Module"), texts("Source File"), identifiers("Source Line")});
   const auto all = static_cast<double>(tree.total().count);

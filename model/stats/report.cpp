@@ -29,7 +29,7 @@ constexpr std::string_view kNamesAndPercentiles = "[:nvtx-name][:base|:mangled][
 constexpr std::string_view kStylesAndPercentiles = "[:base|:mangled][:pN]...";
 
 constexpr std::array kReports = {
-    Report{"cpu_samples", "CPU Sample Summary (by Function)", kSampleData, "[:base]",
+    Report{"cpu_samples", "CPU Sample Summary (by Function)", kSampleData, "[:base][:python|:no-interpreter]",
            "What threads were seen to run: samples that fell into each function itself, and into it and what it calls. Lanescope's own.",
            cpu_samples},
     Report{"cuda_api_gpu_sum", "CUDA Summary (API/Kernels/MemOps)", kApiData, kNamesAndPercentiles,
@@ -127,6 +127,10 @@ Result<void> apply_modifier(const Report& report, std::string_view modifier, Rep
     options.kernel_names = KernelNames::kBase;
   } else if (modifier == "mangled" && takes(":mangled")) {
     options.kernel_names = KernelNames::kMangled;
+  } else if (modifier == "python" && takes(":python")) {
+    options.calls = samples::CallChoice::kPythonOnly;
+  } else if (modifier == "no-interpreter" && takes(":no-interpreter")) {
+    options.calls = samples::CallChoice::kWithoutInterpreter;
   } else if (const auto percentile = parse_percentile(modifier); percentile && takes(":pN")) {
     options.percentiles.push_back(*percentile);
   } else if (modifier.starts_with("rows=")) {

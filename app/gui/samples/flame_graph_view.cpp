@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QClipboard>
+#include <QContextMenuEvent>
+#include <QGuiApplication>
 #include <QHelpEvent>
 #include <QKeyEvent>
+#include <QMenu>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollBar>
@@ -229,6 +233,24 @@ void FlameGraphView::mouseDoubleClickEvent(QMouseEvent* event) {
   // The first click has made the call as wide as the view: the second one is still on it.
   if (event->button() == Qt::LeftButton && boxAt(event->position().toPoint()) && focus_ != 0)
     emit functionActivated(text(profile_->top_down.function_of(focus_).name));
+}
+
+void FlameGraphView::contextMenuEvent(QContextMenuEvent* event) {
+  const samples::FlameBox* box = event->reason() == QContextMenuEvent::Keyboard ? boxOf(current_) : boxAt(event->pos());
+  if (box == nullptr || box->node == 0) return;
+  const std::uint32_t node = box->node;
+  const QString name = text(profile_->top_down.function_of(node).name);
+  QMenu menu;
+  menu.addAction(tr("Look at it alone"), QKeySequence(Qt::Key_Return), this, [this, node] { focusOn(node); });
+  menu.addAction(tr("Find its samples on the rows"), this, [this, name] { emit functionActivated(name); });
+  menu.addSeparator();
+  menu.addAction(tr("Copy the function's name"), this, [name] { QGuiApplication::clipboard()->setText(name); });
+  menu.addAction(tr("Copy the calls that lead to it"), this, [this, node] {
+    QStringList calls;
+    for (const std::string& call : pathOf(node)) calls += text(call);
+    QGuiApplication::clipboard()->setText(calls.join(u'\n'));
+  });
+  menu.exec(event->reason() == QContextMenuEvent::Keyboard ? viewport()->mapToGlobal(rectangle(*box).center()) : event->globalPos());
 }
 
 void FlameGraphView::setCurrent(std::uint32_t node) {

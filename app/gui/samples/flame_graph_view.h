@@ -1,7 +1,7 @@
 // A call tree as an icicle: the outermost calls on top, each call as wide as its share of what is in sight.
 //
 // Click shows a call over the whole width with what it calls, Escape one level more, Home all. Arrow keys walk from call to call.
-// Double-click is functionActivated(). Cost of painting: O(boxes in sight), which are at least a pixel wide.
+// Double-click is functionActivated(), right-click offers what else there is. Cost of painting: O(boxes in sight), which are at least a pixel wide.
 #pragma once
 
 #include <memory>
@@ -42,6 +42,7 @@ class FlameGraphView : public QAbstractScrollArea {
   void mousePressEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
   bool viewportEvent(QEvent* event) override;
 
  private:

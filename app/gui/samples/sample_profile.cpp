@@ -47,21 +47,20 @@ std::string source_text(const Trace& trace, const samples::SampledFunction& func
 }
 
 std::string weight_text(const samples::Weight& weight, WeightBy by) {
-  const std::string count = timeline::format_count(weight.count);
-  if (by == WeightBy::kTime) return timeline::format_duration(weight.time) + " in " + count + (weight.count == 1 ? " call" : " calls");
-  const std::string samples = count + (weight.count == 1 ? " sample" : " samples");
+  if (by == WeightBy::kTime) return timeline::format_duration(weight.time) + " in " + timeline::format_counted(weight.count, "call");
+  const std::string samples = timeline::format_counted(weight.count, "sample");
   return weight.time > 0 ? samples + ", about " + timeline::format_duration(weight.time) : samples;
 }
 
-std::shared_ptr<const SampleProfile> make_profile(const Trace& trace, const samples::SampleSelection& selection, CallTrees trees,
-                                                  const std::stop_token& stop) {
+std::shared_ptr<const SampleProfile> make_profile(const Trace& trace, const ProfileRequest& request, const std::stop_token& stop) {
+  using samples::CallTreeOrder;
   auto profile = std::make_shared<SampleProfile>();
-  profile->by = selection.source == StackSource::kCpuSamples ? WeightBy::kCount : WeightBy::kTime;
-  const std::vector<samples::SampledStack> stacks = sampled_stacks(trace, selection, stop);
+  profile->by = request.selection.source == StackSource::kCpuSamples ? WeightBy::kCount : WeightBy::kTime;
+  const std::vector<samples::SampledStack> stacks = sampled_stacks(trace, request.selection, stop);
   if (stop.stop_requested()) return nullptr;
-  profile->top_down = make_call_tree(trace, stacks, samples::CallTreeOrder::kTopDown);
+  profile->top_down = make_call_tree(trace, stacks, CallTreeOrder::kTopDown, request.calls);
   if (stop.stop_requested()) return nullptr;
-  if (trees == CallTrees::kBoth) profile->bottom_up = make_call_tree(trace, stacks, samples::CallTreeOrder::kBottomUp);
+  if (request.trees == CallTrees::kBoth) profile->bottom_up = make_call_tree(trace, stacks, CallTreeOrder::kBottomUp, request.calls);
   if (stop.stop_requested()) return nullptr;
   profile->functions = function_weights(profile->top_down);
   profile->table = std::make_shared<const stats::Table>(table_of(trace, *profile));

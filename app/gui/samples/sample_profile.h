@@ -21,9 +21,19 @@ struct SampleProfile {
 
 enum class CallTrees { kTopDown, kBoth };  // bottom-up trees of many deep chains are large
 
-// Null when asked to stop. O(samples + distinct chains · depth).
-[[nodiscard]] std::shared_ptr<const SampleProfile> make_profile(const Trace& trace, const samples::SampleSelection& selection,
-                                                                CallTrees trees, const std::stop_token& stop);
+struct ProfileRequest {
+  samples::SampleSelection selection;
+  samples::CallChoice calls = samples::CallChoice::kAll;
+  CallTrees trees = CallTrees::kTopDown;
+  // Whether what answers the other request answers this one.
+  [[nodiscard]] bool is_part_of(const ProfileRequest& other) const {
+    return selection == other.selection && calls == other.calls && trees <= other.trees;
+  }
+};
+
+// Null when asked to stop. O(samples + distinct chains · depth + call nodes of the trace).
+[[nodiscard]] std::shared_ptr<const SampleProfile> make_profile(const Trace& trace, const ProfileRequest& request,
+                                                                const std::stop_token& stop);
 
 // "libtorch_cpu.so", "" where the function is in no file.
 [[nodiscard]] std::string module_text(const Trace& trace, const samples::SampledFunction& function);

@@ -1,6 +1,9 @@
 #include "samples/samples_panel.h"
 
+#include <QAction>
+#include <QClipboard>
 #include <QElapsedTimer>
+#include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QSignalBlocker>
@@ -11,6 +14,7 @@
 namespace lanescope::ui {
 namespace {
 
+using samples::CallChoice;
 using samples::CallTreeOrder;
 using samples::StackSource;
 
@@ -28,6 +32,7 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
       source_(new QComboBox(this)),
       binding_(new QComboBox(this)),
       thread_(new QComboBox(this)),
+      calls_(new QComboBox(this)),
       search_(new QLineEdit(this)),
       note_(new QLabel(this)),
       pages_(new QStackedWidget(this)),
@@ -51,6 +56,9 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
     compute();
   });
   connect(thread_, &QComboBox::activated, this, &SamplesPanel::compute);
+  connect(calls_, &QComboBox::currentIndexChanged, this, [this] {
+    if (isVisible()) compute();
+  });
   connect(binding_, &QComboBox::activated, this,
           [this] { state_.setTimeBinding(static_cast<TimeBinding>(binding_->currentData().toInt())); });
   connect(search_, &QLineEdit::textChanged, this, [this](const QString& text) {
@@ -73,10 +81,12 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) source_is_chosen_ = false;
     fillThreads();
+    offerCalls();
     refresh();
   });
   connect(&paced_, &PacedUpdate::due, this, &SamplesPanel::compute);
   fillThreads();
+  offerCalls();
   showNote();
 }
 
@@ -88,6 +98,13 @@ void SamplesPanel::layOut() {
   binding_->addItem(tr("Selected range, or all"), static_cast<int>(TimeBinding::kSelectedRange));
   binding_->addItem(tr("Visible range"), static_cast<int>(TimeBinding::kVisibleRange));
   binding_->setCurrentIndex(binding_->findData(static_cast<int>(state_.timeBinding())));
+  calls_->addItem(tr("Without the interpreter"), static_cast<int>(CallChoice::kWithoutInterpreter));
+  calls_->addItem(tr("Python only"), static_cast<int>(CallChoice::kPythonOnly));
+  calls_->addItem(tr("All calls"), static_cast<int>(CallChoice::kAll));
+  calls_->setAccessibleName(tr("Which calls of a chain"));
+  calls_->setToolTip(
+      tr("Without the interpreter: Python's functions and what they call in libraries. Python only: what they call counts as theirs. Threads "
+         "that run no Python are shown whole."));
   view_->setAccessibleName(tr("View of the call chains"));
   source_->setAccessibleName(tr("Which call chains"));
   binding_->setAccessibleName(tr("Part of time"));
@@ -108,7 +125,7 @@ void SamplesPanel::layOut() {
   auto* line = new QHBoxLayout;
   line->setContentsMargins(4, 3, 8, 3);
   line->setSpacing(4);
-  for (QComboBox* choice : {view_, source_, binding_, thread_}) {
+  for (QComboBox* choice : {view_, source_, binding_, thread_, calls_}) {
     choice->setMinimumWidth(fontMetrics().averageCharWidth() * kNarrowestInCharacters);
     line->addWidget(choice);
   }
@@ -122,6 +139,9 @@ void SamplesPanel::layOut() {
   for (QWidget* page : {static_cast<QWidget*>(flame_), static_cast<QWidget*>(top_down_), static_cast<QWidget*>(bottom_up_),
                         static_cast<QWidget*>(functions_), static_cast<QWidget*>(nothing_)})
     pages_->addWidget(page);
+  top_down_->header()->setObjectName(QStringLiteral("samples-top-down"));
+  bottom_up_->header()->setObjectName(QStringLiteral("samples-bottom-up"));
+  functions_->setObjectName(QStringLiteral("samples-functions"));
 }
 
 QTreeView* SamplesPanel::addTree(CallTreeModel& model, const QString& name) {
@@ -137,6 +157,19 @@ QTreeView* SamplesPanel::addTree(CallTreeModel& model, const QString& name) {
   for (int section = 0; section < CallTreeModel::kColumns; ++section) tree->header()->resizeSection(section, digit * kCharacters[section]);
   connect(tree, &QTreeView::doubleClicked, this,
           [this, &model](const QModelIndex& index) { emit functionActivated(model.functionName(index)); });
+  tree->setContextMenuPolicy(Qt::ActionsContextMenu);
+  const auto offer = [&](const QString& text, auto act) {
+    auto* action = new QAction(text, tree);
+    tree->addAction(action);
+    connect(action, &QAction::triggered, this, act);
+    return action;
+  };
+  offer(tr("Expand all below  (*)"), [tree] { tree->expandRecursively(tree->currentIndex()); });
+  offer(tr("Find its samples on the rows"), [this, tree, &model] { emit functionActivated(model.functionName(tree->currentIndex())); });
+  QAction* copy = offer(tr("Copy the function's name"),
+                        [tree, &model] { QGuiApplication::clipboard()->setText(model.functionName(tree->currentIndex())); });
+  copy->setShortcut(QKeySequence::Copy);
+  copy->setShortcutContext(Qt::WidgetShortcut);
   return tree;
 }
 
@@ -192,8 +225,19 @@ void SamplesPanel::fillThreads() {
   thread_->setCurrentIndex(std::max(0, thread_->findData(chosen)));
 }
 
-samples::SampleSelection SamplesPanel::selection() const {
-  samples::SampleSelection selection;
+void SamplesPanel::chooseCalls(CallChoice choice) { calls_->setCurrentIndex(calls_->findData(static_cast<int>(choice))); }
+
+// Where there is no Python, there is nothing to choose.
+void SamplesPanel::offerCalls() {
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  calls_->setVisible(trace && samples::has_python(trace->call_stacks()));
+}
+
+ProfileRequest SamplesPanel::request() const {
+  ProfileRequest request;
+  request.calls = static_cast<CallChoice>(calls_->currentData().toInt());
+  request.trees = view_->currentIndex() == static_cast<int>(View::kBottomUp) ? CallTrees::kBoth : CallTrees::kTopDown;
+  samples::SampleSelection& selection = request.selection;
   selection.source = static_cast<StackSource>(source_->currentData().toInt());
   selection.window = state_.boundRange();
   const QString chosen = thread_->currentData().toString();
@@ -202,7 +246,7 @@ samples::SampleSelection SamplesPanel::selection() const {
   if (chosen.startsWith(u"process:"))
     for (ThreadId thread = 0; thread < trace.threads().size(); ++thread)
       if (trace.threads()[thread].process == chosen.section(u':', 1).toUInt()) selection.threads.push_back(thread);
-  return selection;
+  return request;
 }
 
 void SamplesPanel::showEvent(QShowEvent* event) {
@@ -232,16 +276,14 @@ void SamplesPanel::compute() {
     profile_.reset();
     return showNote();
   }
-  const samples::SampleSelection wanted = selection();
-  const CallTrees trees = view_->currentIndex() == static_cast<int>(View::kBottomUp) ? CallTrees::kBoth : CallTrees::kTopDown;
-  if (trace == computed_trace_ && computed_ == wanted && trees <= computed_trees_) return;
-  computed_trees_ = trees;
+  const ProfileRequest wanted = request();
+  if (trace == computed_trace_ && computed_ && wanted.is_part_of(*computed_)) return;
   computed_trace_ = trace;
   computed_ = wanted;
-  job_.start([this, trace, wanted, trees](const LatestJob::Context& job) {
+  job_.start([this, trace, wanted](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
-    auto profile = make_profile(*trace, wanted, trees, job.stop());
+    auto profile = make_profile(*trace, wanted, job.stop());
     if (!profile) return;
     job.deliver([this, trace, profile = std::move(profile), took = clock.elapsed()] {
       paced_.tookMilliseconds(took);

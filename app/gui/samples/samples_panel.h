@@ -1,5 +1,6 @@
 // What threads were seen to run, or where their calls came from: as a flame graph, as call trees, as a table of functions. Of the part of
-// time that lists are about, of all threads, one process or one thread.
+// time that lists are about, of all threads, one process or one thread. Of programs with Python, all calls of a chain or those that its
+// authors know.
 //
 // Nothing is computed while the panel is hidden, and all of it off the GUI thread.
 #pragma once
@@ -34,6 +35,7 @@ class SamplesPanel : public QWidget {
   // Of CPU samples or, where there are none, of calls.
   void chooseThread(ThreadId thread);
   void chooseProcess(ProcessId process);
+  void chooseCalls(samples::CallChoice choice);
   [[nodiscard]] static bool hasChainsOf(const Trace& trace, ThreadId thread);
   [[nodiscard]] static bool hasChainsOfProcess(const Trace& trace, ProcessId process);
   [[nodiscard]] const std::shared_ptr<const SampleProfile>& profile() const { return profile_; }
@@ -60,7 +62,8 @@ class SamplesPanel : public QWidget {
   void filterFunctions();
   void expandMainPath();  // of the call tree, top-down
   void showNote();
-  [[nodiscard]] samples::SampleSelection selection() const;
+  void offerCalls();
+  [[nodiscard]] ProfileRequest request() const;
 
   SelectionState& state_;
   QComboBox* view_;
@@ -68,6 +71,7 @@ class SamplesPanel : public QWidget {
   bool source_is_chosen_ = false;  // by hand, for this trace
   QComboBox* binding_;
   QComboBox* thread_;
+  QComboBox* calls_;
   QLineEdit* search_;
   QLabel* note_;
   QStackedWidget* pages_;
@@ -81,8 +85,7 @@ class SamplesPanel : public QWidget {
   int shown_functions_ = 0;
   std::shared_ptr<const SampleProfile> profile_;
   std::shared_ptr<const Trace> computed_trace_;
-  std::optional<samples::SampleSelection> computed_;
-  CallTrees computed_trees_ = CallTrees::kTopDown;
+  std::optional<ProfileRequest> computed_;
   PacedUpdate paced_;
   LatestJob job_;
 };

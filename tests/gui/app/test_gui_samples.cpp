@@ -1,9 +1,11 @@
 // The panel that shows call chains: flame graph, call trees, functions, of the part of time and the threads that are chosen.
 #include <QAbstractItemModelTester>
+#include <QClipboard>
 #include <QComboBox>
 #include <QLineEdit>
 
 #include "main_window_fixture.h"
+#include "menus.h"
 #include "model/export/trace_file_export.h"
 #include "model/trace/thread_states.h"
 #include "samples/samples_panel.h"
@@ -114,9 +116,25 @@ class SamplesTest : public QObject {
     QVERIFY(near(boxOf({"train", "load"}).width(), flame.viewport()->width()));
   }
 
+  void aRightClickOnACallCopiesItsNameOrTheCallsThatLeadToIt() {
+    ui::FlameGraphView& flame = panel_->flameGraph();
+    const auto menu = [&](const QString& chosen) {
+      return menu_after([&] { right_click(*flame.viewport(), boxOf({"train", "load", "inflate"}).center()); }, chosen);
+    };
+    menu("Copy the function's name");
+    QCOMPARE(QGuiApplication::clipboard()->text(), QString("inflate"));
+    menu("Copy the calls that lead to it");
+    QCOMPARE(QGuiApplication::clipboard()->text(), QString("train\nload\ninflate"));
+    QSignalSpy activated(&flame, &ui::FlameGraphView::functionActivated);
+    menu("Find its samples on the rows");
+    QCOMPARE(activated.size(), 1);
+    menu("Look at it alone");
+    QCOMPARE(flame.focus(), nodeOf({"train", "load", "inflate"}));
+  }
+
   void hoveringTellsCountsAndShares() {
     const QString text = panel_->flameGraph().toolTipOf(nodeOf({"train", "load", "inflate"}));
-    QVERIFY2(text.contains("libz.so.1") && text.contains("30 samples") && text.contains("25.0%"), qPrintable(text));
+    QVERIFY2(text.contains("libz.so.1") && text.contains("30 samples") && text.contains("25.0 %"), qPrintable(text));
     const QString of_load = panel_->flameGraph().toolTipOf(nodeOf({"train", "load"}));
     QVERIFY2(of_load.contains("train.py:30") && of_load.contains("Itself: 0 samples"), qPrintable(of_load));
   }
@@ -169,7 +187,7 @@ class SamplesTest : public QObject {
     QCOMPARE(down.rowCount(), 2);
     const QModelIndex train = down.index(0, 0);
     QCOMPARE(train.data().toString(), QString("train"));
-    QCOMPARE(down.index(0, ui::CallTreeModel::kTotalShare).data().toString(), QString("83.3%"));
+    QCOMPARE(down.index(0, ui::CallTreeModel::kTotalShare).data().toString(), QString("83.3 %"));
     QCOMPARE(down.rowCount(train), 2);
     QCOMPARE(down.index(0, 0, train).data().toString(), QString("forward"));
     QCOMPARE(down.index(1, ui::CallTreeModel::kTotal, train).data().toString(), QString("30"));
@@ -202,6 +220,45 @@ class SamplesTest : public QObject {
     for (int level = 0; level < 8; ++level, at = tree.model()->index(0, 0, at)) QVERIFY2(tree.isExpanded(at), qPrintable(at.data().toString()));
     QCOMPARE(at.data().toString(), QString("way0"));
     QVERIFY(!tree.isExpanded(at));
+  }
+
+  void theInterpreterIsLeftOutUnlessAllCallsAreAskedFor() {
+    QComboBox* calls = choice(*panel_, "Which calls of a chain");
+    TraceBuilder builder;
+    const ProcessId process = builder.process_of_instance(1);
+    const auto native = [&](CallNodeId caller, const char* module, const char* name) {
+      return builder.call_node({caller, builder.code_location({CodeKind::kNative, builder.intern(module), 0, 0}, {builder.intern(name), 0, 0})});
+    };
+    const CallNodeId run = native(native(0, "/lib/libpython3.12.so", "Py_RunMain"), "/lib/libpython3.12.so", "PyEval_EvalCode");
+    const CallNodeId train =
+        builder.call_node({run, builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern("train"), builder.intern("t.py"), 5})});
+    const CallNodeId add = native(native(train, "/lib/libpython3.12.so", "cfunction_call"), "/lib/libtorch.so", "add");
+    const SampleEvent samples[] = {{0, 0, {add, SampleOrigin::kTimer}}, {1, 0, {train, SampleOrigin::kTimer}}};
+    add_samples(builder, process, 10, samples);
+    state_->setTrace(builder.snapshot(), ui::TraceChange::kOther);
+    QVERIFY(settled());
+    QVERIFY(calls->isVisible());
+    QVERIFY(nodeOf({"train", "add"}) != 0);
+    QVERIFY(nodeOf({"Py_RunMain"}) == 0);
+    choose(calls, 1);  // Python only
+    QVERIFY(settled());
+    QVERIFY(nodeOf({"train"}) != 0);
+    QVERIFY(nodeOf({"train", "add"}) == 0);
+    choose(calls, 2);  // all
+    QVERIFY(settled());
+    QVERIFY(nodeOf({"Py_RunMain", "PyEval_EvalCode", "train", "cfunction_call", "add"}) != 0);
+    choose(calls, 0);
+    QVERIFY(settled());
+    QVERIFY(nodeOf({"train", "add"}) != 0);
+
+    TraceBuilder without;
+    const CallNodeId work = without.call_node({0, without.code_location({CodeKind::kNative, 0, 0, 1}, {without.intern("work"), 0, 0})});
+    const SampleEvent sample[] = {{0, 0, {work, SampleOrigin::kTimer}}};
+    add_samples(without, without.process_of_instance(1), 10, sample);
+    state_->setTrace(without.snapshot(), ui::TraceChange::kOther);
+    QVERIFY(settled());
+    QVERIFY(!calls->isVisible());  // there is nothing to choose
+    QVERIFY(nodeOf({"work"}) != 0);
   }
 
   void searchMakesFunctionsStandOut() {

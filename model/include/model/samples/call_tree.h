@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/samples/sampled_stacks.h"
+#include "model/samples/shown_calls.h"
 
 namespace lanescope::samples {
 
@@ -79,8 +80,9 @@ class CallTree {
   std::vector<SampledFunction> functions_;
 };
 
-// O(distinct chains · depth), top-down O(call nodes of the trace).
-[[nodiscard]] CallTree make_call_tree(const Trace& trace, std::span<const SampledStack> stacks, CallTreeOrder order);
+// Of chains by their ids. Calls that are not shown count as those that called them. O(distinct chains · depth + call nodes of the trace).
+[[nodiscard]] CallTree make_call_tree(const Trace& trace, std::span<const SampledStack> stacks, CallTreeOrder order,
+                                      CallChoice choice = CallChoice::kAll);
 
 struct FunctionWeight {
   FunctionIndex function = 0;

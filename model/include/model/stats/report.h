@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/file/result.h"
+#include "model/samples/shown_calls.h"
 #include "model/stats/table.h"
 #include "model/trace/trace.h"
 
@@ -33,6 +34,7 @@ struct RangeFilter {
 struct ReportOptions {
   KernelNames kernel_names = KernelNames::kDemangled;
   RangePrefix range_prefix = RangePrefix::kNone;
+  samples::CallChoice calls = samples::CallChoice::kAll;
   std::vector<std::uint8_t> percentiles;  // 95: a column P95 in summaries (nearest rank)
   std::optional<std::size_t> rows;        // at most so many rows
   std::optional<TimeRange> time_range;    // only events that overlap it
