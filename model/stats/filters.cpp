@@ -24,8 +24,10 @@ std::optional<Nanoseconds> parse_time(std::string_view text) {
   };
   constexpr std::array<NamedUnit, 9> kUnits = {
       {{"", 1}, {"ns", 1}, {"nsec", 1}, {"us", 1e3}, {"usec", 1e3}, {"ms", 1e6}, {"msec", 1e6}, {"s", 1e9}, {"sec", 1e9}}};
+  constexpr double kFarthest = 1e18;  // thirty years; also "nan" and "inf" are numbers to from_chars
   for (const NamedUnit& known : kUnits)
-    if (unit == known.name) return static_cast<Nanoseconds>(std::llround(number * known.nanoseconds));
+    if (unit == known.name && std::abs(number * known.nanoseconds) <= kFarthest)
+      return static_cast<Nanoseconds>(std::llround(number * known.nanoseconds));
   return std::nullopt;
 }
 
