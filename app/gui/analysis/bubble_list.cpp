@@ -129,7 +129,7 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
   });
 
   Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::texts("GPU"),
-               stats::texts("Cause"), stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("Sampled Code"), stats::texts("When"),
+               stats::texts("Cause"), stats::texts(kSampledCodeTitle), stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("When"),
                stats::integers("Pieces"), stats::integers("Longest", Unit::kNanoseconds)});
   const Trace& trace = *bubbles.trace;
   std::map<std::optional<Recurrence>, Nanoseconds> totals;  // of the loop and of what lies outside of it, where there is one
@@ -137,9 +137,9 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
   for (const auto& [group, sum] : sorted) {
     table.add_row(sum.total, 100.0 * static_cast<double>(sum.total) / static_cast<double>(totals[group.recurrence]),
                   text(table, group.gpu ? "GPU " + std::to_string(trace.gpus()[*group.gpu].ordinal) : ""),
-                  text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""),
+                  text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""), table.add_text(sampled_text(trace, sum.chains, 1)),
                   text(table, group.family ? bubbles.families[*group.family] : ""),
-                  text(table, group.call ? call_text(trace, *group.call) : ""), table.add_text(sampled_text(trace, sum.chains, 1)),
+                  text(table, group.call ? call_text(trace, *group.call) : ""),
                   text(table, group.recurrence ? recurrence_text(*group.recurrence) : ""), sum.pieces, sum.longest_time);
     grouped.groups.push_back(group);
     grouped.longest.push_back(sum.longest);
@@ -163,8 +163,8 @@ ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, 
   }
 
   Table table({stats::integers("Idle", Unit::kNanoseconds), stats::integers("Start", Unit::kNanoseconds), stats::texts("Cause"),
-               stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("Sampled Code"), stats::texts("Before"),
-               stats::integers("GPU")});
+               stats::texts(kSampledCodeTitle), stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("Before"),
+               stats::texts("GPU")});
   const Trace& trace = *bubbles.trace;
   const samples::ThreadSamples samples(trace);
   for (const std::uint32_t index : listed.pieces) {
@@ -174,9 +174,9 @@ ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, 
     samples::ChainCounts chains;
     count_samples(samples, bubbles, piece, window, chains);
     table.add_row(piece.part.range.length(), piece.part.range.begin, text(table, analysis::idle_cause_name(piece.part.cause)),
-                  text(table, range.valid() ? trace.name(trace.event(range).name) : ""), text(table, call_text(trace, piece.part.call)),
-                  table.add_text(sampled_text(trace, chains, 1)), table.add_text(operation_text(trace, gap.next)),
-                  std::int64_t{trace.gpus()[gap.gpu].ordinal});
+                  table.add_text(sampled_text(trace, chains, 1)), text(table, range.valid() ? trace.name(trace.event(range).name) : ""),
+                  text(table, call_text(trace, piece.part.call)), table.add_text(operation_text(trace, gap.next)),
+                  text(table, bubbles.gpus.size() < 2 ? "" : "GPU " + std::to_string(trace.gpus()[gap.gpu].ordinal)));
   }
   listed.table = std::move(table);
   return listed;

@@ -16,6 +16,8 @@
 
 namespace lanescope::ui {
 
+inline constexpr char kSampledCodeTitle[] = "Sampled Code";  // of a column in both tables
+
 // A piece of a gap that has one cause.
 struct IdlePiece {
   analysis::IdlePart part;

@@ -5,6 +5,7 @@
 #include <QHBoxLayout>
 #include <QSignalBlocker>
 #include <QSplitter>
+#include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
 #include "base/time_text.h"
@@ -14,11 +15,26 @@
 namespace lanescope::ui {
 namespace {
 
+constexpr int kGroupsWidth = 660, kPiecesWidth = 440;  // px, at first; later in proportion
+
 QString duration_text(Nanoseconds duration) { return QString::fromStdString(timeline::format_duration(duration)); }
 
 QString share_text(Nanoseconds part, Nanoseconds whole) {
   return whole <= 0 ? QString() : QString::fromStdString(timeline::format_share(static_cast<double>(part) / static_cast<double>(whole)));
 }
+
+// A function and its line stay legible at both ends: "__getitem__ in torch_tr…ng.py:30 (96 %)".
+class SampledCodeDelegate : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    QStyledItemDelegate::initStyleOption(option, index);
+    if (index.model()->headerData(index.column(), Qt::Horizontal, Qt::DisplayRole) == QLatin1String(kSampledCodeTitle))
+      option->textElideMode = Qt::ElideMiddle;
+  }
+};
 
 }  // namespace
 
@@ -88,7 +104,13 @@ void BubblesPanel::layOut() {
   splitter->addWidget(groups_);
   splitter->addWidget(pieces_);
   splitter->setChildrenCollapsible(false);
-  splitter->setSizes({1, 1});
+  splitter->setSizes({kGroupsWidth, kPiecesWidth});
+  splitter->setStretchFactor(0, kGroupsWidth);
+  splitter->setStretchFactor(1, kPiecesWidth);
+  splitter->setObjectName(QStringLiteral("bubbles-parts"));
+  groups_->setObjectName(QStringLiteral("bubbles-groups"));
+  pieces_->setObjectName(QStringLiteral("bubbles-pieces"));
+  for (ResultTable* table : {groups_, pieces_}) table->setItemDelegate(new SampledCodeDelegate(table));
   column->addWidget(splitter, 1);
   column->addWidget(advice_);
 
@@ -180,7 +202,7 @@ void BubblesPanel::group() {
           listed_ = std::move(listed);
           groups_->setTable(std::make_shared<const stats::Table>(std::move(grouped_.table)));
           pieces_->setTable(std::make_shared<const stats::Table>(std::move(listed_.table)));
-          for (ResultTable* table : {groups_, pieces_}) hideEmptyColumns(*table);
+          for (ResultTable* table : {groups_, pieces_}) hideSilentColumns(*table);
           selectChosenGroup();
           showSummary();
         });
@@ -200,20 +222,22 @@ void BubblesPanel::list() {
     job.deliver([this, listed = std::move(listed)]() mutable {
       listed_ = std::move(listed);
       pieces_->setTable(std::make_shared<const stats::Table>(std::move(listed_.table)));
-      hideEmptyColumns(*pieces_);
+      hideSilentColumns(*pieces_);
       showSummary();
     });
   });
 }
 
-// What is not grouped by, and what was not recorded, leaves an empty column.
-void BubblesPanel::hideEmptyColumns(ResultTable& view) {
+// What is not grouped by, and what was not recorded, leaves an empty column; in a group, some lines all say the same.
+void BubblesPanel::hideSilentColumns(ResultTable& view) {
   const stats::Table& table = *view.results().table();
+  const bool in_group = &view == pieces_ && chosen_ != BubbleGroup{};
   for (std::size_t section = 0; section < table.columns().size(); ++section) {
     const stats::Column& column = table.columns()[section];
-    bool empty = column.has_texts() && !table.empty();
-    for (std::size_t row = 0; row < table.row_count() && empty; ++row) empty = column.text(row) == stats::TextId{0};
-    view.setColumnHidden(static_cast<int>(section), empty);
+    const auto text = [&](TableRow row) { return table.text(column.text(row)); };
+    bool silent = column.has_texts() && !table.empty() && (in_group || text(0).empty());
+    for (TableRow row = 1; row < table.row_count() && silent; ++row) silent = text(row) == text(0);
+    view.setColumnHidden(static_cast<int>(section), silent);
   }
   view.fitColumns();
 }

@@ -46,7 +46,7 @@ class BubblesPanel : public QWidget {
   void clear(const QString& sentence);
   void applyThreshold();
   void showSummary();
-  static void hideEmptyColumns(ResultTable& view);
+  void hideSilentColumns(ResultTable& view);
   void selectChosenGroup();
   void showGroup(TableRow row);
   void showPiece(std::uint32_t piece);

@@ -113,6 +113,8 @@ void FindingsPanel::layOut() {
   splitter->addWidget(pages_);
   splitter->setChildrenCollapsible(false);
   splitter->setSizes({kFindingsWidth, kAnswerWidth});
+  splitter->setObjectName(QStringLiteral("findings-parts"));
+  findings_->setObjectName(QStringLiteral("findings-table"));
   column->addWidget(splitter, 1);
 
   rule_->setAccessibleName(tr("Rule"));

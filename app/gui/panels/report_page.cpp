@@ -20,6 +20,7 @@ ReportPage::ReportPage(SelectionState& state, AnsweredTrace& answered, QWidget* 
   column->setSpacing(0);
   column->addWidget(message_);
   column->addWidget(table_, 1);
+  table_->setObjectName(QStringLiteral("statistics-report"));
   message_->setContentsMargins(8, 4, 8, 4);
   message_->setWordWrap(true);
   message_->hide();

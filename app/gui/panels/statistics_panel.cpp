@@ -84,6 +84,7 @@ void StatisticsPanel::layOut() {
   splitter->setStretchFactor(0, 3);
   splitter->setStretchFactor(1, 1);
   splitter->setSizes({kTableWidth, kChartWidth});
+  splitter->setObjectName(QStringLiteral("statistics-parts"));
   splitter->setChildrenCollapsible(false);
   pages_->addWidget(table_);
   pages_->addWidget(report_);
@@ -106,6 +107,7 @@ void StatisticsPanel::layOut() {
   QHeaderView* header = table_->horizontalHeader();
   for (int i = 0; i < StatisticsModel::kColumns; ++i)
     header->resizeSection(i, table_->fontMetrics().horizontalAdvance(u'0') * kCharactersOfColumn[i]);
+  header->setObjectName(QStringLiteral("statistics-header"));
   header->setSortIndicator(StatisticsModel::kTotal, Qt::DescendingOrder);
   table_->setSortingEnabled(true);
 }

@@ -11,6 +11,7 @@
 #include <QMenu>
 #include <QMessageBox>
 #include <QSaveFile>
+#include <QScopedValueRollback>
 
 #include "model/stats/format.h"
 #include "tables/table_look.h"
@@ -38,9 +39,11 @@ ResultTable::ResultTable(const QString& accessible_name, QWidget* parent) : QTab
   horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
   horizontalHeader()->setSectionsMovable(true);
   setSortingEnabled(true);
-  connect(horizontalHeader(), &QHeaderView::sectionResized, this, [this](int, int before, int after) {
-    if (!fitting_ && before > 0 && after > 0) widths_are_chosen_ = true;  // not where a column was hidden or shown
+  connect(horizontalHeader(), &QHeaderView::sectionResized, this, [this](int section, int before, int after) {
+    if (!fitting_ && before > 0 && after > 0) chosen_widths_[title(section)] = after;  // not where a column was hidden or shown
   });
+  horizontalHeader()->setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(horizontalHeader(), &QHeaderView::customContextMenuRequested, this, &ResultTable::showHeaderMenu);
   auto* copy = new QAction(tr("Copy as TSV"), this);
   copy->setShortcut(QKeySequence::Copy);
   copy->setShortcutContext(Qt::WidgetShortcut);
@@ -55,20 +58,28 @@ ResultTable::ResultTable(const QString& accessible_name, QWidget* parent) : QTab
 
 void ResultTable::setTable(std::shared_ptr<const stats::Table> table) {
   const bool other_columns = titles(table.get()) != titles(model_->table().get());
+  const QScopedValueRollback fitting(fitting_, true);
   model_->setTable(std::move(table));
   if (other_columns)
     horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
   else
     model_->sort(horizontalHeader()->sortIndicatorSection(), horizontalHeader()->sortIndicatorOrder());
-  if (other_columns) widths_are_chosen_ = false;
   if (other_columns) fitColumns();
 }
 
+QString ResultTable::title(int section) const { return model_->headerData(section, Qt::Horizontal, Qt::DisplayRole).toString(); }
+
+void ResultTable::setChosenWidths(const QVariantMap& widths) {
+  chosen_widths_ = widths;
+  fitColumns();
+}
+
 void ResultTable::fitColumns() {
-  if (widths_are_chosen_) return;
-  fitting_ = true;
-  fit_columns(*this);
-  fitting_ = false;
+  const QScopedValueRollback fitting(fitting_, true);
+  std::map<int, int> chosen;
+  for (int section = 0; section < model_->columnCount(); ++section)
+    if (const int width = chosen_widths_.value(title(section)).toInt(); width > 0) chosen[section] = width;
+  fit_columns(*this, chosen);
 }
 
 void ResultTable::resizeEvent(QResizeEvent* event) {
@@ -128,6 +139,13 @@ void ResultTable::showMenu(const QPoint& position) {
   QAction* export_all = menu.addAction(tr("Export the table as CSV…"), this, &ResultTable::chooseExport);
   export_all->setEnabled(model_->rowCount() > 0);
   menu.exec(viewport()->mapToGlobal(position));
+}
+
+void ResultTable::showHeaderMenu(const QPoint& position) {
+  QMenu menu;
+  QAction* fit = menu.addAction(tr("Fit the columns"), this, [this] { setChosenWidths({}); });
+  fit->setEnabled(!chosen_widths_.isEmpty());
+  menu.exec(horizontalHeader()->mapToGlobal(position));
 }
 
 void ResultTable::chooseExport() {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <QTableView>
+#include <QVariantMap>
 
 #include "model/file/result.h"
 #include "tables/result_model.h"
@@ -24,9 +25,12 @@ class ResultTable : public QTableView {
 
   // Actions that are added to the table are offered in the menu of its rows, about chosenRow().
 
-  // Fits the columns anew, after some were hidden or shown; not where their user chose the widths. Comes by itself where the table's own
-  // width changes.
+  // Makes the columns as wide as what they hold, within the table where that can be; those whose widths a user chose stay as they are. Call
+  // it after some were hidden or shown; it comes by itself where the table's own width changes.
   void fitColumns();
+  // Widths in pixels that a user chose by dragging a border of the header, by the columns' titles.
+  [[nodiscard]] const QVariantMap& chosenWidths() const { return chosen_widths_; }
+  void setChosenWidths(const QVariantMap& widths);
 
   // Selected rows in the order in which they are shown, with their plain numbers and a line of headers.
   void copySelection() const;
@@ -42,11 +46,13 @@ class ResultTable : public QTableView {
 
  private:
   void showMenu(const QPoint& position);
+  void showHeaderMenu(const QPoint& position);
+  [[nodiscard]] QString title(int section) const;
   void chooseExport();
 
   ResultModel* model_;
   bool fitting_ = false;
-  bool widths_are_chosen_ = false;  // by dragging a border of the header
+  QVariantMap chosen_widths_;
 };
 
 }  // namespace lanescope::ui

@@ -13,7 +13,8 @@ namespace {
 constexpr int kMeasuredRows = 100;
 constexpr int kWideInCharacters = 48;     // texts give up room down to this first,
 constexpr int kNarrowInCharacters = 16;   // then all but the first of them down to this,
-constexpr int kLegibleInCharacters = 24;  // at last the first one, which says what the line is about
+constexpr int kLegibleInCharacters = 28;  // at last the first ones, which say what the line is about
+constexpr std::size_t kFirstTexts = 2;
 
 // Takes what these widths are together larger than the room from the widest of `some` down to the next one, and so on, none below `least`.
 void shrink(const std::vector<int>& widths, const std::vector<int*>& some, int room, int least) {
@@ -59,24 +60,25 @@ void apply_table_look(QTableView& table) {
 
 // Numbers are shown whole. Where the table is too narrow for all columns, those with texts give up room: a text that is elided says more
 // than one that is out of sight.
-void fit_columns(QTableView& table) {
+void fit_columns(QTableView& table, const std::map<int, int>& chosen) {
   const int character = table.fontMetrics().averageCharWidth();
   table.resizeColumnsToContents();
   QHeaderView* header = table.horizontalHeader();
   std::vector<int> widths;
-  for (int column = 0; column < header->count(); ++column)
-    widths.push_back(header->isSectionHidden(column) ? 0 : header->sectionSize(column));
+  for (int column = 0; column < header->count(); ++column) {
+    const auto by_hand = chosen.find(column);
+    widths.push_back(header->isSectionHidden(column) ? 0 : by_hand != chosen.end() ? by_hand->second : header->sectionSize(column));
+  }
   std::vector<int*> texts;  // of `widths`
   for (int column = 0; column < header->count(); ++column) {
     const bool is_number = (table.model()->headerData(column, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignRight) != 0;
-    if (!is_number && !header->isSectionHidden(column)) texts.push_back(&widths[static_cast<std::size_t>(column)]);
+    if (!is_number && !header->isSectionHidden(column) && !chosen.contains(column)) texts.push_back(&widths[static_cast<std::size_t>(column)]);
   }
   const int room = table.viewport()->width();
   shrink(widths, texts, room, character * kWideInCharacters);
-  if (!texts.empty()) {
-    shrink(widths, {texts.begin() + 1, texts.end()}, room, character * kNarrowInCharacters);
-    shrink(widths, {texts.front()}, room, character * kLegibleInCharacters);
-  }
+  const auto rest = texts.begin() + static_cast<std::ptrdiff_t>(std::min(kFirstTexts, texts.size()));
+  shrink(widths, {rest, texts.end()}, room, character * kNarrowInCharacters);
+  shrink(widths, {texts.begin(), rest}, room, character * kLegibleInCharacters);
   for (int column = 0; column < header->count(); ++column)
     if (!header->isSectionHidden(column)) header->resizeSection(column, widths[static_cast<std::size_t>(column)]);
 }

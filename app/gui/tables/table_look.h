@@ -1,6 +1,8 @@
 // How all tables of the viewer look: dense, without a grid, rows of equal height.
 #pragma once
 
+#include <map>
+
 #include <QTableView>
 
 namespace lanescope::ui {
@@ -10,7 +12,8 @@ void apply_table_look(QTableView& table);
 // Behind what is under the cursor, here or in another view.
 [[nodiscard]] QColor hover_color();
 
-// Makes columns as wide as what their first rows hold, within limits, and within the table where that can be.
-void fit_columns(QTableView& table);
+// Makes columns as wide as what their first rows hold, within limits, and within the table where that can be; `chosen` ones, by section, as
+// wide as that (pixels).
+void fit_columns(QTableView& table, const std::map<int, int>& chosen);
 
 }  // namespace lanescope::ui

@@ -1,6 +1,8 @@
 // The panels that answer: bubbles, findings, reports, utilisation and the comparison with another trace.
 #include <QAbstractItemModelTester>
+#include <QChart>
 #include <QClipboard>
+#include <QLegend>
 #include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
@@ -14,6 +16,7 @@
 #include "model/trace/thread_states.h"
 #include "model/trace/trace_builder.h"
 #include "panels/utilisation.h"
+#include "panels/utilisation_chart.h"
 #include "window/theme.h"
 
 using namespace lanescope;
@@ -94,6 +97,42 @@ class AnalysisTest : public QObject {
     groups.clearSelection();
     QVERIFY(settled());
     QCOMPARE(column_sum(window_->bubbles().pieces(), 0), kIdle);  // all of them again
+  }
+
+  void whatAGroupSaysItsBubblesDoNotSayAgain() {
+    window_->actions().bubbles->trigger();
+    QVERIFY(settled());
+    const auto hides = [&](const QString& title) {
+      const ui::ResultTable& pieces = window_->bubbles().pieces();
+      return pieces.isColumnHidden(column_of(pieces, title));
+    };
+    QVERIFY(!hides("Cause"));
+    QVERIFY(hides("GPU"));  // there is one alone
+    window_->bubbles().groups().chooseRow(0);
+    QVERIFY(settled());
+    QVERIFY(hides("Cause"));
+    QVERIFY(!hides("Before"));  // gemm and relu
+    window_->bubbles().groups().clearSelection();
+    QVERIFY(settled());
+    QVERIFY(!hides("Cause"));
+  }
+
+  void aWidthThatWasChosenStaysAndTheRestIsFitted() {
+    window_->actions().bubbles->trigger();
+    QVERIFY(settled());
+    ui::ResultTable& groups = window_->bubbles().groups();
+    QHeaderView* header = groups.horizontalHeader();
+    const int cause = column_of(groups, "Cause"), range = column_of(groups, "NVTX Range");
+    const int fitted = header->sectionSize(cause), other = header->sectionSize(range);
+    header->resizeSection(cause, fitted + 37);
+    window_->timelineView().setSelectedRange(TimeRange{kLongestGapEnd - 400'000, kLongestGapEnd});  // other lines
+    QVERIFY(settled());
+    QCOMPARE(header->sectionSize(cause), fitted + 37);
+    groups.setChosenWidths({});  // "Fit the columns"
+    window_->timelineView().setSelectedRange(std::nullopt);
+    QVERIFY(settled());
+    QCOMPARE(header->sectionSize(cause), fitted);
+    QCOMPARE(header->sectionSize(range), other);
   }
 
   void adviceAboutAGroupGoesWithItsTrace() {
@@ -299,6 +338,18 @@ class AnalysisTest : public QObject {
     QVERIFY(std::abs(busy - 4.0 * kKernelDuration) < 1'000);  // pieces end at whole nanoseconds
     QCOMPARE(shares.front(), 1.0);
     QCOMPARE(shares[shares.size() / 2], 0.0);  // within the longest gap
+  }
+
+  void ofSeveralGpusTheChartNamesEachWithItsAverage() {
+    ui::UtilisationChart chart;
+    chart.setUtilisation({{0, 100}, {{"GPU 0", {1, 0.5}}, {"GPU 1", {0, 0}}}});
+    QStringList names;
+    for (const QAbstractSeries* series : chart.chart()->series()) names += series->name();
+    QCOMPARE(names, QStringList({"GPU 0 75.0 %", "GPU 1 0.0 %"}));
+    QVERIFY(chart.chart()->legend()->isVisible() && chart.chart()->title().isEmpty());
+    chart.setUtilisation({{0, 100}, std::vector<ui::GpuUtilisation>(8, {"GPU", {1, 1}})});  // eight names would leave no room
+    QVERIFY(!chart.chart()->legend()->isVisible());
+    QCOMPARE(chart.chart()->title(), QString("8 GPUs busy over time"));
   }
 
   void twoTracesLieOnOneAxisUnderTheirHeadings() {
