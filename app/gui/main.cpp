@@ -23,6 +23,11 @@ int say(const QString& text, int exit_code) {
   return exit_code;
 }
 
+// The part of Qt that draws without a display says of each window that it can't tell its size to one.
+void say_message(QtMsgType, const QMessageLogContext&, const QString& text) {
+  if (!text.contains(u"propagateSizeHints")) say(text + u'\n', 1);
+}
+
 int take_screenshot(const ScreenshotRequest& request) {
   MainWindow window(Layout::kInitial);
   Screenshot screenshot(window, request);
@@ -48,6 +53,7 @@ int main(int argc, char** argv) {
 
   const bool has_display = qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY");
   if (options.screenshot && !has_display && !qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  if (options.screenshot) qInstallMessageHandler(say_message);
 
   lanescope::keep_memory_for_decoding();
   int qt_argc = 1;  // the options are ours alone

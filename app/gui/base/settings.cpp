@@ -62,6 +62,11 @@ QStringList Settings::recentFiles() const { return file_.value("recentFiles").to
 void Settings::addRecentFile(const QString& path) {
   file_.setValue("recentFiles", with_first(recentFiles(), QFileInfo(path).absoluteFilePath(), kRecentFiles));
 }
+void Settings::removeRecentFile(const QString& path) {
+  QStringList files = recentFiles();
+  files.removeAll(QFileInfo(path).absoluteFilePath());
+  file_.setValue("recentFiles", files);
+}
 void Settings::clearRecentFiles() { file_.remove("recentFiles"); }
 
 QByteArray Settings::layout(const char* key) const {
@@ -77,6 +82,8 @@ QByteArray Settings::windowState() const { return layout("window/state"); }
 void Settings::setWindowState(const QByteArray& state) { file_.setValue("window/state", state); }
 QByteArray Settings::eventsHeader() const { return layout("window/eventsHeader"); }
 void Settings::setEventsHeader(const QByteArray& state) { file_.setValue("window/eventsHeader", state); }
+QVariant Settings::panelPart(const QString& name) const { return file_.value("panels/" + name); }
+void Settings::setPanelPart(const QString& name, const QVariant& arrangement) { file_.setValue("panels/" + name, arrangement); }
 
 RememberedRows Settings::rows(const QString& kind) const {
   const QString group = program_group("rows", kind);

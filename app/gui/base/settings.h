@@ -20,6 +20,7 @@ class Settings {
 
   [[nodiscard]] QStringList recentFiles() const;  // newest first, absolute paths
   void addRecentFile(const QString& path);        // at the front; the list keeps ten
+  void removeRecentFile(const QString& path);
   void clearRecentFiles();
 
   // Layouts that another version wrote are not returned.
@@ -29,6 +30,9 @@ class Settings {
   void setWindowState(const QByteArray& state);
   [[nodiscard]] QByteArray eventsHeader() const;
   void setEventsHeader(const QByteArray& state);
+  // How a part of a panel was arranged, by its name.
+  [[nodiscard]] QVariant panelPart(const QString& name) const;
+  void setPanelPart(const QString& name, const QVariant& arrangement);
 
   // Of the kinds of trace (kind_of_trace()) whose rows were arranged last; others are forgotten.
   [[nodiscard]] RememberedRows rows(const QString& kind) const;

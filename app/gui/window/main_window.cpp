@@ -14,6 +14,7 @@
 
 #include "analysis/place.h"
 #include "timeline/core/format.h"
+#include "window/panel_memory.h"
 #include "window/theme.h"
 
 namespace lanescope::ui {
@@ -77,6 +78,7 @@ MainWindow::MainWindow(Layout layout)
     restoreGeometry(settings_.windowGeometry());
     sizes_are_initial_ = !restoreState(settings_.windowState(), kLayoutVersion);
     events_->restoreHeaderState(settings_.eventsHeader());
+    restore_panels(*this, settings_);
     row_memory_ = std::make_unique<RowMemory>(*timeline_, state_, settings_);
   }
 }
@@ -125,6 +127,7 @@ void MainWindow::connectLoader() {
   connect(&loader_, &TraceLoader::failed, this, [this](const QString& sentence) {
     beside_.clear();
     status_->showIdle();
+    forgetIfGone(loader_.path());
     showFailure(sentence);
   });
   connect(&loader_, &TraceLoader::cancelled, this, [this] {
@@ -150,6 +153,7 @@ void MainWindow::connectPair() {
   });
   connect(&beside_loader_, &TraceLoader::failed, this, [this](const QString& sentence) {
     status_->showIdle();
+    forgetIfGone(beside_loader_.path());
     showFailure(sentence);
   });
   connect(&beside_loader_, &TraceLoader::cancelled, status_, &TraceStatus::showIdle);
@@ -307,15 +311,26 @@ void MainWindow::showRecentFiles() {
   actions_.open_recent->setEnabled(!paths.isEmpty());
 }
 
+// A recent file that somebody removed is offered once more, not for ever.
+void MainWindow::forgetIfGone(const QString& path) {
+  if (QFileInfo::exists(path)) return;
+  settings_.removeRecentFile(path);
+  showRecentFiles();
+}
+
 void MainWindow::enableActions() {
   const bool has_trace = state_.trace() != nullptr;
+  const bool has_event = state_.selectedEvent().valid();
+  actions_.copy_details->setEnabled(has_event);
+  for (QAction* action : {actions_.zoom_to_selection, actions_.clear_selection})
+    action->setEnabled(has_event || state_.selectedRange().has_value());
   actions_.stop->setEnabled(recording_ != nullptr);
   actions_.follow_live->setEnabled(recording_ != nullptr);
   actions_.back->setEnabled(timeline_->canGoBack());
   actions_.forward->setEnabled(timeline_->canGoForward());
-  for (QAction* action : {actions_.export_csv, actions_.zoom_in, actions_.zoom_out, actions_.zoom_to_selection, actions_.fit,
-                          actions_.go_to_time, actions_.mark, actions_.longest_gaps, actions_.find_next, actions_.find_previous,
-                          actions_.navigate->menuAction(), actions_.rows->menuAction()})
+  for (QAction* action : {actions_.export_csv, actions_.zoom_in, actions_.zoom_out, actions_.fit, actions_.go_to_time, actions_.mark,
+                          actions_.longest_gaps, actions_.find, actions_.find_next, actions_.find_previous, actions_.filter_rows,
+                          actions_.filter_events, actions_.navigate->menuAction(), actions_.rows->menuAction()})
     action->setEnabled(has_trace);
 }
 
@@ -333,7 +348,10 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 
 void MainWindow::dropEvent(QDropEvent* event) {
   event->acceptProposedAction();
-  openFile(event->mimeData()->urls().first().toLocalFile());
+  const QList<QUrl> urls = event->mimeData()->urls();
+  openFile(urls.first().toLocalFile());
+  if (urls.size() > 1) openBeside(urls[1].toLocalFile());
+  if (urls.size() > 2) messages_->show(tr("Two traces are shown beside each other at most: the first two were opened."), MessageWeight::kNote);
 }
 
 void MainWindow::showEvent(QShowEvent* event) {
@@ -352,6 +370,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     settings_.setWindowGeometry(saveGeometry());
     settings_.setWindowState(saveState(kLayoutVersion));
     settings_.setEventsHeader(events_->headerState());
+    keep_panels(*this, settings_);
   }
   QMainWindow::closeEvent(event);
 }

@@ -102,6 +102,7 @@ class MainWindow : public QMainWindow {
   void showTitle(const QString& path);
   void closeBeside();
   void showRecentFiles();
+  void forgetIfGone(const QString& path);
   void showFailure(const QString& sentence);
   // Calls `done` once it is recorded, or with one sentence why not; not at all after attach_job_.cancel().
   void beginAttach(const AttachSettings& settings, std::function<void(const QString& problem)> done);

@@ -68,15 +68,18 @@ void MainWindow::connectActions() {
     state_.setSelectedEvent({});
     state_.setSelectedRange(std::nullopt);
   });
+  connect(&state_, &SelectionState::selectedEventChanged, this, &MainWindow::enableActions);
+  connect(&state_, &SelectionState::selectedRangeChanged, this, &MainWindow::enableActions);
   connect(actions_.stop, &QAction::triggered, this, &MainWindow::stopRecording);
   connect(actions_.longest_gaps, &QAction::triggered, this, &MainWindow::showLongestGaps);
   connect(actions_.statistics, &QAction::triggered, this, [this] {
     statistics_->chooseReport({});
-    docks_->raise(statistics_);
+    docks_->enter(statistics_);
   });
-  connect(actions_.diagnostics, &QAction::triggered, this, [this] { docks_->raise(diagnostics_); });
-  connect(binding_, &TimelineBinding::eventsRequested, this, [this] { docks_->raise(events_); });
-  connect(binding_, &TimelineBinding::statisticsRequested, this, [this] { docks_->raise(statistics_); });
+  connect(actions_.diagnostics, &QAction::triggered, this, [this] { docks_->enter(diagnostics_); });
+  connect(actions_.other_side, &QAction::triggered, this, [this] { docks_->hasKeyboard() ? timeline_->setFocus() : docks_->enterFront(); });
+  connect(binding_, &TimelineBinding::eventsRequested, this, [this] { docks_->enter(events_); });
+  connect(binding_, &TimelineBinding::statisticsRequested, this, [this] { docks_->enter(statistics_); });
   connect(binding_, &TimelineBinding::flameGraphRequested, this, [this](ThreadId thread) {
     samples_->chooseThread(thread);
     showFlameGraph();
@@ -98,10 +101,10 @@ void MainWindow::connectActions() {
 }
 
 void MainWindow::connectAnalysis() {
-  connect(actions_.bubbles, &QAction::triggered, this, [this] { docks_->raise(bubbles_); });
+  connect(actions_.bubbles, &QAction::triggered, this, [this] { docks_->enter(bubbles_); });
   connect(actions_.findings, &QAction::triggered, this, [this] {
     findings_->chooseRule({});
-    docks_->raise(findings_);
+    docks_->enter(findings_);
   });
   std::optional<analysis::RuleOrigin> origin;
   for (const analysis::Rule& rule : analysis::rules()) {
@@ -109,20 +112,20 @@ void MainWindow::connectAnalysis() {
     origin = rule.origin;
     QAction* entry = actions_.rules->addAction(text_of(rule.title), this, [this, name = text_of(rule.name)] {
       findings_->chooseRule(name);
-      docks_->raise(findings_);
+      docks_->enter(findings_);
     });
     entry->setToolTip(text_of(rule.description));
   }
   for (const stats::Report& report : stats::reports()) {
     QAction* entry = actions_.reports->addAction(text_of(report.title), this, [this, name = text_of(report.name)] {
       statistics_->chooseReport(name);
-      docks_->raise(statistics_);
+      docks_->enter(statistics_);
     });
     entry->setToolTip(text_of(report.description));
   }
   connect(diff_, &DiffPanel::compareRequested, this, &MainWindow::chooseBeside);
-  connect(diff_, &DiffPanel::bubblesRequested, this, [this] { docks_->raise(bubbles_); });
-  connect(diff_, &DiffPanel::eventsRequested, this, [this] { docks_->raise(events_); });
+  connect(diff_, &DiffPanel::bubblesRequested, this, [this] { docks_->enter(bubbles_); });
+  connect(diff_, &DiffPanel::eventsRequested, this, [this] { docks_->enter(events_); });
 }
 
 // What timelines do with keys, for who looks for it in menus.
@@ -221,14 +224,14 @@ void MainWindow::showLongestGaps() {
     if (row.kind != timeline::RowKind::kGpuHardware && row.kind != timeline::RowKind::kGpu) continue;
     binding_->showRowEvents(QString::fromStdString(row.key));
     events_->sortBy(EventColumn::kGapBefore, SortDirection::kDescending);
-    return docks_->raise(events_);
+    return docks_->enter(events_);
   }
   messages_->show(tr("The trace has no GPU work, and so no gaps between it."), MessageWeight::kNote);
 }
 
 void MainWindow::showFlameGraph() {
   samples_->chooseView(SamplesPanel::View::kFlameGraph);
-  docks_->raise(samples_);
+  docks_->enter(samples_);
 }
 
 void MainWindow::showKeys() {

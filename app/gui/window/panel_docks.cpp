@@ -1,5 +1,10 @@
 #include "window/panel_docks.h"
 
+#include <algorithm>
+
+#include <QAbstractScrollArea>
+#include <QApplication>
+
 namespace lanescope::ui {
 
 PanelDocks::PanelDocks(QMainWindow& window) : window_(window) {
@@ -54,6 +59,22 @@ void PanelDocks::raise(const QWidget* content) {
 void PanelDocks::raise(const QString& name) {
   for (const QDockWidget* dock : docks_)
     if (dock->objectName() == name) raise(dock->widget());
+}
+
+void PanelDocks::enter(const QWidget* content) {
+  raise(content);
+  for (QAbstractScrollArea* view : content->findChildren<QAbstractScrollArea*>())
+    if (view->isVisible() && (view->focusPolicy() & Qt::TabFocus) != 0) return view->setFocus(Qt::ShortcutFocusReason);
+}
+
+void PanelDocks::enterFront() {
+  for (const QDockWidget* dock : docks_)
+    if (!dock->widget()->visibleRegion().isEmpty()) return enter(dock->widget());
+}
+
+bool PanelDocks::hasKeyboard() const {
+  const QWidget* focus = QApplication::focusWidget();
+  return std::any_of(docks_.begin(), docks_.end(), [focus](const QDockWidget* dock) { return focus && dock->isAncestorOf(focus); });
 }
 
 // A panel among tabs can be dragged by its tab; a title bar would say its title twice.

@@ -25,6 +25,11 @@ class PanelDocks : public QObject {
   // Shows the panel and brings it to the front of its tabs.
   void raise(const QWidget* content);
   void raise(const QString& name);
+  // The same for who goes on working there: its table, tree or graph gets the keyboard.
+  void enter(const QWidget* content);
+  // The panel in front of the tabs, or another one that is in sight, gets the keyboard; nothing where there is none.
+  void enterFront();
+  [[nodiscard]] bool hasKeyboard() const;
 
  private:
   void showTitleBars();

@@ -68,6 +68,15 @@ std::optional<ProcessId> TimelineBinding::processOf(const QString& row_key) cons
   return std::nullopt;
 }
 
+// What the mouse can't reach otherwise: the ways in and out of a part of time.
+void TimelineBinding::addZooms(QMenu& menu) {
+  menu.addSeparator();
+  if (state_.selectedRange())
+    menu.addAction(tr("Zoom to the selected range"), QKeySequence(Qt::SHIFT | Qt::Key_Z), &view_, &TimelineView::zoomToSelection);
+  if (view_.canGoBack()) menu.addAction(tr("Back to the view before"), QKeySequence(Qt::Key_Backspace), &view_, &TimelineView::goBack);
+  menu.addAction(tr("Fit everything"), QKeySequence(Qt::Key_Home), &view_, &TimelineView::zoomToFit);
+}
+
 void TimelineBinding::showRowMenu(const QString& row_key, const QPoint& position) {
   QMenu menu;
   menu.addAction(tr("Show in Events View"), this, [this, row_key] {
@@ -95,6 +104,7 @@ void TimelineBinding::showRowMenu(const QString& row_key, const QPoint& position
   if (view_.hasHiddenRows()) menu.addAction(tr("Show hidden rows"), &view_, &TimelineView::showHiddenRows);
   menu.addAction(tr("Expand all rows"), &view_, &TimelineView::expandAll);
   menu.addAction(tr("Collapse all rows"), &view_, &TimelineView::collapseAll);
+  addZooms(menu);
   menu.addSeparator();
   menu.addAction(tr("Copy the row's name"), this, [this, row_key] { QGuiApplication::clipboard()->setText(view_.rowTitle(row_key)); });
   menu.exec(position);
@@ -126,6 +136,7 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
     showRowEvents(row_key);
     emit eventsRequested();
   });
+  addZooms(menu);
   menu.addSeparator();
   menu.addAction(tr("Copy as TSV"), this, [trace, event] {
     std::string text;

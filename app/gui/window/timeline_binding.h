@@ -6,6 +6,8 @@
 #include "base/selection_state.h"
 #include "timeline/widget/timeline_view.h"
 
+class QMenu;
+
 namespace lanescope::ui {
 
 class TimelineBinding : public QObject {
@@ -29,6 +31,7 @@ class TimelineBinding : public QObject {
   void showTrace(TraceChange change);
   [[nodiscard]] std::optional<ThreadId> threadOf(const QString& row_key) const;
   [[nodiscard]] std::optional<ProcessId> processOf(const QString& row_key) const;
+  void addZooms(QMenu& menu);
   void showRowMenu(const QString& row_key, const QPoint& position);
   void showEventMenu(EventRef event, const QString& row_key, const QPoint& position);
   void filterToName(EventRef event);

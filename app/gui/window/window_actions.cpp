@@ -63,6 +63,7 @@ void add_view_menu(QMainWindow& window, WindowActions& actions) {
   actions.follow_live = add(menu, "Follow the &recording");
   actions.follow_live->setCheckable(true);
   menu->addSeparator();
+  actions.other_side = add(menu, "To the pane&l, and back to the timeline", QKeySequence(Qt::Key_F6));
   actions.panels = menu->addMenu(tr("&Panels"));
   QMenu* themes = menu->addMenu(tr("&Theme"));
   auto* group = new QActionGroup(&window);

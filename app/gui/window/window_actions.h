@@ -37,6 +37,7 @@ struct WindowActions {
   QMenu* navigate;  // filled by the window with what timelines do
   QMenu* rows;      // the same
   QAction* follow_live;
+  QAction* other_side;
   QMenu* panels;
   QAction* theme_system;
   QAction* theme_light;

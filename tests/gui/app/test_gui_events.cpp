@@ -170,6 +170,22 @@ class EventsTest : public QObject {
     QVERIFY(2 * shown.length() < 3 * (kGaps[2] + kKernelDuration));
   }
 
+  void aBubbleIsFoundWithoutAMouse() {
+    timeline::TimelineView& view = window_->timelineView();
+    QTest::keySequence(&view, QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_G));
+    QVERIFY(settle(*window_));
+    QTableView* table = events_table(*window_);
+    QCOMPARE(QApplication::focusWidget(), table);
+    QTest::keyClick(table, Qt::Key_Down);
+    QTest::keyClick(table, Qt::Key_Return);
+    const std::int64_t longest = *std::max_element(kGaps.begin(), kGaps.end());
+    QVERIFY(view.visibleRange().length() > longest && view.visibleRange().length() < 2 * (longest + kKernelDuration));
+    QTest::keySequence(table, QKeySequence(Qt::Key_F6));
+    QCOMPARE(QApplication::focusWidget(), &view);
+    QTest::keySequence(&view, QKeySequence(Qt::Key_F6));
+    QCOMPARE(QApplication::focusWidget(), table);
+  }
+
   void entriesOfALineLeadToItsCallItsNameAndItsLikes() {
     window_->state().setFilter({.kind = EventKind::kKernel});
     QVERIFY(settle(*window_));
@@ -207,7 +223,7 @@ class EventsTest : public QObject {
     QCOMPARE(busy({kFirstKernel, kFirstKernel + two_kernels}),
              QString("GPU 0 busy over time: %1")
                  .arg(QString::fromStdString(timeline::format_share(2.0 * kKernelDuration / static_cast<double>(two_kernels)))));
-    QCOMPARE(busy({kFirstKernel, kFirstKernel + kKernelDuration}), QString("GPU 0 busy over time: 100.0%"));
+    QCOMPARE(busy({kFirstKernel, kFirstKernel + kKernelDuration}), QString("GPU 0 busy over time: 100.0 %"));
     window_->timelineView().setSelectedRange(std::nullopt);
     window_->timelineView().selectEvent({});
     window_->state().setFilter({.text = "relu"});

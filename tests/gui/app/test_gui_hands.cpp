@@ -71,7 +71,7 @@ class HandsTest : public QObject {
       return menu_after([&] { QTest::keyClick(&window_->timelineView(), Qt::Key_F10, Qt::ShiftModifier); });
     };
     QVERIFY(look("gpu:0/hw").contains("Collapse"));
-    QCOMPARE(keys, (QStringList{"Collapse Space", "Pin to the top P", "Hide H"}));
+    QCOMPARE(keys, (QStringList{"Collapse Space", "Pin to the top P", "Hide H", "Fit everything Home"}));
     const QStringList leaf = look("process:1/thread:4712/api");
     QVERIFY(!leaf.contains("Collapse") && !leaf.contains("Expand") && leaf.contains("Hide"));
     // The keys do the same.
@@ -175,6 +175,24 @@ class HandsTest : public QObject {
     window_->timelineView().zoomToFit();
     menu("Zoom to event");
     QVERIFY(window_->timelineView().visibleRange().length() < 5 * kKernelDuration);
+  }
+
+  void menusOfTheTimelineLeadIntoARangeAndOutAgain() {
+    const TimeRange all = window_->timelineView().visibleRange();
+    const TimeRange part_of_it{kFirstKernel, kFirstKernel + 4 * kKernelDuration};
+    const auto menu = [&](const QString& choice) {
+      return menu_after([&] { right_click(*part(*window_, "Timeline rows"), {5, 60}); }, choice);
+    };
+    QVERIFY(!menu({}).contains("Zoom to the selected range"));
+    window_->state().setSelectedRange(part_of_it);
+    menu("Zoom to the selected range");
+    QCOMPARE(window_->timelineView().visibleRange(), part_of_it);
+    menu("Back to the view before");
+    QCOMPARE(window_->timelineView().visibleRange(), all);
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Z, Qt::ShiftModifier);  // as hands of Nsight Systems know it
+    QCOMPARE(window_->timelineView().visibleRange(), part_of_it);
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Z);
+    QCOMPARE(window_->timelineView().visibleRange(), all);
   }
 
   void aRowOfAThreadLeadsToItsFlameGraph() {

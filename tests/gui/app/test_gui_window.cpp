@@ -4,6 +4,7 @@
 #include <QDropEvent>
 #include <QLineEdit>
 #include <QMimeData>
+#include <QSplitter>
 
 #include "main_window_fixture.h"
 #include "panels/statistics_model.h"
@@ -59,6 +60,60 @@ class MainWindowTest : public QObject {
     QDropEvent drop(QPointF(100, 100), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
     QCoreApplication::sendEvent(&window, &drop);
     QVERIFY(opened.wait(kPatienceMs));
+  }
+
+  void opensTwoDroppedFilesBesideEachOther() {
+    const QString other = QString::fromStdString((folder_.path() / "other.trace").string());
+    write_known_trace(other.toStdString());
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(known_), QUrl::fromLocalFile(other)});
+    QDragEnterEvent enter(QPoint(100, 100), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&window, &enter);
+    QDropEvent drop(QPointF(100, 100), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&window, &drop);
+    QVERIFY2(wait_for([&] { return window.pair().isOpen() && window.isSettled(); }), qPrintable(window.messages().text()));
+    QCOMPARE(window.pair().first().path, known_);
+    QCOMPARE(window.pair().second().path, other);
+  }
+
+  void aRecentFileThatIsGoneIsOfferedNoMore() {
+    const QString gone = QString::fromStdString((folder_.path() / "gone.trace").string());
+    write_known_trace(gone.toStdString());
+    MainWindow window;
+    window.show();
+    QVERIFY(open_and_settle(window, gone));
+    QVERIFY(open_and_settle(window, known_));
+    QVERIFY(QFile::remove(gone));
+    const auto entry = [&] {
+      for (QAction* each : window.actions().open_recent->actions())
+        if (each->text() == "gone.trace") return each;
+      return static_cast<QAction*>(nullptr);
+    };
+    QVERIFY(entry() != nullptr);
+    QSignalSpy failed(&window, &MainWindow::failed);
+    entry()->trigger();
+    QVERIFY(failed.wait(kPatienceMs));
+    QVERIFY2(window.messages().text().contains("gone.trace"), qPrintable(window.messages().text()));
+    QVERIFY(entry() == nullptr);
+  }
+
+  void entriesOfMenusNeedWhatTheyAreAbout() {
+    MainWindow window(ui::Layout::kInitial);
+    const ui::WindowActions& actions = window.actions();
+    for (const QAction* action : {actions.find, actions.filter_events, actions.zoom_in, actions.longest_gaps, actions.export_csv})
+      QVERIFY2(!action->isEnabled(), qPrintable(action->text()));
+    for (const QAction* action : {actions.open, actions.launch, actions.attach, actions.keys})
+      QVERIFY2(action->isEnabled(), qPrintable(action->text()));
+    window.show();
+    QVERIFY(open_and_settle(window, known_));
+    QVERIFY(actions.find->isEnabled() && actions.longest_gaps->isEnabled());
+    QVERIFY(!actions.copy_details->isEnabled() && !actions.clear_selection->isEnabled() && !actions.zoom_to_selection->isEnabled());
+    window.state().setSelectedRange(TimeRange{kFirstKernel, kFirstKernel + kKernelDuration});
+    QVERIFY(!actions.copy_details->isEnabled() && actions.clear_selection->isEnabled() && actions.zoom_to_selection->isEnabled());
+    actions.clear_selection->trigger();
+    QVERIFY(!actions.zoom_to_selection->isEnabled());
   }
 
   void saysInOneSentenceWhyAFileCannotBeOpened() {
@@ -236,6 +291,31 @@ class MainWindowTest : public QObject {
     window.show();
     QVERIFY(window.findChild<QDockWidget*>("details")->isHidden());
     QVERIFY(!window.findChild<QDockWidget*>("events")->isHidden());
+  }
+
+  void remembersHowItsPanelsWereArranged() {
+    const auto open_bubbles = [this](MainWindow& window) {
+      window.show();
+      if (!open_and_settle(window, known_)) return false;
+      window.actions().bubbles->trigger();
+      return settle(window);
+    };
+    QList<int> parts;
+    {
+      MainWindow window;
+      QVERIFY(open_bubbles(window));
+      window.bubbles().groups().horizontalHeader()->resizeSection(0, 171);
+      auto* splitter = window.bubbles().findChild<QSplitter*>();
+      parts = {splitter->sizes()[0] - 60, splitter->sizes()[1] + 60};
+      splitter->setSizes(parts);
+      parts = splitter->sizes();
+      window.close();
+    }
+    MainWindow window;
+    QVERIFY(open_bubbles(window));
+    QCOMPARE(window.bubbles().groups().horizontalHeader()->sectionSize(0), 171);
+    const QList<int> now = window.bubbles().findChild<QSplitter*>()->sizes();
+    QVERIFY2(std::abs(now[0] - parts[0]) <= 2, qPrintable(QString("%1, not %2").arg(now[0]).arg(parts[0])));
   }
 
  private:

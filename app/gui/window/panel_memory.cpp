@@ -1,0 +1,33 @@
+#include "window/panel_memory.h"
+
+#include <QHeaderView>
+#include <QSplitter>
+
+#include "tables/result_table.h"
+
+namespace lanescope::ui {
+namespace {
+
+// Those of the type that have a name.
+template <typename Part>
+QList<Part*> named(const QWidget& window) {
+  QList<Part*> parts = window.findChildren<Part*>();
+  parts.removeIf([](const Part* part) { return part->objectName().isEmpty(); });
+  return parts;
+}
+
+}  // namespace
+
+void restore_panels(const QWidget& window, const Settings& settings) {
+  for (QSplitter* splitter : named<QSplitter>(window)) splitter->restoreState(settings.panelPart(splitter->objectName()).toByteArray());
+  for (QHeaderView* header : named<QHeaderView>(window)) header->restoreState(settings.panelPart(header->objectName()).toByteArray());
+  for (ResultTable* table : named<ResultTable>(window)) table->setChosenWidths(settings.panelPart(table->objectName()).toMap());
+}
+
+void keep_panels(const QWidget& window, Settings& settings) {
+  for (const QSplitter* splitter : named<QSplitter>(window)) settings.setPanelPart(splitter->objectName(), splitter->saveState());
+  for (const QHeaderView* header : named<QHeaderView>(window)) settings.setPanelPart(header->objectName(), header->saveState());
+  for (const ResultTable* table : named<ResultTable>(window)) settings.setPanelPart(table->objectName(), table->chosenWidths());
+}
+
+}  // namespace lanescope::ui
