@@ -43,7 +43,9 @@ struct CaptureOptions {
 // Where operating system calls can be recorded: only in programs that we start.
 enum class Targets { kLaunched, kRunning };
 
+// Adds the options to the command; parsing it fills `options`, which must live as long as `app`.
 void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets);
+// Fails with one sentence, of kind kUsage, where a value is none or two contradict each other.
 Result<session::CaptureSettings> capture_settings(const CaptureOptions& options);
 
 // Seconds, as typed, in nanoseconds.

@@ -118,7 +118,7 @@ constexpr std::array kOptions{
     Advice{"-p", "Attach to a process with: lanescope attach PID"},
 };
 
-constexpr std::string_view kNotRecorded = "it is not recorded; put NVTX ranges around it, and trace nvtx";
+constexpr std::string_view kNotRecorded = "it is not recorded; leave it out, or put NVTX ranges around what it does, and trace nvtx";
 
 constexpr std::array kTraces{
     Advice{"cudla-verbose", kNotRecorded},

@@ -33,13 +33,15 @@ struct LaunchOptions {
   std::string wait = "all";
 };
 
+// As describe_capture() (capture_options.h).
 void describe_launch(CLI::App& app, LaunchOptions& options);
+// Fails with one sentence, of kind kUsage, where a value is none, two contradict each other, or the user to start it as is unknown.
 Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std::vector<std::string> command);
 
 // What a start of this session has that says nothing else.
 [[nodiscard]] StartOptions start_options(const CaptureOptions& capture, const RangeOptions& range, const ReportOptions& reports);
 
-// "none", "sigterm", "sigkill", or a number.
+// "none" (which is no signal), "sigterm", "sigkill", or a number; else fails with one sentence.
 Result<std::optional<int>> end_signal(const std::string& text);
 
 // Puts the content of the first --command-file=FILE in its place: arguments as a shell would split them.

@@ -21,6 +21,7 @@ struct RecordingOptions {
   std::string session_name;
 };
 
+// As describe_capture() (capture_options.h).
 void describe_recording(CLI::App& app, RecordingOptions& options, Targets targets);
 
 // Into a LaunchRequest or an AttachRequest.

@@ -27,6 +27,7 @@ struct StartOptions {
   ReportOptions reports;
 };
 
+// As describe_capture() (capture_options.h).
 void describe_start(CLI::App& app, StartOptions& options);
 
 // Fails with one sentence where the options contradict each other. `folder`: to which the file's name is relative.

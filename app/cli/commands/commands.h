@@ -1,4 +1,4 @@
-// The commands, one file each.
+// The commands, one file each: what stands behind the name in, the exit code out (see command.h).
 #pragma once
 
 #include "command.h"
