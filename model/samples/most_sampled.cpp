@@ -1,9 +1,10 @@
 #include "model/samples/most_sampled.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <tuple>
+
+#include "model/trace/percent.h"
 
 namespace lanescope::samples {
 namespace {
@@ -44,18 +45,20 @@ std::vector<MostSampled> most_sampled(const Trace& trace, ThreadId thread, TimeR
 }
 
 std::vector<MostSampled> most_sampled(const Trace& trace, std::span<const SampledStack> stacks, ChainPart part, std::size_t limit) {
-  std::map<std::tuple<CodeKind, NameId, NameId>, std::map<std::pair<NameId, std::uint32_t>, std::uint64_t>> lines_of_function;
+  // Python's functions are told apart by their files: each has a <module>, and many a forward().
+  const auto file_of = [](const Place& place) { return place.kind == CodeKind::kPython ? place.function.source_file : NameId{0}; };
+  std::map<std::tuple<CodeKind, NameId, NameId, NameId>, std::map<std::pair<NameId, std::uint32_t>, std::uint64_t>> lines_of_function;
   std::uint64_t all = 0;
   for (const SampledStack& stack : stacks) {
     const Place place = standing_for(trace, stack.chain, part);
-    lines_of_function[{place.kind, place.module, place.function.function}][{place.function.source_file, place.function.source_line}] +=
-        stack.weight.count;
+    auto& lines = lines_of_function[{place.kind, place.module, place.function.function, file_of(place)}];
+    lines[{place.function.source_file, place.function.source_line}] += stack.weight.count;
     all += stack.weight.count;
   }
   std::vector<MostSampled> functions;
   for (const auto& [function, lines] : lines_of_function) {
     MostSampled& found = functions.emplace_back();
-    std::tie(found.kind, found.module, found.function) = function;
+    std::tie(found.kind, found.module, found.function, std::ignore) = function;
     std::uint64_t most = 0;
     for (const auto& [line, count] : lines) {
       found.count += count;
@@ -87,9 +90,8 @@ std::string most_sampled_text(const Trace& trace, const ChainCounts& chains, Cha
   std::string text;
   for (const MostSampled& function : most_sampled(trace, stacks, part, limit)) {
     if (function.function == 0 || function.share < least_share) continue;
-    char share[16];
-    std::snprintf(share, sizeof share, " (%.0f %%)", 100 * function.share);
-    text.append(text.empty() ? "" : ", ").append(place_text(trace, function)).append(share);
+    text.append(text.empty() ? "" : ", ").append(place_text(trace, function));
+    text.append(" (").append(format_percent(100 * function.share, 0)).append(")");
   }
   return text;
 }

@@ -64,6 +64,24 @@ TEST_CASE("the Python line that loads stands for all that it calls") {
   CHECK(found.front().share == Approx(0.8));
 }
 
+TEST_CASE("Python's functions of one name are told apart by their files") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  std::vector<SampleEvent> samples;
+  for (const auto& [file, line, count] :
+       {std::tuple("numpy/core.py", 4u, 2), std::tuple("torch/nn.py", 8u, 3), std::tuple("torch/nn.py", 9u, 1)}) {
+    const CodeFunction function{builder.intern("<module>"), builder.intern(file), line};
+    const CallNodeId call = builder.call_node({0, builder.code_location({CodeKind::kPython, 0, 0, 0}, function)});
+    for (int i = 0; i < count; ++i) samples.push_back({static_cast<Nanoseconds>(samples.size()), 0, {call, SampleOrigin::kTimer}});
+  }
+  add_samples(builder, process, 1, samples);
+  const auto trace = builder.snapshot();
+  std::vector<std::string> places;
+  for (const MostSampled& each : most_sampled(*trace, 0, {0, 10}, ChainPart::kInnermostPython, 3))
+    places.push_back(place_text(*trace, each) + " " + std::to_string(each.count));
+  CHECK(places == std::vector<std::string>{"<module> in nn.py:8 4", "<module> in core.py:4 2"});
+}
+
 TEST_CASE("an import stands for what it runs, not the functions of Python's import system") {
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);

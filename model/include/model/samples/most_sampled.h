@@ -27,7 +27,8 @@ struct MostSampled {
   double share = 0;         // of all samples of the thread in the window, from 0 to 1
 };
 
-// The functions with most samples, most first, at most `limit`. O(samples in the window).
+// The functions with most samples, most first, at most `limit`; Python's of one name are told apart by their files. O(samples in the
+// window).
 [[nodiscard]] std::vector<MostSampled> most_sampled(const Trace& trace, ThreadId thread, TimeRange window, ChainPart part,
                                                     std::size_t limit);
 
