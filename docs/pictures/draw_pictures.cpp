@@ -137,6 +137,13 @@ void two_threads_and_their_code(MainWindow& window) {
       return flame.verticalScrollBar()->setValue(flame.rectangle(box).top() - flame.viewport()->height() / 2);
 }
 
+// A loop that waits for its data, above what Python ran meanwhile.
+void a_loop_and_its_python(MainWindow& window) {
+  window.timelineView().setVisibleRange(range_of_steps(window, 1, 19));
+  window.state().setTimeBinding(ui::TimeBinding::kVisibleRange);
+  raise_panel(window, "samples");
+}
+
 std::vector<Picture> pictures() {
   const QString training = QStringLiteral("torch_training_workers0");
   return {
@@ -180,6 +187,7 @@ std::vector<Picture> pictures() {
          w.timelineView().setVisibleRange({begin - 50 * kMicrosecond, begin + 2 * kMillisecond});
        }},
       {"cpu", QStringLiteral("cpu_loader"), two_threads_and_their_code},
+      {"python", QStringLiteral("torch_loader_samples"), a_loop_and_its_python},
       {"numba", QStringLiteral("numba_streams"),
        [](MainWindow& w) {
          show_only_timeline(w);
