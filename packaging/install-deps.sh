@@ -9,7 +9,8 @@ packages=(
   protobuf-compiler libprotobuf-dev libprotozero-dev libzstd-dev libxxhash-dev zlib1g-dev libsqlite3-dev libsimdjson-dev
   libcli11-dev nlohmann-json3-dev catch2 libdw-dev
   qt6-base-dev libqt6opengl6-dev qt6-svg-dev libgl1-mesa-dev fonts-dejavu-core
-  shared-mime-info xdg-utils libglib2.0-bin libfile-mimeinfo-perl desktop-file-utils xvfb python3
+  shared-mime-info xdg-utils libglib2.0-bin libfile-mimeinfo-perl desktop-file-utils xvfb
+  python3 python3-protobuf python3-xxhash python3-zstandard
 )
 # Qt Charts' package has this name on both, and another on newer releases.
 charts=(qt6-charts-dev libqt6charts6-dev)

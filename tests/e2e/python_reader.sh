@@ -6,8 +6,11 @@
 set -eu
 source=$1 lanescope=$2
 shift 2
-python=${LANESCOPE_PYTHON:-python3}
-command -v protoc >/dev/null && "$python" -c 'import xxhash, zstandard, google.protobuf' 2>/dev/null || exit 77
+command -v protoc >/dev/null || exit 77
+for python in ${LANESCOPE_PYTHON:-python3 /usr/bin/python3}; do  # distributions have the modules for their own
+  "$python" -c 'import xxhash, zstandard, google.protobuf' 2>/dev/null && break || python=
+done
+[ -n "$python" ] || exit 77
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 protoc --python_out="$folder" -I "$source/proto" "$source/proto/lanescope/trace.proto"
