@@ -149,12 +149,14 @@ class Reader:
             event = {"start_ns": start, "duration_ns": duration, "pid": self.pids.get(process, 0)}
             if correlations[i] and which not in ("nvtx_ranges", "nvtx_marks"):
                 event["correlation"] = correlations[i]
-            if hasattr(events, "queue"):
+            if hasattr(events, "queue") and which not in ("cuda_events", "memory_usage"):  # whose queues are not exported
                 queue = tables["queues"].get(events.queue[i], proto.Queue())
                 event |= {"device": queue.device, "context": queue.context, "stream": queue.stream}
-            thread = column("thread")[i] if which in ("os_runtime", "overheads", "compilations") else getattr(events, "thread", 0)
-            if thread:
-                event["tid"] = thread
+            if which in ("overheads", "compilations"):
+                if thread := column("thread")[i]:  # 0: the whole process's
+                    event["tid"] = thread
+            elif hasattr(events, "thread"):
+                event["tid"] = column("thread")[i] if which == "os_runtime" else events.thread
             self.events.append(event | getattr(self, "read_" + which)(process, dictionary, events, i, column))
 
     def read_kernels(self, process, dictionary, kernels, i, column):
