@@ -208,4 +208,5 @@ TEST_CASE("what a start can't have is one sentence") {
   }
   CHECK_THAT(sessions.ask({"status", "--session", "mine"}).output, contains_text("Waiting") && contains_text("mine"));
   CHECK(sessions.ask({"shutdown"}).code == 0);
+  CHECK(session.wait() == 5);  // a host that is killed at once would leave its program behind
 }
