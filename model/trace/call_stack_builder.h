@@ -16,7 +16,7 @@ class CallStackBuilder {
 
   // `function` is what is known of it now; its name must not be 0.
   CodeLocationId location(const CodeLocation& location, const CodeFunction& function);
-  CallNodeId node(const CallNode& node);  // requires: parent and location exist
+  CallNodeId node(const CallNode& node);  // requires: parent and location exist; the location is not 0
   // Replaces what is known of a location. Requires: the location exists, functions is not empty.
   void set_functions(CodeLocationId location, std::vector<CodeFunction> functions);
 

@@ -47,7 +47,9 @@ bool extend(Dictionary& dictionary, const proto::EventChunk& chunk, TraceBuilder
                 }) &&
          // A node may refer to one of the same chunk: entries are in their places before the next is read.
          extend(dictionary.call_nodes, chunk.first_call_node(), chunk.call_nodes(), [&](const proto::CallNode& call) {
-           return builder.call_node({dictionary.call_nodes[call.parent()], dictionary.code_locations[call.location()]});
+           CodeLocationId place = dictionary.code_locations[call.location()];
+           if (place == 0) place = builder.code_location({}, {});  // the chunk that had it was lost: nothing is known of the call
+           return builder.call_node({dictionary.call_nodes[call.parent()], place});
          });
 }
 

@@ -234,6 +234,7 @@ TEST_CASE("ids that were never defined stand for nothing known") {
   for (CallNodeId id = 1; id < stacks.node_count(); ++id) {
     CHECK(stacks.node(id).parent < id);  // so that every chain ends
     CHECK(stacks.node(id).location < stacks.location_count());
+    CHECK_FALSE(stacks.functions(stacks.node(id).location).empty());
   }
   CHECK(functions_of(*trace, 0).size() <= 3);
 }
