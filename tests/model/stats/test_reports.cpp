@@ -187,7 +187,8 @@ TEST_CASE("filters are read as they are written in the manual") {
   CHECK(*parse_time_range("1.5s/2s") == TimeRange{1'500'000'000, 2'000'000'000});
   CHECK(*parse_time_range("100/2us") == TimeRange{100, 2'000});
   CHECK(parse_time_range("/1ms")->end == 1'000'000);
-  for (const char* wrong : {"", "5", "a/b", "1s/2x", "2s/1s", "nan/1s", "0/inf", "/infs", "1e300s/", "-1e12s/"}) CHECK_FALSE(parse_time_range(wrong));
+  for (const char* wrong : {"", "5", "a/b", "1s/2x", "2s/1s", "nan/1s", "0/inf", "/infs", "1e300s/", "-1e12s/"})
+    CHECK_FALSE(parse_time_range(wrong));
 
   const auto filter = parse_range_filter("a\\/b@d\\@e/2");
   REQUIRE(filter);
