@@ -129,16 +129,16 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
   });
 
   Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::texts("GPU"),
-               stats::texts("Cause"), stats::texts(kSampledCodeTitle), stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("When"),
-               stats::integers("Pieces"), stats::integers("Longest", Unit::kNanoseconds)});
+               stats::texts("Cause"), stats::texts(kSampledCodeTitle), stats::texts("NVTX Range"), stats::texts("Call"),
+               stats::texts("When"), stats::integers("Pieces"), stats::integers("Longest", Unit::kNanoseconds)});
   const Trace& trace = *bubbles.trace;
   std::map<std::optional<Recurrence>, Nanoseconds> totals;  // of the loop and of what lies outside of it, where there is one
   for (const auto& [group, sum] : sorted) totals[group.recurrence] += sum.total;
   for (const auto& [group, sum] : sorted) {
     table.add_row(sum.total, 100.0 * static_cast<double>(sum.total) / static_cast<double>(totals[group.recurrence]),
                   text(table, group.gpu ? "GPU " + std::to_string(trace.gpus()[*group.gpu].ordinal) : ""),
-                  text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""), table.add_text(sampled_text(trace, sum.chains, 1)),
-                  text(table, group.family ? bubbles.families[*group.family] : ""),
+                  text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""),
+                  table.add_text(sampled_text(trace, sum.chains, 1)), text(table, group.family ? bubbles.families[*group.family] : ""),
                   text(table, group.call ? call_text(trace, *group.call) : ""),
                   text(table, group.recurrence ? recurrence_text(*group.recurrence) : ""), sum.pieces, sum.longest_time);
     grouped.groups.push_back(group);

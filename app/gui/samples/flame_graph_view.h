@@ -1,7 +1,8 @@
 // A call tree as an icicle: the outermost calls on top, each call as wide as its share of what is in sight.
 //
 // Click shows a call over the whole width with what it calls, Escape one level more, Home all. Arrow keys walk from call to call.
-// Double-click is functionActivated(), right-click offers what else there is. Cost of painting: O(boxes in sight), which are at least a pixel wide.
+// Double-click is functionActivated(), right-click offers what else there is. Cost of painting: O(boxes in sight), which are at least a
+// pixel wide.
 #pragma once
 
 #include <memory>

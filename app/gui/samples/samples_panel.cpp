@@ -18,8 +18,8 @@ using samples::CallChoice;
 using samples::CallTreeOrder;
 using samples::StackSource;
 
-constexpr int kNothingPage = 4;             // behind the views
-constexpr int kFunctionColumn = 4;          // of the table of functions
+constexpr int kNothingPage = 4;     // behind the views
+constexpr int kFunctionColumn = 4;  // of the table of functions
 constexpr int kModuleColumn = 5;
 constexpr int kNarrowestInCharacters = 10;  // of a choice, in a window that is narrow
 
@@ -102,9 +102,9 @@ void SamplesPanel::layOut() {
   calls_->addItem(tr("Python only"), static_cast<int>(CallChoice::kPythonOnly));
   calls_->addItem(tr("All calls"), static_cast<int>(CallChoice::kAll));
   calls_->setAccessibleName(tr("Which calls of a chain"));
-  calls_->setToolTip(
-      tr("Without the interpreter: Python's functions and what they call in libraries. Python only: what they call counts as theirs. Threads "
-         "that run no Python are shown whole."));
+  calls_->setToolTip(tr(
+      "Without the interpreter: Python's functions and what they call in libraries. Python only: what they call counts as theirs. Threads "
+      "that run no Python are shown whole."));
   view_->setAccessibleName(tr("View of the call chains"));
   source_->setAccessibleName(tr("Which call chains"));
   binding_->setAccessibleName(tr("Part of time"));
@@ -320,7 +320,9 @@ void SamplesPanel::expandMainPath() {
   for (QModelIndex call = top_down_model_->index(0, 0); call.isValid();) {
     top_down_->expand(call);
     const QModelIndex heaviest = top_down_model_->index(0, 0, call);
-    const auto amount = [&](const QModelIndex& index) { return samples::amount(tree.node(top_down_model_->node(index)).total, profile_->by); };
+    const auto amount = [&](const QModelIndex& index) {
+      return samples::amount(tree.node(top_down_model_->node(index)).total, profile_->by);
+    };
     if (!heaviest.isValid() || amount(heaviest) < kMostOfIt * amount(call)) return;
     call = heaviest;
   }
@@ -349,6 +351,7 @@ void SamplesPanel::showNote() {
     text += tr(" · found in %1").arg(QString::fromStdString(timeline::format_share(flame_->foundShare())));
   if (table && !search_->text().isEmpty()) text += tr(" · %1 of %2 functions").arg(shown_functions_).arg(functions_->model()->rowCount());
   note_->setText(text);
+  note_->setToolTip(text);  // a narrow window cuts it off
 }
 
 }  // namespace lanescope::ui

@@ -351,7 +351,8 @@ void MainWindow::dropEvent(QDropEvent* event) {
   const QList<QUrl> urls = event->mimeData()->urls();
   openFile(urls.first().toLocalFile());
   if (urls.size() > 1) openBeside(urls[1].toLocalFile());
-  if (urls.size() > 2) messages_->show(tr("Two traces are shown beside each other at most: the first two were opened."), MessageWeight::kNote);
+  if (urls.size() > 2)
+    messages_->show(tr("Two traces are shown beside each other at most: the first two were opened."), MessageWeight::kNote);
 }
 
 void MainWindow::showEvent(QShowEvent* event) {

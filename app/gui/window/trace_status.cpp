@@ -95,8 +95,7 @@ void TraceStatus::showTrace() {
     trace_->setText(tr("No trace"));
     return showTime();
   }
-  QStringList parts = {QString::fromStdString(timeline::format_counted(trace->event_count(), "event")),
-                       completeness_text(*trace)};
+  QStringList parts = {QString::fromStdString(timeline::format_counted(trace->event_count(), "event")), completeness_text(*trace)};
   if (const QString origin = origin_text(trace->provenance()); !origin.isEmpty()) parts += origin;
   trace_->setText(parts.join(QStringLiteral("  ·  ")));
   trace_->setToolTip(trace_->text());

@@ -25,7 +25,8 @@ Outcome run(const QStringList& arguments) {
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
   for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) environment.remove(name);
   static const TemporaryFolder settings;  // not the user's
-  for (const char* name : {"XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"}) environment.insert(name, QString::fromStdString(settings.path().string()));
+  for (const char* name : {"XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"})
+    environment.insert(name, QString::fromStdString(settings.path().string()));
   process.setProcessEnvironment(environment);
   process.start(QString::fromStdString(program("lanescope-ui").string()), arguments);
   process.waitForFinished();

@@ -217,7 +217,8 @@ class SamplesTest : public QObject {
     QVERIFY(settled());
     const QTreeView& tree = panel_->tree(samples::CallTreeOrder::kTopDown);
     QModelIndex at = tree.model()->index(0, 0);
-    for (int level = 0; level < 8; ++level, at = tree.model()->index(0, 0, at)) QVERIFY2(tree.isExpanded(at), qPrintable(at.data().toString()));
+    for (int level = 0; level < 8; ++level, at = tree.model()->index(0, 0, at))
+      QVERIFY2(tree.isExpanded(at), qPrintable(at.data().toString()));
     QCOMPARE(at.data().toString(), QString("way0"));
     QVERIFY(!tree.isExpanded(at));
   }
@@ -227,7 +228,8 @@ class SamplesTest : public QObject {
     TraceBuilder builder;
     const ProcessId process = builder.process_of_instance(1);
     const auto native = [&](CallNodeId caller, const char* module, const char* name) {
-      return builder.call_node({caller, builder.code_location({CodeKind::kNative, builder.intern(module), 0, 0}, {builder.intern(name), 0, 0})});
+      return builder.call_node(
+          {caller, builder.code_location({CodeKind::kNative, builder.intern(module), 0, 0}, {builder.intern(name), 0, 0})});
     };
     const CallNodeId run = native(native(0, "/lib/libpython3.12.so", "Py_RunMain"), "/lib/libpython3.12.so", "PyEval_EvalCode");
     const CallNodeId train =

@@ -47,8 +47,9 @@ class RandomChains {
   CallNodeId add(CallNodeId below, const Call& call) {
     const bool python = call.sort == Sort::kPython;
     const NameId module = python ? 0 : builder_.intern(call.sort == Sort::kInterpreter ? "/lib/libpython3.so" : "/lib/libwork.so");
-    const CallNodeId node = builder_.call_node(
-        {below, builder_.code_location({python ? CodeKind::kPython : CodeKind::kNative, module, 0, 0}, {builder_.intern(call.name), 0, 0})});
+    const CallNodeId node =
+        builder_.call_node({below, builder_.code_location({python ? CodeKind::kPython : CodeKind::kNative, module, 0, 0},
+                                                          {builder_.intern(call.name), 0, 0})});
     if (node < chains_.size()) return node;  // it is there already
     chains_.push_back(chains_[below]);
     chains_.back().push_back(call);
@@ -68,7 +69,8 @@ std::vector<std::string> expected(const Chain& chain, CallChoice choice) {
   const bool whole = choice == CallChoice::kAll || first == chain.end();
   std::vector<std::string> names;
   for (auto call = whole ? chain.begin() : first; call != chain.end(); ++call)
-    if (whole || is_python(*call) || (choice == CallChoice::kWithoutInterpreter && call->sort == Sort::kLibrary)) names.push_back(call->name);
+    if (whole || is_python(*call) || (choice == CallChoice::kWithoutInterpreter && call->sort == Sort::kLibrary))
+      names.push_back(call->name);
   return names;
 }
 
@@ -105,18 +107,16 @@ TEST_CASE("a call tree of chosen calls has all samples: what is not shown counts
     return builder.code_location({CodeKind::kNative, builder.intern(module), 0, 0}, {builder.intern(name), 0, 0});
   };
   const auto python = [&](const char* name) { return builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern(name), 0, 0}); };
-  const CallNodeId run = builder.call_node({builder.call_node({0, native("/bin/python3", "main")}), native("/bin/python3", "PyEval_EvalCode")});
+  const CallNodeId run =
+      builder.call_node({builder.call_node({0, native("/bin/python3", "main")}), native("/bin/python3", "PyEval_EvalCode")});
   const CallNodeId train = builder.call_node({run, python("train")});
   const CallNodeId call = builder.call_node({train, native("/bin/python3", "cfunction_call")});
   const CallNodeId add = builder.call_node({call, native("/lib/libtorch.so", "add")});
   const CallNodeId load = builder.call_node({call, python("load")});
   const CallNodeId worker = builder.call_node({0, native("/lib/libtorch.so", "worker")});
-  const SampleEvent samples[] = {{1, 0, {call, SampleOrigin::kTimer}},
-                                 {2, 0, {add, SampleOrigin::kTimer}},
-                                 {3, 0, {add, SampleOrigin::kTimer}},
-                                 {4, 0, {load, SampleOrigin::kTimer}},
-                                 {5, 0, {worker, SampleOrigin::kTimer}},
-                                 {6, 0, {0, SampleOrigin::kTimer}}};
+  const SampleEvent samples[] = {{1, 0, {call, SampleOrigin::kTimer}},   {2, 0, {add, SampleOrigin::kTimer}},
+                                 {3, 0, {add, SampleOrigin::kTimer}},    {4, 0, {load, SampleOrigin::kTimer}},
+                                 {5, 0, {worker, SampleOrigin::kTimer}}, {6, 0, {0, SampleOrigin::kTimer}}};
   add_samples(builder, process, 10, samples);
   const auto trace = builder.snapshot();
   const auto stacks = sampled_stacks(*trace, {});
