@@ -1,10 +1,10 @@
-# lanescope_library(NAME HEADERS include/... SOURCES ... [PUBLIC targets] [PRIVATE targets])
+# lanescope_library(NAME HEADERS include/... SOURCES ... [PUBLIC targets] [PRIVATE targets] [PRECOMPILED <header>...])
 #
 # A static library of one folder. Its public headers live under include/, apart from its sources; each must compile by itself
 # (build the target all_verify_interface_header_sets). A target sees only the include folders of what it links, so an
 # include against the arrows does not compile.
 function(lanescope_library NAME)
-  cmake_parse_arguments(ARG "" "BASE" "HEADERS;SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "BASE" "HEADERS;SOURCES;PUBLIC;PRIVATE;PRECOMPILED" ${ARGN})
   if(NOT ARG_BASE)
     set(ARG_BASE include)
   endif()
@@ -13,7 +13,11 @@ function(lanescope_library NAME)
   set_target_properties(${NAME} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON LINKER_LANGUAGE CXX)
   target_link_libraries(${NAME} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
   lanescope_sanitize(${NAME})
-  lanescope_precompile(${NAME} ${LANESCOPE_STANDARD_HEADERS})
+  if(ARG_PRECOMPILED)
+    lanescope_precompile(${NAME} ${ARG_PRECOMPILED})
+  else()
+    lanescope_precompile_as(${NAME} lanescope_file)
+  endif()
 endfunction()
 
 # Instruments a target where the build asks for it (LANESCOPE_SANITIZE).
@@ -29,25 +33,35 @@ set(LANESCOPE_STANDARD_HEADERS
   <algorithm> <array> <charconv> <chrono> <cmath> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string>
   <string_view> <thread> <tuple> <unordered_map> <utility> <variant> <vector>)
 
+set(LANESCOPE_TEST_HEADERS "${PROJECT_SOURCE_DIR}/tests/support/include/support/catch.h" ${LANESCOPE_STANDARD_HEADERS})
 set(LANESCOPE_QT_HEADERS <QAction> <QApplication> <QComboBox> <QGridLayout> <QLabel> <QLineEdit> <QMainWindow> <QMenu> <QPainter> <QPushButton> <QTableView> <QTimer>)
 
 # lanescope_precompile(NAME HEADERS...): headers of other projects, read once for all files of a target. Our own are never among them, and the
-# header sets are verified without, so that every file still includes what it uses. A target of few files gains nothing and is left alone.
+# header sets are verified without, so that every file still includes what it uses.
 function(lanescope_precompile NAME)
-  get_target_property(sources ${NAME} SOURCES)
-  list(LENGTH sources count)
-  if(LANESCOPE_PRECOMPILED_HEADERS AND count GREATER 3)
+  if(LANESCOPE_PRECOMPILED_HEADERS)
     target_precompile_headers(${NAME} PRIVATE ${ARGN})
   endif()
 endfunction()
 
-# lanescope_test(NAME SOURCES ... LIBRARIES ...): one Catch2 program, registered with CTest under its name.
+# lanescope_precompile_as(NAME OWNER): the headers that were precompiled for another target, with the same compiler options.
+function(lanescope_precompile_as NAME OWNER)
+  if(LANESCOPE_PRECOMPILED_HEADERS)
+    target_precompile_headers(${NAME} REUSE_FROM ${OWNER})
+  endif()
+endfunction()
+
+# lanescope_test(NAME SOURCES ... LIBRARIES ... [PRECOMPILED <header>...]): one Catch2 program, registered with CTest under its name.
 function(lanescope_test NAME)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;PRECOMPILED" ${ARGN})
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE ${ARG_LIBRARIES} lanescope_test_main)
   lanescope_sanitize(${NAME})
-  lanescope_precompile(${NAME} "${PROJECT_SOURCE_DIR}/tests/support/include/support/catch.h" ${LANESCOPE_STANDARD_HEADERS})
+  if(ARG_PRECOMPILED)
+    lanescope_precompile(${NAME} ${ARG_PRECOMPILED})
+  else()
+    lanescope_precompile_as(${NAME} test_file)
+  endif()
   add_test(NAME ${NAME} COMMAND ${NAME})
   set_tests_properties(${NAME} PROPERTIES TIMEOUT 300)
 endfunction()
