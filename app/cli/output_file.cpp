@@ -50,10 +50,10 @@ Result<void> copy_to_standard_output(const std::filesystem::path& path) {
 }  // namespace
 
 Result<void> check_output(const std::string& input, const std::string& output, Overwrite overwrite) {
-  std::error_code missing;
+  std::error_code missing;  // what can't be looked at, opening it explains
   if (output != kStandardOutput && std::filesystem::equivalent(input, output, missing))
     return Error{output + " can't be written over itself. Name another file with -o.", ErrorKind::kUsage};
-  if (output != kStandardOutput && overwrite == Overwrite::kRefuse && std::filesystem::is_regular_file(output))
+  if (output != kStandardOutput && overwrite == Overwrite::kRefuse && std::filesystem::is_regular_file(output, missing))
     return Error{output + " exists already. Give another name with -o, or allow overwriting with -f."};
   return {};
 }
@@ -64,7 +64,8 @@ Result<void> write_text(const std::string& output, const TextProducer& write) {
     return {};
   }
   // What is there and no file (a pipe, a device) is written to, never replaced.
-  const bool in_place = std::filesystem::exists(output) && !std::filesystem::is_regular_file(output);
+  std::error_code missing;
+  const bool in_place = std::filesystem::exists(output, missing) && !std::filesystem::is_regular_file(output, missing);
   const std::string partial = in_place ? output : output + ".partial";
   const UnfinishedFile unfinished({in_place ? std::string() : partial});
   std::FILE* const file = std::fopen(partial.c_str(), "wb");
@@ -79,7 +80,7 @@ Result<void> write_text(const std::string& output, const TextProducer& write) {
 
 Result<void> write_file(const std::string& output, Overwrite overwrite, std::string_view extension, const FileProducer& write) {
   if (output != kStandardOutput) {
-    const UnfinishedFile unfinished({output + ".partial", std::filesystem::exists(output) ? std::string() : output});
+    const UnfinishedFile unfinished({output + ".partial"});
     return write(output, overwrite);
   }
   const TemporaryFolder folder;

@@ -106,7 +106,8 @@ Result<void> TableOutput::write_file(const std::string& base, const std::string&
   std::replace(name.begin() + static_cast<std::ptrdiff_t>(base.size()), name.end(), ':', '_');
   std::replace(name.begin() + static_cast<std::ptrdiff_t>(base.size()), name.end(), '/', '-');
   name += extension_of(format);
-  if (!force_overwrite_ && std::filesystem::exists(name))
+  std::error_code missing;
+  if (!force_overwrite_ && std::filesystem::exists(name, missing))
     return Error{name + " exists already. Write over it with --force-overwrite, or give another name with -o."};
   const Result<void> written = write_text(name, [&text](const auto& write) { return write(text); });
   if (!written) return written.error();

@@ -267,7 +267,7 @@ class Injector {
   }
 
   // Without it the memory of a process has no name below its root.
-  [[nodiscard]] bool has_proc() const { return std::filesystem::exists(its_root() + "/proc/self"); }
+  [[nodiscard]] bool has_proc() const { return access((its_root() + "/proc/self").c_str(), F_OK) == 0; }
   [[nodiscard]] std::string its_root() const { return "/proc/" + std::to_string(request_.pid) + "/root"; }
 
   // As a file below its root, which is removed once it is loaded. Returns the loader's last words, empty when it is.
@@ -377,7 +377,7 @@ Result<Injection> inject(const InjectionRequest& request) {
   if (const int connection = connect_to_armed(request); connection >= 0)
     return Injection{.connection = connection, .origin = AgentOrigin::kWasThere};
   if (const std::optional<std::string> reason = refusal(*candidate, read_rights(*candidate))) return Error{*reason};
-  if (!std::filesystem::exists(request.agent)) return Error{"The agent " + request.agent.string() + " does not exist."};
+  if (access(request.agent.c_str(), F_OK) != 0) return Error{"The agent " + request.agent.string() + " does not exist."};
   // On a thread of its own: with its end the kernel lets go whatever of the target it may still hold.
   Result<Injection> injection = Error{};
   std::thread([&] { injection = Injector(request, *candidate).run(); }).join();

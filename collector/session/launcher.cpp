@@ -72,9 +72,10 @@ Error no_such_program(const std::string& program) {
 std::filesystem::path find_in_path(const std::string& program) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
+  std::error_code missing;
   for (std::string folder; std::getline(folders, folder, ':');) {
     const std::filesystem::path candidate = std::filesystem::path(folder.empty() ? "." : folder) / program;
-    if (access(candidate.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(candidate)) return candidate;
+    if (access(candidate.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(candidate, missing)) return candidate;
   }
   return {};
 }
@@ -115,12 +116,16 @@ Result<TargetUser> find_target_user(const std::string& name) {
 }
 
 Result<std::filesystem::path> find_program(const std::string& program, const std::filesystem::path& working_directory) {
-  if (!working_directory.empty() && !std::filesystem::is_directory(working_directory))
+  std::error_code missing;
+  if (!working_directory.empty() && !std::filesystem::is_directory(working_directory, missing))
     return Error{"Can't start " + program + " in " + working_directory.string() + ": there is no such folder."};
   const bool by_path = program.find('/') != std::string::npos;
   const std::filesystem::path found = by_path ? working_directory / program : find_in_path(program);
-  if (found.empty() || !std::filesystem::exists(found)) return no_such_program(program);
-  return std::filesystem::absolute(found);
+  if (found.empty()) return no_such_program(program);
+  if (!std::filesystem::exists(found, missing)) return missing ? not_started(program, missing.value()) : no_such_program(program);
+  const std::filesystem::path absolute = std::filesystem::absolute(found, missing);
+  if (missing) return not_started(program, missing.value());
+  return absolute;
 }
 
 Result<WaitingProcess> WaitingProcess::start(const LaunchPlan& plan) {

@@ -48,7 +48,11 @@ Result<TraceFileWriter> create_trace_file(const std::string& asked, Overwrite ov
   for (int attempt = 0;; ++attempt) {
     const Result<std::filesystem::path> name = expand_output_name(pattern, facts);
     if (!name) return name.error();
-    const std::filesystem::path path = std::filesystem::absolute(*name).lexically_normal();
+    std::error_code missing;
+    const std::filesystem::path path = std::filesystem::absolute(*name, missing).lexically_normal();
+    if (missing)
+      return Error{"Can't create " + name->string() + ": " + missing.message() +
+                   ". Go to a folder that is there, or give its whole path with -o."};
     Result<TraceFileWriter> file = TraceFileWriter::create(path, overwrite);
     const bool taken_meanwhile = !file && is_numbered(pattern) && facts.exists(path);
     if (file || !taken_meanwhile || attempt == kNumberRetries) return file;

@@ -104,6 +104,30 @@ TEST_CASE("tables that find no room leave no file, and say why") {
   CHECK(shell.count_files() == 0);
 }
 
+TEST_CASE("names that no file can have are told in a sentence, wherever they are given") {
+  const Shell shell;
+  // Longer than the system takes, and a link to a link to itself.
+  const std::string name = GENERATE(as<std::string>{}, std::string(300, 'x'), "loop/x");
+  CAPTURE(name);
+  REQUIRE(shell.run("ln -s pool loop; ln -s loop pool").code == 0);
+  const std::string command =
+      GENERATE_COPY(as<std::string>{}, "export -t json " + trace() + " -o ", "export -t sqlite " + trace() + " -o ",
+                    "export -t trace " + trace() + " -o ", "import " + trace() + " -o ", "stats " + trace() + " -o ",
+                    "analyze " + trace() + " -o ", "info ", "profile -s none --cpuctxsw none -o ", "profile -s none --cpuctxsw none ./");
+  CAPTURE(command);
+  const Shell::Ran ran = shell.run("lanescope " + command + name + (command.starts_with("profile") ? " true" : ""));
+  CHECK(ran.code != 0);
+  CHECK(ran.code < 128);
+  CHECK_THAT(ran.messages, contains_text("lanescope: ") && contains_text("."));
+}
+
+TEST_CASE("a recording begun in a folder that is gone says so") {
+  const Shell shell;
+  const Shell::Ran ran = shell.run("mkdir gone; cd gone; rmdir ../gone; lanescope profile -s none --cpuctxsw none -o x true");
+  CHECK(ran.code == 1);
+  CHECK_THAT(ran.messages, contains_text("lanescope: "));
+}
+
 TEST_CASE("a temporary folder that is not there is named") {
   const Shell shell;
   const auto ran = shell.run("TMPDIR=/nowhere lanescope export -o - " + trace());
