@@ -355,28 +355,17 @@ Result<std::vector<std::regex>> compiled(const std::vector<std::string>& pattern
 
 Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
                                 const NsysSqliteOptions& options) {
-  if (const auto free = check_target(path, overwrite); !free) return free.error();
   auto tables = compiled(options.tables);
   if (!tables) return tables.error();
-  // Written beside its place and moved there when it is whole.
-  const std::filesystem::path partial = path.string() + ".partial";
-  const auto failed = [&](std::string text) {
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    return Error{std::move(text)};
-  };
-  {
-    auto database = NsysDatabase::create(partial, std::move(*tables));
-    if (!database) return failed(database.error().text);
+  return write_beside(path, overwrite, [&](const std::filesystem::path& place) -> Result<void> {
+    auto database = NsysDatabase::create(place, std::move(*tables));
+    if (!database) return database.error();
     NsysExport(trace, options.selection, **database).write();
     if (options.empty_tables == EmptyTables::kCreate) (*database)->create_empty_tables();
     if (const auto finished = (*database)->finish(); !finished)
-      return failed(path.string() + " can't be written: " + finished.error().text + ".");
-  }
-  std::error_code failure;
-  std::filesystem::rename(partial, path, failure);
-  if (failure) return failed(path.string() + " can't be written: " + failure.message() + ".");
-  return {};
+      return Error{path.string() + " can't be written: " + finished.error().text + "."};
+    return {};
+  });
 }
 
 }  // namespace lanescope

@@ -223,14 +223,6 @@ class TraceFileExport {
   Result<void> written_;
 };
 
-// A file that can't be completed is not left behind.
-template <typename Value>
-Result<Value> or_removed(Result<Value> result, const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (!result) std::filesystem::remove(path, ignored);
-  return result;
-}
-
 Result<FileCondition> copy_frames(TraceFileReader& reader, TraceFileWriter& writer) {
   while (const auto frame = reader.next()) {
     std::vector<std::byte> bytes(sizeof(FrameHeader));
@@ -246,10 +238,11 @@ Result<FileCondition> copy_frames(TraceFileReader& reader, TraceFileWriter& writ
 
 Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
                                const ExportSelection& selection) {
-  if (const auto free = check_target(path, overwrite); !free) return free.error();
-  auto writer = TraceFileWriter::create(path, overwrite);
-  if (!writer) return writer.error();
-  return or_removed(TraceFileExport(trace, selection, *writer).write(), path);
+  return write_beside(path, overwrite, [&](const std::filesystem::path& place) -> Result<void> {
+    auto writer = TraceFileWriter::create(place, Overwrite::kAllow);
+    if (!writer) return writer.error();
+    return TraceFileExport(trace, selection, *writer).write();
+  });
 }
 
 Result<FileCondition> recover_trace_file(const std::filesystem::path& source, const std::filesystem::path& path, Overwrite overwrite) {
@@ -258,10 +251,11 @@ Result<FileCondition> recover_trace_file(const std::filesystem::path& source, co
   std::error_code ignored;
   if (std::filesystem::equivalent(source, path, ignored))
     return Error{path.string() + " can't be written over itself. Name another file with -o.", ErrorKind::kUsage};
-  if (const auto free = check_target(path, overwrite); !free) return free.error();
-  auto writer = TraceFileWriter::create(path, overwrite);
-  if (!writer) return writer.error();
-  return or_removed(copy_frames(*reader, *writer), path);
+  return write_beside(path, overwrite, [&](const std::filesystem::path& place) -> Result<FileCondition> {
+    auto writer = TraceFileWriter::create(place, Overwrite::kAllow);
+    if (!writer) return writer.error();
+    return copy_frames(*reader, *writer);
+  });
 }
 
 }  // namespace lanescope

@@ -1,5 +1,8 @@
 #include "model/export/trace_file_export.h"
 
+#include <sys/resource.h>
+
+#include <csignal>
 #include <fstream>
 
 #include "model/import/open_trace.h"
@@ -125,4 +128,26 @@ TEST_CASE("a damaged file is recovered: its sound frames, with an index") {
 TEST_CASE("a file that can't be written is named, and nothing is left of it") {
   CHECK_THAT(export_trace_file(*sample_trace(), "/no/such/folder/x.trace", Overwrite::kRefuse).error().text,
              contains_text("/no/such/folder/x.trace"));
+}
+
+TEST_CASE("a file that was to be replaced stays where its replacement finds no room") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace";
+  std::ofstream(path) << "what was there";
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit room{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &room) == 0);
+  const rlimit little{100, room.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &little) == 0);
+  const auto written = export_trace_file(*sample_trace(), path, Overwrite::kAllow);
+  setrlimit(RLIMIT_FSIZE, &room);
+  std::signal(SIGXFSZ, before);
+  REQUIRE_FALSE(written);
+  CHECK_THAT(written.error().text, contains_text("x.trace"));
+  std::string kept;
+  std::getline(std::ifstream(path), kept);
+  CHECK(kept == "what was there");
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()) == 1);
+  REQUIRE(export_trace_file(*sample_trace(), path, Overwrite::kAllow));
+  require_same(*sample_trace(), **load_trace(path));
 }

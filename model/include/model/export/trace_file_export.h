@@ -11,7 +11,7 @@
 namespace lanescope {
 
 // The file loads as the same trace: events, lanes, details, names, processes, threads, GPUs, diagnostics. Fails with one sentence when
-// the file can't be written; what was written of it is removed again. O(events).
+// the file can't be written; nothing is left of it then, and a file that it was to replace stays. O(events).
 Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
                                const ExportSelection& selection = {});
 
