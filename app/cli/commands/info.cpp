@@ -122,9 +122,9 @@ void print_counts(const EventCounts& counts) {
 
 void print_process(const Trace& trace, ProcessId id, const EventCounts& counts) {
   const Process& process = trace.processes()[id];
-  std::cout << "  [" << process.pid << "] " << process.name << (process.forked ? ", forked by [" : ", child of [") << process.parent_pid
-            << "]: ";
-  std::cout << end_text(process);
+  std::cout << "  [" << process.pid << "] " << process.name;
+  if (process.parent_pid != 0) std::cout << (process.forked ? ", forked by [" : ", child of [") << process.parent_pid << "]";
+  std::cout << ": " << end_text(process);
   if (process.end) std::cout << " after " << duration_text(*process.end - process.start);
   std::cout << "\n      " << completeness_text(process.completeness) << '\n';
   for (ThreadId thread = 0; thread < trace.threads().size(); ++thread) {
