@@ -4,9 +4,10 @@
 # Without a program it profiles a bundled one: a CUDA program where there is a GPU and nvcc, else a program with NVTX ranges, threads and a fork.
 # The viewer opens where there is a display; a summary is printed in any case.
 set -euo pipefail
+case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 "$root/packaging/install-deps.sh"
-"$root/packaging/build.sh" release
+"$root/packaging/build.sh" release lanescope_with_programs
 bin="$root/build/release/bin"
 
 if [ $# -gt 0 ]; then
