@@ -7,6 +7,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 
 set(LANESCOPE_SANITIZE "" CACHE STRING "Value for -fsanitize=, for example address,undefined; the agent is never instrumented, since it runs inside other programs")
+option(LANESCOPE_LIBFUZZER "Link fuzz targets with libFuzzer (Clang); else each is replayed by a test" OFF)
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)

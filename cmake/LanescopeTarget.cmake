@@ -23,7 +23,7 @@ endfunction()
 # Instruments a target where the build asks for it (LANESCOPE_SANITIZE).
 function(lanescope_sanitize NAME)
   if(LANESCOPE_SANITIZE)
-    target_compile_options(${NAME} PRIVATE -fsanitize=${LANESCOPE_SANITIZE} -fno-omit-frame-pointer)
+    target_compile_options(${NAME} PRIVATE -fsanitize=${LANESCOPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${NAME} PUBLIC -fsanitize=${LANESCOPE_SANITIZE})
   endif()
 endfunction()

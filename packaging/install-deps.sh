@@ -10,7 +10,7 @@ packages=(
   libcli11-dev nlohmann-json3-dev catch2 libdw-dev
   qt6-base-dev libqt6opengl6-dev qt6-svg-dev libgl1-mesa-dev fonts-dejavu-core
   shared-mime-info xdg-utils libglib2.0-bin libfile-mimeinfo-perl desktop-file-utils xvfb
-  python3 python3-protobuf python3-xxhash python3-zstandard
+  python3 python3-numpy python3-protobuf python3-xxhash python3-zstandard
 )
 # Qt Charts' package has this name on both, and another on newer releases.
 charts=(qt6-charts-dev libqt6charts6-dev)

@@ -114,9 +114,10 @@ std::optional<Error> wrong_form(CLI::App& app, const Arguments& options) {
     std::optional<std::string> value = argument->starts_with("--") ? own_value(*argument) : std::nullopt;
     const std::string name = argument->substr(0, argument->find('='));
     if (!is_flag(*option)) {
+      const bool needs_one = option->get_items_expected_min() > 0;
       const bool has_none = value ? value->empty() : std::next(argument) == options.end();
-      if (has_none) return Error{name + " needs a value. See: " + app.get_name() + " --help", ErrorKind::kUsage};
-      if (!value) ++argument;
+      if (has_none && needs_one) return Error{name + " needs a value. See: " + app.get_name() + " --help", ErrorKind::kUsage};
+      if (!value && !has_none) ++argument;
       continue;
     }
     if (!value) continue;

@@ -59,6 +59,8 @@ std::string graph_level(std::string& text) {
 }
 
 constexpr std::uint64_t kLongestFlushInterval = 86'400'000;  // ms; a day
+constexpr std::uint64_t kLeastRecordMemory = 1;              // MiB
+constexpr std::uint64_t kMostRecordMemory = 65'536;
 
 std::string pytorch_ranges(std::string& text) {
   if (text.find("functions-trace") != std::string::npos)
@@ -101,6 +103,12 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->type_name("MS")
       ->check(whole_number(0, kLongestFlushInterval))
       ->default_str("500")
+      ->group(kGroup);
+  app.add_option("--record-memory", options.record_memory,
+                 "What NVTX and OS records of one process may take while they\nwait to be written: what a burst may come to")
+      ->type_name("MIB")
+      ->check(whole_number(kLeastRecordMemory, kMostRecordMemory))
+      ->default_str("256")
       ->group(kGroup);
   app.add_flag("--cuda-trace-all-apis", options.trace_all_calls, "Also calls that say nothing about time, such as\ncudaGetDevice [false]")
       ->group(kGroup);
@@ -226,6 +234,7 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   const bool by_graph = options.graph_trace.empty() ? settings.preset == session::Preset::kLight : options.graph_trace == "graph";
   settings.graph_level = by_graph ? session::GraphLevel::kGraph : session::GraphLevel::kNode;
   settings.flush_interval = std::chrono::milliseconds(options.flush_interval);
+  settings.pool_bytes = std::uint64_t{options.record_memory} << 20;
   settings.trace_all_calls = options.trace_all_calls;
   settings.memory_usage = options.memory_usage.value_or(settings.preset == session::Preset::kDeep);
   settings.cpu_page_faults = options.cpu_page_faults;

@@ -16,6 +16,7 @@ struct CaptureOptions {
   std::string preset = "default";
   std::string graph_trace;
   unsigned flush_interval = 500;
+  unsigned record_memory = 256;  // MiB
   bool trace_all_calls = false;
   std::optional<bool> memory_usage;  // none: as the preset has it
   bool cpu_page_faults = false;
@@ -25,7 +26,7 @@ struct CaptureOptions {
   std::string python_backtrace = "none";
   std::string gpu_metrics_devices = "none";
   std::string gpu_metrics_set = "default";
-  std::string gpu_metrics_frequency = "10000";
+  std::string gpu_metrics_frequency = "2000";
   unsigned osrt_threshold = 1000;
   std::string osrt_backtrace_threshold = "80000";
   std::string mpi_implementation;

@@ -29,6 +29,8 @@ constexpr std::array kCommands{
     Command{"diff", "Say what changed from one trace to another", run_diff},
     Command{"export", "Write a trace in a format that other tools read", run_export},
     Command{"import", "Save a trace of another tool as a .trace file", run_import},
+    Command{"kernels", "Say what bounds kernels that Nsight Compute profiled", run_kernels},
+    Command{"fleet", "Ask one question of many traces: of all ranks, of many nights", run_fleet},
 };
 
 constexpr std::string_view kIntroduction = "lanescope " LANESCOPE_VERSION
@@ -94,6 +96,7 @@ int run_command(Arguments arguments) {
   }
   const std::string wanted = name == "help" ? arguments.front() : name;
   if (name == "help") arguments = {"--help"};
+  if (wanted == "recipe") return run_fleet(std::move(arguments));
   for (const Command& command : commands())
     if (command.name == wanted) return command.run(std::move(arguments));
   if (wanted.starts_with('-')) return fail({"Unknown option " + wanted + " before a command. See: lanescope --help", ErrorKind::kUsage});

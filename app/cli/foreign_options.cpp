@@ -161,8 +161,6 @@ std::optional<std::string> find(const std::array<Advice, Count>& table, std::str
 
 constexpr std::array kCommands{
     Advice{"nvprof", "Record with: lanescope profile ./app, and see its times with: lanescope stats report1.trace"},
-    Advice{"recipe",
-           "Reports and rules read several files at once: lanescope stats -r REPORT A.trace B.trace, lanescope analyze A.trace B.trace"},
     Advice{"plugins", "There are no plugins. See what can be recorded with: lanescope profile --help"},
     Advice{"finalize", "It is not needed: a .trace is complete when its recording ends, and opens before."},
     Advice{"service", "It is not needed: recordings need nothing that runs beside them."},

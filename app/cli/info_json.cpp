@@ -28,6 +28,7 @@ std::string_view end_key(ProcessEndKind kind) {
   return "unknown";
 }
 
+constexpr std::array<std::string_view, 7> kEnds{"unknown", "target_exited", "stopped", "duration", "disk_full", "file_size", "range"};
 constexpr std::array<std::string_view, 4> kComponents{"session", "cupti", "nvtx", "os_runtime"};
 constexpr std::array<std::string_view, 8> kStates{"unspecified",    "recording",        "no_driver",     "no_library",
                                                   "owned_by_other", "version_mismatch", "no_permission", "failed"};
@@ -133,6 +134,8 @@ std::string info_json(const std::string& file, const Trace& trace, const EventCo
                    {"producer", from.producer},
                    {"finished", from.finished},
                    {"condition", from.condition},
+                   {"ended", word(kEnds, static_cast<std::size_t>(from.end))},
+                   {"unwritten_events", from.unwritten_events},
                    {"host_name", from.host_name},
                    {"operating_system", from.operating_system},
                    {"working_directory", from.working_directory},

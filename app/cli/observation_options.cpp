@@ -51,7 +51,7 @@ void describe_gpu_metrics(CLI::App& app, CaptureOptions& options) {
       ->group(kGroup);
   app.add_option("--gpu-metrics-frequency", options.gpu_metrics_frequency, "Samples a second, 10 to 200k")
       ->type_name("HZ")
-      ->default_str("10000")
+      ->default_str(options.gpu_metrics_frequency)
       ->group(kGroup);
   app.add_option("--gpu-metrics-set", options.gpu_metrics_set,
                  "What is sampled: default, light, nvml, or a file that names\none metric a line; help: the sets")

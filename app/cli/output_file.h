@@ -1,10 +1,11 @@
 // A file that a command writes: beside its place first, and moved there once it is whole. "-" is standard output. A signal that ends the
-// program leaves nothing behind.
+// program leaves nothing behind. A pipe or device is written to as it is; a pipe that nobody reads is refused after a moment.
 #pragma once
 
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,9 @@
 namespace lanescope::cli {
 
 inline constexpr std::string_view kStandardOutput = "-";
+
+// From here on, this process makes files that others may read only where they may read all of these. Changes the umask.
+void keep_as_private_as(std::span<const std::filesystem::path> inputs);
 
 // Fails where the file exists and may not be overwritten, or is the one that is read.
 Result<void> check_output(const std::string& input, const std::string& output, Overwrite overwrite);

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "session_directory.h"
 
@@ -104,7 +105,13 @@ SessionServer::SessionServer(Recording& recording, const std::string& name, Star
     std::cerr << "lanescope: " << listens.error().text << '\n';
     return;
   }
-  thread_ = std::thread([this] { serve(); });
+  try {
+    thread_ = std::thread([this] { serve(); });
+  } catch (const std::system_error&) {
+    std::cerr << "lanescope: There is no thread left for requests: this recording can't be asked from elsewhere.\n";
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
 }
 
 Result<void> SessionServer::listen_as(const std::string& name) {

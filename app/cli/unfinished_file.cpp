@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "model/file/new_file.h"
+
 namespace lanescope::cli {
 namespace {
 
@@ -21,6 +23,7 @@ void remove_and_end(int signal) {
     if (path[0] == '\0') break;
     if (unlink(path.data()) != 0) rmdir(path.data());
   }
+  remove_new_files();
   std::signal(signal, SIG_DFL);
   raise(signal);  // comes when this handler returns
 }

@@ -1,5 +1,7 @@
 // The ways into the agent. Each may be taken in any order, on any thread, more than once.
 #include "agent/attach/attachment.h"
+#include "agent/channel/membership.h"
+#include "agent/channel/thread_writer.h"
 #include "agent/nvtx/injection.h"
 
 #if LANESCOPE_HAVE_CUPTI
@@ -17,6 +19,14 @@ void record_cuda_late() {
 }
 
 }  // namespace
+
+// What takes memory, or reads what the program may change, is done while the agent is loaded: later, the program may be within its own
+// allocation.
+__attribute__((constructor)) static void prepare() {
+  lanescope::agent::read_environment();
+  lanescope::agent::follow_membership();
+  lanescope::agent::ThreadWriter::prepare();
+}
 
 // libcuda, from within cuInit, for CUDA_INJECTION64_PATH. An agent that can't record does not keep CUDA from working.
 LANESCOPE_EXPORT int InitializeInjection() {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,6 +16,7 @@
 #include <fstream>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "c_library.h"
 #include "collector/attach/candidate.h"
@@ -65,6 +67,26 @@ bool has_room(const std::vector<Mapping>& map, std::uint64_t stack_pointer) {
   for (const Mapping& mapping : map)
     if (mapping.contains(stack_pointer)) return mapping.path == "[stack]" || stack_pointer - mapping.begin >= kStackNeeded;
   return true;  // a stack that is newer than the map
+}
+
+std::uint32_t random_number() {
+  std::uint32_t number = 0;
+  return getrandom(&number, sizeof number, 0) == sizeof number ? number : static_cast<std::uint32_t>(getpid());
+}
+
+// Whether the descriptor, which the target named, is a socket that this process made and is connected to itself: else we would speak to
+// somebody else in our name.
+bool is_connection_to(int descriptor, pid_t process) {
+  const auto option = [descriptor](int name) {
+    int value = -1;
+    socklen_t size = sizeof value;
+    return getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
+  };
+  struct stat facts {};
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return fstat(descriptor, &facts) == 0 && S_ISSOCK(facts.st_mode) && option(SO_DOMAIN) == AF_UNIX && option(SO_TYPE) == SOCK_SEQPACKET &&
+         option(SO_ACCEPTCONN) == 0 && getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == process;
 }
 
 // One attempt to bring the agent in.
@@ -159,6 +181,13 @@ class Injector {
     return -static_cast<long>(memory_.read<std::int32_t>(error_number_).value_or(EIO));
   }
 
+  template <typename... Arguments>
+  Result<long> system_call_with_path(long number, const std::string& path, Arguments... arguments) {
+    const Result<std::uint64_t> place = calls_->place(path);
+    if (!place) return place.error();
+    return system_call({static_cast<std::uint64_t>(number), *place, static_cast<std::uint64_t>(arguments)...});
+  }
+
   Result<void> bring_in() {
     const Result<std::uint64_t> location = calls_->call(library_.error_number, {}, kCallLimit);
     if (!location) return location.error();
@@ -189,9 +218,12 @@ class Injector {
     injection_.connection = process < 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_getfd, process, ends[1], 0));
     if (process >= 0) close(process);
     static_cast<void>(system_call({SYS_close, static_cast<std::uint64_t>(ends[1])}));
-    if (injection_.connection >= 0) return ends[0];
+    const bool is_shared = injection_.connection >= 0;
+    if (is_shared && is_connection_to(injection_.connection, request_.pid)) return ends[0];
+    if (is_shared) close(std::exchange(injection_.connection, -1));
     static_cast<void>(system_call({SYS_close, static_cast<std::uint64_t>(ends[0])}));
-    return failure("its socket can't be shared with us; that takes Linux 5.6 or newer.");
+    return failure(is_shared ? "what it gave us as its end of a connection is something else."
+                             : "its socket can't be shared with us; that takes Linux 5.6 or newer.");
   }
 
   Result<void> enter(long socket) {
@@ -232,9 +264,10 @@ class Injector {
     return find_function(memory_, agent->begin, kAgentEntry).value_or(0);
   }
 
-  // By its path where the target sees the same file there, else as a copy in the target's memory.
+  // By its path where the target sees the same files as we do, else as a copy that the target makes itself. Files of the target, and
+  // descriptors that it names, are never opened by us: we may have rights that it has not.
   Result<void> load() {
-    if (is_visible()) {
+    if (sees_our_files()) {
       const Result<std::string> problem = open_library(request_.agent);
       if (!problem) return problem.error();
       if (problem->empty()) return {};
@@ -242,57 +275,85 @@ class Injector {
     return load_copy();
   }
 
-  [[nodiscard]] bool is_visible() const {
-    struct stat ours {};
-    struct stat theirs {};
-    const std::string seen = "/proc/" + std::to_string(request_.pid) + "/root" + request_.agent.string();
-    return stat(request_.agent.c_str(), &ours) == 0 && stat(seen.c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev &&
-           ours.st_ino == theirs.st_ino;
+  // The same mounts, and the same root.
+  [[nodiscard]] bool sees_our_files() const {
+    const std::string process = "/proc/" + std::to_string(request_.pid);
+    const auto are_same = [](const std::string& a, const std::string& b) {
+      struct stat ours {};
+      struct stat theirs {};
+      return stat(a.c_str(), &ours) == 0 && stat(b.c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+    };
+    return are_same("/proc/self/ns/mnt", process + "/ns/mnt") && are_same("/proc/self/root", process + "/root");
   }
 
   Result<void> load_copy() {
-    const Result<std::uint64_t> name = calls_->place(request_.agent.filename().native().substr(0, kMemoryFileNameLimit));
-    if (!name) return name.error();
-    const Result<long> file = system_call({SYS_memfd_create, *name, MFD_CLOEXEC});
+    const std::string name = request_.agent.filename().native().substr(0, kMemoryFileNameLimit);
+    const Result<long> file = system_call_with_path(SYS_memfd_create, name, MFD_CLOEXEC);
     if (!file) return file.error();
     if (*file < 0) return failure(std::string("it may not create a file in memory (") + std::strerror(static_cast<int>(-*file)) + ").");
-    Result<std::string> problem = copy_agent(*file) ? open_library("/proc/self/fd/../fd/" + std::to_string(*file))
-                                                    : Result<std::string>(failure("the agent could not be copied into its memory."));
-    static_cast<void>(system_call({SYS_close, static_cast<std::uint64_t>(*file)}));
+    Result<std::string> problem = load_from(*file, "/proc/self/fd/../fd/" + std::to_string(*file));
     if (!problem) return problem.error();
-    if (!problem->empty() && !has_proc()) problem = load_from_its_folders(*problem);
+    // Without /proc, the memory of a process has no name below its root.
+    const bool needs_folder = !problem->empty() && !has_proc();
+    if (needs_folder) problem = load_from_its_folders(*problem);
     if (!problem) return problem.error();
     if (!problem->empty()) return failure("its loader refused the agent: " + *problem);
     return {};
   }
 
-  // Without it the memory of a process has no name below its root.
-  [[nodiscard]] bool has_proc() const { return access((its_root() + "/proc/self").c_str(), F_OK) == 0; }
-  [[nodiscard]] std::string its_root() const { return "/proc/" + std::to_string(request_.pid) + "/root"; }
+  bool has_proc() {
+    const Result<long> access = system_call_with_path(SYS_access, "/proc/self", F_OK);
+    return access && *access == 0;
+  }
 
-  // As a file below its root, which is removed once it is loaded. Returns the loader's last words, empty when it is.
+  // A file that the target makes below its root, with its own rights, and removes once it is loaded. Returns the loader's last words, empty
+  // when it is.
   Result<std::string> load_from_its_folders(std::string problem) {
-    for (const char* folder : {"/tmp", "/var/tmp", "/dev/shm", "/run"}) {
-      std::string made = its_root() + folder + "/lanescope-XXXXXX";
-      if (mkdtemp(made.data()) == nullptr) continue;
-      const std::filesystem::path copy = std::filesystem::path(made) / request_.agent.filename();
-      std::error_code failed;
-      std::filesystem::permissions(made, std::filesystem::perms(0755), failed);
-      std::filesystem::copy_file(request_.agent, copy, failed);
-      if (!failed) std::filesystem::permissions(copy, std::filesystem::perms(0755), failed);
-      Result<std::string> tried = failed ? Result<std::string>(problem) : open_library(copy.string().substr(its_root().size()));
-      std::filesystem::remove_all(made, failed);
+    constexpr std::uint64_t kHere = static_cast<std::uint64_t>(AT_FDCWD);
+    for (const char* parent : {"/tmp", "/var/tmp", "/dev/shm", "/run"}) {
+      const std::string folder = std::string(parent) + "/lanescope-" + std::to_string(request_.pid) + "-" + std::to_string(random_number());
+      const std::string path = folder + "/" + request_.agent.filename().native();
+      const Result<long> made = system_call_with_path(SYS_mkdir, folder, 0700);
+      if (!made) return made.error();
+      if (*made < 0) continue;
+      const Result<long> file = system_call_with_path(SYS_open, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
+      Result<std::string> tried = !file ? Result<std::string>(file.error()) : *file < 0 ? Result<std::string>(problem) : load_from(*file, path);
+      for (const auto& [name, flags] : {std::pair(path, 0), {folder, AT_REMOVEDIR}}) {
+        const Result<std::uint64_t> place = calls_->place(name);
+        if (place) static_cast<void>(system_call({SYS_unlinkat, kHere, *place, static_cast<std::uint64_t>(flags)}));
+      }
       if (!tried || tried->empty()) return tried;
       problem = *tried;
     }
     return problem;
   }
 
-  [[nodiscard]] bool copy_agent(long descriptor) const {
+  // Fills an empty file of the target, closes it and loads it by this name, under which it knows it. As open_library().
+  Result<std::string> load_from(long file, const std::string& name) {
+    const Result<void> filled = copy_agent(file);
+    Result<std::string> problem = filled ? open_library(name) : Result<std::string>(filled.error());
+    static_cast<void>(system_call({SYS_close, static_cast<std::uint64_t>(file)}));
+    return problem;
+  }
+
+  // Through memory of the target, as which it maps the file.
+  Result<void> copy_agent(long file) {
     std::ifstream from(request_.agent, std::ios::binary);
-    std::ofstream to("/proc/" + std::to_string(request_.pid) + "/fd/" + std::to_string(descriptor), std::ios::binary);
-    to << from.rdbuf();
-    return from && to.flush().good();
+    const std::vector<char> bytes{std::istreambuf_iterator<char>(from), {}};
+    if (!from || bytes.empty()) return failure("the agent " + request_.agent.string() + " can't be read.");
+    const Error not_copied = failure("the agent could not be copied into its memory.");
+    if (library_.map == 0 || library_.unmap == 0) return not_copied;
+    const Result<long> sized = system_call({SYS_ftruncate, static_cast<std::uint64_t>(file), bytes.size()});
+    if (!sized) return sized.error();
+    if (*sized < 0) return not_copied;
+    const Result<std::uint64_t> place = calls_->call(
+        library_.map, {0, bytes.size(), PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<std::uint64_t>(file), 0}, kCallLimit);
+    if (!place) return place.error();
+    if (*place == reinterpret_cast<std::uint64_t>(MAP_FAILED)) return not_copied;
+    const bool written = memory_.write(*place, std::as_bytes(std::span(bytes)));
+    const Result<std::uint64_t> unmapped = calls_->call(library_.unmap, {*place, bytes.size()}, kCallLimit);
+    if (!unmapped) return unmapped.error();
+    return written ? Result<void>() : Result<void>(not_copied);
   }
 
   // Returns what the loader has against it, empty when it is loaded.
@@ -352,7 +413,7 @@ Result<Candidate> read_settled(pid_t pid) {
 
 // An armed process listens. -1 where this one does not.
 int connect_to_armed(const InjectionRequest& request) {
-  const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);  // it may not take connections, and we don't wait
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string name = channel::kArmedSocketPrefix + std::to_string(request.pid);

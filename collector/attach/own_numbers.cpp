@@ -34,6 +34,8 @@ bool OwnNumbers::differ() const {
 }
 
 void OwnNumbers::look() {
+  constexpr std::size_t kMaximumKnown = 65'536;  // also of threads that have ended
+  if (ours_.size() > kMaximumKnown) ours_.clear();
   std::error_code failed;
   std::filesystem::directory_iterator task("/proc/" + std::to_string(process_) + "/task", failed);
   for (; !failed && task != std::filesystem::directory_iterator(); task.increment(failed)) {

@@ -1,9 +1,10 @@
 // Stacks by libdw (elfutils).
 #include <elfutils/libdwfl.h>
-#include <fcntl.h>
+#include <unistd.h>
 
 #include <cstring>
 
+#include "collector/attach/foreign_file.h"
 #include "stack_frames.h"
 
 namespace lanescope::attach {
@@ -44,15 +45,16 @@ int StackFrames::Session::use_session(Dwfl_Module*, void** data, const char*, Dw
   return DWARF_CB_OK;
 }
 
-// The file as the process sees it, which may be in another mount namespace.
+// The file as the process sees it, which may be in another mount namespace. What has no file (the vdso) libdw reads from its memory.
 int StackFrames::Session::find_elf(Dwfl_Module* module, void** data, const char* name, Dwarf_Addr base, char** file_name, Elf** elf) {
   const auto* session = static_cast<const Session*>(*data);
-  if (session != nullptr && name[0] == '/') {
-    const std::string path = "/proc/" + std::to_string(session->process) + "/root" + name;
-    if (const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC); descriptor >= 0) {
-      *file_name = strdup(path.c_str());
-      return descriptor;
-    }
+  if (session == nullptr) return -1;
+  if (name[0] == '/') {
+    std::optional<ForeignFile> file = open_file_of(session->process, name);
+    if (!file) file = open_file(name);  // where it has changed its root, the kernel's map has paths from ours
+    if (!file) return -1;
+    *file_name = strdup(name);
+    return dup(file->descriptor.get());
   }
   return dwfl_linux_proc_find_elf(module, data, name, base, file_name, elf);
 }

@@ -45,6 +45,8 @@ struct Backtraces::State {
   }
 
   std::uint32_t location_of(std::uint64_t address) {
+    constexpr std::size_t kMaximumKnown = 500'000;
+    if (locations.size() > kMaximumKnown) locations.clear();
     // A return address may be that of the next function: the call stands before it.
     const auto [found, inserted] = locations.try_emplace(address, 0);
     if (inserted) {

@@ -6,18 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "code_names/code_name.h"
 #include "modules.h"
 
 namespace lanescope::cpu {
 
-struct CodeName {
-  std::string function;     // demangled
-  std::string source_file;  // empty when not known
-  std::uint32_t source_line = 0;
-};
+using code_names::CodeName;
 
-// Looks at each file once: the file itself, its .gnu_debugdata, and its debug file by build id or debug link. Where this build has no
-// libdw, native code stays without names.
+// Has files read by lanescope-code-names, a process of its own: where we are root, one without rights for what is not root's. It is ended
+// when it takes more than some seconds or 1 GiB for an answer; the file that it was at is given up after the third time.
+//
+// Looks at each file once: the file itself, its .gnu_debugdata, and its debug file by build id or debug link. Where there is no such
+// program (a build without libdw), native code stays without names. One thread.
 class CodeNames {
  public:
   // Folders in which to look for debug files besides the usual ones, separated by colons.
@@ -29,9 +29,14 @@ class CodeNames {
   // Innermost first, where the compiler inlined functions into each other; empty when it has no name.
   std::vector<CodeName> find(const Module& module, std::uint64_t address);
 
+  // What the user should know since the last time: one sentence each.
+  std::vector<std::string> take_notes();
+
  private:
-  struct Files;
-  std::unique_ptr<Files> files_;
+  class Reader;
+  struct File;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 // Whether this build can name native code, and unwind by tables.

@@ -161,6 +161,17 @@ Result<EventSet> EventSet::of_machine(const CpuSettings& settings, const Access&
   return set;
 }
 
+Result<EventSet> EventSet::of_file(int file, std::size_t bytes, const CpuSettings& settings,
+                                   std::unordered_map<std::uint64_t, EventKind> kinds) {
+  EventSet set(settings, Access{});
+  set.kinds_by_id_ = std::move(kinds);
+  set.recording_ = true;
+  std::optional<RecordBuffer> buffer = RecordBuffer::map(file, bytes);
+  if (!buffer) return refusal(errno);
+  set.buffers_.push_back(std::move(*buffer));
+  return set;
+}
+
 void EventSet::set_recording(bool recording) {
   recording_ = recording;
   for (const Event& event : events_)

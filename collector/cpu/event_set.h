@@ -24,6 +24,11 @@ class EventSet {
   // Follows everything.
   static Result<EventSet> of_machine(const CpuSettings& settings, const Access& access);
 
+  // Reads a file in which records lie as in the kernel's own memory: a page that says where they begin and end, then so many bytes. For
+  // tests, which say which event has which id. Fails where it can't be mapped.
+  static Result<EventSet> of_file(int file, std::size_t bytes, const CpuSettings& settings,
+                                  std::unordered_map<std::uint64_t, EventKind> kinds);
+
   EventSet(EventSet&&) noexcept = default;
 
   // Starts or stops all but tracking.

@@ -1,8 +1,7 @@
 #include "modules.h"
 
 #include <elf.h>
-#include <sys/stat.h>
-
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <fstream>
@@ -12,6 +11,7 @@ namespace lanescope::cpu {
 namespace {
 
 constexpr std::uint64_t kMaximumNotes = 64 * 1024;
+constexpr std::size_t kMaximumParts = 1170;  // program headers: the kernel runs no file with more
 
 std::string hexadecimal(const unsigned char* bytes, std::size_t size) {
   constexpr const char* kDigits = "0123456789abcdef";
@@ -51,7 +51,7 @@ ElfFacts read_elf_facts(std::istream& file) {
   const bool is_elf = read_at(file, 0, header) && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
                       header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_phentsize == sizeof(Elf64_Phdr);
   if (!is_elf) return facts;
-  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(header.e_phnum, kMaximumParts); ++i) {
     Elf64_Phdr part;
     if (!read_at(file, header.e_phoff + i * sizeof(part), part)) break;
     if (part.p_type == PT_LOAD) facts.segments.push_back({part.p_offset, part.p_filesz, part.p_vaddr});
@@ -69,7 +69,27 @@ bool names_no_file(std::string_view path) {
          path.starts_with("/SYSV") || path.starts_with("anon_inode:");
 }
 
+// Takes over what the file says of itself, where it says it.
+bool use_file(Module& module, pid_t seen_by, const std::optional<attach::ForeignFile>& file) {
+  if (!file) return false;
+  ElfFacts facts = cpu::read_elf_facts(file->path());
+  if (facts.segments.empty()) return false;
+  module.seen_by = seen_by;
+  module.device = file->facts.st_dev;
+  module.inode = file->facts.st_ino;
+  module.segments = std::move(facts.segments);
+  module.build_id = std::move(facts.build_id);
+  return true;
+}
+
 }  // namespace
+
+std::optional<attach::ForeignFile> Module::open() const {
+  if (inode == 0) return std::nullopt;
+  std::optional<attach::ForeignFile> file = seen_by == 0 ? attach::open_file(path) : attach::open_file_of(seen_by, path);
+  if (file && (file->facts.st_dev != device || file->facts.st_ino != inode)) file.reset();
+  return file;
+}
 
 std::uint64_t Module::address_of(std::uint64_t offset) const noexcept {
   for (const Segment& segment : segments)
@@ -89,8 +109,11 @@ ModuleTable::ModuleTable() {
 }
 
 const Module* ModuleTable::find(std::string_view path, std::uint64_t inode, pid_t process) {
+  constexpr std::size_t kMostModules = 100'000;
+  const auto known = modules_.find({std::string(path), inode});
+  if (known != modules_.end()) return known->second.get();
+  if (modules_.size() >= kMostModules) return further_.get();
   std::unique_ptr<Module>& module = modules_[{std::string(path), inode}];
-  if (module) return module.get();
   module = std::make_unique<Module>();
   module->path = path;
   if (path == "[vdso]") {
@@ -101,17 +124,9 @@ const Module* ModuleTable::find(std::string_view path, std::uint64_t inode, pid_
   module->is_generated = names_no_file(path);
   if (module->is_generated) return module.get();
   // Through the process where it sees other files than we do (a container), which works only as long as it lives.
-  struct stat ours {};
-  const bool same_file = inode != 0 && stat(module->path.c_str(), &ours) == 0 && ours.st_ino == inode;
-  const std::string through_process = "/proc/" + std::to_string(process) + "/root" + module->path;
-  for (const std::string& candidate : {same_file ? module->path : through_process, module->path}) {
-    ElfFacts facts = read_elf_facts(candidate);
-    if (facts.segments.empty()) continue;
-    module->readable = candidate;
-    module->segments = std::move(facts.segments);
-    module->build_id = std::move(facts.build_id);
-    break;
-  }
+  const std::optional<attach::ForeignFile> ours = attach::open_file(module->path);
+  const bool same_file = inode != 0 && ours && ours->facts.st_ino == inode;
+  if (same_file || !use_file(*module, process, attach::open_file_of(process, module->path))) use_file(*module, 0, ours);
   return module.get();
 }
 

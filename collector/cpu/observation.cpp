@@ -15,7 +15,6 @@ using channel::monotonic_now;
 constexpr std::int64_t kArrival = 2'000'000;            // ns within which a record that was begun is there to be read
 constexpr std::int64_t kUndecided = 50'000'000;         // ns in which a forked process may become another program without being told apart
 constexpr std::int64_t kCountInterval = 1'000'000'000;  // ns between counters
-constexpr std::size_t kLocationsInMessage = 8192;
 
 std::uint64_t sample_period(const CpuSettings& settings) { return 1'000'000'000 / std::max<std::uint32_t>(settings.frequency, 1); }
 
@@ -28,7 +27,7 @@ Observation::Observation(EventSet events, const CpuSettings& settings, Outbox& o
       states_([this](const StateInterval& interval) {
         if (const auto owner = owners_.find(interval.thread); owner != owners_.end()) owner->second->encoder.add(interval);
       }),
-      code_names_(settings.debug_folders) {
+      namer_(settings.debug_folders, modules_.kernel(), outbox) {
   if (settings.python_names) python_ = std::make_shared<python::Sampler>(settings.frequency);
 }
 
@@ -40,7 +39,8 @@ Observation::RecordPointer Observation::make(SeenProcess description) {
   return std::make_shared<ProcessRecord>(std::move(description), sample_period(settings_),
                                          [this, key](proto::EventChunk& chunk, std::uint32_t events) {
                                            outbox_.put(PackedEvents{key, chunk, events});
-                                         });
+                                         },
+                                         perf_maps_);
 }
 
 Observation::RecordPointer Observation::find(std::uint32_t pid) const {
@@ -140,7 +140,13 @@ void Observation::retire(const RecordPointer& process) {
   pack(*process);
   count(*process);
   process->perf_map.refresh();
-  if (process->seen_in_part) retired_.push_back(process);
+}
+
+void Observation::hand_over(const RecordPointer& process) {
+  if (process->seen_in_part)
+    namer_.add(process);
+  else if (process->is_announced)
+    outbox_.put(ForgottenProcess{process->description.key});
 }
 
 void Observation::end_process(const RecordPointer& process, std::int64_t time) {
@@ -150,6 +156,7 @@ void Observation::end_process(const RecordPointer& process, std::int64_t time) {
   if (process->is_announced) outbox_.put(EndedProcess{process->description.key, time});
   if (python_) python_->forget(process->description.pid);
   processes_.erase(static_cast<std::uint32_t>(process->description.pid));
+  hand_over(process);
 }
 
 // ---- Parts -----------------------------------------------------------------------------------------------------------------------
@@ -262,53 +269,15 @@ void Observation::note(proto::Severity severity, proto::ComponentState state, st
 // ---- Names of code ---------------------------------------------------------------------------------------------------------------
 
 void Observation::name_code(const std::atomic<bool>& stop) {
-  std::vector<RecordPointer> seen = std::exchange(retired_, {});
+  std::vector<RecordPointer> seen;
   for (const auto& [pid, process] : processes_)
     if (process->seen_in_part && static_cast<std::uint32_t>(process->description.pid) == pid) seen.push_back(process);
+  namer_.name(seen, stop);
   for (const RecordPointer& process : seen) {
-    name_code(*process, stop);
     process->seen_in_part = false;
     process->produced_before = process->encoder.produced();
     process->lost = 0;
   }
-}
-
-void Observation::name_code(ProcessRecord& process, const std::atomic<bool>& stop) {
-  process.perf_map.refresh();
-  proto::Symbols symbols;
-  const auto emit = [&] {
-    if (symbols.locations_size() == 0) return;
-    symbols.set_first_string(process.encoder.take_strings(*symbols.mutable_strings()));
-    outbox_.put(NamedCode{process.description.key, std::move(symbols)});
-    symbols.Clear();
-  };
-  for (const UnnamedCode& code : process.encoder.unnamed_code()) {
-    if (stop.load(std::memory_order_relaxed)) break;
-    const std::vector<CodeName> names = names_of(process, code);
-    if (names.empty()) continue;
-    proto::LocationSymbol& symbol = *symbols.add_locations();
-    symbol.set_location(code.location);
-    for (const CodeName& name : names) {
-      proto::FunctionAt& function = *symbol.add_functions();
-      function.set_function(process.encoder.string(name.function));
-      function.set_source_file(process.encoder.string(name.source_file));
-      function.set_source_line(name.source_line);
-    }
-    if (static_cast<std::size_t>(symbols.locations_size()) == kLocationsInMessage) emit();
-  }
-  emit();
-}
-
-std::vector<CodeName> Observation::names_of(ProcessRecord& process, const UnnamedCode& code) {
-  if (code.module == nullptr || code.module->is_generated) {
-    const std::string_view name = process.perf_map.find(code.address);
-    return name.empty() ? std::vector<CodeName>() : std::vector<CodeName>{{std::string(name), {}, 0}};
-  }
-  if (code.module == modules_.kernel()) {
-    const std::string_view name = kernel_names_.find(code.address);
-    return name.empty() ? std::vector<CodeName>() : std::vector<CodeName>{{std::string(name), {}, 0}};
-  }
-  return code_names_.find(*code.module, code.address);
 }
 
 }  // namespace lanescope::cpu

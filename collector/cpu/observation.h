@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "code_names.h"
+#include "code_namer.h"
 #include "collector/python/sampler.h"
 #include "event_set.h"
 #include "outbox.h"
@@ -54,6 +54,7 @@ class Observation {
   void name_thread(ProcessRecord& process, ThreadNumber thread, std::string_view name);
   void end_process(const RecordPointer& process, std::int64_t time);
   void retire(const RecordPointer& process);
+  void hand_over(const RecordPointer& process);  // to who names the code that it ran
   void pack(ProcessRecord& process);
   void count(ProcessRecord& process);
 
@@ -82,8 +83,6 @@ class Observation {
   void add_native_call(ProcessRecord& process, std::uint64_t address);
   // Locations of the chain, with Python's calls in it where they are known.
   std::vector<std::uint32_t> merge_python(ProcessRecord& process, const RecordIdentity& who);
-  void name_code(ProcessRecord& process, const std::atomic<bool>& stop);
-  std::vector<CodeName> names_of(ProcessRecord& process, const UnnamedCode& code);
 
   void note_python();
   void note(proto::Severity severity, proto::ComponentState state, std::string text);
@@ -96,18 +95,18 @@ class Observation {
   ThreadStates states_;
   ModuleTable modules_;
   Unwinder unwinder_;
-  CodeNames code_names_;
-  KernelNames kernel_names_;
+
+  CodeNamer namer_;
 
   ProcessKey last_key_ = 0;
   std::unordered_map<std::uint32_t, RecordPointer> processes_;  // that live, by pid
   std::unordered_map<ThreadNumber, RecordPointer> owners_;      // of threads that live
-  std::vector<RecordPointer> retired_;                          // that ended or were replaced, and whose code has no names yet
   RecordPointer first_;
   bool awaits_exec_ = false;
   bool recording_ = false;
   std::int64_t read_until_ = 0;
   std::int64_t counted_at_ = 0;
+  std::shared_ptr<PerfMapBudget> perf_maps_ = std::make_shared<PerfMapBudget>();
   std::uint64_t throttled_ = 0;
   std::uint64_t lost_ = 0;
   std::shared_ptr<python::Sampler> python_;

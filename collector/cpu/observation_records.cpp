@@ -80,6 +80,7 @@ void Observation::take_exit(const Record& record) {
   if (owner == owners_.end()) return;
   const RecordPointer process = owner->second;
   owners_.erase(owner);
+  if (process->is_announced) process->names.erase(tid);
   process->threads.erase(tid);
   if (process->threads.empty() && process == find(pid)) end_process(process, time_of(record));
 }
@@ -102,6 +103,7 @@ void Observation::take_exec(const Record& record, std::string_view name) {
     SeenProcess next = process->description;
     next.start = time_of(record);
     retire(process);
+    hand_over(process);
     process = make(std::move(next));
     processes_[record.who.pid] = process;
   }
@@ -138,6 +140,12 @@ void Observation::take_mapping(const Record& record) {
   if (process->runs_new_program && path.starts_with('/')) {
     process->runs_new_program = false;
     process->description.executable = path;
+  }
+  // The kernel does not say what is unmapped, and lets a process have fewer at once.
+  constexpr std::size_t kMostMappings = 131'072;
+  if (process->own_space().size() > kMostMappings) {
+    process->own_space() = AddressSpace();
+    process->own_space().read(static_cast<pid_t>(pid), modules_);
   }
   process->own_space().map(start, length, offset, modules_.find(path, inode, static_cast<pid_t>(pid)));
   process->locations.clear();

@@ -25,6 +25,8 @@ std::uint32_t Observation::location(ProcessRecord& process, std::uint64_t addres
   const Place place = process.space->find(address);
   if (place.module != nullptr && place.module->is_generated) return generated_location(process, place);
   const std::uint32_t id = process.encoder.location(place);
+  constexpr std::size_t kMaximumKnown = 500'000;
+  if (process.locations.size() > kMaximumKnown) process.locations.clear();
   process.locations.emplace(address, id);
   return id;
 }
@@ -93,7 +95,7 @@ void Observation::read_call_chain(ProcessRecord& process, Fields& fields) {
   const auto count = fields.take<std::uint64_t>();
   bool in_kernel = false;
   bool is_innermost = true;
-  for (std::uint64_t i = 0; i < count; ++i) {
+  for (std::uint64_t i = 0; i < count && !fields.empty(); ++i) {
     const auto address = fields.take<std::uint64_t>();
     if (address >= kFirstContext) {
       in_kernel = address == static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL);
@@ -114,7 +116,7 @@ void Observation::read_branches(ProcessRecord& process, Fields& fields) {
     std::uint64_t flags;
   };
   const auto count = fields.take<std::uint64_t>();
-  for (std::uint64_t i = 0; i < count; ++i) {
+  for (std::uint64_t i = 0; i < count && !fields.empty(); ++i) {
     const auto branch = fields.take<Branch>();
     if (i == 0 && branch.to != 0) add_native_call(process, branch.to);  // the function that was called last, and runs
     if (branch.from != 0) add_native_call(process, branch.from);

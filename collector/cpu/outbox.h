@@ -33,9 +33,13 @@ struct CountedRecords {
   proto::Counters counters;
 };
 
+struct ForgottenProcess {
+  ProcessKey process;
+};
+
 class Outbox {
  public:
-  using Item = std::variant<SeenProcess, EndedProcess, NamedThread, PackedEvents, NamedCode, CountedRecords, proto::Diagnostic>;
+  using Item = std::variant<SeenProcess, EndedProcess, ForgottenProcess, NamedThread, PackedEvents, NamedCode, CountedRecords, proto::Diagnostic>;
 
   void put(Item item) {
     const std::lock_guard lock(mutex_);

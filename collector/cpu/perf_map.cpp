@@ -1,27 +1,34 @@
 #include "perf_map.h"
 
-#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <sstream>
+#include <vector>
 
 namespace lanescope::cpu {
 namespace {
 
-// The process's number as it knows it itself, which in a container is not ours.
-std::string own_number(pid_t process) {
+constexpr std::uint64_t kMostBytes = 64u << 20;   // of one file; of what large programs write it is ten times as much as was seen
+constexpr std::size_t kLongestName = 1024;        // what is longer is cut
+constexpr std::size_t kPiece = 1u << 20;          // bytes read at a time; no line is longer
+constexpr std::size_t kEntryBytes = 96;           // in memory, beside the name
+constexpr std::uint64_t kLargestCode = 1u << 30;  // bytes of one piece of code
+
+struct Facts {
+  std::optional<uid_t> user;
+  std::string own_number;  // the process's as it knows it itself, which in a container is not ours
+};
+
+Facts facts_of(pid_t process) {
+  Facts facts{{}, std::to_string(process)};
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   for (std::string line; std::getline(status, line);) {
-    if (!line.starts_with("NSpid:")) continue;
-    return line.substr(line.find_last_of(" \t") + 1);
+    if (line.starts_with("Uid:")) facts.user = static_cast<uid_t>(std::strtoul(line.c_str() + 4, nullptr, 10));
+    if (line.starts_with("NSpid:")) facts.own_number = line.substr(line.find_last_of(" \t") + 1);
   }
-  return std::to_string(process);
-}
-
-std::uint64_t size_of(const std::string& path) {
-  struct stat facts {};
-  return stat(path.c_str(), &facts) == 0 ? static_cast<std::uint64_t>(facts.st_size) : 0;
+  return facts;
 }
 
 }  // namespace
@@ -35,22 +42,48 @@ std::optional<PythonName> python_name(std::string_view name) {
   return PythonName{name.substr(0, colon), name.substr(colon + 1)};
 }
 
+PerfMap::PerfMap(pid_t process, std::shared_ptr<PerfMapBudget> budget) : process_(process), budget_(std::move(budget)) {
+  Facts facts = facts_of(process);
+  user_ = facts.user;
+  own_path_ = "/tmp/perf-" + facts.own_number + ".map";
+}
+
+PerfMap::~PerfMap() { budget_->left += taken_; }
+
+bool PerfMap::counts(const attach::ForeignFile& file) const {
+  return file.facts.st_size > 0 && (file.facts.st_uid == 0 || file.facts.st_uid == user_.value_or(geteuid()));
+}
+
+std::optional<attach::ForeignFile> PerfMap::open() {
+  std::optional<attach::ForeignFile> file = attach::open_file("/tmp/perf-" + std::to_string(process_) + ".map", attach::Links::kRefuseLast);
+  if (file && counts(*file)) return file;
+  file = attach::open_file_of(process_, own_path_, attach::Links::kRefuseLast);
+  if (file && counts(*file)) return file;
+  return std::nullopt;
+}
+
 void PerfMap::refresh() {
-  if (path_.empty() || size_of(path_) == 0) {
-    const std::string through_process = "/proc/" + std::to_string(process_) + "/root/tmp/perf-" + own_number(process_) + ".map";
-    const std::string plain = "/tmp/perf-" + std::to_string(process_) + ".map";
-    path_ = size_of(plain) > 0 ? plain : through_process;
+  if (is_cut_) return;
+  const std::optional<attach::ForeignFile> file = open();
+  if (!file || static_cast<std::uint64_t>(file->facts.st_size) <= std::max(read_, size_)) return;
+  size_ = static_cast<std::uint64_t>(file->facts.st_size);
+  std::vector<char> piece(static_cast<std::size_t>(std::min<std::uint64_t>(size_ - read_, kPiece)));
+  while (!is_cut_) {
+    const ssize_t count = pread(file->descriptor.get(), piece.data(), piece.size(), static_cast<off_t>(read_));
+    if (count <= 0) return;
+    const std::string_view text(piece.data(), static_cast<std::size_t>(count));
+    const std::size_t end = text.rfind('\n');
+    if (end == std::string_view::npos && text.size() < kPiece) return;  // a line that is being written
+    const std::size_t whole = end == std::string_view::npos ? text.size() : end + 1;
+    if (end != std::string_view::npos) take(text.substr(0, whole));
+    read_ += whole;
+    is_cut_ = is_cut_ || read_ >= kMostBytes;
   }
-  if (size_of(path_) <= read_) return;
-  std::ifstream file(path_, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(read_));
-  std::ostringstream content;
-  content << file.rdbuf();
-  const std::string text = content.str();
-  for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    add(std::string_view(text).substr(begin, end - begin));
-    read_ += end + 1 - begin;
-  }
+}
+
+void PerfMap::take(std::string_view text) {
+  for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string_view::npos && !is_cut_; begin = end + 1)
+    add(text.substr(begin, end - begin));
 }
 
 void PerfMap::add(std::string_view line) {
@@ -62,11 +95,22 @@ void PerfMap::add(std::string_view line) {
   const char* second = first.ptr + 1;
   if (end - second > 2 && second[0] == '0' && second[1] == 'x') second += 2;
   const auto length = std::from_chars(second, end, size, 16);
-  if (length.ec != std::errc{} || length.ptr == end) return;
-  std::string name(length.ptr + 1, end);
+  if (length.ec != std::errc{} || length.ptr == end || size > kLargestCode || start > ~std::uint64_t{0} - size) return;
+  const std::string_view whole(length.ptr + 1, static_cast<std::size_t>(end - length.ptr - 1));
+  std::string name(whole.substr(0, kLongestName));
+  const std::uint64_t bytes = kEntryBytes + name.size();
+  is_cut_ = budget_->left < bytes;
+  if (is_cut_) return;
   auto covered = entries_.lower_bound(start);
-  while (covered != entries_.end() && covered->first < start + size) covered = entries_.erase(covered);
-  entries_[start] = {start + size, std::move(name)};
+  while (covered != entries_.end() && covered->first < start + size) {
+    budget_->left += kEntryBytes + covered->second.name.size();
+    taken_ -= kEntryBytes + covered->second.name.size();
+    covered = entries_.erase(covered);
+  }
+  const bool is_new = entries_.try_emplace(start, Entry{start + size, std::move(name)}).second;
+  if (!is_new) return;  // of no size, at the place of another
+  budget_->left -= bytes;
+  taken_ += bytes;
 }
 
 std::string_view PerfMap::find(std::uint64_t address) const {

@@ -18,17 +18,16 @@ std::uint32_t move_entries(std::vector<Entry>& made, std::size_t all, Entries& e
 
 std::uint32_t ProcessEncoder::string(std::string_view text) {
   if (text.empty()) return 0;
-  if (const auto found = strings_.find(text); found != strings_.end()) return found->second;
-  const auto id = static_cast<std::uint32_t>(strings_.size() + 1);
-  strings_.emplace(text, id);
+  if (const auto known = strings_.find(text)) return *known;
+  strings_.add(std::string(text), ++string_count_);
   new_strings_.emplace_back(text);
-  return id;
+  return string_count_;
 }
 
 std::uint32_t ProcessEncoder::location(const Place& place) {
-  const auto [found, inserted] = locations_.try_emplace({place.module, place.address}, location_count_ + 1);
-  if (!inserted) return found->second;
-  ++location_count_;
+  const std::tuple key{place.module, place.address};
+  if (const auto known = locations_.find(key)) return *known;
+  locations_.add(key, ++location_count_);
   proto::CodeLocation& made = new_locations_.emplace_back();
   made.set_address(place.address);
   if (place.module != nullptr && place.module->is_generated) {
@@ -38,16 +37,16 @@ std::uint32_t ProcessEncoder::location(const Place& place) {
     made.set_module(string(place.module->path));
     made.set_build_id(string(place.module->build_id));
   }
-  unnamed_.push_back({location_count_, place.module, place.address});
+  if (unnamed_.size() < kMostUnnamed) unnamed_.push_back({location_count_, place.module, place.address});
   return location_count_;
 }
 
 std::uint32_t ProcessEncoder::location(const InterpretedFunction& function) {
   const std::uint32_t name = string(function.function);
   const std::uint32_t file = string(function.source_file);
-  const auto [found, inserted] = interpreted_.try_emplace({name, file, function.source_line}, location_count_ + 1);
-  if (!inserted) return found->second;
-  ++location_count_;
+  const std::tuple key{name, file, function.source_line};
+  if (const auto known = interpreted_.find(key)) return *known;
+  interpreted_.add(key, ++location_count_);
   proto::CodeLocation& made = new_locations_.emplace_back();
   made.set_kind(proto::CODE_PYTHON);
   made.set_function(name);
@@ -57,12 +56,13 @@ std::uint32_t ProcessEncoder::location(const InterpretedFunction& function) {
 }
 
 std::uint32_t ProcessEncoder::call(std::uint32_t caller, std::uint32_t location) {
-  const auto [found, inserted] = calls_.try_emplace(std::uint64_t{caller} << 32 | location, static_cast<std::uint32_t>(calls_.size() + 1));
-  if (!inserted) return found->second;
+  const std::uint64_t key = std::uint64_t{caller} << 32 | location;
+  if (const auto known = calls_.find(key)) return *known;
+  calls_.add(key, ++call_count_);
   proto::CallNode& made = new_calls_.emplace_back();
   made.set_parent(caller);
   made.set_location(location);
-  return found->second;
+  return call_count_;
 }
 
 template <typename Columns>
@@ -121,14 +121,14 @@ void ProcessEncoder::count(Chunk& chunk) {
 }
 
 std::uint32_t ProcessEncoder::take_strings(google::protobuf::RepeatedPtrField<std::string>& strings) {
-  return move_entries(new_strings_, strings_.size(), strings);
+  return move_entries(new_strings_, string_count_, strings);
 }
 
 void ProcessEncoder::emit(Chunk& chunk) {
   proto::EventChunk& message = chunk.message;
   message.set_first_string(take_strings(*message.mutable_strings()));
   message.set_first_code_location(move_entries(new_locations_, location_count_, *message.mutable_code_locations()));
-  message.set_first_call_node(move_entries(new_calls_, calls_.size(), *message.mutable_call_nodes()));
+  message.set_first_call_node(move_entries(new_calls_, call_count_, *message.mutable_call_nodes()));
   pending_events_ -= chunk.events;
   emit_(message, chunk.events);
   message.Clear();

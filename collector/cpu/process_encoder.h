@@ -11,8 +11,10 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "collector/cpu/remembered_ids.h"
 #include "lanescope/trace.pb.h"
 #include "modules.h"
 #include "thread_states.h"
@@ -52,6 +54,7 @@ class ProcessEncoder {
 
   [[nodiscard]] bool has_events() const noexcept { return pending_events_ > 0; }
   [[nodiscard]] std::uint64_t produced() const noexcept { return produced_; }
+  // Up to two million places.
   [[nodiscard]] const std::vector<UnnamedCode>& unnamed_code() const noexcept { return unnamed_; }
   // Strings that were made since the last chunk, which a message other than a chunk is to bring.
   std::uint32_t take_strings(google::protobuf::RepeatedPtrField<std::string>& strings);
@@ -76,11 +79,28 @@ class ProcessEncoder {
   std::uint64_t pending_events_ = 0;
   std::uint64_t produced_ = 0;
 
-  std::map<std::string, std::uint32_t, std::less<>> strings_;
-  std::map<std::pair<const Module*, std::uint64_t>, std::uint32_t> locations_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> interpreted_;  // function, file, line to location
-  std::unordered_map<std::uint64_t, std::uint32_t> calls_;                                        // caller << 32 | location
+  // What comes again is known, up to so many bytes in all.
+  static constexpr std::size_t kTextBudget = 16u << 20;
+  static constexpr std::size_t kCodeBudget = 64u << 20;
+  static constexpr std::size_t kMostUnnamed = 2'000'000;
+  struct HashCode {
+    static std::uint64_t number(std::uint64_t word) noexcept { return word; }
+    static std::uint64_t number(const void* pointer) noexcept { return reinterpret_cast<std::uintptr_t>(pointer); }
+    template <typename... Words>
+    std::size_t operator()(const std::tuple<Words...>& key) const noexcept {
+      std::size_t hash = 0;
+      const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x9e3779b97f4a7c15; };
+      std::apply([&mix](const auto&... words) { (mix(number(words)), ...); }, key);
+      return hash ^ hash >> 32;
+    }
+  };
+  RememberedTexts strings_{kTextBudget};
+  RememberedIds<std::tuple<const Module*, std::uint64_t>, HashCode> locations_{kCodeBudget};
+  RememberedIds<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, HashCode> interpreted_{kCodeBudget};  // function, file, line
+  RememberedIds<std::uint64_t> calls_{kCodeBudget};  // caller << 32 | location
+  std::uint32_t string_count_ = 0;
   std::uint32_t location_count_ = 0;
+  std::uint32_t call_count_ = 0;
   std::vector<UnnamedCode> unnamed_;
 
   // Not yet in any message; their ids are the highest.

@@ -18,10 +18,10 @@
 namespace lanescope::cpu {
 
 struct ProcessRecord {
-  ProcessRecord(SeenProcess seen, std::uint64_t sample_period, ProcessEncoder::EmitChunk emit)
+  ProcessRecord(SeenProcess seen, std::uint64_t sample_period, ProcessEncoder::EmitChunk emit, std::shared_ptr<PerfMapBudget> perf_maps)
       : description(std::move(seen)),
         space(std::make_shared<AddressSpace>()),
-        perf_map(description.pid),
+        perf_map(description.pid, std::move(perf_maps)),
         encoder(sample_period, std::move(emit)) {}
 
   // Its own copy of what it shares with the process from which it forked.

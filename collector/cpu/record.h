@@ -43,6 +43,7 @@ class Fields {
     return taken;
   }
   void skip(std::size_t size) { bytes_ = bytes_.subspan(std::min(size, bytes_.size())); }
+  [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
   // Text up to its zero.
   [[nodiscard]] std::string_view text() const {
     const std::string_view all(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());

@@ -222,6 +222,7 @@ void Recorder::drain(Listener& listener) {
     Listener& to;
     void operator()(const SeenProcess& seen) const { to.process_began(seen); }
     void operator()(const EndedProcess& ended) const { to.process_ended(ended.process, ended.time); }
+    void operator()(const ForgottenProcess& forgotten) const { to.process_forgotten(forgotten.process); }
     void operator()(const NamedThread& named) const { to.thread_named(named.process, named.thread, named.name); }
     void operator()(const PackedEvents& packed) const { to.recorded(packed.process, packed.chunk, packed.events); }
     void operator()(const NamedCode& named) const { to.named(named.process, named.symbols); }

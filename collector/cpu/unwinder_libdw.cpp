@@ -1,7 +1,6 @@
 // Unwinding by the tables that libdw (elfutils) reads.
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <fcntl.h>
 #include <gelf.h>
 
 #include <cstdlib>
@@ -243,20 +242,29 @@ struct Unwinder::Tables {
     std::unordered_map<std::uint64_t, std::optional<Row>> rows;  // by address
   };
   std::map<const Module*, File> files;
+  std::size_t row_count = 0;  // of all files
 
   Tables() { elf_version(EV_CURRENT); }
-  ~Tables() {
+  ~Tables() { close_all(); }
+  void close_all() {
     for (auto& [module, file] : files) {
       if (file.table != nullptr) dwarf_cfi_end(file.table);
       if (file.elf != nullptr) elf_end(file.elf);
     }
+    files.clear();
+    row_count = 0;
   }
 
   File& open(const Module& module) {
+    constexpr std::size_t kMostFiles = 512;
+    if (files.size() > kMostFiles && !files.contains(&module)) close_all();
     const auto [found, inserted] = files.try_emplace(&module);
     File& file = found->second;
     if (!inserted) return file;
-    file.descriptor = module.path == "[vdso]" ? own_vdso() : FileDescriptor(::open(module.readable.c_str(), O_RDONLY | O_CLOEXEC));
+    if (module.path == "[vdso]")
+      file.descriptor = own_vdso();
+    else if (std::optional<attach::ForeignFile> content = module.open())
+      file.descriptor = std::move(content->descriptor);
     if (!file.descriptor.valid()) return file;
     file.elf = elf_begin(file.descriptor.get(), ELF_C_READ_MMAP, nullptr);
     if (file.elf != nullptr) file.table = dwarf_getcfi_elf(file.elf);
@@ -265,10 +273,13 @@ struct Unwinder::Tables {
 
   const Row* row(const Place& place) {
     if (place.module == nullptr || place.module->is_generated) return nullptr;
+    constexpr std::size_t kMostRows = 1'000'000;
+    if (row_count > kMostRows) close_all();
     File& file = open(*place.module);
     if (file.table == nullptr) return nullptr;
     const auto [found, inserted] = file.rows.try_emplace(place.address);
     if (inserted) {
+      ++row_count;
       Dwarf_Frame* frame = nullptr;
       if (dwarf_cfi_addrframe(file.table, place.address, &frame) == 0) {
         found->second = read_row(frame);

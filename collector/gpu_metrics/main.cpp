@@ -69,17 +69,25 @@ int main(int count, char** arguments) {
   Effort effort;
   int look_every = static_cast<int>(effort.look_every.count());
   int nvml_every = static_cast<int>(effort.nvml_every.count());
+  int patience = static_cast<int>(effort.patience.count());
+  std::size_t buffer = effort.hardware_buffer >> 20;
+  bool accounts = false;
   bool lists = false;
   bool checks = false;
   app.add_option("--devices", devices, "all, cuda-visible, or numbers as nvidia-smi has them");
   app.add_option("--set", set, "Name of a set of metrics, or a file that names one a line");
   app.add_option("--frequency", frequency, "Samples a second")->check(CLI::Range(kLowestFrequency, kHighestFrequency));
   // To find out what the sampling costs.
-  app.add_option("--look-every", look_every, "Milliseconds between looks at what the hardware has counted")->check(CLI::Range(1, 60'000));
+  app.add_option("--look-every", look_every, "Milliseconds between looks at what the hardware has counted; 0: as fits the frequency")
+      ->check(CLI::Range(0, 60'000));
   app.add_option("--nvml-every", nvml_every, "Milliseconds between readings of NVML; 0: none")->check(CLI::Range(0, 60'000));
   app.add_option("--evaluators", effort.evaluators,
                  "Threads for the values of one GPU's samples where one falls behind; 0: as fits the machine")
       ->check(CLI::Range(0, 64));
+  app.add_option("--patience", patience, "Milliseconds that counted samples may wait for a processor to be fetched")
+      ->check(CLI::Range(1, 60'000));
+  app.add_option("--hardware-buffer", buffer, "MiB that the hardware counts into")->check(CLI::Range(32, 65'536));
+  app.add_flag("--account", accounts, "Says at the end, on standard error, what fetching and evaluating took");
   app.add_option("--nice", effort.niceness, "Niceness of all its threads")->check(CLI::Range(0, 19));
   app.add_flag("--list-sets", lists, "Says which sets there are");
   app.add_flag("--check", checks, "Says what can be sampled here, and why not more");
@@ -101,7 +109,10 @@ int main(int count, char** arguments) {
   FrameOutput output(STDOUT_FILENO);
   effort.look_every = std::chrono::milliseconds(look_every);
   effort.nvml_every = std::chrono::milliseconds(nvml_every);
-  Sampling sampling({*choice, *wishes, frequency, effort}, output);
+  effort.patience = std::chrono::milliseconds(patience);
+  effort.hardware_buffer = buffer << 20;
+  const auto account = accounts ? SamplingRequest::Account::kStandardError : SamplingRequest::Account::kNone;
+  Sampling sampling({*choice, *wishes, frequency, effort, account}, output);
   output.acknowledge();  // it samples now, or has said why not
   follow_session(sampling);
   return 0;

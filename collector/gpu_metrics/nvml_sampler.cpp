@@ -1,6 +1,7 @@
 #include "nvml_sampler.h"
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "collector/channel/clock.h"
@@ -59,14 +60,23 @@ std::unique_ptr<NvmlSampler> NvmlSampler::open(std::shared_ptr<const NvmlFunctio
     NvmlMemory info{};
     return nvml->get_memory(device, &info) == kNvmlSuccess ? static_cast<std::int64_t>(info.used >> 16) : kMissing;
   };
-  const auto reason = [nvml, device](unsigned long long which) -> std::int64_t {
-    unsigned long long reasons = 0;
-    if (!nvml->get_reasons || nvml->get_reasons(device, &reasons) != kNvmlSuccess) return kMissing;
-    return (reasons & which) != 0 ? 100 : 0;
+  // Each is asked for once a reading, for the first of the counters that show a part of it; the second one takes what came then.
+  const auto reasons = std::make_shared<std::optional<unsigned long long>>();
+  const auto ask_reasons = [nvml, device, reasons] {
+    unsigned long long all = 0;
+    *reasons = nvml->get_reasons && nvml->get_reasons(device, &all) == kNvmlSuccess ? std::optional(all) : std::nullopt;
   };
-  const auto utilization = [nvml, device](unsigned NvmlUtilization::*part) -> std::int64_t {
-    NvmlUtilization rates{};
-    return nvml->get_utilization(device, &rates) == kNvmlSuccess ? static_cast<std::int64_t>(rates.*part) : kMissing;
+  const auto reason = [reasons](unsigned long long which) -> std::int64_t {
+    if (!*reasons) return kMissing;
+    return (**reasons & which) != 0 ? 100 : 0;
+  };
+  const auto rates = std::make_shared<std::optional<NvmlUtilization>>();
+  const auto ask_rates = [nvml, device, rates] {
+    NvmlUtilization both{};
+    *rates = nvml->get_utilization(device, &both) == kNvmlSuccess ? std::optional(both) : std::nullopt;
+  };
+  const auto utilization = [rates](unsigned NvmlUtilization::*part) -> std::int64_t {
+    return *rates ? static_cast<std::int64_t>((**rates).*part) : kMissing;
   };
 
   std::vector<Reading> candidates{
@@ -86,13 +96,19 @@ std::unique_ptr<NvmlSampler> NvmlSampler::open(std::shared_ptr<const NvmlFunctio
        [nvml, number] { return number(nvml->get_clock, kMemoryClock); }},
       {described(gpu, {"Slowed by power limit", "Board", "%", 1, 100, "nvml.throttle.power",
                        "100 % while the clocks are held down because the board draws as much power as it may."}),
-       [reason] { return reason(kHeldByPower); }},
+       [ask_reasons, reason] {
+         ask_reasons();
+         return reason(kHeldByPower);
+       }},
       {described(gpu, {"Slowed by heat", "Board", "%", 1, 100, "nvml.throttle.thermal",
                        "100 % while the clocks are held down because the GPU is hot, or the hardware asks for it."}),
        [reason] { return reason(kHeldByHeat); }},
       {described(gpu, {"GPU utilization (NVML)", "Board", "%", 1, 100, "nvml.utilization.gpu",
                        "Share of the driver's last sampling period in which some kernel ran."}),
-       [utilization] { return utilization(&NvmlUtilization::gpu); }},
+       [ask_rates, utilization] {
+         ask_rates();
+         return utilization(&NvmlUtilization::gpu);
+       }},
       {described(gpu, {"Memory utilization (NVML)", "Board", "%", 1, 100, "nvml.utilization.memory",
                        "Share of the driver's last sampling period in which memory was read or written."}),
        [utilization] { return utilization(&NvmlUtilization::memory); }},

@@ -1,24 +1,44 @@
 #include "pm_sampler.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <filesystem>
-#include <future>
-#include <limits>
 #include <thread>
+#include <utility>
 
 #include "collector/channel/clock.h"
 
 namespace lanescope::gpu_metrics {
 namespace {
 
-constexpr std::size_t kHardwareBuffer = 512u << 20;  // bytes; what CUPTI's documentation takes
-constexpr std::size_t kSmallestBuffer = 32u << 20;
+constexpr std::size_t kSmallestBuffer = 32u << 20;  // bytes, of what the hardware counts into
+constexpr std::size_t kCountedBytes = 32u << 10;    // of a sample there, at most, on chips with hundreds of units that count
+constexpr std::size_t kLargestImage = 96u << 20;    // bytes
 constexpr std::uint64_t kSystemClock = 1'400'000'000;   // Hz, nearly, of the chips that count samples in its cycles
 constexpr std::size_t kMostEvaluators = 4;              // threads
 constexpr std::int64_t kClockInterval = 1'000'000'000;  // ns between readings of both clocks
+constexpr std::int64_t kFramePeriod = 120'000'000;      // ns, so that somebody who watches sees it several times a second
 
 bool counts_in_cycles(const std::string& chip) { return chip.starts_with("TU") || chip == "GA100"; }
+
+// ns that the calling thread has had a processor.
+std::int64_t processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// Of what is asked for, what neither the machine nor the GPU feels.
+std::size_t modest_buffer(std::size_t asked, const GpuDevice& gpu) {
+  constexpr std::uint64_t kShare = 16;
+  const auto machine = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  std::uint64_t size = std::min<std::uint64_t>(asked, machine / kShare);
+  if (gpu.memory_bytes > 0) size = std::min<std::uint64_t>(size, gpu.memory_bytes / kShare);
+  return std::max<std::size_t>(static_cast<std::size_t>(size) & ~(kSmallestBuffer - 1), kSmallestBuffer);
+}
 
 std::string own_path() {
   std::error_code ignored;
@@ -30,11 +50,19 @@ std::string own_path() {
 std::chrono::milliseconds PmPace::look_every() const noexcept {
   constexpr std::uint64_t kMostSamples = 2'000;  // to be worked on at a time
   constexpr std::chrono::milliseconds kShortest{5};
+  constexpr std::chrono::milliseconds kLongest{100};  // so that somebody who watches sees it several times a second
+  if (effort.look_every.count() > 0) return effort.look_every;
   const std::chrono::milliseconds enough(kMostSamples * 1000 / std::max<std::uint64_t>(frequency, 1));
-  return std::max(std::min(enough, effort.look_every), kShortest);
+  return std::clamp(enough, kShortest, kLongest);
 }
 
 std::uint64_t PmPace::samples_per_look() const noexcept { return frequency * static_cast<std::uint64_t>(look_every().count()) / 1000; }
+
+std::chrono::milliseconds PmPace::patience(std::size_t hardware_buffer) const noexcept {
+  // The rest of the buffer is for the time that fetching takes.
+  const std::chrono::milliseconds third_full(hardware_buffer / 3 * 1000 / kCountedBytes / std::max<std::uint64_t>(frequency, 1));
+  return std::max(std::min(effort.patience, third_full), look_every());
+}
 
 Refusal PmSampler::refused(const std::string& what, CUptiResult result) const {
   const std::string gpu = "GPU " + std::to_string(gpu_.ordinal) + " (" + gpu_.name + ")";
@@ -44,7 +72,7 @@ Refusal PmSampler::refused(const std::string& what, CUptiResult result) const {
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
       return {proto::STATE_NO_PERMISSION,
               "The performance monitors of " + gpu +
-                  " are for administrators here. Allow this program to use them with: sudo setcap cap_sys_admin+ep " + own_path() +
+                  " are for administrators here. Allow this program to use them with: sudo setcap cap_sys_admin,cap_sys_nice+ep " + own_path() +
                   " (in a container: --cap-add SYS_ADMIN); or allow everyone with: echo options nvidia "
                   "NVreg_RestrictProfilingToAdminUsers=0 | sudo tee /etc/modprobe.d/nvidia-profiling.conf, and a restart."};
     case CUPTI_ERROR_HARDWARE_BUSY:
@@ -103,36 +131,68 @@ std::optional<Refusal> PmSampler::prepare(std::span<const MetricWish> wishes, co
   result = cupti_.enable(&enable);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingEnable", result);
   sampling_ = enable.pPmSamplingObject;
-  const std::size_t usual = std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, kMostEvaluators);
-  const std::size_t threads = pace.effort.evaluators != 0 ? pace.effort.evaluators : usual;
+  const std::size_t usual = std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 2, kMostEvaluators);
+  const std::size_t threads = pace.effort.evaluators != 0 ? std::max<std::size_t>(pace.effort.evaluators, 2) : usual;
   for (std::size_t i = 0; i < threads; ++i) programs_.push_back(std::make_unique<MetricProgram>(cupti_, chip_, availability_, names));
-  result = configure(pace.frequency);
+  result = configure(pace);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingSetConfig", result);
 
-  CUpti_PmSampling_GetCounterDataSize_Params size{CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE};
-  size.pPmSamplingObject = sampling_;
-  size.pMetricNames = const_cast<const char**>(programs_.front()->names().data());
-  size.numMetrics = names.size();
-  // Room for five times what is counted between two looks: what finds none is gone.
-  constexpr std::uint64_t kDelay = 5;
-  expected_ = pace.samples_per_look();
-  size.maxSamples = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(expected_ * kDelay, 512, 10'000));
-  result = cupti_.get_data_size(&size);
+  frequency_ = pace.frequency;
+  patience_ = pace.patience(account_.hardware_buffer).count();
+  // Room for four times what is counted while one is patient, and for three times what is from one look to the next: what finds none is gone.
+  usual_.samples = std::clamp<std::size_t>(pace.samples_per_look() * 3, 512, 65'536);
+  large_.samples = std::max<std::size_t>(usual_.samples, frequency_ * static_cast<std::uint64_t>(patience_) / 1000 * 4);
+  std::size_t usual_bytes = 0;
+  result = size_image(usual_.samples, usual_bytes);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingGetCounterDataSize", result);
-  data_.resize(size.counterDataSize);
+  usual_.data.resize(usual_bytes);
+  account_.sample_bytes = usual_bytes / usual_.samples;
+  large_.samples = std::min(large_.samples, std::max(kLargestImage / std::max<std::size_t>(account_.sample_bytes, 1), usual_.samples));
+  patience_ = std::min<std::int64_t>(patience_, static_cast<std::int64_t>(large_.samples * 1000 / frequency_ / 3));
   integers_.resize(names.size());
+  begin_evaluation(pace, names);
   return std::nullopt;
 }
 
-CUptiResult PmSampler::configure(std::uint64_t frequency) {
+CUptiResult PmSampler::size_image(std::size_t samples, std::size_t& bytes) const {
+  CUpti_PmSampling_GetCounterDataSize_Params size{CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE};
+  size.pPmSamplingObject = sampling_;
+  size.pMetricNames = const_cast<const char**>(programs_.front()->names().data());
+  size.numMetrics = programs_.front()->names().size();
+  size.maxSamples = static_cast<std::uint32_t>(samples);
+  const CUptiResult result = cupti_.get_data_size(&size);
+  bytes = result == CUPTI_SUCCESS ? size.counterDataSize : 0;
+  return result;
+}
+
+// CUPTI takes some 3 us for a metric of a sample.
+void PmSampler::begin_evaluation(const PmPace& pace, const std::vector<std::string>& names) {
+  evaluation_ = std::make_unique<Evaluation>(Evaluation::Work{
+      names.size(), programs_.size(), pace.effort.waiting,
+      [this](std::size_t thread, std::span<const std::uint8_t> image, std::span<const SampleTime> samples, std::span<double> values) {
+        const std::int64_t begin = processor_time();
+        const std::size_t metrics = metrics_.size();
+        bool understood = true;
+        for (std::size_t i = 0; i < samples.size(); ++i)
+          understood = programs_[thread]->evaluate(image, samples[i].index, values.subspan(i * metrics, metrics)) && understood;
+        account_.evaluation += processor_time() - begin;
+        return understood;
+      },
+      [this](std::span<const SampleTime> times, std::span<const double> values, bool understood) {
+        if (!understood) tell_once("cuptiProfilerHostEvaluateToGpuValues", CUPTI_ERROR_UNKNOWN);
+        take(times, values);
+      }});
+}
+
+CUptiResult PmSampler::configure(const PmPace& pace) {
   CUpti_PmSampling_SetConfig_Params set{CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE};
   set.pPmSamplingObject = sampling_;
   set.configSize = programs_.front()->config().size();
   set.pConfig = programs_.front()->config().data();
-  set.hardwareBufferSize = kHardwareBuffer;
+  set.hardwareBufferSize = modest_buffer(pace.effort.hardware_buffer, gpu_);
   set.triggerMode =
       counts_in_cycles(chip_) ? CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL : CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
-  set.samplingInterval = (counts_in_cycles(chip_) ? kSystemClock : 1'000'000'000) / frequency;
+  set.samplingInterval = (counts_in_cycles(chip_) ? kSystemClock : 1'000'000'000) / pace.frequency;
   set.hwBufferAppendMode = CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST;
   CUptiResult result = cupti_.set_config(&set);
   if (result == CUPTI_ERROR_INVALID_PARAMETER) {  // of a CUPTI that does not know the last member yet
@@ -143,11 +203,14 @@ CUptiResult PmSampler::configure(std::uint64_t frequency) {
     set.hardwareBufferSize /= 2;
     result = cupti_.set_config(&set);
   }
+  account_.hardware_buffer = set.hardwareBufferSize;
   return result;
 }
 
 PmSampler::~PmSampler() {
   stop();
+  evaluation_.reset();
+  if (counters_) counters_->flush();
   if (sampling_ == nullptr) return;
   CUpti_PmSampling_Disable_Params disable{CUpti_PmSampling_Disable_Params_STRUCT_SIZE};
   disable.pPmSamplingObject = sampling_;
@@ -173,7 +236,8 @@ bool PmSampler::start() {
   CUpti_PmSampling_Start_Params start{CUpti_PmSampling_Start_Params_STRUCT_SIZE};
   start.pPmSamplingObject = sampling_;
   first_sample_ = true;
-  started_ = reset_data() && cupti_.start(&start) == CUPTI_SUCCESS;
+  last_round_ = channel::monotonic_now();
+  started_ = image_for(0) != nullptr && cupti_.start(&start) == CUPTI_SUCCESS;
   return started_;
 }
 
@@ -184,12 +248,27 @@ void PmSampler::stop() {
   cupti_.stop(&stop);
 }
 
-bool PmSampler::reset_data() {
+bool PmSampler::reset(std::span<std::uint8_t> image) const {
   CUpti_PmSampling_CounterDataImage_Initialize_Params reset{CUpti_PmSampling_CounterDataImage_Initialize_Params_STRUCT_SIZE};
   reset.pPmSamplingObject = sampling_;
-  reset.counterDataSize = data_.size();
-  reset.pCounterData = data_.data();
+  reset.counterDataSize = image.size();
+  reset.pCounterData = image.data();
   return cupti_.initialize_data(&reset) == CUPTI_SUCCESS;
+}
+
+// The image that has room for what was counted in a pause of so many ns, fresh; null where CUPTI refuses.
+PmSampler::Image* PmSampler::image_for(std::int64_t pause) {
+  constexpr double kMargin = 1.5;
+  const double counted = static_cast<double>(pause) * 1e-9 * static_cast<double>(frequency_) * kMargin;
+  Image& image = counted > static_cast<double>(usual_.samples) ? large_ : usual_;
+  if (image.data.empty()) {
+    std::size_t bytes = 0;
+    if (size_image(image.samples, bytes) != CUPTI_SUCCESS) return nullptr;
+    image.data.resize(bytes);
+  }
+  if (!reset(image.data)) return nullptr;
+  if (image.fresh.empty()) image.fresh = image.data;
+  return &image;
 }
 
 void PmSampler::collect() {
@@ -199,83 +278,90 @@ void PmSampler::collect() {
     last_clock_reading_ = now;
     clocks_.add(agent::encode::read_clocks());
   }
-  while (decode()) {
+  const std::int64_t pause = now - std::exchange(last_round_, now);
+  account_.longest_pause = std::max(account_.longest_pause, pause);
+  const std::int64_t begin = processor_time();
+  for (Image* image = image_for(pause); image != nullptr && decode(*image); image = image_for(pause)) {
   }
+  account_.decoding += processor_time() - begin;
+  account_.most_waiting = std::max(account_.most_waiting, evaluation_->waiting());
 }
 
-bool PmSampler::decode() {
+bool PmSampler::decode(Image& image) {
   CUpti_PmSampling_DecodeData_Params decode{CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE};
   decode.pPmSamplingObject = sampling_;
-  decode.pCounterDataImage = data_.data();
-  decode.counterDataImageSize = data_.size();
+  decode.pCounterDataImage = image.data.data();
+  decode.counterDataImageSize = image.data.size();
   const CUptiResult result = cupti_.decode(&decode);
   if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) {
     tell_once("cuptiPmSamplingDecodeData", result);
     return false;
   }
   CUpti_PmSampling_GetCounterDataInfo_Params info{CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE};
-  info.pCounterDataImage = data_.data();
-  info.counterDataImageSize = data_.size();
+  info.pCounterDataImage = image.data.data();
+  info.counterDataImageSize = image.data.size();
   if (cupti_.get_data_info(&info) != CUPTI_SUCCESS) return false;
-  evaluate(info.numCompletedSamples);
-  for (std::size_t i = 0; i < info.numCompletedSamples; ++i) take(i);
-  reset_data();
-  // What the hardware had counted beyond that is gone.
-  if (decode.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL && !std::exchange(told_of_overflow_, true))
-    output_.diagnose(proto::SEVERITY_WARNING, proto::STATE_RECORDING,
-                     "Metrics of GPU " + std::to_string(gpu_.ordinal) +
-                         " could not be fetched as fast as they were counted, so some samples are missing: choose a lower "
-                         "--gpu-metrics-frequency or --gpu-metrics-set=light.");
-  const bool overflowed = decode.overflow != 0 || result == CUPTI_ERROR_OUT_OF_MEMORY;
-  if (overflowed) {
-    if (!std::exchange(told_of_overflow_, true))
-      output_.diagnose(
-          proto::SEVERITY_WARNING, proto::STATE_RECORDING,
-          "GPU " + std::to_string(gpu_.ordinal) +
+  account_.samples += info.numCompletedSamples;
+  ++account_.rounds;
+  evaluation_->add(image.fresh, image.data, times_of(image, info.numCompletedSamples));
+  const bool is_full = decode.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
+  if (is_full)  // what the hardware had counted beyond that is gone
+    lost_some("Metrics of GPU " + std::to_string(gpu_.ordinal) +
+              " could not be fetched as fast as they were counted, so some samples are missing: choose a lower "
+              "--gpu-metrics-frequency or --gpu-metrics-set=light.");
+  if (decode.overflow != 0 || result == CUPTI_ERROR_OUT_OF_MEMORY) {
+    lost_some("GPU " + std::to_string(gpu_.ordinal) +
               " counted metrics faster than they could be fetched, so some samples are missing: choose a lower --gpu-metrics-frequency.");
-    if (started_) {
-      stop();
-      start();
-    }
+    stop();
+    start();
     return false;
   }
-  return decode.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL && info.numCompletedSamples > 0;
+  return is_full && info.numCompletedSamples > 0;
 }
 
-// CUPTI takes some 3 us for a metric of a sample. One thread does ten thousand samples a second, and disturbs the program less than
-// several, but not by a wide margin: where it has fallen behind, others help.
-void PmSampler::evaluate(std::size_t samples) {
-  constexpr std::size_t kFewest = 64;  // samples for which a thread is worth it
-  const std::size_t metrics = metrics_.size();
-  values_.assign(samples * metrics, std::numeric_limits<double>::quiet_NaN());
-  const bool is_behind = samples > expected_ + expected_ / 2;
-  const std::size_t threads = is_behind ? std::clamp<std::size_t>(samples / kFewest, 1, programs_.size()) : 1;
-  const auto work = [&](std::size_t number) {
-    bool understood = true;
-    for (std::size_t i = samples * number / threads; i < samples * (number + 1) / threads; ++i)
-      understood = programs_[number]->evaluate(data_, i, std::span(values_).subspan(i * metrics, metrics)) && understood;
-    return understood;
-  };
-  std::vector<std::future<bool>> others;
-  for (std::size_t number = 1; number < threads; ++number) others.push_back(std::async(std::launch::async, work, number));
-  bool understood = work(0);
-  for (std::future<bool>& other : others) understood = other.get() && understood;
-  if (!understood) tell_once("cuptiProfilerHostEvaluateToGpuValues", CUPTI_ERROR_UNKNOWN);
+// Samples are fetched sooner from here on.
+void PmSampler::lost_some(const std::string& sentence) {
+  constexpr std::int64_t kShortest = 20;  // ms
+  ++account_.overflows;
+  patience_ = std::max(patience_ / 2, kShortest);
+  if (!std::exchange(told_of_overflow_, true)) output_.diagnose(proto::SEVERITY_WARNING, proto::STATE_RECORDING, sentence);
 }
 
-void PmSampler::take(std::size_t index) {
-  CUpti_PmSampling_CounterData_GetSampleInfo_Params sample{CUpti_PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE};
-  sample.pPmSamplingObject = sampling_;
-  sample.pCounterDataImage = data_.data();
-  sample.counterDataImageSize = data_.size();
-  sample.sampleIndex = index;
-  if (cupti_.get_sample_info(&sample) != CUPTI_SUCCESS) return;
-  if (std::exchange(first_sample_, false)) return;  // it began before the sampling did
-  settle_clock(sample.endTimestamp);
-  const std::span<const double> reals = std::span(values_).subspan(index * metrics_.size(), metrics_.size());
-  for (std::size_t i = 0; i < reals.size(); ++i)
-    integers_[i] = std::isfinite(reals[i]) ? std::llround(reals[i] / metrics_[i].resolution) : CounterStream::kMissing;
-  counters_->add(converted(sample.startTimestamp), converted(sample.endTimestamp), integers_);
+std::vector<SampleTime> PmSampler::times_of(const Image& image, std::size_t samples) {
+  std::vector<std::pair<std::size_t, CUpti_PmSampling_CounterData_GetSampleInfo_Params>> known;
+  for (std::size_t i = 0; i < samples; ++i) {
+    CUpti_PmSampling_CounterData_GetSampleInfo_Params sample{CUpti_PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE};
+    sample.pPmSamplingObject = sampling_;
+    sample.pCounterDataImage = image.data.data();
+    sample.counterDataImageSize = image.data.size();
+    sample.sampleIndex = i;
+    if (cupti_.get_sample_info(&sample) != CUPTI_SUCCESS) continue;
+    if (std::exchange(first_sample_, false)) continue;  // it began before the sampling did
+    known.emplace_back(i, sample);
+  }
+  std::vector<SampleTime> times;
+  if (known.empty()) return times;
+  settle_clock(known.back().second.endTimestamp);
+  for (const auto& [index, sample] : known) times.push_back({index, converted(sample.startTimestamp), converted(sample.endTimestamp)});
+  return times;
+}
+
+void PmSampler::take(std::span<const SampleTime> times, std::span<const double> values) {
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const std::span<const double> reals = values.subspan(i * metrics_.size(), metrics_.size());
+    for (std::size_t k = 0; k < reals.size(); ++k)
+      integers_[k] = std::isfinite(reals[k]) ? std::llround(reals[k] / metrics_[k].resolution) : CounterStream::kMissing;
+    counters_->add(times[i].begin, times[i].end, integers_);
+  }
+  const std::int64_t now = channel::monotonic_now();
+  if (now - last_flush_ < kFramePeriod) return;
+  last_flush_ = now;
+  counters_->flush();
+}
+
+void PmSampler::finish() {
+  evaluation_->finish();
+  if (counters_) counters_->flush();
 }
 
 std::int64_t PmSampler::converted(std::uint64_t time) const {
@@ -295,7 +381,7 @@ void PmSampler::settle_clock(std::uint64_t newest) {
 }
 
 void PmSampler::tell_once(const std::string& what, CUptiResult result) {
-  if (std::exchange(told_of_failure_, true)) return;
+  if (told_of_failure_.exchange(true)) return;
   output_.diagnose(
       proto::SEVERITY_WARNING, proto::STATE_FAILED,
       "Some metrics of GPU " + std::to_string(gpu_.ordinal) + " are missing: " + what + " says " + result_text(cupti_, result) + ".");

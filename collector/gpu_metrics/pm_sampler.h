@@ -4,6 +4,7 @@
 // them, and most machines keep them for administrators: see Refusal.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "agent/encode/clock_map.h"
 #include "chip_metrics.h"
 #include "effort.h"
+#include "evaluation.h"
 #include "frame_output.h"
 #include "libraries.h"
 #include "metric_sets.h"
@@ -34,6 +36,21 @@ struct PmPace {
   [[nodiscard]] std::chrono::milliseconds look_every() const noexcept;
   // Samples from one look to the next.
   [[nodiscard]] std::uint64_t samples_per_look() const noexcept;
+  // How long samples may wait to be fetched from a hardware buffer of this size, so that none is lost.
+  [[nodiscard]] std::chrono::milliseconds patience(std::size_t hardware_buffer) const noexcept;
+};
+
+// What fetching has done, for those who want to know what it costs.
+struct PmAccount {
+  std::uint64_t samples = 0;
+  std::uint64_t rounds = 0;          // of fetching
+  std::uint64_t overflows = 0;       // of the hardware's buffer, or of an image
+  std::int64_t longest_pause = 0;    // ns between two rounds
+  std::int64_t decoding = 0;         // ns of a processor
+  std::atomic<std::int64_t> evaluation = 0;  // ns of processors
+  std::size_t hardware_buffer = 0;   // bytes
+  std::size_t sample_bytes = 0;      // of a sample in an image
+  std::size_t most_waiting = 0;      // samples that waited to be evaluated
 };
 
 class PmSampler {
@@ -52,19 +69,34 @@ class PmSampler {
   bool start();
   void stop();
   [[nodiscard]] bool is_started() const noexcept { return started_; }
-  // Takes what the hardware has counted since the last call and hands it on; nothing where it is not started. One thread.
+  // Fetches what the hardware has counted since the last call, to be evaluated later; nothing where it is not started. One thread, which is
+  // that of start(), stop() and finish(), too.
   void collect();
-  void flush() { counters_->flush(); }
+  // Writes what was fetched up to now, evaluated. Returns then.
+  void finish();
+  // How long samples may wait to be fetched. Any thread.
+  [[nodiscard]] std::chrono::milliseconds patience() const noexcept { return std::chrono::milliseconds(patience_.load()); }
+  [[nodiscard]] const PmAccount& account() const noexcept { return account_; }
 
  private:
   PmSampler(const CuptiFunctions& cupti, const GpuDevice& gpu, FrameOutput& output) : cupti_(cupti), gpu_(gpu), output_(output) {}
   [[nodiscard]] std::optional<Refusal> prepare(std::span<const MetricWish> wishes, const PmPace& pace);
-  [[nodiscard]] CUptiResult configure(std::uint64_t frequency);
+  [[nodiscard]] CUptiResult configure(const PmPace& pace);
   [[nodiscard]] Refusal refused(const std::string& what, CUptiResult result) const;
-  bool reset_data();
-  bool decode();  // whether there may be more
-  void evaluate(std::size_t samples);
-  void take(std::size_t index);
+  // Where CUPTI decodes to: an image of a fixed number of samples.
+  struct Image {
+    std::size_t samples = 0;
+    std::vector<std::uint8_t> fresh;
+    std::vector<std::uint8_t> data;
+  };
+  [[nodiscard]] CUptiResult size_image(std::size_t samples, std::size_t& bytes) const;
+  [[nodiscard]] Image* image_for(std::int64_t pause);
+  [[nodiscard]] bool reset(std::span<std::uint8_t> image) const;
+  bool decode(Image& image);  // whether there may be more
+  [[nodiscard]] std::vector<SampleTime> times_of(const Image& image, std::size_t samples);
+  void begin_evaluation(const PmPace& pace, const std::vector<std::string>& names);
+  void take(std::span<const SampleTime> times, std::span<const double> values);
+  void lost_some(const std::string& sentence);
   // CLOCK_MONOTONIC ns.
   [[nodiscard]] std::int64_t converted(std::uint64_t time) const;
   void settle_clock(std::uint64_t newest);
@@ -78,18 +110,23 @@ class PmSampler {
   std::vector<std::uint8_t> availability_;
   std::vector<std::unique_ptr<MetricProgram>> programs_;  // alike; the first one configures, and each evaluates on a thread of its own
   CUpti_PmSampling_Object* sampling_ = nullptr;
-  std::vector<std::uint8_t> data_;
-  std::vector<double> values_;  // of the samples that were decoded last, one row of metrics each
+  std::uint64_t frequency_ = 0;
+  Image usual_;  // for what is counted from one look to the next, and for what is after a pause as long as may be
+  Image large_;
   std::vector<std::int64_t> integers_;
-  std::size_t expected_ = 0;  // samples from one look to the next
   std::unique_ptr<CounterStream> counters_;
+  std::int64_t last_flush_ = 0;
+  std::int64_t last_round_ = 0;
+  std::atomic<std::int64_t> patience_ = 0;  // ms
+  PmAccount account_;
   agent::encode::ClockMap clocks_;
   std::int64_t last_clock_reading_ = 0;
   std::optional<std::int64_t> clock_offset_;  // what the GPU's times lack to CLOCK_REALTIME; known from the first sample on
   bool started_ = false;
   bool first_sample_ = true;
   bool told_of_overflow_ = false;
-  bool told_of_failure_ = false;
+  std::atomic<bool> told_of_failure_ = false;
+  std::unique_ptr<Evaluation> evaluation_;  // last: its threads use all of the above
 };
 
 }  // namespace lanescope::gpu_metrics

@@ -5,24 +5,34 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <ctime>
 #include <functional>
+#include <utility>
 
 #include "agent/cupti/library.h"
 #include "collector/channel/clock.h"
 #include "gpm_sampler.h"
 #include "nvml_sampler.h"
 #include "pm_sampler.h"
+#include "processor_share.h"
+#include "worker.h"
 
 namespace lanescope::gpu_metrics {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kFramePeriod = 120ms;  // so that somebody who watches sees it several times a second
-
 // libcupti with the functions for sampling; the process keeps it.
 const CuptiFunctions* load_cupti(int driver_version, Refusal& refusal) {
-  void* library = agent::cupti::open_library(driver_version / 1000);
+  agent::cupti::DamagedFile damaged;
+  void* library = agent::cupti::open_library(driver_version / 1000, damaged);
+  if (library == nullptr && damaged.path[0] != '\0') {
+    refusal = {proto::STATE_NO_LIBRARY,
+               std::string("The performance monitors of GPUs can't be sampled: ") + damaged.path +
+                   " is damaged or was cut short. Install it anew, or set LANESCOPE_CUPTI_LIBRARY to another file."};
+    return nullptr;
+  }
   if (library == nullptr) {
     refusal = {proto::STATE_NO_LIBRARY,
                "The performance monitors of GPUs can't be sampled: CUPTI (libcupti.so) was not found. Install the CUDA toolkit, or set "
@@ -49,6 +59,53 @@ std::string sampled_text(const PmSampler& sampler, const GpuDevice& gpu, std::ui
          " metrics at " + std::to_string(frequency) + " Hz.";
 }
 
+std::string account_text(const PmSampler& sampler) {
+  const PmAccount& account = sampler.account();
+  const auto milliseconds = [](std::int64_t nanoseconds) { return std::to_string(nanoseconds / 1'000'000) + " ms"; };
+  return sampler.chip() + ": " + std::to_string(account.samples) + " samples in " + std::to_string(account.rounds) +
+         " rounds; decoding took " + milliseconds(account.decoding) + ", evaluation " + milliseconds(account.evaluation) +
+         "; longest pause " + milliseconds(account.longest_pause) + "; most samples that waited " + std::to_string(account.most_waiting) +
+         "; " + std::to_string(account.sample_bytes) + " bytes a sample, hardware buffer " +
+         std::to_string(account.hardware_buffer >> 20) + " MiB, " + std::to_string(account.overflows) + " overflows.";
+}
+
+// How often a driver may be asked while programs compute on all processors: the readings take two hundredths of one at most.
+class Moderation {
+ public:
+  // Whether it is too early to ask again.
+  [[nodiscard]] bool rests() {
+    const std::int64_t now = channel::monotonic_now();
+    if (all_processors_are_busy()) busy_until_ = now + kMemory;
+    if (now < busy_until_ && now < rests_until_) return true;
+    began_ = processor_time();
+    return false;
+  }
+  void has_read() { rests_until_ = channel::monotonic_now() + (processor_time() - began_) * kShare; }
+
+ private:
+  static constexpr std::int64_t kMemory = 1'000'000'000;  // ns for which a machine that was busy is taken to be
+  static constexpr std::int64_t kShare = 50;
+
+  static std::int64_t processor_time() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  }
+  static bool all_processors_are_busy() {
+    char text[128] = {};
+    const int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const ssize_t size = read(file, text, sizeof(text) - 1);
+    close(file);
+    int running = 0;  // this thread among them
+    return size > 0 && std::sscanf(text, "%*s %*s %*s %d/", &running) == 1 && running > sysconf(_SC_NPROCESSORS_ONLN);
+  }
+
+  std::int64_t busy_until_ = 0;
+  std::int64_t rests_until_ = 0;
+  std::int64_t began_ = 0;
+};
+
 std::string in_place_text(const GpuDevice& gpu) {
   return "GPU " + std::to_string(gpu.ordinal) + ", " + gpu.name +
          ": SMs, tensor cores, memory bandwidth and links ten times a second from NVML, without its performance monitors.";
@@ -73,57 +130,6 @@ std::string no_driver(const Driver& driver) { return "GPU metrics can't be sampl
 
 }  // namespace
 
-// Calls a function every so often on a thread of its own.
-class Sampling::Worker {
- public:
-  Worker(std::chrono::milliseconds period, std::function<void()> sample, std::function<void()> flush)
-      : period_(period), sample_(std::move(sample)), flush_(std::move(flush)), thread_([this] { run(); }) {}
-  ~Worker() {
-    {
-      const std::lock_guard lock(mutex_);
-      ends_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-  void ask() {
-    const std::lock_guard lock(mutex_);
-    ++asked_;
-    changed_.notify_all();
-  }
-  void wait_for_answer() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return answered_ == asked_; });
-  }
-
- private:
-  void run() {
-    std::unique_lock lock(mutex_);
-    const int rounds_per_frame = static_cast<int>(std::max<std::int64_t>(kFramePeriod / period_, 1));
-    for (int round = 1; !ends_; ++round) {
-      changed_.wait_for(lock, period_, [this] { return ends_ || answered_ != asked_; });
-      const unsigned asked = asked_;
-      const bool flushes = ends_ || answered_ != asked || round % rounds_per_frame == 0;
-      lock.unlock();
-      sample_();
-      if (flushes) flush_();
-      lock.lock();
-      answered_ = asked;
-      changed_.notify_all();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  unsigned asked_ = 0;
-  unsigned answered_ = 0;
-  bool ends_ = false;
-  std::chrono::milliseconds period_;
-  std::function<void()> sample_;
-  std::function<void()> flush_;
-  std::thread thread_;  // last: it uses all of the above
-};
-
 Sampling::Sampling(const SamplingRequest& request, FrameOutput& output) : output_(output) {
   if (request.effort.niceness != 0) setpriority(PRIO_PROCESS, 0, request.effort.niceness);  // threads that come to be have it, too
   const Driver driver = open_driver(request.devices);
@@ -136,6 +142,7 @@ Sampling::Sampling(const SamplingRequest& request, FrameOutput& output) : output
     // In the order in which they are shown.
     const std::vector<GpuDevice> without_monitors = start_monitors(driver, request);
     start_nvml(driver, request.effort.nvml_every, without_monitors);
+    watch_ = std::make_unique<Watch>(workers_);
   }
 }
 
@@ -159,21 +166,25 @@ void Sampling::start_nvml(const Driver& driver, std::chrono::milliseconds period
     if (!refusal.empty()) output_.diagnose(proto::SEVERITY_INFO, proto::STATE_NO_PERMISSION, refusal);
     sampler.board = NvmlSampler::open(nvml, gpu, output_);
   }
-  workers_.push_back(std::make_unique<Worker>(
-      period,
-      [this, samplers] {
-        if (rests_.load(std::memory_order_relaxed)) return;
-        for (Nvml& sampler : *samplers) {
-          if (sampler.in_place_of_monitors) sampler.in_place_of_monitors->read(channel::monotonic_now());
-          if (sampler.board) sampler.board->read();
-        }
-      },
-      [samplers] {
-        for (Nvml& sampler : *samplers) {
-          if (sampler.in_place_of_monitors) sampler.in_place_of_monitors->flush();
-          if (sampler.board) sampler.board->flush();
-        }
-      }));
+  const auto flush = [samplers] {
+    for (Nvml& sampler : *samplers) {
+      if (sampler.in_place_of_monitors) sampler.in_place_of_monitors->flush();
+      if (sampler.board) sampler.board->flush();
+    }
+  };
+  const auto pace = std::make_shared<Moderation>();
+  // On a share like any other: the driver holds locks meanwhile, for which the program may wait.
+  workers_.push_back(std::make_unique<Worker>(Worker::Job{period,
+                                                          [this, samplers, pace] {
+                                                            if (rests_.load(std::memory_order_relaxed) || pace->rests()) return;
+                                                            for (Nvml& sampler : *samplers) {
+                                                              if (sampler.in_place_of_monitors)
+                                                                sampler.in_place_of_monitors->read(channel::monotonic_now());
+                                                              if (sampler.board) sampler.board->read();
+                                                            }
+                                                            pace->has_read();
+                                                          },
+                                                          flush, flush, {}}));
 }
 
 std::vector<GpuDevice> Sampling::start_monitors(const Driver& driver, const SamplingRequest& request) {
@@ -186,6 +197,7 @@ std::vector<GpuDevice> Sampling::start_monitors(const Driver& driver, const Samp
     return driver.gpus;
   }
   std::vector<GpuDevice> without;
+  const bool returns = can_return_from_left_over();
   for (const GpuDevice& gpu : driver.gpus) {
     const std::shared_ptr<PmSampler> sampler =
         PmSampler::open(*cupti, gpu, request.wishes, {request.frequency, request.effort}, output_, refusal);
@@ -197,20 +209,28 @@ std::vector<GpuDevice> Sampling::start_monitors(const Driver& driver, const Samp
       continue;
     }
     output_.diagnose(proto::SEVERITY_INFO, proto::STATE_RECORDING, sampled_text(*sampler, gpu, request.frequency));
-    workers_.push_back(std::make_unique<Worker>(
-        PmPace{request.frequency, request.effort}.look_every(),
-        [this, sampler] {
-          const bool rests = rests_.load(std::memory_order_relaxed);
-          if (!rests && !sampler->is_started()) sampler->start();
-          sampler->collect();
-          if (rests) sampler->stop();
-        },
-        [sampler] { sampler->flush(); }));
+    Worker::Job job;
+    job.period = PmPace{request.frequency, request.effort}.look_every();
+    job.sample = [this, sampler] {
+      const bool rests = rests_.load(std::memory_order_relaxed);
+      if (!rests && !sampler->is_started()) sampler->start();
+      sampler->collect();
+      if (rests) sampler->stop();
+    };
+    job.flush = [] {};  // values are written as they are known
+    job.hand_over = [sampler] { sampler->finish(); };
+    if (returns) job.patience = [sampler] { return sampler->patience(); };
+    workers_.push_back(std::make_unique<Worker>(std::move(job)));
+    if (request.account != SamplingRequest::Account::kNone) accounted_.push_back(sampler);
   }
   return without;
 }
 
-Sampling::~Sampling() { workers_.clear(); }
+Sampling::~Sampling() {
+  watch_.reset();
+  workers_.clear();
+  for (const auto& sampler : accounted_) std::fprintf(stderr, "%s\n", account_text(*sampler).c_str());
+}
 
 void Sampling::hand_over() {
   for (const auto& worker : workers_) worker->ask();

@@ -1,13 +1,14 @@
 // The sampling of several GPUs: a thread each for the performance monitors, and one for what NVML says of all.
+//
+// Threads of the monitors run on what other programs leave of the processors (see processor_share.h), and what they fetch is evaluated there,
+// too. So a program that computes on every processor hardly feels them; its samples come late to somebody who watches, and none is lost: a
+// thread that has waited too long for a processor takes one.
 #pragma once
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "effort.h"
@@ -17,11 +18,16 @@
 
 namespace lanescope::gpu_metrics {
 
+class PmSampler;
+class Watch;
+class Worker;
+
 struct SamplingRequest {
   DeviceChoice devices;
   std::vector<MetricWish> wishes;    // none: the performance monitors are left alone, and what NVML counts stands in for them
   std::uint64_t frequency = 10'000;  // Hz, of the performance monitors
   Effort effort;
+  enum class Account { kNone, kStandardError } account = Account::kNone;  // says at the end what the monitors of each GPU have cost
 };
 
 class Sampling {
@@ -39,7 +45,6 @@ class Sampling {
   void set_resting(bool rests);
 
  private:
-  class Worker;
   struct Nvml;
   void start_nvml(const Driver& driver, std::chrono::milliseconds period, const std::vector<GpuDevice>& without_monitors);
   // Returns the GPUs whose monitors can't be had.
@@ -47,7 +52,9 @@ class Sampling {
 
   FrameOutput& output_;
   std::atomic<bool> rests_{false};
-  std::vector<std::unique_ptr<Worker>> workers_;  // last: they use all of the above
+  std::vector<std::shared_ptr<const PmSampler>> accounted_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<Watch> watch_;  // last: it uses all of the above
 };
 
 // What could be sampled here: a sentence for each GPU, and for each obstacle.

@@ -1,12 +1,11 @@
 #include "interpreter.h"
 
-#include <sys/stat.h>
-
 #include <array>
 #include <charconv>
 #include <filesystem>
 #include <string_view>
 
+#include "collector/attach/foreign_file.h"
 #include "collector/attach/memory_map.h"
 
 namespace lanescope::python {
@@ -63,15 +62,15 @@ Result<Layout> layout_of(const InterpreterFile& file, std::uint64_t bias, std::s
 
 const InterpreterFile& InterpreterFinder::file(pid_t process, const std::string& path) {
   // As the process sees it, in a container; or as we do, where it has changed its root and the kernel's map tells us the path from ours.
-  for (const std::string& readable : {"/proc/" + std::to_string(process) + "/root" + path, path}) {
-    struct stat facts {};
-    if (stat(readable.c_str(), &facts) != 0) continue;
-    const auto [found, inserted] = files_.try_emplace({path, facts.st_ino});
-    if (inserted) found->second = read_interpreter_file(readable);
-    return found->second;
-  }
+  std::optional<attach::ForeignFile> file = attach::open_file_of(process, path);
+  if (!file) file = attach::open_file(path);
   static const InterpreterFile kNone;
-  return kNone;
+  if (!file) return kNone;
+  constexpr std::size_t kMostFiles = 10'000;
+  if (files_.size() >= kMostFiles) files_.clear();
+  const auto [found, inserted] = files_.try_emplace({path, file->facts.st_ino});
+  if (inserted) found->second = read_interpreter_file(file->path());
+  return found->second;
 }
 
 InterpreterSearch InterpreterFinder::find(pid_t process, Memory& memory) {

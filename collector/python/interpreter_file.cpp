@@ -2,6 +2,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -12,7 +13,8 @@
 namespace lanescope::python {
 namespace {
 
-constexpr std::uint64_t kMaximumTable = 256u << 20;  // bytes of symbols, or of their names
+constexpr std::uint64_t kMaximumTable = 128u << 20;  // bytes of symbols, or of their names
+constexpr int kMaximumTables = 4;                    // of symbols: files have two at most
 constexpr std::string_view kLoop = "_PyEval_EvalFrameDefault";
 
 template <typename Entry>
@@ -27,11 +29,14 @@ std::vector<Entry> read_entries(std::istream& file, std::uint64_t offset, std::u
 
 std::string_view text_at(const std::vector<char>& texts, std::uint64_t offset) {
   if (offset >= texts.size()) return {};
-  const std::string_view rest(texts.data() + offset, texts.size() - offset);
+  constexpr std::size_t kLongest = 256;  // names that are looked for are shorter
+  const std::string_view rest(texts.data() + offset, std::min(texts.size() - offset, kLongest));
   return rest.substr(0, rest.find('\0'));
 }
 
 void add_loop(InterpreterFile& found, const AddressRange& range) {
+  constexpr std::size_t kMostParts = 32;
+  if (found.loop.size() >= kMostParts) return;
   for (const AddressRange& known : found.loop)
     if (known.begin == range.begin) return;
   found.loop.push_back(range);
@@ -72,10 +77,11 @@ InterpreterFile read_interpreter_file(const std::string& path) {
   if (header.e_shstrndx >= sections.size()) return found;
   const Elf64_Shdr& names = sections[header.e_shstrndx];
   const std::vector<char> texts = read_entries<char>(file, names.sh_offset, names.sh_size);
+  int tables = 0;
   for (const Elf64_Shdr& section : sections) {
     if (text_at(texts, section.sh_name) == ".PyRuntime") found.runtime = section.sh_addr;
     const bool has_symbols = section.sh_type == SHT_DYNSYM || section.sh_type == SHT_SYMTAB;
-    if (has_symbols && section.sh_link < sections.size()) read_symbols(file, section, sections[section.sh_link], found);
+    if (has_symbols && section.sh_link < sections.size() && ++tables <= kMaximumTables) read_symbols(file, section, sections[section.sh_link], found);
   }
   const std::vector<AddressRange> named = found.loop;
   for (const AddressRange& range : named)

@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t kFirstInterval = 5'000'000;     // ns between looks for an interpreter, at first: programs that begin load it soon
 constexpr std::int64_t kLastInterval = 1'000'000'000;  // ... and in the end
 constexpr std::int64_t kKept = 10'000'000'000;         // ns for which readings are kept
+constexpr std::size_t kMostBytes = 64u << 20;          // of readings that are kept of one program: fewer seconds where stacks are many and deep
 constexpr std::uint64_t kSenselessReadings = 200;      // stacks that make no sense, before the first that does: it is another layout
 
 }  // namespace
@@ -104,7 +105,15 @@ void Program::keep(std::int64_t time) {
     if (std::find(numbers.begin(), numbers.end(), thread) == numbers.end()) readings.interrupt();
   for (std::size_t i = 0; i < threads_.size(); ++i)
     if (numbers[i] != 0) by_thread_[numbers[i]].add(time, threads_[i].stack);
-  for (auto& [thread, readings] : by_thread_) readings.forget_before(time - kKept);
+  std::size_t bytes = 0;
+  for (std::int64_t kept = kKept; kept > 0; kept = bytes > kMostBytes ? kept / 2 : 0) {
+    bytes = 0;
+    for (auto& [thread, readings] : by_thread_) {
+      readings.forget_before(time - kept);
+      bytes += readings.bytes();
+    }
+  }
+  std::erase_if(by_thread_, [](const auto& entry) { return entry.second.bytes() == 0; });
 }
 
 std::shared_ptr<const Stack> Program::at(std::uint32_t thread, std::int64_t time, std::int64_t distance,

@@ -17,6 +17,7 @@ class Readings {
   // The thread's stack could not be read then: whatever it was before may not last until the next reading.
   void interrupt() { is_interrupted_ = true; }
   void forget_before(std::int64_t time);
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }  // about what is kept
 
   // The stack that was read last at or before a time, at a time of which `counts` says so, and no more than `distance` ago. Null where
   // there is none. O(readings within the distance).
@@ -32,6 +33,7 @@ class Readings {
   };
   std::deque<Reading> readings_;
   bool is_interrupted_ = false;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace lanescope::python

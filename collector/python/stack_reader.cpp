@@ -10,7 +10,8 @@ constexpr std::size_t kMaximumInterpreters = 1024;
 constexpr std::size_t kMaximumDepth = 2048;          // frames of a thread
 constexpr std::size_t kMaximumText = 512;            // characters of a name
 constexpr std::size_t kMaximumLineTable = 1u << 20;  // bytes
-constexpr std::size_t kMaximumCode = 100'000;        // code objects that are remembered
+constexpr std::size_t kMaximumCode = 64u << 20;      // bytes of code objects that are remembered
+constexpr std::size_t kMaximumBlocks = 64u << 20;    // bytes of one sort
 constexpr std::uint64_t kRemembered = 32;            // readings for which a block is read again although it was of no use
 constexpr std::uint64_t kTagBits = 7;                // of pointers to objects, which 3.14 and newer use for marks
 constexpr std::uint32_t kCodeUnit = 2;               // bytes of an instruction
@@ -66,6 +67,7 @@ void StackReader::read_what_was_of_use() {
 void StackReader::fetch(Blocks& blocks, const std::vector<Address>& addresses) {
   pieces_.clear();
   for (const Address address : addresses) {
+    if (blocks.bytes() > kMaximumBlocks) break;
     Block& block = blocks.at[address];
     block.bytes.resize(blocks.size);
     block.used_in = reading_;
@@ -265,8 +267,13 @@ const StackReader::Code* StackReader::code_at(Address address) {
                        known->second.line_table == field<Address>(object->bytes, layout_.code_line_table) &&
                        known->second.first_line == field<std::uint32_t>(object->bytes, layout_.code_first_line);
   if (is_same) return &known->second;
-  if (codes_.size() >= kMaximumCode) codes_.clear();
-  return &(codes_[address] = read_code(*object));
+  if (code_bytes_ >= kMaximumCode) {
+    codes_.clear();
+    code_bytes_ = 0;
+  }
+  Code& code = codes_[address] = read_code(*object);
+  code_bytes_ += sizeof(Code) + kBlockOverhead + code.lines.size() * sizeof(LineRange);
+  return &code;
 }
 
 bool StackReader::is_code(const Block& object) {

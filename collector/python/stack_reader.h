@@ -18,13 +18,24 @@
 
 namespace lanescope::python {
 
-// Functions that were seen, each once; they stay.
+// Functions that were seen, each once; they stay. Beyond a limit, which no program reaches that does not make up names, all are the same
+// one, called "[further functions]".
 class FunctionTable {
  public:
-  const Function* intern(Function function) { return &*functions_.insert(std::move(function)).first; }
+  const Function* intern(Function function) {
+    constexpr std::size_t kMostBytes = 128u << 20;
+    constexpr std::size_t kOverhead = sizeof(Function) + 64;
+    if (const auto known = functions_.find(function); known != functions_.end()) return &*known;
+    const std::size_t bytes = function.name.size() + function.source_file.size() + kOverhead;
+    if (bytes_ + bytes > kMostBytes) return &others_;
+    bytes_ += bytes;
+    return &*functions_.insert(std::move(function)).first;
+  }
 
  private:
   std::set<Function> functions_;
+  std::size_t bytes_ = 0;
+  const Function others_{"[further functions]", {}, 0};
 };
 
 struct ThreadStack {
@@ -51,6 +62,7 @@ class StackReader {
  private:
   using Address = std::uint64_t;
   // Pieces of memory of one sort, by where they lie. What was of use in one reading is read at the begin of the next.
+  static constexpr std::size_t kBlockOverhead = 96;  // bytes
   struct Block {
     std::vector<std::byte> bytes;
     std::uint64_t read_in = 0;  // the reading in which it was last read ...
@@ -59,6 +71,7 @@ class StackReader {
   struct Blocks {
     std::uint32_t size = 0;
     std::unordered_map<Address, Block> at;
+    [[nodiscard]] std::size_t bytes() const noexcept { return at.size() * (size + kBlockOverhead); }
   };
   struct Code {
     Address name = 0;
@@ -113,6 +126,7 @@ class StackReader {
   std::size_t interpreters_ = 0;             // of the reading under way
   std::vector<Walk> walks_;                  // of it
   std::unordered_map<Address, Code> codes_;  // what is known of code objects
+  std::size_t code_bytes_ = 0;               // about what that takes
   std::vector<Piece> pieces_;
 };
 

@@ -1,20 +1,24 @@
 #include "collector/session/recording.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
 #include "clock.h"
 #include "collector/attach/candidate.h"
 #include "collector/attach/inject.h"
-#include "launcher.h"
-#include "observers.h"
+#include "collector/session/inheritance.h"
+#include "file/session_start.h"
+#include "file/trace_output.h"
+#include "launch/launcher.h"
+#include "launch/means.h"
+#include "launch/target_environment.h"
+#include "outside/observers.h"
 #include "run.h"
-#include "session_start.h"
-#include "target_environment.h"
-#include "trace_output.h"
 
 extern char** environ;
 
@@ -109,6 +113,15 @@ Result<BroughtAgent> bring_agent(pid_t pid, const std::filesystem::path& agent, 
   return BroughtAgent{std::move(connection), std::move(injection->warnings)};
 }
 
+// Ends when this child of ours does, with its exit code as a shell sees it.
+[[noreturn]] void stand_for(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  const ExitStatus ended = to_exit_status(status);
+  _exit(ended.signal != 0 ? 128 + ended.signal : ended.code);
+}
+
 }  // namespace
 
 Result<std::filesystem::path> find_agent() {
@@ -122,15 +135,36 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
   if (!program) return program.error();
   const Result<std::filesystem::path> agent = agent_for(request.settings, request.agent);
   if (!agent) return agent.error();
+  const LaunchRequest as_asked = request;
+  Obstacle obstacle{};
+  Result<std::unique_ptr<Run>> run = Error{};
+  try {
+    run = try_to_start(std::move(request), std::move(sink), *program, *agent, obstacle);
+  } catch (const std::exception& failure) {  // of the standard library: no threads, no memory
+    run = Error{"The program can't be recorded: " + std::string(failure.what()) + "."};
+    obstacle.kind = Obstacle::kShortage;
+  }
+  if (run || obstacle.kind != Obstacle::kShortage || !as_asked.unrecorded) return run;
+  as_asked.unrecorded(run.error());
+  if (obstacle.running != 0) stand_for(obstacle.running);
+  return become_program(
+      {as_asked.command, plain_environment(as_asked, our_environment()), as_asked.working_directory, -1, -1, as_asked.run_as, {}});
+}
+
+Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchRequest request, FrameSink sink,
+                                                                     const std::filesystem::path& program,
+                                                                     const std::filesystem::path& agent, Obstacle& obstacle) {
+  obstacle.kind = Obstacle::kShortage;
+  auto thread = std::make_unique<HeldThread>();
   Result<ControlSocket> socket = ControlSocket::create(request.run_as ? std::optional(request.run_as->user) : std::nullopt);
   if (!socket) return socket.error();
   Result<OutputRelay> relay = OutputRelay::start(request.target_output);
   if (!relay) return relay.error();
-  TargetEnvironment environment = target_environment(request, our_environment(), *agent, socket->path());
+  TargetEnvironment environment = target_environment(request, our_environment(), agent, socket->path());
 
   Result<WaitingProcess> process = WaitingProcess::start({request.command, environment.variables, request.working_directory,
                                                           relay->write_end(OutputStream::kStandardOutput),
-                                                          relay->write_end(OutputStream::kStandardError), request.run_as, *agent});
+                                                          relay->write_end(OutputStream::kStandardError), request.run_as, agent});
   if (!process) return process.error();
   relay->close_write_ends();
   const pid_t pid = process->pid();
@@ -138,27 +172,42 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
   std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings.gpu_metrics, refusals);
   const proto::SessionStart start = session_start(request, environment.settings);
   const bool several_files = request.settings.range.trigger != CaptureTrigger::kNone;
-  auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last}, std::move(sink));
+  auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last, request.maximum_file_size}, std::move(sink));
   const std::optional<CaptureRequest>& first = request.first_capture;
+  const uid_t user = request.run_as ? request.run_as->user : geteuid();
   if (!several_files || (first && !first->range)) {
     const bool has_own = first && !first->output.empty();
-    Result<TraceFileWriter> file = create_trace_file(has_own ? first->output : request.output,
-                                                     first ? first->overwrite.value_or(request.overwrite) : request.overwrite, pid);
-    if (!file) return file.error();
-    log->open(std::move(*file), start);
+    const std::string& name = has_own ? first->output : request.output;
+    Result<CreatedFile> created = create_trace_file(name, first ? first->overwrite.value_or(request.overwrite) : request.overwrite,
+                                                    readers_of(request.settings.cpu, user), pid);
+    if (!created && has_room_for_files(name)) obstacle.kind = Obstacle::kRequest;
+    if (!created) return created.error();
+    if (!created->note.empty()) environment.warnings.push_back(created->note);
+    log->open(std::move(created->file), start);
+  }
+  const Result<SpareDescriptors> spare = SpareDescriptors::take();
+  if (!spare) {
+    if (log->is_open()) log->discard();
+    return spare.error();
   }
   const cpu::Start begins = log->is_open() && request.delay == std::chrono::nanoseconds(0) ? cpu::Start::kAtOnce : cpu::Start::kWhenTold;
   Result<std::unique_ptr<cpu::Recorder>> threads = follow_threads(cpu::Recorder::launch, pid, environment.settings.cpu, begins,
                                                                   log->is_watched() ? Watched::kYes : Watched::kNo, refusals);
+  if (const std::optional<Error> no_room = log->is_open() ? log->failure() : std::nullopt) {
+    log->discard();
+    return *no_room;
+  }
+  obstacle.kind = Obstacle::kRequest;
   const Result<void> released = threads ? process->release() : Result<void>(threads.error());
   if (!released) {
     if (log->is_open()) log->discard();
     return released.error();
   }
+  obstacle.running = pid;
   if (first && first->range) environment.settings.range = *first->range;
   Prepared prepared{Origin::kLaunched,
                     pid,
-                    describe_launched(pid, *program, request.command),
+                    describe_launched(pid, program, request.command),
                     environment.settings,
                     start,
                     std::move(*socket),
@@ -168,6 +217,8 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
                     std::move(gpu_metrics)};
   prepared.threads = std::move(*threads);
   prepared.refusals = std::move(refusals);
+  prepared.user = user;
+  prepared.thread = std::move(thread);
   return std::unique_ptr<Run>(new Run(std::move(request), std::move(prepared), std::move(environment.warnings)));
 }
 
@@ -177,6 +228,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   const bool from_outside = agent->empty();
   if (const Result<void> possible = from_outside ? check_from_outside(request) : Result<void>(); !possible) return possible.error();
   if (const Result<void> range = check_range(request.settings); !range) return range.error();
+  auto thread = std::make_unique<HeldThread>();
   Result<ControlSocket> socket = ControlSocket::create();
   if (!socket) return socket.error();
   Result<OutputRelay> relay = OutputRelay::start(TargetOutput::kStore);
@@ -185,12 +237,17 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   std::vector<proto::Diagnostic> refusals;
   std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings.gpu_metrics, refusals);
   const bool several_files = request.settings.range.trigger != CaptureTrigger::kNone;
-  auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last}, std::move(sink));
+  auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last, request.maximum_file_size}, std::move(sink));
   const proto::SessionStart start = session_start(request);
+  const Result<attach::Candidate> candidate = attach::read_candidate(request.pid);
+  if (!candidate) return candidate.error();
+  const uid_t user = candidate->user;
+  std::vector<std::string> notes;
   if (!several_files) {
-    Result<TraceFileWriter> file = create_trace_file(request.output, request.overwrite, request.pid);
-    if (!file) return file.error();
-    log->open(std::move(*file), start);
+    Result<CreatedFile> created = create_trace_file(request.output, request.overwrite, readers_of(request.settings.cpu, user), request.pid);
+    if (!created) return created.error();
+    if (!created->note.empty()) notes.push_back(created->note);
+    log->open(std::move(created->file), start);
   }
   const auto discard = [&] {
     if (log->is_open()) log->discard();
@@ -217,7 +274,10 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
                     std::move(gpu_metrics)};
   prepared.threads = std::move(*threads);
   prepared.refusals = std::move(refusals);
-  return std::unique_ptr<Run>(new Run(as_launch(std::move(request)), std::move(prepared), std::move(brought->warnings)));
+  prepared.user = user;
+  prepared.thread = std::move(thread);
+  notes.insert(notes.end(), brought->warnings.begin(), brought->warnings.end());
+  return std::unique_ptr<Run>(new Run(as_launch(std::move(request)), std::move(prepared), std::move(notes)));
 }
 
 // ---- The public face -------------------------------------------------------------------------------------------------------------
@@ -246,6 +306,7 @@ Result<std::filesystem::path> Recording::end_capture() { return run_->order({Rec
 Result<std::filesystem::path> Recording::cancel_capture() { return run_->order({Recording::Run::Order::kCancel, {}, {}}); }
 void Recording::shut_down(std::optional<int> signal) { run_->shut_down(signal); }
 void Recording::pass_on(int signal) { run_->pass_on(signal); }
+bool Recording::passes_on() const { return run_->passes_on(); }
 RecordingState Recording::state() const { return run_->state(); }
 RecordingStatistics Recording::statistics() const { return run_->statistics(); }
 std::optional<ExitStatus> Recording::exit_status() const { return run_->exit_status(); }

@@ -9,13 +9,14 @@
 #include <csignal>
 
 #include "clock.h"
-#include "trace_output.h"
+#include "file/trace_output.h"
 
 namespace lanescope::session {
 namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::size_t kMostAtOnce = 8u << 20;        // bytes of records between looks at who comes and goes
 constexpr auto kShortestPeriod = 1ms;                // between looks while records come
 constexpr auto kLongestPeriod = 20ms;                // while none do; rings that fill up wake us earlier
 constexpr std::int64_t kWatchedFlush = 100'000'000;  // ns between chunks when somebody watches
@@ -47,6 +48,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
       last_publication_(started_),
       origin_(prepared.origin),
       pid_(prepared.pid),
+      user_(prepared.user),
       path_(log_->path()) {
   const bool has_file = log_->is_open();
   state_ = request_.delay > 0ns ? RecordingState::kDelayed : has_file ? RecordingState::kRecording : RecordingState::kWaiting;
@@ -72,28 +74,52 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
     log_->write({proto::FRAME_DIAGNOSTIC}, refusal);
     report(refusal.text());
   }
-  thread_ = std::thread([this] { loop(); });
+  thread_ = std::move(prepared.thread);
+  thread_->begin([this] { loop(); });
 }
 
 Recording::Run::~Run() {
   stop(StopMode::kAtOnce);
-  thread_.join();
+  thread_.reset();
   const bool is_our_child = origin_ == Origin::kLaunched;
-  if (is_our_child && !exit_status_)
-    std::thread([pid = pid_] { waitpid(pid, nullptr, 0); }).detach();  // it runs on, and is still our child
+  if (is_our_child && !exit_status_) wait_for_in_background(pid_);  // it runs on, and is still our child
 }
 
 void Recording::Run::loop() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
-  while (state() != RecordingState::kEnded) {
-    wait();
-    look();
-    pass_on_due();
-    advance();
-    publish_due();
+  try {
+    while (state() != RecordingState::kEnded) {
+      wait();
+      look();
+      pass_on_due();
+      advance();
+      publish_due();
+    }
+  } catch (const std::exception& failure) {  // of the standard library: no memory, no threads
+    give_up(failure.what());
   }
+}
+
+void Recording::Run::give_up(const std::string& reason) {
+  const bool ours = origin_ == Origin::kLaunched && !processes_.launched_status();
+  int status = 0;
+  pid_t ended = 0;
+  constexpr auto kLook = 20ms;
+  while (ours && ended == 0 && wish_.load() != Wish::kAtOnce) {
+    ended = waitpid(pid_, &status, WNOHANG);
+    std::this_thread::sleep_for(kLook);
+  }
+  const std::lock_guard lock(mutex_);
+  outcome_.failure = Error{"The recording ended early: " + reason + ". The program was not disturbed."};
+  outcome_.target = ended == pid_ ? to_exit_status(status) : processes_.launched_status();
+  outcome_.statistics = statistics_;
+  exit_status_ = outcome_.target;
+  state_ = RecordingState::kEnded;
+  for (Order& order : orders_) order.answer.set_value(*outcome_.failure);
+  orders_.clear();
+  changed_.notify_all();
 }
 
 void Recording::Run::wait() {
@@ -113,10 +139,10 @@ void Recording::Run::wait() {
 void Recording::Run::look() {
   compare_clocks();
   accept_agents();
-  const std::size_t bytes = processes_.drain();
-  period_ = bytes > 0 ? kShortestPeriod : std::min<std::chrono::milliseconds>(period_ * 2, kLongestPeriod);
-  if (output_may_come_)
-    output_may_come_ = relay_.drain([this](OutputStream stream, std::span<const char> data) { output_.take(stream, data); });
+  const Drained drained = processes_.drain(kMostAtOnce);
+  const std::chrono::milliseconds longer = std::clamp<std::chrono::milliseconds>(period_ * 2, kShortestPeriod, kLongestPeriod);
+  period_ = drained.has_more ? 0ms : drained.bytes > 0 ? kShortestPeriod : longer;
+  if (output_may_come_) take_output();
   drain_gpu_metrics();
   processes_.reap();
   for (const auto& process : processes_.live()) {
@@ -211,7 +237,7 @@ void Recording::Run::advance_recording(std::int64_t now) {
     begin_stopping(EndReason::kDuration);
   } else if (range_is_over()) {
     begin_stopping(EndReason::kRangeEnd);
-  } else if (request_.maximum_file_size && log_->bytes() >= *request_.maximum_file_size) {
+  } else if (log_->is_full()) {
     begin_stopping(EndReason::kFileSize);
   } else if (targets_have_ended() && on_target_exit_ == OnTargetExit::kStop) {
     end(EndReason::kTargetExited);
@@ -231,7 +257,7 @@ void Recording::Run::begin_stopping(EndReason reason) {
 void Recording::Run::advance_stopping(std::int64_t now) {
   const bool ready = end_signal_sent_ ? processes_.live().empty() || now >= stop_deadline_
                                       : processes_.live().empty() || processes_.all_answered() || now >= stop_deadline_;
-  if (!ready || (gpu_metrics_ && !gpu_metrics_->has_answered() && now < stop_deadline_)) return;
+  if (!ready || (gpu_metrics_ && gpu_metrics_->is_awaited())) return;
   if (next_after(reason_) != Next::kShutDown) return end_capture(reason_);
   const bool by_user = reason_ == EndReason::kStopped;
   const std::optional<int> signal = !by_user ? request_.end_signal : wish_.load() == Wish::kShutDown ? shut_down_signal_ : std::nullopt;
@@ -246,7 +272,6 @@ void Recording::Run::end(EndReason reason) {
   if (gpu_metrics_)
     gpu_metrics_->end(*log_, state_ == RecordingState::kWaiting ? GpuMetricsProcess::Samples::kLeaveOut : GpuMetricsProcess::Samples::kKeep,
                       [this](const std::string& sentence) { report(sentence); });
-  processes_.drain();
   processes_.detach_all();
   take_last_output();
   close_file(reason);
@@ -262,20 +287,26 @@ void Recording::Run::end(EndReason reason) {
   changed_.notify_all();
 }
 
-// The signal may end the program at once, and what its agent holds would be gone with it.
+// A signal may end the program at once, and what its agent holds would be gone with it.
 void Recording::Run::pass_on_due() {
-  int signal = signal_to_pass_on_.load();
-  if (signal == 0) return;
+  std::unique_lock lock(mutex_);
+  if (signals_to_pass_on_.empty()) return;
+  const int signal = signals_to_pass_on_.front();
+  lock.unlock();
   const std::int64_t now = monotonic_now();
-  if (handover_deadline_ == 0) {
-    processes_.request_handover();
-    handover_deadline_ = now + kHandoverPatience;
+  if (may_end(pid_, signal)) {
+    if (handover_deadline_ == 0) {
+      processes_.request_handover();
+      handover_deadline_ = now + kHandoverPatience;
+    }
+    period_ = kShortestPeriod;
+    if (!processes_.all_handed_over() && now < handover_deadline_ && wish_.load() != Wish::kAtOnce) return;
   }
-  period_ = kShortestPeriod;
-  if (!processes_.all_handed_over() && now < handover_deadline_ && wish_.load() != Wish::kAtOnce) return;
   if (!processes_.launched_status()) kill(pid_, signal);
-  signal_to_pass_on_.compare_exchange_strong(signal, 0);  // unless there is another by now
   handover_deadline_ = 0;
+  lock.lock();
+  signals_to_pass_on_.pop_front();
+  if (!signals_to_pass_on_.empty()) period_ = kShortestPeriod;
 }
 
 void Recording::Run::set_state(RecordingState state) {
@@ -283,11 +314,16 @@ void Recording::Run::set_state(RecordingState state) {
   state_ = state;
 }
 
+void Recording::Run::take_output() {
+  output_may_come_ = relay_.drain([this](OutputStream stream, std::span<const char> data) { output_.take(stream, data); },
+                                  [this](const std::string& sentence) { warn(sentence); });
+}
+
 void Recording::Run::take_last_output() {
   const std::int64_t deadline = monotonic_now() + std::chrono::nanoseconds(kLastOutput).count();
   const bool wait_for_it = processes_.launched_status().has_value();
   while (output_may_come_) {
-    output_may_come_ = relay_.drain([this](OutputStream stream, std::span<const char> data) { output_.take(stream, data); });
+    take_output();
     const std::int64_t left = deadline - monotonic_now();
     if (!output_may_come_ || !wait_for_it || left <= 0) return;
     pollfd source{relay_.descriptor(), POLLIN, 0};
@@ -309,7 +345,7 @@ void Recording::Run::publish() {
   now.processes = processes_.joined();
   now.running_processes = static_cast<std::uint32_t>(processes_.live().size());
   now.elapsed = std::chrono::nanoseconds(monotonic_now() - started_);
-  for (const ProcessCompleteness& process : processes_.completeness()) now.dropped += process.dropped;
+  now.dropped = processes_.dropped();
   const std::lock_guard lock(mutex_);
   statistics_ = now;
   exit_status_ = processes_.launched_status();
@@ -317,7 +353,9 @@ void Recording::Run::publish() {
 
 void Recording::Run::report(const std::string& sentence) {
   const std::lock_guard lock(mutex_);
-  if (reported_.insert(sentence).second) messages_.push_back(sentence);
+  constexpr std::size_t kMostSentences = 1000;
+  if (reported_.size() > kMostSentences || !reported_.insert(sentence).second) return;
+  messages_.push_back(reported_.size() > kMostSentences ? "There is more to say of this recording, which is left out." : sentence);
 }
 
 void Recording::Run::warn(const std::string& sentence) {
@@ -354,8 +392,16 @@ void Recording::Run::shut_down(std::optional<int> signal) {
 }
 
 void Recording::Run::pass_on(int signal) {
-  signal_to_pass_on_.store(signal);
+  {
+    const std::lock_guard lock(mutex_);
+    signals_to_pass_on_.push_back(signal);
+  }
   wake();
+}
+
+bool Recording::Run::passes_on() const {
+  const std::lock_guard lock(mutex_);
+  return !signals_to_pass_on_.empty() && state_ != RecordingState::kEnded;
 }
 
 void Recording::Run::wake() {

@@ -7,16 +7,16 @@
 #include <future>
 #include <mutex>
 #include <set>
-#include <thread>
 
 #include "collector/session/recording.h"
-#include "control_socket.h"
-#include "counter_lines.h"
-#include "frame_log.h"
-#include "gpu_metrics_process.h"
-#include "output_log.h"
-#include "output_relay.h"
-#include "process_table.h"
+#include "file/frame_log.h"
+#include "file/output_log.h"
+#include "held_thread.h"
+#include "launch/output_relay.h"
+#include "outside/gpu_metrics_process.h"
+#include "processes/control_socket.h"
+#include "processes/process_table.h"
+#include "records/counter_lines.h"
 
 namespace lanescope::session {
 
@@ -44,6 +44,7 @@ class Recording::Run {
   Result<std::filesystem::path> order(Order order);
   void shut_down(std::optional<int> signal);
   void pass_on(int signal);
+  [[nodiscard]] bool passes_on() const;
 
   [[nodiscard]] RecordingState state() const;
   [[nodiscard]] RecordingStatistics statistics() const;
@@ -69,11 +70,21 @@ class Recording::Run {
     std::unique_ptr<GpuMetricsProcess> gpu_metrics;  // where they are asked for
     std::unique_ptr<cpu::Recorder> threads;          // none where they are not observed
     std::vector<proto::Diagnostic> refusals;         // parts of the recording that can't be had
+    uid_t user = 0;                                  // whose program is recorded
+    std::unique_ptr<HeldThread> thread;
   };
   Run(LaunchRequest request, Prepared prepared, std::vector<std::string> warnings);
+  // What kept a recording from beginning.
+  struct Obstacle {
+    enum Kind { kRequest, kShortage } kind = kRequest;  // kShortage: of something that the system gives
+    pid_t running = 0;                                  // the program, where it runs all the same; 0: it does not
+  };
+  static Result<std::unique_ptr<Run>> try_to_start(LaunchRequest request, FrameSink sink, const std::filesystem::path& program,
+                                                   const std::filesystem::path& agent, Obstacle& obstacle);
 
   void loop();
-  void look();  // one round: who came, who went, what they wrote
+  void give_up(const std::string& reason);  // recording; the program goes on
+  void look();                              // one round: who came, who went, what they wrote
   void wait();
   void compare_clocks();
   void accept_agents();
@@ -106,6 +117,7 @@ class Recording::Run {
   void close_file(EndReason reason);
   void end(EndReason reason);
   void set_state(RecordingState state);
+  void take_output();
   void take_last_output();
   void pass_on_due();
   void wake();  // the recording's thread; from any
@@ -139,7 +151,7 @@ class Recording::Run {
   bool discards_file_ = false;
   std::optional<std::promise<Result<std::filesystem::path>>> awaits_end_;  // who ordered it
   std::int64_t stop_deadline_ = 0;
-  std::int64_t handover_deadline_ = 0;  // before signal_to_pass_on_; 0: not asked for yet
+  std::int64_t handover_deadline_ = 0;  // before the first of signals_to_pass_on_; 0: not asked for yet
   std::int64_t last_flush_;
   std::int64_t last_progress_;
   std::optional<CounterLines> counter_lines_;  // none where the kernel does not keep time by the processor's counter
@@ -152,13 +164,14 @@ class Recording::Run {
   // Fixed.
   Origin origin_;
   pid_t pid_;
+  uid_t user_;
 
   // Shared with callers.
   enum class Wish : int { kNone, kOrderly, kShutDown, kAtOnce };
   std::atomic<Wish> wish_{Wish::kNone};
   std::optional<int> shut_down_signal_;  // written before wish_
-  std::atomic<int> signal_to_pass_on_{0};
   mutable std::mutex mutex_;
+  std::deque<int> signals_to_pass_on_;
   std::condition_variable changed_;
   RecordingState state_ = RecordingState::kRecording;
   RecordingStatistics statistics_;
@@ -169,7 +182,7 @@ class Recording::Run {
   std::vector<std::string> messages_;
   std::set<std::string> reported_;
 
-  std::thread thread_;
+  std::unique_ptr<HeldThread> thread_;
 };
 
 }  // namespace lanescope::session

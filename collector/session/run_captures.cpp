@@ -1,10 +1,10 @@
 // The captures of a recording: who begins each, into which file it goes, what comes after it.
 #include "clock.h"
 #include "collector/channel/layout.h"
-#include "observers.h"
+#include "file/session_start.h"
+#include "file/trace_output.h"
+#include "outside/observers.h"
 #include "run.h"
-#include "session_start.h"
-#include "trace_output.h"
 
 namespace lanescope::session {
 namespace {
@@ -128,16 +128,17 @@ Result<void> Recording::Run::observe(const CaptureRequest& request) {
 Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest& request) {
   const bool several = range_.trigger != CaptureTrigger::kNone && range_.after == AfterCapture::kRepeat;
   const std::string& name = request.output.empty() ? request_.output : request.output;
-  Result<TraceFileWriter> file =
-      create_trace_file(several ? numbered_pattern(name) : name, request.overwrite.value_or(request_.overwrite), pid_);
-  if (!file) return file.error();
+  Result<CreatedFile> created = create_trace_file(several ? numbered_pattern(name) : name, request.overwrite.value_or(request_.overwrite),
+                                                  readers_of(observed_threads_, user_), pid_);
+  if (!created) return created.error();
   ++captures_;
   duration_ = request.duration ? request.duration : request_.duration;
   on_target_exit_ = request.on_target_exit.value_or(request_.on_target_exit);
   start_.set_epoch(monotonic_now());
   start_.set_utc_epoch(realtime_now());
   processes_.begin_part();
-  log_->open(std::move(*file), start_);
+  log_->open(std::move(created->file), start_);
+  if (!created->note.empty()) warn(created->note);
   recording_since_ = start_.epoch();
   if (range_.after == AfterCapture::kGoOn) processes_.take_trigger_away();
   processes_.set_recording(true);
@@ -181,17 +182,18 @@ void Recording::Run::close_file(EndReason reason) {
   output_.flush();
   if (!discards_file_) processes_.name_code([this] { return wish_.load() != Wish::kAtOnce; });
   const RecordedFile recorded{log_->path(), log_->events(), 0, reason, starts_};
+  bool is_there = false;
   if (discards_file_) {
     log_->discard();
   } else {
     proto::SessionEnd last;
     last.set_time(monotonic_now());
     last.set_reason(to_proto(reason));
-    log_->close(last);
+    is_there = log_->close(last);
   }
   std::error_code ignored;
   std::optional<Error> failure = log_->failure();
-  const bool is_there = std::filesystem::exists(recorded.path, ignored);
+  is_there = is_there && std::filesystem::exists(recorded.path, ignored);
   if (!discards_file_ && !is_there && !failure)
     failure = Error{recorded.path.string() + " is not there any more: it was removed or moved while it was recorded."};
   {
@@ -201,6 +203,7 @@ void Recording::Run::close_file(EndReason reason) {
       outcome_.files.push_back(recorded);
       outcome_.files.back().events = log_->events();
       outcome_.files.back().bytes = log_->bytes();
+      outcome_.files.back().unwritten = log_->unwritten();
     }
     if (failure && !outcome_.failure) outcome_.failure = failure;
   }

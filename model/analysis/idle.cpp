@@ -23,7 +23,8 @@ class Attribution {
       : trace_(trace), launches_(launches), names_(trace), threads_(trace.threads().size()) {}
 
   [[nodiscard]] EventRef launch_of(EventRef operation) const {
-    return launches_.find(trace_.track_of(operation.lane).key.process, trace_.lane(operation.lane).correlation(operation.index));
+    const Lane& lane = trace_.lane(operation.lane);
+    return launches_.find(trace_.track_of(operation.lane).key.process, lane.correlation(operation.index), lane.start(operation.index));
   }
 
   // Replaces `parts` by those of the gap.

@@ -9,6 +9,18 @@
 #include "wording.h"
 
 namespace lanescope::analysis {
+
+std::vector<TimeRange> iteration_times(const Trace& trace, const IterationSeries& series) {
+  std::vector<TimeRange> times;
+  for (const EventRef range : series.ranges) {
+    const Lane& lane = trace.lane(range.lane);
+    if (series.extent == IterationSeries::Extent::kToNext && !times.empty()) times.back().end = lane.start(range.index);
+    times.push_back({lane.start(range.index), lane.end(range.index)});
+  }
+  if (series.extent == IterationSeries::Extent::kToNext && !times.empty()) times.pop_back();
+  return times;
+}
+
 namespace {
 
 // The ranges of one family in one lane.
@@ -33,8 +45,21 @@ bool is_part_of_step(std::string_view name) noexcept {
 // What PyTorch's profiler calls a step of its schedule; before 2022 it stood among the operators.
 bool is_profiler_step(std::string_view name) noexcept { return name.starts_with("ProfilerStep"); }
 
-std::vector<Candidate> candidates_of(const Trace& trace, Families& families) {
+// What XLA marks: passes of its compiler, operations of a program, and programs that are executed, in the domain TSL.
+bool is_of_xla(std::string_view name) noexcept { return name.starts_with("Xla") || name.starts_with("Thunk:#"); }
+// "XlaModule:#prefix=jit(step),hlo_module=jit_step,program_id=12#". Without "hlo_", it is a part of compilation.
+bool is_xla_execution(std::string_view name) noexcept {
+  return name.starts_with("XlaModule:#") && name.find("hlo_module=") != std::string_view::npos;
+}
+
+enum class Marks : std::uint8_t {
+  kIterations,     // ranges that may be iterations
+  kXlaExecutions,  // ranges that may begin them
+};
+
+std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Marks marks) {
   std::vector<Candidate> candidates;
+  NameMemo<bool> xla(trace, is_of_xla), xla_execution(trace, is_xla_execution);
   NameMemo<bool> communication(trace, is_communication_name), framework(trace, is_part_of_step), profiler_step(trace, is_profiler_step);
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kNvtxRanges) continue;
@@ -46,6 +71,7 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families) {
       const Lane& lane = trace.lane(id);
       for (EventIndex i = 0; i < lane.size(); ++i) {
         if (communication(lane.name(i)) || framework(lane.name(i)) || (operators && !profiler_step(lane.name(i)))) continue;
+        if (marks == Marks::kXlaExecutions ? !xla_execution(lane.name(i)) : xla(lane.name(i))) continue;
         const FamilyId family = families.of_name(lane.name(i));
         Candidate& candidate = in_lane[family];
         candidate.lane = id;
@@ -62,11 +88,12 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families) {
 
 bool covers_more(const Candidate& a, const Candidate& b) { return a.total != b.total ? a.total > b.total : a.lane < b.lane; }
 
-FamilyId choose_family(const std::vector<Candidate>& candidates) {
+// Executions return when their work is enqueued, so that they may cover little.
+FamilyId choose_family(const std::vector<Candidate>& candidates, Marks marks) {
   for (const std::uint64_t least : {std::uint64_t{5}, std::uint64_t{3}}) {
     const Candidate* best = nullptr;
     for (const Candidate& candidate : candidates)
-      if (candidate.count >= least && candidate.total >= candidate.lane_span / kLeastCoverage &&
+      if (candidate.count >= least && (marks == Marks::kXlaExecutions || candidate.total >= candidate.lane_span / kLeastCoverage) &&
           (best == nullptr || covers_more(candidate, *best)))
         best = &candidate;
     if (best != nullptr) return best->family;
@@ -90,11 +117,9 @@ IterationSeries series_of(const Trace& trace, Families& families, const Candidat
   return series;
 }
 
-}  // namespace
-
-std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted) {
-  const std::vector<Candidate> candidates = candidates_of(trace, families);
-  const FamilyId family = wanted.empty() ? choose_family(candidates) : family_named(candidates, families, wanted);
+std::vector<IterationSeries> find_marked(const Trace& trace, Families& families, std::string_view wanted, Marks marks) {
+  const std::vector<Candidate> candidates = candidates_of(trace, families, marks);
+  const FamilyId family = wanted.empty() ? choose_family(candidates, marks) : family_named(candidates, families, wanted);
   if (family == 0) return {};
   std::map<ProcessId, Candidate> best;  // by process, the lane with most of it
   for (const Candidate& candidate : candidates) {
@@ -103,13 +128,25 @@ std::vector<IterationSeries> find_iterations(const Trace& trace, Families& famil
     if (!is_new && covers_more(candidate, entry->second)) entry->second = candidate;
   }
   std::vector<IterationSeries> series;
-  for (const auto& [process, candidate] : best) series.push_back(series_of(trace, families, candidate));
+  for (const auto& [process, candidate] : best) {
+    IterationSeries of_process = series_of(trace, families, candidate);
+    if (marks == Marks::kXlaExecutions) of_process.extent = IterationSeries::Extent::kToNext;
+    if (!iteration_times(trace, of_process).empty()) series.push_back(std::move(of_process));
+  }
   return series;
+}
+
+}  // namespace
+
+std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted) {
+  for (const Marks marks : {Marks::kIterations, Marks::kXlaExecutions})
+    if (std::vector<IterationSeries> series = find_marked(trace, families, wanted, marks); !series.empty()) return series;
+  return {};
 }
 
 std::size_t warm_up_iterations(const Trace& trace, const IterationSeries& series) {
   std::vector<Nanoseconds> durations;
-  for (const EventRef range : series.ranges) durations.push_back(trace.lane(range.lane).duration(range.index));
+  for (const TimeRange& time : iteration_times(trace, series)) durations.push_back(time.length());
   if (durations.empty()) return 0;
   std::vector<Nanoseconds> sorted = durations;
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);

@@ -1,6 +1,7 @@
 // The iterations of a program's loop, told by its NVTX ranges.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,14 +17,21 @@ struct IterationSeries {
   ThreadId thread = kNone;
   FamilyId family = 0;
   std::vector<EventRef> ranges;
+  enum class Extent : std::uint8_t {
+    kRange,   // a range is an iteration
+    kToNext,  // a range begins an iteration, which lasts until the next begins: the last range begins none
+  } extent = Extent::kRange;
 };
+// O(iterations).
+[[nodiscard]] std::vector<TimeRange> iteration_times(const Trace& trace, const IterationSeries& series);
 
 // One series for each process that has ranges of the family `wanted` ("step_*"; a name such as "step_12" or "step" means its family). Where
 // `wanted` is empty, the family is chosen: of those that occur at least five times on a thread (else three), the one that covers most time,
 // and at least a fourth of its lane's span.
 // Ranges of communication libraries do not count, nor what PyTorch marks by itself
-// (operators, Python functions, parts of a step), but for the steps of its profiler. None when there is no such family.
-// O(NVTX ranges).
+// (operators, Python functions, parts of a step), but for the steps of its profiler, nor what XLA (JAX, TensorFlow) marks of its
+// compilation and operations. Where nothing else is found, the executions of an XLA module begin iterations: of the module whose take most
+// time. None when there is no such family. O(NVTX ranges).
 [[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted = {});
 
 // How many of the first iterations warm up: they take more than one and a half times the median, one after the other from the first on; at

@@ -6,12 +6,16 @@
 namespace lanescope::analysis {
 
 Loop::Loop(const Trace& trace, Families& families) {
-  for (const IterationSeries& series : find_iterations(trace, families)) {
-    const std::size_t warm_up = warm_up_iterations(trace, series);
-    iterations_ += series.ranges.size() - warm_up;
-    const EventRef first = series.ranges[warm_up];
-    const Lane& lane = trace.lane(first.lane);
-    add(series.process, {lane.start(first.index), lane.end(series.ranges.back().index)});
+  const std::vector<IterationSeries> all = find_iterations(trace, families);
+  std::map<std::size_t, std::size_t> warm_ups;  // by the number of iterations: ranks that step together warm up together
+  for (const IterationSeries& series : all)
+    warm_ups[series.ranges.size()] = std::max(warm_ups[series.ranges.size()], warm_up_iterations(trace, series));
+  for (const IterationSeries& series : all) {
+    const std::size_t warm_up = warm_ups[series.ranges.size()];
+    const std::vector<TimeRange> times = iteration_times(trace, series);
+    iterations_ += times.size() - warm_up;
+    const EventRef last = series.ranges.back();
+    add(series.process, {times[warm_up].begin, trace.lane(last.lane).end(last.index)});
     family_ = series.family;
   }
   if (known()) return;
@@ -33,7 +37,7 @@ TimeRange Loop::time(const Trace& trace, const LaunchIndex& launches) const {
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace.lane(id);
       for (EventIndex i = lane.size(); i > 0 && lane.end(i - 1) > time.end; --i) {
-        const EventRef launch = launches.find(track.key.process, lane.correlation(i - 1));
+        const EventRef launch = launches.find(track.key.process, lane.correlation(i - 1), lane.start(i - 1));
         if (!launch.valid() || trace.lane(launch.lane).start(launch.index) >= process->second.end) continue;
         time.end = lane.end(i - 1);
         break;

@@ -52,6 +52,20 @@ constexpr std::array kTailOptions{
     RuleOption{"range", OptionType::kText, "", "NVTX range of the iterations; the one that covers most time when empty"},
 };
 
+constexpr std::array kSmallGridOptions{
+    RuleOption{"duration", OptionType::kDuration, "5us", "shorter launches do not count: more blocks would not make them shorter"},
+    RuleOption{"share", OptionType::kReal, "1", "percent of the GPU's time that there must be to win"},
+};
+constexpr std::array kTailWaveOptions{
+    RuleOption{"duration", OptionType::kDuration, "5us", "shorter launches do not count"},
+    RuleOption{"waves", OptionType::kInteger, "4", "full waves in front of the last one at most; of more, the last one is a small part"},
+    RuleOption{"share", OptionType::kReal, "1", "percent of the GPU's time that there must be to win"},
+};
+constexpr std::array kLowOccupancyOptions{
+    RuleOption{"occupancy", OptionType::kReal, "25", "percent of the warps that a multiprocessor could hold; kernels below it count"},
+    RuleOption{"share", OptionType::kReal, "5", "percent of the GPU's time that the launches must take"},
+};
+
 const std::array kRules{
     Rule{"gpu_bubbles", "Idle time of GPUs and its causes",
          "Every gap in which a GPU had nothing to do, with what the launching thread did meanwhile. The causes add up to the idle time "
@@ -80,6 +94,16 @@ const std::array kRules{
          kImbalanceOptions, find_imbalance},
     Rule{"tail", "Slow iterations", "Iterations (NVTX ranges that repeat) that take longer than the median, and what differs in them.",
          RuleOrigin::kLanescope, kTailOptions, find_tail},
+    Rule{"small_grid", "Kernels with fewer blocks than multiprocessors",
+         "Kernels that ran alone, with so few blocks that some multiprocessors of the GPU had none.", RuleOrigin::kLanescope,
+         kSmallGridOptions, find_small_grids},
+    Rule{"tail_wave", "Last waves that fill little of the GPU",
+         "Kernels whose blocks come in a few waves, of which the last one leaves most of the GPU empty.", RuleOrigin::kLanescope,
+         kTailWaveOptions, find_tail_waves},
+    Rule{"low_occupancy", "Kernels of which a multiprocessor holds few warps",
+         "Kernels whose registers, shared memory or block size let a multiprocessor hold few of the warps that it could, and what would lift "
+         "that.",
+         RuleOrigin::kLanescope, kLowOccupancyOptions, find_low_occupancy},
     Rule{"step_breakdown",
          "What the time of a step is made of",
          "CPU time, projected GPU time, idle time inside and communication of each NVTX range.",

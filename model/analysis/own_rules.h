@@ -33,6 +33,9 @@ Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArgumen
 Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& arguments);
+Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArguments& arguments);
+Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArguments& arguments);
+Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> break_down_steps(const RuleContext& context, const RuleArguments& arguments);
 
 }  // namespace lanescope::analysis

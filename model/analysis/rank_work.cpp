@@ -18,6 +18,7 @@ void add(const Trace& trace, NameMemo<bool>& communication, const GpuOperation& 
   if (kind != TrackKind::kMemory) {
     const bool communicates = kind == TrackKind::kKernels && communication(lane.name(operation.event.index));
     (communicates ? work.communication : work.compute).add(operation.range);
+    if (communicates) work.communication_kernels.push_back({lane.name(operation.event.index), operation.range});
     return;
   }
   work.memory.add(operation.range);
@@ -48,7 +49,8 @@ bool moves_pageable_memory(const MemoryDetail& detail) noexcept {
          (detail.source_memory == MemoryKind::kPageable || detail.destination_memory == MemoryKind::kPageable);
 }
 
-std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::stop_token& stop) {
+std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::function<bool(EventRef)>& counts,
+                                const std::stop_token& stop) {
   std::set<std::pair<ProcessId, GpuId>> ranks;
   for (const Track& track : trace.tracks())
     if (is_gpu_work(track.key.kind)) ranks.insert({track.key.process, track.key.gpu});
@@ -60,8 +62,10 @@ std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::s
     work.gpu = gpu;
     GpuOperations operations(
         trace, [process = process, gpu = gpu](const TrackKey& key) { return key.process == process && key.gpu == gpu; }, time, stop);
-    while (const std::optional<GpuOperation> operation = operations.next()) add(trace, communication, *operation, work);
+    while (const std::optional<GpuOperation> operation = operations.next())
+      if (!counts || counts(operation->event)) add(trace, communication, *operation, work);
     if (work.operations == 0) continue;
+    work.first = work.extent.begin;
     const bool all_time = time.begin == std::numeric_limits<Nanoseconds>::min();
     if (!all_time) work.extent = time.intersected(trace.extent());  // shares are of the time that was asked for
     all.push_back(std::move(work));

@@ -30,7 +30,8 @@ StreamIdle break_down(const Trace& trace, const LaunchIndex& launches, StreamKey
   while (const std::optional<GpuOperation> operation = operations.next()) {
     const Nanoseconds begin = idle.operations++ == 0 ? operation->range.begin : end;
     if (operation->range.begin > begin) {
-      const EventRef launch = launches.find(idle.process, trace.lane(operation->event.lane).correlation(operation->event.index));
+      const Event work = trace.event(operation->event);
+      const EventRef launch = launches.find(idle.process, work.correlation, work.start);
       const bool after_end = launch.valid() && trace.lane(launch.lane).start(launch.index) > begin;
       add_gap(idle, operation->range.begin - begin, after_end, kernel_gap);
     }

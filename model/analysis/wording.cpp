@@ -89,6 +89,14 @@ std::string range_text(const Trace& trace, std::string_view name) {
   return std::string(nvtx ? "NVTX range \"" : "range \"").append(name).append("\"");
 }
 
+std::string loop_text(std::string_view family) {
+  constexpr std::string_view kModule = "hlo_module=";
+  const std::size_t found = family.starts_with("XlaModule:#") ? family.find(kModule) : std::string_view::npos;
+  if (found == std::string_view::npos) return "the loop \"" + std::string(family) + "\"";
+  const std::string_view module = family.substr(found + kModule.size());
+  return "the loop of module \"" + std::string(module.substr(0, module.find_first_of(",#"))) + "\"";
+}
+
 std::string_view range_name(const Trace& trace, EventRef range) noexcept {
   return range.valid() ? trace.name(trace.lane(range.lane).name(range.index)) : std::string_view();
 }

@@ -25,6 +25,9 @@ namespace lanescope::analysis {
 // `NVTX range "step_12"`; in a trace that knows no NVTX, `range "aten::mm"`.
 [[nodiscard]] std::string range_text(const Trace& trace, std::string_view name);
 
+// The loop whose iterations are ranges of the family: `the loop "step_*"`; of executions of an XLA module, `the loop of module "jit_step"`.
+[[nodiscard]] std::string loop_text(std::string_view family);
+
 [[nodiscard]] std::string_view range_name(const Trace& trace, EventRef range) noexcept;  // "" for an invalid one
 
 }  // namespace lanescope::analysis

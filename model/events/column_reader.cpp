@@ -189,14 +189,15 @@ std::int64_t ColumnReader::State::queue_time(EventRef event) const {
   const TrackKey& key = trace->track_of(event.lane).key;
   if (!is_gpu_work(key.kind)) return kMissing;
   const Lane& lane = trace->lane(event.lane);
-  const EventRef launch = launches->find(key.process, lane.correlation(event.index));
+  const EventRef launch = launches->find(key.process, lane.correlation(event.index), lane.start(event.index));
   if (!launch.valid()) return kMissing;
   return std::max<Nanoseconds>(0, lane.start(event.index) - trace->lane(launch.lane).end(launch.index));
 }
 
 std::int64_t ColumnReader::State::range(EventRef event) const {
   const TrackKey& key = trace->track_of(event.lane).key;
-  if (is_on_stream(key.kind)) event = launches->find(key.process, trace->lane(event.lane).correlation(event.index));
+  const Lane& lane = trace->lane(event.lane);
+  if (is_on_stream(key.kind)) event = launches->find(key.process, lane.correlation(event.index), lane.start(event.index));
   if (!event.valid() || event.index >= number_of_event[event.lane].size()) return kMissing;
   return number_of_event[event.lane][event.index];
 }

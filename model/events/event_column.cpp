@@ -27,6 +27,8 @@ constexpr std::array<ColumnDescription, kEventColumnCount> kColumns = {{
     {"Block", "Block", ColumnContent::kExtent},
     {"Registers", "Registers per thread", ColumnContent::kNumber},
     {"NVTX range", "NVTX range", ColumnContent::kText},
+    {"Occupancy (%)", "Theoretical occupancy (%)", ColumnContent::kHundredths},
+    {"Waves", "Waves", ColumnContent::kHundredths},
 }};
 
 constexpr std::array<std::string_view, kEventKindCount> kKindNames = {

@@ -1,6 +1,6 @@
 #include "model/events/event_text.h"
 
-#include <algorithm>
+#include "model/trace/utf8.h"
 
 namespace lanescope {
 namespace {
@@ -9,16 +9,16 @@ constexpr std::size_t kPieceBytes = 1u << 16;
 
 void append_value(std::string& out, std::string_view value, Delimiter delimiter) {
   if (delimiter == Delimiter::kTab) {
-    std::transform(value.begin(), value.end(), std::back_inserter(out),
-                   [](char c) { return c == '\t' || c == '\n' || c == '\r' ? ' ' : c; });
+    append_printable(out, value, LineBreaks::kEscaped);
     return;
   }
-  if (value.find_first_of(",\"\r\n") == std::string_view::npos) {
-    out.append(value);
+  const std::string shown = printable(value, LineBreaks::kKept);
+  if (shown.find_first_of(",\"\n") == std::string::npos) {
+    out.append(shown);
     return;
   }
   out.push_back('"');
-  for (const char c : value) {
+  for (const char c : shown) {
     if (c == '"') out.push_back('"');
     out.push_back(c);
   }

@@ -1,8 +1,11 @@
 #include "model/events/event_values.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
+
+#include "model/kernels/occupancy.h"
 
 namespace lanescope {
 namespace {
@@ -43,9 +46,30 @@ const KernelDetail* kernel_detail(const Trace& trace, EventRef event) {
   return &trace.kernel_detail(trace.lane(event.lane).detail(event.index));
 }
 
+std::optional<std::int64_t> launch_hundredths(const KernelDetail& kernel, const Gpu& gpu, EventColumn column) {
+  constexpr double kMost = 1e15;  // what a hostile grid comes to stays an integer
+  const std::optional<kernels::Occupancy> occupancy = kernels::occupancy(kernel, gpu);
+  if (!occupancy) return std::nullopt;
+  if (column == EventColumn::kOccupancy) return std::llround(occupancy->share() * 10'000);
+  const std::optional<kernels::Waves> waves = kernels::waves(kernel, gpu, *occupancy);
+  return waves ? std::optional<std::int64_t>(std::llround(std::min(waves->waves(), kMost) * 100)) : std::nullopt;
+}
+
+// "12.5", of 1250.
+std::string hundredths_text(std::int64_t value) {
+  std::string text = std::to_string(value / 100);
+  if (const std::int64_t rest = value % 100; rest != 0) {
+    text += rest < 10 ? ".0" : ".";
+    text += std::to_string(rest % 10 == 0 ? rest / 10 : rest);
+  }
+  return text;
+}
+
 }  // namespace
 
-bool is_on_stream(TrackKind kind) noexcept { return is_gpu_work(kind) || kind == TrackKind::kSynchronizations; }
+bool is_on_stream(TrackKind kind) noexcept {
+  return is_gpu_work(kind) || kind == TrackKind::kSynchronizations || kind == TrackKind::kCudaEvents;
+}
 
 EventScope EventScope::whole_trace(const Trace& trace) {
   EventScope scope;
@@ -168,6 +192,11 @@ std::optional<std::int64_t> EventValues::number(EventRef event, EventColumn colu
       if (column == EventColumn::kBlock) return size_of(kernel->block);
       return kernel->registers_per_thread;
     }
+    case EventColumn::kOccupancy:
+    case EventColumn::kWaves: {
+      const KernelDetail* kernel = kernel_detail(*trace_, event);
+      return kernel && key.gpu != kNone ? launch_hundredths(*kernel, trace_->gpus()[key.gpu], column) : std::nullopt;
+    }
     case EventColumn::kName:
     case EventColumn::kKind:
     case EventColumn::kProcess:
@@ -217,6 +246,11 @@ std::string EventValues::text(EventRef event, EventColumn column) const {
     case EventColumn::kRegisters: {
       const std::optional<std::int64_t> value = number(event, column);
       return value ? std::to_string(*value) : std::string();
+    }
+    case EventColumn::kOccupancy:
+    case EventColumn::kWaves: {
+      const std::optional<std::int64_t> value = number(event, column);
+      return value ? hundredths_text(*value) : std::string();
     }
   }
   return {};

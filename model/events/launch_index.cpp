@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 namespace lanescope {
 namespace {
@@ -10,9 +12,10 @@ namespace {
 // The lanes of the process's CUDA calls, inner ones first, so that outer calls overwrite them.
 std::vector<LaneId> call_lanes_inner_first(const Trace& trace, ProcessId process) {
   std::vector<LaneId> lanes;
-  for (const Track& track : trace.tracks())
-    if (track.key.kind == TrackKind::kCudaApi && track.key.process == process)
-      lanes.insert(lanes.end(), track.lanes.rbegin(), track.lanes.rend());
+  for (const TrackId id : trace.tracks_of(process, TrackKind::kCudaApi)) {
+    const Track& track = trace.tracks()[id];
+    lanes.insert(lanes.end(), track.lanes.rbegin(), track.lanes.rend());
+  }
   return lanes;
 }
 
@@ -25,6 +28,12 @@ void for_each_call(const Trace& trace, LaneId id, Visit visit) {
       if (const std::uint32_t correlation = segment->correlation(i); correlation != 0) visit(correlation, EventRef{id, base + i});
     base += segment->size();
   }
+}
+
+// Whether one call lies within another of its thread.
+bool is_within(const Trace& trace, EventRef inner, EventRef outer) {
+  const Event a = trace.event(inner), b = trace.event(outer);
+  return trace.track_of(inner.lane).key.thread == trace.track_of(outer.lane).key.thread && b.start <= a.start && a.end() <= b.end();
 }
 
 }  // namespace
@@ -50,17 +59,52 @@ LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, ProcessId proces
   const std::uint64_t span = std::uint64_t{largest} - smallest + 1;
   const bool dense = span <= 4 * count + 1024;
   if (dense) index.dense.resize(span);
+  std::vector<bool> is_repeated(dense ? span : 0);
   for (const LaneId id : lanes) {
     if (stop.stop_requested()) return {};
     for_each_call(trace, id, [&](std::uint32_t correlation, EventRef call) {
-      if (dense)
-        index.dense[correlation - smallest] = call;
-      else
+      if (!dense) {
         index.sparse.emplace_back(correlation, call);
+        return;
+      }
+      const std::uint32_t slot = correlation - smallest;
+      const EventRef before = std::exchange(index.dense[slot], call);
+      if (!before.valid() || (!is_repeated[slot] && is_within(trace, before, call))) return;
+      if (!is_repeated[slot]) index.repeated.push_back({correlation, trace.event(before).start, before});
+      index.repeated.push_back({correlation, trace.event(call).start, call});
+      is_repeated[slot] = true;
     });
   }
   std::stable_sort(index.sparse.begin(), index.sparse.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 1; i < index.sparse.size(); ++i) {
+    const auto [correlation, call] = index.sparse[i];
+    if (index.sparse[i - 1].first != correlation || is_within(trace, index.sparse[i - 1].second, call)) continue;
+    // All of this id, of which this may be the last but one or more.
+    const auto same = std::equal_range(index.sparse.begin(), index.sparse.end(), index.sparse[i],
+                                       [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto each = same.first; each != same.second; ++each)
+      index.repeated.push_back({correlation, trace.event(each->second).start, each->second});
+    i = static_cast<std::size_t>(same.second - index.sparse.begin());
+  }
+  keep_outermost(trace, index.repeated);
   return index;
+}
+
+void LaunchIndex::keep_outermost(const Trace& trace, std::vector<OneOfSeveral>& calls) {
+  const auto of_thread = [&](const OneOfSeveral& one) { return trace.track_of(one.call.lane).key.thread; };
+  // Outer calls come first, on each thread.
+  std::sort(calls.begin(), calls.end(), [&](const OneOfSeveral& a, const OneOfSeveral& b) {
+    return std::tuple(a.correlation, of_thread(a), a.start, a.call) < std::tuple(b.correlation, of_thread(b), b.start, b.call);
+  });
+  std::size_t kept = 0;
+  for (const OneOfSeveral& one : calls) {
+    const bool is_inner = kept > 0 && calls[kept - 1].correlation == one.correlation && is_within(trace, one.call, calls[kept - 1].call);
+    if (!is_inner) calls[kept++] = one;
+  }
+  calls.resize(kept);
+  std::sort(calls.begin(), calls.end(), [](const OneOfSeveral& a, const OneOfSeveral& b) {
+    return std::pair(a.correlation, a.start) < std::pair(b.correlation, b.start);
+  });
 }
 
 struct SharedLaunchIndex::State {
@@ -75,9 +119,21 @@ const LaunchIndex& SharedLaunchIndex::of(const Trace& trace) {
   return *state_->index;
 }
 
-EventRef LaunchIndex::find(ProcessId process, std::uint32_t correlation) const noexcept {
+EventRef LaunchIndex::find(ProcessId process, std::uint32_t correlation, Nanoseconds work_start) const noexcept {
   if (process >= calls_.size() || correlation == 0) return {};
   const Calls& calls = calls_[process];
+  if (!calls.repeated.empty()) {
+    const auto before = [](const OneOfSeveral& one, const std::pair<std::uint32_t, Nanoseconds>& wanted) {
+      return std::pair(one.correlation, one.start) < wanted;
+    };
+    const auto begin = std::lower_bound(calls.repeated.begin(), calls.repeated.end(), std::pair(correlation, work_start), before);
+    // The one behind the work's start, or at it, and the one before it.
+    const OneOfSeveral* nearest = begin != calls.repeated.end() && begin->correlation == correlation ? &*begin : nullptr;
+    const OneOfSeveral* earlier =
+        begin != calls.repeated.begin() && std::prev(begin)->correlation == correlation ? &*std::prev(begin) : nullptr;
+    if (earlier && (!nearest || launch_distance(earlier->start, work_start) < launch_distance(nearest->start, work_start))) nearest = earlier;
+    if (nearest) return nearest->call;
+  }
   if (!calls.dense.empty()) {
     const std::uint32_t offset = correlation - calls.smallest;  // wraps around to something large below the smallest
     return offset < calls.dense.size() ? calls.dense[offset] : EventRef{};

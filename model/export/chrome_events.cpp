@@ -192,7 +192,7 @@ void ChromeEvents::write_memory(const TrackKey& key, std::size_t lane, const Eve
 // From the call to the work: one start a call, one end for each that it launched.
 void ChromeEvents::write_arrow(const TrackKey& key, std::size_t lane, const Event& event) {
   if (event.correlation == 0) return;
-  const EventRef launch = launches_.find(key.process, event.correlation);
+  const EventRef launch = launches_.find(key.process, event.correlation, event.start);
   if (!launch.valid()) return;
   const Event call = trace_.event(launch);
   const bool is_left_out =

@@ -20,10 +20,12 @@ std::string column_names(std::string_view columns) {
 }  // namespace
 
 Result<std::unique_ptr<NsysDatabase>> NsysDatabase::create(const std::filesystem::path& path, std::vector<std::regex> tables) {
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
+  std::error_code failed;
+  // The folder as it is without links, for SQLite refuses them all the way.
+  const std::filesystem::path folder = std::filesystem::canonical(path.has_parent_path() ? path.parent_path() : ".", failed);
+  const std::filesystem::path file = failed ? path : folder / path.filename();
   std::unique_ptr<NsysDatabase> database(new NsysDatabase(std::move(tables)));
-  if (sqlite3_open(path.c_str(), &database->handle_) != SQLITE_OK)
+  if (sqlite3_open_v2(file.c_str(), &database->handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, nullptr) != SQLITE_OK)
     return Error{path.string() + " can't be written: " + sqlite3_errmsg(database->handle_) + "."};
   // The file is new: after a failure it is thrown away, so nothing needs to be rolled back.
   database->execute("PRAGMA journal_mode = OFF");

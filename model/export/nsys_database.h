@@ -24,7 +24,7 @@ inline constexpr Null kNull;
 
 class NsysDatabase {
  public:
-  // Replaces what is there. `tables`: only those that match one of these; all where there is none.
+  // Into an empty file; a link is refused. `tables`: only those that match one of these; all where there is none.
   static Result<std::unique_ptr<NsysDatabase>> create(const std::filesystem::path& path, std::vector<std::regex> tables);
   ~NsysDatabase();
   NsysDatabase(const NsysDatabase&) = delete;

@@ -357,8 +357,8 @@ Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path&
                                 const NsysSqliteOptions& options) {
   auto tables = compiled(options.tables);
   if (!tables) return tables.error();
-  return write_beside(path, overwrite, [&](const std::filesystem::path& place) -> Result<void> {
-    auto database = NsysDatabase::create(place, std::move(*tables));
+  return write_beside(path, overwrite, [&](NewFile& place) -> Result<void> {
+    auto database = NsysDatabase::create(place.beside(), std::move(*tables));
     if (!database) return database.error();
     NsysExport(trace, options.selection, **database).write();
     if (options.empty_tables == EmptyTables::kCreate) (*database)->create_empty_tables();

@@ -80,6 +80,7 @@ proto::Resources counter_definitions(const Trace& trace, ProcessId process) {
     added.set_unit(counter.unit);
     added.set_resolution(counter.resolution);
     if (counter.gpu != kNone) added.set_gpu_uuid(trace.gpus()[counter.gpu].uuid);
+    if (counter.gpu != kNone && added.gpu_uuid().empty()) added.set_gpu(1 + device_ordinal(trace, process, counter.gpu));
     added.set_group(counter.group);
     added.set_maximum(counter.maximum);
     added.set_source_name(counter.source_name);

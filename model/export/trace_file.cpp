@@ -113,6 +113,8 @@ class TraceFileExport {
     if (trace_.provenance().finished) {
       proto::SessionEnd end;
       end.set_time(trace_.extent().end + epoch_);
+      end.set_reason(static_cast<proto::EndReason>(trace_.provenance().end));
+      end.set_unwritten_events(trace_.provenance().unwritten_events);
       put(proto::FRAME_SESSION_END, 0, end);
     }
     return written_ ? writer_.finish() : written_;
@@ -238,8 +240,8 @@ Result<FileCondition> copy_frames(TraceFileReader& reader, TraceFileWriter& writ
 
 Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
                                const ExportSelection& selection) {
-  return write_beside(path, overwrite, [&](const std::filesystem::path& place) -> Result<void> {
-    auto writer = TraceFileWriter::create(place, Overwrite::kAllow);
+  return write_beside(path, overwrite, [&](NewFile& place) -> Result<void> {
+    auto writer = TraceFileWriter::create(place);
     if (!writer) return writer.error();
     return TraceFileExport(trace, selection, *writer).write();
   });
@@ -251,8 +253,8 @@ Result<FileCondition> recover_trace_file(const std::filesystem::path& source, co
   std::error_code ignored;
   if (std::filesystem::equivalent(source, path, ignored))
     return Error{path.string() + " can't be written over itself. Name another file with -o.", ErrorKind::kUsage};
-  return write_beside(path, overwrite, [&](const std::filesystem::path& place) -> Result<FileCondition> {
-    auto writer = TraceFileWriter::create(place, Overwrite::kAllow);
+  return write_beside(path, overwrite, [&](NewFile& place) -> Result<FileCondition> {
+    auto writer = TraceFileWriter::create(place);
     if (!writer) return writer.error();
     return copy_frames(*reader, *writer);
   });

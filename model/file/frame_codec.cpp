@@ -53,13 +53,14 @@ void append_frame(FrameHeader header, std::string_view payload, std::vector<std:
   std::memcpy(out.data() + header_at, &header, sizeof(header));
 }
 
+bool has_possible_sizes(const FrameHeader& header) {
+  if (header.magic != kFrameMagic || header.raw_size > kMaximumPayloadBytes || header.stored_size > header.raw_size) return false;
+  return header.codec == Codec::kZstd || (header.codec == Codec::kRaw && header.stored_size == header.raw_size);
+}
+
 bool frame_is_sound(const FrameView& frame) {
   const FrameHeader& header = frame.header;
-  if (header.magic != kFrameMagic || header.stored_size != frame.stored.size()) return false;
-  if (header.raw_size > kMaximumPayloadBytes || header.stored_size > header.raw_size) return false;
-  if (header.codec != Codec::kRaw && header.codec != Codec::kZstd) return false;
-  if (header.codec == Codec::kRaw && header.stored_size != header.raw_size) return false;
-  return checksum_of(header, frame.stored) == header.checksum;
+  return header.stored_size == frame.stored.size() && has_possible_sizes(header) && checksum_of(header, frame.stored) == header.checksum;
 }
 
 Result<std::string> open_frame(const FrameView& frame) {
@@ -68,11 +69,14 @@ Result<std::string> open_frame(const FrameView& frame) {
   if (header.codec == Codec::kRaw) return std::string(reinterpret_cast<const char*>(frame.stored.data()), frame.stored.size());
   if (header.codec != Codec::kZstd)
     return Error{"A frame uses a compression that this version does not know; open it with a newer Lanescope."};
+  const Error other_size{"A frame does not decompress to the size that its header gives."};
+  const unsigned long long claimed = ZSTD_getFrameContentSize(frame.stored.data(), frame.stored.size());
+  if (claimed != ZSTD_CONTENTSIZE_UNKNOWN && claimed != header.raw_size) return other_size;
   thread_local Decompressor decompressor;
   std::string payload(header.raw_size, '\0');
   const std::size_t size =
       ZSTD_decompressDCtx(decompressor.context, payload.data(), payload.size(), frame.stored.data(), frame.stored.size());
-  if (ZSTD_isError(size) || size != header.raw_size) return Error{"A frame does not decompress to the size that its header gives."};
+  if (ZSTD_isError(size) || size != header.raw_size) return other_size;
   return payload;
 }
 

@@ -3,12 +3,13 @@
 #include <cstring>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lanescope/trace.pb.h"
+#include "model/file/limits.h"
 #include "model/file/trace_file.h"
+#include "trace_index.h"
 
 namespace lanescope {
 namespace {
@@ -26,6 +27,15 @@ constexpr ForeignFormat kForeignFormats[] = {
     {"[", " is a JSON file, not a .trace file. If it is a PyTorch or Chrome trace, convert it with: lanescope import "},
 };
 
+constexpr std::size_t kBlockBytes = 1u << 20;                                        // read at once
+constexpr std::size_t kHeadBytes = sizeof(FileHeader) + sizeof(FrameHeader);         // by which a file is known again
+
+// Bytes of the file, and who keeps them.
+struct Bytes {
+  std::span<const std::byte> span;
+  std::shared_ptr<const void> owner;
+};
+
 }  // namespace
 
 std::string FileCondition::sentence() const {
@@ -33,84 +43,165 @@ std::string FileCondition::sentence() const {
   if (damaged_frames > 0)
     text += std::to_string(damaged_frames) + (damaged_frames == 1 ? " frame is" : " frames are") +
             " damaged and skipped, the first at byte " + std::to_string(first_damage) + ". ";
-  if (!finished) text += "The recording was cut off or is still being written: everything up to its last whole frame is here. ";
+  if (search_ended > 0)
+    text += "Behind byte " + std::to_string(search_ended) + " much looks like frames and is none: what follows was not searched for more. ";
+  if (!read_error.empty()) text += read_error + " ";
+  if (changed)
+    text += "The file was cut, or written anew, while it was read: what had been read by then is here. ";
+  else if (!finished)
+    text += "The recording was cut off or is still being written: everything up to its last whole frame is here. ";
   if (!text.empty()) text.pop_back();
   return text;
 }
 
+// Nothing is mapped: to touch what another program has cut off a mapped file ends the process that reads it.
 struct TraceFileReader::State {
   std::filesystem::path path;
   int descriptor = -1;
-  const std::byte* data = nullptr;
-  std::uint64_t mapped = 0;
+  std::uint64_t size = 0;  // at the last look
   std::uint64_t at = sizeof(FileHeader);
+  std::uint64_t searched = 0;  // bytes behind damage
   FileCondition condition;
+  std::vector<std::byte> head;  // as it was when the file was opened
+
+  // The part of the file that was read last.
+  std::shared_ptr<std::byte[]> block;
+  std::uint64_t block_at = 0;
+  std::size_t block_bytes = 0;
+  std::vector<std::byte> candidate;  // what may be a frame, where it does not lie in the block
 
   ~State() {
-    if (data) munmap(const_cast<std::byte*>(data), mapped);
     if (descriptor >= 0) close(descriptor);
   }
 
-  // Maps what the file has now. A file that shrinks under us would fault, so a smaller one keeps the old size only until the next look.
+  // How many bytes there are of those asked for.
+  std::size_t read(std::uint64_t position, std::span<std::byte> into) {
+    std::size_t done = 0;
+    while (done < into.size()) {
+      const ssize_t bytes = pread(descriptor, into.data() + done, into.size() - done, static_cast<off_t>(position + done));
+      if (bytes < 0 && errno == EINTR) continue;
+      if (bytes < 0 && condition.read_error.empty())
+        condition.read_error = "Can't read " + path.string() + " at byte " + std::to_string(position + done) + ": " + std::strerror(errno) +
+                               "; what had been read by then is here.";
+      if (bytes <= 0) break;
+      done += static_cast<std::size_t>(bytes);
+    }
+    return done;
+  }
+
+  [[nodiscard]] bool is_the_file_that_was_opened() {
+    std::vector<std::byte> now(head.size());
+    return read(0, now) == now.size() && now == head;
+  }
+
+  // Bytes [position, position + bytes), as far as the file has them; or these and what of the block lies behind.
+  enum class Extent { kAsked, kRestOfBlock };
+  Bytes view(std::uint64_t position, std::size_t bytes, Extent extent = Extent::kAsked) {
+    if (position < block_at || position + bytes > block_at + block_bytes) {
+      const std::size_t wanted = std::max(bytes, kBlockBytes);
+      block = std::make_shared_for_overwrite<std::byte[]>(wanted);
+      block_at = position;
+      block_bytes = read(position, {block.get(), wanted});
+      // Else frames of two recordings would be taken for one.
+      if (!is_the_file_that_was_opened()) {
+        condition.changed = true;
+        block_bytes = 0;
+      }
+    }
+    const auto from = std::min(static_cast<std::size_t>(position - block_at), block_bytes);
+    const std::size_t rest = block_bytes - from;
+    return {std::span<const std::byte>(block.get() + from, extent == Extent::kAsked ? std::min(bytes, rest) : rest), block};
+  }
+
+  // Whether the file has another size than at the last look. One that became shorter was changed by another program.
   bool look_again() {
     struct stat status {};
     if (fstat(descriptor, &status) != 0) return false;
-    const auto size = static_cast<std::uint64_t>(status.st_size);
-    if (size == mapped) return false;
-    if (data) munmap(const_cast<std::byte*>(data), mapped);
-    data = nullptr;
-    mapped = 0;
-    if (size == 0) return false;
-    void* address = mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
-    if (address == MAP_FAILED) return false;
-    data = static_cast<const std::byte*>(address);
-    mapped = size;
-    return true;
+    const auto now = static_cast<std::uint64_t>(status.st_size);
+    if (now < size) condition.changed = true;
+    const bool differs = now != size;
+    size = now;
+    block_bytes = 0;
+    return differs;
   }
 
   // The frame whose header begins at `position`, where that is whole and its sizes are possible.
-  std::optional<FrameView> frame_at(std::uint64_t position) const {
-    if (position + sizeof(FrameHeader) > mapped) return std::nullopt;
+  std::optional<FrameView> frame_at(std::uint64_t position) {
+    if (position > size || size - position < sizeof(FrameHeader)) return std::nullopt;
+    const Bytes header = view(position, sizeof(FrameHeader));
     FrameView frame;
-    std::memcpy(&frame.header, data + position, sizeof(FrameHeader));
+    if (header.span.size() < sizeof(FrameHeader)) return std::nullopt;
+    std::memcpy(&frame.header, header.span.data(), sizeof(FrameHeader));
     if (frame.header.magic != kFrameMagic || frame.header.stored_size > kMaximumPayloadBytes) return std::nullopt;
-    if (position + sizeof(FrameHeader) + frame.header.stored_size > mapped) return std::nullopt;
-    frame.stored = {data + position + sizeof(FrameHeader), frame.header.stored_size};
+    const std::size_t bytes = sizeof(FrameHeader) + frame.header.stored_size;
+    if (size - position < bytes) return std::nullopt;
+    Bytes whole = view(position, bytes);
+    if (whole.span.size() < bytes) return std::nullopt;
+    frame.stored = whole.span.subspan(sizeof(FrameHeader));
+    frame.owner = std::move(whole.owner);
     return frame;
   }
 
-  bool trailer_at(std::uint64_t position) const {
-    if (position + sizeof(FileTrailer) != mapped) return false;
+  bool trailer_at(std::uint64_t position) {
+    if (position + sizeof(FileTrailer) != size) return false;
+    const Bytes bytes = view(position, sizeof(FileTrailer));
     FileTrailer trailer;
-    std::memcpy(&trailer, data + position, sizeof(trailer));
+    if (bytes.span.size() < sizeof(trailer)) return false;
+    std::memcpy(&trailer, bytes.span.data(), sizeof(trailer));
     return std::memcmp(trailer.magic, kTrailerMagic, sizeof(kTrailerMagic)) == 0;
   }
 
-  // The index that the trailer points to.
-  std::optional<proto::Index> index() const {
-    if (mapped < sizeof(FileHeader) + sizeof(FileTrailer) || !trailer_at(mapped - sizeof(FileTrailer))) return std::nullopt;
-    FileTrailer trailer;
-    std::memcpy(&trailer, data + mapped - sizeof(trailer), sizeof(trailer));
-    if (trailer.index_offset > mapped) return std::nullopt;
-    const auto frame = frame_at(trailer.index_offset);
-    if (!frame || frame->header.type != proto::FRAME_INDEX || !frame_is_sound(*frame)) return std::nullopt;
-    const auto payload = open_frame(*frame);
-    proto::Index found;
-    if (!payload || !found.ParseFromString(*payload)) return std::nullopt;
-    return found;
+  TraceIndex index() {
+    return read_index(size, [this](std::uint64_t position, std::span<std::byte> into) { return read(position, into) == into.size(); });
+  }
+
+  // Whether a sound frame begins at `position`, which lies in the block. Adds what it looks at to `searched`.
+  bool is_sound_at(std::uint64_t position) {
+    const std::span<const std::byte> rest = view(position, 1, Extent::kRestOfBlock).span;
+    FrameView frame;
+    const auto header = std::as_writable_bytes(std::span(&frame.header, 1));
+    if (rest.size() >= header.size())
+      std::copy_n(rest.begin(), header.size(), header.begin());
+    else if (read(position, header) < header.size())
+      return false;
+    const std::uint64_t stored_at = position + header.size();
+    if (!has_possible_sizes(frame.header) || stored_at > size || size - stored_at < frame.header.stored_size) return false;
+    searched += frame.header.stored_size;
+    if (rest.size() >= header.size() + frame.header.stored_size) {
+      frame.stored = rest.subspan(header.size(), frame.header.stored_size);
+    } else {
+      candidate.resize(frame.header.stored_size);
+      if (read(stored_at, candidate) < candidate.size()) return false;
+      frame.stored = candidate;
+    }
+    return frame_is_sound(frame);
   }
 
   // The next position at or after `from` where a sound frame begins.
-  std::optional<std::uint64_t> resynchronize(std::uint64_t from) const {
+  std::optional<std::uint64_t> resynchronize(std::uint64_t from) {
     const std::uint32_t magic = kFrameMagic;
-    const auto* pattern = reinterpret_cast<const std::byte*>(&magic);
-    while (from < mapped) {
-      const auto* found = std::search(data + from, data + mapped, pattern, pattern + sizeof(magic));
-      if (found == data + mapped) return std::nullopt;
-      const auto position = static_cast<std::uint64_t>(found - data);
-      if (const auto frame = frame_at(position); frame && frame_is_sound(*frame)) return position;
-      from = position + 1;
+    const std::uint64_t budget = limits::budget_of(size).searched;
+    const std::uint64_t searched_before = searched;
+    while (from < size && size - from >= sizeof(magic)) {
+      const std::span<const std::byte> part = view(from, sizeof(magic), Extent::kRestOfBlock).span;
+      if (part.size() < sizeof(magic)) break;
+      const void* found = memmem(part.data(), part.size(), &magic, sizeof(magic));
+      if (found == nullptr) {
+        searched += part.size();
+        from += part.size() - sizeof(magic) + 1;
+        continue;
+      }
+      const auto skipped = static_cast<std::uint64_t>(static_cast<const std::byte*>(found) - part.data());
+      searched += skipped;
+      from += skipped;
+      if (is_sound_at(from)) return from;
+      if (searched > budget) {
+        condition.search_ended = from;
+        return std::nullopt;
+      }
+      ++from;
     }
+    searched = searched_before;  // a file that grows is searched again from here
     return std::nullopt;
   }
 };
@@ -121,30 +212,33 @@ TraceFileReader& TraceFileReader::operator=(TraceFileReader&&) noexcept = defaul
 TraceFileReader::~TraceFileReader() = default;
 
 const FileCondition& TraceFileReader::condition() const noexcept { return state_->condition; }
-std::uint64_t TraceFileReader::size() const noexcept { return state_->mapped; }
+std::uint64_t TraceFileReader::size() const noexcept { return state_->size; }
 std::uint64_t TraceFileReader::position() const noexcept { return state_->at; }
 
 Result<TraceFileReader> TraceFileReader::open(const std::filesystem::path& path) {
   auto state = std::make_unique<State>();
   state->path = path;
-  state->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  state->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO would be waited for
   if (state->descriptor < 0) return Error{"Can't open " + path.string() + ": " + std::strerror(errno) + "."};
   struct stat status {};
   if (fstat(state->descriptor, &status) != 0 || !S_ISREG(status.st_mode))
     return Error{path.string() + " is not a file. Give the path of a .trace file."};
   if (status.st_size == 0) return Error{path.string() + " is empty: nothing was recorded into it."};
-  if (!state->look_again()) return Error{"Can't read " + path.string() + ": " + std::strerror(errno) + "."};
+  state->size = static_cast<std::uint64_t>(status.st_size);
+  state->head.resize(std::min<std::uint64_t>(kHeadBytes, state->size));
+  state->head.resize(state->read(0, state->head));
+  if (!state->condition.read_error.empty()) return Error{state->condition.read_error};
 
-  const std::string_view content(reinterpret_cast<const char*>(state->data), static_cast<std::size_t>(state->mapped));
+  const std::string_view content(reinterpret_cast<const char*>(state->head.data()), state->head.size());
   const std::string_view magic(reinterpret_cast<const char*>(kFileMagic), sizeof(kFileMagic));
   if (content.substr(0, magic.size()) != magic.substr(0, content.size())) {
     for (const ForeignFormat& foreign : kForeignFormats)
       if (content.starts_with(foreign.magic)) return Error{path.string() + std::string(foreign.sentence) + path.string()};
     return Error{path.string() + " is not a .trace file: it does not begin with the format's mark."};
   }
-  if (state->mapped < sizeof(FileHeader)) return Error{path.string() + " is cut off within its first bytes: it holds no events."};
+  if (content.size() < sizeof(FileHeader)) return Error{path.string() + " is cut off within its first bytes: it holds no events."};
   FileHeader header;
-  std::memcpy(&header, state->data, sizeof(header));
+  std::memcpy(&header, state->head.data(), sizeof(header));
   if (header.major_version > kFormatMajor)
     return Error{path.string() + " has format version " + std::to_string(header.major_version) + ", and this Lanescope reads up to " +
                  std::to_string(kFormatMajor) + ". Open it with a newer Lanescope."};
@@ -153,18 +247,31 @@ Result<TraceFileReader> TraceFileReader::open(const std::filesystem::path& path)
 
 std::vector<FrameView> TraceFileReader::indexed(std::span<const std::uint16_t> types) const {
   std::vector<FrameView> frames;
-  const auto index = state_->index();
-  if (!index) return frames;
-  for (const auto& entry : index->entries()) {
-    if (std::find(types.begin(), types.end(), entry.type()) == types.end() || entry.offset() > state_->mapped) continue;
-    if (const auto frame = state_->frame_at(entry.offset()); frame && frame_is_sound(*frame)) frames.push_back(*frame);
+  for (const TraceIndex::Entry& entry : state_->index().entries) {
+    if (std::find(types.begin(), types.end(), entry.type) == types.end()) continue;
+    // Of its own, so that a few frames of a large file do not keep all that lies around them.
+    const std::size_t bytes = sizeof(FrameHeader) + entry.stored_size;
+    auto memory = std::make_shared_for_overwrite<std::byte[]>(bytes);
+    if (state_->read(entry.offset, {memory.get(), bytes}) < bytes) break;
+    FrameView frame;
+    std::memcpy(&frame.header, memory.get(), sizeof(FrameHeader));
+    frame.stored = {memory.get() + sizeof(FrameHeader), entry.stored_size};
+    frame.owner = std::move(memory);
+    if (frame_is_sound(frame)) frames.push_back(std::move(frame));
   }
   return frames;
 }
 
+std::uint64_t TraceFileReader::indexed_events() const {
+  std::uint64_t events = 0;
+  for (const TraceIndex::Entry& entry : state_->index().entries)
+    if (entry.type == proto::FRAME_EVENTS) events += entry.event_count;
+  return events;
+}
+
 std::optional<FrameView> TraceFileReader::next() {
   State& state = *state_;
-  for (;;) {
+  while (!state.condition.changed) {
     auto frame = state.frame_at(state.at);
     if (!frame && state.trailer_at(state.at)) {
       state.condition.finished = true;
@@ -181,12 +288,13 @@ std::optional<FrameView> TraceFileReader::next() {
     const auto resumed = state.resynchronize(state.at + 1);
     if (!resumed) {
       // Nothing sound behind: a write that was cut off, or is not complete yet.
-      state.condition.unread_bytes = state.mapped - state.at;
+      state.condition.unread_bytes = state.size > state.at ? state.size - state.at : 0;
       return std::nullopt;
     }
     if (state.condition.damaged_frames++ == 0) state.condition.first_damage = state.at;
     state.at = *resumed;
   }
+  return std::nullopt;
 }
 
 }  // namespace lanescope

@@ -1,34 +1,73 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
+#include "trace_index.h"
 
 namespace lanescope {
+namespace {
+
+constexpr std::uint64_t kIndexEntryBytes = 48;  // at most, of one frame
+constexpr std::uint64_t kIndexBytes = sizeof(FrameHeader) + sizeof(FileTrailer) + 64;
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  [[nodiscard]] int get() const noexcept { return number_; }
+  [[nodiscard]] bool valid() const noexcept { return number_ >= 0; }
+
+ private:
+  int number_ = -1;
+};
+
+// Fails where somebody else has the lock. Where the file system knows none, nobody is kept out.
+bool lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+
+bool is_at(int descriptor, const std::filesystem::path& path) {
+  struct stat ours {};
+  struct stat theirs {};
+  return fstat(descriptor, &ours) == 0 && lstat(path.c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+Error being_written(const std::filesystem::path& path) {
+  return {path.string() + " is being written by another recording. Give another name with -o, such as one with %p or %n."};
+}
+
+}  // namespace
 
 struct TraceFileWriter::State {
   std::filesystem::path path;
-  int descriptor = -1;
+  Descriptor own;                // where the file was made at its place
+  std::optional<NewFile> beside;  // where it replaces another, or is to be put in its place
+  Descriptor replaced;           // locked until then
+  int descriptor = -1;           // of either
   std::uint64_t size = 0;
-  proto::Index index;
-
-  ~State() {
-    if (descriptor >= 0) close(descriptor);
-  }
+  std::vector<TraceIndex::Entry> index;
 
   Result<void> write_all(const void* data, std::size_t bytes) {
     const std::uint64_t whole = size;
     const char* next = static_cast<const char*>(data);
     while (bytes > 0) {
-      const ssize_t written = write(descriptor, next, bytes);
+      const ssize_t written = pwrite(descriptor, next, bytes, static_cast<off_t>(size));
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) {
         const int reason = errno;
         const bool cut = ftruncate(descriptor, static_cast<off_t>(whole)) == 0;
-        lseek(descriptor, static_cast<off_t>(whole), SEEK_SET);
         size = whole;
         return Error{"Can't write to " + path.string() + ": " + std::strerror(reason) +
                      (cut ? ". What was recorded before is whole; free some space or record to another disk with -o."
@@ -40,6 +79,21 @@ struct TraceFileWriter::State {
     }
     return {};
   }
+
+  Result<void> begin() {
+    FileHeader header{};
+    std::memcpy(header.magic, kFileMagic, sizeof(kFileMagic));
+    header.major_version = kFormatMajor;
+    header.minor_version = kFormatMinor;
+    return write_all(&header, sizeof(header));
+  }
+
+  Result<void> take_place() {
+    if (!beside || beside->has_taken_place()) return {};
+    if (Result<void> placed = beside->take_place(); !placed) return placed;
+    replaced = Descriptor();
+    return {};
+  }
 };
 
 TraceFileWriter::TraceFileWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -48,51 +102,69 @@ TraceFileWriter& TraceFileWriter::operator=(TraceFileWriter&&) noexcept = defaul
 TraceFileWriter::~TraceFileWriter() = default;
 
 std::uint64_t TraceFileWriter::size() const noexcept { return state_->size; }
+std::uint64_t TraceFileWriter::finished_size() const noexcept {
+  return state_->size + kIndexBytes + state_->index.size() * kIndexEntryBytes;
+}
 const std::filesystem::path& TraceFileWriter::path() const noexcept { return state_->path; }
 
-Result<TraceFileWriter> TraceFileWriter::create(const std::filesystem::path& path, Overwrite overwrite) {
-  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite == Overwrite::kRefuse ? O_EXCL : O_TRUNC);
+Result<TraceFileWriter> TraceFileWriter::create(const std::filesystem::path& path, Overwrite overwrite, Readers readers) {
   auto state = std::make_unique<State>();
+  constexpr mode_t kForOwner = 0600;
+  constexpr mode_t kForAll = 0644;
+  state->own = Descriptor(
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, readers == Readers::kOwnerAlone ? kForOwner : kForAll));
   state->path = path;
-  state->descriptor = ::open(path.c_str(), flags, 0644);
-  if (state->descriptor < 0) {
-    if (errno == EEXIST) return Error{path.string() + " exists already. Give another name with -o, or allow overwriting with -f."};
-    return Error{"Can't create " + path.string() + ": " + std::strerror(errno) + ". Give another place with -o."};
+  state->descriptor = state->own.get();
+  if (state->own.valid() && !lock(state->descriptor)) return being_written(path);  // by one that came in between
+  if (!state->own.valid()) {
+    // Says why, where that is not that something is there.
+    auto file = NewFile::create(path, overwrite, readers);
+    if (!file) return file.error();
+    state->beside.emplace(std::move(*file));
+    state->path = state->beside->path();
+    state->descriptor = state->beside->descriptor();
+    do {
+      state->replaced = Descriptor(::open(state->path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+      if (state->replaced.valid() && !lock(state->replaced.get())) return being_written(path);
+    } while (state->replaced.valid() && !is_at(state->replaced.get(), state->path));  // it was replaced meanwhile
+    static_cast<void>(lock(state->descriptor));  // for when it is in its place
   }
-  FileHeader header{};
-  std::memcpy(header.magic, kFileMagic, sizeof(kFileMagic));
-  header.major_version = kFormatMajor;
-  header.minor_version = kFormatMinor;
-  if (auto written = state->write_all(&header, sizeof(header)); !written) return written.error();
+  if (auto begun = state->begin(); !begun) {
+    if (state->own.valid()) unlink(path.c_str());
+    return begun.error();
+  }
   return TraceFileWriter(std::move(state));
+}
+
+Result<TraceFileWriter> TraceFileWriter::create(NewFile& file) {
+  auto state = std::make_unique<State>();
+  state->path = file.path();
+  state->descriptor = file.descriptor();
+  if (auto begun = state->begin(); !begun) return begun.error();
+  return TraceFileWriter(std::move(state));
+}
+
+bool TraceFileWriter::is_being_written(const std::filesystem::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  return file.valid() && !lock(file.get());
 }
 
 Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& path) {
   auto state = std::make_unique<State>();
   state->path = path;
-  state->descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (state->descriptor < 0) return Error{"Can't open " + path.string() + " to add to it: " + std::strerror(errno) + "."};
+  state->own = Descriptor(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  state->descriptor = state->own.get();
+  if (!state->own.valid()) return Error{"Can't open " + path.string() + " to add to it: " + std::strerror(errno) + "."};
+  if (!lock(state->descriptor)) return being_written(path);
   const Error unfinished{path.string() + " has no index that could be written anew: its recording was cut off."};
   const off_t end = lseek(state->descriptor, 0, SEEK_END);
-  FileTrailer trailer{};
-  const off_t trailer_at = end - static_cast<off_t>(sizeof(trailer));
-  if (trailer_at < 0 || pread(state->descriptor, &trailer, sizeof(trailer), trailer_at) != static_cast<ssize_t>(sizeof(trailer)) ||
-      std::memcmp(trailer.magic, kTrailerMagic, sizeof(kTrailerMagic)) != 0 ||
-      trailer.index_offset > static_cast<std::uint64_t>(trailer_at))
-    return unfinished;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(trailer_at) - trailer.index_offset);
-  if (bytes.size() < sizeof(FrameHeader) ||
-      pread(state->descriptor, bytes.data(), bytes.size(), static_cast<off_t>(trailer.index_offset)) != static_cast<ssize_t>(bytes.size()))
-    return unfinished;
-  FrameView frame;
-  std::memcpy(&frame.header, bytes.data(), sizeof(FrameHeader));
-  frame.stored = std::span(bytes).subspan(sizeof(FrameHeader));
-  if (frame.header.type != proto::FRAME_INDEX || !frame_is_sound(frame)) return unfinished;
-  const auto payload = open_frame(frame);
-  if (!payload || !state->index.ParseFromString(*payload)) return unfinished;
-  state->size = trailer.index_offset;
-  if (ftruncate(state->descriptor, static_cast<off_t>(state->size)) != 0 ||
-      lseek(state->descriptor, static_cast<off_t>(state->size), SEEK_SET) != static_cast<off_t>(state->size))
+  TraceIndex index = read_index(static_cast<std::uint64_t>(std::max<off_t>(end, 0)), [&](std::uint64_t position, std::span<std::byte> into) {
+    return pread(state->descriptor, into.data(), into.size(), static_cast<off_t>(position)) == static_cast<ssize_t>(into.size());
+  });
+  if (!index.is_sound()) return unfinished;
+  state->index = std::move(index.entries);
+  state->size = index.begin;
+  if (ftruncate(state->descriptor, static_cast<off_t>(state->size)) != 0)
     return Error{"Can't add to " + path.string() + ": " + std::strerror(errno) + "."};
   return TraceFileWriter(std::move(state));
 }
@@ -100,31 +172,44 @@ Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& pat
 Result<void> TraceFileWriter::append(std::span<const std::byte> frames) {
   const std::uint64_t begin = state_->size;
   if (auto written = state_->write_all(frames.data(), frames.size()); !written) return written;
+  bool has_events = false;
   for (std::size_t at = 0; at + sizeof(FrameHeader) <= frames.size();) {
     FrameHeader header;
     std::memcpy(&header, frames.data() + at, sizeof(header));
-    auto* entry = state_->index.add_entries();
-    entry->set_offset(begin + at);
-    entry->set_type(header.type);
-    entry->set_process(header.process);
-    entry->set_stored_size(header.stored_size);
-    entry->set_event_count(header.event_count);
+    state_->index.push_back({begin + at, header.type, header.process, header.stored_size, header.event_count});
+    has_events = has_events || header.event_count > 0;
     at += sizeof(FrameHeader) + header.stored_size;
   }
-  return {};
+  return has_events ? state_->take_place() : Result<void>();
+}
+
+std::uint64_t TraceFileWriter::make_room(std::uint64_t bytes, std::optional<std::uint64_t> limit) {
+  const std::uint64_t room = limit.value_or(state_->size);
+  std::uint64_t events = 0;
+  while (state_->index.size() > 1 && finished_size() + bytes > room) {
+    events += state_->index.back().event_count;
+    state_->size = state_->index.back().offset;
+    state_->index.pop_back();
+  }
+  return events;
 }
 
 Result<void> TraceFileWriter::finish() {
-  FileTrailer trailer{};
-  trailer.index_offset = state_->size;
-  std::memcpy(trailer.magic, kTrailerMagic, sizeof(kTrailerMagic));
-  std::vector<std::byte> tail;
-  FrameHeader header;
-  header.type = proto::FRAME_INDEX;
-  append_frame(header, state_->index.SerializeAsString(), tail);
-  const auto* bytes = reinterpret_cast<const std::byte*>(&trailer);
-  tail.insert(tail.end(), bytes, bytes + sizeof(trailer));
-  return state_->write_all(tail.data(), tail.size());
+  const std::vector<std::byte> tail = index_and_trailer(state_->index, state_->size);
+  if (Result<void> written = state_->write_all(tail.data(), tail.size()); !written) return written;
+  // Behind it lie parts of frames over which others were written.
+  if (ftruncate(state_->descriptor, static_cast<off_t>(state_->size)) != 0)
+    return Error{"Can't write to " + state_->path.string() + ": " + std::strerror(errno) + "."};
+  return state_->take_place();
+}
+
+bool TraceFileWriter::is_in_place() const noexcept {
+  return state_->own.valid() || (state_->beside && state_->beside->has_taken_place());
+}
+
+void TraceFileWriter::discard() {
+  if (is_in_place() && is_at(state_->descriptor, state_->path)) unlink(state_->path.c_str());
+  state_.reset();
 }
 
 }  // namespace lanescope

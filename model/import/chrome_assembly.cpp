@@ -55,6 +55,7 @@ std::uint32_t ChromeAssembly::source(std::string_view pid) {
   const auto found = source_ids_.find(pid);
   if (found != source_ids_.end()) return last_source_ = found->second;
   last_source_ = static_cast<std::uint32_t>(sources_.size());
+  kept_ += cost::kProcess + pid.size();
   sources_.emplace_back().text = pid;
   thread_ids_.emplace_back();
   source_ids_.emplace(pid, last_source_);
@@ -68,6 +69,7 @@ std::uint32_t ChromeAssembly::thread(std::uint32_t source, std::string_view tid)
   if (found != ids.end()) return last_thread_ = found->second;
   constexpr std::uint32_t kFirstSyntheticTid = 0xf0000000;  // far above those of any kernel
   last_thread_ = static_cast<std::uint32_t>(threads_.size());
+  kept_ += cost::kThread + tid.size();
   SourceThread& added = threads_.emplace_back();
   added.source = source;
   added.text = tid;
@@ -82,7 +84,10 @@ std::uint32_t ChromeAssembly::category(std::string_view name) {
   const auto found = categories_.find(name);
   last_category_ = name;
   last_category_id_ = found != categories_.end() ? found->second : static_cast<std::uint32_t>(categories_.size() + 1);
-  if (found == categories_.end()) categories_.emplace(name, last_category_id_);
+  if (found == categories_.end()) {
+    kept_ += cost::kName + name.size();
+    categories_.emplace(name, last_category_id_);
+  }
   return last_category_id_;
 }
 
@@ -90,13 +95,18 @@ std::vector<Event>& ChromeAssembly::group(const GroupKey& key) {
   const auto kind = static_cast<std::size_t>(key.kind);
   if (last_groups_.size() <= kind) last_groups_.resize(kind + 1);
   LastGroup& last = last_groups_[kind];
-  if (last.events == nullptr || last.key != key) last = {key, &groups_[key]};
+  if (last.events == nullptr || last.key != key) {
+    const auto [found, inserted] = groups_.try_emplace(key);
+    if (inserted) kept_ += cost::kTrack;
+    last = {key, &found->second};
+  }
   return *last.events;
 }
 
 void ChromeAssembly::see(Nanoseconds start, Nanoseconds end) {
   begin_ = std::min(begin_, start);
   end_ = std::max(end_, end);
+  kept_ += cost::kEvent;
   ++events_;
 }
 
@@ -168,8 +178,8 @@ void ChromeAssembly::add_call(const ChromeEvent& event, ApiDomain domain) {
   key.source = source(event.pid);
   key.thread = thread(key.source, event.tid);
   sources_[key.source].has_host_work = true;
-  group(key).push_back({event.time, event.duration, builder_.intern(event.name), event.arguments.correlation,
-                        builder_.intern(ApiDetail{domain, event.arguments.result})});
+  group(key).push_back({event.time, event.duration, intern(event.name), event.arguments.correlation,
+                        intern(ApiDetail{domain, event.arguments.result})});
 }
 
 void ChromeAssembly::add_span(const ChromeEvent& event, TrackKind kind) {
@@ -182,7 +192,7 @@ void ChromeAssembly::add_span(const ChromeEvent& event, TrackKind kind) {
   const bool of_process = event.tid == "0" && kind != TrackKind::kOsRuntime;
   key.thread = of_profiler || of_process ? kNone : thread(key.source, event.tid);
   if (!of_profiler) sources_[key.source].has_host_work = true;
-  group(key).push_back({event.time, event.duration, builder_.intern(event.name), event.arguments.correlation, 0});
+  group(key).push_back({event.time, event.duration, intern(event.name), event.arguments.correlation, 0});
 }
 
 void ChromeAssembly::add_state(const ChromeEvent& event) {
@@ -190,7 +200,10 @@ void ChromeAssembly::add_state(const ChromeEvent& event) {
   sources_[of].has_host_work = true;
   // It stands on a row of its own; whose state it is, the event itself says.
   const std::uint32_t whose = event.arguments.thread ? thread(of, std::to_string(*event.arguments.thread)) : thread(of, event.tid);
-  states_[whose].push_back({event.time, event.duration, {state_of(event.name), event.arguments.processor}});
+  std::vector<ThreadStateSpan>& of_thread = states_[whose];
+  if (of_thread.empty()) kept_ += cost::kTrack;
+  if (event.arguments.processor != kNone && processors_.insert(event.arguments.processor).second) kept_ += cost::kTrack;
+  of_thread.push_back({event.time, event.duration, {state_of(event.name), event.arguments.processor}});
 }
 
 // As our exports have them: those of a GPU last, and are groups; those of the CPU are instants of a process.
@@ -209,14 +222,14 @@ void ChromeAssembly::add_page_fault(const ChromeEvent& event, const ParsedBatch&
     const ChromePageFault& given = batch.page_faults[event.first_value];
     detail = {given.address,
               given.instruction,
-              builder_.intern(given.function),
-              builder_.intern(given.module),
-              builder_.intern(given.file),
+              intern(given.function),
+              intern(given.module),
+              intern(given.file),
               given.line,
               given.faults,
               given.access};
   }
-  group(key).push_back({event.time, event.duration, builder_.intern(event.name), 0, builder_.intern(detail)});
+  group(key).push_back({event.time, event.duration, intern(event.name), 0, intern(detail)});
 }
 
 void ChromeAssembly::add_states() {

@@ -29,6 +29,22 @@ double resolution_of(const Samples& samples) {
   return 1 / scale;
 }
 
+Samples sorted(Samples samples) {
+  std::stable_sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return samples;
+}
+
+// With an end behind each sample at the first of these times after it, unless another sample comes before.
+Samples ended(const Samples& samples, const std::vector<Nanoseconds>& ends) {
+  Samples result;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    result.push_back(samples[i]);
+    const auto end = std::upper_bound(ends.begin(), ends.end(), samples[i].first);
+    if (end != ends.end() && (i + 1 == samples.size() || *end < samples[i + 1].first)) result.emplace_back(*end, kAbsent);
+  }
+  return result;
+}
+
 }  // namespace
 
 void ChromeAssembly::add_counter(const ChromeEvent& event, const ParsedBatch& batch) {
@@ -38,20 +54,19 @@ void ChromeAssembly::add_counter(const ChromeEvent& event, const ParsedBatch& ba
   key.name = event.name;
   if (!event.id.empty()) key.name.append(" ").append(event.id);
   // An event without values ends those that hold.
-  if (event.value_count == 0)
-    for (auto known = counters_.lower_bound(key);
-         known != counters_.end() && known->first.source == key.source && known->first.name == key.name; ++known)
-      known->second.samples.emplace_back(event.time, kAbsent);
+  if (event.value_count == 0) counter_ends_[{key.source, std::move(key.name)}].push_back(event.time);
   for (std::uint32_t i = 0; i < event.value_count; ++i) {
     const ChromeValue& value = batch.values[event.first_value + i];
     key.series = value.series;
     CounterValues& values = counters_[key];
+    kept_ += cost::kEvent + (values.samples.empty() ? cost::kCounter + key.name.size() + key.series.size() : 0);
     values.group = event.category;
     values.samples.emplace_back(event.time, value.value);
   }
 }
 
 void ChromeAssembly::add_counters() {
+  for (auto& [counter, times] : counter_ends_) std::sort(times.begin(), times.end());
   for (auto counter = counters_.begin(); counter != counters_.end(); ++counter) {
     const auto& [key, unsorted] = *counter;
     const auto is_same = [&key = key](const auto& other) { return other.first.source == key.source && other.first.name == key.name; };
@@ -67,8 +82,8 @@ void ChromeAssembly::add_counters() {
       description.gpu = builder_.gpu_of_device(of.process, *of.device);
     else
       description.process = of.process;
-    Samples samples = unsorted.samples;
-    std::stable_sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const auto ends = counter_ends_.find({key.source, key.name});
+    const Samples samples = ends == counter_ends_.end() ? sorted(unsorted.samples) : ended(sorted(unsorted.samples), ends->second);
     description.resolution = resolution_of(samples);
     std::vector<Nanoseconds> times;
     std::vector<std::vector<std::int64_t>> columns(1);
@@ -94,7 +109,9 @@ void ChromeAssembly::add(const ChromeSample& sample) {
   sources_[of].has_host_work = true;
   auto frame = frame_ids_.find(sample.frame);
   if (frame == frame_ids_.end()) frame = frame_ids_.emplace(sample.frame, static_cast<std::uint32_t>(frame_ids_.size())).first;
-  samples_[thread(of, sample.tid)].push_back({sample.time, frame->second, sample.processor, sample.period});
+  std::vector<TimedSample>& of_thread = samples_[thread(of, sample.tid)];
+  if (of_thread.empty()) kept_ += cost::kTrack;
+  of_thread.push_back({sample.time, frame->second, sample.processor, sample.period});
 }
 
 void ChromeAssembly::add_samples(const ChromeMembers& members) {

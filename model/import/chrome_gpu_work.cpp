@@ -87,12 +87,12 @@ std::uint32_t stream_of(std::string_view tid) {
 }  // namespace
 
 const ChromeAssembly::KernelNames& ChromeAssembly::kernel_names(std::string_view name) {
-  const NameId given = builder_.intern(name);
+  const NameId given = intern(name);
   const auto [found, inserted] = kernel_names_.try_emplace(given);
   if (inserted) {
     const std::string readable = demangle(name);
-    found->second.readable = builder_.intern(readable);
-    found->second.brief = builder_.intern(short_kernel_name(readable));
+    found->second.readable = intern(readable);
+    found->second.brief = intern(short_kernel_name(readable));
     if (readable != name) found->second.mangled = given;
   }
   return found->second;
@@ -125,21 +125,21 @@ void ChromeAssembly::add_kernel(const ChromeEvent& event) {
   detail.graph = given.graph;
   detail.graph_node = given.graph_node;
   group(queue_key(TrackKind::kKernels, event))
-      .push_back({event.time, event.duration, names.readable, given.correlation, builder_.intern(detail)});
+      .push_back({event.time, event.duration, names.readable, given.correlation, intern(detail)});
 }
 
 void ChromeAssembly::add_copy_or_set(const ChromeEvent& event) {
   const MemoryDetail detail = memory_detail(event);
   group(queue_key(TrackKind::kMemory, event))
-      .push_back({event.time, event.duration, builder_.intern(memory_operation_name(detail)), event.arguments.correlation,
-                  builder_.intern(detail)});
+      .push_back({event.time, event.duration, intern(memory_operation_name(detail)), event.arguments.correlation,
+                  intern(detail)});
 }
 
 void ChromeAssembly::add_synchronization(const ChromeEvent& event) {
   const SynchronizationDetail detail{synchronization_type(event), event.arguments.wait_event};
   group(queue_key(TrackKind::kSynchronizations, event))
-      .push_back({event.time, event.duration, builder_.intern(synchronization_name(detail.type)), event.arguments.correlation,
-                  builder_.intern(detail)});
+      .push_back({event.time, event.duration, intern(synchronization_name(detail.type)), event.arguments.correlation,
+                  intern(detail)});
 }
 
 }  // namespace lanescope::importers

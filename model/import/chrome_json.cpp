@@ -1,5 +1,7 @@
 #include "model/import/chrome_json.h"
 
+#include <atomic>
+#include <new>
 #include <thread>
 
 #include "bounded_queue.h"
@@ -7,6 +9,7 @@
 #include "chrome_event.h"
 #include "chrome_members.h"
 #include "chrome_splitter.h"
+#include "left_out.h"
 #include "text_source.h"
 
 namespace lanescope {
@@ -20,12 +23,26 @@ constexpr std::size_t kBatchesAhead = 4;
 // that of a few of them.
 class ParsingAhead {
  public:
-  explicit ParsingAhead(ChromeSplitter& splitter) : splitter_(splitter), splitting_([this] { split(); }), parsing_([this] { parse(); }) {}
+  // Throws std::system_error where there is no room for threads.
+  explicit ParsingAhead(ChromeSplitter& splitter) : splitter_(splitter) {
+    try {
+      splitting_ = std::thread([this] { split(); });
+      parsing_ = std::thread([this] { parse(); });
+    } catch (...) {
+      stop();
+      throw;
+    }
+  }
   ~ParsingAhead() { stop(); }
   ParsingAhead(const ParsingAhead&) = delete;
   ParsingAhead& operator=(const ParsingAhead&) = delete;
 
-  std::optional<ParsedBatch> next() { return parsed_.pop(); }
+  // None at the end. Throws std::bad_alloc where a thread had not enough memory.
+  std::optional<ParsedBatch> next() {
+    auto batch = parsed_.pop();
+    if (!batch && out_of_memory_) throw std::bad_alloc();
+    return batch;
+  }
   void recycle(ParsedBatch batch) {
     used_texts_.push(std::move(batch.batch));
     batch.batch = {};
@@ -42,21 +59,31 @@ class ParsingAhead {
 
  private:
   void split() {
-    while (auto batch = splitter_.next(used_texts_.try_pop().value_or(ChromeBatch{})))
-      if (!cut_.push(std::move(*batch))) break;
+    try {
+      while (auto batch = splitter_.next(used_texts_.try_pop().value_or(ChromeBatch{})))
+        if (!cut_.push(std::move(*batch))) break;
+    } catch (const std::bad_alloc&) {
+      out_of_memory_ = true;
+    }
     cut_.close();
   }
   void parse() {
-    ChromeParser parser;
-    while (auto batch = cut_.pop()) {
-      ParsedBatch parsed = used_events_.try_pop().value_or(ParsedBatch{});
-      parser.parse(std::move(*batch), parsed);
-      if (!parsed_.push(std::move(parsed))) break;
+    try {
+      ChromeParser parser;
+      while (auto batch = cut_.pop()) {
+        ParsedBatch parsed = used_events_.try_pop().value_or(ParsedBatch{});
+        parser.parse(std::move(*batch), parsed);
+        if (!parsed_.push(std::move(parsed))) break;
+      }
+    } catch (const std::bad_alloc&) {
+      out_of_memory_ = true;
     }
+    cut_.close();  // where this thread failed, the other one waits for room
     parsed_.close();
   }
 
   ChromeSplitter& splitter_;
+  std::atomic<bool> out_of_memory_ = false;  // set before a queue is closed
   BoundedQueue<ChromeBatch> cut_{kBatchesAhead};
   BoundedQueue<ParsedBatch> parsed_{kBatchesAhead};
   BoundedQueue<ChromeBatch> used_texts_{4 * kBatchesAhead};  // hold every batch there is: pushing never waits
@@ -64,19 +91,6 @@ class ParsingAhead {
   std::thread splitting_;
   std::thread parsing_;
 };
-
-std::string counted(std::uint64_t number, const std::string& what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
-
-// "2 events with times that are out of range were left out."
-void say_left_out(TraceBuilder& builder, std::uint64_t number, const std::string& what, const std::string& which) {
-  if (number == 0) return;
-  DiagnosticMessage message;
-  message.severity = 1;
-  message.text = counted(number, what) + " " + which + (number == 1 ? " was" : " were") + " left out.";
-  builder.add_diagnostic(std::move(message));
-}
 
 }  // namespace
 
@@ -98,23 +112,31 @@ Result<std::shared_ptr<const Trace>> import_chrome_json(const std::filesystem::p
   ChromeSplitter splitter(source);
   TraceBuilder builder;
   ChromeAssembly assembly(builder);
+  const ImportLimits limits = source.limits();
+  std::uint64_t read = 0;  // events and samples
   std::uint64_t elements = 0;
   std::uint64_t invalid = 0;
   std::uint64_t invalid_samples = 0;
+  std::string damage;
   {
     ParsingAhead ahead(splitter);
     while (auto batch = ahead.next()) {
       for (const ChromeEvent& event : batch->events) assembly.add(event, *batch);
       for (const ChromeSample& sample : batch->samples) assembly.add(sample);
+      read += batch->batch.elements.size() + batch->values.size();
       const bool of_samples = batch->batch.content == ChromeBatch::Content::kSamples;
       if (!of_samples) elements += batch->batch.elements.size();
       (of_samples ? invalid_samples : invalid) += batch->invalid;
       ahead.recycle(std::move(*batch));
       if (progress && progress(source.fraction(), nullptr) == LoadStep::kCancel)
         return Error{"Reading " + path.string() + " was cancelled."};
+      if (read > limits.elements() || assembly.memory_bytes() > limits.memory()) {
+        damage = "it holds more than any trace of its size does (gunzip it first to read all of it)";
+        break;
+      }
     }
   }
-  const std::string& damage = splitter.damage();
+  if (damage.empty()) damage = splitter.damage();
   if (!splitter.has_events()) {
     if (!damage.empty()) return Error{path.string() + " is not a trace: " + damage + "."};
     return Error{path.string() +

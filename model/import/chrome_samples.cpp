@@ -5,6 +5,8 @@
 namespace lanescope::importers {
 namespace {
 
+constexpr std::size_t kMostInlined = 256;  // functions of one call
+
 CodeKind kind_of(const std::string& word) {
   if (word == "python") return CodeKind::kPython;
   if (word == "kernel") return CodeKind::kKernel;
@@ -27,7 +29,7 @@ CallNodeId ChromeChains::chain(const std::string& innermost) {
     const std::string& call = frame->first;
     inlined.push_back(&call);
     auto outer = frames_.find(frame->second.caller);
-    while (outer != frames_.end() && outer->first == call + "." + std::to_string(inlined.size())) {
+    while (outer != frames_.end() && inlined.size() < kMostInlined && outer->first == call + "." + std::to_string(inlined.size())) {
       inlined.push_back(&outer->first);
       outer = frames_.find(outer->second.caller);
     }

@@ -37,22 +37,29 @@ std::vector<ChromeAssembly::Launch> ChromeAssembly::launches() const {
   return all;
 }
 
-// Of several processes, the one whose calls launched most of a sample of this source's GPU work; kNone where no call did.
-std::uint32_t ChromeAssembly::launching_source(std::uint32_t source, const std::vector<Launch>& launches) const {
+// Of each source with GPU work, the one of several processes whose calls launched most of a sample of it, where calls did.
+std::unordered_map<std::uint32_t, std::uint32_t> ChromeAssembly::launching_sources() const {
   constexpr std::size_t kSample = 256;  // events of each queue
-  std::map<std::uint32_t, std::size_t> votes;
+  const std::vector<Launch> launches = this->launches();
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> votes;  // by source and launching source
   for (const auto& [key, events] : groups_) {
-    if (key.source != source || !is_gpu_work(key.kind)) continue;
+    if (!is_gpu_work(key.kind)) continue;
     const std::size_t step = std::max<std::size_t>(1, events.size() / kSample);
     for (std::size_t i = 0; i < events.size(); i += step) {
       const Event& event = events[i];
       auto found = std::upper_bound(launches.begin(), launches.end(), Launch{event.correlation, event.start, kNone});
       if (found == launches.begin() || (--found)->correlation != event.correlation) continue;
-      ++votes[found->source];
+      ++votes[{key.source, found->source}];
     }
   }
-  const auto most = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == votes.end() ? kNone : most->first;
+  std::unordered_map<std::uint32_t, std::uint32_t> launching;
+  std::unordered_map<std::uint32_t, std::size_t> most;
+  for (const auto& [pair, count] : votes)
+    if (count > most[pair.first]) {
+      most[pair.first] = count;
+      launching[pair.first] = pair.second;
+    }
+  return launching;
 }
 
 void ChromeAssembly::place_sources() {
@@ -65,7 +72,7 @@ void ChromeAssembly::place_sources() {
   for (std::uint32_t i = 0; i < sources_.size(); ++i)
     if (used[i] && (sources_[i].has_host_work || !from_pytorch_)) hosts.push_back(i);
   for (const std::uint32_t host : hosts) built_process(host);
-  const auto calls = hosts.size() > 1 ? launches() : std::vector<Launch>{};
+  const auto launching = hosts.size() > 1 ? launching_sources() : std::unordered_map<std::uint32_t, std::uint32_t>{};
   for (std::uint32_t i = 0; i < sources_.size(); ++i) {
     Source& of = sources_[i];
     if (!used[i] || of.process != kNone) continue;
@@ -75,8 +82,8 @@ void ChromeAssembly::place_sources() {
       owner = named->second;
     else if (hosts.size() == 1)
       owner = hosts.front();
-    else if (const std::uint32_t launching = launching_source(i, calls); launching != kNone)
-      owner = launching;
+    else if (const auto launched_by = launching.find(i); launched_by != launching.end())
+      owner = launched_by->second;
     of.process = built_process(owner);
   }
 }
@@ -128,9 +135,12 @@ void ChromeAssembly::finish(const ChromeMembers& members) {
   add_counters();
   add_samples(members);
   add_states();
-  for (const Source& of : sources_)
-    if (of.process != kNone)
-      for (const auto& [name, id] : categories_) builder_.set_category(of.process, 0, id, name);
+  std::vector<std::string_view> category_names(categories_.size() + 1);
+  for (const auto& [name, id] : categories_) category_names[id] = name;
+  std::vector used(used_categories_.begin(), used_categories_.end());
+  std::sort(used.begin(), used.end());
+  for (const auto& [source, category] : used)
+    if (sources_[source].process != kNone) builder_.set_category(sources_[source].process, 0, category, category_names[category]);
 
   constexpr Nanoseconds kYear2001 = 1'000'000'000'000'000'000;  // times this large count from 1970
   Provenance& provenance = builder_.provenance();

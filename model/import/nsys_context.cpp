@@ -42,10 +42,10 @@ Result<void> NsysContext::read_dictionaries() {
   constexpr std::string_view kColumns[] = {"id", "value"};
   constexpr std::size_t kSmallGap = 65'536;
   TableRows rows = database.rows(kTable, kColumns);
-  while (rows.next()) {
+  for (std::size_t read = 0; rows.next(); ++read) {
     const std::int64_t id = rows.integer(0);
     const auto position = static_cast<std::size_t>(id);  // of a negative one, beyond all
-    if (far_strings_.empty() && position >= strings_.size() && position <= 2 * strings_.size() + kSmallGap) strings_.resize(position + 1);
+    if (far_strings_.empty() && position >= strings_.size() && position <= 2 * read + kSmallGap) strings_.resize(position + 1);
     (position < strings_.size() ? strings_[position] : far_strings_[id]) = rows.text(1);
   }
   if (!rows.failure().empty()) return unreadable(kTable, rows);
@@ -79,6 +79,7 @@ void NsysContext::read_gpus() {
     gpu.max_shared_memory_per_multiprocessor = static_cast<std::uint64_t>(rows.integer(14));
     gpus_.emplace(rows.integer(0), std::move(gpu));
   }
+  for (const auto& [id, gpu] : gpus_) gpu_of_ordinal_.emplace(gpu.ordinal, id);
   constexpr std::string_view kDeviceColumns[] = {"gpuId", "cudaId", "pid"};
   TableRows devices = database.rows("TARGET_INFO_CUDA_DEVICE", kDeviceColumns);
   while (devices.next())
@@ -99,9 +100,10 @@ NameId NsysContext::name(std::int64_t string_id) {
 
 ProcessId NsysContext::process(std::int64_t global_id) {
   const std::int64_t global_pid = without_thread(global_id);
-  if (global_pid == last_global_pid_) return last_process_;
+  if (last_process_ != kNone && global_pid == last_global_pid_) return last_process_;
   const auto [found, inserted] = processes_.try_emplace(global_pid, kNone);
   if (inserted) {
+    keep(cost::kProcess);
     found->second = builder.process_of_instance(static_cast<std::uint32_t>(processes_.size()));
     builder.process(found->second).pid = pid_of(global_pid);
   }
@@ -111,9 +113,12 @@ ProcessId NsysContext::process(std::int64_t global_id) {
 }
 
 ThreadId NsysContext::thread(std::int64_t global_tid) {
-  if (global_tid == last_global_tid_) return last_thread_;
+  if (last_thread_ != kNone && global_tid == last_global_tid_) return last_thread_;
   const auto [found, inserted] = threads_.try_emplace(global_tid, kNone);
-  if (inserted) found->second = builder.thread(process(global_tid), tid_of(global_tid));
+  if (inserted) {
+    keep(cost::kThread);
+    found->second = builder.thread(process(global_tid), tid_of(global_tid));
+  }
   last_global_tid_ = global_tid;
   last_thread_ = found->second;
   return last_thread_;
@@ -131,8 +136,8 @@ GpuId NsysContext::device(std::int64_t global_pid, std::uint32_t ordinal) {
     const auto device = gpu_of_device_.find({pid_of(global_pid), ordinal});
     auto gpu = device == gpu_of_device_.end() ? gpus_.end() : gpus_.find(device->second);
     // Older files do not say how a process numbers its GPUs: then as the whole machine does.
-    if (gpu == gpus_.end())
-      gpu = std::find_if(gpus_.begin(), gpus_.end(), [&](const auto& entry) { return entry.second.ordinal == ordinal; });
+    if (const auto same = gpu_of_ordinal_.find(ordinal); gpu == gpus_.end() && same != gpu_of_ordinal_.end())
+      gpu = gpus_.find(same->second);
     if (gpu != gpus_.end()) builder.set_device(owner, ordinal, gpu->second);
   }
   return builder.gpu_of_device(owner, ordinal);

@@ -42,8 +42,14 @@ class NsysContext {
   // The GPU that a process knows under this CUDA ordinal, described as far as the file does.
   GpuId device(std::int64_t global_pid, std::uint32_t ordinal);
 
-  // Where the tables of events stand against their rows: counts one row. False when the user cancelled.
-  bool count_row() { return ++rows_ % kRowsPerReport != 0 || report(); }
+  // Where the tables of events stand against their rows: counts one row. False when the user cancelled, and where it is too much.
+  bool count_row() {
+    keep(cost::kEvent);
+    return !is_too_much() && (++rows_ % kRowsPerReport != 0 || report());
+  }
+  // Counts what is kept, in bytes.
+  void keep(std::uint64_t bytes) noexcept { kept_ += bytes; }
+  [[nodiscard]] bool is_too_much() const noexcept { return kept_ > database.limits().memory(); }
   void expect_rows(std::uint64_t rows) noexcept { expected_rows_ = rows; }
   [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
 
@@ -62,12 +68,14 @@ class NsysContext {
   std::map<std::int64_t, ProcessId> processes_;
   std::unordered_map<std::int64_t, ThreadId> threads_;
   std::map<std::int64_t, Gpu> gpus_;                                               // TARGET_INFO_GPU, by id
+  std::unordered_map<std::uint32_t, std::int64_t> gpu_of_ordinal_;                 // the first id
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> gpu_of_device_;  // id, by pid and CUDA ordinal
   std::set<std::pair<ProcessId, std::uint32_t>> devices_;                          // known to the builder
-  std::int64_t last_global_pid_ = -1;
+  std::int64_t last_global_pid_ = 0;
   ProcessId last_process_ = kNone;
-  std::int64_t last_global_tid_ = -1;
+  std::int64_t last_global_tid_ = 0;
   ThreadId last_thread_ = kNone;
+  std::uint64_t kept_ = 0;
   std::uint64_t rows_ = 0;
   std::uint64_t expected_rows_ = 0;
   bool cancelled_ = false;
@@ -86,20 +94,25 @@ class NsysContext {
 // Events gathered by track, handed to the builder at once: it sorts a track one time.
 class EventGroups {
  public:
+  explicit EventGroups(NsysContext& context) : context_(context) {}
+
   void add(const TrackKey& key, const Event& event) {
     if (!last_ || last_key_ != key) {
-      last_ = &groups_[key];
+      const auto [found, inserted] = groups_.try_emplace(key);
+      if (inserted) context_.keep(cost::kTrack);
+      last_ = &found->second;
       last_key_ = key;
     }
     last_->push_back(event);
   }
-  void flush(TraceBuilder& builder) {
-    for (auto& [key, events] : groups_) builder.add(key, std::move(events));
+  void flush() {
+    for (auto& [key, events] : groups_) context_.builder.add(key, std::move(events));
     groups_.clear();
     last_ = nullptr;
   }
 
  private:
+  NsysContext& context_;
   std::map<TrackKey, std::vector<Event>> groups_;
   TrackKey last_key_;
   std::vector<Event>* last_ = nullptr;

@@ -13,7 +13,7 @@ enum ThreadColumn { kStart, kEnd, kGlobalTid, kName, kFirstOwn };
 template <std::size_t N, typename Complete>
 Result<void> read_thread_table(NsysContext& context, std::string_view table, const std::array<std::string_view, N>& columns,
                                Complete complete) {
-  EventGroups groups;
+  EventGroups groups(context);
   TableRows rows = context.database.rows(table, columns);
   while (rows.next()) {
     Event event;
@@ -31,7 +31,7 @@ Result<void> read_thread_table(NsysContext& context, std::string_view table, con
     if (!context.count_row()) break;
   }
   if (!rows.failure().empty()) return unreadable(table, rows);
-  groups.flush(context.builder);
+  groups.flush();
   return {};
 }
 

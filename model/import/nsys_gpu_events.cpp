@@ -31,7 +31,7 @@ class GpuTable {
       if (!context_.count_row()) break;
     }
     if (!rows.failure().empty()) return unreadable(table, rows);
-    groups_.flush(context_.builder);
+    groups_.flush();
     return {};
   }
 
@@ -62,7 +62,7 @@ class GpuTable {
   std::map<Queue, TrackKey> tracks_;
   Queue last_queue_;
   TrackKey last_track_;
-  EventGroups groups_;
+  EventGroups groups_{context_};
 };
 
 // Nsight Systems counts memory kinds from 0, CUPTI and we from 1; its 7 is "unknown".

@@ -16,9 +16,9 @@ void add(NsysContext& context, EventGroups& groups, std::int64_t process, std::i
                    context.builder.intern(detail)});
 }
 
-Result<void> finish(NsysContext& context, EventGroups& groups, std::string_view table, const TableRows& rows) {
+Result<void> finish(EventGroups& groups, std::string_view table, const TableRows& rows) {
   if (!rows.failure().empty()) return unreadable(table, rows);
-  groups.flush(context.builder);
+  groups.flush();
   return {};
 }
 
@@ -60,7 +60,7 @@ Result<void> import_memory_usage(NsysContext& context) {
                                                                     "localMemoryPoolUtilizedSize"};
   constexpr std::int64_t kDeallocation = 1;
   constexpr std::int64_t kLastMemoryKind = 6;  // 7 is "unknown"; they count from 0, ours from 1
-  EventGroups groups;
+  EventGroups groups(context);
   TableRows rows = context.database.rows(kTable, kColumns);
   while (rows.next()) {
     MemoryUsageDetail detail;
@@ -79,7 +79,7 @@ Result<void> import_memory_usage(NsysContext& context) {
     add(context, groups, rows.integer(kGlobalPid), rows.integer(kDevice), rows.integer(kStart), rows.integer(kCorrelation), detail);
     if (!context.count_row()) break;
   }
-  return finish(context, groups, kTable, rows);
+  return finish(groups, kTable, rows);
 }
 
 Result<void> import_memory_pools(NsysContext& context) {
@@ -96,7 +96,7 @@ Result<void> import_memory_pools(NsysContext& context) {
                                                                     "localMemoryPoolSize",
                                                                     "localMemoryPoolUtilizedSize"};
   constexpr int kFirst = static_cast<int>(MemoryUsageOperation::kPoolCreation);  // 0 there
-  EventGroups groups;
+  EventGroups groups(context);
   TableRows rows = context.database.rows(kTable, kColumns);
   while (rows.next()) {
     if (rows.integer(kOperation) < 0 || rows.integer(kOperation) > 2) continue;
@@ -111,7 +111,7 @@ Result<void> import_memory_pools(NsysContext& context) {
     add(context, groups, rows.integer(kGlobalPid), rows.integer(kDevice), rows.integer(kStart), rows.integer(kCorrelation), detail);
     if (!context.count_row()) break;
   }
-  return finish(context, groups, kTable, rows);
+  return finish(groups, kTable, rows);
 }
 
 }  // namespace lanescope::importers

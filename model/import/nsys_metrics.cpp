@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "left_out.h"
 #include "nsys_context.h"
 
 namespace lanescope::importers {
@@ -15,8 +16,8 @@ struct Reading {
   Nanoseconds time;
   double value;
 };
-// By type (a GPU's metrics that were read together) and metric.
-using Readings = std::map<std::int64_t, std::map<std::int64_t, std::vector<Reading>>>;
+using Metrics = std::map<std::int64_t, std::vector<Reading>>;  // by metric
+using Readings = std::map<std::int64_t, Metrics>;              // by type: a GPU's metrics that were read together
 
 struct MetricName {
   std::string name;  // without the unit
@@ -70,25 +71,52 @@ Nanoseconds longest_hold(const std::vector<Nanoseconds>& times) {
   for (std::size_t i = 1; i < times.size(); ++i) distances.push_back(times[i] - times[i - 1]);
   const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
   std::nth_element(distances.begin(), middle, distances.end());
-  return kPause * *middle;
+  constexpr Nanoseconds kLongest = Nanoseconds{1} << 56;
+  return kPause * std::min(*middle, kLongest);
 }
 
-// All metrics of one type, at all times at which one of them was read.
-class TypeImport {
- public:
-  explicit TypeImport(const std::map<std::int64_t, std::vector<Reading>>& metrics) {
-    for (const auto& [metric, readings] : metrics)
-      for (const Reading& reading : readings) times_.push_back(reading.time);
-    std::sort(times_.begin(), times_.end());
-    times_.erase(std::unique(times_.begin(), times_.end()), times_.end());
+using MetricReadings = Metrics::const_pointer;
+
+// Ascending, each once.
+std::vector<Nanoseconds> times_of(std::span<const MetricReadings> metrics) {
+  std::vector<Nanoseconds> times;
+  for (const MetricReadings metric : metrics)
+    for (const Reading& reading : metric->second) times.push_back(reading.time);
+  std::sort(times.begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  return times;
+}
+
+// The metrics of a type in one group, or, where most of them lack most of its times, in groups of those with the same times: a table of
+// metrics and times is then never much larger than the readings.
+std::vector<std::vector<MetricReadings>> read_together(const Metrics& metrics) {
+  constexpr std::size_t kSparse = 8;
+  std::vector<MetricReadings> all;
+  std::size_t readings = 0;
+  for (const auto& metric : metrics) {
+    all.push_back(&metric);
+    readings += metric.second.size();
   }
+  if (times_of(all).size() * all.size() <= kSparse * readings) return {all};
+  std::map<std::vector<Nanoseconds>, std::vector<MetricReadings>> by_times;
+  for (const MetricReadings metric : all) by_times[times_of(std::span(&metric, 1))].push_back(metric);
+  std::vector<std::vector<MetricReadings>> groups;
+  for (auto& [times, group] : by_times) groups.push_back(std::move(group));
+  return groups;
+}
+
+// Metrics, at all times at which one of them was read.
+class GroupImport {
+ public:
+  explicit GroupImport(std::span<const MetricReadings> metrics) : times_(times_of(metrics)) {}
 
   void add(TraceBuilder& builder, const Counter& counter, const std::vector<Reading>& readings) {
     counters_.push_back(builder.counter(counter));
     std::vector<std::int64_t>& column = columns_.emplace_back(times_.size(), kNoValue);
     for (const Reading& reading : readings) {
       const auto at = std::lower_bound(times_.begin(), times_.end(), reading.time) - times_.begin();
-      column[static_cast<std::size_t>(at)] = std::llround(reading.value / counter.resolution);
+      constexpr double kLargest = 9e18;
+      column[static_cast<std::size_t>(at)] = std::llround(std::clamp(reading.value / counter.resolution, -kLargest, kLargest));
     }
   }
 
@@ -117,12 +145,19 @@ class TypeImport {
 Result<void> import_gpu_metrics(NsysContext& context) {
   constexpr std::array<std::string_view, 4> kValueColumns = {"timestamp", "typeId", "metricId", "value"};
   Readings readings;
+  std::uint64_t far = 0;
   TableRows rows = context.database.rows(kValues, kValueColumns);
   while (rows.next()) {
-    readings[rows.integer(1)][rows.integer(2)].push_back({rows.integer(0), rows.real(3)});
+    std::vector<Reading>& of_metric = readings[rows.integer(1)][rows.integer(2)];
+    if (of_metric.empty()) context.keep(cost::kCounter);
+    if (is_near(rows.integer(0)))
+      of_metric.push_back({rows.integer(0), rows.real(3)});
+    else
+      ++far;
     if (!context.count_row()) return {};
   }
   if (!rows.failure().empty()) return unreadable(kValues, rows);
+  if (far > 0) say_left_out(context.builder, far, "reading", "of GPU metrics, at times that can't be,");
 
   constexpr std::array<std::string_view, 5> kNameColumns = {"typeId", "sourceId", "typeName", "metricId", "metricName"};
   std::map<std::pair<std::int64_t, std::int64_t>, MetricName> names;
@@ -132,21 +167,22 @@ Result<void> import_gpu_metrics(NsysContext& context) {
     names[{described.integer(0), described.integer(3)}] = parsed(described.text(4), described.text(2));
     sources[described.integer(0)] = described.integer(1);
   }
-  for (const auto& [type, metrics] : readings) {
-    TypeImport import(metrics);
-    for (const auto& [metric, values] : metrics) {
-      const auto found = names.find({type, metric});
-      const MetricName name = found != names.end() ? found->second : MetricName{"Metric " + std::to_string(metric), {}, {}};
-      Counter counter;
-      counter.gpu = context.builder.gpu(gpu_of(name.type_name, sources[type]));
-      counter.name = name.name;
-      counter.unit = name.unit;
-      counter.maximum = name.unit == "%" ? 100 : 0;
-      counter.resolution = resolution_of(values);
-      import.add(context.builder, counter, values);
+  for (const auto& [type, metrics] : readings)
+    for (const auto& group : read_together(metrics)) {
+      GroupImport import(group);
+      for (const MetricReadings metric : group) {
+        const auto found = names.find({type, metric->first});
+        const MetricName name = found != names.end() ? found->second : MetricName{"Metric " + std::to_string(metric->first), {}, {}};
+        Counter counter;
+        counter.gpu = context.builder.gpu(gpu_of(name.type_name, sources[type]));
+        counter.name = name.name;
+        counter.unit = name.unit;
+        counter.maximum = name.unit == "%" ? 100 : 0;
+        counter.resolution = resolution_of(metric->second);
+        import.add(context.builder, counter, metric->second);
+      }
+      import.write(context.builder);
     }
-    import.write(context.builder);
-  }
   return {};
 }
 

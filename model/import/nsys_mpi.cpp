@@ -45,7 +45,7 @@ bool has_ranges_of_mpi(const NsysContext& context) {
 Result<void> import_mpi(NsysContext& context) {
   const auto ranks = ranks_by_process(context);
   if (!ranks) return ranks.error();
-  EventGroups groups;
+  EventGroups groups(context);
   std::optional<bool> known;
   for (const CallTable& table : kTables) {
     TableRows rows = context.database.rows(table.name, kColumns);
@@ -84,7 +84,7 @@ Result<void> import_mpi(NsysContext& context) {
     }
     if (!rows.failure().empty()) return unreadable(table.name, rows);
   }
-  groups.flush(context.builder);
+  groups.flush();
   return {};
 }
 

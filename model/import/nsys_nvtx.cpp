@@ -93,10 +93,10 @@ class NvtxTable {
     if (!rows.failure().empty()) return unreadable("NVTX_EVENTS", rows);
     // Ranges that nothing closed reach to the last thing that NVTX reported.
     for (OpenRange& range : open_) {
-      range.event.duration = std::max(last_time_, range.event.start) - range.event.start;
+      range.event.duration = difference(std::max(last_time_, range.event.start), range.event.start);
       groups_.add(range.key, range.event);
     }
-    groups_.flush(context_.builder);
+    groups_.flush();
     return {};
   }
 
@@ -125,7 +125,7 @@ class NvtxTable {
                                      : context_.builder.intern(rows.text(kText));
     event.correlation = static_cast<std::uint32_t>(rows.row_id());
     event.detail = context_.builder.intern(detail);
-    last_time_ = std::max({last_time_, event.start, event.end()});
+    if (is_near(event.start) && is_near(event.duration)) last_time_ = std::max({last_time_, event.start, event.end()});
     if (open)
       open_.push_back({key, event});
     else
@@ -152,7 +152,7 @@ class NvtxTable {
   }
 
   NsysContext& context_;
-  EventGroups groups_;
+  EventGroups groups_{context_};
   std::vector<OpenRange> open_;
   Nanoseconds last_time_ = 0;
 };

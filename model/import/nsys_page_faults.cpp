@@ -18,7 +18,7 @@ Result<void> import_cpu_page_faults(NsysContext& context) {
   enum Column { kStart, kGlobalPid, kAddress, kProgramCounter, kFunction, kModule, kSourceFile, kSourceLine };
   constexpr std::array<std::string_view, kSourceLine + 1> kColumns = {"start",          "globalPid", "address",    "originalFaultPc",
                                                                       "CpuInstruction", "module",    "sourceFile", "sourceLine"};
-  EventGroups groups;
+  EventGroups groups(context);
   TableRows rows = context.database.rows(kTable, kColumns);
   const auto text = [&](int column) { return rows.is_null(column) ? NameId{0} : context.name(rows.integer(column)); };
   while (rows.next()) {
@@ -35,7 +35,7 @@ Result<void> import_cpu_page_faults(NsysContext& context) {
     if (!context.count_row()) break;
   }
   if (!rows.failure().empty()) return unreadable(kTable, rows);
-  groups.flush(context.builder);
+  groups.flush();
   return {};
 }
 
@@ -44,7 +44,7 @@ Result<void> import_gpu_page_faults(NsysContext& context) {
   enum Column { kStart, kEnd, kGlobalPid, kDevice, kAddress, kCount, kAccess };
   constexpr std::array<std::string_view, kAccess + 1> kColumns = {
       "start", "end", "globalPid", "deviceId", "address", "numberOfPageFaults", "faultAccessType"};
-  EventGroups groups;
+  EventGroups groups(context);
   TableRows rows = context.database.rows(kTable, kColumns);
   while (rows.next()) {
     PageFaultDetail detail;
@@ -57,7 +57,7 @@ Result<void> import_gpu_page_faults(NsysContext& context) {
     if (!context.count_row()) break;
   }
   if (!rows.failure().empty()) return unreadable(kTable, rows);
-  groups.flush(context.builder);
+  groups.flush();
   return {};
 }
 

@@ -37,9 +37,9 @@ bool has_nsys_tables(const Database& database) {
 
 }  // namespace
 
-bool is_nsys_sqlite(const std::filesystem::path& path) {
+bool may_be_nsys_sqlite(const std::filesystem::path& path) {
   const auto database = Database::open(path);
-  return database && has_nsys_tables(*database);
+  return !database || has_nsys_tables(*database);
 }
 
 Result<std::shared_ptr<const Trace>> import_nsys_sqlite(const std::filesystem::path& path, const LoadProgress& progress) {
@@ -55,6 +55,10 @@ Result<std::shared_ptr<const Trace>> import_nsys_sqlite(const std::filesystem::p
   for (const std::string_view table : kEventTables) rows += database->row_bound(table);
   context.expect_rows(rows);
 
+  const auto too_much = [&] {
+    return Error{path.string() + " names more threads, queues and counters than a file of its size can be read with: more than " +
+                 std::to_string(database->limits().memory() / 1'000'000) + " MB of them. It is no sound export."};
+  };
   const auto damaged = [&](const Error& error) {
     return Error{path.string() + " is damaged: " + error.text + ". Export the report again with: nsys export -t sqlite"};
   };
@@ -81,10 +85,18 @@ Result<std::shared_ptr<const Trace>> import_nsys_sqlite(const std::filesystem::p
                                      import_os_runtime_backtraces};
   for (const auto import_table : kImporters) {
     if (const auto read = import_table(context); !read) return damaged(read.error());
+    if (context.is_too_much()) return too_much();
     if (context.cancelled()) return Error{"Reading " + path.string() + " was cancelled."};
   }
   import_resources(context);
   if (const auto read = import_gpu_metrics(context); !read) return damaged(read.error());
+  if (context.is_too_much()) return too_much();
+  for (const std::string& table : database->computed_tables()) {
+    DiagnosticMessage message;
+    message.severity = 1;
+    message.text = table + " is a view in this file, which is not read: only tables are.";
+    builder.add_diagnostic(std::move(message));
+  }
   for (const auto& [global_tid, states] : context.thread_states)
     add_thread_states(builder, context.process(global_tid), tid_of(global_tid), states);
   return builder.snapshot();

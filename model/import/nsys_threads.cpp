@@ -1,6 +1,7 @@
 // What threads did beside calls: scheduling, samples, call chains.
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include "nsys_context.h"
 
@@ -106,13 +107,19 @@ class Chains {
 // Samples by thread, handed to the builder at once.
 class SamplesByThread {
  public:
-  void add(std::int64_t global_tid, const SampleEvent& sample) { samples_[global_tid].push_back(sample); }
-  void flush(NsysContext& context) {
+  explicit SamplesByThread(NsysContext& context) : context_(context) {}
+  void add(std::int64_t global_tid, const SampleEvent& sample) {
+    std::vector<SampleEvent>& of_thread = samples_[global_tid];
+    if (of_thread.empty()) context_.keep(cost::kTrack + cost::kThread);
+    of_thread.push_back(sample);
+  }
+  void flush() {
     for (const auto& [global_tid, samples] : samples_)
-      add_samples(context.builder, context.process(global_tid), tid_of(global_tid), samples);
+      add_samples(context_.builder, context_.process(global_tid), tid_of(global_tid), samples);
   }
 
  private:
+  NsysContext& context_;
   std::map<std::int64_t, std::vector<SampleEvent>> samples_;
 };
 
@@ -122,9 +129,10 @@ Result<void> import_backtraces(NsysContext& context, std::string_view table, std
   if (const auto read = chains.read(chain_table); !read) return read.error();
   enum Column { kStart, kEnd, kGlobalTid, kChain };
   constexpr std::array<std::string_view, kChain + 1> kColumns = {"start", "end", "globalTid", "callchainId"};
-  SamplesByThread backtraces;
+  SamplesByThread backtraces(context);
   TableRows rows = context.database.rows(table, kColumns);
   while (rows.next()) {
+    if (!context.count_row()) break;
     const CallNodeId chain = chains.node(rows.integer(kChain));
     if (chain == 0) continue;
     SampleEvent backtrace;
@@ -135,7 +143,7 @@ Result<void> import_backtraces(NsysContext& context, std::string_view table, std
     backtraces.add(rows.integer(kGlobalTid), backtrace);
   }
   if (!rows.failure().empty()) return unreadable(table, rows);
-  backtraces.flush(context);
+  backtraces.flush();
   return {};
 }
 
@@ -146,9 +154,13 @@ Result<void> import_scheduling(NsysContext& context) {
   enum Column { kStart, kProcessor, kIn, kGlobalTid, kState };
   constexpr std::array<std::string_view, kState + 1> kColumns = {"start", "cpu", "isSchedIn", "globalTid", "threadState"};
   std::map<std::int64_t, std::vector<Switch>> switches;
+  std::unordered_set<std::int64_t> processors;
   TableRows rows = context.database.rows(kTable, kColumns);
   while (rows.next()) {
-    switches[rows.integer(kGlobalTid)].push_back(
+    std::vector<Switch>& of_thread = switches[rows.integer(kGlobalTid)];
+    if (of_thread.empty()) context.keep(cost::kTrack);
+    if (processors.insert(rows.integer(kProcessor)).second) context.keep(cost::kTrack);
+    of_thread.push_back(
         {rows.integer(kStart), static_cast<std::uint32_t>(rows.integer(kProcessor)), rows.integer(kIn) != 0, rows.integer(kState)});
     if (!context.count_row()) break;
   }
@@ -166,7 +178,7 @@ Result<void> import_samples(NsysContext& context) {
   if (const auto read = chains.read("SAMPLING_CALLCHAINS"); !read) return read.error();
   enum Column { kId, kStart, kProcessor, kGlobalTid };
   constexpr std::array<std::string_view, kGlobalTid + 1> kColumns = {"id", "start", "cpu", "globalTid"};
-  SamplesByThread samples;
+  SamplesByThread samples(context);
   TableRows rows = context.database.rows(kTable, kColumns);
   while (rows.next()) {
     SampleEvent sample;
@@ -177,7 +189,7 @@ Result<void> import_samples(NsysContext& context) {
     if (!context.count_row()) break;
   }
   if (!rows.failure().empty()) return unreadable(kTable, rows);
-  samples.flush(context);
+  samples.flush();
   return {};
 }
 

@@ -5,12 +5,16 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <new>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "model/file/frame.h"
 #include "model/import/chrome_json.h"
+#include "model/import/ncu_csv.h"
 #include "model/import/nsys_sqlite.h"
 #include "model/trace/combine.h"
 #include "text_source.h"
@@ -28,7 +32,8 @@ struct Candidate {
 constexpr std::string_view kSqliteMagic{"SQLite format 3\0", 16};
 
 bool is_lanescope(const Candidate& file) { return file.head.starts_with({reinterpret_cast<const char*>(kFileMagic), sizeof kFileMagic}); }
-bool is_nsys(const Candidate& file) { return file.head.starts_with(kSqliteMagic) && is_nsys_sqlite(file.path); }
+bool is_nsys(const Candidate& file) { return file.head.starts_with(kSqliteMagic) && may_be_nsys_sqlite(file.path); }
+bool is_ncu_csv(const Candidate& file) { return looks_like_ncu_csv(file.head) || looks_like_ncu_csv(file.unpacked); }
 bool is_json(const Candidate& file) { return looks_like_chrome_json(file.head) && !file.named(".hatchet"); }
 
 // A profile of pprof begins with a type of value: a short message of two numbers.
@@ -45,11 +50,13 @@ constexpr std::array kReaders = {
     Reader{is_lanescope, load_trace},
     Reader{is_nsys, import_nsys_sqlite},
     Reader{is_json, import_chrome_json},
+    Reader{is_ncu_csv, import_ncu_csv},
 };
 constexpr std::array kReadableNames = {
     TraceFileFormat{"Lanescope trace", "*.trace"},
     TraceFileFormat{"Nsight Systems SQLite", "*.sqlite *.db"},
     TraceFileFormat{"Chrome JSON, PyTorch profiler", "*.json *.json.gz"},
+    TraceFileFormat{"Nsight Compute CSV", "*.csv"},
 };
 
 // Formats that are known but can't be read: what the file is and how to convert it, with FILE standing for its path.
@@ -77,7 +84,7 @@ constexpr std::array kForeignFormats = {
         [](const Candidate& file) { return file.head.starts_with(kNsysReportMagic) || file.named(".nsys-rep") || file.named(".qdrep"); },
         "is a report of Nsight Systems, whose format is not public. Convert it with: nsys export -t sqlite FILE"},
     ForeignFormat{[](const Candidate& file) { return file.named(".ncu-rep"); },
-                  "is a report of Nsight Compute, which has no timeline. Print it with: ncu --import FILE"},
+                  "is a report of Nsight Compute, whose format is not public. Export its values with: ncu --import FILE --csv --page raw > kernels.csv"},
     ForeignFormat{[](const Candidate& file) { return file.named(".pftrace") || file.named(".perfetto-trace"); },
                   "is a Perfetto trace. Convert it with: traceconv json FILE"},
     ForeignFormat{
@@ -123,11 +130,7 @@ std::string explained(const ForeignFormat& format, const std::filesystem::path& 
   return path.string() + " " + text;
 }
 
-}  // namespace
-
-std::span<const TraceFileFormat> readable_trace_formats() noexcept { return kReadableNames; }
-
-Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path, const LoadProgress& progress) {
+Result<std::shared_ptr<const Trace>> open_recognized(const std::filesystem::path& path, const LoadProgress& progress) {
   std::error_code ignored;  // where nothing can be said of the path, opening it says why
   const std::filesystem::file_status status = std::filesystem::status(path, ignored);
   if (std::filesystem::is_directory(status)) {
@@ -158,7 +161,21 @@ Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& pat
   return Error{
       path.string() +
       " is no trace that can be read. What can: .trace files, Nsight Systems' SQLite (nsys export -t sqlite REPORT), JSON of Chrome and "
-      "of PyTorch's profiler, also as gzip."};
+      "of PyTorch's profiler, also as gzip, CSV of Nsight Compute (ncu --import REPORT --csv --page raw)."};
+}
+
+}  // namespace
+
+std::span<const TraceFileFormat> readable_trace_formats() noexcept { return kReadableNames; }
+
+Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path, const LoadProgress& progress) {
+  try {
+    return open_recognized(path, progress);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {  // a container that could hold no more
+  } catch (const std::system_error&) {  // a thread for which there was no room
+  }
+  return Error{"There is not enough memory to read " + path.string() + ". Close other programs, or read it on a machine that has more."};
 }
 
 Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths) {

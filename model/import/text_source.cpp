@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -38,7 +39,11 @@ class PlainSource final : public TextSource {
 class GzipSource final : public TextSource {
  public:
   GzipSource(std::ifstream stream, std::uint64_t size)
-      : TextSource(size), stream_(std::move(stream)), blocks_(kBlocksAhead), thread_([this] { decompress(); }) {}
+      : TextSource(size),
+        stream_(std::move(stream)),
+        most_bytes_(ImportLimits(size).unpacked_bytes()),
+        blocks_(kBlocksAhead),
+        thread_([this] { decompress(); }) {}
   ~GzipSource() override {
     blocks_.close();
     thread_.join();
@@ -68,12 +73,15 @@ class GzipSource final : public TextSource {
   // On thread_. damage_ is written before the queue is closed, and read after its end was seen.
   void decompress() {
     z_stream state{};
-    if (inflateInit2(&state, kGzipWindow) != Z_OK) {
-      damage_ = "it can't be decompressed";
-    } else {
-      inflate_all(state);
-      inflateEnd(&state);
+    try {
+      if (inflateInit2(&state, kGzipWindow) == Z_OK)
+        inflate_all(state);
+      else
+        damage_ = "it can't be decompressed";
+    } catch (const std::bad_alloc&) {
+      damage_ = "there is not enough memory to decompress it";
     }
+    inflateEnd(&state);
     blocks_.close();
   }
 
@@ -82,7 +90,13 @@ class GzipSource final : public TextSource {
     bool member_open = false;
     bool over = false;
     std::uint64_t members = 0;  // that ended
+    std::uint64_t unpacked = 0;
     while (!over && fill(state, input)) {
+      if (unpacked >= most_bytes_) {
+        damage_ = "its compressed data unpack to more than " + std::to_string(unpacked / 1'000'000) +
+                  " MB, which no trace of its size does (gunzip it first to read all of it)";
+        return;
+      }
       std::vector<char> block(kBlockBytes);
       state.next_out = reinterpret_cast<Bytef*>(block.data());
       state.avail_out = static_cast<uInt>(block.size());
@@ -105,6 +119,7 @@ class GzipSource final : public TextSource {
         }
       }
       block.resize(block.size() - state.avail_out);
+      unpacked += block.size();
       if (!block.empty() && !blocks_.push(std::move(block))) return;
     }
     if (member_open) damage_ = "its compressed data are cut off";
@@ -120,6 +135,7 @@ class GzipSource final : public TextSource {
   }
 
   std::ifstream stream_;
+  const std::uint64_t most_bytes_;
   BoundedQueue<std::vector<char>> blocks_;
   std::string damage_;
   std::vector<char> block_;

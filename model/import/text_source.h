@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "import_limits.h"
 #include "model/file/result.h"
 
 namespace lanescope::importers {
@@ -23,6 +24,8 @@ class TextSource {
 
   // What is wrong with the file, as the end of a sentence; empty when nothing is. Final once read() came to the end.
   [[nodiscard]] virtual std::string damage() const = 0;
+
+  [[nodiscard]] ImportLimits limits() const noexcept { return ImportLimits(size_); }
 
   // How much of the file has been read, 0 to 1. Any thread.
   [[nodiscard]] double fraction() const noexcept {

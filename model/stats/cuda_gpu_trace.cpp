@@ -138,7 +138,7 @@ class GpuTrace {
       NameId name = lane.name(event.index), range = 0;
       if (track.kind == TrackKind::kKernels) {
         name = kernel_name(trace_, name, lane.detail(event.index), options_.kernel_names);
-        range = ranges_.of_kernel(track.process, lane.correlation(event.index));
+        range = ranges_.of_kernel(track.process, lane.correlation(event.index), lane.start(event.index));
       }
       TextId& text = known[{range, name}];
       if (text == TextId{0}) text = table_.add_text(prefixed(trace_, range, name));

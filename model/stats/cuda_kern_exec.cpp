@@ -92,7 +92,7 @@ std::map<GroupKey, Group> group(const Selection& selection, const ReportOptions&
   // First by ids, which are quick to compare: thread, GPU, call, range, kernel. Versions of a call then meet under its name.
   using Groups = GroupsByIds<5, Group>;
   const auto add = [&](Groups& groups, const Track& track, const EventView& kernel) {
-    const EventRef call = index.find(track.key.process, kernel.correlation());
+    const EventRef call = index.find(track.key.process, kernel.correlation(), kernel.start());
     if (!call.valid()) return;
     const Lane& lane = trace.lane(call.lane);
     groups[{trace.track_of(call.lane).key.thread, track.key.gpu, lane.name(call.index), ranges.of_call(call),

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "model/trace/utf8.h"
 #include "writers.h"
 
 namespace lanescope::stats {
@@ -147,6 +148,13 @@ void append_cell(std::string& text, const Table& table, const Column& column, st
   if (separators == Separators::kThousands && column.unit != Unit::kIdentifier) insert_separators(text, first);
 }
 
+void append_shown_cell(std::string& text, const Table& table, const Column& column, std::size_t row, TimeUnit unit) {
+  if (column.has_texts())
+    append_printable(text, table.text(column.text(row)), LineBreaks::kEscaped);
+  else
+    append_cell(text, table, column, row, unit, Separators::kThousands);
+}
+
 std::size_t shown_width(std::string_view text) noexcept {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -175,7 +183,7 @@ std::vector<std::size_t> column_widths(const Table& table, TimeUnit unit) {
     std::size_t width = shown_width(shown_title(column, unit));
     for (std::size_t row = 0; row < std::min(kRowsLookedAt, table.row_count()); ++row) {
       cell.clear();
-      append_cell(cell, table, column, row, unit, Separators::kThousands);
+      append_shown_cell(cell, table, column, row, unit);
       width = std::max(width, shown_width(cell));
     }
     widths.push_back(std::min(width, kWidest));

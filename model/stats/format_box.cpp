@@ -29,7 +29,7 @@ void write_box(const Table& table, TimeUnit unit, std::string& text) {
     for (std::size_t i = 0; i < widths.size(); ++i) {
       const Column& column = table.columns()[i];
       cell.clear();
-      append_cell(cell, table, column, row, unit, Separators::kThousands);
+      append_shown_cell(cell, table, column, row, unit);
       text += "│ ";
       append_aligned(text, cell, widths[i], is_text(column) ? Alignment::kLeft : Alignment::kRight);
       text += ' ';

@@ -1,16 +1,19 @@
 // csv and tsv: raw numbers, one line a row.
+#include "model/trace/utf8.h"
 #include "writers.h"
 
 namespace lanescope::stats {
 namespace {
 
+// Line feeds and tabs may stand in quotes; other control characters are escaped, for tables are looked at on terminals, too.
 void append_csv(std::string& text, std::string_view cell) {
-  if (cell.find_first_of(",\"\r\n") == std::string_view::npos) {
-    text += cell;
+  const std::string shown = printable(cell, LineBreaks::kKept);
+  if (shown.find_first_of(",\"\n") == std::string::npos) {
+    text += shown;
     return;
   }
   text += '"';
-  for (const char c : cell) {
+  for (const char c : shown) {
     if (c == '"') text += '"';
     text += c;
   }
@@ -18,21 +21,7 @@ void append_csv(std::string& text, std::string_view cell) {
 }
 
 // A tab or line break within a cell would shift columns and rows: it becomes \t, \n; a backslash stays as it is.
-void append_tsv(std::string& text, std::string_view cell) {
-  for (const char c : cell) switch (c) {
-      case '\t':
-        text += "\\t";
-        break;
-      case '\n':
-        text += "\\n";
-        break;
-      case '\r':
-        text += "\\r";
-        break;
-      default:
-        text += c;
-    }
-}
+void append_tsv(std::string& text, std::string_view cell) { append_printable(text, cell, LineBreaks::kEscaped); }
 
 void write_separated(const Table& table, TimeUnit unit, char separator, void (*append)(std::string&, std::string_view), std::string& text) {
   bool first = true;

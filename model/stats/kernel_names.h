@@ -24,11 +24,11 @@ class InnermostRanges {
 
   // The name of the range, 0 where there is none. O(1).
   [[nodiscard]] NameId of_call(EventRef call) const { return ranges_.innermost(call); }
-  [[nodiscard]] NameId of_kernel(ProcessId process, std::uint32_t correlation) const {
-    return index_ ? of_call(index_->find(process, correlation)) : NameId{0};
+  [[nodiscard]] NameId of_kernel(ProcessId process, std::uint32_t correlation, Nanoseconds start) const {
+    return index_ ? of_call(index_->find(process, correlation, start)) : NameId{0};
   }
   [[nodiscard]] NameId of_kernel(const Track& track, const EventView& kernel) const {
-    return index_ ? of_kernel(track.key.process, kernel.correlation()) : NameId{0};
+    return index_ ? of_kernel(track.key.process, kernel.correlation(), kernel.start()) : NameId{0};
   }
 
  private:

@@ -14,7 +14,7 @@ std::map<ThreadId, Launches> launches_by_thread(const Selection& selection, std:
   Launches* launches = nullptr;
   for (const TrackKind kind : kinds) {
     selection.for_each(kind, [&](const Track& track, const EventView& operation) {
-      const EventRef call = index.find(track.key.process, operation.correlation());
+      const EventRef call = index.find(track.key.process, operation.correlation(), operation.start());
       if (!call.valid()) return;
       if (call.lane != last) {
         last = call.lane;

@@ -28,7 +28,7 @@ class NcclKernels {
       : trace_(selection.trace()), options_(options), is_nccl_(trace_.name_count(), Answer::kUnknown), ranges_(selection) {
     const LaunchIndex& index = selection.launch_index();
     selection.for_each(TrackKind::kKernels, [&](const Track& track, const EventView& kernel) {
-      if (is_nccl(kernel.name())) add(track.key.process, kernel, index.find(track.key.process, kernel.correlation()));
+      if (is_nccl(kernel.name())) add(track.key.process, kernel, index.find(track.key.process, kernel.correlation(), kernel.start()));
     });
   }
 

@@ -36,7 +36,7 @@ Groups group_kernels(const Selection& selection, const ReportOptions& options) {
   const CallRanges ranges(selection);
   const auto add = [&](Groups& groups, const Track& track, const EventView& kernel) {
     const NameId name = kernel_name(trace, kernel, options.kernel_names);
-    const EventRef call = index.find(track.key.process, kernel.correlation());
+    const EventRef call = index.find(track.key.process, kernel.correlation(), kernel.start());
     const ThreadId thread = call.valid() ? trace.track_of(call.lane).key.thread : kNone;
     const auto around = ranges.around(call);
     if (around.empty()) groups[{thread, kNoDomain, kNoStyle, 0, name}].durations.push_back(kernel.duration());

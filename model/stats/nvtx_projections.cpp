@@ -27,7 +27,7 @@ std::vector<Projection> project(const Selection& selection, const CallRanges& ra
   const NvtxRange* first = nullptr;
   std::vector<Projection>* of_thread = nullptr;
   const auto add = [&](const Track& track, const EventView& operation) {
-    const EventRef call = index.find(track.key.process, operation.correlation());
+    const EventRef call = index.find(track.key.process, operation.correlation(), operation.start());
     const auto around = ranges.around(call);
     if (around.empty()) return;
     if (call.lane != lane) {

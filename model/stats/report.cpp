@@ -88,6 +88,10 @@ constexpr std::array kReports = {
     Report{"nvtx_startend_sum", "NVTX Start/End Range Summary", kNvtxData, kPercentiles, "Durations of start/end ranges.",
            nvtx_startend_sum},
     Report{"nvtx_sum", "NVTX Range Summary", kNvtxData, kPercentiles, "Durations of all NVTX ranges, inner ranges included.", nvtx_sum},
+    Report{"occupancy_sum", "Kernel Occupancy and Wave Summary", kKernelData, kStylesAndPercentiles,
+           "Kernels by name and launch shape: how many of their blocks a multiprocessor holds at once and what limits that, in how many "
+           "waves the grid comes, what the last one leaves empty. From the shape alone. Lanescope's own.",
+           occupancy_sum},
     Report{"osrt_sum", "OS Runtime Summary", kOsRuntimeData, kPercentiles,
            "Durations of calls into the C library that wait or touch files.", osrt_sum},
     Report{"thread_states", "Thread State Summary", kSchedulingData, "",

@@ -25,17 +25,28 @@ Result<Selection> Selection::of(const Trace& trace, const ReportOptions& options
 std::optional<Selection::Range> Selection::find_range(const RangeFilter& filter) const {
   const auto name = trace_->find_name(filter.range);
   if (!name) return std::nullopt;
-  std::vector<Range> found;
+  std::map<ProcessId, std::vector<TimeRange>> found;
   for_each(TrackKind::kNvtxRanges, [&](const Track& track, const EventView& event) {
     if (event.name() != *name) return;
     const std::string_view domain = trace_->domain_name(track.key.process, track.key.domain);
     if (filter.domain ? *filter.domain != "*" && domain != *filter.domain : !domain.empty()) return;
-    found.push_back({{event.start(), event.end()}, {}});
+    found[track.key.process].push_back({event.start(), event.end()});
   });
-  if (filter.index >= found.size()) return std::nullopt;
-  const auto nth = found.begin() + static_cast<std::ptrdiff_t>(filter.index);
-  std::nth_element(found.begin(), nth, found.end(), [](const Range& a, const Range& b) { return a.time.begin < b.time.begin; });
-  return std::move(*nth);
+  Range range;
+  for (auto& [process, times] : found) {
+    if (filter.index >= times.size()) continue;
+    const auto nth = times.begin() + static_cast<std::ptrdiff_t>(filter.index);
+    std::nth_element(times.begin(), nth, times.end(), [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
+    range.hull = range.times.empty() ? *nth : TimeRange{std::min(range.hull.begin, nth->begin), std::max(range.hull.end, nth->end)};
+    range.times[process] = *nth;
+  }
+  return range.times.empty() ? std::nullopt : std::optional(std::move(range));
+}
+
+std::optional<TimeRange> Selection::time_on(const Track& track) const noexcept {
+  if (track.key.process == kNone) return range_->hull;
+  const auto time = range_->times.find(track.key.process);
+  return time == range_->times.end() ? std::nullopt : std::optional(time->second);
 }
 
 std::vector<Selection::Stretch> Selection::stretches(TrackKind kind) const {
@@ -55,7 +66,9 @@ std::pair<EventIndex, EventIndex> Selection::bounds_in(const Track& track, const
   std::pair<EventIndex, EventIndex> bounds{0, lane.size()};
   if (window_) bounds = lane.overlapping(*window_);
   if (range_ && !is_gpu(track.key.kind)) {
-    const auto within = lane.overlapping(range_->time);
+    const std::optional<TimeRange> time = time_on(track);
+    if (!time) return {};
+    const auto within = lane.overlapping(*time);
     bounds = {std::max(bounds.first, within.first), std::min(bounds.second, within.second)};
   }
   return bounds;
@@ -63,7 +76,8 @@ std::pair<EventIndex, EventIndex> Selection::bounds_in(const Track& track, const
 
 void Selection::collect_launches(Range& range) const {
   for_each(TrackKind::kCudaApi, [&](const Track& track, const EventView& call) {
-    if (call.start() >= range.time.begin && call.start() < range.time.end)
+    const auto time = range.times.find(track.key.process);
+    if (time != range.times.end() && time->second.contains(call.start()))
       range.launches.insert(launch_key(track.key.process, call.correlation()));
   });
 }

@@ -20,6 +20,8 @@ enum class Alignment { kLeft, kCenter, kRight };
 void append_aligned(std::string& line, std::string_view text, std::size_t width, Alignment alignment);
 // The widths of the columns for people: those of the titles and of the first 100 rows, 100 at most.
 [[nodiscard]] std::vector<std::size_t> column_widths(const Table& table, TimeUnit unit);
+// Appends the cell as people read it: with separators, and on one line.
+void append_shown_cell(std::string& text, const Table& table, const Column& column, std::size_t row, TimeUnit unit);
 [[nodiscard]] inline bool is_text(const Column& column) noexcept { return column.has_texts(); }
 
 }  // namespace lanescope::stats

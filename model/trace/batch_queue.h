@@ -4,13 +4,14 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 namespace lanescope {
 
-// Threads: one puts, closes and drains; one takes; either may cancel.
+// Threads: one puts, closes and drains; one takes; either may cancel, or fail.
 template <typename Item>
 class BatchQueue {
  public:
@@ -21,6 +22,7 @@ class BatchQueue {
   bool put(Item item, std::size_t weight) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return weight_ < 2 * batch_weight_ || cancelled_; });
+    if (failure_) std::rethrow_exception(failure_);
     if (cancelled_) return false;
     items_.push_back(std::move(item));
     const bool was_short = weight_ < batch_weight_;
@@ -36,12 +38,23 @@ class BatchQueue {
   // The taker's items end at once, and put() no longer waits.
   void cancel() { set(cancelled_); }
 
+  // The other side's calls end with this exception from now on.
+  void fail(std::exception_ptr failure) {
+    {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::move(failure);
+      cancelled_ = true;
+    }
+    changed_.notify_all();
+  }
+
   // Waits for a batch, or what there is once closed; empty at the end. Asking says that the batch before is done with.
   std::vector<Item> take() {
     std::unique_lock lock(mutex_);
     asking_ = true;
     if (draining_ && items_.empty()) changed_.notify_all();
     changed_.wait(lock, [this] { return weight_ >= batch_weight_ || closed_ || cancelled_ || (draining_ && !items_.empty()); });
+    if (failure_) std::rethrow_exception(failure_);
     if (cancelled_) return {};
     asking_ = false;
     weight_ = 0;
@@ -56,8 +69,9 @@ class BatchQueue {
     std::unique_lock lock(mutex_);
     draining_ = true;
     changed_.notify_all();
-    changed_.wait(lock, [this] { return items_.empty() && asking_; });
+    changed_.wait(lock, [this] { return (items_.empty() && asking_) || failure_; });
     draining_ = false;
+    if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
@@ -78,6 +92,7 @@ class BatchQueue {
   bool draining_ = false;
   bool closed_ = false;
   bool cancelled_ = false;
+  std::exception_ptr failure_;
 };
 
 }  // namespace lanescope

@@ -38,6 +38,7 @@ CallNodeId CallStackBuilder::node(const CallNode& node) {
 }
 
 void CallStackBuilder::set_functions(CodeLocationId location, std::vector<CodeFunction> functions) {
+  further_functions_ += functions.size();
   functions_[location] = std::move(functions);
   changed_ = true;
 }

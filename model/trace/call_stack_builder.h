@@ -3,6 +3,7 @@
 // Threads: one thread at a time.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -21,12 +22,17 @@ class CallStackBuilder {
   void set_functions(CodeLocationId location, std::vector<CodeFunction> functions);
 
   CallStacks snapshot();
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
+    return location_ids_.size() * kLocationBytes + node_ids_.size() * kNodeBytes + further_functions_ * sizeof(CodeFunction);
+  }
 
  private:
+  static constexpr std::size_t kLocationBytes = 240, kNodeBytes = 90;  // with the maps that find them
   std::map<std::pair<CodeLocation, CodeFunction>, CodeLocationId> location_ids_;  // the function tells apart what has no address
   std::map<CallNode, CallNodeId> node_ids_;
   CallStacks stacks_;
   CallStacks::Functions functions_;
+  std::uint64_t further_functions_ = 0;
   bool changed_ = false;  // functions_ is newer than stacks_'s
 };
 

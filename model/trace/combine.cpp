@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <thread>
-#include <unordered_map>
 
 #include "model/trace/usable_cores.h"
+#include "row_index.h"
 
 namespace lanescope {
 
@@ -14,7 +14,7 @@ class TraceCombiner {
  public:
   explicit TraceCombiner(const TraceSource& first, std::stop_token stop) : stop_(std::move(stop)), trace_(*first.trace) {
     detach();
-    for (NameId id = 0; id < trace_.names_.size(); ++id) name_ids_.emplace(trace_.names_[id], id);
+    for (NameId id = 0; id < trace_.names_.size(); ++id) append_to_index(id);
     close_part(first, 0);
   }
 
@@ -40,6 +40,7 @@ class TraceCombiner {
       extent = extent.empty() ? part.extent : TimeRange{std::min(extent.begin, part.extent.begin), std::max(extent.end, part.extent.end)};
     }
     trace_.extent_ = extent;
+    trace_.index_resources();
     return std::make_shared<const Trace>(std::move(trace_));
   }
 
@@ -65,11 +66,16 @@ class TraceCombiner {
   void map_names() {
     names_.clear();
     for (NameId id = 0; id < from_->names_.size(); ++id) {
-      const std::string& text = from_->names_[id];
-      const auto [known, inserted] = name_ids_.try_emplace(text, static_cast<NameId>(trace_.names_.size()));
-      if (inserted) trace_.names_.append(text);
-      names_.push_back(known->second);
+      const std::string_view text = from_->names_[id];
+      const std::uint32_t known = name_ids_.find(hash_of(text), [&](std::uint32_t row) { return trace_.names_[row] == text; });
+      names_.push_back(known != kNone ? known : static_cast<NameId>(trace_.names_.append(text)));
+      if (known == kNone) append_to_index(names_.back());
     }
+  }
+
+  void append_to_index(NameId id) {
+    const auto hash_of_name = [this](std::uint32_t row) { return hash_of(trace_.names_[row]); };
+    name_ids_.append(hash_of_name(id), hash_of_name);
   }
 
   // Recordings number their processes from 1, so that those of the next get numbers behind all that there are.
@@ -328,7 +334,7 @@ class TraceCombiner {
 
   std::stop_token stop_;
   Trace trace_;
-  std::unordered_map<std::string, NameId> name_ids_;
+  RowIndex name_ids_;  // of trace_.names_
 
   // The source that is being appended.
   const Trace* from_ = nullptr;

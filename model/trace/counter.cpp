@@ -24,6 +24,11 @@ void CounterSummary::add(const CounterSummary& other) noexcept {
 CounterSegment::CounterSegment(std::shared_ptr<const std::vector<Nanoseconds>> times, std::span<const std::int64_t> values, Nanoseconds end)
     : times_(std::move(times)), end_(end) {
   assert(!values.empty() && values.size() == times_->size());
+  if (std::all_of(values.begin(), values.end(), [&](std::int64_t value) { return value == values.front(); })) {
+    constant_ = values.front();
+    summary_.add(constant_, extent().length());
+    return;
+  }
   const auto fits = [](std::int64_t value) {
     return value == kNoValue || (value > std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max());
   };
@@ -75,6 +80,7 @@ void CounterSegment::summarize(TimeRange window, CounterSummary& into) const noe
   window = window.intersected(extent());
   if (window.empty()) return;
   if (window == extent()) return into.add(summary_);
+  if (levels_.empty()) return into.add(constant_, window.length());
   const std::size_t begin = index_at(window.begin);
   const std::size_t last = index_at(window.end - 1);
   into.add(value(begin), std::min(end(begin), window.end) - window.begin);

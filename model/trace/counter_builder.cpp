@@ -5,18 +5,25 @@
 #include <utility>
 
 namespace lanescope {
+namespace {
+
+constexpr std::size_t kCounterBytes = 1'200;  // with its place in a group, its series and its key
+
+}  // namespace
 
 CounterId CounterBuilder::add(const Counter& description) {
-  const auto same = [&](const Counter& known) {
-    return known.process == description.process && known.gpu == description.gpu && known.name == description.name &&
-           known.source_name == description.source_name;
-  };
-  const auto found = std::find_if(counters_.begin(), counters_.end(), same);
-  if (found != counters_.end()) return static_cast<CounterId>(found - counters_.begin());
+  const auto [found, inserted] = ids_.try_emplace({description.process, description.gpu, description.name, description.source_name},
+                                                  static_cast<CounterId>(counters_.size()));
+  return inserted ? add_another(description) : found->second;
+}
+
+CounterId CounterBuilder::add_another(const Counter& description) {
   counters_.push_back(description);
   if (!(counters_.back().resolution > 0)) counters_.back().resolution = 1;
   group_of_counter_.emplace_back();
   published_.emplace_back();
+  memory_bytes_ += kCounterBytes + 2 * (description.name.size() + description.source_name.size()) + description.unit.size() +
+                   description.group.size() + description.description.size();
   return static_cast<CounterId>(counters_.size() - 1);
 }
 
@@ -26,11 +33,10 @@ CounterBuilder::Group* CounterBuilder::group_of(std::span<const CounterId> count
     Group& group = groups_[*known];
     return std::equal(counters.begin(), counters.end(), group.members.begin(), group.members.end()) ? &group : nullptr;
   }
-  for (std::size_t i = 0; i < counters.size(); ++i) {
-    const bool twice = std::find(counters.begin(), counters.begin() + static_cast<std::ptrdiff_t>(i), counters[i]) !=
-                       counters.begin() + static_cast<std::ptrdiff_t>(i);
-    if (twice || group_of_counter_[counters[i]]) return nullptr;
-  }
+  std::vector<CounterId> sorted(counters.begin(), counters.end());
+  std::sort(sorted.begin(), sorted.end());
+  const bool twice = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+  if (twice || std::any_of(sorted.begin(), sorted.end(), [this](CounterId id) { return group_of_counter_[id].has_value(); })) return nullptr;
   for (const CounterId counter : counters) group_of_counter_[counter] = groups_.size();
   Group group;
   group.members.assign(counters.begin(), counters.end());
@@ -40,19 +46,39 @@ CounterBuilder::Group* CounterBuilder::group_of(std::span<const CounterId> count
   return &groups_.back();
 }
 
-void CounterBuilder::Group::append(Nanoseconds time, std::span<const std::vector<std::int64_t>> values, std::size_t row) {
-  if (times.size() == CounterSegment::kCapacity) close_segment(time);
-  times.push_back(time);
-  for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(values.empty() ? kNoValue : values[i][row]);
+std::int64_t CounterBuilder::Group::append(std::span<const Nanoseconds> more_times, std::span<const std::vector<std::int64_t>> more_columns) {
+  std::int64_t more_bytes = 0;
+  for (std::size_t done = 0; done < more_times.size();) {
+    if (times.size() == CounterSegment::kCapacity) more_bytes += close_segment(more_times[done]);
+    const std::size_t count = std::min(more_times.size() - done, CounterSegment::kCapacity - times.size());
+    const auto append_rows = [&](const auto& from, auto& to) {
+      const auto rows = std::span(from).subspan(done, count);
+      to.insert(to.end(), rows.begin(), rows.end());
+    };
+    append_rows(more_times, times);
+    for (std::size_t i = 0; i < columns.size(); ++i) append_rows(more_columns[i], columns[i]);
+    more_bytes += static_cast<std::int64_t>(count * sizeof(std::int64_t) * (1 + columns.size()));
+    done += count;
+  }
+  return more_bytes;
 }
 
-void CounterBuilder::Group::close_segment(Nanoseconds segment_end) {
+std::int64_t CounterBuilder::Group::append_gap() {
+  const std::vector<std::vector<std::int64_t>> nothing(columns.size(), {kNoValue});
+  return append({&end, 1}, nothing);
+}
+
+std::int64_t CounterBuilder::Group::close_segment(Nanoseconds segment_end) {
   const auto shared = std::make_shared<const std::vector<Nanoseconds>>(times);
+  std::int64_t more_bytes = 0;
   for (std::size_t i = 0; i < members.size(); ++i) {
     full[i].push_back(std::make_shared<const CounterSegment>(shared, columns[i], segment_end));
+    more_bytes += static_cast<std::int64_t>(full[i].back()->memory_bytes() + sizeof(CounterSegment)) -
+                  static_cast<std::int64_t>(columns[i].size() * sizeof(std::int64_t));
     columns[i].clear();
   }
   times.clear();
+  return more_bytes;
 }
 
 bool CounterBuilder::add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times,
@@ -67,8 +93,10 @@ bool CounterBuilder::add_samples(std::span<const CounterId> counters, std::span<
   Group* group = group_of(counters);
   if (group == nullptr || times.front() < group->end) return false;
   const bool is_first = group->times.empty() && group->full.front().empty();
-  if (!is_first && times.front() > group->end) group->append(group->end, {}, 0);  // nothing is known from there on
-  for (std::size_t row = 0; row < times.size(); ++row) group->append(times[row], columns, row);
+  std::int64_t more_bytes = 0;
+  if (!is_first && times.front() > group->end) more_bytes += group->append_gap();  // nothing is known from there on
+  more_bytes += group->append(times, columns);
+  memory_bytes_ += static_cast<std::uint64_t>(more_bytes);  // may be less than none
   group->end = end;
   group->changed = true;
   return true;

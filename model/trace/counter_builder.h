@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "model/trace/counter.h"
@@ -12,8 +14,10 @@ namespace lanescope {
 
 class CounterBuilder {
  public:
-  // The counter of this process, GPU and name; new on first mention.
+  // The counter of this process, GPU, name and source name; new on first mention.
   CounterId add(const Counter& description);
+  // A new one, whatever others are called.
+  CounterId add_another(const Counter& description);
 
   // See TraceBuilder::add_samples().
   bool add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times,
@@ -23,6 +27,8 @@ class CounterBuilder {
   // What there is now. Full segments are shared with what was published before. O(segments + samples in tails that changed).
   [[nodiscard]] const std::vector<Counter>& counters() const noexcept { return counters_; }
   [[nodiscard]] const std::vector<CounterSeries>& publish();
+  // Of counters and their samples. O(1).
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return memory_bytes_; }
 
  private:
   using Segments = std::vector<std::shared_ptr<const CounterSegment>>;
@@ -35,16 +41,21 @@ class CounterBuilder {
     Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
     bool changed = false;
 
-    void append(Nanoseconds time, std::span<const std::vector<std::int64_t>> values, std::size_t row);
-    void close_segment(Nanoseconds segment_end);
+    // Return how many bytes more there are.
+    std::int64_t append(std::span<const Nanoseconds> more_times, std::span<const std::vector<std::int64_t>> more_columns);
+    std::int64_t append_gap();
+    std::int64_t close_segment(Nanoseconds segment_end);
     [[nodiscard]] Segments segments(std::size_t member, const std::shared_ptr<const std::vector<Nanoseconds>>& tail_times) const;
   };
   Group* group_of(std::span<const CounterId> counters);
 
+  using Key = std::tuple<ProcessId, GpuId, std::string, std::string>;  // with its name and source name
+  std::map<Key, CounterId> ids_;
   std::vector<Counter> counters_;
   std::vector<std::optional<std::size_t>> group_of_counter_;
   std::vector<Group> groups_;
   std::vector<CounterSeries> published_;
+  std::uint64_t memory_bytes_ = 0;
 };
 
 }  // namespace lanescope

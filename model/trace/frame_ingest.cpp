@@ -5,7 +5,9 @@
 
 #include "ingest/chunk_target.h"
 #include "ingest/columns.h"
+#include "ingest/message_size.h"
 #include "lanescope/trace.pb.h"
+#include "model/file/limits.h"
 
 namespace lanescope {
 namespace {
@@ -73,7 +75,20 @@ struct FrameIngest::State {
   Nanoseconds epoch = 0;
   std::uint64_t malformed = 0;
   std::map<std::pair<std::uint32_t, std::uint8_t>, Dictionary> dictionaries;  // by (process instance, source)
+  std::uint64_t dictionary_bytes = 0;
+  KernelNames kernel_names;
   std::map<std::pair<std::uint32_t, std::uint8_t>, proto::Counters> counters;
+
+  // The dictionary of a frame, for `extend` to be called with.
+  template <typename Extend>
+  bool with_dictionary(const FrameHeader& header, Extend extend) {
+    const auto [found, inserted] = dictionaries.try_emplace({header.process, header.source});
+    Dictionary& dictionary = found->second;
+    const std::size_t before = inserted ? 0 : dictionary.memory_bytes();
+    const bool extended = extend(dictionary);
+    dictionary_bytes += dictionary.memory_bytes() - before;
+    return extended;
+  }
 
   Nanoseconds since_epoch(std::int64_t monotonic) const { return sum(monotonic, -epoch); }
 
@@ -94,6 +109,12 @@ struct FrameIngest::State {
       provenance.format = message.source_format();
       provenance.producer = message.source_producer();
     }
+    return true;
+  }
+
+  bool session_end(const proto::SessionEnd& message) {
+    builder.provenance().end = known_kind(static_cast<int>(message.reason()), RecordingEnd::kRange);
+    builder.provenance().unwritten_events = message.unwritten_events();
     return true;
   }
 
@@ -126,7 +147,11 @@ struct FrameIngest::State {
     const ProcessId id = has_process ? process_of(header) : kNone;
     if (!has_process)
       for (const auto& device : message.devices()) builder.gpu(described(device));
-    define_counters(dictionaries[{header.process, header.source}], id, message);
+    if (message.counters_size() > 0)
+      with_dictionary(header, [&](Dictionary& dictionary) {
+        define_counters(dictionary, id, message);
+        return true;
+      });
     return !has_process || resources(id, message);
   }
 
@@ -134,20 +159,29 @@ struct FrameIngest::State {
     constexpr std::uint32_t kMaximumCounters = 1u << 16;
     for (const proto::Counter& counter : message.counters()) {
       if (counter.id() == 0 || counter.id() >= kMaximumCounters) continue;
-      Gpu gpu;
-      gpu.uuid = counter.gpu_uuid();
-      Counter description{process,
-                          gpu.uuid.empty() ? kNone : builder.gpu(gpu),
-                          counter.name(),
-                          counter.unit(),
-                          counter.resolution(),
-                          counter.group(),
-                          counter.maximum(),
-                          counter.source_name(),
-                          counter.description()};
-      if (counter.id() >= dictionary.counters.size()) dictionary.counters.resize(counter.id() + 1, kNone);
-      dictionary.counters[counter.id()] = builder.counter(description);
+      Counter description{process,          gpu_of(process, counter), counter.name(),        counter.unit(),       counter.resolution(),
+                          counter.group(), counter.maximum(),        counter.source_name(), counter.description()};
+      // Two of one source are two counters, even where nothing tells them apart: GPUs without a uuid have counters of the same names.
+      CounterId id = builder.counter(description);
+      const auto [owner, is_first] = dictionary.id_of_counter.try_emplace(id, counter.id());
+      if (!is_first && owner->second != counter.id()) {
+        if (dictionary.counters[counter.id()] != 0) continue;  // it was told before
+        id = builder.another_counter(description);
+        dictionary.id_of_counter.emplace(id, counter.id());
+      }
+      dictionary.counters.place(counter.id()) = id + 1;
     }
+  }
+
+  GpuId gpu_of(ProcessId process, const proto::Counter& counter) {
+    Gpu gpu;
+    if (!counter.gpu_uuid().empty()) {
+      gpu.uuid = counter.gpu_uuid();
+      return builder.gpu(gpu);
+    }
+    if (counter.gpu() == 0) return kNone;
+    gpu.ordinal = counter.gpu() - 1;
+    return process == kNone ? builder.gpu(gpu) : builder.gpu_of_device(process, gpu.ordinal);
   }
 
   bool resources(ProcessId id, const proto::Resources& message) {
@@ -186,12 +220,15 @@ struct FrameIngest::State {
   }
 
   bool events(const FrameHeader& header, const DecodedChunk& decoded) {
+    return with_dictionary(header, [&](Dictionary& dictionary) { return events(header, decoded, dictionary); });
+  }
+
+  bool events(const FrameHeader& header, const DecodedChunk& decoded, Dictionary& dictionary) {
     const proto::EventChunk& chunk = decoded.chunk;
-    Dictionary& dictionary = dictionaries[{header.process, header.source}];
     if (!extend(dictionary, chunk, builder)) return false;
     const bool is_of_no_process = header.process == 0 && std::holds_alternative<CounterSampleColumns>(decoded.columns);
     const ProcessId process = is_of_no_process ? kNone : process_of(header);
-    const ChunkTarget into{builder, process, dictionary, since_epoch(chunk.base_time())};
+    const ChunkTarget into{builder, process, dictionary, kernel_names, since_epoch(chunk.base_time())};
     if (const auto* kernels = std::get_if<KernelColumns>(&decoded.columns)) return ingest(into, *kernels);
     if (const auto* calls = std::get_if<ApiCallColumns>(&decoded.columns)) return ingest(into, *calls);
     if (const auto* samples = std::get_if<CounterSampleColumns>(&decoded.columns)) return ingest(into, *samples);
@@ -234,7 +271,10 @@ struct FrameIngest::State {
   }
 
   bool symbols(const FrameHeader& header, const proto::Symbols& message) {
-    Dictionary& dictionary = dictionaries[{header.process, header.source}];
+    return with_dictionary(header, [&](Dictionary& dictionary) { return symbols(dictionary, message); });
+  }
+
+  bool symbols(Dictionary& dictionary, const proto::Symbols& message) {
     if (!extend_strings(dictionary, message.first_string(), message.strings(), builder)) return false;
     const auto text = [&](std::uint32_t id) { return dictionary.strings[id]; };
     for (const proto::LocationSymbol& symbol : message.locations()) {
@@ -250,6 +290,7 @@ struct FrameIngest::State {
   // One overload for each message.
   bool apply(const FrameHeader&, std::monostate) { return true; }
   bool apply(const FrameHeader&, const proto::SessionStart& message) { return session_start(message); }
+  bool apply(const FrameHeader&, const proto::SessionEnd& message) { return session_end(message); }
   bool apply(const FrameHeader& header, const proto::ProcessStart& message) { return process_start(process_of(header), message); }
   bool apply(const FrameHeader& header, const proto::ProcessEnd& message) { return process_end(process_of(header), message); }
   bool apply(const FrameHeader& header, const proto::Resources& message) { return resources(header, message); }
@@ -268,23 +309,69 @@ struct FrameIngest::State {
 struct DecodedFrame::Content {
   FrameHeader header;
   bool sound = false;
-  std::variant<std::monostate, proto::SessionStart, proto::ProcessStart, proto::ProcessEnd, proto::Resources, DecodedChunk, proto::Symbols,
-               proto::Counters, proto::Diagnostic, proto::Output>
+  MessageSize size;
+  std::variant<std::monostate, proto::SessionStart, proto::SessionEnd, proto::ProcessStart, proto::ProcessEnd, proto::Resources, DecodedChunk,
+               proto::Symbols, proto::Counters, proto::Diagnostic, proto::Output>
       message;
 
+  // What would take more than a frame may is not parsed.
   template <typename Message>
   void parse(const std::string& payload) {
-    sound = message.emplace<Message>().ParseFromString(payload);
+    if (is_within_limits(*Message::descriptor(), payload)) sound = message.emplace<Message>().ParseFromString(payload);
+  }
+  void parse_chunk(const std::string& payload) {
+    if (is_within_limits(*proto::EventChunk::descriptor(), payload) && size.longest_column <= limits::kChunkRows &&
+        size.numbers <= limits::kChunkNumbers)
+      sound = message.emplace<DecodedChunk>().parse(payload);
+  }
+
+ private:
+  bool is_within_limits(const google::protobuf::Descriptor& type, const std::string& payload) {
+    size = measure_message(type, payload, limits::kDecodedFrameBytes);
+    return size.bytes <= limits::kDecodedFrameBytes;
   }
 };
 
+namespace {
+
+bool is_decoded(std::uint16_t type) {
+  switch (type) {
+    case proto::FRAME_SESSION_START:
+    case proto::FRAME_SESSION_END:
+    case proto::FRAME_PROCESS_START:
+    case proto::FRAME_PROCESS_END:
+    case proto::FRAME_RESOURCES:
+    case proto::FRAME_EVENTS:
+    case proto::FRAME_SYMBOLS:
+    case proto::FRAME_COUNTERS:
+    case proto::FRAME_DIAGNOSTIC:
+    case proto::FRAME_OUTPUT:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+FrameCost cost_to_decode(const FrameHeader& header) noexcept { return {is_decoded(header.type) ? header.raw_size : 0, 0, 0}; }
+
+FrameCost DecodedFrame::cost() const noexcept {
+  return {cost_to_decode(content_->header).unpacked, content_->size.entries, content_->size.bytes};
+}
+
 DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<Content>()) {
   content_->header = frame.header;
+  content_->sound = !is_decoded(frame.header.type);
+  if (content_->sound) return;
   const auto payload = open_frame(frame);
   if (!payload) return;
   switch (frame.header.type) {
     case proto::FRAME_SESSION_START:
       content_->parse<proto::SessionStart>(*payload);
+      break;
+    case proto::FRAME_SESSION_END:
+      content_->parse<proto::SessionEnd>(*payload);
       break;
     case proto::FRAME_PROCESS_START:
       content_->parse<proto::ProcessStart>(*payload);
@@ -296,7 +383,7 @@ DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<C
       content_->parse<proto::Resources>(*payload);
       break;
     case proto::FRAME_EVENTS:
-      content_->sound = content_->message.emplace<DecodedChunk>().parse(*payload);
+      content_->parse_chunk(*payload);
       break;
     case proto::FRAME_SYMBOLS:
       content_->parse<proto::Symbols>(*payload);
@@ -311,7 +398,7 @@ DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<C
       content_->parse<proto::Output>(*payload);
       break;
     default:
-      content_->sound = true;
+      break;
   }
 }
 DecodedFrame::DecodedFrame(DecodedFrame&&) noexcept = default;
@@ -322,6 +409,11 @@ FrameIngest::FrameIngest(TraceBuilder& builder) : state_(std::make_unique<State>
 FrameIngest::~FrameIngest() = default;
 
 std::uint64_t FrameIngest::malformed() const noexcept { return state_->malformed; }
+std::uint64_t FrameIngest::memory_bytes() const noexcept {
+  constexpr std::uint64_t kNodeBytes = 64;
+  return state_->builder.memory_bytes() + state_->dictionary_bytes + state_->kernel_names.cost() +
+         state_->counters.size() * (kNodeBytes + sizeof(proto::Counters));
+}
 
 void FrameIngest::add(const DecodedFrame& frame) {
   const DecodedFrame::Content& content = *frame.content_;

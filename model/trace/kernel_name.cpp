@@ -1,17 +1,102 @@
 #include "model/trace/kernel_name.h"
 
+#include <algorithm>
+#include <cctype>
+#include <csetjmp>
+#include <cstddef>
 #include <cstdlib>
 #include <memory>
 
 #include <cxxabi.h>
 
+#include "model/file/limits.h"
+
+#ifdef LANESCOPE_DEMANGLE_CALLBACK
+// What abi::__cxa_demangle is made of in libsupc++: it hands over the name in pieces.
+extern "C" int __gcclibcxx_demangle_callback(const char* mangled, void (*take)(const char* piece, std::size_t bytes, void* name), void* name);
+#endif
+
 namespace lanescope {
+namespace {
+
+constexpr std::size_t kFewReferences = 12;  // names with no more are at most 2^12 times as long as mangled
+
+// Whether a number at `at` says how long the identifier behind it is. Where it may say something else, such as a literal, it does not.
+bool is_length(std::string_view mangled, std::size_t at) {
+  constexpr std::string_view kBeforeNames = "NIZKPROJEM_";
+  if (at == 0 || kBeforeNames.find(mangled[at - 1]) == std::string_view::npos) return false;
+  const std::size_t behind = mangled.find_first_not_of("0123456789", at);
+  const bool is_discriminator = behind != std::string_view::npos && mangled[behind] == '_' && (mangled[at - 1] == 'E' || mangled[at - 1] == '_');
+  return !is_discriminator;
+}
+
+// Expansions of parameter packs are searched for their pack without a memory of what was seen: where types refer to types that refer to
+// types, for ever. Names of what such an expansion holds are known to be harmless where it is a parameter itself, or refers to little.
+bool is_endless_to_demangle(std::string_view mangled) {
+  std::size_t references = 0;
+  bool holds_expansion = false;
+  std::size_t name_end = 0;  // of the identifier that was passed last: in nested names the next one's length stands right behind it
+  for (std::size_t at = 0; at < mangled.size();) {
+    const std::string_view rest = mangled.substr(at);
+    if (std::isdigit(static_cast<unsigned char>(rest.front())) != 0) {
+      std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+      std::size_t length = 0;
+      if (digits < 6 && (at == name_end || is_length(mangled, at))) length = std::strtoul(std::string(rest.substr(0, digits)).c_str(), nullptr, 10);
+      at += std::min(rest.size(), digits + length);
+      if (length > 0) name_end = at;
+      continue;
+    }
+    if (rest.starts_with('S')) ++references;
+    const bool is_expansion = rest.starts_with("Dp");
+    if (is_expansion) {
+      const std::size_t pattern = std::min(rest.find_first_not_of("RKOPV", 2), rest.size());
+      holds_expansion = holds_expansion || !rest.substr(pattern).starts_with('T');
+    }
+    if (rest.starts_with("sp") || rest.starts_with("sZ") || rest.starts_with("sP")) holds_expansion = true;
+    ++at;
+  }
+  return holds_expansion && references > kFewReferences;
+}
+
+#ifdef LANESCOPE_DEMANGLE_CALLBACK
+
+struct Demangled {
+  std::string text;
+  std::jmp_buf too_long;
+};
+
+void take_piece(const char* piece, std::size_t bytes, void* name) {
+  auto& demangled = *static_cast<Demangled*>(name);
+  if (demangled.text.size() + bytes > limits::kDemangledBytes) std::longjmp(demangled.too_long, 1);
+  demangled.text.append(piece, bytes);
+}
+
+// None where it is not a mangled name, or longer than the limit.
+std::string demangled_or_empty(const std::string& mangled) {
+  Demangled demangled;
+  // The jump passes frames of C alone.
+  if (setjmp(demangled.too_long) != 0 || __gcclibcxx_demangle_callback(mangled.c_str(), &take_piece, &demangled) != 0) return {};
+  return std::move(demangled.text);
+}
+
+#else
+
+std::string demangled_or_empty(const std::string& mangled) {
+  if (static_cast<std::size_t>(std::count(mangled.begin(), mangled.end(), 'S')) > kFewReferences) return {};
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> result(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && result ? std::string(result.get()) : std::string();
+}
+
+#endif
+
+}  // namespace
 
 std::string demangle(std::string_view mangled) {
-  const std::string text(mangled);
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> result(abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && result ? std::string(result.get()) : text;
+  std::string name(mangled);
+  if (mangled.size() > limits::kMangledBytes || is_endless_to_demangle(mangled)) return name;
+  std::string demangled = demangled_or_empty(name);
+  return demangled.empty() ? name : demangled;
 }
 
 std::string_view short_kernel_name(std::string_view demangled) {

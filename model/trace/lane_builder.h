@@ -1,11 +1,15 @@
 // Builds the lanes of one track from events in any order. Internal to model/trace.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "free_lanes.h"
 #include "model/trace/lane.h"
 #include "segment_workers.h"
 
@@ -20,13 +24,15 @@ class GrowingLane {
   // Requires: each event starts at or after the end of the one before, the first at or after last_end().
   void append(std::span<const Event> events);
   [[nodiscard]] EventIndex size() const noexcept {
-    return static_cast<EventIndex>(full_.size() + pending_.size()) * LaneSegment::kCapacity + static_cast<EventIndex>(tail_.size());
+    return static_cast<EventIndex>(segment_starts_.size()) * LaneSegment::kCapacity + static_cast<EventIndex>(tail_.size());
   }
-  [[nodiscard]] bool empty() const noexcept { return full_.empty() && pending_.empty() && tail_.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return segment_starts_.empty() && tail_.empty(); }
   [[nodiscard]] Nanoseconds last_end() const noexcept { return last_end_; }
   [[nodiscard]] Nanoseconds last_start() const noexcept { return last_start_; }
 
-  // Removes the events with start >= t, or that end after t, and appends them to `removed`. O(removed + one segment).
+  // At least as many events as reopen(t) looks at. O(log segments).
+  [[nodiscard]] std::uint64_t reopening_cost(Nanoseconds t) const noexcept;
+  // Removes the events with start >= t, or that end after t, and appends them to `removed`, in order. O(removed + one segment).
   void reopen(Nanoseconds t, std::vector<Event>& removed);
 
   // Begins what publish() ends, if that follows before anything is appended: so that segments of many lanes are built at once.
@@ -39,6 +45,7 @@ class GrowingLane {
   void settle();
 
   SegmentWorkers* workers_;
+  std::vector<Nanoseconds> segment_starts_;  // of the full segments
   std::vector<std::shared_ptr<const LaneSegment>> full_;
   std::vector<SegmentWorkers::Pending> pending_;  // full ones behind those
   std::vector<Event> tail_;
@@ -48,25 +55,57 @@ class GrowingLane {
   Nanoseconds last_end_ = std::numeric_limits<Nanoseconds>::min();
 };
 
-// Places events on lanes so that none overlap.
+class SortedRuns;
+using LaneCount = std::atomic<std::uint64_t>;
+
+// Places events on lanes so that none overlap. An event costs O(log n), whatever the order in which events are added, and however many
+// overlap.
 class TrackLanes {
  public:
-  explicit TrackLanes(SegmentWorkers* workers = nullptr) : workers_(workers) {}
+  // `count`, where given, counts the lanes that are made.
+  explicit TrackLanes(SegmentWorkers* workers = nullptr, LaneCount* count = nullptr) : workers_(workers), count_(count) {}
 
   // Each event goes to the first lane that is free when it starts; of two that start together the longer comes first, so that calls nest
-  // and the outer one lies above. Events in front of what is there make the lanes behind them be built again.
+  // and the outer one lies above. Events in front of what is there make the lanes behind them be built again: at once where that is little,
+  // else with many others by settle(), which is called then and when there are enough of them.
   void add(std::vector<Event> events);
   // Each event goes to the lane of its depth. Where that is not free (a damaged recording), to the next free one below.
   void add_at_depths(std::vector<Event> events, std::span<const std::uint32_t> depths);
 
+  [[nodiscard]] static constexpr std::uint32_t lane_of_depth(std::uint32_t depth) noexcept { return std::min(depth, kDeepest); }
+
+  // Puts events that came late into their places. To be called before lanes() are looked at.
+  void settle();
   [[nodiscard]] std::vector<GrowingLane>& lanes() noexcept { return lanes_; }
 
  private:
+  static constexpr std::uint32_t kDeepest = 511;  // a damaged depth must not create millions of lanes
+  struct LateEvent {
+    std::uint32_t depth;
+    Event event;
+  };
+
+  void add_in_order(const std::vector<Event>& events);
   void place(const Event& event, std::size_t first_lane);
+  void append(std::size_t lane, std::span<const Event> events);
+  void insert(std::uint32_t depth, std::span<const Event> events);
+  void reopen(std::size_t lane, Nanoseconds t, std::vector<Event>& removed);
+  void rebuild(SortedRuns& runs);
+  [[nodiscard]] std::uint64_t reopening_cost(Nanoseconds t) const noexcept;
+  [[nodiscard]] bool may_rebuild(std::uint64_t cost) noexcept;
+  void settle_where_late_ones_are_many();
   GrowingLane& lane(std::size_t index);  // made where there is none
 
   SegmentWorkers* workers_;
+  LaneCount* count_;
   std::vector<GrowingLane> lanes_;
+  FreeLanes free_lanes_;
+  Event last_{.start = std::numeric_limits<Nanoseconds>::min()};  // of those in the lanes, in their order
+  std::uint64_t added_ = 0;
+  std::uint64_t rebuilt_ = 0;  // events that were placed again for late ones that did not wait
+  std::vector<std::vector<Event>> late_;  // in order, each; that wait for settle()
+  std::uint64_t late_events_ = 0;         // in these
+  std::vector<LateEvent> late_by_depth_;
 };
 
 }  // namespace lanescope

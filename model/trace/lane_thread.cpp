@@ -18,14 +18,20 @@ void LaneThread::add(TrackLanes& into, std::vector<Event> events, std::vector<st
 
 void LaneThread::wait() { chunks_.drain(); }
 
-void LaneThread::run() {
-  for (std::vector<Chunk> batch = chunks_.take(); !batch.empty(); batch = chunks_.take()) {
-    for (Chunk& chunk : batch) {
-      if (chunk.depths.empty())
-        chunk.into->add(std::move(chunk.events));
-      else
-        chunk.into->add_at_depths(std::move(chunk.events), chunk.depths);
-    }
+void LaneThread::run() noexcept {
+  try {
+    for (std::vector<Chunk> batch = chunks_.take(); !batch.empty(); batch = chunks_.take()) place(batch);
+  } catch (...) {
+    chunks_.fail(std::current_exception());
+  }
+}
+
+void LaneThread::place(std::vector<Chunk>& batch) {
+  for (Chunk& chunk : batch) {
+    if (chunk.depths.empty())
+      chunk.into->add(std::move(chunk.events));
+    else
+      chunk.into->add_at_depths(std::move(chunk.events), chunk.depths);
   }
 }
 

@@ -29,7 +29,8 @@ class LaneThread {
     std::vector<Event> events;
     std::vector<std::uint32_t> depths;
   };
-  void run();
+  void run() noexcept;  // what fails here fails in add() and wait()
+  static void place(std::vector<Chunk>& batch);
 
   BatchQueue<Chunk> chunks_{32'768};  // events
   std::thread thread_;                // last: it uses all of the above

@@ -104,13 +104,10 @@ std::vector<std::byte> outline_frame(const Trace& trace) {
 
 Result<void> append_outline(const std::filesystem::path& path) {
   static constexpr std::uint16_t kOutline[] = {proto::FRAME_OUTLINE};
-  static constexpr std::uint16_t kEvents[] = {proto::FRAME_EVENTS};
   {
     const auto reader = TraceFileReader::open(path);
     if (!reader) return reader.error();
-    std::uint64_t events = 0;
-    for (const FrameView& frame : reader->indexed(kEvents)) events += frame.header.event_count;
-    if (events < kOutlineFromEvents || !reader->indexed(kOutline).empty()) return {};
+    if (reader->indexed_events() < kOutlineFromEvents || !reader->indexed(kOutline).empty()) return {};
   }
   const auto trace = load_trace(path);
   return trace ? append_outline(path, **trace) : trace.error();

@@ -1,6 +1,7 @@
 #include "segment_workers.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "model/trace/usable_cores.h"
@@ -19,6 +20,7 @@ class SegmentWorkers::Segment {
   std::vector<Event> owned;
   std::span<const Event> events;
   std::shared_ptr<const LaneSegment> built;
+  std::exception_ptr failure;  // of building it
 };
 
 SegmentWorkers::SegmentWorkers() {
@@ -58,12 +60,13 @@ SegmentWorkers::Pending SegmentWorkers::add(Pending pending) {
 
 std::shared_ptr<const LaneSegment> SegmentWorkers::take(const Pending& pending) {
   std::unique_lock lock(mutex_);
-  while (!pending->built) {
+  while (!pending->built && !pending->failure) {
     if (waiting_.empty())
       built_.wait(lock);
     else
       build_one(lock);
   }
+  if (pending->failure) std::rethrow_exception(pending->failure);
   return pending->built;
 }
 
@@ -81,9 +84,16 @@ void SegmentWorkers::build_one(std::unique_lock<std::mutex>& lock) {
   const Pending next = std::move(waiting_.front());
   waiting_.pop_front();
   lock.unlock();
-  auto built = std::make_shared<const LaneSegment>(next->events);
+  std::shared_ptr<const LaneSegment> built;
+  std::exception_ptr failure;
+  try {
+    built = std::make_shared<const LaneSegment>(next->events);
+  } catch (...) {
+    failure = std::current_exception();
+  }
   lock.lock();
   next->built = std::move(built);
+  next->failure = std::move(failure);
   if (next->owned.capacity() > 0 && spare_.size() < kMostSpare) {
     next->owned.clear();
     spare_.push_back(std::move(next->owned));

@@ -2,10 +2,19 @@
 
 #include <algorithm>
 #include <cctype>
+#include <numeric>
 #include <set>
 #include <string>
 
+#include "model/trace/resource_index.h"
+
 namespace lanescope {
+namespace {
+
+// What stands in for the index of a trace that nothing was added to.
+const ResourceIndex kNothing;
+
+}  // namespace
 
 std::string_view page_fault_name(PageFaultOf side) noexcept { return side == PageFaultOf::kCpu ? "CPU page fault" : "GPU page fault"; }
 
@@ -19,42 +28,128 @@ std::optional<NameId> Trace::find_name(std::string_view text) const noexcept {
   return std::nullopt;
 }
 
+void Trace::index_resources() {
+  auto index = std::make_shared<ResourceIndex>();
+  index->streams = {streams_, [](const CudaStream& stream) { return std::tuple(stream.process, stream.context, stream.id); }};
+  index->cuda_names = {cuda_names_, [](const CudaName& name) {
+                         return std::tuple(name.process, static_cast<std::uint32_t>(name.resource), name.id);
+                       }};
+  index->domains = {domains_, [](const NvtxDomainName& domain) { return std::tuple(domain.process, domain.id); }};
+  index->categories = {categories_, [](const NvtxCategoryName& category) {
+                         return std::tuple(category.process, category.domain, category.id);
+                       }};
+  index->devices = {devices_, [](const CudaDevice& device) { return std::tuple(device.gpu, device.process); }};
+  index->tracks.resize(tracks_.size());
+  std::iota(index->tracks.begin(), index->tracks.end(), TrackId{0});
+  std::stable_sort(index->tracks.begin(), index->tracks.end(), [this](TrackId a, TrackId b) {
+    return std::tuple(tracks_[a].key.process, tracks_[a].key.kind) < std::tuple(tracks_[b].key.process, tracks_[b].key.kind);
+  });
+  resource_index_ = std::move(index);
+}
+
+std::span<const TrackId> Trace::tracks_of(ProcessId process, TrackKind kind) const noexcept {
+  const std::vector<TrackId>& sorted = (resource_index_ ? *resource_index_ : kNothing).tracks;
+  const std::tuple wanted(process, kind);
+  const auto key = [this](TrackId id) { return std::tuple(tracks_[id].key.process, tracks_[id].key.kind); };
+  const auto first = std::lower_bound(sorted.begin(), sorted.end(), wanted, [&](TrackId id, const auto& value) { return key(id) < value; });
+  const auto last = std::upper_bound(first, sorted.end(), wanted, [&](const auto& value, TrackId id) { return value < key(id); });
+  return {first, last};
+}
+
 std::string_view Trace::domain_name(ProcessId process, std::uint32_t domain) const noexcept {
-  for (const NvtxDomainName& entry : domains_)
-    if (entry.process == process && entry.id == domain) return entry.name;
-  return {};
+  const std::uint32_t found = resource_index_ ? resource_index_->domains.first({process, domain}) : kNone;
+  return found == kNone ? std::string_view() : domains_[found].name;
 }
 
 std::string_view Trace::category_name(ProcessId process, std::uint32_t domain, std::uint32_t category) const noexcept {
-  for (const NvtxCategoryName& entry : categories_)
-    if (entry.process == process && entry.domain == domain && entry.id == category) return entry.name;
-  return {};
+  const std::uint32_t found = resource_index_ ? resource_index_->categories.first({process, domain, category}) : kNone;
+  return found == kNone ? std::string_view() : categories_[found].name;
 }
 
 std::string_view Trace::cuda_name(ProcessId process, CudaResource resource, std::uint32_t id) const noexcept {
-  for (const CudaName& entry : cuda_names_)
-    if (entry.process == process && entry.resource == resource && entry.id == id) return entry.name;
-  return {};
+  const std::uint32_t found = resource_index_ ? resource_index_->cuda_names.first({process, static_cast<std::uint32_t>(resource), id}) : kNone;
+  return found == kNone ? std::string_view() : cuda_names_[found].name;
 }
 
 const CudaStream* Trace::find_stream(ProcessId process, std::uint32_t context, std::uint32_t stream) const noexcept {
-  for (const CudaStream& entry : streams_)
-    if (entry.process == process && entry.context == context && entry.id == stream) return &entry;
-  return nullptr;
+  const std::uint32_t found = resource_index_ ? resource_index_->streams.first({process, context, stream}) : kNone;
+  return found == kNone ? nullptr : &streams_[found];
 }
 
+std::optional<std::uint32_t> Trace::device_ordinal(ProcessId process, GpuId gpu) const noexcept {
+  const std::uint32_t found = resource_index_ ? resource_index_->devices.first({gpu, process}) : kNone;
+  return found == kNone ? std::nullopt : std::optional(devices_[found].ordinal);
+}
+
+std::vector<CudaDevice> Trace::devices_of(GpuId gpu) const {
+  std::vector<CudaDevice> devices;
+  if (resource_index_)
+    for (const std::uint32_t row : resource_index_->devices.rows({gpu, 0}, {gpu, kNone})) devices.push_back(devices_[row]);
+  return devices;
+}
+
+std::vector<Trace::OuterCall> Trace::calls_with(ProcessId process, std::uint32_t correlation) const {
+  std::vector<OuterCall> outer;
+  for (const TrackId track : tracks_of(process, TrackKind::kCudaApi)) {
+    std::vector<OuterCall> of_thread;
+    for (const LaneId id : tracks_[track].lanes) {
+      const Lane& calls = lanes_[id];
+      for (EventIndex i = calls.find_correlation(correlation); i < calls.size(); i = calls.find_correlation(correlation, i + 1))
+        of_thread.push_back({calls.start(i), calls.end(i), {id, i}});
+    }
+    std::stable_sort(of_thread.begin(), of_thread.end(), [](const OuterCall& a, const OuterCall& b) { return a.start < b.start; });
+    for (const OuterCall& call : of_thread)
+      if (outer.empty() || track_of(outer.back().call.lane).key != tracks_[track].key || call.end > outer.back().end) outer.push_back(call);
+  }
+  return outer;
+}
+
+namespace {
+
+// The call that is nearest to the work; null where there is none.
+template <typename Calls>
+const typename Calls::value_type* nearest(const Calls& calls, Nanoseconds work_start) {
+  const auto distance = [&](const auto& call) { return launch_distance(call.start, work_start); };
+  const auto found = std::min_element(calls.begin(), calls.end(), [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+  return found == calls.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 std::optional<EventRef> Trace::launch_of(EventRef gpu_event) const {
-  const std::uint32_t correlation = lane(gpu_event.lane).correlation(gpu_event.index);
-  const ProcessId process = track_of(gpu_event.lane).key.process;
+  const Lane& work = lane(gpu_event.lane);
+  const std::uint32_t correlation = work.correlation(gpu_event.index);
   if (correlation == 0) return std::nullopt;
-  for (const Track& track : tracks_) {
-    if (track.key.kind != TrackKind::kCudaApi || track.key.process != process) continue;
-    for (const LaneId id : track.lanes) {  // outermost first
-      const EventIndex found = lanes_[id].find_correlation(correlation);
-      if (found != lanes_[id].size()) return EventRef{id, found};
+  const std::vector<OuterCall> calls = calls_with(track_of(gpu_event.lane).key.process, correlation);
+  const OuterCall* launch = nearest(calls, work.start(gpu_event.index));
+  return launch ? std::optional(launch->call) : std::nullopt;
+}
+
+std::vector<EventRef> Trace::work_of(EventRef api_call) const {
+  std::vector<EventRef> work;
+  const Lane& api_lane = lane(api_call.lane);
+  const TrackKey& thread = track_of(api_call.lane).key;
+  const std::uint32_t correlation = api_lane.correlation(api_call.index);
+  if (correlation == 0) return work;
+  const std::vector<OuterCall> calls = calls_with(thread.process, correlation);
+  const auto contains_call = [&](const OuterCall& outer) {
+    return track_of(outer.call.lane).key == thread && outer.start <= api_lane.start(api_call.index) && api_lane.end(api_call.index) <= outer.end;
+  };
+  const auto own = std::find_if(calls.begin(), calls.end(), contains_call);
+  for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches}) {
+    for (const TrackId track : tracks_of(thread.process, kind)) {
+      for (const LaneId id : tracks_[track].lanes) {
+        const Lane& lane = lanes_[id];
+        for (EventIndex i = lane.find_correlation(correlation); i < lane.size(); i = lane.find_correlation(correlation, i + 1))
+          if (own != calls.end() && nearest(calls, lane.start(i)) == &*own) work.push_back({id, i});
+      }
     }
   }
-  return std::nullopt;
+  const auto begins_first = [this](EventRef a, EventRef b) {
+    return std::pair(lane(a.lane).start(a.index), a) < std::pair(lane(b.lane).start(b.index), b);
+  };
+  std::sort(work.begin(), work.end(), begins_first);
+  return work;
 }
 
 std::optional<EventRef> Trace::awaited_event(EventRef synchronization) const {
@@ -62,37 +157,19 @@ std::optional<EventRef> Trace::awaited_event(EventRef synchronization) const {
   if (key.kind != TrackKind::kSynchronizations) return std::nullopt;
   const std::uint64_t record = synchronization_detail(lane(synchronization.lane).detail(synchronization.index)).event_record;
   if (record == 0) return std::nullopt;
-  for (const Track& track : tracks_) {
-    if (track.key.kind != TrackKind::kCudaEvents || track.key.process != key.process) continue;
-    for (const LaneId id : track.lanes)
+  for (const TrackId track : tracks_of(key.process, TrackKind::kCudaEvents))
+    for (const LaneId id : tracks_[track].lanes)
       for (EventIndex i = 0; i < lanes_[id].size(); ++i)
         if (cuda_event_detail(lanes_[id].detail(i)).record == record) return EventRef{id, i};
-  }
   return std::nullopt;
-}
-
-std::vector<EventRef> Trace::work_of(EventRef api_call) const {
-  std::vector<EventRef> work;
-  const std::uint32_t correlation = lane(api_call.lane).correlation(api_call.index);
-  const ProcessId process = track_of(api_call.lane).key.process;
-  if (correlation == 0) return work;
-  for (const Track& track : tracks_) {
-    if (!is_gpu_work(track.key.kind) || track.key.process != process) continue;
-    for (const LaneId id : track.lanes) {
-      const Lane& candidate = lanes_[id];
-      for (EventIndex i = candidate.find_correlation(correlation); i < candidate.size(); i = candidate.find_correlation(correlation, i + 1))
-        work.push_back({id, i});
-    }
-  }
-  std::sort(work.begin(), work.end(), [this](EventRef a, EventRef b) { return lane(a.lane).start(a.index) < lane(b.lane).start(b.index); });
-  return work;
 }
 
 std::vector<EventRef> Trace::nvtx_stack(ThreadId thread, Nanoseconds t) const {
   std::vector<EventRef> stack;
-  for (const Track& track : tracks_) {
-    if (track.key.kind != TrackKind::kNvtxRanges || track.key.thread != thread) continue;
-    for (const LaneId id : track.lanes)
+  if (thread >= threads_.size()) return stack;
+  for (const TrackId track : tracks_of(threads_[thread].process, TrackKind::kNvtxRanges)) {
+    if (tracks_[track].key.thread != thread) continue;
+    for (const LaneId id : tracks_[track].lanes)
       if (const auto index = lanes_[id].at(t)) stack.push_back({id, *index});
   }
   std::stable_sort(stack.begin(), stack.end(),
@@ -238,15 +315,14 @@ std::string_view memory_kind_name(MemoryKind kind) noexcept {
 }
 
 std::uint32_t device_ordinal(const Trace& trace, ProcessId process, GpuId gpu) noexcept {
-  for (const CudaDevice& device : trace.devices())
-    if (device.process == process && device.gpu == gpu) return device.ordinal;
+  if (const auto ordinal = trace.device_ordinal(process, gpu)) return *ordinal;
   return gpu < trace.gpus().size() ? trace.gpus()[gpu].ordinal : 0;
 }
 
 std::string given_names(const Trace& trace, GpuId gpu) {
   std::set<std::string_view> names;
-  for (const CudaDevice& device : trace.devices())
-    if (device.gpu == gpu) names.insert(trace.cuda_name(device.process, CudaResource::kDevice, device.ordinal));
+  for (const CudaDevice& device : trace.devices_of(gpu))
+    names.insert(trace.cuda_name(device.process, CudaResource::kDevice, device.ordinal));
   names.erase("");
   std::string text;
   for (const std::string_view name : names) text.append(text.empty() ? " (" : ", ").append(name);

@@ -4,45 +4,137 @@
 #include <charconv>
 #include <deque>
 #include <map>
+#include <optional>
+#include <set>
+#include <tuple>
 
 #include "call_stack_builder.h"
 #include "counter_builder.h"
+#include "detail_hash.h"
 #include "lane_builder.h"
 #include "lane_thread.h"
 #include "memory_totals.h"
+#include "row_index.h"
 
 namespace lanescope {
 namespace {
+
+// What entries of tables take beside what they hold: nodes of maps, links, the allocator's own.
+constexpr std::size_t kEntryBytes = 160;
+constexpr std::size_t kTrackBytes = 1'000;
+constexpr std::size_t kLaneBytes = 900;  // with one event
+constexpr std::size_t kEventBytes = 24;  // of a lane, with its index
 
 // Row 0 of every table is the default: nothing known.
 template <typename Detail>
 class DetailIndex {
  public:
-  DetailIndex() { ids_.emplace(Detail{}, static_cast<DetailId>(rows_.append({}))); }
+  DetailIndex() { append({}, hash_of(Detail{})); }
 
   DetailId intern(const Detail& detail) {
     // Consecutive events mostly share their detail.
     if (detail == last_) return last_id_;
-    auto [found, inserted] = ids_.try_emplace(detail, static_cast<DetailId>(rows_.size()));
-    if (inserted) rows_.append(detail);
+    const std::uint64_t hash = hash_of(detail);
+    const std::uint32_t known = index_.find(hash, [&](std::uint32_t row) { return rows_[row] == detail; });
+    last_id_ = known != kNone ? known : append(detail, hash);
     last_ = detail;
-    last_id_ = found->second;
     return last_id_;
   }
 
   [[nodiscard]] const AppendOnlyTable<Detail>& rows() const { return rows_; }
+  [[nodiscard]] std::size_t memory_bytes() const { return rows_.size() * sizeof(Detail) + index_.memory_bytes(); }
 
  private:
-  std::map<Detail, DetailId> ids_;
+  DetailId append(const Detail& detail, std::uint64_t hash) {
+    index_.append(hash, [this](std::uint32_t row) { return hash_of(rows_[row]); });
+    return static_cast<DetailId>(rows_.append(detail));
+  }
+
+  RowIndex index_;
   AppendOnlyTable<Detail> rows_;
   Detail last_;
   DetailId last_id_ = 0;
 };
 
+// GPUs by what tells them apart: their uuid, else their name and number. One without a name fits any of its number.
+class GpuIndex {
+ public:
+  // The first that may be the one described; kNone where there is none.
+  [[nodiscard]] GpuId find(const Gpu& wanted) const {
+    GpuId found = kNone;
+    if (!wanted.uuid.empty()) found = std::min(found, first(by_uuid_, wanted.uuid));
+    // Two that have a uuid are told apart by it alone.
+    const auto& comparable = wanted.uuid.empty() ? all_ : without_uuid_;
+    if (const auto of_ordinal = comparable.find(wanted.ordinal); of_ordinal != comparable.end()) {
+      if (wanted.name.empty()) {
+        found = std::min(found, *of_ordinal->second.ids.begin());
+      } else {
+        found = std::min({found, first(of_ordinal->second.by_name, wanted.name), first(of_ordinal->second.by_name, std::string())});
+      }
+    }
+    return found;
+  }
+  void add(GpuId id, const Gpu& gpu) {
+    if (!gpu.uuid.empty()) by_uuid_[gpu.uuid].insert(id);
+    all_[gpu.ordinal].add(id, gpu.name);
+    if (gpu.uuid.empty()) without_uuid_[gpu.ordinal].add(id, gpu.name);
+  }
+  void remove(GpuId id, const Gpu& gpu) {
+    if (!gpu.uuid.empty()) by_uuid_[gpu.uuid].erase(id);
+    remove(all_, id, gpu);
+    if (gpu.uuid.empty()) remove(without_uuid_, id, gpu);
+  }
+
+ private:
+  using Ids = std::set<GpuId>;
+  struct OfOrdinal {
+    Ids ids;
+    std::map<std::string, Ids> by_name;
+    void add(GpuId id, const std::string& name) {
+      ids.insert(id);
+      by_name[name].insert(id);
+    }
+  };
+  using ByOrdinal = std::map<std::uint32_t, OfOrdinal>;
+  static void remove(ByOrdinal& gpus, GpuId id, const Gpu& gpu) {
+    OfOrdinal& of_ordinal = gpus[gpu.ordinal];
+    of_ordinal.ids.erase(id);
+    of_ordinal.by_name[gpu.name].erase(id);
+    if (of_ordinal.ids.empty()) gpus.erase(gpu.ordinal);
+  }
+  [[nodiscard]] static GpuId first(const std::map<std::string, Ids>& ids, const std::string& key) {
+    const auto found = ids.find(key);
+    return found == ids.end() || found->second.empty() ? kNone : *found->second.begin();
+  }
+
+  std::map<std::string, Ids> by_uuid_;
+  ByOrdinal all_;
+  ByOrdinal without_uuid_;
+};
+
+// Where rows of a table lie, by a key that tells them apart.
+template <typename Key>
+class RowKeys {
+ public:
+  // The row of the key, and whether it is yet to be added: at the table's end.
+  std::pair<std::size_t, bool> of(const Key& key, std::size_t table_size) {
+    const auto [found, inserted] = rows_.try_emplace(key, table_size);
+    return {found->second, inserted};
+  }
+  [[nodiscard]] std::optional<std::size_t> find(const Key& key) const {
+    const auto found = rows_.find(key);
+    return found == rows_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  std::map<Key, std::size_t> rows_;
+};
+
 struct TrackState {
-  explicit TrackState(SegmentWorkers* workers) : lanes(workers) {}
+  TrackState(SegmentWorkers* workers, LaneCount& count) : lanes(workers, &count) {}
   TrackLanes lanes;
   std::vector<LaneId> ids;
+  std::size_t known_depths = 0;
   bool changed = true;
 };
 
@@ -65,9 +157,20 @@ std::string address_text(std::string_view module, std::uint64_t address) {
 struct TraceBuilder::State {
   Trace trace;  // the next snapshot, except for lanes
   std::map<TrackKey, TrackId> track_ids;
-  std::deque<TrackState> tracks;                          // which stay where they are
-  std::unordered_map<std::string_view, NameId> name_ids;  // views into `names`, which never moves
+  std::deque<TrackState> tracks;  // which stay where they are
+  RowIndex name_ids;              // of trace.names_
   std::map<std::uint32_t, ProcessId> process_ids;
+  GpuIndex gpu_ids;
+  RowKeys<std::pair<ProcessId, std::uint32_t>> devices;
+  RowKeys<std::pair<ProcessId, std::uint32_t>> contexts;
+  RowKeys<std::tuple<ProcessId, std::uint32_t, std::uint32_t>> streams;
+  RowKeys<std::tuple<ProcessId, CudaResource, std::uint32_t>> cuda_names;
+  RowKeys<std::pair<ProcessId, std::uint32_t>> domains;
+  RowKeys<std::tuple<ProcessId, std::uint32_t, std::uint32_t>> categories;
+  std::size_t resources_indexed = 0;  // rows of tables that the snapshot's index knows
+  std::uint64_t entry_bytes = 0;      // of processes, threads, resources and messages
+  std::uint64_t event_bytes = 0;
+  LaneCount lane_count;
   std::map<std::pair<ProcessId, std::uint32_t>, ThreadId> thread_ids;
   DetailIndex<KernelDetail> kernels;
   DetailIndex<MemoryDetail> memory;
@@ -85,11 +188,19 @@ struct TraceBuilder::State {
   std::optional<SegmentWorkers> segment_workers;
   std::optional<LaneThread> lane_thread;  // last: it works on tracks
 
+  void describe(GpuId id, const Gpu& description) {
+    Gpu& known = trace.gpus_[id];
+    gpu_ids.remove(id, known);
+    known = description;
+    gpu_ids.add(id, known);
+  }
+
   TrackState& track(const TrackKey& key) {
     const auto [found, inserted] = track_ids.try_emplace(key, static_cast<TrackId>(tracks.size()));
     if (inserted) {
-      tracks.emplace_back(segment_workers ? &*segment_workers : nullptr);
+      tracks.emplace_back(segment_workers ? &*segment_workers : nullptr, lane_count);
       trace.tracks_.push_back({key, {}});
+      entry_bytes += kTrackBytes;
     }
     return tracks[found->second];
   }
@@ -111,6 +222,7 @@ ProcessId TraceBuilder::process_of_instance(std::uint32_t instance) {
   if (inserted) {
     processes.emplace_back();
     processes.back().instance = instance;
+    state_->entry_bytes += sizeof(Process) + kEntryBytes;
   }
   return found->second;
 }
@@ -120,108 +232,138 @@ Process& TraceBuilder::process(ProcessId id) { return state_->trace.processes_[i
 ThreadId TraceBuilder::thread(ProcessId process, std::uint32_t tid) {
   auto& threads = state_->trace.threads_;
   const auto [found, inserted] = state_->thread_ids.try_emplace({process, tid}, static_cast<ThreadId>(threads.size()));
-  if (inserted) threads.push_back({process, tid, {}, {}});
+  if (inserted) {
+    threads.push_back({process, tid, {}, {}});
+    state_->entry_bytes += sizeof(Thread) + kEntryBytes;
+  }
   return found->second;
 }
 
-void TraceBuilder::name_thread(ThreadId id, std::string_view name) { state_->trace.threads_[id].name = name; }
+void TraceBuilder::name_thread(ThreadId id, std::string_view name) {
+  state_->entry_bytes += name.size();
+  state_->trace.threads_[id].name = name;
+}
 void TraceBuilder::set_thread_priority(ThreadId id, std::int32_t priority) { state_->trace.threads_[id].priority = priority; }
 
 GpuId TraceBuilder::gpu(const Gpu& description) {
   auto& gpus = state_->trace.gpus_;
-  const auto same = [&](const Gpu& known) {
-    if (!known.uuid.empty() && !description.uuid.empty()) return known.uuid == description.uuid;
-    return known.ordinal == description.ordinal && (known.name == description.name || known.name.empty() || description.name.empty());
-  };
-  const auto found = std::find_if(gpus.begin(), gpus.end(), same);
-  if (found == gpus.end()) {
+  const GpuId found = state_->gpu_ids.find(description);
+  if (found == kNone) {
+    const auto id = static_cast<GpuId>(gpus.size());
     gpus.push_back(description);
-    return static_cast<GpuId>(gpus.size() - 1);
+    state_->gpu_ids.add(id, description);
+    state_->entry_bytes += 4 * (2 * kEntryBytes + description.name.size() + description.uuid.size());
+    return id;
   }
   // The sampler of GPU metrics knows less of a GPU than a process that uses it.
-  if (found->name.empty() || (found->multiprocessor_count == 0 && description.multiprocessor_count > 0)) *found = description;
-  return static_cast<GpuId>(found - gpus.begin());
+  Gpu& known = gpus[found];
+  if (known.name.empty() || (known.multiprocessor_count == 0 && description.multiprocessor_count > 0)) state_->describe(found, description);
+  return found;
 }
 
 GpuId TraceBuilder::gpu_of_device(ProcessId process, std::uint32_t ordinal) {
-  for (const CudaDevice& device : state_->trace.devices_)
-    if (device.process == process && device.ordinal == ordinal) return device.gpu;
-  Gpu nameless;
-  nameless.ordinal = ordinal;
-  const GpuId id = gpu(nameless);
-  state_->trace.devices_.push_back({process, ordinal, id});
-  return id;
+  auto& devices = state_->trace.devices_;
+  const auto [row, is_new] = state_->devices.of({process, ordinal}, devices.size());
+  if (is_new) {
+    Gpu nameless;
+    nameless.ordinal = ordinal;
+    devices.push_back({process, ordinal, gpu(nameless)});
+    state_->entry_bytes += kEntryBytes;
+  }
+  return devices[row].gpu;
 }
 
 void TraceBuilder::set_device(ProcessId process, std::uint32_t ordinal, const Gpu& description) {
-  for (CudaDevice& device : state_->trace.devices_) {
-    if (device.process != process || device.ordinal != ordinal) continue;
-    // Events may have come before the description did: they keep the id.
-    if (Gpu& known = state_->trace.gpus_[device.gpu]; known.name.empty()) known = description;
+  auto& devices = state_->trace.devices_;
+  const auto [row, is_new] = state_->devices.of({process, ordinal}, devices.size());
+  if (is_new) {
+    devices.push_back({process, ordinal, gpu(description)});
+    state_->entry_bytes += kEntryBytes;
     return;
   }
-  state_->trace.devices_.push_back({process, ordinal, gpu(description)});
+  // Events may have come before the description did: they keep the id.
+  if (state_->trace.gpus_[devices[row].gpu].name.empty()) state_->describe(devices[row].gpu, description);
 }
 
 void TraceBuilder::set_context(const CudaContext& context) {
-  for (CudaContext& known : state_->trace.contexts_) {
-    if (known.process != context.process || known.id != context.id) continue;
-    known = context;
-    return;
+  auto& contexts = state_->trace.contexts_;
+  const auto [row, is_new] = state_->contexts.of({context.process, context.id}, contexts.size());
+  if (is_new) {
+    contexts.push_back(context);
+    state_->entry_bytes += kEntryBytes;
+  } else {
+    contexts[row] = context;
   }
-  state_->trace.contexts_.push_back(context);
 }
 
 void TraceBuilder::set_stream(const CudaStream& stream) {
-  for (CudaStream& known : state_->trace.streams_) {
-    if (known.process != stream.process || known.context != stream.context || known.id != stream.id) continue;
-    const std::string name = stream.name.empty() ? known.name : stream.name;
-    if (stream.kind != 0 || known.kind == 0) known = stream;
-    known.name = name;
+  auto& streams = state_->trace.streams_;
+  const auto [row, is_new] = state_->streams.of({stream.process, stream.context, stream.id}, streams.size());
+  if (is_new) {
+    streams.push_back(stream);
+    state_->entry_bytes += kEntryBytes + sizeof(CudaStream) + stream.name.size();
     return;
   }
-  state_->trace.streams_.push_back(stream);
+  CudaStream& known = streams[row];
+  const std::string name = stream.name.empty() ? known.name : stream.name;
+  if (stream.kind != 0 || known.kind == 0) known = stream;
+  known.name = name;
 }
 
 void TraceBuilder::set_cuda_name(const CudaName& name) {
-  for (CudaName& known : state_->trace.cuda_names_) {
-    if (known.process != name.process || known.resource != name.resource || known.id != name.id) continue;
-    known.name = name.name;
-    return;
+  auto& names = state_->trace.cuda_names_;
+  const auto [row, is_new] = state_->cuda_names.of({name.process, name.resource, name.id}, names.size());
+  if (is_new) {
+    names.push_back(name);
+    state_->entry_bytes += kEntryBytes + sizeof(CudaName) + name.name.size();
+  } else {
+    names[row].name = name.name;
   }
-  state_->trace.cuda_names_.push_back(name);
 }
 
 std::string_view TraceBuilder::cuda_name(ProcessId process, CudaResource resource, std::uint32_t id) const {
-  return state_->trace.cuda_name(process, resource, id);
+  const auto row = state_->cuda_names.find({process, resource, id});
+  return row ? std::string_view(state_->trace.cuda_names_[*row].name) : std::string_view();
 }
 
 void TraceBuilder::set_domain(ProcessId process, std::uint32_t id, std::string_view name) {
-  for (NvtxDomainName& known : state_->trace.domains_) {
-    if (known.process != process || known.id != id) continue;
-    known.name = name;
-    return;
+  auto& domains = state_->trace.domains_;
+  const auto [row, is_new] = state_->domains.of({process, id}, domains.size());
+  if (is_new) {
+    domains.push_back({process, id, std::string(name)});
+    state_->entry_bytes += kEntryBytes + sizeof(NvtxDomainName) + name.size();
+  } else {
+    domains[row].name = name;
   }
-  state_->trace.domains_.push_back({process, id, std::string(name)});
 }
 
 void TraceBuilder::set_category(ProcessId process, std::uint32_t domain, std::uint32_t id, std::string_view name) {
-  for (NvtxCategoryName& known : state_->trace.categories_) {
-    if (known.process != process || known.domain != domain || known.id != id) continue;
-    known.name = name;
-    return;
+  auto& categories = state_->trace.categories_;
+  const auto [row, is_new] = state_->categories.of({process, domain, id}, categories.size());
+  if (is_new) {
+    categories.push_back({process, domain, id, std::string(name)});
+    state_->entry_bytes += kEntryBytes + sizeof(NvtxCategoryName) + name.size();
+  } else {
+    categories[row].name = name;
   }
-  state_->trace.categories_.push_back({process, domain, id, std::string(name)});
 }
 
-void TraceBuilder::add_diagnostic(DiagnosticMessage message) { state_->trace.diagnostics_.push_back(std::move(message)); }
-void TraceBuilder::add_output(OutputText output) { state_->trace.output_.push_back(std::move(output)); }
+void TraceBuilder::add_diagnostic(DiagnosticMessage message) {
+  state_->entry_bytes += sizeof(DiagnosticMessage) + message.text.size();
+  state_->trace.diagnostics_.push_back(std::move(message));
+}
+void TraceBuilder::add_output(OutputText output) {
+  state_->entry_bytes += sizeof(OutputText) + output.bytes.size();
+  state_->trace.output_.push_back(std::move(output));
+}
 
 NameId TraceBuilder::intern(std::string_view text) {
-  if (const auto found = state_->name_ids.find(text); found != state_->name_ids.end()) return found->second;
-  const auto id = static_cast<NameId>(state_->trace.names_.append(std::string(text)));
-  state_->name_ids.emplace(state_->trace.names_[id], id);
-  return id;
+  NameTable& names = state_->trace.names_;
+  const std::uint64_t hash = hash_of(text);
+  const std::uint32_t known = state_->name_ids.find(hash, [&](std::uint32_t id) { return names[id] == text; });
+  if (known != kNone) return known;
+  state_->name_ids.append(hash, [&](std::uint32_t id) { return hash_of(names[id]); });
+  return static_cast<NameId>(names.append(text));
 }
 
 std::string_view TraceBuilder::text(NameId id) const { return state_->trace.names_[id]; }
@@ -262,9 +404,16 @@ void TraceBuilder::add(const TrackKey& key, std::vector<Event> events, std::span
     events.resize(kept);
   }
   if (events.empty()) return;
+  state_->event_bytes += events.size() * kEventBytes;
   TrackState& track = state_->track(key);
   track.changed = true;
   valid_depths.resize(depths.empty() ? 0 : events.size());
+  if (!valid_depths.empty()) {
+    // All lanes above the deepest are made, though there may be nothing on them.
+    const std::size_t lanes = TrackLanes::lane_of_depth(*std::max_element(valid_depths.begin(), valid_depths.end())) + std::size_t{1};
+    state_->entry_bytes += (lanes - std::min(lanes, track.known_depths)) * kLaneBytes;
+    track.known_depths = std::max(track.known_depths, lanes);
+  }
   if (state_->lane_thread)
     state_->lane_thread->add(track.lanes, std::move(events), std::move(valid_depths));
   else if (depths.empty())
@@ -274,15 +423,28 @@ void TraceBuilder::add(const TrackKey& key, std::vector<Event> events, std::span
 }
 
 CounterId TraceBuilder::counter(const Counter& description) { return state_->counters.add(description); }
+CounterId TraceBuilder::another_counter(const Counter& description) { return state_->counters.add_another(description); }
 bool TraceBuilder::add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times,
                                std::span<const std::vector<std::int64_t>> columns, Nanoseconds end) {
   return state_->counters.add_samples(counters, times, columns, end);
 }
 void TraceBuilder::set_series(CounterId counter, CounterSeries series) { state_->counters.set_series(counter, std::move(series)); }
 
+std::uint64_t TraceBuilder::memory_bytes() const noexcept {
+  const State& state = *state_;
+  const auto of_details = [](const auto&... tables) { return (tables.memory_bytes() + ...); };
+  return state.entry_bytes + state.event_bytes + state.lane_count.load(std::memory_order_relaxed) * kLaneBytes +
+         state.trace.names_.memory_bytes() + state.name_ids.memory_bytes() + state.call_stacks.memory_bytes() +
+         state.counters.memory_bytes() +
+         of_details(state.kernels, state.memory, state.api, state.synchronizations, state.cuda_events, state.memory_usage,
+                    state.graph_launches, state.nvtx, state.page_faults, state.thread_states, state.samples);
+}
+
 std::shared_ptr<const Trace> TraceBuilder::snapshot() {
   if (state_->lane_thread) state_->lane_thread->wait();
   Trace& trace = state_->trace;
+  for (TrackState& track : state_->tracks)
+    if (track.changed) track.lanes.settle();
   for (Process& process : trace.processes_)
     if (process.name.empty()) process.name = last_path_part(process.executable);
   for (TrackState& track : state_->tracks)
@@ -334,6 +496,10 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot() {
   trace.thread_state_details_ = state_->thread_states.rows();
   trace.sample_details_ = state_->samples.rows();
   trace.call_stacks_ = state_->call_stacks.snapshot();
+  const std::size_t resources = trace.streams_.size() + trace.cuda_names_.size() + trace.domains_.size() + trace.categories_.size() +
+                                trace.devices_.size() + trace.tracks_.size();
+  if (resources != state_->resources_indexed || resources == 0) trace.index_resources();
+  state_->resources_indexed = resources;
   return std::make_shared<const Trace>(trace);
 }
 

@@ -1,6 +1,8 @@
 #include "model/trace/utf8.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 namespace lanescope {
 namespace {
@@ -20,7 +22,53 @@ std::size_t sequence_length(std::string_view text) noexcept {
   return overlong || surrogate || too_large ? 0 : length;
 }
 
+// The control character that a sequence is; 0 where it is none (and for NUL, see append_printable).
+unsigned control_character(std::string_view sequence) noexcept {
+  const auto first = static_cast<unsigned char>(sequence[0]);
+  if (sequence.size() == 1) return first < 0x20 || first == 0x7f ? first : 0;
+  const auto second = static_cast<unsigned char>(sequence[1]);
+  return sequence.size() == 2 && first == 0xc2 && second < 0xa0 ? second : 0;
+}
+
+void append_escaped(std::string& to, unsigned character, LineBreaks breaks) {
+  const bool kept = breaks == LineBreaks::kKept && (character == '\n' || character == '\t');
+  if (kept) {
+    to += static_cast<char>(character);
+  } else if (character == '\n' || character == '\t' || character == '\r') {
+    to.append(character == '\n' ? "\\n" : character == '\t' ? "\\t" : "\\r");
+  } else {
+    std::array<char, 8> escape;
+    std::snprintf(escape.data(), escape.size(), "\\u%04x", character);
+    to += escape.data();
+  }
+}
+
 }  // namespace
+
+void append_printable(std::string& to, std::string_view text, LineBreaks breaks) {
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
+  while (!text.empty()) {
+    const auto special = std::find_if_not(text.begin(), text.end(), is_plain);
+    to.append(text.begin(), special);
+    text.remove_prefix(static_cast<std::size_t>(special - text.begin()));
+    if (text.empty()) return;
+    const std::size_t length = sequence_length(text);
+    const unsigned control = length == 0 ? 0 : control_character(text.substr(0, length));
+    if (length == 0)
+      to += "\xef\xbf\xbd";
+    else if (control != 0 || text.front() == '\0')
+      append_escaped(to, control, breaks);
+    else
+      to += text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(1, length));
+  }
+}
+
+std::string printable(std::string_view text, LineBreaks breaks) {
+  std::string shown;
+  append_printable(shown, text, breaks);
+  return shown;
+}
 
 std::string valid_utf8(std::string_view text) {
   std::string valid;

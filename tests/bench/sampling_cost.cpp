@@ -192,6 +192,7 @@ class Nobody final : public cpu::Listener {
  public:
   void process_began(const cpu::SeenProcess&) override {}
   void process_ended(cpu::ProcessKey, std::int64_t) override {}
+  void process_forgotten(cpu::ProcessKey) override {}
   void thread_named(cpu::ProcessKey, std::uint32_t, const std::string&) override {}
   void recorded(cpu::ProcessKey, const proto::EventChunk&, std::uint32_t events) override { taken += events; }
   void named(cpu::ProcessKey, const proto::Symbols&) override {}

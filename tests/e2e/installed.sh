@@ -21,4 +21,5 @@ done
 path=$(tree/bin/lanescope profile -t nvtx --pytorch=autograd-nvtx -s none --cpuctxsw none -o z printenv PYTHONPATH)
 [ -f "${path%%:*}/sitecustomize.py" ] || fail "no sitecustomize.py in $path"
 case $path in "$folder"/tree/lib/*) ;; *) fail "PYTHONPATH is $path" ;; esac
+[ -x tree/bin/lanescope-code-names ] || [ ! -x "$build/bin/lanescope-code-names" ] || fail "lanescope-code-names is not installed"
 [ -x tree/bin/lanescope-gpu-metrics ] || [ ! -x "$build/bin/lanescope-gpu-metrics" ] || fail "lanescope-gpu-metrics is not installed"

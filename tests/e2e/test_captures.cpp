@@ -150,10 +150,13 @@ TEST_CASE("a profile can be stopped from elsewhere; its program runs on") {
 TEST_CASE("a capture ends where its file has the size that it may have") {
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(
-      folder.path(), {"profile", "--max-file-size=4K", "-w", "false", "-o", "x", "sh", "-c", "head -c 3000000 /dev/urandom | od; exit 2"});
+      folder.path(), {"profile", "--max-file-size=64K", "-w", "false", "-o", "x", "sh", "-c", "head -c 3000000 /dev/urandom | od; exit 2"});
   CHECK(ran.code == 2);
   CHECK(load(folder.path() / "x.trace")->provenance().finished);
-  CHECK(std::filesystem::file_size(folder.path() / "x.trace") < 2'000'000);
+  CHECK(load(folder.path() / "x.trace")->provenance().end == RecordingEnd::kFileSize);
+  CHECK(std::filesystem::file_size(folder.path() / "x.trace") <= 64u << 10);
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output,
+             contains_text("Ended         the file had the size that it may have (--max-file-size)"));
 }
 
 TEST_CASE("a ring keeps the last seconds, and names that were told before") {

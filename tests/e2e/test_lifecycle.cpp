@@ -20,7 +20,24 @@ using namespace lanescope::test;
 namespace {
 
 std::string endings() { return program("lanescope_program_endings").string(); }
+std::string lives() { return program("lanescope_program_lives").string(); }
 std::string endless() { return program("lanescope_program_nvtx_endless").string(); }
+
+// The letter of proc(5); 0 once it is gone.
+char state_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t close = text.rfind(')');
+  return close == std::string::npos ? '\0' : text[close + 2];
+}
+void wait_for_state(pid_t pid, char state) {
+  for (int look = 0; state_of(pid) != state; ++look) {
+    constexpr int kLooks = 20'000;
+    REQUIRE(look < kLooks);
+    usleep(1'000);
+  }
+}
 
 // The same without us.
 Ran run_alone(const std::vector<std::string>& command) {
@@ -226,7 +243,7 @@ TEST_CASE("a program for which there is no memory left is ended by the kernel, a
 TEST_CASE("a program that may not take the addresses in which it would report runs as without us, and this is said") {
   const TemporaryFolder folder;
   const std::string traced = GENERATE("nvtx", "cuda,nvtx,osrt");
-  const std::vector<std::string> command{"/bin/sh", "-c", "ulimit -v 500000; exec " + endings() + " exit"};
+  const std::vector<std::string> command{"/bin/sh", "-c", "ulimit -v 250000; exec " + endings() + " exit"};
   const Ran alone = run_alone(command);
   CHECK(alone.code == 7);
   std::vector<std::string> arguments{"profile", "-t", traced, "-o", "x"};
@@ -304,6 +321,68 @@ TEST_CASE("Ctrl+C twice ends the recording of a program that does not listen") {
   kill(static_cast<pid_t>(trace->processes().back().pid), SIGKILL);
 }
 
+TEST_CASE("signals of a batch system reach the program, and do not end its recording") {
+  const TemporaryFolder folder;
+  LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-o", "x", lives(), "signals"});
+  recording.wait_for_line("ready");
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGPOLL, SIGPWR, SIGRTMIN + 6}) {
+    kill(recording.pid(), signal);
+    recording.wait_for_line("signal " + std::to_string(signal));
+  }
+  kill(recording.pid(), SIGTERM);
+  CHECK(recording.wait() == 7);
+  CHECK_THAT(recording.messages(), contains_text("SIGUSR1 was passed on to the program; the recording goes on."));
+  CHECK_THAT(recording.messages(), contains_text("signal 40 was passed on to the program; the recording goes on."));
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(trace->provenance().finished);
+  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 100);
+}
+
+TEST_CASE("a signal to the recorder that ends the program leaves a whole file") {
+  const int signal = GENERATE(SIGUSR1, SIGALRM, SIGXCPU, SIGQUIT, SIGHUP);
+  const TemporaryFolder folder;
+  LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-o", "x", lives(), "wait"});
+  recording.wait_for_line("ready");
+  kill(recording.pid(), signal);
+  CHECK(recording.wait() == 128 + signal);
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(trace->provenance().finished);
+  CHECK(trace->processes()[0].signal == signal);
+  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 100);
+}
+
+TEST_CASE("a program is stopped and goes on with its recorder") {
+  const TemporaryFolder folder;
+  LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-o", "x", lives(), "wait"});
+  recording.wait_for_line("ready");
+  const pid_t target = recording.target();
+  kill(recording.pid(), SIGTSTP);
+  wait_for_state(recording.pid(), 'T');
+  CHECK(state_of(target) == 'T');
+  kill(recording.pid(), SIGCONT);
+  wait_for_state(target, 'S');
+  kill(recording.pid(), SIGTERM);
+  CHECK(recording.wait() == 128 + SIGTERM);
+  CHECK(load(folder.path() / "x.trace")->provenance().finished);
+}
+
+TEST_CASE("signals that mean nothing to who attaches do not end its recording") {
+  const TemporaryFolder folder;
+  LanescopeProcess holder(folder.path(), {"profile", "-t", "none", "--sample=none", "--cpuctxsw=none", "-o", "holder", "sh", "-c",
+                                          "echo ready; exec sleep 60"});
+  holder.wait_for_line("ready");
+  const pid_t target = holder.target();
+  LanescopeProcess recording(folder.path(), {"attach", "-t", "none", "--cpuctxsw=process-tree", "-o", "x", std::to_string(target)});
+  while (!std::filesystem::exists(folder.path() / "x.trace")) usleep(1'000);
+  kill(recording.pid(), SIGUSR1);
+  kill(recording.pid(), SIGINT);
+  CHECK(recording.wait() == 0);
+  CHECK_THAT(recording.messages(), contains_text("SIGUSR1 has no effect: the process was attached to. The recording goes on."));
+  CHECK(load(folder.path() / "x.trace")->provenance().finished);
+  kill(target, SIGTERM);
+  CHECK(holder.wait() == 128 + SIGTERM);
+}
+
 TEST_CASE("a worker that is killed does not disturb the others") {
   const TemporaryFolder folder;
   const std::string script = endings() + " kill; " + endings() + " exit";
@@ -339,18 +418,35 @@ TEST_CASE("a program that removes its own recording ends as without us, and nobo
   CHECK_THAT(ran.messages, !contains_text("Generated"));
 }
 
+namespace {
+
+// A file system of so many KiB, where we may make one.
+class SmallDisk {
+ public:
+  SmallDisk(const std::filesystem::path& place, int size) : place_(place) {
+    std::filesystem::create_directory(place);
+    is_there_ = mount("none", place.c_str(), "tmpfs", 0, ("size=" + std::to_string(size) + "k").c_str()) == 0;
+    if (!is_there_) WARN("Only root can make a small disk: not tested.");
+  }
+  ~SmallDisk() {
+    if (is_there_) umount2(place_.c_str(), MNT_DETACH);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  [[nodiscard]] bool is_there() const { return is_there_; }
+
+ private:
+  std::filesystem::path place_;
+  bool is_there_ = false;
+};
+
+}  // namespace
+
 TEST_CASE("a full disk ends the recording, not the program, and the file opens") {
   const TemporaryFolder folder;
   const std::filesystem::path disk = folder.path() / "disk";
-  std::filesystem::create_directory(disk);
-  if (mount("none", disk.c_str(), "tmpfs", 0, "size=64k") != 0) {
-    WARN("Only root can make a small disk: not tested.");
-    return;
-  }
-  struct Unmount {
-    const std::filesystem::path& path;
-    ~Unmount() { umount2(path.c_str(), MNT_DETACH); }
-  } unmount{disk};
+  const SmallDisk small(disk, 64);
+  if (!small.is_there()) return;
   // Numbers at random hardly compress: what is printed fills the disk.
   const std::vector<std::string> command{
       "/bin/sh", "-c", "awk 'BEGIN { for (x = 1; i < 200000; ++i) print x = x * 16807 % 2147483647 }'; echo whole; exit 6"};
@@ -364,7 +460,29 @@ TEST_CASE("a full disk ends the recording, not the program, and the file opens")
   CHECK(ran.output.ends_with("whole\n"));
   CHECK(ran.messages.find("x.trace") != std::string::npos);
   CHECK(ran.messages.find("nothing dropped") == std::string::npos);
-  CHECK(load(disk / "x.trace")->processes().size() == 1);
+  const auto trace = load(disk / "x.trace");
+  CHECK(trace->processes().size() == 2);  // the shell and awk
+  CHECK(trace->provenance().finished);
+  CHECK(trace->provenance().end == RecordingEnd::kDiskFull);
+}
+
+TEST_CASE("a file on a full disk says that ranges are missing") {
+  const TemporaryFolder folder;
+  const std::filesystem::path disk = folder.path() / "disk";
+  const SmallDisk small(disk, 512);
+  if (!small.is_there()) return;
+  const Ran ran =
+      run_lanescope(folder.path(), {"profile", "-o", (disk / "x").string(), program("lanescope_program_nvtx_threads").string(), "100000"});
+  CHECK(ran.code == 0);
+  CHECK_THAT(ran.messages, contains_text("more events had no room in the file"));
+  const auto trace = load(disk / "x.trace");
+  CHECK(trace->provenance().finished);
+  CHECK(trace->provenance().unwritten_events > 0);
+  CHECK(trace->event_count() > 0);
+  const std::string info = run_lanescope(folder.path(), {"info", (disk / "x.trace").string()}).output;
+  CHECK_THAT(info, contains_text("Ended         the file could not be written any more"));
+  CHECK_THAT(info, contains_text("had no room in the file"));
+  CHECK_THAT(info, !contains_text("nothing dropped"));
 }
 
 TEST_CASE("a program with a library of its own in LD_PRELOAD keeps it") {

@@ -63,6 +63,42 @@ bool has_function(const std::vector<std::string>& functions, std::string_view pa
 
 }  // namespace
 
+TEST_CASE("threads that live for one call end, and every call and range of theirs is recorded") {
+  constexpr std::uint64_t kThreads = 8 * 1'500;
+  for (const char* traced : {"osrt", "nvtx", "osrt,nvtx"}) {
+    CAPTURE(traced);
+    const TemporaryFolder folder;
+    const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "-s", "none", "--cpuctxsw", "none", "-o", "x",
+                                                  program("lanescope_program_thread_churn").string(), "8", "1500"});
+    CHECK(ran.code == 0);
+    CHECK_THAT(ran.output, contains_text(std::to_string(kThreads) + " threads"));
+    CHECK_THAT(ran.output + ran.messages, contains_text("nothing dropped"));
+    const auto trace = load(folder.path() / "x.trace");
+    const std::string kinds = traced;
+    if (kinds.find("nvtx") != kinds.npos) CHECK(count_events(*trace, TrackKind::kNvtxRanges, "short life") == kThreads);
+    if (kinds.find("osrt") != kinds.npos) CHECK(count_events(*trace, TrackKind::kOsRuntime, "usleep") == kThreads);
+  }
+}
+
+TEST_CASE("programs that are built with sanitizers run as alone, and their calls are recorded") {
+  for (const char* kind : {"address", "thread", "undefined", "leak", "within"}) {
+    for (const char* traced : {"osrt", "python-gil", "nvtx,osrt,python-gil", "mpi"}) {
+      CAPTURE(kind, traced);
+      const TemporaryFolder folder;
+      const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "-s", "none", "--cpuctxsw", "none", "-o", "x",
+                                                    program(std::string("lanescope_program_sanitized_") + kind).string()});
+      CHECK(ran.code == 5);
+      CHECK_THAT(ran.output, contains_text("child 3"));
+      CHECK(ran.messages.find("Sanitizer") == std::string::npos);
+      const auto trace = load(folder.path() / "x.trace");
+      const std::string_view kinds = traced;
+      if (kinds.find("osrt") != kinds.npos) CHECK(count_events(*trace, TrackKind::kOsRuntime, "usleep") == 4 * 25 + 3);
+      if (kinds.find("nvtx") != kinds.npos)
+        CHECK(count_events(*trace, TrackKind::kNvtxRanges, "a range whose name is longer than a register of the processor") == 4 * 25);
+    }
+  }
+}
+
 TEST_CASE("each call that takes longer than its threshold has the call chain that led to it, and no other one") {
   const TemporaryFolder folder;
   REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "osrt", "--osrt-backtrace-threshold=15000000", "-s", "none", "--cpuctxsw", "none",

@@ -164,6 +164,16 @@ TEST_CASE("a Python thread that sleeps neither holds the GIL nor waits for it") 
   }
 }
 
+TEST_CASE("the child of a vfork, which ends on its parent's thread, does not end what that one holds") {
+  FOR_ALL_INTERPRETERS(python) {
+    INFO(python);
+    const Recorded recorded = record(python, "failing");
+    const Told& starter = recorded.threads.at("starter");
+    const auto held = static_cast<double>(time_in(recorded.lock.held, starter.thread, starter.begin, starter.end));
+    CHECK(held > 0.7 * static_cast<double>(starter.end - starter.begin));
+  }
+}
+
 TEST_CASE("native code that lets go of the GIL does not hold it") {
   FOR_ALL_INTERPRETERS(python) {
     INFO(python);

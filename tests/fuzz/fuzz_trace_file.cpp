@@ -1,119 +1,137 @@
-// Any bytes as a .trace file. Frames carry checksums, so mutations of a file mostly end there: the bytes are also taken as the payload of
-// frames whose checksums hold.
-#include <cstdio>
+// Files of frames: those that were finished, with an index and a trailer, those that were cut off, and any bytes.
+#include <cstdlib>
 #include <cstring>
 
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "frame_sequence.h"
 #include "fuzz_target.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/frame_codec.h"
-#include "model/trace/frame_ingest.h"
+#include "model/file/trace_file.h"
 #include "model/trace/load.h"
-#include "model/trace/outline.h"
+#include "valid_frames.h"
 
 using namespace lanescope;
 
 namespace {
 
-void load_as_file(const std::uint8_t* data, std::size_t size) {
-  const int descriptor = memfd_create("fuzz", 0);
-  if (descriptor < 0 || write(descriptor, data, size) != static_cast<ssize_t>(size)) std::abort();
-  (void)load_trace("/proc/self/fd/" + std::to_string(descriptor));
-  close(descriptor);
+// What the first byte of an input says of the rest.
+enum Form : std::uint8_t {
+  kFrames,      // frames, which stand in a file as they are; with an index among them, a trailer says where it is
+  kCut,         // the same; the next two bytes say how much of the end is missing
+  kRaw,         // any bytes behind the header of a file
+  kWithoutAny,  // any bytes
+  kForms,
+};
+
+void append(std::vector<std::byte>& file, const void* data, std::size_t size) {
+  const auto* bytes = static_cast<const std::byte*>(data);
+  file.insert(file.end(), bytes, bytes + size);
 }
 
-void ingest_as_payload(const std::uint8_t* data, std::size_t size) {
-  const std::string payload(reinterpret_cast<const char*>(data), size);
-  TraceBuilder builder;
-  FrameIngest ingest(builder);
-  for (std::uint16_t type = proto::FRAME_SESSION_START; type <= proto::FRAME_OUTLINE; ++type) {
+std::vector<std::byte> file_of_frames(std::string_view input) {
+  std::vector<std::byte> file(sizeof(FileHeader));
+  FileHeader first{};
+  std::memcpy(first.magic, kFileMagic, sizeof(kFileMagic));
+  first.major_version = kFormatMajor;
+  std::memcpy(file.data(), &first, sizeof(first));
+  FileTrailer trailer{};
+  std::memcpy(trailer.magic, kTrailerMagic, sizeof(kTrailerMagic));
+  for (const fuzz::Frame& each : fuzz::frames_of(input)) {
     FrameHeader header;
-    header.type = type;
-    header.process = 1;
-    std::vector<std::byte> bytes;
-    append_frame(header, payload, bytes);
-    FrameView frame;
-    std::memcpy(&frame.header, bytes.data(), sizeof(FrameHeader));
-    frame.stored = std::span(bytes).subspan(sizeof(FrameHeader));
-    ingest.add(frame);
+    header.type = each.type;
+    header.source = each.source;
+    header.process = each.process;
+    header.event_count = each.events;
+    if (each.type == proto::FRAME_INDEX) trailer.index_offset = file.size();
+    append_frame(header, each.payload, file);
   }
-  (void)add_outline(builder, payload);
-  (void)builder.snapshot()->memory_bytes();
+  if (trailer.index_offset != 0) append(file, &trailer, sizeof(trailer));
+  return file;
 }
 
-proto::EventChunk chunk_of_everything() {
-  proto::EventChunk chunk;
-  chunk.set_base_time(1'000);
-  chunk.set_first_string(1);
-  chunk.add_strings("_Z4axpyPfif");
-  chunk.set_first_shape(1);
-  chunk.add_launch_shapes()->set_grid_x(4);
-  chunk.set_first_queue(1);
-  chunk.add_queues()->set_stream(7);
-  chunk.set_first_code_location(1);
-  chunk.add_code_locations()->set_address(0x1000);
-  chunk.set_first_call_node(1);
-  for (std::uint32_t parent = 0; parent < 3; ++parent) {
-    proto::CallNode& call = *chunk.add_call_nodes();
-    call.set_parent(parent);
-    call.set_location(1);
+std::vector<std::byte> file_of(std::string_view input) {
+  if (input.empty()) return {};
+  const auto form = static_cast<std::uint8_t>(input[0]) % kForms;
+  input.remove_prefix(1);
+  std::vector<std::byte> file;
+  switch (form) {
+    case kFrames:
+      return file_of_frames(input);
+    case kCut: {
+      std::uint16_t missing = 0;
+      std::memcpy(&missing, input.data(), std::min(sizeof(missing), input.size()));
+      file = file_of_frames(input.substr(std::min(sizeof(missing), input.size())));
+      file.resize(file.size() - std::min<std::size_t>(missing, file.size()));
+      return file;
+    }
+    case kRaw:
+      file = file_of_frames({});
+      break;
+    default:
+      break;
   }
-  return chunk;
+  append(file, input.data(), input.size());
+  return file;
+}
+
+// The index of frames as they lie in the file that is made of them.
+fuzz::Frame index_of(const std::vector<fuzz::Frame>& frames) {
+  proto::Index index;
+  std::vector<std::byte> file(sizeof(FileHeader));
+  for (const fuzz::Frame& each : frames) {
+    proto::IndexEntry& entry = *index.add_entries();
+    entry.set_offset(file.size());
+    FrameHeader header;
+    header.type = each.type;
+    append_frame(header, each.payload, file);
+    entry.set_type(each.type);
+    entry.set_process(each.process);
+    entry.set_stored_size(static_cast<std::uint32_t>(file.size() - entry.offset() - sizeof(FrameHeader)));
+    entry.set_event_count(each.events);
+  }
+  return {proto::FRAME_INDEX, proto::SOURCE_SESSION, 0, 0, index.SerializeAsString()};
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size > (1u << 20)) return 0;
-  load_as_file(data, size);
-  ingest_as_payload(data, size);
+  const std::vector<std::byte> file = file_of({reinterpret_cast<const char*>(data), size});
+  const int descriptor = memfd_create("fuzz", 0);
+  if (descriptor < 0 || write(descriptor, file.data(), file.size()) != static_cast<ssize_t>(file.size())) std::abort();
+  (void)load_trace("/proc/self/fd/" + std::to_string(descriptor));
+  close(descriptor);
   return 0;
 }
 
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned int seed) {
+  std::mt19937 random(seed);
+  if (size < 4 || data[0] % kForms >= kRaw || random() % 16 == 0) return LLVMFuzzerMutate(data, size, most);
+  const std::size_t before = data[0] % kForms == kCut ? 3 : 1;
+  auto frames = fuzz::frames_of({reinterpret_cast<const char*>(data) + before, size - before});
+  fuzz::change(frames, random);
+  const std::string bytes = fuzz::bytes_of(frames);
+  if (bytes.size() + before > most) return LLVMFuzzerMutate(data, size, most);
+  std::memcpy(data + before, bytes.data(), bytes.size());
+  return bytes.size() + before;
+}
+
 std::vector<std::string> valid_inputs() {
-  proto::EventChunk kernels = chunk_of_everything();
-  proto::EventChunk ranges = chunk_of_everything();
-  proto::EventChunk samples = chunk_of_everything();
-  proto::EventChunk states = chunk_of_everything();
-  proto::Symbols symbols;
-  symbols.set_first_string(1);
-  symbols.add_strings("main");
-  symbols.add_locations()->set_location(1);
-  symbols.mutable_locations(0)->add_functions()->set_function(1);
-  for (int i = 0; i < 20; ++i) {
-    auto* k = kernels.mutable_kernels();
-    k->add_start_delta(10);
-    k->add_duration(5);
-    k->add_name(1);
-    k->add_queue(1);
-    k->add_correlation_delta(1);
-    k->add_shape(1);
-    auto* r = ranges.mutable_nvtx_ranges();
-    r->add_start_delta(10);
-    r->add_duration(30);
-    r->add_name(1);
-    r->add_depth(static_cast<std::uint32_t>(i % 4));
-    auto* s = samples.mutable_samples();
-    s->add_time_delta(10);
-    s->add_call_node(static_cast<std::uint32_t>(i % 4));
-    s->add_processor(2);
-    auto* t = states.mutable_thread_states();
-    t->add_start_delta(10);
-    t->add_duration(10);
-    t->add_state(static_cast<std::uint32_t>(i % 4));
-    t->add_processor(i % 4 == 1 ? 2 : 0);
+  std::vector<fuzz::Frame> frames = fuzz::first_frames();
+  for (const auto& more : {fuzz::event_frames(), fuzz::last_frames()}) frames.insert(frames.end(), more.begin(), more.end());
+  std::vector<fuzz::Frame> few = fuzz::first_frames();
+  few.push_back(fuzz::event_frames().front());
+  std::vector<std::string> inputs;
+  for (std::vector<fuzz::Frame>* of : {&frames, &few}) {
+    inputs.push_back(static_cast<char>(kCut) + std::string(2, '\5') + fuzz::bytes_of(*of));
+    of->push_back(index_of(*of));
+    inputs.push_back(static_cast<char>(kFrames) + fuzz::bytes_of(*of));
+    const auto file = file_of_frames(fuzz::bytes_of(*of));
+    inputs.push_back(static_cast<char>(kWithoutAny) + std::string(reinterpret_cast<const char*>(file.data()), file.size()));
+    inputs.push_back(static_cast<char>(kRaw) +
+                     std::string(reinterpret_cast<const char*>(file.data()) + sizeof(FileHeader), file.size() - sizeof(FileHeader)));
   }
-  std::vector<std::byte> bytes(sizeof(FileHeader));
-  FileHeader file{};
-  std::memcpy(file.magic, kFileMagic, sizeof(kFileMagic));
-  file.major_version = kFormatMajor;
-  std::memcpy(bytes.data(), &file, sizeof(file));
-  FrameHeader header;
-  header.type = proto::FRAME_EVENTS;
-  header.process = 1;
-  for (const auto* chunk : {&kernels, &ranges, &samples, &states}) append_frame(header, chunk->SerializeAsString(), bytes);
-  return {kernels.SerializeAsString(), ranges.SerializeAsString(),  samples.SerializeAsString(),
-          states.SerializeAsString(),  symbols.SerializeAsString(), std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())};
+  return inputs;
 }

@@ -3,6 +3,7 @@
 python_gil.py compete [SECONDS]   two threads that compute all the time
 python_gil.py sleep               one that sleeps beside one that computes
 python_gil.py release             one that calls native code which releases the lock: zlib and hashlib of much data
+python_gil.py failing             one that computes while it starts programs that are not there, by vfork
 python_gil.py interpreters [SECONDS]   two that compute all the time, each in an interpreter with a lock of its own (3.12 and newer)
 """
 import hashlib
@@ -53,6 +54,26 @@ def in_interpreter(seconds):
     return run
 
 
+def failing():
+    """Computes, with the lock, between the end of the child and the look at what it said."""
+    import os
+    import subprocess
+
+    read = os.read
+
+    def read_later(descriptor, size):
+        compute(time.monotonic() + 0.03)
+        return read(descriptor, size)
+
+    os.read = read_later
+    for _ in range(10):
+        try:
+            subprocess.Popen(["/nonexistent/program"], close_fds=False)
+        except FileNotFoundError:
+            pass
+    os.read = read
+
+
 def main():
     what = sys.argv[1]
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 1.0
@@ -61,6 +82,8 @@ def main():
         threads = [told("first", lambda: compute(until)), told("second", lambda: compute(until))]
     elif what == "sleep":
         threads = [told("sleeper", lambda: time.sleep(seconds)), told("computer", lambda: compute(until))]
+    elif what == "failing":
+        threads = [told("starter", failing)]
     elif what == "interpreters":
         threads = [told("first", in_interpreter(seconds)), told("second", in_interpreter(seconds))]
     else:

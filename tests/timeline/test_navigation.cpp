@@ -105,6 +105,7 @@ TEST_CASE("a kernel is described with its launch, its shape and what limits it")
   REQUIRE(value_of(properties, "Dynamic shared memory") == "48.00 KiB");
   // 233 472 B of shared memory hold 4 blocks of 49 152 + 1 024 B, of 8 warps each: 32 of 64 warps.
   REQUIRE(value_of(properties, "Theoretical occupancy") == "50.0 %");
+  REQUIRE(value_of(properties, "Blocks a multiprocessor") == "4, limited by registers and shared memory");
   REQUIRE(value_of(properties, "Launched by") == "cudaLaunchKernel");
   REQUIRE(value_of(properties, "Launch latency") == "4.000 µs");
   REQUIRE(value_of(properties, "NVTX") == "step 12 › forward");
@@ -137,24 +138,6 @@ TEST_CASE("data of a range is shown field by field, and says why where nobody kn
   const auto unknown = described(R"({"schema":16777221,"size":4,"bytes":"01000000"})");
   REQUIRE(value_of(unknown, "bytes") == "01000000");
   REQUIRE(value_of(unknown, "Fields of its data") == "unknown: they were described before the recording began, or never");
-}
-
-TEST_CASE("theoretical occupancy is limited by the scarcest resource") {
-  Gpu gpu;
-  gpu.max_warps_per_multiprocessor = 64;
-  gpu.max_blocks_per_multiprocessor = 32;
-  gpu.max_registers_per_multiprocessor = 65536;
-  KernelDetail kernel;
-  kernel.block[1] = kernel.block[2] = 1;
-  kernel.block[0] = 1024;
-  kernel.registers_per_thread = 32;  // 32 warps x 1024 registers: two blocks fill the registers
-  REQUIRE(theoretical_occupancy(kernel, gpu) == 1.0);
-  kernel.registers_per_thread = 64;
-  REQUIRE(theoretical_occupancy(kernel, gpu) == 0.5);
-  kernel.block[0] = 32;  // 32 blocks of one warp
-  kernel.registers_per_thread = 16;
-  REQUIRE(theoretical_occupancy(kernel, gpu) == 0.5);
-  REQUIRE_FALSE(theoretical_occupancy(kernel, Gpu{}));
 }
 
 TEST_CASE("labels are short where descriptions are whole") {

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "describe_threads.h"
+#include "model/kernels/occupancy.h"
 #include "model/trace/nvtx_payload.h"
 #include "timeline/core/format.h"
 #include "timeline/core/row_tree.h"
@@ -35,7 +36,27 @@ void add_graph(Properties& properties, std::uint32_t graph, std::uint64_t node) 
   if (node != 0) add(properties, "Graph node", std::to_string(node));
 }
 
-void add_kernel(Properties& properties, const Trace& trace, const TrackKey& key, DetailId id) {
+void add_occupancy(Properties& properties, const KernelDetail& kernel, const Gpu& gpu, Length length) {
+  const auto multiprocessor = kernels::multiprocessor_of(gpu);
+  const auto occupancy = multiprocessor ? kernels::occupancy(kernel, *multiprocessor) : std::nullopt;
+  if (!occupancy) return;
+  add(properties, "Theoretical occupancy", format_share(occupancy->share()));
+  add(properties, "Blocks a multiprocessor", std::to_string(occupancy->blocks) + ", limited by " + kernels::limiters_text(*occupancy));
+  const auto reliefs = length == Length::kWhole ? kernels::reliefs(kernel, *multiprocessor) : std::vector<kernels::Relief>();
+  for (const kernels::Relief& relief : reliefs) add(properties, "More occupancy with", kernels::relief_text(relief, kernel));
+  const auto waves = kernels::waves(kernel, gpu, *occupancy);
+  if (!waves) return;
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f", waves->waves());
+  add(properties, "Waves", std::string(text) + " of " + format_count(waves->at_once) + " blocks");
+  if (waves->tail_share() > 0)
+    add(properties, "Last wave", format_count(waves->tail()) + " blocks; its empty places are " + format_share(waves->tail_share()) + " of the launch's");
+  if (waves->idle_multiprocessors() > 0)
+    add(properties, "Multiprocessors without a block",
+        format_count(waves->multiprocessors - waves->blocks) + " of " + std::to_string(waves->multiprocessors));
+}
+
+void add_kernel(Properties& properties, const Trace& trace, const TrackKey& key, DetailId id, Length length) {
   if (id == 0) return;
   const KernelDetail& kernel = trace.kernel_detail(id);
   add(properties, "Grid", dimensions(kernel.grid));
@@ -48,9 +69,7 @@ void add_kernel(Properties& properties, const Trace& trace, const TrackKey& key,
   if (kernel.shared_memory_executed != 0) add(properties, "Shared memory configured", format_bytes(kernel.shared_memory_executed));
   if (kernel.local_memory_per_thread != 0) add(properties, "Local memory per thread", format_bytes(kernel.local_memory_per_thread));
   if (kernel.local_memory_total != 0) add(properties, "Local memory", format_bytes(kernel.local_memory_total));
-  if (key.gpu != kNone)
-    if (const auto occupancy = theoretical_occupancy(kernel, trace.gpus()[key.gpu]))
-      add(properties, "Theoretical occupancy", format_share(*occupancy));
+  if (key.gpu != kNone) add_occupancy(properties, kernel, trace.gpus()[key.gpu], length);
   add_graph(properties, kernel.graph, kernel.graph_node);
   if (kernel.finished == Finished::kNo) add(properties, "Finished", "no: still running when the recording ended");
 }
@@ -189,7 +208,7 @@ void append(Properties& properties, Properties more) {
 void add_details(Properties& properties, const Trace& trace, const TrackKey& key, const Event& event, Length length) {
   switch (key.kind) {
     case TrackKind::kKernels:
-      return add_kernel(properties, trace, key, event.detail);
+      return add_kernel(properties, trace, key, event.detail, length);
     case TrackKind::kMemory:
       return add_memory(properties, trace, event);
     case TrackKind::kCudaApi:
@@ -268,8 +287,6 @@ void add_relations(Properties& properties, const Trace& trace, EventRef ref, con
   }
 }
 
-std::uint32_t rounded_up(std::uint32_t value, std::uint32_t step) { return (value + step - 1) / step * step; }
-
 // Where a parameter list starts: the parenthesis that is open to the end, outside of template arguments.
 std::size_t parameters_start(std::string_view name) {
   if (name.empty() || name.back() != ')') return name.size();
@@ -344,27 +361,6 @@ std::string event_title(const Trace& trace, EventRef ref) {
   if (kind == TrackKind::kMemory) return std::string(memory_operation_name(trace.memory_detail(event.detail)));
   if (kind == TrackKind::kSynchronizations) return synchronization_name(trace.synchronization_detail(event.detail).type);
   return "(no name)";
-}
-
-std::optional<double> theoretical_occupancy(const KernelDetail& kernel, const Gpu& gpu) noexcept {
-  constexpr std::uint32_t kWarp = 32;
-  constexpr std::uint32_t kRegisterUnit = 256;  // registers are given out to warps in units of 256
-  const std::uint32_t threads = kernel.block[0] * kernel.block[1] * kernel.block[2];
-  if (threads == 0 || gpu.max_warps_per_multiprocessor == 0) return std::nullopt;
-  const std::uint32_t warps = rounded_up(threads, kWarp) / kWarp;
-  std::uint64_t blocks = gpu.max_warps_per_multiprocessor / warps;
-  if (gpu.max_blocks_per_multiprocessor != 0) blocks = std::min<std::uint64_t>(blocks, gpu.max_blocks_per_multiprocessor);
-  if (gpu.max_registers_per_multiprocessor != 0 && kernel.registers_per_thread != 0) {
-    const std::uint32_t per_warp = rounded_up(kernel.registers_per_thread * kWarp, kRegisterUnit);
-    blocks = std::min<std::uint64_t>(blocks, gpu.max_registers_per_multiprocessor / per_warp / warps);
-  }
-  const std::uint64_t shared = std::uint64_t{kernel.static_shared_memory} + kernel.dynamic_shared_memory;
-  if (gpu.max_shared_memory_per_multiprocessor != 0 && shared != 0) {
-    const std::uint64_t reserved =
-        gpu.compute_major >= 8 ? 1024 : 0;  // bytes a block that the system keeps, from compute capability 8.0 on
-    blocks = std::min<std::uint64_t>(blocks, gpu.max_shared_memory_per_multiprocessor / (shared + reserved));
-  }
-  return static_cast<double>(blocks * warps) / gpu.max_warps_per_multiprocessor;
 }
 
 std::vector<Property> describe_event(const Trace& trace, EventRef ref, Length length) {

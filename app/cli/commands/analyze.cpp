@@ -6,6 +6,7 @@
 #include "../checks.h"
 #include "../filter_options.h"
 #include "../findings_text.h"
+#include "../output_file.h"
 #include "../table_output.h"
 #include "commands.h"
 #include "model/analysis/rule.h"
@@ -183,6 +184,7 @@ int run_analyze(Arguments arguments) {
   const Result<stats::ReportOptions> options = filter.parse();
   if (!options) return fail(options.error());
   if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
+  keep_as_private_as(files);
   const auto trace = open_traces(files);
   if (!trace) return fail(trace.error());
 

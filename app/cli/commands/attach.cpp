@@ -123,7 +123,7 @@ int run_attach(Arguments arguments) {
   if (options.range.start_later)
     if (const Result<void> can_be_asked = check_new_session(options.recording.session_name); !can_be_asked)
       return fail(can_be_asked.error());
-  EndingSignals signals;
+  RecorderSignals signals;
   Result<std::unique_ptr<Recording>> recording = Recording::attach(*request);
   if (!recording) return fail(with_way_out(recording.error(), *request));
   if (options.range.start_later)

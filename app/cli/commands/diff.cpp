@@ -1,9 +1,12 @@
 // lanescope diff: what changed from one trace to another.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 
+#include "../output_file.h"
 #include "../table_output.h"
 #include "../text.h"
 #include "commands.h"
@@ -63,15 +66,68 @@ std::string change_text(const DiffItem& item) {
   if (std::isfinite(item.change_low) && std::isfinite(item.change_high))
     text.append(" (between ").append(format_change(item.change_low)).append(" and ").append(format_change(item.change_high)).append(")");
   if (item.verdict == DiffVerdict::kSame) text += ", no more than noise";
-  if (item.verdict == DiffVerdict::kUnsure) text += ", measured once each: noise is not known";
+  if (item.verdict == DiffVerdict::kUnsure) text += ", measured too seldom: noise is not known";
   return text;
 }
 
-// "18 (without the first 2)"
-std::string iterations_text(std::size_t compared, std::size_t skipped) {
+// "18 (without the first 2)"; "54 of 3 runs (without 6 at their beginning)"
+std::string iterations_text(std::size_t compared, std::size_t skipped, std::size_t runs) {
   std::string text = with_thousands(compared);
-  if (skipped > 0) text += " (without the first " + std::to_string(skipped) + ")";
+  if (runs > 1) text += " of " + counted(runs, "run");
+  if (skipped > 0)
+    text +=
+        runs > 1 ? " (without " + std::to_string(skipped) + " at their beginning)" : " (without the first " + std::to_string(skipped) + ")";
   return text;
+}
+
+using Files = std::vector<std::filesystem::path>;
+
+// One run: a file, or a folder with a file for each rank.
+Result<std::shared_ptr<const Trace>> open_run(const std::filesystem::path& path) {
+  std::error_code unreadable;
+  if (!std::filesystem::is_directory(path, unreadable)) return open_trace(path);
+  Files ranks;
+  for (const auto& entry : std::filesystem::directory_iterator(path, unreadable))
+    if (entry.path().extension() == ".trace") ranks.push_back(entry.path());
+  if (unreadable) return Error{path.string() + " can't be read: " + unreadable.message() + "."};
+  if (ranks.empty())
+    return Error{path.string() + " is a folder without .trace files. Name a trace file, or a folder with one for each rank."};
+  std::sort(ranks.begin(), ranks.end());
+  keep_as_private_as(ranks);
+  return open_traces(ranks);
+}
+
+Result<std::vector<std::shared_ptr<const Trace>>> open_runs(const Files& files) {
+  keep_as_private_as(files);
+  std::vector<std::shared_ptr<const Trace>> runs;
+  for (const std::filesystem::path& file : files) {
+    const auto run = open_run(file);
+    if (!run) return run.error();
+    runs.push_back(*run);
+  }
+  return runs;
+}
+
+// Without --against, the two files are a side each.
+Result<void> split_sides(Files& first, Files& second) {
+  if (!second.empty()) {
+    if (!first.empty()) return {};
+    return Error{"Name the runs before the change in front of --against: lanescope diff A... --against B...", ErrorKind::kUsage};
+  }
+  if (first.size() != 2)
+    return Error{first.size() < 2 ? "Name two traces: lanescope diff A B"
+                                  : "Say which of the " + std::to_string(first.size()) +
+                                        " traces are after the change: lanescope diff A... --against B...",
+                 ErrorKind::kUsage};
+  second.push_back(std::move(first.back()));
+  first.pop_back();
+  return {};
+}
+
+std::string names_of(const Files& files) {
+  std::string names;
+  for (const std::filesystem::path& file : files) names.append(names.empty() ? "" : ", ").append(file.string());
+  return names;
 }
 
 // Names of kernels fill a screen.
@@ -81,20 +137,22 @@ std::string abbreviated(const std::string& name) {
 }
 
 // The answer in a few lines: how the traces were aligned, and what their times did.
-std::string summary_of(const TraceDiff& diff, const std::string& first, const std::string& second) {
-  std::string text = "A: " + first + "\nB: " + second + "\n";
+std::string summary_of(const TraceDiff& diff, const Files& first, const Files& second) {
+  std::string text = "A: " + names_of(first) + "\nB: " + names_of(second) + "\n";
   if (!diff.by_iteration())
     text += "Whole traces are compared: they have no NVTX range that repeats in both, and no kernel that does so at regular times.\n";
   else
     text += (diff.aligned_by.empty() ? "Compared from one launch to the next of the kernel \"" + abbreviated(diff.repeating_work) + "\""
                                      : "Compared by iteration of \"" + diff.aligned_by + "\"") +
-            ": " + iterations_text(diff.first_iterations, diff.first_skipped) + " in A, " +
-            iterations_text(diff.second_iterations, diff.second_skipped) + " in B.\n";
+            ": " + iterations_text(diff.first_iterations, diff.first_skipped, diff.first_runs) + " in A, " +
+            iterations_text(diff.second_iterations, diff.second_skipped, diff.second_runs) + " in B.\n";
   for (const DiffItem& item : diff.items) {
     if (!is_headline(item) || (item.kind == DiffKind::kGpuIdle && item.name != "GPU idle")) continue;
     text += item.name + ": " + duration_text(std::llround(item.first.per_iteration)) + " -> " +
             duration_text(std::llround(item.second.per_iteration)) + ", " + change_text(item) + "\n";
   }
+  if (diff.first_runs + diff.second_runs == 2 && std::any_of(diff.items.begin(), diff.items.end(), is_change))
+    text += "One run a side can't tell a change from what differs from run to run. With several: lanescope diff A... --against B...\n";
   return text;
 }
 
@@ -117,14 +175,15 @@ int run_diff(Arguments arguments) {
       "Says what changed from trace A to trace B, and what of that is more than noise: iterations, idle GPUs and their causes, kernels, "
       "calls, ranges.\n"
       "Everything is compared per iteration where an NVTX range, or else a kernel at regular times, repeats in both traces; else as a "
-      "whole.",
+      "whole. With --against, several runs stand on a side, and what differs from run to run is noise.",
       "lanescope diff");
-  std::string first_file, second_file, fail_above;
+  Files first_files, second_files;
+  std::string fail_above;
   analysis::DiffOptions options;
   TableOutput output;
   bool all = false;
-  app.add_option("A", first_file, "The trace before")->required();
-  app.add_option("B", second_file, "The trace after")->required();
+  app.add_option("FILE", first_files, "The trace before and the one after; a folder stands for the traces of all ranks in it");
+  app.add_option("--against", second_files, "The runs after the change; those in front of it are the runs before")->type_name("FILE...");
   app.add_option("--range", options.range, "The NVTX range of the iterations (step_12 stands for step_*); chosen when not given")
       ->type_name("NAME");
   app.add_option("--skip", options.skip, "Leave out the first N iterations (default: those that take longer because they warm up)")
@@ -136,20 +195,22 @@ int run_diff(Arguments arguments) {
   app.footer(
       "Examples:\n"
       "  lanescope diff before.trace after.trace\n"
-      "  lanescope diff --fail-above 5 main.trace branch.trace   exit code 1 when it became slower by more than 5 %\n");
+      "  lanescope diff --fail-above 5 main.trace branch.trace   exit code 1 when it became slower by more than 5 %\n"
+      "  lanescope diff a1.trace a2.trace a3.trace --against b1.trace b2.trace b3.trace   three runs a side\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;
   const Result<std::optional<double>> limit = parse_percent(fail_above);
   if (!limit) return fail(limit.error());
-  if (const auto prepared = output.prepare(first_file); !prepared) return fail(prepared.error());
-  const auto first = open_trace(first_file);
+  if (const auto split = split_sides(first_files, second_files); !split) return fail(split.error());
+  if (const auto prepared = output.prepare(first_files.front()); !prepared) return fail(prepared.error());
+  const auto first = open_runs(first_files);
   if (!first) return fail(first.error());
-  const auto second = open_trace(second_file);
+  const auto second = open_runs(second_files);
   if (!second) return fail(second.error());
 
-  const Result<TraceDiff> diff = analysis::compare_traces(**first, **second, options);
+  const Result<TraceDiff> diff = analysis::compare_runs(*first, *second, options);
   if (!diff) return fail(diff.error());
   const bool for_people = output.is_for_people(0);
-  if (for_people) std::cout << summary_of(*diff, first_file, second_file);
+  if (for_people) std::cout << summary_of(*diff, first_files, second_files);
   const auto written = output.write(0, {"What changed", "diff", ""}, table_of(*diff, for_people && !all));
   if (!written) return fail(written.error());
   return limit->has_value() ? judge(*diff, **limit) : kSuccess;

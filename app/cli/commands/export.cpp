@@ -117,6 +117,7 @@ Result<void> check(Options& options) {
     options.selection.window = *window;
   }
   if (options.output.empty()) options.output = without_trace_extension(options.input) + std::string(find_format(options.type)->extension);
+  keep_as_private_as(std::array<std::filesystem::path, 1>{options.input});
   return check_output(options.input, options.output, options.overwrite());
 }
 

@@ -1,4 +1,5 @@
 // lanescope import: any trace file that can be read, as a .trace file.
+#include <array>
 #include <iostream>
 
 #include "../output_file.h"
@@ -27,6 +28,7 @@ int run_import(Arguments arguments) {
   if (output.empty()) output = without_trace_extension(input) + ".trace";
   const Overwrite overwrite = force ? Overwrite::kAllow : Overwrite::kRefuse;
   if (const auto free = check_output(input, output, overwrite); !free) return fail(free.error());
+  keep_as_private_as(std::array<std::filesystem::path, 1>{input});
   const auto trace = open_trace(input);
   if (!trace) return fail(trace.error());
   const auto written = write_file(output, overwrite, ".trace", [&](const std::filesystem::path& path, Overwrite allowed) {

@@ -63,6 +63,26 @@ std::string completeness_text(const Completeness& completeness) {
   return text;
 }
 
+std::string recording_end_text(const Provenance& from) {
+  switch (from.end) {
+    case RecordingEnd::kUnknown:
+      return "";
+    case RecordingEnd::kTargetExited:
+      return "with the program";
+    case RecordingEnd::kStopped:
+      return "it was stopped";
+    case RecordingEnd::kDuration:
+      return "its time was over";
+    case RecordingEnd::kDiskFull:
+      return "the file could not be written any more (is the disk full?)";
+    case RecordingEnd::kFileSize:
+      return "the file had the size that it may have (--max-file-size)";
+    case RecordingEnd::kRange:
+      return "with the range that was to be recorded";
+  }
+  return "";
+}
+
 // "process 4711 (python)"
 std::string attached_text(const Trace& trace) {
   const std::uint32_t pid = trace.provenance().attached_pid;
@@ -98,6 +118,7 @@ void print_heading(const std::string& file, const Trace& trace) {
   print_line("Directory", from.working_directory);
   print_line("Span", duration_text(trace.extent().length()) + ", " + counted(trace.event_count(), "event"));
   print_line("GPU metrics", metrics_text(trace));
+  print_line("Ended", recording_end_text(from));
   print_line("Condition", from.condition);
   std::uint64_t dropped = 0;
   std::uint64_t buffers = 0;
@@ -107,6 +128,7 @@ void print_heading(const std::string& file, const Trace& trace) {
   }
   std::string missing = dropped == 0 ? "" : counted(dropped, "record") + " dropped";
   if (buffers > 0) missing += (missing.empty() ? "" : ", ") + counted(buffers, "CUPTI buffer") + " lost";
+  if (from.unwritten_events > 0) missing += (missing.empty() ? "" : ", ") + counted(from.unwritten_events, "event") + " had no room in the file";
   print_line("Complete", missing.empty() ? "nothing dropped" : "no: " + missing);
 }
 

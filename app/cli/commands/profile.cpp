@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "../launch_options.h"
@@ -27,8 +28,10 @@ constexpr const char* kProfileFooter =
     "  lanescope profile -c cudaProfilerApi --capture-range-end=repeat:3 -o part ./app    part.1, part.2 and part.3.trace\n"
     "\n"
     "Boolean options are given bare, as --option=false, or as -f false; --command-file=FILE stands for the options in a file.\n"
-    "Ctrl+C once ends the recording in order, twice at once; the file is valid in both cases. Our own messages go to standard\n"
-    "error. The exit code is the program's, 128 + N when signal N ended it, 1 when it could not be recorded, 2 for wrong usage.";
+    "Ctrl+C once ends the recording in order, twice at once; the file is valid in both cases. Other signals are passed on to the\n"
+    "program. Our own messages go to standard error. Where limits leave no room to record the program, it runs without being\n"
+    "recorded. The exit code is the program's, 128 + N when signal N ended it, 1 when it could not be started or recorded, 2 for\n"
+    "wrong usage.";
 
 constexpr const char* kLaunchFooter =
     "Examples:\n"
@@ -117,7 +120,10 @@ int run_program(const Form& form, Arguments arguments) {
   Result<session::LaunchRequest> request = request_with_start(options, *left, std::move(split->program));
   if (!request) return fail(request.error());
 
-  EndingSignals signals;
+  request->unrecorded = [](const Error& shortage) {
+    std::cerr << "lanescope: " << shortage.text << " The program runs without being recorded." << std::endl;
+  };
+  RecorderSignals signals;
   Result<std::unique_ptr<Recording>> recording = Recording::launch(std::move(*request));
   if (!recording) return fail(recording.error());
   if (options.recording.session_name.empty()) options.recording.session_name = std::string(form.name) + "-" + std::to_string(getpid());

@@ -4,6 +4,7 @@
 
 #include "../checks.h"
 #include "../filter_options.h"
+#include "../output_file.h"
 #include "../table_output.h"
 #include "commands.h"
 #include "model/import/open_trace.h"
@@ -81,7 +82,10 @@ int run_stats(Arguments arguments) {
       ->allow_extra_args(false)
       ->type_name("LIST");
   output.add_options(app);
-  filter.add_options(app, "Only what happened during this NVTX range, on all threads, and the GPU work that was enqueued in it");
+  filter.add_options(
+      app,
+      "Only what happened during this NVTX range, on all threads of its process, and the GPU work that was enqueued in it; of several "
+      "processes that have it, such as ranks, in each one's own");
   auto* help_reports =
       app.add_option("--help-reports", help_report, "List the reports, or explain one (ALL: each)")->expected(0, 1)->type_name("[REPORT]");
   app.footer(kFooter);
@@ -94,6 +98,7 @@ int run_stats(Arguments arguments) {
   const auto requests = parse_requests(std::move(names), *options);
   if (!requests) return fail(requests.error());
   if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
+  keep_as_private_as(files);
   const auto trace = open_traces(files);
   if (!trace) return fail(trace.error());
 

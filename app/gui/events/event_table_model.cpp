@@ -55,7 +55,8 @@ int EventTableModel::columnCount(const QModelIndex& parent) const { return paren
 QString EventTableModel::text(EventRef event, EventColumn column) const {
   const EventValues& values = list_->values;
   const ColumnContent content = event_column_content(column);
-  if (content == ColumnContent::kText || content == ColumnContent::kExtent || content == ColumnContent::kNumber)
+  if (content == ColumnContent::kText || content == ColumnContent::kExtent || content == ColumnContent::kNumber ||
+      content == ColumnContent::kHundredths)
     return QString::fromStdString(values.text(event, column));
   const std::optional<std::int64_t> number = values.number(event, column);
   if (!number) return {};
@@ -115,6 +116,10 @@ QVariant EventTableModel::headerData(int section, Qt::Orientation orientation, i
     return tr("Idle time in front of the event on its row: on its stream, or on the row that is shown");
   if (role == Qt::ToolTipRole && column == EventColumn::kQueueTime)
     return tr("From the end of the call that launched the work to its start on the GPU");
+  if (role == Qt::ToolTipRole && column == EventColumn::kOccupancy)
+    return tr("Of the warps that a multiprocessor could hold, the share that it can hold of this kernel, by the shape of its launch");
+  if (role == Qt::ToolTipRole && column == EventColumn::kWaves)
+    return tr("Blocks of the grid, by how many of them the GPU holds at once");
   return {};
 }
 

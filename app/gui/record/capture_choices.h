@@ -57,7 +57,7 @@ struct CaptureChoices {
   bool gpu_metrics = false;
   QString gpu_metrics_devices = QStringLiteral("all");  // or cuda-visible, or numbers: 0,1
   QString gpu_metrics_set = QStringLiteral("default");
-  int gpu_metrics_frequency = 10'000;  // Hz
+  int gpu_metrics_frequency = 2'000;  // Hz
   bool python_functions = false;
   bool python_lock = false;
   bool operator==(const CaptureChoices&) const = default;

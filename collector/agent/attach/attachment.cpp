@@ -7,9 +7,6 @@
 #include <cstring>
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -18,20 +15,26 @@
 #include "agent/attach/late_nvtx.h"
 #include "agent/channel/membership.h"
 #include "agent/core/call_chain.h"
-#include "agent/core/lock.h"
+#include "agent/core/clock.h"
+#include "agent/core/loader.h"
 #include "agent/core/own_thread.h"
+#include "agent/core/system_calls.h"
 #include "agent/osrt/trace.h"
+#include "agent/process/forks.h"
+#include "agent/process/lock.h"
+#include "agent/process/own_descriptor.h"
 #include "agent/python_lock/python_lock.h"
 #include "collector/channel/layout.h"
 
 namespace lanescope::agent::attach {
 namespace {
 
-constexpr int kLowestDescriptor = 512;  // out of the way of programs that count on low numbers
-constexpr int kLookMilliseconds = 500;  // between looks for libraries that were loaded meanwhile
+constexpr int kLookMilliseconds = 500;          // between looks for libraries that were loaded meanwhile
+constexpr int kListenMilliseconds = 1'000;      // between looks whether the program has closed the listener
+constexpr std::int64_t kListenAgain = kSecond;  // where it has, and another can't be had
 
 struct Invitation {
-  int socket = -1;
+  OwnDescriptor socket;
   char path[sizeof(sockaddr_un::sun_path)] = {};
 };
 
@@ -40,64 +43,72 @@ struct Attachment {
   Invitation pending;
   void (*record_cuda)() = nullptr;
   bool is_served = false;  // the thread runs
-  int listener = -1;       // in an armed process
-  int wake = -1;           // with it: an eventfd that says that somebody waits
+  bool listens = false;    // in an armed process
+  OwnDescriptor listener;  // then, but while there is none
 };
 constinit Attachment attachment;
 
-// In a forked child the thread does not exist. What is open there stays open: a socket that nobody reads.
+// In a forked child the thread does not exist. A socket that was on its way stays open there: nobody reads it.
 void forget_in_child() noexcept {
   attachment.lock.forget_holder();
-  attachment.pending.socket = -1;
-  attachment.is_served = false;
-  if (attachment.listener >= 0) close(attachment.listener);
-  if (attachment.wake >= 0) close(attachment.wake);
-  attachment.listener = attachment.wake = -1;
+  attachment.pending.socket = {};
+  attachment.is_served = attachment.listens = false;
+  attachment.listener.close();
 }
 
-bool parse(const char* address, Invitation& invitation) noexcept {
-  if (address == nullptr || std::strncmp(address, "fd:", 3) != 0) return false;
+// The number of the socket that `address` names, -1 where it makes no sense, and the path behind it.
+int parse(const char* address, Invitation& invitation) noexcept {
+  if (address == nullptr || std::strncmp(address, "fd:", 3) != 0) return -1;
   const char* const limit = address + std::strlen(address);
-  const auto [end, problem] = std::from_chars(address + 3, limit, invitation.socket);  // strtol would ask for the newest C library
-  if (problem != std::errc() || invitation.socket < 0 || (end != limit && *end != ':')) return false;
+  int socket = -1;
+  const auto [end, problem] = std::from_chars(address + 3, limit, socket);  // strtol would ask for the newest C library
+  if (problem != std::errc() || socket < 0 || (end != limit && *end != ':')) return -1;
   if (end != limit) std::strncpy(invitation.path, end + 1, sizeof(invitation.path) - 1);
-  return true;
+  return socket;
 }
 
 // A session that connects says first where forked children may join. Others than this user and root are sent away.
-void accept_session() noexcept {
-  Invitation invitation;
-  invitation.socket = accept4(attachment.listener, nullptr, nullptr, SOCK_CLOEXEC);
-  if (invitation.socket < 0) return;
+void accept_session(int listener) noexcept {
+  const int socket = system::accept(listener, SOCK_CLOEXEC);
+  if (socket < 0) return;
   constexpr timeval kPatience{.tv_sec = 1, .tv_usec = 0};
-  setsockopt(invitation.socket, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+  Invitation invitation;
   ucred peer{};
   socklen_t size = sizeof(peer);
-  const bool is_known =
-      getsockopt(invitation.socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == geteuid() || peer.uid == 0);
-  const bool is_complete = is_known && recv(invitation.socket, invitation.path, sizeof(invitation.path) - 1, 0) > 0;
+  const bool is_known = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == geteuid() || peer.uid == 0);
+  const bool is_complete = is_known && system::receive(socket, invitation.path, sizeof(invitation.path) - 1, 0) > 0;
   const ScopedLock lock(attachment.lock);
-  if (!is_complete || attachment.pending.socket >= 0) {
-    close(invitation.socket);
+  if (!is_complete || attachment.pending.socket.was_opened()) {
+    system::close(socket);
     return;
   }
+  invitation.socket = OwnDescriptor::keep(socket);
   attachment.pending = invitation;
 }
 
+OwnDescriptor listen_as_armed() noexcept;
+
+// Programs close what they do not know, daemons for one: then it listens anew.
 void wait_for_invitation() noexcept {
-  pollfd sources[] = {{attachment.listener, POLLIN, 0}, {attachment.wake, POLLIN, 0}};
-  if (poll(sources, 2, -1) <= 0) return;
-  eventfd_t count = 0;
-  if ((sources[1].revents & POLLIN) != 0) eventfd_read(attachment.wake, &count);
-  if ((sources[0].revents & POLLIN) != 0) accept_session();
+  int listener = attachment.listener.number();
+  if (listener < 0) {
+    const ScopedLock lock(attachment.lock);
+    attachment.listener = listen_as_armed();
+    listener = attachment.listener.number();
+  }
+  if (listener < 0) return system::sleep(kListenAgain);
+  pollfd source{listener, POLLIN, 0};
+  const bool has_come = system::poll(&source, 1, kListenMilliseconds) > 0;
+  if (has_come && attachment.listener.number() == listener) accept_session(listener);
 }
 
 // False when nobody waits; the thread then ends, where the process is not armed.
 bool take_pending(Invitation& invitation) noexcept {
   const ScopedLock lock(attachment.lock);
   invitation = attachment.pending;
-  attachment.pending.socket = -1;
-  attachment.is_served = invitation.socket >= 0 || attachment.listener >= 0;
+  attachment.pending = {};
+  attachment.is_served = invitation.socket.was_opened() || attachment.listens;
   return attachment.is_served;
 }
 
@@ -124,7 +135,7 @@ void tell(const LateNvtx& found) noexcept {
 }
 
 bool uses_cuda() noexcept {
-  void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  void* library = load_file("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return false;
   dlclose(library);
   return true;
@@ -149,7 +160,8 @@ void redirect_os_calls(const OsCalls& traced) noexcept {
   const auto redirect = osrt::redirect.load(std::memory_order_acquire);
   if (redirect == nullptr) return;
   const Redirected result = redirect(traced.are_recorded ? osrt::Recorded::kCalls : osrt::Recorded::kPythonLock);
-  tell_unreadable(Component::kOsRuntime, "Of %zu of the loaded files no calls into the C library are recorded: %s.", result.unreadable_files);
+  tell_unreadable(Component::kOsRuntime, "Of %zu of the loaded files no calls into the C library are recorded: %s.",
+                  result.unreadable_files);
 }
 
 // From joining to the session's end.
@@ -171,7 +183,7 @@ void follow_session() noexcept {
 void* serve(void*) noexcept {
   name_own_thread();
   for (Invitation invitation; take_pending(invitation);) {
-    if (invitation.socket < 0)
+    if (!invitation.socket.was_opened())
       wait_for_invitation();
     else if (join_recording_at(invitation.socket, invitation.path))
       follow_session();
@@ -179,23 +191,33 @@ void* serve(void*) noexcept {
   return nullptr;
 }
 
-// -1 where that can't be had: a namesake in another container is there first.
-int listen_as_armed() noexcept {
-  const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (socket < 0) return -1;
-  sockaddr_un address{};
+socklen_t armed_address(sockaddr_un& address) noexcept {
   address.sun_family = AF_UNIX;
-  const int length = std::snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s%d", channel::kArmedSocketPrefix, getpid());
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
+  const int length =
+      std::snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s%d", channel::kArmedSocketPrefix, system::process_id());
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
+}
+
+// None where that can't be had: a namesake in another container is there first.
+OwnDescriptor listen_as_armed() noexcept {
+  OwnDescriptor listener = OwnDescriptor::keep(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener.was_opened()) return listener;
+  sockaddr_un address{};
+  const socklen_t size = armed_address(address);
   constexpr int kBacklog = 4;
-  if (bind(socket, reinterpret_cast<const sockaddr*>(&address), size) != 0 || listen(socket, kBacklog) != 0) {
-    close(socket);
-    return -1;
-  }
-  const int high = fcntl(socket, F_DUPFD_CLOEXEC, kLowestDescriptor);
-  if (high < 0) return socket;
-  close(socket);
-  return high;
+  if (bind(listener.number(), reinterpret_cast<const sockaddr*>(&address), size) != 0 || listen(listener.number(), kBacklog) != 0)
+    listener.close();
+  return listener;
+}
+
+// The thread waits at the listener: a visitor that leaves at once makes it look.
+void wake_thread() noexcept {
+  const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (socket < 0) return;  // it looks of itself in a while
+  sockaddr_un address{};
+  const socklen_t size = armed_address(address);
+  system::connect(socket, reinterpret_cast<const sockaddr*>(&address), size);
+  system::close(socket);
 }
 
 }  // namespace
@@ -203,12 +225,12 @@ int listen_as_armed() noexcept {
 void wait_for_sessions(void (*record_cuda)()) noexcept {
   if (!is_armed()) return;
   const ScopedLock lock(attachment.lock);
-  if (attachment.listener >= 0) return;
+  if (attachment.listens) return;
   on_fork_child(forget_in_child);
-  watch_forks();
+  follow_membership();
   attachment.listener = listen_as_armed();
-  if (attachment.listener < 0) return;
-  attachment.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  attachment.listens = attachment.listener.was_opened();
+  if (!attachment.listens) return;
   attachment.record_cuda = record_cuda;
   on_absence([] { wait_for_sessions(attachment.record_cuda); });  // a forked child, at its first event
   if (!attachment.is_served) attachment.is_served = start_own_thread(serve, nullptr, 0) == 0;
@@ -216,28 +238,22 @@ void wait_for_sessions(void (*record_cuda)()) noexcept {
 
 int attach(const char* address, void (*record_cuda)()) noexcept {
   Invitation invitation;
-  if (!parse(address, invitation)) return EINVAL;
-  if (session_is_alive()) return EBUSY;
+  const int socket = parse(address, invitation);
+  if (socket < 0) return EINVAL;
+  if (session_state() == SessionState::kAlive) return EBUSY;
   const ScopedLock lock(attachment.lock);
-  if (attachment.pending.socket >= 0) return EBUSY;
+  if (attachment.pending.socket.was_opened()) return EBUSY;
   on_fork_child(forget_in_child);
-  watch_forks();
-  const int original = invitation.socket;
-  const int high = fcntl(original, F_DUPFD_CLOEXEC, kLowestDescriptor);
-  if (high >= 0) invitation.socket = high;
-  attachment.pending = invitation;
-  attachment.record_cuda = record_cuda;
+  follow_membership();
   if (!attachment.is_served) {
-    if (const int problem = start_own_thread(serve, nullptr, 0); problem != 0) {
-      attachment.pending.socket = -1;
-      if (high >= 0) close(high);
-      return problem;
-    }
+    // It looks for what is pending once the lock is free.
+    if (const int problem = start_own_thread(serve, nullptr, 0); problem != 0) return problem;
     attachment.is_served = true;
-  } else if (attachment.wake >= 0) {
-    eventfd_write(attachment.wake, 1);
   }
-  if (high >= 0) close(original);
+  attachment.record_cuda = record_cuda;
+  invitation.socket = OwnDescriptor::keep(socket);
+  attachment.pending = invitation;
+  if (attachment.listens) wake_thread();
   return 0;
 }
 

@@ -7,11 +7,11 @@
 
 #include <elf.h>
 #include <link.h>
-#include <sched.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "agent/core/fault_guard.h"
+#include "agent/core/loader.h"
+#include "agent/core/system_calls.h"
 #include "agent/nvtx/injection.h"
 
 namespace lanescope::agent::attach {
@@ -103,7 +103,7 @@ bool looks_like_globals(const Globals& globals, const Library& library, Address 
 Library* own_library() noexcept {
   static constinit Library own;
   if (own.code_count != 0) return &own;
-  dl_iterate_phdr(
+  visit_loaded_files(
       [](dl_phdr_info* information, std::size_t, void*) {
         Library library;
         describe(*information, library);
@@ -157,7 +157,7 @@ void take_over(Globals& globals, const Library& library, LateNvtx& result) noexc
   for (int look = 0; look < kStartedPatience; ++look) {
     state = __sync_val_compare_and_swap(&globals.state, kFresh, kStarted);
     if (state != kStarted) break;
-    sched_yield();
+    system::yield();
   }
   if (state == kFresh) {
     if (initialize(globals, library)) ++result.taken_over;
@@ -186,7 +186,7 @@ std::size_t readable_pages(Address begin, std::size_t count) noexcept {
   count = std::min(count, kAtOnce);
   for (std::size_t i = 0; i < count; ++i) pages[i] = {reinterpret_cast<void*>(begin + i * kPageBytes), 1};
   const iovec here{bytes, count};
-  const ssize_t answered = process_vm_readv(getpid(), &here, 1, pages, count, 0);
+  const ssize_t answered = process_vm_readv(system::process_id(), &here, 1, pages, count, 0);
   if (answered < 0) return errno == EFAULT ? 0 : count;
   return static_cast<std::size_t>(answered);
 }
@@ -250,14 +250,14 @@ LateNvtx take_over_nvtx(Search extent) noexcept {
   struct Counts {
     unsigned long long loaded, unloaded;
   } counts{};
-  dl_iterate_phdr(
+  visit_loaded_files(
       [](dl_phdr_info* information, std::size_t, void* argument) {
         *static_cast<Counts*>(argument) = {information->dlpi_adds, information->dlpi_subs};
         return 1;
       },
       &counts);
   if (counts.unloaded != searched.unloaded) searched.count = 0;
-  dl_iterate_phdr(visit_library, &result);
+  visit_loaded_files(visit_library, &result);
   searched.loaded = counts.loaded;
   searched.unloaded = counts.unloaded;
   return result;

@@ -1,18 +1,19 @@
 #include "agent/channel/capture.h"
 
 #include <atomic>
-#include <ctime>
 
 #include "agent/channel/membership.h"
 #include "agent/core/clock.h"
 #include "agent/core/quiet.h"
+#include "agent/core/system_calls.h"
+#include "agent/process/forks.h"
 #include "collector/channel/doorbell.h"
 
 namespace lanescope::agent {
 namespace {
 
 constexpr std::int64_t kPatience = 1'000'000'000;  // ns for the host to answer
-constexpr long kPause = 100'000;                   // ns between looks
+constexpr std::int64_t kPause = 100'000;           // ns between looks
 
 constinit std::atomic<std::uint64_t> under_way{0};
 constinit std::atomic<std::uint32_t> session_of_capture{0};  // process_generation
@@ -33,7 +34,7 @@ bool is_answered(const channel::SharedHeader& header, std::uint32_t begins) noex
 
 void begin_capture(channel::SharedHeader& header, std::uint64_t key) noexcept {
   // One that a session before this one did not see the end of is not under way any more.
-  const std::uint32_t session = process_generation.load(std::memory_order_relaxed);
+  const std::uint32_t session = process_generation();
   if (session_of_capture.exchange(session, std::memory_order_relaxed) != session) under_way.store(0, std::memory_order_relaxed);
   std::uint64_t none = 0;
   if (!under_way.compare_exchange_strong(none, key)) return;
@@ -41,10 +42,9 @@ void begin_capture(channel::SharedHeader& header, std::uint64_t key) noexcept {
   on_fork_child(forget_in_child);
   const std::uint32_t begins = header.status.capture_begins.fetch_add(1, std::memory_order_acq_rel) + 1;
   const std::int64_t give_up = monotonic_now() + kPatience;
-  while (!is_answered(header, begins) && session_is_alive() && monotonic_now() < give_up) {
+  while (!is_answered(header, begins) && session_state() != SessionState::kNone && monotonic_now() < give_up) {
     channel::ring_doorbell(header);
-    const timespec pause{.tv_sec = 0, .tv_nsec = kPause};
-    nanosleep(&pause, nullptr);
+    system::sleep(kPause);
   }
   await_source();
 }

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -21,24 +20,19 @@ namespace {
 
 constexpr timeval kStepLimit{.tv_sec = 1, .tv_usec = 0};    // for connecting, for the answer
 constexpr timeval kAttachLimit{.tv_sec = 5, .tv_usec = 0};  // for the answer of a session that is about to listen
-constexpr int kLowestDescriptor = 512;                      // out of the way of programs that count on low numbers
 
+// Closed at the end of its scope.
 class Descriptor {
  public:
   explicit Descriptor(int value) noexcept : value_(value) {}
   ~Descriptor() {
-    if (value_ >= 0) close(value_);
+    if (value_ >= 0) system::close(value_);
   }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   [[nodiscard]] int get() const noexcept { return value_; }
-  int release() noexcept {
-    const int value = value_;
-    value_ = -1;
-    return value;
-  }
   void reset(int value) noexcept {
-    if (value_ >= 0) close(value_);
+    if (value_ >= 0) system::close(value_);
     value_ = value;
   }
 
@@ -66,8 +60,8 @@ bool connect_to(int socket, const char* path) noexcept {
   setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &kStepLimit, sizeof(kStepLimit));
   setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &kStepLimit, sizeof(kStepLimit));
   int result = 0;
-  do result = connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  while (result != 0 && errno == EINTR);
+  do result = system::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  while (result == -EINTR);
   return result == 0;
 }
 
@@ -76,9 +70,9 @@ bool send_hello(int socket, Ancestry ancestry) noexcept {
   hello.forked = static_cast<std::uint32_t>(ancestry);
   hello.time = monotonic_now();
   std::strncpy(hello.agent_version, LANESCOPE_VERSION, sizeof(hello.agent_version) - 1);
-  ssize_t sent = 0;
-  do sent = send(socket, &hello, sizeof(hello), MSG_NOSIGNAL);
-  while (sent < 0 && errno == EINTR);
+  long sent = 0;
+  do sent = system::send(socket, &hello, sizeof(hello), MSG_NOSIGNAL);
+  while (sent == -EINTR);
   return sent == static_cast<ssize_t>(sizeof(hello));
 }
 
@@ -91,9 +85,9 @@ bool receive_welcome(int socket, channel::Welcome& welcome, Descriptor& memory_f
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof(control);
-  ssize_t received = 0;
-  do received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  while (received < 0 && errno == EINTR);
+  long received = 0;
+  do received = system::receive_message(socket, &message, MSG_CMSG_CLOEXEC);
+  while (received == -EINTR);
   if (received < 0) return false;
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
@@ -102,15 +96,16 @@ bool receive_welcome(int socket, channel::Welcome& welcome, Descriptor& memory_f
     memory_file.reset(descriptor);
   }
   return received == static_cast<ssize_t>(sizeof(welcome)) && welcome.layout_version == channel::kLayoutVersion && welcome.accepted != 0 &&
-         welcome.memory_bytes == channel::kMemoryBytes && memory_file.get() >= 0;
+         welcome.memory_bytes >= channel::memory_bytes_for(channel::kLeastPoolBytes) &&
+         welcome.memory_bytes <= channel::memory_bytes_for(channel::kMostPoolBytes) && memory_file.get() >= 0;
 }
 
-void* map_memory(int file) noexcept {
+void* map_memory(int file, std::uint64_t bytes) noexcept {
   struct stat status {};
-  if (!file_status(file, status) || static_cast<std::uint64_t>(status.st_size) < channel::kMemoryBytes) return nullptr;
-  void* mapping = mmap(nullptr, channel::kMemoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (mapping == MAP_FAILED) return nullptr;
-  madvise(mapping, channel::kMemoryBytes, MADV_DONTDUMP);  // a core dump of the target is about the target
+  if (!system::file_status(file, status) || static_cast<std::uint64_t>(status.st_size) < bytes) return nullptr;
+  void* mapping = system::map(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file);
+  if (mapping == nullptr) return nullptr;
+  madvise(mapping, bytes, MADV_DONTDUMP);  // a core dump of the target is about the target
   return mapping;
 }
 
@@ -118,22 +113,20 @@ void* map_memory(int file) noexcept {
 void tell_no_room(int file) noexcept {
   constexpr auto kPhase = static_cast<std::uint32_t>(channel::AgentPhase::kNoRoom);
   constexpr off_t kPlace = offsetof(channel::SharedHeader, status) + offsetof(channel::AgentStatus, phase);
-  [[maybe_unused]] const ssize_t ignored = pwrite(file, &kPhase, sizeof(kPhase), kPlace);
+  system::write_at(file, &kPhase, sizeof(kPhase), kPlace);
 }
 
-std::optional<Connection> join_over(Descriptor& socket, Ancestry ancestry) noexcept {
-  if (!send_hello(socket.get(), ancestry)) return std::nullopt;
+std::optional<Connection> join_over(const OwnDescriptor& socket, Ancestry ancestry) noexcept {
+  if (!send_hello(socket.number(), ancestry)) return std::nullopt;
   channel::Welcome welcome{};
   Descriptor memory_file(-1);
-  if (!receive_welcome(socket.get(), welcome, memory_file)) return std::nullopt;
-  void* mapping = map_memory(memory_file.get());
+  if (!receive_welcome(socket.number(), welcome, memory_file)) return std::nullopt;
+  void* mapping = map_memory(memory_file.get(), welcome.memory_bytes);
   if (mapping == nullptr) {
     tell_no_room(memory_file.get());
     return std::nullopt;
   }
-  const int high = fcntl(socket.get(), F_DUPFD_CLOEXEC, kLowestDescriptor);
-  if (high >= 0) socket.reset(high);
-  return Connection{channel::SharedMemory(mapping), welcome.process_instance, socket.release()};
+  return Connection{channel::SharedMemory(mapping, welcome.memory_bytes), welcome.process_instance, socket};
 }
 
 }  // namespace
@@ -141,16 +134,19 @@ std::optional<Connection> join_over(Descriptor& socket, Ancestry ancestry) noexc
 std::optional<Connection> connect_to_session(const char* path, Ancestry ancestry) noexcept {
   const KeepErrno keep;
   if (path == nullptr) return std::nullopt;
-  Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (socket.get() < 0 || !connect_to(socket.get(), path)) return std::nullopt;
-  return join_over(socket, ancestry);
+  OwnDescriptor socket = OwnDescriptor::keep(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  std::optional<Connection> connection;
+  if (socket.was_opened() && connect_to(socket.number(), path)) connection = join_over(socket, ancestry);
+  if (!connection) socket.close();
+  return connection;
 }
 
-std::optional<Connection> introduce(int connected_socket, Ancestry ancestry) noexcept {
+std::optional<Connection> introduce(OwnDescriptor socket, Ancestry ancestry) noexcept {
   const KeepErrno keep;
-  Descriptor socket(connected_socket);
-  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAttachLimit, sizeof(kAttachLimit));
-  return join_over(socket, ancestry);
+  setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &kAttachLimit, sizeof(kAttachLimit));
+  std::optional<Connection> connection = join_over(socket, ancestry);
+  if (!connection) socket.close();
+  return connection;
 }
 
 }  // namespace lanescope::agent

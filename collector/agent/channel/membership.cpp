@@ -3,26 +3,20 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <poll.h>
-#include <pthread.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include "agent/channel/crash_mark.h"
 #include "agent/channel/handshake.h"
 #include "agent/core/clock.h"
-#include "agent/core/lock.h"
 #include "agent/core/quiet.h"
 #include "agent/core/system_calls.h"
+#include "agent/process/crash_mark.h"
+#include "agent/process/forks.h"
+#include "agent/process/lock.h"
 #include "collector/channel/doorbell.h"
 #include "collector/channel/ring.h"
 
 namespace lanescope::agent {
-
-constinit std::atomic<std::uint32_t> process_generation{1};
-
 namespace {
 
 enum class State : std::uint32_t { kUntried, kJoined, kAbsent };
@@ -31,78 +25,48 @@ struct Membership {
   std::atomic<State> state{State::kUntried};
   Connection connection;
   Ancestry ancestry = Ancestry::kOwn;
-  ino_t socket_inode = 0;  // by which the socket is recognised after a fork: the target may have closed it and reused its number
   channel::RingProducer metadata;
   void (*repeat_metadata)() = nullptr;
-  Lock* held_across_forks[4] = {};
-  void (*forget[4])() = {};
   void (*absent)() = nullptr;
-  std::atomic<bool> watches_forks{false};
-  char path[sizeof(sockaddr_un::sun_path)] = {};  // of the session that attached; empty: the environment names it
-  void* left_before = nullptr;                    // memory of the session before the last one
+  char path[sizeof(sockaddr_un::sun_path)] = {};              // of the session that attached; empty: the environment names it
+  char environment_path[sizeof(sockaddr_un::sun_path)] = {};  // as it was when the agent was loaded
+  channel::SharedMemory left_before;                          // of the session before the last one
 };
 
 constinit Membership membership;
 constinit Lock join_lock;
 constinit Lock metadata_lock;  // a leaf: nothing is called while it is held
 
-ino_t inode_of(int descriptor) noexcept {
-  struct stat status {};
-  return file_status(descriptor, status) ? status.st_ino : 0;
+// What the kernel knows of this process comes first: a child that has not looked yet has another state than it finds.
+State state_now(std::memory_order order) noexcept {
+  process_generation();
+  return membership.state.load(order);
 }
 
-// Requires: a free slot, or that it is there already.
-template <typename T>
-void add_once(T (&slots)[4], T value) noexcept {
-  for (T& slot : slots) {
-    if (slot != nullptr && slot != value) continue;
-    slot = value;
-    return;
-  }
-}
-
-void before_fork() noexcept {
-  const Quiet quiet;
-  for (Lock* lock : membership.held_across_forks)
-    if (lock != nullptr) lock->lock();
-  metadata_lock.lock();
-}
-void after_fork_in_parent() noexcept {
-  const Quiet quiet;
-  metadata_lock.unlock();
-  for (Lock* lock : membership.held_across_forks)
-    if (lock != nullptr) lock->unlock();
-}
-void after_fork_in_child() noexcept {
-  const Quiet quiet;
-  process_generation.fetch_add(1, std::memory_order_relaxed);
+// The parent's memory stays mapped, but nothing refers to it any more; its socket must not outlive it here.
+void forget_parent() noexcept {
   join_lock.forget_holder();
   metadata_lock.forget_holder();
-  for (Lock* lock : membership.held_across_forks)
-    if (lock != nullptr) lock->forget_holder();
-  // The parent's memory stays mapped, but nothing refers to it any more; its socket must not outlive it here.
-  if (membership.state.load(std::memory_order_relaxed) == State::kJoined && membership.socket_inode != 0 &&
-      inode_of(membership.connection.socket) == membership.socket_inode)
-    close(membership.connection.socket);
+  if (membership.state.load(std::memory_order_relaxed) == State::kJoined) membership.connection.socket.close();
   mark_crashes_in(nullptr);
   membership.connection = {};
   membership.ancestry = Ancestry::kForked;
   membership.state.store(State::kUntried, std::memory_order_relaxed);
-  for (void (*forget)() : membership.forget)
-    if (forget != nullptr) forget();
 }
 
-const char* session_path() noexcept { return membership.path[0] != '\0' ? membership.path : getenv(channel::kSocketVariable); }
+// The program may change its environment at any time: a look at it is safe while the agent is loaded, and else the last resort.
+const char* session_path() noexcept {
+  if (membership.path[0] != '\0') return membership.path;
+  return membership.environment_path[0] != '\0' ? membership.environment_path : getenv(channel::kSocketVariable);
+}
 
 // Requires: join_lock is held.
 void take_over(const Connection& connection) noexcept {
-  membership.socket_inode = inode_of(connection.socket);
   {
     const ScopedLock lock(metadata_lock);
     membership.connection = connection;
-    membership.metadata = {connection.memory.header().metadata_ring, connection.memory.metadata_bytes()};
+    membership.metadata = {connection.memory.header().metadata_ring, connection.memory.metadata_pool()};
   }
-  watch_forks();
   mark_crashes_in(&connection.memory.header().status);
   membership.state.store(State::kJoined, std::memory_order_release);
 }
@@ -111,21 +75,28 @@ void take_over(const Connection& connection) noexcept {
 // addresses never.
 void leave() noexcept {
   if (membership.state.load(std::memory_order_relaxed) != State::kJoined) return;
-  close(membership.connection.socket);
-  if (membership.left_before != nullptr)
-    mmap(membership.left_before, channel::kMemoryBytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-         0);
-  membership.left_before = &membership.connection.memory.header();
+  membership.connection.socket.close();
+  if (membership.left_before)
+    system::map(&membership.left_before.header(), membership.left_before.size(), PROT_READ | PROT_WRITE,
+                MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  membership.left_before = membership.connection.memory;
 }
 
-}  // namespace
-
-namespace {
+// Looks until it has ended, at most so long.
+SessionState state_within(int milliseconds) noexcept {
+  if (state_now(std::memory_order_acquire) != State::kJoined) return SessionState::kNone;
+  pollfd socket{membership.connection.socket.number(), 0, 0};
+  if (socket.fd < 0) return SessionState::kUnknown;
+  if (system::poll(&socket, 1, milliseconds) < 0) return SessionState::kAlive;
+  if ((socket.revents & POLLNVAL) != 0) return SessionState::kUnknown;
+  return (socket.revents & (POLLHUP | POLLERR)) != 0 ? SessionState::kNone : SessionState::kAlive;
+}
 
 State try_to_join() noexcept {
   const ScopedLock lock(join_lock);
   const State state = membership.state.load(std::memory_order_relaxed);
   if (state != State::kUntried) return state;
+  follow_membership();
   const auto connection = connect_to_session(session_path(), membership.ancestry);
   if (!connection) {
     membership.state.store(State::kAbsent, std::memory_order_release);
@@ -138,8 +109,19 @@ State try_to_join() noexcept {
 
 }  // namespace
 
+void read_environment() noexcept {
+  const char* const path = getenv(channel::kSocketVariable);
+  if (path != nullptr && strlen(path) < sizeof(membership.environment_path)) std::strcpy(membership.environment_path, path);
+  is_armed();
+}
+
+void follow_membership() noexcept {
+  on_fork_child(forget_parent);
+  watch_forks();
+}
+
 channel::SharedMemory join_recording() noexcept {
-  State state = membership.state.load(std::memory_order_acquire);
+  State state = state_now(std::memory_order_acquire);
   if (state == State::kUntried) {
     const Quiet quiet;
     state = try_to_join();
@@ -148,21 +130,19 @@ channel::SharedMemory join_recording() noexcept {
   return state == State::kJoined ? membership.connection.memory : channel::SharedMemory();
 }
 
-void watch_forks() noexcept {
-  if (!membership.watches_forks.exchange(true)) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
 void on_absence(void (*absent)()) noexcept { membership.absent = absent; }
 
-bool join_recording_at(int socket, const char* path) noexcept {
+bool join_recording_at(OwnDescriptor socket, const char* path) noexcept {
   const Quiet quiet;
+  process_generation();
   const auto connection = introduce(socket, membership.ancestry);
   if (!connection) return false;
   const ScopedLock lock(join_lock);
+  follow_membership();
   leave();
   std::strncpy(membership.path, path, sizeof(membership.path) - 1);
   take_over(*connection);
-  process_generation.fetch_add(1, std::memory_order_release);
+  begin_generation();
   if (membership.repeat_metadata != nullptr) membership.repeat_metadata();
   return true;
 }
@@ -174,20 +154,18 @@ bool is_armed() noexcept {
 
 std::uint32_t process_instance() noexcept { return membership.connection.process_instance; }
 
-bool session_is_alive() noexcept { return session_stays_alive(0); }
+SessionState session_state() noexcept { return state_within(0); }
 
 bool session_stays_alive(int milliseconds) noexcept {
-  if (membership.state.load(std::memory_order_acquire) != State::kJoined) return false;
-  pollfd socket{membership.connection.socket, 0, 0};
-  if (poll(&socket, 1, milliseconds) < 0) return true;
-  return (socket.revents & (POLLHUP | POLLERR | POLLNVAL)) == 0;
+  const SessionState state = state_within(milliseconds);
+  if (state == SessionState::kUnknown) system::sleep(milliseconds * kMillisecond);
+  return state != SessionState::kNone;
 }
 
 void write_metadata(channel::Record record, std::string_view text) noexcept {
-  if (membership.state.load(std::memory_order_acquire) != State::kJoined) return;
-  const Quiet quiet;
+  if (state_now(std::memory_order_acquire) != State::kJoined) return;
   record.time = monotonic_now();
-  record.thread = kernel_thread_id();
+  record.thread = system::thread_id();
   {
     const ScopedLock lock(metadata_lock);
     membership.metadata.write(record, text);
@@ -206,9 +184,5 @@ void report(Component component, ComponentState state, Severity severity, std::s
 }
 
 void on_rejoin(void (*repeat_metadata)()) noexcept { membership.repeat_metadata = repeat_metadata; }
-
-void hold_across_forks(Lock& lock) noexcept { add_once(membership.held_across_forks, &lock); }
-
-void on_fork_child(void (*forget)()) noexcept { add_once(membership.forget, forget); }
 
 }  // namespace lanescope::agent

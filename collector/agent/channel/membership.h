@@ -2,22 +2,22 @@
 //
 // A process joins by itself at most once, at the first event that could be recorded; where there is no session it stays silent until one
 // attaches to it. A forked child is a process of its own: it keeps nothing of its parent's membership and joins again at its first event.
-// Each fork, and each session that attaches, starts a new generation, by which threads notice that what they hold belongs to another.
+// Each fork, and each session that attaches, starts a new generation (process/forks.h), by which threads notice that what they hold belongs
+// to another.
 //
 // Threads: any.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string_view>
 
-#include "agent/core/lock.h"
+#include "agent/process/own_descriptor.h"
 #include "collector/channel/shared_memory.h"
 
 namespace lanescope::agent {
 
-// Increases in the child of every fork, and when another session takes this process over.
-extern constinit std::atomic<std::uint32_t> process_generation;
+// Remembers what the environment says, while the agent is loaded. Later, another thread may be changing it.
+void read_environment() noexcept;
 
 // Joins if that was not tried yet, while other callers wait (two seconds at most). Returns the shared memory, which is empty where there is
 // no session.
@@ -25,10 +25,10 @@ channel::SharedMemory join_recording() noexcept;
 
 // Leaves the session there was, if any, and joins the one at the other end of `socket`, which is taken over. Forked children will join at
 // `path`; where it is empty, at the path that the environment names. False when that session does not want us.
-bool join_recording_at(int socket, const char* path) noexcept;
+bool join_recording_at(OwnDescriptor socket, const char* path) noexcept;
 
-// From here on a forked child is a process of its own; joining sees to that as well. Any number of times.
-void watch_forks() noexcept;
+// From here on a forked child is no member; joining sees to that as well. Any number of times.
+void follow_membership() noexcept;
 
 // Called, outside of all locks, when this process or a forked child of it has asked for a session and there is none. One for the process.
 void on_absence(void (*absent)()) noexcept;
@@ -39,10 +39,14 @@ bool is_armed() noexcept;
 // The instance number that the session gave this process. Requires: it joined.
 std::uint32_t process_instance() noexcept;
 
-// Whether the session still listens. False where none was joined.
-bool session_is_alive() noexcept;
+enum class SessionState {
+  kNone,     // none was joined, or it does not listen any more
+  kAlive,    // it listens
+  kUnknown,  // the program has closed the socket by which that is seen
+};
+SessionState session_state() noexcept;
 
-// Waits until it does not, at most so long. Returns whether it still listens.
+// Waits until it ends, at most so long. Returns whether it may still listen.
 bool session_stays_alive(int milliseconds) noexcept;
 
 // Writes a record into the metadata ring; the thread and the time are set here. Does nothing where there is no session.
@@ -66,12 +70,5 @@ void report(Component component, ComponentState state, Severity severity, std::s
 
 // Called in a forked child that joined again, so that it can repeat what its parent's metadata said. One for the process.
 void on_rejoin(void (*repeat_metadata)()) noexcept;
-
-// Holds the lock while the process forks, so that what it guards is whole in the child, where it is free again. Up to four locks, which are
-// taken in the order of these calls; of this header, write_metadata() alone may be called while one is held.
-void hold_across_forks(Lock& lock) noexcept;
-
-// Called in every forked child, on its only thread, before fork() returns there; nothing but memory may be touched. Up to four.
-void on_fork_child(void (*forget)()) noexcept;
 
 }  // namespace lanescope::agent

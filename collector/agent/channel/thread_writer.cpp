@@ -1,93 +1,93 @@
 #include "agent/channel/thread_writer.h"
 
-#include <cerrno>
-
-#include <pthread.h>
-#include <unistd.h>
-
-#include "agent/core/arena.h"
-#include "agent/core/lock.h"
 #include "agent/core/quiet.h"
-#include "agent/core/system_calls.h"
 #include "collector/channel/doorbell.h"
+#include "collector/channel/shared_memory.h"
 
 namespace lanescope::agent {
 
 constinit thread_local ThreadState* ThreadWriter::current = nullptr;
 constinit thread_local std::uint32_t ThreadWriter::absent_in = 0;
+constinit thread_local bool ThreadWriter::is_attaching = false;
 
 namespace {
 
-constexpr std::size_t kThreadStateLimit = 64u << 20;  // bytes, for about 80,000 threads at a time
-constexpr std::uint32_t kAskAgainAfter = 256;         // events without a ring
-
-struct Threads {
-  Arena arena{kThreadStateLimit};
-  ThreadState* free = nullptr;
-  pthread_key_t at_thread_end = 0;
-  bool has_key = false;
-};
-constinit Threads threads;
-constinit Lock threads_lock;
+constexpr std::uint32_t kAskAgainAfter = 256;  // events without a ring
 
 void claim_ring(ThreadState& state) noexcept {
-  const auto index = channel::claim_thread_ring(*state.header, state.thread_id);
-  if (!index) return;
-  state.ring = &state.header->thread_rings[*index];
-  state.producer = {*state.ring, channel::SharedMemory(state.header).thread_bytes(*index)};
+  const channel::SharedMemory memory(*state.header);
+  const auto index = channel::claim_thread_ring(memory, state.own.thread_id);
+  if (!index) {
+    if (take_ring_of_ended_thread(state)) state.ring->owner.store(state.own.thread_id, std::memory_order_relaxed);
+    return;
+  }
+  state.ring = &memory.thread_ring(*index);
+  state.producer = {*state.ring, memory.thread_pool()};
 }
 
-ThreadState* take_state() noexcept {
-  const ScopedLock lock(threads_lock);
-  ThreadState* state = threads.free;
-  if (state == nullptr) return threads.arena.create<ThreadState>();
-  threads.free = state->next_free;
-  *state = {};
-  return state;
+// A ring that a thread has left goes on where that one ended.
+void use_memory(ThreadState& state, channel::SharedMemory memory, std::uint32_t generation) noexcept {
+  if (state.generation != generation) state.ring = nullptr;
+  state.generation = generation;
+  state.header = &memory.header();
+  if (state.ring != nullptr)
+    state.ring->owner.store(state.own.thread_id, std::memory_order_relaxed);
+  else
+    claim_ring(state);
 }
 
 }  // namespace
 
+// A signal handler that comes in between finds nothing to write to.
 ThreadState* ThreadWriter::attach() noexcept {
+  if (is_attaching) return nullptr;
+  struct Attaching {
+    Attaching() noexcept { is_attaching = true; }
+    ~Attaching() { is_attaching = false; }
+  } const attaching;
   const Quiet quiet;
-  const std::uint32_t generation = process_generation.load(std::memory_order_acquire);
+  const std::uint32_t generation = process_generation();
+  if (!is_own_process()) return nullptr;  // the child of a vfork, on a thread of its parent
   const channel::SharedMemory memory = join_recording();
   if (!memory) {
     absent_in = generation;
     return nullptr;
   }
-  const int saved_errno = errno;
-  if (current == nullptr) {
-    hold_across_forks(threads_lock);
-    current = take_state();
-    if (current == nullptr) return nullptr;
-    const ScopedLock lock(threads_lock);
-    if (!threads.has_key) {
-      threads.has_key = pthread_key_create(&threads.at_thread_end, [](void* value) {
-                          auto* state = static_cast<ThreadState*>(value);
-                          current = nullptr;
-                          if (state->ring != nullptr && state->generation == process_generation.load(std::memory_order_relaxed))
-                            channel::close_thread_ring(*state->ring);
-                          const ScopedLock locked(threads_lock);
-                          state->next_free = threads.free;
-                          threads.free = state;
-                        }) == 0;
-    }
-    if (threads.has_key) pthread_setspecific(threads.at_thread_end, current);
+  prepare();
+  if (current != nullptr) {
+    current->own = {.thread_id = system::thread_id()};  // of another session
   } else {
-    *current = {};  // of a parent, or of a session that has left
+    current = begin_thread();
+    if (current == nullptr) return nullptr;
+    watch_end_of_this_thread();
   }
-  current->generation = generation;
-  current->thread_id = kernel_thread_id();
-  current->header = &memory.header();
-  claim_ring(*current);
-  errno = saved_errno;
+  use_memory(*current, memory, generation);
   return current;
+}
+
+void ThreadWriter::prepare() noexcept {
+  watch_forks();
+  on_fork_child([] {
+    current = nullptr;
+    forget_threads();
+  });
+  watch_thread_ends(detach);
+}
+
+void ThreadWriter::detach() noexcept {
+  ThreadState* const state = current;
+  current = nullptr;
+  if (state != nullptr) end_thread(*state);
+}
+
+void ThreadWriter::count_lost(ThreadState& state) noexcept {
+  if (state.header->settings.recording.load(std::memory_order_relaxed) != 0)
+    state.header->status.ringless_dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool ThreadWriter::find_ring() noexcept {
   ThreadState& state = *state_;
-  if (++state.events_without_ring % kAskAgainAfter == 0) claim_ring(state);
+  if (++state.own.events_without_ring % kAskAgainAfter == 0) claim_ring(state);
   if (state.ring == nullptr) state.header->status.ringless_dropped.fetch_add(1, std::memory_order_relaxed);
   return state.ring != nullptr;
 }

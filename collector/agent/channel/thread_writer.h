@@ -1,6 +1,6 @@
 // The calling thread's way into its ring.
 //
-// A thread claims a ring at its first event and gives it back when it ends. Writing an event takes no lock and no memory; a thread that
+// A thread has a ring from its first event to its end (process/threads.h). Writing an event takes no lock and no memory; a thread that
 // finds no free ring counts what it could not record, and asks again from time to time.
 #pragma once
 
@@ -8,26 +8,11 @@
 #include <string_view>
 
 #include "agent/channel/membership.h"
+#include "agent/process/forks.h"
+#include "agent/process/threads.h"
 #include "collector/channel/ring.h"
 
 namespace lanescope::agent {
-
-// Push/pop levels are counted for so many domains; NVTX lets a tool decline for more.
-inline constexpr std::uint32_t kCountedDomains = 128;
-
-// What the agent knows about one thread of the target.
-struct ThreadState {
-  std::uint32_t generation = 0;  // of the process it belongs to (process_generation)
-  std::uint32_t thread_id = 0;   // gettid
-  bool in_use = false;           // an event of this thread is being written; set while a signal handler may come in between
-  std::uint32_t events_without_ring = 0;
-  std::uint32_t followed_call = 0;          // correlation id of the runtime call whose duration is being taken (cupti/backtraces.h)
-  channel::SharedHeader* header = nullptr;  // null: there is no session
-  channel::RingHeader* ring = nullptr;      // null: none was free
-  channel::RingProducer producer;
-  ThreadState* next_free = nullptr;
-  std::int32_t levels[kCountedDomains] = {};  // open push/pop ranges by domain
-};
 
 // The calling thread's state, taken for one event. False where nothing can be recorded: there is no session, or a signal handler
 // interrupted an event of the same thread.
@@ -35,20 +20,26 @@ class [[nodiscard]] ThreadWriter {
  public:
   ThreadWriter() noexcept {
     ThreadState* state = current;
-    const std::uint32_t generation = process_generation.load(std::memory_order_relaxed);
-    if (state == nullptr || state->generation != generation) state = generation == absent_in ? nullptr : attach();
-    if (state == nullptr || state->in_use) return;
-    state->in_use = true;
+    const std::uint32_t generation = last_generation();
+    if (state == nullptr || state->generation != generation) state = is_absent(generation) ? nullptr : attach();
+    if (state == nullptr) return;
+    if (state->own.in_use) {
+      count_lost(*state);
+      return;
+    }
+    state->own.in_use = true;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     state_ = state;
   }
   ~ThreadWriter() {
     if (state_ == nullptr) return;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    state_->in_use = false;
+    state_->own.in_use = false;
   }
+  // Follows forks and the ends of threads. Takes memory, so call it while the agent is loaded; any number of times.
+  static void prepare() noexcept;
   // Whether this thread knows that there is no session: the way to do nothing at all.
-  [[nodiscard]] static bool finds_no_session() noexcept { return absent_in == process_generation.load(std::memory_order_relaxed); }
+  [[nodiscard]] static bool finds_no_session() noexcept { return is_absent(last_generation()); }
 
   ThreadWriter(const ThreadWriter&) = delete;
   ThreadWriter& operator=(const ThreadWriter&) = delete;
@@ -63,18 +54,23 @@ class [[nodiscard]] ThreadWriter {
   [[gnu::always_inline]] void write(channel::Record record, std::string_view text) noexcept {
     ThreadState& state = *state_;
     if (state.ring == nullptr && !find_ring()) return;
-    record.thread = state.thread_id;
+    record.thread = state.own.thread_id;
     state.producer.write(record, text);
-    if (state.producer.filling_up()) ring_doorbell();
+    if (state.producer.asks_for_reader()) ring_doorbell();
   }
 
  private:
   static ThreadState* attach() noexcept;
+  static void detach() noexcept;  // the thread ends
+  static void count_lost(ThreadState& state) noexcept;
   // For a thread without one, from time to time; counts the event where none is free.
   bool find_ring() noexcept;
   void ring_doorbell() noexcept;
+  // A child that has not looked yet is of no generation.
+  static bool is_absent(std::uint32_t generation) noexcept { return absent_in == generation && generation != 0; }
   static constinit thread_local ThreadState* current;
   static constinit thread_local std::uint32_t absent_in;  // generation in which this thread found no session
+  static constinit thread_local bool is_attaching;
 
   ThreadState* state_ = nullptr;
 };

@@ -4,6 +4,8 @@
 
 #include <sys/mman.h>
 
+#include "agent/core/system_calls.h"
+
 namespace lanescope::agent {
 namespace {
 
@@ -17,8 +19,8 @@ void* Arena::allocate(std::size_t bytes) noexcept {
   if (rounded > left_) {
     const std::size_t block = rounded > kBlockBytes ? (rounded + 4095) / 4096 * 4096 : kBlockBytes;
     if (taken_ + block > limit_) return nullptr;
-    void* pages = mmap(nullptr, block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) return nullptr;
+    void* pages = system::map(nullptr, block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    if (pages == nullptr) return nullptr;
     taken_ += block;
     next_ = static_cast<std::byte*>(pages);
     left_ = block;

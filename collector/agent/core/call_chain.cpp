@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <unwind.h>
 
+#include "agent/core/loader.h"
+
 namespace lanescope::agent {
 namespace {
 
@@ -29,7 +31,7 @@ struct CallChainWalk {
 
 bool prepare_call_chains() noexcept {
   if (can_unwind.load(std::memory_order_acquire)) return true;
-  void* library = dlopen("libgcc_s.so.1", RTLD_LAZY);
+  void* library = load_file("libgcc_s.so.1", RTLD_LAZY);
   if (library == nullptr) return false;
   unwinder.walk = reinterpret_cast<decltype(unwinder.walk)>(dlsym(library, "_Unwind_Backtrace"));
   unwinder.address = reinterpret_cast<decltype(unwinder.address)>(dlsym(library, "_Unwind_GetIP"));

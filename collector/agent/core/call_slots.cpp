@@ -5,15 +5,20 @@
 
 #include <elf.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "agent/core/fault_guard.h"
+#include "agent/core/loader.h"
+#include "agent/core/system_calls.h"
 
 namespace lanescope::agent {
 namespace {
 
 using Address = std::uintptr_t;
+
+constexpr unsigned kLooksAtUnfinished = 20;  // then it is not the loader who keeps it open
 
 #if defined(__aarch64__)
 constexpr unsigned long kFunctionSlots[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT};
@@ -32,6 +37,7 @@ struct File {
   Address end = 0;
   Address read_only = 0;  // what the loader has made so, whole pages: from here
   Address read_only_end = 0;
+  bool is_closed = false;  // it is so by now
   const ElfW(Sym) * symbols = nullptr;
   const char* names = nullptr;
   Table calls;
@@ -90,6 +96,14 @@ void* replacement(std::span<const Redirection> redirections, const File& file, A
   return nullptr;
 }
 
+// Whether the program may write there: asked of the kernel, which adds nothing to what lies there.
+bool is_writable(Address place) noexcept {
+  constexpr long kAddNothing = 0x10000000;  // FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)
+  std::uint32_t nobody_waits = 0;
+  return system::system_call(SYS_futex, system::word(&nobody_waits), FUTEX_WAKE_OP_PRIVATE, 0, 0, static_cast<long>(place), kAddNothing) >=
+         0;
+}
+
 std::size_t redirect(std::span<const Redirection> redirections, const File& file, const Table& table) noexcept {
   std::size_t changed = 0;
   auto* const read_only = reinterpret_cast<void*>(file.read_only);
@@ -103,7 +117,7 @@ std::size_t redirect(std::span<const Redirection> redirections, const File& file
     auto* const slot = reinterpret_cast<Address*>(place);
     void* to = replacement(redirections, file, __atomic_load_n(slot, __ATOMIC_RELAXED), ELF64_R_SYM(entry.r_info));
     if (to == nullptr) continue;
-    const bool is_closed = !is_open && place >= file.read_only && place < file.read_only_end;
+    const bool is_closed = file.is_closed && !is_open && place >= file.read_only && place < file.read_only_end;
     if (is_closed) is_open = mprotect(read_only, length, PROT_READ | PROT_WRITE) == 0;
     if (is_closed && !is_open) continue;
     __atomic_store_n(slot, reinterpret_cast<Address>(to), __ATOMIC_RELEASE);
@@ -115,16 +129,34 @@ std::size_t redirect(std::span<const Redirection> redirections, const File& file
 
 struct Visit {
   std::span<const Redirection> redirections;
+  bool waits_for_loader;
   Redirected result;
+  std::size_t unfinished_files = 0;
+  Address code = 0;  // of the one file that is meant; 0: all but ours
 };
+
+bool holds(const dl_phdr_info& information, Address place) noexcept {
+  for (int i = 0; i < information.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = information.dlpi_phdr[i];
+    const Address begin = information.dlpi_addr + part.p_vaddr;
+    if (part.p_type == PT_LOAD && place >= begin && place - begin < part.p_memsz) return true;
+  }
+  return false;
+}
 
 // The loader's lock is held here, and is let go behind a fault as well.
 int visit(dl_phdr_info* information, std::size_t, void* data) noexcept {
-  auto& [redirections, result] = *static_cast<Visit*>(data);
-  if (is_ours(information->dlpi_name)) return 0;
+  auto& [redirections, waits_for_loader, result, unfinished_files, code] = *static_cast<Visit*>(data);
+  if (code == 0 ? is_ours(information->dlpi_name) : !holds(*information, code)) return 0;
   const Guarded done = run_guarded([&] {
-    const File file = describe(*information);
+    File file = describe(*information);
     if (file.symbols == nullptr || file.names == nullptr) return;
+    // What is to be read-only, and is not, belongs to the loader still: it writes there, and closes it when it is done.
+    file.is_closed = file.read_only_end > file.read_only && !is_writable(file.read_only);
+    if (waits_for_loader && !file.is_closed && file.read_only_end > file.read_only) {
+      ++unfinished_files;
+      return;
+    }
     result.calls += redirect(redirections, file, file.calls);
     result.calls += redirect(redirections, file, file.others);
   });
@@ -134,17 +166,25 @@ int visit(dl_phdr_info* information, std::size_t, void* data) noexcept {
 
 }  // namespace
 
+Redirected redirect_calls_of(const void* code, std::span<const Redirection> redirections) noexcept {
+  Visit one{.redirections = redirections, .waits_for_loader = false, .result = {}, .code = reinterpret_cast<Address>(code)};
+  visit_loaded_files(visit, &one);
+  return one.result;
+}
+
 Redirected CallSlots::redirect(std::span<const Redirection> redirections) noexcept {
   const unsigned long long before = loaded_;
-  dl_iterate_phdr(
+  const bool waits_for_loader = looks_at_unfinished_ < kLooksAtUnfinished;
+  visit_loaded_files(
       [](dl_phdr_info* information, std::size_t, void* data) {
         *static_cast<unsigned long long*>(data) = information->dlpi_adds;
         return 1;
       },
       &loaded_);
-  if (loaded_ == before) return {};
-  Visit whole{redirections, {}};
-  dl_iterate_phdr(visit, &whole);
+  if (loaded_ == before && looks_at_unfinished_ == 0) return {};
+  Visit whole{redirections, waits_for_loader, {}};
+  visit_loaded_files(visit, &whole);
+  looks_at_unfinished_ = whole.unfinished_files != 0 ? looks_at_unfinished_ + 1 : 0;
   return whole.result;
 }
 

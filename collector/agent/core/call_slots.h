@@ -17,16 +17,21 @@ struct Redirected {
   std::size_t unreadable_files = 0;  // whose calls go where they went: what lay behind their memory is not there any more, for one
 };
 
+// The same as CallSlots::redirect(), in the one file whose code holds this address.
+Redirected redirect_calls_of(const void* code, std::span<const Redirection> redirections) noexcept;
+
 // One thread at a time.
 class CallSlots {
  public:
   // Lets calls to `from` go to `to`, in all files that are loaded now; calls that are under way end where they began. Slots that hold
   // something else, another tool's function for one, are left alone. Asked again, those of files that came meanwhile. O(relocations of the
-  // files), some milliseconds in a large program; but for a look where no file was loaded since the last time.
+  // files), some milliseconds in a large program; but for a look where no file was loaded since the last time. Files
+  // on which the loader still works, on another thread, come with the next look.
   Redirected redirect(std::span<const Redirection> redirections) noexcept;
 
  private:
-  unsigned long long loaded_ = 0;  // files ever, as the loader counts
+  unsigned long long loaded_ = 0;     // files ever, as the loader counts
+  unsigned looks_at_unfinished_ = 0;  // one after the other that found files on which the loader still worked
 };
 
 }  // namespace lanescope::agent

@@ -6,14 +6,20 @@
 namespace lanescope::agent {
 namespace {
 
-constinit thread_local sigjmp_buf* way_out = nullptr;
+struct WayOut {
+  sigjmp_buf place;
+  HeldLocks* locks;
+};
+
+constinit thread_local WayOut* way_out = nullptr;
 
 }  // namespace
 
-Guarded run_guarded(void (*work)(void*), void* argument) noexcept {
-  sigjmp_buf* const outer = way_out;
-  sigjmp_buf here;
-  const bool has_faulted = sigsetjmp(here, 1) != 0;  // with the signals unblocked again
+Guarded run_guarded(void (*work)(void*), void* argument, HeldLocks* locks) noexcept {
+  WayOut* const outer = way_out;
+  WayOut here;
+  here.locks = locks != nullptr || outer == nullptr ? locks : outer->locks;
+  const bool has_faulted = sigsetjmp(here.place, 1) != 0;  // with the signals unblocked again
   if (!has_faulted) {
     way_out = &here;
     work(argument);
@@ -23,7 +29,9 @@ Guarded run_guarded(void (*work)(void*), void* argument) noexcept {
 }
 
 void leave_guarded_work() noexcept {
-  if (sigjmp_buf* const out = std::exchange(way_out, nullptr)) siglongjmp(*out, 1);
+  if (WayOut* const out = std::exchange(way_out, nullptr)) siglongjmp(out->place, 1);
 }
+
+HeldLocks* locks_of_guarded_work() noexcept { return way_out == nullptr ? nullptr : way_out->locks; }
 
 }  // namespace lanescope::agent

@@ -6,6 +6,8 @@
 
 #include <link.h>
 
+#include "agent/core/loader.h"
+
 namespace lanescope::agent {
 
 struct LoadedFile {
@@ -20,7 +22,7 @@ LoadedFile find_loaded_file(Fits fits) noexcept {
     Fits& fits;
     LoadedFile found;
   } search{fits, {}};
-  dl_iterate_phdr(
+  visit_loaded_files(
       [](dl_phdr_info* information, std::size_t, void* data) {
         auto& [suits, found] = *static_cast<Search*>(data);
         const char* const slash = std::strrchr(information->dlpi_name, '/');

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include "agent/core/system_calls.h"
+
 namespace lanescope::agent {
 namespace {
 
@@ -10,15 +12,15 @@ constexpr std::size_t kFirstBytes = 16u << 10;
 }  // namespace
 
 PageBuffer::~PageBuffer() {
-  if (data_ != nullptr) munmap(data_, capacity_);
+  if (data_ != nullptr) system::unmap(data_, capacity_);
 }
 
 bool PageBuffer::grow(std::size_t more) noexcept {
   std::size_t capacity = capacity_ == 0 ? kFirstBytes : capacity_ * 2;
   while (capacity - size_ < more) capacity *= 2;
-  void* pages = data_ == nullptr ? mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                                 : mremap(data_, capacity_, capacity, MREMAP_MAYMOVE);
-  if (pages == MAP_FAILED) {
+  void* pages = data_ == nullptr ? system::map(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1)
+                                 : system::remap(data_, capacity_, capacity);
+  if (pages == nullptr) {
     failed_ = true;
     return false;
   }

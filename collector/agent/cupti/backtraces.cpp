@@ -75,7 +75,7 @@ void follow_call(CUpti_CallbackDomain domain, const CUpti_CallbackData& call) no
   ThreadWriter writer;
   if (!writer) return;
   // A call of the runtime makes calls of the driver, which have its correlation id: one chain is enough.
-  std::uint32_t& outer = writer.state().followed_call;
+  std::uint32_t& outer = writer.state().own.followed_call;
   const bool is_runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;
   if (!is_runtime && outer == call.correlationId) return;
   if (call.callbackSite == CUPTI_API_ENTER) {

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include "agent/core/system_calls.h"
+
 namespace lanescope::agent::cupti {
 namespace {
 
@@ -20,12 +22,17 @@ void touch(std::uint8_t* memory, std::size_t bytes) noexcept {
 
 bool Buffers::prepare() noexcept {
   constexpr std::size_t bytes = kMaximumBuffers * kBufferBytes;
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return false;
+  void* memory = system::map(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  if (memory == nullptr) return false;
   memory_ = static_cast<std::uint8_t*>(memory);
   madvise(memory, bytes, MADV_DONTDUMP);
   touch(memory_, kFirstBuffers * kBufferBytes);
   return true;
+}
+
+void Buffers::release() noexcept {
+  for (Completed last = take_completed(); last.buffer != nullptr; last = take_completed()) recycle(last.buffer);
+  if (unread() == 0) system::unmap(memory_, kMaximumBuffers * kBufferBytes);
 }
 
 void Buffers::push_free(std::uint32_t index) noexcept {

@@ -21,6 +21,8 @@ class Buffers {
  public:
   // Returns whether there was memory.
   bool prepare() noexcept;
+  // Gives that memory back, unless CUPTI still has buffers. Nothing else may be called afterwards.
+  void release() noexcept;
 
   // kBufferBytes bytes; null when all buffers are in use.
   std::uint8_t* request() noexcept;

@@ -88,10 +88,17 @@ void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId i
   follow_call(domain, call);
 }
 
-void enable_callbacks(const Functions& functions, CUpti_SubscriberHandle subscriber) noexcept {
-  functions.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED);
-  for (const CUpti_CallbackId id : kProfilerCalls) functions.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
-  for (const CUpti_CallbackId id : kContextEndingCalls) functions.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+CUptiResult enable_callbacks(const Functions& functions, CUpti_SubscriberHandle subscriber) noexcept {
+  CUptiResult refusal = CUPTI_SUCCESS;
+  bool has_any = false;
+  const auto enable = [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+    const CUptiResult result = functions.enable_callback(1, subscriber, domain, id);
+    result == CUPTI_SUCCESS ? void(has_any = true) : void(refusal = result);
+  };
+  enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED);
+  for (const CUpti_CallbackId id : kProfilerCalls) enable(CUPTI_CB_DOMAIN_DRIVER_API, id);
+  for (const CUpti_CallbackId id : kContextEndingCalls) enable(CUPTI_CB_DOMAIN_DRIVER_API, id);
+  return has_any ? CUPTI_SUCCESS : refusal;
 }
 
 }  // namespace lanescope::agent::cupti

@@ -24,7 +24,8 @@ void CUPTIAPI on_complete(CUcontext context, std::uint32_t stream, std::uint8_t*
 // For cuptiSubscribe.
 void CUPTIAPI on_callback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
 
-// Asks for what is always needed: the driver's initialization, cudaProfilerStart and cudaProfilerStop, and the ends of contexts.
-void enable_callbacks(const Functions& functions, CUpti_SubscriberHandle subscriber) noexcept;
+// Asks for what is always needed: the driver's initialization, cudaProfilerStart and cudaProfilerStop, and the ends of contexts. Returns
+// CUPTI_SUCCESS unless all of it is refused.
+CUptiResult enable_callbacks(const Functions& functions, CUpti_SubscriberHandle subscriber) noexcept;
 
 }  // namespace lanescope::agent::cupti

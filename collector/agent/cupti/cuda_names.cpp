@@ -8,10 +8,12 @@
 #include <dlfcn.h>
 
 #include "agent/core/arena.h"
-#include "agent/core/lock.h"
+#include "agent/core/loader.h"
 #include "agent/core/quiet.h"
+#include "agent/cupti/guarded_call.h"
 #include "agent/nvtx/injection.h"
 #include "agent/nvtx/names.h"
+#include "agent/process/lock.h"
 
 namespace lanescope::agent::cupti {
 namespace {
@@ -27,7 +29,7 @@ constinit std::atomic<const Functions*> cupti{nullptr};
 
 template <typename Function>
 Function driver_function(const char* name) noexcept {
-  void* driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+  void* driver = load_file("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
   if (driver == nullptr) return nullptr;
   const auto function = reinterpret_cast<Function>(dlsym(driver, name));
   dlclose(driver);  // it was there before
@@ -107,20 +109,33 @@ constexpr EventCall kEventCalls[] = {
 
 // ---- Contexts and streams ----------------------------------------------------------------------------------------------------------
 
+// CUPTI's numbers of a context, and of a stream in it. Where CUPTI has none they stay 0.
+struct Numbers {
+  std::uint32_t context = 0;
+  std::uint32_t stream = 0;
+};
+
+Numbers numbers_of(const Functions& functions, CudaHandle kind, void* handle) noexcept {
+  const auto stream = static_cast<CUstream>(handle);
+  const CUcontext context = kind == CudaHandle::kContext ? static_cast<CUcontext>(handle) : context_of(stream);
+  Numbers numbers;
+  if (context == nullptr || functions.get_context_id(context, &numbers.context) != CUPTI_SUCCESS) return {};
+  if (kind == CudaHandle::kContext) return numbers;
+  const bool has_stream =
+      functions.get_stream_id != nullptr && functions.get_stream_id(context, stream, 0, &numbers.stream) == CUPTI_SUCCESS;
+  return has_stream ? numbers : Numbers{};
+}
+
 void name_handle(CudaHandle kind, void* handle, std::string_view name) noexcept {
   const Functions* functions = cupti.load(std::memory_order_acquire);
   if (functions == nullptr) return;
   const Quiet quiet;
   if (kind == CudaHandle::kEvent) return name_event(handle, name);
   if (functions->get_context_id == nullptr) return;
-  const auto stream = static_cast<CUstream>(handle);
-  const CUcontext context = kind == CudaHandle::kContext ? static_cast<CUcontext>(handle) : context_of(stream);
-  std::uint32_t context_id = 0;
-  if (context == nullptr || functions->get_context_id(context, &context_id) != CUPTI_SUCCESS) return;
-  if (kind == CudaHandle::kContext) return name_cuda_resource(CudaResource::kContext, 0, context_id, name);
-  std::uint32_t stream_id = 0;
-  if (functions->get_stream_id == nullptr || functions->get_stream_id(context, stream, 0, &stream_id) != CUPTI_SUCCESS) return;
-  name_cuda_resource(CudaResource::kStream, context_id, stream_id, name);
+  Numbers numbers;
+  if (call_cupti([&] { numbers = numbers_of(*functions, kind, handle); }) == Guarded::kFaulted || numbers.context == 0) return;
+  if (kind == CudaHandle::kContext) return name_cuda_resource(CudaResource::kContext, 0, numbers.context, name);
+  name_cuda_resource(CudaResource::kStream, numbers.context, numbers.stream, name);
 }
 
 }  // namespace

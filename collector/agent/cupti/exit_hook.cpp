@@ -4,8 +4,9 @@
 #include <atomic>
 #include <cstdlib>
 
-#include <unistd.h>
+#include <dlfcn.h>
 
+#include "agent/channel/end_signals.h"
 #include "agent/cupti/injection.h"
 
 namespace lanescope::agent::cupti {
@@ -28,12 +29,18 @@ constinit std::atomic<void (*)(int)> real_exit{nullptr};
 void finish_before_exits() noexcept {
   if (is_done.exchange(true)) return;
   at_quick_exit([] { finish(); });
-  real_exit.store(&_exit, std::memory_order_relaxed);
+  // What the program calls is not the agent's own.
+  void* const plain = dlsym(RTLD_NEXT, "_exit");
+  void* const standard = dlsym(RTLD_NEXT, "_Exit");
+  if (plain == nullptr) return;
+  real_exit.store(reinterpret_cast<void (*)(int)>(plain), std::memory_order_relaxed);
   constexpr std::size_t kMostOfExec = 16;
+  constexpr std::size_t kExits = 2;
+  const auto signals = end_signal_redirections();
   void* const to = reinterpret_cast<void*>(&exit_after_finish);
-  Redirection redirections[2 + kMostOfExec] = {{"_exit", reinterpret_cast<void*>(&_exit), to},
-                                               {"_Exit", reinterpret_cast<void*>(&_Exit), to}};
-  std::copy_n(exec_redirections.begin(), std::min(exec_redirections.size(), kMostOfExec), redirections + 2);
+  Redirection redirections[kExits + signals.size() + kMostOfExec] = {{"_exit", plain, to}, {"_Exit", standard, to}};
+  Redirection* const execs = std::copy(signals.begin(), signals.end(), redirections + kExits);
+  std::copy_n(exec_redirections.begin(), std::min(exec_redirections.size(), kMostOfExec), execs);
   CallSlots().redirect(redirections);  // what is left of the array redirects nothing
 }
 

@@ -4,9 +4,8 @@
 #include <cstddef>
 #include <new>
 
-#include "agent/channel/crash_mark.h"
+#include "agent/channel/end_signals.h"
 #include "agent/channel/membership.h"
-#include "agent/core/lock.h"
 #include "agent/core/quiet.h"
 #include "agent/cupti/callbacks.h"
 #include "agent/cupti/cuda_names.h"
@@ -14,6 +13,9 @@
 #include "agent/cupti/library.h"
 #include "agent/cupti/tracer.h"
 #include "agent/cupti/words.h"
+#include "agent/process/crash_mark.h"
+#include "agent/process/forks.h"
+#include "agent/process/lock.h"
 
 namespace lanescope::agent::cupti {
 namespace {
@@ -41,6 +43,7 @@ void start_tracer(channel::SharedMemory memory, Arrival arrival) noexcept {
       if (!(::new (tracer_storage) Tracer(library, memory, process_instance()))->start(arrival)) break;
       finish_before_exits();
       before_crashes(hand_over_at_crash);
+      before_end_signals(hand_over_at_crash);
       break;
     case LoadResult::kNoDriver:
       tell(ComponentState::kNoDriver, Severity::kError, "GPU activity is not recorded: there is no NVIDIA driver in this process.");
@@ -50,6 +53,15 @@ void start_tracer(channel::SharedMemory memory, Arrival arrival) noexcept {
            "GPU activity is not recorded: no libcupti for CUDA %u was found; install it beside liblanescope-agent.so, or name it in "
            "LANESCOPE_CUPTI_LIBRARY.",
            library.driver_version / 1000);
+      break;
+    case LoadResult::kDamaged:
+      tell(ComponentState::kNoLibrary, Severity::kError,
+           "GPU activity is not recorded: %.300s is damaged or was cut short. Install it anew, or name another libcupti in "
+           "LANESCOPE_CUPTI_LIBRARY.",
+           library.damaged.path);
+      break;
+    case LoadResult::kFaulted:
+      tell(ComponentState::kFailed, Severity::kError, "GPU activity is not recorded: this libcupti faulted at the first question.");
       break;
     case LoadResult::kUnknownMajor:
       tell(ComponentState::kVersionMismatch, Severity::kError,

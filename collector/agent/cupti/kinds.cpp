@@ -1,6 +1,7 @@
 #include "agent/cupti/kinds.h"
 
 #include <cstring>
+#include <span>
 
 #include "collector/channel/layout.h"
 
@@ -46,6 +47,14 @@ constexpr CUpti_ActivityKind kDeepKinds[] = {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION
 constexpr CUpti_ActivityKind kMemoryUsageKinds[] = {CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL};
 constexpr CUpti_ActivityKind kCudaEventKinds[] = {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_CUDA_EVENT};
 
+// Returns the first refusal, else CUPTI_SUCCESS.
+CUptiResult enable_all(const Functions& functions, std::span<const CUpti_ActivityKind> kinds) noexcept {
+  CUptiResult refusal = CUPTI_SUCCESS;
+  for (const CUpti_ActivityKind kind : kinds)
+    if (const CUptiResult result = functions.enable(kind); refusal == CUPTI_SUCCESS) refusal = result;
+  return refusal;
+}
+
 // Calls use(cbid, name) for each call of an API; ids are dense, and the one behind the last has no name.
 template <typename Use>
 void for_each_call(const Functions& functions, CUpti_CallbackDomain domain, Use use) noexcept {
@@ -85,16 +94,21 @@ bool is_working_driver_call(const char* name) noexcept {
   return false;
 }
 
-void enable_resources(const Functions& functions) noexcept {
-  for (const CUpti_ActivityKind kind : kResourceKinds) functions.enable(kind);
-}
+CUptiResult enable_resources(const Functions& functions) noexcept { return enable_all(functions, kResourceKinds); }
 
-void enable_resources_late(const Functions& functions) noexcept {
+CUptiResult enable_resources_late(const Functions& functions) noexcept {
   if (functions.enable_and_dump == nullptr) return enable_resources(functions);
+  CUptiResult refusal = CUPTI_SUCCESS;
   for (const CUpti_ActivityKind kind : kResourceKinds) {
     functions.disable(kind);  // what was told to another recording is told again
-    if (functions.enable_and_dump(kind) != CUPTI_SUCCESS) functions.enable(kind);
+    if (functions.enable_and_dump(kind) == CUPTI_SUCCESS) continue;
+    if (const CUptiResult result = functions.enable(kind); refusal == CUPTI_SUCCESS) refusal = result;
   }
+  return refusal;
+}
+
+void disable_resources(const Functions& functions) noexcept {
+  for (const CUpti_ActivityKind kind : kResourceKinds) functions.disable(kind);
 }
 
 namespace {
@@ -103,12 +117,12 @@ bool records_all_driver_calls(const EventChoice& choice) noexcept { return choic
 
 bool wants(const EventChoice& choice, std::uint32_t extras) noexcept { return (choice.extras & extras) != 0; }
 
-void enable_extras(const Functions& functions, const EventChoice& choice) noexcept {
-  if (wants(choice, channel::kMemoryUsage))
-    for (const CUpti_ActivityKind kind : kMemoryUsageKinds) functions.enable(kind);
+void enable_extras(const Functions& functions, const EventChoice& choice, EnabledEvents& enabled) noexcept {
+  if (wants(choice, channel::kMemoryUsage)) enabled.memory_usage.result = enable_all(functions, kMemoryUsageKinds);
   if (!wants(choice, channel::kCudaEvents) || functions.enable_event_timestamps == nullptr) return;
-  functions.enable_event_timestamps(1);
-  for (const CUpti_ActivityKind kind : kCudaEventKinds) functions.enable(kind);
+  enabled.cuda_events.result = functions.enable_event_timestamps(1);
+  if (const CUptiResult result = enable_all(functions, kCudaEventKinds); enabled.cuda_events.result == CUPTI_SUCCESS)
+    enabled.cuda_events.result = result;
 }
 
 void disable_extras(const Functions& functions, const EventChoice& choice) noexcept {
@@ -121,26 +135,26 @@ void disable_extras(const Functions& functions, const EventChoice& choice) noexc
 
 }  // namespace
 
-CUptiResult enable_events(const Functions& functions, const EventChoice& choice) noexcept {
+EnabledEvents enable_events(const Functions& functions, const EventChoice& choice) noexcept {
   const bool is_light = choice.preset == Preset::kLight;
+  EnabledEvents enabled;
   // Graphs as a whole, or their nodes: while the first is on, CUPTI leaves out the second.
-  if (is_light || choice.graphs == GraphLevel::kGraph) functions.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
-  CUptiResult failure = CUPTI_SUCCESS;
+  if (is_light || choice.graphs == GraphLevel::kGraph) enabled.graphs.result = functions.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
   for (const CUpti_ActivityKind kind : kLightKinds) {
     const CUptiResult result = functions.enable(kind);
-    if (result != CUPTI_SUCCESS && failure == CUPTI_SUCCESS && kind != CUPTI_ACTIVITY_KIND_OVERHEAD) failure = result;
+    if (result != CUPTI_SUCCESS && enabled.failure == CUPTI_SUCCESS && kind != CUPTI_ACTIVITY_KIND_OVERHEAD) enabled.failure = result;
   }
-  enable_extras(functions, choice);
+  enable_extras(functions, choice, enabled);
   set_chatty_runtime_calls(functions, choice.preset == Preset::kDeep || choice.calls == Calls::kAll ? 1 : 0);
-  if (records_all_driver_calls(choice)) functions.enable(CUPTI_ACTIVITY_KIND_DRIVER);
-  if (is_light) return failure;
+  if (records_all_driver_calls(choice)) enabled.driver_calls.result = functions.enable(CUPTI_ACTIVITY_KIND_DRIVER);
+  if (is_light) return enabled;
   for (const CUpti_ActivityKind kind : kDefaultKinds) functions.enable(kind);
   if (choice.preset == Preset::kDeep) {
     if (functions.enable_all_sync_records != nullptr) functions.enable_all_sync_records(0);  // those that waited
-    for (const CUpti_ActivityKind kind : kDeepKinds) functions.enable(kind);
+    enabled.waits.result = enable_all(functions, kDeepKinds);
   }
   if (!records_all_driver_calls(choice)) set_working_driver_calls(functions, 1);
-  return failure;
+  return enabled;
 }
 
 void disable_events(const Functions& functions, const EventChoice& choice) noexcept {

@@ -1,14 +1,23 @@
 #include "agent/cupti/library.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <string_view>
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <unistd.h>
+
+#include "agent/core/held_locks.h"
+#include "agent/core/loader.h"
+#include "agent/core/page_buffer.h"
+#include "agent/core/system_calls.h"
+#include "agent/cupti/guarded_call.h"
+#include "agent/cupti/library_file.h"
 
 namespace lanescope::agent::cupti {
 namespace {
@@ -18,65 +27,119 @@ constexpr int kNewestMajor = 13;
 constexpr int kOldestMajor = 12;
 constexpr std::size_t kPathBytes = 4096;
 
-void* open_at(int flags, const char* format, const char* folder, int major) noexcept {
+// Opens libcupti of one major where it is looked for, and passes over files that are damaged.
+class Opener {
+ public:
+  Opener(int major, DamagedFile& damaged) noexcept : major_(major), damaged_(damaged) {}
+
+  void* open() noexcept;
+
+ private:
+  void* open_by_name() noexcept;
+  void* open_at(const char* format, const char* folder) noexcept;
+  void* open_in_toolkit(const char* root) noexcept;
+  void* open_in_pip_layout(const char* nvidia_folder) noexcept;
+  void* open_beside(char* path) noexcept;
+  void* open_beside_mapped_files() noexcept;
+  void* open_in_python_packages() noexcept;
+  void* open_beside_agent() noexcept;
+
+  int major_;
+  DamagedFile& damaged_;
+};
+
+void note_damaged(DamagedFile& damaged, const char* path) noexcept {
+  if (damaged.path[0] == '\0') std::snprintf(damaged.path, sizeof(damaged.path), "%s", path);
+}
+
+void* open_unless_damaged(const char* path, DamagedFile& damaged) noexcept {
+  const FileState state = check_library_file(path);
+  if (state == FileState::kDamaged) note_damaged(damaged, path);
+  return state == FileState::kWhole ? load_file(path, RTLD_LAZY | RTLD_LOCAL) : nullptr;
+}
+
+void* open_named(const char* name, DamagedFile& damaged) noexcept {
   char path[kPathBytes];
-  const int length = std::snprintf(path, sizeof(path), format, folder, major);
+  return find_library_file(name, path, sizeof(path)) != FileState::kAbsent ? open_unless_damaged(path, damaged) : nullptr;
+}
+
+bool name_library(char (&name)[32], int major) noexcept { return std::snprintf(name, sizeof(name), "libcupti.so.%d", major) > 0; }
+
+void* Opener::open_by_name() noexcept {
+  char name[32];
+  return name_library(name, major_) ? open_named(name, damaged_) : nullptr;
+}
+
+void* Opener::open_at(const char* format, const char* folder) noexcept {
+  char path[kPathBytes];
+  const int length = std::snprintf(path, sizeof(path), format, folder, major_);
   if (length <= 0 || static_cast<std::size_t>(length) >= sizeof(path)) return nullptr;
-  return dlopen(path, flags | RTLD_LAZY | RTLD_LOCAL);
+  return open_unless_damaged(path, damaged_);
 }
 
 // Folders in which libcupti may lie, below the root of a toolkit.
 constexpr const char* kToolkitFormats[] = {"%s/extras/CUPTI/lib64/libcupti.so.%d", "%s/lib64/libcupti.so.%d", "%s/lib/libcupti.so.%d",
                                            "%s/targets/x86_64-linux/lib/libcupti.so.%d"};
 
-void* open_in_toolkit(const char* root, int major) noexcept {
+void* Opener::open_in_toolkit(const char* root) noexcept {
   if (root == nullptr || *root == '\0') return nullptr;
   for (const char* format : kToolkitFormats)
-    if (void* library = open_at(0, format, root, major)) return library;
+    if (void* library = open_at(format, root)) return library;
   return nullptr;
 }
 
-void* open_in_pip_layout(const char* nvidia_folder, int major) noexcept {
-  if (void* library = open_at(0, "%s/cuda_cupti/lib/libcupti.so.%d", nvidia_folder, major)) return library;
-  return open_at(0, "%s/cu13/lib/libcupti.so.%d", nvidia_folder, major);
+void* Opener::open_in_pip_layout(const char* nvidia_folder) noexcept {
+  if (void* library = open_at("%s/cuda_cupti/lib/libcupti.so.%d", nvidia_folder)) return library;
+  return open_at("%s/cu13/lib/libcupti.so.%d", nvidia_folder);
 }
 
 // One path of a file that is mapped into the process: beside a CUDA runtime, or in a pip package of NVIDIA's, its sibling may lie.
-void* open_beside(char* path, int major) noexcept {
+void* Opener::open_beside(char* path) noexcept {
   if (char* pip = std::strstr(path, "/nvidia/")) {
     const char saved = pip[7];
     pip[7] = '\0';
-    void* library = open_in_pip_layout(path, major);
+    void* library = open_in_pip_layout(path);
     pip[7] = saved;
     if (library != nullptr) return library;
   }
   if (std::strstr(path, "/libcudart.so") == nullptr) return nullptr;
   char* slash = std::strrchr(path, '/');
   *slash = '\0';
-  if (void* library = open_at(0, "%s/libcupti.so.%d", path, major)) return library;
-  return open_at(0, "%s/../extras/CUPTI/lib64/libcupti.so.%d", path, major);
+  if (void* library = open_at("%s/libcupti.so.%d", path)) return library;
+  return open_at("%s/../extras/CUPTI/lib64/libcupti.so.%d", path);
 }
 
-void* open_beside_mapped_files(int major) noexcept {
-  FILE* maps = std::fopen("/proc/self/maps", "re");
-  if (maps == nullptr) return nullptr;
-  char line[kPathBytes];
-  char last[kPathBytes] = {};
-  void* library = nullptr;
-  while (library == nullptr && std::fgets(line, sizeof(line), maps) != nullptr) {
-    char* path = std::strchr(line, '/');
-    if (path == nullptr) continue;
-    path[std::strcspn(path, "\n")] = '\0';
-    if (std::strcmp(path, last) == 0) continue;
-    std::strcpy(last, path);
-    library = open_beside(path, major);
+void* Opener::open_beside_mapped_files() noexcept {
+  constexpr std::size_t kMostBytes = 64u << 20;
+  PageBuffer maps;
+  const int file = system::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return nullptr;
+  while (maps.size() < kMostBytes && maps.reserve(kPathBytes)) {
+    const long bytes = system::read(file, maps.end(), kPathBytes);
+    if (bytes <= 0) break;
+    maps.extend(static_cast<std::size_t>(bytes));
   }
-  std::fclose(maps);
+  system::close(file);
+  std::string_view left(reinterpret_cast<const char*>(maps.data()), maps.size());
+  std::string_view last;
+  char path[kPathBytes];
+  void* library = nullptr;
+  while (library == nullptr && !left.empty()) {
+    const std::size_t end = left.find('\n');
+    std::string_view line = left.substr(0, end);
+    left.remove_prefix(end == std::string_view::npos ? left.size() : end + 1);
+    line.remove_prefix(std::min(line.find('/'), line.size()));
+    if (line.empty() || line.size() >= kPathBytes || line == last) continue;
+    last = line;
+    std::memcpy(path, line.data(), line.size());
+    path[line.size()] = '\0';
+    library = open_beside(path);
+  }
   return library;
 }
 
 // Python's packages, of the interpreter that runs, although none of theirs may be loaded yet.
-void* open_in_python_packages(int major) noexcept {
+void* Opener::open_in_python_packages() noexcept {
   char executable[kPathBytes];
   const ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
   if (length <= 0) return nullptr;
@@ -87,12 +150,12 @@ void* open_in_python_packages(int major) noexcept {
   glob_t found{};
   void* library = nullptr;
   if (glob(pattern, GLOB_NOSORT, nullptr, &found) == 0)
-    for (std::size_t i = 0; library == nullptr && i < found.gl_pathc; ++i) library = open_in_pip_layout(found.gl_pathv[i], major);
+    for (std::size_t i = 0; library == nullptr && i < found.gl_pathc; ++i) library = open_in_pip_layout(found.gl_pathv[i]);
   globfree(&found);
   return library;
 }
 
-void* open_beside_agent(int major) noexcept {
+void* Opener::open_beside_agent() noexcept {
   Dl_info self{};
   if (dladdr(reinterpret_cast<const void*>(&load_library), &self) == 0 || self.dli_fname == nullptr) return nullptr;
   char folder[kPathBytes];
@@ -100,24 +163,24 @@ void* open_beside_agent(int major) noexcept {
   char* slash = std::strrchr(folder, '/');
   if (slash == nullptr) return nullptr;
   *slash = '\0';
-  return open_at(0, "%s/libcupti.so.%d", folder, major);
+  return open_at("%s/libcupti.so.%d", folder);
 }
 
-void* open_major(int major) noexcept {
-  if (void* library = open_at(0, "%slibcupti.so.%d", "", major)) return library;
-  if (void* library = open_beside_mapped_files(major)) return library;
+void* Opener::open() noexcept {
+  if (void* library = open_by_name()) return library;
+  if (void* library = open_beside_mapped_files()) return library;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (void* library = open_in_toolkit(getenv(variable), major)) return library;
+    if (void* library = open_in_toolkit(getenv(variable))) return library;
   char versioned[64];
-  std::snprintf(versioned, sizeof(versioned), "/usr/local/cuda-%d", major);
-  if (void* library = open_in_toolkit(versioned, major)) return library;
-  if (void* library = open_in_toolkit("/usr/local/cuda", major)) return library;
-  if (void* library = open_in_python_packages(major)) return library;
-  return open_beside_agent(major);
+  std::snprintf(versioned, sizeof(versioned), "/usr/local/cuda-%d", major_);
+  if (void* library = open_in_toolkit(versioned)) return library;
+  if (void* library = open_in_toolkit("/usr/local/cuda")) return library;
+  if (void* library = open_in_python_packages()) return library;
+  return open_beside_agent();
 }
 
 std::uint32_t read_driver_version() noexcept {
-  void* driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+  void* driver = load_file("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
   if (driver == nullptr) return 0;
   int version = 0;
   const auto get = reinterpret_cast<CUresult (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
@@ -126,12 +189,18 @@ std::uint32_t read_driver_version() noexcept {
   return static_cast<std::uint32_t>(version);
 }
 
-void* open_any(int driver_major) noexcept {
+// That is in the process already.
+void* find_loaded(int major) noexcept {
+  char name[32];
+  return name_library(name, major) ? load_file(name, RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL) : nullptr;
+}
+
+void* open_any(int driver_major, DamagedFile& damaged) noexcept {
   for (int major = kNewestMajor; major >= kOldestMajor; --major)
-    if (void* library = open_at(RTLD_NOLOAD, "%slibcupti.so.%d", "", major)) return library;
+    if (void* library = find_loaded(major)) return library;
   // A newer driver serves an older CUPTI; the other way round it does not work.
   for (int major = driver_major < kNewestMajor ? driver_major : kNewestMajor; major >= kOldestMajor; --major)
-    if (void* library = open_major(major)) return library;
+    if (void* library = Opener(major, damaged).open()) return library;
   return nullptr;
 }
 
@@ -143,6 +212,7 @@ bool resolve(void* library, const char* name, Function*& function) noexcept {
 
 bool resolve_all(void* library, Functions& f) noexcept {
   resolve(library, "cuptiSubscribe_v2", f.subscribe_v2);
+  resolve(library, "cuptiUnsubscribe", f.unsubscribe);
   resolve(library, "cuptiSetThreadIdType", f.set_thread_id_type);
   resolve(library, "cuptiActivityEnableRuntimeApi", f.enable_runtime_api);
   resolve(library, "cuptiActivityEnableAndDump", f.enable_and_dump);
@@ -171,8 +241,10 @@ bool is_given() noexcept {
 
 }  // namespace
 
-void* open_library(int driver_major) noexcept {
-  return is_given() ? dlopen(getenv(kOverride), RTLD_LAZY | RTLD_LOCAL) : open_any(driver_major);
+void* open_library(int driver_major, DamagedFile& damaged) noexcept {
+  if (!is_given()) return open_any(driver_major, damaged);
+  const char* const given = getenv(kOverride);
+  return std::strchr(given, '/') != nullptr ? open_unless_damaged(given, damaged) : open_named(given, damaged);
 }
 
 Library load_library() noexcept {
@@ -184,9 +256,16 @@ Library load_library() noexcept {
       return library;
     }
   }
-  void* handle = open_library(static_cast<int>(library.driver_version / 1000));
-  if (handle == nullptr || !resolve_all(handle, library.functions)) return library;
-  library.functions.get_version(&library.version);
+  void* handle = open_library(static_cast<int>(library.driver_version / 1000), library.damaged);
+  if (handle == nullptr || !resolve_all(handle, library.functions)) {
+    if (library.damaged.path[0] != '\0') library.result = LoadResult::kDamaged;
+    return library;
+  }
+  watch_locks_of(reinterpret_cast<const void*>(library.functions.flush_all));
+  if (call_cupti([&] { library.functions.get_version(&library.version); }) == Guarded::kFaulted) {
+    library.result = LoadResult::kFaulted;
+    return library;
+  }
   library.result = records_are_known(library.version) ? LoadResult::kLoaded : LoadResult::kUnknownMajor;
   return library;
 }

@@ -13,6 +13,7 @@ struct Functions {
   decltype(&::cuptiGetResultString) get_result_string = nullptr;
   decltype(&::cuptiSubscribe) subscribe = nullptr;
   decltype(&::cuptiSubscribe_v2) subscribe_v2 = nullptr;  // optional
+  decltype(&::cuptiUnsubscribe) unsubscribe = nullptr;    // optional
   decltype(&::cuptiEnableCallback) enable_callback = nullptr;
   decltype(&::cuptiGetCallbackName) get_callback_name = nullptr;
   decltype(&::cuptiSetThreadIdType) set_thread_id_type = nullptr;  // optional
@@ -36,7 +37,14 @@ enum class LoadResult {
   kLoaded,
   kNoDriver,      // there is no libcuda in this process
   kNotFound,      // no libcupti in any of the places where it may lie
+  kDamaged,       // what there is was cut short or overwritten
   kUnknownMajor,  // one whose records this agent does not know
+  kFaulted,       // at the first question
+};
+
+// The first file that was passed over because it is damaged; empty where none was.
+struct DamagedFile {
+  char path[1024] = {};
 };
 
 struct Library {
@@ -44,12 +52,14 @@ struct Library {
   Functions functions;
   std::uint32_t version = 0;         // as cuptiGetVersion says: 19 to 28 for CUDA 12, 130000 and up for CUDA 13
   std::uint32_t driver_version = 0;  // as cuDriverGetVersion says: 13000 for 13.0; 0 when not known
+  DamagedFile damaged;
 };
 
 // Takes the libcupti that LANESCOPE_CUPTI_LIBRARY names, else the one that is in the process already, else one that fits the driver.
 Library load_library() noexcept;
 
-// libcupti alone, for a driver of this CUDA major, from the same places; a handle of dlopen, null where there is none.
-void* open_library(int driver_major) noexcept;
+// libcupti alone, for a driver of this CUDA major, from the same places; a handle of dlopen, null where there is none. Files that would end
+// the process that loads them are passed over.
+void* open_library(int driver_major, DamagedFile& damaged) noexcept;
 
 }  // namespace lanescope::agent::cupti

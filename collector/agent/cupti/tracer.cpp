@@ -2,10 +2,6 @@
 
 #include <cstring>
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "agent/channel/capture.h"
 #include "agent/channel/membership.h"
 #include "agent/core/clock.h"
@@ -15,6 +11,7 @@
 #include "agent/cupti/backtraces.h"
 #include "agent/cupti/callbacks.h"
 #include "agent/cupti/cuda_names.h"
+#include "agent/cupti/guarded_call.h"
 #include "agent/cupti/words.h"
 #include "collector/channel/doorbell.h"
 
@@ -31,19 +28,17 @@ constexpr std::uint32_t kOwnSubscribers = 130'200;  // from here on, the second 
 // What old CUPTIs write into when all buffers are in use; nobody reads it.
 alignas(4096) constinit std::uint8_t discard_buffer[64u << 10] = {};
 
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t nanoseconds) noexcept {
-  const timespec limit{.tv_sec = nanoseconds / kSecond, .tv_nsec = nanoseconds % kSecond};
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, &limit, nullptr, 0);
-}
 // Until the word is `wanted` or more, `limit` ns at most.
 void await(std::atomic<std::uint32_t>& word, std::uint32_t wanted, std::int64_t limit) noexcept {
   const std::int64_t deadline = monotonic_now() + limit;
   for (std::uint32_t seen = word.load(std::memory_order_acquire); seen < wanted; seen = word.load(std::memory_order_acquire)) {
     const std::int64_t left = deadline - monotonic_now();
     if (left <= 0) return;
-    futex_wait(word, seen, left);
+    system::futex_wait(&word, seen, left);
   }
 }
+
+constexpr const char* kFaultedAtBegin = "GPU activity is not recorded: CUPTI faulted when it was asked to begin. The program runs on.";
 
 // Who subscribes in the old way gives no name, which CUPTI puts in words of its own.
 bool has_name(const char* subscriber) noexcept { return *subscriber != '\0' && std::strstr(subscriber, "<not provided>") == nullptr; }
@@ -88,6 +83,12 @@ void Tracer::report_failure(CUptiResult result) noexcept {
   }
 }
 
+void Tracer::report_refused(const char* are, CUptiResult result) noexcept {
+  const char* name = "unknown error";
+  library_.functions.get_result_string(result, &name);
+  tell(ComponentState::kRecording, Severity::kWarning, "%s not recorded: CUPTI answered %d (%s).", are, static_cast<int>(result), name);
+}
+
 // First of all, and alone: another client's records would go astray if we touched anything before this succeeded.
 bool Tracer::subscribe() noexcept {
   const Functions& functions = library_.functions;
@@ -114,37 +115,70 @@ bool Tracer::subscribe() noexcept {
   return result == CUPTI_SUCCESS;
 }
 
-bool Tracer::start(Arrival arrival) noexcept {
+bool Tracer::take_cupti(Arrival arrival) noexcept {
   const Functions& functions = library_.functions;
+  if (!subscribe()) return false;
+  set_current_tracer(this);
+  CUptiResult refusal = enable_callbacks(functions, subscriber_);
+  if (refusal == CUPTI_SUCCESS) refusal = functions.register_callbacks(on_request, on_complete);
+  if (refusal == CUPTI_SUCCESS) refusal = arrival == Arrival::kLate ? enable_resources_late(functions) : enable_resources(functions);
+  if (refusal != CUPTI_SUCCESS) {
+    report_failure(refusal);
+    give_cupti_back();
+    return false;
+  }
+  if (functions.set_thread_id_type == nullptr) return true;
+  const CUptiResult numbered = functions.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+  if (numbered != CUPTI_SUCCESS) report_refused("The threads that made CUDA calls are", numbered);
+  return true;
+}
+
+void Tracer::give_cupti_back() noexcept {
+  const Functions& functions = library_.functions;
+  set_recording(false);
+  disable_resources(functions);
+  if (buffers_.unread() != 0) functions.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  if (functions.unsubscribe != nullptr) functions.unsubscribe(subscriber_);
+  subscriber_ = nullptr;
+}
+
+bool Tracer::start_recording(Arrival arrival) noexcept {
+  if (!take_cupti(arrival)) return false;
+  if (arrival == Arrival::kLate) driver_is_up_.store(true, std::memory_order_relaxed);
+  on_capture_change([] {
+    if (Tracer* current = current_tracer()) current->await_settings();
+  });
+  read_clock(monotonic_now());
+  follow_settings();
+  if (is_over_) return false;
+  if (!start_thread()) {
+    give_cupti_back();
+    report(Component::kCupti, ComponentState::kFailed, Severity::kError,
+           "GPU activity is not recorded: the target can't start another thread.");
+    return false;
+  }
+  tell_cuda_names(library_.functions);
+  return true;
+}
+
+bool Tracer::start(Arrival arrival) noexcept {
   if (!buffers_.prepare()) {
     report(Component::kCupti, ComponentState::kFailed, Severity::kError,
            "GPU activity is not recorded: the target has no memory left for buffers.");
     return false;
   }
-  if (!subscribe()) return false;
-  set_current_tracer(this);
-  enable_callbacks(functions, subscriber_);
-  if (arrival == Arrival::kLate) driver_is_up_.store(true, std::memory_order_relaxed);
-  on_capture_change([] {
-    if (Tracer* current = current_tracer()) current->await_settings();
-  });
-  if (functions.set_thread_id_type != nullptr) functions.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
-  const CUptiResult result = functions.register_callbacks(on_request, on_complete);
-  if (result != CUPTI_SUCCESS) {
-    report_failure(result);
+  bool started = false;
+  if (call_cupti([&] { started = start_recording(arrival); }) == Guarded::kFaulted) {
+    has_faulted_.store(true, std::memory_order_release);
+    is_over_ = true;
+    set_current_tracer(this);
+    report(Component::kCupti, ComponentState::kFailed, Severity::kError, kFaultedAtBegin);
     return false;
   }
-  tell_cuda_names(library_.functions);
-  read_clock(monotonic_now());
-  arrival == Arrival::kLate ? enable_resources_late(functions) : enable_resources(functions);
-  follow_settings();
-  if (!start_thread()) {
-    set_recording(false);
-    report(Component::kCupti, ComponentState::kFailed, Severity::kError,
-           "GPU activity is not recorded: the target can't start another thread.");
-    return false;
-  }
-  return true;
+  if (started) return true;
+  set_current_tracer(nullptr);
+  buffers_.release();
+  return false;
 }
 
 bool Tracer::start_thread() noexcept {
@@ -160,7 +194,7 @@ bool Tracer::start_thread() noexcept {
 // ---- For CUPTI ---------------------------------------------------------------------------------------------------------------------
 
 void Tracer::request_buffer(std::uint8_t** buffer, std::size_t* bytes) noexcept {
-  *buffer = buffers_.request();
+  *buffer = has_faulted_.load(std::memory_order_relaxed) ? nullptr : buffers_.request();
   publish_unread();
   *bytes = *buffer == nullptr ? 0 : kBufferBytes;
   if (*buffer == nullptr && library_.version < kAcceptsNoBuffer) {
@@ -186,9 +220,14 @@ void Tracer::note_driver() noexcept {
 }
 
 void Tracer::save_records() noexcept {
-  if (!is_recording_.load(std::memory_order_acquire)) return;
+  if (!is_recording_.load(std::memory_order_acquire) || has_faulted_.load(std::memory_order_acquire)) return;
   const Quiet quiet;
-  library_.functions.flush_all(0);
+  if (call_cupti([this] { library_.functions.flush_all(0); }) == Guarded::kFaulted) note_fault();
+}
+
+void Tracer::note_fault() noexcept {
+  has_faulted_.store(true, std::memory_order_release);
+  wake();
 }
 
 // ---- For our own thread ------------------------------------------------------------------------------------------------------------
@@ -196,6 +235,8 @@ void Tracer::save_records() noexcept {
 void Tracer::wake() noexcept { channel::ring_agent(*bell_.load(std::memory_order_acquire)); }
 
 void Tracer::follow(channel::SharedMemory memory, std::uint32_t process_instance) noexcept {
+  if (!has_thread_.load(std::memory_order_acquire))
+    return report(Component::kCupti, ComponentState::kFailed, Severity::kError, kFaultedBefore);
   {
     const ScopedLock lock(next_lock_);
     next_ = Session{memory, process_instance};
@@ -218,8 +259,7 @@ void Tracer::await_settings() noexcept {
   const std::int64_t give_up = monotonic_now() + kAwaitSettings;
   while (is_recording_.load(std::memory_order_acquire) != wanted && !is_over_ && monotonic_now() < give_up) {
     wake();
-    const timespec pause{.tv_sec = 0, .tv_nsec = kMillisecond / 10};
-    nanosleep(&pause, nullptr);
+    system::sleep(kMillisecond / 10);
   }
 }
 
@@ -233,7 +273,7 @@ void Tracer::finish() noexcept {
 void Tracer::hand_over() noexcept { hand_over_within(kFinishLimit); }
 
 void Tracer::hand_over_at_crash() noexcept {
-  if (kernel_thread_id() != own_thread_.load(std::memory_order_relaxed)) hand_over_within(kCrashLimit);
+  if (system::thread_id() != own_thread_.load(std::memory_order_relaxed)) hand_over_within(kCrashLimit);
 }
 
 void Tracer::hand_over_within(std::int64_t limit) noexcept {

@@ -3,13 +3,15 @@
 // CUPTI's callbacks, which run on the target's threads, only hand buffers over. A thread of our own reads, encodes and writes, asks CUPTI
 // for complete buffers from time to time, follows the host's settings, and hands everything over at the end: when the host asks for it, or
 // when the target exits, which waits for that, two seconds at most. CUPTI is never finalized, and its buffers never go away.
+//
+// What CUPTI refuses is said, and where that leaves nothing to record all that was asked of it is taken back. A fault in a call into CUPTI,
+// or on our own thread, ends the recording of GPU activity: CUPTI is asked for nothing more, and the program runs on.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
 
-#include "agent/core/lock.h"
 #include "agent/cupti/buffers.h"
 #include "agent/cupti/injection.h"
 #include "agent/cupti/kinds.h"
@@ -18,6 +20,7 @@
 #include "agent/encode/clock_map.h"
 #include "agent/encode/event_encoder.h"
 #include "agent/encode/frame_writer.h"
+#include "agent/process/lock.h"
 #include "collector/channel/shared_memory.h"
 
 namespace lanescope::agent::cupti {
@@ -28,8 +31,8 @@ class Tracer {
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
-  // Subscribes, asks for records and starts the thread. Returns whether GPU activity is recorded from now on; where not, the user was told.
-  // Requires: called once, and *this lives as long as the process.
+  // Subscribes, asks for records and starts the thread. Returns whether GPU activity is recorded from now on; where not, the user was told,
+  // and nothing is left that CUPTI would call. Requires: called once, and *this lives as long as the process.
   bool start(Arrival arrival) noexcept;
 
   // From here on for another session: the one before has left. What had been asked for is asked for anew. Any thread.
@@ -57,12 +60,18 @@ class Tracer {
 
  private:
   bool subscribe() noexcept;
+  bool take_cupti(Arrival arrival) noexcept;
+  void give_cupti_back() noexcept;  // all that was asked of it
+  bool start_recording(Arrival arrival) noexcept;
   bool start_thread() noexcept;
   void hand_over_within(std::int64_t limit) noexcept;
   void report_failure(CUptiResult result) noexcept;
+  void report_refused(const char* are, CUptiResult result) noexcept;
+  void note_fault() noexcept;  // of CUPTI's on another thread than ours
 
   // On our own thread.
   void run() noexcept;
+  void look() noexcept;
   bool begin_next_session() noexcept;  // whether there is one
   void write_for(channel::SharedMemory memory, std::uint32_t process_instance) noexcept;
   void follow_settings() noexcept;
@@ -75,7 +84,7 @@ class Tracer {
   void end_reading() noexcept;  // after a fault
   // Whether somebody waits for everything to be handed over because the process ends, or its program does. Does so, and answers.
   bool serve_end() noexcept;
-  void go_on_without_cupti() noexcept;  // after a fault of its own, at such an end
+  void go_on_without_cupti(const char* told) noexcept;  // after a fault
   void read_clock(std::int64_t now) noexcept;
   void hand_everything_over() noexcept;
   void take_finished_records() noexcept;
@@ -120,10 +129,13 @@ class Tracer {
   std::uint32_t backtraces_ = 0;  // channel::CallGroup bits
   std::atomic<bool> is_recording_{false};
   std::atomic<bool> driver_is_up_{false};
-  bool follows_unified_memory_ = false;  // since recording was on: tried, at least
-  bool has_told_ = false;                // this session, that GPU activity is recorded
-  bool has_handed_over_ = false;         // since recording was on
-  std::atomic<bool> is_over_{false};     // the session is gone, or its records can't be read
+  bool follows_unified_memory_ = false;   // since recording was on: tried, at least
+  bool has_told_ = false;                 // this session, that GPU activity is recorded
+  bool has_handed_over_ = false;          // since recording was on
+  std::atomic<bool> is_over_{false};      // the session is gone, or its records can't be had
+  std::atomic<bool> has_faulted_{false};  // CUPTI, or our own thread
+  bool is_without_cupti_ = false;         // our own thread knows
+  bool has_ended_ = false;                // our own thread's work
 };
 
 }  // namespace lanescope::agent::cupti

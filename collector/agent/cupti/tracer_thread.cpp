@@ -1,11 +1,8 @@
 // The tracer's own thread: from completed buffers to frames, as the host's settings say.
 #include <climits>
 #include <csignal>
-#include <ctime>
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/mman.h>
 
 #include "agent/channel/membership.h"
 #include "agent/core/clock.h"
@@ -14,6 +11,7 @@
 #include "agent/core/system_calls.h"
 #include "agent/cupti/backtraces.h"
 #include "agent/cupti/cuda_names.h"
+#include "agent/cupti/guarded_call.h"
 #include "agent/cupti/tracer.h"
 #include "agent/cupti/words.h"
 #include "collector/channel/doorbell.h"
@@ -25,88 +23,102 @@ constexpr std::int64_t kLongestSleep = 200 * kMillisecond;        // between loo
 constexpr std::int64_t kWriteOutAnyway = 500 * kMillisecond;      // where CUPTI is not to be asked for buffers
 constexpr std::int64_t kWaitForRunningWork = 100 * kMillisecond;  // at the end, before what still runs is taken as unfinished
 
-constexpr std::int64_t kEndPatience = 10 * kSecond;  // longer than what programs do at their ends
+constexpr std::size_t kSignalStackBytes = 64u << 10;
 
-void pause(std::int64_t nanoseconds) noexcept {
-  const timespec time{.tv_sec = nanoseconds / kSecond, .tv_nsec = nanoseconds % kSecond};
-  nanosleep(&time, nullptr);
+constexpr const char* kFaultedInRun =
+    "GPU activity is not recorded from here on: CUPTI faulted when it was asked for records. The program runs on.";
+constexpr const char* kFaultedAtEnd =
+    "GPU activity at the end of the program is missing: CUPTI faulted when it was asked for it. The program goes on to its end.";
+
+// So that a fault can be told for which the thread's own stack has no room.
+void use_own_signal_stack() noexcept {
+  stack_t stack{};
+  stack.ss_size = kSignalStackBytes;
+  stack.ss_sp = system::map(nullptr, kSignalStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  if (stack.ss_sp != nullptr) sigaltstack(&stack, nullptr);
 }
 
 // For those who sleep on the word until it has this value.
 void answer(std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
   word.store(value, std::memory_order_release);
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-}
-
-// Who waits for a lock that CUPTI held at its fault waits for good: then the fault takes its course after all.
-void end_program_that_does_not_end() noexcept {
-  pause(kEndPatience);
-  std::signal(SIGSEGV, SIG_DFL);
-  std::raise(SIGSEGV);
+  system::futex_wake(&word, INT_MAX);
 }
 
 }  // namespace
 
 void Tracer::run() noexcept {
   name_own_thread();
-  own_thread_.store(kernel_thread_id(), std::memory_order_relaxed);
-  for (;;) {
-    channel::SharedHeader& header = memory_.header();
-    const std::uint32_t seen = header.agent_bell.load(std::memory_order_acquire);
-    if (begin_next_session()) continue;
-    follow_settings();
-    drain();
-    publish_counts();
-    const channel::Settings& settings = header.settings;
-    if (serve_end()) return;
-    const std::uint32_t handovers = settings.handover_requests.load(std::memory_order_acquire);
-    if (handovers != answered_handovers_) {
-      if (!is_over_ && !has_handed_over_) take_finished_records();
-      answered_handovers_ = handovers;
-      header.status.handover_answers.store(handovers, std::memory_order_release);
-      channel::ring_doorbell(header);
-    }
-    const std::uint32_t stops = settings.stop_requests.load(std::memory_order_acquire);
-    if (stops != answered_stops_) {
-      hand_everything_over();
-      answered_stops_ = stops;
-      header.status.stop_answers.store(stops, std::memory_order_release);
-      channel::ring_doorbell(header);
-    }
-    const std::int64_t now = monotonic_now();
-    if (now >= next_clock_ && !is_over_) {
-      read_clock(now);
-      if (!session_is_alive()) {
-        set_recording(false);
-        is_over_ = true;
-      }
-    }
-    if (now >= next_flush_ && !is_over_) {
-      const std::int64_t interval = settings.flush_interval_ms.load(std::memory_order_relaxed) * kMillisecond;
-      if (interval != 0 && is_recording_) library_.functions.flush_all(0);
-      drain();
-      write_out();
-      next_flush_ = monotonic_now() + (interval != 0 ? interval : kWriteOutAnyway);
-    }
-    const std::int64_t left = is_over_ ? kLongestSleep : next_flush_ - monotonic_now();
-    if (left > 0) channel::wait_for_agent_bell(header, seen, std::chrono::nanoseconds(left < kLongestSleep ? left : kLongestSleep));
+  use_own_signal_stack();
+  own_thread_.store(system::thread_id(), std::memory_order_relaxed);
+  const auto look_on = [this] {
+    while (!has_ended_ && (is_without_cupti_ || !has_faulted_.load(std::memory_order_acquire))) look();
+  };
+  while (!has_ended_) {
+    const bool was_without_cupti = is_without_cupti_;
+    static_cast<void>(call_cupti(look_on));
+    if (has_ended_) return;
+    if (was_without_cupti) return answer(finished_, 1);  // a fault in what was left to do: nobody is to wait for this thread any more
+    if (!is_without_cupti_) go_on_without_cupti(kFaultedInRun);
   }
+}
+
+// One round: what there is to do, then sleep.
+void Tracer::look() noexcept {
+  channel::SharedHeader& header = memory_.header();
+  const std::uint32_t seen = header.agent_bell.load(std::memory_order_acquire);
+  if (begin_next_session()) return;
+  follow_settings();
+  drain();
+  publish_counts();
+  const channel::Settings& settings = header.settings;
+  has_ended_ = serve_end();
+  if (has_ended_) return;
+  const std::uint32_t handovers = settings.handover_requests.load(std::memory_order_acquire);
+  if (handovers != answered_handovers_) {
+    if (!is_over_ && !has_handed_over_) take_finished_records();
+    answered_handovers_ = handovers;
+    header.status.handover_answers.store(handovers, std::memory_order_release);
+    channel::ring_doorbell(header);
+  }
+  const std::uint32_t stops = settings.stop_requests.load(std::memory_order_acquire);
+  if (stops != answered_stops_) {
+    hand_everything_over();
+    answered_stops_ = stops;
+    header.status.stop_answers.store(stops, std::memory_order_release);
+    channel::ring_doorbell(header);
+  }
+  const std::int64_t now = monotonic_now();
+  if (now >= next_clock_ && !is_over_) {
+    read_clock(now);
+    if (session_state() == SessionState::kNone) {
+      set_recording(false);
+      is_over_ = true;
+    }
+  }
+  if (now >= next_flush_ && !is_over_) {
+    const std::int64_t interval = settings.flush_interval_ms.load(std::memory_order_relaxed) * kMillisecond;
+    if (interval != 0 && is_recording_) library_.functions.flush_all(0);
+    drain();
+    write_out();
+    next_flush_ = monotonic_now() + (interval != 0 ? interval : kWriteOutAnyway);
+  }
+  const std::int64_t left = is_over_ ? kLongestSleep : next_flush_ - monotonic_now();
+  if (left > 0) channel::wait_for_agent_bell(header, seen, std::chrono::nanoseconds(left < kLongestSleep ? left : kLongestSleep));
 }
 
 bool Tracer::serve_end() noexcept {
   const bool is_last = finish_wanted_.load(std::memory_order_acquire) != 0;
   const std::uint32_t wanted = handovers_wanted_.load(std::memory_order_acquire);
   if (!is_last && wanted == handovers_.load(std::memory_order_relaxed)) return false;
-  const Guarded done = run_guarded([&] {
+  const Guarded done = call_cupti([&] {
     if (is_last)
       hand_everything_over();
     else if (!is_over_ && !has_handed_over_)
       take_all_records();
   });
-  if (done == Guarded::kFaulted) go_on_without_cupti();
+  if (done == Guarded::kFaulted) go_on_without_cupti(kFaultedAtEnd);
   answer(handovers_, wanted);
-  if (is_last || done == Guarded::kFaulted) answer(finished_, 1);
-  if (done == Guarded::kFaulted) end_program_that_does_not_end();
+  if (is_last) answer(finished_, 1);
   return is_last;
 }
 
@@ -118,8 +130,10 @@ bool Tracer::begin_next_session() noexcept {
     next_.reset();
   }
   if (!session) return false;
-  set_recording(false);
-  library_.functions.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  if (!is_without_cupti_) {
+    set_recording(false);
+    library_.functions.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  }
   for (Buffers::Completed last = buffers_.take_completed(); last.buffer != nullptr; last = buffers_.take_completed())
     buffers_.recycle(last.buffer);  // belongs to nobody any more
   write_for(session->memory, session->process_instance);
@@ -132,7 +146,9 @@ bool Tracer::begin_next_session() noexcept {
   next_flush_ = 0;
   is_over_ = false;
   read_clock(monotonic_now());
-  enable_resources_late(library_.functions);
+  if (is_without_cupti_) report(Component::kCupti, ComponentState::kFailed, Severity::kError, kFaultedBefore);
+  is_over_ = is_without_cupti_ || (subscriber_ == nullptr && !take_cupti(Arrival::kLate));
+  if (!is_over_) enable_resources_late(library_.functions);
   return true;
 }
 
@@ -147,10 +163,7 @@ void Tracer::follow_unified_memory() noexcept {
   follows_unified_memory_ = true;
   const CUptiResult result = enable_unified_memory(library_.functions, choice_);
   if (result == CUPTI_SUCCESS) return;
-  const char* name = "unknown error";
-  library_.functions.get_result_string(result, &name);
-  tell(ComponentState::kRecording, Severity::kWarning, "Unified memory is not recorded: CUPTI answered %d (%s).", static_cast<int>(result),
-       name);
+  report_refused("Unified memory is", result);
 }
 
 void Tracer::check_event_records() noexcept {
@@ -183,10 +196,17 @@ void Tracer::set_recording(bool recording) noexcept {
   check_event_records();
   backtraces_ = settings.backtrace_calls.load(std::memory_order_relaxed);
   enable_backtraces(library_.functions, subscriber_, backtraces_);
-  const CUptiResult result = enable_events(library_.functions, choice_);
+  const EnabledEvents enabled = enable_events(library_.functions, choice_);
   is_recording_ = true;
   has_handed_over_ = false;
-  if (result != CUPTI_SUCCESS) return report_failure(result);
+  if (enabled.failure != CUPTI_SUCCESS) {
+    report_failure(enabled.failure);
+    give_cupti_back();
+    is_over_ = true;
+    return;
+  }
+  for (const EnabledEvents::Extra& extra : enabled.extras())
+    if (extra.result != CUPTI_SUCCESS && !has_told_) report_refused(extra.are, extra.result);
   set_phase(channel::AgentPhase::kTracing);
   if (has_told_) return;
   has_told_ = true;
@@ -202,7 +222,7 @@ void Tracer::drain() noexcept {
     const Buffers::Completed completed = buffers_.take_completed();
     if (completed.buffer == nullptr) return;
     const auto read = [&] { records_->read(completed.buffer, completed.valid_bytes); };
-    if (completed.valid_bytes != 0 && run_guarded(read) == Guarded::kFaulted) return end_reading();
+    if (completed.valid_bytes != 0 && call_cupti(read) == Guarded::kFaulted) return end_reading();
     publish_counts();  // before it is no unread buffer any more: at no moment a killed process loses what is in neither number
     buffers_.recycle(completed.buffer);
     publish_unread();
@@ -219,16 +239,17 @@ void Tracer::end_reading() noexcept {
 }
 
 // CUPTI is not to be asked for anything more: what it had given back by then is all there is.
-void Tracer::go_on_without_cupti() noexcept {
+void Tracer::go_on_without_cupti(const char* told) noexcept {
+  is_without_cupti_ = true;
+  has_faulted_.store(true, std::memory_order_release);
   is_recording_ = false;
   drain();
   write_events();
   if (buffers_.unread() == 0) buffers_.request();  // nobody knows what it kept: the recording is not to count as whole
   publish_unread();
   publish_counts();
-  is_over_ = true;
-  tell(ComponentState::kFailed, Severity::kError,
-       "GPU activity at the end of the program is missing: CUPTI faulted when it was asked for it. The program goes on to its end.");
+  if (is_over_.exchange(true)) return;
+  report(Component::kCupti, ComponentState::kFailed, Severity::kError, told);
 }
 
 void Tracer::write_events() noexcept {
@@ -275,7 +296,7 @@ void Tracer::take_finished_records() noexcept {
     library_.functions.flush_all(0);
     drain();
     if (buffers_.unread() == 0 || monotonic_now() >= give_up) break;
-    pause(5 * kMillisecond);
+    system::sleep(5 * kMillisecond);
   }
   write_out();
 }

@@ -8,6 +8,9 @@
 
 namespace lanescope::agent::cupti {
 
+inline constexpr const char* kFaultedBefore =
+    "GPU activity is not recorded: CUPTI faulted in an earlier recording of this process. Start the program anew to record it.";
+
 // "CUPTI 13.0" for 130000 and for 130001; CUPTI of CUDA 12 counts its own versions.
 inline void describe_cupti(std::uint32_t version, char (&text)[48]) noexcept {
   if (version >= 100'000)

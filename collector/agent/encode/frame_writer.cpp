@@ -1,20 +1,19 @@
 #include "agent/encode/frame_writer.h"
 
-#include <ctime>
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
+#include "agent/core/system_calls.h"
 #include "collector/channel/doorbell.h"
 
 namespace lanescope::agent::encode {
 namespace {
 
-constexpr int kCompressionLevel = 1;      // the target's processors are the target's
-constexpr std::uint8_t kSourceAgent = 1;  // proto::SOURCE_AGENT
-constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 2'000'000};
+constexpr int kCompressionLevel = 1;        // the target's processors are the target's
+constexpr std::uint8_t kSourceAgent = 1;    // proto::SOURCE_AGENT
+constexpr std::int64_t kPause = 2'000'000;  // ns
 constexpr int kPauses = 100;
 
 std::uint64_t checksum_of(const FrameHeader& header, std::span<const std::byte> stored) noexcept {
@@ -67,7 +66,7 @@ bool FrameWriter::write(FrameType type, std::span<const std::byte> payload, std:
   bool written = ring_.write(frame_.bytes());
   channel::ring_doorbell(memory_.header());
   for (int i = 0; !written && host_reads_ && i < kPauses; ++i) {
-    nanosleep(&kPause, nullptr);
+    system::sleep(kPause);
     written = ring_.write(frame_.bytes());
     channel::ring_doorbell(memory_.header());
   }

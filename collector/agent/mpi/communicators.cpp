@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "agent/core/lock.h"
+#include "agent/process/lock.h"
 
 namespace lanescope::agent::mpi {
 namespace {

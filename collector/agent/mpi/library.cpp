@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 
 #include "agent/core/loaded_file.h"
+#include "agent/core/loader.h"
 
 namespace lanescope::agent::mpi {
 namespace {
@@ -19,7 +20,7 @@ void* open_hidden() noexcept {
       if (std::string_view(name).starts_with(begin)) return true;
     return false;
   });
-  return *file.path != '\0' ? dlopen(file.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+  return *file.path != '\0' ? load_file(file.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
 }
 
 Abi find_abi() noexcept {

@@ -6,8 +6,8 @@
 
 #include <nvtx3/nvToolsExtPayload.h>
 
-#include "agent/core/lock.h"
 #include "agent/mpi/communicators.h"
+#include "agent/process/lock.h"
 
 namespace lanescope::agent::mpi {
 namespace {

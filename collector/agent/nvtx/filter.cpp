@@ -7,6 +7,7 @@
 #include "agent/channel/capture.h"
 #include "agent/channel/membership.h"
 #include "agent/nvtx/names.h"
+#include "agent/process/forks.h"
 
 namespace lanescope::agent::nvtx {
 namespace {
@@ -42,7 +43,7 @@ std::string_view text_of(const char (&bytes)[channel::kCaptureNameBytes]) noexce
 bool is_wanted(const channel::Settings& settings, std::uint32_t domain) noexcept {
   if (settings.domain_rule == NameRule::kAll) return true;
   if (domain >= kRememberedDomains) return allows(settings, domain);
-  const std::uint32_t generation = process_generation.load(std::memory_order_relaxed);
+  const std::uint32_t generation = process_generation();
   const std::uint32_t known = verdicts[domain].load(std::memory_order_relaxed);
   if (known >> 1 == generation) return (known & 1) != 0;
   const bool allowed = allows(settings, domain);

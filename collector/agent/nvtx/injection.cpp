@@ -73,14 +73,14 @@ std::uint64_t level_id(int level) noexcept { return level == kNoLevel ? 0 : stat
 // What tells a range from all others that are open in the process, for begin_capture().
 std::uint64_t capture_key(const ThreadWriter& writer, std::uint32_t domain, int level) noexcept {
   constexpr std::uint64_t kPushed = std::uint64_t{1} << 63;
-  return kPushed | std::uint64_t{writer.state().thread_id} << 32 | std::uint64_t{domain} << 20 | static_cast<std::uint64_t>(level + 1);
+  return kPushed | std::uint64_t{writer.state().own.thread_id} << 32 | std::uint64_t{domain} << 20 | static_cast<std::uint64_t>(level + 1);
 }
 
 // Levels count from 0, whether or not the ranges are being recorded now.
 inline int push(Record record, std::string_view text, const Data& data = {}) noexcept {
   ThreadWriter writer;
   if (!writer) return kNoLevel;
-  const int level = record.domain < kCountedDomains ? writer.state().levels[record.domain]++ : kNoLevel;
+  const int level = record.domain < kCountedDomains ? writer.state().own.levels[record.domain]++ : kNoLevel;
   record.id = level_id(level);
   if (level != kNoLevel && begins_capture(writer.settings(), record.domain, text))
     begin_capture(*writer.state().header, capture_key(writer, record.domain, level));
@@ -93,7 +93,7 @@ inline int pop(std::uint32_t domain, const Data& data = {}) noexcept {
   if (!writer) return kNoLevel;
   int level = kNoLevel;
   if (domain < kCountedDomains) {
-    std::int32_t& open = writer.state().levels[domain];
+    std::int32_t& open = writer.state().own.levels[domain];
     if (open == 0) return kNoLevel;  // nothing that we saw begin
     level = --open;
   }

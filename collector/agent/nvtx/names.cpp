@@ -2,9 +2,10 @@
 
 #include "agent/channel/membership.h"
 #include "agent/core/arena.h"
-#include "agent/core/lock.h"
 #include "agent/core/system_calls.h"
 #include "agent/nvtx/payload.h"
+#include "agent/process/forks.h"
+#include "agent/process/lock.h"
 
 namespace lanescope::agent::nvtx {
 namespace {
@@ -87,7 +88,8 @@ void repeat() noexcept {
   for (const CudaName* entry = names.of_cuda; entry != nullptr && !is_forked; entry = entry->next) tell_cuda_resource(*entry);
   for (const ThreadName* entry = names.threads; entry != nullptr; entry = entry->next) {
     if (!is_forked) tell_thread(entry->thread_id, entry->name);
-    if (is_forked && entry->thread_id == names.forking_thread) return tell_thread(static_cast<std::uint32_t>(getpid()), entry->name);
+    if (is_forked && entry->thread_id == names.forking_thread)
+      return tell_thread(static_cast<std::uint32_t>(system::process_id()), entry->name);
   }
 }
 
@@ -148,7 +150,7 @@ void name_category(std::uint32_t domain, std::uint32_t category, std::string_vie
 }
 
 void name_thread(std::uint32_t thread_id, std::string_view name) noexcept {
-  if (thread_id == kernel_thread_id()) own_thread_id = thread_id;
+  if (thread_id == system::thread_id()) own_thread_id = thread_id;
   {
     const ScopedLock lock(names_lock);
     ThreadName* entry = names.threads;

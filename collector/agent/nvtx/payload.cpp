@@ -7,10 +7,11 @@
 
 #include "agent/channel/membership.h"
 #include "agent/core/arena.h"
-#include "agent/core/lock.h"
 #include "agent/core/text.h"
 #include "agent/nvtx/names.h"
 #include "agent/nvtx/payload_types.h"
+#include "agent/process/forks.h"
+#include "agent/process/lock.h"
 #include "collector/channel/ring.h"
 
 namespace lanescope::agent::nvtx {

@@ -7,6 +7,8 @@
 #include <elf.h>
 #include <link.h>
 
+#include "agent/core/loader.h"
+
 namespace lanescope::agent::osrt {
 namespace {
 
@@ -71,7 +73,7 @@ int look(dl_phdr_info* info, std::size_t, void* data) noexcept {
 
 void note_loaded_files() noexcept {
   std::size_t count = 0;
-  dl_iterate_phdr(
+  visit_loaded_files(
       [](dl_phdr_info*, std::size_t, void* data) {
         ++*static_cast<std::size_t*>(data);
         return 0;
@@ -83,7 +85,7 @@ void note_loaded_files() noexcept {
 bool caller_matters(const char* file, const void* caller) noexcept {
   if (file == nullptr || std::strchr(file, '$') != nullptr) return true;
   Search search{reinterpret_cast<std::uintptr_t>(caller)};
-  dl_iterate_phdr(look, &search);
+  visit_loaded_files(look, &search);
   if (!search.is_found) return true;
   // Who loaded a file of the program is one of them, too.
   if (search.is_of_program ? search.program_has_path : search.any_has_path) return true;

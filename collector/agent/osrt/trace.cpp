@@ -6,6 +6,7 @@
 
 #include "agent/channel/thread_writer.h"
 #include "agent/core/call_chain.h"
+#include "agent/osrt/later_functions.h"
 
 namespace lanescope::agent::osrt {
 
@@ -33,6 +34,7 @@ constinit std::atomic<std::int64_t> threshold{1'000};  // ns; the session's once
 void* Function::find() noexcept {
   void* found = version != nullptr ? dlvsym(RTLD_NEXT, name, version) : nullptr;
   if (found == nullptr) found = dlsym(RTLD_NEXT, name);
+  if (found == nullptr) found = stand_in_for(name);
   next.store(found, std::memory_order_relaxed);
   return found;
 }

@@ -21,7 +21,7 @@ struct Function {
   const char* version;  // of its symbol, where it has several; else null
   std::atomic<void*> next{nullptr};
 
-  // The one that the target would call without us. Any thread.
+  // The one that the target would call without us, or what stands in for it (later_functions.h). Any thread.
   void* address() noexcept {
     void* known = next.load(std::memory_order_relaxed);
     return known != nullptr ? known : find();

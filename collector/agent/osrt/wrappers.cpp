@@ -20,6 +20,7 @@
 
 #include "agent/core/call_chain.h"
 #include "agent/core/call_slots.h"
+#include "agent/core/loader.h"
 #include "agent/osrt/caller_matters.h"
 #include "agent/osrt/kept_callers.h"
 #include "agent/osrt/trace.h"
@@ -255,13 +256,21 @@ lanescope::agent::Redirected redirect_all(lanescope::agent::osrt::Recorded recor
 
 }  // namespace
 
+static bool is_of_this_library(const void* address) {
+  Dl_info here{};
+  Dl_info there{};
+  return address != nullptr && dladdr(reinterpret_cast<const void*>(&own_read), &here) != 0 && dladdr(address, &there) != 0 &&
+         here.dli_fbase == there.dli_fbase;
+}
+
 // All functions are looked up while the library is loaded: later, a look-up could wait for a thread that loads another library and waits
 // for us.
 __attribute__((constructor)) static void find_functions() {
   for (Function& function : functions) function.address();
   lanescope::agent::osrt::find_kept_callers();
-  void* program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
-  const bool is_preloaded = program != nullptr && dlsym(program, "read") == reinterpret_cast<void*>(&own_read);
+  void* program = lanescope::agent::load_file(nullptr, RTLD_LAZY | RTLD_NOLOAD);
+  // By a name that nobody else has: the program may stand before the C library, too, as one with a sanitizer's runtime in it does.
+  const bool is_preloaded = program != nullptr && is_of_this_library(dlsym(program, "lanescope_agent_attach"));
   const bool has_session = std::getenv(lanescope::channel::kSocketVariable) != nullptr;
   if (is_preloaded && has_session && std::getenv(lanescope::channel::kCallChainsVariable) != nullptr)
     lanescope::agent::prepare_call_chains();

@@ -1,9 +1,10 @@
 #include "agent/python_lock/locks.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <cerrno>
+
+#include <sys/uio.h>
+
+#include "agent/core/system_calls.h"
 
 namespace lanescope::agent::python_lock {
 namespace {
@@ -21,7 +22,7 @@ bool read_state(const void* interpreter, const LockPlace& place, State& state) n
   iovec here[] = {{&state.next, sizeof(state.next)}, {&state.id, sizeof(state.id)}, {&state.lock, sizeof(state.lock)}};
   iovec there[] = {
       {begin + place.next, sizeof(state.next)}, {begin + place.id, sizeof(state.id)}, {begin + place.in_interpreter, sizeof(state.lock)}};
-  return process_vm_readv(getpid(), here, 3, there, 3, 0) == static_cast<ssize_t>(sizeof(State));
+  return process_vm_readv(system::process_id(), here, 3, there, 3, 0) == static_cast<ssize_t>(sizeof(State));
 }
 
 }  // namespace

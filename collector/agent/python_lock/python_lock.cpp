@@ -8,8 +8,10 @@
 
 #include "agent/channel/thread_writer.h"
 #include "agent/core/loaded_file.h"
+#include "agent/core/loader.h"
 #include "agent/core/quiet.h"
 #include "agent/nvtx/names.h"
+#include "agent/process/forks.h"
 #include "agent/python_lock/lock_place.h"
 #include "agent/python_lock/locks.h"
 
@@ -58,7 +60,7 @@ std::uint64_t next_id(std::uint32_t thread) noexcept {
   const int saved_errno = errno;
   {
     const Quiet quiet;
-    const std::uint32_t generation = process_generation.load(std::memory_order_relaxed);
+    const std::uint32_t generation = process_generation();
     if (stand.generation != generation) stand.open = 0;  // what a parent or another session was told
     stand.generation = generation;
     const nvtx::Domain* domain = interpreter.domain.load(std::memory_order_acquire);
@@ -78,7 +80,7 @@ std::uint64_t next_id(std::uint32_t thread) noexcept {
         record.id = stand.open;
         writer.write(record, {});
       }
-      stand.open = next.empty() ? 0 : next_id(writer.state().thread_id);
+      stand.open = next.empty() ? 0 : next_id(writer.state().own.thread_id);
       if (stand.open != 0) {
         record.type = RecordType::kRangeStart;
         record.id = stand.open;
@@ -101,7 +103,7 @@ std::uint64_t next_id(std::uint32_t thread) noexcept {
 // libpython, where it was loaded for nobody but its loader.
 void* symbol_of_library(const char* name) noexcept {
   const LoadedFile file = find_loaded_file([](const char* file_name) { return std::string_view(file_name).starts_with("libpython3"); });
-  void* library = *file.path != '\0' ? dlopen(file.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+  void* library = *file.path != '\0' ? load_file(file.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
   if (library == nullptr) return nullptr;
   void* symbol = dlsym(library, name);
   dlclose(library);
@@ -169,7 +171,8 @@ void after_wait(const void* condition) noexcept {
 }
 
 void end_of_process() noexcept {
-  if (is_watched.load(std::memory_order_relaxed) && stand.open != 0) tell({});
+  // The child of a vfork ends on its parent's thread.
+  if (is_watched.load(std::memory_order_relaxed) && stand.open != 0 && is_own_process()) tell({});
 }
 
 }  // namespace lanescope::agent::python_lock

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "../gpu_operations.h"
+#include "../wording.h"
 #include "model/analysis/idle.h"
 #include "model/events/launch_index.h"
 
@@ -42,14 +43,21 @@ class Measurement {
     for (const Track& track : trace_.tracks()) measure_track(track);
     measure_idle();
     measure_busy();
-    return collector_.take();
+    std::map<ItemKey, Measured> items = collector_.take();
+    for (auto& [key, measured] : items)
+      for (std::size_t sample = 0; sample < measured.samples.size(); ++sample)
+        measured.samples[sample] /= static_cast<double>(samples_.ranks(sample));
+    return items;
   }
 
  private:
   void measure_durations() {
     Measured& duration = collector_.item({DiffKind::kDuration, samples_.are_iterations() ? "Iteration" : "Trace"});
-    duration.count = samples_.are_iterations() ? samples_.size() : 1;
-    samples_.for_each([&](std::size_t sample, TimeRange time) { Collector::add(duration, sample, time.length()); });
+    duration.count = samples_.are_iterations() ? 0 : 1;
+    samples_.for_each([&](std::size_t sample, TimeRange time) {
+      if (samples_.are_iterations()) ++duration.count;
+      Collector::add(duration, sample, time.length());
+    });
   }
 
   // The items of a track by the id that tells its events apart: a name, or a detail.
@@ -94,7 +102,7 @@ class Measurement {
 
   // GPU work belongs to the sample that enqueued it.
   [[nodiscard]] Nanoseconds enqueued(ProcessId process, const Lane& lane, EventIndex i) const {
-    const EventRef launch = launches_.find(process, lane.correlation(i));
+    const EventRef launch = launches_.find(process, lane.correlation(i), lane.start(i));
     return launch.valid() ? trace_.lane(launch.lane).start(launch.index) : lane.start(i);
   }
 
@@ -150,38 +158,119 @@ class Measurement {
 
 }  // namespace
 
-Samples Samples::of_iterations(const Trace& trace, const std::vector<IterationSeries>& series, std::optional<std::size_t> skip) {
-  Samples samples;
-  for (const IterationSeries& of_process : series) {
-    Windows& windows = samples.by_process_[of_process.process];
-    const std::size_t first = std::min(of_process.ranges.size(), skip.value_or(warm_up_iterations(trace, of_process)));
-    samples.skipped_ += first;
-    for (std::size_t i = first; i < of_process.ranges.size(); ++i) {
-      const EventRef range = of_process.ranges[i];
-      const Lane& lane = trace.lane(range.lane);
-      windows.push_back({{lane.start(range.index), lane.end(range.index)}, samples.size_++});
+// Processes that step together, and which steps of each are the same.
+class Samples::Ranks {
+ public:
+  explicit Ranks(Steps first) : time_(time_of(first)) { processes_.push_back(std::move(first)); }
+
+  // Takes the process in, if its loop runs at the time of theirs and most of its steps are among theirs.
+  bool take(Steps& process) {
+    const TimeRange time = time_of(process);
+    if (time.intersected(time_).empty()) return false;
+    if (by_name_ || process.times.size() != processes_.front().times.size()) {
+      const auto fits = [&](const Steps& other) { return shares_steps(other, process); };
+      if (!std::all_of(processes_.begin(), processes_.end(), fits)) return false;
+      by_name_ = true;
     }
+    time_ = {std::min(time_.begin, time.begin), std::max(time_.end, time.end)};
+    processes_.push_back(std::move(process));
+    return true;
   }
+
+  void add_to(Samples& samples, std::optional<std::size_t> skip) const {
+    std::vector<std::vector<std::size_t>> steps = by_name_ ? steps_by_name() : steps_by_order();
+    std::size_t first = skip.value_or(0);
+    if (!skip)
+      for (const Steps& process : processes_) first = std::max(first, process.warm_up);
+    first = std::min(first, steps.size());
+    samples.skipped_ += first;
+    for (const Steps& process : processes_) samples.by_process_[process.process];
+    for (std::size_t step = first; step < steps.size(); ++step) {
+      for (std::size_t rank = 0; rank < processes_.size(); ++rank)
+        samples.by_process_[processes_[rank].process].push_back({processes_[rank].times[steps[step][rank]], samples.size()});
+      samples.ranks_.push_back(processes_.size());
+    }
+    for (const Steps& process : processes_)
+      std::sort(samples.by_process_[process.process].begin(), samples.by_process_[process.process].end(),
+                [](const Window& a, const Window& b) { return a.time.begin < b.time.begin; });
+  }
+
+ private:
+  static TimeRange time_of(const Steps& process) {
+    return process.times.empty() ? TimeRange{} : TimeRange{process.times.front().begin, process.times.back().end};
+  }
+  static std::map<std::string_view, std::size_t> by_name(const Steps& process) {
+    std::map<std::string_view, std::size_t> steps;
+    for (std::size_t i = 0; i < process.names.size(); ++i) steps.try_emplace(process.names[i], i);
+    return steps;
+  }
+  // Whether names tell the steps of both apart, and most are the same.
+  static bool shares_steps(const Steps& a, const Steps& b) {
+    const auto of_a = by_name(a), of_b = by_name(b);
+    if (of_a.size() != a.times.size() || of_b.size() != b.times.size()) return false;
+    const auto common = std::count_if(of_b.begin(), of_b.end(), [&](const auto& step) { return of_a.contains(step.first); });
+    return 2 * static_cast<std::size_t>(common) >= std::max(of_a.size(), of_b.size());
+  }
+  // The steps that all have, each with its position in every process.
+  [[nodiscard]] std::vector<std::vector<std::size_t>> steps_by_order() const {
+    std::vector<std::vector<std::size_t>> steps;
+    for (std::size_t i = 0; i < processes_.front().times.size(); ++i) steps.emplace_back(processes_.size(), i);
+    return steps;
+  }
+  [[nodiscard]] std::vector<std::vector<std::size_t>> steps_by_name() const {
+    std::vector<std::map<std::string_view, std::size_t>> named;
+    for (const Steps& process : processes_) named.push_back(by_name(process));
+    std::vector<std::vector<std::size_t>> steps;
+    for (const std::string& name : processes_.front().names) {
+      std::vector<std::size_t> step;
+      for (const auto& positions : named)
+        if (const auto found = positions.find(name); found != positions.end()) step.push_back(found->second);
+      if (step.size() == processes_.size()) steps.push_back(std::move(step));
+    }
+    return steps;
+  }
+
+  std::vector<Steps> processes_;
+  TimeRange time_;
+  bool by_name_ = false;
+};
+
+Samples Samples::of_steps(std::vector<Steps> processes, std::optional<std::size_t> skip) {
+  Samples samples;
+  std::vector<Ranks> programs;
+  for (Steps& process : processes)
+    if (std::none_of(programs.begin(), programs.end(), [&](Ranks& program) { return program.take(process); }))
+      programs.emplace_back(std::move(process));
+  for (const Ranks& program : programs) program.add_to(samples, skip);
   return samples;
 }
 
+Samples Samples::of_iterations(const Trace& trace, const std::vector<IterationSeries>& series, std::optional<std::size_t> skip) {
+  std::vector<Steps> processes;
+  for (const IterationSeries& of_process : series) {
+    Steps steps{of_process.process, iteration_times(trace, of_process), {}, warm_up_iterations(trace, of_process)};
+    for (std::size_t i = 0; i < steps.times.size(); ++i) steps.names.emplace_back(range_name(trace, of_process.ranges[i]));
+    processes.push_back(std::move(steps));
+  }
+  return of_steps(std::move(processes), skip);
+}
+
 Samples Samples::of_work(const Trace& trace, const std::map<ProcessId, RepeatingWork>& work, std::optional<std::size_t> skip) {
-  Samples samples;
+  std::vector<Steps> processes;
   const LaunchIndex launches(trace);
   for (const auto& [process, repeating] : work) {
     std::vector<Nanoseconds> enqueued;
     for (const EventRef event : repeating.occurrences) {
       const Lane& lane = trace.lane(event.lane);
-      const EventRef launch = launches.find(process, lane.correlation(event.index));
+      const EventRef launch = launches.find(process, lane.correlation(event.index), lane.start(event.index));
       enqueued.push_back(launch.valid() ? trace.lane(launch.lane).start(launch.index) : lane.start(event.index));
     }
     std::sort(enqueued.begin(), enqueued.end());
-    const std::size_t first = std::min(enqueued.size() - 1, skip.value_or(repeating.warm_up));
-    samples.skipped_ += first;
-    Windows& windows = samples.by_process_[process];
-    for (std::size_t i = first; i + 1 < enqueued.size(); ++i) windows.push_back({{enqueued[i], enqueued[i + 1]}, samples.size_++});
+    Steps steps{process, {}, {}, repeating.warm_up};
+    for (std::size_t i = 0; i + 1 < enqueued.size(); ++i) steps.times.push_back({enqueued[i], enqueued[i + 1]});
+    processes.push_back(std::move(steps));
   }
-  return samples;
+  return of_steps(std::move(processes), skip);
 }
 
 Samples Samples::of_slices(const Trace& trace, std::size_t slices) {
@@ -193,7 +282,7 @@ Samples Samples::of_slices(const Trace& trace, std::size_t slices) {
                                                                  static_cast<double>(slices));
   };
   for (std::size_t i = 0; i < slices; ++i) samples.slices_.push_back({{edge(i), edge(i + 1)}, i});
-  samples.size_ = slices;
+  samples.ranks_.assign(slices, 1);
   return samples;
 }
 

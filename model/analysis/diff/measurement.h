@@ -16,6 +16,9 @@
 namespace lanescope::analysis {
 
 // The windows of time that samples are taken from.
+//
+// Processes whose loops run at the same time are ranks of one program: the same step of all of them is one sample, for they wait for each
+// other. Processes of other times, or with other steps, have samples of their own.
 class Samples {
  public:
   // Without the first `skip` of each series, or without those that warm up.
@@ -24,9 +27,11 @@ class Samples {
   static Samples of_work(const Trace& trace, const std::map<ProcessId, RepeatingWork>& work, std::optional<std::size_t> skip);
   static Samples of_slices(const Trace& trace, std::size_t slices);
 
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::size_t skipped() const noexcept { return skipped_; }  // iterations that were left out
+  [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
+  [[nodiscard]] std::size_t skipped() const noexcept { return skipped_; }  // iterations that were left out, of each rank
   [[nodiscard]] bool are_iterations() const noexcept { return !by_process_.empty(); }
+  // How many processes the sample is of.
+  [[nodiscard]] std::size_t ranks(std::size_t sample) const noexcept { return ranks_[sample]; }
   // The sample that the time of the process lies in. O(log n).
   [[nodiscard]] std::optional<std::size_t> at(ProcessId process, Nanoseconds t) const noexcept;
   // Where the first sample of the process begins.
@@ -45,19 +50,28 @@ class Samples {
     std::size_t sample = 0;
   };
   using Windows = std::vector<Window>;
+  // The steps of one process, in order of time, and what each is called; empty names where they are told by their order alone.
+  struct Steps {
+    ProcessId process = kNone;
+    std::vector<TimeRange> times;
+    std::vector<std::string> names;
+    std::size_t warm_up = 0;
+  };
+  class Ranks;
+  static Samples of_steps(std::vector<Steps> processes, std::optional<std::size_t> skip);
   [[nodiscard]] const Windows* windows_of(ProcessId process) const noexcept;
   [[nodiscard]] static Windows::const_iterator first_that_ends_after(const Windows& windows, Nanoseconds t) noexcept;
 
   std::map<ProcessId, Windows> by_process_;
   Windows slices_;
-  std::size_t size_ = 0;
+  std::vector<std::size_t> ranks_;  // of each sample
   std::size_t skipped_ = 0;
 };
 
 struct Measured {
   std::uint64_t count = 0;
   Nanoseconds total = 0;
-  std::vector<double> samples;  // ns
+  std::vector<double> samples;  // ns, the mean of the ranks
 };
 using ItemKey = std::pair<DiffKind, std::string>;
 

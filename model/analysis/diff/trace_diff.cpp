@@ -6,17 +6,28 @@
 #include <limits>
 #include <set>
 
-#include "bootstrap.h"
+#include "mean_change.h"
 #include "measurement.h"
 
 namespace lanescope::analysis {
 namespace {
 
+// The runs of both sides, the first side's in front.
+struct AllRuns {
+  std::vector<const Trace*> traces;
+  std::size_t first = 0;  // how many are of the first side
+  [[nodiscard]] std::string name_of(std::size_t run) const {
+    const bool one_each = traces.size() == 2 && first == 1;
+    if (one_each) return run == 0 ? "The first trace" : "The second trace";
+    return run < first ? "Trace " + std::to_string(run + 1) + " of A" : "Trace " + std::to_string(run - first + 1) + " of B";
+  }
+};
+
 struct Alignment {
-  std::string family;  // empty where no range repeats in both
-  std::vector<IterationSeries> first, second;
-  std::string marker;  // then: of work that repeats in both; empty: whole traces
-  std::map<ProcessId, RepeatingWork> first_work, second_work;
+  std::string family;                                // empty where no range repeats in all
+  std::string marker;                                // then: of work that repeats in all; empty: whole traces
+  std::vector<std::vector<IterationSeries>> series;  // by run
+  std::vector<std::map<ProcessId, RepeatingWork>> work;
 };
 
 // By the name of its marker, of each process.
@@ -29,107 +40,174 @@ WorkByName work_of(const Trace& trace) {
   return by_name;
 }
 
-// By the work that repeats in both, from the earliest on in the first.
-Alignment align_by_work(const Trace& first, const Trace& second) {
-  WorkByName of_first = work_of(first), of_second = work_of(second);
+// By the work that repeats in all, from the earliest on in the first.
+Alignment align_by_work(const AllRuns& runs) {
+  std::vector<WorkByName> works;
+  for (const Trace* trace : runs.traces) works.push_back(work_of(*trace));
   Alignment alignment;
   Nanoseconds earliest = 0;
-  for (auto& [name, work] : of_first) {
-    if (!of_second.contains(name)) continue;
+  for (const auto& [name, work] : works.front()) {
+    if (!std::all_of(works.begin(), works.end(), [&](const WorkByName& of_run) { return of_run.contains(name); })) continue;
     const Nanoseconds begin = work.begin()->second.begin;
     if (!alignment.marker.empty() && begin >= earliest) continue;
     alignment.marker = name;
     earliest = begin;
   }
-  if (alignment.marker.empty()) return alignment;
-  alignment.first_work = std::move(of_first[alignment.marker]);
-  alignment.second_work = std::move(of_second[alignment.marker]);
+  if (!alignment.marker.empty())
+    for (WorkByName& of_run : works) alignment.work.push_back(std::move(of_run[alignment.marker]));
   return alignment;
 }
 
-// The iterations that both traces have: of the range that was asked for, else of what is chosen for the first trace, else for the second.
-Result<Alignment> align(const Trace& first, Families& first_families, const Trace& second, Families& second_families,
-                        const std::string& wanted) {
+// The iterations that all runs have: of the range that was asked for, else of what is chosen for the first run, else for the next.
+Result<Alignment> align(const AllRuns& runs, const std::string& wanted) {
+  std::vector<Families> families;
+  for (const Trace* trace : runs.traces) families.emplace_back(*trace);
   Alignment alignment;
-  alignment.first = find_iterations(first, first_families, wanted);
+  // Returns the first run that does not have the range.
+  const auto align_by_range = [&](const std::string& range) -> std::optional<std::size_t> {
+    alignment.series.clear();
+    for (std::size_t run = 0; run < runs.traces.size(); ++run) {
+      alignment.series.push_back(find_iterations(*runs.traces[run], families[run], range));
+      if (alignment.series.back().empty()) return run;
+    }
+    alignment.family = families.front().text(alignment.series.front().front().family);
+    return std::nullopt;
+  };
   if (!wanted.empty()) {
-    alignment.second = find_iterations(second, second_families, wanted);
-    const char* lacking = alignment.first.empty() ? "first" : alignment.second.empty() ? "second" : nullptr;
-    if (lacking != nullptr)
-      return Error{"The " + std::string(lacking) + " trace has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum",
+    if (const auto lacking = align_by_range(wanted))
+      return Error{runs.name_of(*lacking) + " has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum",
                    ErrorKind::kUsage};
-    alignment.family = first_families.text(alignment.first.front().family);
     return alignment;
   }
-  if (!alignment.first.empty()) {
-    alignment.family = first_families.text(alignment.first.front().family);
-    alignment.second = find_iterations(second, second_families, alignment.family);
-    if (!alignment.second.empty()) return alignment;
-  }
-  alignment.second = find_iterations(second, second_families);
-  if (alignment.second.empty()) return align_by_work(first, second);
-  alignment.family = second_families.text(alignment.second.front().family);
-  alignment.first = find_iterations(first, first_families, alignment.family);
-  return alignment.first.empty() ? align_by_work(first, second) : alignment;
+  for (std::size_t run = 0; run < runs.traces.size(); ++run)
+    if (const auto chosen = find_iterations(*runs.traces[run], families[run]);
+        !chosen.empty() && !align_by_range(families[run].text(chosen.front().family)))
+      return alignment;
+  return align_by_work(runs);
 }
 
-DiffSide side_of(const Measured* measured, const Samples& samples) {
-  if (measured == nullptr) return {};
-  const double divisor = samples.are_iterations() ? static_cast<double>(samples.size()) : 1;
-  return {measured->count, measured->total, static_cast<double>(measured->total) / divisor};
-}
-
-class Comparison {
- public:
-  Comparison(const Samples& first, const Samples& second) : first_(first), second_(second) {
-    if (std::min(first.size(), second.size()) >= Bootstrap::kLeastSamples) bootstrap_.emplace(first.size(), second.size());
-  }
-
-  [[nodiscard]] DiffItem compare(const ItemKey& key, const Measured* first, const Measured* second) const {
-    DiffItem item;
-    item.kind = key.first;
-    item.name = key.second;
-    item.first = side_of(first, first_);
-    item.second = side_of(second, second_);
-    item.change = item.first.per_iteration > 0 ? 100 * (item.second.per_iteration / item.first.per_iteration - 1) : unknown();
-    item.change_low = item.change_high = unknown();
-    if (item.first.count == 0 || item.second.count == 0) {
-      item.verdict = item.first.count == item.second.count ? DiffVerdict::kSame
-                     : item.first.count == 0               ? DiffVerdict::kOnlySecond
-                                                           : DiffVerdict::kOnlyFirst;
-      return item;
-    }
-    const bool measured_once = item.kind == DiffKind::kDuration && !first_.are_iterations();
-    if (bootstrap_ && !measured_once) {
-      const Interval interval = bootstrap_->change(first->samples, second->samples, TraceDiff::kConfidence);
-      item.change_low = interval.low;
-      item.change_high = interval.high;
-      item.verdict = interval.low > 0 ? DiffVerdict::kMore : interval.high < 0 ? DiffVerdict::kLess : DiffVerdict::kSame;
-    } else {
-      item.verdict = item.first.per_iteration == item.second.per_iteration ? DiffVerdict::kSame : DiffVerdict::kUnsure;
-    }
-    return item;
-  }
-
- private:
-  static double unknown() { return std::numeric_limits<double>::quiet_NaN(); }
-  const Samples& first_;
-  const Samples& second_;
-  std::optional<Bootstrap> bootstrap_;
+struct Run {
+  Samples samples;
+  std::map<ItemKey, Measured> items;
 };
+using Side = std::span<const Run>;
+
+const Measured* find(const Run& run, const ItemKey& key) {
+  const auto found = run.items.find(key);
+  return found == run.items.end() ? nullptr : &found->second;
+}
+
+// What a run says of an item in one number: the mean of its samples; of a whole trace, their sum.
+double value_of(const Run& run, const ItemKey& key) {
+  const Measured* measured = find(run, key);
+  if (measured == nullptr) return 0;
+  double sum = 0;
+  for (const double sample : measured->samples) sum += sample;
+  return run.samples.are_iterations() ? sum / static_cast<double>(run.samples.size()) : sum;
+}
+
+DiffSide side_of(Side runs, const ItemKey& key) {
+  DiffSide side;
+  for (const Run& run : runs) {
+    side.per_iteration += value_of(run, key) / static_cast<double>(runs.size());
+    const Measured* measured = find(run, key);
+    if (measured == nullptr) continue;
+    side.count += measured->count;
+    side.total += measured->total;
+  }
+  return side;
+}
+
+// Of an item that both sides have; none where there are too few samples to tell its noise.
+std::optional<MeanChange> change_of(Side first, Side second, const ItemKey& key) {
+  if (first.size() + second.size() >= MeanChange::kLeastRuns) {
+    std::vector<double> before, after;
+    for (const Run& run : first) before.push_back(value_of(run, key));
+    for (const Run& run : second) after.push_back(value_of(run, key));
+    return MeanChange::of_runs(before, after);
+  }
+  const bool measured_once = key.first == DiffKind::kDuration && !first.front().samples.are_iterations();
+  const bool few = std::min(first.front().samples.size(), second.front().samples.size()) < MeanChange::kLeastSamples;
+  if (measured_once || few) return std::nullopt;
+  return MeanChange::of_samples(find(first.front(), key)->samples, find(second.front(), key)->samples);
+}
 
 constexpr std::string_view kAllIdle = "GPU idle";  // the item that sums up the causes
+
+// What the answer begins with. Its noise is told apart from that of the many details, so that these do not blur it.
+bool is_headline(const DiffItem& item) {
+  return item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || (item.kind == DiffKind::kGpuIdle && item.name == kAllIdle);
+}
+
+struct Compared {
+  DiffItem item;
+  std::optional<MeanChange> change;
+};
+
+Compared compare(Side first, Side second, const ItemKey& key) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  Compared compared;
+  DiffItem& item = compared.item;
+  item.kind = key.first;
+  item.name = key.second;
+  item.first = side_of(first, key);
+  item.second = side_of(second, key);
+  item.change = item.first.per_iteration > 0 ? 100 * (item.second.per_iteration / item.first.per_iteration - 1) : kUnknown;
+  item.change_low = item.change_high = kUnknown;
+  if (item.first.count == 0 || item.second.count == 0) {
+    item.verdict = item.first.count == item.second.count ? DiffVerdict::kSame
+                   : item.first.count == 0               ? DiffVerdict::kOnlySecond
+                                                         : DiffVerdict::kOnlyFirst;
+    return compared;
+  }
+  compared.change = change_of(first, second, key);
+  if (!compared.change) item.verdict = item.first.per_iteration == item.second.per_iteration ? DiffVerdict::kSame : DiffVerdict::kUnsure;
+  return compared;
+}
+
+// Tells changes from noise among items that are judged together.
+void judge(std::span<Compared*> items) {
+  std::vector<double> probabilities;
+  for (const Compared* compared : items)
+    if (compared->change) probabilities.push_back(compared->change->probability());
+  const double level = discovery_level(probabilities, TraceDiff::kFalseAlarms / 2);  // one half for headlines, one for details
+  for (Compared* compared : items) {
+    DiffItem& item = compared->item;
+    if (!compared->change) continue;
+    if (compared->change->probability() <= level) item.verdict = item.difference() > 0 ? DiffVerdict::kMore : DiffVerdict::kLess;
+    if (item.first.per_iteration <= 0) continue;
+    const Interval interval = compared->change->interval(level);
+    item.change_low = interval.low;
+    item.change_high = interval.high;
+  }
+}
 
 bool comes_before(const DiffItem& a, const DiffItem& b) {
   const auto rank = [](const DiffItem& item) { return std::min(item.kind, DiffKind::kKernel); };  // behind the GPUs all kinds mix
   if (rank(a) != rank(b)) return rank(a) < rank(b);
-  if (a.kind == DiffKind::kGpuIdle && (a.name == kAllIdle) != (b.name == kAllIdle)) return a.name == kAllIdle;
+  if (is_headline(a) != is_headline(b)) return is_headline(a);
   return std::abs(a.difference()) > std::abs(b.difference());
 }
 
-const Measured* find(const std::map<ItemKey, Measured>& items, const ItemKey& key) {
-  const auto found = items.find(key);
-  return found == items.end() ? nullptr : &found->second;
+std::vector<DiffItem> items_of(Side first, Side second, const std::stop_token& stop) {
+  std::set<ItemKey> keys;
+  for (const Side side : {first, second})
+    for (const Run& run : side)
+      for (const auto& [key, measured] : run.items) keys.insert(key);
+  std::vector<Compared> compared;
+  for (const ItemKey& key : keys) {
+    if (stop.stop_requested()) break;
+    compared.push_back(compare(first, second, key));
+  }
+  std::erase_if(compared, [](const Compared& one) { return one.item.first.count == 0 && one.item.second.count == 0; });
+  std::vector<Compared*> headlines, details;
+  for (Compared& one : compared) (is_headline(one.item) ? headlines : details).push_back(&one);
+  judge(headlines);
+  judge(details);
+  std::vector<DiffItem> items;
+  for (Compared& one : compared) items.push_back(std::move(one.item));
+  std::stable_sort(items.begin(), items.end(), comes_before);
+  return items;
 }
 
 }  // namespace
@@ -146,41 +224,43 @@ std::string_view diff_verdict_name(DiffVerdict verdict) noexcept {
 }
 
 Result<TraceDiff> compare_traces(const Trace& first, const Trace& second, const DiffOptions& options) {
-  Families first_families(first), second_families(second);
-  const Result<Alignment> alignment = align(first, first_families, second, second_families, options.range);
+  // They outlive the comparison, which takes no part in owning them.
+  const auto borrowed = [](const Trace& trace) { return std::shared_ptr<const Trace>(std::shared_ptr<const Trace>(), &trace); };
+  const std::array<std::shared_ptr<const Trace>, 2> traces{borrowed(first), borrowed(second)};
+  return compare_runs({&traces[0], 1}, {&traces[1], 1}, options);
+}
+
+Result<TraceDiff> compare_runs(Runs first, Runs second, const DiffOptions& options) {
+  AllRuns all;
+  for (const auto& trace : first) all.traces.push_back(trace.get());
+  all.first = all.traces.size();
+  for (const auto& trace : second) all.traces.push_back(trace.get());
+  const Result<Alignment> alignment = align(all, options.range);
   if (!alignment) return alignment.error();
   const bool whole = alignment->family.empty() && alignment->marker.empty();
-  const auto samples_of = [&](const Trace& trace, const std::vector<IterationSeries>& series,
-                              const std::map<ProcessId, RepeatingWork>& work) {
-    if (!alignment->family.empty()) return Samples::of_iterations(trace, series, options.skip);
-    return whole ? Samples::of_slices(trace, TraceDiff::kSlices) : Samples::of_work(trace, work, options.skip);
-  };
-  const Samples first_samples = samples_of(first, alignment->first, alignment->first_work);
-  const Samples second_samples = samples_of(second, alignment->second, alignment->second_work);
-  if (first_samples.size() == 0 || second_samples.size() == 0)
-    return Error{"No iteration of \"" + alignment->family + alignment->marker + "\" is left after the first " +
-                     std::to_string(options.skip.value_or(0)) + ": skip fewer.",
-                 ErrorKind::kUsage};
 
-  const std::map<ItemKey, Measured> before = measure(first, first_samples, options.stop),
-                                    after = measure(second, second_samples, options.stop);
-  std::set<ItemKey> keys;
-  for (const auto& [key, measured] : before) keys.insert(key);
-  for (const auto& [key, measured] : after) keys.insert(key);
   TraceDiff diff;
   diff.aligned_by = alignment->family;
   diff.repeating_work = alignment->marker;
-  diff.first_iterations = whole ? 0 : first_samples.size();
-  diff.second_iterations = whole ? 0 : second_samples.size();
-  diff.first_skipped = first_samples.skipped();
-  diff.second_skipped = second_samples.skipped();
-  const Comparison comparison(first_samples, second_samples);
-  for (const ItemKey& key : keys) {
-    if (options.stop.stop_requested()) break;
-    DiffItem item = comparison.compare(key, find(before, key), find(after, key));
-    if (item.first.count > 0 || item.second.count > 0) diff.items.push_back(std::move(item));
+  diff.first_runs = first.size();
+  diff.second_runs = second.size();
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < all.traces.size(); ++i) {
+    const Trace& trace = *all.traces[i];
+    Samples samples = !alignment->family.empty() ? Samples::of_iterations(trace, alignment->series[i], options.skip)
+                      : whole                    ? Samples::of_slices(trace, TraceDiff::kSlices)
+                                                 : Samples::of_work(trace, alignment->work[i], options.skip);
+    if (samples.size() == 0)
+      return Error{"No iteration of \"" + alignment->family + alignment->marker + "\" is left after the first " +
+                       std::to_string(options.skip.value_or(0)) + ": skip fewer.",
+                   ErrorKind::kUsage};
+    if (!whole) (i < all.first ? diff.first_iterations : diff.second_iterations) += samples.size();
+    (i < all.first ? diff.first_skipped : diff.second_skipped) += samples.skipped();
+    std::map<ItemKey, Measured> items = measure(trace, samples, options.stop);
+    runs.push_back({std::move(samples), std::move(items)});
   }
-  std::stable_sort(diff.items.begin(), diff.items.end(), comes_before);
+  const Side sides(runs);
+  diff.items = items_of(sides.first(all.first), sides.subspan(all.first), options.stop);
   return diff;
 }
 

@@ -27,7 +27,7 @@ std::vector<Operation> longest_operations(const stats::Selection& selection, Wan
   const LaunchIndex& launches = selection.launch_index();
   std::vector<Operation> operations;
   selection.for_each(TrackKind::kMemory, [&](const Track& track, const EventView& event) {
-    const EventRef call = launches.find(track.key.process, event.correlation());
+    const EventRef call = launches.find(track.key.process, event.correlation(), event.start());
     if (!call.valid()) return;
     if (wanted(trace.name(trace.lane(call.lane).name(call.index)), trace.memory_detail(event.detail())))
       operations.push_back({event.ref, call, event.start(), event.duration()});

@@ -1,10 +1,12 @@
 // comm_overlap and imbalance: how ranks communicate, and who waits for whom.
 #include <algorithm>
-#include <optional>
+#include <array>
 
+#include "../collectives.h"
+#include "../loop_work.h"
 #include "../own_rules.h"
-#include "../rank_work.h"
 #include "../wording.h"
+#include "model/analysis/idle.h"
 #include "model/events/event_values.h"
 
 namespace lanescope::analysis {
@@ -34,24 +36,43 @@ TimeRange longest_exposed(const RankWork& rank) {
   return best;
 }
 
-// The communication of the rank that communicates least. It comes last to collectives: what theirs take longer, the others wait for it.
-// Of one rank alone, its own.
-Nanoseconds least_communication(const std::vector<RankWork>& ranks) {
-  Nanoseconds least = 0;
-  for (const RankWork& rank : ranks) {
-    const Nanoseconds communication = rank.communication.total();
-    if (communication > 0 && (least == 0 || communication < least)) least = communication;
-  }
-  return least;
+// The ranks of the loop, or of the trace where no loop is known.
+std::vector<RankWork> ranks_that_step(const LoopWork& work) {
+  std::vector<RankWork> ranks = work.of_ranks();
+  std::erase_if(ranks, [&](const RankWork& rank) { return work.loop().known() && !work.loop().of(rank.process); });
+  return ranks;
 }
 
-Finding describe_exposed(const Trace& trace, const RankWork& rank, Nanoseconds exposed, Nanoseconds waited) {
+// How long ranks waited for others in their communication kernels: in collectives that were matched, and where most could not be (ranks
+// that were not all recorded, or not at one time), what they communicate longer than the one that communicates least.
+std::vector<RankWait> waits_of(std::span<const RankWork> ranks) {
+  std::vector<RankWait> waits = match_collectives(ranks);
+  std::size_t kernels = 0, matched = 0;
+  const RankWork* least = nullptr;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    kernels += ranks[i].communication_kernels.size();
+    matched += waits[i].matched;
+    const Nanoseconds communication = ranks[i].communication.total();
+    if (communication > 0 && (least == nullptr || communication < least->communication.total())) least = &ranks[i];
+  }
+  if (least == nullptr || 2 * matched >= kernels) return waits;
+  std::vector<RankWait> totals(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i].communication.total() == 0) continue;
+    totals[i].waited = ranks[i].communication.total() - least->communication.total();
+    totals[static_cast<std::size_t>(least - ranks.data())].caused += totals[i].waited;
+  }
+  return totals;
+}
+
+Finding describe_exposed(const Trace& trace, const LoopWork& work, const RankWork& rank, Nanoseconds exposed, Nanoseconds waited) {
   const Nanoseconds communication = rank.communication.total();
   Finding finding;
   finding.rule = "comm_overlap";
-  finding.title = rank_label(trace, rank) + " communicated for " + duration_text(communication) + " (" +
-                  percent_text(communication, rank.extent.length()) + " of the time), and " + percent_text(exposed, communication) +
-                  " of that did not hide behind computation.";
+  finding.title = rank_label(trace, rank) + " communicated for " + duration_text(communication - waited) + " (" +
+                  percent_text(communication - waited, rank.extent.length()) + " of " + work.text() + ")" +
+                  (waited > 0 ? " beside waiting for ranks that came later" : "") + ", and for " + duration_text(exposed - waited) +
+                  " of that nothing was computed.";
   finding.seen = "Computation " + duration_text(rank.compute.total()) + ", exposed communication " + duration_text(exposed) +
                  (waited > 0 ? ", of which up to " + duration_text(waited) + " was waiting for a rank that came later" : "") + ".";
   finding.place.range = longest_exposed(rank);
@@ -64,12 +85,13 @@ Finding describe_exposed(const Trace& trace, const RankWork& rank, Nanoseconds e
   return finding;
 }
 
-Finding describe_longest(const Trace& trace, std::size_t ranks, const RankWork& least, const RankWork& most, Nanoseconds mean) {
+Finding describe_longest(const Trace& trace, const LoopWork& work, std::size_t ranks, const RankWork& least, const RankWork& most,
+                         Nanoseconds mean) {
   const Nanoseconds excess = most.compute.total() - mean;
   Finding finding;
   finding.rule = "imbalance";
-  finding.title = rank_label(trace, most) + " computed for " + duration_text(most.compute.total()) + ", " + percent_text(excess, mean) +
-                  " more than the ranks do on average; where they meet, the others wait for it.";
+  finding.title = rank_label(trace, most) + " computed for " + duration_text(most.compute.total()) + " in " + work.text() + ", " +
+                  percent_text(excess, mean) + " more than the ranks do on average; where they meet, the others wait for it.";
   finding.seen = counted(ranks, "rank") + "; the fastest, " + rank_label(trace, least) + ", computed for " +
                  duration_text(least.compute.total()) + ".";
   finding.place.range = most.extent;
@@ -82,40 +104,45 @@ Finding describe_longest(const Trace& trace, std::size_t ranks, const RankWork& 
   return finding;
 }
 
-// The rank that comes last to collectives: a communication kernel begins when its rank has come and ends when all have, so the last one's
-// are the shortest.
-struct Latecomer {
-  const RankWork* rank = nullptr;
-  Nanoseconds communication = 0;  // of the others, on average
-  Nanoseconds waited = 0;         // what that is longer than its own
-};
-
-std::optional<Latecomer> find_latecomer(const std::vector<RankWork>& ranks) {
-  Latecomer last;
-  Nanoseconds sum = 0, communicating = 0;
-  for (const RankWork& rank : ranks) {
-    if (rank.communication.total() == 0) continue;
-    ++communicating;
-    sum += rank.communication.total();
-    if (!last.rank || rank.communication.total() < last.rank->communication.total()) last.rank = &rank;
-  }
-  if (communicating < 2) return std::nullopt;
-  last.communication = (sum - last.rank->communication.total()) / (communicating - 1);
-  last.waited = last.communication - last.rank->communication.total();
-  return last;
+// What the GPU of a rank was idle for in the loop, but for communication: the cause with most of it.
+IdleSum cause_of_delay(const RuleContext& context, const LoopWork& work, const RankWork& rank) {
+  std::array<Nanoseconds, kIdleCauses> causes{};
+  visit_idle(context, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    if (gap.gpu != rank.gpu || context.trace.track_of(gap.next.lane).key.process != rank.process) return;
+    for (const IdlePart& part : parts)
+      if (part.cause != IdleCause::kCommunication && work.has(gap, part))
+        causes[static_cast<std::size_t>(part.cause)] += part.range.length();
+  });
+  const auto most = std::max_element(causes.begin(), causes.end());
+  return {static_cast<IdleCause>(most - causes.begin()), {}, 0, *most, 0};
 }
 
-Finding describe_latecomer(const Trace& trace, const Latecomer& last) {
+// The rank that others wait for most.
+Finding describe_latecomer(const RuleContext& context, const LoopWork& work, std::span<const RankWork> ranks,
+                           std::span<const RankWait> waits, std::size_t late) {
+  const Trace& trace = context.trace;
+  const RankWork& rank = ranks[late];
+  const RankWait& wait = waits[late];
+  const auto others = static_cast<Nanoseconds>(
+      std::count_if(ranks.begin(), ranks.end(), [](const RankWork& one) { return one.communication.total() > 0; }) - 1);
   Finding finding;
   finding.rule = "imbalance";
-  finding.title = rank_label(trace, *last.rank) + " came last to collectives, though it computed no longer: the others waited for it for " +
-                  duration_text(last.waited) + " on average (" + percent_text(last.waited, last.rank->extent.length()) + " of the time).";
-  finding.seen = "Communication kernels took " + duration_text(last.rank->communication.total()) + " on it, and " +
-                 duration_text(last.communication) + " on the others.";
-  finding.place.range = last.rank->extent;
-  finding.place.gpu = last.rank->gpu;
-  finding.place.process = last.rank->process;
-  finding.cost = last.waited;
+  finding.title = rank_label(trace, rank) + " came last to collectives, though it computed no longer: the others waited for it for " +
+                  duration_text(wait.caused / others) + " on average (" + percent_text(wait.caused / others, rank.extent.length()) +
+                  " of " + work.text() + ").";
+  Nanoseconds of_others = 0;
+  for (const RankWork& other : ranks) of_others += &other == &rank ? 0 : other.communication.total();
+  finding.seen = (wait.last > 0 ? "It came last " + counted(wait.last, "time") + "; the longest wait took " +
+                                      duration_text(wait.longest.length()) + ". "
+                                : std::string()) +
+                 "Communication kernels took " + duration_text(rank.communication.total()) + " on it, and " +
+                 duration_text(of_others / others) + " on the others.";
+  if (const IdleSum cause = cause_of_delay(context, work, rank); cause.total >= wait.caused / others / 4)
+    finding.seen += " Its GPU was idle for " + duration_text(cause.total) + " " + std::string(idle_cause_clause(cause.cause)) + ".";
+  finding.place.range = wait.longest.empty() ? rank.extent : wait.longest;
+  finding.place.gpu = rank.gpu;
+  finding.place.process = rank.process;
+  finding.cost = wait.caused;
   finding.advice =
       "Look at what its GPU waits for (gpu_bubbles): something on its CPU holds it up that the others do not have, such as reading data, "
       "logging, saving checkpoints, or a processor that others use.";
@@ -131,19 +158,22 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
                       stats::integers("Communication", stats::Unit::kNanoseconds), stats::reals("Communication", stats::Unit::kPercent),
                       stats::integers("Hidden", stats::Unit::kNanoseconds), stats::reals("Hidden", stats::Unit::kPercent),
                       stats::integers("Exposed", stats::Unit::kNanoseconds), stats::integers("Waited", stats::Unit::kNanoseconds)});
-  const std::vector<RankWork> ranks = rank_work(trace, context.time, context.stop);
-  const Nanoseconds least = least_communication(ranks);
-  for (const RankWork& rank : ranks) {
+  Families families(trace);
+  const LoopWork work(context, families);
+  const std::vector<RankWork> ranks = ranks_that_step(work);
+  const std::vector<RankWait> waits = waits_of(ranks);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const RankWork& rank = ranks[i];
     const Nanoseconds communication = rank.communication.total();
     if (communication == 0) continue;
     const Nanoseconds hidden = rank.communication.overlap(rank.compute);
     const Nanoseconds exposed = communication - hidden;
+    const Nanoseconds waited = std::min(waits[i].waited, exposed);
     table.add_row(std::int64_t{trace.processes()[rank.process].pid}, std::int64_t{trace.gpus()[rank.gpu].ordinal}, rank.compute.total(),
                   communication, percent_of(communication, rank.extent.length()), hidden, percent_of(hidden, communication), exposed,
-                  communication - least);
-    const Nanoseconds waited = std::min(communication - least, exposed);
+                  waits[i].waited);
     if (exposed > waited && percent_of(exposed - waited, rank.extent.length()) >= arguments.real("share"))
-      answer.findings.push_back(describe_exposed(trace, rank, exposed, waited));
+      answer.findings.push_back(describe_exposed(trace, work, rank, exposed, waited));
   }
   rank(answer.findings);
   if (!table.empty()) answer.tables.push_back({"comm_overlap", "Communication and computation by rank", std::move(table)});
@@ -156,7 +186,9 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
 
 Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
-  std::vector<RankWork> ranks = rank_work(trace, context.time, context.stop);
+  Families families(trace);
+  const LoopWork work(context, families);
+  std::vector<RankWork> ranks = ranks_that_step(work);
   std::erase_if(ranks, [](const RankWork& rank) { return rank.compute.total() == 0; });
   RuleAnswer answer;
   if (ranks.size() < 2) {
@@ -167,19 +199,25 @@ Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArgument
   for (const RankWork& rank : ranks) sum += rank.compute.total();
   const Nanoseconds mean = sum / static_cast<Nanoseconds>(ranks.size());
   stats::Table table({stats::integers("Compute", stats::Unit::kNanoseconds), stats::reals("Of Mean", stats::Unit::kPercent),
-                      stats::integers("Communication", stats::Unit::kNanoseconds), stats::integers("Operations"),
-                      stats::integers("First Operation", stats::Unit::kNanoseconds), stats::texts("Rank")});
-  for (const RankWork& rank : ranks)
-    table.add_row(rank.compute.total(), percent_of(rank.compute.total(), mean), rank.communication.total(),
-                  static_cast<std::int64_t>(rank.operations), rank.extent.begin, table.add_text(rank_label(trace, rank)));
+                      stats::integers("Communication", stats::Unit::kNanoseconds), stats::integers("Waited", stats::Unit::kNanoseconds),
+                      stats::integers("Others Waited", stats::Unit::kNanoseconds), stats::integers("Came Last"),
+                      stats::integers("Operations"), stats::integers("First Operation", stats::Unit::kNanoseconds), stats::texts("Rank")});
+  const std::vector<RankWait> waits = waits_of(ranks);
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    table.add_row(ranks[i].compute.total(), percent_of(ranks[i].compute.total(), mean), ranks[i].communication.total(), waits[i].waited,
+                  waits[i].caused, static_cast<std::int64_t>(waits[i].last), static_cast<std::int64_t>(ranks[i].operations), ranks[i].first,
+                  table.add_text(rank_label(trace, ranks[i])));
   const auto by_compute = [](const RankWork& a, const RankWork& b) { return a.compute.total() < b.compute.total(); };
   const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), by_compute);
   const bool computes_longer = percent_of(most->compute.total() - mean, mean) >= arguments.real("excess");
-  if (computes_longer) answer.findings.push_back(describe_longest(trace, ranks.size(), *least, *most, mean));
-  if (const std::optional<Latecomer> last = find_latecomer(ranks);
-      last && !(computes_longer && last->rank == &*most) &&
-      percent_of(last->waited, last->rank->extent.length()) >= arguments.real("waiting"))
-    answer.findings.push_back(describe_latecomer(trace, *last));
+  if (computes_longer) answer.findings.push_back(describe_longest(trace, work, ranks.size(), *least, *most, mean));
+  const auto late = static_cast<std::size_t>(
+      std::max_element(waits.begin(), waits.end(), [](const RankWait& a, const RankWait& b) { return a.caused < b.caused; }) -
+      waits.begin());
+  const auto communicating = std::count_if(ranks.begin(), ranks.end(), [](const RankWork& one) { return one.communication.total() > 0; });
+  if (communicating > 1 && waits[late].caused > 0 && !(computes_longer && &ranks[late] == &*most) &&
+      percent_of(waits[late].caused / (communicating - 1), ranks[late].extent.length()) >= arguments.real("waiting"))
+    answer.findings.push_back(describe_latecomer(context, work, ranks, waits, late));
   rank(answer.findings);
   if (answer.findings.empty()) answer.message = "The ranks compute for about the same time, and none keeps the others waiting.";
   answer.tables.push_back({"imbalance", "Computation by rank", std::move(table)});

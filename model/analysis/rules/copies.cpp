@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../range_lookup.h"
 #include "../rank_work.h"
@@ -13,10 +14,17 @@
 namespace lanescope::analysis {
 namespace {
 
-TimeRange longest_of(const IntervalSet& set) {
-  const auto longest = std::max_element(set.ranges().begin(), set.ranges().end(),
-                                        [](const TimeRange& a, const TimeRange& b) { return a.length() < b.length(); });
-  return longest == set.ranges().end() ? TimeRange{} : *longest;
+// The copies beside which least ran.
+TimeRange longest_alone(const RankWork& rank) {
+  TimeRange longest;
+  Nanoseconds most = 0;
+  for (const TimeRange& range : rank.transfers.ranges()) {
+    const Nanoseconds alone = range.length() - rank.compute.covered(range);
+    if (alone <= most) continue;
+    most = alone;
+    longest = range;
+  }
+  return longest;
 }
 
 struct Exposure {
@@ -80,7 +88,8 @@ struct PageableGroup {
 };
 using PageableKey = std::tuple<GpuId, NameId, FamilyId, NameId>;  // GPU, operation, NVTX range, call
 
-std::map<PageableKey, PageableGroup> pageable_copies(const RuleContext& context, Families& families, std::uint64_t least_bytes) {
+std::map<PageableKey, PageableGroup> pageable_copies(const RuleContext& context, const LoopWork& work, Families& families,
+                                                     std::uint64_t least_bytes) {
   const Trace& trace = context.trace;
   std::map<PageableKey, PageableGroup> groups;
   const std::map<Direction, Rate> rates = pinned_rates(trace);
@@ -93,8 +102,8 @@ std::map<PageableKey, PageableGroup> pageable_copies(const RuleContext& context,
       for (EventIndex i = 0; i < lane.size() && !context.stop.stop_requested(); ++i) {
         const MemoryDetail& detail = trace.memory_detail(lane.detail(i));
         if (!moves_pageable_memory(detail) || !is_transfer(detail) || detail.bytes < least_bytes) continue;
-        if (!context.time.contains(lane.start(i))) continue;
-        const EventRef launch = launches.find(track.key.process, lane.correlation(i));
+        if (!context.time.contains(lane.start(i)) || !work.has({id, i})) continue;
+        const EventRef launch = launches.find(track.key.process, lane.correlation(i), lane.start(i));
         FamilyId family = 0;
         NameId call = 0;
         if (launch.valid()) {
@@ -132,7 +141,9 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
   stats::Table table({stats::texts("GPU"), stats::integers("PID"), stats::integers("Copy Time", stats::Unit::kNanoseconds),
                       stats::integers("Hidden", stats::Unit::kNanoseconds), stats::reals("Hidden", stats::Unit::kPercent),
                       stats::integers("Kernel Time", stats::Unit::kNanoseconds), stats::integers("Winnable", stats::Unit::kNanoseconds)});
-  for (const RankWork& rank : rank_work(trace, context.time, context.stop)) {
+  Families families(trace);
+  const LoopWork work(context, families);
+  for (const RankWork& rank : work.of_ranks()) {
     const Exposure exposure = exposure_of(rank);
     if (exposure.copies == 0) continue;
     table.add_row(table.add_text(gpu_label(trace, rank.gpu)), std::int64_t{trace.processes()[rank.process].pid}, exposure.copies,
@@ -142,11 +153,13 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
     Finding finding;
     finding.rule = "no_overlap";
     finding.title = gpu_label(trace, rank.gpu) + " copied for " + duration_text(exposure.copies) + ", and for " +
-                    duration_text(exposure.copies - exposure.hidden) + " of that no kernel ran: copies and kernels take turns.";
+                    duration_text(exposure.copies - exposure.hidden) + " of that no kernel ran (" +
+                    percent_text(exposure.copies - exposure.hidden, rank.extent.length()) + " of " + work.text() +
+                    "): copies and kernels take turns.";
     finding.seen = "Kernels ran for " + duration_text(rank.compute.total()) + "; " + percent_text(exposure.hidden, exposure.copies) +
                    " of the copy time is hidden behind them. Run beside each other, they could save up to " +
                    duration_text(exposure.winnable) + ".";
-    finding.place.range = longest_of(rank.transfers);
+    finding.place.range = longest_alone(rank);
     finding.place.gpu = rank.gpu;
     finding.place.process = rank.process;
     finding.cost = exposure.winnable;
@@ -162,7 +175,9 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
 Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   Families families(trace);
-  const auto groups = pageable_copies(context, families, static_cast<std::uint64_t>(std::max<std::int64_t>(0, arguments.integer("bytes"))));
+  const LoopWork work(context, families);
+  const auto groups =
+      pageable_copies(context, work, families, static_cast<std::uint64_t>(std::max<std::int64_t>(0, arguments.integer("bytes"))));
   std::vector<std::pair<PageableKey, PageableGroup>> sorted(groups.begin(), groups.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.gain > b.second.gain; });
 
@@ -184,22 +199,26 @@ Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments
     all.gain += group.gain;
   }
   Nanoseconds span = 0;
-  for (const RankWork& rank : rank_work(trace, context.time, context.stop)) span += rank.extent.length();
+  for (const RankWork& rank : work.of_ranks()) span += rank.extent.length();
   if (all.gain > 0 && percent_of(all.gain, span) >= arguments.real("share")) {
-    const PageableGroup& first = sorted.front().second;
+    const PageableGroup& longest = std::max_element(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+                                     return a.second.longest < b.second.longest;
+                                   })->second;
     const std::string range = families.text(std::get<2>(sorted.front().first));
     Finding finding;
     finding.rule = "pageable";
-    finding.title = duration_text(all.total) + " went into copies of pageable memory; from pinned memory they would take about " +
+    finding.title = duration_text(all.total) + " (" + percent_text(all.total, span) + " of " + work.text() +
+                    ") went into copies of pageable memory; from pinned memory they would take about " +
                     duration_text(all.total - all.gain) + ".";
     finding.seen = counted(all.copies, "transfer") + " of " + bytes_text(all.bytes) + " in total" +
                    (range.empty() ? std::string() : ", mostly in " + range_text(trace, range)) + "; the longest took " +
-                   duration_text(first.longest) + ".";
-    const Lane& lane = trace.lane(first.longest_copy.lane);
-    finding.place.range = {lane.start(first.longest_copy.index), lane.end(first.longest_copy.index)};
-    finding.place.event = first.longest_copy;
-    finding.place.gpu = std::get<0>(sorted.front().first);
-    finding.place.process = trace.track_of(first.longest_copy.lane).key.process;
+                   duration_text(longest.longest) + ".";
+    const Lane& lane = trace.lane(longest.longest_copy.lane);
+    const TrackKey& track = trace.track_of(longest.longest_copy.lane).key;
+    finding.place.range = {lane.start(longest.longest_copy.index), lane.end(longest.longest_copy.index)};
+    finding.place.event = longest.longest_copy;
+    finding.place.gpu = track.gpu;
+    finding.place.process = track.process;
     finding.cost = all.gain;
     finding.advice =
         "Allocate the host side with cudaMallocHost or cudaHostAlloc, or register it (PyTorch: pin_memory=True and non_blocking=True); "

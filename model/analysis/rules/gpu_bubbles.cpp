@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "idle_groups.h"
@@ -172,16 +173,9 @@ Subject subject_of(const Trace& trace, const IdleGroups& collected, const CauseI
   return all;
 }
 
-// What time the findings are shares of.
-std::string time_text(const Families& families, const Loop& loop) {
-  if (!loop.known()) return "the time";
-  return loop.family() == 0 ? "the time in which its work repeats" : "the loop \"" + families.text(loop.family()) + "\"";
-}
-
-// The finding's place: the gap with the longest part of the group.
-void set_place(const Trace& trace, const Group& group, Finding& finding) {
-  const IdleGap& gap = group.longest_gap;
-  finding.place.range = gap.range;
+// The finding's place: the stretch of a gap whose length it names.
+void set_place(const Trace& trace, const IdleGap& gap, TimeRange stretch, Finding& finding) {
+  finding.place.range = stretch;
   finding.place.event = gap.next;
   finding.place.gpu = gap.gpu;
   finding.place.process = trace.track_of(gap.next.lane).key.process;
@@ -197,7 +191,7 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
   finding.key = idle_cause_key(group.cause);
   const Subject subject = subject_of(trace, collected, cause);
   finding.title = subject.text + " idle for " + duration_text(cause.total) + " (" + percent_text(cause.total, subject.span) + " of " +
-                  time_text(families, loop) + ") " + std::string(idle_cause_clause(group.cause)) +
+                  loop_time_text(families, loop) + ") " + std::string(idle_cause_clause(group.cause)) +
                   (sum.is_between_launches() ? " between launches" : "") +
                   where_mostly(trace, families.text(dominant_range(cause, loop)), sum.call);
   constexpr double kWorthNaming = 0.2;
@@ -211,7 +205,7 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
   if (!loop.known() && collected.time == kWholeTrace && cause.gaps > 1 && cause.longest >= cause.total / 2)
     finding.seen +=
         " If a longer run does not pay the longest again, mark the program's iterations with NVTX ranges: then it counts as setup.";
-  set_place(trace, group, finding);
+  set_place(trace, cause.longest_gap, cause.longest_stretch, finding);
   finding.cost = cause.total;
   finding.advice = idle_advice(sum);
   return finding;
@@ -223,12 +217,12 @@ Finding describe_setup(const Trace& trace, const Families& families, const Loop&
   finding.rule = "gpu_bubbles";
   finding.key = "setup";
   finding.title = gpus_text(trace, collected) + " idle for " + duration_text(collected.once.total) +
-                  (loop.family() == 0 ? " before its work began to repeat" : " before and after " + time_text(families, loop)) +
+                  (loop.family() == 0 ? " before its work began to repeat" : " before and after " + loop_time_text(families, loop)) +
                   " (setup and warm-up, paid once), mostly " + std::string(idle_cause_clause(group.cause)) + ".";
   finding.seen = "Its largest share, " + duration_text(group.total) + " in " + counted(group.parts, "part") + ", lies " +
                  (group.family == 0 ? std::string("outside of ranges") : "in " + range_text(trace, families.text(group.family))) +
                  "; the longest part took " + duration_text(group.longest) + "." + samples_text(trace, group.samples);
-  set_place(trace, group, finding);
+  set_place(trace, group.longest_gap, group.longest_part, finding);
   finding.cost = collected.once.total;
   finding.advice = idle_advice({group.cause, call_text(trace, group.call), group.parts, group.total, 0});
   finding.recurrence = Recurrence::kOnce;
@@ -267,8 +261,10 @@ std::string summary_of(const Trace& trace, const Families& families, const Loop&
       ", but for gaps shorter than " + duration_text(gap) + (worth_saying ? ", which add up to " + in_short : "") + ".";
   return gpus + (idle == 0 ? " never idle in " : " idle for " + duration_text(idle) + " of ") + duration_text(collected.span) +
          (idle == 0 ? std::string() : " (" + percent_text(idle, collected.span) + ")") +
-         (loop.known() ? " in " + time_text(families, loop) : std::string()) +
-         (loop.iterations() > 0 ? ", " + counted(loop.iterations(), "iteration") : std::string()) + (idle == 0 ? shorter : longer);
+         (loop.known() ? " in " + loop_time_text(families, loop) : std::string()) +
+         (loop.iterations() > 0 ? ", " + counted(loop.iterations(), "iteration") : std::string()) +
+         (loop.iterations() > 0 && loop.processes() > 1 ? " of " + counted(loop.processes(), "rank") + " together" : std::string()) +
+         (idle == 0 ? shorter : longer);
 }
 
 }  // namespace
@@ -276,9 +272,10 @@ std::string summary_of(const Trace& trace, const Families& families, const Loop&
 Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   Families families(trace);
-  const Loop loop = loop_of(context, families);
+  const LoopWork work(context, families);
+  const Loop& loop = work.loop();
   const Nanoseconds gap = std::max<Nanoseconds>(1, arguments.duration("gap"));
-  const IdleGroups collected = group_idle(context, families, loop, gap);
+  const IdleGroups collected = group_idle(context, families, work, gap);
   RuleAnswer answer;
   if (collected.gpus.empty()) {
     answer.message = "The trace holds no GPU work.";

@@ -63,8 +63,9 @@ Nanoseconds short_idle_within(const RuleContext& context, GpuId gpu, TimeRange t
 
 }  // namespace
 
-IdleGroups group_idle(const RuleContext& context, Families& families, const Loop& loop, Nanoseconds threshold) {
+IdleGroups group_idle(const RuleContext& context, Families& families, const LoopWork& work, Nanoseconds threshold) {
   const Trace& trace = context.trace;
+  const Loop& loop = work.loop();
   IdleGroups collected;
   collected.time = context.time;
   const samples::ThreadSamples samples(trace);
@@ -75,7 +76,8 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
     const Nanoseconds enqueued = gap.launch.valid() ? trace.lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
     const ProcessId process = trace.track_of(gap.next.lane).key.process;
     const ThreadId thread = gap.launch.valid() ? trace.track_of(gap.launch.lane).key.thread : kNone;
-    std::array<Nanoseconds, kIdleCauses> in_gap{};  // of what recurs
+    std::array<Nanoseconds, kIdleCauses> in_gap{};   // of what recurs
+    std::array<TimeRange, kIdleCauses> stretches{};  // from its first part to its last
     for (const IdlePart& part : parts) {
       const Recurrence recurrence = loop.recurrence(process, part.range.begin, enqueued);
       causes[static_cast<std::size_t>(part.cause)].add(part);
@@ -85,9 +87,13 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
         CauseInLoop& cause = collected.recurring[static_cast<std::size_t>(part.cause)];
         cause.add(part);
         Nanoseconds& of_gap = in_gap[static_cast<std::size_t>(part.cause)];
-        if (of_gap == 0) ++cause.gaps;
+        TimeRange& stretch = stretches[static_cast<std::size_t>(part.cause)];
+        if (of_gap == 0) {
+          ++cause.gaps;
+          stretch.begin = part.range.begin;
+        }
+        stretch.end = part.range.end;
         of_gap += part.range.length();
-        cause.longest = std::max(cause.longest, of_gap);
         if (gap.range.length() <= kShortGap) cause.in_short_gaps += part.range.length();
         cause.calls[part.call] += part.range.length();
         cause.gpus[gap.gpu] += part.range.length();
@@ -112,15 +118,23 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
       if (part.cause == IdleCause::kCpuCode) samples.count(thread, part.range, group.samples);
       if (part.range.length() > group.longest) {
         group.longest = part.range.length();
+        group.longest_part = part.range;
         group.longest_gap = gap;
       }
     }
+    for (std::size_t i = 0; i < kIdleCauses; ++i) {
+      CauseInLoop& cause = collected.recurring[i];
+      if (in_gap[i] <= cause.longest) continue;
+      cause.longest = in_gap[i];
+      cause.longest_gap = gap;
+      cause.longest_stretch = stretches[i];
+    }
   };
   collected.gpus = visit_idle(context, threshold, add);
-  const TimeRange loop_time = loop.known() ? loop.time(trace, context.launches()) : trace.extent();
   for (const GpuIdle& gpu : collected.gpus) {
-    collected.spans[gpu.gpu] = gpu.extent.intersected(loop_time).length();
-    collected.span += collected.spans[gpu.gpu];
+    const TimeRange loop_time = work.of_gpu(gpu.gpu, gpu.extent);
+    collected.spans[gpu.gpu] = loop_time.length();
+    collected.span += loop_time.length();
     collected.short_idle += loop.known() ? short_idle_within(context, gpu.gpu, loop_time, threshold) : gpu.short_idle;
   }
   for (const auto& [key, group] : groups) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "../loop_work.h"
 #include "model/analysis/finding.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/loop.h"
@@ -22,6 +23,7 @@ struct Group {
   std::uint64_t parts = 0;
   Nanoseconds total = 0;
   Nanoseconds longest = 0;
+  TimeRange longest_part;
   IdleGap longest_gap;           // the gap with the longest part
   samples::ChainCounts samples;  // of CPU code: what its threads were seen to run
 };
@@ -41,7 +43,9 @@ struct CauseInLoop : CauseSum {
   Nanoseconds in_short_gaps = 0;  // its time in gaps of at most kShortGap
   std::map<NameId, Nanoseconds> calls;
   std::map<GpuId, Nanoseconds> gpus;
-  Nanoseconds longest = 0;  // its time in the gap that has most of it
+  Nanoseconds longest = 0;    // its time in the gap that has most of it...
+  IdleGap longest_gap;        // ...that gap...
+  TimeRange longest_stretch;  // ...and from its first part in it to its last
   struct Within {
     Nanoseconds time = 0;
     std::size_t depth = 0;  // how many ranges were around one of these at most
@@ -75,6 +79,6 @@ struct IdleGroups {
 };
 
 // Groups the idle time of gaps of `threshold` or longer. O(n log n).
-[[nodiscard]] IdleGroups group_idle(const RuleContext& context, Families& families, const Loop& loop, Nanoseconds threshold);
+[[nodiscard]] IdleGroups group_idle(const RuleContext& context, Families& families, const LoopWork& work, Nanoseconds threshold);
 
 }  // namespace lanescope::analysis

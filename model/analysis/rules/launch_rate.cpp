@@ -5,6 +5,7 @@
 
 #include "../call_class.h"
 #include "../gpu_operations.h"
+#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "model/analysis/families.h"
@@ -56,14 +57,15 @@ struct SmallKernelOptions {
 // The stretches of small kernels on one GPU; sums by kernel name go to `kernels`.
 class SmallKernelStretches {
  public:
-  SmallKernelStretches(const RuleContext& context, SmallKernelOptions options)
+  SmallKernelStretches(const RuleContext& context, const LoopWork& work, SmallKernelOptions options)
       : trace_(context.trace),
+        work_(work),
         time_(context.time),
         stop_(context.stop),
         options_(options),
         communication_(context.trace, is_communication_name) {}
 
-  // Returns the time from the GPU's first operation to its last.
+  // Returns the time from the GPU's first operation to its last, as far as it counts.
   Nanoseconds add(GpuId gpu) {
     GpuOperations operations(trace_, gpu, time_, stop_);
     TimeRange extent;
@@ -71,13 +73,14 @@ class SmallKernelStretches {
     while (const std::optional<GpuOperation> operation = operations.next()) {
       if (!std::exchange(any, true)) extent = {operation->range.begin, operation->range.begin};
       const Nanoseconds gap = operation->range.begin - extent.end;
-      if (!is_small(*operation) || gap > options_.gap) close();
-      if (is_small(*operation)) append(gpu, *operation, std::max<Nanoseconds>(0, gap));
+      const bool counts = is_small(*operation) && work_.has(operation->event);
+      if (!counts || gap > options_.gap) close();
+      if (counts) append(gpu, *operation, std::max<Nanoseconds>(0, gap));
       before_ = operation->event;
       extent.end = std::max(extent.end, operation->range.end);
     }
     close();
-    return extent.length();
+    return work_.of_gpu(gpu, extent).length();
   }
 
   std::vector<Stretch> stretches;
@@ -128,6 +131,7 @@ class SmallKernelStretches {
   }
 
   const Trace& trace_;
+  const LoopWork& work_;
   TimeRange time_;
   std::stop_token stop_;
   SmallKernelOptions options_;
@@ -168,8 +172,8 @@ class LaunchBoundStretches {
     Nanoseconds gap = 0;      // longer ones end a stretch
     std::uint64_t least = 0;  // operations in a stretch
   };
-  LaunchBoundStretches(const RuleContext& context, Options options)
-      : trace_(context.trace), launches_(context.launches()), time_(context.time), stop_(context.stop), options_(options) {}
+  LaunchBoundStretches(const RuleContext& context, const LoopWork& work, Options options)
+      : trace_(context.trace), work_(work), launches_(context.launches()), time_(context.time), stop_(context.stop), options_(options) {}
 
   Nanoseconds add(GpuId gpu) {
     GpuOperations operations(trace_, gpu, time_, stop_);
@@ -177,21 +181,21 @@ class LaunchBoundStretches {
     bool any = false;
     while (const std::optional<GpuOperation> operation = operations.next()) {
       if (!std::exchange(any, true)) extent = {operation->range.begin, operation->range.begin};
-      const bool at_once = started_at_once(*operation);
+      const bool at_once = work_.has(operation->event) && started_at_once(*operation);
       if (!at_once || operation->range.begin - extent.end > options_.gap) close();
       if (at_once) append(gpu, *operation);
       extent.end = std::max(extent.end, operation->range.end);
     }
     close();
-    return extent.length();
+    return work_.of_gpu(gpu, extent).length();
   }
 
   std::vector<Stretch> stretches;
 
  private:
   [[nodiscard]] bool started_at_once(const GpuOperation& operation) const {
-    const EventRef launch = launches_.find(trace_.track_of(operation.event.lane).key.process,
-                                           trace_.lane(operation.event.lane).correlation(operation.event.index));
+    const Event work = trace_.event(operation.event);
+    const EventRef launch = launches_.find(trace_.track_of(operation.event.lane).key.process, work.correlation, work.start);
     return launch.valid() && operation.range.begin - trace_.lane(launch.lane).end(launch.index) <= options_.latency;
   }
   void append(GpuId gpu, const GpuOperation& operation) {
@@ -206,6 +210,7 @@ class LaunchBoundStretches {
   }
 
   const Trace& trace_;
+  const LoopWork& work_;
   const LaunchIndex& launches_;
   TimeRange time_;
   std::stop_token stop_;
@@ -213,12 +218,8 @@ class LaunchBoundStretches {
   Stretch open_;
 };
 
-// Adds the idle time in the stretches, as far as launching or CPU code between launches caused it. What lies outside of the program's loop
-// is paid once and does not count; stretches without any are dropped.
-void add_launch_idle(const RuleContext& context, std::vector<Stretch>& stretches) {
-  const Trace& trace = context.trace;
-  Families families(trace);
-  const Loop loop = loop_of(context, families);
+// Adds the idle time in the stretches, as far as launching or CPU code between launches caused it. Stretches without any are dropped.
+void add_launch_idle(const RuleContext& context, const LoopWork& work, std::vector<Stretch>& stretches) {
   std::size_t at = 0;  // stretches and gaps both come GPU by GPU, in order of time
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     while (at < stretches.size() &&
@@ -226,11 +227,8 @@ void add_launch_idle(const RuleContext& context, std::vector<Stretch>& stretches
       ++at;
     const bool inside = at < stretches.size() && stretches[at].gpu == gap.gpu && stretches[at].range.begin < gap.range.begin;
     if (!inside || !gap.launch.valid()) return;
-    const Nanoseconds enqueued = trace.lane(gap.launch.lane).start(gap.launch.index);
-    const ProcessId process = trace.track_of(gap.next.lane).key.process;
     for (const IdlePart& part : parts)
-      if ((part.cause == IdleCause::kLaunch || part.cause == IdleCause::kCpuCode) &&
-          loop.recurrence(process, part.range.begin, enqueued) == Recurrence::kRecurring)
+      if ((part.cause == IdleCause::kLaunch || part.cause == IdleCause::kCpuCode) && work.has(gap, part))
         stretches[at].won += part.range.length();
   };
   visit_idle(context, 1, add);
@@ -252,7 +250,9 @@ stats::Table stretch_table(const Trace& trace, const std::vector<Stretch>& stret
 Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   const auto least = static_cast<std::uint64_t>(std::max<std::int64_t>(2, arguments.integer("run")));
-  SmallKernelStretches found(context, {arguments.duration("duration"), arguments.duration("gap"), least});
+  Families families(trace);
+  const LoopWork work(context, families);
+  SmallKernelStretches found(context, work, {arguments.duration("duration"), arguments.duration("gap"), least});
   Nanoseconds span = 0;
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) span += found.add(gpu);
   RuleAnswer answer;
@@ -263,10 +263,15 @@ Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArgu
     Finding finding;
     finding.rule = "small_kernels";
     finding.title = counted(kernels, "kernel") + " of at most " + duration_text(arguments.duration("duration")) +
-                    " follow each other closely; of the gaps between them about " + duration_text(won) + " could be won.";
+                    " follow each other closely; of the gaps between them about " + duration_text(won) + " (" + percent_text(won, span) +
+                    " of " + work.text() + ") could be won.";
+    const Stretch& most = most_winnable(found.stretches);
     finding.seen = counted(found.stretches.size(), "dense sequence") + " with kernels of " +
-                   duration_text(busy / static_cast<Nanoseconds>(kernels)) + " on average.";
-    set_place(trace, most_winnable(found.stretches), finding);
+                   duration_text(busy / static_cast<Nanoseconds>(kernels)) + " on average" +
+                   (found.stretches.size() > 1
+                        ? "; in one of " + duration_text(most.range.length()) + ", " + duration_text(most.won) + " could be won."
+                        : ".");
+    set_place(trace, most, finding);
     finding.cost = won;
     std::uint64_t of_graphs = 0;
     for (const Stretch& stretch : found.stretches) of_graphs += stretch.of_graphs;
@@ -284,10 +289,12 @@ Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArgu
 Result<RuleAnswer> find_staircase(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   const auto least = static_cast<std::uint64_t>(std::max<std::int64_t>(2, arguments.integer("run")));
-  LaunchBoundStretches found(context, {arguments.duration("latency"), arguments.duration("gap"), least});
+  Families families(trace);
+  const LoopWork work(context, families);
+  LaunchBoundStretches found(context, work, {arguments.duration("latency"), arguments.duration("gap"), least});
   Nanoseconds span = 0;
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) span += found.add(gpu);
-  add_launch_idle(context, found.stretches);
+  add_launch_idle(context, work, found.stretches);
   RuleAnswer answer;
   const Nanoseconds won = work_span(found.stretches, &Stretch::won);
   if (won == 0 || percent_of(won, span) < arguments.real("share")) {
@@ -301,10 +308,13 @@ Result<RuleAnswer> find_staircase(const RuleContext& context, const RuleArgument
   finding.rule = "staircase";
   finding.title = "For " + duration_text(length) + " the GPU ran at the pace of launches: each of " +
                   counted(static_cast<std::uint64_t>(operations), "operation") +
-                  " started as soon as it was enqueued, and the GPU was idle for " + duration_text(won) + " between them.";
+                  " started as soon as it was enqueued, and the GPU was idle for " + duration_text(won) + " (" + percent_text(won, span) +
+                  " of " + work.text() + ") between them.";
+  const Stretch& most = most_winnable(found.stretches);
   finding.seen = "One operation each " + duration_text(length / operations) + ", and each keeps the GPU busy for " +
-                 duration_text(work_span(found.stretches, &Stretch::busy) / operations) + " on average.";
-  set_place(trace, most_winnable(found.stretches), finding);
+                 duration_text(work_span(found.stretches, &Stretch::busy) / operations) + " on average" +
+                 (found.stretches.size() > 1 ? "; one of the stretches took " + duration_text(most.range.length()) + "." : ".");
+  set_place(trace, most, finding);
   finding.cost = won;
   finding.advice =
       "The CPU is the bottleneck: launch more work at once (larger batches, CUDA graphs, fused kernels), or make the code between launches "

@@ -7,6 +7,7 @@
 
 #include "../call_class.h"
 #include "../gpu_operations.h"
+#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../rank_work.h"
 #include "../wording.h"
@@ -64,10 +65,10 @@ Phase phase_of(const Trace& trace, EventRef operation) {
 struct Chunks {
   TrackKey stream;
   std::uint64_t rounds = 0;
-  std::array<Nanoseconds, 4> time{};  // by phase
-  TimeRange extent;
+  Nanoseconds total = 0;
+  std::array<Nanoseconds, 4> time{};  // by phase, in the loop
+  TimeRange extent;                   // in the loop
 
-  [[nodiscard]] Nanoseconds total() const { return std::accumulate(time.begin(), time.end(), Nanoseconds{0}); }
   // On several streams the three phases of different chunks run at once: copies in both directions have engines of their own.
   [[nodiscard]] Nanoseconds winnable() const {
     const auto last = time.begin() + static_cast<std::ptrdiff_t>(Phase::kOther);
@@ -75,7 +76,7 @@ struct Chunks {
   }
 };
 
-Chunks chunks_of(const RuleContext& context, const TrackKey& stream) {
+Chunks chunks_of(const RuleContext& context, const LoopWork& work, const TrackKey& stream) {
   const Trace& trace = context.trace;
   Chunks chunks;
   chunks.stream = stream;
@@ -86,9 +87,12 @@ Chunks chunks_of(const RuleContext& context, const TrackKey& stream) {
   Phase reached = Phase::kOther;  // of the current round
   while (const std::optional<GpuOperation> operation = operations.next()) {
     const Phase phase = phase_of(trace, operation->event);
-    if (chunks.extent.empty()) chunks.extent = operation->range;
-    chunks.extent.end = std::max(chunks.extent.end, operation->range.end);
-    chunks.time[static_cast<std::size_t>(phase)] += operation->range.length();
+    chunks.total += operation->range.length();
+    if (work.has(operation->event)) {
+      if (chunks.extent.empty()) chunks.extent = operation->range;
+      chunks.extent.end = std::max(chunks.extent.end, operation->range.end);
+      chunks.time[static_cast<std::size_t>(phase)] += operation->range.length();
+    }
     if (phase == Phase::kDownload && reached == Phase::kCompute) ++chunks.rounds;
     if (phase == Phase::kUpload || (phase == Phase::kCompute && reached == Phase::kUpload) || phase == Phase::kDownload) reached = phase;
   }
@@ -96,7 +100,7 @@ Chunks chunks_of(const RuleContext& context, const TrackKey& stream) {
 }
 
 // The one stream of its own that a process uses, where nearly all its GPU work is on it.
-std::optional<Chunks> chunks_on_one_stream(const RuleContext& context, ProcessId process) {
+std::optional<Chunks> chunks_on_one_stream(const RuleContext& context, const LoopWork& work, ProcessId process) {
   const Trace& trace = context.trace;
   constexpr double kNearlyAll = 0.9;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Chunks> own;
@@ -107,18 +111,19 @@ std::optional<Chunks> chunks_on_one_stream(const RuleContext& context, ProcessId
     const CudaStream* stream = trace.find_stream(process, track.key.context, track.key.stream);
     if (!stream || is_default_stream(trace, *stream)) continue;
     const auto [entry, inserted] = own.try_emplace({track.key.context, track.key.stream});
-    if (inserted) entry->second = chunks_of(context, track.key);
+    if (inserted) entry->second = chunks_of(context, work, track.key);
   }
   if (own.size() != 1) return std::nullopt;
   const Chunks& chunks = own.begin()->second;
-  return static_cast<double>(chunks.total()) >= kNearlyAll * static_cast<double>(all) ? std::optional(chunks) : std::nullopt;
+  return static_cast<double>(chunks.total) >= kNearlyAll * static_cast<double>(all) ? std::optional(chunks) : std::nullopt;
 }
 
 // A program that copies to and fro without waiting, from pinned memory, on a stream of its own is made for overlap; nothing overlaps on
 // one.
-std::optional<Finding> find_chunks_on_one_stream(const RuleContext& context, ProcessId process, const RuleArguments& arguments) {
+std::optional<Finding> find_chunks_on_one_stream(const RuleContext& context, const LoopWork& work, ProcessId process,
+                                                 const RuleArguments& arguments) {
   const Trace& trace = context.trace;
-  const std::optional<Chunks> chunks = chunks_on_one_stream(context, process);
+  const std::optional<Chunks> chunks = chunks_on_one_stream(context, work, process);
   if (!chunks || static_cast<std::int64_t>(chunks->rounds) < arguments.integer("rounds")) return std::nullopt;
   const Nanoseconds winnable = chunks->winnable();
   if (static_cast<double>(winnable) * 100 < arguments.real("share") * static_cast<double>(chunks->extent.length())) return std::nullopt;
@@ -142,12 +147,14 @@ std::optional<Finding> find_chunks_on_one_stream(const RuleContext& context, Pro
 
 Result<RuleAnswer> find_one_stream(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
-  const std::vector<RankWork> ranks = rank_work(trace, context.time, context.stop);
+  Families families(trace);
+  const LoopWork work(context, families);
+  const std::vector<RankWork> ranks = work.of_ranks();
   RuleAnswer answer;
   stats::Table table({stats::integers("PID"), stats::integers("Streams Created"), stats::integers("Streams Used"),
                       stats::integers("Copies and Kernels Taking Turns", stats::Unit::kNanoseconds)});
   for (const auto& [process, streams] : streams_of_processes(trace)) {
-    if (std::optional<Finding> chunks = find_chunks_on_one_stream(context, process, arguments))
+    if (std::optional<Finding> chunks = find_chunks_on_one_stream(context, work, process, arguments))
       answer.findings.push_back(*std::move(chunks));
     const std::uint64_t created = streams.created();
     if (created == 0 || streams.used.empty()) continue;

@@ -71,7 +71,7 @@ class Breakdown {
   void project_lane(const TrackKey& key, LaneId id) {
     const Lane& lane = trace_.lane(id);
     for (EventIndex i = 0; i < lane.size() && !stop_.stop_requested(); ++i) {
-      const EventRef launch = launches_.find(key.process, lane.correlation(i));
+      const EventRef launch = launches_.find(key.process, lane.correlation(i), lane.start(i));
       if (!launch.valid()) continue;
       const Nanoseconds begin = lane.start(i), duration = lane.duration(i);
       const bool communicates = key.kind == TrackKind::kKernels && communication_(lane.name(i));

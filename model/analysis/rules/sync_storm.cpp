@@ -4,6 +4,8 @@
 #include <tuple>
 
 #include "../call_class.h"
+#include "../gpu_operations.h"
+#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../range_lookup.h"
 #include "../wording.h"
@@ -20,10 +22,11 @@ struct Waits {
   std::uint64_t calls = 0;
   Nanoseconds blocked = 0;
   Nanoseconds idle = 0;  // idle time that it caused
-  TimeRange longest_gap;
+  IdlePart longest;      // of it
+  GpuId longest_gpu = kNone;
 };
 
-void count_calls(const RuleContext& context, Families& families, std::map<Key, Waits>& waits) {
+void count_calls(const RuleContext& context, const LoopWork& work, Families& families, std::map<Key, Waits>& waits) {
   const Trace& trace = context.trace;
   NameMemo<CallClass> classes(trace, classify_cuda_call);
   RangeLookup ranges(trace);
@@ -32,6 +35,7 @@ void count_calls(const RuleContext& context, Families& families, std::map<Key, W
     const Lane& lane = trace.lane(track.lanes.front());
     for (EventIndex i = 0; i < lane.size() && !context.stop.stop_requested(); ++i) {
       if (classes(lane.name(i)) != CallClass::kSynchronize || !context.time.contains(lane.start(i))) continue;
+      if (!work.has(track.key.process, lane.start(i))) continue;
       Waits& entry = waits[{track.key.thread, lane.name(i), families.of(ranges.innermost(track.key.thread, lane.start(i)))}];
       ++entry.calls;
       entry.blocked += lane.duration(i);
@@ -44,21 +48,24 @@ struct GpuSums {
   Nanoseconds span = 0;
 };
 
-GpuSums add_idle(const RuleContext& context, Families& families, std::map<Key, Waits>& waits) {
+GpuSums add_idle(const RuleContext& context, const LoopWork& work, Families& families, std::map<Key, Waits>& waits) {
   const Trace& trace = context.trace;
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     for (const IdlePart& part : parts) {
-      if (part.cause != IdleCause::kSynchronize) continue;
+      if (part.cause != IdleCause::kSynchronize || !work.has(gap, part)) continue;
       Waits& entry = waits[{trace.track_of(gap.launch.lane).key.thread, part.call, families.of(part.nvtx)}];
       entry.idle += part.range.length();
-      if (gap.range.length() > entry.longest_gap.length()) entry.longest_gap = gap.range;
+      if (part.range.length() <= entry.longest.range.length()) continue;
+      entry.longest = part;
+      entry.longest_gpu = gap.gpu;
     }
   };
   const std::vector<GpuIdle> gpus = visit_idle(context, 1, add);
   GpuSums sums;
   for (const GpuIdle& gpu : gpus) {
-    sums.operations += gpu.operations;
-    sums.span += gpu.extent.length();
+    sums.span += work.of_gpu(gpu.gpu, gpu.extent).length();
+    GpuOperations operations(trace, gpu.gpu, context.time, context.stop);
+    while (const std::optional<GpuOperation> operation = operations.next()) sums.operations += work.has(operation->event) ? 1 : 0;
   }
   return sums;
 }
@@ -68,9 +75,10 @@ GpuSums add_idle(const RuleContext& context, Families& families, std::map<Key, W
 Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   Families families(trace);
+  const LoopWork work(context, families);
   std::map<Key, Waits> waits;
-  count_calls(context, families, waits);
-  const auto [operations, span] = add_idle(context, families, waits);
+  count_calls(context, work, families, waits);
+  const auto [operations, span] = add_idle(context, work, families, waits);
   std::vector<std::pair<Key, Waits>> sorted(waits.begin(), waits.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.idle > b.second.idle; });
 
@@ -95,12 +103,15 @@ Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArgumen
     Finding finding;
     finding.rule = "sync_storm";
     finding.title = "The program waited for the GPU " + counted(all.calls, "time") + " for " + counted(operations, "GPU operation") +
-                    ", and the waits left GPUs idle for " + duration_text(all.idle) + ".";
+                    ", and the waits left GPUs idle for " + duration_text(all.idle) + " (" + percent_text(all.idle, span) + " of " +
+                    work.text() + ").";
     finding.seen = std::string(api_display_name(trace.name(std::get<1>(key)))) + " on thread " + thread_label(trace, std::get<0>(key)) +
                    (std::get<2>(key) == 0 ? std::string() : ", " + range_text(trace, families.text(std::get<2>(key)))) + ": " +
                    counted(first.calls, "call") + ", blocked for " + duration_text(first.blocked) + ", GPU idle for " +
-                   duration_text(first.idle) + ".";
-    finding.place.range = first.longest_gap;
+                   duration_text(first.idle) +
+                   (first.calls > 1 ? ", for " + duration_text(first.longest.range.length()) + " at most." : ".");
+    finding.place.range = first.longest.range;
+    finding.place.gpu = first.longest_gpu;
     finding.place.thread = std::get<0>(key);
     finding.place.process = trace.threads()[std::get<0>(key)].process;
     finding.cost = all.idle;

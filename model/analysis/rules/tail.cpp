@@ -46,12 +46,10 @@ std::vector<Iteration> iterations_of(const RuleContext& context, const Iteration
     if (const auto operation = GpuOperations(trace, gpu).next())
       first_work = std::min(first_work.value_or(operation->range.begin), operation->range.begin);
   std::vector<Iteration> iterations;
-  for (const EventRef range : series.ranges) {
-    const Lane& lane = trace.lane(range.lane);
-    const TimeRange time{lane.start(range.index), lane.end(range.index)};
-    if (!context.time.contains(time.begin) || (first_work && time.begin + time.length() / 2 < *first_work)) continue;
-    iterations.push_back({range, time, {}});
-  }
+  const std::vector<TimeRange> times = iteration_times(trace, series);
+  for (std::size_t i = 0; i < times.size(); ++i)
+    if (context.time.contains(times[i].begin) && (!first_work || times[i].begin + times[i].length() / 2 >= *first_work))
+      iterations.push_back({series.ranges[i], times[i], {}});
   return iterations;
 }
 

@@ -11,6 +11,7 @@ struct ChunkTarget {
   TraceBuilder& builder;
   ProcessId process = kNone;
   Dictionary& dictionary;     // of the chunk's source, already extended by the chunk
+  KernelNames& kernel_names;  // of all sources
   Nanoseconds base_time = 0;  // since the trace's epoch: what the first start_delta is added to
 };
 

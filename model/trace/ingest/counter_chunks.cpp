@@ -11,8 +11,9 @@ bool ingest(const ChunkTarget& into, const CounterSampleColumns& c) {
   if (c.counter.empty() || c.columns.size() != static_cast<std::size_t>(c.counter.size())) return false;
   std::vector<CounterId> counters;
   for (const std::uint32_t id : c.counter) {
-    if (id == 0 || id >= into.dictionary.counters.size() || into.dictionary.counters[id] == kNone) return false;
-    counters.push_back(into.dictionary.counters[id]);
+    const CounterId one_more = into.dictionary.counters[id];
+    if (one_more == 0) return false;
+    counters.push_back(one_more - 1);
   }
   std::vector<Nanoseconds> times;
   times.reserve(static_cast<std::size_t>(n));

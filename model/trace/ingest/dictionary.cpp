@@ -1,18 +1,20 @@
 #include "dictionary.h"
 
+#include <limits>
+
 #include "columns.h"
+#include "model/file/limits.h"
+#include "model/trace/kernel_name.h"
 #include "model/trace/trace_builder.h"
 
 namespace lanescope {
 namespace {
 
-constexpr std::uint32_t kLargestId = 1u << 24;
-
-// Puts entries at their ids. An absurd id is refused.
+// Puts entries at their ids. Ids that are none, or come to an end, are refused.
 template <typename Entry, typename Entries, typename Convert>
 bool extend(EntryTable<Entry>& table, std::uint32_t first, const Entries& entries, Convert convert) {
   if (entries.empty()) return true;
-  if (first == 0 || first > kLargestId) return false;
+  if (first == 0 || static_cast<std::uint64_t>(entries.size()) > std::numeric_limits<std::uint32_t>::max() - first) return false;
   for (const auto& entry : entries) {
     const auto converted = convert(entry);  // may look up what stands in the table
     table.place(first++) = converted;
@@ -21,6 +23,18 @@ bool extend(EntryTable<Entry>& table, std::uint32_t first, const Entries& entrie
 }
 
 }  // namespace
+
+const KernelName& KernelNames::of(NameId mangled, TraceBuilder& builder) {
+  constexpr std::uint64_t kNodeBytes = 64, kPerMangled = 32, kPerDemangled = 8;
+  const auto [found, inserted] = names_.try_emplace(mangled);
+  if (!inserted) return found->second;
+  const std::string_view text = builder.text(mangled);
+  const std::string readable = demangle(text);
+  const bool is_mangled = text.starts_with("_Z");
+  const std::size_t demangled = is_mangled && readable == text ? limits::kDemangledBytes : readable.size();  // as far as it was tried
+  cost_ += kNodeBytes + (is_mangled ? kPerMangled * text.size() + kPerDemangled * demangled : 0);
+  return found->second = {builder.intern(readable), mangled, builder.intern(short_kernel_name(readable))};
+}
 
 bool extend_strings(Dictionary& dictionary, std::uint32_t first, const google::protobuf::RepeatedPtrField<std::string>& strings,
                     TraceBuilder& builder) {

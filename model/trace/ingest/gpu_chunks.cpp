@@ -2,7 +2,6 @@
 
 #include "chunk_target.h"
 #include "columns.h"
-#include "model/trace/kernel_name.h"
 
 namespace lanescope {
 namespace {
@@ -72,14 +71,8 @@ const KernelName& kernel_name(const ChunkTarget& into, std::uint32_t string_id) 
   EntryTable<KernelName>& names = into.dictionary.kernel_names;
   const NameId mangled = into.dictionary.strings[string_id];
   if (mangled == 0) return names[0];
-  KernelName& entry = names.place(string_id);
-  if (entry.name == 0) {
-    entry.mangled = mangled;
-    const std::string readable = demangle(into.builder.text(mangled));
-    entry.name = into.builder.intern(readable);
-    entry.brief = into.builder.intern(short_kernel_name(readable));
-  }
-  return entry;
+  if (const KernelName& known = names[string_id]; known.mangled == mangled) return known;
+  return names.place(string_id) = into.kernel_names.of(mangled, into.builder);
 }
 
 }  // namespace

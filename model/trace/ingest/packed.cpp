@@ -12,19 +12,6 @@ namespace {
 
 enum class Coding { kPlain, kZigzag };  // how a column's numbers stand in a file
 
-constexpr std::ptrdiff_t kLongestVarint = 10;
-
-// Reads one number of any length; null where it does not end.
-const char* read_long(const char* at, const char* end, std::uint64_t& value) {
-  value = 0;
-  for (unsigned shift = 0; at < end && shift < 7 * kLongestVarint; shift += 7) {
-    const auto byte = static_cast<std::uint8_t>(*at++);
-    value |= shift < 64 ? static_cast<std::uint64_t>(byte & 0x7f) << shift : 0;
-    if (byte < 0x80) return at;
-  }
-  return nullptr;
-}
-
 template <Coding coding, typename Value>
 Value decoded(std::uint64_t raw) {
   if constexpr (coding == Coding::kZigzag) raw = (raw >> 1) ^ (~(raw & 1) + 1);
@@ -39,7 +26,7 @@ const char* read_short(const char* at, const char* end, std::uint64_t word, std:
   if ((word & 0x8000) == 0) return at + 2;
   value |= word >> 2 & 0x1fc000;
   if ((word & 0x800000) == 0) return at + 3;
-  return read_long(at, end, value);
+  return read_varint(at, end, value);
 }
 
 // Reads `count` numbers. Looks at eight bytes at once: mostly they are eight numbers of one byte, four of two, or one of up to three.
@@ -68,7 +55,7 @@ const char* read_all(const char* at, const char* end, Value* into, std::size_t c
   }
   for (; i < count; ++i) {
     std::uint64_t raw;
-    at = read_long(at, end, raw);
+    at = read_varint(at, end, raw);
     if (at == nullptr) return nullptr;
     into[i] = decoded<coding, Value>(raw);
   }
@@ -77,8 +64,7 @@ const char* read_all(const char* at, const char* end, Value* into, std::size_t c
 
 template <Coding coding, typename Value>
 bool append_packed(std::string_view packed, Column<Value>& column) {
-  const auto ends_number = [](char byte) { return static_cast<std::uint8_t>(byte) < 0x80; };
-  const auto count = static_cast<std::size_t>(std::count_if(packed.begin(), packed.end(), ends_number));
+  const std::size_t count = varints_in(packed);
   if (count > static_cast<std::size_t>(std::numeric_limits<int>::max() - column.size())) return false;
   Value* const into = column.extend(count);
   if (count == packed.size()) {  // all of one byte
@@ -126,44 +112,6 @@ Value* Column<Value>::extend(std::size_t count) {
   }
   size_ += static_cast<int>(count);
   return values_.get() + before;
-}
-
-std::optional<WireField> WireReader::next() {
-  if (rest_.empty()) return std::nullopt;
-  const char* const end = rest_.data() + rest_.size();
-  WireField field;
-  std::uint64_t tag = 0;
-  const char* at = read_long(rest_.data(), end, tag);
-  sound_ = false;
-  if (at == nullptr || tag > std::numeric_limits<std::uint32_t>::max() || tag >> 3 == 0) return std::nullopt;
-  field.number = static_cast<std::uint32_t>(tag >> 3);
-  field.type = static_cast<std::uint32_t>(tag & 7);
-  std::uint64_t length = 0;
-  switch (field.type) {
-    case WireField::kVarint:
-      at = read_long(at, end, field.value);
-      if (at == nullptr) return std::nullopt;
-      break;
-    case WireField::kBytes:
-      at = read_long(at, end, length);
-      if (at == nullptr) return std::nullopt;
-      break;
-    case WireField::kEightBytes:
-      length = 8;
-      break;
-    case WireField::kFourBytes:
-      length = 4;
-      break;
-    default:
-      return std::nullopt;
-  }
-  if (length > static_cast<std::uint64_t>(end - at)) return std::nullopt;
-  field.bytes = {at, static_cast<std::size_t>(length)};
-  at += length;
-  field.whole = rest_.substr(0, static_cast<std::size_t>(at - rest_.data()));
-  rest_.remove_prefix(field.whole.size());
-  sound_ = true;
-  return field;
 }
 
 bool KernelColumns::parse(std::string_view bytes) {

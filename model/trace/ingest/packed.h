@@ -9,9 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <vector>
+
+#include "model/file/wire.h"
 
 namespace lanescope {
 
@@ -74,29 +75,6 @@ struct CounterSampleColumns {
   std::vector<OfCounter> columns;
   std::uint64_t last_duration = 0;
   [[nodiscard]] bool parse(std::string_view bytes);
-};
-
-// A field of a message as it stands on the wire.
-struct WireField {
-  static constexpr std::uint32_t kVarint = 0, kEightBytes = 1, kBytes = 2, kFourBytes = 5;
-  std::uint32_t number = 0;
-  std::uint32_t type = kVarint;
-  std::uint64_t value = 0;  // of a varint
-  std::string_view bytes;   // of another: what stands behind the tag, and behind its length where it has one
-  std::string_view whole;   // with the tag
-};
-
-// Walks through the fields of a message.
-class WireReader {
- public:
-  explicit WireReader(std::string_view message) : rest_(message) {}
-  // None at the end, and where what follows is no field: then sound() is false.
-  [[nodiscard]] std::optional<WireField> next();
-  [[nodiscard]] bool sound() const noexcept { return sound_; }
-
- private:
-  std::string_view rest_;
-  bool sound_ = true;
 };
 
 }  // namespace lanescope

@@ -33,6 +33,36 @@ TEST_CASE("diff fails a build only for what became slower, beyond noise") {
   CHECK(diff("torch_training_workers0", "torch_training_workers4", "much") == cli::kUsage);
 }
 
+TEST_CASE("diff takes several runs a side, and folders of ranks") {
+  const test::TemporaryFolder folder;
+  const std::string output = (folder.path() / "out").string(), slow = trace("torch_training_workers0"),
+                    fast = trace("torch_training_workers4");
+  const auto diff = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "diff");
+    words.insert(words.end(), {"-q", "-f", "json", "--force-overwrite", "-o", output});
+    return cli::run(words);
+  };
+  REQUIRE(diff({slow, slow, "--against", fast, fast, fast}) == cli::kSuccess);
+  nlohmann::json rows = json_in(output + "_diff.json");
+  CHECK(rows[0]["Verdict"] == "less");
+  CHECK(rows[0]["Count A"] == 2 * 19);
+  CHECK(rows[0]["Count B"].get<int>() % 3 == 0);
+  CHECK(diff({slow, "--against", fast}) == cli::kSuccess);
+
+  CHECK(diff({slow}) == cli::kUsage);
+  CHECK(diff({slow, slow, fast}) == cli::kUsage);
+  CHECK(diff({"--against", slow, fast}) == cli::kUsage);
+
+  const std::filesystem::path ranks = folder.path() / "ranks";
+  std::filesystem::create_directory(ranks);
+  CHECK(diff({ranks.string(), ranks.string()}) == cli::kFailure);
+  for (const char* rank : {"ranks_late0", "ranks_late1"}) std::filesystem::copy_file(trace(rank), ranks / (std::string(rank) + ".trace"));
+  REQUIRE(diff({ranks.string(), ranks.string()}) == cli::kSuccess);
+  rows = json_in(output + "_diff.json");
+  CHECK(rows[0]["Count A"] == 2 * 20);
+  CHECK(rows[0]["Verdict"] == "same");
+}
+
 TEST_CASE("diff writes every row for programs") {
   const test::TemporaryFolder folder;
   const std::string output = (folder.path() / "out").string();

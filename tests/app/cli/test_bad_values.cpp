@@ -63,6 +63,7 @@ const std::vector<Case> kCases{
     {"--cuda-trace-all-apis=foo", "--cuda-trace-all-apis takes"},
     {"--cuda-flush-interval=-1", "--cuda-flush-interval: \"-1\" is no whole number"},
     {"--cuda-flush-interval=1s", "--cuda-flush-interval"},
+    {"--record-memory=0", "--record-memory: \"0\" is no whole number from 1 to 65536"},
     {"--cudabacktrace=foo", "--cudabacktrace takes all"},
     {"--cudabacktrace=all:x", "no number of nanoseconds"},
     {"--env-var=foo", "--env-var needs NAME=VALUE"},

@@ -121,6 +121,7 @@ const std::vector<Taken> kTaken{
     {{"--cuda-event-trace=auto"}, [](L r) { return !r.settings.cuda_events; }},
     {{"--cuda-flush-interval=10000"}, [](L r) { return r.settings.flush_interval == 10s; }},
     {{"--cuda-flush-interval=0"}, [](L r) { return r.settings.flush_interval == 0s; }},
+    {{"--record-memory=1024"}, [](L r) { return r.settings.pool_bytes == 1u << 30; }},
     {{"--cuda-trace-all-apis=true"}, [](L r) { return r.settings.trace_all_calls; }},
     {{"--cudabacktrace=all"}, [](L r) { return r.settings.backtraces.kernels && r.settings.backtraces.others; }},
     {{"--cudabacktrace=kernel:5000"}, [](L r) { return r.settings.backtraces.kernels && r.settings.backtraces.threshold == 5us; }},
@@ -353,7 +354,7 @@ TEST_CASE("command lines of nsys from guides and scripts are taken as they stand
 }
 
 TEST_CASE("commands of nsys that we do not have are named, with what to do") {
-  for (const char* name : {"nvprof", "recipe", "plugins", "finalize", "service"}) {
+  for (const char* name : {"nvprof", "plugins", "finalize", "service"}) {
     std::ostringstream messages;
     std::streambuf* before = std::cerr.rdbuf(messages.rdbuf());
     CHECK(run({name, "x"}) == kUsage);

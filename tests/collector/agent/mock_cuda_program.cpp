@@ -2,14 +2,16 @@
 //
 // mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N | memory | names | reset | waits | long]: how it ends: by returning
 // from main, not at all until it is told over its standard input (sleep: until a signal ends it, behind the line "running"), by _exit(7),
-// or by SIGKILL (term, abort, segv: by these). captures: N times 100 kernels between cudaProfilerStart and cudaProfilerStop, and KERNELS
-// before each. memory: it uses memory as mock_cupti.h says, and returns 4 where unified memory is not recorded. names: it names what it
-// uses, and goes on as memory; MOCK_CUDA_LIBRARY is its libcuda. reset: cudaDeviceReset at the end. waits: three waits of two milliseconds,
-// in wait_in_mock_program. long: a kernel runs until SIGTERM comes; then it says "done" and returns 5. _Exit and quick_exit: as _exit.
-// execv and so on, exec-call and exec-at-call for the functions syscall(), or exec-bare for the instruction: by that it becomes a shell
-// that prints "first second" and the value of COLOR, and returns 3; exec-fails: it tries what can't be run, and does all of it again.
-// unreadable: a record that nobody can read, what can't be run, 100 kernels more; then it says "unharmed". fork: a child does all of it;
-// fork-after: a child tries the same once more. late: it also works in an exit handler that was there before CUDA.
+// or by SIGKILL (term, int, hup, abort, segv: by these; clean-term, clean-hup: likewise, in a handler of its own that has put back what was
+// before it). faulted: once CUPTI has faulted, 100 kernels more; then it says "unharmed". asked: it says how much is asked of CUPTI.
+// captures: N times 100 kernels between cudaProfilerStart and cudaProfilerStop, and KERNELS before each. memory: it uses memory as
+// mock_cupti.h says, and returns 4 where unified memory is not recorded. names: it names what it uses, and goes on as memory;
+// MOCK_CUDA_LIBRARY is its libcuda. reset: cudaDeviceReset at the end. waits: three waits of two milliseconds, in wait_in_mock_program.
+// long: a kernel runs until SIGTERM comes; then it says "done" and returns 5. _Exit and quick_exit: as _exit. execv and so on, exec-call
+// and exec-at-call for the functions syscall(), or exec-bare for the instruction: by that it becomes a shell that prints "first second" and
+// the value of COLOR, and returns 3; exec-fails: it tries what can't be run, and does all of it again. unreadable: a record that nobody can
+// read, what can't be run, 100 kernels more; then it says "unharmed". fork: a child does all of it; fork-after: a child tries the same once
+// more. late: it also works in an exit handler that was there before CUDA.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -61,6 +63,20 @@ void become_shell(const std::string& by) {
   if (by != "exec-fails") return;
   for (const char* none : {"/nowhere/sh", "no-such-program", "/etc/passwd"})
     if (execvp(none, texts(arguments)) != -1 || syscall(SYS_execve, none, arguments, variables) != -1) std::abort();
+}
+
+// As handlers do that have cleaned up and leave the end to the signal.
+extern "C" void end_by_action(int signal) {
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  struct sigaction own {};
+  if (sigaction(signal, &standard, &own) != 0 || own.sa_handler != end_by_action) std::abort();
+  if (sigaction(signal, nullptr, &own) != 0 || own.sa_handler != SIG_DFL || (own.sa_flags & SA_SIGINFO) != 0) std::abort();
+  std::raise(signal);
+}
+extern "C" void end_by_signal(int signal) {
+  if (std::signal(signal, SIG_DFL) != end_by_signal || std::signal(signal, SIG_DFL) != SIG_DFL) std::abort();
+  std::raise(signal);
 }
 
 // Only the child returns.
@@ -124,6 +140,12 @@ int main(int argc, char** argv) {
     work(100);
     std::puts("unharmed");
   }
+  if (how == "faulted") {
+    if (reinterpret_cast<MockCuptiAwait>(find("mock_cupti_await_fault"))() == 0) return 6;
+    work(100);
+    std::puts("unharmed");
+  }
+  if (how == "asked") std::printf("asked %d\n", static_cast<int>(reinterpret_cast<MockCuptiAsked>(find("mock_cupti_asked"))()));
   if (how == "waits") wait_in_mock_program(reinterpret_cast<MockCuptiWait>(find("mock_cupti_wait")));
   if (how == "long") {
     const auto begin = reinterpret_cast<MockCuptiBeginLongKernel>(find("mock_cupti_begin_long_kernel"));
@@ -148,6 +170,10 @@ int main(int argc, char** argv) {
   if (how == "exec-fails") work(std::strtoull(argv[1], nullptr, 10));
   if (how == "kill") std::raise(SIGKILL);
   if (how == "term") std::raise(SIGTERM);
+  if (how == "int") std::raise(SIGINT);
+  if (how == "hup") std::raise(SIGHUP);
+  if (how == "clean-term" && std::signal(SIGTERM, end_by_action) == SIG_DFL) std::raise(SIGTERM);
+  if (how == "clean-hup" && std::signal(SIGHUP, end_by_signal) == SIG_DFL) std::raise(SIGHUP);
   if (how == "abort") std::abort();
   if (how == "segv") *reinterpret_cast<volatile int*>(facts::kNowhere) = 1;
   if (how == "sleep") {

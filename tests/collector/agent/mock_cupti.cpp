@@ -1,5 +1,6 @@
 #include "mock_cupti.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include <cupti.h>
+#include <unistd.h>
 
 namespace {
 
@@ -33,6 +35,7 @@ struct Mock {
   std::set<int> unified_memory;  // kinds of its counters
   bool event_timestamps = false;
   bool has_unfinished = false;
+  std::atomic<bool> faults = false;
   std::uint64_t long_kernel_start = 0;  // 0: it does not run, or was delivered
 };
 Mock& mock() {
@@ -43,6 +46,28 @@ Mock& mock() {
 int number_in(const char* variable, int otherwise) {
   const char* value = std::getenv(variable);
   return value == nullptr ? otherwise : std::atoi(value);
+}
+
+bool says(const char* variable, const char* what) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && std::strcmp(value, what) == 0;
+}
+
+CUptiResult answer(const char* what) { return says("MOCK_CUPTI_REFUSES", what) ? CUPTI_ERROR_INVALID_OPERATION : CUPTI_SUCCESS; }
+
+__attribute__((noinline)) int without_end(volatile int* outer) {
+  volatile int here[1024] = {*outer};
+  return here[0] < 0 ? 0 : without_end(here) + here[1];
+}
+
+void fault_if(const char* when) {
+  if (!says("MOCK_CUPTI_FAULTS", when)) return;
+  mock().faults = true;
+  volatile int begin = 0;
+  if (says("MOCK_CUPTI_FAULTS_BY", "stack")) std::exit(without_end(&begin));
+  if (says("MOCK_CUPTI_FAULTS_BY", "abort")) std::abort();
+  if (says("MOCK_CUPTI_FAULTS_BY", "trap")) __builtin_trap();
+  *reinterpret_cast<volatile int*>(kNowhere) = 1;
 }
 
 std::size_t size_of(CUpti_ActivityKind kind) {
@@ -342,6 +367,17 @@ int mock_cupti_await_unified_memory() {
   return 0;
 }
 
+int mock_cupti_await_fault() {
+  const timespec pause{0, 1'000'000};
+  for (int i = 0; i < 5'000 && !mock().faults; ++i) nanosleep(&pause, nullptr);
+  return mock().faults ? 1 : 0;
+}
+
+std::uint64_t mock_cupti_asked() {
+  const std::lock_guard lock(mock().mutex);
+  return (mock().subscribed ? 1u : 0u) + mock().driver_callbacks.size() + mock().runtime_callbacks.size() + mock().kinds.size();
+}
+
 void mock_cupti_memory() {
   const struct {
     const void* event;
@@ -409,6 +445,7 @@ void mock_cupti_profile(std::uint32_t start) {
 }
 
 CUptiResult cuptiGetVersion(std::uint32_t* version) {
+  fault_if("version");
   *version = static_cast<std::uint32_t>(number_in("MOCK_CUPTI_VERSION", CUPTI_API_VERSION));
   return CUPTI_SUCCESS;
 }
@@ -417,6 +454,8 @@ CUptiResult cuptiGetResultString(CUptiResult, const char** text) {
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle*, CUpti_CallbackFunc callback, void*, CUpti_SubscriberParams* parameters) {
+  const std::lock_guard lock(mock().mutex);
+  fault_if("subscribe");
   const int result = number_in("MOCK_CUPTI_SUBSCRIBE", 0);
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
     std::strncpy(parameters->oldSubscriberName, "Another profiler", parameters->oldSubscriberSize);
@@ -425,7 +464,16 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle*, CUpti_CallbackFunc callba
   return static_cast<CUptiResult>(result);
 }
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*) { return CUPTI_ERROR_UNKNOWN; }
+CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle) {
+  const std::lock_guard lock(mock().mutex);
+  if (!mock().subscribed) std::abort();
+  mock().subscribed = false;
+  mock().driver_callbacks.clear();
+  mock().runtime_callbacks.clear();
+  return CUPTI_SUCCESS;
+}
 CUptiResult cuptiEnableCallback(std::uint32_t enable, CUpti_SubscriberHandle, CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  if (answer("callbacks") != CUPTI_SUCCESS) return answer("callbacks");
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API && enable != 0) mock().driver_callbacks.insert(id);
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API && enable == 0) mock().driver_callbacks.erase(id);
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && enable != 0) mock().runtime_callbacks.insert(id);
@@ -459,12 +507,19 @@ CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
 }
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
   if (!mock().subscribed) std::abort();  // nobody may touch the Activity API who is not subscribed
+  if (answer("buffers") != CUPTI_SUCCESS) return answer("buffers");
   mock().request = request;
   mock().complete = complete;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   if (!mock().subscribed || kind == CUPTI_ACTIVITY_KIND_KERNEL) std::abort();
+  const bool is_resource = kind == CUPTI_ACTIVITY_KIND_DEVICE || kind == CUPTI_ACTIVITY_KIND_CONTEXT || kind == CUPTI_ACTIVITY_KIND_STREAM;
+  const char* const what = is_resource                                     ? "resources"
+                           : kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ? "kernels"
+                           : kind == CUPTI_ACTIVITY_KIND_MEMORY2           ? "memory"
+                                                                           : "";
+  if (answer(what) != CUPTI_SUCCESS) return answer(what);
   const std::lock_guard lock(mock().mutex);
   mock().kinds.insert(kind);
   return CUPTI_SUCCESS;
@@ -499,11 +554,11 @@ CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(std::uint8_t enable) {
 }
 CUptiResult cuptiActivityEnableAllSyncRecords(std::uint8_t) { return CUPTI_SUCCESS; }
 CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
+  while (std::getenv("MOCK_CUPTI_HANGS") != nullptr) pause();
   Mock& m = mock();
   const std::lock_guard lock(m.mutex);
-  const char* faults = std::getenv("MOCK_CUPTI_FAULTS");
   const bool is_forced = flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED;
-  if (faults != nullptr && std::strcmp(faults, is_forced ? "last" : "first") == 0) *reinterpret_cast<volatile int*>(kNowhere) = 1;
+  fault_if(is_forced ? "last" : "first");
   if (!is_forced && m.long_kernel_start != 0) return CUPTI_SUCCESS;
   if (is_forced) {  // it has them also when no more are asked for
     const bool was_disabled = m.kinds.insert(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL).second;

@@ -2,7 +2,10 @@
 // structures.
 //
 // MOCK_CUPTI_SUBSCRIBE: what cuptiSubscribe answers (39: somebody called "Another profiler" was first). MOCK_CUPTI_VERSION: its version.
-// MOCK_CUPTI_FAULTS: it uses memory at kNowhere, with its lock held, when it is first asked for what it has, or (last) by force.
+// MOCK_CUPTI_FAULTS: it faults, with its lock held, when it is first asked for what it has, or (last) by force, or when it is asked for its
+// version, or at subscribe. MOCK_CUPTI_FAULTS_BY: how, if not by using memory at kNowhere: stack (it has no end), abort, trap.
+// MOCK_CUPTI_HANGS: it does not come back when it is asked for what it has. MOCK_CUPTI_REFUSES: what it answers with 7: callbacks, buffers,
+// resources, kernels, memory (its usage).
 #pragma once
 
 #include <cstdint>
@@ -45,6 +48,13 @@ using MockCuptiEndLongKernel = void (*)();
 // A kernel whose name lies at kNowhere.
 extern "C" void mock_cupti_deliver_unreadable();
 using MockCuptiDeliverUnreadable = void (*)();
+
+// Waits, five seconds at most, until it is about to fault. Returns whether it is.
+extern "C" int mock_cupti_await_fault();
+
+// How much is asked of it: subscribers, callbacks, kinds of records.
+extern "C" std::uint64_t mock_cupti_asked();
+using MockCuptiAsked = std::uint64_t (*)();
 
 namespace lanescope::test::mock_cupti {
 

@@ -1,10 +1,16 @@
 // The real agent over a CUPTI that a test controls: what it delivers must arrive, decoded by the real protobuf library.
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
+#include <span>
 
 #include "lanescope/trace.pb.h"
 #include "mock_cupti.h"
@@ -273,6 +279,140 @@ TEST_CASE("where CUPTI can't record, the user is told why, nothing of it is touc
   CHECK(told[0].record.payload_type == proto::SEVERITY_ERROR);
   CHECK_THAT(told[0].text, contains_text(expected.says));
   CHECK(host.processes[0]->frames.empty());
+}
+
+TEST_CASE("what CUPTI refuses after it was subscribed to is said, and all that was asked of it is taken back") {
+  const std::string what = GENERATE("callbacks", "buffers", "resources", "kernels");
+  CAPTURE(what);
+  TestHost host;
+  int output[2];
+  REQUIRE(pipe(output) == 0);
+  host.standard_output = output[1];
+  REQUIRE(host.run({kProgram, "10", "asked"}, mock_with("MOCK_CUPTI_REFUSES", what)) == 0);
+  const auto told = diagnostics(*host.processes[0]);
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].record.color == proto::STATE_FAILED);
+  CHECK(told[0].record.payload_type == proto::SEVERITY_ERROR);
+  CHECK(told[0].text == "GPU activity is not recorded: CUPTI 13.0 answered 7 (MOCK_RESULT).");
+  CHECK(decode(*host.processes[0]).kernels.empty());
+  char text[32] = {};
+  REQUIRE(read(output[0], text, sizeof(text) - 1) > 0);
+  CHECK(std::string(text) == "asked 0\n");
+  close(output[0]);
+  close(output[1]);
+}
+
+TEST_CASE("a part that CUPTI refuses is said, and the rest is recorded") {
+  TestHost host;
+  host.configure = [](channel::Settings& settings) {
+    settings.recording = 1;
+    settings.trace_cuda = 1;
+    settings.cuda_extras = channel::kMemoryUsage;
+  };
+  REQUIRE(host.run({kProgram, "100"}, mock_with("MOCK_CUPTI_REFUSES", "memory")) == 0);
+  const auto told = diagnostics(*host.processes[0]);
+  REQUIRE(told.size() == 2);
+  CHECK(told[0].record.payload_type == proto::SEVERITY_WARNING);
+  CHECK(told[0].text == "Memory usage is not recorded: CUPTI answered 7 (MOCK_RESULT).");
+  CHECK(decode(*host.processes[0]).kernels.size() == 100 + facts::kUnfinished);
+}
+
+TEST_CASE("a CUPTI that faults when it is asked to begin costs the GPU part, not the program") {
+  const auto [when, says] = GENERATE(values<std::pair<std::string, std::string>>(
+      {{"version", "faulted at the first question"}, {"subscribe", "faulted when it was asked to begin"}}));
+  CAPTURE(when);
+  TestHost host;
+  REQUIRE(host.run({kProgram, "100"}, mock_with("MOCK_CUPTI_FAULTS", when)) == 0);
+  const auto told = diagnostics(*host.processes[0]);
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].record.color == proto::STATE_FAILED);
+  CHECK_THAT(told[0].text, contains_text(says));
+}
+
+namespace {
+
+std::vector<char> bytes_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_file(const std::filesystem::path& path, std::span<const char> bytes) {
+  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+void check_is_passed_over(const std::string& library) {
+  TestHost host;
+  REQUIRE(host.run({kProgram}, mock_with("LANESCOPE_CUPTI_LIBRARY", library)) == 0);
+  const auto told = diagnostics(*host.processes[0]);
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].record.color == proto::STATE_NO_LIBRARY);
+  CHECK_THAT(told[0].text, contains_text(library + " is damaged or was cut short"));
+}
+
+}  // namespace
+
+TEST_CASE("a libcupti that was cut short is seen before it is loaded") {
+  const TemporaryFolder folder;
+  const std::vector<char> whole = bytes_of(LANESCOPE_MOCK_CUPTI);
+  const std::string path = (folder.path() / "libcupti.so").string();
+  std::vector<std::size_t> lengths{0, 1, 63, 64, 100, whole.size() - 1};
+  for (std::size_t part = 1; part < 16; ++part) lengths.push_back(whole.size() * part / 16);
+  for (const std::size_t length : lengths) {
+    CAPTURE(length);
+    write_file(path, std::span(whole).first(length));
+    check_is_passed_over(path);
+  }
+}
+
+TEST_CASE("a libcupti whose headers were overwritten is seen before it is loaded") {
+  const TemporaryFolder folder;
+  const std::vector<char> whole = bytes_of(LANESCOPE_MOCK_CUPTI);
+  const std::string path = (folder.path() / "libcupti.so").string();
+  ElfW(Ehdr) header;
+  std::memcpy(&header, whole.data(), sizeof(header));
+  std::vector<ElfW(Phdr)> segments(header.e_phnum);
+  std::memcpy(segments.data(), whole.data() + header.e_phoff, segments.size() * sizeof(ElfW(Phdr)));
+  const auto dynamic = std::find_if(segments.begin(), segments.end(), [](const auto& each) { return each.p_type == PT_DYNAMIC; });
+  const auto write_with = [&](std::size_t place, std::size_t bytes, char value) {
+    std::vector<char> damaged = whole;
+    std::fill_n(damaged.begin() + static_cast<std::ptrdiff_t>(place), bytes, value);
+    write_file(path, damaged);
+    CAPTURE(place, bytes);
+    check_is_passed_over(path);
+  };
+  write_with(0, 4, '\0');                                                  // of the file's kind
+  write_with(offsetof(ElfW(Ehdr), e_machine), 2, '\x7f');                  // of another processor
+  write_with(header.e_phoff, header.e_phnum * sizeof(ElfW(Phdr)), '\0');   // no segments
+  write_with(header.e_phoff + offsetof(ElfW(Phdr), p_filesz), 4, '\x7f');  // a segment beyond the end
+  write_with(dynamic->p_offset, dynamic->p_filesz, '\0');                  // nothing for the loader
+  for (std::size_t i = 0; i < dynamic->p_filesz / sizeof(ElfW(Dyn)); ++i) {
+    ElfW(Dyn) entry;
+    std::memcpy(&entry, whole.data() + dynamic->p_offset + i * sizeof(entry), sizeof(entry));
+    for (const ElfW(Sxword) tag : {DT_STRTAB, DT_SYMTAB, DT_RELA, DT_JMPREL, DT_INIT_ARRAY, DT_GNU_HASH, DT_VERNEED})
+      if (entry.d_tag == tag)
+        write_with(dynamic->p_offset + i * sizeof(entry) + sizeof(entry.d_tag), 5, '\x7f');  // outside of all segments
+  }
+}
+
+TEST_CASE("a libcupti that is found by its name is loaded from the first folder where it is whole") {
+  const TemporaryFolder damaged;
+  const TemporaryFolder sound;
+  const std::vector<char> whole = bytes_of(LANESCOPE_MOCK_CUPTI);
+  constexpr const char* kName = "libcupti-by-name.so";
+  write_file(damaged.path() / kName, std::span(whole).first(whole.size() / 2));
+  auto environment = mock_with("LANESCOPE_CUPTI_LIBRARY", kName);
+  environment["LD_LIBRARY_PATH"] = damaged.path().string();
+  TestHost refused;
+  REQUIRE(refused.run({kProgram}, environment) == 0);
+  REQUIRE(diagnostics(*refused.processes[0]).size() == 1);
+  CHECK_THAT(diagnostics(*refused.processes[0])[0].text, contains_text((damaged.path() / kName).string() + " is damaged"));
+
+  write_file(sound.path() / kName, whole);
+  environment["LD_LIBRARY_PATH"] = damaged.path().string() + ":" + sound.path().string();
+  TestHost host;
+  REQUIRE(host.run({kProgram}, environment) == 0);
+  REQUIRE(diagnostics(*host.processes[0]).size() == 1);
+  CHECK(diagnostics(*host.processes[0])[0].record.color == proto::STATE_RECORDING);
 }
 
 TEST_CASE("NVIDIA's own libcupti on a machine without a driver is told as such") {

@@ -19,11 +19,12 @@ namespace {
 // A memory file of which the test is the host.
 class Memory {
  public:
-  Memory() : address_(mmap(nullptr, channel::kMemoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+  static constexpr std::uint64_t kBytes = channel::memory_bytes_for(channel::kLeastPoolBytes);
+  Memory() : address_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
     REQUIRE(address_ != MAP_FAILED);
-    memory = channel::initialize_shared_memory(address_, 5);
+    memory = channel::initialize_shared_memory(address_, kBytes, 5);
   }
-  ~Memory() { munmap(address_, channel::kMemoryBytes); }
+  ~Memory() { munmap(address_, kBytes); }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 

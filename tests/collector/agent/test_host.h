@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -35,15 +36,16 @@ struct ReadRecord {
 // One process that reported, and everything that it wrote so far.
 class HostedProcess {
  public:
-  HostedProcess(int connection, pid_t process_id, std::uint32_t number) : pid(process_id), instance(number), connection_(connection) {
+  HostedProcess(int connection, pid_t process_id, std::uint32_t number, std::uint64_t pool_bytes)
+      : pid(process_id), instance(number), connection_(connection), bytes_(channel::memory_bytes_for(pool_bytes)) {
     file_ = memfd_create("lanescope-test", MFD_CLOEXEC);
-    REQUIRE(ftruncate(file_, static_cast<off_t>(channel::kMemoryBytes)) == 0);
-    mapping_ = mmap(nullptr, channel::kMemoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    REQUIRE(ftruncate(file_, static_cast<off_t>(bytes_)) == 0);
+    mapping_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
     REQUIRE(mapping_ != MAP_FAILED);
-    memory = channel::initialize_shared_memory(mapping_, number);
+    memory = channel::initialize_shared_memory(mapping_, bytes_, number);
   }
   ~HostedProcess() {
-    munmap(mapping_, channel::kMemoryBytes);
+    munmap(mapping_, bytes_);
     close(file_);
     close(connection_);
   }
@@ -56,13 +58,16 @@ class HostedProcess {
       return [&into](const channel::Record& record, std::string_view text) { into.push_back({record, std::string(text)}); };
     };
     channel::SharedHeader& header = memory.header();
-    channel::RingConsumer(header.metadata_ring, memory.metadata_bytes()).read(collect(metadata));
-    for (std::size_t i = 0; i < channel::kThreadRingCount; ++i) {
-      channel::RingHeader& ring = header.thread_rings[i];
+    if (!metadata_ring_) metadata_ring_.emplace(header.metadata_ring, memory.metadata_pool());
+    metadata_ring_->read(collect(metadata));
+    for (std::size_t i = 0; i < header.thread_rings_used; ++i) {
+      channel::RingHeader& ring = memory.thread_ring(i);
+      if (thread_rings_.size() <= i) thread_rings_.emplace_back(ring, memory.thread_pool());
       const bool closed = channel::is_closed(ring);
-      closed_rings += closed ? 1 : 0;
-      channel::RingConsumer(ring, memory.thread_bytes(i)).read(collect(records));
-      if (closed) channel::free_thread_ring(ring);
+      thread_rings_[i].read(collect(records));
+      if (!closed) continue;
+      thread_rings_[i].release();
+      channel::free_thread_ring(ring);
     }
     channel::FrameRingConsumer frame_ring(header.frame_ring, memory.frame_bytes());
     while (const std::size_t bytes = frame_ring.next()) {
@@ -78,11 +83,13 @@ class HostedProcess {
   std::vector<ReadRecord> metadata;
   std::vector<ReadRecord> records;
   std::vector<std::vector<std::byte>> frames;
-  std::size_t closed_rings = 0;
 
  private:
   friend class TestHost;
   int connection_;
+  std::uint64_t bytes_;
+  std::optional<channel::RingConsumer> metadata_ring_;
+  std::deque<channel::RingConsumer> thread_rings_;
   int file_ = -1;
   void* mapping_ = nullptr;
 };
@@ -116,6 +123,7 @@ class TestHost {
     const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
     const pid_t child = fork();
     if (child == 0) {
+      if (standard_output >= 0) dup2(standard_output, STDOUT_FILENO);
       setenv(channel::kSocketVariable, path_.c_str(), 1);
       setenv("NVTX_INJECTION64_PATH", agent.c_str(), 1);
       setenv("CUDA_INJECTION64_PATH", agent.c_str(), 1);
@@ -141,8 +149,10 @@ class TestHost {
     if (on_serve) on_serve();
   }
 
-  bool reads = true;               // whether rings are emptied while a program runs
-  std::function<void()> on_serve;  // called each time that the host has looked
+  std::uint64_t pool_bytes = channel::kDefaultPoolBytes;  // of every process that reports
+  int standard_output = -1;                               // of programs; -1: as ours
+  bool reads = true;                                      // whether rings are emptied while a program runs
+  std::function<void()> on_serve;                         // called each time that the host has looked
 
   std::deque<std::unique_ptr<HostedProcess>> processes;
 
@@ -153,13 +163,13 @@ class TestHost {
     ucred peer{};
     socklen_t size = sizeof(peer);
     REQUIRE(getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0);
-    auto process = std::make_unique<HostedProcess>(connection, peer.pid, static_cast<std::uint32_t>(processes.size() + 1));
+    auto process = std::make_unique<HostedProcess>(connection, peer.pid, static_cast<std::uint32_t>(processes.size() + 1), pool_bytes);
     REQUIRE(recv(connection, &process->hello, sizeof(process->hello), 0) == static_cast<ssize_t>(sizeof(process->hello)));
     configure(process->memory.header().settings);
     channel::Welcome welcome;
     welcome.accepted = 1;
     welcome.process_instance = process->instance;
-    welcome.memory_bytes = channel::kMemoryBytes;
+    welcome.memory_bytes = process->bytes_;
     send_with_file(connection, welcome, process->file_);
     processes.push_back(std::move(process));
   }

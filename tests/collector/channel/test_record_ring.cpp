@@ -1,5 +1,7 @@
+#include <atomic>
 #include <cstring>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,13 +13,17 @@ using namespace lanescope::channel;
 
 namespace {
 
-constexpr std::size_t kRingBytes = 4096;
-
+// A ring, and a pool of its own.
 struct Ring {
-  explicit Ring(std::size_t bytes = kRingBytes) : storage(bytes / 8) {}
-  std::span<std::byte> data() { return std::as_writable_bytes(std::span(storage)); }
+  explicit Ring(std::uint32_t segments = 4) : links(segments), storage(segments * kSegmentBytes / 8) {}
+  SegmentPool pool() {
+    return {pool_header, links.data(), std::as_writable_bytes(std::span(storage)).data(), static_cast<std::uint32_t>(links.size())};
+  }
+  std::byte* place(std::uint32_t segment) { return pool().bytes(segment).data(); }
 
   RingHeader header{};
+  SegmentPoolHeader pool_header{};
+  std::vector<std::atomic<std::uint32_t>> links;
   std::vector<std::uint64_t> storage;
 };
 
@@ -46,11 +52,40 @@ std::string text_of(std::uint64_t id) { return std::string(id % 301, static_cast
 
 }  // namespace
 
-TEST_CASE("a record takes 48 bytes, its text, and what rounds both up to 8") {
-  CHECK(record_bytes(0) == 48);
-  CHECK(record_bytes(1) == 56);
-  CHECK(record_bytes(8) == 56);
-  CHECK(record_bytes(9) == 64);
+TEST_CASE("a record takes two words, one for each part that it has, and its text in whole words") {
+  Ring ring;
+  RingProducer producer(ring.header, ring.pool());
+  const auto taken = [&](auto change, std::string_view text) {
+    Record record{};
+    record.thread = 5;
+    change(record);
+    const std::uint64_t before = ring.header.head;
+    REQUIRE(producer.write(record, text));
+    return ring.header.head - before;
+  };
+  const auto nothing = [](Record&) {};
+  CHECK(taken(nothing, {}) == 24);  // the first of a segment names the thread
+  CHECK(taken(nothing, {}) == 16);
+  CHECK(taken(nothing, "step") == 24);
+  CHECK(taken(nothing, "12345678") == 24);
+  CHECK(taken(nothing, "123456789") == 32);
+  CHECK(taken([](Record& r) { r.domain = 1; }, {}) == 24);
+  CHECK(taken([](Record& r) { r.domain = r.category = 1; }, {}) == 24);
+  CHECK(taken([](Record& r) { r.color = 1; }, {}) == 24);
+  CHECK(taken([](Record& r) { r.thread = 6; }, {}) == 24);
+  CHECK(taken(
+            [](Record& r) {
+              r.thread = 6;
+              r.id = 0xffff;
+            },
+            {}) == 16);
+  CHECK(taken(
+            [](Record& r) {
+              r.thread = 6;
+              r.id = 0x10000;
+              r.payload = 1;
+            },
+            {}) == 32);
 }
 
 TEST_CASE("text is cut at a character, never within one") {
@@ -62,8 +97,8 @@ TEST_CASE("text is cut at a character, never within one") {
 
 TEST_CASE("what is written is read back, byte for byte and in order, around the end of the ring many times") {
   Ring ring;
-  RingProducer producer(ring.header, ring.data());
-  RingConsumer consumer(ring.header, ring.data());
+  RingProducer producer(ring.header, ring.pool());
+  RingConsumer consumer(ring.header, ring.pool());
   std::uint64_t next_written = 0;
   std::uint64_t next_read = 0;
   std::mt19937 random(7);
@@ -85,14 +120,13 @@ TEST_CASE("what is written is read back, byte for byte and in order, around the 
   CHECK(consumer.produced() == next_written);
 }
 
-TEST_CASE("a full ring drops the record, counts it, and goes on once there is room") {
+TEST_CASE("a ring that finds no segment drops the record, counts it, and goes on once the host has read") {
   Ring ring;
-  RingProducer producer(ring.header, ring.data());
-  RingConsumer consumer(ring.header, ring.data());
+  RingProducer producer(ring.header, ring.pool());
+  RingConsumer consumer(ring.header, ring.pool());
   std::uint64_t fitting = 0;
   while (producer.write(numbered(fitting), {})) ++fitting;
-  CHECK(fitting == kRingBytes / sizeof(Record));
-  CHECK_FALSE(producer.write(numbered(0), {}));
+  CHECK_FALSE(producer.write(numbered(fitting), {}));
   CHECK(consumer.dropped() == 2);
   CHECK(read_all(consumer).size() == fitting);
   CHECK(producer.write(numbered(99), "again"));
@@ -101,16 +135,66 @@ TEST_CASE("a full ring drops the record, counts it, and goes on once there is ro
   CHECK(seen[0].text == "again");
 }
 
-TEST_CASE("a ring asks for attention once a quarter of it waits to be read") {
-  Ring ring;
-  RingProducer producer(ring.header, ring.data());
-  RingConsumer consumer(ring.header, ring.data());
-  std::size_t bytes = 0;
-  while (bytes < kRingBytes / 4) {
-    CHECK_FALSE(producer.filling_up());
-    producer.write(numbered(1), {});
-    bytes += sizeof(Record);
+TEST_CASE("a thread that bursts can have all of the pool, and two share it") {
+  Ring first(64);
+  RingHeader second{};
+  RingProducer one(first.header, first.pool());
+  RingProducer two(second, first.pool());
+  std::uint64_t written = 0;
+  while (one.write(numbered(written), {})) ++written;
+  CHECK(first.header.head > 63 * kSegmentBytes);
+  CHECK_FALSE(two.write(numbered(1), {}));
+  RingConsumer consumer(first.header, first.pool());
+  CHECK(read_all(consumer).size() == written);
+  std::uint64_t others = 0;
+  while (two.write(numbered(others), {})) ++others;
+  CHECK(second.head > 62 * kSegmentBytes);  // all but the one that the first still writes to
+}
+
+TEST_CASE("a closed ring gives back its last segment, and its next owner begins with another") {
+  Ring ring(1);
+  RingConsumer consumer(ring.header, ring.pool());
+  for (std::uint64_t owner = 0; owner < 10; ++owner) {
+    RingProducer producer(ring.header, ring.pool());
+    Record record = numbered(owner);
+    record.thread = static_cast<std::uint32_t>(100 + owner);
+    REQUIRE(producer.write(record, "by its owner"));
+    const auto seen = read_all(consumer);
+    REQUIRE(seen.size() == 1);
+    CHECK(seen[0].record.thread == 100 + owner);
+    consumer.release();
+    CHECK(consumer.empty());
   }
+  CHECK(consumer.damaged() == 0);
+}
+
+TEST_CASE("a reader that may take so many bytes takes the rest later") {
+  Ring ring(8);
+  RingProducer producer(ring.header, ring.pool());
+  RingConsumer consumer(ring.header, ring.pool());
+  constexpr std::uint64_t kRecords = 2'000;
+  for (std::uint64_t id = 0; id < kRecords; ++id) REQUIRE(producer.write(numbered(id), {}));
+  std::uint64_t next = 0;
+  std::size_t rounds = 0;
+  for (; !consumer.empty(); ++rounds) {
+    const std::uint64_t before = consumer.position();
+    consumer.read([&](const Record& record, std::string_view) { REQUIRE(record.id == next++); }, 1000);
+    CHECK(consumer.position() - before <= 1000 + kMaximumRecordBytes);
+  }
+  CHECK(next == kRecords);
+  CHECK(rounds > 20);
+}
+
+TEST_CASE("a ring asks for its reader when eight segments wait, once a segment") {
+  Ring ring(32);
+  RingProducer producer(ring.header, ring.pool());
+  RingConsumer consumer(ring.header, ring.pool());
+  std::size_t asked = 0;
+  while (ring.header.head < 8 * kSegmentBytes) {
+    producer.write(numbered(1), {});
+    asked += producer.asks_for_reader() ? 1 : 0;
+  }
+  CHECK(asked == 1);
   CHECK(producer.filling_up());
   read_all(consumer);
   CHECK_FALSE(producer.filling_up());
@@ -118,8 +202,8 @@ TEST_CASE("a ring asks for attention once a quarter of it waits to be read") {
 
 TEST_CASE("a text longer than a record may hold is cut") {
   Ring ring;
-  RingProducer producer(ring.header, ring.data());
-  RingConsumer consumer(ring.header, ring.data());
+  RingProducer producer(ring.header, ring.pool());
+  RingConsumer consumer(ring.header, ring.pool());
   REQUIRE(producer.write(numbered(1), std::string(3'000, 'x')));
   const auto seen = read_all(consumer);
   REQUIRE(seen.size() == 1);
@@ -127,10 +211,10 @@ TEST_CASE("a text longer than a record may hold is cut") {
 }
 
 TEST_CASE("a thread that writes and one that reads lose nothing and mix nothing up") {
-  Ring ring(1u << 16);
+  Ring ring(2);
   constexpr std::uint64_t records = 200'000;
   std::thread writer([&ring] {
-    RingProducer producer(ring.header, ring.data());
+    RingProducer producer(ring.header, ring.pool());
     for (std::uint64_t id = 0; id < records;) {
       if (producer.write(numbered(id), text_of(id)))
         ++id;
@@ -138,7 +222,7 @@ TEST_CASE("a thread that writes and one that reads lose nothing and mix nothing 
         std::this_thread::yield();
     }
   });
-  RingConsumer consumer(ring.header, ring.data());
+  RingConsumer consumer(ring.header, ring.pool());
   std::uint64_t next = 0;
   bool sound = true;
   while (next < records) {
@@ -155,9 +239,9 @@ TEST_CASE("a thread that writes and one that reads lose nothing and mix nothing 
 
 TEST_CASE("a new owner of a ring goes on where the last one ended") {
   Ring ring;
-  RingConsumer consumer(ring.header, ring.data());
-  RingProducer(ring.header, ring.data()).write(numbered(1), "first");
-  RingProducer(ring.header, ring.data()).write(numbered(2), "second");
+  RingConsumer consumer(ring.header, ring.pool());
+  RingProducer(ring.header, ring.pool()).write(numbered(1), "first");
+  RingProducer(ring.header, ring.pool()).write(numbered(2), "second");
   const auto seen = read_all(consumer);
   REQUIRE(seen.size() == 2);
   CHECK(seen[1].text == "second");
@@ -167,13 +251,13 @@ TEST_CASE("a new owner of a ring goes on where the last one ended") {
 
 TEST_CASE("a record that claims to reach past what was published is not read") {
   Ring ring;
-  RingProducer producer(ring.header, ring.data());
-  RingConsumer consumer(ring.header, ring.data());
+  RingProducer producer(ring.header, ring.pool());
+  RingConsumer consumer(ring.header, ring.pool());
   producer.write(numbered(1), {});
-  Record forged = numbered(2);
-  const std::uint32_t size = GENERATE(as<std::uint32_t>(), 0, 4, 8, 40, 44, 56, 4096, 0xfffffff8u, 0xffffffffu);
-  forged.size = size;
-  std::memcpy(ring.data().data(), &forged, sizeof(forged));
+  PackedRecord forged;
+  std::memcpy(&forged, ring.place(0), sizeof(forged));
+  forged.size = GENERATE(as<std::uint8_t>(), 0, 1, 2, 4, 7, 255);
+  std::memcpy(ring.place(0), &forged, sizeof(forged));
   CHECK(read_all(consumer).empty());
   CHECK(consumer.damaged() == 1);
   producer.write(numbered(3), "sound again");
@@ -184,21 +268,21 @@ TEST_CASE("a record that claims to reach past what was published is not read") {
 
 TEST_CASE("text that claims more than its record holds is not read") {
   Ring ring;
-  RingProducer producer(ring.header, ring.data());
-  RingConsumer consumer(ring.header, ring.data());
+  RingProducer producer(ring.header, ring.pool());
+  RingConsumer consumer(ring.header, ring.pool());
   producer.write(numbered(1), "12345678");
-  Record forged{};
-  std::memcpy(&forged, ring.data().data(), sizeof(forged));
+  PackedRecord forged;
+  std::memcpy(&forged, ring.place(0), sizeof(forged));
   forged.text_bytes = GENERATE(as<std::uint16_t>(), 9, 1024, 65535);
-  std::memcpy(ring.data().data(), &forged, sizeof(forged));
+  std::memcpy(ring.place(0), &forged, sizeof(forged));
   CHECK(read_all(consumer).empty());
   CHECK(consumer.damaged() == 1);
 }
 
 TEST_CASE("a head that lies is not followed") {
   Ring ring;
-  RingConsumer consumer(ring.header, ring.data());
-  ring.header.head = GENERATE(as<std::uint64_t>(), 4, kRingBytes + 8, ~std::uint64_t{0}, ~std::uint64_t{7});
+  RingConsumer consumer(ring.header, ring.pool());
+  ring.header.head = GENERATE(as<std::uint64_t>(), 4, 8, 4 * kSegmentBytes + 8, ~std::uint64_t{0}, ~std::uint64_t{7});
   CHECK(read_all(consumer).empty());
   CHECK(consumer.damaged() == 1);
 }
@@ -210,17 +294,22 @@ TEST_CASE("whatever the bytes are, a reader stays within them and comes to an en
   for (std::uint64_t& word : ring.storage) {
     word = random();
     // Often nearly right, so that the reader gets further than the first record.
-    if (random() % 2 == 0) word = (random() % 16 * 8) | (random() % 11) << 32 | (random() % 64) << 48;
+    if (random() % 2 == 0) word = (2 + random() % 5) | (random() % 17) << 8 | (random() % 16) << 24 | (random() % 16) << 32;
   }
-  RingConsumer consumer(ring.header, ring.data());
-  const auto data = ring.data();
+  for (auto& link : ring.links) link = static_cast<std::uint32_t>(random() % 7);
+  RingConsumer consumer(ring.header, ring.pool());
+  const auto* const begin = reinterpret_cast<const char*>(ring.storage.data());
   for (int round = 0; round < 20; ++round) {
-    ring.header.head = ring.header.head + random() % (2 * kRingBytes);
+    ring.header.head = ring.header.head + random() % (2 * kSegmentBytes);
+    if (random() % 2 == 0) ring.header.head = ring.header.head / 8 * 8;
     ring.header.tail = random();
-    consumer.read([&data](const Record& record, std::string_view text) {
-      const auto* begin = reinterpret_cast<const char*>(data.data());
+    ring.header.first = static_cast<std::uint32_t>(random() % 7);
+    ring.header.last = static_cast<std::uint32_t>(random() % 7);
+    ring.pool_header.warm = random() % 7;
+    ring.pool_header.cold = random();
+    consumer.read([&](const Record& record, std::string_view text) {
       REQUIRE(text.data() >= begin);
-      REQUIRE(text.data() + text.size() <= begin + data.size());
+      REQUIRE(text.data() + text.size() <= begin + ring.storage.size() * 8);
       REQUIRE(text.size() == record.text_bytes);
     });
   }

@@ -55,8 +55,8 @@ TEST_CASE("code stands in the functions and lines that addr2line finds, inlined 
   }
   REQUIRE(addresses.size() > 100);
 
-  Module module;
-  module.path = module.readable = program;
+  ModuleTable modules;
+  const Module& module = *modules.find(program, 0, getpid());
   CodeNames names({});
   std::size_t inlined = 0;
   for (const std::uint64_t address : addresses) {

@@ -1,5 +1,9 @@
 // The parts of the recorder that can be held to facts without a running program.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include "modules.h"
@@ -133,7 +137,7 @@ TEST_CASE("a perf map is taken in as it grows, and its last word counts") {
   const std::string path = "/tmp/perf-" + std::to_string(nobody) + ".map";
   std::ofstream file(path);
   file << "1000 20 first\n0x1020 0x10 with blanks in it\n1040 " << std::flush;
-  PerfMap map(nobody);
+  PerfMap map(nobody, std::make_shared<PerfMapBudget>());
   map.refresh();
   CHECK(map.find(0x1000) == "first");
   CHECK(map.find(0x101f) == "first");
@@ -146,6 +150,69 @@ TEST_CASE("a perf map is taken in as it grows, and its last word counts") {
   CHECK(map.find(0x1004) == "again");
   CHECK(map.find(0x1010).empty());
   std::filesystem::remove(path);
+}
+
+TEST_CASE("a perf map takes no more than its budget, and gives it back") {
+  const pid_t nobody = 0x7ffffff1;
+  const std::string path = "/tmp/perf-" + std::to_string(nobody) + ".map";
+  const auto budget = std::make_shared<PerfMapBudget>();
+  budget->left = 100'000;
+  {
+    std::ofstream file(path);
+    for (int i = 1; i <= 10'000; ++i) file << std::hex << i * 0x1000 << " 100 " << std::string(2'000, 'n') << '\n';
+    file << "ffffffffffff0000 ffffffffffffffff covers all\n" << std::string(3 << 20, 'x');  // no end of a line
+  }
+  {
+    PerfMap map(nobody, budget);
+    map.refresh();
+    CHECK(map.find(0x1000) == std::string(1'024, 'n'));
+    CHECK(map.find(0x1000 * 9'000).empty());
+    CHECK(map.is_cut());
+    CHECK(budget->left < 2'000);
+  }
+  CHECK(budget->left == 100'000);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("a perf map that is a link, a pipe or somebody else's counts for nothing") {
+  const pid_t nobody = 0x7ffffff2;
+  const test::TemporaryFolder folder;
+  const std::string path = "/tmp/perf-" + std::to_string(nobody) + ".map";
+  const std::string text = "1000 20 name\n";
+  const std::string kind = GENERATE("link", "pipe", "other user", "own");
+  CAPTURE(kind);
+  std::filesystem::remove(path);
+  std::ofstream(folder.path() / "map") << text;
+  if (kind == "link") std::filesystem::create_symlink(folder.path() / "map", path);
+  if (kind == "pipe") REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  if (kind == "other user" || kind == "own") std::ofstream(path) << text;
+  const bool is_possible = kind != "other user" || chown(path.c_str(), 65534, 65534) == 0;  // takes root
+  PerfMap map(nobody, std::make_shared<PerfMapBudget>());
+  map.refresh();
+  if (is_possible) CHECK(map.find(0x1000) == (kind == "own" ? "name" : ""));
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("a pipe in the place of a mapped file is no file, and holds nobody") {
+  const test::TemporaryFolder folder;
+  const std::string path = (folder.path() / "lib.so").string();
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  ModuleTable modules;
+  const Module* module = modules.find(path, 0, getpid());
+  CHECK(module->segments.empty());
+  CHECK_FALSE(module->open());
+}
+
+TEST_CASE("a file that another takes the place of is not taken for it") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "program";
+  std::filesystem::copy_file(test::program("lanescope_program_cpu_work"), path);
+  ModuleTable modules;
+  const Module* module = modules.find(path.string(), 0, getpid());
+  REQUIRE(module->open());
+  std::filesystem::rename(path, folder.path() / "moved");
+  std::filesystem::copy_file(test::program("lanescope_program_cpu_work_stripped"), path);
+  CHECK_FALSE(module->open());
 }
 
 TEST_CASE("names of Python functions in a perf map are told apart") {

@@ -1,11 +1,11 @@
 // Which symbol an address lies in.
-#include "symbol_table.h"
+#include "code_names/symbol_table.h"
 
 #include <random>
 
 #include "support/catch.h"
 
-using namespace lanescope::cpu;
+using namespace lanescope::code_names;
 
 TEST_CASE("an address lies in the symbol that begins last of those that hold it, or behind a label") {
   using enum Symbol::Kind;

@@ -1,6 +1,7 @@
 // What a reader makes of the frames of a sampler.
 #pragma once
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -16,15 +17,13 @@ namespace lanescope::gpu_metrics {
 // Of those that `write` writes.
 template <typename Write>
 std::shared_ptr<const Trace> read_back(Write write) {
-  int ends[2];
-  REQUIRE(pipe(ends) == 0);
-  FrameOutput output(ends[1]);
+  const int file = memfd_create("frames", MFD_CLOEXEC);
+  REQUIRE(file >= 0);
+  FrameOutput output(file);
   write(output);
-  close(ends[1]);
-  std::string bytes;
-  char piece[4096];
-  for (ssize_t count = 0; (count = read(ends[0], piece, sizeof(piece))) > 0;) bytes.append(piece, static_cast<std::size_t>(count));
-  close(ends[0]);
+  std::string bytes(static_cast<std::size_t>(lseek(file, 0, SEEK_END)), '\0');
+  REQUIRE(pread(file, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  close(file);
   TraceBuilder builder;
   FrameIngest ingest(builder);
   for (std::size_t at = 0; at < bytes.size();) {

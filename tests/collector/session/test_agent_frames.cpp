@@ -4,9 +4,9 @@
 
 #include "clock.h"
 #include "model/trace/load.h"
+#include "processes/target_process.h"
 #include "support/catch.h"
 #include "support/paths.h"
-#include "target_process.h"
 
 using namespace lanescope;
 using namespace lanescope::session;

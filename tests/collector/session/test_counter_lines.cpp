@@ -4,7 +4,7 @@
 #include <random>
 #include <thread>
 
-#include "counter_lines.h"
+#include "records/counter_lines.h"
 #include "support/catch.h"
 
 using namespace lanescope;

@@ -1,6 +1,6 @@
 // Several files of one recording, and files that hold its last part alone.
 #include "clock.h"
-#include "frame_log.h"
+#include "file/frame_log.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/paths.h"

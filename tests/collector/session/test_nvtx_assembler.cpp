@@ -1,4 +1,4 @@
-#include "nvtx_assembler.h"
+#include "records/nvtx_assembler.h"
 
 #include <algorithm>
 #include <array>
@@ -268,4 +268,28 @@ TEST_CASE("where records were dropped, ranges on either side are exact and none 
       const bool same = &one == &other || one.depth != other.depth;
       REQUIRE((same || one.end <= other.start || other.end <= one.start));
     }
+}
+
+TEST_CASE("a program that opens ranges without end has each of them recorded, and no more kept than there is room for") {
+  const RecordType type = GENERATE(RecordType::kRangePush, RecordType::kRangeStart);
+  std::uint64_t told = 0;
+  EventEncoder encoder([&](const proto::EventChunk&, std::uint32_t events) { told += events; });
+  NvtxAssembler assembler(encoder);
+  constexpr std::uint64_t kRanges = 1'100'000;
+  constexpr std::uint64_t kMostOpen = 1'000'000;
+  for (std::uint64_t i = 1; i <= kRanges; ++i) assembler.add(record(type, 7, 0, static_cast<std::int64_t>(i), "", type == RecordType::kRangeStart ? i : 0).record, "r");
+  encoder.flush();
+  CHECK(told == kRanges - kMostOpen);
+  assembler.finish();
+  encoder.flush();
+  CHECK(told == kRanges);
+}
+
+TEST_CASE("ends without a start are counted, however many there are") {
+  EventEncoder encoder([](const proto::EventChunk&, std::uint32_t) {});
+  NvtxAssembler assembler(encoder);
+  constexpr std::uint64_t kEnds = 250'000;
+  for (std::uint64_t i = 1; i <= kEnds; ++i) assembler.add(record(RecordType::kRangeEnd, 7, 0, 1, "", i).record, "");
+  assembler.finish();
+  CHECK(assembler.unmatched() == kEnds);
 }

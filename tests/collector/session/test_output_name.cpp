@@ -1,4 +1,4 @@
-#include "output_name.h"
+#include "file/output_name.h"
 
 #include <set>
 

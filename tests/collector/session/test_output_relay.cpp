@@ -1,10 +1,15 @@
-#include "output_relay.h"
+#include "launch/output_relay.h"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "support/catch.h"
 
@@ -22,11 +27,72 @@ std::string everything(OutputRelay& relay, OutputStream wanted) {
   for (;;) {
     pollfd source{relay.descriptor(), POLLIN, 0};
     poll(&source, 1, -1);
-    const bool more = relay.drain([&](OutputStream stream, std::span<const char> bytes) {
-      if (stream == wanted) text.append(bytes.data(), bytes.size());
-    });
+    const bool more = relay.drain(
+        [&](OutputStream stream, std::span<const char> bytes) {
+          if (stream == wanted) text.append(bytes.data(), bytes.size());
+        },
+        [](const std::string&) {});
     if (!more) return text;
   }
+}
+
+// Our own standard output, while this lives: where the relay shows what the target prints.
+class StandardOutput {
+ public:
+  explicit StandardOutput(int descriptor) : before_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)) { dup2(descriptor, STDOUT_FILENO); }
+  ~StandardOutput() { restore(); }
+  StandardOutput(const StandardOutput&) = delete;
+  StandardOutput& operator=(const StandardOutput&) = delete;
+  void restore() {
+    if (before_ < 0) return;
+    dup2(before_, STDOUT_FILENO);
+    close(before_);
+    before_ = -1;
+  }
+
+ private:
+  int before_;
+};
+
+struct Started {
+  OutputRelay relay;
+  int target_end;
+};
+
+// A relay whose target's standard output is `target_end`, and which shows it on `shown`.
+Started relay_to(int shown) {
+  StandardOutput ours(shown);
+  auto relay = OutputRelay::start(lanescope::session::TargetOutput::kShowAndStore);
+  ours.restore();
+  REQUIRE(relay);
+  const int target_end = fcntl(relay->write_end(OutputStream::kStandardOutput), F_DUPFD_CLOEXEC, 0);
+  relay->close_write_ends();
+  return {std::move(*relay), target_end};
+}
+
+std::string numbered_lines(std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += "line " + std::to_string(i) + "\n";
+  return text;
+}
+
+struct Pipe {
+  Pipe() { REQUIRE(pipe2(ends, O_CLOEXEC) == 0); }
+  ~Pipe() {
+    for (const int end : ends)
+      if (end >= 0) close(end);
+  }
+  void close_reader() { close(std::exchange(ends[0], -1)); }
+  void close_writer() { close(std::exchange(ends[1], -1)); }
+  int ends[2] = {-1, -1};
+};
+
+std::string read_to_end(int descriptor) {
+  std::string text;
+  std::vector<char> buffer(1 << 16);
+  for (ssize_t size = 0; (size = read(descriptor, buffer.data(), buffer.size())) > 0;)
+    text.append(buffer.data(), static_cast<std::size_t>(size));
+  return text;
 }
 
 }  // namespace
@@ -52,4 +118,80 @@ TEST_CASE("a target goes on printing after its host is gone") {
   const std::string page(4096, 'x');
   for (int i = 0; i < 100; ++i) write_all(target_end, page);  // more than a pipe holds: somebody must read it
   close(target_end);
+}
+
+TEST_CASE("output that does not take more at once gets all of it later") {
+  Pipe shown;
+  fcntl(shown.ends[1], F_SETFL, O_NONBLOCK);  // as where a terminal multiplexer or a parent made it so
+  fcntl(shown.ends[1], F_SETPIPE_SZ, 4096);
+  Started started = relay_to(shown.ends[1]);
+  shown.close_writer();
+  const std::string text = numbered_lines(4'000);  // ten times what the pipe holds, and less than the target's holds
+  write_all(started.target_end, text);
+  close(started.target_end);
+  CHECK(read_to_end(shown.ends[0]) == text);
+  CHECK(everything(started.relay, OutputStream::kStandardOutput) == text);
+}
+
+TEST_CASE("a target's writes never wait for the host, and what it did not take is told") {
+  const std::size_t held = 5u << 20;  // bytes, about what lies between a target and a host
+  Pipe shown;
+  Started started = relay_to(shown.ends[1]);
+  shown.close_writer();
+  const pid_t reader = fork();
+  if (reader == 0) {
+    close(started.target_end);
+    read_to_end(shown.ends[0]);
+    _exit(0);
+  }
+  const std::string page(1 << 16, 'x');
+  const std::size_t printed = 8 * held;
+  for (std::size_t done = 0; done < printed; done += page.size()) write_all(started.target_end, page);  // nobody drains the relay
+  close(started.target_end);
+  waitpid(reader, nullptr, 0);
+  std::vector<std::string> told;
+  std::size_t taken = 0;
+  for (bool more = true; more;) {
+    pollfd source{started.relay.descriptor(), POLLIN, 0};
+    poll(&source, 1, -1);
+    more = started.relay.drain([&](OutputStream, std::span<const char> bytes) { taken += bytes.size(); },
+                               [&](const std::string& sentence) { told.push_back(sentence); });
+  }
+  CHECK(taken < 2 * held);
+  REQUIRE(told.size() == 1);
+  CHECK(told.front() == std::to_string(printed - taken) +
+                            " bytes that the program printed to standard output are shown, but not in the recording: they came faster than "
+                            "it could store them.");
+}
+
+TEST_CASE("a target whose output nobody reads any more learns it as without us") {
+  Pipe shown;
+  Started started = relay_to(shown.ends[1]);
+  shown.close_writer();
+  write_all(started.target_end, "first\n");
+  shown.close_reader();
+  std::signal(SIGPIPE, SIG_IGN);
+  pollfd target{started.target_end, 0, 0};
+  REQUIRE(poll(&target, 1, 10'000) == 1);
+  CHECK((target.revents & POLLERR) != 0);
+  CHECK(write(started.target_end, "x", 1) == -1);
+  CHECK(errno == EPIPE);
+  std::signal(SIGPIPE, SIG_DFL);
+  close(started.target_end);
+}
+
+TEST_CASE("output that can't be shown is told, and the target prints on") {
+  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  Started started = relay_to(full);
+  close(full);
+  write_all(started.target_end, "ten bytes\n");
+  close(started.target_end);
+  std::vector<std::string> told;
+  for (bool more = true; more;) {
+    pollfd source{started.relay.descriptor(), POLLIN, 0};
+    poll(&source, 1, -1);
+    more = started.relay.drain([](OutputStream, std::span<const char>) {}, [&](const std::string& sentence) { told.push_back(sentence); });
+  }
+  REQUIRE(told.size() == 1);
+  CHECK(told.front() == "10 bytes that the program printed to standard output could not be written there: No space left on device.");
 }

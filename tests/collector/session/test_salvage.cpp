@@ -4,9 +4,9 @@
 #include <csignal>
 
 #include "model/trace/load.h"
+#include "processes/target_process.h"
 #include "support/catch.h"
 #include "support/paths.h"
-#include "target_process.h"
 
 using namespace lanescope;
 using namespace lanescope::session;
@@ -16,8 +16,8 @@ namespace {
 // A target: claims a ring, writes pairs of pushes and pops and one push more, and dies without a word.
 [[noreturn]] void write_and_die(const channel::SharedMemory& memory, std::uint64_t pairs) {
   const std::uint32_t thread = 77;
-  const auto index = channel::claim_thread_ring(memory.header(), thread);
-  channel::RingProducer ring(memory.header().thread_rings[*index], memory.thread_bytes(*index));
+  const auto index = channel::claim_thread_ring(memory, thread);
+  channel::RingProducer ring(memory.thread_ring(*index), memory.thread_pool());
   channel::Record record{};
   record.thread = thread;
   record.time = 1'000'000'000;
@@ -38,7 +38,7 @@ namespace {
 }  // namespace
 
 TEST_CASE("what a target had written before SIGKILL is in the file, and nothing else") {
-  constexpr std::uint64_t kPairs = 5'000;
+  constexpr std::uint64_t kPairs = 1'000'000;
   const test::TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "killed.trace";
   {
@@ -75,6 +75,6 @@ TEST_CASE("the memory that a target gets can neither shrink under the host nor g
   const auto memory = TargetMemory::create(1, {});
   REQUIRE(memory);
   CHECK(ftruncate((*memory)->descriptor(), 4096) != 0);
-  CHECK(ftruncate((*memory)->descriptor(), static_cast<off_t>(channel::kMemoryBytes) + 4096) != 0);
+  CHECK(ftruncate((*memory)->descriptor(), static_cast<off_t>((*memory)->shared().size()) + 4096) != 0);
   CHECK(fcntl((*memory)->descriptor(), F_ADD_SEALS, 0) != 0);
 }

@@ -1,4 +1,4 @@
-#include "target_environment.h"
+#include "launch/target_environment.h"
 
 #include <algorithm>
 #include <map>

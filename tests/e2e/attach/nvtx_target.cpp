@@ -8,6 +8,7 @@
 //   fork            a child makes one range and ends
 //   follow          a forked child makes one range and obeys from here on; this process waits for it and ends as it does
 //   become          a child that runs this program anew obeys from here on, in the same way
+//   clear           closes all descriptors but the first three, as daemons do
 //   early           one range in the domain, and with the string, that were made without a tool
 //   data            one range "data" with three numbers (1, 2 and 0xabcd, 4 bytes each) of the schema 16777221, which nobody registers now
 //
@@ -18,6 +19,7 @@
 #include <nvtx3/nvToolsExtPayload.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,6 +126,7 @@ int obey(const std::string& line) {
   if (verb == "fork") fork_child();
   if (verb == "follow") follow_child();
   if (verb == "become") become_child();
+  if (verb == "clear") syscall(SYS_close_range, 3u, ~0u, 0u);
   if (verb == "early") return early_handles();
   if (verb == "data") return range_with_data();
   if (verb == "load") return load(text);

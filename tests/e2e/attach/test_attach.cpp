@@ -351,6 +351,39 @@ TEST_CASE("children of an armed program are armed, forked or of another program"
   target.check_end(1);
 }
 
+TEST_CASE("an armed program that closes what it does not know can be attached to soon again, and takes no time for that") {
+  const TemporaryFolder folder;
+  setenv("LANESCOPE_AGENT", (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib/liblanescope-agent.so").c_str(), 1);
+  NvtxProgram target({program("lanescope").string(), "profile", "--arm", "--", program("attach_nvtx_target").string(), "initialised"});
+  const auto processor_seconds = [&] {
+    std::ifstream file("/proc/" + std::to_string(target.pid()) + "/stat");
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::istringstream fields(text.substr(text.rfind(')') + 2));
+    std::string field;
+    for (int i = 0; i < 11; ++i) fields >> field;
+    double user = 0;
+    double system = 0;
+    fields >> user >> system;
+    return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  };
+  target.obey("clear");
+  const auto begin = std::chrono::steady_clock::now();
+  const double before = processor_seconds();
+  const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  std::unique_ptr<Recording> recording;
+  while (recording == nullptr && elapsed() < 20) {
+    auto attached = Recording::attach(attach_request(target.pid(), folder.path() / "x"));
+    if (attached) recording = std::move(*attached);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  REQUIRE(recording != nullptr);
+  CHECK(processor_seconds() - before < 0.5 * elapsed() + 0.1);
+  target.wait_until_recorded(*recording);
+  target.obey("range seen");
+  CHECK(ranges(*end(std::move(recording)), "seen") == 1);
+  target.check_end(1);
+}
+
 TEST_CASE("an agent of another version is named, and no file is left") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "nvtx_program.h"
+#include "small_root.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -17,28 +18,6 @@ using namespace lanescope::test;
 namespace {
 
 enum class Proc { kMounted, kAbsent };
-
-// A root that holds the program and the libraries that it needs, and nothing else; as a small container has it.
-std::filesystem::path make_root(const std::filesystem::path& folder) {
-  const std::filesystem::path root = folder / "root";
-  for (const char* each : {"proc", "tmp"}) std::filesystem::create_directories(root / each);
-  std::filesystem::copy_file(program("attach_nvtx_target"), root / "target");
-  const std::string list = (folder / "libraries").string();
-  REQUIRE(std::system(("ldd '" + program("attach_nvtx_target").string() + "' > '" + list + "'").c_str()) == 0);
-  // Old programs' libraries come with every glibc; ours needs them.
-  std::vector<std::string> paths{"/lib/x86_64-linux-gnu/libdl.so.2", "/lib/x86_64-linux-gnu/libpthread.so.0"};
-  std::ifstream file(list);
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t begin = line.find('/');
-    if (begin != std::string::npos) paths.push_back(line.substr(begin, line.find(' ', begin) - begin));
-  }
-  for (const std::string& path : paths) {
-    std::error_code ignored;
-    std::filesystem::create_directories((root / path.substr(1)).parent_path());
-    std::filesystem::copy_file(path, root / path.substr(1), ignored);
-  }
-  return root;
-}
 
 bool may_make_namespaces() {
   if (geteuid() == 0) return true;

@@ -42,6 +42,29 @@ TEST_CASE("a finding names the innermost range that holds most of the time, and 
   CHECK_THAT(found.title, contains_text("of the loop \"step *\""));
 }
 
+TEST_CASE("a finding's place is the gap of its number") {
+  Scenario program;
+  Nanoseconds t = 0;
+  // Ten gaps of 3 ms in "data", and one of 8 ms in "log", of which the last millisecond is a lock.
+  for (int step = 0; step < 10; ++step) {
+    const Nanoseconds gap = (step == 4 ? 8 : 3) * kMillisecond;
+    program.range("step " + std::to_string(step), t, t + gap + kMillisecond, 0);
+    program.range(step == 4 ? "log" : "data", t, t + gap, 1);
+    if (step == 4) program.os_call("pthread_mutex_lock", t + gap - kMillisecond, t + gap);
+    program.kernel("k", t + gap, t + gap + 5'000, t + gap + 5'000, t + gap + kMillisecond);
+    t += gap + kMillisecond;
+  }
+  const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles:share=0");
+  REQUIRE(bubbles.findings.size() >= 2);
+  CHECK(bubbles.findings[0].key == "cpu_code");  // 9 gaps of 3 ms behind the first kernel, and 7 ms
+  CHECK_THAT(bubbles.findings[0].title, contains_text("mostly in NVTX range \"data\""));
+  CHECK_THAT(bubbles.findings[0].seen, contains_text("the longest took 7.00 ms"));
+  CHECK(bubbles.findings[0].place.range.length() == 7 * kMillisecond);
+  CHECK(bubbles.findings[1].key == "os_lock");
+  CHECK(bubbles.findings[1].place.range.begin == bubbles.findings[0].place.range.end);
+  CHECK(bubbles.findings[1].place.range.length() == kMillisecond);
+}
+
 TEST_CASE("the summary says what gaps below the threshold add, in the loop alone") {
   Scenario tiny;
   // Before the loop, a hundred kernels with gaps of 5 µs; in each of 10 steps, 100 kernels of 1 µs with gaps of 3 µs, and 20 µs without

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "../../../model/analysis/wording.h"
 #include "answers.h"
+#include "model/analysis/idle.h"
 #include "model/analysis/rule.h"
 #include "model/analysis/trace_diff.h"
 #include "model/export/nsys_sqlite_export.h"
@@ -146,6 +148,37 @@ TEST_CASE("of two ranks, the one whose GPU waits for its own CPU is named") {
   const auto bubbles = std::find_if(found.begin(), found.end(), [](const Finding& finding) { return finding.rule == "gpu_bubbles"; });
   REQUIRE(bubbles != found.end());
   CHECK_THAT(bubbles->title, contains_text("GPU 1 was idle"));
+}
+
+namespace {
+
+// How long the GPU of a place was idle in it for the cause that a finding of gpu_bubbles has as its key.
+Nanoseconds idle_in(const Trace& trace, const Finding& finding) {
+  Nanoseconds sum = 0;
+  for (const Bubble& bubble : find_bubbles(trace, 1).bubbles)
+    for (const IdlePart& part : bubble.parts)
+      if (bubble.gap.gpu == finding.place.gpu && idle_cause_key(part.cause) == finding.key)
+        sum += part.range.intersected(finding.place.range).length();
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("whatever was recorded, the place of each finding holds the number that it names") {
+  for (const char* name : {"cause_slow_loader", "cause_lock", "cause_sync_each_launch", "cause_tiny_kernels", "cause_pageable_copies",
+                           "cause_stream_wait", "cause_serial_copies", "torch_training_workers0", "torch_training_workers4",
+                           "ranks_compute", "torch_loader_samples", "unified_memory", "numba_streams_bug", "attach_graph"}) {
+    const auto trace = recorded(name);
+    for (const Finding& finding : findings(*trace)) {
+      INFO(name << ": " << finding.title << "\n" << finding.seen);
+      const std::size_t named = finding.seen.find("longest ");
+      if (named == std::string::npos) continue;
+      CHECK_FALSE(finding.place.range.empty());
+      CHECK_THAT(finding.seen.substr(named), contains_text(" took " + duration_text(finding.rule == "gpu_bubbles" && finding.key != "setup"
+                                                                                        ? idle_in(*trace, finding)
+                                                                                        : finding.place.range.length())));
+    }
+  }
 }
 
 TEST_CASE("idle time between moves of unified memory is called that") {

@@ -127,7 +127,7 @@ TEST_CASE("a wait after each launch is a storm of waits") {
   CHECK(found[1].rule == "sync_storm");
   CHECK(found[1].cost == found[0].cost);
   CHECK(found[0].cost == 199 * 19'000);  // the wait's end, the launch and its latency: 20 us but for 1 us of CPU code
-  CHECK_THAT(found[1].title, contains_text("200 times for 200 GPU operations"));
+  CHECK_THAT(found[1].title, contains_text("times for 200 GPU operations"));
 }
 
 TEST_CASE("tiny kernels at the pace of their launches") {
@@ -261,7 +261,7 @@ TEST_CASE("the rank that comes last to collectives is named by its file, though 
   }
   const RuleAnswer imbalance = answer(*combine_traces(files), "imbalance");
   REQUIRE(imbalance.findings.size() == 1);
-  CHECK(imbalance.findings[0].cost == 2 * 600);
+  CHECK(imbalance.findings[0].cost == 2 * 2 * 600);  // of two ranks, in two steps
   CHECK_THAT(imbalance.findings[0].title, contains_text("rank1.trace: [101]"));
   CHECK_THAT(imbalance.findings[0].title, contains_text("came last"));
   CHECK(answer(*combine_traces(files), "imbalance:waiting=90").findings.empty());
@@ -400,4 +400,86 @@ TEST_CASE("idle time while CPU code ran names the functions that were sampled in
   CHECK_THAT(bubbles.findings[0].seen, contains_text("4 samples of the CPU in it: decode_image in train.py:31 (75 %), randrange (25 %)"));
   const stats::Table& groups = table_named(bubbles, "gpu_bubbles");
   CHECK(groups.text(groups.columns().back().text(0)) == "decode_image in train.py:31 (75 %)");
+}
+
+namespace {
+
+// Blocks of 1,024 threads with few registers: a multiprocessor holds two, an H200 264.
+KernelDetail shape(std::uint32_t blocks, std::uint32_t threads = 1024, std::uint32_t registers = 16) {
+  KernelDetail detail;
+  detail.grid[0] = blocks;
+  detail.block[0] = threads;
+  detail.grid[1] = detail.grid[2] = detail.block[1] = detail.block[2] = 1;
+  detail.registers_per_thread = registers;
+  return detail;
+}
+
+}  // namespace
+
+TEST_CASE("a grid of fewer blocks than multiprocessors costs what it leaves empty while it runs alone") {
+  Scenario program;
+  for (int i = 0; i < 10; ++i) {
+    const Nanoseconds t = i * kMillisecond;
+    program.shaped_kernel("reduce", shape(33), t, t + 400 * kMicrosecond);
+    program.shaped_kernel("other", shape(264), t + 300 * kMicrosecond, t + 500 * kMicrosecond, 8);    // 100 us of it beside the other
+    program.shaped_kernel("ncclDevKernel_AllReduce", shape(1), t + 500 * kMicrosecond, t + 900 * kMicrosecond);  // waits for others
+    program.shaped_kernel("tiny", shape(2), t + 900 * kMicrosecond, t + 904 * kMicrosecond);
+  }
+  const RuleAnswer small = answer(*program.trace(), "small_grid");
+  REQUIRE(small.findings.size() == 1);
+  CHECK(small.findings[0].cost == 10 * 300 * kMicrosecond * 3 / 4);  // 99 of 132 multiprocessors
+  CHECK_THAT(small.findings[0].title, contains_text("reduce has 33 blocks for 132 multiprocessors"));
+  CHECK_THAT(small.findings[0].seen, contains_text("10 runs took 4.00 ms in all, 3.00 ms of that without another kernel beside it"));
+  const stats::Table& table = table_named(small, "small_grid");
+  CHECK(table.row_count() == 1);
+  CHECK(integer(table, 0, "Alone") == 10 * 300 * kMicrosecond);
+  CHECK(answer(*program.trace(), "small_grid:duration=500us").findings.empty());
+}
+
+TEST_CASE("what a kernel of one block would win from more of them can't be told") {
+  Scenario program;
+  program.shaped_kernel("serial", shape(1), 0, kMillisecond);
+  const RuleAnswer small = answer(*program.trace(), "small_grid");
+  REQUIRE(small.findings.size() == 1);
+  CHECK(small.findings[0].cost == 0);
+  CHECK_THAT(small.findings[0].title, contains_text("serial runs as one block on one of 132 multiprocessors"));
+}
+
+TEST_CASE("the last wave of few costs the places that it leaves empty") {
+  Scenario program;
+  for (int i = 0; i < 4; ++i) {
+    const Nanoseconds t = i * kMillisecond;
+    program.shaped_kernel("two waves", shape(396), t, t + 200 * kMicrosecond);                               // one and a half
+    program.shaped_kernel("whole", shape(528), t + 200 * kMicrosecond, t + 400 * kMicrosecond);
+    program.shaped_kernel("many", shape(10 * 264 + 1), t + 400 * kMicrosecond, t + 900 * kMicrosecond);      // the last is one of eleven
+  }
+  const RuleAnswer tail = answer(*program.trace(), "tail_wave");
+  REQUIRE(tail.findings.size() == 1);
+  CHECK(tail.findings[0].cost == 4 * 200 * kMicrosecond / 4);  // a quarter: half of the second of two
+  CHECK_THAT(tail.findings[0].title, contains_text("two waves runs in 1.5 waves"));
+  CHECK_THAT(tail.findings[0].seen, contains_text("holds 264 blocks of it at once; behind 1 full wave a last one of 132 blocks"));
+  CHECK(answer(*program.trace(), "tail_wave:waves=10").findings.size() == 2);
+}
+
+TEST_CASE("low occupancy is named with its limiter and what would lift it, and costs nothing that could be told") {
+  Scenario program;
+  program.shaped_kernel("spilling", shape(2048, 128, 255), 0, kMillisecond);  // two blocks of four warps each
+  program.shaped_kernel("full", shape(2048, 256, 32), kMillisecond, 2 * kMillisecond);
+  const RuleAnswer low = answer(*program.trace(), "low_occupancy");
+  REQUIRE(low.findings.size() == 1);
+  CHECK(low.findings[0].cost == 0);
+  CHECK_THAT(low.findings[0].title, contains_text("spilling keeps at most 12.5 % of a multiprocessor's warps busy: registers admit no more than 2 blocks"));
+  CHECK_THAT(low.findings[0].seen, contains_text("168 registers or fewer a thread (255 now): 18.75 %"));
+  CHECK(integer(table_named(low, "low_occupancy"), 0, "Winnable at Most") == kMillisecond * 7 / 8);
+  CHECK(answer(*program.trace(), "low_occupancy:occupancy=10").findings.empty());
+}
+
+TEST_CASE("rules of launch shapes say so where a trace knows no shapes") {
+  Scenario program;
+  program.kernel("k", 0, 10, 20, kMillisecond);
+  for (const char* rule : {"small_grid", "tail_wave", "low_occupancy"}) {
+    const RuleAnswer answered = answer(*program.trace(), rule);
+    CHECK(answered.findings.empty());
+    CHECK_THAT(answered.message, contains_text("lacks the shapes of kernels"));
+  }
 }

@@ -186,3 +186,50 @@ TEST_CASE("work belongs to the iteration that enqueued it, however late the GPU 
   CHECK(waiting.first.total == 19 * 50'000);
   CHECK(waiting.verdict == DiffVerdict::kSame);
 }
+
+namespace {
+
+// A process with steps of 1 ms, one kernel each; the steps are called by their numbers, from `first_step` on.
+void add_rank(const std::shared_ptr<TraceBuilder>& builder, std::uint32_t pid, int first_step, int end_step, Nanoseconds begin) {
+  Scenario rank(builder, pid);
+  rank.on_gpu(pid % 100);
+  for (int step = first_step; step < end_step; ++step) {
+    const Nanoseconds t = begin + step * kMillisecond;
+    rank.range("step " + std::to_string(step), t, t + 900'000);
+    rank.kernel("work()", t + 10, t + 400, t + 1'000, t + 1'000 + 1'000 * step);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the same step of several ranks is one sample, also where one rank's first steps were not recorded") {
+  auto builder = std::make_shared<TraceBuilder>();
+  add_rank(builder, 100, 0, 40, 0);
+  add_rank(builder, 101, 0, 40, 5'000);
+  add_rank(builder, 102, 6, 40, 0);
+  const auto trace = builder->snapshot();
+  const auto diff = compare_traces(*trace, *trace, {.skip = 0});
+  REQUIRE(diff);
+  CHECK(diff->first_iterations == 34);
+  CHECK(item(*diff, DiffKind::kDuration, "Iteration").first.count == 3 * 34);
+  CHECK(item(*diff, DiffKind::kDuration, "Iteration").first.per_iteration == 900'000);
+  CHECK(item(*diff, DiffKind::kKernel, "work()").first.per_iteration == Approx((6 + 39) / 2.0 * 1'000));
+}
+
+TEST_CASE("programs that ran one after the other have iterations of their own, and so do those with other steps") {
+  auto builder = std::make_shared<TraceBuilder>();
+  add_rank(builder, 100, 0, 40, 0);
+  SECTION("one after the other") { add_rank(builder, 101, 0, 40, 100 * kMillisecond); }
+  SECTION("with other steps") { add_rank(builder, 101, 1'000, 1'010, -980 * kMillisecond); }
+  const auto trace = builder->snapshot();
+  const auto diff = compare_traces(*trace, *trace, {.skip = 0});
+  REQUIRE(diff);
+  CHECK(diff->first_iterations == item(*diff, DiffKind::kDuration, "Iteration").first.count);
+}
+
+TEST_CASE("of several runs, a trace without the range is named") {
+  const std::vector<std::shared_ptr<const Trace>> with{trace_of({}), trace_of({.seed = 2})},
+      one_without{trace_of({}), trace_of({.ranges = false})};
+  CHECK_THAT(compare_runs(with, one_without, {.range = "step_1"}).error().text, contains_text("Trace 2 of B has no NVTX range step"));
+  CHECK(compare_runs(with, one_without).value().repeating_work == "train(float*)");
+}

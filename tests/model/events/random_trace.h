@@ -58,7 +58,7 @@ class RandomTrace {
     const ProcessId process = builder_.process_of_instance(instance);
     builder_.process(process).pid = 4000 + instance;
     builder_.process(process).name = "python";
-    const GpuId gpu = builder_.gpu(Gpu{.name = "NVIDIA H200", .ordinal = 0});
+    const GpuId gpu = builder_.gpu(Gpu{.name = "NVIDIA H200", .ordinal = 0, .multiprocessor_count = 132, .compute_major = 9});
     const ThreadId thread = builder_.thread(process, 4000 + instance);
     std::vector<Event> launches;
     add_ranges(process, thread);

@@ -169,3 +169,19 @@ TEST_CASE("a text finds samples by the functions of their call chains, whatever 
     names.push_back(values.text(event, EventColumn::kName));
   CHECK(names == std::vector<std::string>{"train", "load_batch", "CPU sample"});
 }
+
+TEST_CASE("CUDA events are of their stream") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  for (const std::uint32_t stream : {7u, 13u})
+    builder.add(
+        {.kind = TrackKind::kCudaEvents, .process = process, .gpu = builder.gpu_of_device(process, 0), .context = 1, .stream = stream},
+        {{stream, 0, builder.intern("event"), 0, 0}});
+  const auto trace = builder.snapshot();
+  const EventScope all = EventScope::whole_trace(*trace);
+  const auto found = gather_events(*trace, all.lanes(), {.stream = StreamName{process, 1, 13}});
+  REQUIRE(found.size() == 1);
+  CHECK(trace->lane(found[0].lane).start(found[0].index) == 13);
+  const EventValues values(trace, all);
+  CHECK_THAT(values.text(found[0], EventColumn::kStream), contains_text("13"));
+}

@@ -30,7 +30,7 @@ struct KnownTrace {
     builder.process(process).name = "python";
     const ThreadId thread = builder.thread(process, 4712);
     builder.name_thread(thread, "main");
-    const GpuId gpu = builder.gpu(Gpu{.name = "NVIDIA H200", .ordinal = 0});
+    const GpuId gpu = builder.gpu(Gpu{.name = "NVIDIA H200", .ordinal = 0, .multiprocessor_count = 3, .compute_major = 9});
     const auto named = [&](std::string_view text) { return builder.intern(text); };
     const std::uint32_t depths[] = {0, 1};
     builder.add({.kind = TrackKind::kNvtxRanges, .process = process, .thread = thread},
@@ -121,6 +121,10 @@ TEST_CASE("a kernel knows its launch shape, its stream and who launched it") {
   CHECK(values.text(known.second_kernel, EventColumn::kGrid) == "4 × 2 × 1");
   CHECK(values.number(known.second_kernel, EventColumn::kGrid) == 8);
   CHECK(values.number(known.second_kernel, EventColumn::kRegisters) == 32);
+  CHECK(values.text(known.second_kernel, EventColumn::kOccupancy) == "100");  // 16 blocks of 4 warps
+  CHECK(values.number(known.second_kernel, EventColumn::kOccupancy) == 100'00);
+  CHECK(values.text(known.second_kernel, EventColumn::kWaves) == "0.17");  // 8 of 3 x 16 blocks
+  CHECK(values.text(known.copy, EventColumn::kOccupancy).empty());
   CHECK(values.number(known.second_kernel, EventColumn::kQueueTime) == 60 - 52);
   CHECK(values.text(known.second_kernel, EventColumn::kNvtxRange) == "step");
   CHECK(values.text(known.first_kernel, EventColumn::kNvtxRange) == "forward");

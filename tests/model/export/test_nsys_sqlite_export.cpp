@@ -135,7 +135,7 @@ TEST_CASE("an existing file is left alone unless it may be overwritten") {
   CHECK(export_nsys_sqlite(*sample_trace(), path, Overwrite::kAllow).has_value());
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
   CHECK_THAT(export_nsys_sqlite(*sample_trace(), "/no/such/folder/x.sqlite", Overwrite::kRefuse).error().text,
-             contains_text("can't be written"));
+             contains_text("Can't create"));
 }
 
 TEST_CASE("pids and thread ids that do not fit in 24 bits are replaced by free ones") {

@@ -1,10 +1,15 @@
 #include "model/file/trace_file.h"
 
 #include <csignal>
+#include <cstring>
 #include <fstream>
+#include <random>
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 
+#include "lanescope/trace.pb.h"
+#include "model/file/limits.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -26,6 +31,17 @@ std::vector<std::byte> frame_bytes(int i) {
   return bytes;
 }
 
+// A frame with one event, of process i.
+std::vector<std::byte> event_frame(std::uint32_t i) {
+  std::vector<std::byte> bytes;
+  FrameHeader header;
+  header.type = 6;
+  header.process = i;
+  header.event_count = 1;
+  append_frame(header, payload_of(static_cast<int>(i)), bytes);
+  return bytes;
+}
+
 // A file of kFrames frames; with its index where finished. Returns the position behind each frame.
 std::vector<std::uint64_t> write_file(const std::filesystem::path& path, bool finished) {
   auto writer = TraceFileWriter::create(path, Overwrite::kRefuse);
@@ -37,6 +53,13 @@ std::vector<std::uint64_t> write_file(const std::filesystem::path& path, bool fi
   }
   if (finished) REQUIRE(writer->finish());
   return ends;
+}
+
+std::string noise(std::size_t size) {
+  std::mt19937 random(7);
+  std::string text(size, '\0');
+  for (char& c : text) c = static_cast<char>(random());
+  return text;
 }
 
 std::string read_bytes(const std::filesystem::path& path) {
@@ -194,4 +217,291 @@ TEST_CASE("a full disk leaves a file that opens with what came before") {
   REQUIRE(reader);
   CHECK(frames_in(*reader) == 1);
   CHECK(reader->condition().unread_bytes == 0);
+}
+
+TEST_CASE("an old file is replaced by the first event of the new one, not before") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace";
+  write_file(path, true);
+  const std::string old = read_bytes(path);
+  auto writer = TraceFileWriter::create(path, Overwrite::kAllow);
+  REQUIRE(writer);
+  CHECK_FALSE(writer->is_in_place());
+  REQUIRE(writer->append(frame_bytes(0)));
+  CHECK(read_bytes(path) == old);
+  REQUIRE(writer->append(event_frame(7)));
+  CHECK(writer->is_in_place());
+  auto reader = TraceFileReader::open(path);
+  REQUIRE(reader);
+  CHECK(frames_in(*reader) == 2);
+  REQUIRE(writer->finish());
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()) == 1);
+}
+
+TEST_CASE("an old file stays where the new one comes to nothing, and goes where that is finished without events") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace";
+  write_file(path, true);
+  const std::string old = read_bytes(path);
+  {
+    auto writer = TraceFileWriter::create(path, Overwrite::kAllow);
+    REQUIRE(writer->append(frame_bytes(0)));
+  }
+  CHECK(read_bytes(path) == old);
+  auto writer = TraceFileWriter::create(path, Overwrite::kAllow);
+  REQUIRE(writer->append(frame_bytes(0)));
+  REQUIRE(writer->finish());
+  CHECK(read_bytes(path) != old);
+  writer->discard();
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("a second writer is kept out while the first lives, however far that is") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace";
+  const bool is_new = GENERATE(true, false);
+  const bool has_event = GENERATE(true, false);
+  CAPTURE(is_new, has_event);
+  if (!is_new) write_file(path, true);
+  auto first = TraceFileWriter::create(path, Overwrite::kAllow);
+  REQUIRE(first);
+  if (has_event) REQUIRE(first->append(event_frame(1)));
+  CHECK(TraceFileWriter::is_being_written(path));
+  const auto second = TraceFileWriter::create(path, Overwrite::kAllow);
+  REQUIRE_FALSE(second);
+  CHECK_THAT(second.error().text, contains_text("is being written by another recording"));
+  REQUIRE(first->append(event_frame(2)));
+  REQUIRE(first->finish());
+  *first = std::move(*TraceFileWriter::create(folder.path() / "y.trace", Overwrite::kRefuse));
+  CHECK_FALSE(TraceFileWriter::is_being_written(path));
+  CHECK(TraceFileWriter::create(path, Overwrite::kAllow));
+}
+
+TEST_CASE("room for last words is taken from the last frames, even where the file can't grow by a byte") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace";
+  auto writer = TraceFileWriter::create(path, Overwrite::kRefuse);
+  REQUIRE(writer);
+  constexpr std::uint32_t kEvents = 100;
+  for (std::uint32_t i = 0; i < kEvents; ++i) REQUIRE(writer->append(event_frame(i)));
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit saved{};
+  getrlimit(RLIMIT_FSIZE, &saved);
+  rlimit none = saved;
+  none.rlim_cur = writer->size();
+  setrlimit(RLIMIT_FSIZE, &none);
+  const bool fitted = writer->append(frame_bytes(1)) && true;
+  const std::vector<std::byte> words = frame_bytes(4);
+  const std::uint64_t lost = writer->make_room(words.size() + 64, std::nullopt);
+  const auto written = writer->append(words);
+  const auto finished = writer->finish();
+  setrlimit(RLIMIT_FSIZE, &saved);
+  CHECK_FALSE(fitted);
+  REQUIRE(written);
+  REQUIRE(finished);
+  CHECK(lost > 0);
+  CHECK(lost < kEvents);
+  auto reader = TraceFileReader::open(path);
+  REQUIRE(reader);
+  std::uint64_t events = 0;
+  std::uint64_t others = 0;
+  while (const auto frame = reader->next()) frame->header.event_count > 0 ? events += frame->header.event_count : ++others;
+  CHECK(events + lost == kEvents);
+  CHECK(others == 1);
+  CHECK(reader->condition().finished);
+  CHECK(reader->condition().damaged_frames == 0);
+  CHECK(std::filesystem::file_size(path) <= none.rlim_cur);
+}
+
+TEST_CASE("a file that another program cuts while it is read gives what was read, and says so") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "a.trace";
+  auto writer = TraceFileWriter::create(path, Overwrite::kRefuse);
+  REQUIRE(writer);
+  constexpr int kManyFrames = 200;
+  for (int i = 0; i < kManyFrames; ++i) {
+    std::vector<std::byte> bytes;
+    append_frame({}, noise(100'000), bytes);
+    REQUIRE(writer->append(bytes));
+  }
+  REQUIRE(writer->finish());
+  auto reader = TraceFileReader::open(path);
+  REQUIRE(reader);
+  std::vector<FrameView> kept;
+  for (int i = 0; i < kManyFrames / 2; ++i) kept.push_back(*reader->next());
+  std::filesystem::resize_file(path, sizeof(FileHeader));
+  int more = 0;
+  while (reader->next()) ++more;
+  CHECK(more < kManyFrames / 2);
+  for (const FrameView& frame : kept) CHECK(*open_frame(frame) == noise(100'000));
+  CHECK(reader->condition().changed);
+  CHECK_FALSE(reader->condition().finished);
+  CHECK_THAT(reader->condition().sentence(), contains_text("while it was read"));
+}
+
+TEST_CASE("a file that another recording is written into while it is read is not taken for one with it") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "a.trace";
+  const auto write = [&](char first, int frames) {
+    FileHeader file{};
+    std::memcpy(file.magic, kFileMagic, sizeof(kFileMagic));
+    file.major_version = kFormatMajor;
+    std::vector<std::byte> bytes(sizeof(file));
+    std::memcpy(bytes.data(), &file, sizeof(file));
+    append_frame({}, std::string(20, first), bytes);
+    for (int i = 0; i < frames; ++i) append_frame({}, noise(100'000), bytes);
+    write_bytes(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  };
+  write('a', 100);
+  auto reader = TraceFileReader::open(path);
+  REQUIRE(reader);
+  for (int i = 0; i < 30; ++i) REQUIRE(reader->next());
+  write('b', 200);
+  int more = 0;
+  while (reader->next()) ++more;
+  CHECK(more < 20);  // of the part of the file that was read already
+  CHECK(reader->condition().changed);
+}
+
+TEST_CASE("an index of many entries is several frames, by which every frame is found") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "a.trace";
+  constexpr std::size_t kManyFrames = 500'000;
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i < kManyFrames; ++i) {
+    FrameHeader header;
+    header.type = i % 1'000 == 999 ? 5 : 6;
+    header.process = static_cast<std::uint32_t>(i);
+    header.event_count = 2;
+    append_frame(header, "x", bytes);
+  }
+  {
+    auto writer = TraceFileWriter::create(path, Overwrite::kRefuse);
+    REQUIRE(writer);
+    REQUIRE(writer->append(bytes));
+    REQUIRE(writer->finish());
+  }
+  static constexpr std::uint16_t kFives[] = {5};
+  const auto check = [&](std::size_t fives) {
+    auto reader = TraceFileReader::open(path);
+    REQUIRE(reader);
+    const auto found = reader->indexed(kFives);
+    REQUIRE(found.size() == fives);
+    for (std::size_t i = 0; i < kManyFrames / 1'000; ++i) REQUIRE(found[i].header.process == i * 1'000 + 999);
+    CHECK(reader->indexed_events() == 2 * (kManyFrames - kManyFrames / 1'000));
+    std::size_t frames = 0;
+    while (reader->next()) ++frames;
+    CHECK(frames == kManyFrames + fives - kManyFrames / 1'000);
+    CHECK(reader->condition().finished);
+  };
+  check(kManyFrames / 1'000);
+  const std::string whole = read_bytes(path);
+  std::size_t index_frames = 0;
+  for (std::size_t at = sizeof(FileHeader) + bytes.size(); at + sizeof(FileTrailer) < whole.size(); ++index_frames) {
+    FrameHeader header;
+    std::memcpy(&header, whole.data() + at, sizeof(header));
+    CHECK(header.raw_size <= limits::kWrittenPayloadBytes);
+    at += sizeof(header) + header.stored_size;
+  }
+  CHECK(index_frames > 1);
+
+  auto again = TraceFileWriter::reopen(path);
+  REQUIRE(again);
+  std::vector<std::byte> one_more;
+  FrameHeader header;
+  header.type = 5;
+  append_frame(header, "y", one_more);
+  REQUIRE(again->append(one_more));
+  REQUIRE(again->finish());
+  check(kManyFrames / 1'000 + 1);
+}
+
+TEST_CASE("an index whose entries repeat or overlap is not used") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "a.trace";
+  const auto ends = write_file(path, false);
+  const auto [first, second, sound] = GENERATE_COPY(table<std::uint64_t, std::uint64_t, bool>({
+      {sizeof(FileHeader), ends[0], true},
+      {sizeof(FileHeader), sizeof(FileHeader), false},
+      {ends[0], sizeof(FileHeader), false},
+      {sizeof(FileHeader), sizeof(FileHeader) + 8, false},
+  }));
+  proto::Index index;
+  for (const std::uint64_t offset : {first, second}) {
+    proto::IndexEntry& entry = *index.add_entries();
+    entry.set_offset(offset);
+    entry.set_type(6);
+    FrameHeader header;
+    const std::string bytes = read_bytes(path);
+    if (offset + sizeof(header) <= bytes.size()) std::memcpy(&header, bytes.data() + offset, sizeof(header));
+    entry.set_stored_size(offset == sizeof(FileHeader) + 8 ? 0 : header.stored_size);
+  }
+  std::vector<std::byte> tail;
+  FrameHeader header;
+  header.type = proto::FRAME_INDEX;
+  append_frame(header, index.SerializeAsString(), tail);
+  FileTrailer trailer{};
+  trailer.index_offset = ends.back();
+  std::memcpy(trailer.magic, kTrailerMagic, sizeof(kTrailerMagic));
+  std::ofstream file(path, std::ios::binary | std::ios::app);
+  file.write(reinterpret_cast<const char*>(tail.data()), static_cast<std::streamsize>(tail.size()));
+  file.write(reinterpret_cast<const char*>(&trailer), sizeof(trailer));
+  file.close();
+  static constexpr std::uint16_t kEvents[] = {6};
+  auto reader = TraceFileReader::open(path);
+  REQUIRE(reader);
+  CHECK(reader->indexed(kEvents).size() == (sound ? 2 : 0));
+  CHECK(frames_in(*reader) == kFrames);  // the frames say all that an index does
+}
+
+TEST_CASE("what looks like frames and is none is searched as far as the limit, and no further") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "a.trace";
+  const auto ends = write_file(path, false);
+  std::string bytes = read_bytes(path);
+  constexpr std::size_t kFalseFrames = 400'000;  // each as long as nearly all behind it: 1.3 TB to look at
+  const std::size_t size = bytes.size() + kFalseFrames * 16;
+  while (bytes.size() < size) {
+    FrameHeader header;
+    header.type = 6;
+    const std::size_t left = size - bytes.size();
+    header.stored_size = header.raw_size = left < 100 ? 0 : static_cast<std::uint32_t>(std::min(kMaximumPayloadBytes, left) - sizeof(header));
+    bytes.append(reinterpret_cast<const char*>(&header), 16);
+  }
+  write_bytes(path, bytes);
+  auto reader = TraceFileReader::open(path);
+  REQUIRE(reader);
+  CHECK(frames_in(*reader) == kFrames);
+  CHECK(reader->condition().search_ended > ends.back());
+  CHECK_THAT(reader->condition().sentence(), contains_text("not searched"));
+  CHECK_FALSE(reader->next());
+}
+
+TEST_CASE("a few false beginnings of frames hide no frame behind them") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "a.trace";
+  const auto ends = write_file(path, true);
+  std::string bytes = read_bytes(path);
+  std::string damage;
+  for (int i = 0; i < 50; ++i) {
+    FrameHeader header;
+    header.stored_size = header.raw_size = 60;
+    damage.append(reinterpret_cast<const char*>(&header), 16);
+  }
+  bytes.insert(ends[1], damage);
+  write_bytes(path, bytes);
+  auto reader = TraceFileReader::open(path);
+  REQUIRE(reader);
+  CHECK(frames_in(*reader) == kFrames);
+  CHECK(reader->condition().damaged_frames == 1);
+  CHECK(reader->condition().search_ended == 0);
+}
+
+TEST_CASE("a FIFO is refused, and not waited for") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "fifo";
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  const auto reader = TraceFileReader::open(path);
+  REQUIRE_FALSE(reader);
+  CHECK_THAT(reader.error().text, contains_text("is not a file"));
 }

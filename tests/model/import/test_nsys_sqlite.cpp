@@ -319,7 +319,7 @@ TEST_CASE("recorded exports open with what is known of them") {
       if (track.key.kind == TrackKind::kKernels)
         for (const LaneId id : track.lanes)
           for (EventIndex i = 0; i < (*trace)->lane(id).size(); ++i)
-            if (!launches.find(track.key.process, (*trace)->lane(id).correlation(i)).valid()) ++without;
+            if (!launches.find(track.key.process, (*trace)->lane(id).correlation(i), (*trace)->lane(id).start(i)).valid()) ++without;
     CHECK(without == 1810);
     CHECK((*trace)->processes().size() == 2);
     CHECK((*trace)->gpus().size() == 2);

@@ -55,7 +55,10 @@ TEST_CASE("what is no file is refused, and waited for by nobody") {
 }
 
 TEST_CASE("other known formats are named") {
-  CHECK(contains(refusal("kernel.ncu-rep", "NVR"), "Nsight Compute"));
+  CHECK(contains(refusal("kernel.ncu-rep", "NVR"), "kernel.ncu-rep --csv --page raw > kernels.csv"));
+  CHECK(contains(refusal("details.csv", "\"ID\",\"Process ID\",\"Process Name\",\"Section Name\",\"Metric Name\"\n"), "Export the page of raw values"));
+  CHECK(contains(refusal("cut.csv", "\"ID\",\"Process ID\",\"Process Name\",\"a__b.sum\"\n\"\",\"\",\"\",\"ns\"\n"), "measured no kernel"));
+  CHECK(contains(refusal("none.csv", "==PROF== Connected to process 1\n"), "no table of Nsight Compute's"));
   CHECK(contains(refusal("trace.pftrace", "\x0a"), "Perfetto"));
   CHECK(contains(refusal("report1.h5", "\x89HDF\r\n\x1a\n"), "nsys export -t sqlite "));
   CHECK(contains(refusal("kernels.parquet", "PAR1"), "nsys export -t sqlite "));

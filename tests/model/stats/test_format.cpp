@@ -97,3 +97,16 @@ TEST_CASE("halves round away from zero") {
   for (const double value : {2784.25, -2784.25, 0.75, 4639.95, 0.25}) table.add_row(value);
   CHECK(format_table(table, Format::kCsv) == "Avg\n2784.3\n-2784.3\n0.8\n4639.9\n0.3\n");  // 4639.95 lies below the half in binary
 }
+
+TEST_CASE("no format lets a name send commands to a terminal") {
+  Table table({texts("Name"), texts("Other")});
+  table.add_row(table.add_text("\x1b]0;title\x07 a\rb\nc"), table.add_text("\xc2\x9b"
+                                                                           "2J\x7f\x9b"));
+  for (const NamedFormat& format : formats()) {
+    INFO(format.name);
+    const std::string text = format_table(table, format.format);
+    CHECK_THAT(text, contains_text("\\u001b]0;title\\u0007 a"));
+    CHECK(text.find_first_of("\x1b\x07\r") == std::string::npos);
+    if (format.format != Format::kJson) CHECK_THAT(text, contains_text("\\u009b2J\\u007f\xef\xbf\xbd"));
+  }
+}

@@ -367,6 +367,45 @@ TEST_CASE("a trace without data gives empty tables") {
   }
 }
 
+TEST_CASE("an NVTX range stands for what its own process did; of ranks, for each one's own") {
+  TraceBuilder builder;
+  // Ranks 1 and 2 have two ranges "step" each, at other times; a process without ranges works all the time. Each launches a kernel every 10
+  // ns from 0 to 200.
+  const auto add = [&](std::uint32_t instance, std::vector<Nanoseconds> steps) {
+    const ProcessId process = builder.process_of_instance(instance);
+    const ThreadId thread = builder.thread(process, instance);
+    std::vector<Event> calls, kernels, ranges;
+    for (std::uint32_t i = 0; i < 20; ++i) {
+      calls.push_back({10 * i, 5, builder.intern("cudaLaunchKernel"), i + 1, 0});
+      kernels.push_back({1'000 + 10 * i, 5, builder.intern("kernel " + std::to_string(instance)), i + 1, 0});
+    }
+    for (const Nanoseconds begin : steps) ranges.push_back({begin, 30, builder.intern("step"), 0, 0});
+    builder.add({.kind = TrackKind::kCudaApi, .process = process, .thread = thread}, calls);
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0), .context = 1, .stream = 7},
+                kernels);
+    builder.add({.kind = TrackKind::kNvtxRanges, .process = process, .thread = thread}, ranges);
+  };
+  add(1, {10, 100});
+  add(2, {60, 150});
+  add(3, {});
+  const auto trace = builder.snapshot();
+  const auto count = [&](std::string_view report, std::size_t index) {
+    ReportOptions options;
+    options.range = RangeFilter{"step", std::nullopt, index};
+    const auto table = make_report(*find_report(report), *trace, options);
+    REQUIRE(table);
+    return table->row_count();
+  };
+  for (const std::size_t index : {0u, 1u}) {
+    CHECK(count("cuda_api_trace", index) == 2 * 3);  // three calls begin in 30 ns, in each rank
+    CHECK(count("cuda_gpu_trace", index) == 2 * 3);  // and what they enqueued
+    CHECK(count("cuda_gpu_kern_sum", index) == 2);   // none of process 3
+  }
+  ReportOptions options;
+  options.range = RangeFilter{"step", std::nullopt, 2};
+  CHECK_FALSE(make_report(*find_report("cuda_api_trace"), *trace, options));
+}
+
 TEST_CASE("a report that is asked to stop looks at no further events") {
   std::stop_source asked;
   ReportOptions options;

@@ -111,7 +111,7 @@ TEST_CASE("senseless payloads and ids harm nothing") {
   Recording recording;
   recording.add_raw(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, "\xff\xff\xff not protobuf");
   auto chunk = two_kernels();
-  chunk.set_first_string(0xfffffff0u);
+  chunk.set_first_string(0xffffffffu);  // ids come to an end with the first of its strings
   recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, chunk);
   CHECK(recording.malformed() == 2);
 
@@ -218,4 +218,68 @@ TEST_CASE("completeness adds up what the sources of a process last said") {
   const Completeness total = recording.trace()->processes()[0].completeness;
   CHECK(total.produced == 107);
   CHECK(total.dropped == 3);
+}
+
+TEST_CASE("ids far beyond 2^24 stand for their texts") {
+  Recording recording;
+  constexpr std::uint32_t kFirst = 3'000'000'000u;
+  proto::EventChunk chunk;
+  chunk.set_base_time(kEpoch);
+  chunk.set_first_string(kFirst);
+  chunk.add_strings("request 3,000,000,000");
+  chunk.mutable_nvtx_marks()->set_thread(5);
+  chunk.mutable_nvtx_marks()->add_time_delta(10);
+  chunk.mutable_nvtx_marks()->add_name(kFirst);
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_SESSION, chunk);
+  CHECK(recording.malformed() == 0);
+  const auto trace = recording.trace();
+  REQUIRE(trace->event_count() == 1);
+  CHECK(trace->name(trace->lane(0).name(0)) == "request 3,000,000,000");
+}
+
+TEST_CASE("a chunk of more rows than a chunk may have is not understood") {
+  Recording recording;
+  const auto marks = [](int rows) {
+    proto::EventChunk chunk;
+    chunk.mutable_nvtx_marks()->mutable_time_delta()->Resize(rows, 0);
+    chunk.mutable_nvtx_marks()->mutable_name()->Resize(rows, 0);
+    return chunk;
+  };
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_SESSION, marks(65'536));
+  CHECK(recording.malformed() == 0);
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_SESSION, marks(65'537));
+  CHECK(recording.malformed() == 1);
+  CHECK(recording.trace()->event_count() == 65'536);
+}
+
+TEST_CASE("counters of the same names of GPUs without a UUID stay apart") {
+  const bool says_which = GENERATE(false, true);  // files of before there was a field for it do not
+  Recording recording;
+  proto::Resources resources;
+  for (std::uint32_t gpu = 0; gpu < 2; ++gpu) {
+    resources.add_devices()->set_id(gpu);
+    resources.mutable_devices(static_cast<int>(gpu))->set_name("GPU");
+    proto::Counter& counter = *resources.add_counters();
+    counter.set_id(gpu + 1);
+    counter.set_name("SMs active");
+    if (says_which) counter.set_gpu(gpu + 1);
+  }
+  recording.add(proto::FRAME_RESOURCES, 0, proto::SOURCE_GPU_METRICS, resources);
+  for (std::uint32_t gpu = 0; gpu < 2; ++gpu) {
+    proto::EventChunk chunk;
+    chunk.set_base_time(kEpoch);
+    proto::CounterSamples& samples = *chunk.mutable_counter_samples();
+    samples.add_counter(gpu + 1);
+    samples.add_time_delta(5);
+    samples.add_columns()->add_value_delta(40 + gpu);
+    samples.set_last_duration(10);
+    recording.add(proto::FRAME_EVENTS, 0, proto::SOURCE_GPU_METRICS, chunk);
+  }
+  CHECK(recording.malformed() == 0);
+  const auto trace = recording.trace();
+  REQUIRE(trace->counters().size() == 2);
+  for (CounterId id = 0; id < 2; ++id) {
+    REQUIRE(trace->counter_series(id).size() == 1);
+    CHECK(trace->counter_series(id).sample(0).value == 40 + static_cast<std::int64_t>(id));
+  }
 }

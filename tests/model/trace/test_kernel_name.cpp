@@ -26,3 +26,26 @@ TEST_CASE("mangled names become readable and plain names stay") {
   CHECK(demangle("ampere_sgemm_128x64_tn") == "ampere_sgemm_128x64_tn");
   CHECK(demangle("") == "");
 }
+
+TEST_CASE("a real name with many references and identifiers behind each other becomes readable") {
+  // As c++filt has it; of cuBLAS, which PyTorch uses.
+  CHECK(demangle("_ZN8cublasLt19splitKreduce_kernelILi32ELi16EiffffLb0EfffLb1ELb0ELb0ELb0EEEvNS_18cublasSplitKParamsIT4_EEPKT2_PKT8_PT7_PT3_PKS2_"
+                 "SF_PKT9_S6_PSG_PvlPS2_PiSL_SL_SF_SF_SF_SF_SF_")
+            .starts_with("void cublasLt::splitKreduce_kernel<32, 16, int, float, float, float, float, false, float,"));
+}
+
+TEST_CASE("names whose parts refer to each other without end are left mangled") {
+  // a<int>, a<that, that>, a<that, that>, ...: each twice as long as the one before.
+  const auto reference = [](int number) { return number == 0 ? std::string("S_") : "S" + std::string(1, "0123456789ABCDEFGHIJ"[number - 1]) + "_"; };
+  const auto doubled = [&](int times) {
+    std::string name = "1aIiiE";
+    for (int i = 1; i <= times; ++i) name += "S_I" + reference(i) + reference(i) + "E";
+    return name;
+  };
+  CHECK(demangle("_Z1f" + doubled(2)) == "f(a<int, int>, a<a<int, int>, a<int, int> >, a<a<a<int, int>, a<int, int> >, a<a<int, int>, a<int, int> > >)");
+  const std::string endless = "_Z1f" + doubled(20);
+  CHECK(demangle(endless) == endless);
+  const std::string in_a_pack = "_Z1fDp1bI" + doubled(20) + "E";
+  CHECK(demangle(in_a_pack) == in_a_pack);
+  CHECK(demangle("_Z1fIJidEEvDpT_") == "void f<int, double>(int, double)");
+}

@@ -163,3 +163,103 @@ TEST_CASE("display names of API calls lose a version of four digits and keep any
   CHECK(api_display_name("cuMemAlloc_v2") == "cuMemAlloc_v2");
   CHECK(api_display_name("_v7000") == "_v7000");
 }
+
+namespace {
+
+// First fit, by looking at every lane.
+std::size_t lanes_needed(std::vector<Event> events) {
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Event& a, const Event& b) { return std::tuple(a.start, -a.duration) < std::tuple(b.start, -b.duration); });
+  std::vector<Nanoseconds> ends;
+  for (const Event& event : events) {
+    const auto free = std::find_if(ends.begin(), ends.end(), [&](Nanoseconds end) { return end <= event.start; });
+    if (free == ends.end())
+      ends.push_back(event.end());
+    else
+      *free = event.end();
+  }
+  return ends.size();
+}
+
+}  // namespace
+
+TEST_CASE("events that overlap take the first free lanes, however many, in whichever order they come") {
+  const auto seed = GENERATE(range(1u, 12u));
+  std::mt19937 random(seed);
+  std::vector<Event> events;
+  for (std::uint32_t i = 0; i < 20'000; ++i)
+    events.push_back({static_cast<Nanoseconds>(random() % 40'000), static_cast<Nanoseconds>(random() % 400), 1, i, 0});
+  const auto by_start = [](const Event& a, const Event& b) { return a.start < b.start; };
+  if (seed % 3 != 0) std::stable_sort(events.begin(), events.end(), by_start);
+  if (seed % 3 == 1) std::reverse(events.begin(), events.end());
+  TraceBuilder builder(seed % 2 == 0 ? TraceBuilder::LaneWork::kWhereAdded : TraceBuilder::LaneWork::kOnAnotherThread);
+  builder.process_of_instance(1);
+  for (std::size_t at = 0, size = 0; at < events.size(); at += size) {
+    size = std::min<std::size_t>(1 + random() % 500, events.size() - at);
+    builder.add(kernels_of_stream(7), {events.begin() + static_cast<long>(at), events.begin() + static_cast<long>(at + size)});
+    if (random() % 20 == 0) require_no_overlap(*builder.snapshot());
+  }
+  const auto trace = builder.snapshot();
+  require_no_overlap(*trace);
+  auto seen = all_events(*trace);
+  std::sort(seen.begin(), seen.end(), by_time);
+  auto given = events;
+  std::sort(given.begin(), given.end(), by_time);
+  CHECK(seen == given);
+  CHECK(trace->lanes().size() == lanes_needed(events));
+}
+
+TEST_CASE("75,000 ranges that are never closed lie on as many lanes, in little memory") {
+  TraceBuilder builder(TraceBuilder::LaneWork::kOnAnotherThread);
+  const ProcessId process = builder.process_of_instance(1);
+  TrackKey key{TrackKind::kNvtxProcessRanges, process};
+  constexpr Nanoseconds kRanges = 75'000, kEnd = 1'000'000;
+  for (Nanoseconds first = 0; first < kRanges; first += 1'000) {
+    std::vector<Event> events;
+    for (Nanoseconds i = first; i < first + 1'000; ++i) events.push_back({i, kEnd - i, 1, 0, 0});
+    builder.add(key, std::move(events));
+  }
+  const auto trace = builder.snapshot();
+  CHECK(trace->lanes().size() == kRanges);
+  CHECK(trace->event_count() == kRanges);
+  CHECK(builder.memory_bytes() < 100'000'000);
+}
+
+TEST_CASE("ranges of falling order are all on the lane of their depth") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  TrackKey key{TrackKind::kNvtxRanges, process};
+  constexpr Nanoseconds kRanges = 50'000;
+  const std::vector<std::uint32_t> depth{1};
+  for (Nanoseconds i = kRanges; i > 0; --i) builder.add(key, {{i * 10, 5, 1, static_cast<std::uint32_t>(i), 0}}, depth);
+  const auto trace = builder.snapshot();
+  REQUIRE(trace->lanes().size() == 2);
+  REQUIRE(trace->lane(1).size() == kRanges);
+  for (EventIndex i = 0; i < kRanges; ++i) REQUIRE(trace->lane(1).correlation(i) == i + 1);
+}
+
+TEST_CASE("work is joined to the nearest call of its correlation id, where ids come round again") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const ProcessId other = builder.process_of_instance(2);
+  const auto calls_of = [&](ProcessId of, std::uint32_t tid) {
+    TrackKey key{TrackKind::kCudaApi, of};
+    key.thread = builder.thread(of, tid);
+    return key;
+  };
+  constexpr Nanoseconds kLater = 1'000'000;
+  // Each call, and the driver's within it; on two threads; and one of the same id in another process.
+  builder.add(calls_of(process, 100), {{100, 50, 1, 7, 0}, {110, 20, 1, 7, 0}, {kLater, 50, 1, 7, 0}, {kLater + 10, 20, 1, 7, 0}});
+  builder.add(calls_of(process, 101), {{kLater * 2, 50, 1, 7, 0}});
+  builder.add(calls_of(other, 100), {{130, 50, 1, 7, 0}});
+  builder.add(kernels_of_stream(7), {{120, 500, 1, 7, 0}, {kLater + 5, 10, 1, 7, 0}, {kLater * 2 - 3, 10, 1, 7, 0}});
+  const auto trace = builder.snapshot();
+  const LaneId kernels = trace->tracks()[trace->tracks_of(process, TrackKind::kKernels)[0]].lanes[0];
+  const auto start_of_launch = [&](EventIndex kernel) { return trace->event(*trace->launch_of({kernels, kernel})).start; };
+  CHECK(start_of_launch(0) == 100);
+  CHECK(start_of_launch(1) == kLater);
+  CHECK(start_of_launch(2) == kLater * 2);  // clocks differ a little
+  const Track& calls = trace->tracks()[trace->tracks_of(process, TrackKind::kCudaApi)[0]];
+  CHECK(trace->work_of({calls.lanes[0], 0}) == std::vector<EventRef>{{kernels, 0}});
+  CHECK(trace->work_of({calls.lanes[1], 1}) == std::vector<EventRef>{{kernels, 1}});  // the inner call's is the outer one's
+}

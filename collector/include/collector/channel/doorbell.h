@@ -10,9 +10,9 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "collector/channel/layout.h"
+#include "collector/channel/system_call.h"
 
 namespace lanescope::channel {
 
@@ -22,7 +22,7 @@ static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t), "a fu
 inline void ring_doorbell(SharedHeader& header) noexcept {
   if (header.host_sleeps.load(std::memory_order_relaxed) == 0 || header.host_sleeps.exchange(0, std::memory_order_acq_rel) == 0) return;
   header.doorbell.fetch_add(1, std::memory_order_release);
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&header.doorbell), FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  system_call(SYS_futex, word(&header.doorbell), FUTEX_WAKE, 1);
 }
 
 // Host: sleeps until the target rings, at most so long. One thread for each memory file. Call it after a look that found nothing to do.
@@ -32,14 +32,14 @@ inline void wait_for_doorbell(SharedHeader& header, std::chrono::nanoseconds lim
   timespec timeout{};
   timeout.tv_sec = static_cast<time_t>(limit.count() / 1'000'000'000);
   timeout.tv_nsec = static_cast<long>(limit.count() % 1'000'000'000);
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&header.doorbell), FUTEX_WAIT, seen, &timeout, nullptr, 0);
+  system_call(SYS_futex, word(&header.doorbell), FUTEX_WAIT, seen, word(&timeout));
   header.host_sleeps.store(0, std::memory_order_relaxed);
 }
 
 // Host and target: wakes the agent's thread, where there is one. Any thread; one system call.
 inline void ring_agent(SharedHeader& header) noexcept {
   header.agent_bell.fetch_add(1, std::memory_order_release);
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&header.agent_bell), FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  system_call(SYS_futex, word(&header.agent_bell), FUTEX_WAKE, 1);
 }
 
 // Target: sleeps until the bell is rung, unless it was since it read `seen`; at most so long. Not missed: take `seen` before looking for
@@ -47,7 +47,7 @@ inline void ring_agent(SharedHeader& header) noexcept {
 inline void wait_for_agent_bell(SharedHeader& header, std::uint32_t seen, std::chrono::nanoseconds limit) noexcept {
   const timespec timeout{.tv_sec = static_cast<time_t>(limit.count() / 1'000'000'000),
                          .tv_nsec = static_cast<long>(limit.count() % 1'000'000'000)};
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&header.agent_bell), FUTEX_WAIT, seen, &timeout, nullptr, 0);
+  system_call(SYS_futex, word(&header.agent_bell), FUTEX_WAIT, seen, word(&timeout));
 }
 
 }  // namespace lanescope::channel

@@ -4,19 +4,23 @@
 // maps the same pages and writes; the host reads. Because the host holds the memory, everything that was committed before a target
 // died, however it died, can still be read.
 //
-//   [ SharedHeader | metadata ring | frame ring | thread ring 0 | thread ring 1 | ... ]
+//   [ SharedHeader | thread ring 0, 1, ... | links of segments | frame ring | metadata's segments | threads' segments ]
 //
-// - metadata ring: NVTX names (domains, categories, threads) and diagnostics as records, from any thread, under a spin lock of the target.
+// - metadata ring: NVTX names (domains, categories, threads) and diagnostics as records, from any thread, under a lock of the target.
 // - frame ring: finished frames (model/file/frame.h) back to back, written by the agent's own thread: everything that comes from CUPTI.
 //   Frames are bytes and do wrap; each is published as a whole.
-// - thread rings: raw records of one application thread each, claimed at its first event and returned when it ends. NVTX and OS runtime
+// - thread rings: records of one application thread each, claimed at its first event and returned when it ends. NVTX and OS runtime
 //   records go here as they are; the host does all further work, so an NVTX-only target needs no thread of ours at all.
+//
+// The bytes of metadata and thread rings lie in segments, which a ring takes from a pool as it grows, and which the host gives back to the
+// pool once it has read them: a thread that bursts can have all of the pool, and a quiet one holds one segment. What nobody holds for a
+// while is given back to the system (docs/adr/0012).
 //
 // Every ring has one producer and one consumer. A producer writes its bytes first and publishes them by storing `head` with release;
 // what lies between `tail` and `head` is therefore always whole. Nobody ever waits: a record that does not fit is counted as dropped.
 // The host treats everything it reads here as untrusted input.
 //
-// Layout is fixed-size and native-endian: both sides run on the same machine. A mismatch of kLayoutVersion ends the handshake.
+// Native-endian: both sides run on the same machine. A mismatch of kLayoutVersion ends the handshake.
 #pragma once
 
 #include <atomic>
@@ -27,7 +31,7 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 10;
+inline constexpr std::uint32_t kLayoutVersion = 11;
 // environment: set where call chains of calls into the C library may be asked for, which takes a preparation while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 // environment: set where it is to be recorded who holds the lock of a Python interpreter; to kPythonLockAlone where no calls into the C
@@ -41,10 +45,15 @@ inline constexpr char kSocketVariable[] = "LANESCOPE_SOCKET";  // environment: p
 inline constexpr char kArmedVariable[] = "LANESCOPE_ARMED";
 inline constexpr char kArmedSocketPrefix[] = "lanescope-agent-";
 
-inline constexpr std::size_t kMetadataRingBytes = 1u << 20;
-inline constexpr std::size_t kFrameRingBytes = 64u << 20;  // sparse: only touched pages cost memory
-inline constexpr std::size_t kThreadRingBytes = 4u << 20;
-inline constexpr std::size_t kThreadRingCount = 256;
+// Sparse, all of it: only touched pages cost memory.
+inline constexpr std::size_t kFrameRingBytes = 64u << 20;
+inline constexpr std::size_t kThreadRingCount = 4096;
+inline constexpr std::size_t kSegmentBytes = 32u << 10;
+inline constexpr std::size_t kMetadataSegments = (16u << 20) / kSegmentBytes;
+// Of the threads' pool: what all threads of one process may have waiting to be read.
+inline constexpr std::uint64_t kDefaultPoolBytes = 256u << 20;
+inline constexpr std::uint64_t kLeastPoolBytes = 1u << 20;
+inline constexpr std::uint64_t kMostPoolBytes = std::uint64_t{64} << 30;
 
 // First message from the agent, over a SOCK_SEQPACKET Unix socket. The host takes pid and uid from the socket's credentials.
 struct Hello {
@@ -151,16 +160,29 @@ struct AgentStatus {
   std::atomic<std::uint32_t> capture_ends;       // and ended
 };
 
-// A byte ring. Positions count bytes ever written and never wrap in practice; the byte at position p lies at data[p % size].
-// size is a power of two. head is written by the producer alone, tail by the consumer alone. Where a ring's bytes lie and how many there
-// are is fixed (see below), so neither side has to believe the other.
+// A byte ring. Positions count bytes ever written and never wrap in practice. head is written by the producer alone, tail by the consumer
+// alone. In the frame ring the byte at position p lies at data[p % size], size being a power of two. In the others it lies in the ring's
+// segment number p / kSegmentBytes: the first is named here, each further one by the link of the one before it. Where segments lie and how
+// many there are is fixed (see below), so neither side has to believe the other.
 struct RingHeader {
   alignas(64) std::atomic<std::uint64_t> head;
   std::atomic<std::uint64_t> produced;  // records committed; producer only
   std::atomic<std::uint64_t> dropped;   // records that found no room; producer only
+  std::atomic<std::uint32_t> first;     // segment, plus 1, at the position from which the chain begins; 0 none; producer only
+  std::atomic<std::uint32_t> last;      // segment, plus 1, that is written to; 0 none; producer only
   alignas(64) std::atomic<std::uint64_t> tail;
   alignas(64) std::atomic<std::uint32_t> owner;  // thread rings: kernel thread id; 0 free
   std::atomic<std::uint32_t> closed;             // thread rings: 1 when the owner ended; the host frees the ring once it is empty
+};
+
+// Segments that no ring has. Two stacks, chained by the segments' links: of those that were used lately, whose pages are there, and of
+// those whose pages were given back to the system. A word holds the uppermost segment, plus 1, and above it a count that tells equal ones
+// apart. Producers take; the host gives, and takes in order to give pages back.
+struct SegmentPoolHeader {
+  alignas(64) std::atomic<std::uint64_t> warm;
+  std::atomic<std::uint64_t> cold;
+  std::atomic<std::uint32_t> untouched;  // from here on segments were never used
+  std::atomic<std::uint64_t> taken;      // so far
 };
 
 struct SharedHeader {
@@ -179,20 +201,32 @@ struct SharedHeader {
   CounterClock clock;  // for the times of NVTX records
   RingHeader metadata_ring;
   RingHeader frame_ring;
-  RingHeader thread_rings[kThreadRingCount];
+  SegmentPoolHeader metadata_pool;
+  SegmentPoolHeader thread_pool;
+  std::atomic<std::uint32_t> thread_rings_used;  // behind these, none was ever claimed
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// Where the rings' bytes lie, in bytes from the start of the memory file. Each ring begins on a page.
-inline constexpr std::size_t kMetadataRingOffset = (sizeof(SharedHeader) + 4095) / 4096 * 4096;
-inline constexpr std::size_t kFrameRingOffset = kMetadataRingOffset + kMetadataRingBytes;
-inline constexpr std::size_t kThreadRingsOffset = kFrameRingOffset + kFrameRingBytes;
-inline constexpr std::size_t kMemoryBytes = kThreadRingsOffset + kThreadRingCount * kThreadRingBytes;
+// Where the parts lie, in bytes from the start of the memory file. Each begins on a page.
+constexpr std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + 4095) / 4096 * 4096; }
+inline constexpr std::size_t kThreadRingsOffset = whole_pages(sizeof(SharedHeader));
+inline constexpr std::size_t kMetadataLinksOffset = kThreadRingsOffset + whole_pages(kThreadRingCount * sizeof(RingHeader));
+inline constexpr std::size_t kFrameRingOffset = kMetadataLinksOffset + whole_pages(kMetadataSegments * sizeof(std::uint32_t));
+inline constexpr std::size_t kMetadataSegmentsOffset = kFrameRingOffset + kFrameRingBytes;
+inline constexpr std::size_t kThreadLinksOffset = kMetadataSegmentsOffset + kMetadataSegments * kSegmentBytes;
+constexpr std::size_t thread_segments_offset(std::size_t segments) noexcept {
+  return kThreadLinksOffset + whole_pages(segments * sizeof(std::uint32_t));
+}
+// Of the memory file, with a pool of so many bytes for threads, in whole segments.
+constexpr std::uint64_t memory_bytes_for(std::uint64_t pool_bytes) noexcept {
+  const std::uint64_t segments = pool_bytes / kSegmentBytes;
+  return thread_segments_offset(segments) + segments * kSegmentBytes;
+}
 
 // ---- Records of metadata and thread rings ----------------------------------------------------------------------------------------
 
 enum class RecordType : std::uint8_t {
-  kPadding = 0,     // fills the end of a ring so that no record wraps; only `size` is meaningful
+  kPadding = 0,     // fills the end of a segment so that no record crosses it
   kRangePush = 1,   // `id` is 1 + how many ranges are open around it on this thread and domain; 0 when the target does not count them
   kRangePop = 2,    // closes a range of (thread, domain): the one whose push had the same `id`, else the innermost open one
   kRangeStart = 3,  // `id` pairs it with its end, which may come on another thread
@@ -213,10 +247,9 @@ enum class RecordType : std::uint8_t {
   kCudaName = 16,           // metadata: text is the name of the CUDA device or context `id`; `category` is proto::CudaResource
 };
 
-// Header of a record; `text_bytes` bytes of UTF-8 follow, then zero bytes up to `size`, which is a multiple of 8.
-// A record never wraps: where it would, a kPadding record comes first. A kPadding record may be as short as 8 bytes.
+// A record, as it is handed to a producer and comes from a consumer; `text_bytes` bytes of UTF-8 go with it.
 struct Record {
-  std::uint32_t size;  // bytes, this header included
+  std::uint32_t size;  // bytes that it takes in its ring
   RecordType type;
   std::uint8_t payload_type;  // proto::PayloadType
   std::uint16_t text_bytes;
@@ -228,7 +261,26 @@ struct Record {
   std::uint64_t id;       // see RecordType
   std::uint64_t payload;  // bits, see proto::PayloadType
 };
-static_assert(sizeof(Record) == 48);
+
+// How it stands there, in words of eight bytes: the first one, the time, those that `words` names, in this order, then the text with zero
+// bytes up to a whole word. What is not named is 0; the thread is that of the record before, in the same segment. It never crosses the end
+// of a segment: where it would, padding comes first, of which the first word alone is meaningful.
+struct PackedRecord {
+  std::uint8_t size;  // words
+  RecordType type;
+  std::uint8_t payload_type;
+  std::uint8_t words;  // PackedWord bits
+  std::uint16_t text_bytes;
+  std::uint16_t id;  // where it fits
+};
+static_assert(sizeof(PackedRecord) == 8);
+enum PackedWord : std::uint8_t {
+  kDomainWord = 1,  // domain, and above it the category
+  kThreadWord = 2,  // thread, and above it the color
+  kIdWord = 4,
+  kPayloadWord = 8,
+  kAllWords = 15,
+};
 
 // One value in the text of a kPayload record; `bytes` bytes follow: eight of a number, or UTF-8.
 struct PayloadValue {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,17 +18,17 @@
 #include <string_view>
 
 #include "collector/channel/layout.h"
+#include "collector/channel/segments.h"
 #include "model/file/frame.h"
 
 namespace lanescope::channel {
 
-inline constexpr std::size_t kRecordAlignment = 8;
+inline constexpr std::size_t kWordBytes = 8;
 
-// Bytes that a record with so much text occupies in a ring.
-constexpr std::size_t record_bytes(std::size_t text_bytes) noexcept {
-  return (sizeof(Record) + text_bytes + kRecordAlignment - 1) / kRecordAlignment * kRecordAlignment;
-}
-inline constexpr std::size_t kMaximumRecordBytes = record_bytes(kMaximumTextBytes);
+// Bytes of text in whole words.
+constexpr std::size_t whole_words(std::size_t text_bytes) noexcept { return (text_bytes + kWordBytes - 1) / kWordBytes * kWordBytes; }
+inline constexpr std::size_t kMaximumRecordBytes = (2 + 4) * kWordBytes + whole_words(kMaximumTextBytes);
+static_assert(kMaximumRecordBytes / kWordBytes <= 0xff);
 
 // The length of the longest prefix of UTF-8 `text` that has at most `limit` bytes and does not end within a character.
 constexpr std::size_t cut_at_character(std::string_view text, std::size_t limit) noexcept {
@@ -41,45 +42,82 @@ constexpr std::size_t cut_at_character(std::string_view text, std::size_t limit)
 class RingProducer {
  public:
   RingProducer() = default;
-  // Goes on where the ring's last producer ended. Requires: data.size() is a power of two, and at least 4096.
-  RingProducer(RingHeader& ring, std::span<std::byte> data) noexcept
-      : ring_(&ring), data_(data), head_(ring.head.load(std::memory_order_relaxed)), tail_(ring.tail.load(std::memory_order_acquire)) {}
+  // Goes on where the ring's last producer ended.
+  RingProducer(RingHeader& ring, SegmentPool pool) noexcept
+      : ring_(&ring), pool_(pool), head_(ring.head.load(std::memory_order_relaxed)), segment_(ring.last.load(std::memory_order_relaxed)) {
+    if (segment_ > pool_.count()) segment_ = 0;
+    const std::size_t used = head_ % kSegmentBytes;
+    if (segment_ == 0 || used == 0) return;
+    next_ = pool_.bytes(segment_ - 1).data() + used;
+    left_ = kSegmentBytes - used;
+  }
 
   // Appends the record and its text; text longer than kMaximumTextBytes is cut. size and text_bytes are set here. Returns whether there was
   // room; where not, the record is counted in `dropped`.
-  // Inlined, so that a record goes from registers into the ring: copied from memory it would wait for what was just stored there.
+  // Inlined, so that what the caller leaves out costs nothing, and the rest goes from registers into the ring.
   [[gnu::always_inline]] bool write(const Record& record, std::string_view text) noexcept {
     const std::size_t text_bytes = text.size() <= kMaximumTextBytes ? text.size() : cut_at_character(text, kMaximumTextBytes);
-    const std::size_t bytes = record_bytes(text_bytes);
-    const std::size_t position = head_ & (data_.size() - 1);
-    const std::size_t to_end = data_.size() - position;
-    const std::size_t padding = bytes > to_end ? to_end : 0;
-    if (!has_room(padding + bytes)) {
-      count(ring_->dropped);
-      return false;
+    const bool has_domain = record.domain != 0 || record.category != 0;
+    const bool has_id = record.id > 0xffff;
+    const bool has_payload = record.payload != 0;
+    bool has_thread = record.thread != thread_ || record.color != 0;
+    std::size_t words = 2u + (has_domain ? 1 : 0) + (has_thread ? 1 : 0) + (has_id ? 1 : 0) + (has_payload ? 1 : 0);
+    if (words * kWordBytes + whole_words(text_bytes) > left_) {
+      if (!has_thread) ++words;
+      if (!next_segment(words * kWordBytes + whole_words(text_bytes))) {
+        count(ring_->dropped);
+        return false;
+      }
+      has_thread = true;  // a segment can be read without those before it
     }
-    if (padding != 0) write_padding(position, padding);
-    std::byte* target = data_.data() + (padding != 0 ? 0 : position);
-    const std::uint64_t zero = 0;
-    if (text_bytes != 0) std::memcpy(target + bytes - sizeof(zero), &zero, sizeof(zero));  // what follows the text
-    auto* written = ::new (target) Record(record);
-    written->size = static_cast<std::uint32_t>(bytes);
-    written->text_bytes = static_cast<std::uint16_t>(text_bytes);
-    copy_text(target + sizeof(record), text.data(), text_bytes);
+    std::byte* out = next_;
+    PackedRecord packed;
+    packed.type = record.type;
+    packed.payload_type = record.payload_type;
+    packed.words = static_cast<std::uint8_t>((has_domain ? kDomainWord : 0) | (has_thread ? kThreadWord : 0) | (has_id ? kIdWord : 0) |
+                                             (has_payload ? kPayloadWord : 0));
+    packed.text_bytes = static_cast<std::uint16_t>(text_bytes);
+    packed.id = static_cast<std::uint16_t>(has_id ? 0 : record.id);
+    packed.size = static_cast<std::uint8_t>(words + whole_words(text_bytes) / kWordBytes);
+    put(out, packed);
+    put(out, record.time);
+    if (has_domain) put(out, std::uint64_t{record.category} << 32 | record.domain);
+    if (has_thread) put(out, std::uint64_t{record.color} << 32 | record.thread);
+    if (has_id) put(out, record.id);
+    if (has_payload) put(out, record.payload);
+    if (text_bytes != 0) {
+      const std::uint64_t zero = 0;
+      std::memcpy(out + whole_words(text_bytes) - kWordBytes, &zero, kWordBytes);  // what follows the text
+      copy_text(out, text.data(), text_bytes);
+    }
+    const std::size_t bytes = packed.size * kWordBytes;
+    thread_ = record.thread;
     count(ring_->produced);
-    head_ += padding + bytes;
+    next_ += bytes;
+    left_ -= bytes;
+    head_ += bytes;
     ring_->head.store(head_, std::memory_order_release);
     return true;
   }
 
-  // Whether a quarter of the ring or more waits to be read: time to ring the doorbell.
-  bool filling_up() noexcept {
-    if (head_ - tail_ < data_.size() / 4) return false;
-    tail_ = ring_->tail.load(std::memory_order_acquire);
-    return head_ - tail_ >= data_.size() / 4;
+  // Whether so much waits to be read that the host should know: true once for each segment.
+  bool asks_for_reader() noexcept {
+    const bool asks = asks_;
+    asks_ = false;
+    return asks;
   }
+  // Whether much waits to be read.
+  [[nodiscard]] bool filling_up() const noexcept { return head_ - ring_->tail.load(std::memory_order_acquire) >= kMuch; }
 
  private:
+  static constexpr std::uint64_t kMuch = 8 * kSegmentBytes;
+
+  template <typename Word>
+  [[gnu::always_inline]] static void put(std::byte*& out, const Word& word) noexcept {
+    static_assert(sizeof(word) == kWordBytes);
+    std::memcpy(out, &word, sizeof(word));
+    out += sizeof(word);
+  }
   // Most texts are short: no call for these.
   [[gnu::always_inline]] static void copy_text(std::byte* to, const char* from, std::size_t bytes) noexcept {
     constexpr std::size_t kWord = sizeof(std::uint64_t);
@@ -92,58 +130,77 @@ class RingProducer {
       for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::byte>(from[i]);
     }
   }
-  bool has_room(std::size_t bytes) noexcept {
-    if (head_ + bytes - tail_ <= data_.size()) return true;
-    tail_ = ring_->tail.load(std::memory_order_acquire);
-    return head_ + bytes - tail_ <= data_.size();
-  }
-  void write_padding(std::size_t position, std::size_t bytes) noexcept {
-    Record padding{};
-    padding.size = static_cast<std::uint32_t>(bytes);
-    padding.type = RecordType::kPadding;
-    std::memcpy(data_.data() + position, &padding, kRecordAlignment);
+  // Where no segment is left nothing changes: a shorter record may still find room.
+  [[gnu::noinline]] bool next_segment(std::size_t bytes) noexcept {
+    if (bytes > kSegmentBytes) return false;
+    const auto index = pool_.take();
+    if (!index) return false;
+    if (left_ != 0) {
+      PackedRecord padding{};
+      padding.size = static_cast<std::uint8_t>(left_ / kWordBytes);
+      std::memcpy(next_, &padding, sizeof(padding));
+    }
+    head_ += left_;
+    (segment_ == 0 ? ring_->first : pool_.link(segment_ - 1)).store(*index + 1, std::memory_order_relaxed);
+    segment_ = *index + 1;
+    ring_->last.store(segment_, std::memory_order_relaxed);
+    next_ = pool_.bytes(*index).data();
+    left_ = kSegmentBytes;
+    asks_ = filling_up();
+    return true;
   }
   static void count(std::atomic<std::uint64_t>& counter) noexcept {
     counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
   RingHeader* ring_ = nullptr;
-  std::span<std::byte> data_;
+  SegmentPool pool_;
+  std::byte* next_ = nullptr;  // where the next record goes
+  std::size_t left_ = 0;       // bytes of the segment from there on
   std::uint64_t head_ = 0;
-  std::uint64_t tail_ = 0;  // as last seen: never more than the true one
+  std::uint32_t thread_ = 0;  // of the last record in this segment; no thread has this number
+  bool asks_ = false;
+  std::uint32_t segment_ = 0;  // plus 1; 0: none yet
 };
 
-// Reads records from a metadata or thread ring that another process writes.
+// Reads records from a metadata or thread ring that another process writes, and gives its segments back to the pool.
 class RingConsumer {
  public:
-  // Goes on at the ring's tail. Requires: data.size() is a power of two.
-  RingConsumer(RingHeader& ring, std::span<const std::byte> data) noexcept
-      : ring_(&ring), data_(data), tail_(ring.tail.load(std::memory_order_relaxed)) {}
+  // Goes on at the ring's tail. Requires: nothing of the ring was read by another.
+  RingConsumer(RingHeader& ring, SegmentPool pool) noexcept : ring_(&ring), pool_(pool), tail_(ring.tail.load(std::memory_order_relaxed)) {}
 
-  // Calls use(const Record&, std::string_view text) for each record that was published before this call, in order, then gives their
-  // room back. Returns how many there were. `text` lies in the shared memory: its bounds are safe, its bytes may change while they are
-  // read, and it is not valid any more once this call returns.
+  static constexpr std::size_t kAll = ~std::size_t{0};
+
+  // Calls use(const Record&, std::string_view text) for each record that was published before this call, in order, but for those behind the
+  // first `most` bytes, then gives their room back. Returns how many there were. `text` lies in the shared memory: its bounds are safe, its
+  // bytes may change while they are read, and it is not valid any more once use() returns.
   template <typename Use>
-  std::size_t read(Use&& use) {
+  std::size_t read(Use&& use, std::size_t most = kAll) {
     const std::uint64_t head = ring_->head.load(std::memory_order_acquire);
-    if (head - tail_ > data_.size() || head % kRecordAlignment != 0) {
+    if (head - tail_ > std::uint64_t{pool_.count()} * kSegmentBytes || head % kWordBytes != 0) {
       skip_damage(head);
       return 0;
     }
+    const std::uint64_t begin = tail_;
     std::size_t records = 0;
-    while (tail_ != head) {
-      const std::size_t position = tail_ & (data_.size() - 1);
+    while (tail_ != head && tail_ - begin < most) {
+      if (tail_ % kSegmentBytes == 0 ? !enter_next_segment() : segment_ == 0) {
+        skip_damage(head);
+        return records;
+      }
+      const std::size_t position = tail_ % kSegmentBytes;
       const std::size_t published = head - tail_;
-      const std::size_t contiguous = data_.size() - position;
+      const std::size_t contiguous = kSegmentBytes - position;
+      const std::byte* const place = pool_.bytes(segment_ - 1).data() + position;
       Record record;
-      const std::size_t bytes = copy_header(position, published < contiguous ? published : contiguous, record);
+      const std::size_t bytes = unpack(place, published < contiguous ? published : contiguous, record);
       if (bytes == 0) {
         skip_damage(head);
         return records;
       }
       if (record.type != RecordType::kPadding) {
         use(static_cast<const Record&>(record),
-            std::string_view(reinterpret_cast<const char*>(data_.data()) + position + sizeof(Record), record.text_bytes));
+            std::string_view(reinterpret_cast<const char*>(place) + bytes - whole_words(record.text_bytes), record.text_bytes));
         ++records;
       }
       tail_ += bytes;
@@ -152,8 +209,21 @@ class RingConsumer {
     return records;
   }
 
+  // Up to which everything has been read.
+  [[nodiscard]] std::uint64_t position() const noexcept { return tail_; }
   // Whether everything that was published has been read.
   [[nodiscard]] bool empty() const noexcept { return ring_->head.load(std::memory_order_acquire) == tail_; }
+
+  // Gives the last segment back; the next producer begins with another. Requires: the ring is closed, and empty.
+  void release() noexcept {
+    if (segment_ != 0) pool_.give(segment_ - 1);
+    segment_ = 0;
+    tail_ = (tail_ + kSegmentBytes - 1) / kSegmentBytes * kSegmentBytes;
+    ring_->first.store(0, std::memory_order_relaxed);
+    ring_->last.store(0, std::memory_order_relaxed);
+    ring_->tail.store(tail_, std::memory_order_relaxed);
+    ring_->head.store(tail_, std::memory_order_release);
+  }
 
   // How often the content made no sense and was skipped.
   [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
@@ -163,26 +233,64 @@ class RingConsumer {
   [[nodiscard]] std::uint64_t dropped() const noexcept { return ring_->dropped.load(std::memory_order_relaxed); }
 
  private:
-  // Reads the header of the record at `position`, of which `available` bytes may be used. Returns the record's size, 0 if it is senseless.
-  std::size_t copy_header(std::size_t position, std::size_t available, Record& record) const noexcept {
-    if (available < kRecordAlignment) return 0;
-    std::memcpy(&record, data_.data() + position, kRecordAlignment);
-    if (record.size % kRecordAlignment != 0 || record.size == 0 || record.size > available) return 0;
-    if (record.type == RecordType::kPadding) return record.size;
-    if (record.size < sizeof(Record) || record.text_bytes > kMaximumTextBytes || record_bytes(record.text_bytes) != record.size) return 0;
-    std::memcpy(reinterpret_cast<std::byte*>(&record) + kRecordAlignment, data_.data() + position + kRecordAlignment,
-                sizeof(Record) - kRecordAlignment);
-    return record.size;
+  // Whether the ring names one that there is.
+  bool enter_next_segment() noexcept {
+    const std::uint32_t next = (segment_ == 0 ? ring_->first : pool_.link(segment_ - 1)).load(std::memory_order_relaxed);
+    if (next == 0 || next > pool_.count()) return false;
+    if (segment_ != 0) pool_.give(segment_ - 1);
+    segment_ = next;
+    return true;
   }
+
+  // The record at this place, of which `available` bytes may be used. Returns what it takes, 0 if it is senseless.
+  std::size_t unpack(const std::byte* place, std::size_t available, Record& record) noexcept {
+    PackedRecord packed;
+    std::memcpy(&packed, place, sizeof(packed));
+    const std::size_t bytes = packed.size * kWordBytes;
+    if (bytes == 0 || bytes > available) return 0;
+    record.type = packed.type;
+    if (packed.type == RecordType::kPadding) return bytes;
+    if ((packed.words & ~kAllWords) != 0 || packed.text_bytes > kMaximumTextBytes) return 0;
+    const auto words = static_cast<std::size_t>(std::popcount(packed.words));
+    if ((2 + words) * kWordBytes + whole_words(packed.text_bytes) != bytes) return 0;
+    const std::byte* next = place + sizeof(packed);
+    const auto take = [&next] {
+      std::uint64_t word = 0;
+      std::memcpy(&word, next, sizeof(word));
+      next += sizeof(word);
+      return word;
+    };
+    const auto take_if = [&](PackedWord word) { return (packed.words & word) != 0 ? take() : 0; };
+    record.size = static_cast<std::uint32_t>(bytes);
+    record.payload_type = packed.payload_type;
+    record.text_bytes = packed.text_bytes;
+    record.time = static_cast<std::int64_t>(take());
+    const std::uint64_t domain = take_if(kDomainWord);
+    record.domain = static_cast<std::uint32_t>(domain);
+    record.category = static_cast<std::uint32_t>(domain >> 32);
+    const std::uint64_t thread = take_if(kThreadWord);
+    record.color = static_cast<std::uint32_t>(thread >> 32);
+    if ((packed.words & kThreadWord) != 0) thread_ = static_cast<std::uint32_t>(thread);
+    record.thread = thread_;
+    record.id = (packed.words & kIdWord) != 0 ? take() : packed.id;
+    record.payload = take_if(kPayloadWord);
+    return bytes;
+  }
+
+  // Goes on with what is published next, in the segment that the ring says it writes to.
   void skip_damage(std::uint64_t head) noexcept {
     ++damaged_;
-    tail_ = head / kRecordAlignment * kRecordAlignment;
+    tail_ = head / kWordBytes * kWordBytes;
+    const std::uint32_t last = ring_->last.load(std::memory_order_relaxed);
+    segment_ = last <= pool_.count() ? last : 0;
     ring_->tail.store(tail_, std::memory_order_release);
   }
 
   RingHeader* ring_;
-  std::span<const std::byte> data_;
+  SegmentPool pool_;
   std::uint64_t tail_;
+  std::uint32_t segment_ = 0;  // plus 1, that tail_ lies in or behind; 0: none yet
+  std::uint32_t thread_ = 0;   // of the last record
   std::uint64_t damaged_ = 0;
 };
 

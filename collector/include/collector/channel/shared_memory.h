@@ -1,4 +1,4 @@
-// A mapped memory file seen as its parts: the header and the bytes of each ring. Both sides; owns nothing.
+// A mapped memory file seen as its parts: the header, the rings, and the pools that segments come from. Both sides; owns nothing.
 #pragma once
 
 #include <new>
@@ -6,43 +6,69 @@
 #include <span>
 
 #include "collector/channel/layout.h"
+#include "collector/channel/segments.h"
 
 namespace lanescope::channel {
 
 class SharedMemory {
  public:
   SharedMemory() = default;
-  // Requires: `mapping` is kMemoryBytes long, page-aligned, and was initialized (the target's side can't check more than it is told).
-  explicit SharedMemory(void* mapping) noexcept : bytes_(static_cast<std::byte*>(mapping)) {}
+  // Requires: `mapping` is so long, page-aligned, and was initialized; `bytes` is what memory_bytes_for() gave.
+  SharedMemory(void* mapping, std::uint64_t bytes) noexcept : bytes_(static_cast<std::byte*>(mapping)), size_(bytes) {}
+  // Of the target, which believes the host.
+  explicit SharedMemory(SharedHeader& header) noexcept : SharedMemory(&header, header.memory_bytes) {}
 
   [[nodiscard]] SharedHeader& header() const noexcept { return *std::launder(reinterpret_cast<SharedHeader*>(bytes_)); }
-  [[nodiscard]] std::span<std::byte> metadata_bytes() const noexcept { return {bytes_ + kMetadataRingOffset, kMetadataRingBytes}; }
   [[nodiscard]] std::span<std::byte> frame_bytes() const noexcept { return {bytes_ + kFrameRingOffset, kFrameRingBytes}; }
   // Requires: index < kThreadRingCount.
-  [[nodiscard]] std::span<std::byte> thread_bytes(std::size_t index) const noexcept {
-    return {bytes_ + kThreadRingsOffset + index * kThreadRingBytes, kThreadRingBytes};
+  [[nodiscard]] RingHeader& thread_ring(std::size_t index) const noexcept {
+    return std::launder(reinterpret_cast<RingHeader*>(bytes_ + kThreadRingsOffset))[index];
   }
+  [[nodiscard]] SegmentPool metadata_pool() const noexcept {
+    return {header().metadata_pool, links(kMetadataLinksOffset), bytes_ + kMetadataSegmentsOffset, kMetadataSegments};
+  }
+  [[nodiscard]] SegmentPool thread_pool() const noexcept {
+    const std::uint32_t count = thread_segments();
+    return {header().thread_pool, links(kThreadLinksOffset), bytes_ + thread_segments_offset(count), count};
+  }
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   [[nodiscard]] explicit operator bool() const noexcept { return bytes_ != nullptr; }
 
  private:
+  [[nodiscard]] std::atomic<std::uint32_t>* links(std::size_t offset) const noexcept {
+    return std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(bytes_ + offset));
+  }
+  // As many as there is room for with their links: the inverse of memory_bytes_for().
+  [[nodiscard]] std::uint32_t thread_segments() const noexcept {
+    const std::uint64_t room = size_ - kThreadLinksOffset;
+    auto count = static_cast<std::uint32_t>(room / (kSegmentBytes + sizeof(std::uint32_t)));
+    while (count > 0 && memory_bytes_for(std::uint64_t{count} * kSegmentBytes) > size_) --count;
+    return count;
+  }
+
   std::byte* bytes_ = nullptr;
+  std::uint64_t size_ = 0;
 };
 
 // The host's first step with a new memory file: writes its header. Settings are all zero: the agent stays silent until the host sets them.
-// Requires: `mapping` is kMemoryBytes long, page-aligned and zero.
-inline SharedMemory initialize_shared_memory(void* mapping, std::uint32_t process_instance) noexcept {
+// Requires: `mapping` is so long, page-aligned and zero; `bytes` is what memory_bytes_for() gave.
+inline SharedMemory initialize_shared_memory(void* mapping, std::uint64_t bytes, std::uint32_t process_instance) noexcept {
   auto* header = ::new (mapping) SharedHeader{};
   header->layout_version = kLayoutVersion;
   header->process_instance = process_instance;
-  header->memory_bytes = kMemoryBytes;
-  return SharedMemory(mapping);
+  header->memory_bytes = bytes;
+  return {mapping, bytes};
 }
 
 // Target: takes a free thread ring for the calling thread; none when all are taken. The ring may still hold positions of an earlier owner,
-// which a RingProducer goes on from. Any thread, O(kThreadRingCount).
-inline std::optional<std::size_t> claim_thread_ring(SharedHeader& header, std::uint32_t thread) noexcept {
+// which a RingProducer goes on from. Any thread, O(rings that were ever claimed).
+inline std::optional<std::size_t> claim_thread_ring(const SharedMemory& memory, std::uint32_t thread) noexcept {
+  std::atomic<std::uint32_t>& used = memory.header().thread_rings_used;
   for (std::size_t index = 0; index < kThreadRingCount; ++index) {
-    std::atomic<std::uint32_t>& owner = header.thread_rings[index].owner;
+    std::uint32_t seen = used.load(std::memory_order_acquire);
+    while (seen <= index && !used.compare_exchange_weak(seen, static_cast<std::uint32_t>(index + 1), std::memory_order_acq_rel)) {
+    }
+    std::atomic<std::uint32_t>& owner = memory.thread_ring(index).owner;
     std::uint32_t free = 0;
     if (owner.load(std::memory_order_relaxed) == 0 && owner.compare_exchange_strong(free, thread, std::memory_order_acq_rel)) return index;
   }
@@ -55,7 +81,7 @@ inline void close_thread_ring(RingHeader& ring) noexcept { ring.closed.store(1, 
 // Host: call this before reading; where it says true and the ring is empty after that, the ring can be freed.
 inline bool is_closed(const RingHeader& ring) noexcept { return ring.closed.load(std::memory_order_acquire) != 0; }
 
-// Host: makes a closed ring, of which everything was read, free for the next thread.
+// Host: makes a closed ring free for the next thread. Requires: everything was read, and its consumer has given its segments back.
 inline void free_thread_ring(RingHeader& ring) noexcept {
   ring.closed.store(0, std::memory_order_relaxed);
   ring.owner.store(0, std::memory_order_release);

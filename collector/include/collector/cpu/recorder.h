@@ -51,6 +51,7 @@ class Listener {
   virtual ~Listener() = default;
   virtual void process_began(const SeenProcess& process) = 0;
   virtual void process_ended(ProcessKey process, std::int64_t time) = 0;
+  virtual void process_forgotten(ProcessKey process) = 0;  // nothing more is said of it
   virtual void thread_named(ProcessKey process, std::uint32_t thread, const std::string& name) = 0;
   virtual void recorded(ProcessKey process, const proto::EventChunk& chunk, std::uint32_t events) = 0;
   virtual void named(ProcessKey process, const proto::Symbols& symbols) = 0;

@@ -76,10 +76,11 @@ struct CaptureSettings {
   bool trace_mpi = false;          // calls of MPI, as ranges of the NVTX domain "MPI"; of programs that are launched
   Preset preset = Preset::kDefault;
   GraphLevel graph_level = GraphLevel::kNode;
-  std::chrono::milliseconds flush_interval{500};  // how often complete CUPTI buffers are asked for
-  bool trace_all_calls = false;                   // also CUDA calls that say nothing about time (cudaGetDevice and the like)
-  bool memory_usage = false;                      // allocations, releases and memory pools
-  bool cpu_page_faults = false;                   // of unified memory; with either, what moves between the memories
+  std::chrono::milliseconds flush_interval{500};        // how often complete CUPTI buffers are asked for
+  std::uint64_t pool_bytes = std::uint64_t{256} << 20;  // that records of one process may take while they wait to be read; 1 MiB to 64 GiB
+  bool trace_all_calls = false;                         // also CUDA calls that say nothing about time (cudaGetDevice and the like)
+  bool memory_usage = false;                            // allocations, releases and memory pools
+  bool cpu_page_faults = false;                         // of unified memory; with either, what moves between the memories
   bool gpu_page_faults = false;
   bool cuda_events = false;  // when streams come past CUDA events, and who waits for them
   CudaBacktraces backtraces;
@@ -154,9 +155,13 @@ struct LaunchRequest {
   std::optional<int> end_signal;                     // sent to every recorded process once the duration is over; none: they run on
   WaitFor wait_for = WaitFor::kAll;
   OnTargetExit on_target_exit = OnTargetExit::kStop;
-  std::optional<std::uint64_t> maximum_file_size;     // bytes; the capture ends there
+  std::optional<std::uint64_t> maximum_file_size;     // bytes; the capture ends before its file is larger
   std::optional<std::chrono::nanoseconds> keep_last;  // only this much before the end is kept (in memory, until the end)
   std::filesystem::path agent;                        // empty: find_agent()
+  // Set where the program is to run in any case: when limits or a full machine leave no room to record it (descriptors, processes, memory,
+  // the size or the disk of the file), launch() tells why, and this process becomes the program, as it would have been without us. Empty:
+  // launch() fails.
+  std::function<void(const Error& shortage)> unrecorded;
 };
 
 // Records a process that runs already, from now on. It runs on when the recording ends.
@@ -227,7 +232,8 @@ struct RecordedFile {
   std::uint64_t events = 0;
   std::uint64_t bytes = 0;
   EndReason reason = EndReason::kUnknown;
-  std::size_t start = 0;  // which start_capture() it came from, counted from 1; 0: from none
+  std::size_t start = 0;        // which start_capture() it came from, counted from 1; 0: from none
+  std::uint64_t unwritten = 0;  // events that were recorded, but for which the file had no room
 };
 
 // What there is to say once a recording has ended.
@@ -269,9 +275,11 @@ class Recording {
   Result<std::filesystem::path> cancel_capture();
   // Ends the recording, and its processes with this signal where there is one. Returns at once.
   void shut_down(std::optional<int> signal);
-  // Sends the target this signal, which may end it: once agents have handed over what they hold, or half a second later. The recording goes
-  // on. Returns at once.
+  // Sends the target this signal, after those that were passed on before. Where it may end the target: once agents have handed over what
+  // they hold, or half a second later. The recording goes on. Returns at once.
   void pass_on(int signal);
+  // Whether there are signals that were not sent yet.
+  [[nodiscard]] bool passes_on() const;
 
   // Waits until it has ended, at most so long. Returns whether it has.
   bool wait_for(std::chrono::milliseconds limit);

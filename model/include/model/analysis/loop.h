@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "model/analysis/families.h"
 #include "model/analysis/finding.h"
@@ -26,8 +27,14 @@ class Loop {
     const bool in_loop = found == by_process_.end() || (t >= found->second.begin && std::min(t, enqueued) < found->second.end);
     return in_loop ? Recurrence::kRecurring : Recurrence::kOnce;
   }
+  // That of a process; none where it takes no part.
+  [[nodiscard]] std::optional<TimeRange> of(ProcessId process) const {
+    const auto found = by_process_.find(process);
+    return found == by_process_.end() ? std::nullopt : std::optional(found->second);
+  }
   // Of all processes, without those that warm up; 0 where no ranges mark them.
   [[nodiscard]] std::size_t iterations() const noexcept { return iterations_; }
+  [[nodiscard]] std::size_t processes() const noexcept { return by_process_.size(); }
   // From where the first process entered the loop to where the last left it, or to the end of the GPU work that was enqueued in it, which
   // may go on. Requires: known(). O(GPU work behind the loop).
   [[nodiscard]] TimeRange time(const Trace& trace, const LaunchIndex& launches) const;

@@ -1,13 +1,16 @@
-// What changed from one trace to another, and what of that is more than noise.
+// What changed from one trace to another, or from some runs of a program to others, and what of that is more than noise.
 //
 // Traces are aligned by the iterations of their loop (an NVTX range that repeats): everything is compared per iteration, and only what
-// happened in iterations counts. Where there are none, the whole traces are compared, cut into kSlices pieces of equal length. Either way
-// each trace gives a series of samples for each item; a bootstrap over them, with a fixed seed, tells how far the change could lie from
-// what was seen. A change whose interval includes zero is noise.
+// happened in iterations counts; the same iteration of several ranks is one sample. Where there are none, the whole traces are compared,
+// cut into kSlices pieces of equal length. Either way a trace gives a series of samples for each item, which tells its noise within a run;
+// of several runs a side, each gives one value, and their spread is the noise. The interval of a change allows for how many items are
+// compared: where nothing changed, one of kFalseAlarms comparisons says that something did. A change whose interval includes zero is noise.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -40,9 +43,9 @@ enum class DiffVerdict : std::uint8_t {
 [[nodiscard]] std::string_view diff_verdict_name(DiffVerdict verdict) noexcept;  // "more"
 
 struct DiffSide {
-  std::uint64_t count = 0;
+  std::uint64_t count = 0;  // in all runs and ranks
   Nanoseconds total = 0;
-  double per_iteration = 0;  // ns; without iterations the total
+  double per_iteration = 0;  // ns, the mean of ranks and of runs; without iterations the total of a run
 };
 
 struct DiffItem {
@@ -50,7 +53,7 @@ struct DiffItem {
   std::string name;
   DiffSide first, second;
   double change = 0;      // percent of the first; NaN where the first has none
-  double change_low = 0;  // the interval that holds the change with kConfidence; NaN where it can't be told
+  double change_low = 0;  // the interval that the change lies in; NaN where it can't be told
   double change_high = 0;
   DiffVerdict verdict = DiffVerdict::kSame;
   [[nodiscard]] double difference() const noexcept { return second.per_iteration - first.per_iteration; }  // ns
@@ -64,18 +67,24 @@ struct DiffOptions {
 
 struct TraceDiff {
   static constexpr std::size_t kSlices = 50;
-  static constexpr double kConfidence = 0.99;
+  static constexpr double kFalseAlarms = 0.01;
   std::string aligned_by;      // the family of ranges; empty where none repeats in both
   std::string repeating_work;  // then: the kernel that begins each iteration in both; empty: whole traces
   [[nodiscard]] bool by_iteration() const noexcept { return !aligned_by.empty() || !repeating_work.empty(); }
-  std::size_t first_iterations = 0;
+  std::size_t first_iterations = 0;  // of all runs; the same one of several ranks counts once
   std::size_t second_iterations = 0;
   std::size_t first_skipped = 0;  // iterations that were left out
   std::size_t second_skipped = 0;
+  std::size_t first_runs = 1;
+  std::size_t second_runs = 1;
   std::vector<DiffItem> items;  // duration, GPUs, then by difference, the largest first
 };
 
 // O(n log n) over the events of both. Fails when options.range names no range of one of the traces, or skip leaves no iteration.
 [[nodiscard]] Result<TraceDiff> compare_traces(const Trace& first, const Trace& second, const DiffOptions& options = {});
+
+// The same of runs of a program before and after a change. Requires: one run a side or more, none null.
+using Runs = std::span<const std::shared_ptr<const Trace>>;
+[[nodiscard]] Result<TraceDiff> compare_runs(Runs first, Runs second, const DiffOptions& options = {});
 
 }  // namespace lanescope::analysis

@@ -27,15 +27,18 @@ enum class EventColumn : std::uint8_t {
   kBlock,
   kRegisters,  // per thread
   kNvtxRange,  // the innermost range around the event; for GPU work, around the call that launched it
+  kOccupancy,  // of kernels, hundredths of a percent: theoretical, by the shape of the launch
+  kWaves,      // of kernels, hundredths: the grid's blocks, by how many the GPU holds at once
 };
-inline constexpr std::size_t kEventColumnCount = 17;
+inline constexpr std::size_t kEventColumnCount = 19;
 [[nodiscard]] std::array<EventColumn, kEventColumnCount> all_event_columns() noexcept;
 
 [[nodiscard]] std::string_view event_column_title(EventColumn column) noexcept;   // "Gap before"
 [[nodiscard]] std::string_view event_column_header(EventColumn column) noexcept;  // with its unit, for files: "Gap before (ns)"
 
 // How the values of a column are to be read.
-enum class ColumnContent : std::uint8_t { kText, kTime, kDuration, kBytes, kNumber, kExtent };  // kExtent: three numbers, as in a grid
+// kHundredths: of what the header says. kExtent: three numbers, as in a grid.
+enum class ColumnContent : std::uint8_t { kText, kTime, kDuration, kBytes, kNumber, kHundredths, kExtent };
 [[nodiscard]] ColumnContent event_column_content(EventColumn column) noexcept;
 
 enum class EventKind : std::uint8_t {

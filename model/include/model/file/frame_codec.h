@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,13 +16,16 @@ namespace lanescope {
 struct FrameView {
   FrameHeader header;
   std::span<const std::byte> stored;
+  std::shared_ptr<const void> owner;  // keeps `stored`; null where that lies in memory of the caller's
 };
 
 // Appends a complete frame to `out`: `header` gives type, source, process and event_count; everything else is computed. The payload is
 // compressed where that makes it smaller. Requires: payload.size() <= kMaximumPayloadBytes.
 void append_frame(FrameHeader header, std::string_view payload, std::vector<std::byte>& out);
 
-// Whether the checksum holds and the sizes are in range.
+// Whether a frame may have such sizes, by its codec and the format's limit.
+[[nodiscard]] bool has_possible_sizes(const FrameHeader& header);
+// Whether these are possible and the checksum holds.
 [[nodiscard]] bool frame_is_sound(const FrameView& frame);
 
 // The payload, decompressed. Fails when the stored bytes do not decompress to exactly raw_size.

@@ -1,7 +1,7 @@
 // Reads and writes .trace files as sequences of frames. What a frame says is not known here.
 //
-// Threads: a TraceFileWriter and a TraceFileReader belong to one thread at a time; FrameViews of a reader may be opened from any thread
-// while the reader lives.
+// Threads: a TraceFileWriter and a TraceFileReader belong to one thread at a time; FrameViews of a reader may be opened from any thread, and
+// stay valid without it.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,29 @@
 #include <vector>
 
 #include "model/file/frame_codec.h"
+#include "model/file/new_file.h"
 #include "model/file/result.h"
 
 namespace lanescope {
 
-enum class Overwrite { kRefuse, kAllow };
-
 // Appends frames to a new file. What append() was given is in the file (the kernel's cache) when it returns, so a killed host loses
 // nothing; finish() adds the index, without which the file opens all the same.
+//
+// A file that is replaced stays as it was until the new one has an event, or is finished; the new one lies beside it before. While a writer
+// lives, it holds a lock on its place (flock): no second one writes there.
 class TraceFileWriter {
  public:
-  // Fails when the file exists and overwrite is kRefuse, or when it can't be created.
-  static Result<TraceFileWriter> create(const std::filesystem::path& path, Overwrite overwrite);
+  // Fails when the file exists and overwrite is kRefuse, when another writer is at it, or when it can't be created.
+  static Result<TraceFileWriter> create(const std::filesystem::path& path, Overwrite overwrite, Readers readers = Readers::kAsUsual);
+  // Into a file that somebody else brings to its place, and that outlives the writer.
+  static Result<TraceFileWriter> create(NewFile& file);
 
   // Goes on behind the last frame of a finished file: its index is cut off, and finish() writes it anew. Fails when the file has no sound
-  // index or can't be written.
+  // index, can't be written, or another writer is at it.
   static Result<TraceFileWriter> reopen(const std::filesystem::path& path);
+
+  // Whether a writer is at this file now, in this process or another.
+  static bool is_being_written(const std::filesystem::path& path);
 
   TraceFileWriter(TraceFileWriter&&) noexcept;
   TraceFileWriter& operator=(TraceFileWriter&&) noexcept;
@@ -38,11 +45,20 @@ class TraceFileWriter {
   // cut off again, so that the file stays whole.
   Result<void> append(std::span<const std::byte> frames);
 
+  // Makes room for `bytes` of frames and the index: takes whole frames from the end until all of that fits into the place that the file has
+  // now, where `limit` is none, else into `limit` bytes in all. The first frame stays. What is appended next is written over the others:
+  // that works on a full disk, too. Returns how many events they held.
+  std::uint64_t make_room(std::uint64_t bytes, std::optional<std::uint64_t> limit);
+
   // Writes the index and the trailer. Nothing may be appended afterwards.
   Result<void> finish();
+  // Removes the file; what it was to replace stays where the new one had no event yet. Nothing may be called afterwards.
+  void discard();
 
-  [[nodiscard]] std::uint64_t size() const noexcept;  // bytes so far
+  [[nodiscard]] std::uint64_t size() const noexcept;           // bytes so far
+  [[nodiscard]] std::uint64_t finished_size() const noexcept;  // at most so many if it were finished now
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
+  [[nodiscard]] bool is_in_place() const noexcept;  // not beside it any more
 
  private:
   struct State;
@@ -57,10 +73,14 @@ struct FileCondition {
   std::uint64_t damaged_frames = 0;            // skipped, because their checksum differs
   std::uint64_t first_damage = 0;              // byte position of the first damaged frame; 0 when none
   std::uint64_t unread_bytes = 0;              // at the end, behind the last whole frame: a write that was cut off
+  std::uint64_t search_ended = 0;              // byte position where the search for frames behind damage was given up; 0 when it was not
+  bool changed = false;                        // it became shorter, or another recording, while it was read
+  std::string read_error;                      // one sentence; empty when every byte could be read
   [[nodiscard]] std::string sentence() const;  // what a user should know; empty when nothing
 };
 
-// Walks the frames of a file that may be finished, cut at any byte, or still growing. Memory is bounded by one frame: the file is mapped.
+// Walks the frames of a file that may be finished, cut at any byte, still growing, or changed by another program meanwhile. Memory is that of
+// one frame, and of those that the caller keeps.
 class TraceFileReader {
  public:
   // Fails with one sentence when the file can't be read, is empty, is not a .trace file (known foreign formats are named, with the
@@ -74,9 +94,12 @@ class TraceFileReader {
   // The frames of the given types, found by the index of a finished file; none where there is no sound index. Does not move next().
   // O(frames).
   [[nodiscard]] std::vector<FrameView> indexed(std::span<const std::uint16_t> types) const;
+  // How many events the index says there are; 0 where there is no sound index. O(frames).
+  [[nodiscard]] std::uint64_t indexed_events() const;
 
   // The next sound frame, else none at the end of what there is now. Damaged frames are skipped and counted: the scan goes on at the next
-  // place where a sound frame begins. In a growing file, call again later. Index frames are not returned. O(1) for a sound file.
+  // place where a sound frame begins, as far as the limit of such searches (limits.h) allows. In a growing file, call again later. Index
+  // frames are not returned. O(1) for a sound file.
   std::optional<FrameView> next();
 
   [[nodiscard]] const FileCondition& condition() const noexcept;

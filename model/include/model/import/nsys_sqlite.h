@@ -13,8 +13,8 @@
 
 namespace lanescope {
 
-// Whether this SQLite file has tables of Nsight Systems. False for anything that can't be read.
-[[nodiscard]] bool is_nsys_sqlite(const std::filesystem::path& path);
+// Whether this SQLite file has tables of Nsight Systems, or can't be read, so that nobody knows: import_nsys_sqlite() then says why.
+[[nodiscard]] bool may_be_nsys_sqlite(const std::filesystem::path& path);
 
 // Fails with one sentence when the file can't be read, is damaged, or is not an export of Nsight Systems. `progress` is told the fraction
 // of rows read, never a partial trace; a cancelled import fails.

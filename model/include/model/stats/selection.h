@@ -1,12 +1,15 @@
 // The events of a trace that a report or a rule looks at: all, or those of a time range or of an NVTX range.
 //
-// An NVTX range stands for its time: what any thread did while it was open, and the GPU work that was enqueued meanwhile, which may run
-// later. (Frameworks launch from threads of their own: the backward pass of PyTorch is not on the thread that pushed the range.)
+// An NVTX range stands for its time: what any thread of its process did while it was open, and the GPU work that was enqueued meanwhile,
+// which may run later. (Frameworks launch from threads of their own: the backward pass of PyTorch is not on the thread that pushed the
+// range.) Of several processes that have the range, such as ranks, each contributes its own; one that does not have it, nothing.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <unordered_set>
 
+#include "model/events/event_values.h"
 #include "model/events/launch_index.h"
 #include "model/stats/report.h"
 #include "model/trace/trace.h"
@@ -32,10 +35,10 @@ class Selection {
   static Result<Selection> of(const Trace& trace, const ReportOptions& options, std::shared_ptr<SharedLaunchIndex> index = nullptr);
 
   [[nodiscard]] const Trace& trace() const noexcept { return *trace_; }
-  // What is selected as a time; none: all.
+  // What is selected as a time, of ranges of several processes from the first's begin to the last's end; none: all.
   [[nodiscard]] std::optional<TimeRange> time() const noexcept {
     if (!range_) return window_;
-    return window_ ? window_->intersected(range_->time) : range_->time;
+    return window_ ? window_->intersected(range_->hull) : range_->hull;
   }
   // Which call enqueued which GPU work, in the whole trace. O(CUDA calls) the first time.
   [[nodiscard]] const LaunchIndex& launch_index() const { return index_->of(*trace_); }
@@ -85,7 +88,8 @@ class Selection {
 
  private:
   struct Range {
-    TimeRange time;
+    std::map<ProcessId, TimeRange> times;
+    TimeRange hull;
     std::unordered_set<std::uint64_t> launches;  // the API calls that begin within it: process and correlation id (launch_key)
   };
   [[nodiscard]] static std::uint64_t launch_key(ProcessId process, std::uint32_t correlation) noexcept {
@@ -93,7 +97,9 @@ class Selection {
   }
 
   Selection(const Trace& trace, std::shared_ptr<SharedLaunchIndex> index) : trace_(&trace), index_(std::move(index)) {}
-  [[nodiscard]] static bool is_gpu(TrackKind kind) noexcept { return is_gpu_work(kind) || kind == TrackKind::kSynchronizations; }
+  [[nodiscard]] static bool is_gpu(TrackKind kind) noexcept { return is_on_stream(kind); }
+  // That of the range on a track: from the first's begin to the last's end for what no process owns; none where the process lacks it.
+  [[nodiscard]] std::optional<TimeRange> time_on(const Track& track) const noexcept;
   [[nodiscard]] std::optional<Range> find_range(const RangeFilter& filter) const;
   void collect_launches(Range& range) const;
 

@@ -6,8 +6,8 @@
 // A series is immutable and cheap to copy: it shares its segments. Any number of threads may read it. A recording that grows publishes new
 // series, which share all full segments with the old ones.
 //
-// Memory: 4 bytes a value (8 in segments where that is too narrow) and somewhat over 1 for the index, and 8 bytes a time, which all
-// counters that are read together share.
+// Memory: 4 bytes a value (8 in segments where that is too narrow) and somewhat over 1 for the index, none where a value holds for a whole
+// segment; and 8 bytes a time, which all counters that are read together share.
 #pragma once
 
 #include <cstdint>
@@ -73,8 +73,8 @@ class CounterSegment {
   [[nodiscard]] Nanoseconds time(std::size_t i) const noexcept { return (*times_)[i]; }
   [[nodiscard]] Nanoseconds end(std::size_t i) const noexcept { return i + 1 < times_->size() ? (*times_)[i + 1] : end_; }
   [[nodiscard]] std::int64_t value(std::size_t i) const noexcept {
-    if (!wide_.empty()) return wide_[i];
-    return narrow_[i] == kNoNarrowValue ? kNoValue : narrow_[i];
+    if (!narrow_.empty()) return narrow_[i] == kNoNarrowValue ? kNoValue : narrow_[i];
+    return wide_.empty() ? constant_ : wide_[i];
   }
   [[nodiscard]] TimeRange extent() const noexcept { return {times_->front(), end_}; }
   // Number of the last sample at or before t. Requires: t >= time(0). O(log n).
@@ -91,7 +91,8 @@ class CounterSegment {
 
   std::shared_ptr<const std::vector<Nanoseconds>> times_;
   Nanoseconds end_;
-  std::vector<std::int32_t> narrow_;                 // either this
+  std::int64_t constant_ = kNoValue;                 // where all values are the same
+  std::vector<std::int32_t> narrow_;                 // else either this
   std::vector<std::int64_t> wide_;                   // or that
   std::vector<std::vector<CounterSummary>> levels_;  // levels_[0]: one node a block; each next covers kFanOut of the one below
   CounterSummary summary_;

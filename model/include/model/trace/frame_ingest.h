@@ -9,6 +9,15 @@
 
 namespace lanescope {
 
+// What it takes to read a frame, in the terms of limits.h.
+struct FrameCost {
+  std::uint64_t unpacked = 0;  // bytes of its payload once decompressed; 0 of one that is skipped
+  std::uint64_t entries = 0;   // texts and messages within its message
+  std::uint64_t memory = 0;    // bytes that its message takes
+};
+// What is known of that before the frame is decoded: `unpacked`.
+[[nodiscard]] FrameCost cost_to_decode(const FrameHeader& header) noexcept;
+
 // A frame with its payload decompressed and parsed: the part of ingest that needs no order, and so may run on any thread.
 class DecodedFrame {
  public:
@@ -16,6 +25,7 @@ class DecodedFrame {
   DecodedFrame(DecodedFrame&&) noexcept;
   DecodedFrame& operator=(DecodedFrame&&) noexcept;
   ~DecodedFrame();
+  [[nodiscard]] FrameCost cost() const noexcept;
 
  private:
   friend class FrameIngest;
@@ -31,12 +41,14 @@ class FrameIngest {
   FrameIngest(const FrameIngest&) = delete;
   FrameIngest& operator=(const FrameIngest&) = delete;
 
-  // Adds what one frame says. A payload that does not parse, or whose columns disagree, is skipped whole and counted in malformed().
-  // Unknown frame types are skipped.
+  // Adds what one frame says. A payload that does not parse, is beyond the limits of a frame (limits.h), or whose columns disagree, is
+  // skipped whole and counted in malformed(). Unknown frame types are skipped.
   void add(const FrameView& frame);
   void add(const DecodedFrame& frame);
 
   [[nodiscard]] std::uint64_t malformed() const noexcept;
+  // Bytes that the trace and the dictionaries of its sources take so far, about; more for names that are long to demangle. O(1).
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
 
  private:
   struct State;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,9 +20,12 @@
 #include "model/trace/counter.h"
 #include "model/trace/details.h"
 #include "model/trace/lane.h"
+#include "model/trace/name_table.h"
 #include "model/trace/types.h"
 
 namespace lanescope {
+
+struct ResourceIndex;
 
 enum class TrackKind : std::uint8_t {
   kKernels,            // gpu, process, context, stream; KernelDetail
@@ -180,6 +184,9 @@ struct OutputText {
 };
 
 // Where the trace comes from.
+// Why a recording ended when it did; kUnknown where that is not known, or it was cut off.
+enum class RecordingEnd { kUnknown, kTargetExited, kStopped, kDuration, kDiskFull, kFileSize, kRange };
+
 struct Provenance {
   std::string format;    // "Lanescope", "Nsight Systems SQLite", "Chrome JSON"
   std::string producer;  // "lanescope 0.1.0", "NVIDIA Nsight Systems 2025.3.1"
@@ -191,6 +198,8 @@ struct Provenance {
   std::int64_t utc_epoch = 0;      // ns since 1970 of the trace's time 0; 0 when not known
   Nanoseconds monotonic_epoch = 0;
   bool finished = false;      // the recording ended in an orderly way
+  RecordingEnd end = RecordingEnd::kUnknown;
+  std::uint64_t unwritten_events = 0;  // recorded, but the file had no room for them
   bool outline_only = false;  // from the file's outline: events stand for sums over time, and their details are not known yet
   std::string condition;      // one sentence on what is missing or damaged; empty when nothing is
 };
@@ -232,6 +241,8 @@ class Trace {
   [[nodiscard]] const std::vector<Lane>& lanes() const noexcept { return lanes_; }
   [[nodiscard]] const Lane& lane(LaneId id) const noexcept { return lanes_[id]; }
   [[nodiscard]] const Track& track_of(LaneId id) const noexcept { return tracks_[track_of_lane_[id]]; }
+  // Those of a process and kind, in their order. O(log tracks).
+  [[nodiscard]] std::span<const TrackId> tracks_of(ProcessId process, TrackKind kind) const noexcept;
 
   [[nodiscard]] const std::vector<Counter>& counters() const noexcept { return counters_; }
   [[nodiscard]] const CounterSeries& counter_series(CounterId id) const noexcept { return counter_series_[id]; }
@@ -255,14 +266,19 @@ class Trace {
   [[nodiscard]] const CallStacks& call_stacks() const noexcept { return call_stacks_; }
 
   [[nodiscard]] Event event(EventRef ref) const noexcept { return lanes_[ref.lane].event(ref.index); }
+  // Each O(log entries).
   [[nodiscard]] std::string_view domain_name(ProcessId process, std::uint32_t domain) const noexcept;  // "" for the default domain
   [[nodiscard]] std::string_view category_name(ProcessId process, std::uint32_t domain, std::uint32_t category) const noexcept;
   [[nodiscard]] std::string_view cuda_name(ProcessId process, CudaResource resource, std::uint32_t id) const noexcept;  // "": it has none
   [[nodiscard]] const CudaStream* find_stream(ProcessId process, std::uint32_t context, std::uint32_t stream) const noexcept;
+  // The ordinal under which the process knows the GPU; none where it is not known to use it.
+  [[nodiscard]] std::optional<std::uint32_t> device_ordinal(ProcessId process, GpuId gpu) const noexcept;
+  [[nodiscard]] std::vector<CudaDevice> devices_of(GpuId gpu) const;  // as processes know it
 
-  // The API call that enqueued this GPU event (the outermost that has its correlation id), else none. O(lanes · log n).
+  // The API call that enqueued this GPU event, else none: of those that have its correlation id the nearest in time, as ids may come round
+  // again; of calls within each other the outermost. O(lanes of the process's calls · log n).
   [[nodiscard]] std::optional<EventRef> launch_of(EventRef gpu_event) const;
-  // The GPU events that this API call enqueued, by start; several for a CUDA graph. O(lanes · log n + results).
+  // The GPU events that this API call enqueued, by start; several for a CUDA graph. O(lanes of the process's calls and GPU work · log n).
   [[nodiscard]] std::vector<EventRef> work_of(EventRef api_call) const;
   // The recording of a CUDA event for which this synchronization waited, else none. O(recordings of the process).
   [[nodiscard]] std::optional<EventRef> awaited_event(EventRef synchronization) const;
@@ -274,6 +290,15 @@ class Trace {
  private:
   friend class TraceBuilder;
   friend class TraceCombiner;  // appends what each of these holds
+  void index_resources();      // to be called where tables that ResourceIndex knows have grown
+  // A call that has a correlation id, and lies within no other that has it.
+  struct OuterCall {
+    Nanoseconds start;
+    Nanoseconds end;
+    EventRef call;
+  };
+  [[nodiscard]] std::vector<OuterCall> calls_with(ProcessId process, std::uint32_t correlation) const;
+
   Provenance provenance_;
   TimeRange extent_;
   std::uint64_t event_count_ = 0;
@@ -294,7 +319,8 @@ class Trace {
   std::vector<TrackId> track_of_lane_;
   std::vector<Counter> counters_;
   std::vector<CounterSeries> counter_series_;
-  AppendOnlyTable<std::string> names_;
+  std::shared_ptr<const ResourceIndex> resource_index_;
+  NameTable names_;
   AppendOnlyTable<KernelDetail> kernel_details_;
   AppendOnlyTable<MemoryDetail> memory_details_;
   AppendOnlyTable<ApiDetail> api_details_;
@@ -309,9 +335,16 @@ class Trace {
   CallStacks call_stacks_;
 };
 
-// The CUDA ordinal under which a process knows a GPU; the machine's where the process is not known to use it. O(devices).
+// The CUDA ordinal under which a process knows a GPU; the machine's where the process is not known to use it. O(log devices).
 [[nodiscard]] std::uint32_t device_ordinal(const Trace& trace, ProcessId process, GpuId gpu) noexcept;
-// What processes call this GPU (nvtxNameCudaDevice), as " (left, second)"; empty where none has a name for it.
+// How far a call is from work of its correlation id. Work begins behind its call, but clocks differ by some microseconds: so one that begins
+// behind the work is the farther by far, and still nearer than one of an hour before.
+[[nodiscard]] constexpr Nanoseconds launch_distance(Nanoseconds call_start, Nanoseconds work_start) noexcept {
+  constexpr Nanoseconds kPenalty = 1'000, kFarthest = std::numeric_limits<Nanoseconds>::max();
+  if (call_start <= work_start) return work_start - call_start;
+  return call_start - work_start < kFarthest / kPenalty ? (call_start - work_start) * kPenalty : kFarthest;
+}
+// What processes call this GPU (nvtxNameCudaDevice), as " (left, second)"; empty where none has a name for it. O(processes that use it).
 [[nodiscard]] std::string given_names(const Trace& trace, GpuId gpu);
 [[nodiscard]] std::string context_label(const Trace& trace, ProcessId process, std::uint32_t context);  // "1", "1 main"
 

@@ -1,7 +1,7 @@
 // Builds traces: from frames as they come (FrameIngest), or from other formats (model/import).
 //
-// Events may be added in any order. Each track keeps its lanes built at all times: events that come in order cost O(1); a late one makes
-// its track rebuild what lies behind it. Where a nesting depth is given, it is the lane; elsewhere the first lane that is free takes the
+// Events may be added in any order, for O(log n) each whatever the order. Those that come in order are put into their lanes at once; late
+// ones make their track rebuild what lies behind them, and wait for each other where that is much. Where a nesting depth is given, it is the lane; elsewhere the first lane that is free takes the
 // event, outer before inner, so that calls nest and overlapping GPU work gets lanes of its own.
 //
 // Threads: one thread at a time. The traces that snapshot() returns may be read anywhere.
@@ -69,6 +69,7 @@ class TraceBuilder {
 
   // Counters. The one of this process, GPU, name and source name; new on first mention.
   CounterId counter(const Counter& description);
+  CounterId another_counter(const Counter& description);  // a new one, though there may be one of the same process, GPU and names
   // Adds what was read of counters that are always read together: columns[i] has a value of counters[i] for each time, or kNoValue; the
   // last values hold until `end`. Samples come in the order of their times; where some begin later than those before ended, nothing is
   // known in between. False, and nothing is added, where that is not so, or times are not near (see types.h).
@@ -81,7 +82,10 @@ class TraceBuilder {
   // duration, and of times that are not near (see types.h), are refused and counted as invalid.
   void add(const TrackKey& key, std::vector<Event> events, std::span<const std::uint32_t> depths = {});
 
-  // What there is now. O(lanes + segments), and the rebuilding of tails that changed since the last call.
+  // Bytes that the trace takes so far, about. O(1).
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
+
+  // What there is now. O(lanes + segments), and the rebuilding of tails, and of what lies behind late events, that came since the last call.
   std::shared_ptr<const Trace> snapshot();
 
  private:

@@ -9,4 +9,13 @@ namespace lanescope {
 // The text with every byte that is not part of a UTF-8 sequence replaced by U+FFFD.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 
+enum class LineBreaks {
+  kEscaped,  // \n, \r and \t, too
+  kKept,     // line feeds and tabs stay
+};
+// Appends the text so that a terminal shows it and does nothing else: control characters (C0, DEL, C1), which may move the cursor, set
+// titles or answer for the user, become \u001b, as in JSON; \r, and as is asked \n and \t, these. What is not UTF-8 becomes U+FFFD. O(n).
+void append_printable(std::string& to, std::string_view text, LineBreaks breaks);
+[[nodiscard]] std::string printable(std::string_view text, LineBreaks breaks);
+
 }  // namespace lanescope

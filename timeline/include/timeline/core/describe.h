@@ -22,10 +22,6 @@ enum class Length { kBrief, kWhole };  // kBrief: of a long call chain, what fit
 // call that launched the work, and the NVTX ranges around that call.
 [[nodiscard]] std::vector<Property> describe_event(const Trace& trace, EventRef event, Length length = Length::kWhole);
 
-// Share of the multiprocessor's warps that a kernel of this shape can keep resident, 0 to 1, limited by warps, blocks, registers and shared
-// memory; none where the GPU's limits are not known.
-[[nodiscard]] std::optional<double> theoretical_occupancy(const KernelDetail& kernel, const Gpu& gpu) noexcept;
-
 // "label<tab>value" lines.
 [[nodiscard]] std::string as_text(const std::vector<Property>& properties);
 

@@ -1,0 +1,53 @@
+"""Readable forms of mangled C++ names, by the C++ runtime library of the machine.
+
+A short hostile name may ask for gigabytes. So a child process with limits does it; a name at which it ends keeps its mangled form, and the child is
+started anew for the rest, a few times.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+_LONGEST_NAME = 1 << 16  # bytes
+_RESTARTS = 8
+_SECONDS = 20  # for each child
+
+_CHILD = r"""
+import ctypes, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (5, 5))
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+library = ctypes.CDLL("libstdc++.so.6")
+demangle, release = library.__cxa_demangle, ctypes.CDLL(None).free
+demangle.restype, demangle.argtypes = ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)]
+release.argtypes = [ctypes.c_void_p]
+status = ctypes.c_int()
+for name in sys.stdin.buffer.read().split(b"\0"):
+    result = demangle(name, None, None, ctypes.byref(status))
+    sys.stdout.buffer.write((ctypes.string_at(result) if result else name) + b"\0")
+    sys.stdout.buffer.flush()
+    release(result)
+"""
+
+
+def demangled(names: "list[str]") -> "dict[str, str]":
+    """The readable form of each mangled name; names that can't be read are left out."""
+    result: dict[str, str] = {}
+    waiting = [name for name in dict.fromkeys(names) if name.startswith("_Z") and "\0" not in name and len(name) <= _LONGEST_NAME]
+    for _ in range(_RESTARTS):
+        if not waiting:
+            break
+        data = b"\0".join(name.encode("utf-8", errors="replace") for name in waiting)
+        try:
+            output = subprocess.run(
+                [sys.executable, "-I", "-c", _CHILD], input=data, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=_SECONDS, check=False
+            ).stdout
+        except subprocess.TimeoutExpired as late:
+            output = late.stdout or b""
+        except OSError:
+            break
+        answers = output.split(b"\0")[:-1]
+        result.update(zip(waiting, (answer.decode("utf-8", errors="replace") for answer in answers)))
+        waiting = waiting[len(answers) + 1 :]  # without the one at which the child ended
+    return result

@@ -1,0 +1,218 @@
+"""What ids of one process and source stand for: strings, queues, shapes, code. Id 0, and one that no chunk has defined, stand for nothing."""
+
+from __future__ import annotations
+
+from typing import Optional, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ._message import decode, text
+from ._schema import MESSAGES
+from ._wire import WireError, fields
+
+# Ids count up from 1, so rows lie in arrays. One that is this far above the others (what lay between was lost, or never was) is kept apart.
+_LARGEST_GAP = 1 << 16
+
+
+class Texts:
+    """Texts of a whole trace, each once. Number 0 is the empty text."""
+
+    def __init__(self) -> None:
+        self.values: list[str] = [""]
+        self._numbers: dict[bytes, int] = {b"": 0}
+
+    def number(self, data: bytes) -> int:
+        found = self._numbers.get(data)
+        if found is None:
+            found = self._numbers[data] = len(self.values)
+            self.values.append(text(data))
+        return found
+
+    def number_of_text(self, value: str) -> int:
+        return self.number(value.encode("utf-8", errors="replace"))
+
+
+class IdTable:
+    """Rows of integers under ids that mostly count up from 1, as columns. Memory grows with the rows, not with the ids."""
+
+    def __init__(self, columns: int) -> None:
+        self._rows: npt.NDArray[np.int64] = np.zeros((64, columns), dtype=np.int64)
+        self._size = 1
+        self._far: dict[int, tuple[int, ...]] = {}
+
+    def put(self, row_id: int, row: "tuple[int, ...]") -> None:
+        if row_id == 0:
+            return
+        if row_id > self._size + _LARGEST_GAP:
+            self._far[row_id] = row
+            return
+        if row_id >= len(self._rows):
+            grown = np.zeros((max(2 * len(self._rows), row_id + 1), self._rows.shape[1]), dtype=np.int64)
+            grown[: len(self._rows)] = self._rows
+            self._rows = grown
+        self._rows[row_id] = row
+        self._size = max(self._size, row_id + 1)
+
+    def get(self, row_id: int) -> "tuple[int, ...]":
+        if row_id in self._far:
+            return self._far[row_id]
+        row = self._rows[row_id] if row_id < self._size else self._rows[0]
+        return tuple(int(value) for value in row)
+
+    def column(self, ids: npt.NDArray[np.uint64], column: int) -> npt.NDArray[np.int64]:
+        """What each id has in that column; 0 for unknown ones."""
+        near = ids < self._size
+        values: npt.NDArray[np.int64] = self._rows[np.where(near, ids, 0).astype(np.intp), column]
+        if self._far and not near.all():
+            for row in np.flatnonzero(~near):
+                values[row] = self._far.get(int(ids[row]), self._rows[0])[column]
+        return values
+
+
+LAUNCH_SHAPE = tuple(MESSAGES["LaunchShape"])
+QUEUE = tuple(MESSAGES["Queue"])
+COPY_SHAPE = tuple(MESSAGES["CopyShape"])
+KERNEL_NAME = tuple(MESSAGES["KernelName"])
+CODE_LOCATION = tuple(MESSAGES["CodeLocation"])
+CALL_NODE = tuple(MESSAGES["CallNode"])
+
+
+class Dictionary:
+    """The dictionaries of one (process, source)."""
+
+    # Entries, the id of the first, the message of each, its columns.
+    _TABLES = (
+        ("launch_shapes", "first_shape", "LaunchShape", LAUNCH_SHAPE),
+        ("queues", "first_queue", "Queue", QUEUE),
+        ("copy_shapes", "first_copy_shape", "CopyShape", COPY_SHAPE),
+        ("kernel_names", "first_kernel_name", "KernelName", KERNEL_NAME),
+        ("code_locations", "first_code_location", "CodeLocation", CODE_LOCATION),
+        ("call_nodes", "first_call_node", "CallNode", CALL_NODE),
+    )
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._strings = IdTable(1)
+        self._tables = {entries: IdTable(len(columns)) for entries, _, _, columns in self._TABLES}
+        self._symbols: dict[int, list[int]] = {}  # location: numbers of texts, innermost first
+        self._stacks: dict[int, int] = {0: 0}     # call node: number of the text of its stack
+        self._calls: dict[int, tuple[int, list[int]]] = {}  # call node: its caller, and its functions
+        self._unread: list[tuple[str, str, tuple[str, ...], int, list[bytes]]] = []
+
+    def extend(self, data: memoryview) -> tuple[int, int, memoryview]:
+        """Takes the entries of an EventChunk in. Returns its base_time, and the number and bytes of its events; number 0 where it has none."""
+        numbers = _chunk_numbers()
+        firsts: dict[str, int] = {}
+        entries: dict[str, list[memoryview]] = {}
+        base_time, kind, events = 0, 0, memoryview(b"")
+        for number, value in fields(data):
+            field = numbers.get(number)
+            if field is None:
+                continue
+            if isinstance(value, int):
+                if field == "base_time":
+                    base_time = (value >> 1) ^ -(value & 1)
+                else:
+                    firsts[field] = value
+            elif field == "events":
+                kind, events = number, value
+            else:
+                entries.setdefault(field, []).append(value)
+        for i, entry in enumerate(entries.get("strings", ())):
+            self._strings.put(firsts.get("first_string", 0) + i, (self._texts.number(bytes(entry)),))
+        for name, first, message, columns in self._TABLES:
+            if name not in entries:
+                continue
+            if name in ("code_locations", "call_nodes"):
+                # Most entries of a file with samples are these, and most readers never ask for them.
+                self._unread.append((name, message, columns, firsts.get(first, 0), [bytes(entry) for entry in entries[name]]))
+            else:
+                self._read(name, message, columns, firsts.get(first, 0), entries[name])
+        return base_time, kind, events
+
+    def _read(self, table: str, message: str, columns: "tuple[str, ...]", first: int, entries: "Sequence[memoryview | bytes]") -> None:
+        places = {MESSAGES[message][column][0]: i for i, column in enumerate(columns)}
+        for i, entry in enumerate(entries):
+            row = [0] * len(columns)
+            for number, value in fields(entry):
+                if number in places and isinstance(value, int):
+                    row[places[number]] = value - (1 << 64) if value >> 63 else value
+            self._tables[table].put(first + i, tuple(row))
+
+    def extend_by_symbols(self, data: memoryview) -> None:
+        symbols = decode("Symbols", data)
+        for i, entry in enumerate(symbols["strings"]):
+            self._strings.put(symbols["first_string"] + i, (self._texts.number(entry),))
+        for location in symbols["locations"]:
+            if location["functions"]:
+                self._symbols[location["location"]] = [self.text(function["function"]) for function in location["functions"]]
+        self._stacks = {0: 0}
+        self._calls.clear()
+
+    def text(self, string: int) -> int:
+        """The number of the text of a string id."""
+        return self._strings.get(string)[0]
+
+    def texts(self, strings: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        return self._strings.column(strings, 0)
+
+    def column(self, table: str, columns: "tuple[str, ...]", name: str, ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        return self._tables[table].column(ids, columns.index(name))
+
+    def kernel_names(self, ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        """Numbers of the texts of imported kernels' readable names."""
+        return self.texts(self._tables["kernel_names"].column(ids, 0).view(np.uint64))
+
+    def function(self, node: int) -> int:
+        """The number of the text of the innermost function of a call node."""
+        return self._call(node)[1][0] if node else 0
+
+    def stack(self, node: int) -> int:
+        """The number of the text of the chain, outermost first, joined by semicolons; of deep ones the innermost calls."""
+        if node not in self._stacks:
+            names: list[str] = []
+            at = node
+            while at and len(names) < _DEEPEST_STACK:
+                at, functions = self._call(at)
+                names += [self._texts.values[number] for number in functions]
+            self._stacks[node] = self._texts.number_of_text(";".join(reversed(names)))
+        return self._stacks[node]
+
+    def _call(self, node: int) -> tuple[int, list[int]]:
+        """The caller of a call node, and the numbers of the texts of its functions, innermost first."""
+        for unread in self._unread:
+            self._read(*unread)
+        self._unread.clear()
+        found = self._calls.get(node)
+        if found is None:
+            parent, location = self._tables["call_nodes"].get(node)
+            # A caller's id is smaller, so that no chain is a ring.
+            found = self._calls[node] = (parent if 0 < parent < node else 0, self._functions(location))
+        return found
+
+    def _functions(self, location: int) -> list[int]:
+        if location in self._symbols:
+            return self._symbols[location]
+        place = dict(zip(CODE_LOCATION, self._tables["code_locations"].get(location)))
+        if place["function"]:
+            return [self.text(place["function"])]
+        module = self._texts.values[self.text(place["module"])].rsplit("/", 1)[-1]
+        address = place["address"] & 0xFFFF_FFFF_FFFF_FFFF
+        return [self._texts.number_of_text((module + "+" if module else "") + f"0x{address:x}")]
+
+
+_DEEPEST_STACK = 2048  # calls
+
+
+_NUMBERS: Optional[dict[int, str]] = None
+
+
+def _chunk_numbers() -> dict[int, str]:
+    global _NUMBERS
+    if _NUMBERS is None:
+        _NUMBERS = {number: "events" if isinstance(kind, str) and kind in MESSAGES else name for name, (number, kind) in MESSAGES["EventChunk"].items()}
+    return _NUMBERS
+
+
+

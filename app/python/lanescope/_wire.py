@@ -1,0 +1,128 @@
+"""The wire format of Protocol Buffers, as far as .trace files use it: fields of messages, and packed columns as numpy arrays.
+
+Malformed bytes raise WireError. Nothing here allocates more than a small multiple of the bytes that it is given.
+Source: https://protobuf.dev/programming-guides/encoding
+"""
+
+from __future__ import annotations
+
+from typing import Iterator, Union
+
+import numpy as np
+import numpy.typing as npt
+
+Field = tuple[int, Union[int, memoryview]]
+Bytes = Union[bytes, memoryview]
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_LONGEST_VARINT = 10  # bytes
+
+
+class WireError(ValueError):
+    """Bytes that are no message of Protocol Buffers."""
+
+
+def read_varint(data: Bytes, at: int) -> tuple[int, int]:
+    """The number at `at`, and where the next field begins."""
+    value = shift = 0
+    for at in range(at, min(at + _LONGEST_VARINT, len(data))):
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFF_FFFF_FFFF_FFFF, at + 1
+        shift += 7
+    raise WireError("a number is cut off")
+
+
+def fields(data: Bytes) -> Iterator[Field]:
+    """The fields of one message in the order of the bytes: (number, integer or bytes). Fixed numbers come as their unsigned bits."""
+    at, end = 0, len(data)
+    while at < end:
+        # Most numbers are one byte; a call for each would take most of the time.
+        key = data[at]
+        if key < 0x80:
+            at += 1
+        else:
+            key, at = read_varint(data, at)
+        kind = key & 7
+        if kind == _VARINT:
+            if at < end and data[at] < 0x80:
+                yield key >> 3, data[at]
+                at += 1
+                continue
+            value, at = read_varint(data, at)
+            yield key >> 3, value
+        elif kind == _BYTES:
+            if at < end and data[at] < 0x80:
+                length, at = data[at], at + 1
+            else:
+                length, at = read_varint(data, at)
+            if length > end - at:
+                raise WireError("a field is longer than its message")
+            yield key >> 3, memoryview(data)[at : at + length]
+            at += length
+        elif kind in (_FIXED64, _FIXED32):
+            width = 8 if kind == _FIXED64 else 4
+            if width > end - at:
+                raise WireError("a field is longer than its message")
+            yield key >> 3, int.from_bytes(data[at : at + width], "little")
+            at += width
+        else:
+            raise WireError(f"a field has the unknown wire type {kind}")
+
+
+def varints(packed: memoryview) -> npt.NDArray[np.uint64]:
+    """A packed column of varints."""
+    data = np.frombuffer(packed, dtype=np.uint8)
+    if data.size == 0:
+        return np.empty(0, dtype=np.uint64)
+    if data[-1] >= 0x80:
+        raise WireError("a column is cut off")
+    continued = data >= 0x80
+    last = np.flatnonzero(~continued)
+    if last.size == data.size:
+        return data.astype(np.uint64)
+    if not (continued[1:] & continued[:-1]).any():
+        # No number has more than two bytes, as in most columns: twice as fast as what follows.
+        low = data[np.maximum(last - 1, 0)].astype(np.uint32)
+        high = data[last].astype(np.uint32)
+        return np.where(low >= 0x80, (high << np.uint32(7)) | (low & np.uint32(0x7F)), high).astype(np.uint64)
+    first = np.empty_like(last)
+    first[0] = 0
+    first[1:] = last[:-1] + 1
+    length = last - first + 1
+    longest = int(length.max())
+    if longest > _LONGEST_VARINT:
+        raise WireError("a number has more than ten bytes")
+    values = (data[first] & 0x7F).astype(np.uint64)
+    rows = first
+    for byte in range(1, longest):
+        # Rows whose number has this byte, too; usually fewer each time.
+        which = np.flatnonzero(length > byte)
+        more = (data[rows[which] + byte] & 0x7F).astype(np.uint64) << np.uint64(7 * byte)
+        if which.size == values.size:
+            values |= more
+        else:
+            values[which] |= more
+    return values
+
+
+def zigzag(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """What sint64 stands for."""
+    return ((values >> np.uint64(1)) ^ (np.uint64(0) - (values & np.uint64(1)))).view(np.int64)
+
+
+def running_sum(deltas: npt.NDArray[np.int64], start: int = 0) -> npt.NDArray[np.int64]:
+    """A column whose name ends in _delta, added up from `start`; modulo 2^64, as in the reader of the program."""
+    total = np.cumsum(deltas, dtype=np.int64)
+    if start:
+        with np.errstate(over="ignore"):
+            total += np.int64(start)
+    return total
+
+
+def fixed(packed: memoryview, dtype: str) -> npt.NDArray[np.generic]:
+    """A packed column of fixed32, fixed64 or double: dtype "<u4", "<u8" or "<f8"."""
+    if len(packed) % np.dtype(dtype).itemsize:
+        raise WireError("a column is cut off")
+    return np.frombuffer(packed, dtype=dtype)

@@ -1,0 +1,133 @@
+"""`lanescope fleet RECIPE --input DIR|FILE... -o OUT`, as python3 -m lanescope.fleet."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from .._frames import TraceError
+from . import find_traces, recipes
+from .engine import Engine, Outcome, ProgressLine
+from .recipe import Recipe
+from .report import text_of, write_folder
+
+_FORMATS = ("csv", "json", "parquet", "ipynb")
+
+
+def main(arguments: "list[str] | None" = None) -> int:
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    try:
+        return _merge(given) if given.recipe == "merge" else _ask(given)
+    except (TraceError, OSError) as error:
+        print(f"lanescope fleet: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nlanescope fleet: stopped. With --cache DIR, what was read is not read again.", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="lanescope fleet", description="Asks one question of many traces: all ranks of a job, or the runs of many nights.")
+    verbs = parser.add_subparsers(dest="recipe", metavar="RECIPE", required=True)
+    for name, chosen in recipes().items():
+        verb = verbs.add_parser(name, help=chosen.help, description=chosen.help + ".")
+        _add_common(verb)
+        verb.add_argument("--input", nargs="+", required=True, metavar="DIR|FILE", help=".trace files, and folders that are searched for them")
+        verb.add_argument("--mode", choices=["none", "pool", "dask"], default=None, help="this process alone, processes of this machine (default), or Dask")
+        verb.add_argument("--workers", type=int, default=0, metavar="N", help="processes of the pool (one a processor)")
+        verb.add_argument("--dask", metavar="WHERE", default="", help="a scheduler's address, its file, or local:N")
+        verb.add_argument("--shard", metavar="I/N", default="", help="read every Nth file from the Ith on, and write partial results for `merge` in place of an answer")
+        verb.add_argument("--cache", metavar="DIR", help="keep each file's part there, so that it is read once")
+        chosen.add_arguments(verb)
+    merge = verbs.add_parser("merge", help="Joins the partial results of shards into an answer")
+    _add_common(merge)
+    merge.add_argument("--input", nargs="+", required=True, metavar="FILE", help="what --shard wrote")
+    return parser
+
+
+def _add_common(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("-o", "--output", metavar="DIR", help="write report.html and the tables there; without it, the answer is printed")
+    verb.add_argument("-f", "--force-overwrite", action="store_true", help="write into a folder that is there")
+    verb.add_argument("--format", default="csv", metavar="LIST", help=f"tables as {', '.join(_FORMATS)} (csv)")
+
+
+def _ask(given: argparse.Namespace) -> int:
+    question = recipes()[given.recipe](given)
+    paths = find_traces(given.input)
+    if not paths:
+        raise TraceError("There are no .trace files in " + ", ".join(given.input) + ".")
+    engine = Engine(cache=given.cache, dask=given.dask)
+    engine.kind = given.mode or ("dask" if given.dask else "pool")
+    if given.workers:
+        engine.workers = max(1, given.workers)
+    if given.shard:
+        return _write_shard(given, question, engine, paths)
+    outcome = engine.run(question, paths, ProgressLine())
+    return _answer(given, question, outcome)
+
+
+def _write_shard(given: argparse.Namespace, question: Recipe, engine: Engine, paths: "list[str]") -> int:
+    try:
+        index, count = (int(part) for part in given.shard.split("/"))
+    except ValueError:
+        index = count = 0
+    if not 1 <= index <= count:
+        print(f"lanescope fleet: --shard takes I/N with 1 <= I <= N, not {given.shard!r}.", file=sys.stderr)
+        return 2
+    if not given.output:
+        print("lanescope fleet: --shard needs -o FILE for the partial results.", file=sys.stderr)
+        return 2
+    outcome = engine.run(question, paths[index - 1 :: count], ProgressLine())
+    target = Path(given.output)
+    if target.exists() and not given.force_overwrite:
+        raise TraceError(f"{target} is there already; -f writes over it.")
+    partial = target.with_name(f"{target.name}.{os.getpid()}")
+    partial.write_bytes(outcome.to_bytes(question))
+    partial.replace(target)
+    return 0
+
+
+def _merge(given: argparse.Namespace) -> int:
+    question, outcome = None, Outcome()
+    for path in sorted(given.input):
+        data = Path(path).read_bytes()
+        if question is None:
+            question = _question_of(data, path)
+        outcome = outcome.merged(Outcome.from_bytes(data, question), question)
+    assert question is not None
+    return _answer(given, question, outcome)
+
+
+def _question_of(data: bytes, path: str) -> Recipe:
+    import json
+
+    try:
+        name, _, arguments = json.loads(data)["question"].partition(" ")
+        return recipes()[name].with_defaults(**json.loads(arguments))
+    except (ValueError, KeyError, TypeError) as error:
+        raise TraceError(f"{path} does not hold partial results of `lanescope fleet --shard`.") from error
+
+
+def _answer(given: argparse.Namespace, question: Recipe, outcome: Outcome) -> int:
+    answer = question.present(outcome)
+    formats = [kind for kind in given.format.split(",") if kind]
+    for kind in formats:
+        if kind not in _FORMATS:
+            print(f"lanescope fleet: There is no format {kind!r}; there are {', '.join(_FORMATS)}.", file=sys.stderr)
+            return 2
+    if given.output:
+        folder = Path(given.output)
+        if folder.exists() and not given.force_overwrite:
+            raise TraceError(f"{folder} is there already; -f writes into it.")
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in write_folder(answer, outcome, folder, formats):
+            print(path)
+    print(text_of(answer, outcome), end="")
+    return 0 if any(state.read for state in outcome.files) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""Collectives of NCCL as each process saw them, and matched over the ranks of their communicators.
+
+A collective is known by its communicator (an id that all ranks share), and by how many came before it there: NCCL demands one order of all ranks. Kernels
+belong to the call in which they were launched; a group of calls is one kernel.
+
+Source of the quantities: skew is the time between the first and the last arrival; a rank's wait is its duration less the shortest, which is the transfer;
+bus bandwidth is bytes over transfer, times 2 (n - 1) / n for all-reduce and (n - 1) / n for all-gather, reduce-scatter and all-to-all (NCCL's own tests).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from ..trace import Trace
+from .recipe import Member, json_object, members
+
+_NOT_COLLECTIVE = ("ncclCommInit", "ncclGroup", "ncclCommSplit", "ncclCommDestroy", "ncclCommAbort", "ncclCommFinalize", "ncclSend", "ncclRecv")
+
+
+@dataclass
+class RankCollectives:
+    """The collectives of one process in one communicator, in its order. Times are ns since the recording began; -1: not known."""
+
+    member: Member
+    clock: "list[Any]"           # host, CLOCK_MONOTONIC and UTC at the recording's begin
+    communicator: str
+    operations: "list[str]"
+    sizes: "list[int]"           # bytes
+    called: "npt.NDArray[np.int64]"
+    began: "npt.NDArray[np.int64]"  # of the kernel
+    ended: "npt.NDArray[np.int64]"
+
+    def to_json(self) -> "list[Any]":
+        return [self.member.to_json(), self.clock, self.communicator, self.operations, self.sizes, *(c.tolist() for c in (self.called, self.began, self.ended))]
+
+    @classmethod
+    def from_json(cls, data: "list[Any]") -> "RankCollectives":
+        member, clock, communicator, operations, sizes, called, began, ended = data
+        columns = [np.array(column, dtype=np.int64) for column in (called, began, ended)]
+        return cls(Member(*member), clock, communicator, operations, sizes, *columns)
+
+    def order(self) -> "tuple[Any, ...]":
+        return (self.communicator, self.member.rank is None, self.member.rank or 0, self.member.path, self.member.instance)
+
+
+def collectives_of(trace: Trace, path: str) -> "list[RankCollectives]":
+    """What each process of a file did in each communicator."""
+    ranges = trace.nvtx_ranges[["start", "duration", "name", "process", "thread", "domain", "payload_json"]].to_numpy()
+    launches = trace.api_calls[["start", "process", "thread", "correlation"]].to_numpy()
+    kernels = trace.kernels[["start", "duration", "name", "process", "correlation"]].to_numpy()
+    ours = np.array([name.startswith("nccl") for name in kernels["name"]], dtype=bool)
+    clock = [trace.session["host_name"].decode("utf-8", errors="replace"), trace.session["epoch"], trace.utc_epoch]
+    result = []
+    for instance, member in members(trace, path).items():
+        domains = [number for number, name in trace.processes[instance].nvtx_domains.items() if name == "NCCL"]
+        own = (ranges["process"] == instance) & np.isin(ranges["domain"], domains)
+        if not own.any():
+            continue
+        work = ours & (kernels["process"] == instance)
+        by_correlation = {c: (s, s + d) for c, s, d in zip(*(kernels[name][work].tolist() for name in ("correlation", "start", "duration")))}
+        calls = (launches["process"] == instance) & np.isin(launches["correlation"], list(by_correlation))
+        by_thread = {
+            thread: tuple(launches[name][calls & (launches["thread"] == thread)] for name in ("start", "correlation"))
+            for thread in np.unique(launches["thread"][calls]).tolist()
+        }
+        rows: "dict[str, list[tuple[Any, ...]]]" = {}
+        groups = _groups(ranges, own)
+        for start, duration, name, thread, payload in sorted(
+            zip(*(ranges[column][own].tolist() for column in ("start", "duration", "name", "thread", "payload_json"))), key=lambda row: row[0]
+        ):
+            said = json_object(payload) if payload else {}
+            communicator = said.get("NCCL communicator ID")
+            if communicator is None or name.startswith(_NOT_COLLECTIVE):
+                continue
+            begin, end = groups.get((thread, start), (start, start + duration))
+            starts, correlations = by_thread.get(thread, (np.zeros(0), np.zeros(0)))
+            last = int(np.searchsorted(starts, end)) - 1
+            kernel = by_correlation[int(correlations[last])] if last >= 0 and starts[last] >= begin else (-1, -1)
+            rows.setdefault(str(communicator), []).append((name, int(said.get("Message size [bytes]", 0)), start, *kernel))
+        for communicator, found in sorted(rows.items()):
+            operations, sizes, called, began, ended = zip(*found)
+            result.append(
+                RankCollectives(
+                    member, clock, communicator, list(operations), list(sizes), *(np.array(column, dtype=np.int64) for column in (called, began, ended))
+                )
+            )
+    return result
+
+
+def _groups(ranges: "dict[str, Any]", own: "npt.NDArray[np.bool_]") -> "dict[tuple[int, int], tuple[int, int]]":
+    """For calls within ncclGroupStart and ncclGroupEnd: the time of the end of the group, in which the work is launched."""
+    result: "dict[tuple[int, int], tuple[int, int]]" = {}
+    open_calls: "dict[int, list[int] | None]" = {}
+    rows = sorted(zip(*(ranges[column][own].tolist() for column in ("start", "duration", "name", "thread"))), key=lambda row: row[0])
+    for start, duration, name, thread in rows:
+        if name == "ncclGroupStart":
+            open_calls[thread] = []
+        elif name == "ncclGroupEnd":
+            for call in open_calls.pop(thread, None) or []:
+                result[thread, call] = (start, start + duration)
+        elif (waiting := open_calls.get(thread)) is not None:
+            waiting.append(start)
+    return result
+
+
+@dataclass
+class Matched:
+    """The collectives of one communicator over its ranks, as arrays of rank by number. Times are on the common axis, ns; -1: not known."""
+
+    communicator: str
+    ranks: "list[RankCollectives]"
+    count: int                            # that all ranks came to
+    called: "npt.NDArray[np.int64]"
+    began: "npt.NDArray[np.int64]"
+    ended: "npt.NDArray[np.int64]"
+
+    def label(self, rank: int) -> str:
+        return self.ranks[rank].member.label()
+
+
+Times = npt.NDArray[np.int64]
+
+
+def matched(parts: "Iterable[RankCollectives]", to_axis: "Callable[[RankCollectives, Times], Times] | None" = None) -> "list[Matched]":
+    """Communicators with two ranks or more. `to_axis` puts a recording's times on the common axis; without it, that is CLOCK_MONOTONIC."""
+    groups: "dict[str, list[RankCollectives]]" = {}
+    for part in sorted(parts, key=RankCollectives.order):
+        groups.setdefault(part.communicator, []).append(part)
+    result = []
+    for communicator, group in sorted(groups.items()):
+        if len(group) < 2:
+            continue
+        count = min(len(part.operations) for part in group)
+        columns = []
+        for name in ("called", "began", "ended"):
+            column = np.full((len(group), count), -1, dtype=np.int64)
+            for row, part in zip(column, group):
+                values = getattr(part, name)[:count]
+                known = values >= 0
+                row[known] = to_axis(part, values[known]) if to_axis else values[known] + part.clock[1]
+            columns.append(column)
+        result.append(Matched(communicator, group, count, *columns))
+    return result
+
+
+def bus_factor(operation: str, ranks: int) -> float:
+    """What algorithm bandwidth is multiplied with to give that of the links."""
+    if operation == "ncclAllReduce":
+        return 2 * (ranks - 1) / ranks
+    if operation in ("ncclAllGather", "ncclReduceScatter", "ncclAlltoAll", "ncclAllToAll"):
+        return (ranks - 1) / ranks
+    return 1.0

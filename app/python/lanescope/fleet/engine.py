@@ -1,0 +1,239 @@
+"""Asks one question of many files: map over files, merge of what comes out, in any order and by any engine.
+
+A Question is a value that can be sent to another process. A file that can't be read is a row of the table `files` with its reason, and never the end. The
+partial result of each file can be kept in a folder, under the file's identity and the question, so that a fleet that grew costs only what is new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Callable, Iterable, Iterator, Optional, Protocol
+
+import zstandard
+
+from .._frames import TraceError
+from ..trace import Trace
+
+PARTIAL_VERSION = 1
+
+
+class Question(Protocol):
+    """What is asked. map is pure; merge is associative and commutative, and leaves both as they were."""
+
+    def key(self) -> str:
+        """Names the question and its arguments."""
+        ...
+
+    def map(self, trace: Trace, path: str) -> Any: ...
+
+    def merge(self, one: Any, other: Any) -> Any: ...
+
+    def to_json(self, partial: Any) -> Any:
+        """A partial result as a value of JSON: the same for equal results."""
+        ...
+
+    def from_json(self, data: Any) -> Any: ...
+
+
+@dataclass
+class FileState:
+    """What became of one file."""
+
+    path: str
+    read: bool = True
+    reason: str = ""   # why not, or what is missing in it
+    events: int = 0
+
+
+@dataclass
+class Outcome:
+    """The merged partial result, None where no file could be read, and the files by name."""
+
+    partial: Optional[Any] = None
+    files: "list[FileState]" = field(default_factory=list)
+
+    def to_bytes(self, question: Question) -> bytes:
+        """The same bytes for the same files, whatever the order or the engine."""
+        partial = None if self.partial is None else question.to_json(self.partial)
+        data = {"version": PARTIAL_VERSION, "question": question.key(), "partial": partial, "files": [vars(state) for state in self.files]}
+        return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, question: Question) -> "Outcome":
+        said = json.loads(data)
+        if said.get("version") != PARTIAL_VERSION or said.get("question") != question.key():
+            raise TraceError("These partial results are of another question, or of another version of lanescope: make them anew.")
+        partial = None if said["partial"] is None else question.from_json(said["partial"])
+        return cls(partial, [FileState(**state) for state in said["files"]])
+
+    def merged(self, other: "Outcome", question: Question) -> "Outcome":
+        if self.partial is None or other.partial is None:
+            partial = self.partial if other.partial is None else other.partial
+        else:
+            partial = question.merge(self.partial, other.partial)
+        return Outcome(partial, sorted(self.files + other.files, key=lambda state: state.path))
+
+
+def map_files(question: Question, paths: "list[str]", cache: Optional[str]) -> bytes:
+    """The merged outcome of some files; what a worker does."""
+    outcome = Outcome()
+    for path in paths:
+        outcome = outcome.merged(_one(question, path, cache), question)
+    return outcome.to_bytes(question)
+
+
+def _one(question: Question, path: str, cache: Optional[str]) -> Outcome:
+    kept = Path(cache) / f"{_identity(question, path)}.json.zst" if cache else None
+    if kept is not None:
+        try:
+            return Outcome.from_bytes(zstandard.ZstdDecompressor().decompress(kept.read_bytes(), max_output_size=1 << 30), question)
+        except (OSError, ValueError, KeyError, TypeError, TraceError, zstandard.ZstdError):
+            pass  # not there, or not whole: it is made
+    state = FileState(path)
+    partial = None
+    try:
+        with Trace(path) as trace:
+            partial = question.map(trace, path)
+            state.events = sum(len(table) for name, table in trace.tables.items() if name != "counters")
+            state.reason = _missing(trace)
+    except (OSError, TraceError) as error:
+        state.read, state.reason = False, str(error)
+    except MemoryError:
+        state.read, state.reason = False, "There was not enough memory to read it."
+    outcome = Outcome(partial, [state])
+    if kept is not None and state.read:
+        _keep(kept, outcome.to_bytes(question))
+    return outcome
+
+
+def _missing(trace: Trace) -> str:
+    lost = trace.lost
+    parts = []
+    if lost.damaged_bytes or lost.damaged_chunks or lost.cut:
+        parts.append(f"damaged: {lost.damaged_bytes} bytes and {lost.damaged_chunks} chunks could not be read")
+    if lost.unfinished:
+        parts.append("the recording was cut off, or is still being written")
+    if lost.dropped or lost.late or lost.invalid:
+        parts.append(f"{lost.dropped} records dropped, {lost.late} late, {lost.invalid} invalid")
+    return "; ".join(parts)
+
+
+def _identity(question: Question, path: str) -> str:
+    """Of the file as it is now, and the question. Its end holds the checksum of the last frame."""
+    hashed = hashlib.sha256(question.key().encode() + b"\0" + path.encode(errors="surrogateescape"))
+    try:
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            file.seek(max(0, status.st_size - 4096))
+            hashed.update(f"{PARTIAL_VERSION} {status.st_size} {status.st_mtime_ns}".encode() + file.read(4096))
+    except OSError:
+        pass
+    return hashed.hexdigest()[:40]
+
+
+def _keep(path: Path, data: bytes) -> None:
+    """Whole or not at all: several workers may share the folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}")
+    try:
+        partial.write_bytes(zstandard.ZstdCompressor(level=3).compress(data))
+        partial.replace(path)
+    except OSError:
+        partial.unlink(missing_ok=True)  # a cache that can't be written costs time alone
+
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class Engine:
+    """How the work is spread: `none` (this process), `pool` (processes of this machine), or a Dask client's address, scheduler file or `local:N`."""
+
+    kind: str = "pool"
+    workers: int = field(default_factory=lambda: max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
+    dask: str = ""
+    cache: Optional[str] = None
+
+    def run(self, question: Question, paths: "Iterable[str]", progress: Optional[Progress] = None) -> Outcome:
+        """The merged outcome of all files. Ctrl+C ends it; with a cache, what was done is not done again."""
+        files = sorted(set(paths))
+        # A task of a tenth of a second or more costs no more than its work; one of all files would leave workers idle at the end.
+        size = max(1, min(16, len(files) // (4 * self.workers)))
+        batches = [files[i : i + size] for i in range(0, len(files), size)]
+        outcome, done = Outcome(), 0
+        for data, count in self._mapped(question, batches):
+            outcome = outcome.merged(Outcome.from_bytes(data, question), question)
+            done += count
+            if progress:
+                progress(done, len(files))
+        return outcome
+
+    def _mapped(self, question: Question, batches: "list[list[str]]") -> "Iterator[tuple[bytes, int]]":
+        if self.kind == "none" or (self.kind == "pool" and (self.workers == 1 or len(batches) < 2)):
+            for batch in batches:
+                yield map_files(question, batch, self.cache), len(batch)
+        elif self.kind == "pool":
+            import multiprocessing
+
+            with ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("forkserver")) as executor:
+                yield from _collected(executor, question, batches, self.cache, 4 * self.workers)
+        elif self.kind == "dask":
+            with _dask_client(self.dask) as client:
+                yield from _collected(client.get_executor(), question, batches, self.cache, 64)
+        else:
+            raise TraceError(f"There is no engine {self.kind!r}; there are none, pool and dask.")
+
+
+def _collected(executor: Executor, question: Question, batches: "list[list[str]]", cache: Optional[str], at_once: int) -> "Iterator[tuple[bytes, int]]":
+    """Results as they come. Only so many wait at a time, so that memory does not grow with the fleet."""
+    waiting: "dict[Future[bytes], int]" = {}
+    rest = iter(batches)
+    try:
+        while True:
+            while len(waiting) < at_once and (batch := next(rest, None)) is not None:
+                waiting[executor.submit(map_files, question, batch, cache)] = len(batch)
+            if not waiting:
+                return
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                yield future.result(), waiting.pop(future)
+    except BaseException:
+        for future in waiting:
+            future.cancel()
+        raise
+
+
+def _dask_client(where: str) -> Any:
+    try:
+        from dask.distributed import Client, LocalCluster
+    except ImportError as error:
+        raise TraceError("--dask needs Dask: pip install 'dask[distributed]'.") from error
+    if where.startswith("local:"):
+        cluster = LocalCluster(n_workers=int(where[6:] or 1), threads_per_worker=1, dashboard_address=None)
+        return Client(cluster, set_as_default=False)
+    if os.path.exists(where):
+        return Client(scheduler_file=where, set_as_default=False)
+    return Client(where, set_as_default=False)
+
+
+class ProgressLine:
+    """One line on a terminal, written anew at most ten times a second."""
+
+    def __init__(self) -> None:
+        self._begin = self._last = time.monotonic()
+        self._shown = sys.stderr.isatty()
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if not self._shown or (now - self._last < 0.1 and done < total):
+            return
+        self._last = now
+        left = (now - self._begin) / done * (total - done)
+        end = "\n" if done == total else ""
+        print(f"\r{done} of {total} files, about {left:.0f} s left   ", end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,130 @@
+"""What all recipes share: their names and arguments, which rank a process is, and how one is made known."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass
+from typing import Any, ClassVar, Optional
+
+from ..trace import Trace
+from .engine import Outcome
+from .result import Answer
+
+_BY_NAME: "dict[str, type[Recipe]]" = {}
+
+
+class Recipe:
+    """A question with its answer. A subclass has a name, a sentence, and map, merge and present; it is made known by @recipe."""
+
+    name: ClassVar[str]
+    help: ClassVar[str]
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments = {name: getattr(arguments, name) for name in self.argument_names()}
+
+    @classmethod
+    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+        """Options of the recipe's own."""
+
+    @classmethod
+    def argument_names(cls) -> "list[str]":
+        parser = argparse.ArgumentParser(add_help=False)
+        cls.add_arguments(parser)
+        return [action.dest for action in parser._actions]
+
+    @classmethod
+    def with_defaults(cls, **arguments: Any) -> "Recipe":
+        parser = argparse.ArgumentParser(add_help=False)
+        cls.add_arguments(parser)
+        values = {action.dest: action.default for action in parser._actions}
+        for name in arguments:
+            if name not in values:
+                raise TypeError(f"Recipe {cls.name} has no argument {name!r}.")
+        return cls(argparse.Namespace(**(values | arguments)))
+
+    def key(self) -> str:
+        return f"{self.name} {json.dumps(self.arguments, sort_keys=True)}"
+
+    def map(self, trace: Trace, path: str) -> Any:
+        raise NotImplementedError
+
+    def merge(self, one: Any, other: Any) -> Any:
+        """Results of files are apart unless a recipe says otherwise: lists, sorted by what they begin with."""
+        return sorted(one + other, key=lambda row: row[0])
+
+    def to_json(self, partial: Any) -> Any:
+        return partial
+
+    def from_json(self, data: Any) -> Any:
+        return data
+
+    def present(self, outcome: Outcome) -> Answer:
+        raise NotImplementedError
+
+
+def recipe(chosen: "type[Recipe]") -> "type[Recipe]":
+    """Makes a recipe known under its name."""
+    _BY_NAME[chosen.name] = chosen
+    return chosen
+
+
+def recipes() -> "dict[str, type[Recipe]]":
+    """All recipes by name: those of this package, and those that other packages name under the entry point lanescope.recipes."""
+    from importlib.metadata import entry_points
+
+    from . import collective_recipes, history_recipes, sum_recipes, time_recipes  # noqa: F401  (each makes its own known)
+
+    found = entry_points()
+    others: Any = found.select(group="lanescope.recipes") if hasattr(found, "select") else found.get("lanescope.recipes", [])
+    for other in others:
+        chosen = other.load()
+        _BY_NAME.setdefault(chosen.name, chosen)
+    return dict(sorted(_BY_NAME.items()))
+
+
+@dataclass(frozen=True, order=True)
+class Member:
+    """A process of a fleet: file and instance, and who it is in the job where the file says so."""
+
+    path: str
+    instance: int
+    pid: int
+    host: str
+    rank: Optional[int] = None
+    world: Optional[int] = None
+
+    def label(self) -> str:
+        return f"rank {self.rank}" if self.rank is not None else f"{self.path}, process {self.pid}"
+
+    def to_json(self) -> "list[Any]":
+        return [self.path, self.instance, self.pid, self.host, self.rank, self.world]
+
+
+def members(trace: Trace, path: str) -> "dict[int, Member]":
+    """The processes of a file by instance number. The rank is that in the largest communicator of NCCL that the process joined."""
+    host = trace.session["host_name"].decode("utf-8", errors="replace")
+    ranks: "dict[int, tuple[int, int]]" = {}
+    ranges = trace.nvtx_ranges[["process", "name", "payload_json"]].to_numpy()
+    for instance, name, payload in zip(*ranges.values()):
+        if name.startswith("ncclCommInit") and payload:
+            said = json_object(payload)
+            rank, world = said.get("Rank"), said.get("No. of ranks")
+            if isinstance(rank, int) and isinstance(world, int) and world > ranks.get(instance, (0, 0))[0]:
+                ranks[int(instance)] = (world, rank)
+    result = {}
+    for instance, process in trace.processes.items():
+        world_rank = ranks.get(instance)
+        result[instance] = Member(path, instance, process.pid, host, *((world_rank[1], world_rank[0]) if world_rank else (None, None)))
+    return result
+
+
+def json_object(text: str) -> "dict[str, Any]":
+    """A structured payload; empty where it is none."""
+    try:
+        said = json.loads(text)
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+

@@ -1,0 +1,157 @@
+"""An answer as one HTML page that needs no network, and as files."""
+
+from __future__ import annotations
+
+import html
+import json
+import shlex
+from pathlib import Path
+
+from .engine import Outcome
+from .result import Answer, HeatMap, ResultTable
+
+_MOST_ROWS = 200     # of a table on the page; all are in the files
+_MOST_COLUMNS = 240  # of a picture: more are joined by their mean
+
+_STYLE = """
+body{font:14px/1.45 system-ui,sans-serif;max-width:1200px;margin:2em auto;padding:0 1em;color:#222;background:#fff}
+h1{font-size:1.3em}h2{font-size:1.05em;margin-top:2em}
+p.said{background:#f3f6fa;padding:.6em .8em;margin:.4em 0;border-left:3px solid #3b78b5}
+table{border-collapse:collapse;font-size:12px;display:block;overflow-x:auto}td,th{padding:2px 8px;border-bottom:1px solid #e3e3e3;text-align:right;white-space:nowrap}
+th{position:sticky;top:0;background:#fff}td.text,th.text{text-align:left;max-width:60ch;overflow:hidden;text-overflow:ellipsis}
+code{background:#f3f3f3;padding:1px 4px;user-select:all}svg text{font:11px system-ui,sans-serif;fill:currentColor}
+@media(prefers-color-scheme:dark){body,th{background:#1c1f23;color:#ddd}p.said{background:#262c33}td,th{border-color:#353b42}code{background:#2b3036}}
+"""
+
+
+def html_page(answer: Answer, outcome: Outcome) -> str:
+    """The page. Texts of traces are escaped; nothing is loaded from elsewhere."""
+    parts = [f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(answer.recipe)}</title><style>{_STYLE}</style>"]
+    parts.append(f"<h1>{html.escape(answer.recipe)}</h1>")
+    parts += [f"<p class=said>{html.escape(said)}</p>" for said in answer.sentences]
+    parts += [_heat_map(each) for each in answer.maps]
+    parts += [_table(each) for each in answer.tables]
+    parts.append(_table(files_table(outcome)))
+    return "".join(parts)
+
+
+def files_table(outcome: Outcome) -> ResultTable:
+    return ResultTable("files", ["File", "Read", "Events", "Remark"], [[f.path, f.read, f.events, f.reason] for f in outcome.files])
+
+
+def write_folder(answer: Answer, outcome: Outcome, folder: Path, formats: "list[str]") -> "list[Path]":
+    """Writes the page and the tables into a folder that is there. Returns the files."""
+    written = []
+
+    def put(name: str, text: str) -> None:
+        path = folder / name
+        path.write_text(text, encoding="utf-8")
+        written.append(path)
+
+    put("report.html", html_page(answer, outcome))
+    for table in [*answer.tables, files_table(outcome)]:
+        for kind in formats:
+            if kind == "csv":
+                put(f"{table.name}.csv", table.to_csv())
+            elif kind == "json":
+                put(f"{table.name}.json", table.to_json())
+            elif kind == "parquet":
+                table.to_parquet(folder / f"{table.name}.parquet")
+                written.append(folder / f"{table.name}.parquet")
+    if "ipynb" in formats:
+        put("report.ipynb", _notebook(answer))
+    return written
+
+
+def text_of(answer: Answer, outcome: Outcome, rows: int = 20) -> str:
+    """For a terminal: the sentences, and the first rows of the first table."""
+    lines = list(answer.sentences)
+    bad = [state for state in outcome.files if not state.read]
+    if bad:
+        lines.append(f"{len(bad)} of {len(outcome.files)} files could not be read, {bad[0].path} first: {bad[0].reason}")
+    for table in answer.tables[:1]:
+        cells = [[_cell(value, table.units.get(column, "")) for column, value in zip(table.columns, row)] for row in table.rows[:rows]]
+        widths = [max(len(line[i]) for line in [table.columns, *cells]) for i in range(len(table.columns))]
+        lines += ["", "  ".join(title.ljust(width) for title, width in zip(table.columns, widths)).rstrip()]
+        lines += ["  ".join(cell.ljust(width) if isinstance(value, str) else cell.rjust(width) for cell, width, value in zip(line, widths, row)).rstrip()
+                  for line, row in zip(cells, table.rows)]  # fmt: skip
+        if len(table.rows) > rows:
+            lines.append(f"... and {len(table.rows) - rows} more rows")
+    return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in "\n".join(lines)) + "\n"
+
+
+def _cell(value: object, unit: str) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (int, float)) and unit == "ns":
+        for size, name in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+            if abs(value) >= size:
+                return f"{value / size:.3f} {name}"
+        return f"{value:.0f} ns"
+    if isinstance(value, float):
+        return f"{value:.2f}" + (f" {unit}" if unit and unit != "%" else "")
+    return str(value)
+
+
+def _table(table: ResultTable) -> str:
+    text = [all(isinstance(row[i], str) or row[i] is None for row in table.rows) for i in range(len(table.columns))]
+    head = "".join(f"<th{' class=text' if text[i] else ''}>{html.escape(title)}</th>" for i, title in enumerate(table.columns))
+    body = []
+    for row in table.rows[:_MOST_ROWS]:
+        cells = (f"<td{' class=text' if text[i] else ''}>{html.escape(_cell(value, table.units.get(table.columns[i], '')))}</td>" for i, value in enumerate(row))
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    more = f"<p>{len(table.rows) - _MOST_ROWS} more rows are in the files.</p>" if len(table.rows) > _MOST_ROWS else ""
+    return f"<h2>{html.escape(table.name)}</h2><table><tr>{head}</tr>{''.join(body)}</table>{more}"
+
+
+def _heat_map(heat: HeatMap) -> str:
+    """A picture whose darkest cell is the largest value; hover a cell for its value."""
+    joined = max(1, -(-len(heat.columns) // _MOST_COLUMNS))
+    cells = [[_mean(row[i : i + joined]) for i in range(0, len(row), joined)] for row in heat.cells]
+    known = [value for row in cells for value in row if value is not None]
+    if not known:
+        return ""
+    low, high = min(0.0, min(known)), max(known)
+    width, height, left = max(2, min(24, 900 // max(1, len(cells[0])))), 16, 8 + 7 * max((len(label) for label in heat.rows), default=0)
+    left = min(left, 320)
+    drawn = []
+    for y, row in enumerate(cells):
+        label = html.escape(heat.rows[y])
+        drawn.append(f"<text x={left - 6} y={y * height + 12} text-anchor=end>{label}</text>")
+        for x, value in enumerate(row):
+            if value is None:
+                continue
+            share = (value - low) / (high - low) if high > low else 0.0
+            title = f"{label}, {html.escape(heat.columns[x * joined])}: {value:.3g} {html.escape(heat.unit)}"
+            drawn.append(f"<rect x={left + x * width} y={y * height} width={width} height={height - 1} fill='{_color(share)}'><title>{title}</title></rect>")
+    size = f"width={left + len(cells[0]) * width + 10} height={len(cells) * height + 4}"
+    commands = "".join(f"<li><code>{html.escape(shlex.join(command))}</code></li>" for command in heat.commands[:_MOST_ROWS])
+    opens = f"<details><summary>Open a row in the viewer</summary><ul>{commands}</ul></details>" if commands else ""
+    legend = f"<p>{low:.3g} to {high:.3g} {html.escape(heat.unit)}" + (f"; {joined} columns are drawn as one" if joined > 1 else "") + "</p>"
+    return f"<h2>{html.escape(heat.title)}</h2><svg {size} role=img aria-label='{html.escape(heat.title, quote=True)}'>{''.join(drawn)}</svg>{legend}{opens}"
+
+
+def _mean(values: "list[float | None]") -> "float | None":
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _color(share: float) -> str:
+    """From near white over blue to dark: its lightness falls evenly, so that it reads without colours, too."""
+    stops = ((247, 251, 255), (158, 202, 225), (49, 130, 189), (8, 48, 107))
+    place = min(max(share, 0.0), 1.0) * (len(stops) - 1)
+    i = min(int(place), len(stops) - 2)
+    part = place - i
+    return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in zip(stops[i], stops[i + 1]))
+
+
+def _notebook(answer: Answer) -> str:
+    code = ["import pandas\n", *(f'{table.name} = pandas.read_json("{table.name}.json")\n' for table in answer.tables)]
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": [f"# {answer.recipe}\n", "\n", *(said + "\n\n" for said in answer.sentences)]},
+        {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": [], "source": code},
+    ]
+    cells += [{"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": [], "source": [table.name]} for table in answer.tables]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)

@@ -1,0 +1,73 @@
+"""Tables that a recipe answers with, and the forms in which they are written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass
+class ResultTable:
+    """One table of an answer. Cells are numbers, texts or None."""
+
+    name: str
+    columns: "list[str]"
+    rows: "list[list[Any]]"
+    units: "dict[str, str]" = field(default_factory=dict)  # by column: ns, B, %, ...
+
+    def records(self) -> "list[dict[str, Any]]":
+        return [dict(zip(self.columns, row)) for row in self.rows]
+
+    def to_pandas(self) -> Any:
+        import pandas
+
+        return pandas.DataFrame(self.rows, columns=self.columns)
+
+    def to_csv(self) -> str:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows([["" if cell is None else _plain(cell) for cell in row] for row in self.rows])
+        return text.getvalue()
+
+    def to_json(self) -> str:
+        return json.dumps(self.records(), indent=1, ensure_ascii=False)
+
+    def to_parquet(self, path: Path) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(self.records()), path, compression="zstd")
+
+
+def _plain(cell: Any) -> Any:
+    """Control characters of names would reach the terminal of whoever prints the file."""
+    if isinstance(cell, str):
+        return "".join(c if c.isprintable() or c in "\t\n" else f"\\x{ord(c):02x}" for c in cell)
+    return cell
+
+
+@dataclass
+class HeatMap:
+    """A picture of an answer: rows by columns, each cell a number, or None where nothing is known."""
+
+    title: str
+    rows: "list[str]"
+    columns: "list[str]"
+    cells: "list[list[float | None]]"
+    unit: str = ""
+    commands: "list[list[str]]" = field(default_factory=list)  # what opens the viewer at a cell; empty for none
+
+
+@dataclass
+class Answer:
+    """What a recipe says of a fleet: sentences, tables and pictures."""
+
+    recipe: str
+    sentences: "list[str]" = field(default_factory=list)
+    tables: "list[ResultTable]" = field(default_factory=list)
+    maps: "list[HeatMap]" = field(default_factory=list)

@@ -1,0 +1,50 @@
+"""The command line program `lanescope`, for answers that are its own: reports, findings, comparisons.
+
+It is looked for in the variable LANESCOPE, beside this package, and then on the PATH.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from ._frames import TraceError
+
+
+class ProgramError(TraceError):
+    """The program is not there, or it failed; the message is what it said."""
+
+
+def find() -> str:
+    """The path of `lanescope`."""
+    if named := os.environ.get("LANESCOPE"):
+        return named
+    beside = Path(__file__).parent / "_native" / "bin" / "lanescope"
+    if beside.exists():
+        return str(beside)
+    if found := shutil.which("lanescope"):
+        return found
+    raise ProgramError("The program lanescope was not found: put it on the PATH, or its path into the variable LANESCOPE.")
+
+
+def operand(path: "os.PathLike[str] | str") -> str:
+    """A path as an argument that is not taken for an option."""
+    name = os.fspath(path)
+    return "./" + name if name.startswith("-") else name
+
+
+def run_json(arguments: "list[str]") -> Any:
+    """What `lanescope ARGUMENTS` prints as JSON."""
+    program = find()
+    try:
+        done = subprocess.run([program, *arguments], capture_output=True, check=False)
+    except OSError as error:
+        raise ProgramError(f"{program} can't be run: {error.strerror}.") from error
+    if done.returncode != 0:
+        raise ProgramError(done.stderr.decode("utf-8", errors="replace").strip() or f"{program} ended with {done.returncode}.")
+    text = done.stdout.decode("utf-8", errors="replace")
+    return json.loads(text) if text.strip() else []

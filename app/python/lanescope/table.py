@@ -1,0 +1,167 @@
+"""Tables of a trace: columns of numbers and names that are decoded when they are asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Protocol, Union, overload
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+Array = npt.NDArray[Any]
+
+
+class Batch(dict[str, Array]):
+    """Columns of some rows. Text columns hold numbers into the texts of the trace."""
+
+
+class Source(Protocol):
+    """Where a table's rows come from."""
+
+    def batches(self, columns: "list[str]") -> Iterator[Batch]: ...
+
+    def texts(self, column: str, numbers: Array) -> "tuple[Array, list[str]]":
+        """The same numbers counted from 0 without holes, and the texts that they stand for."""
+        ...
+
+    def column_types(self) -> "dict[str, str]": ...
+
+    def row_count(self) -> int: ...
+
+
+class Table:
+    """Events of one kind, by start. Columns are decoded when they are asked for, and only those.
+
+    Times are int64 nanoseconds since the recording began. Text columns come out as dictionaries (Arrow), categories (pandas) or str objects (numpy).
+    Not for several threads at once.
+    """
+
+    def __init__(self, name: str, source: Source, columns: "list[str]", window: "tuple[int, int] | None" = None) -> None:
+        self.name = name
+        self._source, self._columns, self._window = source, columns, window
+
+    @property
+    def columns(self) -> "list[str]":
+        return list(self._columns)
+
+    def __len__(self) -> int:
+        """The number of rows; without between(), decodes nothing."""
+        if self._window is None:
+            return self._source.row_count()
+        return len(self._read(["start"])[0]["start"])
+
+    @overload
+    def __getitem__(self, columns: str) -> Array: ...
+
+    @overload
+    def __getitem__(self, columns: "list[str]") -> "Table": ...
+
+    def __getitem__(self, columns: Union[str, "list[str]"]) -> "Table | Array":
+        """One column as an array, or a table of some columns."""
+        if isinstance(columns, str):
+            self._check([columns])
+            return Table(self.name, self._source, [columns], self._window).to_numpy()[columns]
+        self._check(columns)
+        return Table(self.name, self._source, list(columns), self._window)
+
+    def between(self, begin: int, end: int) -> "Table":
+        """Rows that begin or last within [begin, end), in ns since the recording began."""
+        if self._window is not None:
+            begin, end = max(begin, self._window[0]), min(end, self._window[1])
+        return Table(self.name, self._source, self._columns, (begin, end))
+
+    def batches(self) -> Iterator["dict[str, Array]"]:
+        """The rows as they lie in the file, some ten thousand at once, in no order of time. Text columns as str objects."""
+        types = self._source.column_types()
+        for batch in self._windowed(self._columns):
+            yield {name: self._objects(name, batch[name]) if types[name] in ("text", "symbol") else batch[name] for name in self._columns}
+
+    def to_numpy(self) -> "dict[str, Array]":
+        batch, types = self._read(self._columns)
+        return {name: self._objects(name, batch[name]) if types[name] in ("text", "symbol") else batch[name] for name in self._columns}
+
+    def to_arrow(self) -> "pyarrow.Table":
+        import pyarrow
+
+        batch, types = self._read(self._columns)
+        arrays = []
+        for name in self._columns:
+            if types[name] in ("text", "symbol"):
+                codes, texts = self._source.texts(name, batch[name])
+                arrays.append(pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes.astype(np.int32)), pyarrow.array(texts, type=pyarrow.string())))
+            else:
+                arrays.append(pyarrow.array(batch[name]))
+        return pyarrow.table(arrays, names=self._columns)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        import pandas
+
+        batch, types = self._read(self._columns)
+        columns: dict[str, Any] = {}
+        for name in self._columns:
+            if types[name] in ("text", "symbol"):
+                codes, texts = self._source.texts(name, batch[name])
+                columns[name] = pandas.Categorical.from_codes(codes.tolist(), categories=texts)
+            else:
+                columns[name] = batch[name]
+        return pandas.DataFrame(columns, columns=self._columns)
+
+    def to_polars(self) -> "polars.DataFrame":
+        import polars
+
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The Arrow PyCapsule interface: what polars, DuckDB and pandas take tables through. Needs pyarrow."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"<lanescope.Table {self.name}: {len(self._columns)} columns>"
+
+    def _check(self, columns: Iterable[str]) -> None:
+        for column in columns:
+            if column not in self._columns:
+                raise KeyError(f"Table {self.name} has no column {column!r}; it has {', '.join(self._columns)}.")
+
+    def _windowed(self, columns: "list[str]") -> Iterator[Batch]:
+        types = self._source.column_types()
+        needed = [name for name in ("start", "duration") if name in types and (name == "start" or self._window is not None)]
+        for batch in self._source.batches(list(dict.fromkeys([*columns, *needed]))):
+            if self._window is not None:
+                begin, end = self._window
+                start = batch["start"]
+                last = start + batch["duration"] if "duration" in batch else start
+                inside = (start < end) & ((last > begin) | (start >= begin))
+                batch = Batch({name: values[inside] for name, values in batch.items()})
+            yield batch
+
+    def _read(self, columns: "list[str]") -> "tuple[Batch, dict[str, str]]":
+        """Columns of all rows, by start."""
+        types = self._source.column_types()
+        wanted = list(dict.fromkeys([*columns, "start"]))
+        parts = list(self._windowed(wanted))
+        whole = Batch({name: _joined([part[name] for part in parts], types[name]) for name in wanted})
+        start = whole["start"]
+        if len(start) and (start[1:] < start[:-1]).any():
+            order = np.argsort(start, kind="stable")
+            whole = Batch({name: values[order] for name, values in whole.items()})
+        return whole, types
+
+    def _objects(self, column: str, numbers: Array) -> Array:
+        codes, texts = self._source.texts(column, numbers)
+        values = np.empty(len(texts), dtype=object)
+        values[:] = texts
+        return values[codes] if len(texts) else np.empty(0, dtype=object)
+
+
+_DTYPES = {"int64": np.int64, "uint64": np.uint64, "double": np.float64, "bool": np.bool_, "text": np.int64, "symbol": np.int64}
+
+
+def _joined(parts: "list[Array]", column_type: str) -> Array:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=_DTYPES[column_type])

@@ -1,0 +1,415 @@
+"""A .trace file as tables."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any, Iterator, Optional
+
+import numpy as np
+
+from . import program
+from ._demangle import demangled
+from ._dictionary import Dictionary, Texts
+from ._frames import Frame, FrameFile, TraceError
+from ._message import decode, text
+from ._schema import ENUMERATIONS, FRAME_TYPES, MESSAGES
+from ._tables import LARGEST_CHUNK, SCHEMAS, Chunk, TableSchema
+from ._wire import WireError, running_sum, varints, zigzag
+from .table import Array, Batch, Table
+
+_CACHED_BYTES = 256 << 20  # of decompressed chunks that are kept
+_KIND_OF_FIELD = {number: name for name, (number, kind) in MESSAGES["EventChunk"].items() if isinstance(kind, str) and kind in MESSAGES}
+_FRAME_NAMES = {number: name for name, number in FRAME_TYPES.items()}
+
+
+@dataclass
+class Loss:
+    """What is missing in a trace. All zeros and False: nothing is known to be missing."""
+
+    damaged_bytes: int = 0     # of the file, that belong to no whole frame
+    damaged_chunks: int = 0    # whole frames that could not be read
+    cut: bool = False          # the file ends within a frame
+    unfinished: bool = False   # the recording was cut off, or is still being written
+    dropped: int = 0           # records lost for lack of room while recording
+    late: int = 0              # that came after the recording had ended
+    invalid: int = 0           # whose times make no sense
+
+    def __bool__(self) -> bool:
+        return any(vars(self).values())
+
+
+@dataclass
+class Process:
+    """A process of the recording. Times are ns since the recording began."""
+
+    instance: int
+    pid: int = 0
+    parent_pid: int = 0
+    start: int = 0
+    executable: str = ""
+    arguments: "list[str]" = field(default_factory=list)
+    end: Optional[int] = None
+    end_kind: str = "unknown"
+    exit_code: Optional[int] = None
+    signal: Optional[int] = None
+    threads: "dict[int, str]" = field(default_factory=dict)       # names by thread id
+    devices: "dict[int, dict[str, Any]]" = field(default_factory=dict)  # by CUDA's number in this process
+    nvtx_domains: "dict[int, str]" = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A chunk of events in the file."""
+
+    frame: Frame
+    base_time: int  # since the recording began
+    kind: int       # field of EventChunk
+    rows: int
+
+
+class Trace:
+    """A recording. Opening reads its frames and dictionaries once; events are decoded when a table's columns are asked for.
+
+    Not for several threads at once. Also a context manager.
+    """
+
+    kernels: Table
+    copies: Table
+    sets: Table
+    api_calls: Table
+    synchronizations: Table
+    graph_launches: Table
+    nvtx_ranges: Table
+    nvtx_marks: Table
+    os_runtime: Table
+    overheads: Table
+    compilations: Table
+    page_faults: Table
+    thread_states: Table
+    samples: Table
+    memory_usage: Table
+    cuda_events: Table
+    counters: Table
+
+    def __init__(self, path: "os.PathLike[str] | str") -> None:
+        self.path = os.fspath(path)
+        self.lost = Loss(unfinished=True)
+        self.processes: "dict[int, Process]" = {}
+        self.diagnostics: "list[dict[str, Any]]" = []
+        self.output: "list[tuple[int, int, str, bytes]]" = []  # ns, process, "stdout" or "stderr", bytes
+        self.session: "dict[str, Any]" = decode("SessionStart", memoryview(b""))
+        self._file = FrameFile(self.path)
+        self._texts = Texts()
+        self._readable: "dict[int, int]" = {}  # mangled text: readable text
+        self._dictionaries: "dict[tuple[int, int], Dictionary]" = {}
+        self._places: "dict[str, list[_Place]]" = {name: [] for name in [*SCHEMAS, "counter_samples"]}
+        self._payloads: "dict[int, memoryview]" = {}
+        self._counters: "dict[tuple[int, int, int], dict[str, Any]]" = {}
+        self._losses: "dict[tuple[int, int], dict[str, Any]]" = {}
+        self._scan()
+        for name, schema in SCHEMAS.items():
+            setattr(self, name, Table(name, _Events(self, schema), ["process", "pid", *(column.name for column in schema.columns)]))
+        self.counters = Table("counters", _CounterValues(self), list(_COUNTER_COLUMNS))
+
+    @property
+    def tables(self) -> "dict[str, Table]":
+        """All tables by their names."""
+        return {name: getattr(self, name) for name in [*SCHEMAS, "counters"]}
+
+    @property
+    def utc_epoch(self) -> int:
+        """When the recording began, in ns since 1970 UTC; 0 where the file does not say."""
+        return int(self.session["utc_epoch"])
+
+    def stats(self, report: str, *arguments: str) -> "list[dict[str, Any]]":
+        """The rows of a report of `lanescope stats`, with further options of that command."""
+        rows: "list[dict[str, Any]]" = program.run_json(["stats", "-q", "-f", "json", "-r", report, *arguments, program.operand(self.path)])
+        return rows
+
+    def analyze(self, *arguments: str) -> "list[dict[str, Any]]":
+        """The findings of `lanescope analyze`, the most costly first."""
+        rows: "list[dict[str, Any]]" = program.run_json(["analyze", "-f", "json", *arguments, program.operand(self.path)])
+        return rows
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> "Trace":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<lanescope.Trace {self.path}>"
+
+    def _scan(self) -> None:
+        cached = 0
+        for frame, stored in self._file.frames():
+            name = _FRAME_NAMES.get(frame.kind)
+            if name in (None, "index", "outline", "clock_sync"):
+                continue
+            payload = self._file.payload(frame, stored)
+            if payload is None:
+                continue
+            try:
+                if name == "events":
+                    self._take_chunk(frame, payload)
+                    if cached + len(payload) <= _CACHED_BYTES:
+                        # A stored payload is a view of the window that was read, which would stay with it.
+                        self._payloads[frame.payload_at] = memoryview(bytes(payload)) if frame.codec == 0 else payload
+                        cached += len(payload)
+                else:
+                    getattr(self, "_take_" + str(name))(frame, payload)
+            except WireError:
+                self.lost.damaged_chunks += 1
+        self.lost.damaged_bytes = self._file.damage.bytes
+        self.lost.damaged_chunks += self._file.damage.frames
+        self.lost.cut = self._file.damage.cut
+        for counters in self._losses.values():
+            for name in ("dropped", "late", "invalid"):
+                setattr(self.lost, name, getattr(self.lost, name) + counters[name])
+
+    def _dictionary(self, frame: Frame) -> Dictionary:
+        key = (frame.process, frame.source)
+        if key not in self._dictionaries:
+            self._dictionaries[key] = Dictionary(self._texts)
+        return self._dictionaries[key]
+
+    def _process(self, frame: Frame) -> Process:
+        return self.processes.setdefault(frame.process, Process(frame.process))
+
+    def _take_chunk(self, frame: Frame, payload: memoryview) -> None:
+        base_time, kind, _ = self._dictionary(frame).extend(payload)
+        name = _KIND_OF_FIELD.get(kind)
+        if name is None:
+            return
+        if frame.event_count > LARGEST_CHUNK:
+            raise WireError(f"a chunk has {frame.event_count} events")
+        self._places[name].append(_Place(frame, base_time - self.session["epoch"], kind, frame.event_count))
+
+    def _take_session_start(self, frame: Frame, payload: memoryview) -> None:
+        self.session = decode("SessionStart", payload)
+
+    def _take_session_end(self, frame: Frame, payload: memoryview) -> None:
+        self.lost.unfinished = False
+
+    def _take_process_start(self, frame: Frame, payload: memoryview) -> None:
+        start, process = decode("ProcessStart", payload), self._process(frame)
+        process.pid, process.parent_pid = start["pid"], start["parent_pid"]
+        process.start = start["time"] - self.session["epoch"]
+        process.executable, process.arguments = text(start["executable"]), [text(argument) for argument in start["arguments"]]
+
+    def _take_process_end(self, frame: Frame, payload: memoryview) -> None:
+        end, process = decode("ProcessEnd", payload), self._process(frame)
+        process.end, process.end_kind = end["time"] - self.session["epoch"], _word("ProcessEndKind", end["kind"])
+        process.exit_code = end["exit_code"] if process.end_kind == "exited" else None
+        process.signal = end["signal"] if process.end_kind == "signaled" else None
+
+    def _take_resources(self, frame: Frame, payload: memoryview) -> None:
+        resources = decode("Resources", payload)
+        for counter in resources["counters"]:
+            self._counters[frame.process, frame.source, counter["id"]] = counter
+        if frame.process == 0:
+            return
+        process = self._process(frame)
+        process.threads.update((thread["id"], text(thread["name"])) for thread in resources["threads"])
+        process.nvtx_domains.update((domain["id"], text(domain["name"])) for domain in resources["nvtx_domains"])
+        for device in resources["devices"]:
+            process.devices[device["id"]] = device | {"name": text(device["name"]), "uuid": device["uuid"].hex(), "bus_id": text(device["bus_id"])}
+
+    def _take_diagnostic(self, frame: Frame, payload: memoryview) -> None:
+        said = decode("Diagnostic", payload)
+        self.diagnostics.append(
+            {"time": said["time"] - self.session["epoch"], "process": frame.process, "severity": _word("Severity", said["severity"]), "text": text(said["text"])}
+        )
+
+    def _take_counters(self, frame: Frame, payload: memoryview) -> None:
+        self._losses[frame.process, frame.source] = decode("Counters", payload)
+
+    def _take_output(self, frame: Frame, payload: memoryview) -> None:
+        output = decode("Output", payload)
+        self.output.append((output["time"] - self.session["epoch"], frame.process, "stderr" if output["stream"] else "stdout", output["data"]))
+
+    def _take_symbols(self, frame: Frame, payload: memoryview) -> None:
+        self._dictionary(frame).extend_by_symbols(payload)
+
+    def _events_of(self, place: _Place) -> Optional[memoryview]:
+        """The bytes of a chunk's events; None, counted, where the file was changed meanwhile."""
+        payload = self._payloads.get(place.frame.payload_at)
+        if payload is None:
+            payload = self._file.payload(place.frame)
+            if payload is None:
+                self.lost.damaged_chunks += 1
+                return None
+        from ._wire import fields
+
+        return next((value for number, value in fields(payload) if number == place.kind and isinstance(value, memoryview)), None)
+
+
+def _word(enumeration: str, number: int) -> str:
+    words = ENUMERATIONS[enumeration]
+    return words[number] if number < len(words) else words[0]
+
+
+class _Texts:
+    """Texts behind the numbers of text columns, for tables of one trace."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def texts(self, column: str, numbers: Array) -> "tuple[Array, list[str]]":
+        used, codes = np.unique(numbers, return_inverse=True)
+        return codes.reshape(-1), self._values(column, used)
+
+    def _values(self, column: str, used: Array) -> "list[str]":
+        values = self._trace._texts.values
+        return [values[number] for number in used.tolist()]
+
+
+class _Events(_Texts):
+    """The chunks of one kind of event."""
+
+    def __init__(self, trace: Trace, schema: TableSchema) -> None:
+        super().__init__(trace)
+        self._schema = schema
+        self._by_name = {column.name: column for column in schema.columns}
+        self._bad: "set[int]" = set()
+
+    def column_types(self) -> "dict[str, str]":
+        return {"process": "int64", "pid": "int64"} | {column.name: column.type for column in self._schema.columns}
+
+    def row_count(self) -> int:
+        return sum(place.rows for place in self._trace._places[self._schema.chunk] if place.frame.payload_at not in self._bad)
+
+    def batches(self, columns: "list[str]") -> Iterator[Batch]:
+        trace = self._trace
+        for place in trace._places[self._schema.chunk]:
+            at = place.frame.payload_at
+            if at in self._bad:
+                continue
+            try:
+                events = trace._events_of(place)
+                if events is None:
+                    self._bad.add(at)
+                    continue
+                chunk = Chunk(self._schema.message, events, trace._dictionary(place.frame), place.base_time)
+                if chunk.size != place.rows:
+                    raise WireError("a chunk has another number of events than its frame says")
+                yield Batch({name: self._column(chunk, place, name) for name in columns})
+            except WireError:
+                trace.lost.damaged_chunks += 1
+                self._bad.add(at)
+
+    def _column(self, chunk: Chunk, place: _Place, name: str) -> Array:
+        if name == "process":
+            return chunk.all(place.frame.process)
+        if name == "pid":
+            process = self._trace.processes.get(place.frame.process)
+            return chunk.all(process.pid if process else 0)
+        return self._by_name[name].make(chunk)
+
+    def _values(self, column: str, used: Array) -> "list[str]":
+        described = self._by_name[column]
+        if described.words is not None:
+            return [described.words[number] if 0 <= number < len(described.words) else described.words[0] for number in used.tolist()]
+        values = super()._values(column, used)
+        if described.type == "symbol":
+            readable = demangled(values)
+            return [readable.get(value, value) for value in values]
+        return values
+
+
+_COUNTER_COLUMNS = {
+    "start": "int64",
+    "duration": "int64",
+    "process": "int64",
+    "gpu_uuid": "text",
+    "name": "text",
+    "unit": "text",
+    "value": "double",
+}
+
+
+class _CounterValues(_Texts):
+    """Values of counters, one row each."""
+
+    def column_types(self) -> "dict[str, str]":
+        return dict(_COUNTER_COLUMNS)
+
+    def row_count(self) -> int:
+        return sum(len(batch["start"]) for batch in self.batches(["start"]))
+
+    def batches(self, columns: "list[str]") -> Iterator[Batch]:
+        trace = self._trace
+        for place in trace._places["counter_samples"]:
+            try:
+                events = trace._events_of(place)
+                if events is not None:
+                    yield from self._chunk(place, events, columns)
+            except WireError:
+                trace.lost.damaged_chunks += 1
+
+    def _chunk(self, place: _Place, events: memoryview, columns: "list[str]") -> Iterator[Batch]:
+        from ._wire import fields
+
+        schema, column_schema = MESSAGES["CounterSamples"], MESSAGES["CounterColumn"]
+        parts: "dict[int, list[memoryview]]" = {}
+        last_duration = 0
+        for number, value in fields(events):
+            if isinstance(value, memoryview):
+                parts.setdefault(number, []).append(value)
+            elif number == schema["last_duration"][0]:
+                last_duration = value
+        counters = varints(memoryview(b"".join(parts.get(schema["counter"][0], []))))
+        deltas = b"".join(parts.get(schema["time_delta"][0], []))
+        if len(deltas) > 10 * LARGEST_CHUNK:
+            raise WireError("a chunk has too many times")
+        start = running_sum(zigzag(varints(memoryview(deltas))), place.base_time)
+        duration = np.diff(start, append=start[-1:] + np.int64(last_duration & (1 << 62) - 1)) if len(start) else start
+        for counter_id, column in zip(counters.tolist(), parts.get(schema["columns"][0], [])):
+            pieces: "dict[int, bytes]" = {}
+            for number, value in fields(column):
+                if isinstance(value, memoryview):
+                    pieces[number] = pieces.get(number, b"") + bytes(value)
+            values = running_sum(zigzag(varints(memoryview(pieces.get(column_schema["value_delta"][0], b"")))))
+            if len(values) != len(start):
+                raise WireError("a counter has another number of values than times")
+            known = np.ones(len(start), dtype=bool)
+            missing = varints(memoryview(pieces.get(column_schema["missing"][0], b"")))
+            known[missing[missing < len(start)].astype(np.intp)] = False
+            counter = self._trace._counters.get((place.frame.process, place.frame.source, counter_id), {})
+            texts = self._trace._texts
+            row: "dict[str, Any]" = {
+                "process": place.frame.process,
+                "gpu_uuid": texts.number_of_text(counter.get("gpu_uuid", b"").hex()),
+                "name": texts.number(counter.get("name", b"")),
+                "unit": texts.number(counter.get("unit", b"")),
+            }
+            count = int(known.sum())
+            batch = Batch({name: np.full(count, row[name], dtype=np.int64) for name in columns if name in row})
+            if "start" in columns:
+                batch["start"] = start[known]
+            if "duration" in columns:
+                batch["duration"] = duration[known]
+            if "value" in columns:
+                batch["value"] = values[known] * (counter.get("resolution") or 1.0)
+            yield batch
+
+
+def open(path: "os.PathLike[str] | str") -> Trace:
+    """Opens a .trace file: finished, cut at any byte, damaged, or still being written (what is there now).
+
+    Raises OSError where the file can't be read, TraceError where it is no .trace file. What is missing is in `lost`.
+    """
+    return Trace(path)
+
+
+def diff(before: "os.PathLike[str] | str", after: "os.PathLike[str] | str", *arguments: str) -> "list[dict[str, Any]]":
+    """What `lanescope diff BEFORE AFTER` says, with further options of that command."""
+    rows: "list[dict[str, Any]]" = program.run_json(["diff", "-f", "json", *arguments, program.operand(before), program.operand(after)])
+    return rows
+
+
+__all__ = ["Loss", "Process", "Trace", "TraceError", "diff", "open"]

@@ -1,0 +1,75 @@
+#include "agent/process/crash_mark.h"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+
+#include "agent/core/fault_guard.h"
+#include "agent/core/system_calls.h"
+#include "agent/process/forks.h"
+
+namespace lanescope::agent {
+namespace {
+
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+
+constinit std::atomic<channel::AgentStatus*> marked{nullptr};
+constinit std::atomic<bool> is_watching{false};
+constinit std::atomic<void (*)()> last_work{nullptr};
+constinit struct sigaction previous[NSIG] = {};  // written before the handler that reads it is set
+
+void mark(int signal, const siginfo_t* information) noexcept {
+  channel::AgentStatus* status = marked.load(std::memory_order_acquire);
+  if (status == nullptr || last_generation() == 0) return;  // a child has no part in what its parent reports
+  const bool is_fault = information->si_code > 0 && signal != SIGABRT;
+  status->crash_thread.store(system::thread_id(), std::memory_order_relaxed);
+  status->crash_address.store(is_fault ? reinterpret_cast<std::uintptr_t>(information->si_addr) : 0, std::memory_order_relaxed);
+  status->crash_signal.store(static_cast<std::uint32_t>(signal), std::memory_order_release);
+}
+
+// Of what this thread did itself: a fault, or abort().
+bool is_own_deed(int signal, const siginfo_t& information) noexcept {
+  return signal == SIGABRT ? information.si_code == SI_TKILL && information.si_pid == system::process_id() : information.si_code > 0;
+}
+
+void on_signal(int signal, siginfo_t* information, void* context) noexcept {
+  if (is_own_deed(signal, *information)) leave_guarded_work();
+  const int saved_errno = errno;
+  mark(signal, information);
+  const struct sigaction& before = previous[signal];
+  const bool is_awaited = (before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler != SIG_DFL;
+  if (void (*const work)() = last_work.load(std::memory_order_acquire); work != nullptr && (signal == SIGABRT || !is_awaited)) work();
+  if ((before.sa_flags & SA_SIGINFO) != 0) {
+    errno = saved_errno;
+    return before.sa_sigaction(signal, information, context);
+  }
+  if (before.sa_handler != SIG_DFL) {
+    errno = saved_errno;
+    return before.sa_handler(signal);
+  }
+  // A fault comes again once we return, and then ends the process where it happened; a signal that was sent has to be sent again.
+  sigaction(signal, &before, nullptr);
+  if (information->si_code <= 0)
+    system::system_call(SYS_rt_tgsigqueueinfo, system::process_id(), system::thread_id(), signal, system::word(information));
+  errno = saved_errno;
+}
+
+}  // namespace
+
+void mark_crashes_in(channel::AgentStatus* status) noexcept {
+  marked.store(status, std::memory_order_release);
+  if (status == nullptr || is_watching.exchange(true)) return;
+  for (const int signal : kSignals) {
+    struct sigaction& before = previous[signal];
+    if (sigaction(signal, nullptr, &before) != 0) continue;
+    if ((before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_IGN) continue;
+    struct sigaction ours = before;  // its mask, and whether it holds once
+    ours.sa_sigaction = on_signal;
+    ours.sa_flags |= SA_SIGINFO | SA_ONSTACK;
+    sigaction(signal, &ours, nullptr);
+  }
+}
+
+void before_crashes(void (*work)()) noexcept { last_work.store(work, std::memory_order_release); }
+
+}  // namespace lanescope::agent

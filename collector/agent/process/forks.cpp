@@ -1,0 +1,113 @@
+#include "agent/process/forks.h"
+
+#include <cerrno>
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "agent/process/held_signals.h"
+
+namespace lanescope::agent {
+
+constinit ProcessPage process_page{};
+
+namespace {
+
+constexpr std::size_t kMost = 8;
+
+constinit std::atomic<Lock*> held_locks[kMost] = {};
+constinit std::atomic<void (*)()> forgetting[kMost] = {};
+constinit std::atomic<bool> watches{false};
+constinit std::uint32_t generation_before = 0;  // in a child that has not looked yet: its parent's
+constinit Lock fork_lock;                       // of the thread that forks; taken before the others
+constinit std::uint64_t signals_of_forking_thread = 0;
+
+template <typename T>
+void add_once(std::atomic<T> (&slots)[kMost], T value) noexcept {
+  for (std::atomic<T>& slot : slots) {
+    T known = nullptr;
+    if (slot.compare_exchange_strong(known, value, std::memory_order_acq_rel) || known == value) return;
+  }
+}
+
+template <typename Work>
+void for_each_lock(Work work) noexcept {
+  work(fork_lock);
+  for (const std::atomic<Lock*>& slot : held_locks)
+    if (Lock* lock = slot.load(std::memory_order_acquire)) work(*lock);
+}
+
+// Nobody but the calling thread is there.
+void forget_parent() noexcept {
+  for_each_lock([](Lock& lock) { lock.forget_holder(); });
+  for (const std::atomic<void (*)()>& slot : forgetting)
+    if (auto* const forget = slot.load(std::memory_order_acquire)) forget();
+}
+
+void set_process() noexcept {
+  ++generation_before;
+  process_page.process.store(system::process_id(), std::memory_order_relaxed);
+  process_page.generation.store(generation_before, std::memory_order_release);
+}
+
+void before_fork() noexcept {
+  const std::uint64_t signals = HeldSignals::hold();
+  for_each_lock([](Lock& lock) { lock.lock(); });
+  signals_of_forking_thread = signals;
+}
+
+void after_fork_in_parent() noexcept {
+  const std::uint64_t signals = signals_of_forking_thread;
+  for_each_lock([](Lock& lock) { lock.unlock(); });
+  HeldSignals::give_back(signals);
+}
+
+// A handler of the program's may have made the agent look by now.
+void after_fork_in_child() noexcept {
+  const std::uint64_t signals = signals_of_forking_thread;
+  if (last_generation() == 0 || !is_own_process()) {
+    forget_parent();
+    set_process();
+  }
+  HeldSignals::give_back(signals);
+}
+
+}  // namespace
+
+std::uint32_t identify_process() noexcept {
+  const HeldSignals held;
+  while (process_page.is_being_identified.exchange(true, std::memory_order_acquire)) system::yield();
+  if (last_generation() == 0) {
+    if (generation_before == 0)
+      madvise(&process_page, sizeof(process_page), MADV_WIPEONFORK);
+    else
+      forget_parent();
+    set_process();
+  }
+  process_page.is_being_identified.store(false, std::memory_order_release);
+  return last_generation();
+}
+
+void begin_generation() noexcept {
+  process_generation();
+  set_process();
+}
+
+bool is_own_process() noexcept { return process_page.process.load(std::memory_order_relaxed) == system::process_id(); }
+
+bool is_thread_of_process(std::uint32_t thread) noexcept {
+  const std::int32_t known = process_page.process.load(std::memory_order_relaxed);
+  const std::int32_t process = known != 0 ? known : system::process_id();
+  return system::system_call(SYS_tgkill, process, static_cast<long>(thread), 0) != -ESRCH;
+}
+
+void watch_forks() noexcept {
+  process_generation();
+  if (!watches.exchange(true)) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+void hold_across_forks(Lock& lock) noexcept { add_once(held_locks, &lock); }
+
+void on_fork_child(void (*forget)()) noexcept { add_once(forgetting, forget); }
+
+}  // namespace lanescope::agent

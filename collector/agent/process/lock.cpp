@@ -1,0 +1,43 @@
+#include "agent/process/lock.h"
+
+#include <cerrno>
+
+#include "agent/process/forks.h"
+
+namespace lanescope::agent {
+namespace {
+
+constexpr int kLooks = 100;                     // before sleeping: most locks are held for less than a microsecond
+constexpr std::int64_t kPatience = 50'000'000;  // ns between looks whether the holder still lives
+
+void pause() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+void Lock::wait(std::uint32_t self) noexcept {
+  for (int look = 0; look < kLooks; ++look) {
+    std::uint32_t free = 0;
+    if (word_.load(std::memory_order_relaxed) == 0 && word_.compare_exchange_weak(free, self, std::memory_order_acquire)) return;
+    pause();
+  }
+  // From here on whoever has it wakes the next one, since others may sleep as well.
+  for (std::uint32_t seen = word_.load(std::memory_order_relaxed);;) {
+    const std::uint32_t holder = seen & ~kAwaited;
+    // Its own: signals are held, so it is one that a fault ended.
+    if (holder == 0 || holder == self) {
+      if (word_.compare_exchange_weak(seen, self | kAwaited, std::memory_order_acquire)) return;
+      continue;
+    }
+    if (seen == holder && !word_.compare_exchange_weak(seen, holder | kAwaited, std::memory_order_relaxed)) continue;
+    const long result = system::futex_wait(&word_, holder | kAwaited, kPatience);
+    seen = word_.load(std::memory_order_relaxed);
+    if (result != -ETIMEDOUT || seen != (holder | kAwaited) || is_thread_of_process(holder)) continue;
+    if (word_.compare_exchange_strong(seen, self | kAwaited, std::memory_order_acquire)) return;
+  }
+}
+
+}  // namespace lanescope::agent

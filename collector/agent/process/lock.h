@@ -1,0 +1,54 @@
+// A mutual exclusion lock of the agent's own: nothing of it is the C library's, whose locks the agent stands before.
+//
+// It needs no construction, can be forgotten in a forked child, and is never lost for good: where its holder's thread has ended, or has
+// left what it did by a fault, the next one takes it over, and finds what it guards as that one left it. Signal handlers do not run on a
+// thread that holds one (ScopedLock).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "agent/process/held_signals.h"
+
+namespace lanescope::agent {
+
+class Lock {
+ public:
+  constexpr Lock() noexcept = default;
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+  // Requires: the program's signals are held.
+  void lock() noexcept {
+    const std::uint32_t self = system::thread_id();
+    std::uint32_t free = 0;
+    if (!word_.compare_exchange_strong(free, self, std::memory_order_acquire)) wait(self);
+  }
+  void unlock() noexcept {
+    if ((word_.exchange(0, std::memory_order_release) & kAwaited) != 0) system::futex_wake(&word_, 1);
+  }
+
+  // In a forked child alone: whoever held it does not exist there.
+  void forget_holder() noexcept { word_.store(0, std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint32_t kAwaited = 0x8000'0000;
+
+  void wait(std::uint32_t self) noexcept;
+
+  std::atomic<std::uint32_t> word_{0};  // kernel thread id of the holder, and kAwaited where others may sleep; 0: free
+};
+
+class [[nodiscard]] ScopedLock {
+ public:
+  explicit ScopedLock(Lock& lock) noexcept : lock_(lock) { lock_.lock(); }
+  ~ScopedLock() { lock_.unlock(); }
+  ScopedLock(const ScopedLock&) = delete;
+  ScopedLock& operator=(const ScopedLock&) = delete;
+
+ private:
+  HeldSignals held_;  // until the lock is free again
+  Lock& lock_;
+};
+
+}  // namespace lanescope::agent

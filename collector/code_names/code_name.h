@@ -1,0 +1,15 @@
+// What a place in code is called.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace lanescope::code_names {
+
+struct CodeName {
+  std::string function;     // demangled
+  std::string source_file;  // empty when not known
+  std::uint32_t source_line = 0;
+};
+
+}  // namespace lanescope::code_names

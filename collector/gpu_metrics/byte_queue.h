@@ -1,0 +1,50 @@
+// Pieces of bytes that wait in the order in which they came: in memory, and beyond a limit in a file without a name, which goes with the
+// process. One thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+namespace lanescope::gpu_metrics {
+
+struct QueueLimits {
+  std::size_t memory = 64u << 20;   // bytes
+  std::uint64_t file = 4ull << 30;  // bytes; as much as it takes, the file leaves free on its disk
+  std::filesystem::path folder;     // of the file; empty: TMPDIR, else /var/tmp, which is on a disk where /tmp is not
+};
+
+class ByteQueue {
+ public:
+  explicit ByteQueue(QueueLimits limits) : limits_(std::move(limits)) {}
+  ~ByteQueue();
+  ByteQueue(const ByteQueue&) = delete;
+  ByteQueue& operator=(const ByteQueue&) = delete;
+
+  // False, and nothing has changed, where the limits or the disk leave no room.
+  [[nodiscard]] bool put(std::span<const std::byte> piece);
+  // The oldest piece. False where the file does not give it back; it is gone then. Requires: !empty().
+  [[nodiscard]] bool take(std::vector<std::byte>& piece);
+  [[nodiscard]] bool empty() const noexcept { return pieces_.empty(); }
+  [[nodiscard]] std::uint64_t bytes_in_file() const noexcept { return in_file_; }
+
+ private:
+  struct Piece {
+    std::vector<std::byte> bytes;  // empty where it is in the file
+    std::uint64_t offset = 0;      // in the file
+    std::size_t size = 0;
+  };
+  [[nodiscard]] bool write_to_file(std::span<const std::byte> piece);
+
+  QueueLimits limits_;
+  std::deque<Piece> pieces_;
+  std::size_t in_memory_ = 0;
+  std::uint64_t in_file_ = 0;
+  std::uint64_t file_end_ = 0;
+  int file_ = -1;
+};
+
+}  // namespace lanescope::gpu_metrics

@@ -1,0 +1,83 @@
+// Threads that do what is due every so often, and see to it that none of them waits too long for a processor.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "processor_share.h"
+
+namespace lanescope::gpu_metrics {
+
+// Does a job on a thread of its own, until it is destroyed.
+class Worker {
+ public:
+  struct Job {
+    std::chrono::milliseconds period;
+    std::function<void()> sample;     // every period
+    std::function<void()> flush;      // several times a second
+    std::function<void()> hand_over;  // where everything up to now is asked for, and at the end
+    // How long `sample` may wait for a processor: the thread then takes what others leave (see processor_share.h). Where there is no such
+    // function, it has a share like any other.
+    std::function<std::chrono::milliseconds()> patience;
+  };
+
+  explicit Worker(Job job);
+  // Samples and hands over a last time.
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Asks to sample and hand over.
+  void ask();
+  // Returns once that has been done.
+  void wait_for_answer();
+  [[nodiscard]] bool is_patient() const noexcept { return static_cast<bool>(job_.patience); }
+  [[nodiscard]] std::chrono::milliseconds patience() const { return job_.patience(); }
+  // Gives the thread a processor where it has waited too long for one. Requires: is_patient(). Never waits.
+  void look_after();
+
+ private:
+  void hurry(ProcessorShare share);
+  void run();
+
+  Job job_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  unsigned asked_ = 0;
+  unsigned answered_ = 0;
+  bool ends_ = false;
+  std::atomic<std::int64_t> last_round_;   // CLOCK_MONOTONIC ns, when it began to wait for the next
+  std::atomic<pid_t> thread_number_ = 0;  // of the thread, where it is patient
+  std::atomic<bool> hurried_ = false;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+// Looks after patient workers, some times in the patience of the least patient.
+class Watch {
+ public:
+  // The workers outlive it.
+  explicit Watch(const std::vector<std::unique_ptr<Worker>>& workers);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  void run();
+
+  std::vector<Worker*> patient_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ends_ = false;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace lanescope::gpu_metrics

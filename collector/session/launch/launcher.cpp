@@ -1,0 +1,197 @@
+#include "launch/launcher.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+#include "collector/session/inheritance.h"
+
+namespace lanescope::session {
+namespace {
+
+enum class Step : int { kUser, kRead, kDirectory, kExecute };
+
+// What the waiting process says when it could not become the program.
+struct Failure {
+  Step step;
+  int error;
+};
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+bool become_user(const TargetUser& user) {
+  return setgroups(user.groups.size(), user.groups.data()) == 0 && setgid(user.group) == 0 && setuid(user.user) == 0;
+}
+
+void lead(int descriptor, int to) {
+  if (to >= 0 && inherited(descriptor)) dup2(to, descriptor);
+}
+
+// Becomes the program; returns only where that fails. Only calls that are safe between fork and exec, since the host may have threads.
+Failure become(const LaunchPlan& plan, char* const* arguments, char* const* environment) {
+  give_back_inheritance();
+  lead(STDOUT_FILENO, plan.standard_output);
+  lead(STDERR_FILENO, plan.standard_error);
+  if (plan.user && !become_user(*plan.user)) return {Step::kUser, errno};
+  if (plan.user && !plan.must_read.empty() && access(plan.must_read.c_str(), R_OK) != 0) return {Step::kRead, errno};
+  if (!plan.working_directory.empty() && chdir(plan.working_directory.c_str()) != 0) return {Step::kDirectory, errno};
+  execvpe(arguments[0], arguments, environment);
+  return {Step::kExecute, errno};
+}
+
+// The waiting process.
+[[noreturn]] void wait_and_become(const LaunchPlan& plan, char* const* arguments, char* const* environment, int gate, int report) {
+  char go = 0;
+  ssize_t got;
+  do {
+    got = read(gate, &go, 1);
+  } while (got < 0 && errno == EINTR);
+  if (got != 1) _exit(0);
+  const Failure failure = become(plan, arguments, environment);
+  [[maybe_unused]] const ssize_t ignored = write(report, &failure, sizeof(failure));
+  _exit(127);
+}
+
+Error no_such_program(const std::string& program) {
+  return {"Can't start " + program + ": there is no such program. Check its name and PATH."};
+}
+
+// Empty when it is in no folder of PATH.
+std::filesystem::path find_in_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
+  std::error_code missing;
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::filesystem::path candidate = std::filesystem::path(folder.empty() ? "." : folder) / program;
+    if (access(candidate.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(candidate, missing)) return candidate;
+  }
+  return {};
+}
+
+// Why the system did not take a program, and what to do.
+Error not_started(const std::string& program, int error) {
+  const std::filesystem::path file = program.find('/') != std::string::npos ? std::filesystem::path(program) : find_in_path(program);
+  const std::string begin = "Can't start " + program + ": ";
+  std::error_code ignored;
+  if (error == ENOENT && std::filesystem::exists(file, ignored))
+    return {begin + "the interpreter or loader that it names is not there. Install it, or correct its first line."};
+  if (error == ENOENT) return no_such_program(program);
+  if (error == EACCES && std::filesystem::is_directory(file, ignored)) return {begin + "it is a folder. Name a program."};
+  if (error == EACCES && std::filesystem::exists(file, ignored) && access(file.c_str(), X_OK) != 0)
+    return {begin + "it is not executable. Allow it with: chmod +x " + program};
+  return {begin + std::strerror(error) + "."};
+}
+
+Error why(const Failure& failure, const LaunchPlan& plan) {
+  const std::string& program = plan.command.front();
+  const std::string reason = std::strerror(failure.error);
+  if (failure.step == Step::kUser) return {"Can't start " + program + " as " + plan.user->name + ": " + reason + "."};
+  if (failure.step == Step::kRead)
+    return {"Can't record " + program + " as " + plan.user->name + ", who may not read " + plan.must_read.string() +
+            ". Install Lanescope where all users can read it."};
+  if (failure.step == Step::kDirectory) return {"Can't start " + program + " in " + plan.working_directory.string() + ": " + reason + "."};
+  return not_started(program, failure.error);
+}
+
+Error no_processes() {
+  return {"The program can't be recorded: the system has no processes or file descriptors left. Close others and try again."};
+}
+
+}  // namespace
+
+Result<TargetUser> find_target_user(const std::string& name) {
+  const bool is_number = !name.empty() && name.size() < 10 && name.find_first_not_of("0123456789") == std::string::npos;
+  const passwd* entry = getpwnam(name.c_str());
+  if (entry == nullptr && is_number) entry = getpwuid(static_cast<uid_t>(std::stoul(name)));
+  if (entry == nullptr) return Error{"There is no user " + name + " on this machine.", ErrorKind::kUsage};
+  if (geteuid() != 0)
+    return Error{"Only root may start a program as another user. Run: sudo lanescope profile --run-as=" + name + " ...", ErrorKind::kUsage};
+  TargetUser user{entry->pw_name, entry->pw_uid, entry->pw_gid, {}, entry->pw_dir};
+  int count = 64;
+  user.groups.resize(static_cast<std::size_t>(count));
+  while (getgrouplist(user.name.c_str(), user.group, user.groups.data(), &count) < 0) user.groups.resize(static_cast<std::size_t>(count));
+  user.groups.resize(static_cast<std::size_t>(count));
+  return user;
+}
+
+Result<std::filesystem::path> find_program(const std::string& program, const std::filesystem::path& working_directory) {
+  std::error_code missing;
+  if (!working_directory.empty() && !std::filesystem::is_directory(working_directory, missing))
+    return Error{"Can't start " + program + " in " + working_directory.string() + ": there is no such folder."};
+  const bool by_path = program.find('/') != std::string::npos;
+  const std::filesystem::path found = by_path ? working_directory / program : find_in_path(program);
+  if (found.empty()) return no_such_program(program);
+  if (!std::filesystem::exists(found, missing)) return missing ? not_started(program, missing.value()) : no_such_program(program);
+  const std::filesystem::path absolute = std::filesystem::absolute(found, missing);
+  if (missing) return not_started(program, missing.value());
+  return absolute;
+}
+
+Error become_program(const LaunchPlan& plan) {
+  const std::vector<char*> arguments = pointers(plan.command);
+  const std::vector<char*> environment = pointers(plan.environment);
+  return why(become(plan, arguments.data(), environment.data()), plan);
+}
+
+Result<WaitingProcess> WaitingProcess::start(const LaunchPlan& plan) {
+  int gate[2];
+  int report[2];
+  if (pipe2(gate, O_CLOEXEC) != 0) return no_processes();
+  FileDescriptor gate_read(gate[0]);
+  WaitingProcess process;
+  process.gate_ = FileDescriptor(gate[1]);
+  if (pipe2(report, O_CLOEXEC) != 0) return no_processes();
+  process.report_ = FileDescriptor(report[0]);
+  FileDescriptor report_write(report[1]);
+  process.plan_ = plan;
+
+  const std::vector<char*> arguments = pointers(plan.command);
+  const std::vector<char*> environment = pointers(plan.environment);
+  const pid_t pid = fork();
+  if (pid < 0) return no_processes();
+  if (pid == 0) {
+    close(gate[1]);  // its own copy would keep the gate from closing when the host dies
+    close(report[0]);
+    wait_and_become(plan, arguments.data(), environment.data(), gate[0], report[1]);
+  }
+  process.pid_ = pid;
+  return process;
+}
+
+WaitingProcess::WaitingProcess(WaitingProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, 0)), gate_(std::move(other.gate_)), report_(std::move(other.report_)), plan_(std::move(other.plan_)) {}
+
+WaitingProcess::~WaitingProcess() {
+  if (pid_ == 0) return;
+  gate_.reset();
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+Result<void> WaitingProcess::release() {
+  const char go = 1;
+  [[maybe_unused]] const ssize_t ignored = write(gate_.get(), &go, 1);
+  Failure failure{};
+  ssize_t got;
+  do {
+    got = read(report_.get(), &failure, sizeof(failure));
+  } while (got < 0 && errno == EINTR);
+  if (got == static_cast<ssize_t>(sizeof(failure))) return why(failure, plan_);
+  pid_ = 0;  // from here on it is the caller's to wait for
+  return {};
+}
+
+}  // namespace lanescope::session

@@ -1,0 +1,301 @@
+#include "launch/output_relay.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace lanescope::session {
+namespace {
+
+constexpr std::size_t kMaximumPiece = 16u << 10;
+constexpr std::size_t kCertainWrite = 4096;      // bytes that a pipe or terminal which is ready takes without blocking (PIPE_BUF)
+constexpr std::size_t kBacklogBytes = 4u << 20;  // of copies that the host has not taken yet
+
+// What the relay tells the host.
+enum class Kind : std::uint8_t { kBytes, kLoss };
+struct Loss {
+  std::uint64_t not_stored = 0;  // bytes: the host did not take copies fast enough
+  std::uint64_t not_shown = 0;   // bytes: our own output did not take them
+  int error = 0;                 // why
+};
+struct Piece {
+  OutputStream stream;
+  Kind kind;
+  std::array<char, kMaximumPiece> bytes;  // of kLoss: a Loss
+};
+constexpr std::size_t kPieceHeader = offsetof(Piece, bytes);
+
+// Copies that wait for the host. Memory is taken before the fork, since nothing may be allocated after it.
+class Backlog {
+ public:
+  explicit Backlog(std::span<char> memory) : memory_(memory) {}
+
+  [[nodiscard]] bool empty() const { return begin_ == end_; }
+  // Returns whether there was room.
+  bool put(std::span<const char> message) {
+    const auto size = static_cast<std::uint32_t>(message.size());
+    if (begin_ > 0 && end_ + sizeof(size) + size > memory_.size()) {
+      std::memmove(memory_.data(), memory_.data() + begin_, end_ - begin_);
+      end_ -= std::exchange(begin_, 0);
+    }
+    if (end_ + sizeof(size) + size > memory_.size()) return false;
+    std::memcpy(memory_.data() + end_, &size, sizeof(size));
+    std::memcpy(memory_.data() + end_ + sizeof(size), message.data(), size);
+    end_ += sizeof(size) + size;
+    return true;
+  }
+  [[nodiscard]] std::span<const char> first() const {
+    std::uint32_t size = 0;
+    std::memcpy(&size, memory_.data() + begin_, sizeof(size));
+    return {memory_.data() + begin_ + sizeof(size), size};
+  }
+  void drop_first() {
+    begin_ += sizeof(std::uint32_t) + first().size();
+    if (empty()) begin_ = end_ = 0;
+  }
+
+ private:
+  std::span<char> memory_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
+
+// The relay's process. Only calls that are safe between fork and exec, since the host may have threads.
+//
+// Neither stream waits for the other, and neither for the host: the target's writes block as long as those to our own output would, and no
+// longer.
+class RelayProcess {
+ public:
+  RelayProcess(int standard_output, int standard_error, int host, TargetOutput mode, std::span<char> memory)
+      : host_(host), backlog_(memory) {
+    streams_[0].source = standard_output;
+    streams_[1].source = standard_error;
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      streams_[i].piece.stream = static_cast<OutputStream>(i);
+      if (mode != TargetOutput::kShowAndStore) continue;
+      streams_[i].destination = i == 0 ? STDOUT_FILENO : STDERR_FILENO;
+      struct stat status {};
+      const bool is_known = fstat(streams_[i].destination, &status) == 0;
+      streams_[i].takes_all = is_known && S_ISREG(status.st_mode);
+      streams_[i].may_lose_reader = is_known && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+    }
+  }
+
+  [[noreturn]] void run() {
+    while (streams_[0].is_open() || streams_[1].is_open() || !(backlog_.empty() || host_ < 0)) {
+      std::array<pollfd, 5> waits{};
+      for (std::size_t i = 0; i < streams_.size(); ++i) {
+        const Stream& stream = streams_[i];
+        const bool watches = stream.is_open() && stream.may_lose_reader;
+        waits[2 * i] = {stream.shown_from < stream.size ? -1 : stream.source, POLLIN, 0};
+        waits[2 * i + 1] = {stream.shown_from < stream.size || watches ? stream.destination : -1,
+                            static_cast<short>(stream.shown_from < stream.size ? POLLOUT : 0), 0};
+      }
+      waits[4] = {backlog_.empty() ? -1 : host_, POLLOUT, 0};
+      if (poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) break;
+      for (std::size_t i = 0; i < streams_.size(); ++i) {
+        if (waits[2 * i + 1].revents != 0) streams_[i].shown_from < streams_[i].size ? show(streams_[i]) : lose_reader(streams_[i]);
+        if (streams_[i].is_open() && waits[2 * i].revents != 0) take(streams_[i]);
+      }
+      if (waits[4].revents != 0) send_backlog();
+    }
+    _exit(0);
+  }
+
+ private:
+  struct Stream {
+    int source = -1;
+    int destination = -1;          // -1: it is not shown
+    bool takes_all = false;        // at once: a file
+    bool may_lose_reader = false;  // a pipe or socket
+    std::size_t shown_from = 0;    // of the piece's bytes
+    std::size_t size = 0;
+    Loss loss;
+    Piece piece;
+    [[nodiscard]] bool is_open() const { return source >= 0; }
+  };
+
+  void take(Stream& stream) {
+    const ssize_t size = read(stream.source, stream.piece.bytes.data(), stream.piece.bytes.size());
+    if (size < 0 && errno == EINTR) return;
+    if (size <= 0) return end(stream);
+    stream.piece.kind = Kind::kBytes;
+    stream.size = static_cast<std::size_t>(size);
+    if (!tell_host({reinterpret_cast<const char*>(&stream.piece), kPieceHeader + stream.size})) stream.loss.not_stored += stream.size;
+    stream.shown_from = stream.destination >= 0 ? 0 : stream.size;
+    if (stream.takes_all) show(stream);
+  }
+
+  void show(Stream& stream) {
+    const std::size_t left = stream.size - stream.shown_from;
+    const std::size_t piece = stream.takes_all ? left : std::min(left, kCertainWrite);
+    const ssize_t written = write(stream.destination, stream.piece.bytes.data() + stream.shown_from, piece);
+    if (written >= 0) {
+      stream.shown_from += static_cast<std::size_t>(written);
+    } else if (errno == EPIPE) {
+      lose_reader(stream);
+    } else if (errno != EINTR && errno != EAGAIN) {  // a full disk, a terminal that is gone: as without us, the target goes on
+      stream.loss.error = errno;
+      stream.loss.not_shown += left;
+      stream.shown_from = stream.size;
+    }
+  }
+
+  // From here on the target's writes fail as they would without us.
+  void lose_reader(Stream& stream) {
+    stream.shown_from = stream.size;
+    end(stream);
+  }
+
+  void end(Stream& stream) {
+    if (stream.is_open()) close(std::exchange(stream.source, -1));
+    if (stream.destination >= 0) close(std::exchange(stream.destination, -1));  // who reads it sees the end, too
+    if (stream.loss.not_shown == 0 && stream.loss.not_stored == 0) return;
+    stream.piece.kind = Kind::kLoss;
+    std::memcpy(stream.piece.bytes.data(), &stream.loss, sizeof(stream.loss));
+    tell_host({reinterpret_cast<const char*>(&stream.piece), kPieceHeader + sizeof(stream.loss)});
+  }
+
+  // Returns whether it will arrive, if the host lives.
+  bool tell_host(std::span<const char> message) {
+    if (host_ < 0) return true;
+    if (!backlog_.empty()) return backlog_.put(message);
+    return send_now(message) || host_ < 0 || backlog_.put(message);
+  }
+
+  bool send_now(std::span<const char> message) {
+    ssize_t sent = 0;
+    do sent = send(host_, message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0 && errno != EAGAIN && errno != ENOBUFS) host_ = -1;  // it is gone; what the target prints is still shown
+    return sent >= 0;
+  }
+
+  void send_backlog() {
+    while (!backlog_.empty() && send_now(backlog_.first())) backlog_.drop_first();
+  }
+
+  std::array<Stream, 2> streams_;
+  int host_;
+  Backlog backlog_;
+};
+
+bool is_fault(int signal) { return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE || signal == SIGABRT; }
+
+// Signals that a terminal or a batch system sends to all of us are for the target; the relay ends when the target's output does.
+void ignore_signals() {
+  sigset_t none;
+  sigemptyset(&none);
+  for (int signal = 1; signal < NSIG; ++signal)
+    if (signal != SIGCHLD && signal != SIGCONT && !is_fault(signal)) std::signal(signal, SIG_IGN);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// Closes everything above standard error but these: whoever waits for the end of one of our pipes must not wait for the relay.
+void close_all_but(std::array<int, 3> kept) {
+  int first = STDERR_FILENO + 1;
+  for (std::size_t i = 0; i < kept.size(); ++i)  // sort by insertion; three of them
+    for (std::size_t j = i; j > 0 && kept[j] < kept[j - 1]; --j) std::swap(kept[j], kept[j - 1]);
+  for (const int descriptor : kept) {
+    if (descriptor > first) syscall(SYS_close_range, first, descriptor - 1, 0);
+    first = descriptor + 1;
+  }
+  syscall(SYS_close_range, first, ~0u, 0);
+}
+
+void tell_loss(OutputStream stream, const Piece& piece, const OutputRelay::Tell& tell) {
+  Loss loss;
+  std::memcpy(&loss, piece.bytes.data(), sizeof(loss));
+  const std::string name = stream == OutputStream::kStandardError ? "standard error" : "standard output";
+  if (loss.not_shown > 0)
+    tell(std::to_string(loss.not_shown) + " bytes that the program printed to " + name +
+         " could not be written there: " + std::strerror(loss.error) + ".");
+  if (loss.not_stored > 0)
+    tell(std::to_string(loss.not_stored) + " bytes that the program printed to " + name +
+         " are shown, but not in the recording: they came faster than it could store them.");
+}
+
+Error no_descriptors() {
+  return {
+      "The program's output can't be captured: the system has no processes or file descriptors left. Close other programs and try again."};
+}
+
+}  // namespace
+
+Result<OutputRelay> OutputRelay::start(TargetOutput mode) {
+  OutputRelay relay;
+  int standard_output[2];
+  int standard_error[2];
+  int copies[2];
+  if (pipe2(standard_output, O_CLOEXEC) != 0) return no_descriptors();
+  FileDescriptor read_output(standard_output[0]);
+  relay.pipes_[0] = FileDescriptor(standard_output[1]);
+  if (pipe2(standard_error, O_CLOEXEC) != 0) return no_descriptors();
+  FileDescriptor read_error(standard_error[0]);
+  relay.pipes_[1] = FileDescriptor(standard_error[1]);
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, copies) != 0) return no_descriptors();
+  relay.copies_ = FileDescriptor(copies[0]);
+  FileDescriptor to_host(copies[1]);
+
+  void* memory =
+      mmap(nullptr, sizeof(RelayProcess) + kBacklogBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return no_descriptors();
+  const pid_t parent = fork();
+  if (parent == 0) {
+    const pid_t child = fork();
+    if (child != 0) _exit(child > 0 ? 0 : 1);  // the relay is no child of ours, so nobody has to wait for it
+    ignore_signals();
+    prctl(PR_SET_NAME, "lanescope-relay");
+    close_all_but({read_output.get(), read_error.get(), to_host.get()});
+    const std::span backlog(static_cast<char*>(memory) + sizeof(RelayProcess), kBacklogBytes);
+    (new (memory) RelayProcess(read_output.get(), read_error.get(), to_host.get(), mode, backlog))->run();
+  }
+  munmap(memory, sizeof(RelayProcess) + kBacklogBytes);
+  if (parent < 0) return no_descriptors();
+  int status = 1;
+  while (waitpid(parent, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status != 0) return no_descriptors();
+  return relay;
+}
+
+void OutputRelay::close_write_ends() {
+  for (FileDescriptor& pipe : pipes_) pipe.reset();
+}
+
+bool OutputRelay::drain(const Take& take, const Tell& tell) {
+  if (!copies_.valid()) return false;
+  Piece piece;
+  for (;;) {
+    const ssize_t size = recv(copies_.get(), &piece, sizeof(piece), MSG_DONTWAIT);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
+    if (size <= static_cast<ssize_t>(kPieceHeader)) break;
+    const OutputStream stream = piece.stream == OutputStream::kStandardError ? OutputStream::kStandardError : OutputStream::kStandardOutput;
+    if (piece.kind == Kind::kLoss) {
+      tell_loss(stream, piece, tell);
+    } else {
+      take(stream, {piece.bytes.data(), static_cast<std::size_t>(size) - kPieceHeader});
+    }
+  }
+  copies_.reset();
+  return false;
+}
+
+}  // namespace lanescope::session

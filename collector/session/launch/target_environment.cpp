@@ -1,0 +1,110 @@
+#include "launch/target_environment.h"
+
+#include <algorithm>
+
+#include "collector/channel/layout.h"
+
+namespace lanescope::session {
+namespace {
+
+constexpr std::string_view kCudaInjection = "CUDA_INJECTION64_PATH";
+constexpr std::string_view kNvtxInjection = "NVTX_INJECTION64_PATH";
+constexpr std::string_view kPreload = "LD_PRELOAD";
+constexpr std::string_view kPythonPath = "PYTHONPATH";
+constexpr std::string_view kPytorchRanges = "LANESCOPE_PYTORCH";  // read by pytorch/sitecustomize.py
+
+bool is_variable(std::string_view entry, std::string_view name) {
+  return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
+}
+
+std::string value_of(const std::vector<std::string>& variables, std::string_view name) {
+  for (const std::string& entry : variables)
+    if (is_variable(entry, name)) return entry.substr(name.size() + 1);
+  return {};
+}
+
+void remove(std::vector<std::string>& variables, std::string_view name) {
+  std::erase_if(variables, [&](const std::string& entry) { return is_variable(entry, name); });
+}
+
+void set(std::vector<std::string>& variables, std::string_view name, const std::string& value) {
+  remove(variables, name);
+  variables.push_back(std::string(name) + "=" + value);
+}
+
+// A library as glibc's loader takes it and musl's leaves it out: a program that uses musl can't run with ours, and would not be started.
+// glibc puts the folder of the program in place of $ORIGIN, and as many steps up as no folder is deep lead to the root.
+std::string for_glibc_alone(const std::filesystem::path& library) {
+  constexpr int kDeeperThanAnyFolder = 32;
+  std::string path = "$ORIGIN";
+  for (int step = 0; step < kDeeperThanAnyFolder; ++step) path += "/..";
+  return path + library.string();
+}
+
+// In front of what the list names already.
+void put_in_front(std::vector<std::string>& variables, std::string_view name, const std::string& value) {
+  const std::string others = value_of(variables, name);
+  set(variables, name, value + (others.empty() ? "" : ":" + others));
+}
+
+// What marks calls with NVTX in our place lies beside the agent; where it does not, the recording goes on without.
+void add_markers(TargetEnvironment& target, PytorchRanges pytorch, const std::filesystem::path& folder) {
+  std::error_code ignored;
+  const auto is_there = [&](const std::filesystem::path& path, const char* what) {
+    if (std::filesystem::exists(path, ignored)) return true;
+    target.warnings.push_back(std::string(what) + " can't be recorded: " + path.string() + " is not there. Install Lanescope whole.");
+    return false;
+  };
+  const std::filesystem::path mpi = folder / "liblanescope-mpi.so";
+  if (target.settings.trace_mpi && is_there(mpi, "MPI")) put_in_front(target.variables, kPreload, for_glibc_alone(mpi));
+  const std::filesystem::path python = folder / "lanescope" / "pytorch";
+  if (pytorch == PytorchRanges::kNone || !is_there(python / "sitecustomize.py", "PyTorch's operations")) return;
+  put_in_front(target.variables, kPythonPath, python);
+  set(target.variables, kPytorchRanges, pytorch == PytorchRanges::kOperations ? "autograd-nvtx" : "autograd-shapes-nvtx");
+}
+
+}  // namespace
+
+std::vector<std::string> plain_environment(const LaunchRequest& request, std::vector<std::string> ours) {
+  std::vector<std::string> variables;
+  if (request.inherit_environment == InheritEnvironment::kYes) variables = std::move(ours);
+  if (request.run_as) {
+    for (const char* name : {"USER", "LOGNAME"}) set(variables, name, request.run_as->name);
+    set(variables, "HOME", request.run_as->home);
+    remove(variables, "XDG_RUNTIME_DIR");  // ours
+  }
+  for (const EnvironmentChange& change : request.environment)
+    change.value ? set(variables, change.name, *change.value) : remove(variables, change.name);
+  return variables;
+}
+
+TargetEnvironment target_environment(const LaunchRequest& request, std::vector<std::string> ours, const std::filesystem::path& agent,
+                                     const std::filesystem::path& socket) {
+  TargetEnvironment target{plain_environment(request, std::move(ours)), request.settings, {}};
+  for (const char* name : {channel::kSocketVariable, channel::kPythonLockVariable})
+    remove(target.variables, name);  // of a recording around this one
+
+  CaptureSettings& settings = target.settings;
+  if (const std::string other = value_of(target.variables, kCudaInjection); settings.trace_cuda && !other.empty() && other != agent) {
+    settings.trace_cuda = false;
+    target.warnings.push_back("CUDA is not traced: " + std::string(kCudaInjection) + " is set to " + other +
+                              " already, and CUDA loads only one such library. Unset it and record again.");
+  }
+  if (const std::string other = value_of(target.variables, kNvtxInjection); settings.trace_nvtx && !other.empty() && other != agent) {
+    target.warnings.push_back("NVTX goes to this recording, not to " + other + ", to which " + std::string(kNvtxInjection) + " was set.");
+  }
+  if (settings.trace_cuda) set(target.variables, kCudaInjection, agent);
+  if (settings.trace_nvtx) set(target.variables, kNvtxInjection, agent);
+  const bool stands_before_calls = settings.trace_os_runtime || settings.trace_python_lock;
+  if (stands_before_calls) {
+    put_in_front(target.variables, kPreload, for_glibc_alone(agent));
+    if (settings.trace_python_lock)
+      set(target.variables, channel::kPythonLockVariable, settings.trace_os_runtime ? "1" : channel::kPythonLockAlone);
+    if (settings.trace_os_runtime && settings.os_runtime_backtraces) set(target.variables, channel::kCallChainsVariable, "1");
+  }
+  if (settings.trace_nvtx) add_markers(target, request.pytorch, agent.parent_path());
+  if (settings.trace_cuda || settings.trace_nvtx || stands_before_calls) set(target.variables, channel::kSocketVariable, socket);
+  return target;
+}
+
+}  // namespace lanescope::session

@@ -1,0 +1,28 @@
+// The environment in which a target starts: ours, the request's changes, and what loads the agent.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collector/session/recording.h"
+
+namespace lanescope::session {
+
+struct TargetEnvironment {
+  std::vector<std::string> variables;  // "NAME=value"
+  CaptureSettings settings;            // what can be traced in it
+  std::vector<std::string> warnings;   // one sentence for each thing that can't
+};
+
+// `ours`: "NAME=value" of this process; used where the request inherits it. `socket`: of the session's control socket.
+//
+// CUDA loads a single injection library. Where the environment names another one already, it is left alone, and CUDA is not traced.
+TargetEnvironment target_environment(const LaunchRequest& request, std::vector<std::string> ours, const std::filesystem::path& agent,
+                                     const std::filesystem::path& socket);
+
+// What the request makes of it, with nothing of ours.
+std::vector<std::string> plain_environment(const LaunchRequest& request, std::vector<std::string> ours);
+
+}  // namespace lanescope::session

@@ -1,0 +1,28 @@
+#include "outside/observed_process.h"
+
+namespace lanescope::session {
+
+ObservedProcess::ObservedProcess(std::uint32_t instance, const cpu::SeenProcess& seen, FrameLog& log)
+    : instance_(instance), pid_(seen.pid), start_(seen.start), description_(describe(seen)), log_(&log) {
+  proto::ProcessStart start;
+  start.set_pid(static_cast<std::uint32_t>(pid_));
+  start.set_parent_pid(static_cast<std::uint32_t>(seen.parent));
+  start.set_time(start_);
+  start.set_executable(seen.executable);
+  for (const std::string& argument : seen.arguments) start.add_arguments(argument);
+  start.set_forked(seen.forked);
+  start.set_only_observed(true);
+  start.set_outside(seen.membership == cpu::Membership::kOutside);
+  log_->write({proto::FRAME_PROCESS_START, instance_}, start);
+}
+
+void ObservedProcess::write_end(const TargetProcess::Ending& ending, std::int64_t time) {
+  proto::ProcessEnd end;
+  end.set_time(time);
+  end.set_kind(ending.kind);
+  end.set_exit_code(ending.status.code);
+  end.set_signal(ending.status.signal);
+  log_->write({proto::FRAME_PROCESS_END, instance_}, end);
+}
+
+}  // namespace lanescope::session

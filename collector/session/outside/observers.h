@@ -1,0 +1,27 @@
+// What observes programs from outside: the recorder of threads, and the sampler of GPU metrics. A recording goes on without either, and
+// says why.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <vector>
+
+#include "collector/cpu/recorder.h"
+#include "collector/session/recording.h"
+#include "lanescope/trace.pb.h"
+#include "outside/gpu_metrics_process.h"
+
+namespace lanescope::session {
+
+// How a process is followed: cpu::Recorder::launch from its exec on, cpu::Recorder::attach from now on.
+using FollowThreads = decltype(&cpu::Recorder::launch);
+
+enum class Watched { kNo, kYes };  // whether somebody sees the recording as it is made
+
+// None where they are not asked for, or can't be had: then `refusals` gets the reason. Fails where the request makes no sense.
+Result<std::unique_ptr<cpu::Recorder>> follow_threads(FollowThreads follow, pid_t pid, const cpu::CpuSettings& settings, cpu::Start start,
+                                                      Watched watched, std::vector<proto::Diagnostic>& refusals);
+std::unique_ptr<GpuMetricsProcess> gpu_metrics_for(const GpuMetricsSettings& settings, std::vector<proto::Diagnostic>& refusals);
+
+}  // namespace lanescope::session

@@ -1,0 +1,75 @@
+#include "outside/thread_follower.h"
+
+#include "clock.h"
+
+namespace lanescope::session {
+namespace {
+
+constexpr std::chrono::seconds kNamingLimit{30};
+constexpr std::int64_t kQuiet = 2'000'000'000;  // ns of naming before we say so
+
+}  // namespace
+
+ThreadFollower::ThreadFollower(std::unique_ptr<cpu::Recorder> recorder, std::uint32_t first, FrameLog& log, ProcessDirectory directory)
+    : recorder_(std::move(recorder)), log_(log), directory_(std::move(directory)), instances_{{cpu::kFirstProcess, first}} {}
+
+FrameTag ThreadFollower::tag(proto::FrameType type, cpu::ProcessKey process, std::uint32_t events) const {
+  return {type, instances_.at(process), proto::SOURCE_CPU, events};
+}
+
+void ThreadFollower::name_code(const std::function<bool()>& go_on) {
+  const std::int64_t begin = monotonic_now();
+  recorder_->name_code(*this, kNamingLimit, [&] {
+    if (monotonic_now() - begin > kQuiet) directory_.report("Looking up the names of the code that ran; Ctrl+C leaves them out.");
+    return go_on();
+  });
+}
+
+proto::Counters ThreadFollower::counters(std::uint32_t instance) const {
+  const auto found = counters_.find(instance);
+  return found == counters_.end() ? proto::Counters() : found->second;
+}
+
+void ThreadFollower::process_began(const cpu::SeenProcess& process) { instances_[process.key] = directory_.join(process); }
+
+void ThreadFollower::process_ended(cpu::ProcessKey process, std::int64_t time) { directory_.leave(instances_.at(process), time); }
+
+void ThreadFollower::process_forgotten(cpu::ProcessKey process) {
+  constexpr std::size_t kKept = 4096;  // their agents may yet speak of them
+  const auto known = instances_.find(process);
+  if (process == cpu::kFirstProcess || known == instances_.end()) return;
+  forgotten_.push_back(known->second);
+  instances_.erase(known);
+  if (forgotten_.size() <= kKept) return;
+  const auto counted = counters_.find(forgotten_.front());
+  forgotten_.pop_front();
+  if (counted == counters_.end()) return;
+  directory_.settle(counted->first, counted->second);
+  counters_.erase(counted);
+}
+
+void ThreadFollower::thread_named(cpu::ProcessKey process, std::uint32_t thread, const std::string& name) {
+  directory_.name_thread(instances_.at(process), thread, name);
+}
+
+void ThreadFollower::recorded(cpu::ProcessKey process, const proto::EventChunk& chunk, std::uint32_t events) {
+  log_.write(tag(proto::FRAME_EVENTS, process, events), chunk);
+}
+
+void ThreadFollower::named(cpu::ProcessKey process, const proto::Symbols& symbols) {
+  log_.write(tag(proto::FRAME_SYMBOLS, process), symbols);
+}
+
+void ThreadFollower::counted(cpu::ProcessKey process, const proto::Counters& counters) {
+  proto::Counters& known = counters_[instances_.at(process)];
+  dropped_ += counters.dropped() - known.dropped();
+  known = counters;
+  log_.write(tag(proto::FRAME_COUNTERS, process), counters);
+}
+
+void ThreadFollower::noted(const proto::Diagnostic& diagnostic) {
+  log_.write({proto::FRAME_DIAGNOSTIC}, diagnostic);
+  if (diagnostic.severity() != proto::SEVERITY_INFO) directory_.report(diagnostic.text());
+}
+
+}  // namespace lanescope::session

@@ -1,0 +1,193 @@
+#include "processes/control_socket.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace lanescope::session {
+namespace {
+
+constexpr std::string_view kFolderPattern = "lanescope-XXXXXX";
+constexpr std::string_view kSocketName = "control";
+constexpr int kBacklog = 256;  // processes that a target may start at once
+
+bool fits(const std::filesystem::path& folder) {
+  return folder.native().size() + kFolderPattern.size() + kSocketName.size() + 3 <= sizeof(sockaddr_un::sun_path);
+}
+
+// A new folder that only this user may enter; empty when it can't be made there.
+std::filesystem::path private_folder(const char* parent) {
+  if (parent == nullptr || *parent == '\0' || !fits(parent)) return {};
+  std::string pattern = (std::filesystem::path(parent) / kFolderPattern).string();
+  const char* made = mkdtemp(pattern.data());  // mode 0700
+  return made != nullptr ? std::filesystem::path(made) : std::filesystem::path();
+}
+
+sockaddr_un address_of(const std::filesystem::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+  return address;
+}
+
+// A folder that is ours, kept open; its path may come to lead elsewhere. Invalid where it is not.
+FileDescriptor own_folder(int parent, const char* name) {
+  FileDescriptor folder(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat facts {};
+  if (!folder.valid() || fstat(folder.get(), &facts) != 0 || facts.st_uid != geteuid()) return {};
+  return folder;
+}
+
+// Whether a host that was killed left this folder: nobody listens at its socket.
+bool is_abandoned(int folder) {
+  const FileDescriptor probe(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const sockaddr_un address = address_of(std::filesystem::path("/proc/self/fd") / std::to_string(folder) / kSocketName);
+  return connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 && errno == ECONNREFUSED;
+}
+
+// This user may connect to the socket, and pass through the folder to it; the folder stays ours, for what is in it is removed by us.
+bool open_to(std::optional<uid_t> user, int folder) {
+  constexpr auto kSameGroup = static_cast<gid_t>(-1);
+  constexpr mode_t kPassable = 0711;
+  return !user ||
+         (fchownat(folder, kSocketName.data(), *user, kSameGroup, AT_SYMLINK_NOFOLLOW) == 0 && fchmod(folder, kPassable) == 0);
+}
+
+void remove_abandoned_folders(const std::filesystem::path& parent) {
+  const FileDescriptor place(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::string_view prefix = kFolderPattern.substr(0, kFolderPattern.find('X'));
+  std::error_code failed;
+  std::filesystem::directory_iterator entry(parent, failed);
+  for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    if (name.size() != kFolderPattern.size() || !name.starts_with(prefix)) continue;
+    const FileDescriptor folder = own_folder(place.get(), name.c_str());
+    if (!folder.valid() || !is_abandoned(folder.get())) continue;
+    unlinkat(folder.get(), kSocketName.data(), 0);
+    unlinkat(place.get(), name.c_str(), AT_REMOVEDIR);
+  }
+}
+
+}  // namespace
+
+Result<ControlSocket> ControlSocket::create(std::optional<uid_t> agents_user) {
+  constexpr const char* kOpenToAll = "/tmp";
+  std::filesystem::path folder;
+  for (const char* parent :
+       {static_cast<const char*>(std::getenv("XDG_RUNTIME_DIR")), static_cast<const char*>(std::getenv("TMPDIR")), kOpenToAll})
+    if (folder.empty() && (!agents_user || parent == kOpenToAll)) folder = private_folder(parent);
+  if (folder.empty())
+    return Error{
+        "No folder for the recording's control socket can be made in XDG_RUNTIME_DIR, TMPDIR or /tmp. Set TMPDIR to one that can be "
+        "written."};
+
+  remove_abandoned_folders(folder.parent_path());
+  ControlSocket control;
+  control.path_ = folder / kSocketName;
+  control.folder_ = own_folder(AT_FDCWD, folder.c_str());
+  control.agents_user_ = agents_user.value_or(getuid());
+  control.socket_ = FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const sockaddr_un address = address_of(control.path_);
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  if (!control.folder_.valid() || !control.socket_.valid() || bind(control.socket_.get(), generic, sizeof(address)) != 0 ||
+      listen(control.socket_.get(), kBacklog) != 0 || !open_to(agents_user, control.folder_.get()))
+    return Error{"The recording's control socket " + control.path_.string() + " can't be opened: " + std::strerror(errno) + "."};
+  return control;
+}
+
+ControlSocket::ControlSocket(ControlSocket&& other) noexcept
+    : socket_(std::move(other.socket_)),
+      folder_(std::move(other.folder_)),
+      path_(std::exchange(other.path_, {})),
+      agents_user_(other.agents_user_) {}
+
+ControlSocket::~ControlSocket() {
+  if (path_.empty()) return;
+  unlinkat(folder_.get(), kSocketName.data(), 0);
+  rmdir(path_.parent_path().c_str());
+}
+
+std::optional<FileDescriptor> ControlSocket::accept() {
+  for (;;) {
+    FileDescriptor connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!connection.valid()) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      return std::nullopt;
+    }
+    ucred peer{};
+    socklen_t size = sizeof(peer);
+    if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == getuid() || peer.uid == agents_user_))
+      return connection;
+  }
+}
+
+namespace {
+
+enum class Receiving { kTake, kLook };
+
+GreetingState receive(int connection, Greeting& greeting, Receiving receiving) {
+  const int flags = MSG_DONTWAIT | (receiving == Receiving::kLook ? MSG_PEEK : 0);
+  const ssize_t size = recv(connection, &greeting.hello, sizeof(greeting.hello), flags);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return GreetingState::kWaiting;
+  ucred peer{};
+  socklen_t peer_size = sizeof(peer);
+  const bool complete = size == static_cast<ssize_t>(sizeof(greeting.hello));
+  if (!complete || getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) != 0) return GreetingState::kRefused;
+  if (peer.pid <= 0) return GreetingState::kRefused;  // of a process that we can't see, and could not name to the kernel
+  greeting.pid = peer.pid;
+  greeting.hello.agent_version[sizeof(greeting.hello.agent_version) - 1] = '\0';
+  return greeting.hello.layout_version == channel::kLayoutVersion ? GreetingState::kArrived : GreetingState::kOtherLayout;
+}
+
+}  // namespace
+
+GreetingState receive_greeting(int connection, Greeting& greeting) { return receive(connection, greeting, Receiving::kTake); }
+
+Result<void> await_greeting(int connection, pid_t pid, std::chrono::milliseconds limit) {
+  pollfd source{connection, POLLIN, 0};
+  int ready = 0;
+  do ready = poll(&source, 1, static_cast<int>(limit.count()));
+  while (ready < 0 && errno == EINTR);
+  Greeting greeting;
+  const GreetingState state = ready > 0 ? receive(connection, greeting, Receiving::kLook) : GreetingState::kWaiting;
+  if (state == GreetingState::kArrived) return {};
+  greeting.pid = pid;
+  if (state == GreetingState::kOtherLayout) return Error{other_layout_text(greeting)};
+  return Error{"The agent was brought into process " + std::to_string(pid) +
+               ", but does not answer. The process runs on; try again, or restart it with: lanescope profile --arm -- PROGRAM"};
+}
+
+std::string other_layout_text(const Greeting& greeting) {
+  return "The agent in process " + std::to_string(greeting.pid) + " is of another version of Lanescope (" + greeting.hello.agent_version +
+         ", layout " + std::to_string(greeting.hello.layout_version) + "; ours is " + LANESCOPE_VERSION + ", layout " +
+         std::to_string(channel::kLayoutVersion) + "), so it is not recorded. Restart the program, or record it with that version.";
+}
+
+bool send_welcome(int connection, const channel::Welcome& welcome, int memory) {
+  iovec part{const_cast<channel::Welcome*>(&welcome), sizeof(welcome)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (memory >= 0) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(rights), &memory, sizeof(memory));
+  }
+  return sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof(welcome));
+}
+
+}  // namespace lanescope::session

@@ -1,0 +1,137 @@
+#include "processes/proc.h"
+
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <system_error>
+#include <thread>
+
+namespace lanescope::session {
+namespace {
+
+// What can be read: a process may end in between, which iterators over the file would answer with an exception.
+std::string file_content(const std::filesystem::path& path) {
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+std::filesystem::path folder_of(pid_t pid) { return std::filesystem::path("/proc") / std::to_string(pid); }
+
+std::vector<std::string> split_at_zeros(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\0', begin);
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end == std::string::npos ? text.size() : end + 1;
+  }
+  return parts;
+}
+
+// The fields of /proc/PID/stat from the third on (state, parent, ...): the second is the name, which may hold anything.
+std::vector<std::string> stat_fields(pid_t pid) {
+  const std::string stat = file_content(folder_of(pid) / "stat");
+  const std::size_t close = stat.rfind(')');
+  if (close == std::string::npos) return {};
+  std::istringstream fields(stat.substr(close + 1));
+  return {std::istream_iterator<std::string>(fields), {}};
+}
+
+constexpr std::size_t kState = 0;
+constexpr std::size_t kParent = 1;
+constexpr std::size_t kExitStatus = 49;  // field 52 of proc(5)
+
+// struct pidfd_info of linux/pidfd.h in its first version; system headers may be older than the kernel.
+constexpr std::uint64_t kPidfdExit = 1u << 3;
+struct PidfdInformation {
+  std::uint64_t mask = kPidfdExit;
+  std::uint64_t control_group = 0;
+  std::uint32_t ids[11] = {};
+  std::int32_t exit_status = 0;
+};
+static_assert(sizeof(PidfdInformation) == 64);
+constexpr unsigned long kPidfdGetInformation = _IOWR(0xff, 11, PidfdInformation);
+
+pid_t parent_of(pid_t pid) {
+  const std::vector<std::string> fields = stat_fields(pid);
+  return fields.size() > kParent ? std::atoi(fields[kParent].c_str()) : 0;
+}
+
+// Whether a process with these arguments may come from this command: they are the same, or an interpreter stands in front (#!).
+bool may_come_from(const std::vector<std::string>& arguments, const std::vector<std::string>& command) {
+  if (arguments.size() < command.size()) return false;
+  const auto program = arguments.end() - static_cast<std::ptrdiff_t>(command.size());
+  return std::equal(program + 1, arguments.end(), command.begin() + 1) &&
+         std::filesystem::path(*program).filename() == std::filesystem::path(command.front()).filename();
+}
+
+}  // namespace
+
+ProcessDescription describe_process(pid_t pid) {
+  std::error_code ignored;
+  return {parent_of(pid), std::filesystem::read_symlink(folder_of(pid) / "exe", ignored).string(),
+          split_at_zeros(file_content(folder_of(pid) / "cmdline"))};
+}
+
+ProcessDescription describe_launched(pid_t pid, const std::filesystem::path& program, const std::vector<std::string>& command) {
+  ProcessDescription now = describe_process(pid);
+  if (may_come_from(now.arguments, command)) return now;
+  std::error_code failed;
+  const std::filesystem::path resolved = std::filesystem::canonical(program, failed);
+  return {getpid(), failed ? program.string() : resolved.string(), command};
+}
+
+bool may_end(pid_t pid, int signal) {
+  for (const int harmless : {SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH})
+    if (signal == harmless) return false;
+  std::istringstream status(file_content(folder_of(pid) / "status"));
+  std::uint64_t handled = 0;
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("SigCgt:") || line.starts_with("SigIgn:")) handled |= std::strtoull(line.c_str() + 7, nullptr, 16);
+  return signal <= 0 || (handled >> (signal - 1) & 1) == 0;
+}
+
+ExitStatus to_exit_status(int wait_status) noexcept {
+  if (WIFSIGNALED(wait_status)) return {0, WTERMSIG(wait_status)};
+  return {WEXITSTATUS(wait_status), 0};
+}
+
+void wait_for_in_background(pid_t child) noexcept {
+  try {
+    std::thread([child] { waitpid(child, nullptr, 0); }).detach();
+  } catch (const std::system_error&) {
+  }
+}
+
+std::optional<ExitStatus> exit_status_of_stranger(pid_t pid, int pidfd) {
+  const std::vector<std::string> fields = stat_fields(pid);
+  if (fields.size() > kExitStatus && fields[kState] == "Z") return to_exit_status(std::atoi(fields[kExitStatus].c_str()));
+  PidfdInformation information;
+  if (pidfd < 0 || ioctl(pidfd, kPidfdGetInformation, &information) != 0 || (information.mask & kPidfdExit) == 0) return std::nullopt;
+  return to_exit_status(information.exit_status);
+}
+
+std::map<std::uint32_t, std::string> thread_names(pid_t pid, std::size_t limit) {
+  std::map<std::uint32_t, std::string> names;
+  std::error_code failed;
+  std::filesystem::directory_iterator task(folder_of(pid) / "task", failed);
+  while (!failed && task != std::filesystem::directory_iterator() && names.size() < limit) {
+    std::string name = file_content(task->path() / "comm");
+    if (!name.empty() && name.back() == '\n') name.pop_back();
+    const auto id = static_cast<std::uint32_t>(std::strtoul(task->path().filename().c_str(), nullptr, 10));
+    if (!name.empty()) names.emplace(id, std::move(name));
+    task.increment(failed);
+  }
+  return names;
+}
+
+}  // namespace lanescope::session

@@ -1,0 +1,47 @@
+// What the kernel says about a process (/proc).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/session/recording.h"
+
+namespace lanescope::session {
+
+// Fields stay empty when the process is gone or belongs to someone else.
+struct ProcessDescription {
+  pid_t parent = 0;
+  std::string executable;  // resolved path
+  std::vector<std::string> arguments;
+  bool operator==(const ProcessDescription&) const = default;
+};
+[[nodiscard]] ProcessDescription describe_process(pid_t pid);
+
+// The same for a child that has just become `program`, run as `command`. When it has become yet another program in the meantime (a shell
+// that calls exec), it is described as what was launched.
+[[nodiscard]] ProcessDescription describe_launched(pid_t pid, const std::filesystem::path& program,
+                                                   const std::vector<std::string>& command);
+
+// Names of the process's threads by kernel thread id, at most `limit` of them.
+[[nodiscard]] std::map<std::uint32_t, std::string> thread_names(pid_t pid, std::size_t limit);
+
+// Whether a process neither catches nor ignores this signal, so that it may end it; true where that is not known.
+[[nodiscard]] bool may_end(pid_t pid, int signal);
+
+// Of what waitpid() says.
+[[nodiscard]] ExitStatus to_exit_status(int wait_status) noexcept;
+
+// Has a child of ours reaped when it ends, however long that takes. Where there is no thread left to wait, it is so once we end.
+void wait_for_in_background(pid_t child) noexcept;
+
+// How a process ended that is not our child: from /proc until its parent has waited for it, then from its pidfd (Linux 6.15 and newer).
+// None while it runs, or when the kernel does not say.
+[[nodiscard]] std::optional<ExitStatus> exit_status_of_stranger(pid_t pid, int pidfd);
+
+}  // namespace lanescope::session

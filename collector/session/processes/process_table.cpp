@@ -1,0 +1,371 @@
+#include "processes/process_table.h"
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "clock.h"
+
+namespace lanescope::session {
+namespace {
+
+bool same_program(const ProcessDescription& a, const ProcessDescription& b) {
+  return a.executable == b.executable && a.arguments == b.arguments;
+}
+
+}  // namespace
+
+TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent) {
+  const auto observed = std::find_if(observed_.begin(), observed_.end(), [&](const auto& each) { return each.pid() == pid; });
+  const bool is_known = observed != observed_.end() && same_program(observed->description(), description);
+  AgentIntroduction introduction = agent;
+  if (is_known) introduction.since = observed->start();
+  const std::uint32_t instance = is_known ? observed->instance() : ++joined_;
+  if (observed != observed_.end()) {
+    if (!is_known) observed->write_end({proto::PROCESS_END_REPLACED, {}}, monotonic_now());
+    observed_.erase(observed);
+  }
+  live_.push_back(std::make_unique<TargetProcess>(instance, pid, description, introduction, log_, report_));
+  live_.back()->name_code_by(code_);
+  if (threads_) live_.back()->name_python_by(threads_->python());
+  return *live_.back();
+}
+
+void ProcessTable::add_launched(pid_t pid, const ProcessDescription& description) {
+  launched_pid_ = pid;
+  add(pid, description, {});
+}
+
+void ProcessTable::add_attached(pid_t pid) { add(pid, describe_process(pid), {}); }
+
+TargetProcess* ProcessTable::find(pid_t pid) {
+  const auto found = std::find_if(live_.begin(), live_.end(), [&](const auto& process) { return process->pid() == pid; });
+  return found == live_.end() ? nullptr : found->get();
+}
+
+void ProcessTable::replace_or_adopt(const Greeting& greeting) {
+  const ProcessDescription description = describe_process(greeting.pid);
+  TargetProcess* process = find(greeting.pid);
+  if (process != nullptr) {
+    const bool first_words = !process->is_connected() && same_program(process->description(), description);
+    if (first_words) return;
+    finish(*process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}});
+    std::erase_if(live_, [&](const auto& each) { return each.get() == process; });
+  }
+  add(greeting.pid, description, {greeting.hello.agent_version, greeting.hello.forked != 0});
+}
+
+void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, Joining joining) {
+  channel::Welcome welcome;
+  if (joining == Joining::kRefused) {
+    send_welcome(connection.get(), welcome, -1);
+    return;
+  }
+  replace_or_adopt(greeting);
+  TargetProcess& process = *find(greeting.pid);
+  Result<std::unique_ptr<TargetMemory>> memory = TargetMemory::create(process.instance(), settings_);
+  if (!memory) {
+    report_(memory.error().text);
+    send_welcome(connection.get(), welcome, -1);
+    return;
+  }
+  (*memory)->shared().header().settings.recording.store(recording_ ? 1 : 0, std::memory_order_release);
+  channel::write_line((*memory)->shared().header().clock, clock_);
+  welcome.accepted = 1;
+  welcome.process_instance = process.instance();
+  welcome.memory_bytes = (*memory)->shared().size();
+  send_welcome(connection.get(), welcome, (*memory)->descriptor());
+  (*memory)->close_descriptor();
+  process.connect(std::move(*memory), std::move(connection), wake_);
+}
+
+void ProcessTable::set_recording(bool recording) {
+  recording_ = recording;
+  for (const auto& process : live_) process->set_recording(recording);
+  if (threads_) threads_->set_recording(recording);  // takes longer, and a program may wait for nothing but the line before
+}
+
+void ProcessTable::set_clock(const channel::CounterLine& line) {
+  clock_ = line;
+  for (const auto& process : live_) process->set_clock(line);
+}
+
+void ProcessTable::request_stop() {
+  recording_ = false;
+  if (threads_) threads_->finish_part();
+  for (const auto& process : live_) process->request_stop();
+}
+
+bool ProcessTable::all_answered() const {
+  return std::all_of(live_.begin(), live_.end(), [](const auto& process) { return process->is_answered(); });
+}
+
+void ProcessTable::request_handover() {
+  for (const auto& process : live_) process->request_handover();
+}
+
+bool ProcessTable::all_handed_over() const {
+  return std::all_of(live_.begin(), live_.end(), [](const auto& process) { return process->has_handed_over(); });
+}
+
+void ProcessTable::send_signal(int signal) {
+  for (const auto& process : live_) {
+    if (process->pidfd() >= 0) {
+      syscall(SYS_pidfd_send_signal, process->pidfd(), signal, nullptr, 0);
+    } else {
+      kill(process->pid(), signal);
+    }
+  }
+}
+
+TargetProcess::CaptureCounts ProcessTable::captures() const {
+  TargetProcess::CaptureCounts all = captures_of_ended_;
+  for (const auto& process : live_) {
+    const TargetProcess::CaptureCounts own = process->captures();
+    all.begins += own.begins;
+    all.ends += own.ends;
+  }
+  return all;
+}
+
+void ProcessTable::answer_captures() {
+  for (const auto& process : live_) process->answer_captures();
+}
+
+void ProcessTable::take_trigger_away() {
+  settings_.range.trigger = CaptureTrigger::kNone;
+  for (const auto& process : live_) process->take_trigger_away();
+}
+
+void ProcessTable::await(const CaptureRange& range) {
+  settings_.range = range;
+  for (const auto& process : live_) process->await(range);
+}
+
+void ProcessTable::begin_part() {
+  for (const auto& process : live_) process->begin_part();
+}
+
+void ProcessTable::end_part() {
+  if (threads_) threads_->finish_part();
+  for (const auto& process : live_) process->end_part();
+}
+
+Drained ProcessTable::drain(std::size_t most) {
+  if (threads_) threads_->drain();
+  Drained all;
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    const Drained own = live_[(next_to_drain_ + i) % live_.size()]->drain(most - std::min(most, all.bytes));
+    all.bytes += own.bytes;
+    all.has_more = all.has_more || own.has_more;
+  }
+  ++next_to_drain_;
+  return all;
+}
+
+void ProcessTable::flush_chunks() {
+  for (const auto& process : live_) process->flush_chunks();
+}
+
+void ProcessTable::write_progress() {
+  for (const auto& process : live_) {
+    process->thread_names().look();
+    process->write_counters();
+    process->give_memory_back();
+  }
+}
+
+bool ProcessTable::has_ended(const TargetProcess& process, std::optional<TargetProcess::Ending>& ending) {
+  if (process.pid() != launched_pid_) return process.is_gone();
+  int status = 0;
+  if (!launched_status_ && waitpid(launched_pid_, &status, WNOHANG) != launched_pid_) return false;
+  if (!launched_status_) launched_status_ = to_exit_status(status);
+  ending = {launched_status_->signal != 0 ? proto::PROCESS_END_SIGNALED : proto::PROCESS_END_EXITED, *launched_status_};
+  return true;
+}
+
+std::size_t ProcessTable::reap() {
+  return std::erase_if(live_, [&](const auto& process) {
+    std::optional<TargetProcess::Ending> ending;
+    if (!has_ended(*process, ending) || !process->is_read_out()) return false;
+    finish(*process, ending);
+    return true;
+  });
+}
+
+void ProcessTable::detach_all() {
+  if (threads_) threads_->finish_part();
+  for (ObservedProcess& process : observed_) process.write_end({proto::PROCESS_END_DETACHED, {}}, monotonic_now());
+  observed_.clear();
+  for (const auto& process : live_) {
+    std::optional<TargetProcess::Ending> ending;
+    if (!has_ended(*process, ending)) ending = TargetProcess::Ending{proto::PROCESS_END_DETACHED, {}};
+    finish(*process, ending);
+  }
+  live_.clear();
+}
+
+void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::Ending> known) {
+  process.set_recording(false);
+  const TargetProcess::CaptureCounts captures = process.captures();
+  captures_of_ended_.begins += captures.begins;
+  captures_of_ended_.ends += captures.begins;  // what it had not ended, its own end did
+  process.finish(known);
+  note_ended(process.completeness());
+  if (!threads_) return;
+  forget_old();
+  ended_seen_[process.pid()] = {process.instance(), process.ending(), process.unreturned_buffers()};
+  for (const std::uint32_t thread : process.thread_names().named_by_program()) named_by_program_.insert({process.instance(), thread});
+  if (!seen_instances_.contains(process.instance()))
+    ended_unseen_.push_back({process.pid(), process.instance(), process.description().executable, monotonic_now()});
+}
+
+// ---- Processes whose threads are seen --------------------------------------------------------------------------------------------
+
+void ProcessTable::follow_threads(std::unique_ptr<cpu::Recorder> recorder, pid_t pid) {
+  if (threads_) log_.forget(proto::SOURCE_CPU);
+  for (ObservedProcess& process : observed_) process.write_end({}, monotonic_now());  // as one of which nothing more is known
+  observed_.clear();
+  seen_instances_.clear();
+  ended_unseen_.clear();
+  threads_.reset();
+  if (!recorder) return;
+  const std::uint32_t first = find(pid)->instance();
+  seen_instances_.insert(first);
+  ProcessDirectory directory{
+      [this](const cpu::SeenProcess& seen) { return join_seen(seen); },
+      [this](std::uint32_t instance, std::int64_t time) { leave_seen(instance, time); },
+      [this](std::uint32_t instance, std::uint32_t thread, const std::string& name) { name_seen_thread(instance, thread, name); },
+      [this](std::uint32_t instance, const proto::Counters& counters) {
+        const auto ended = ended_.find(instance);
+        ProcessCompleteness& process = ended == ended_.end() ? long_ended_ : ended->second;
+        process.produced += counters.produced();
+        process.dropped += counters.dropped();
+      },
+      report_};
+  threads_ = std::make_unique<ThreadFollower>(std::move(recorder), first, log_, std::move(directory));
+  for (const std::unique_ptr<TargetProcess>& process : live_) process->name_python_by(threads_->python());
+}
+
+void ProcessTable::name_code(const std::function<bool()>& go_on) {
+  if (threads_) threads_->name_code(go_on);
+}
+
+TargetProcess* ProcessTable::find_instance(std::uint32_t instance) {
+  const auto found = std::find_if(live_.begin(), live_.end(), [&](const auto& process) { return process->instance() == instance; });
+  return found == live_.end() ? nullptr : found->get();
+}
+
+std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
+  if (TargetProcess* process = find(seen.pid)) {
+    const ProcessDescription& known = process->description();
+    const bool differs = seen.executable != known.executable || (!seen.arguments.empty() && seen.arguments != known.arguments);
+    if (!differs && seen_instances_.insert(process->instance()).second) return process->instance();
+    finish(*process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}});  // it called exec
+    std::erase_if(live_, [&](const auto& each) { return each.get() == process; });
+    const std::uint32_t instance = add(seen.pid, describe(seen), {{}, seen.forked, seen.start}).instance();
+    seen_instances_.insert(instance);
+    return instance;
+  }
+  // What is seen comes a little later than what agents say: the process may have ended by now.
+  const auto ended = std::find_if(ended_unseen_.rbegin(), ended_unseen_.rend(), [&](const EndedProcess& process) {
+    return process.pid == seen.pid && process.executable == seen.executable && seen.start <= process.end;
+  });
+  if (ended != ended_unseen_.rend()) {
+    const std::uint32_t instance = ended->instance;
+    ended_unseen_.erase(std::next(ended).base());
+    seen_instances_.insert(instance);
+    return instance;
+  }
+  for (ObservedProcess& before : observed_)
+    if (before.pid() == seen.pid) before.write_end({proto::PROCESS_END_REPLACED, {}}, seen.start);
+  std::erase_if(observed_, [&](const ObservedProcess& before) { return before.pid() == seen.pid; });
+  observed_.emplace_back(++joined_, seen, log_);
+  if (const auto before = ended_seen_.find(seen.pid); before != ended_seen_.end()) {
+    // That was its program before an exec; how the process ended is how this one did.
+    proto::ProcessEnd replaced;
+    replaced.set_time(seen.start);
+    replaced.set_kind(proto::PROCESS_END_REPLACED);
+    replaced.set_unreturned_buffers(before->second.unreturned_buffers);
+    log_.write({proto::FRAME_PROCESS_END, before->second.instance}, replaced);
+    endings_[joined_] = before->second.ending;
+    ended_seen_.erase(before);
+  }
+  seen_instances_.insert(joined_);
+  return joined_;
+}
+
+void ProcessTable::leave_seen(std::uint32_t instance, std::int64_t time) {
+  for (ObservedProcess& process : observed_)
+    if (process.instance() == instance) process.write_end(endings_[instance], time);
+  std::erase_if(observed_, [&](const ObservedProcess& process) { return process.instance() == instance; });
+}
+
+void ProcessTable::name_seen_thread(std::uint32_t instance, std::uint32_t thread, const std::string& name) {
+  if (TargetProcess* process = find_instance(instance)) return process->thread_names().add(thread, name);
+  if (named_by_program_.contains({instance, thread})) return;
+  proto::Resources resources;
+  proto::Thread& named = *resources.add_threads();
+  named.set_id(thread);
+  named.set_name(name);
+  log_.write({proto::FRAME_RESOURCES, instance, proto::SOURCE_CPU}, resources);
+}
+
+ProcessCompleteness ProcessTable::with_threads(ProcessCompleteness process) const {
+  if (!threads_) return process;
+  const proto::Counters counters = threads_->counters(process.instance);
+  process.produced += counters.produced();
+  process.dropped += counters.dropped();
+  return process;
+}
+
+std::vector<ProcessCompleteness> ProcessTable::completeness() const {
+  std::vector<ProcessCompleteness> all;
+  for (const auto& [instance, process] : ended_) all.push_back(process);
+  for (const auto& process : live_) all.push_back(process->completeness());
+  for (ProcessCompleteness& process : all) process = with_threads(std::move(process));
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.instance < b.instance; });
+  if (long_ended_.produced + long_ended_.dropped > 0) all.push_back(long_ended_);
+  return all;
+}
+
+std::uint64_t ProcessTable::dropped() const {
+  std::uint64_t all = ended_dropped_ + (threads_ ? threads_->dropped() : 0);
+  for (const auto& process : live_) all += process->completeness().dropped;
+  return all;
+}
+
+void ProcessTable::note_ended(ProcessCompleteness process) {
+  constexpr std::size_t kMost = 4096;
+  ended_dropped_ += process.dropped;
+  ended_.emplace(process.instance, std::move(process));
+  if (ended_.size() <= kMost) return;
+  auto given_up = std::find_if(ended_.begin(), ended_.end(), [](const auto& entry) {
+    return entry.second.dropped == 0 && entry.second.unreturned_buffers == 0;
+  });
+  if (given_up == ended_.end()) given_up = ended_.begin();
+  const ProcessCompleteness sum = with_threads(given_up->second);
+  ended_.erase(given_up);
+  long_ended_.name = "processes that ended before";
+  long_ended_.produced += sum.produced;
+  long_ended_.dropped += sum.dropped;
+  long_ended_.late += sum.late;
+  long_ended_.invalid += sum.invalid;
+  long_ended_.unreturned_buffers += sum.unreturned_buffers;
+}
+
+void ProcessTable::forget_old() {
+  constexpr std::uint32_t kKept = 4096;
+  if (joined_ % kKept != 0 || joined_ <= 2 * kKept) return;
+  const std::uint32_t oldest = joined_ - kKept;
+  std::erase_if(ended_seen_, [&](const auto& entry) { return entry.second.instance < oldest; });
+  std::erase_if(endings_, [&](const auto& entry) { return entry.first < oldest; });
+  std::erase_if(ended_unseen_, [&](const EndedProcess& process) { return process.instance < oldest; });
+  std::erase_if(named_by_program_, [&](const auto& entry) { return entry.first < oldest; });
+  std::erase_if(seen_instances_, [&](std::uint32_t instance) { return instance < oldest && find_instance(instance) == nullptr; });
+}
+
+}  // namespace lanescope::session

@@ -1,0 +1,123 @@
+// The processes of a recording: who is there, who joins, who ends.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "outside/observed_process.h"
+#include "outside/thread_follower.h"
+#include "processes/control_socket.h"
+#include "processes/target_process.h"
+
+namespace lanescope::session {
+
+enum class Joining { kWelcome, kRefused };
+
+class ProcessTable {
+ public:
+  // `wake`: an eventfd that processes poke when their rings fill up.
+  ProcessTable(FrameLog& log, CaptureSettings settings, int wake, TargetProcess::Report report)
+      : log_(log), settings_(settings), wake_(wake), report_(std::move(report)) {}
+
+  // The launched process, which is our child.
+  void add_launched(pid_t pid, const ProcessDescription& description);
+  // A process that ran before; its agent reports soon.
+  void add_attached(pid_t pid);
+  // From here on threads are observed, of the process `first` and of others, in place of what was before; of none where there is no
+  // recorder. Requires: lives(first), or no recorder.
+  void follow_threads(std::unique_ptr<cpu::Recorder> recorder, pid_t first);
+  [[nodiscard]] bool lives(pid_t pid) { return find(pid) != nullptr; }
+  // Writes what the code is called that was seen to run, as long as `go_on` says so.
+  void name_code(const std::function<bool()>& go_on);
+  // An agent reports. It gets memory, or a refusal. Another program under a pid that is known replaces the one before (exec).
+  void greet(FileDescriptor connection, const Greeting& greeting, Joining joining);
+
+  void set_recording(bool recording);                // also for those who join later
+  void set_clock(const channel::CounterLine& line);  // likewise
+  void request_stop();
+  [[nodiscard]] bool all_answered() const;
+  void request_handover();  // of what there is now; recording goes on
+  [[nodiscard]] bool all_handed_over() const;
+  void send_signal(int signal);  // to every live process
+
+  // Of all live processes together, and of those that ended.
+  [[nodiscard]] TargetProcess::CaptureCounts captures() const;
+  void answer_captures();
+  void take_trigger_away();               // also from those who join later
+  void await(const CaptureRange& range);  // the target begins and ends captures so; also who joins later
+  void begin_part();
+  void end_part();
+
+  Drained drain(std::size_t most);  // so many bytes of records, or a little more
+  void flush_chunks();
+  void write_progress();  // completeness, and names of threads
+
+  // Ends those that are gone, once all that they wrote was drained. Returns how many.
+  std::size_t reap();
+  // Ends the rest, as detached.
+  void detach_all();
+
+  [[nodiscard]] const std::vector<std::unique_ptr<TargetProcess>>& live() const noexcept { return live_; }
+  [[nodiscard]] std::uint32_t joined() const noexcept { return joined_; }
+  [[nodiscard]] const std::optional<ExitStatus>& launched_status() const noexcept { return launched_status_; }
+  // Of every process that ended or lives, by instance. Of thousands that ended, those that lost nothing stand together, behind the others.
+  [[nodiscard]] std::vector<ProcessCompleteness> completeness() const;
+  [[nodiscard]] std::uint64_t dropped() const;  // records of all of them. O(processes that live).
+
+ private:
+  TargetProcess& add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent);
+  void replace_or_adopt(const Greeting& greeting);
+  TargetProcess* find(pid_t pid);
+  TargetProcess* find_instance(std::uint32_t instance);
+  // The instance of a process of which threads are seen; a new one where it is not known, or runs another program by now.
+  std::uint32_t join_seen(const cpu::SeenProcess& seen);
+  void leave_seen(std::uint32_t instance, std::int64_t time);
+  void name_seen_thread(std::uint32_t instance, std::uint32_t thread, const std::string& name);
+  [[nodiscard]] ProcessCompleteness with_threads(ProcessCompleteness process) const;  // with what was seen of its threads
+  void finish(TargetProcess& process, std::optional<TargetProcess::Ending> known);
+  void note_ended(ProcessCompleteness process);
+  void forget_old();  // what is known of processes that ended long ago
+  // Whether it ended, and how, where we can know better than the process itself.
+  bool has_ended(const TargetProcess& process, std::optional<TargetProcess::Ending>& ending);
+
+  FrameLog& log_;
+  CaptureSettings settings_;
+  int wake_;
+  TargetProcess::Report report_;
+  bool recording_ = false;
+  channel::CounterLine clock_;
+  pid_t launched_pid_ = 0;
+  std::optional<ExitStatus> launched_status_;
+  std::uint32_t joined_ = 0;
+  std::size_t next_to_drain_ = 0;  // of live_
+  std::shared_ptr<cpu::CodeLibrary> code_ = std::make_shared<cpu::CodeLibrary>();
+  std::vector<std::unique_ptr<TargetProcess>> live_;
+  std::map<std::uint32_t, ProcessCompleteness> ended_;  // by instance
+  ProcessCompleteness long_ended_;                      // those that have no entry any more, together
+  std::uint64_t ended_dropped_ = 0;                     // records of processes that ended
+  std::vector<ObservedProcess> observed_;    // that live
+  std::set<std::uint32_t> seen_instances_;   // of processes whose threads are seen
+  std::unique_ptr<ThreadFollower> threads_;  // none where they are not
+  struct EndedProcess {
+    pid_t pid;
+    std::uint32_t instance;
+    std::string executable;
+    std::int64_t end;  // CLOCK_MONOTONIC ns, or a little later
+  };
+  std::set<std::pair<std::uint32_t, std::uint32_t>> named_by_program_;  // instance, thread; of processes that ended
+  struct LastProgram {
+    std::uint32_t instance;
+    TargetProcess::Ending ending;
+    std::uint32_t unreturned_buffers;
+  };
+  std::map<pid_t, LastProgram> ended_seen_;                 // of processes that ended
+  std::map<std::uint32_t, TargetProcess::Ending> endings_;  // of observed instances, where known
+  std::vector<EndedProcess> ended_unseen_;                  // whose threads may yet be told of
+  TargetProcess::CaptureCounts captures_of_ended_;
+};
+
+}  // namespace lanescope::session

@@ -1,0 +1,188 @@
+// One process of a recording, from its start to its end: what it is, what it writes to shared memory, and how complete that is.
+//
+// A process that never loads the agent has no memory; it still has a beginning and an end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "collector/attach/own_numbers.h"
+#include "collector/channel/ring.h"
+#include "collector/cpu/backtraces.h"
+#include "collector/session/recording.h"
+#include "file/frame_log.h"
+#include "file_descriptor.h"
+#include "processes/doorbell_watch.h"
+#include "processes/proc.h"
+#include "processes/target_memory.h"
+#include "records/agent_frames.h"
+#include "records/event_encoder.h"
+#include "records/nvtx_assembler.h"
+#include "records/payload_schemas.h"
+#include "records/thread_names.h"
+
+namespace lanescope::session {
+
+// What an agent is told to be, for ProcessStart.
+struct AgentIntroduction {
+  std::string version;
+  bool forked = false;
+  std::int64_t since = 0;  // CLOCK_MONOTONIC ns at which the process was first seen; 0: now
+};
+
+struct Drained {
+  std::size_t bytes = 0;
+  bool has_more = false;  // there was more than was to be taken
+};
+
+class TargetProcess {
+ public:
+  using Report = std::function<void(const std::string& sentence)>;  // what the user should know
+
+  // Writes ProcessStart.
+  TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescription description, const AgentIntroduction& agent, FrameLog& log,
+                Report report);
+
+  TargetProcess(const TargetProcess&) = delete;
+  TargetProcess& operator=(const TargetProcess&) = delete;
+
+  // Where the files that hold its code are read: for all processes of a recording at once.
+  void name_code_by(std::shared_ptr<cpu::CodeLibrary> code) { code_ = std::move(code); }
+
+  // From here on records arrive: the agent has `memory`, holds the other end of `connection`, and pokes `wake` when rings fill up.
+  void connect(std::unique_ptr<TargetMemory> memory, FileDescriptor connection, int wake);
+
+  [[nodiscard]] std::uint32_t instance() const noexcept { return instance_; }
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  [[nodiscard]] bool is_connected() const noexcept { return memory_ != nullptr; }
+  [[nodiscard]] const ProcessDescription& description() const noexcept { return description_; }
+  [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }            // -1 where the kernel has none
+  [[nodiscard]] int connection() const noexcept { return connection_.get(); }  // -1 once the agent hung up
+  void hang_up() { connection_.reset(); }
+  // Whether it ended. O(1); asks the kernel.
+  [[nodiscard]] bool is_gone() const;
+
+  void set_recording(bool recording);
+  void set_clock(const channel::CounterLine& line);  // for its records of NVTX
+  // Asks the agent to hand everything over; is_answered() once it has, or has nothing beyond what is in memory.
+  void request_stop();
+  [[nodiscard]] bool is_answered() const;
+  // The same for what there is now, and recording goes on; has_handed_over() once it has.
+  void request_handover();
+  [[nodiscard]] bool has_handed_over() const;
+
+  // Captures that the target has begun and ended itself (CaptureTrigger), so far.
+  struct CaptureCounts {
+    std::uint32_t begins = 0;
+    std::uint32_t ends = 0;
+  };
+  [[nodiscard]] CaptureCounts captures() const;
+  // Lets the target go on that waits for the answer to its begins.
+  void answer_captures();
+  // It is to begin no more captures.
+  void take_trigger_away();
+  // It begins and ends captures so, from now on. Requires: it does in no other way.
+  void await(const CaptureRange& range);
+
+  // Who knows the Python functions in which calls were made; null where nobody does.
+  void name_python_by(std::shared_ptr<const python::Sampler> python) { python_ = std::move(python); }
+
+  // From here on what arrives belongs to another file.
+  void begin_part();
+  // Writes all that belongs to the file that is about to be closed; the process lives on.
+  void end_part();
+
+  // Takes what is in shared memory now: of records so many bytes, or a little more.
+  Drained drain(std::size_t most = channel::RingConsumer::kAll);
+  // Whether all was drained that was there at the first call. Requires: it ended. O(threads).
+  [[nodiscard]] bool is_read_out();
+  // Gives memory of its rings back to the system that was not needed since the last call. To be called about once a second.
+  void give_memory_back();
+  void flush_chunks();
+  // Writes how complete it is.
+  void write_counters();
+  [[nodiscard]] ThreadNames& thread_names() noexcept { return thread_names_; }
+
+  struct Ending {
+    proto::ProcessEndKind kind = proto::PROCESS_END_UNKNOWN;
+    ExitStatus status;
+  };
+  // Writes all that is left, and ProcessEnd. How it ended is found out here unless it is known. Nothing may be called afterwards but
+  // completeness().
+  void finish(std::optional<Ending> known);
+  [[nodiscard]] const Ending& ending() const noexcept { return ending_; }                          // once finished
+  [[nodiscard]] std::uint32_t unreturned_buffers() const noexcept { return unreturned_buffers_; }  // CUPTI's, lost; once finished
+
+  [[nodiscard]] ProcessCompleteness completeness() const;
+
+ private:
+  [[nodiscard]] bool holds_nothing() const;  // the agent, beyond what is in memory
+  void drain_metadata();
+  void tell_absence();  // once, where the agent could not take part
+  Drained drain_threads(std::size_t most);
+  void drain_thread(std::size_t index, std::uint32_t owner, std::size_t most, Drained& drained);
+  // Our number of a thread that has this one for itself; the same where that is not known.
+  void note_thread(std::uint32_t thread);  // that has written a record
+  std::uint32_t our_number(std::uint32_t thread);
+  void take_backtrace(const channel::Record& record, std::string_view text);
+  void finish_backtraces();  // those of a part, with the names of their code
+  void take_diagnostic(const channel::Record& record, std::string_view text);
+  [[nodiscard]] Ending own_ending() const;
+  void write_end(const Ending& ending);
+  // What the agent said of it: buffers that are lost, and where a fatal signal came to.
+  void add_last_words(proto::ProcessEnd& end);
+  // Since the process joined; by kind, since this part began.
+  [[nodiscard]] proto::Counters session_counters() const;
+  [[nodiscard]] proto::Counters agent_counters() const;
+  // Records that the agent had read from CUPTI's buffers and did not get to put into frames: those of a process that was killed.
+  [[nodiscard]] std::uint64_t lost_in_agent() const;
+  [[nodiscard]] FrameTag tag(proto::FrameType type) const { return {type, instance_, proto::SOURCE_SESSION, 0}; }
+
+  std::uint32_t instance_;
+  pid_t pid_;
+  FrameLog& log_;
+  Report report_;
+  ProcessDescription description_;
+  ThreadNames thread_names_;
+  FileDescriptor pidfd_;
+  FileDescriptor connection_;
+  std::unique_ptr<TargetMemory> memory_;
+  std::unique_ptr<DoorbellWatch> doorbell_;  // after memory_: it must end first
+  std::optional<channel::RingConsumer> metadata_;
+  std::optional<AgentFrames> frames_;
+  std::vector<std::optional<channel::RingConsumer>> threads_;  // by ring
+  std::size_t next_ring_ = 0;                                  // to be drained
+  std::optional<std::vector<std::uint64_t>> heads_at_end_;     // of rings; once it ended
+  channel::SegmentPool metadata_pool_;
+  channel::SegmentPool thread_pool_;
+  std::uint32_t stop_request_ = 0;
+  std::uint32_t handover_request_ = 0;
+  bool has_told_absence_ = false;
+
+  PayloadSchemas payload_schemas_;
+  EventEncoder encoder_;
+  NvtxAssembler assembler_;
+  std::shared_ptr<const python::Sampler> python_;
+  std::shared_ptr<cpu::CodeLibrary> code_ = std::make_shared<cpu::CodeLibrary>();
+  std::unique_ptr<cpu::Backtraces> backtraces_;  // none before the first
+  std::map<std::string, std::uint64_t> events_by_kind_;
+  std::unordered_set<std::uint32_t> known_threads_;  // that have written records
+  bool has_new_threads_ = false;                     // among them
+  std::optional<attach::OwnNumbers> own_numbers_;    // where its threads have others for themselves than we have
+  std::uint64_t lost_records_ = 0;                   // known at the end
+  proto::Counters session_before_;                   // what the counters were when this part began
+  proto::Counters agent_before_;
+  Ending ending_;
+  std::uint32_t unreturned_buffers_ = 0;
+  std::optional<ProcessCompleteness> final_completeness_;
+};
+
+}  // namespace lanescope::session

@@ -1,0 +1,71 @@
+#include "records/counter_lines.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
+
+namespace lanescope::session {
+namespace {
+
+constexpr std::int64_t kClosest = 5'000'000;     // ns between readings: a line begins at a whole nanosecond
+constexpr std::int64_t kShortest = 100'000'000;  // ns between readings of which the counter's speed is taken: 20 ns are 0.2 ppm of it
+constexpr std::int64_t kLongest = 500'000'000;   // older ones say nothing about the speed to which the clock is steered now
+constexpr std::int64_t kStretch = 10'000'000;    // ns in which, at least, a line makes up for what it is off
+constexpr double kTakenUp = 0.8;                 // of that, until the next reading
+constexpr double kSteepest = 0.1;                // by which its slope may change for it, so that time goes forward
+
+bool has_flags(std::string line) {
+  line += ' ';
+  return line.find(" constant_tsc ") != std::string::npos && line.find(" nonstop_tsc ") != std::string::npos;
+}
+
+}  // namespace
+
+bool CounterLines::are_possible() {
+  std::string source;
+  std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
+  if (source != "tsc") return false;
+  std::ifstream processors("/proc/cpuinfo");
+  for (std::string line; std::getline(processors, line);)
+    if (line.starts_with("flags")) return has_flags(line);
+  return false;
+}
+
+CounterLines::Reading CounterLines::read() {
+  constexpr int kTries = 8;
+  Reading best;
+  std::uint64_t narrowest = std::numeric_limits<std::uint64_t>::max();
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    const std::uint64_t before = channel::read_counter();
+    const std::int64_t time = channel::monotonic_now();
+    const std::uint64_t width = channel::read_counter() - before;
+    if (width >= narrowest) continue;
+    narrowest = width;
+    best = {before + width / 2, time};
+  }
+  return best;
+}
+
+std::optional<channel::CounterLine> CounterLines::add(const Reading& reading) {
+  if (!readings_.empty() && reading.time - readings_.back().time < kClosest) return std::nullopt;
+  readings_.push_back(reading);
+  while (readings_.size() > 2 && reading.time - readings_[1].time >= kLongest) readings_.pop_front();
+  const Reading& first = readings_.front();
+  const std::int64_t span = reading.time - first.time;
+  if (span < kShortest || reading.counter <= first.counter) return std::nullopt;
+  const double speed = static_cast<double>(span) / static_cast<double>(reading.counter - first.counter);  // ns a tick
+  double slope = speed;
+  std::int64_t begin = reading.time;
+  if (line_.rate != 0) {
+    begin = channel::time_on(line_, reading.counter);
+    const std::int64_t since = reading.time - readings_[readings_.size() - 2].time;
+    const double correction = kTakenUp * static_cast<double>(reading.time - begin) / static_cast<double>(std::max(since, kStretch));
+    slope *= 1 + std::clamp(correction, -kSteepest, kSteepest);
+  }
+  constexpr double kOne = 4'294'967'296.0;  // 2^32
+  line_ = {static_cast<std::uint64_t>(slope * kOne), reading.counter, begin};
+  return line_;
+}
+
+}  // namespace lanescope::session

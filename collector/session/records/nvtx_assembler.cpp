@@ -1,0 +1,191 @@
+#include "records/nvtx_assembler.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace lanescope::session {
+namespace {
+
+using channel::Record;
+using channel::RecordType;
+
+// How many ranges are open around the one that begins or ends; none where the target does not count them.
+std::optional<std::uint32_t> known_depth(const Record& record) {
+  constexpr std::uint64_t kDeepest = 1u << 16;  // more is nothing that a program does
+  if (record.id == 0 || record.id > kDeepest) return std::nullopt;
+  return static_cast<std::uint32_t>(record.id - 1);
+}
+
+}  // namespace
+
+void NvtxAssembler::add(const Record& record, std::string_view text) {
+  last_time_ = std::max(last_time_, record.time);
+  switch (record.type) {
+    case RecordType::kRangePush:
+      push(record, text);
+      break;
+    case RecordType::kRangePop:
+      pop(record);
+      break;
+    case RecordType::kRangeStart:
+      start(record, text);
+      break;
+    case RecordType::kRangeEnd:
+      end(record);
+      break;
+    case RecordType::kMark:
+      encoder_.add(NvtxMark{record.thread, record.domain, record.time, attributes(record, text)});
+      break;
+    case RecordType::kPayload:
+      if (describe_) payloads_.insert_or_assign(record.thread, Payload{record.time, describe_(record.id, text)});
+      break;
+    case RecordType::kOsRuntimeCall:
+      encoder_.add(OsRuntimeCall{record.thread, record.time, static_cast<std::int64_t>(record.id), encoder_.intern(text)});
+      break;
+    default:
+      break;
+  }
+}
+
+NvtxAttributes NvtxAssembler::attributes(const Record& record, std::string_view text) {
+  const bool known = record.payload_type <= proto::PAYLOAD_REAL;
+  const auto type = known ? static_cast<proto::PayloadType>(record.payload_type) : proto::PAYLOAD_NONE;
+  NvtxAttributes result{encoder_.intern(text), record.category, record.color, type, record.payload};
+  result.payload_json = payload(record).value_or(0);
+  return result;
+}
+
+std::optional<std::uint32_t> NvtxAssembler::payload(const Record& record) {
+  const auto found = payloads_.find(record.thread);
+  if (found == payloads_.end()) return std::nullopt;
+  std::optional<std::uint32_t> id;
+  // Of another time where the event that it belongs to found no room.
+  if (found->second.time == record.time) id = encoder_.intern(found->second.json);
+  payloads_.erase(found);
+  return id;
+}
+
+void NvtxAssembler::prune() {
+  std::erase_if(stacks_, [](const auto& entry) { return entry.second.empty(); });
+  next_pruning_ = std::max<std::size_t>(4096, 2 * stacks_.size());
+  payloads_.clear();  // those that are waited for come at once
+}
+
+NvtxAssembler::Stack& NvtxAssembler::stack(const Record& record) {
+  if (stacks_.size() >= next_pruning_) prune();
+  return stacks_[static_cast<std::uint64_t>(record.thread) << 32 | record.domain];
+}
+
+NvtxRange NvtxAssembler::opened(const Record& record, std::string_view text, proto::NvtxStyle style) {
+  NvtxRange range;
+  range.thread = record.thread;
+  range.domain = record.domain;
+  range.style = style;
+  range.start = record.time;
+  range.attributes = attributes(record, text);
+  return range;
+}
+
+void NvtxAssembler::close_deeper(Stack& open, std::uint32_t depth, const Record& seen) {
+  while (!open.empty() && open.back().depth >= depth) {
+    NvtxRange range = std::move(open.back());
+    open.pop_back();
+    --open_;
+    close(std::move(range), {seen.time, seen.thread}, RangeEnding::kUnfinished);
+  }
+}
+
+void NvtxAssembler::push(const Record& record, std::string_view text) {
+  Stack& open = stack(record);
+  NvtxRange range = opened(record, text, proto::NVTX_PUSH_POP);
+  if (const std::optional<std::uint32_t> depth = known_depth(record)) {
+    close_deeper(open, *depth, record);
+    range.depth = *depth;
+  } else {
+    range.depth = open.empty() ? 0 : open.back().depth + 1;
+  }
+  if (!has_room()) return close(std::move(range), {record.time, record.thread}, RangeEnding::kUnfinished);
+  open.push_back(std::move(range));
+  ++open_;
+}
+
+// Data that come with the end of a range say more than those of its begin, and stand in their place.
+void NvtxAssembler::pop(const Record& record) {
+  const std::optional<std::uint32_t> data = payload(record);
+  Stack& open = stack(record);
+  const std::optional<std::uint32_t> depth = known_depth(record);
+  if (depth) close_deeper(open, *depth + 1, record);
+  if (open.empty() || (depth && open.back().depth != *depth)) {
+    ++unmatched_;
+    return;
+  }
+  NvtxRange range = std::move(open.back());
+  open.pop_back();
+  --open_;
+  if (data) range.attributes.payload_json = *data;
+  close(std::move(range), {record.time, record.thread}, RangeEnding::kFinished);
+}
+
+void NvtxAssembler::start(const Record& record, std::string_view text) {
+  NvtxRange range = opened(record, text, proto::NVTX_START_END);
+  if (const auto early = early_ends_.find(record.id); early != early_ends_.end()) {
+    if (early->second.data) range.attributes.payload_json = *early->second.data;
+    close(std::move(range), early->second, RangeEnding::kFinished);
+    early_ends_.erase(early);
+    return;
+  }
+  if (!has_room()) return close(std::move(range), {record.time, record.thread}, RangeEnding::kUnfinished);
+  if (started_.insert_or_assign(record.id, std::move(range)).second) ++open_;
+}
+
+void NvtxAssembler::end(const Record& record) {
+  const std::optional<std::uint32_t> data = payload(record);
+  const auto found = started_.find(record.id);
+  if (found == started_.end()) {
+    if (early_ends_.size() >= kMostEarlyEnds) {
+      unmatched_ += early_ends_.size();
+      early_ends_.clear();
+    }
+    early_ends_.insert_or_assign(record.id, End{record.time, record.thread, data});
+    return;
+  }
+  if (data) found->second.attributes.payload_json = *data;
+  close(std::move(found->second), {record.time, record.thread}, RangeEnding::kFinished);
+  started_.erase(found);
+  --open_;
+}
+
+void NvtxAssembler::close(NvtxRange range, End end, RangeEnding ending) {
+  // Another thread that ends a range at once may have the earlier time (channel/counter_clock.h).
+  constexpr std::int64_t kSlack = 10'000;  // ns
+  if (end.time < range.start - (end.thread != range.thread ? kSlack : 0)) {
+    ++invalid_;
+    return;
+  }
+  range.end = std::max(end.time, range.start);
+  range.end_thread = end.thread;
+  range.ending = ending;
+  encoder_.add(range);
+}
+
+void NvtxAssembler::finish() {
+  for (auto& [key, open] : stacks_) {
+    while (!open.empty()) {
+      NvtxRange range = std::move(open.back());
+      open.pop_back();
+      const std::uint32_t thread = range.thread;
+      close(std::move(range), {last_time_, thread}, RangeEnding::kUnfinished);
+    }
+  }
+  for (auto& [id, range] : started_) {
+    const std::uint32_t thread = range.thread;
+    close(std::move(range), {last_time_, thread}, RangeEnding::kUnfinished);
+  }
+  unmatched_ += early_ends_.size();
+  open_ = 0;
+  started_.clear();
+  early_ends_.clear();
+}
+
+}  // namespace lanescope::session

@@ -1,0 +1,61 @@
+// By how much the mean of one series of samples differs from that of another, and how likely a difference as large would be if nothing had
+// changed. Holds for few samples, of unequal spread and number, for skewed ones, and where neighbours resemble each other
+// (docs/analysis.md).
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace lanescope::analysis {
+
+// Percent of the first mean.
+struct Interval {
+  double low = 0;
+  double high = 0;  // may be infinite
+};
+
+class MeanChange {
+ public:
+  static constexpr std::size_t kLeastSamples = 5;
+  static constexpr std::size_t kLeastRuns = 3;  // both sides together
+
+  // Of samples that follow each other in one run. Requires: kLeastSamples of each or more, none negative. O(samples).
+  [[nodiscard]] static MeanChange of_samples(std::span<const double> first, std::span<const double> second);
+  // Of one value a run. Requires: kLeastRuns together or more, one of each or more, none negative. O(runs).
+  [[nodiscard]] static MeanChange of_runs(std::span<const double> first, std::span<const double> second);
+
+  // How likely the means would differ as much as they do, or more, if the second were in truth `ratio` times the first. O(1).
+  [[nodiscard]] double probability(double ratio = 1) const noexcept;
+  // The changes that have a probability above the level; holds the true one with probability 1 - level. Without a change among them where
+  // probability() is at most the level. Requires: a first mean above zero, 0 < level < 1.
+  [[nodiscard]] Interval interval(double level) const noexcept;
+
+ private:
+  // A series in blocks of neighbours.
+  struct Side {
+    double mean = 0;
+    double length = 0;      // samples
+    double blocks = 0;      // that the spread is told by
+    double squares = 0;     // of the blocks' distances from the mean, by their lengths
+    double distances = 0;   // the same without lengths
+    double neighbours = 0;  // products of the distances of blocks that adjoin
+  };
+  enum class Spread { kOwn, kCommon };  // whether each side's spread is estimated by itself, too
+  MeanChange(const Side& first, const Side& second, Spread spread) : first_(first), second_(second), spread_(spread) {}
+  static Side side_of(std::span<const double> series, std::size_t most_blocks);
+  void allow_for_neighbours() noexcept;
+  [[nodiscard]] double bound(double inside, double outside, double level) const noexcept;
+
+  Side first_, second_;
+  Spread spread_;
+};
+
+// The level for each of several probabilities, so that of those at or below it, which are called changes, the given part is expected to be
+// chance; and where nothing changed, that there is any (Benjamini and Hochberg 1995). Intervals of that level miss as seldom
+// (Benjamini and Yekutieli 2005). O(n log n).
+[[nodiscard]] double discovery_level(std::vector<double> probabilities, double false_discoveries);
+
+// Of Student's t, that it lies at least this far from zero. `degrees` of freedom need not be whole.
+[[nodiscard]] double student_two_sided(double t, double degrees) noexcept;
+
+}  // namespace lanescope::analysis

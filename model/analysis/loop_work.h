@@ -1,0 +1,47 @@
+// The GPU work, the calls and the time that findings are shares of: those of the program's loop, where one is known.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/analysis/families.h"
+#include "model/analysis/idle.h"
+#include "model/analysis/loop.h"
+#include "model/analysis/rule.h"
+#include "rank_work.h"
+
+namespace lanescope::analysis {
+
+// What shares are of: `the loop "step_*"`, "the time".
+[[nodiscard]] std::string loop_time_text(const Families& families, const Loop& loop);
+
+// What a program pays once (setup, warm-up) would dilute what its loop pays again and again, so it does not count. Where only a part of the
+// trace was asked for, all of that counts, and where no loop is known, everything.
+class LoopWork {
+ public:
+  // The context and the families must outlive it. O(GPU work behind the loop).
+  LoopWork(const RuleContext& context, Families& families);
+
+  [[nodiscard]] const Loop& loop() const noexcept { return loop_; }
+  // Whether an operation of a GPU belongs to it: it was enqueued in the loop of its process. O(1) within the loop's time, else O(log n).
+  [[nodiscard]] bool has(EventRef operation) const;
+  // Whether what a process does on the CPU at t belongs to it.
+  [[nodiscard]] bool has(ProcessId process, Nanoseconds t) const { return loop_.recurrence(process, t, t) == Recurrence::kRecurring; }
+  // Whether a part of a gap does: GPUs go on with the loop's work after the CPU has left it.
+  [[nodiscard]] bool has(const IdleGap& gap, const IdlePart& part) const;
+  // Of a GPU that works during the extent, what belongs to it: while processes that use it are in their loops, or it has work of these.
+  [[nodiscard]] TimeRange of_gpu(GpuId gpu, TimeRange extent) const noexcept;
+  // Of each rank, its work in it. Shares are of the extent: from where its process entered the loop to where it left it, or its work ended.
+  // A rank that takes no part in the loop has all its work.
+  [[nodiscard]] std::vector<RankWork> of_ranks() const;
+  [[nodiscard]] std::string text() const { return loop_time_text(families_, loop_); }
+
+ private:
+  const RuleContext& context_;
+  const Families& families_;
+  Loop loop_;
+  std::map<GpuId, TimeRange> gpus_;  // that processes use in their loops
+};
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,291 @@
+// small_grid, tail_wave and low_occupancy: kernels whose launch shape cannot fill the GPU, by what all launches of them cost.
+//
+// A launch counts for the time in which no other kernel ran on its GPU: beside others, what it leaves empty is not lost.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "../call_class.h"
+#include "../gpu_operations.h"
+#include "../own_rules.h"
+#include "../wording.h"
+#include "model/events/event_values.h"
+#include "model/kernels/occupancy.h"
+
+namespace lanescope::analysis {
+namespace {
+
+using Extent = std::array<std::uint32_t, 3>;
+Extent extent_of(const std::uint32_t (&extent)[3]) { return {extent[0], extent[1], extent[2]}; }
+
+// A kernel of one shape on one GPU, and what launches of it took.
+struct LaunchGroup {
+  GpuId gpu = kNone;
+  NameId name = 0;
+  DetailId detail = 0;  // of the first launch
+  std::uint64_t launches = 0;
+  Nanoseconds total = 0;
+  Nanoseconds alone = 0;    // without other kernels beside it, in launches of at least the duration that counts
+  Nanoseconds longest = -1;
+  EventRef longest_launch;
+};
+
+struct LaunchGroups {
+  std::vector<LaunchGroup> groups;
+  Nanoseconds span = 0;  // of all GPUs, from the first operation of each to its last
+};
+
+// Kernels that do not communicate: those that do wait for other GPUs, and few blocks are what they want.
+class LaunchCollector {
+ public:
+  LaunchCollector(const RuleContext& context, Nanoseconds least)
+      : context_(context), least_(least), communication_(context.trace, is_communication_name) {}
+
+  LaunchGroups collect() {
+    LaunchGroups result;
+    for (GpuId gpu = 0; gpu < context_.trace.gpus().size(); ++gpu) result.span += visit(gpu);
+    result.groups = std::move(groups_);
+    return result;
+  }
+
+ private:
+  struct Running {
+    Nanoseconds end;
+    std::size_t group;  // kNoGroup: it does not count
+  };
+  static constexpr std::size_t kNoGroup = SIZE_MAX;
+
+  Nanoseconds visit(GpuId gpu) {
+    const Trace& trace = context_.trace;
+    GpuOperations operations(trace, gpu, context_.time, context_.stop);
+    std::optional<TimeRange> extent;
+    running_.clear();
+    now_ = INT64_MIN;
+    while (const std::optional<GpuOperation> operation = operations.next()) {
+      if (!extent) extent = operation->range;
+      extent->end = std::max(extent->end, operation->range.end);
+      if (trace.track_of(operation->event.lane).key.kind != TrackKind::kKernels) continue;
+      advance(operation->range.begin);
+      running_.push_back({operation->range.end, group_of(gpu, *operation)});
+    }
+    advance(INT64_MAX);
+    return extent ? extent->length() : 0;
+  }
+
+  // Time goes on to t: what ran alone meanwhile is counted.
+  void advance(Nanoseconds t) {
+    while (!running_.empty()) {
+      const auto first = std::min_element(running_.begin(), running_.end(), [](const Running& a, const Running& b) { return a.end < b.end; });
+      const Nanoseconds until = std::min(first->end, t);
+      if (running_.size() == 1 && first->group != kNoGroup && until > now_) groups_[first->group].alone += until - now_;
+      now_ = std::max(now_, until);
+      if (first->end > t) break;
+      running_.erase(first);
+    }
+    now_ = t;
+  }
+
+  std::size_t group_of(GpuId gpu, const GpuOperation& operation) {
+    const Trace& trace = context_.trace;
+    const Lane& lane = trace.lane(operation.event.lane);
+    const NameId name = lane.name(operation.event.index);
+    if (communication_(name)) return kNoGroup;
+    const DetailId detail = lane.detail(operation.event.index);
+    const KernelDetail& d = trace.kernel_detail(detail);
+    const auto [entry, is_new] = known_.try_emplace(
+        {gpu, name, extent_of(d.grid), extent_of(d.block), extent_of(d.cluster), d.registers_per_thread, d.static_shared_memory,
+         d.dynamic_shared_memory, d.shared_memory_executed},
+        groups_.size());
+    if (is_new) groups_.push_back({.gpu = gpu, .name = name, .detail = detail, .longest_launch = {}});
+    LaunchGroup& group = groups_[entry->second];
+    ++group.launches;
+    group.total += operation.range.length();
+    if (operation.range.length() > group.longest) {
+      group.longest = operation.range.length();
+      group.longest_launch = operation.event;
+    }
+    return operation.range.length() >= least_ ? entry->second : kNoGroup;
+  }
+
+  const RuleContext& context_;
+  Nanoseconds least_;
+  NameMemo<bool> communication_;
+  std::map<std::tuple<GpuId, NameId, Extent, Extent, Extent, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t> known_;
+  std::vector<LaunchGroup> groups_;
+  std::vector<Running> running_;
+  Nanoseconds now_ = INT64_MIN;
+};
+
+// What a rule makes of a group.
+struct Judged {
+  LaunchGroup group;
+  kernels::Multiprocessor multiprocessor;
+  kernels::Occupancy occupancy;
+  kernels::Waves waves;
+  Nanoseconds winnable = 0;  // at most
+
+  [[nodiscard]] const KernelDetail& detail(const Trace& trace) const { return trace.kernel_detail(group.detail); }
+};
+
+struct Judgement {
+  std::vector<Judged> judged;  // those that `share` finds something in, the most winnable first
+  Nanoseconds span = 0;
+  bool shapes_known = false;
+};
+
+// `share` says which part of the time that a group ran alone could be won at most; 0: nothing of interest.
+template <typename Share>
+Judgement judge(const RuleContext& context, Nanoseconds least, Share share) {
+  Judgement result;
+  LaunchGroups launches = LaunchCollector(context, least).collect();
+  result.span = launches.span;
+  for (const LaunchGroup& group : launches.groups) {
+    const Gpu& gpu = context.trace.gpus()[group.gpu];
+    const KernelDetail& detail = context.trace.kernel_detail(group.detail);
+    const auto multiprocessor = kernels::multiprocessor_of(gpu);
+    const auto occupancy = multiprocessor ? kernels::occupancy(detail, *multiprocessor) : std::nullopt;
+    const auto waves = occupancy ? kernels::waves(detail, gpu, *occupancy) : std::nullopt;
+    if (!waves) continue;
+    result.shapes_known = true;
+    Judged judged{group, *multiprocessor, *occupancy, *waves, 0};
+    judged.winnable = static_cast<Nanoseconds>(static_cast<double>(group.alone) * share(judged));
+    if (judged.winnable > 0) result.judged.push_back(judged);
+  }
+  std::stable_sort(result.judged.begin(), result.judged.end(), [](const Judged& a, const Judged& b) { return a.winnable > b.winnable; });
+  return result;
+}
+
+std::string kernel_text(const Trace& trace, const Judged& judged) {
+  const NameId short_name = judged.detail(trace).short_name;
+  return std::string(trace.name(short_name != 0 ? short_name : judged.group.name));
+}
+
+std::string number_text(double number) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g", number);
+  return text;
+}
+
+Finding finding_of(const RuleContext& context, std::string_view rule, const Judged& judged) {
+  const Trace& trace = context.trace;
+  Finding finding;
+  finding.rule = rule;
+  finding.place.event = judged.group.longest_launch;
+  const Lane& lane = trace.lane(judged.group.longest_launch.lane);
+  finding.place.range = {lane.start(judged.group.longest_launch.index), lane.end(judged.group.longest_launch.index)};
+  finding.place.gpu = judged.group.gpu;
+  finding.place.process = trace.track_of(judged.group.longest_launch.lane).key.process;
+  finding.cost = judged.winnable;
+  return finding;
+}
+
+std::string launches_text(const Judged& judged) {
+  return counted(judged.group.launches, "run") + " took " + duration_text(judged.group.total) + " in all" +
+         (judged.group.alone < judged.group.total ? ", " + duration_text(judged.group.alone) + " of that without another kernel beside it" : "");
+}
+
+stats::Table table_of(const Trace& trace, const std::vector<Judged>& judged) {
+  stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Total Time", stats::Unit::kNanoseconds),
+                      stats::integers("Alone", stats::Unit::kNanoseconds), stats::integers("Launches"), stats::integers("Blocks"),
+                      stats::integers("Threads"), stats::reals("Occupancy", stats::Unit::kPercent), stats::texts("Limited by"),
+                      stats::reals("Waves"), stats::integers("SMs"), stats::integers("GPU"), stats::texts("Kernel")});
+  for (const Judged& row : judged)
+    table.add_row(row.winnable, row.group.total, row.group.alone, static_cast<std::int64_t>(row.group.launches),
+                  static_cast<std::int64_t>(row.waves.blocks), static_cast<std::int64_t>(kernels::threads_of_block(row.detail(trace))),
+                  100 * row.occupancy.share(), table.add_text(kernels::limiters_text(row.occupancy)), row.waves.waves(),
+                  std::int64_t{row.waves.multiprocessors}, static_cast<std::int64_t>(trace.gpus()[row.group.gpu].ordinal),
+                  table.add_text(std::string(trace.name(row.group.name))));
+  return table;
+}
+
+std::string unknown_text() { return "The trace lacks the shapes of kernels, or which GPUs they ran on."; }
+
+}  // namespace
+
+Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
+  const Judgement judgement =
+      judge(context, arguments.duration("duration"), [](const Judged& judged) { return judged.waves.idle_multiprocessors(); });
+  RuleAnswer answer;
+  for (const Judged& judged : judgement.judged) {
+    if (percent_of(judged.winnable, judgement.span) < arguments.real("share")) continue;
+    Finding finding = finding_of(context, "small_grid", judged);
+    const std::string all = std::to_string(judged.waves.multiprocessors);
+    finding.title = "Kernel " + kernel_text(trace, judged) + " has " + counted(judged.waves.blocks, "block") + " for " + all +
+                    " multiprocessors: on all of them it could save up to " + duration_text(judged.winnable) + ".";
+    finding.seen = launches_text(judged) + "; " + std::to_string(judged.waves.multiprocessors - judged.waves.blocks) + " of " + all +
+                   " multiprocessors had no block of it.";
+    if (judged.waves.blocks == 1) {  // serial as it stands: whether it could be split, the shape does not say
+      finding.title = "Kernel " + kernel_text(trace, judged) + " runs as one block on one of " + all + " multiprocessors.";
+      finding.cost = 0;
+    }
+    finding.advice = judged.detail(trace).launch_type != 0
+                         ? "Give it work for more blocks, or run it beside other kernels on a stream of its own."
+                         : "Split the work into more and smaller blocks, do more of it in one launch (a larger batch), or run the kernel beside "
+                           "others on a stream of its own.";
+    answer.findings.push_back(std::move(finding));
+  }
+  if (!judgement.judged.empty()) answer.tables.push_back({"small_grid", "Kernels with fewer blocks than multiprocessors", table_of(trace, judgement.judged)});
+  if (answer.findings.empty())
+    answer.message = judgement.shapes_known ? "Kernels with fewer blocks than the GPU has multiprocessors cost little time." : unknown_text();
+  return answer;
+}
+
+Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
+  const auto most_waves = static_cast<std::uint64_t>(std::max<std::int64_t>(1, arguments.integer("waves")));
+  const Judgement judgement = judge(context, arguments.duration("duration"), [most_waves](const Judged& judged) {
+    return judged.waves.full() <= most_waves ? judged.waves.tail_share() : 0;
+  });
+  RuleAnswer answer;
+  for (const Judged& judged : judgement.judged) {
+    if (percent_of(judged.winnable, judgement.span) < arguments.real("share")) continue;
+    Finding finding = finding_of(context, "tail_wave", judged);
+    finding.title = "Kernel " + kernel_text(trace, judged) + " runs in " + number_text(judged.waves.waves()) + " waves: spread evenly, its blocks could save up to " +
+                    duration_text(judged.winnable) + ".";
+    finding.seen = launches_text(judged) + ". The GPU holds " + counted(judged.waves.at_once, "block") + " of it at once; behind " +
+                   counted(judged.waves.full(), "full wave") + " a last one of " + counted(judged.waves.tail(), "block") + " takes as long.";
+    finding.advice = "Choose the grid so that it fills whole waves of " + std::to_string(judged.waves.at_once) +
+                     " blocks (smaller blocks, or more work in each), or let as many blocks as fit take work from a loop (a persistent "
+                     "kernel; stream-K of matrix products).";
+    answer.findings.push_back(std::move(finding));
+  }
+  if (!judgement.judged.empty()) answer.tables.push_back({"tail_wave", "Kernels with a last wave that is not full", table_of(trace, judgement.judged)});
+  if (answer.findings.empty())
+    answer.message = judgement.shapes_known ? "Last waves that are not full cost little time." : unknown_text();
+  return answer;
+}
+
+Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
+  const double least = arguments.real("occupancy") / 100;
+  const Judgement judgement = judge(context, 0, [least](const Judged& judged) {
+    return judged.occupancy.share() < least && judged.occupancy.blocks > 0 ? 1 - judged.occupancy.share() : 0;
+  });
+  RuleAnswer answer;
+  for (const Judged& judged : judgement.judged) {
+    const std::vector<kernels::Relief> reliefs = kernels::reliefs(judged.detail(trace), judged.multiprocessor);
+    if (reliefs.empty() || percent_of(judged.group.alone, judgement.span) < arguments.real("share")) continue;
+    Finding finding = finding_of(context, "low_occupancy", judged);
+    finding.cost = 0;
+    finding.title = "Kernel " + kernel_text(trace, judged) + " keeps at most " + number_text(100 * judged.occupancy.share()) +
+                    " % of a multiprocessor's warps busy: " + kernels::limiters_text(judged.occupancy) + " admit no more than " +
+                    counted(judged.occupancy.blocks, "block") + ".";
+    finding.seen = launches_text(judged) + ". More occupancy with ";
+    for (std::size_t i = 0; i < reliefs.size(); ++i)
+      finding.seen += (i == 0 ? "" : "; or ") + kernels::relief_text(reliefs[i], judged.detail(trace));
+    finding.seen += ".";
+    finding.advice =
+        "What it would win can't be told from the shape. Few warps are enough for kernels that keep their data in registers (matrix products on "
+        "tensor cores); see whether this one waits for memory (ncu, section Warp State) before you change it.";
+    answer.findings.push_back(std::move(finding));
+  }
+  if (!judgement.judged.empty()) answer.tables.push_back({"low_occupancy", "Kernels of low theoretical occupancy", table_of(trace, judgement.judged)});
+  if (answer.findings.empty())
+    answer.message = judgement.shapes_known ? "Kernels of low theoretical occupancy take little time, or nothing in their shape would lift it." : unknown_text();
+  return answer;
+}
+
+}  // namespace lanescope::analysis

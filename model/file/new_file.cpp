@@ -1,0 +1,184 @@
+#include "model/file/new_file.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+namespace lanescope {
+namespace {
+
+constexpr int kMostLinks = 8;  // that are followed one after the other
+
+Error exists_already(const std::filesystem::path& path) {
+  return {path.string() + " exists already. Give another name with -o, or allow overwriting with -f."};
+}
+
+Error not_created(const std::filesystem::path& path, int reason) {
+  return {"Can't create " + path.string() + ": " + std::strerror(reason) + ". Give another place with -o."};
+}
+
+// What remove_new_files() reads.
+struct Unfinished {
+  enum : int { kFree, kChanging, kUsed };
+  std::atomic<int> state{kFree};
+  int folder = -1;
+  std::array<char, NAME_MAX + 1> name{};
+};
+std::array<Unfinished, 16> unfinished;
+
+Unfinished* note_unfinished(int folder, const std::string& name) {
+  for (Unfinished& entry : unfinished) {
+    int expected = Unfinished::kFree;
+    if (!entry.state.compare_exchange_strong(expected, Unfinished::kChanging)) continue;
+    entry.folder = folder;
+    std::memcpy(entry.name.data(), name.c_str(), name.size() + 1);
+    entry.state.store(Unfinished::kUsed);
+    return &entry;
+  }
+  return nullptr;
+}
+
+// A name that nobody else can have made ready.
+std::string name_beside(const std::string& name) {
+  constexpr std::size_t kLongest = 200;
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof(number), 0) != sizeof(number)) number = static_cast<std::uint64_t>(getpid());
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), ".%016llx.partial", static_cast<unsigned long long>(number));
+  return name.substr(0, kLongest) + text.data();
+}
+
+// Where a link of ours leads, read from the link that was looked at.
+std::optional<std::filesystem::path> target_of_own_link(const std::filesystem::path& path) {
+  const int link = open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (link < 0) return std::nullopt;
+  struct stat facts {};
+  std::array<char, PATH_MAX> text{};
+  const bool is_ours = fstat(link, &facts) == 0 && S_ISLNK(facts.st_mode) && facts.st_uid == geteuid();
+  const ssize_t length = is_ours ? readlinkat(link, "", text.data(), text.size()) : -1;
+  close(link);
+  if (length <= 0 || length == static_cast<ssize_t>(text.size())) return std::nullopt;
+  return path.parent_path() / std::string(text.data(), static_cast<std::size_t>(length));
+}
+
+// What is in the way at a place.
+struct Occupant {
+  bool is_there = false;
+  mode_t permissions = 0;
+  bool is_ours = false;
+};
+
+// Follows our own links. Fails where something is there that can't be replaced, or may not be.
+Result<Occupant> look_at(std::filesystem::path& path, Overwrite overwrite) {
+  for (int links = 0; links <= kMostLinks; ++links) {
+    struct stat facts {};
+    if (lstat(path.c_str(), &facts) != 0) {
+      if (errno == ENOENT) return Occupant{};
+      return not_created(path, errno);
+    }
+    if (S_ISREG(facts.st_mode) && overwrite == Overwrite::kRefuse) return exists_already(path);
+    if (S_ISREG(facts.st_mode)) return Occupant{true, facts.st_mode & 0777, facts.st_uid == geteuid()};
+    if (!S_ISLNK(facts.st_mode)) return Error{path.string() + " is not a file: give another name with -o."};
+    const std::optional<std::filesystem::path> target = target_of_own_link(path);
+    if (!target) return Error{path.string() + " is a link of another user, which is not followed. Remove it, or give another name with -o."};
+    path = *target;
+  }
+  return Error{path.string() + " is a link that leads to too many others. Give another name with -o."};
+}
+
+}  // namespace
+
+struct NewFile::State {
+  std::filesystem::path path;
+  Overwrite overwrite = Overwrite::kRefuse;
+  std::string name;    // in its folder, for now
+  int folder = -1;     // kept open: its path may come to lead elsewhere
+  int descriptor = -1;
+  Unfinished* entry = nullptr;
+  bool is_there = false;  // under `name`
+  bool has_taken_place = false;
+
+  ~State() {
+    if (is_there) unlinkat(folder, name.c_str(), 0);
+    forget();
+    if (descriptor >= 0) close(descriptor);
+    if (folder >= 0) close(folder);
+  }
+  void forget() {
+    if (entry != nullptr) entry->state.store(Unfinished::kFree);
+    entry = nullptr;
+  }
+  [[nodiscard]] bool move() const {
+    const std::string place = path.filename();
+    if (overwrite == Overwrite::kAllow) return renameat(folder, name.c_str(), folder, place.c_str()) == 0;
+    if (renameat2(folder, name.c_str(), folder, place.c_str(), RENAME_NOREPLACE) == 0) return true;
+    if (errno != EINVAL && errno != ENOSYS) return false;
+    // The file system knows no such rename: a link fails where something is there.
+    if (linkat(folder, name.c_str(), folder, place.c_str(), 0) == 0) return unlinkat(folder, name.c_str(), 0) == 0;
+    return (errno == EPERM || errno == EOPNOTSUPP) && faccessat(folder, place.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+           renameat(folder, name.c_str(), folder, place.c_str()) == 0;
+  }
+};
+
+NewFile::NewFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
+NewFile::NewFile(NewFile&&) noexcept = default;
+NewFile& NewFile::operator=(NewFile&&) noexcept = default;
+NewFile::~NewFile() = default;
+
+int NewFile::descriptor() const noexcept { return state_->descriptor; }
+const std::filesystem::path& NewFile::path() const noexcept { return state_->path; }
+std::filesystem::path NewFile::beside() const { return state_->path.parent_path() / state_->name; }
+bool NewFile::has_taken_place() const noexcept { return state_->has_taken_place; }
+
+Result<NewFile> NewFile::create(const std::filesystem::path& path, Overwrite overwrite, Readers readers) {
+  auto state = std::make_unique<State>();
+  state->path = path;
+  state->overwrite = overwrite;
+  const Result<Occupant> occupant = look_at(state->path, overwrite);
+  if (!occupant) return occupant.error();
+  const std::filesystem::path parent = state->path.parent_path();
+  const char* folder = parent.empty() ? "." : parent.c_str();
+  state->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (state->folder < 0) state->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);  // one that we may not list
+  if (state->folder < 0) return not_created(path, errno);
+  state->name = name_beside(state->path.filename());
+  constexpr mode_t kForOwner = 0600;
+  constexpr mode_t kForAll = 0666;  // less the umask
+  const mode_t mode = readers == Readers::kOwnerAlone ? kForOwner : kForAll;
+  state->descriptor = openat(state->folder, state->name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  if (state->descriptor < 0) return not_created(path, errno);
+  state->is_there = true;
+  state->entry = note_unfinished(state->folder, state->name);
+  if (occupant->is_there && occupant->is_ours && readers == Readers::kAsUsual) fchmod(state->descriptor, occupant->permissions);
+  return NewFile(std::move(state));
+}
+
+Result<void> NewFile::take_place() {
+  State& state = *state_;
+  const auto failure = [&](int reason) {
+    return Error{state.path.string() + " can't be written: " + std::strerror(reason) + "."};
+  };
+  if (fsync(state.descriptor) != 0 && errno != EINVAL) return failure(errno);
+  if (!state.move()) return errno == EEXIST ? exists_already(state.path) : failure(errno);
+  state.is_there = false;
+  state.has_taken_place = true;
+  state.forget();
+  fsync(state.folder);  // not every file system knows it; the file itself is there
+  return {};
+}
+
+void remove_new_files() noexcept {
+  for (const Unfinished& entry : unfinished)
+    if (entry.state.load() == Unfinished::kUsed) unlinkat(entry.folder, entry.name.data(), 0);
+}
+
+}  // namespace lanescope

@@ -1,0 +1,121 @@
+#include "trace_index.h"
+
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "lanescope/trace.pb.h"
+#include "model/file/frame_codec.h"
+#include "model/file/limits.h"
+#include "model/file/wire.h"
+
+namespace lanescope {
+namespace {
+
+using Entry = TraceIndex::Entry;
+
+std::optional<Entry> entry_of(std::string_view message) {
+  Entry entry;
+  WireReader reader(message);
+  while (const auto field = reader.next()) {
+    if (field->type != WireField::kVarint) continue;
+    const auto value = static_cast<std::uint32_t>(field->value);
+    switch (field->number) {
+      case proto::IndexEntry::kOffsetFieldNumber:
+        entry.offset = field->value;
+        break;
+      case proto::IndexEntry::kTypeFieldNumber:
+        entry.type = value;
+        break;
+      case proto::IndexEntry::kProcessFieldNumber:
+        entry.process = value;
+        break;
+      case proto::IndexEntry::kStoredSizeFieldNumber:
+        entry.stored_size = value;
+        break;
+      case proto::IndexEntry::kEventCountFieldNumber:
+        entry.event_count = value;
+        break;
+      default:
+        break;
+    }
+  }
+  return reader.sound() ? std::optional(entry) : std::nullopt;
+}
+
+// Adds the entries of one index frame. `end` is where the frame of the last entry ends.
+bool add_entries(std::string_view payload, std::uint64_t index_begin, std::uint64_t& end, std::vector<Entry>& entries) {
+  WireReader reader(payload);
+  while (const auto field = reader.next()) {
+    if (field->number != proto::Index::kEntriesFieldNumber || field->type != WireField::kBytes) continue;
+    const auto entry = entry_of(field->bytes);
+    if (!entry || entry->offset < end || entry->offset > index_begin) return false;
+    const std::uint64_t bytes = sizeof(FrameHeader) + std::uint64_t{entry->stored_size};
+    if (index_begin - entry->offset < bytes) return false;
+    end = entry->offset + bytes;
+    entries.push_back(*entry);
+  }
+  return reader.sound();
+}
+
+}  // namespace
+
+TraceIndex read_index(std::uint64_t size, const ReadAt& read_at) {
+  if (size < sizeof(FileHeader) + sizeof(FileTrailer)) return {};
+  const std::uint64_t trailer_at = size - sizeof(FileTrailer);
+  FileTrailer trailer;
+  if (!read_at(trailer_at, std::as_writable_bytes(std::span(&trailer, 1)))) return {};
+  if (std::memcmp(trailer.magic, kTrailerMagic, sizeof(kTrailerMagic)) != 0) return {};
+  if (trailer.index_offset < sizeof(FileHeader) || trailer.index_offset >= trailer_at) return {};
+  TraceIndex index;
+  std::uint64_t entries_end = sizeof(FileHeader);
+  std::uint64_t unpacked = 0;
+  std::vector<std::byte> stored;
+  for (std::uint64_t at = trailer.index_offset; at < trailer_at;) {
+    FrameView frame;
+    if (trailer_at - at < sizeof(FrameHeader) || !read_at(at, std::as_writable_bytes(std::span(&frame.header, 1)))) return {};
+    at += sizeof(FrameHeader);
+    if (frame.header.type != proto::FRAME_INDEX || !has_possible_sizes(frame.header) || trailer_at - at < frame.header.stored_size) return {};
+    // An entry is shorter than the frame that it tells of.
+    unpacked += frame.header.raw_size;
+    if (unpacked > size) return {};
+    stored.resize(frame.header.stored_size);
+    if (!read_at(at, stored)) return {};
+    at += stored.size();
+    frame.stored = stored;
+    if (!frame_is_sound(frame)) return {};
+    const auto payload = open_frame(frame);
+    if (!payload || !add_entries(*payload, trailer.index_offset, entries_end, index.entries)) return {};
+  }
+  index.begin = trailer.index_offset;
+  return index;
+}
+
+std::vector<std::byte> index_and_trailer(std::span<const Entry> entries, std::uint64_t position) {
+  constexpr std::size_t kLongestEntry = 2 + 11 + 4 * 6;  // bytes of its message: tag and length, an offset, four smaller numbers
+  constexpr std::size_t kEntriesOfFrame = limits::kWrittenPayloadBytes / kLongestEntry;
+  std::vector<std::byte> bytes;
+  FrameHeader header;
+  header.type = proto::FRAME_INDEX;
+  do {
+    proto::Index index;
+    for (const Entry& entry : entries.first(std::min(entries.size(), kEntriesOfFrame))) {
+      proto::IndexEntry& message = *index.add_entries();
+      message.set_offset(entry.offset);
+      message.set_type(entry.type);
+      message.set_process(entry.process);
+      message.set_stored_size(entry.stored_size);
+      message.set_event_count(entry.event_count);
+    }
+    append_frame(header, index.SerializeAsString(), bytes);
+    entries = entries.subspan(static_cast<std::size_t>(index.entries_size()));
+  } while (!entries.empty());
+  FileTrailer trailer{};
+  trailer.index_offset = position;
+  std::memcpy(trailer.magic, kTrailerMagic, sizeof(kTrailerMagic));
+  const auto end = std::as_bytes(std::span(&trailer, 1));
+  bytes.insert(bytes.end(), end.begin(), end.end());
+  return bytes;
+}
+
+}  // namespace lanescope

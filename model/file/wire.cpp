@@ -1,0 +1,51 @@
+#include "model/file/wire.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace lanescope {
+
+std::size_t varints_in(std::string_view packed) noexcept {
+  const auto ends_number = [](char byte) { return static_cast<std::uint8_t>(byte) < 0x80; };
+  return static_cast<std::size_t>(std::count_if(packed.begin(), packed.end(), ends_number));
+}
+
+std::optional<WireField> WireReader::next() {
+  if (rest_.empty()) return std::nullopt;
+  const char* const end = rest_.data() + rest_.size();
+  WireField field;
+  std::uint64_t tag = 0;
+  const char* at = read_varint(rest_.data(), end, tag);
+  sound_ = false;
+  if (at == nullptr || tag > std::numeric_limits<std::uint32_t>::max() || tag >> 3 == 0) return std::nullopt;
+  field.number = static_cast<std::uint32_t>(tag >> 3);
+  field.type = static_cast<std::uint32_t>(tag & 7);
+  std::uint64_t length = 0;
+  switch (field.type) {
+    case WireField::kVarint:
+      at = read_varint(at, end, field.value);
+      if (at == nullptr) return std::nullopt;
+      break;
+    case WireField::kBytes:
+      at = read_varint(at, end, length);
+      if (at == nullptr) return std::nullopt;
+      break;
+    case WireField::kEightBytes:
+      length = 8;
+      break;
+    case WireField::kFourBytes:
+      length = 4;
+      break;
+    default:
+      return std::nullopt;
+  }
+  if (length > static_cast<std::uint64_t>(end - at)) return std::nullopt;
+  field.bytes = {at, static_cast<std::size_t>(length)};
+  at += length;
+  field.whole = rest_.substr(0, static_cast<std::size_t>(at - rest_.data()));
+  rest_.remove_prefix(field.whole.size());
+  sound_ = true;
+  return field;
+}
+
+}  // namespace lanescope

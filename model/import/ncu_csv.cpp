@@ -1,0 +1,365 @@
+#include "model/import/ncu_csv.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/kernels/occupancy.h"
+#include "model/kernels/sections.h"
+#include "model/trace/kernel_name.h"
+#include "model/trace/trace_builder.h"
+#include "text_source.h"
+
+namespace lanescope {
+namespace {
+
+using kernels::KernelMetrics;
+using kernels::Metric;
+using kernels::ProfiledKernel;
+
+constexpr std::string_view kFirstColumn = "\"ID\",\"Process ID\",\"Process Name\"";
+constexpr std::size_t kLongestLine = 64u << 20;  // bytes
+constexpr std::size_t kMostColumns = 65'536;     // thirty times what the largest set has
+constexpr std::size_t kMostValues = 32'000'000;  // of all kernels together: 256 MB
+
+// The table's first line in what begins so; npos where there is none.
+std::size_t header_in(std::string_view text) {
+  if (text.starts_with(kFirstColumn)) return 0;
+  const auto found = text.find("\n" + std::string(kFirstColumn));
+  return found == text.npos ? found : found + 1;
+}
+
+// The lines of a text, of which none is longer than kLongestLine.
+class Lines {
+ public:
+  explicit Lines(importers::TextSource& source) : source_(source), buffer_(1u << 16) {}
+  // Without its end. False behind the last one, and where one is too long.
+  bool next(std::string& line) {
+    line.clear();
+    while (true) {
+      if (begin_ == end_) {
+        begin_ = 0;
+        end_ = source_.read(buffer_);
+        if (end_ == 0) return !line.empty();
+      }
+      const std::string_view rest(buffer_.data() + begin_, end_ - begin_);
+      const auto newline = rest.find('\n');
+      line.append(rest.substr(0, newline));
+      begin_ += newline == rest.npos ? rest.size() : newline + 1;
+      if (line.size() > kLongestLine) return is_too_long_ = true, false;
+      if (newline == rest.npos) continue;
+      if (line.ends_with('\r')) line.pop_back();
+      return true;
+    }
+  }
+  [[nodiscard]] bool is_too_long() const noexcept { return is_too_long_; }
+
+ private:
+  importers::TextSource& source_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  bool is_too_long_ = false;
+};
+
+// Cells of a line, up to one more than can be read; quotes are doubled within quoted ones.
+void split(std::string_view line, std::vector<std::string>& cells) {
+  std::size_t count = 0;
+  const auto cell = [&]() -> std::string& {
+    if (count == cells.size()) cells.emplace_back();
+    cells[count].clear();
+    return cells[count++];
+  };
+  std::string* current = &cell();
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
+      *current += c;
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      if (count > kMostColumns) break;
+      current = &cell();
+    } else {
+      *current += c;
+    }
+  }
+  cells.resize(count);
+}
+
+// "131,072", "0.516512"; NaN of what is no number, such as "no data".
+double number(std::string_view text) {
+  std::array<char, 64> digits;
+  std::size_t count = 0;
+  for (const char c : text) {
+    if (c == ',') continue;
+    if (count == digits.size()) return std::numeric_limits<double>::quiet_NaN();
+    digits[count++] = c;
+  }
+  double value = 0;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + count, value);
+  return count > 0 && failure == std::errc() && end == digits.data() + count ? value : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::uint32_t natural(double value) {
+  constexpr double kMost = 4294967295.0;
+  return std::isnan(value) || value < 0 ? 0 : static_cast<std::uint32_t>(std::min(value, kMost));
+}
+
+struct Scale {
+  double factor = 1;
+  std::string unit;
+};
+
+double prefix_of(std::string_view unit, std::string_view base) {
+  if (!unit.ends_with(base) || unit.size() != base.size() + 1) return 0;
+  switch (unit.front()) {
+    case 'K':
+    case 'k':
+      return 1e3;
+    case 'M':
+    case 'm':
+      return 1e6;
+    case 'G':
+    case 'g':
+      return 1e9;
+    case 'T':
+    case 't':
+      return 1e12;
+    default:
+      return 0;
+  }
+}
+
+// ns of a unit of time; 0 of another unit.
+double nanoseconds_of(std::string_view unit) {
+  if (unit == "ns" || unit == "nsecond") return 1;
+  if (unit == "us" || unit == "usecond") return 1e3;
+  if (unit == "ms" || unit == "msecond") return 1e6;
+  return unit == "s" || unit == "second" ? 1e9 : 0;
+}
+
+// "Gbyte/s" -> 1e9, "byte/s"; "us" -> 1000, "ns". Each kernel of a file has its metrics in the same units.
+Scale scale_of(std::string_view unit) {
+  Scale scale;
+  const auto slash = unit.find('/');
+  const std::string_view above = unit.substr(0, slash);
+  std::string_view below = slash == unit.npos ? std::string_view() : unit.substr(slash + 1);
+  if (slash == unit.npos && nanoseconds_of(above) > 0) return {nanoseconds_of(above), "ns"};
+  scale.unit = above;
+  if (const double factor = prefix_of(above, "byte"); factor > 0) scale = {factor, "byte"};
+  for (const std::string_view hertz : {"hz", "Hz"})
+    if (const double factor = prefix_of(above, hertz); factor > 0) scale = {factor, "hz"};
+  if (const double time = nanoseconds_of(below); time > 0) {
+    scale.factor *= 1e9 / time;
+    below = "s";
+  }
+  if (!below.empty()) scale.unit.append("/").append(below);
+  return scale;
+}
+
+// "(128, 1024, 1)"
+void read_extent(std::string_view text, std::uint32_t (&extent)[3]) {
+  std::size_t at = 0;
+  for (std::uint32_t& part : extent) {
+    while (at < text.size() && (text[at] < '0' || text[at] > '9')) ++at;
+    const auto [end, failure] = std::from_chars(text.data() + at, text.data() + text.size(), part);
+    if (failure != std::errc()) part = 0;
+    at = static_cast<std::size_t>(end - text.data());
+  }
+}
+
+// Which columns say what of the launch.
+class Columns {
+ public:
+  explicit Columns(const std::vector<std::string>& names) {
+    for (std::size_t i = 0; i < names.size(); ++i) by_name_.try_emplace(names[i], i);
+  }
+  [[nodiscard]] std::string_view text(const std::vector<std::string>& cells, std::string_view name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() || found->second >= cells.size() ? std::string_view() : std::string_view(cells[found->second]);
+  }
+  [[nodiscard]] std::uint32_t natural(const std::vector<std::string>& cells, std::string_view name) const {
+    return lanescope::natural(number(text(cells, name)));
+  }
+
+ private:
+  std::map<std::string, std::size_t, std::less<>> by_name_;
+};
+
+Gpu gpu_of(const Columns& columns, const std::vector<std::string>& cells) {
+  Gpu gpu;
+  const auto natural = [&](const char* attribute) { return columns.natural(cells, std::string("device__attribute_") + attribute); };
+  gpu.name = columns.text(cells, "device__attribute_display_name");
+  gpu.ordinal = columns.natural(cells, "Device");
+  const std::string_view capability = columns.text(cells, "CC");
+  gpu.compute_major = lanescope::natural(number(capability.substr(0, capability.find('.'))));
+  if (const auto point = capability.find('.'); point != capability.npos) gpu.compute_minor = lanescope::natural(number(capability.substr(point + 1)));
+  if (gpu.name.empty()) gpu.name = "GPU of compute capability " + std::string(capability);
+  gpu.multiprocessor_count = natural("multiprocessor_count");
+  if (gpu.multiprocessor_count == 0) gpu.multiprocessor_count = columns.natural(cells, "launch__sm_count");
+  gpu.max_warps_per_multiprocessor = natural("max_warps_per_multiprocessor");
+  gpu.max_blocks_per_multiprocessor = natural("max_blocks_per_multiprocessor");
+  gpu.max_registers_per_multiprocessor = natural("max_registers_per_multiprocessor");
+  gpu.max_shared_memory_per_multiprocessor = natural("max_shared_memory_per_multiprocessor");
+  gpu.core_clock_khz = natural("clock_rate");
+  return gpu;
+}
+
+}  // namespace
+
+bool looks_like_ncu_csv(std::string_view head) noexcept { return head.starts_with(kFirstColumn) || head.starts_with("==PROF==") || header_in(head) != head.npos; }
+
+Result<KernelMetrics> read_ncu_csv(const std::filesystem::path& path, const LoadProgress& progress) {
+  auto source = importers::TextSource::open(path);
+  if (!source) return source.error();
+  const auto unreadable = [&path](const std::string& what) { return Error{path.string() + ": " + what}; };
+  Lines lines(**source);
+  std::string line;
+  bool found = false;
+  while (!found && lines.next(line)) found = line.starts_with(kFirstColumn);
+  if (!found)
+    return unreadable("there is no table of Nsight Compute's in it. Export one with: ncu --import REPORT --csv --page raw > kernels.csv");
+  std::vector<std::string> names, cells;
+  split(line, names);
+  if (names.size() > kMostColumns)
+    return unreadable("there are more than " + std::to_string(kMostColumns) + " columns, which no table of Nsight Compute's has.");
+  if (std::find(names.begin(), names.end(), "Metric Name") != names.end() || std::find(names.begin(), names.end(), "Section Name") != names.end())
+    return unreadable("this is CSV of Nsight Compute's page of details. Export the page of raw values: ncu --import REPORT --csv --page raw > kernels.csv");
+  const Columns columns(names);
+  if (!lines.next(line)) return unreadable("the table of Nsight Compute's ends behind its first line.");
+  split(line, cells);
+  cells.resize(names.size());
+  std::vector<Metric> metrics;
+  std::vector<double> factors;
+  std::vector<std::size_t> places;  // columns of metrics
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].find("__") == std::string::npos && !names[i].starts_with("memory_")) continue;  // not of counters: "Kernel Name"
+    const Scale scale = scale_of(cells[i]);
+    metrics.push_back({names[i], scale.unit});
+    factors.push_back(scale.factor);
+    places.push_back(i);
+  }
+  KernelMetrics result(std::move(metrics));
+  while (lines.next(line)) {
+    if (line.empty() || line.starts_with("==")) continue;  // what ncu says of itself
+    split(line, cells);
+    if (cells.size() != names.size()) continue;  // what the program printed
+    if ((result.kernels().size() + 1) * places.size() > kMostValues)
+      return unreadable("there are more values than can be read: " + std::to_string(kMostValues) + " at most. Export fewer kernels (--kernel-name) or metrics (--metrics).");
+    ProfiledKernel kernel;
+    kernel.name = columns.text(cells, "Kernel Name");
+    kernel.process = columns.text(cells, "Process Name");
+    kernel.pid = columns.natural(cells, "Process ID");
+    kernel.context = columns.natural(cells, "Context");
+    kernel.stream = columns.natural(cells, "Stream");
+    kernel.device = columns.natural(cells, "Device");
+    kernel.gpu = gpu_of(columns, cells);
+    read_extent(columns.text(cells, "Grid Size"), kernel.detail.grid);
+    read_extent(columns.text(cells, "Block Size"), kernel.detail.block);
+    for (std::size_t i = 0; i < places.size(); ++i) kernel.values.push_back(number(cells[places[i]]) * factors[i]);
+    const auto measured = [&](const char* metric) { return natural(std::round(result.value(kernel, metric).value_or(0))); };
+    kernel.detail.cluster[0] = measured("launch__cluster_dim_x");
+    kernel.detail.cluster[1] = measured("launch__cluster_dim_y");
+    kernel.detail.cluster[2] = measured("launch__cluster_dim_z");
+    kernel.detail.registers_per_thread = measured("launch__registers_per_thread");
+    kernel.detail.static_shared_memory = measured("launch__shared_mem_per_block_static");
+    kernel.detail.dynamic_shared_memory = measured("launch__shared_mem_per_block_dynamic");
+    kernel.detail.shared_memory_executed = measured("launch__shared_mem_config_size");
+    result.add(std::move(kernel));
+    if (progress && progress((*source)->fraction(), nullptr) == LoadStep::kCancel) break;
+  }
+  if (lines.is_too_long()) return unreadable("a line is longer than " + std::to_string(kLongestLine >> 20) + " MiB, which no table of Nsight Compute's has.");
+  if (const std::string damage = (*source)->damage(); !damage.empty()) return unreadable(damage);
+  if (result.kernels().empty()) return unreadable("Nsight Compute measured no kernel.");
+  return result;
+}
+
+namespace {
+
+// Shares that sections show, of the kernels of one GPU, each for the time of its kernel.
+struct ShareSeries {
+  std::vector<Nanoseconds> times;
+  std::map<std::pair<std::string_view, std::string_view>, std::vector<std::int64_t>> columns;  // by section and label
+  Nanoseconds end = 0;
+
+  void add(const KernelMetrics& metrics, const ProfiledKernel& kernel, Nanoseconds begin, Nanoseconds until) {
+    times.push_back(begin);
+    end = until;
+    for (const kernels::Section& section : kernels::sections(metrics, kernel))
+      for (const kernels::SectionRow& row : section.rows) {
+        if (row.unit != kernels::ValueUnit::kPercent || !(std::abs(row.value) < kMost)) continue;
+        std::vector<std::int64_t>& column = columns[{section.title, row.label}];
+        column.resize(times.size() - 1, kNoValue);
+        column.push_back(std::llround(row.value / kResolution));
+      }
+  }
+  void write(TraceBuilder& builder, GpuId gpu) {
+    std::vector<CounterId> counters;
+    std::vector<std::vector<std::int64_t>> values;
+    for (auto& [name, column] : columns) {
+      column.resize(times.size(), kNoValue);
+      Counter counter;
+      counter.gpu = gpu;
+      counter.group = name.first;
+      counter.name = name.second;
+      counter.unit = "%";
+      counter.resolution = kResolution;
+      counter.maximum = 100;
+      counters.push_back(builder.counter(counter));
+      values.push_back(std::move(column));
+    }
+    if (!counters.empty()) builder.add_samples(counters, times, values, end);
+  }
+
+  static constexpr double kResolution = 0.01;
+  static constexpr double kMost = 1e9;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Trace>> import_ncu_csv(const std::filesystem::path& path, const LoadProgress& progress) {
+  const Result<KernelMetrics> metrics = read_ncu_csv(path, progress);
+  if (!metrics) return metrics.error();
+  constexpr Nanoseconds kUnknown = 1'000;                // ns, of a kernel whose time was not measured
+  constexpr Nanoseconds kLongest = 3'600'000'000'000;    // of one that is said to take longer than an hour
+  TraceBuilder builder;
+  constexpr std::size_t kMostPlaces = 4'096;
+  std::map<GpuId, ShareSeries> shares;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> places;  // processes and their GPUs
+  Nanoseconds time = 0;
+  for (const ProfiledKernel& kernel : metrics->kernels()) {
+    if (places.emplace(kernel.pid, kernel.device).second && places.size() > kMostPlaces)
+      return Error{path.string() + ": the kernels are of more than " + std::to_string(kMostPlaces) + " processes and GPUs, which is more than can be shown."};
+    const ProcessId process = builder.process_of_instance(kernel.pid);
+    builder.process(process).pid = kernel.pid;
+    builder.process(process).name = kernel.process;
+    builder.set_device(process, kernel.device, kernel.gpu);
+    const GpuId gpu = builder.gpu_of_device(process, kernel.device);
+    KernelDetail detail = kernel.detail;
+    detail.short_name = builder.intern(short_kernel_name(kernel.name));
+    const Nanoseconds measured = kernels::duration(*metrics, kernel);
+    const Nanoseconds length = measured > 0 ? std::min(measured, kLongest) : kUnknown;
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = kernel.context, .stream = kernel.stream},
+                {Event{time, length, builder.intern(kernel.name), 0, builder.intern(detail)}});
+    shares[gpu].add(*metrics, kernel, time, time + length);
+    time += length;
+  }
+  for (auto& [gpu, series] : shares) series.write(builder, gpu);
+  DiagnosticMessage message;
+  message.text = "Nsight Compute ran these kernels one by one, and its table does not say when: they stand one behind the other, each for the time that it took.";
+  builder.add_diagnostic(std::move(message));
+  return builder.snapshot();
+}
+
+}  // namespace lanescope

@@ -1,0 +1,43 @@
+// What reading a .trace file may take. Every limit on the way in stands here; docs/file-format.md says them to those who write files.
+//
+// The size of a file says little of what it holds: 64 MiB of zeros are 6 KB once compressed, and an event of a few bits becomes 20 bytes of
+// a lane. So each frame is bounded by itself, and all of them together by the size of the file. No recording comes near a limit: the
+// densest take half a byte for an event, and unpack to 20 times their size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "model/file/frame.h"
+
+namespace lanescope::limits {
+
+// A frame.
+inline constexpr std::size_t kWrittenPayloadBytes = 8u << 20;  // writers cut frames before their payload grows beyond this
+static_assert(kWrittenPayloadBytes <= kMaximumPayloadBytes);
+inline constexpr std::uint64_t kDecodedFrameBytes = 192u << 20;  // that the message of a payload may take once parsed
+
+// A column: the rows of a chunk, which is also the length of a column; and the numbers in all columns of a chunk.
+inline constexpr std::uint64_t kChunkRows = 65'536;
+inline constexpr std::uint64_t kChunkNumbers = 8u << 20;
+
+// A value: bytes of a mangled name, and of what it stands for. What is longer is shown as it is, or cut.
+inline constexpr std::size_t kMangledBytes = 16u << 10;
+inline constexpr std::size_t kDemangledBytes = 32u << 10;
+
+// All of a file. What lies behind the frame that goes beyond one of these is not read, and the trace says so.
+struct FileBudget {
+  std::uint64_t unpacked = 0;  // bytes of payloads once decompressed
+  std::uint64_t entries = 0;   // texts, and entries of other tables
+  std::uint64_t memory = 0;    // bytes that the trace takes
+  std::uint64_t searched = 0;  // bytes that are looked at for where frames go on behind damage
+};
+[[nodiscard]] constexpr FileBudget budget_of(std::uint64_t file_bytes) noexcept {
+  constexpr std::uint64_t kMiB = 1u << 20;
+  return {.unpacked = 256 * kMiB + 32 * file_bytes,
+          .entries = 2'000'000 + file_bytes + file_bytes / 2,
+          .memory = 192 * kMiB + 48 * file_bytes,
+          .searched = 64 * kMiB + 8 * file_bytes};
+}
+
+}  // namespace lanescope::limits

@@ -1,0 +1,48 @@
+// A new file on the way to its place: it is made beside that place, under a name that nobody can guess, and takes the place once it is
+// worth what is there. So a file that is replaced is whole until then, and readers of it keep it as it was.
+//
+// Links: one that stands at the place and belongs to this user is followed to where it leads; one of somebody else is refused. What is at
+// the place and is no file (a pipe, a device, a folder) is refused and never opened.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "model/file/result.h"
+
+namespace lanescope {
+
+enum class Overwrite { kRefuse, kAllow };
+enum class Readers { kAsUsual, kOwnerAlone };  // of a new file: as the umask, or the file in its place, has it; or nobody else (mode 0600)
+
+class NewFile {
+ public:
+  // Empty, and open for writing and reading. Fails with one sentence where it can't be made, and where something is at `path` that can't be
+  // replaced, or may not be.
+  static Result<NewFile> create(const std::filesystem::path& path, Overwrite overwrite, Readers readers);
+
+  NewFile(NewFile&&) noexcept;
+  NewFile& operator=(NewFile&&) noexcept;
+  ~NewFile();  // removes it where it has not taken its place
+
+  [[nodiscard]] int descriptor() const noexcept;
+  [[nodiscard]] const std::filesystem::path& path() const noexcept;  // of its place
+  [[nodiscard]] std::filesystem::path beside() const;                // where it is until it has taken its place
+  [[nodiscard]] bool has_taken_place() const noexcept;
+
+  // Brings its bytes to the disk, then puts it where it belongs. With Overwrite::kRefuse, fails where a file has come there meanwhile.
+  Result<void> take_place();
+
+ private:
+  struct State;
+  explicit NewFile(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Removes the new files of this process that have not taken their places. For handlers of signals that end the program: async-signal-safe.
+// Up to 16 files at a time are known.
+void remove_new_files() noexcept;
+
+}  // namespace lanescope

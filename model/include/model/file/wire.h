@@ -1,0 +1,49 @@
+// Protobuf messages as they stand on the wire: what is in them can be counted, and read, before anything is made of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace lanescope {
+
+// Reads a number of any length that begins at `at`; null where it does not end before `end`.
+[[nodiscard]] inline const char* read_varint(const char* at, const char* end, std::uint64_t& value) noexcept {
+  constexpr unsigned kLongest = 10;  // bytes
+  value = 0;
+  for (unsigned shift = 0; at < end && shift < 7 * kLongest; shift += 7) {
+    const auto byte = static_cast<std::uint8_t>(*at++);
+    value |= shift < 64 ? static_cast<std::uint64_t>(byte & 0x7f) << shift : 0;
+    if (byte < 0x80) return at;
+  }
+  return nullptr;
+}
+
+// How many numbers a packed column of varints holds. O(bytes).
+[[nodiscard]] std::size_t varints_in(std::string_view packed) noexcept;
+
+// A field of a message as it stands on the wire.
+struct WireField {
+  static constexpr std::uint32_t kVarint = 0, kEightBytes = 1, kBytes = 2, kFourBytes = 5;
+  std::uint32_t number = 0;
+  std::uint32_t type = kVarint;
+  std::uint64_t value = 0;  // of a varint
+  std::string_view bytes;   // of another: what stands behind the tag, and behind its length where it has one
+  std::string_view whole;   // with the tag
+};
+
+// Walks through the fields of a message.
+class WireReader {
+ public:
+  explicit WireReader(std::string_view message) : rest_(message) {}
+  // None at the end, and where what follows is no field: then sound() is false.
+  [[nodiscard]] std::optional<WireField> next();
+  [[nodiscard]] bool sound() const noexcept { return sound_; }
+
+ private:
+  std::string_view rest_;
+  bool sound_ = true;
+};
+
+}  // namespace lanescope

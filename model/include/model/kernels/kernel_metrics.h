@@ -1,0 +1,56 @@
+// What hardware counters said of kernels, launch by launch: values under the names that Nsight Compute gives them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "model/trace/details.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::kernels {
+
+// A launch whose counters were read.
+struct ProfiledKernel {
+  std::string name;
+  std::string process;
+  std::uint32_t pid = 0;
+  std::uint32_t context = 0;
+  std::uint32_t stream = 0;
+  std::uint32_t device = 0;
+  Gpu gpu;
+  KernelDetail detail;
+  std::vector<double> values;  // one a metric; NaN where it was not measured
+};
+
+struct Metric {
+  std::string name;  // "sm__throughput.avg.pct_of_peak_sustained_elapsed"
+  std::string unit;  // in which values are: ns, byte, hz and what else there is, per second where it is a rate; "%"
+};
+
+class KernelMetrics {
+ public:
+  // Of metrics of equal names, the first counts.
+  explicit KernelMetrics(std::vector<Metric> metrics);
+
+  // Requires: kernel.values has one value a metric.
+  void add(ProfiledKernel kernel);
+  [[nodiscard]] std::span<const Metric> metrics() const noexcept { return metrics_; }
+  [[nodiscard]] std::span<const ProfiledKernel> kernels() const noexcept { return kernels_; }
+  // None where the metric is not there, or was not measured. O(1).
+  [[nodiscard]] std::optional<double> value(const ProfiledKernel& kernel, std::string_view metric) const;
+
+ private:
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::vector<Metric> metrics_;
+  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> by_name_;
+  std::vector<ProfiledKernel> kernels_;
+};
+
+}  // namespace lanescope::kernels

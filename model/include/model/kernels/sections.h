@@ -1,0 +1,51 @@
+// Sections of a profiled kernel: its values by question, and what they mean.
+//
+// Names of sections, metrics and thresholds are Nsight Compute's, where it has them; docs/analysis.md has each formula.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/kernels/kernel_metrics.h"
+
+namespace lanescope::kernels {
+
+enum class ValueUnit : std::uint8_t { kNumber, kPercent, kNanoseconds, kBytes, kBytesPerSecond, kHertz, kCycles };
+
+struct SectionRow {
+  std::string_view label;
+  double value;
+  ValueUnit unit;
+};
+struct Section {
+  std::string_view name;   // "SpeedOfLight"
+  std::string_view title;  // "GPU speed of light"
+  std::vector<SectionRow> rows;
+};
+// Those of which something was measured. What was not measured is left out.
+[[nodiscard]] std::vector<Section> sections(const KernelMetrics& metrics, const ProfiledKernel& kernel);
+
+// The part of the GPU that bounds a kernel.
+enum class Bound : std::uint8_t { kUnknown, kCompute, kL1, kL2, kDram, kLatency, kSmallGrid };
+[[nodiscard]] std::string_view bound_name(Bound bound) noexcept;  // "DRAM bandwidth"
+
+struct Advice {
+  std::string_view rule;  // "bank_conflicts"
+  std::string seen;       // one sentence with numbers
+  std::string what_to_do;
+  double gain;            // of the kernel's time, what it could win at most: 0 to 1
+};
+
+struct Verdict {
+  Bound bound = Bound::kUnknown;
+  double utilization = 0;      // of what bounds it, percent
+  std::vector<Advice> advice;  // the largest gain first; one for each cause, not for each symptom
+};
+[[nodiscard]] Verdict judge(const KernelMetrics& metrics, const ProfiledKernel& kernel);
+
+// Time of the launch; 0 where it was not measured.
+[[nodiscard]] Nanoseconds duration(const KernelMetrics& metrics, const ProfiledKernel& kernel);
+
+}  // namespace lanescope::kernels

@@ -1,0 +1,254 @@
+#include "model/kernels/occupancy.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace lanescope::kernels {
+namespace {
+
+constexpr std::uint32_t kRegisterUnit = 256;   // registers that a warp takes at a time
+constexpr std::uint32_t kRegisters = 65'536;   // of a multiprocessor, of all compute capabilities from 5.0 on
+constexpr std::uint32_t kMostThreads = 1024;   // of a block
+constexpr std::uint32_t kMostRegisters = 255;  // of a thread
+constexpr std::uint64_t kKibibyte = 1024;
+
+constexpr std::array<std::uint32_t, 6> kSplitsOf70{0, 8, 16, 32, 64, 96};
+constexpr std::array<std::uint32_t, 2> kSplitsOf75{32, 64};
+constexpr std::array<std::uint32_t, 8> kSplitsOf80{0, 8, 16, 32, 64, 100, 132, 164};
+constexpr std::array<std::uint32_t, 6> kSplitsOf86{0, 8, 16, 32, 64, 100};
+constexpr std::array<std::uint32_t, 10> kSplitsOf90{0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
+
+struct Capability {
+  std::uint32_t major;
+  std::uint32_t minor;
+  std::uint32_t warps;
+  std::uint32_t blocks;
+  std::span<const std::uint32_t> splits;  // the last one is the largest
+};
+// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", and cuda_occupancy.h of CUDA 13.0. Of one major number, the
+// first entry also stands for minor numbers that are not here.
+constexpr std::array kCapabilities{
+    Capability{7, 0, 64, 32, kSplitsOf70},  Capability{7, 5, 32, 16, kSplitsOf75},  Capability{8, 6, 48, 16, kSplitsOf86},
+    Capability{8, 0, 64, 32, kSplitsOf80},  Capability{8, 7, 48, 16, kSplitsOf80},  Capability{8, 9, 48, 24, kSplitsOf86},
+    Capability{9, 0, 64, 32, kSplitsOf90},  Capability{10, 0, 64, 32, kSplitsOf90}, Capability{10, 1, 48, 24, kSplitsOf90},
+    Capability{11, 0, 48, 24, kSplitsOf90}, Capability{12, 0, 48, 24, kSplitsOf86},
+};
+
+const Capability* find_capability(std::uint32_t major, std::uint32_t minor) {
+  const Capability* found = nullptr;
+  for (const Capability& capability : kCapabilities) {
+    if (capability.major != major) continue;
+    if (capability.minor == minor) return &capability;
+    if (found == nullptr) found = &capability;
+  }
+  return found;
+}
+
+template <typename Integer>
+constexpr Integer rounded_up(Integer value, Integer unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+// Bytes that one block takes.
+std::uint64_t allocated_shared_memory(std::uint64_t asked, const Multiprocessor& multiprocessor) {
+  return rounded_up<std::uint64_t>(asked + multiprocessor.reserved_shared_memory, multiprocessor.shared_memory_unit);
+}
+
+std::uint64_t asked_shared_memory(const KernelDetail& kernel) {
+  return std::uint64_t{kernel.static_shared_memory} + kernel.dynamic_shared_memory;
+}
+
+// Bytes of a multiprocessor: as the driver set them for this launch where the trace has that and it makes sense, else as many as can be.
+std::uint64_t split_of(const KernelDetail& kernel, const Multiprocessor& multiprocessor, std::uint64_t block) {
+  const std::uint64_t set = kernel.shared_memory_executed;
+  return set >= block && set > 0 && set <= multiprocessor.shared_memory ? set : multiprocessor.shared_memory;
+}
+
+std::uint32_t blocks_by_registers(std::uint32_t registers, std::uint32_t warps_of_block, const Multiprocessor& multiprocessor) {
+  if (registers == 0 || multiprocessor.registers == 0) return kUnlimited;
+  if (registers > kMostRegisters + 1) return 0;
+  const std::uint32_t of_warp = rounded_up(registers * kWarpSize, kRegisterUnit);
+  // A launch is checked as if each partition took as many warps of a block.
+  if (of_warp * rounded_up(warps_of_block, multiprocessor.partitions) > multiprocessor.registers) return 0;
+  const std::uint32_t warps = multiprocessor.registers / multiprocessor.partitions / of_warp * multiprocessor.partitions;
+  return warps / warps_of_block;
+}
+
+std::optional<Occupancy> occupancy_of(std::uint64_t threads, const KernelDetail& kernel, const Multiprocessor& multiprocessor) {
+  if (threads == 0 || threads > kMostThreads || multiprocessor.warps == 0) return std::nullopt;
+  Occupancy result;
+  result.most_warps = multiprocessor.warps;
+  result.warps_of_block = static_cast<std::uint32_t>((threads + kWarpSize - 1) / kWarpSize);
+  const auto set = [&result](Limiter limiter, std::uint64_t blocks) {
+    result.limits[static_cast<std::size_t>(limiter)] = static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, kUnlimited));
+  };
+  set(Limiter::kWarps, multiprocessor.warps / result.warps_of_block);
+  set(Limiter::kBlocks, multiprocessor.blocks != 0 ? multiprocessor.blocks : kUnlimited);
+  set(Limiter::kRegisters, blocks_by_registers(kernel.registers_per_thread, result.warps_of_block, multiprocessor));
+  const std::uint64_t block = allocated_shared_memory(asked_shared_memory(kernel), multiprocessor);
+  result.shared_memory = split_of(kernel, multiprocessor, block);
+  set(Limiter::kSharedMemory, block == 0 || multiprocessor.shared_memory == 0 ? kUnlimited : result.shared_memory / block);
+  result.blocks = *std::min_element(result.limits.begin(), result.limits.end());
+  return result;
+}
+
+std::string percent(double share) {
+  char text[16];
+  std::snprintf(text, sizeof(text), "%.4g %%", share * 100);
+  return text;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes % kKibibyte == 0) return std::to_string(bytes / kKibibyte) + " KiB";
+  return std::to_string(bytes) + " B";
+}
+
+}  // namespace
+
+std::optional<Multiprocessor> multiprocessor_of(const Gpu& gpu) {
+  Multiprocessor result;
+  if (const Capability* capability = find_capability(gpu.compute_major, gpu.compute_minor)) {
+    result.warps = capability->warps;
+    result.blocks = capability->blocks;
+    result.registers = kRegisters;
+    result.splits = capability->splits;
+    result.shared_memory = result.splits.back() * kKibibyte;
+  }
+  if (gpu.compute_major != 0 && gpu.compute_major < 8) result.shared_memory_unit = 256;
+  if (gpu.compute_major >= 8) result.reserved_shared_memory = 1024;
+  if (gpu.compute_major == 6 && gpu.compute_minor == 0) result.partitions = 2;
+  if (gpu.max_warps_per_multiprocessor != 0) result.warps = gpu.max_warps_per_multiprocessor;
+  if (gpu.max_blocks_per_multiprocessor != 0) result.blocks = gpu.max_blocks_per_multiprocessor;
+  if (gpu.max_registers_per_multiprocessor != 0) result.registers = gpu.max_registers_per_multiprocessor;
+  if (gpu.max_shared_memory_per_multiprocessor != 0) result.shared_memory = gpu.max_shared_memory_per_multiprocessor;
+  return result.warps != 0 ? std::optional(result) : std::nullopt;
+}
+
+std::string_view limiter_name(Limiter limiter) noexcept {
+  switch (limiter) {
+    case Limiter::kWarps:
+      return "warps";
+    case Limiter::kBlocks:
+      return "blocks";
+    case Limiter::kRegisters:
+      return "registers";
+    case Limiter::kSharedMemory:
+      return "shared memory";
+  }
+  return "";
+}
+
+std::optional<Occupancy> occupancy(const KernelDetail& kernel, const Multiprocessor& multiprocessor) {
+  return occupancy_of(threads_of_block(kernel), kernel, multiprocessor);
+}
+
+std::optional<Occupancy> occupancy(const KernelDetail& kernel, const Gpu& gpu) {
+  const std::optional<Multiprocessor> multiprocessor = multiprocessor_of(gpu);
+  return multiprocessor ? occupancy(kernel, *multiprocessor) : std::nullopt;
+}
+
+std::vector<Relief> reliefs(const KernelDetail& kernel, const Multiprocessor& multiprocessor) {
+  std::vector<Relief> found;
+  const std::optional<Occupancy> now = occupancy(kernel, multiprocessor);
+  if (!now) return found;
+  const auto helps = [&](const KernelDetail& changed) -> std::optional<double> {
+    const std::optional<Occupancy> then = occupancy(changed, multiprocessor);
+    return then && then->share() > now->share() ? std::optional(then->share()) : std::nullopt;
+  };
+  KernelDetail changed = kernel;
+  for (std::uint32_t registers = std::min(kernel.registers_per_thread, kMostRegisters) / 8 * 8; registers >= 16; registers -= 8) {
+    changed.registers_per_thread = registers;
+    if (const auto share = helps(changed)) {
+      found.push_back({Relief::Change::kRegisters, registers, *share});
+      break;
+    }
+  }
+  changed = kernel;
+  const std::uint64_t asked = asked_shared_memory(kernel);
+  if (asked > 0 && now->is_limited_by(Limiter::kSharedMemory)) {
+    // As much as leaves room for one block more; the driver is free to set the split anew then.
+    const std::uint64_t room = multiprocessor.shared_memory / (now->blocks + 1) / multiprocessor.shared_memory_unit * multiprocessor.shared_memory_unit;
+    changed.shared_memory_executed = 0;
+    changed.static_shared_memory = 0;
+    if (room >= multiprocessor.reserved_shared_memory) {
+      changed.dynamic_shared_memory = static_cast<std::uint32_t>(room - multiprocessor.reserved_shared_memory);
+      const auto share = helps(changed);
+      if (share && changed.dynamic_shared_memory < asked) found.push_back({Relief::Change::kSharedMemory, changed.dynamic_shared_memory, *share});
+    }
+    changed = kernel;
+    for (const std::uint32_t split : multiprocessor.splits) {
+      changed.shared_memory_executed = static_cast<std::uint32_t>(split * kKibibyte);
+      if (split * kKibibyte <= now->shared_memory) continue;
+      if (const auto share = helps(changed)) {
+        found.push_back({Relief::Change::kSplit, split * kKibibyte, *share});
+        break;
+      }
+    }
+  }
+  const std::uint64_t threads = threads_of_block(kernel);
+  Relief nearest{Relief::Change::kBlockSize, 0, now->share()};
+  for (std::uint64_t size = kWarpSize; size <= kMostThreads; size += kWarpSize) {
+    const std::optional<Occupancy> then = occupancy_of(size, kernel, multiprocessor);
+    if (!then || then->share() < nearest.share || (nearest.value == 0 && then->share() == nearest.share)) continue;
+    const auto distance = [threads](std::uint64_t value) { return value > threads ? value - threads : threads - value; };
+    if (then->share() > nearest.share || distance(size) < distance(nearest.value)) nearest = {Relief::Change::kBlockSize, size, then->share()};
+  }
+  if (nearest.value != 0) found.push_back(nearest);
+  std::stable_sort(found.begin(), found.end(), [](const Relief& a, const Relief& b) { return a.share > b.share; });
+  return found;
+}
+
+std::string relief_text(const Relief& relief, const KernelDetail& kernel) {
+  const auto with_share = [&](std::string text) { return std::move(text) + ": " + percent(relief.share); };
+  switch (relief.change) {
+    case Relief::Change::kRegisters:
+      return with_share(std::to_string(relief.value) + " registers or fewer a thread (" + std::to_string(kernel.registers_per_thread) + " now)");
+    case Relief::Change::kSharedMemory:
+      return with_share(bytes_text(relief.value) + " of shared memory or less a block (" + bytes_text(asked_shared_memory(kernel)) + " now)");
+    case Relief::Change::kSplit:
+      return with_share(bytes_text(relief.value) + " of shared memory a multiprocessor (" + bytes_text(kernel.shared_memory_executed) +
+                        " now), less of L1 cache");
+    case Relief::Change::kBlockSize:
+      return with_share("blocks of " + std::to_string(relief.value) + " threads (" + std::to_string(threads_of_block(kernel)) + " now)");
+  }
+  return {};
+}
+
+std::string limiters_text(const Occupancy& occupancy) {
+  std::string text;
+  for (const Limiter limiter : kLimiters) {
+    if (!occupancy.is_limited_by(limiter)) continue;
+    if (!text.empty()) text += ", ";
+    text += limiter_name(limiter);
+  }
+  if (const auto last = text.rfind(", "); last != std::string::npos) text.replace(last, 2, " and ");
+  return text;
+}
+
+double Waves::tail_share() const noexcept {
+  if (full() == 0 || tail() == 0) return 0;
+  return 1 - waves() / static_cast<double>(full() + 1);
+}
+
+double Waves::idle_multiprocessors() const noexcept {
+  return blocks >= multiprocessors ? 0 : 1 - static_cast<double>(blocks) / multiprocessors;
+}
+
+std::optional<Waves> waves(const KernelDetail& kernel, const Gpu& gpu, const Occupancy& occupancy) {
+  Waves result{blocks_of_grid(kernel), 0, gpu.multiprocessor_count};
+  const std::uint64_t cluster = blocks_of_cluster(kernel);
+  result.at_once = std::uint64_t{gpu.multiprocessor_count} * occupancy.blocks / cluster * cluster;
+  return result.blocks != 0 && result.at_once != 0 ? std::optional(result) : std::nullopt;
+}
+
+std::uint64_t threads_of_block(const KernelDetail& kernel) noexcept {
+  return std::uint64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2];
+}
+std::uint64_t blocks_of_grid(const KernelDetail& kernel) noexcept {
+  return std::uint64_t{kernel.grid[0]} * kernel.grid[1] * kernel.grid[2];
+}
+std::uint64_t blocks_of_cluster(const KernelDetail& kernel) noexcept {
+  return std::max<std::uint64_t>(std::uint64_t{kernel.cluster[0]} * kernel.cluster[1] * kernel.cluster[2], 1);
+}
+
+}  // namespace lanescope::kernels

@@ -1,0 +1,27 @@
+// Why warps wait. Internal to model/kernels.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "model/kernels/kernel_metrics.h"
+
+namespace lanescope::kernels {
+
+inline constexpr std::string_view kWarpLatency = "smsp__average_warp_latency_per_inst_issued.ratio";
+
+struct StallReason {
+  std::string_view name;  // "long_scoreboard"
+  std::string_view waits_for;
+  std::string_view remedy;
+};
+
+struct Stall {
+  const StallReason* reason;
+  double cycles;  // for each instruction that was issued
+};
+// The longest first; those that were measured, and are not 0.
+[[nodiscard]] std::vector<Stall> stalls(const KernelMetrics& metrics, const ProfiledKernel& kernel);
+
+}  // namespace lanescope::kernels

@@ -1,0 +1,274 @@
+// What bounds a kernel, and what it could win.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "model/kernels/occupancy.h"
+#include "model/kernels/sections.h"
+#include "stall_reasons.h"
+
+namespace lanescope::kernels {
+namespace {
+
+constexpr double kWell = 60;       // percent of its peak from which a unit is used well
+constexpr double kSector = 32;     // bytes
+constexpr double kWarp = 32;       // threads
+constexpr double kLeastGain = 0.02;
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), std::abs(value) >= 1000 ? "%.0f" : "%.3g", value);
+  return text;
+}
+
+class Judge {
+ public:
+  Judge(const KernelMetrics& metrics, const ProfiledKernel& kernel) : metrics_(metrics), kernel_(kernel) {
+    compute_ = get("sm__throughput.avg.pct_of_peak_sustained_elapsed");
+    memory_ = get("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed");
+    issue_ = get("smsp__issue_active.avg.pct_of_peak_sustained_active") / 100;
+    const double elapsed = get("sm__cycles_elapsed.avg");
+    active_ = elapsed > 0 ? std::min(1.0, get("sm__cycles_active.avg") / elapsed) : 1;
+    occupancy_ = occupancy(kernel.detail, kernel.gpu);
+    if (occupancy_) waves_ = waves(kernel.detail, kernel.gpu, *occupancy_);
+  }
+
+  Verdict judge() {
+    find_bound();
+    const bool well_used = std::max(compute_, memory_) >= kWell;
+    look_at_grid();
+    look_at_atomics();
+    look_at_local_memory();
+    look_at_global_memory();
+    look_at_shared_memory();
+    look_at_divergence();
+    look_at_fp64();
+    // Where a unit is used well, waiting for it is the consequence and not the cause.
+    if (!well_used) look_at_warps();
+    look_at_balance();
+    std::erase_if(verdict_.advice, [](const Advice& advice) { return advice.gain < kLeastGain; });
+    std::stable_sort(verdict_.advice.begin(), verdict_.advice.end(), [](const Advice& a, const Advice& b) { return a.gain > b.gain; });
+    return std::move(verdict_);
+  }
+
+ private:
+  [[nodiscard]] std::optional<double> find(std::string_view metric) const { return metrics_.value(kernel_, metric); }
+  [[nodiscard]] double get(std::string_view metric) const { return find(metric).value_or(0); }
+  void advise(std::string_view rule, std::string seen, std::string what_to_do, double gain) {
+    verdict_.advice.push_back({rule, std::move(seen), std::move(what_to_do), std::clamp(gain, 0.0, 1.0)});
+  }
+  // What more issue slots could win: no more than is idle of them, nor than is left of what is used most.
+  [[nodiscard]] double slot_gain() const { return std::min(1 - issue_, 1 - std::max(compute_, memory_) / 100); }
+
+  void find_bound() {
+    if (!find("sm__throughput.avg.pct_of_peak_sustained_elapsed")) return;
+    constexpr double kUnlike = 10;  // percentage points by which one throughput must exceed the other
+    const std::array<std::pair<Bound, double>, 3> levels{
+        std::pair(Bound::kL1, get("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed")),
+        std::pair(Bound::kL2, get("lts__throughput.avg.pct_of_peak_sustained_elapsed")),
+        std::pair(Bound::kDram, get("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"))};
+    verdict_.utilization = std::max(compute_, memory_);
+    if (verdict_.utilization < kWell) {
+      const bool small = waves_ && waves_->waves() < 1 && waves_->idle_multiprocessors() > 0;
+      verdict_.bound = small ? Bound::kSmallGrid : Bound::kLatency;
+    } else if (compute_ > memory_ && compute_ - memory_ >= kUnlike) {
+      verdict_.bound = Bound::kCompute;
+    } else {
+      // Of memory's levels the one that memory's throughput is that of.
+      const auto nearest = std::min_element(levels.begin(), levels.end(), [this](const auto& a, const auto& b) {
+        return std::abs(a.second - memory_) < std::abs(b.second - memory_);
+      });
+      verdict_.bound = nearest->first;
+    }
+  }
+
+  void look_at_grid() {
+    if (!waves_) return;
+    if (waves_->idle_multiprocessors() > 0)
+      advise("small_grid",
+             "The grid has " + std::to_string(waves_->blocks) + " blocks for " + std::to_string(waves_->multiprocessors) + " multiprocessors.",
+             "Split the work into more and smaller blocks, or run the kernel beside others.", waves_->idle_multiprocessors());
+    constexpr std::uint64_t kFewWaves = 4;
+    if (waves_->full() <= kFewWaves && waves_->tail_share() > 0)
+      advise("tail_wave", "The grid comes in " + number(waves_->waves()) + " waves.", "Choose a grid that fills whole waves, or a persistent kernel.",
+             waves_->tail_share());
+  }
+
+  // Operations on few addresses queue up in one slice of the L2 cache while the others rest.
+  void look_at_atomics() {
+    constexpr double kContended = 30;  // percentage points by which the busiest slice exceeds the mean
+    const auto most = find("lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed");
+    const auto mean = find("lts__d_atomic_input_cycles_active.avg.pct_of_peak_sustained_elapsed");
+    if (!most || !mean || *most - *mean < kContended) return;
+    advise("atomics",
+           "Atomic operations keep one slice of the L2 cache busy for " + number(*most) + " % of the time, and all slices for " + number(*mean) +
+               " % on average: they go to few addresses.",
+           "Add up within a warp or block first (shared memory, __reduce_add_sync), and write one result of each.", (*most - *mean) / 100);
+  }
+
+  void look_at_local_memory() {
+    const double local = get("memory_l2_theoretical_sectors_local"), global = get("memory_l2_theoretical_sectors_global");
+    if (local <= 0) return;
+    advise("local_memory",
+           "Of the sectors that threads access, " + number(100 * local / (local + global)) + " % are local memory: registers that were spilled, or an array that is "
+           "indexed at run time.",
+           "Give the array indexes that the compiler knows (unroll the loop), put it into shared memory, or allow more registers a thread "
+           "(__launch_bounds__).",
+           local / (local + global) * memory_ / 100);
+  }
+
+  // The same access pattern shows as more sectors than needed (by instruction) and as bytes of a sector that nobody uses (by counters).
+  void look_at_global_memory() {
+    const double sectors = get("memory_l2_theoretical_sectors_global"), ideal = get("memory_l2_theoretical_sectors_global_ideal");
+    const double l2_elapsed = get("lts__cycles_elapsed.avg");
+    const double l2_active = l2_elapsed > 0 ? get("lts__cycles_active.avg") / l2_elapsed : 1;
+    const double excess = sectors > ideal ? (sectors - ideal) / sectors * l2_active : 0;
+    double gain = excess;
+    std::string seen;
+    if (excess > 0) seen = "Threads access " + number(sectors / std::max(ideal, 1.0)) + " times the sectors of global memory that they need";
+    struct Operation {
+      const char* noun;
+      const char* bytes;
+      const char* hits;
+      const char* all;
+    };
+    constexpr std::array kOperations{
+        Operation{"loads", "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",
+                  "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"},
+        Operation{"stores", "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio", "", ""},
+    };
+    for (const Operation& operation : kOperations) {
+      const double bytes = get(operation.bytes);
+      if (bytes <= 0 || bytes >= kSector - 0.5) continue;
+      const double unused = 1 - bytes / kSector;
+      // What does not come from a level does not weigh on those behind it.
+      const double all = get(operation.all), misses = all > 0 ? 1 - std::min(1.0, get(operation.hits) / all) : 1;
+      const double level = std::max({get("l1tex__throughput.avg.pct_of_peak_sustained_active") * active_,
+                                     misses * get("lts__throughput.avg.pct_of_peak_sustained_elapsed"),
+                                     misses * get("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed")});
+      gain = std::max(gain, unused * level / 100);
+      seen += (seen.empty() ? "Of each sector of 32 B, " : "; of each sector of 32 B, ") + std::string(operation.noun) + " use " + number(bytes) + " B";
+    }
+    if (gain > 0)
+      advise("global_access", seen + ".",
+             "Let neighbouring threads access neighbouring addresses: change the layout or the order of loops, or go through a tile in shared memory.", gain);
+  }
+
+  void look_at_shared_memory() {
+    const double wavefronts = get("memory_l1_wavefronts_shared"), ideal = get("memory_l1_wavefronts_shared_ideal");
+    double share = wavefronts > 0 ? (wavefronts - ideal) / wavefronts : 0;
+    if (!find("memory_l1_wavefronts_shared") && get("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum") > 0)
+      share = get("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum") / get("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum");
+    constexpr double kNoise = 0.1;  // the hardware counts some where there are none
+    if (share < kNoise) return;
+    advise("bank_conflicts",
+           number(100 * share) + " % of the wavefronts to shared memory are bank conflicts: an access takes " + number(1 / (1 - std::min(share, 0.999))) +
+               " times as many as it needs.",
+           "Pad the rows of the tile by one element (tile[32][33]), or swizzle the index.",
+           share * get("l1tex__throughput.avg.pct_of_peak_sustained_active") / 100);
+  }
+
+  void look_at_divergence() {
+    constexpr double kFew = 24;  // of the 32 threads of a warp
+    const auto active = find("smsp__thread_inst_executed_per_inst_executed.ratio");
+    const double threads = std::min(active.value_or(kWarp), find("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio").value_or(kWarp));
+    if (!active || threads >= kFew) return;
+    advise("divergence", "An instruction works for " + number(threads) + " of a warp's 32 threads.",
+           "Let the threads of a warp take the same branches and loops of the same length: sort the work, or hand it out by warps.",
+           (1 - threads / kWarp) * compute_ / 100);
+  }
+
+  void look_at_fp64() {
+    constexpr double kMuch = 15;  // percent of the pipe's peak
+    const double fp64 = get("sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed");
+    if (fp64 < kMuch) return;
+    const double of64 = get("sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained");
+    const double of32 = get("sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained");
+    const auto operations = [this](char type) {
+      double sum = 0;
+      for (const char* operation : {"add", "mul", "fma"})
+        sum += get(std::string("smsp__sass_thread_inst_executed_op_") + type + operation + "_pred_on.sum.per_cycle_elapsed");
+      return sum;
+    };
+    const double doubles = operations('d'), floats = operations('f');
+    const double share = doubles + floats > 0 ? doubles / (doubles + floats) : 1;
+    advise("fp64", "FP64 arithmetic uses " + number(fp64) + " % of its pipe.",
+           "Use single precision where it is enough; look for constants without an f and calls of functions for double.",
+           share * (1 - (of32 > 0 ? of64 / of32 : 0.5)) * fp64 / 100);
+  }
+
+  // Occupancy and stalls are symptoms of one cause: too few warps that could issue.
+  void look_at_warps() {
+    constexpr double kLowOccupancy = 0.8, kFarBelow = 10, kIdleSlots = 0.8, kMuchOfAll = 0.3;
+    if (!find("smsp__issue_active.avg.pct_of_peak_sustained_active")) return;
+    const double theoretical = occupancy_ ? occupancy_->share() : 1;
+    if (theoretical < kLowOccupancy && occupancy_->blocks > 0) {
+      const std::vector<Relief> ways = reliefs(kernel_.detail, *multiprocessor_of(kernel_.gpu));
+      advise("occupancy", "A multiprocessor holds " + number(100 * theoretical) + " % of the warps that it could, limited by " + limiters_text(*occupancy_) + ".",
+             ways.empty() ? "Change what limits it." : "More with " + relief_text(ways.front(), kernel_.detail) + ".",
+             std::min(slot_gain(), 1 - theoretical));
+    }
+    const auto achieved = find("sm__warps_active.avg.pct_of_peak_sustained_active");
+    if (achieved && 100 * theoretical - *achieved > kFarBelow)
+      advise("achieved_occupancy",
+             "On average " + number(*achieved) + " % of the warps are there that could be, and " + number(100 * theoretical) + " % could be held.",
+             "Give all blocks and warps work of the same length.", std::min(slot_gain(), 1 - *achieved / 100 / theoretical));
+    const double latency = get(kWarpLatency);
+    const std::vector<Stall> all = stalls(metrics_, kernel_);
+    if (issue_ >= kIdleSlots || latency <= 0 || all.empty() || all.front().cycles / latency < kMuchOfAll) return;
+    const Stall& first = all.front();
+    if (first.reason->name == "selected" || first.reason->name == "not_selected") return;
+    advise("stalls",
+           "Of the " + number(latency) + " cycles between two instructions of a warp, it waits " + number(first.cycles) + " for " +
+               std::string(first.reason->waits_for) + ".",
+           std::string(first.reason->remedy), std::min(slot_gain(), first.cycles / latency));
+  }
+
+  void look_at_balance() {
+    constexpr double kUneven = 0.05;
+    const double mean = get("sm__cycles_active.avg"), most = get("sm__cycles_active.max");
+    if (mean <= 0 || most <= 0 || (waves_ && waves_->idle_multiprocessors() > 0)) return;
+    const double gain = (1 - mean / most) * active_;
+    if (gain >= kUneven)
+      advise("imbalance", "The busiest multiprocessor works " + number(most / mean) + " times as long as they do on average.",
+             "Hand out work in smaller pieces, or to blocks as they come to an end.", gain);
+  }
+
+  const KernelMetrics& metrics_;
+  const ProfiledKernel& kernel_;
+  std::optional<Occupancy> occupancy_;
+  std::optional<Waves> waves_;
+  double compute_ = 0;  // percent of peak; likewise memory
+  double memory_ = 0;
+  double issue_ = 0;   // of the cycles in which a multiprocessor is active, those in which a scheduler issues
+  double active_ = 1;  // of the kernel's time, that in which a multiprocessor has warps, mean of all
+  Verdict verdict_;
+};
+
+}  // namespace
+
+std::string_view bound_name(Bound bound) noexcept {
+  switch (bound) {
+    case Bound::kUnknown:
+      return "not measured";
+    case Bound::kCompute:
+      return "compute";
+    case Bound::kL1:
+      return "L1 cache and shared memory";
+    case Bound::kL2:
+      return "L2 cache";
+    case Bound::kDram:
+      return "DRAM bandwidth";
+    case Bound::kLatency:
+      return "latency";
+    case Bound::kSmallGrid:
+      return "small grid";
+  }
+  return "";
+}
+
+Verdict judge(const KernelMetrics& metrics, const ProfiledKernel& kernel) { return Judge(metrics, kernel).judge(); }
+
+}  // namespace lanescope::kernels

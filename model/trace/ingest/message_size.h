@@ -1,0 +1,22 @@
+// What a protobuf message will take in memory, from its bytes alone: so that none is parsed that would take more than a frame may.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <google/protobuf/descriptor.h>
+
+namespace lanescope {
+
+struct MessageSize {
+  std::uint64_t bytes = 0;           // of the message and all in it, somewhat more than less
+  std::uint64_t entries = 0;         // repeated texts and messages in it
+  std::uint64_t numbers = 0;         // in repeated fields
+  std::uint64_t longest_column = 0;  // numbers in the longest of these
+};
+
+// Stops where the message takes more than `most_bytes`. Bytes that are no message count as those that come before; to parse them fails.
+// O(bytes of the payload).
+[[nodiscard]] MessageSize measure_message(const google::protobuf::Descriptor& type, std::string_view payload, std::uint64_t most_bytes);
+
+}  // namespace lanescope

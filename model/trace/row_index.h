@@ -1,0 +1,66 @@
+// Finds rows of a table by what they hold, in four to six bytes a row. Internal to model/trace.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "model/trace/types.h"
+
+namespace lanescope {
+
+// A number that differs from run to run, so that no file can be made of rows whose hashes are all the same.
+[[nodiscard]] std::uint64_t hash_seed() noexcept;
+[[nodiscard]] std::uint64_t hash_of(std::string_view text) noexcept;
+
+// The hash of some numbers.
+template <std::convertible_to<std::uint64_t>... Numbers>
+[[nodiscard]] std::uint64_t hash_of_numbers(Numbers... numbers) noexcept {
+  std::uint64_t hash = hash_seed();
+  const auto mix = [&hash](std::uint64_t number) {
+    hash = (hash ^ number) * 0x9e3779b97f4a7c15ull;
+    hash ^= std::rotr(hash, 29);
+  };
+  (mix(static_cast<std::uint64_t>(numbers)), ...);
+  return hash * 0xff51afd7ed558ccdull ^ hash >> 32;
+}
+
+// Rows [0, size()) of the table that its owner keeps. O(1) each, where hashes are spread.
+class RowIndex {
+ public:
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+  // The row with this hash for which `is_wanted`; kNone where there is none.
+  template <typename IsWanted>
+  [[nodiscard]] std::uint32_t find(std::uint64_t hash, IsWanted is_wanted) const {
+    if (slots_.empty()) return kNone;
+    for (std::size_t slot = hash & mask();; slot = (slot + 1) & mask())
+      if (slots_[slot] == kNone || is_wanted(slots_[slot])) return slots_[slot];
+  }
+  // Adds row size(), which has this hash; `hash_of_row` gives those of the others again.
+  template <typename HashOfRow>
+  void append(std::uint64_t hash, HashOfRow hash_of_row) {
+    if (std::uint64_t{size_} * 4 >= slots_.size() * 3) {
+      slots_.assign(slots_.empty() ? kFirstSlots : slots_.size() * 2, kNone);
+      for (std::uint32_t row = 0; row < size_; ++row) put(hash_of_row(row), row);
+    }
+    put(hash, size_++);
+  }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return slots_.capacity() * sizeof(std::uint32_t); }
+
+ private:
+  static constexpr std::size_t kFirstSlots = 16;  // a power of two, as all numbers of slots
+  [[nodiscard]] std::size_t mask() const noexcept { return slots_.size() - 1; }
+  void put(std::uint64_t hash, std::uint32_t row) {
+    std::size_t slot = hash & mask();
+    while (slots_[slot] != kNone) slot = (slot + 1) & mask();
+    slots_[slot] = row;
+  }
+
+  std::vector<std::uint32_t> slots_;
+  std::uint32_t size_ = 0;
+};
+
+}  // namespace lanescope

@@ -1,0 +1,122 @@
+// What sampling the monitors of a GPU costs a program that uses all processors, without a GPU: the sampler works on imaginary monitors, whose
+// decoding and evaluation take as long as CUPTI's did on an H200 (docs/measurements.md: 30 and 32 us a sample). The program's threads work for a
+// millisecond, wait for each other without giving up their processors, and after twenty rounds sleep until one of them has worked alone.
+//
+// Use: gpu_metrics_cost [PAIRS [usual]]. Prints the milliseconds of a step alone and beside the sampler, in turn, and how late samples came. With
+// `usual`, what the sampler does has processors like any other thread.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <barrier>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "../collector/gpu_metrics/monitors.h"
+#include "pm_sampler.h"
+#include "processor_share.h"
+#include "worker.h"
+
+using namespace lanescope;
+using namespace lanescope::gpu_metrics;
+
+namespace {
+
+constexpr std::int64_t kDecoding = 30'000;    // ns of a processor, for a sample
+constexpr std::int64_t kEvaluation = 32'000;
+constexpr int kRounds = 20;
+constexpr auto kAlone = std::chrono::milliseconds(10);
+
+std::int64_t processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+void work(std::int64_t nanoseconds) {
+  for (const std::int64_t begin = processor_time(); processor_time() - begin < nanoseconds;) {
+  }
+}
+
+// Milliseconds of a step.
+double steps(int count) {
+  const auto threads = static_cast<std::ptrdiff_t>(std::thread::hardware_concurrency());
+  std::atomic<std::ptrdiff_t> arrived = 0;
+  std::barrier sleeping(threads);
+  const auto one = [&](bool first) {
+    for (int step = 0; step < count; ++step) {
+      for (int round = 0; round < kRounds; ++round) {
+        work(1'000'000);
+        const std::ptrdiff_t all = (std::ptrdiff_t{step} * kRounds + round + 1) * threads;
+        ++arrived;
+        while (arrived.load() < all) {
+        }
+      }
+      if (first) work(std::chrono::nanoseconds(kAlone).count());
+      sleeping.arrive_and_wait();
+    }
+  };
+  const std::int64_t begin = channel::monotonic_now();
+  std::vector<std::thread> others;
+  for (std::ptrdiff_t i = 1; i < threads; ++i) others.emplace_back(one, false);
+  one(true);
+  for (std::thread& other : others) other.join();
+  return static_cast<double>(channel::monotonic_now() - begin) * 1e-6 / count;
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  const int pairs = argument_count > 1 ? std::atoi(arguments[1]) : 5;
+  const bool usual = argument_count > 2 && std::strcmp(arguments[2], "usual") == 0;
+  Monitors imaginary;
+  monitors = &imaginary;
+  imaginary.before_evaluation = [] { work(kEvaluation); };
+  CuptiFunctions cupti = functions_of_monitors();
+  FrameOutput output(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  GpuDevice gpu;
+  Refusal refusal;
+  const PmPace pace{1'000'000'000 / Monitors::kInterval, {}};
+  std::vector<double> alone, beside;
+  for (int pair = 0; pair < pairs; ++pair) {
+    alone.push_back(steps(40));
+    const auto sampler = PmSampler::open(cupti, gpu, std::vector<MetricWish>{{"a", "", {"a.sum"}, ""}}, pace, output, refusal);
+    if (!sampler || !sampler->start()) return 1;
+    std::int64_t counted_until = channel::monotonic_now();
+    std::uint64_t counted = 0;
+    Worker::Job job{pace.look_every(),
+                    [&] {
+                      const std::int64_t due = (channel::monotonic_now() - counted_until) / Monitors::kInterval;
+                      counted_until += due * Monitors::kInterval;
+                      counted += static_cast<std::uint64_t>(due);
+                      imaginary.count(static_cast<std::size_t>(due));
+                      for (std::int64_t done = 0; done < due; ++done) work(kDecoding);
+                      sampler->collect();
+                    },
+                    [] {}, [&] { sampler->finish(); }, {}};
+    if (!usual && can_return_from_left_over()) job.patience = [&] { return sampler->patience(); };
+    std::vector<std::unique_ptr<Worker>> workers;
+    workers.push_back(std::make_unique<Worker>(std::move(job)));
+    {
+      const Watch watch(workers);
+      beside.push_back(steps(40));
+    }
+    const std::size_t waiting = sampler->account().most_waiting;
+    const std::int64_t end = channel::monotonic_now();
+    workers.clear();
+    std::printf("alone %6.1f ms  beside %6.1f ms  %llu samples, %llu fetched; %zu waited at most; longest pause %lld ms; the rest took %lld ms\n",
+                alone.back(), beside.back(), static_cast<unsigned long long>(counted), static_cast<unsigned long long>(sampler->account().samples),
+                waiting, static_cast<long long>(sampler->account().longest_pause / 1'000'000),
+                static_cast<long long>((channel::monotonic_now() - end) / 1'000'000));
+    std::fflush(stdout);
+  }
+  std::printf("median: alone %.1f ms, beside %.1f ms (%+.1f %%)\n", median(alone), median(beside), 100 * (median(beside) / median(alone) - 1));
+  return 0;
+}

@@ -1,0 +1,166 @@
+// Locks, threads and forks of the agent's own, in this process.
+#include <atomic>
+#include <csignal>
+#include <functional>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/process/forks.h"
+#include "agent/process/lock.h"
+#include "agent/process/own_descriptor.h"
+#include "agent/process/threads.h"
+#include "support/catch.h"
+
+using namespace lanescope::agent;
+
+namespace {
+
+// In a child that no handler of fork() knows of. Returns its exit code.
+template <typename Work>
+int in_unannounced_child(Work work) {
+  const auto child = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+  if (child == 0) syscall(SYS_exit_group, work());
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+}  // namespace
+
+TEST_CASE("a lock lets one thread in at a time") {
+  static Lock lock;
+  constexpr int kThreads = 8;
+  constexpr int kTimes = 20'000;
+  long long inside = 0;  // not atomic: that is what the lock is for
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&] {
+      for (int time = 0; time < kTimes; ++time) {
+        const ScopedLock locked(lock);
+        ++inside;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(inside == kThreads * kTimes);
+}
+
+TEST_CASE("a lock whose holder ended with it goes to the next, as does one that its own thread lost by a fault") {
+  process_generation();
+  static Lock lock;
+  int inside = 0;
+  const auto enter = [&] {
+    const ScopedLock locked(lock);
+    ++inside;
+  };
+  std::thread([] { lock.lock(); }).join();
+  enter();
+  lock.lock();
+  enter();
+  std::thread(enter).join();
+  CHECK(inside == 3);
+}
+
+TEST_CASE("no signal handler runs on a thread that holds a lock") {
+  static std::atomic<int> handled{0};
+  const auto before = std::signal(SIGUSR1, [](int) { ++handled; });
+  static Lock lock;
+  {
+    const ScopedLock locked(lock);
+    pthread_kill(pthread_self(), SIGUSR1);
+    CHECK(handled == 0);
+  }
+  CHECK(handled == 1);
+  std::signal(SIGUSR1, before);
+}
+
+TEST_CASE("threads that live at once have states of their own, and later ones take those over") {
+  process_generation();
+  constexpr int kThreads = 64;
+  std::set<ThreadState*> states;
+  for (int round = 0; round < 20; ++round) {
+    std::vector<ThreadState*> taken(kThreads);
+    std::atomic<int> started{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i)
+      threads.emplace_back([&, i] {
+        taken[i] = begin_thread();
+        for (++started; started < kThreads;) std::this_thread::yield();
+        end_thread(*taken[i]);
+      });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(std::set<ThreadState*>(taken.begin(), taken.end()).size() == kThreads);
+    states.insert(taken.begin(), taken.end());
+  }
+  CHECK(states.size() == kThreads);
+}
+
+TEST_CASE("states of threads that ended without a word are found again") {
+  process_generation();
+  std::set<ThreadState*> states;
+  bool is_new = true;
+  for (int i = 0; is_new && i < 50'000; ++i) std::thread([&] { is_new = states.insert(begin_thread()).second; }).join();
+  CHECK_FALSE(is_new);
+}
+
+TEST_CASE("a child that was made by system call alone knows that it is one, and its locks are free") {
+  const std::uint32_t generation = process_generation();
+  CHECK(is_own_process());
+  static Lock lock;
+  hold_across_forks(lock);
+  static std::atomic<int> forgotten{0};
+  on_fork_child([] { ++forgotten; });
+  lock.lock();
+  const int child = in_unannounced_child([&] {
+    const bool is_unknown = last_generation() == 0;
+    const bool is_next = process_generation() == generation + 1 && process_generation() == generation + 1;
+    { const ScopedLock locked(lock); }
+    return is_unknown && is_next && is_own_process() && forgotten == 1 ? 7 : 1;
+  });
+  lock.unlock();
+  CHECK(child == 7);
+  CHECK(process_generation() == generation);
+  CHECK(forgotten == 0);
+}
+
+TEST_CASE("a forked child knows that it is one before fork() returns; the child of a vfork changes nothing") {
+  watch_forks();
+  const std::uint32_t generation = process_generation();
+  const pid_t child = fork();
+  if (child == 0) _exit(last_generation() == generation + 1 && is_own_process() ? 7 : 1);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 7);
+  const pid_t shared = vfork();
+  if (shared == 0) _exit(last_generation() == generation && !is_own_process() ? 7 : 1);
+  REQUIRE(waitpid(shared, &status, 0) == shared);
+  CHECK(WEXITSTATUS(status) == 7);
+  CHECK(last_generation() == generation);
+}
+
+TEST_CASE("a descriptor whose number the program has given to something else is left alone") {
+  OwnDescriptor own = OwnDescriptor::keep(socket(AF_UNIX, SOCK_STREAM, 0));
+  const int number = own.number();
+  REQUIRE(number >= 16);
+  close(number);
+  CHECK(own.number() == -1);
+  const int other = socket(AF_UNIX, SOCK_STREAM, 0);
+  REQUIRE(dup2(other, number) == number);
+  close(other);
+  CHECK(own.number() == -1);
+  own.close();
+  CHECK(fcntl(number, F_GETFD) >= 0);
+  close(number);
+
+  OwnDescriptor kept = OwnDescriptor::keep(socket(AF_UNIX, SOCK_STREAM, 0));
+  const int still_open = kept.number();
+  kept.close();
+  CHECK(fcntl(still_open, F_GETFD) == -1);
+}

@@ -1,0 +1,60 @@
+#include "worker.h"
+
+#include <sched.h>
+
+#include "collector/channel/clock.h"
+#include "processor_share.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::gpu_metrics;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Works until its thread has a share like any other; false where that has not come in 20 s.
+bool works_until_usual() {
+  const std::int64_t deadline = channel::monotonic_now() + 20'000'000'000;
+  while (sched_getscheduler(0) != SCHED_OTHER)
+    if (channel::monotonic_now() > deadline) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("a worker that has waited too long for a processor takes one, and gives it back") {
+  if (!can_return_from_left_over()) {
+    WARN("threads may not be made usual again here: skipped");
+    return;
+  }
+  std::atomic<int> patient_rounds = 0, hurried_rounds = 0;
+  std::vector<std::unique_ptr<Worker>> workers;
+  workers.push_back(std::make_unique<Worker>(Worker::Job{1ms,
+                                                         [&] {
+                                                           if (sched_getscheduler(0) == SCHED_IDLE) ++patient_rounds;
+                                                           if (works_until_usual()) ++hurried_rounds;
+                                                         },
+                                                         [] {}, [] {}, [] { return 10ms; }}));
+  {
+    const Watch watch(workers);
+    for (const std::int64_t deadline = channel::monotonic_now() + 20'000'000'000; hurried_rounds < 3 && channel::monotonic_now() < deadline;)
+      std::this_thread::yield();
+  }
+  workers.clear();
+  CHECK(hurried_rounds >= 3);
+  CHECK(patient_rounds >= 2);
+}
+
+TEST_CASE("who asks a patient worker is answered, and the last round hands over") {
+  int samples = 0, handed_over = 0;
+  {
+    Worker worker({1h, [&] { ++samples; }, [] {}, [&] { ++handed_over; }, can_return_from_left_over() ? [] { return 1h; } : std::function<std::chrono::milliseconds()>()});
+    for (int i = 1; i <= 5; ++i) {
+      worker.ask();
+      worker.wait_for_answer();
+      CHECK(handed_over == i);
+    }
+  }
+  CHECK(samples == 6);
+  CHECK(handed_over == 6);
+}

@@ -1,0 +1,173 @@
+// A file that can't take what is recorded: the disk is full, or the file as large as it may be.
+#include <csignal>
+
+#include <sys/resource.h>
+
+#include "file/frame_log.h"
+#include "model/trace/load.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::session;
+
+namespace {
+
+constexpr std::uint32_t kEvents = 2000;
+constexpr std::uint32_t kEventsInFrame = 10;
+
+void begin(FrameLog& log, const std::filesystem::path& path, Overwrite overwrite = Overwrite::kRefuse) {
+  auto file = TraceFileWriter::create(path, overwrite);
+  REQUIRE(file);
+  log.open(std::move(*file), {});
+  proto::ProcessStart start;
+  start.set_pid(100);
+  start.set_executable("/bin/app");
+  log.write({proto::FRAME_PROCESS_START, 1}, start);
+}
+
+void record(FrameLog& log) {
+  for (std::uint32_t i = 0; i < kEvents; i += kEventsInFrame) {
+    proto::EventChunk chunk;
+    chunk.set_base_time(i);
+    chunk.mutable_nvtx_marks()->set_thread(101);
+    for (std::uint32_t k = 0; k < kEventsInFrame; ++k) {
+      chunk.mutable_nvtx_marks()->add_time_delta(1);
+      chunk.mutable_nvtx_marks()->add_name(0);
+    }
+    log.write({proto::FRAME_EVENTS, 1, proto::SOURCE_SESSION, kEventsInFrame}, chunk);
+  }
+}
+
+void end(FrameLog& log) {
+  proto::Counters counters;
+  counters.set_produced(kEvents);
+  log.write({proto::FRAME_COUNTERS, 1}, counters);
+  proto::ProcessEnd ending;
+  ending.set_kind(proto::PROCESS_END_EXITED);
+  ending.set_exit_code(3);
+  log.write({proto::FRAME_PROCESS_END, 1}, ending);
+}
+
+// Until it goes, files can't grow beyond this size.
+class SmallFiles {
+ public:
+  explicit SmallFiles(std::uint64_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit now = before_;
+    now.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~SmallFiles() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+std::shared_ptr<const Trace> loaded(const std::filesystem::path& path) {
+  auto trace = load_trace(path);
+  REQUIRE(trace);
+  return *trace;
+}
+
+// What holds of every such file.
+void check_accounts(const Trace& trace) {
+  CHECK(trace.event_count() > 0);
+  CHECK(trace.provenance().unwritten_events > 0);
+  CHECK(trace.event_count() + trace.provenance().unwritten_events == kEvents);
+  CHECK(trace.provenance().finished);
+  CHECK(trace.provenance().condition.empty());
+  REQUIRE(trace.processes().size() == 1);
+  CHECK(trace.processes()[0].end_kind == ProcessEndKind::kExited);
+  CHECK(trace.processes()[0].exit_code == 3);
+  CHECK(trace.processes()[0].completeness.produced == kEvents);
+}
+
+}  // namespace
+
+TEST_CASE("a file on a full disk says how many events it lacks and how the recording ended") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace";
+  FrameLog log({}, {});
+  begin(log, path);
+  {
+    const SmallFiles small(log.bytes() + GENERATE(1000, 3000, 5000));
+    record(log);
+    end(log);
+    REQUIRE(log.failure());
+    proto::SessionEnd last;
+    last.set_reason(proto::END_DISK_FULL);
+    CHECK(log.close(last));
+  }
+  const auto trace = loaded(path);
+  check_accounts(*trace);
+  CHECK(trace->provenance().end == RecordingEnd::kDiskFull);
+  CHECK(log.unwritten() == trace->provenance().unwritten_events);
+  CHECK(log.events() == trace->event_count());
+}
+
+TEST_CASE("a file does not grow beyond the size that it may have, and says what it lacks") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace";
+  const std::uint64_t most = GENERATE(2'000, 4'000, 6'001);
+  FrameLog log({.several_files = false, .keep_last = {}, .maximum_bytes = most}, {});
+  begin(log, path);
+  CHECK_FALSE(log.is_full());
+  record(log);
+  CHECK(log.is_full());
+  CHECK_FALSE(log.failure());
+  end(log);
+  proto::SessionEnd last;
+  last.set_reason(proto::END_FILE_SIZE);
+  CHECK(log.close(last));
+  CHECK(std::filesystem::file_size(path) <= most);
+  const auto trace = loaded(path);
+  check_accounts(*trace);
+  CHECK(trace->provenance().end == RecordingEnd::kFileSize);
+}
+
+TEST_CASE("a file with room to spare lacks nothing") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace";
+  FrameLog log({.several_files = false, .keep_last = {}, .maximum_bytes = 1 << 20}, {});
+  begin(log, path);
+  record(log);
+  end(log);
+  CHECK_FALSE(log.is_full());
+  CHECK(log.close({}));
+  CHECK(loaded(path)->event_count() == kEvents);
+  CHECK(loaded(path)->provenance().unwritten_events == 0);
+}
+
+TEST_CASE("the last part that is kept in memory is held to the size of its file") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace";
+  constexpr std::uint64_t kMost = 4'000;
+  FrameLog log({.several_files = false, .keep_last = std::chrono::hours(1), .maximum_bytes = kMost}, {});
+  begin(log, path);
+  record(log);
+  CHECK(log.bytes() <= kMost + 1'000);
+  CHECK(log.close({}));
+  CHECK(std::filesystem::file_size(path) <= kMost);
+}
+
+TEST_CASE("an old file stays where the disk takes nothing of the new one") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "x.trace";
+  {
+    FrameLog old({}, {});
+    begin(old, path);
+    record(old);
+    CHECK(old.close({}));
+  }
+  FrameLog log({}, {});
+  begin(log, path, Overwrite::kAllow);
+  {
+    const SmallFiles small(log.bytes());
+    record(log);
+    CHECK_FALSE(log.close({}));
+  }
+  CHECK(loaded(path)->event_count() == kEvents);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()) == 1);
+}

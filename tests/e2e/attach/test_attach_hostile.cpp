@@ -1,0 +1,82 @@
+// Programs of another user that want the rights of who attaches to them. Needs root, as whom it is done.
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "nvtx_program.h"
+#include "small_root.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_root() {
+  if (geteuid() == 0) return true;
+  WARN("Only root attaches to programs of other users: not tested.");
+  return false;
+}
+
+// Everybody may come to what is in it.
+class OpenFolder {
+ public:
+  OpenFolder() { fs::permissions(folder_.path(), fs::perms(0755)); }
+  [[nodiscard]] const fs::path& path() const { return folder_.path(); }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+TEST_CASE("nothing is made where links of a hostile root lead") {
+  if (!is_root()) return;
+  const OpenFolder folder;
+  const std::string root = make_root(folder.path()).string();
+  const fs::path victim = folder.path() / "victim";
+  fs::create_directory(victim);
+  const auto untouched = fs::last_write_time(victim);
+  // Absolute, so that it means another place to us than to the program.
+  fs::remove(root + "/tmp");
+  fs::create_symlink(victim, root + "/tmp");
+  fs::create_directories(root + "/var/tmp");
+  fs::permissions(root + "/var/tmp", fs::perms(0777));
+  NvtxProgram target({"/usr/bin/unshare", "-m", "sh", "-c", "exec chroot --userspec=65534:65534 '" + root + "' /target initialised"});
+  std::unique_ptr<session::Recording> recording = attach(target.pid(), folder.path() / "x");
+  target.wait_until_recorded(*recording);
+  target.obey("range seen");
+  CHECK(ranges(*end(std::move(recording)), "seen") == 1);
+  CHECK(fs::last_write_time(victim) == untouched);
+  CHECK(fs::is_empty(root + "/var/tmp"));
+  struct stat facts {};
+  REQUIRE(stat((folder.path() / "x.trace").c_str(), &facts) == 0);
+  CHECK((facts.st_mode & 0777) == 0600);  // what another user's program did is for us alone
+  target.check_end(1);
+}
+
+TEST_CASE("a descriptor that the program names in place of what was asked for is not used") {
+  if (!is_root()) return;
+  const OpenFolder folder;
+  const fs::path victim = folder.path() / "victim";
+  std::ofstream(victim) << "precious";
+  const std::string lie = GENERATE("memory", "socket");
+  CAPTURE(lie);
+  // In a mount namespace of its own, so that it does not see our files.
+  const fs::path program = folder.path() / "target";
+  fs::copy_file(test::program("attach_hostile_target"), program);
+  RunningTarget target({"/usr/bin/unshare", "-m", "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program.string(), lie,
+                        victim.string()});
+  REQUIRE(target.read_line() == "ready");
+  session::AttachRequest request = attach_request(target.pid(), folder.path() / "x");
+  const auto recording = session::Recording::attach(request);
+  REQUIRE_FALSE(recording);
+  CHECK_THAT(recording.error().text, contains_text(lie == "memory" ? "could not be copied into its memory" : "is something else"));
+  CHECK(content(victim) == "precious");
+  CHECK(kill(target.pid(), 0) == 0);
+}

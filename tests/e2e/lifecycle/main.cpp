@@ -1,0 +1,171 @@
+// The lifecycle matrix: each way in which programs live and end x each kind of trace. A recorded program has the exit code and the output
+// that it has alone, its ranges are in the file, and what is not there is said.
+//
+//   test_lifecycle [--all] [--jobs N] [TEXT]     --all: every kind of trace, in place of two; TEXT: only ways whose title holds it
+//
+// Prints what does not hold; the exit code is 1 where there is any.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <mutex>
+#include <sstream>
+#include <string_view>
+#include <thread>
+
+#include "model/trace/load.h"
+#include "running.h"
+#include "support/paths.h"
+#include "ways.h"
+
+namespace lanescope::test {
+namespace {
+
+struct Options {
+  bool all = false;
+  unsigned jobs = 2 * std::max(1u, std::thread::hardware_concurrency());
+  std::string text;
+};
+
+struct Check {
+  Way way;
+  TraceKind kind;
+};
+
+std::string lives() { return program("lanescope_program_lives").string(); }
+
+std::vector<std::string> command_of(const Way& way, const std::filesystem::path& folder) {
+  std::vector<std::string> words{lives()};
+  for (std::string argument : way.arguments) {
+    if (argument == "LIVES") argument = lives();
+    if (argument.starts_with("FOLDER")) argument.replace(0, 6, folder.string());
+    words.push_back(argument);
+  }
+  return words;
+}
+
+std::vector<std::string> recorded(std::vector<std::string> command, const std::string& traced) {
+  const bool outside = traced == "none";
+  std::vector<std::string> words{program("lanescope").string(), "profile", "-t", traced, "-o", "x"};
+  if (!outside) words.insert(words.end(), {"--sample=none", "--cpuctxsw=none"});
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+std::uint64_t count_steps(const Trace& trace) {
+  std::uint64_t count = 0;
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kNvtxRanges) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      for (EventIndex i = 0; i < lane.size(); ++i) count += trace.name(lane.name(i)) == "step" ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+// "line 7: \"a\", alone \"b\"": where they first differ.
+std::string difference(const std::string& text, const std::string& alone) {
+  std::istringstream lines(text);
+  std::istringstream others(alone);
+  for (int number = 1;; ++number) {
+    std::string line;
+    std::string other;
+    std::getline(lines, line);
+    std::getline(others, other);
+    if (line != other || !lines || !others) return "line " + std::to_string(number) + ": \"" + line + "\", alone \"" + other + "\"";
+  }
+}
+
+bool holds_each_line(const std::string& text, const std::string& lines) {
+  std::istringstream wanted(lines);
+  for (std::string line; std::getline(wanted, line);)
+    if (text.find(line) == std::string::npos) return false;
+  return true;
+}
+
+// What does not hold of the file; nothing where all does.
+std::string check_file(const Check& check, const Ended& with, const std::filesystem::path& path) {
+  const bool said = !check.way.said.empty() && with.messages.find(check.way.said) != std::string::npos;
+  if (!std::filesystem::exists(path)) return said ? "" : "there is no file, and nothing that says so; ";
+  const auto trace = load_trace(path);
+  if (!trace) return said ? "" : trace.error().text + "; ";
+  std::string problems;
+  if (!(*trace)->provenance().finished) problems += "the file is not finished; ";
+  if (!check.kind.ranges) return problems;
+  const std::uint64_t steps = count_steps(**trace);
+  if (steps > check.way.ranges || (steps < check.way.ranges && !said))
+    problems += std::to_string(steps) + " ranges in place of " + std::to_string(check.way.ranges) + "; ";
+  if (steps < check.way.ranges && with.messages.find("nothing dropped") != std::string::npos)
+    problems += "it says that nothing was dropped; ";
+  return problems;
+}
+
+std::string check(const Check& check) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> command = command_of(check.way, folder.path());
+  const Ended alone = run({check.way.before, command, check.way.input, folder.path()});
+  const Ended with = run({check.way.before, recorded(command, check.kind.option), check.way.input, folder.path()});
+  std::string problems;
+  constexpr int kCanNotBeTried = 99;
+  if (alone.code == kCanNotBeTried) return "it can't be tried: " + alone.messages;
+  if (!with.in_time) problems += "it did not end; ";
+  if (with.code != alone.code) problems += "exit code " + std::to_string(with.code) + ", alone " + std::to_string(alone.code) + "; ";
+  if (with.output != alone.output) problems += "output differs in " + difference(with.output, alone.output) + "; ";
+  if (!holds_each_line(with.messages, alone.messages)) problems += "standard error lacks \"" + alone.messages + "\"; ";
+  problems += check_file(check, with, folder.path() / "x.trace");
+  return problems.empty() ? "" : problems + "\n" + with.messages;
+}
+
+std::vector<Check> checks_of(const Options& options) {
+  std::vector<Check> checks;
+  for (const Way& way : all_ways()) {
+    if (way.title().find(options.text) == std::string::npos) continue;
+    if (way.rights == Rights::kRoot && geteuid() != 0) continue;
+    for (const TraceKind& kind : options.all ? all_trace_kinds() : usual_trace_kinds()) checks.push_back({way, kind});
+  }
+  return checks;
+}
+
+int run_checks(const Options& options) {
+  const std::vector<Check> checks = checks_of(options);
+  std::atomic<std::size_t> next{0};
+  std::atomic<int> failed{0};
+  std::mutex printing;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < checks.size(); i = next++) {
+      const std::string problems = check(checks[i]);
+      if (problems.empty()) continue;
+      ++failed;
+      const std::lock_guard lock(printing);
+      std::cout << checks[i].way.title() << "  -t " << checks[i].kind.option << "\n  " << problems << '\n' << std::flush;
+    }
+  };
+  std::vector<std::thread> workers;
+  for (unsigned i = 0; i < options.jobs; ++i) workers.emplace_back(work);
+  for (std::thread& worker : workers) worker.join();
+  std::cout << checks.size() - static_cast<std::size_t>(failed) << " of " << checks.size() << " hold\n";
+  return failed == 0 && !checks.empty() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace lanescope::test
+
+int main(int argc, char** argv) {
+  lanescope::test::Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--all") {
+      options.all = true;
+    } else if (argument == "--jobs" && i + 1 < argc) {
+      options.jobs = static_cast<unsigned>(std::max(1, std::atoi(argv[++i])));
+    } else {
+      options.text = argument;
+    }
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  return lanescope::test::run_checks(options);
+}

@@ -1,0 +1,86 @@
+#include "ways.h"
+
+#include <csignal>
+
+namespace lanescope::test {
+namespace {
+
+// Those that end a process by default and are no fault of its code, beside faults.
+constexpr int kDeadly[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,  SIGFPE,  SIGKILL,
+                           SIGUSR1, SIGSEGV,   SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM,
+                           SIGPROF, SIGSTKFLT, SIGPOLL, SIGPWR,  SIGSYS,  34,      64};
+
+std::string many_lines() {
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += "a line of input\n";
+  return text;
+}
+
+void add_endings(std::vector<Way>& ways) {
+  for (const char* code : {"0", "1", "2", "7", "125", "127", "255"}) ways.push_back({.arguments = {"exit", code}});
+  for (const char* how : {"_exit", "exit_group"}) ways.push_back({.arguments = {how}});
+  ways.push_back({.arguments = {"pthread_exit"}, .ranges = 200});
+  for (const int signal : kDeadly) ways.push_back({.arguments = {"signal", std::to_string(signal)}});
+}
+
+void add_families(std::vector<Way>& ways) {
+  ways.push_back({.arguments = {"children", "100"}, .ranges = 100 + 100 * 10});
+  ways.push_back({.arguments = {"tree", "6"}, .ranges = 100 + 64 * 10});
+  ways.push_back({.arguments = {"threads", "100"}, .ranges = 100 + 100 * 100});
+  ways.push_back({.arguments = {"forks-among-threads"}, .ranges = 100 + 4 * 20 + 20});
+  ways.push_back({.arguments = {"exec", "20"}, .ranges = 21 * 100});
+  ways.push_back({.arguments = {"exec-fails"}, .ranges = 200});
+  ways.push_back({.arguments = {"vfork-exec"}, .ranges = 300});
+  for (const char* how : {"vfork-exit", "spawn", "clone-vm", "setsid", "orphan"}) ways.push_back({.arguments = {how}, .ranges = 200});
+}
+
+void add_surroundings(std::vector<Way>& ways) {
+  for (const char* how : {"close", "close_range", "dup2", "not-dumpable"}) ways.push_back({.arguments = {how}, .ranges = 200});
+  for (const char* closed : {"exec <&-", "exec >&-", "exec 2>&-", "exec <&- >&- 2>&-"}) {
+    ways.push_back({.arguments = {"exit"}, .before = closed});
+    ways.push_back({.arguments = {"inherited"}, .ranges = 0, .before = closed});
+  }
+  ways.push_back({.arguments = {"inherited"}, .ranges = 0});
+  ways.push_back({.arguments = {"inherited"}, .ranges = 0, .before = "trap '' CHLD HUP USR1 PIPE INT; umask 027"});
+  ways.push_back(
+      {.arguments = {"inherited"}, .ranges = 0, .before = "ulimit -S -n 1000; ulimit -S -v 8000000; ulimit -S -t 500; ulimit -c 0"});
+  ways.push_back({.arguments = {"children", "5"}, .ranges = 150, .before = "trap '' CHLD"});
+  ways.push_back({.arguments = {"copy"}, .input = many_lines()});
+  ways.push_back({.arguments = {"lines", "200000"}});
+}
+
+void add_limits(std::vector<Way>& ways) {
+  ways.push_back({.arguments = {"exit"}, .before = "ulimit -n 32"});
+  ways.push_back({.arguments = {"exit"}, .before = "ulimit -s 256"});
+  ways.push_back({.arguments = {"exit"}, .said = "The program runs without being recorded", .before = "ulimit -n 10"});
+  ways.push_back({.arguments = {"inherited"}, .ranges = 0, .said = "The program runs without being recorded", .before = "ulimit -n 16"});
+  ways.push_back({.arguments = {"exit"}, .said = "The program runs without being recorded", .before = "ulimit -f 0"});
+  ways.push_back({.arguments = {"signal", "9"}, .said = "The program runs without being recorded", .before = "ulimit -f 0"});
+}
+
+}  // namespace
+
+std::string Way::title() const {
+  std::string text = before.empty() ? "" : before + "; ";
+  for (const std::string& argument : arguments) text += argument + ' ';
+  text.pop_back();
+  return text;
+}
+
+std::vector<Way> all_ways() {
+  std::vector<Way> ways;
+  add_endings(ways);
+  add_families(ways);
+  add_surroundings(ways);
+  add_limits(ways);
+  return ways;
+}
+
+std::vector<TraceKind> usual_trace_kinds() { return {{"nvtx", true}, {"cuda,nvtx,osrt", true}}; }
+
+std::vector<TraceKind> all_trace_kinds() {
+  return {{"nvtx", true},  {"cuda,nvtx,osrt", true}, {"nvtx,mpi", true}, {"nvtx,python-gil", true},
+          {"cuda", false}, {"osrt", false},          {"none", false}};
+}
+
+}  // namespace lanescope::test

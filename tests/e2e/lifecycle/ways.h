@@ -1,0 +1,34 @@
+// Ways to live and end that programs have, and what a recording of each has to hold (tests/programs/lives.cpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lanescope::test {
+
+enum class Rights { kAny, kRoot };
+
+struct Way {
+  std::vector<std::string> arguments;  // of lives; "FOLDER" stands for the folder in which it runs, "LIVES" for its own path
+  std::uint64_t ranges = 100;          // named "step", by construction
+  std::string said;                    // not empty: where ranges are missing, messages hold this text
+  std::string before;                  // shell commands in front of the program and of the recorder
+  std::string input;
+  Rights rights = Rights::kAny;
+
+  [[nodiscard]] std::string title() const;
+};
+
+std::vector<Way> all_ways();
+
+// What is traced (-t), and whether that holds the ranges.
+struct TraceKind {
+  std::string option;
+  bool ranges;
+};
+std::vector<TraceKind> usual_trace_kinds();
+std::vector<TraceKind> all_trace_kinds();
+
+}  // namespace lanescope::test

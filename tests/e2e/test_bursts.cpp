@@ -1,0 +1,77 @@
+// What a program makes all at once is recorded whole.
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include "recorder.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+struct Recorded {
+  Ran ran;
+  std::shared_ptr<const Trace> trace;
+};
+
+Recorded record(std::vector<std::string> arguments, const std::vector<std::string>& options = {}) {
+  const TemporaryFolder folder;
+  std::vector<std::string> command{"profile", "-t", "nvtx", "--cpuctxsw=none", "--sample=none", "-o", "x"};
+  command.insert(command.end(), options.begin(), options.end());
+  command.push_back(program("lanescope_program_nvtx_bursts").string());
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  Ran ran = run_lanescope(folder.path(), command);
+  return {ran, load(folder.path() / "x.trace")};
+}
+
+}  // namespace
+
+TEST_CASE("a burst of two million ranges is recorded whole, by one thread or by four") {
+  const auto [threads, ranges] = GENERATE(values<std::pair<std::uint64_t, std::uint64_t>>({{1, 2'000'000}, {4, 500'000}}));
+  CAPTURE(threads);
+  const Recorded recorded = record({"burst", std::to_string(threads), std::to_string(ranges)});
+  CHECK(recorded.ran.code == 0);
+  CHECK(count_events(*recorded.trace, TrackKind::kNvtxRanges, "burst") == threads * ranges);
+  const Completeness completeness = recorded.trace->processes()[0].completeness;
+  CHECK(completeness.dropped == 0);
+  CHECK(completeness.invalid == 0);
+  CHECK(completeness.produced == 2 * threads * ranges);
+  CHECK_THAT(recorded.ran.messages, contains_text("nothing dropped"));
+}
+
+TEST_CASE("ranges with 200,000 names are recorded whole, each with its name") {
+  constexpr std::uint64_t kNames = 200'000;
+  const Recorded recorded = record({"names", std::to_string(kNames)});
+  CHECK(recorded.ran.code == 0);
+  std::set<std::string> names;
+  for (const Track& track : recorded.trace->tracks()) {
+    if (track.key.kind != TrackKind::kNvtxRanges) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = recorded.trace->lane(id);
+      for (EventIndex i = 0; i < lane.size(); ++i) names.emplace(recorded.trace->name(lane.name(i)));
+    }
+  }
+  CHECK(names.size() == kNames);
+  CHECK(names.contains("name 0"));
+  CHECK(names.contains("name 199999"));
+  CHECK(recorded.trace->processes()[0].completeness.dropped == 0);
+}
+
+TEST_CASE("what finds no room in the memory that a process may take is counted") {
+  constexpr std::uint64_t kRanges = 2'000'000;
+  const Recorded recorded = record({"burst", "1", std::to_string(kRanges)}, {"--record-memory=1"});
+  CHECK(recorded.ran.code == 0);
+  const Completeness completeness = recorded.trace->processes()[0].completeness;
+  CHECK(completeness.produced + completeness.dropped == 2 * kRanges);
+}
+
+TEST_CASE("a process that is quiet after a burst has the memory of its records given back") {
+  const Recorded recorded = record({"quiet", "500000"});
+  CAPTURE(recorded.ran.output);
+  CHECK(recorded.ran.code == 0);
+  CHECK(std::atol(recorded.ran.output.c_str()) >= 1'024);  // it was there, as far as the host had not read it yet
+  CHECK(count_events(*recorded.trace, TrackKind::kNvtxRanges, "burst") == 500'000);
+}

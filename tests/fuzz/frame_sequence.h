@@ -1,0 +1,27 @@
+// Frames as a fuzz target takes them: without checksums, so that what a mutation makes is read and not refused.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lanescope::fuzz {
+
+struct Frame {
+  std::uint8_t type = 0;    // proto::FrameType
+  std::uint8_t source = 0;  // proto::FrameSource
+  std::uint8_t process = 0;
+  std::uint32_t events = 0;
+  std::string payload;
+};
+
+// Any bytes are a sequence of frames; what is cut off at the end is left out.
+[[nodiscard]] std::vector<Frame> frames_of(std::string_view bytes);
+[[nodiscard]] std::string bytes_of(const std::vector<Frame>& frames);
+
+// Changes a frame's message, its bytes or its header, or which frames there are.
+void change(std::vector<Frame>& frames, std::mt19937& random);
+
+}  // namespace lanescope::fuzz

@@ -1,0 +1,111 @@
+#include "valid_frames.h"
+
+#include <google/protobuf/message.h>
+
+#include "lanescope/trace.pb.h"
+
+namespace lanescope::fuzz {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+constexpr int kElements = 4;  // of each column
+
+// A small number in every field, and four of them in every column: ids that exist, times that ascend, columns of equal length.
+void fill(Message& message, int depth = 0) {
+  const Reflection& access = *message.GetReflection();
+  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = message.GetDescriptor()->field(i);
+    if (field->containing_oneof() != nullptr || depth > 3) continue;
+    for (int element = 0; element < (field->is_repeated() ? kElements : 1); ++element) {
+      const bool repeated = field->is_repeated();
+      const int small = repeated ? element % 3 : 1;
+      switch (field->cpp_type()) {
+        case FieldDescriptor::CPPTYPE_INT32:
+          repeated ? access.AddInt32(&message, field, small) : access.SetInt32(&message, field, small);
+          break;
+        case FieldDescriptor::CPPTYPE_INT64:
+          repeated ? access.AddInt64(&message, field, 10 * small) : access.SetInt64(&message, field, 10 * small);
+          break;
+        case FieldDescriptor::CPPTYPE_UINT32:
+          repeated ? access.AddUInt32(&message, field, static_cast<std::uint32_t>(small))
+                   : access.SetUInt32(&message, field, static_cast<std::uint32_t>(small));
+          break;
+        case FieldDescriptor::CPPTYPE_UINT64:
+          repeated ? access.AddUInt64(&message, field, static_cast<std::uint64_t>(5 * small))
+                   : access.SetUInt64(&message, field, static_cast<std::uint64_t>(5 * small));
+          break;
+        case FieldDescriptor::CPPTYPE_DOUBLE:
+          repeated ? access.AddDouble(&message, field, 0.5) : access.SetDouble(&message, field, 0.5);
+          break;
+        case FieldDescriptor::CPPTYPE_FLOAT:
+          repeated ? access.AddFloat(&message, field, 0.5f) : access.SetFloat(&message, field, 0.5f);
+          break;
+        case FieldDescriptor::CPPTYPE_BOOL:
+          repeated ? access.AddBool(&message, field, true) : access.SetBool(&message, field, true);
+          break;
+        case FieldDescriptor::CPPTYPE_ENUM:
+          repeated ? access.AddEnumValue(&message, field, small) : access.SetEnumValue(&message, field, small);
+          break;
+        case FieldDescriptor::CPPTYPE_STRING:
+          repeated ? access.AddString(&message, field, "_Z4axpyIfEvPT_i") : access.SetString(&message, field, "name");
+          break;
+        case FieldDescriptor::CPPTYPE_MESSAGE:
+          fill(repeated ? *access.AddMessage(&message, field) : *access.MutableMessage(&message, field), depth + 1);
+          break;
+      }
+    }
+  }
+}
+
+template <typename Filled>
+Filled filled() {
+  Filled message;
+  fill(message);
+  return message;
+}
+
+Frame frame_of(proto::FrameType type, const Message& message, proto::FrameSource source = proto::SOURCE_AGENT, std::uint8_t process = 1) {
+  return {static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(source), process, kElements, message.SerializeAsString()};
+}
+
+proto::EventChunk dictionaries() {
+  proto::EventChunk chunk = filled<proto::EventChunk>();
+  for (int i = 0; i < chunk.call_nodes_size(); ++i) chunk.mutable_call_nodes(i)->set_parent(static_cast<std::uint32_t>(i));
+  return chunk;
+}
+
+}  // namespace
+
+std::vector<Frame> first_frames() {
+  return {frame_of(proto::FRAME_SESSION_START, filled<proto::SessionStart>(), proto::SOURCE_SESSION, 0),
+          frame_of(proto::FRAME_PROCESS_START, filled<proto::ProcessStart>(), proto::SOURCE_SESSION),
+          frame_of(proto::FRAME_RESOURCES, filled<proto::Resources>()), frame_of(proto::FRAME_CLOCK_SYNC, filled<proto::ClockSync>())};
+}
+
+std::vector<Frame> event_frames() {
+  std::vector<Frame> frames;
+  const auto* events = proto::EventChunk::descriptor()->FindOneofByName("events");
+  for (int i = 0; i < events->field_count(); ++i) {
+    proto::EventChunk chunk = dictionaries();
+    fill(*chunk.GetReflection()->MutableMessage(&chunk, events->field(i)), 1);
+    frames.push_back(frame_of(proto::FRAME_EVENTS, chunk));
+  }
+  return frames;
+}
+
+std::vector<Frame> last_frames() {
+  proto::Outline outline = filled<proto::Outline>();
+  outline.set_bucket_length(100);
+  return {frame_of(proto::FRAME_SYMBOLS, filled<proto::Symbols>()),
+          frame_of(proto::FRAME_COUNTERS, filled<proto::Counters>()),
+          frame_of(proto::FRAME_OUTPUT, filled<proto::Output>()),
+          frame_of(proto::FRAME_DIAGNOSTIC, filled<proto::Diagnostic>()),
+          frame_of(proto::FRAME_PROCESS_END, filled<proto::ProcessEnd>(), proto::SOURCE_SESSION),
+          frame_of(proto::FRAME_SESSION_END, filled<proto::SessionEnd>(), proto::SOURCE_SESSION, 0),
+          frame_of(proto::FRAME_OUTLINE, outline, proto::SOURCE_SESSION, 0)};
+}
+
+}  // namespace lanescope::fuzz

@@ -1,0 +1,17 @@
+// Frames that make sense: one of every type, with events of every kind.
+#pragma once
+
+#include <vector>
+
+#include "frame_sequence.h"
+
+namespace lanescope::fuzz {
+
+// The beginning of a recording: who, and what events refer to.
+[[nodiscard]] std::vector<Frame> first_frames();
+// Frames of events: one of each kind that a chunk can hold.
+[[nodiscard]] std::vector<Frame> event_frames();
+// What stands behind events: names of code, counters, output, ends of processes and of the session, the outline.
+[[nodiscard]] std::vector<Frame> last_frames();
+
+}  // namespace lanescope::fuzz

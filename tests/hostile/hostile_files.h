@@ -1,0 +1,19 @@
+// Files of the .trace format that are made to take far more time or memory than their size suggests, one way each.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace lanescope::test {
+
+struct HostileFile {
+  std::string name;  // what it has too much of: "overlapping_kernels"
+  void (*write)(const std::filesystem::path& path, std::size_t bytes);
+};
+
+// All kinds. Each write() makes a file of at most about `bytes`.
+const std::vector<HostileFile>& hostile_files();
+
+}  // namespace lanescope::test

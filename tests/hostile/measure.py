@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Runs every command, and the viewer, on files, and prints what takes more than a limit.
+
+measure.py --programs build/release/bin [--seconds 5] [--megabytes 1024] [--commands info,stats] FILE...
+Processor time and peak memory are those of the command's process. A command is ended at four times the limits.
+"""
+import argparse, os, resource, subprocess, sys, tempfile, time
+
+COMMANDS = {
+    "info": ["lanescope", "info", "{file}"],
+    "stats": ["lanescope", "stats", "{file}"],
+    "analyze": ["lanescope", "analyze", "{file}"],
+    "diff": ["lanescope", "diff", "{file}", "{file}"],
+    "json": ["lanescope", "export", "-q", "-f", "-t", "json", "-o", "/dev/null", "{file}"],
+    "chrome": ["lanescope", "export", "-q", "-f", "-t", "chrome", "-o", "/dev/null", "{file}"],
+    "sqlite": ["lanescope", "export", "-q", "-f", "-t", "sqlite", "-o", "{out}.sqlite", "{file}"],
+    "trace": ["lanescope", "export", "-q", "-f", "-t", "trace", "-o", "{out}.trace", "{file}"],
+    "viewer": ["lanescope-ui", "{file}", "--screenshot", "{out}.png"],
+}
+
+
+def run(command, seconds, megabytes):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds * 4) + 1, int(seconds * 4) + 1))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 30, 8 << 30))
+
+    output = tempfile.TemporaryFile()
+    child = subprocess.Popen(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, preexec_fn=limit)
+    ended_for = ""
+    begin = time.time()
+    while True:
+        pid, status, usage = os.wait4(child.pid, os.WNOHANG)
+        if pid:
+            break
+        with open(f"/proc/{child.pid}/statm") as statm:
+            resident = int(statm.read().split()[1]) * resource.getpagesize() / 2**20
+        if resident > megabytes * 4:
+            ended_for = "memory"
+        elif time.time() - begin > 60 + seconds * 20:
+            ended_for = "time"
+        if ended_for:
+            child.kill()
+            pid, status, usage = os.wait4(child.pid, 0)
+            break
+        time.sleep(0.005)
+    child.returncode = 0
+    output.seek(0, os.SEEK_END)
+    size = output.tell()
+    output.seek(max(0, size - 400))
+    text = output.read().decode(errors="replace").strip().splitlines()
+    return {
+        "seconds": usage.ru_utime + usage.ru_stime,
+        "megabytes": usage.ru_maxrss / 1024,
+        "exit": os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status),
+        "ended_for": ended_for,
+        "last": text[-1][:160] if text else "",
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--programs", required=True)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--megabytes", type=float, default=1024)
+    parser.add_argument("--commands", default=",".join(COMMANDS))
+    parser.add_argument("--all", action="store_true", help="print what is within the limits, too")
+    parser.add_argument("files", nargs="+")
+    arguments = parser.parse_args()
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    runs = beyond = 0
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["HOME"] = folder
+        for file in arguments.files:
+            for name in arguments.commands.split(","):
+                command = [part.format(file=file, out=folder + "/out") for part in COMMANDS[name]]
+                command[0] = os.path.join(arguments.programs, command[0])
+                result = run(command, arguments.seconds, arguments.megabytes)
+                runs += 1
+                bad = (
+                    result["seconds"] > arguments.seconds
+                    or result["megabytes"] > arguments.megabytes
+                    or result["exit"] not in (0, 1)
+                    or result["ended_for"]
+                )
+                beyond += bool(bad)
+                if bad or arguments.all:
+                    print(
+                        f"{'BEYOND' if bad else 'within'} {os.path.basename(file):44} {name:8} {result['seconds']:6.2f} s "
+                        f"{result['megabytes']:6.0f} MB exit {result['exit']} {result['ended_for']} {result['last']}",
+                        flush=True,
+                    )
+    print(f"{runs} runs, {beyond} beyond {arguments.seconds:g} s or {arguments.megabytes:g} MB")
+    return 1 if beyond else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

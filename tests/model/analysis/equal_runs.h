@@ -1,0 +1,75 @@
+// Runs of one program that nothing changed between: what differs is chance, of a kind and size that are known.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "scenario.h"
+
+namespace lanescope::test {
+
+enum class Noise {
+  kIndependent,  // normal, 5 % of the time
+  kSkewed,       // logarithmically normal: seldom shorter by a third, often longer by a half
+  kSpikes,       // one step in fifty takes three times as long
+  kAlike,        // as the first, and a step resembles the one before (correlation 0.3)
+  kVeryAlike,    // 0.6
+};
+
+struct EqualRun {
+  int ranks = 1;
+  int iterations = 20;
+  Noise noise = Noise::kIndependent;
+  double between_runs = 0;  // standard deviation by which a whole run is slower or faster
+};
+
+// Factors of the time that the steps of a run take.
+inline std::vector<double> step_noise(const EqualRun& run, std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  const double alike = run.noise == Noise::kAlike ? 0.3 : run.noise == Noise::kVeryAlike ? 0.6 : 0;
+  const double of_run = 1 + run.between_runs * normal(random);
+  std::vector<double> factors;
+  double last = normal(random);
+  for (int i = 0; i < run.iterations; ++i) {
+    last = alike * last + std::sqrt(1 - alike * alike) * normal(random);
+    double factor = 1 + 0.05 * last;
+    if (run.noise == Noise::kSkewed) factor = std::exp(0.4 * last);
+    if (run.noise == Noise::kSpikes && uniform(random) < 0.02) factor *= 3;
+    factors.push_back(of_run * std::max(0.1, factor));
+  }
+  return factors;
+}
+
+// Steps of a few milliseconds that load and then run two kernels. The ranks meet at the end of each, so that chance of a step is common to
+// all of them, but for a hundredth.
+inline std::shared_ptr<const Trace> equal_run(const EqualRun& run, std::uint64_t seed) {
+  constexpr double kMilliseconds = 1e6;
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> own(1, 0.01);
+  const std::vector<double> loading = step_noise(run, random), computing = step_noise(run, random);
+  auto builder = std::make_shared<TraceBuilder>();
+  for (int rank = 0; rank < run.ranks; ++rank) {
+    Scenario program(builder, 100 + static_cast<std::uint32_t>(rank));
+    program.on_gpu(static_cast<std::uint32_t>(rank));
+    Nanoseconds t = 0;
+    for (int i = 0; i < run.iterations; ++i) {
+      const auto load = static_cast<Nanoseconds>(2 * kMilliseconds * loading[static_cast<std::size_t>(i)] * own(random));
+      const auto kernel = static_cast<Nanoseconds>(kMilliseconds * computing[static_cast<std::size_t>(i)] * own(random));
+      const Nanoseconds begin = t + load;
+      program.range("step_" + std::to_string(i), t, begin + 2 * kernel + 40'000, 0);
+      program.range("load", t, begin, 1);
+      program.kernel("forward(float*)", begin, begin + 5'000, begin + 8'000, begin + 8'000 + kernel);
+      program.kernel("backward(float*)", begin + 6'000, begin + 11'000, begin + 18'000 + kernel, begin + 18'000 + 2 * kernel);
+      program.call("cudaStreamSynchronize", begin + 12'000, begin + 2 * kernel + 30'000);
+      t = begin + 2 * kernel + 40'000;
+    }
+  }
+  return builder->snapshot();
+}
+
+}  // namespace lanescope::test

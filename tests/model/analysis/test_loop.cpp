@@ -1,0 +1,100 @@
+// Which time is the program's loop, and what belongs to it.
+#include "answers.h"
+#include "model/analysis/loop.h"
+#include "model/analysis/trace_diff.h"
+#include "scenario.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::analysis;
+using lanescope::test::answer;
+using lanescope::test::findings;
+using lanescope::test::kMicrosecond;
+using lanescope::test::kMillisecond;
+using lanescope::test::Scenario;
+
+namespace {
+
+constexpr std::uint32_t kXlaDomain = 5;
+constexpr const char* kStep = "XlaModule:#prefix=jit(step)/jit(main),hlo_module=jit_step,program_id=12#";
+
+// A program of JAX: 4 s of compilation, which runs candidates of kernels now and then, and steps of 10 ms, each an execution of the module
+// jit_step (1 ms on the CPU, 4 ms on the GPU), with small modules in front of it. Step `slow` takes 30 ms. Returns when the steps begin.
+Nanoseconds compile_and_step(Scenario& program, int steps, int slow = -1) {
+  program.builder()->set_domain(program.process(), kXlaDomain, "TSL");
+  const auto range = [&](const std::string& name, Nanoseconds begin, Nanoseconds end, std::uint32_t depth = 0) {
+    program.range(name, begin, end, depth, kXlaDomain);
+  };
+  for (int i = 0; i < 8; ++i) {
+    const Nanoseconds t = i * 500 * kMillisecond;
+    range("XlaCompile:#module=jit_step,program_id=12#", t, t + 490 * kMillisecond);
+    range("XlaCompileBackend:#module=jit_step,program_id=12#", t, t + 480 * kMillisecond, 1);
+    range("XlaAutotunerMeasurement:#hlo_op=custom-call." + std::to_string(i) + "#", t + 100 * kMillisecond, t + 200 * kMillisecond, 2);
+    range("XlaModule:#module=jit_step#", t + 300 * kMillisecond, t + 400 * kMillisecond, 2);
+    program.kernel("candidate", t + 150 * kMillisecond, t + 151 * kMillisecond, t + 151 * kMillisecond, t + 152 * kMillisecond);
+  }
+  const Nanoseconds begin = 4'000 * kMillisecond;
+  Nanoseconds t = begin;
+  for (int step = 0; step < steps; ++step) {
+    for (int i = 0; i < 3; ++i)
+      range("XlaModule:#hlo_module=jit_convert_element_type,program_id=3#", t + i * 100 * kMicrosecond,
+            t + i * 100 * kMicrosecond + 20 * kMicrosecond);
+    range(kStep, t + kMillisecond, t + 2 * kMillisecond);
+    range("Thunk:#hlo_op=fusion.1#", t + kMillisecond, t + kMillisecond + 50 * kMicrosecond, 1);
+    program.kernel("fusion", t + kMillisecond, t + kMillisecond + 5'000, t + kMillisecond + 10'000, t + 5 * kMillisecond + 10'000);
+    t += (step == slow ? 30 : 10) * kMillisecond;
+  }
+  return begin;
+}
+
+}  // namespace
+
+TEST_CASE("where compilation comes first, the executions of the module that takes most time are the iterations") {
+  Scenario program;
+  const Nanoseconds begin = compile_and_step(program, 20);
+  const auto trace = program.trace();
+  Families families(*trace);
+  const Loop loop(*trace, families);
+  REQUIRE(loop.known());
+  CHECK(loop.iterations() == 19);  // from one to the next
+  CHECK(loop.time(*trace, LaunchIndex(*trace)).begin == begin + kMillisecond);
+  CHECK_THAT(families.text(loop.family()), contains_text("hlo_module=jit_step"));
+
+  const RuleAnswer bubbles = answer(*trace, "gpu_bubbles");
+  REQUIRE(bubbles.findings.size() == 2);
+  CHECK(bubbles.findings[0].key == "cpu_code");
+  CHECK_THAT(bubbles.findings[0].title, contains_text("of the loop of module \"jit_step\""));
+  CHECK(static_cast<double>(bubbles.findings[0].cost) == Approx(19 * 6e6).epsilon(0.01));  // 10 ms less 4 ms of work
+  CHECK(bubbles.findings[1].key == "setup");
+}
+
+TEST_CASE("an execution lasts until the next begins, and one that comes late is slow") {
+  Scenario program;
+  compile_and_step(program, 30, 17);
+  const RuleAnswer tail = answer(*program.trace(), "tail");
+  REQUIRE(tail.findings.size() == 1);
+  CHECK_THAT(tail.findings[0].title, contains_text("1 of 29 iterations"));
+  CHECK(tail.findings[0].cost == 20 * kMillisecond);
+  CHECK(tail.findings[0].place.range.length() == 30 * kMillisecond);
+}
+
+TEST_CASE("two runs of a compiled program are compared by the executions of its module") {
+  Scenario before, after;
+  compile_and_step(before, 20);
+  compile_and_step(after, 30);
+  const auto diff = compare_traces(*before.trace(), *after.trace());
+  REQUIRE(diff);
+  CHECK_THAT(diff->aligned_by, contains_text("hlo_module=jit_step"));
+  CHECK(diff->first_iterations == 19);
+  CHECK(diff->items.front().first.per_iteration == 10 * kMillisecond);
+}
+
+TEST_CASE("ranges that a compiled program marks itself come before the executions of its modules") {
+  Scenario program;
+  const Nanoseconds begin = compile_and_step(program, 20);
+  for (int step = 0; step < 10; ++step)
+    program.range("epoch " + std::to_string(step), begin + 20 * step * kMillisecond, begin + (20 * step + 19) * kMillisecond);
+  const auto trace = program.trace();
+  Families families(*trace);
+  CHECK(families.text(Loop(*trace, families).family()) == "epoch *");
+}

@@ -1,0 +1,173 @@
+// Changes of means: chance is called a change no more often than is said, whatever its shape, and the interval holds what is true.
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <random>
+
+#include "../../../model/analysis/diff/mean_change.h"
+#include "equal_runs.h"
+#include "model/analysis/trace_diff.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::analysis;
+using lanescope::test::EqualRun;
+using lanescope::test::Noise;
+
+namespace {
+
+// The most of `tries` that happen with the given probability, but for one case in about ten thousand.
+std::size_t at_most(double probability, std::size_t tries) {
+  const double expected = probability * static_cast<double>(tries);
+  return static_cast<std::size_t>(std::ceil(expected + 4 * std::sqrt(expected) + 1));
+}
+
+bool says_change(const TraceDiff& diff) {
+  return std::any_of(diff.items.begin(), diff.items.end(),
+                     [](const DiffItem& item) { return item.verdict != DiffVerdict::kSame && item.verdict != DiffVerdict::kUnsure; });
+}
+
+}  // namespace
+
+TEST_CASE("Student's t has the probabilities of its closed forms and of tables") {
+  for (const double t : {0.1, 1.0, 3.0, 12.0, 63.657, 1'000.0}) {
+    INFO(t);
+    CHECK(student_two_sided(t, 1) == Approx(1 - 2 / std::numbers::pi * std::atan(t)).epsilon(1e-6));
+    CHECK(student_two_sided(t, 2) == Approx(1 - t / std::sqrt(2 + t * t)).epsilon(1e-6));
+  }
+  CHECK(student_two_sided(4.604095, 4) == Approx(0.01).epsilon(1e-5));
+  CHECK(student_two_sided(3.355387, 8) == Approx(0.01).epsilon(1e-5));
+  CHECK(student_two_sided(2.711558, 38) == Approx(0.01).epsilon(1e-5));
+  CHECK(student_two_sided(0, 7) == Approx(1));
+}
+
+TEST_CASE("the example of Benjamini and Hochberg has four discoveries") {
+  const std::vector<double> probabilities{0.0459, 0.0001, 0.0004, 0.3240, 0.0019, 0.0095, 0.0201, 0.0278,
+                                          0.0298, 0.0344, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
+  const double level = discovery_level(probabilities, 0.05);
+  CHECK(level == Approx(0.05 * 4 / 15));
+  CHECK(std::count_if(probabilities.begin(), probabilities.end(), [&](double p) { return p <= level; }) == 4);
+  CHECK(discovery_level({}, 0.01) == Approx(0.01));
+}
+
+TEST_CASE("chance is called a change no more often than the level says") {
+  constexpr std::size_t kPairs = 4'000;
+  constexpr double kLevel = 0.01;
+  const auto noise = GENERATE(Noise::kIndependent, Noise::kSkewed, Noise::kSpikes);
+  const auto [first, second] =
+      GENERATE(std::pair(5, 5), std::pair(5, 20), std::pair(500, 5), std::pair(20, 20), std::pair(21, 39), std::pair(100, 100));
+  std::mt19937_64 random(7);
+  std::size_t alarms = 0;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    const std::vector<double> a = test::step_noise({.iterations = first, .noise = noise}, random),
+                              b = test::step_noise({.iterations = second, .noise = noise}, random);
+    alarms += MeanChange::of_samples(a, b).probability() <= kLevel;
+  }
+  INFO(first << " and " << second << " samples, noise " << static_cast<int>(noise));
+  CHECK(alarms <= at_most(kLevel, kPairs));
+}
+
+TEST_CASE("of a hundred series and more that resemble themselves, the noise is known all the same") {
+  constexpr std::size_t kPairs = 2'000;
+  const auto noise = GENERATE(Noise::kAlike, Noise::kVeryAlike);
+  std::mt19937_64 random(11);
+  std::size_t alarms = 0;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    const std::vector<double> a = test::step_noise({.iterations = 200, .noise = noise}, random),
+                              b = test::step_noise({.iterations = 200, .noise = noise}, random);
+    alarms += MeanChange::of_samples(a, b).probability() <= 0.01;
+  }
+  CHECK(alarms <= at_most(0.012, kPairs));
+}
+
+TEST_CASE("the interval holds the true change, and excludes zero just where it is called a change") {
+  constexpr std::size_t kPairs = 2'000;
+  constexpr double kLevel = 0.01;
+  const double change = GENERATE(-30.0, 0.0, 5.0, 60.0);
+  const int samples = GENERATE(5, 20, 100);
+  std::mt19937_64 random(23);
+  std::size_t missed = 0, found = 0;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    const std::vector<double> a = test::step_noise({.iterations = samples}, random);
+    std::vector<double> b = test::step_noise({.iterations = samples}, random);
+    for (double& sample : b) sample *= 1 + change / 100;
+    const MeanChange seen = MeanChange::of_samples(a, b);
+    const Interval interval = seen.interval(kLevel);
+    missed += change < interval.low || change > interval.high;
+    const bool excludes_zero = interval.low > 0 || interval.high < 0;
+    REQUIRE(excludes_zero == (seen.probability() <= kLevel));
+    found += excludes_zero;
+  }
+  INFO(change << " % of " << samples << " samples");
+  CHECK(missed <= at_most(kLevel, kPairs));
+  if (std::abs(change) >= 30) CHECK(found >= kPairs * 99 / 100);
+}
+
+TEST_CASE("a series that never varies differs by any change at all") {
+  const std::vector<double> steady(8, 100), more(8, 101);
+  CHECK(MeanChange::of_samples(steady, steady).probability() == 1);
+  CHECK(MeanChange::of_samples(steady, more).probability() == 0);
+  CHECK(MeanChange::of_samples(steady, more).interval(0.01).low == Approx(1));
+  CHECK(MeanChange::of_samples(steady, more).interval(0.01).high == Approx(1));
+}
+
+TEST_CASE("runs differ from run to run, which their spread tells and no single run does") {
+  constexpr std::size_t kTries = 3'000;
+  std::mt19937_64 random(31);
+  std::normal_distribution<double> run(100, 1);
+  const auto [first, second] = GENERATE(std::pair(1, 2), std::pair(1, 5), std::pair(2, 2), std::pair(3, 3), std::pair(6, 6));
+  std::size_t alarms = 0;
+  for (std::size_t i = 0; i < kTries; ++i) {
+    std::vector<double> a, b;
+    for (int n = 0; n < first; ++n) a.push_back(run(random));
+    for (int n = 0; n < second; ++n) b.push_back(run(random));
+    alarms += MeanChange::of_runs(a, b).probability() <= 0.01;
+  }
+  INFO(first << " and " << second << " runs");
+  CHECK(alarms <= at_most(0.01, kTries));
+}
+
+TEST_CASE("of pairs of equal runs one in a hundred is said to differ, however many ranks step together") {
+  constexpr std::size_t kPairs = 150;
+  const int ranks = GENERATE(1, 2, 8);
+  const int iterations = GENERATE(5, 30);
+  std::size_t alarms = 0;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    const EqualRun run{.ranks = ranks, .iterations = iterations};
+    const auto diff = compare_traces(*test::equal_run(run, 2 * pair + 1), *test::equal_run(run, 2 * pair + 2));
+    REQUIRE(diff);
+    REQUIRE(diff->first_iterations + diff->first_skipped == static_cast<std::size_t>(iterations));
+    alarms += says_change(*diff);
+  }
+  INFO(ranks << " ranks, " << iterations << " iterations");
+  CHECK(alarms <= at_most(TraceDiff::kFalseAlarms, kPairs));
+}
+
+TEST_CASE("of several runs a side, what differs from run to run is noise, and what differs beyond is found") {
+  constexpr std::size_t kPairs = 60;
+  const EqualRun equal{.iterations = 20, .between_runs = 0.1};
+  std::size_t alarms = 0, alone = 0;
+  for (std::uint64_t pair = 0; pair < kPairs; ++pair) {
+    std::vector<std::shared_ptr<const Trace>> runs;
+    for (std::uint64_t run = 0; run < 6; ++run) runs.push_back(test::equal_run(equal, 100 * pair + run));
+    const std::span<const std::shared_ptr<const Trace>> all(runs);
+    const auto diff = compare_runs(all.first(3), all.subspan(3));
+    REQUIRE(diff);
+    CHECK(diff->first_runs == 3);
+    CHECK(diff->first_iterations + diff->first_skipped == 60);
+    alarms += says_change(*diff);
+    alone += says_change(*compare_traces(*runs[0], *runs[3]));
+  }
+  CHECK(alarms <= at_most(TraceDiff::kFalseAlarms, kPairs));
+  CHECK(alone > kPairs / 4);  // which is why several runs are taken
+
+  std::vector<std::shared_ptr<const Trace>> before, after;
+  for (std::uint64_t run = 0; run < 4; ++run) {
+    before.push_back(test::equal_run({.iterations = 20, .between_runs = 0.01}, run));
+    after.push_back(test::equal_run({.iterations = 20, .noise = Noise::kSkewed, .between_runs = 0.01}, 50 + run));
+  }
+  const auto diff = compare_runs(before, after);
+  REQUIRE(diff);
+  CHECK(diff->items.front().name == "Iteration");
+  CHECK(diff->items.front().first.count == 80);
+}

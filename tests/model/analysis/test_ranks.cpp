@@ -1,0 +1,161 @@
+// Several ranks: who waits for whom, and why, however long the program took to set itself up.
+#include <algorithm>
+
+#include "../../../model/analysis/collectives.h"
+#include "answers.h"
+#include "model/analysis/trace_diff.h"
+#include "model/trace/combine.h"
+#include "scenario.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::analysis;
+using lanescope::test::answer;
+using lanescope::test::findings;
+using lanescope::test::kMicrosecond;
+using lanescope::test::kMillisecond;
+using lanescope::test::Scenario;
+
+namespace {
+
+constexpr int kRanks = 4, kSteps = 20;
+constexpr Nanoseconds kSecond = 1'000 * kMillisecond;
+constexpr Nanoseconds kSleep = 12 * kMillisecond, kCompute = 17 * kMillisecond, kTransfer = kMillisecond;
+constexpr Nanoseconds kStep = kSleep + kCompute + kTransfer;
+
+struct Program {
+  int late = 3;        // the rank that sleeps 12 ms in each step of 30; -1: the ranks take turns
+  bool ranges = true;  // whether steps are marked
+};
+
+// Twenty seconds of setup, in which the ranks come to their first collective in the opposite order, seconds apart; then the steps.
+void add_rank(Scenario& rank, int number, const Program& program, Nanoseconds clock) {
+  for (int i = 0; i < 10; ++i) {
+    const Nanoseconds t = clock + i * i * 200 * kMillisecond;
+    rank.kernel("initialise", t, t + kMillisecond, t + kMillisecond, t + 2 * kMillisecond);
+  }
+  const Nanoseconds come = clock + 19 * kSecond - number * 3 * kSecond;
+  rank.kernel("ncclDevKernel_AllReduce", come, come + 5'000, come + 10'000, clock + 19'500 * kMillisecond, 20);
+  for (int step = 0; step < kSteps; ++step) {
+    const Nanoseconds begin = clock + 20 * kSecond + step * kStep, end = begin + kStep - 50 * kMicrosecond;
+    const bool sleeps = (program.late >= 0 ? program.late : step % kRanks) == number;
+    const Nanoseconds start = begin + (sleeps ? kSleep : 0);
+    if (program.ranges) rank.range("step " + std::to_string(step), begin, end);
+    if (sleeps) rank.os_call("nanosleep", begin + 10'000, start - 10'000);
+    rank.kernel("forward", start, start + 5'000, start + 10'000, start + kCompute / 2);
+    rank.kernel("backward", start + 5'000, start + 10'000, start + kCompute / 2, start + kCompute);
+    rank.kernel("ncclDevKernel_AllReduce", start + 10'000, start + 15'000, start + kCompute, end - 5'000, 20);
+    rank.call("cudaStreamSynchronize", start + 20'000, end - 1'000);
+  }
+}
+
+std::shared_ptr<const Trace> one_file(const Program& program) {
+  auto builder = std::make_shared<TraceBuilder>();
+  for (int number = 0; number < kRanks; ++number) {
+    Scenario rank(builder, 100 + static_cast<std::uint32_t>(number));
+    rank.on_gpu(static_cast<std::uint32_t>(number));
+    add_rank(rank, number, program, 0);
+  }
+  return builder->snapshot();
+}
+
+// A file for each rank, whose clocks differ by `clock` from one to the next.
+std::shared_ptr<const Trace> four_files(const Program& program, Nanoseconds clock) {
+  std::vector<TraceSource> files;
+  for (int number = 0; number < kRanks; ++number) {
+    Scenario rank(100 + static_cast<std::uint32_t>(number));
+    rank.on_gpu(static_cast<std::uint32_t>(number));
+    add_rank(rank, number, program, number * clock);
+    files.push_back({rank.trace(), "rank" + std::to_string(number) + ".trace", 0});
+  }
+  return combine_traces(files);
+}
+
+const Finding& of_rule(const std::vector<Finding>& found, std::string_view rule) {
+  const auto first = std::find_if(found.begin(), found.end(), [&](const Finding& finding) { return finding.rule == rule; });
+  REQUIRE(first != found.end());
+  return *first;
+}
+
+RankWork rank_with(const std::vector<TimeRange>& kernels, NameId name = 1) {
+  RankWork rank;
+  for (const TimeRange& kernel : kernels) rank.communication_kernels.push_back({name, kernel});
+  return rank;
+}
+
+}  // namespace
+
+TEST_CASE("a rank that sleeps 12 ms in each step of 30 comes first, from one file and from four, however long setup took") {
+  const Program program{.ranges = GENERATE(true, false)};
+  const int files = GENERATE(1, 4);
+  const Nanoseconds clock = files == 1 ? 0 : GENERATE(Nanoseconds{0}, 40 * kMicrosecond, 7 * kMillisecond);
+  INFO(files << " files, " << (program.ranges ? "steps are marked" : "steps are not marked") << ", clocks differ by " << clock);
+  const auto trace = files == 1 ? one_file(program) : four_files(program, clock);
+  const std::vector<Finding> found = findings(*trace);
+  REQUIRE(found.size() >= 2);
+  CHECK(found[0].rule == "imbalance");
+  CHECK_THAT(found[0].title, contains_text("[103]") && contains_text("came last"));
+  if (program.ranges) CHECK_THAT(found[0].title, contains_text("40 % of the loop \"step *\""));
+  CHECK_THAT(found[0].seen, contains_text("while the launching thread slept"));
+  CHECK(static_cast<double>(found[0].cost) == Approx(3 * kSteps * kSleep).epsilon(0.1));
+  CHECK(found[0].place.range.length() == kSleep);
+  CHECK(found[1].rule == "gpu_bubbles");
+  CHECK(found[1].key == "os_sleep");
+  CHECK_THAT(found[1].title,
+             contains_text("GPU 3 was idle") && contains_text(program.ranges ? "(40 % of the loop" : " % of the time in which its work"));
+
+  // What the others wait is not communication: that is the transfer alone, 1 of 30 ms.
+  const Finding& communication = of_rule(found, "comm_overlap");
+  if (program.ranges) CHECK_THAT(communication.title, contains_text("(3.2 % of the loop"));
+  CHECK(static_cast<double>(communication.cost) == Approx(kSteps * (kTransfer - 55 * kMicrosecond)).epsilon(0.1));
+}
+
+TEST_CASE("ranks that are late in turn are all waited for, and their collectives wait as long") {
+  const RuleAnswer overlap = answer(*one_file({.late = -1}), "comm_overlap");
+  const auto table =
+      std::find_if(overlap.tables.begin(), overlap.tables.end(), [](const NamedTable& one) { return one.name == "comm_overlap"; });
+  REQUIRE(table != overlap.tables.end());
+  for (std::size_t rank = 0; rank < kRanks; ++rank)  // each sleeps in a quarter of the steps, and waits in the others
+    CHECK(table->table.columns().back().integer(rank) == kSteps * 3 / 4 * kSleep);
+  for (const Finding& finding : overlap.findings) CHECK(finding.cost < kSteps * 2 * kTransfer);
+}
+
+TEST_CASE("kernels are one collective where their ends agree, in groups of their own, too") {
+  // Ranks 0 and 1 reduce among themselves, as 2 and 3 do: at other times, with equally many kernels. Rank 1 is 500 µs late, rank 3 900 µs.
+  std::vector<RankWork> ranks;
+  const std::vector<Nanoseconds> late{0, 500'000, 0, 900'000};
+  for (std::size_t number = 0; number < 4; ++number) {
+    std::vector<TimeRange> kernels;
+    for (Nanoseconds i = 0; i < 10; ++i) {
+      const Nanoseconds begin = i * 10 * kMillisecond + (number < 2 ? 0 : i * 400'000);
+      kernels.push_back({begin + late[number], begin + (number < 2 ? 600'000 : 1'000'000)});
+    }
+    ranks.push_back(rank_with(kernels));
+  }
+  const std::vector<RankWait> waits = match_collectives(ranks);
+  CHECK(waits[0].waited == 10 * 500'000);
+  CHECK(waits[1].caused == 10 * 500'000);
+  CHECK(waits[1].last == 10);
+  CHECK(waits[1].waited == 0);
+  CHECK(waits[2].waited == 10 * 900'000);
+  CHECK(waits[3].caused == 10 * 900'000);
+  CHECK(waits[3].longest.length() == 900'000);
+}
+
+TEST_CASE("a rank whose first collectives were not recorded is matched by the ends of the rest") {
+  std::vector<TimeRange> all, rest;
+  for (Nanoseconds i = 0; i < 10; ++i) {
+    all.push_back({i * kMillisecond, i * kMillisecond + 300'000});
+    if (i >= 4) rest.push_back({i * kMillisecond + 200'000, i * kMillisecond + 300'010});
+  }
+  const std::vector<RankWait> waits = match_collectives(std::vector<RankWork>{rank_with(all), rank_with(rest)});
+  CHECK(waits[0].matched == 6);
+  CHECK(waits[0].waited == 6 * (300'000 - 100'010));
+  CHECK(waits[1].last == 6);
+}
+
+TEST_CASE("one rank alone waits for nobody, nor do ranks of unlike collectives") {
+  CHECK(match_collectives(std::vector<RankWork>{rank_with({{0, 100}})})[0].matched == 0);
+  for (const RankWait& wait : match_collectives(std::vector<RankWork>{rank_with({{0, 100}}, 1), rank_with({{0, 100}}, 2)}))
+    CHECK(wait.matched == 0);
+}

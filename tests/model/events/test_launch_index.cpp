@@ -1,0 +1,51 @@
+#include "model/events/launch_index.h"
+
+#include <random>
+
+#include "model/trace/trace_builder.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+
+TEST_CASE("the index finds the call that the trace finds one by one, where correlation ids come round again") {
+  const auto seed = GENERATE(range(1u, 20u));
+  std::mt19937 random(seed);
+  TraceBuilder builder;
+  const std::uint32_t spread = seed % 2 == 0 ? 1 : 100'000;  // ids far from each other are kept in another way
+  for (std::uint32_t instance = 1; instance <= 2; ++instance) {
+    const ProcessId process = builder.process_of_instance(instance);
+    TrackKey kernels{TrackKind::kKernels, process};
+    kernels.gpu = 0;
+    for (std::uint32_t tid = 1; tid <= 2; ++tid) {
+      TrackKey calls{TrackKind::kCudaApi, process};
+      calls.thread = builder.thread(process, tid);
+      for (Nanoseconds i = 0; i < 200; ++i) {
+        const Nanoseconds start = i * 1'000 + static_cast<Nanoseconds>(random() % 300);
+        const std::uint32_t id = (1 + random() % 100) * spread;
+        builder.add(calls, {{start, 500, 0, id, 0}, {start + 100, 200, 0, id, 0}});  // a call, and the driver's within it
+      }
+    }
+    for (Nanoseconds i = 0; i < 500; ++i) {
+      const std::uint32_t id = (1 + random() % 110) * spread;
+      builder.add(kernels, {{i * 400 + static_cast<Nanoseconds>(random() % 100), 50, 0, id, 0}});
+    }
+  }
+  const auto trace = builder.snapshot();
+  const LaunchIndex index(*trace);
+  for (ProcessId process = 0; process < 2; ++process) {
+    for (const TrackId track : trace->tracks_of(process, TrackKind::kKernels)) {
+      for (const LaneId id : trace->tracks()[track].lanes) {
+        const Lane& lane = trace->lane(id);
+        for (EventIndex i = 0; i < lane.size(); ++i) {
+          const std::optional<EventRef> launch = trace->launch_of({id, i});
+          const EventRef found = index.find(process, lane.correlation(i), lane.start(i));
+          REQUIRE(found.valid() == launch.has_value());
+          if (launch) {
+            REQUIRE(launch_distance(trace->event(found).start, lane.start(i)) == launch_distance(trace->event(*launch).start, lane.start(i)));
+            REQUIRE(trace->event(found).duration == 500);  // the outer call
+          }
+        }
+      }
+    }
+  }
+}

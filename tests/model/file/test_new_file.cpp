@@ -1,0 +1,156 @@
+#include "model/file/new_file.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using test::TemporaryFolder;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+void write(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+void put(NewFile& file, const std::string& text) {
+  REQUIRE(::write(file.descriptor(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+}
+mode_t mode_of(const fs::path& path) {
+  struct stat facts {};
+  REQUIRE(stat(path.c_str(), &facts) == 0);
+  return facts.st_mode & 0777;
+}
+std::size_t count_in(const fs::path& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+}  // namespace
+
+TEST_CASE("a file that is replaced stays as it was until the new one takes its place") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "x";
+  write(path, "old");
+  std::ifstream reader(path);
+  auto file = NewFile::create(path, Overwrite::kAllow, Readers::kAsUsual);
+  REQUIRE(file);
+  put(*file, "new");
+  CHECK(content(path) == "old");
+  REQUIRE(file->take_place());
+  CHECK(content(path) == "new");
+  std::string seen;
+  reader >> seen;
+  CHECK(seen == "old");  // who had opened it keeps it
+  CHECK(count_in(folder.path()) == 1);
+}
+
+TEST_CASE("a new file that does not take its place leaves nothing behind") {
+  const TemporaryFolder folder;
+  { REQUIRE(NewFile::create(folder.path() / "x", Overwrite::kRefuse, Readers::kAsUsual)); }
+  CHECK(count_in(folder.path()) == 0);
+}
+
+TEST_CASE("a file that came meanwhile is not replaced unless that is allowed") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "x";
+  auto file = NewFile::create(path, Overwrite::kRefuse, Readers::kAsUsual);
+  REQUIRE(file);
+  write(path, "theirs");
+  const auto placed = file->take_place();
+  REQUIRE_FALSE(placed);
+  CHECK_THAT(placed.error().text, contains_text("exists already"));
+  CHECK(content(path) == "theirs");
+}
+
+TEST_CASE("what stands in the way and is no file is refused and never opened") {
+  const TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  for (const fs::path& path : {pipe, folder.path(), fs::path("/dev/null")}) {
+    CAPTURE(path);
+    const auto file = NewFile::create(path, Overwrite::kAllow, Readers::kAsUsual);
+    REQUIRE_FALSE(file);
+    CHECK_THAT(file.error().text, contains_text("is not a file"));
+  }
+}
+
+TEST_CASE("links laid beside the place lead nowhere") {
+  const TemporaryFolder folder;
+  const fs::path victim = folder.path() / "victim";
+  write(victim, "precious");
+  fs::create_symlink(victim, folder.path() / "x.partial");
+  auto file = NewFile::create(folder.path() / "x", Overwrite::kAllow, Readers::kAsUsual);
+  REQUIRE(file);
+  put(*file, "new");
+  REQUIRE(file->take_place());
+  CHECK(content(victim) == "precious");
+  CHECK(content(folder.path() / "x") == "new");
+}
+
+TEST_CASE("a link of this user at the place is followed, one of another user is refused") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder.path() / "large");
+  const fs::path link = folder.path() / "x";
+  const fs::path target = folder.path() / "large" / "x";
+  write(target, "old");
+  fs::create_symlink("large/x", link);
+  {
+    auto file = NewFile::create(link, Overwrite::kAllow, Readers::kAsUsual);
+    REQUIRE(file);
+    put(*file, "new");
+    REQUIRE(file->take_place());
+  }
+  CHECK(fs::is_symlink(link));
+  CHECK(content(target) == "new");
+  constexpr uid_t kOther = 65534;
+  if (lchown(link.c_str(), kOther, kOther) != 0) {
+    WARN("Only root can give a link to somebody else: not tested.");
+    return;
+  }
+  const auto file = NewFile::create(link, Overwrite::kAllow, Readers::kAsUsual);
+  REQUIRE_FALSE(file);
+  CHECK_THAT(file.error().text, contains_text("link of another user"));
+  CHECK(content(target) == "new");
+}
+
+TEST_CASE("a new file is for its owner alone where that is asked for, else it has the rights of what it replaces") {
+  const TemporaryFolder folder;
+  const mode_t before = umask(0);
+  write(folder.path() / "known", "old");
+  REQUIRE(chmod((folder.path() / "known").c_str(), 0640) == 0);
+  for (const auto& [name, readers] : {std::pair("own", Readers::kOwnerAlone), {"known", Readers::kAsUsual}}) {
+    auto file = NewFile::create(folder.path() / name, Overwrite::kAllow, readers);
+    REQUIRE(file);
+    CHECK((mode_of(file->beside()) & 0007) == 0);
+    REQUIRE(file->take_place());
+  }
+  umask(before);
+  CHECK(mode_of(folder.path() / "own") == 0600);
+  CHECK(mode_of(folder.path() / "known") == 0640);
+}
+
+TEST_CASE("a process that ends by a signal can remove its new files") {
+  const TemporaryFolder folder;
+  write(folder.path() / "x", "old");
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    auto first = NewFile::create(folder.path() / "x", Overwrite::kAllow, Readers::kAsUsual);
+    auto second = NewFile::create(folder.path() / "y", Overwrite::kRefuse, Readers::kAsUsual);
+    if (chdir("/") != 0) _exit(1);
+    remove_new_files();
+    _exit(first && second ? 0 : 1);  // without destructors
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(count_in(folder.path()) == 1);
+  CHECK(content(folder.path() / "x") == "old");
+}

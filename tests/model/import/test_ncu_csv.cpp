@@ -1,0 +1,148 @@
+#include "model/import/ncu_csv.h"
+
+#include <fstream>
+#include <map>
+
+#include "model/import/open_trace.h"
+#include "model/kernels/sections.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::kernels;
+
+namespace {
+
+// Kernels with known faults, as Nsight Compute saw them on an H200: at base clocks, and at free ones twice.
+std::optional<KernelMetrics> zoo(const char* file) {
+  const auto corpus = test::corpus();
+  if (!corpus) return std::nullopt;
+  auto metrics = read_ncu_csv(*corpus / "ncu" / file);
+  if (!metrics) FAIL(metrics.error().text);
+  return std::move(*metrics);
+}
+
+Result<KernelMetrics> read(const std::string& text) {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder.path() / "kernels.csv", std::ios::binary) << text;
+  return read_ncu_csv(folder.path() / "kernels.csv");
+}
+
+double row(const std::vector<Section>& all, std::string_view section, std::string_view label) {
+  for (const Section& one : all)
+    for (const SectionRow& candidate : one.rows)
+      if (one.name == section && candidate.label == label) return candidate.value;
+  FAIL("no " << section << ", " << label);
+  return 0;
+}
+
+constexpr const char* kHeader = "\"ID\",\"Process ID\",\"Process Name\",\"Kernel Name\",\"Context\",\"Stream\",\"Block Size\",\"Grid Size\",\"Device\",\"CC\"";
+
+}  // namespace
+
+TEST_CASE("the fault of each kernel of known faults is named first, and what bounds it") {
+  const char* file = GENERATE("zoo_raw.csv", "zoo_raw_free_1.csv", "zoo_raw_free_2.csv");
+  const auto metrics = zoo(file);
+  if (!metrics) {
+    WARN("no corpus: skipped");
+    return;
+  }
+  CAPTURE(file);
+  struct Known {
+    Bound bound;
+    const char* rule;  // "": it has no fault
+  };
+  const std::map<std::string, Known> known{{"transpose_naive", {Bound::kL2, "global_access"}}, {"transpose_shared", {Bound::kL1, "bank_conflicts"}},
+                                           {"transpose_padded", {Bound::kDram, ""}},           {"saxpy", {Bound::kDram, ""}},
+                                           {"strided", {Bound::kDram, "global_access"}},       {"gemm_naive", {Bound::kL1, "global_access"}},
+                                           {"divergent", {Bound::kCompute, "divergence"}},     {"atomics", {Bound::kLatency, "atomics"}},
+                                           {"spill", {Bound::kL2, "local_memory"}},            {"fp64", {Bound::kCompute, "fp64"}},
+                                           {"small_grid", {Bound::kSmallGrid, "small_grid"}},  {"low_occ", {Bound::kLatency, "occupancy"}}};
+  REQUIRE(metrics->kernels().size() == known.size());
+  for (const ProfiledKernel& kernel : metrics->kernels()) {
+    INFO(kernel.name);
+    const Known& expected = known.at(kernel.name.substr(0, kernel.name.find('(')));
+    const Verdict verdict = judge(*metrics, kernel);
+    CHECK(bound_name(verdict.bound) == bound_name(expected.bound));
+    CHECK((verdict.advice.empty() ? std::string_view() : verdict.advice.front().rule) == expected.rule);
+  }
+}
+
+TEST_CASE("estimated gains are those of Nsight Compute's rules") {
+  const auto metrics = zoo("zoo_raw.csv");
+  if (!metrics) return;
+  // Percent, as it printed them.
+  const std::map<std::string, double> printed{{"transpose_naive", 77.4}, {"strided", 87.5}, {"gemm_naive", 40.1}, {"divergent", 45.2}, {"fp64", 45.3}, {"small_grid", 93.94}};
+  for (const ProfiledKernel& kernel : metrics->kernels()) {
+    const auto found = printed.find(kernel.name.substr(0, kernel.name.find('(')));
+    if (found == printed.end()) continue;
+    INFO(kernel.name);
+    CHECK(100 * judge(*metrics, kernel).advice.at(0).gain == Approx(found->second).margin(0.1));
+  }
+}
+
+TEST_CASE("sections have Nsight Compute's values, in plain units") {
+  const auto metrics = zoo("zoo_raw.csv");
+  if (!metrics) return;
+  const ProfiledKernel& naive = metrics->kernels()[0];
+  const std::vector<Section> all = sections(*metrics, naive);
+  CHECK(duration(*metrics, naive) == 516'512);
+  CHECK(row(all, "SpeedOfLight", "Memory throughput") == Approx(83.60586));
+  CHECK(row(all, "SpeedOfLight", "SM frequency") == Approx(1.499843e9));
+  CHECK(row(all, "MemoryWorkloadAnalysis", "DRAM bandwidth") == Approx(0.512401e12));
+  CHECK(row(all, "MemoryWorkloadAnalysis_Tables", "DRAM: read") == Approx(142'191'000));
+  CHECK(row(all, "MemoryWorkloadAnalysis_Tables", "Global stores: sectors a request") == Approx(32).epsilon(0.001));
+  CHECK(row(all, "InstructionStats", "Executed") == 25'165'824);
+  CHECK(row(all, "SourceCounters", "Global memory: sectors as accessed") == 37'748'736);
+  CHECK(row(all, "WarpStateStats", "long_scoreboard") == Approx(63.519379));
+  CHECK(row(all, "Occupancy", "Theoretical") == 100);
+  CHECK(row(all, "LaunchStats", "Waves") == Approx(124.12).margin(0.005));
+  CHECK(row(sections(*metrics, metrics->kernels()[11]), "LaunchStats", "Dynamic shared memory a block") == 200'000);
+}
+
+TEST_CASE("profiled kernels open as a trace, one behind the other, with their values") {
+  const auto corpus = test::corpus();
+  if (!corpus) return;
+  const auto trace = open_trace(*corpus / "ncu" / "zoo_raw.csv");
+  REQUIRE(trace);
+  CHECK((*trace)->event_count() == 12);
+  CHECK((*trace)->gpus().at(0).name == "NVIDIA H200");
+  CHECK((*trace)->gpus().at(0).multiprocessor_count == 132);
+  CHECK((*trace)->counters().size() > 20);
+  CHECK((*trace)->extent().begin == 0);
+  REQUIRE((*trace)->diagnostics().size() == 1);
+}
+
+TEST_CASE("what stands around the table is passed over, and units are brought to one") {
+  const auto metrics = read("==PROF== Connected to process 7\nhello, \"world\"\n" + std::string(kHeader) +
+                            ",\"gpu__time_duration.sum\",\"a__bytes.sum.per_second\",\"b__text\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\",\"Gbyte/s\",\"\"\n"
+                            "\"0\",\"7\",\"zoo\",\"f(\"\"x\"\", int)\",\"1\",\"7\",\"(32, 8, 1)\",\"(1024, 2, 1)\",\"0\",\"9.0\",\"1,234.5\",\"2.5\",\"no data\"\n"
+                            "the program prints, too\n==PROF== Disconnected\n");
+  if (!metrics) FAIL(metrics.error().text);
+  REQUIRE(metrics->kernels().size() == 1);
+  const ProfiledKernel& kernel = metrics->kernels()[0];
+  CHECK(kernel.name == "f(\"x\", int)");
+  CHECK(duration(*metrics, kernel) == 1'234'500);
+  CHECK(metrics->value(kernel, "a__bytes.sum.per_second") == 2.5e9);
+  CHECK_FALSE(metrics->value(kernel, "b__text"));
+  CHECK_FALSE(metrics->value(kernel, "c__absent"));
+  CHECK(kernel.detail.block[1] == 8);
+  CHECK(kernel.gpu.compute_major == 9);
+  CHECK(judge(*metrics, kernel).bound == Bound::kUnknown);
+}
+
+TEST_CASE("a table whose numbers make no sense reads as far as it does") {
+  const auto metrics = read(std::string(kHeader) + ",\"gpu__time_duration.sum\",\"launch__registers_per_thread\",\"sm__throughput.avg.pct_of_peak_sustained_elapsed\"\n"
+                                                   "\"\"\n\"\",\"-1\",\"\",\"\",\"x\",\"99999999999999\",\"(4294967295, 4294967295, 4294967295)\",\"()\",\"\",\"...\",\"1e308\",\"nan\",\"inf\"\n");
+  if (!metrics) FAIL(metrics.error().text);
+  const ProfiledKernel& kernel = metrics->kernels()[0];
+  CHECK(duration(*metrics, kernel) == 1'000'000'000'000'000'000);
+  CHECK(sections(*metrics, kernel).size() < 5);
+  CHECK(judge(*metrics, kernel).bound == Bound::kUnknown);  // infinite is not measured
+
+  std::string wide = kHeader;
+  for (int i = 0; i < 100'000; ++i) wide += ",\"a__b.sum\"";
+  const auto refused = read(wide + "\n\n");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().text.find("more than 65536 columns") != std::string::npos);
+}

@@ -1,0 +1,376 @@
+// A target that lives and ends in the way that it is told, after 100 ranges "step" and the lines "out" and "err" on standard output and
+// error. lives WAY [ARGUMENT]; the ways stand at the end. Ranges of each way are counted in tests/e2e/lifecycle/ways.cpp.
+//
+// What fails that a way needs ends it with 99 and says why: then nothing can be concluded from it.
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
+#include <sched.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int kCode = 7;
+constexpr uid_t kNobody = 65534;
+
+char** arguments;
+
+void steps(int count) {
+  for (int i = 0; i < count; ++i) {
+    nvtxRangePushA("step");
+    nvtxRangePop();
+  }
+}
+
+int number(int otherwise) { return arguments[2] != nullptr ? std::atoi(arguments[2]) : otherwise; }
+
+void must(bool succeeded, const char* what) {
+  if (succeeded) return;
+  std::fprintf(stderr, "%s: %s\n", what, std::strerror(errno));
+  _exit(99);
+}
+
+int code_of(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void wait_for_all() {
+  while (wait(nullptr) > 0) {
+  }
+}
+
+[[noreturn]] void become(const char* way, const char* argument = nullptr) {
+  execl("/proc/self/exe", arguments[0], way, argument, nullptr);
+  _exit(98);
+}
+
+int child_with_steps(const std::function<pid_t()>& make) {
+  const pid_t child = make();
+  if (child == 0) {
+    steps(50);
+    _exit(2);
+  }
+  must(child > 0, "a child");
+  const int code = code_of(child);
+  steps(100);
+  return code;
+}
+
+// ---- Ways --------------------------------------------------------------------------------------------------------------------------
+
+int exits() { return number(kCode); }
+int leaves() { _exit(number(kCode)); }
+int leaves_group() { return static_cast<int>(syscall(SYS_exit_group, number(kCode))); }
+int main_thread_leaves() {
+  pthread_t thread;
+  pthread_create(
+      &thread, nullptr, [](void*) -> void* { return steps(100), nullptr; }, nullptr);
+  pthread_exit(nullptr);
+}
+int dies() {
+  const int signal = number(SIGTERM);
+  std::signal(signal, SIG_DFL);
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_UNBLOCK, &all, nullptr);
+  raise(signal);
+  return 99;
+}
+
+int has_children() {
+  for (int i = number(10); i > 0; --i)
+    if (fork() == 0) {
+      steps(10);
+      _exit(0);
+    }
+  wait_for_all();
+  return kCode;
+}
+int is_a_tree() {
+  for (int level = number(5); level > 0; --level) fork();
+  steps(10);
+  wait_for_all();
+  return kCode;
+}
+int has_threads() {
+  std::vector<std::thread> threads;
+  for (int i = number(50); i > 0; --i) threads.emplace_back([] { steps(100); });
+  for (std::thread& thread : threads) thread.join();
+  return kCode;
+}
+int forks_among_threads() {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([] {
+      for (int k = 0; k < 20; ++k) std::thread([] { steps(1); }).join();
+    });
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      steps(1);
+      _exit(0);
+    }
+    code_of(child);
+  }
+  for (std::thread& thread : threads) thread.join();
+  return kCode;
+}
+
+int becomes_others() {
+  const int left = number(10);
+  if (left > 0) become("exec", std::to_string(left - 1).c_str());
+  return kCode;
+}
+int fails_to_become() {
+  execl("/there/is/no/such/program", "x", nullptr);
+  steps(100);
+  return kCode;
+}
+int vforks_and_becomes() {
+  const pid_t child = vfork();
+  if (child == 0) become("exit", "9");
+  const int code = code_of(child);
+  steps(100);
+  return code;
+}
+int vforks_and_leaves() {
+  for (int i = 0; i < 50; ++i) {
+    const pid_t child = vfork();
+    if (child == 0) _exit(3);
+    code_of(child);
+  }
+  steps(100);
+  return kCode;
+}
+int spawns() {
+  std::string way = "exit";
+  std::string code = "9";
+  char* argv[] = {arguments[0], way.data(), code.data(), nullptr};
+  pid_t child = 0;
+  must(posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, argv, environ) == 0, "posix_spawn");
+  return code_of(child);
+}
+int clones_within_its_memory() {
+  constexpr std::size_t kStack = 1 << 16;
+  auto* stack = static_cast<char*>(mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  const pid_t child = clone([](void*) { return 5; }, stack + kStack, CLONE_VM | SIGCHLD, nullptr);
+  const int code = code_of(child);
+  steps(100);
+  return code;
+}
+int forks_by_the_kernel() {
+  return child_with_steps([] { return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr)); });
+}
+int forks_without_handlers() {
+  return child_with_steps([] { return _Fork(); });
+}
+
+int becomes_a_daemon() {
+  must(daemon(1, 0) == 0, "daemon");
+  usleep(300'000);
+  steps(100);
+  return 0;
+}
+int leaves_its_session() {
+  if (fork() != 0) _exit(1);
+  setsid();
+  usleep(100'000);
+  steps(100);
+  return 0;
+}
+int leaves_an_orphan() {
+  if (fork() == 0) {
+    usleep(200'000);
+    steps(100);
+    _exit(0);
+  }
+  return kCode;
+}
+int leaves_a_sleeper() {
+  if (fork() == 0) {
+    for (int descriptor = 0; descriptor < 3; ++descriptor) close(descriptor);
+    setsid();
+    execlp("sleep", "sleep", "20", nullptr);
+    _exit(98);
+  }
+  return kCode;
+}
+
+int closes_all() {
+  for (int descriptor = 0; descriptor < 65'536; ++descriptor) close(descriptor);
+  steps(100);
+  return kCode;
+}
+int closes_range() {
+  must(syscall(SYS_close_range, 3u, ~0u, 0) == 0, "close_range");
+  steps(100);
+  int ends[2] = {-1, -1};
+  return pipe(ends) == 0 && ends[0] == 3 && ends[1] == 4 ? kCode : 98;
+}
+int covers_descriptors() {
+  for (int descriptor = 3; descriptor < 1'024; ++descriptor) dup2(1, descriptor);
+  steps(100);
+  return kCode;
+}
+int has_no_descriptors() {
+  const rlimit limit{32, 32};
+  must(setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
+  while (open("/dev/null", O_RDONLY) >= 0) {
+  }
+  return child_with_steps(fork);
+}
+
+int changes_root() {
+  must(chroot(arguments[2]) == 0 && chdir("/") == 0, "chroot");
+  return child_with_steps(fork);
+}
+int is_another_user() {
+  must(setgid(kNobody) == 0 && setuid(kNobody) == 0, "setuid");
+  return child_with_steps(fork);
+}
+int becomes_another_user() {
+  must(setgid(kNobody) == 0 && setuid(kNobody) == 0, "setuid");
+  execl(arguments[2], arguments[0], "exit", "9", nullptr);
+  must(false, arguments[2]);
+  return 99;
+}
+int can_not_be_dumped() {
+  prctl(PR_SET_DUMPABLE, 0);
+  steps(100);
+  return kCode;
+}
+
+int copies_input() {
+  std::vector<char> buffer(1 << 16);
+  long copied = 0;
+  for (ssize_t size = 0; (size = read(STDIN_FILENO, buffer.data(), buffer.size())) > 0; copied += size)
+    if (write(STDOUT_FILENO, buffer.data(), static_cast<std::size_t>(size)) != size) return 98;
+  std::fprintf(stderr, "copied %ld\n", copied);
+  return kCode;
+}
+int prints_lines() {
+  for (int i = number(1'000); i > 0; --i) std::printf("line %d of many\n", i);
+  return std::fflush(stdout) == 0 ? kCode : 98;
+}
+int writes_a_file() {
+  const std::vector<char> block(1 << 16, 'x');
+  const int file = open(arguments[2], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  for (int i = 0; i < 16; ++i)
+    if (write(file, block.data(), block.size()) < 0) return 98;
+  steps(100);
+  return kCode;
+}
+
+// What it has inherited: limits, signals, descriptors.
+int shows_what_it_inherited() {
+  for (int resource = 0; resource < RLIM_NLIMITS; ++resource) {
+    rlimit limit{};
+    getrlimit(static_cast<__rlimit_resource>(resource), &limit);
+    std::printf("limit %d: %lx %lx\n", resource, limit.rlim_cur, limit.rlim_max);
+  }
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("SigBlk") || line.starts_with("SigIgn")) std::printf("%s\n", line.c_str());
+  for (int descriptor = 0; descriptor < 10; ++descriptor)
+    if (fcntl(descriptor, F_GETFD) >= 0) std::printf("descriptor %d is open\n", descriptor);
+  std::printf("umask %o, priority %d\n", umask(0), getpriority(PRIO_PROCESS, 0));
+  return kCode;
+}
+
+// Each signal that comes is a line, until SIGTERM.
+int shows_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, nullptr);
+  std::signal(SIGCHLD, SIG_DFL);
+  std::printf("ready\n");
+  std::fflush(stdout);
+  for (;;) {
+    const int signal = sigwaitinfo(&all, nullptr);
+    if (signal < 0) continue;
+    std::printf("signal %d\n", signal);
+    std::fflush(stdout);
+    if (signal == SIGTERM) return kCode;
+  }
+}
+int waits() {
+  std::printf("ready\n");
+  std::fflush(stdout);
+  for (;;) pause();
+}
+
+const std::map<std::string, int (*)()> ways{
+    {"exit", exits},
+    {"_exit", leaves},
+    {"exit_group", leaves_group},
+    {"pthread_exit", main_thread_leaves},
+    {"signal", dies},
+    {"children", has_children},
+    {"tree", is_a_tree},
+    {"threads", has_threads},
+    {"forks-among-threads", forks_among_threads},
+    {"exec", becomes_others},
+    {"exec-fails", fails_to_become},
+    {"vfork-exec", vforks_and_becomes},
+    {"vfork-exit", vforks_and_leaves},
+    {"spawn", spawns},
+    {"clone-vm", clones_within_its_memory},
+    {"clone", forks_by_the_kernel},
+    {"_Fork", forks_without_handlers},
+    {"daemon", becomes_a_daemon},
+    {"setsid", leaves_its_session},
+    {"orphan", leaves_an_orphan},
+    {"sleeper", leaves_a_sleeper},
+    {"close", closes_all},
+    {"close_range", closes_range},
+    {"dup2", covers_descriptors},
+    {"no-descriptors", has_no_descriptors},
+    {"chroot", changes_root},
+    {"setuid", is_another_user},
+    {"setuid-exec", becomes_another_user},
+    {"not-dumpable", can_not_be_dumped},
+    {"copy", copies_input},
+    {"lines", prints_lines},
+    {"write", writes_a_file},
+    {"inherited", shows_what_it_inherited},
+    {"signals", shows_signals},
+    {"wait", waits},
+};
+
+}  // namespace
+
+int main(int, char** argv) {
+  arguments = argv;
+  const auto way = ways.find(argv[1] != nullptr ? argv[1] : "exit");
+  if (way == ways.end()) return 99;
+  if (way->second == shows_what_it_inherited) return shows_what_it_inherited();  // before the agent has a descriptor of its own
+  steps(100);
+  std::puts("out");
+  std::fflush(stdout);
+  std::fputs("err\n", stderr);
+  return way->second();
+}

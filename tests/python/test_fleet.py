@@ -1,0 +1,280 @@
+"""Fleets whose faults are planted: each is found first, with its size, and by every engine in the same bytes. Recordings of two real GPUs, too."""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import support
+import numpy as np
+from lanescope import TraceError
+from lanescope.fleet import Engine, Fleet, recipes
+from lanescope.fleet.clocks import align
+from lanescope.fleet.collectives import RankCollectives, collectives_of
+from lanescope.fleet.engine import Outcome
+from lanescope.fleet.intervals import covered, union
+from lanescope.fleet.sums import Summary
+from lanescope.trace import Trace
+
+try:
+    sys.path.insert(0, str(support.ROOT / "tests" / "programs"))
+    import make_fleet
+except ImportError:
+    make_fleet = None
+
+needs_protobuf = unittest.skipIf(make_fleet is None or shutil.which("protoc") is None, "needs protoc and Python's protobuf")
+HERE = Engine(kind="none")
+
+
+class Parts(unittest.TestCase):
+    def test_sums_do_not_depend_on_how_they_are_taken(self):
+        generator = np.random.default_rng(3)
+        values = generator.lognormal(12, 3, 5000).astype(np.int64)
+        starts = generator.integers(0, 10**12, 5000)
+        whole = Summary.of(values, starts, "x")
+        order = random.Random(2)
+        for _ in range(20):
+            cuts = sorted(order.sample(range(1, 5000), 9))
+            parts = [Summary.of(v, s, "x") for v, s in zip(np.split(values, cuts), np.split(starts, cuts))]
+            order.shuffle(parts)
+            while len(parts) > 1:
+                one, other = parts.pop(order.randrange(len(parts))), parts.pop(order.randrange(len(parts)))
+                parts.append(one.merged(other))
+            self.assertEqual(parts[0], whole)
+            self.assertEqual(Summary.from_json(json.loads(json.dumps(parts[0].to_json()))), whole)
+        self.assertEqual(whole.squares, sum(int(value) ** 2 for value in values))
+        self.assertAlmostEqual(whole.deviation / float(np.std(values, ddof=1)), 1, places=9)
+        for share in (0.01, 0.25, 0.5, 0.75, 0.99):
+            self.assertLess(abs(whole.quantile(share) / np.quantile(values, share) - 1), 0.02)
+
+    def test_covered_time_is_that_of_each_nanosecond(self):
+        generator = random.Random(4)
+        for _ in range(50):
+            spans = [(b, b + generator.randrange(0, 30)) for b in (generator.randrange(0, 200) for _ in range(generator.randrange(0, 12)))]
+            inside = [any(b <= t < e for b, e in spans) for t in range(300)]
+            start, end = union(np.array([b for b, _ in spans], dtype=np.int64), np.array([e for _, e in spans], dtype=np.int64))
+            borders = np.array(sorted(generator.randrange(0, 260) for _ in range(8)), dtype=np.int64)
+            self.assertEqual(covered(start, end, borders).tolist(), [sum(inside[a:b]) for a, b in zip(borders, borders[1:])])
+
+
+class RealRanks(unittest.TestCase):
+    """Two H200s; tests/data/README.md says what each rank did."""
+
+    def test_the_rank_that_sleeps_15_ms_a_step_is_late_by_that(self):
+        answer = Fleet([support.recording("ranks_late0"), support.recording("ranks_late1")], HERE).ask("straggler")
+        first = answer.tables[0].records()[0]
+        self.assertEqual((first["Rank"], first["Last by itself"], first["Collectives"]), ("rank 1", 20, 20))
+        self.assertLess(abs(first["Median lateness"] / 15e6 - 1), 0.1)
+        self.assertIn("rank 1", answer.sentences[1])
+
+    def test_the_rank_that_multiplies_twice_as_much_computes_longer(self):
+        for name in ("imbalance", "straggler"):
+            first = Fleet(support.recording("ranks_compute"), HERE).ask(name).tables[0].records()[0]
+            self.assertEqual(first["Rank"], "rank 1")
+        causes = Fleet(support.recording("ranks_compute"), HERE).ask("straggler").tables[1].records()
+        self.assertEqual(causes[0]["Cause"], "GPU ran kernels")
+
+    def test_sums_of_a_fleet_are_those_of_stats(self):
+        paths = [support.recording("ranks_late0"), support.recording("ranks_late1"), support.recording("torch_training_workers0")]
+        for report, recipe in (("cuda_gpu_kern_sum", "cuda_gpu_kern_sum"), ("cuda_api_sum", "cuda_api_sum")):
+            said = json.loads(support.lanescope("stats", "-q", "-f", "json", "-r", report, *paths))
+            ours = {row["Name"]: row for row in Fleet(paths, HERE).ask(recipe).tables[0].records()}
+            for row in said:
+                if row["Name"] not in ours:
+                    self.assertEqual(report, "cuda_api_sum")  # whose names lose their version
+                    continue
+                self.assertEqual((ours[row["Name"]]["Total"], ours[row["Name"]]["Min"], ours[row["Name"]]["Max"]),
+                                 (row["Total Time (ns)"], row["Min (ns)"], row["Max (ns)"]))
+
+    def test_ends_of_collectives_agree_better_than_their_begins(self):
+        parts = []
+        for name in ("ranks_late0", "ranks_late1"):
+            with Trace(support.recording(name)) as trace:
+                parts += collectives_of(trace, name)
+        self.assertEqual([len(part.operations) for part in parts], [21, 21])
+        absolute = [part.ended + part.clock[1] for part in parts]
+        self.assertLess(np.abs(absolute[0] - absolute[1]).max(), 10_000)
+
+    def test_real_clocks_that_were_shifted_come_back_to_5_us(self):
+        for offset, ppm in ((0, 0), (9_876_543_210, 0), (-3_000_000_000, 50), (1_000, -35)):
+            parts = []
+            for name, host in (("ranks_late0", "a"), ("ranks_late1", "b")):
+                with Trace(support.recording(name)) as trace:
+                    parts += collectives_of(trace, name)
+                parts[-1].clock[0] = host
+            true = [part.ended + part.clock[1] for part in parts]
+            moved = parts[1]
+            epoch = moved.clock[1]
+            for column in (moved.called, moved.began, moved.ended):
+                column += np.rint(column * ppm * 1e-6).astype(np.int64)
+            moved.clock[1], moved.clock[2] = epoch + offset, moved.clock[2] + 2_000_000_000  # its time of day is 2 s off, too
+            alignment = align(parts)
+            on_axis = [alignment.times(part, part.ended) for part in sorted(parts, key=RankCollectives.order)]
+            self.assertLess(np.abs((on_axis[0] - on_axis[1]) - (true[0] - true[1])).max(), 10_000)
+            # The ends themselves differ by 5 us on one clock: the rest is the alignment's.
+            self.assertLess(np.abs(np.median(on_axis[0] - on_axis[1])), 5_000)
+
+
+@needs_protobuf
+class PlantedFaults(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_a_straggler_is_found_with_its_size_and_cause(self):
+        clocks = [(0, 0), (2_000_000_000, 50), (-10_000_000_000, 1), (7_000_000, -20), (0, 35), (10_000_000_000, -50)]
+        for hosts in (None, clocks):
+            with self.subTest(clocks=hosts):
+                shutil.rmtree(self.folder, ignore_errors=True)
+                self.folder.mkdir()
+                make_fleet.straggler(self.folder, ranks=6, late=3, lateness=12_000_000, clocks=hosts)
+                answer = Fleet(self.folder, HERE).ask("straggler")
+                first, cause = answer.tables[0].records()[0], answer.tables[1].records()[0]
+                self.assertEqual((first["Rank"], cause["Rank"], cause["Cause"]), ("rank 3", "rank 3", "in NVTX range load shard"))
+                self.assertLess(abs(first["Median lateness"] / 12e6 - 1), 0.1)
+                self.assertLess(abs(cause["More than others"] / 240e6 - 1), 0.1)
+
+    def test_clocks_with_offset_and_drift_agree_to_5_us(self):
+        clocks = [(0, 0), (2_000_000_000, 50), (-10_000_000_000, 1), (7_000_000, -20)]
+        make_fleet.straggler(self.folder, ranks=4, late=1, clocks=clocks)
+        parts = []
+        for path in sorted(self.folder.iterdir()):
+            with Trace(path) as trace:
+                parts += collectives_of(trace, str(path))
+        alignment = align(parts)
+        ends = np.stack([alignment.times(part, part.ended) for part in sorted(parts, key=RankCollectives.order)])
+        self.assertLess((ends.max(axis=0) - ends.min(axis=0)).max(), 5_000)  # they ended at one moment
+
+    def test_a_slow_link_is_found(self):
+        make_fleet.slow_link(self.folder, pairs=5, slow=2, factor=3)
+        answer = Fleet(self.folder, HERE).ask("slow_link")
+        first = answer.tables[0].records()[0]
+        self.assertEqual(first["Communicator"], "102")
+        self.assertAlmostEqual(first["Times the median"], 3, delta=0.3)
+
+    def test_an_imbalance_is_found_with_its_size(self):
+        make_fleet.imbalance(self.folder, ranks=5, heavy=2, factor=1.5)
+        first = Fleet(self.folder, HERE).ask("imbalance").tables[0].records()[0]
+        self.assertEqual((first["Rank"], first["Steps above"]), ("rank 2", 20))
+        self.assertAlmostEqual(first["More (%)"], 50, delta=5)
+
+    def test_ranks_that_part_are_found(self):
+        make_fleet.desync(self.folder, ranks=4, wrong=2, number=9)
+        self.assertIn("collective 10 of communicator 77: rank 2 (host) called ncclAllReduce of 8388608 bytes", Fleet(self.folder, HERE).ask("desync").sentences[0])
+        shutil.rmtree(self.folder)
+        self.folder.mkdir()
+        make_fleet.early_end(self.folder, ranks=4, dead=1, number=12)
+        self.assertIn("collective 13 of communicator 77: rank 1 (host) called nothing", Fleet(self.folder, HERE).ask("desync").sentences[0])
+
+    def test_engines_and_shards_give_the_same_bytes(self):
+        make_fleet.straggler(self.folder, ranks=6)
+        (self.folder / "broken.trace").write_bytes(b"no trace")
+        whole = (self.folder / "rank002.trace").read_bytes()
+        (self.folder / "rank002.trace").write_bytes(whole[: len(whole) // 2])
+        cache = str(self.folder / "cache")
+        for name in ("cuda_gpu_kern_sum", "straggler", "cuda_gpu_time_util_map", "gpu_gaps"):
+            question = recipes()[name].with_defaults()
+            fleet = Fleet(self.folder, HERE)
+            expected = HERE.run(question, fleet.paths).to_bytes(question)
+            engines = [Engine(kind="pool", workers=2), Engine(kind="none", cache=cache), Engine(kind="none", cache=cache)]
+            try:
+                import dask.distributed  # noqa: F401
+
+                engines += [Engine(kind="dask", dask="local:2")] if name == "straggler" else []
+            except ImportError:
+                pass
+            for engine in engines:
+                with self.subTest(recipe=name, engine=engine):
+                    self.assertEqual(engine.run(question, reversed(fleet.paths)).to_bytes(question), expected)
+            shards = [HERE.run(question, fleet.paths[i::3]) for i in range(3)]
+            for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0)):
+                merged = Outcome()
+                for i in order:
+                    merged = merged.merged(Outcome.from_bytes(shards[i].to_bytes(question), question), question)
+                self.assertEqual(merged.to_bytes(question), expected)
+
+    def test_a_file_that_cannot_be_read_is_a_row(self):
+        make_fleet.straggler(self.folder, ranks=2)
+        (self.folder / "broken.trace").write_bytes(b"no trace")
+        fleet = Fleet(self.folder, HERE)
+        fleet.ask("cuda_gpu_kern_sum")
+        states = {pathlib.Path(state.path).name: state for state in fleet.outcome.files}
+        self.assertFalse(states["broken.trace"].read)
+        self.assertIn("is not a .trace file", states["broken.trace"].reason)
+        self.assertTrue(states["rank000.trace"].read)
+
+    def test_a_change_of_a_night_is_found(self):
+        make_fleet.nights(self.folder, count=30, slower_from=17, factor=1.1)
+        first = Fleet(self.folder, HERE).ask("history").tables[0].records()[0]
+        self.assertIn("nvjet", first["Name"])
+        self.assertEqual(pathlib.Path(first["From file"]).name, "night17.trace")
+        self.assertAlmostEqual(first["Change (%)"], 10, delta=1)
+
+
+class CommandLine(unittest.TestCase):
+    def run_fleet(self, *arguments):
+        environment = os.environ | {"PYTHONPATH": str(support.ROOT / "app/python")}
+        return subprocess.run([sys.executable, "-m", "lanescope.fleet", *map(str, arguments)], capture_output=True, text=True, env=environment)
+
+    def test_an_answer_is_written_and_never_over_another(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "answer"
+            arguments = ["cuda_gpu_kern_sum", "--input", support.recording("torch_graph"), "-o", out, "--format", "csv,json"]
+            done = self.run_fleet(*arguments)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            page = (out / "report.html").read_text()
+            self.assertIn("cuda_gpu_kern_sum", page)
+            self.assertNotIn("http", page)  # nothing is loaded from elsewhere
+            self.assertTrue((out / "all_stats.csv").exists() and (out / "all_stats.json").exists() and (out / "files.csv").exists())
+            again = self.run_fleet(*arguments)
+            self.assertEqual(again.returncode, 1)
+            self.assertIn("is there already", again.stderr)
+
+    def test_wrong_use_ends_with_2(self):
+        trace = support.recording("torch_graph")
+        for arguments in (["no_recipe"], ["straggler"], ["straggler", "--input", trace, "--shard", "4/3", "-o", "/tmp/x"], ["straggler", "--input", trace, "--format", "xlsx"]):
+            with self.subTest(arguments=arguments):
+                self.assertEqual(self.run_fleet(*arguments).returncode, 2)
+        self.assertEqual(self.run_fleet("straggler", "--input", "/nonexistent").returncode, 1)
+
+    def test_the_program_knows_every_recipe(self):
+        said = support.lanescope("fleet", "--help").decode()
+        for name in recipes():
+            self.assertRegex(said, rf"\b{name}\b")
+
+    def test_the_program_asks_by_this_package(self):
+        environment = os.environ | {"LANESCOPE_PYTHON": sys.executable}
+        for verb in ("fleet", "recipe"):
+            done = subprocess.run([support.program(), verb, "gpu_gaps", "--input", support.recording("torch_graph"), "--gap", "1"], capture_output=True, text=True, env=environment)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("The longest gap is", done.stdout)
+        done = subprocess.run([support.program(), "fleet", "gpu_gaps"], capture_output=True, text=True, env=environment | {"LANESCOPE_PYTHON": "/nonexistent"})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("LANESCOPE_PYTHON names another one", done.stderr)
+
+    def test_shards_join_to_the_same_answer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            inputs = [support.recording("ranks_late0"), support.recording("ranks_late1")]
+            for i in (1, 2):
+                done = self.run_fleet("straggler", "--input", *inputs, "--shard", f"{i}/2", "-o", f"{folder}/part{i}", "--mode", "none")
+                self.assertEqual(done.returncode, 0, done.stderr)
+            joined = self.run_fleet("merge", "--input", f"{folder}/part2", f"{folder}/part1")
+            self.assertEqual(joined.stdout, self.run_fleet("straggler", "--input", *inputs, "--mode", "none").stdout)
+
+    def test_names_do_not_reach_the_terminal_or_the_page_raw(self):
+        from lanescope.fleet.report import html_page, text_of
+        from lanescope.fleet.result import Answer, ResultTable
+
+        answer = Answer("x", ["\x1b[31mred <script>"], [ResultTable("t", ["Name"], [["\x1b]0;title\x07<script>alert(1)</script>"]])])
+        self.assertNotIn("\x1b", text_of(answer, Outcome()))
+        self.assertNotIn("<script>", html_page(answer, Outcome()))
+
+
+if __name__ == "__main__":
+    unittest.main()

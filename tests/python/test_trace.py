@@ -1,0 +1,205 @@
+"""Recordings read by the package hold what `lanescope export` says of them; damaged and hostile files end in an answer."""
+
+import collections
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import support
+import lanescope
+import numpy as np
+
+# Kinds of the export, and the tables that they are of.
+KINDS = {
+    "Kernel": "kernels", "Copy": "copies", "Set": "sets", "CUDA API": "api_calls", "Synchronization": "synchronizations", "Graph launch": "graph_launches",
+    "NVTX range": "nvtx_ranges", "NVTX mark": "nvtx_marks", "OS runtime": "os_runtime", "Overhead": "overheads", "Compilation": "compilations",
+    "Page fault": "page_faults", "Thread state": "thread_states", "CPU sample": "samples", "Backtrace": "samples", "Memory usage": "memory_usage",
+    "CUDA event": "cuda_events",
+}
+# Columns of tables, and what the export calls them.
+COLUMNS = {"start": "start_ns", "duration": "duration_ns", "name": "name", "pid": "pid", "thread": "tid", "stream": "stream", "correlation": "correlation",
+           "bytes": "bytes", "registers_per_thread": "registers_per_thread", "stack": "stack"}
+
+
+def rows_of(table, columns):
+    data = table[columns].to_numpy()
+    return collections.Counter(zip(*(data[name].tolist() for name in columns)))
+
+
+class Recordings(unittest.TestCase):
+    def test_every_event_is_that_of_the_export(self):
+        for path in support.RECORDINGS:
+            exported = collections.defaultdict(list)
+            for event in json.loads(support.lanescope("export", "-t", "json", "-o", "-", path)):
+                if event["kind"] in KINDS and "pid" in event:  # rows of processors repeat the states of threads
+                    exported[KINDS[event["kind"]]].append(event)
+            with lanescope.open(path) as trace:
+                for name, table in trace.tables.items():
+                    if name == "counters":
+                        continue
+                    with self.subTest(recording=path.name, table=name):
+                        # Names of what has none of its own (copies, marks of memory) are words of the export.
+                        columns = [c for c in table.columns if c in COLUMNS and not (c == "duration" and name == "samples")]
+                        if name in ("overheads", "compilations", "nvtx_ranges", "nvtx_marks"):
+                            columns = [c for c in columns if c != "thread" and c != "correlation"]
+                        if name == "memory_usage" or name == "cuda_events":
+                            columns = ["start", "pid"]
+                        expected = collections.Counter(
+                            tuple(event.get(COLUMNS[column], 0 if column != "stack" else "") for column in columns) for event in exported[name]
+                        )
+                        self.assertEqual(rows_of(table, columns), expected)
+                self.assertFalse(trace.lost.damaged_bytes or trace.lost.damaged_chunks or trace.lost.cut)
+
+    def test_lengths_are_known_without_decoding(self):
+        for path in support.RECORDINGS:
+            with lanescope.open(path) as trace:
+                for table in trace.tables.values():
+                    self.assertEqual(len(table), len(table["start"]))
+
+    def test_counters_have_the_values_of_the_sqlite_export(self):
+        import contextlib
+        import math
+        import sqlite3
+
+        with tempfile.TemporaryDirectory() as folder, lanescope.open(support.recording("gpu_metrics")) as trace:
+            database = pathlib.Path(folder) / "gpu_metrics.sqlite"
+            support.lanescope("export", "-q", "-t", "sqlite", "-o", database, support.recording("gpu_metrics"))
+            with contextlib.closing(sqlite3.connect(database)) as connection:
+                said = {name: (count, total) for name, count, total in connection.execute(
+                    "SELECT metricName, count(*), sum(value) FROM GPU_METRICS JOIN TARGET_INFO_GPU_METRICS USING (typeId, metricId) GROUP BY metricName")}
+            values = trace.counters.to_numpy()
+        own = values["process"] == 0
+        read = {}
+        for name in sorted(set(values["name"][own])):
+            chosen = values["value"][own & (values["name"] == name)]
+            unit = set(values["unit"][own & (values["name"] == name)]).pop()
+            read[name + (f" [{unit}]" if unit else "")] = (len(chosen), math.fsum(chosen))
+        self.assertEqual(read.keys(), said.keys())
+        for name, (count, total) in said.items():
+            self.assertEqual(read[name][0], count)
+            self.assertTrue(math.isclose(read[name][1], total, rel_tol=1e-9))
+
+    def test_sums_are_those_of_stats(self):
+        os.environ["LANESCOPE"] = support.program()
+        with lanescope.open(support.recording("torch_training_workers0")) as trace:
+            kernels = trace.kernels[["name", "duration"]].to_numpy()
+            for row in trace.stats("cuda_gpu_kern_sum"):
+                durations = kernels["duration"][kernels["name"] == row["Name"]]
+                self.assertEqual((len(durations), int(durations.sum())), (row["Instances"], row["Total Time (ns)"]))
+
+    def test_a_window_holds_what_overlaps_it(self):
+        with lanescope.open(support.recording("cuda_streams")) as trace:
+            everything = trace.kernels[["start", "duration"]].to_numpy()
+            begin, end = int(np.quantile(everything["start"], 0.3)), int(np.quantile(everything["start"], 0.4))
+            one_by_one = [(s, d) for s, d in zip(everything["start"].tolist(), everything["duration"].tolist()) if s < end and (s + d > begin or s >= begin)]
+            window = trace.kernels.between(begin, end)[["start", "duration"]].to_numpy()
+            self.assertEqual(list(zip(window["start"].tolist(), window["duration"].tolist())), one_by_one)
+            self.assertEqual(len(trace.kernels.between(begin, end)), len(one_by_one))
+
+    def test_an_unknown_column_is_named(self):
+        with lanescope.open(support.recording("cuda_streams")) as trace, self.assertRaisesRegex(KeyError, "nmae"):
+            trace.kernels["nmae"]
+
+    def test_tables_become_frames_of_other_libraries(self):
+        with lanescope.open(support.recording("torch_graph")) as trace:
+            numbers = trace.kernels[["name", "start", "duration"]].to_numpy()
+            for method in ("to_pandas", "to_polars", "to_arrow"):
+                with self.subTest(method=method):
+                    try:
+                        frame = getattr(trace.kernels[["name", "start", "duration"]], method)()
+                    except ImportError as missing:
+                        self.skipTest(str(missing))
+                    columns = frame.to_pydict() if method == "to_arrow" else {name: list(frame[name]) for name in frame.columns}
+                    self.assertEqual({name: values.tolist() for name, values in numbers.items()}, columns)
+
+
+class DamagedFiles(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name) / "x.trace"
+
+    def write(self, *parts):
+        self.path.write_bytes(support.HEADER + b"".join(parts))
+        return self.path
+
+    def kernels(self, count, duration=b"\x05"):
+        columns = support.field(1, b"\x02" * count) + support.field(2, duration * count) + b"".join(support.field(f, bytes(count)) for f in (3, 4, 5, 6))
+        return support.frame(6, support.field(1, 4000) + support.field(16, columns), count=count)
+
+    def test_a_cut_file_keeps_its_whole_frames(self):
+        whole = support.HEADER + support.session_start() + support.process_start() + self.kernels(10) + self.kernels(20) + support.session_end()
+        first = len(whole) - len(self.kernels(20)) - len(support.session_end())
+        for end in range(len(support.HEADER), len(whole), 3):
+            self.path.write_bytes(whole[:end])
+            with lanescope.open(self.path) as trace:
+                self.assertTrue(trace.lost.unfinished)
+                self.assertEqual(len(trace.kernels["start"]), (10 if end >= first else 0) + (20 if end >= len(whole) - len(support.session_end()) else 0))
+
+    def test_a_damaged_frame_costs_itself_alone(self):
+        parts = [support.session_start(), support.process_start(), self.kernels(10), self.kernels(20), support.session_end()]
+        data = bytearray(support.HEADER + b"".join(parts))
+        at = len(support.HEADER) + len(parts[0]) + len(parts[1]) + 40
+        data[at] ^= 0xFF
+        self.path.write_bytes(data)
+        with lanescope.open(self.path) as trace:
+            self.assertEqual(len(trace.kernels["start"]), 20)
+            self.assertEqual(trace.lost.damaged_bytes, len(parts[2]))
+
+    def test_other_files_are_refused_in_a_sentence(self):
+        self.path.write_bytes(b"SQLite format 3\0" + bytes(100))
+        with self.assertRaisesRegex(lanescope.TraceError, "is not a .trace file"):
+            lanescope.open(self.path)
+        with self.assertRaises(FileNotFoundError):
+            lanescope.open(self.path.parent / "none.trace")
+        self.path.unlink()
+        os.mkfifo(self.path)
+        with self.assertRaisesRegex(lanescope.TraceError, "not a regular file"):
+            lanescope.open(self.path)
+
+    def test_ids_that_no_chunk_defines_stand_for_nothing(self):
+        columns = b"".join(support.field(f, b"\xff\xff\xff\xff\x0f") for f in (3, 4, 6)) + b"".join(support.field(f, b"\x02") for f in (1, 2, 5))
+        self.write(support.session_start(), support.process_start(), support.frame(6, support.field(16, columns), count=1), support.session_end())
+        with lanescope.open(self.path) as trace:
+            row = trace.kernels.to_numpy()
+            self.assertEqual((row["name"][0], row["stream"][0], row["grid_x"][0]), ("", 0, 0))
+
+    def test_columns_of_unequal_length_are_counted_as_damage(self):
+        bad = support.field(1, b"\x02" * 5) + support.field(2, b"\x02" * 4)
+        self.write(support.session_start(), support.frame(6, support.field(16, bad), count=5), self.kernels(3), support.session_end())
+        with lanescope.open(self.path) as trace:
+            self.assertEqual(len(trace.kernels["duration"]), 3)
+            self.assertEqual((len(trace.kernels), trace.lost.damaged_chunks), (3, 1))
+
+    def test_small_hostile_files_take_little_time_and_memory(self):
+        big = 60 << 20
+        zeros = b"".join(support.field(f, bytes(big // 6)) for f in range(1, 7))
+        false_magic = support.struct.pack("<IHBBII", 0x3146534C, 6, 0, 0, 2 << 20, 2 << 20)
+        hostile = {
+            "columns of zeros": [support.frame(6, support.field(16, zeros), count=65536)] * 20,
+            "false magic": [false_magic * (4 << 20 >> 4)],
+            "far ids": [support.frame(6, support.field(2, (1 << 32) - 1 - i * 70000) + support.field(3, b"x"), count=0) for i in range(2000)],
+            "deep chains": [support.frame(6, support.field(14, 1) + b"".join(support.field(15, support.field(1, i)) for i in range(100000))
+                                          + support.field(29, support.field(4, b"\x02" * 60000) + support.field(5, b"".join(support.varint(100000 - i % 1000) for i in range(60000)))), count=60000)],
+            "a name that grows": [support.frame(6, support.field(2, 1) + support.field(3, b"_ZN1a" + b"1aIS_S_S_S_E" * 12 + b"E")
+                                                + support.field(16, b"".join(support.field(f, b"\x02") for f in (1, 2, 4, 5, 6)) + support.field(3, b"\x01")), count=1)],
+        }
+        reader = "import sys; sys.path.insert(0, sys.argv[1]); import lanescope; t = lanescope.open(sys.argv[2]); [v.to_numpy() for v in t.tables.values()]"
+        for name, frames in hostile.items():
+            with self.subTest(file=name):
+                self.write(support.session_start(), support.process_start(), *frames, support.session_end())
+                child = subprocess.Popen([sys.executable, "-c", reader, str(support.ROOT / "app/python"), str(self.path)])
+                _, status, used = os.wait4(child.pid, 0)
+                child.returncode = status
+                self.assertEqual(status, 0)
+                self.assertLess(used.ru_utime + used.ru_stime, 5)
+                self.assertLess(used.ru_maxrss, 1 << 20)  # KiB
+
+
+if __name__ == "__main__":
+    unittest.main()
