@@ -5,7 +5,6 @@
 
 #include "checks.h"
 #include "collector/session/library_traces.h"
-#include "foreign_options.h"
 #include "observation_options.h"
 #include "text.h"
 
@@ -18,7 +17,7 @@ std::string check_trace(const std::vector<std::string>& choices, std::string& wo
   word = in_small_letters(word);
   if (session::needs_launch(word) && std::find(choices.begin(), choices.end(), word) == choices.end())
     return word + ": it has to be switched on when the program starts; use lanescope profile";
-  return word == "cuda-sw" ? std::string() : one_of(choices, foreign_trace_advice)(word);
+  return word == "cuda-sw" ? std::string() : one_of(choices)(word);
 }
 
 std::vector<std::string> all_traces() {
@@ -49,10 +48,6 @@ std::string graph_level(std::string& text) {
   std::string level = text;
   for (const char* word : {":host-only", ":nvtx-live"})
     if (const std::size_t place = level.find(word); place != std::string::npos) level.erase(place, std::string_view(word).size());
-  if (level.find(":host-and-device") != std::string::npos)
-    return "graphs that kernels launch are not recorded; leave :host-and-device away, and see them as part of the kernel";
-  if (level.find(":nvtx-precapture") != std::string::npos)
-    return "ranges around the capture of a graph do not go to its nodes; leave :nvtx-precapture away, and mark the graph's launches";
   if (level != "graph" && level != "node") return "\"" + text + "\" is neither node nor graph";
   text = level;
   return {};
@@ -61,12 +56,6 @@ std::string graph_level(std::string& text) {
 constexpr std::uint64_t kLongestFlushInterval = 86'400'000;  // ms; a day
 constexpr std::uint64_t kLeastRecordMemory = 1;              // MiB
 constexpr std::uint64_t kMostRecordMemory = 65'536;
-
-std::string pytorch_ranges(std::string& text) {
-  if (text.find("functions-trace") != std::string::npos)
-    return "calls of functions are not marked; take autograd-nvtx, or mark the code with NVTX: torch.cuda.nvtx.range(\"step\")";
-  return one_of({"autograd-nvtx", "autograd-shapes-nvtx", "none"})(text);
-}
 
 }  // namespace
 
@@ -167,7 +156,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
   app.add_option("--pytorch", options.pytorch,
                  "NVTX ranges around the operations of PyTorch:\nautograd-nvtx, autograd-shapes-nvtx (with the shapes of\ntensors), none")
       ->type_name("WHAT")
-      ->transform(CLI::Validator(pytorch_ranges, "", "ranges"))
+      ->check(one_of({"autograd-nvtx", "autograd-shapes-nvtx", "none"}))
       ->default_str("none")
       ->group(kGroup);
 }

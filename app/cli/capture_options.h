@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collector/session/recording.h"
+#include "unrecorded_options.h"
 
 namespace lanescope::cli {
 
@@ -39,6 +40,7 @@ struct CaptureOptions {
   bool python_sampling = false;
   unsigned sampling_frequency = 1000;
   std::string debug_folders;
+  UnrecordedOptions unrecorded;
 };
 
 // Where operating system calls can be recorded: only in programs that we start.

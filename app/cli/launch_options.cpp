@@ -100,6 +100,7 @@ void describe_launch(CLI::App& app, LaunchOptions& options) {
   app.add_flag("-w,--show-output", options.show_output, "Show what the program prints; it is stored in any case [true]")->group("Output");
   describe_reports(app, options.reports);
   describe_program(app, options);
+  describe_unrecorded(app, options.capture.unrecorded);
 }
 
 StartOptions start_options(const CaptureOptions& capture, const RangeOptions& range, const ReportOptions& reports) {

@@ -15,9 +15,6 @@ Result<CaptureTrigger> trigger(const std::string& text) {
   if (text == "none") return CaptureTrigger::kNone;
   if (text == "cudaProfilerApi") return CaptureTrigger::kProfilerApi;
   if (text == "nvtx") return CaptureTrigger::kNvtxRange;
-  if (text == "hotkey")
-    return usage(
-        "--capture-range=hotkey is for graphics. Begin and end captures from a second terminal: lanescope launch, start and stop.");
   if (text == "cuda" || text == "osrt")
     return usage("--capture-range takes none, cudaProfilerApi or nvtx, not " + text + ". Did you mean --trace=" + text + "?");
   return usage("--capture-range takes none, cudaProfilerApi or nvtx, not \"" + text + "\".");

@@ -2,7 +2,6 @@
 
 #include "checks.h"
 #include "commands/commands.h"
-#include "foreign_options.h"
 
 namespace lanescope::cli {
 
@@ -24,7 +23,7 @@ void describe_reports(CLI::App& app, ReportOptions& options) {
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(one_of(copies(), foreign_type_advice))
+      ->check(one_of(copies()))
       ->group(kGroup);
   app.add_flag("--stats", options.print_statistics, "Print the default reports of `lanescope stats` at the end [false]")->group(kGroup);
 }

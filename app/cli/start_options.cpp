@@ -30,6 +30,7 @@ void describe_start(CLI::App& app, StartOptions& options) {
       ->type_name("NAME")
       ->check(session_name())
       ->group("Session");
+  describe_unrecorded(app, options.capture.unrecorded);
 }
 
 Result<session::CaptureRequest> capture_request(const StartOptions& options, const std::filesystem::path& folder) {

@@ -52,6 +52,7 @@ void describe(CLI::App& app, Options& options) {
   describe_range(app, options.range, Targets::kRunning);
   describe_start_later(app, options.range);
   describe_recording(app, options.recording, Targets::kRunning);
+  describe_unrecorded(app, options.capture.unrecorded);
 }
 
 const char* possible(const attach::ProcessSummary& process) {
@@ -115,6 +116,7 @@ int run_attach(Arguments arguments) {
   Options options;
   describe(app, options);
   if (const auto code = parse(app, std::move(arguments), "It is for programs that lanescope profile starts.")) return *code;
+  if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
   if (options.list) return print_list();
   if (options.pid == 0) return fail({"Which process? lanescope attach [OPTIONS] PID (see: lanescope attach --list)", ErrorKind::kUsage});
 

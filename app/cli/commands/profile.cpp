@@ -108,6 +108,7 @@ int run_program(const Form& form, Arguments arguments) {
   if (!split) return fail(split.error());
   if (const auto code = parse(app, split->options)) return *code;
   if (split->program.empty()) return fail({"Which program? " + command + " [OPTIONS] PROGRAM [ARGUMENTS...]", ErrorKind::kUsage});
+  if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
   if (options.arm) return run_armed(split->program);
   options.range.start_later = options.range.start_later || form.starts_later;
   options.reports.overwrite = options.recording.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;

@@ -59,6 +59,7 @@ int run_start(Arguments arguments) {
   const nlohmann::json message = start_message(arguments);
   constexpr const char* kOfLaunch = "Give it to lanescope launch: it holds for every capture of the session.";
   if (const auto code = parse(app, std::move(arguments), kOfLaunch)) return *code;
+  if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
   const Result<session::CaptureRequest> request = checked_request(options);
   if (!request) return fail(request.error());
 

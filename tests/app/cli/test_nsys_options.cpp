@@ -1,5 +1,5 @@
-// Every option of `nsys profile` of Nsight Systems 2025.3 on Linux: each is taken, with the meaning that it has there, or is named with
-// advice.
+// Every option and value of `nsys profile` of Nsight Systems 2024.7 to 2026.2: each is taken, with the meaning that it has there, or is
+// left out with a warning.
 #include <algorithm>
 #include <csignal>
 #include <iostream>
@@ -20,6 +20,7 @@ namespace {
 struct Asked {
   std::optional<LaunchRequest> request;
   std::string error;
+  std::vector<UnrecordedOptions::Item> left_out;
 };
 
 Asked ask(Arguments arguments) {
@@ -28,16 +29,16 @@ Asked ask(Arguments arguments) {
   describe_launch(app, options);
   arguments.push_back("app");
   const Result<ProgramArguments> split = split_program(app, arguments);
-  if (!split) return {std::nullopt, split.error().text};
+  if (!split) return {std::nullopt, split.error().text, {}};
   Arguments reversed(split->options.rbegin(), split->options.rend());
   try {
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {
-    return {std::nullopt, error.what()};
+    return {std::nullopt, error.what(), {}};
   }
   Result<LaunchRequest> request = launch_request(options, split->program);
-  if (!request) return {std::nullopt, request.error().text};
-  return {std::move(*request), {}};
+  if (!request) return {std::nullopt, request.error().text, {}};
+  return {std::move(*request), {}, options.capture.unrecorded.items};
 }
 
 struct Taken {
@@ -176,32 +177,32 @@ const std::vector<Taken> kTaken{
     {{"--session-new=mine"}, [](L) { return true; }},
 };
 
-// With a word that the advice holds.
-struct Named {
+// Left out, with a word of what is said.
+struct LeftOut {
   Arguments arguments;
   std::string advice;
 };
-const std::vector<Named> kNamed{
+const std::vector<LeftOut> kLeftOut{
     {{"-t", "openacc"}, "NVTX"},
     {{"-t", "openmp"}, "NVTX"},
     {{"-t", "ucx"}, "NVTX"},
     {{"-t", "oshmem"}, "NVTX"},
-    {{"-t", "opengl"}, "not recorded"},
-    {{"-t", "opengl-annotations"}, "not recorded"},
-    {{"-t", "vulkan"}, "not recorded"},
-    {{"-t", "vulkan-annotations"}, "not recorded"},
-    {{"-t", "openxr"}, "not recorded"},
-    {{"-t", "cudla"}, "not recorded"},
-    {{"-t", "cudla-verbose"}, "not recorded"},
-    {{"-t", "gds"}, "not recorded"},
-    {{"-t", "s3"}, "not recorded"},
-    {{"-t", "nvvideo"}, "not recorded"},
-    {{"-t", "tegra-accelerators"}, "not recorded"},
-    {{"-t", "cuda-hw"}, "write cuda"},
+    {{"-t", "opengl"}, "Graphics"},
+    {{"-t", "opengl-annotations"}, "Graphics"},
+    {{"-t", "vulkan"}, "Graphics"},
+    {{"-t", "vulkan-annotations"}, "Graphics"},
+    {{"-t", "openxr"}, "Graphics"},
+    {{"-t", "cudla"}, "NVTX"},
+    {{"-t", "cudla-verbose"}, "NVTX"},
+    {{"-t", "gds"}, "-t osrt"},
+    {{"-t", "s3"}, "-t osrt"},
+    {{"-t", "nvvideo"}, "NVTX"},
+    {{"-t", "tegra-accelerators"}, "Accelerators"},
+    {{"-t", "cuda-hw"}, "CUPTI"},
     {{"-c", "hotkey"}, "lanescope launch"},
     {{"--hotkey-capture=F12"}, "lanescope launch"},
-    {{"--cuda-graph-trace=graph:host-and-device"}, "graphs that kernels launch"},
-    {{"--cuda-graph-trace=node:nvtx-precapture"}, "mark the graph's launches"},
+    {{"--cuda-graph-trace=graph:host-and-device"}, "Graphs that kernels launch"},
+    {{"--cuda-graph-trace=node:nvtx-precapture"}, "Mark the graph's launches"},
     {{"--cuda-trace-scope=system-wide"}, "lanescope attach"},
     {{"--flush-on-cudaprofilerstop=false"}, "not needed"},
     {{"--sampling-period=1000000"}, "--sampling-frequency"},
@@ -219,7 +220,7 @@ const std::vector<Named> kNamed{
     {{"--ftrace=sched"}, "-t osrt"},
     {{"--ftrace-keep-user-config=true"}, "-t osrt"},
     {{"--syscall=process-tree"}, "-t osrt"},
-    {{"--xhv-trace=x"}, "-t osrt"},
+    {{"--xhv-trace=x"}, "Hypervisors"},
     {{"--osrt-backtrace-depth=24"}, "whole"},
     {{"--osrt-backtrace-stack-size=6144"}, "whole"},
     {{"--osrt-file-access=true"}, "-t osrt"},
@@ -252,13 +253,73 @@ const std::vector<Named> kNamed{
     {{"--opengl-gpu-workload=true"}, "Graphics"},
     {{"--vulkan-gpu-workload=batch"}, "Graphics"},
     {{"--vsync=true"}, "Graphics"},
-    {{"--export=hdf"}, "sqlite"},
-    {{"--export=arrow"}, "sqlite"},
-    // Not nsys's, but passed on.
+    {{"--export=hdf"}, "lanescope export"},
+    {{"--export=arrow"}, "lanescope export"},
+    {{"-t", "dx11"}, "Graphics"},
+    {{"-t", "dx11-annotations"}, "Graphics"},
+    {{"-t", "dx12"}, "Graphics"},
+    {{"-t", "dx12-annotations"}, "Graphics"},
+    {{"-t", "openxr-annotations"}, "Graphics"},
+    {{"-t", "wddm"}, "Windows"},
+    {{"-t", "s3-verbose"}, "-t osrt"},
+    {{"-t", "syscall"}, "-t osrt"},
+    {{"-s", "xhv"}, "Hypervisors"},
+    {{"--sample=xhv-system-wide"}, "Hypervisors"},
+    {{"--pytorch=functions-trace"}, "autograd-nvtx"},
+    {{"--pytorch=functions-trace-shapes"}, "autograd-nvtx"},
+    {{"--export=arrowdir"}, "lanescope export"},
+    {{"--export=parquetdir"}, "lanescope export"},
+    {{"--export=jsonlines"}, "lanescope export"},
+    {{"--export=info"}, "lanescope info"},
+    {{"--gpu-metrics-set=gh100"}, "--gpu-metrics-set=help"},
+    {{"--gpu-metrics-set=ga10x-gfxt"}, "--gpu-metrics-set=help"},
+    {{"--gpu-metrics-set=file:x.config"}, "--gpu-metrics-set=help"},
+    {{"--auto-report-name=true"}, "-o"},
+    {{"--cpu-socket-metrics=0"}, "-s process-tree"},
+    {{"--duration-frames=60"}, "-d"},
+    {{"--start-frame-index=60"}, "-d"},
+    {{"--dx-force-declare-adapter-removal-support=true"}, "Graphics"},
+    {{"--dx12-wait-calls=true"}, "Graphics"},
+    {{"--event-sampling-frequency=3"}, "-s process-tree"},
+    {{"--event-sampling-multiplex-interval=3"}, "-s process-tree"},
+    {{"--gds-libs-path=x"}, "-t osrt"},
+    {{"--ib-net-info-devices=mlx5_0"}, "-t osrt"},
+    {{"--ib-net-info-output=x"}, "-t osrt"},
+    {{"--ib-switch-congestion-device=1"}, "-t osrt"},
+    {{"--ib-switch-congestion-nic-device=1"}, "-t osrt"},
+    {{"--ib-switch-congestion-percent=1"}, "-t osrt"},
+    {{"--ib-switch-congestion-threshold-high=1"}, "-t osrt"},
+    {{"--ib-switch-metrics-device=1"}, "-t osrt"},
+    {{"--ib-switch-metrics-nic-device=1"}, "-t osrt"},
+    {{"--process-scope=system-wide"}, "-s system-wide"},
+    {{"--qnx-kernel-events-mode=fast"}, "QNX"},
+    {{"--retain-etw-files=true"}, "Windows"},
+    {{"--soc-metrics-frequency=10000"}, "--gpu-metrics-devices"},
+    {{"--soc-metrics-set=x"}, "--gpu-metrics-devices"},
+    {{"--wddm-backtraces=true"}, "Windows"},
+    {{"--wddm-memory-trace=true"}, "Windows"},
+    {{"--xhv-trace-events=all"}, "Hypervisors"},
+    {{"--xhv-vm-symbols=x"}, "Hypervisors"},
+    {{"--ftrace", "sched/sched_switch"}, "-t osrt"},
+    {{"--isr"}, "Windows"},
+};
+
+// Wrong, with a word of the advice.
+struct Named {
+  Arguments arguments;
+  std::string advice;
+};
+const std::vector<Named> kNamed{
     {{"--nvtx"}, "Did you mean --trace=cuda,nvtx?"},
     {{"--mpi"}, "Did you mean --trace="},
     {{"-c", "cuda"}, "Did you mean --trace=cuda?"},
     {{"--output-dir=x"}, "Did you mean --output?"},
+    {{"--ftrase=x"}, "Did you mean --ftrace?"},
+    {{"-t", "opengll"}, "is none of cuda, nvtx"},
+    {{"--pytorch=functions"}, "autograd-nvtx"},
+    {{"--sample=xhw"}, "process-tree"},
+    {{"--export=hdf6"}, "none of"},
+    {{"--ib-quantum"}, "Unknown option --ib-quantum"},
 };
 
 std::string text_of(const Arguments& arguments) {
@@ -277,11 +338,58 @@ TEST_CASE("options of nsys that we have mean what they mean there") {
     const Asked asked = ask(each.arguments);
     INFO(text_of(each.arguments) << ": " << asked.error);
     CHECK(asked.request);
+    CHECK(asked.left_out.empty());
     if (asked.request) CHECK(each.holds(*asked.request));
   }
 }
 
-TEST_CASE("options of nsys that we do not have are named, with what to do") {
+TEST_CASE("options and values of nsys that we do not record are left out, which one line says") {
+  for (const LeftOut& each : kLeftOut) {
+    const Asked asked = ask(each.arguments);
+    CAPTURE(text_of(each.arguments), asked.error);
+    REQUIRE(asked.request);
+    CHECK(asked.request->command == Arguments{"app"});
+    REQUIRE(asked.left_out.size() == 1);
+    CHECK_THAT(asked.left_out[0].advice, contains_text(each.advice));
+    const std::string& named = asked.left_out[0].argument;
+    CHECK(each.arguments[0].starts_with(named.substr(0, each.arguments[0].starts_with("--") ? named.find('=') : 1)));
+  }
+}
+
+TEST_CASE("the rest of a command line is recorded when a part of it is left out") {
+  const Asked all = ask({"--trace=cuda,opengl,nvtx,osrt"});
+  REQUIRE(all.request);
+  CHECK(all.request->settings.trace_cuda);
+  CHECK(all.request->settings.trace_nvtx);
+  CHECK(all.request->settings.trace_os_runtime);
+  CHECK(all.left_out.size() == 1);
+  const Asked some = ask({"-t", "cuda,openmp,Vulkan", "--ftrace", "sched", "-f", "true", "--nic-metrics=lf", "-s", "none"});
+  REQUIRE(some.request);
+  CHECK(some.left_out.size() == 4);
+  CHECK(some.request->overwrite == Overwrite::kAllow);
+  CHECK_FALSE(some.request->settings.trace_nvtx);
+  CHECK(ask({"--cuda-graph-trace=graph:host-and-device:nvtx-live"}).request->settings.graph_level == session::GraphLevel::kGraph);
+  CHECK(ask({"--cuda-graph-trace=node:nvtx-precapture"}).request->settings.graph_level == session::GraphLevel::kNode);
+  CHECK(ask({"--pytorch=autograd-nvtx,functions-trace"}).request->pytorch == session::PytorchRanges::kOperations);
+  CHECK(ask({"-c", "hotkey"}).request->settings.range.trigger == session::CaptureTrigger::kNone);
+  CHECK(ask({"-s", "xhv"}).request->settings.cpu.samples == cpu::Scope::kProcessTree);
+  CHECK(ask({"--gpu-metrics-set=gh100"}).request->settings.gpu_metrics.set == "default");
+  CHECK(ask({"-t", "cuda-hw"}).request->settings.trace_cuda);
+}
+
+TEST_CASE("--strict refuses what would be left out, before anything runs") {
+  std::ostringstream messages;
+  std::streambuf* before = std::cerr.rdbuf(messages.rdbuf());
+  const int code = run({"profile", "--strict", "-t", "cuda,opengl", "--ftrace=sched", "/no/such/program"});
+  const int without = run({"profile", "-t", "cuda,opengl", "/no/such/program"});
+  std::cerr.rdbuf(before);
+  CHECK(code == kUsage);
+  CHECK(without == kFailure);  // it comes as far as the program
+  CHECK_THAT(messages.str(), contains_text("--trace=opengl") && contains_text("--ftrace=sched"));
+  CHECK_THAT(messages.str(), contains_text("Warning: --trace=opengl is left out. Graphics is not recorded.\n"));
+}
+
+TEST_CASE("options that are none are named, with what to do") {
   for (const Named& each : kNamed) {
     const Asked asked = ask(each.arguments);
     CAPTURE(text_of(each.arguments));

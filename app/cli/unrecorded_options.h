@@ -1,0 +1,30 @@
+// What nsys's command lines ask for and is not recorded here. It is left out, which one line says, and all else is recorded; with --strict
+// it is wrong usage.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "model/file/result.h"
+
+namespace lanescope::cli {
+
+// As typed.
+struct UnrecordedOptions {
+  struct Item {
+    std::string argument;  // "--ftrace=sched", "--trace=opengl"
+    std::string advice;    // a sentence or two
+  };
+  std::vector<Item> items;
+  bool is_refused = false;
+};
+
+// Adds --strict, nsys's options that the command lacks (without a line in its help), and nsys's values to the options that it has; so it is
+// called once these are there. Parsing fills `options`, which must live as long as `app`.
+void describe_unrecorded(CLI::App& app, UnrecordedOptions& options);
+
+// Prints what is left out, one line each; fails, of kind kUsage, where that is refused.
+Result<void> say_unrecorded(const UnrecordedOptions& options);
+
+}  // namespace lanescope::cli
