@@ -9,6 +9,7 @@
 #include "../text.h"
 #include "commands.h"
 #include "model/export/nsys_sqlite_export.h"
+#include "model/export/parquet_export.h"
 #include "model/export/text_export.h"
 #include "model/export/trace_file_export.h"
 #include "model/file/frame.h"
@@ -49,6 +50,13 @@ Result<void> to_trace(const TracePointer& trace, const Options& options) {
   });
 }
 
+Result<void> to_parquet(const TracePointer& trace, const Options& options) {
+  ParquetOptions request;
+  request.selection = options.selection;
+  request.empty_tables = options.lazy ? EmptyTables::kOmit : EmptyTables::kCreate;
+  return export_parquet(*trace, options.output, options.overwrite(), request);
+}
+
 template <typename Export>
 Result<void> to_text(const Options& options, Export export_text) {
   return write_text(options.output, export_text);
@@ -77,6 +85,7 @@ constexpr std::array kFormats = {
            [](const TracePointer& trace, const Options& options) {
              return to_text(options, [&](const TextConsumer& write) { return export_text(trace, write, options.selection); });
            }},
+    Format{"parquet", ".parquet", to_parquet},
     Format{"trace", ".trace", to_trace},
 };
 
@@ -116,6 +125,8 @@ Result<void> check(Options& options) {
     if (!window) return window.error();
     options.selection.window = *window;
   }
+  if (options.type == "parquet" && options.output == kStandardOutput)
+    return Error{"Parquet tables go into a folder: name it with -o.", ErrorKind::kUsage};
   if (options.output.empty()) options.output = without_trace_extension(options.input) + std::string(find_format(options.type)->extension);
   keep_as_private_as(std::array<std::filesystem::path, 1>{options.input});
   return check_output(options.input, options.output, options.overwrite());
@@ -135,7 +146,7 @@ int run_export(Arguments arguments) {
   app.add_option("FILE", options.input, "The trace to export")->required()->transform(trace_file());
   app.add_option("-t,--type", options.type,
                  "sqlite (schema of Nsight Systems), chrome (Perfetto, chrome://tracing, HolisticTraceAnalysis), json, csv, "
-                 "text (one line an event), trace (also recovers a damaged .trace file) [sqlite]")
+                 "text (one line an event), parquet (a folder of tables), trace (also recovers a damaged .trace file) [sqlite]")
       ->type_name("TYPE")
       ->check(one_of(export_types(), foreign_type_advice));
   app.add_option("-o,--output", options.output, "File to write, or - for standard output [FILE with the type's extension]")
@@ -147,12 +158,13 @@ int run_export(Arguments arguments) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("REGEX");
-  app.add_flag("-l,--lazy", options.lazy, "Make only tables of SQLite that have rows [true]");
+  app.add_flag("-l,--lazy", options.lazy, "Make only tables of SQLite or Parquet that have rows [true]");
   app.add_flag("-q,--quiet", options.quiet, "Say nothing where it succeeds");
   app.footer(
       "Examples:\n"
       "  lanescope export run.trace                        run.sqlite, for scripts written for Nsight Systems\n"
       "  lanescope export -t chrome run.trace              run.chrome.json, for https://ui.perfetto.dev\n"
+      "  lanescope export -t parquet run.trace             folder run.parquet, for DuckDB, Polars, pandas, Spark\n"
       "  lanescope export -t csv -o - --times 1s/2s run.trace | head\n"
       "  lanescope export -t trace -o whole.trace cut.trace   what can be read of a damaged file\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;

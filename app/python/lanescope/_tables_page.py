@@ -15,6 +15,21 @@ _COUNTERS = {
     "value": ("", "in that unit"),
 }
 
+# What `lanescope export -t parquet` writes beyond the columns above, in this order: of which tables, the column, its type, unit and meaning.
+_LAUNCHED = "kernels, copies, sets, graph_launches"
+_PARQUET = (
+    ("kernels", "short_name", "text", "", "function without parameters, templates and namespaces"),
+    ("kernels, nvtx_marks", "name_hash", "uint64", "", "XXH64 of the name's bytes: the same in all files"),
+    ("kernels, copies, sets, synchronizations, graph_launches, memory_usage, cuda_events", "gpu_uuid", "text", "", "of the GPU, 32 hexadecimal digits; empty where it is not known"),
+    (_LAUNCHED, "launch_start", "int64", "ns", "when the call that launched it began; null where that call is not known"),
+    (_LAUNCHED, "launch_duration", "int64", "ns", "of that call"),
+    (_LAUNCHED, "launch_thread", "int64", "", "thread id of that call"),
+    (_LAUNCHED, "launch_name", "text", "", "function of that call"),
+    ("nvtx_ranges", "row", "int64", "", "number of the row in its table"),
+    ("nvtx_ranges", "parent", "int64", "", "`row` of the innermost range around it on its thread and domain; null where there is none"),
+    ("nvtx_ranges", "name_hash", "uint64", "", "XXH64 of the name's bytes: the same in all files"),
+)
+
 
 def page() -> str:
     lines = [
@@ -31,6 +46,19 @@ def page() -> str:
         lines += [f"| `{c.name}` | {_TYPES.get(c.type, c.type)} | {c.unit} | {c.meaning} |" for c in schema.columns]
     lines += ["", "## counters", "", "Values of counters over time: GPU metrics, and what processes count.", "", "| column | type | unit | meaning |", "|---|---|---|---|"]
     lines += [f"| `{name}` | {kind} | {_COUNTERS[name][0]} | {_COUNTERS[name][1]} |" for name, kind in _COUNTER_COLUMNS.items()]
+    lines += [
+        "",
+        "## Parquet",
+        "",
+        "`lanescope export -t parquet run.trace` writes these tables into the folder `run.parquet`, a file each (`kernels.parquet`); one without rows is left",
+        "out. Its rows and columns are those above, and behind them come the columns below. Keys of the footer say where the recording comes from and",
+        "what it lacks: `lanescope.utc_epoch_ns`, `lanescope.host`, `lanescope.command`, `lanescope.finished`, `lanescope.dropped`, `lanescope.late`,",
+        "`lanescope.invalid`, `lanescope.unwritten`, `lanescope.condition`. `lanescope.tables` is the version of this page: 1.",
+        "",
+        "| tables | column | type | unit | meaning |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [f"| {tables} | `{name}` | {kind} | {unit} | {meaning} |" for tables, name, kind, unit, meaning in _PARQUET]
     return "\n".join(lines) + "\n"
 
 

@@ -12,8 +12,6 @@
 
 namespace lanescope {
 
-enum class EmptyTables { kOmit, kCreate };  // tables that would have no row
-
 struct NsysSqliteOptions {
   ExportSelection selection;
   // Regular expressions (ECMAScript) for whole names of tables; a table that matches one is written. All where there is none. The tables

@@ -1,4 +1,4 @@
-// Which events an export writes.
+// Which events and tables an export writes.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,8 @@
 #include "model/trace/types.h"
 
 namespace lanescope {
+
+enum class EmptyTables { kOmit, kCreate };  // tables that would have no row
 
 struct ExportSelection {
   std::optional<TimeRange> window;  // events that overlap it, or start in it, with their whole duration; all where there is none

@@ -1,0 +1,22 @@
+// Parquet's encodings of columns (https://parquet.apache.org/docs/file-format/data-pages/encodings/). Internal to model/export.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace lanescope::exporters {
+
+// Bits that numbers up to `largest` need; 0 for 0.
+[[nodiscard]] int bit_width(std::uint64_t largest) noexcept;
+
+// RLE and bit packing in turn (encoding RLE, without a length in front). Requires: each value fits in `width` bits, width <= 32. O(n).
+void append_runs(std::string& bytes, std::span<const std::uint32_t> values, int width);
+
+// DELTA_BINARY_PACKED, in blocks of 128 values and miniblocks of 32. Differences wrap around as unsigned ones do. O(n).
+void append_deltas(std::string& bytes, std::span<const std::int64_t> values);
+
+// PLAIN booleans: a bit each, the lowest first. O(n).
+void append_bits(std::string& bytes, std::span<const std::int64_t> values);
+
+}  // namespace lanescope::exporters

@@ -1,0 +1,52 @@
+// The tables of docs/tables.md as Parquet has them: their columns, and how an event becomes a row. Internal to model/export.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "model/trace/trace.h"
+#include "table_file.h"
+
+namespace lanescope::exporters {
+
+// An event on its way into a table.
+struct EventRow {
+  const Trace& trace;
+  const Track& track;
+  EventRef ref;
+  Event event;
+  std::span<const std::uint64_t> name_hashes;  // XXH64 of each name, by NameId
+  std::int64_t number = 0;             // of the row in its table
+  std::optional<std::int64_t> parent;  // the row of the range around it; of NVTX ranges that nest
+  EventRef launch;                     // the call that launched it; of GPU work
+  Event launch_call;                   // that call; where `launch` is valid
+};
+
+struct EventColumnSource {
+  std::string_view name;
+  ColumnType type = ColumnType::kInt64;
+  Cell (*value)(const EventRow& row) = nullptr;
+  // Of columns of text: what a cell says. Null: the cell is a NameId.
+  std::string (*text)(const Trace& trace, std::int64_t cell) = nullptr;
+  Nullable nullable = Nullable::kNo;
+};
+
+enum class Launches : std::uint8_t { kNone, kResolved };
+
+struct EventTable {
+  std::string_view name;
+  std::span<const EventColumnSource> columns;
+  bool (*has)(const Trace& trace, const Track& track, const Event& event);  // whether the event is one of the table's
+  bool (*has_track)(TrackKind kind);                                        // false: none of the track's events is
+  Launches launches = Launches::kNone;
+  std::size_t rows_a_group = 1u << 18;
+};
+
+// All but counters.
+[[nodiscard]] std::span<const EventTable> event_tables() noexcept;
+
+// 32 hexadecimal digits; empty where the GPU's UUID is not known.
+[[nodiscard]] std::string uuid_digits(const Gpu& gpu);
+
+}  // namespace lanescope::exporters

@@ -1,0 +1,238 @@
+#include "model/export/parquet_export.h"
+
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include "../lane_merge.h"
+#include "../target.h"
+#include "event_tables.h"
+#include "model/events/launch_index.h"
+#include "table_file.h"
+
+namespace lanescope {
+namespace {
+
+using namespace exporters;
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::string_view kCounters = "counters";
+constexpr const char* kTablesVersion = "1";  // of the columns' names and meanings
+
+std::vector<std::uint64_t> hashes_of_names(const Trace& trace) {
+  std::vector<std::uint64_t> hashes(trace.name_count());
+  for (NameId id = 0; id < hashes.size(); ++id) hashes[id] = XXH64(trace.name(id).data(), trace.name(id).size(), 0);
+  return hashes;
+}
+
+Metadata describe(const Trace& trace) {
+  const Provenance& origin = trace.provenance();
+  Completeness lost;
+  for (const Process& process : trace.processes()) {
+    lost.dropped += process.completeness.dropped;
+    lost.late += process.completeness.late;
+    lost.invalid += process.completeness.invalid;
+  }
+  std::string command;
+  for (const std::string& argument : origin.command) command.append(command.empty() ? "" : " ").append(argument);
+  return {{"lanescope.tables", kTablesVersion},
+          {"lanescope.format", origin.format},
+          {"lanescope.producer", origin.producer},
+          {"lanescope.host", origin.host_name},
+          {"lanescope.command", command},
+          {"lanescope.utc_epoch_ns", std::to_string(origin.utc_epoch)},
+          {"lanescope.monotonic_epoch_ns", std::to_string(origin.monotonic_epoch)},
+          {"lanescope.finished", origin.finished ? "true" : "false"},
+          {"lanescope.dropped", std::to_string(lost.dropped)},
+          {"lanescope.late", std::to_string(lost.late)},
+          {"lanescope.invalid", std::to_string(lost.invalid)},
+          {"lanescope.unwritten", std::to_string(origin.unwritten_events)},
+          {"lanescope.condition", origin.condition}};
+}
+
+// For ranges that come by start, outer before inner: the row of the one around each, on the same thread and domain.
+class ParentRows {
+ public:
+  std::optional<std::int64_t> parent_of(const EventRow& row) {
+    if (row.track.key.kind != TrackKind::kNvtxRanges) return std::nullopt;
+    const auto& lanes = row.track.lanes;
+    const auto depth = static_cast<std::size_t>(std::find(lanes.begin(), lanes.end(), row.ref.lane) - lanes.begin());
+    std::vector<Open>& open = open_[&row.track];
+    open.resize(std::max(open.size(), depth + 1));
+    open[depth] = {row.number, row.event.end()};
+    if (depth == 0 || open[depth - 1].row < 0 || open[depth - 1].end < row.event.end()) return std::nullopt;
+    return open[depth - 1].row;
+  }
+
+ private:
+  struct Open {
+    std::int64_t row = -1;
+    Nanoseconds end = 0;
+  };
+  std::map<const Track*, std::vector<Open>> open_;
+};
+
+class ParquetExport {
+ public:
+  ParquetExport(const Trace& trace, const std::filesystem::path& folder, Overwrite overwrite, const ParquetOptions& options)
+      : trace_(trace), folder_(folder), overwrite_(overwrite), options_(options), metadata_(describe(trace)), hashes_(hashes_of_names(trace)) {}
+
+  Result<void> write() {
+    if (auto made = make_folder(); !made) return made;
+    for (const EventTable& table : event_tables())
+      if (auto written = write_table(table); !written) return give_up(written.error());
+    if (auto written = write_counters(); !written) return give_up(written.error());
+    for (const std::string& name : absent_) std::filesystem::remove(folder_ / (name + ".parquet"), ignored_);
+    return {};
+  }
+
+ private:
+  Result<void> make_folder() {
+    if (::mkdir(folder_.c_str(), 0777) == 0) {
+      made_folder_ = true;
+      return {};
+    }
+    if (errno != EEXIST) return Error{"Can't create the folder " + folder_.string() + ": " + std::strerror(errno) + ". Give another place with -o."};
+    if (!std::filesystem::is_directory(folder_, ignored_))
+      return Error{folder_.string() + " is not a folder, and Parquet tables go into one. Give another name with -o."};
+    if (overwrite_ == Overwrite::kRefuse && !std::filesystem::is_empty(folder_, ignored_))
+      return Error{folder_.string() + " exists already. Give another name with -o, or allow overwriting with -f."};
+    return {};
+  }
+
+  Result<void> give_up(Error error) {
+    for (const auto& path : made_) std::filesystem::remove(path, ignored_);
+    if (made_folder_) std::filesystem::remove(folder_, ignored_);
+    return error;
+  }
+
+  // fill(file) appends the rows.
+  template <typename Fill>
+  Result<void> write_file(std::string_view name, std::vector<ColumnSchema> columns, std::size_t rows_a_group, TableFile::TextOf text_of, Fill fill) {
+    const std::filesystem::path path = folder_ / (std::string(name) + ".parquet");
+    const auto start = std::find_if(columns.begin(), columns.end(), [](const ColumnSchema& column) { return column.name == "start"; });
+    const auto sorted_by = static_cast<std::size_t>(start - columns.begin());
+    Metadata metadata = metadata_;
+    metadata.emplace_back("lanescope.table", name);
+    auto written = write_beside(path, overwrite_, [&](NewFile& file) -> Result<void> {
+      TableFile table(file.descriptor(), std::move(columns), rows_a_group, std::move(text_of));
+      fill(table);
+      return table.finish(metadata, sorted_by);
+    });
+    if (!written) return Error{"Can't write " + path.string() + ": " + written.error().text};
+    made_.push_back(path);
+    return {};
+  }
+
+  Result<void> write_table(const EventTable& table) {
+    std::vector<LaneId> lanes;
+    for (const Track& track : trace_.tracks())
+      if (table.has_track(track.key.kind)) lanes.insert(lanes.end(), track.lanes.begin(), track.lanes.end());
+    if (options_.empty_tables == EmptyTables::kOmit && !has_row(table, lanes)) {
+      absent_.emplace_back(table.name);
+      return {};
+    }
+    std::vector<ColumnSchema> columns;
+    for (const EventColumnSource& column : table.columns) columns.push_back({std::string(column.name), column.type, column.nullable});
+    const auto text_of = [&](std::size_t column, std::int64_t cell) {
+      const auto text = table.columns[column].text;
+      return text ? text(trace_, cell) : std::string(trace_.name(static_cast<NameId>(cell)));
+    };
+    return write_file(table.name, std::move(columns), table.rows_a_group, text_of, [&](TableFile& file) { write_rows(table, lanes, file); });
+  }
+
+  [[nodiscard]] bool has_row(const EventTable& table, std::span<const LaneId> lanes) const {
+    for (LaneMerge events(trace_, lanes, options_.selection); !events.done();) {
+      const EventRef ref = events.next();
+      if (table.has(trace_, trace_.track_of(ref.lane), trace_.event(ref))) return true;
+    }
+    return false;
+  }
+
+  void write_rows(const EventTable& table, std::span<const LaneId> lanes, TableFile& file) {
+    ParentRows parents;
+    std::vector<Cell> cells(table.columns.size());
+    for (LaneMerge events(trace_, lanes, options_.selection); !events.done();) {
+      const EventRef ref = events.next();
+      EventRow row{trace_, trace_.track_of(ref.lane), ref, trace_.event(ref), hashes_, static_cast<std::int64_t>(file.rows()), {}, {}, {}};
+      if (!table.has(trace_, row.track, row.event)) continue;
+      if (table.launches == Launches::kResolved) find_launch(row);
+      row.parent = parents.parent_of(row);
+      std::transform(table.columns.begin(), table.columns.end(), cells.begin(), [&](const EventColumnSource& column) { return column.value(row); });
+      file.append(cells);
+    }
+  }
+
+  void find_launch(EventRow& row) {
+    if (!launches_) launches_.emplace(trace_);
+    row.launch = launches_->find(row.track.key.process, row.event.correlation, row.event.start);
+    if (row.launch.valid()) row.launch_call = trace_.event(row.launch);
+  }
+
+  Result<void> write_counters() {
+    struct Place {
+      Nanoseconds start;
+      CounterId counter;
+      std::size_t sample;
+      auto operator<=>(const Place&) const = default;
+    };
+    std::vector<Place> places;
+    for (CounterId id = 0; id < trace_.counters().size(); ++id) {
+      if (trace_.counters()[id].origin == CounterOrigin::kComputed) continue;
+      const CounterSeries& series = trace_.counter_series(id);
+      const auto [first, last] = options_.selection.window ? series.overlapping(*options_.selection.window) : std::pair<std::size_t, std::size_t>{0, series.size()};
+      for (std::size_t i = first; i < last; ++i)
+        if (const CounterSample sample = series.sample(i); sample.has_value()) places.push_back({sample.time, id, i});
+    }
+    if (places.empty() && options_.empty_tables == EmptyTables::kOmit) {
+      absent_.emplace_back(kCounters);
+      return {};
+    }
+    std::sort(places.begin(), places.end());
+    std::vector<ColumnSchema> columns = {{"start", ColumnType::kInt64, Nullable::kNo},   {"duration", ColumnType::kInt64, Nullable::kNo},
+                                         {"process", ColumnType::kInt64, Nullable::kNo}, {"gpu_uuid", ColumnType::kText, Nullable::kNo},
+                                         {"name", ColumnType::kText, Nullable::kNo},     {"unit", ColumnType::kText, Nullable::kNo},
+                                         {"value", ColumnType::kDouble, Nullable::kNo}};
+    // The cells of texts are numbers of counters.
+    const auto text_of = [&](std::size_t column, std::int64_t cell) {
+      const Counter& counter = trace_.counters()[static_cast<CounterId>(cell)];
+      if (column == 3) return counter.gpu == kNone ? std::string() : uuid_digits(trace_.gpus()[counter.gpu]);
+      return column == 4 ? counter.name : counter.unit;
+    };
+    return write_file(kCounters, std::move(columns), std::size_t{1} << 18, text_of, [&](TableFile& file) {
+      for (const Place& place : places) {
+        const Counter& counter = trace_.counters()[place.counter];
+        const CounterSample sample = trace_.counter_series(place.counter).sample(place.sample);
+        const Cell process = counter.process == kNone ? 0 : trace_.processes()[counter.process].instance;
+        const Cell id = place.counter;
+        file.append(std::array{Cell(sample.time), Cell(sample.duration), process, id, id, id,
+                               Cell(std::bit_cast<std::int64_t>(static_cast<double>(sample.value) * counter.resolution))});
+      }
+    });
+  }
+
+  const Trace& trace_;
+  const std::filesystem::path& folder_;
+  Overwrite overwrite_;
+  const ParquetOptions& options_;
+  Metadata metadata_;
+  std::vector<std::uint64_t> hashes_;
+  std::optional<LaunchIndex> launches_;
+  std::vector<std::filesystem::path> made_;
+  std::vector<std::string> absent_;  // tables without a row
+  bool made_folder_ = false;
+  std::error_code ignored_;
+};
+
+}  // namespace
+
+Result<void> export_parquet(const Trace& trace, const std::filesystem::path& folder, Overwrite overwrite, const ParquetOptions& options) {
+  return ParquetExport(trace, folder, overwrite, options).write();
+}
+
+}  // namespace lanescope
