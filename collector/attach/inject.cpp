@@ -27,6 +27,7 @@
 #include "safe_point.h"
 #include "stack_frames.h"
 #include "stopped_thread.h"
+#include "thread_filters.h"
 
 namespace lanescope::attach {
 namespace {
@@ -87,6 +88,17 @@ bool is_connection_to(int descriptor, pid_t process) {
   socklen_t size = sizeof peer;
   return fstat(descriptor, &facts) == 0 && S_ISSOCK(facts.st_mode) && option(SO_DOMAIN) == AF_UNIX && option(SO_TYPE) == SOCK_SEQPACKET &&
          option(SO_ACCEPTCONN) == 0 && getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == process;
+}
+
+// The same mounts, and the same root.
+bool sees_our_files(pid_t process_id) {
+  const std::string process = "/proc/" + std::to_string(process_id);
+  const auto are_same = [](const std::string& a, const std::string& b) {
+    struct stat ours {};
+    struct stat theirs {};
+    return stat(a.c_str(), &ours) == 0 && stat(b.c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+  };
+  return are_same("/proc/self/ns/mnt", process + "/ns/mnt") && are_same("/proc/self/root", process + "/root");
 }
 
 // One attempt to bring the agent in.
@@ -267,23 +279,12 @@ class Injector {
   // By its path where the target sees the same files as we do, else as a copy that the target makes itself. Files of the target, and
   // descriptors that it names, are never opened by us: we may have rights that it has not.
   Result<void> load() {
-    if (sees_our_files()) {
+    if (sees_our_files(request_.pid)) {
       const Result<std::string> problem = open_library(request_.agent);
       if (!problem) return problem.error();
       if (problem->empty()) return {};
     }
     return load_copy();
-  }
-
-  // The same mounts, and the same root.
-  [[nodiscard]] bool sees_our_files() const {
-    const std::string process = "/proc/" + std::to_string(request_.pid);
-    const auto are_same = [](const std::string& a, const std::string& b) {
-      struct stat ours {};
-      struct stat theirs {};
-      return stat(a.c_str(), &ours) == 0 && stat(b.c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
-    };
-    return are_same("/proc/self/ns/mnt", process + "/ns/mnt") && are_same("/proc/self/root", process + "/root");
   }
 
   Result<void> load_copy() {
@@ -430,19 +431,26 @@ int connect_to_armed(const InjectionRequest& request) {
   return -1;
 }
 
+Result<Injection> connect_or_inject(const InjectionRequest& request, const Candidate& candidate) {
+  const std::optional<std::string> deadly = deadly_filter(candidate, sees_our_files(request.pid) ? Entrance::kItsFile : Entrance::kCopy);
+  if (const int connection = deadly ? -1 : connect_to_armed(request); connection >= 0)
+    return Injection{.connection = connection, .origin = AgentOrigin::kWasThere};
+  if (const std::optional<std::string> reason = refusal(candidate, read_rights(candidate))) return Error{*reason};
+  if (deadly) return Error{"Can't attach to " + title(candidate) + ": " + *deadly};
+  if (access(request.agent.c_str(), F_OK) != 0) return Error{"The agent " + request.agent.string() + " does not exist."};
+  Result<Injection> injection = Injector(request, candidate).run();
+  if (injection) injection->warnings = warnings(candidate);
+  return injection;
+}
+
 }  // namespace
 
 Result<Injection> inject(const InjectionRequest& request) {
   const Result<Candidate> candidate = read_settled(request.pid);
   if (!candidate) return candidate.error();
-  if (const int connection = connect_to_armed(request); connection >= 0)
-    return Injection{.connection = connection, .origin = AgentOrigin::kWasThere};
-  if (const std::optional<std::string> reason = refusal(*candidate, read_rights(*candidate))) return Error{*reason};
-  if (access(request.agent.c_str(), F_OK) != 0) return Error{"The agent " + request.agent.string() + " does not exist."};
   // On a thread of its own: with its end the kernel lets go whatever of the target it may still hold.
   Result<Injection> injection = Error{};
-  std::thread([&] { injection = Injector(request, *candidate).run(); }).join();
-  if (injection) injection->warnings = warnings(*candidate);
+  std::thread([&] { injection = connect_or_inject(request, *candidate); }).join();
   return injection;
 }
 

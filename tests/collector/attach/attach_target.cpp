@@ -183,6 +183,45 @@ const char* do_filtered() {
   return do_read();
 }
 
+// What is not for reading, writing and ending ends it.
+void be_killed_for_others() {
+#define LANESCOPE_ALLOW(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        LANESCOPE_ALLOW(read),
+                        LANESCOPE_ALLOW(write),
+                        LANESCOPE_ALLOW(newfstatat),
+                        LANESCOPE_ALLOW(fstat),
+                        LANESCOPE_ALLOW(brk),
+                        LANESCOPE_ALLOW(madvise),
+                        LANESCOPE_ALLOW(mmap),
+                        LANESCOPE_ALLOW(mprotect),
+                        LANESCOPE_ALLOW(munmap),
+                        LANESCOPE_ALLOW(futex),
+                        LANESCOPE_ALLOW(rt_sigprocmask),
+                        LANESCOPE_ALLOW(restart_syscall),
+                        LANESCOPE_ALLOW(exit),
+                        LANESCOPE_ALLOW(exit_group),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+#undef LANESCOPE_ALLOW
+  const sock_fprog program{sizeof code / sizeof code[0], code};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(3);
+}
+
+const char* do_deadly() {
+  be_killed_for_others();
+  return do_read();
+}
+
+// The main thread may do all.
+const char* do_deadly_thread() {
+  const char* result = nullptr;
+  std::thread([&] {
+    be_killed_for_others();
+    result = do_read();
+  }).join();
+  return result;
+}
+
 // It may read, write and exit, and nothing else.
 const char* do_strict() {
   char letters[16] = {};
@@ -200,7 +239,7 @@ int main(int, char** arguments) {
   const std::map<std::string, const char* (*)()> modes{
       {"read", do_read},   {"nanosleep", do_nanosleep}, {"poll", do_poll},    {"epoll", do_epoll},     {"signal-wait", do_signal_wait},
       {"futex", do_futex}, {"signals", do_signals},     {"storm", do_storm},  {"compute", do_compute}, {"threads", do_threads},
-      {"short", do_short}, {"filtered", do_filtered},   {"strict", do_strict}};
+      {"short", do_short}, {"filtered", do_filtered},   {"strict", do_strict}, {"deadly", do_deadly}, {"deadly-thread", do_deadly_thread}};
   std::puts(modes.at(arguments[1])());
   return kExitCode;
 }

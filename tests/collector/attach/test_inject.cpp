@@ -61,6 +61,15 @@ bool follows_stacks() {
   return LANESCOPE_FOLLOWS_STACKS != 0;
 }
 
+bool has_filtered_thread(pid_t pid) {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);)
+      if (line == "Seccomp:\t2") return true;
+  }
+  return false;
+}
+
 std::set<int> open_descriptors(pid_t pid) {
   std::set<int> numbers;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd"))
@@ -258,6 +267,31 @@ TEST_CASE("what can't be attached to is refused in one sentence and left alone")
     RunningTarget target({target_program(), "filtered"});
     target.wait_until_in(SYS_read);
     CHECK_THAT(inject_greeting(target.pid()).error().text, contains_text("it may not open a socket (Operation not permitted)"));
+    target.send("hello");
+    check_end(target);
+  }
+  SECTION("under a filter that ends who asks for more than it did so far") {
+    if (geteuid() != 0) {
+      WARN("Filters of others are read by root alone.");
+      return;
+    }
+    RunningTarget target({target_program(), "deadly"});
+    target.wait_until_in(SYS_read);
+    const std::string reason = inject_greeting(target.pid()).error().text;
+    CHECK_THAT(reason, contains_text("its seccomp filter may have the kernel end it for a system call of the agent's (openat)"));
+    CHECK_THAT(reason, contains_text("lanescope attach -t none " + std::to_string(target.pid())));
+    target.send("hello");
+    check_end(target);
+  }
+  SECTION("under such a filter of one thread alone") {
+    if (geteuid() != 0) {
+      WARN("Filters of others are read by root alone.");
+      return;
+    }
+    RunningTarget target({target_program(), "deadly-thread"});
+    target.wait_for_threads(2);
+    while (!has_filtered_thread(target.pid())) usleep(1'000);
+    CHECK_THAT(inject_greeting(target.pid()).error().text, contains_text("its seccomp filter may have the kernel end it"));
     target.send("hello");
     check_end(target);
   }
