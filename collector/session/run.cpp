@@ -18,7 +18,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kMostAtOnce = 8u << 20;        // bytes of records between looks at who comes and goes
 constexpr auto kShortestPeriod = 1ms;                // between looks while records come
-constexpr auto kLongestPeriod = 20ms;                // while none do; rings that fill up wake us earlier
+constexpr auto kLongestPeriod = 20ms;                // while none do
+constexpr std::uint64_t kBurst = 4'000'000;          // bytes of records that threads of a program write in 1 ms, at most
 constexpr std::int64_t kWatchedFlush = 100'000'000;  // ns between chunks when somebody watches
 constexpr std::int64_t kUnwatchedFlush = 500'000'000;
 constexpr std::int64_t kClockLook = 100'000'000;         // ns between comparisons of the clocks
@@ -37,7 +38,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
       relay_(std::move(prepared.relay)),
       log_(std::move(prepared.log)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      processes_(*log_, prepared.settings, wake_.get(), [this](const std::string& sentence) { report(sentence); }),
+      processes_(*log_, prepared.settings, [this](const std::string& sentence) { report(sentence); }),
       output_(*log_),
       gpu_metrics_(std::move(prepared.gpu_metrics)),
       start_(std::move(prepared.start)),
@@ -140,7 +141,7 @@ void Recording::Run::look() {
   compare_clocks();
   accept_agents();
   const Drained drained = processes_.drain(kMostAtOnce);
-  const std::chrono::milliseconds longer = std::clamp<std::chrono::milliseconds>(period_ * 2, kShortestPeriod, kLongestPeriod);
+  const std::chrono::milliseconds longer = std::clamp<std::chrono::milliseconds>(period_ * 2, kShortestPeriod, longest_period());
   period_ = drained.has_more ? 0ms : drained.bytes > 0 ? kShortestPeriod : longer;
   if (output_may_come_) take_output();
   drain_gpu_metrics();
@@ -151,6 +152,13 @@ void Recording::Run::look() {
     if (hung_up) process->hang_up();
   }
   write_due();
+}
+
+// So that a burst finds room in the rings, and a target that begins a capture does not wait for us.
+std::chrono::milliseconds Recording::Run::longest_period() const {
+  if (awaits_target()) return kShortestPeriod;
+  const std::chrono::milliseconds until_full(request_.settings.pool_bytes / kBurst);
+  return std::clamp<std::chrono::milliseconds>(until_full, kShortestPeriod, kLongestPeriod);
 }
 
 void Recording::Run::compare_clocks() {

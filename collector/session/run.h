@@ -86,6 +86,7 @@ class Recording::Run {
   void give_up(const std::string& reason);  // recording; the program goes on
   void look();                              // one round: who came, who went, what they wrote
   void wait();
+  [[nodiscard]] std::chrono::milliseconds longest_period() const;  // between looks
   void compare_clocks();
   void accept_agents();
   void drain_gpu_metrics();
@@ -99,6 +100,7 @@ class Recording::Run {
   void advance_recording(std::int64_t now);
   void advance_stopping(std::int64_t now);
   void follow_target();  // captures that the target began
+  [[nodiscard]] bool awaits_target() const;  // which begins and ends captures
   [[nodiscard]] bool range_is_over() const;
   [[nodiscard]] bool range_repeats_on() const;
   [[nodiscard]] bool by_request() const;  // captures begin when somebody asks for them

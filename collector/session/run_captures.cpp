@@ -29,6 +29,8 @@ Result<void> check_range(const CaptureSettings& settings) {
   return {};
 }
 
+bool Recording::Run::awaits_target() const { return is_by_target(range_) && !no_more_captures_; }
+
 bool Recording::Run::range_is_over() const {
   return is_by_target(range_) && range_.after != AfterCapture::kGoOn && processes_.captures().ends >= answered_begins_;
 }

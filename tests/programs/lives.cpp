@@ -19,6 +19,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -264,6 +265,22 @@ int can_not_be_dumped() {
   return kCode;
 }
 
+// From here on the kernel ends it for all that is not here.
+int may_only_write() {
+#define LANESCOPE_ALLOW(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        LANESCOPE_ALLOW(write),
+                        LANESCOPE_ALLOW(exit_group),
+                        LANESCOPE_ALLOW(rt_sigreturn),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+#undef LANESCOPE_ALLOW
+  const sock_fprog filter{sizeof code / sizeof code[0], code};
+  must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0, "seccomp");
+  steps(number(1'000'000));
+  must(write(STDOUT_FILENO, "written\n", 8) == 8, "write");
+  _exit(kCode);
+}
+
 int copies_input() {
   std::vector<char> buffer(1 << 16);
   long copied = 0;
@@ -353,6 +370,7 @@ const std::map<std::string, int (*)()> ways{
     {"setuid", is_another_user},
     {"setuid-exec", becomes_another_user},
     {"not-dumpable", can_not_be_dumped},
+    {"seccomp", may_only_write},
     {"copy", copies_input},
     {"lines", prints_lines},
     {"write", writes_a_file},

@@ -7,7 +7,6 @@
 #include "agent/core/quiet.h"
 #include "agent/core/system_calls.h"
 #include "agent/process/forks.h"
-#include "collector/channel/doorbell.h"
 
 namespace lanescope::agent {
 namespace {
@@ -42,10 +41,8 @@ void begin_capture(channel::SharedHeader& header, std::uint64_t key) noexcept {
   on_fork_child(forget_in_child);
   const std::uint32_t begins = header.status.capture_begins.fetch_add(1, std::memory_order_acq_rel) + 1;
   const std::int64_t give_up = monotonic_now() + kPatience;
-  while (!is_answered(header, begins) && session_state() != SessionState::kNone && monotonic_now() < give_up) {
-    channel::ring_doorbell(header);
+  while (!is_answered(header, begins) && session_state() != SessionState::kNone && monotonic_now() < give_up)
     system::sleep(kPause);
-  }
   await_source();
 }
 
@@ -56,7 +53,6 @@ void end_capture(channel::SharedHeader& header, std::uint64_t key) noexcept {
   await_source();
   under_way.store(0, std::memory_order_release);
   header.status.capture_ends.fetch_add(1, std::memory_order_acq_rel);
-  channel::ring_doorbell(header);
 }
 
 bool is_capture(std::uint64_t key) noexcept { return under_way.load(std::memory_order_relaxed) == key; }

@@ -13,7 +13,6 @@
 #include "agent/process/crash_mark.h"
 #include "agent/process/forks.h"
 #include "agent/process/lock.h"
-#include "collector/channel/doorbell.h"
 #include "collector/channel/ring.h"
 
 namespace lanescope::agent {
@@ -166,12 +165,8 @@ void write_metadata(channel::Record record, std::string_view text) noexcept {
   if (state_now(std::memory_order_acquire) != State::kJoined) return;
   record.time = monotonic_now();
   record.thread = system::thread_id();
-  {
-    const ScopedLock lock(metadata_lock);
-    membership.metadata.write(record, text);
-    if (!membership.metadata.filling_up()) return;
-  }
-  channel::ring_doorbell(membership.connection.memory.header());
+  const ScopedLock lock(metadata_lock);
+  membership.metadata.write(record, text);
 }
 
 void report(Component component, ComponentState state, Severity severity, std::string_view text) noexcept {

@@ -1,7 +1,6 @@
 #include "agent/channel/thread_writer.h"
 
 #include "agent/core/quiet.h"
-#include "collector/channel/doorbell.h"
 #include "collector/channel/shared_memory.h"
 
 namespace lanescope::agent {
@@ -91,7 +90,5 @@ bool ThreadWriter::find_ring() noexcept {
   if (state.ring == nullptr) state.header->status.ringless_dropped.fetch_add(1, std::memory_order_relaxed);
   return state.ring != nullptr;
 }
-
-void ThreadWriter::ring_doorbell() noexcept { channel::ring_doorbell(*state_->header); }
 
 }  // namespace lanescope::agent

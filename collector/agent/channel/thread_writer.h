@@ -1,7 +1,7 @@
 // The calling thread's way into its ring.
 //
-// A thread has a ring from its first event to its end (process/threads.h). Writing an event takes no lock and no memory; a thread that
-// finds no free ring counts what it could not record, and asks again from time to time.
+// A thread has a ring from its first event to its end (process/threads.h). Writing an event takes no lock, no memory and, behind the
+// thread's first one, no system call; a thread that finds no free ring counts what it could not record, and asks again from time to time.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,6 @@ class [[nodiscard]] ThreadWriter {
     if (state.ring == nullptr && !find_ring()) return;
     record.thread = state.own.thread_id;
     state.producer.write(record, text);
-    if (state.producer.asks_for_reader()) ring_doorbell();
   }
 
  private:
@@ -65,7 +64,6 @@ class [[nodiscard]] ThreadWriter {
   static void count_lost(ThreadState& state) noexcept;
   // For a thread without one, from time to time; counts the event where none is free.
   bool find_ring() noexcept;
-  void ring_doorbell() noexcept;
   // A child that has not looked yet is of no generation.
   static bool is_absent(std::uint32_t generation) noexcept { return absent_in == generation && generation != 0; }
   static constinit thread_local ThreadState* current;

@@ -13,7 +13,7 @@
 #include "agent/cupti/cuda_names.h"
 #include "agent/cupti/guarded_call.h"
 #include "agent/cupti/words.h"
-#include "collector/channel/doorbell.h"
+#include "collector/channel/agent_bell.h"
 
 namespace lanescope::agent::cupti {
 namespace {

@@ -14,7 +14,7 @@
 #include "agent/cupti/guarded_call.h"
 #include "agent/cupti/tracer.h"
 #include "agent/cupti/words.h"
-#include "collector/channel/doorbell.h"
+#include "collector/channel/agent_bell.h"
 
 namespace lanescope::agent::cupti {
 namespace {
@@ -78,14 +78,12 @@ void Tracer::look() noexcept {
     if (!is_over_ && !has_handed_over_) take_finished_records();
     answered_handovers_ = handovers;
     header.status.handover_answers.store(handovers, std::memory_order_release);
-    channel::ring_doorbell(header);
   }
   const std::uint32_t stops = settings.stop_requests.load(std::memory_order_acquire);
   if (stops != answered_stops_) {
     hand_everything_over();
     answered_stops_ = stops;
     header.status.stop_answers.store(stops, std::memory_order_release);
-    channel::ring_doorbell(header);
   }
   const std::int64_t now = monotonic_now();
   if (now >= next_clock_ && !is_over_) {

@@ -6,7 +6,6 @@
 #include <zstd.h>
 
 #include "agent/core/system_calls.h"
-#include "collector/channel/doorbell.h"
 
 namespace lanescope::agent::encode {
 namespace {
@@ -64,11 +63,9 @@ bool FrameWriter::write(FrameType type, std::span<const std::byte> payload, std:
     return false;
   }
   bool written = ring_.write(frame_.bytes());
-  channel::ring_doorbell(memory_.header());
   for (int i = 0; !written && host_reads_ && i < kPauses; ++i) {
     system::sleep(kPause);
     written = ring_.write(frame_.bytes());
-    channel::ring_doorbell(memory_.header());
   }
   host_reads_ = written;
   if (!written) ring_.count_dropped();

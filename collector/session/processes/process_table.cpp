@@ -79,7 +79,7 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, Jo
   welcome.memory_bytes = (*memory)->shared().size();
   send_welcome(connection.get(), welcome, (*memory)->descriptor());
   (*memory)->close_descriptor();
-  process.connect(std::move(*memory), std::move(connection), wake_);
+  process.connect(std::move(*memory), std::move(connection));
 }
 
 void ProcessTable::set_recording(bool recording) {

@@ -19,9 +19,8 @@ enum class Joining { kWelcome, kRefused };
 
 class ProcessTable {
  public:
-  // `wake`: an eventfd that processes poke when their rings fill up.
-  ProcessTable(FrameLog& log, CaptureSettings settings, int wake, TargetProcess::Report report)
-      : log_(log), settings_(settings), wake_(wake), report_(std::move(report)) {}
+  ProcessTable(FrameLog& log, CaptureSettings settings, TargetProcess::Report report)
+      : log_(log), settings_(settings), report_(std::move(report)) {}
 
   // The launched process, which is our child.
   void add_launched(pid_t pid, const ProcessDescription& description);
@@ -86,7 +85,6 @@ class ProcessTable {
 
   FrameLog& log_;
   CaptureSettings settings_;
-  int wake_;
   TargetProcess::Report report_;
   bool recording_ = false;
   channel::CounterLine clock_;

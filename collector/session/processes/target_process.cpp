@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "clock.h"
-#include "collector/channel/doorbell.h"
+#include "collector/channel/agent_bell.h"
 
 namespace lanescope::session {
 namespace {
@@ -69,7 +69,7 @@ TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescripti
   thread_names_.look();
 }
 
-void TargetProcess::connect(std::unique_ptr<TargetMemory> memory, FileDescriptor connection, int wake) {
+void TargetProcess::connect(std::unique_ptr<TargetMemory> memory, FileDescriptor connection) {
   memory_ = std::move(memory);
   connection_ = std::move(connection);
   if (attach::OwnNumbers numbers(pid_); numbers.differ()) {
@@ -82,7 +82,6 @@ void TargetProcess::connect(std::unique_ptr<TargetMemory> memory, FileDescriptor
   metadata_.emplace(shared.header().metadata_ring, metadata_pool_);
   frames_.emplace(instance_, shared, log_);
   if (own_numbers_) frames_->number_by([this](std::uint32_t thread) { return our_number(thread); });
-  doorbell_ = std::make_unique<DoorbellWatch>(shared.header(), wake);
 }
 
 bool TargetProcess::is_gone() const {
@@ -181,7 +180,6 @@ Drained TargetProcess::drain(std::size_t most) {
   Drained drained = drain_threads(most);
   drained.bytes += frames;
   if (std::exchange(has_new_threads_, false)) thread_names_.look();
-  doorbell_->rearm();
   return drained;
 }
 
@@ -449,7 +447,6 @@ void TargetProcess::finish(std::optional<Ending> known) {
   write_counters();
   write_end(ending);
   final_completeness_ = completeness();
-  doorbell_.reset();
   memory_.reset();
 }
 

@@ -20,7 +20,6 @@
 #include "collector/session/recording.h"
 #include "file/frame_log.h"
 #include "file_descriptor.h"
-#include "processes/doorbell_watch.h"
 #include "processes/proc.h"
 #include "processes/target_memory.h"
 #include "records/agent_frames.h"
@@ -57,8 +56,8 @@ class TargetProcess {
   // Where the files that hold its code are read: for all processes of a recording at once.
   void name_code_by(std::shared_ptr<cpu::CodeLibrary> code) { code_ = std::move(code); }
 
-  // From here on records arrive: the agent has `memory`, holds the other end of `connection`, and pokes `wake` when rings fill up.
-  void connect(std::unique_ptr<TargetMemory> memory, FileDescriptor connection, int wake);
+  // From here on records arrive: the agent has `memory`, and holds the other end of `connection`.
+  void connect(std::unique_ptr<TargetMemory> memory, FileDescriptor connection);
 
   [[nodiscard]] std::uint32_t instance() const noexcept { return instance_; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
@@ -155,7 +154,6 @@ class TargetProcess {
   FileDescriptor pidfd_;
   FileDescriptor connection_;
   std::unique_ptr<TargetMemory> memory_;
-  std::unique_ptr<DoorbellWatch> doorbell_;  // after memory_: it must end first
   std::optional<channel::RingConsumer> metadata_;
   std::optional<AgentFrames> frames_;
   std::vector<std::optional<channel::RingConsumer>> threads_;  // by ring

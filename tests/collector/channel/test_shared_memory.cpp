@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/channel/doorbell.h"
+#include "collector/channel/agent_bell.h"
 #include "collector/channel/ring.h"
 #include "support/catch.h"
 
@@ -169,26 +169,21 @@ TEST_CASE("every thread ring has one owner, and can be had again once it was clo
   CHECK_FALSE(is_closed(ring));
 }
 
-TEST_CASE("a host that sleeps is woken by the doorbell") {
+TEST_CASE("the agent's thread is woken by its bell, also by one that rang before it slept") {
   Mapping mapping;
   SharedHeader& header = mapping.memory.header();
-  ring_doorbell(header);
-  CHECK(header.doorbell == 0);  // nobody slept
-  std::thread target([&header] {
-    while (header.host_sleeps == 0) std::this_thread::yield();
-    ring_doorbell(header);
-  });
+  const std::uint32_t seen = header.agent_bell;
+  std::thread target([&header] { ring_agent(header); });
   const auto before = std::chrono::steady_clock::now();
-  wait_for_doorbell(header, std::chrono::minutes(5));
+  while (header.agent_bell == seen) wait_for_agent_bell(header, seen, std::chrono::minutes(5));
+  wait_for_agent_bell(header, seen, std::chrono::minutes(5));
   CHECK(std::chrono::steady_clock::now() - before < std::chrono::minutes(4));
   target.join();
-  CHECK(header.doorbell == 1);
-  CHECK(header.host_sleeps == 0);
 }
 
-TEST_CASE("a host that nobody wakes comes back when its time is over") {
+TEST_CASE("an agent's thread that nobody wakes comes back when its time is over") {
   Mapping mapping;
   SharedHeader& header = mapping.memory.header();
-  wait_for_doorbell(header, std::chrono::milliseconds(1));
-  CHECK(header.host_sleeps == 0);
+  wait_for_agent_bell(header, header.agent_bell, std::chrono::milliseconds(1));
+  CHECK(header.agent_bell == 0);
 }

@@ -36,6 +36,7 @@ void add_families(std::vector<Way>& ways) {
 
 void add_surroundings(std::vector<Way>& ways) {
   for (const char* how : {"close", "close_range", "dup2", "not-dumpable"}) ways.push_back({.arguments = {how}, .ranges = 200});
+  ways.push_back({.arguments = {"seccomp", "1000000"}, .ranges = 1'000'100});
   for (const char* closed : {"exec <&-", "exec >&-", "exec 2>&-", "exec <&- >&- 2>&-"}) {
     ways.push_back({.arguments = {"exit"}, .before = closed});
     ways.push_back({.arguments = {"inherited"}, .ranges = 0, .before = closed});

@@ -31,7 +31,7 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 11;
+inline constexpr std::uint32_t kLayoutVersion = 12;
 // environment: set where call chains of calls into the C library may be asked for, which takes a preparation while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 // environment: set where it is to be recorded who holds the lock of a Python interpreter; to kPythonLockAlone where no calls into the C
@@ -191,11 +191,7 @@ struct SharedHeader {
   std::uint64_t memory_bytes;
   Settings settings;
   AgentStatus status;
-  // The host sleeps on this word between looks (FUTEX_WAIT, shared) after setting host_sleeps; a producer whose ring is a quarter full
-  // and who sees host_sleeps set clears it, increments the word and wakes the host.
-  std::atomic<std::uint32_t> doorbell;
-  std::atomic<std::uint32_t> host_sleeps;
-  // The agent's own thread sleeps on this one. Whoever has something for it increments the word and wakes it: the host after a change of
+  // The agent's own thread sleeps on this word. Whoever has something for it increments the word and wakes it: the host after a change of
   // settings, the target's threads when CUPTI gives a buffer back.
   std::atomic<std::uint32_t> agent_bell;
   CounterClock clock;  // for the times of NVTX records

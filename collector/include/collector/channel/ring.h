@@ -100,12 +100,6 @@ class RingProducer {
     return true;
   }
 
-  // Whether so much waits to be read that the host should know: true once for each segment.
-  bool asks_for_reader() noexcept {
-    const bool asks = asks_;
-    asks_ = false;
-    return asks;
-  }
   // Whether much waits to be read.
   [[nodiscard]] bool filling_up() const noexcept { return head_ - ring_->tail.load(std::memory_order_acquire) >= kMuch; }
 
@@ -146,7 +140,6 @@ class RingProducer {
     ring_->last.store(segment_, std::memory_order_relaxed);
     next_ = pool_.bytes(*index).data();
     left_ = kSegmentBytes;
-    asks_ = filling_up();
     return true;
   }
   static void count(std::atomic<std::uint64_t>& counter) noexcept {
@@ -159,7 +152,6 @@ class RingProducer {
   std::size_t left_ = 0;       // bytes of the segment from there on
   std::uint64_t head_ = 0;
   std::uint32_t thread_ = 0;  // of the last record in this segment; no thread has this number
-  bool asks_ = false;
   std::uint32_t segment_ = 0;  // plus 1; 0: none yet
 };
 
