@@ -56,5 +56,11 @@ LANESCOPE_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* modul
   return install_extension(module) == Injection::kInstalled ? 1 : 0;
 }
 
+// What stands before MPI's functions (mpi/range.cpp) has one sentence for the user.
+LANESCOPE_EXPORT void lanescope_agent_tell(const char* sentence) {
+  using namespace lanescope::agent;
+  report(Component::kNvtx, ComponentState::kVersionMismatch, Severity::kWarning, sentence);
+}
+
 // The injector, in a process that runs already.
 LANESCOPE_EXPORT int lanescope_agent_attach(const char* address) { return lanescope::agent::attach::attach(address, record_cuda_late); }

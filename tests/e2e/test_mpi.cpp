@@ -175,3 +175,21 @@ TEST_CASE("a recording for each rank is named after it, and holds its calls alon
   for (int rank = 0; rank < 2; ++rank)
     CHECK(recorded(*load(folder.path() / ("rank" + std::to_string(rank) + ".trace"))) == expected(rank, 2));
 }
+
+TEST_CASE("a program that speaks MPI's standard ABI runs as alone, and it is said that its calls are not recorded") {
+  const TemporaryFolder folder;
+  const std::string source = LANESCOPE_TEST_PROGRAMS "/mpi_abi.c";
+  const std::string place = folder.path().string();
+  if (!runs("cc --version >/dev/null 2>&1")) {
+    WARN("There is no C compiler to build the program with.");
+    return;
+  }
+  REQUIRE(runs("cc -w -DLIBRARY -shared -fPIC -Wl,-soname,libmpi_abi.so.0 -o " + place + "/libmpi_abi.so.0 " + source));
+  REQUIRE(runs("cc -w -o " + place + "/program " + source + " " + place + "/libmpi_abi.so.0 -Wl,-rpath," + place));
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx,mpi", "-s", "none", "--cpuctxsw", "none", "-o", "x", place + "/program"});
+  CHECK(ran.code == 0);
+  CHECK(ran.output ==
+        "send 7 1 of 0x209 to 3, tag 11, in 0x101\nreceive 1 of 0x209 from -1, tag -2, in 0x101, status (nil)\nreceived 42\n");
+  CHECK_THAT(ran.messages, contains_text("Calls of MPI are not recorded: the program uses the standard ABI of MPI 5"));
+  CHECK(recorded(*load(folder.path() / "x.trace")).empty());
+}

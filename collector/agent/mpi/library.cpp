@@ -16,7 +16,7 @@ namespace {
 // A program that opened its MPI library by itself, as Python does, may have kept it out of the sight of others.
 void* open_hidden() noexcept {
   const LoadedFile file = find_loaded_file([](const char* name) {
-    for (const std::string_view begin : {"libmpi.so", "libmpich.so", "libmpi_cray.so", "libmpi_gnu"})
+    for (const std::string_view begin : {"libmpi.so", "libmpich.so", "libmpi_cray.so", "libmpi_gnu", "libmpi_abi.so"})
       if (std::string_view(name).starts_with(begin)) return true;
     return false;
   });
@@ -66,6 +66,13 @@ const Abi& abi() noexcept {
   while (state.load(std::memory_order_acquire) != 2) {
   }
   return found;
+}
+
+bool has_standard_abi() noexcept {
+  int major = -1;  // and so it stays where a library speaks another
+  int minor = -1;
+  void* const ask = find_function("MPI_Abi_get_version");
+  return ask != nullptr && reinterpret_cast<int (*)(int*, int*)>(ask)(&major, &minor) == 0 && major > 0;
 }
 
 std::uint64_t value_at(const void* handle) noexcept {

@@ -33,6 +33,9 @@ struct Abi {
   Handle null_type;
 };
 [[nodiscard]] const Abi& abi() noexcept;
+// Whether it speaks the binary interface that MPI 5.0 defines instead, with handles and constants of its own. Its calls are passed on, and
+// nothing is read of them.
+[[nodiscard]] bool has_standard_abi() noexcept;
 
 [[nodiscard]] inline std::uint64_t value_of(Handle handle) noexcept {
   return abi().has_pointer_handles ? handle : static_cast<std::uint32_t>(handle);

@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <cstring>
 
+#include <dlfcn.h>
 #include <nvtx3/nvToolsExtPayload.h>
 
+#include "agent/core/loaded_file.h"
+#include "agent/core/loader.h"
 #include "agent/mpi/communicators.h"
 #include "agent/process/lock.h"
 
@@ -95,10 +98,22 @@ void register_ranks() noexcept {
 
 void name_category(Kind kind, const char* name) noexcept { nvtxDomainNameCategoryA(domain, static_cast<std::uint32_t>(kind), name); }
 
+// By the agent, which NVTX has loaded by now.
+void tell_user(const char* sentence) noexcept {
+  const LoadedFile agent = find_loaded_file([](const char* name) { return strcmp(name, "liblanescope-agent.so") == 0; });
+  void* const loaded = *agent.path != '\0' ? load_file(agent.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+  if (loaded == nullptr) return;
+  if (void* const tell = dlsym(loaded, "lanescope_agent_tell")) reinterpret_cast<void (*)(const char*)>(tell)(sentence);
+}
+
 // Requires: the lock is held.
 void create_domain() noexcept {
   domain = nvtxDomainCreateA("MPI");
-  if (domain == nullptr) {
+  const bool is_strange = domain != nullptr && has_standard_abi();
+  if (is_strange)
+    tell_user("Calls of MPI are not recorded: the program uses the standard ABI of MPI 5 (libmpi_abi). Run it with Open MPI's or MPICH's own "
+              "library.");
+  if (domain == nullptr || is_strange) {
     state.store(1, std::memory_order_release);
     return;
   }
