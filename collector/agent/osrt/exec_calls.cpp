@@ -30,9 +30,9 @@ constinit Function real_execv{"execv", nullptr};
 constinit Function real_execvp{"execvp", nullptr};
 constinit Function real_execvpe{"execvpe", nullptr};
 constinit Function real_fexecve{"fexecve", nullptr};
-constinit Function real_execl{"execl", nullptr};
-constinit Function real_execlp{"execlp", nullptr};
-constinit Function real_execle{"execle", nullptr};
+[[maybe_unused]] constinit Function real_execl{"execl", nullptr};
+[[maybe_unused]] constinit Function real_execlp{"execlp", nullptr};
+[[maybe_unused]] constinit Function real_execle{"execle", nullptr};
 
 // As the C library looks for it: in the folders of PATH where it has no slash.
 void hand_over_before_search(const char* file) noexcept { hand_over_before_exec(std::strchr(file, '/') != nullptr ? file : nullptr); }
@@ -67,7 +67,7 @@ void lanescope::agent::osrt::hand_over_before_exec([[maybe_unused]] const char* 
 
 // Two names each, as in wrappers.cpp.
 #define LANESCOPE_ALSO_AS(name, ...) \
-  extern "C" LANESCOPE_EXPORT __attribute__((alias("own_" #name))) int lanescope_##name(__VA_ARGS__) __asm__(#name);
+  extern "C" LANESCOPE_EXPORT __attribute__((nothrow, alias("own_" #name))) int lanescope_##name(__VA_ARGS__) __asm__(#name);
 
 extern "C" LANESCOPE_HIDDEN int own_execve(const char* path, Texts arguments, Texts environment) {
   hand_over_before_exec(path);
