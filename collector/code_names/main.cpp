@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <unordered_map>
@@ -32,7 +33,8 @@ bool become_nobody() {
   return setgroups(0, nullptr) == 0 && setresgid(kNobody, kNobody, kNobody) == 0 && setresuid(kNobody, kNobody, kNobody) == 0;
 }
 
-// What it never needs. The memory that it may take is watched from outside: large files are mapped, which no limit tells from what is used.
+// What it never needs. The memory that it takes is watched from outside, which sees what is used of files that are mapped; the limit here
+// is for what comes between two looks. Files count into it that are mapped to be written to, so it leaves room for large ones.
 void give_up_rights() {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -41,6 +43,8 @@ void give_up_rights() {
     constexpr rlimit kNothing{0, 0};
     setrlimit(resource, &kNothing);
   }
+  constexpr rlimit kMostData{std::uint64_t{4} << 30, std::uint64_t{4} << 30};
+  setrlimit(RLIMIT_DATA, &kMostData);
   constexpr int kNice = 10;
   setpriority(PRIO_PROCESS, 0, kNice);  // programs that are recorded come first
   sigset_t all;
