@@ -122,11 +122,14 @@ void print_outcome(const session::Recording& recording, const session::Recording
   }
   const bool lost_buffers = std::any_of(outcome.processes.begin(), outcome.processes.end(),
                                         [](const session::ProcessCompleteness& process) { return process.unreturned_buffers > 0; });
-  const bool whole = outcome.statistics.dropped == 0 && !lost_buffers && !outcome.failure && unwritten == 0;
+  const bool whole = outcome.statistics.dropped == 0 && !lost_buffers && !outcome.failure && unwritten == 0 &&
+                     outcome.unfollowed_processes == 0;
   if (!outcome.files.empty())
     std::cerr << counted(events, "event") << " in " << duration_text(outcome.statistics.elapsed.count()) << ", " << bytes_text(bytes)
               << (whole ? ", nothing dropped" : "") << '\n';
   if (unwritten > 0) std::cerr << counted(unwritten, "more event") << " had no room in the file\n";
+  if (outcome.unfollowed_processes > 0)
+    std::cerr << unfollowed_text(outcome.unfollowed_processes) << '\n';
   for (const session::ProcessCompleteness& process : outcome.processes) {
     const std::string name = "[" + std::to_string(process.pid) + "] " + process.name + ": ";
     if (process.dropped > 0)

@@ -28,6 +28,10 @@ std::string counted(std::uint64_t number, std::string_view noun) {
   return with_thousands(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
 }
 
+std::string unfollowed_text(std::uint64_t processes) {
+  return with_thousands(processes) + (processes == 1 ? " process" : " processes") + " could not be followed";
+}
+
 std::string duration_text(std::int64_t nanoseconds) {
   const double magnitude = std::abs(static_cast<double>(nanoseconds));
   const auto value = static_cast<double>(nanoseconds);

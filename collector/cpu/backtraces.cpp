@@ -98,18 +98,44 @@ void Backtraces::add(std::uint32_t thread, proto::SampleOrigin origin, std::int6
 
 void Backtraces::flush() { state_->encoder.flush(); }
 
-proto::Symbols Backtraces::names(std::chrono::milliseconds limit) {
-  const auto give_up = std::chrono::steady_clock::now() + limit;
+struct NameSearch::State {
+  struct Found {
+    std::uint32_t location;
+    std::vector<CodeName> names;
+  };
+  std::shared_ptr<CodeLibrary> code;
+  CodeNames& names;
+  std::vector<UnnamedCode> unnamed;
+  std::vector<Found> found;
+};
+
+NameSearch::NameSearch(std::unique_ptr<State> state) : state_(std::move(state)) {}
+NameSearch::~NameSearch() = default;
+
+void NameSearch::run(const std::function<bool()>& go_on) {
+  for (const UnnamedCode& code : state_->unnamed) {
+    if (!go_on()) return;
+    if (code.module == nullptr) continue;
+    std::vector<CodeName> names = state_->names.find(*code.module, code.address);
+    if (!names.empty()) state_->found.push_back({code.location, std::move(names)});
+  }
+}
+
+std::unique_ptr<NameSearch> Backtraces::begin_search() {
+  const std::vector<UnnamedCode>& all = state_->encoder.unnamed_code();
+  if (state_->named == all.size()) return nullptr;
+  auto search = std::unique_ptr<NameSearch::State>(
+      new NameSearch::State{state_->code, state_->code->files_->names, {all.begin() + static_cast<std::ptrdiff_t>(state_->named), all.end()}, {}});
+  state_->named = all.size();
+  return std::unique_ptr<NameSearch>(new NameSearch(std::move(search)));
+}
+
+proto::Symbols Backtraces::names(const NameSearch& search) {
   proto::Symbols symbols;
-  const std::vector<UnnamedCode>& unnamed = state_->encoder.unnamed_code();
-  for (; state_->named < unnamed.size(); ++state_->named) {
-    const UnnamedCode& code = unnamed[state_->named];
-    if (code.module == nullptr || std::chrono::steady_clock::now() >= give_up) continue;
-    const std::vector<CodeName> names = state_->code->files_->names.find(*code.module, code.address);
-    if (names.empty()) continue;
+  for (const NameSearch::State::Found& found : search.state_->found) {
     proto::LocationSymbol& symbol = *symbols.add_locations();
-    symbol.set_location(code.location);
-    for (const CodeName& name : names) {
+    symbol.set_location(found.location);
+    for (const CodeName& name : found.names) {
       proto::FunctionAt& function = *symbol.add_functions();
       function.set_function(state_->encoder.string(name.function));
       function.set_source_file(state_->encoder.string(name.source_file));

@@ -237,14 +237,15 @@ void Recorder::finish_part(Listener& listener) {
   drain(listener);
 }
 
-void Recorder::name_code(Listener& listener, std::chrono::milliseconds limit, const std::function<bool()>& go_on) {
-  constexpr std::chrono::milliseconds kPatience{100};
+void Recorder::begin_naming() {
   worker_->stop_naming() = false;
-  const std::int64_t deadline = channel::monotonic_now() + std::chrono::nanoseconds(limit).count();
-  const std::future<void> done = worker_->tell([this] { worker_->observation().name_code(worker_->stop_naming()); });
-  while (done.wait_for(kPatience) == std::future_status::timeout)
-    if (!go_on() || channel::monotonic_now() > deadline) worker_->stop_naming() = true;
-  drain(listener);
+  naming_ = worker_->tell([worker = worker_.get()] { worker->observation().name_code(worker->stop_naming()); });
 }
+
+bool Recorder::is_naming() const {
+  return naming_.valid() && naming_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout;
+}
+
+void Recorder::stop_naming() { worker_->stop_naming() = true; }
 
 }  // namespace lanescope::cpu

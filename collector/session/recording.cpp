@@ -105,7 +105,7 @@ struct BroughtAgent {
 };
 Result<BroughtAgent> bring_agent(pid_t pid, const std::filesystem::path& agent, const ControlSocket& socket, FrameLog& log) {
   constexpr std::chrono::seconds kGreetingLimit{5};
-  Result<attach::Injection> injection = attach::inject({.pid = pid, .agent = agent, .socket = socket.path()});
+  Result<attach::Injection> injection = attach::inject({.pid = pid, .agent = agent, .socket = socket.address()});
   if (!injection) return injection.error();
   if (injection->thread != 0) note_stop(*injection, log);
   FileDescriptor connection(injection->connection);
@@ -160,7 +160,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   if (!socket) return socket.error();
   Result<OutputRelay> relay = OutputRelay::start(request.target_output);
   if (!relay) return relay.error();
-  TargetEnvironment environment = target_environment(request, our_environment(), agent, socket->path());
+  TargetEnvironment environment = target_environment(request, our_environment(), agent, socket->address());
 
   Result<WaitingProcess> process = WaitingProcess::start({request.command, environment.variables, request.working_directory,
                                                           relay->write_end(OutputStream::kStandardOutput),

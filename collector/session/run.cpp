@@ -16,7 +16,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kMostAtOnce = 8u << 20;        // bytes of records between looks at who comes and goes
+// Bytes of records between looks at who comes and goes: a millisecond's work, for who comes waits, and somewhat more where looks take long.
+constexpr std::size_t kMostAtOnce = 64u << 10;
+constexpr std::size_t kMoreForEachProcess = 2u << 10;
 constexpr auto kShortestPeriod = 1ms;                // between looks while records come
 constexpr auto kLongestPeriod = 20ms;                // while none do
 constexpr std::uint64_t kBurst = 4'000'000;          // bytes of records that threads of a program write in 1 ms, at most
@@ -28,13 +30,14 @@ constexpr std::int64_t kPublication = 50'000'000;        // ns between statistic
 constexpr std::int64_t kStopPatience = 2'000'000'000;    // ns for agents to hand over what they hold
 constexpr std::int64_t kHandoverPatience = 500'000'000;  // ns for the same before a signal is passed on
 constexpr std::int64_t kDeathPatience = 5'000'000'000;   // ns for targets to end after the end signal
+constexpr const char* kNoDescriptorForIt = "the recorder may have no more files open. Allow it more (ulimit -n) and record again.";
 constexpr auto kLastOutput = 250ms;                      // for output that is on its way when the last target ended
 
 }  // namespace
 
 Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::string> warnings)
     : request_(std::move(request)),
-      socket_(std::move(prepared.socket)),
+      reception_(std::move(prepared.socket)),
       relay_(std::move(prepared.relay)),
       log_(std::move(prepared.log)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -67,7 +70,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
     processes_.add_launched(pid_, prepared.description);
   } else {
     processes_.add_attached(pid_);
-    if (prepared.connection.valid()) silent_connections_.push_back(std::move(prepared.connection));
+    if (prepared.connection.valid()) reception_.add(std::move(prepared.connection));
   }
   if (prepared.threads) processes_.follow_threads(std::move(prepared.threads), pid_);
   for (const std::string& warning : warnings) warn(warning);
@@ -124,14 +127,11 @@ void Recording::Run::give_up(const std::string& reason) {
 }
 
 void Recording::Run::wait() {
-  std::vector<pollfd> sources{{socket_.descriptor(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+  std::vector<pollfd> sources{{wake_.get(), POLLIN, 0}};
   if (output_may_come_) sources.push_back({relay_.descriptor(), POLLIN, 0});
   if (gpu_metrics_ && gpu_metrics_->descriptor() >= 0) sources.push_back({gpu_metrics_->descriptor(), POLLIN, 0});
-  for (const FileDescriptor& connection : silent_connections_) sources.push_back({connection.get(), POLLIN, 0});
-  for (const auto& process : processes_.live()) {
-    if (process->pidfd() >= 0) sources.push_back({process->pidfd(), POLLIN, 0});
-    if (process->connection() >= 0) sources.push_back({process->connection(), POLLIN, 0});
-  }
+  reception_.add_sources(sources);
+  processes_.add_sources(sources);
   poll(sources.data(), sources.size(), static_cast<int>(period_.count()));
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t ignored = read(wake_.get(), &count, sizeof(count));
@@ -140,17 +140,13 @@ void Recording::Run::wait() {
 void Recording::Run::look() {
   compare_clocks();
   accept_agents();
-  const Drained drained = processes_.drain(kMostAtOnce);
+  const Drained drained = processes_.drain(kMostAtOnce + kMoreForEachProcess * processes_.live().size());
   const std::chrono::milliseconds longer = std::clamp<std::chrono::milliseconds>(period_ * 2, kShortestPeriod, longest_period());
   period_ = drained.has_more ? 0ms : drained.bytes > 0 ? kShortestPeriod : longer;
   if (output_may_come_) take_output();
   drain_gpu_metrics();
   processes_.reap();
-  for (const auto& process : processes_.live()) {
-    char nothing = 0;
-    const bool hung_up = process->connection() >= 0 && recv(process->connection(), &nothing, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
-    if (hung_up) process->hang_up();
-  }
+  processes_.listen();
   write_due();
 }
 
@@ -169,17 +165,16 @@ void Recording::Run::compare_clocks() {
 }
 
 void Recording::Run::accept_agents() {
-  while (std::optional<FileDescriptor> connection = socket_.accept()) silent_connections_.push_back(std::move(*connection));
-  std::erase_if(silent_connections_, [this](FileDescriptor& connection) {
-    Greeting greeting;
-    const GreetingState state = receive_greeting(connection.get(), greeting);
-    if (state == GreetingState::kArrived) {
+  for (Reception::Guest& guest : reception_.receive()) {
+    if (guest.outcome == Reception::Outcome::kArrived) {
       const bool open = state_ != RecordingState::kStopping || next_after(reason_) != Next::kShutDown;
-      processes_.greet(std::move(connection), greeting, open ? Joining::kWelcome : Joining::kRefused);
+      processes_.greet(std::move(guest.connection), guest.greeting, open ? Joining::kWelcome : Joining::kRefused);
+    } else if (guest.outcome == Reception::Outcome::kOtherLayout) {
+      warn(other_layout_text(guest.greeting));
+    } else {
+      processes_.note_unfollowed(guest.greeting.pid, kNoDescriptorForIt);
     }
-    if (state == GreetingState::kOtherLayout) warn(other_layout_text(greeting));
-    return state != GreetingState::kWaiting;
-  });
+  }
 }
 
 void Recording::Run::drain_gpu_metrics() {
@@ -204,7 +199,7 @@ void Recording::Run::write_due() {
 
 bool Recording::Run::targets_have_ended() const {
   if (request_.wait_for == WaitFor::kPrimary) return processes_.launched_status().has_value();
-  return processes_.live().empty() && silent_connections_.empty() && !output_may_come_;
+  return processes_.is_empty() && !reception_.is_somebody_waiting() && !output_may_come_;
 }
 
 void Recording::Run::advance() {
@@ -266,7 +261,7 @@ void Recording::Run::advance_stopping(std::int64_t now) {
   const bool ready = end_signal_sent_ ? processes_.live().empty() || now >= stop_deadline_
                                       : processes_.live().empty() || processes_.all_answered() || now >= stop_deadline_;
   if (!ready || (gpu_metrics_ && gpu_metrics_->is_awaited())) return;
-  if (next_after(reason_) != Next::kShutDown) return end_capture(reason_);
+  if (next_after(reason_) != Next::kShutDown) return has_named(now) ? end_capture(reason_) : void();
   const bool by_user = reason_ == EndReason::kStopped;
   const std::optional<int> signal = !by_user ? request_.end_signal : wish_.load() == Wish::kShutDown ? shut_down_signal_ : std::nullopt;
   if (!signal || end_signal_sent_ || processes_.live().empty()) return end(reason_);
@@ -276,18 +271,21 @@ void Recording::Run::advance_stopping(std::int64_t now) {
 }
 
 void Recording::Run::end(EndReason reason) {
+  reception_.close();  // what follows may take a while, for which no program is to wait
   log_->keep_rest();
   if (gpu_metrics_)
     gpu_metrics_->end(*log_, state_ == RecordingState::kWaiting ? GpuMetricsProcess::Samples::kLeaveOut : GpuMetricsProcess::Samples::kKeep,
                       [this](const std::string& sentence) { report(sentence); });
   processes_.detach_all();
   take_last_output();
+  while (!has_named(monotonic_now())) std::this_thread::sleep_for(kShortestPeriod);
   close_file(reason);
   publish();
   const std::lock_guard lock(mutex_);
   outcome_.reason = reason;
   outcome_.target = processes_.launched_status();
   outcome_.processes = processes_.completeness();
+  outcome_.unfollowed_processes = processes_.unfollowed();
   outcome_.statistics = statistics_;
   state_ = RecordingState::kEnded;
   for (Order& order : orders_) order.answer.set_value(Error{"The recording has ended."});

@@ -14,8 +14,8 @@
 #include "held_thread.h"
 #include "launch/output_relay.h"
 #include "outside/gpu_metrics_process.h"
-#include "processes/control_socket.h"
 #include "processes/process_table.h"
+#include "processes/reception.h"
 #include "records/counter_lines.h"
 
 namespace lanescope::session {
@@ -113,6 +113,7 @@ class Recording::Run {
   void begin_stopping(EndReason reason);
   enum class Next { kWait, kWaitForEnd, kShutDown };
   [[nodiscard]] Next next_after(EndReason reason) const;
+  [[nodiscard]] bool has_named(std::int64_t now);
   void end_capture(EndReason reason);  // its file is complete, or thrown away
   void expect_no_more_captures();
   void expect_no_range();
@@ -128,14 +129,13 @@ class Recording::Run {
 
   // The recording's thread alone.
   LaunchRequest request_;
-  ControlSocket socket_;
+  Reception reception_;
   OutputRelay relay_;
   std::unique_ptr<FrameLog> log_;
   FileDescriptor wake_;
   ProcessTable processes_;
   OutputLog output_;
   std::unique_ptr<GpuMetricsProcess> gpu_metrics_;  // null where none are asked for
-  std::vector<FileDescriptor> silent_connections_;  // that have not said hello yet
   std::chrono::milliseconds period_{1};
   proto::SessionStart start_;
   std::int64_t started_;
@@ -153,6 +153,7 @@ class Recording::Run {
   bool discards_file_ = false;
   std::optional<std::promise<Result<std::filesystem::path>>> awaits_end_;  // who ordered it
   std::int64_t stop_deadline_ = 0;
+  std::int64_t naming_since_ = 0;  // names of code are being looked up for the file that is about to be closed; 0: not yet
   std::int64_t handover_deadline_ = 0;  // before the first of signals_to_pass_on_; 0: not asked for yet
   std::int64_t last_flush_;
   std::int64_t last_progress_;

@@ -11,6 +11,9 @@ namespace {
 
 proto::EndReason to_proto(EndReason reason) { return static_cast<proto::EndReason>(reason); }
 
+constexpr std::int64_t kNamingPatience = 30'000'000'000;  // ns
+constexpr std::int64_t kQuietNaming = 2'000'000'000;      // ns of it before we say so
+
 bool is_by_target(const CaptureRange& range) {
   return range.trigger == CaptureTrigger::kProfilerApi || range.trigger == CaptureTrigger::kNvtxRange;
 }
@@ -171,6 +174,23 @@ Recording::Run::Next Recording::Run::next_after(EndReason reason) const {
   return by_request() ? Next::kWait : Next::kWaitForEnd;
 }
 
+// Returns whether code has its names that the file shows, as far as there is time for that. Does not wait: agents are greeted meanwhile.
+bool Recording::Run::has_named(std::int64_t now) {
+  if (discards_file_ || !log_->is_open()) return true;
+  if (naming_since_ == 0) {
+    processes_.begin_naming();
+    naming_since_ = now;
+  }
+  if (processes_.is_naming() && wish_.load() != Wish::kAtOnce && now - naming_since_ < kNamingPatience) {
+    if (now - naming_since_ > kQuietNaming) report("Looking up the names of the code that ran; Ctrl+C leaves them out.");
+    return false;
+  }
+  processes_.stop_naming();
+  processes_.write_names();
+  naming_since_ = 0;
+  return true;
+}
+
 void Recording::Run::end_capture(EndReason reason) {
   processes_.end_part();
   if (next_after(reason) == Next::kWaitForEnd) expect_no_more_captures();
@@ -182,7 +202,7 @@ void Recording::Run::end_capture(EndReason reason) {
 void Recording::Run::close_file(EndReason reason) {
   if (!log_->is_open()) return;
   output_.flush();
-  if (!discards_file_) processes_.name_code([this] { return wish_.load() != Wish::kAtOnce; });
+  processes_.write_last_words();
   const RecordedFile recorded{log_->path(), log_->events(), 0, reason, starts_};
   bool is_there = false;
   if (discards_file_) {

@@ -1,5 +1,6 @@
 // Calls into the C library, counted on a program of which they are known.
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
 #include <tuple>
@@ -125,6 +126,25 @@ TEST_CASE("each call that takes longer than its threshold has the call chain tha
     CHECK_FALSE(has_function(functions, "lanescope"));
   });
   CHECK(chains == long_calls);
+}
+
+TEST_CASE("processes are taken in while names of code are looked up, however long that takes") {
+  const TemporaryFolder folder;
+  const std::filesystem::path slow = folder.path() / "slow-code-names";
+  std::ofstream(slow) << "#!/bin/sh\n/bin/sleep 4\nexec " << program("lanescope-code-names").string() << " \"$@\"\n";
+  std::filesystem::permissions(slow, std::filesystem::perms::owner_all);
+  const std::string script = program("lanescope_program_os_calls").string() + "; " + program("lanescope_program_lives").string() + " exit 0";
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx,osrt", "--osrt-backtrace-threshold=15000000", "-s", "none",
+                                                "--cpuctxsw", "none", "-o", "x", "/bin/sh", "-c", script},
+                                {{"LANESCOPE_CODE_NAMES", slow.string()}});
+  CHECK(ran.code == 0);
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 100);
+  bool has_main = false;
+  for_events(*trace, TrackKind::kBacktraces, [&](const Track&, const Lane& lane, EventIndex i) {
+    has_main = has_main || has_function(functions_of(*trace, trace->sample_detail(lane.detail(i)).call_node), "main");
+  });
+  CHECK(has_main);
 }
 
 TEST_CASE("no call chains are taken where none are wanted") {

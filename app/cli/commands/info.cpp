@@ -107,6 +107,15 @@ std::string metrics_text(const Trace& trace) {
   return with_thousands(counters) + " of " + counted(gpus.size(), "GPU") + ", " + counted(values, "value");
 }
 
+// As docs/file-format.md has it.
+bool tells_of_unfollowed(const Trace& trace) {
+  constexpr int kSession = 0;  // as numbered in trace.proto
+  constexpr int kFailed = 7;
+  return std::any_of(trace.diagnostics().begin(), trace.diagnostics().end(), [](const DiagnosticMessage& message) {
+    return message.component == kSession && message.state == kFailed;
+  });
+}
+
 void print_heading(const std::string& file, const Trace& trace) {
   const Provenance& from = trace.provenance();
   std::cout << file << '\n';
@@ -129,6 +138,7 @@ void print_heading(const std::string& file, const Trace& trace) {
   std::string missing = dropped == 0 ? "" : counted(dropped, "record") + " dropped";
   if (buffers > 0) missing += (missing.empty() ? "" : ", ") + counted(buffers, "CUPTI buffer") + " lost";
   if (from.unwritten_events > 0) missing += (missing.empty() ? "" : ", ") + counted(from.unwritten_events, "event") + " had no room in the file";
+  if (tells_of_unfollowed(trace)) missing += (missing.empty() ? "" : ", ") + std::string("processes could not be followed");
   print_line("Complete", missing.empty() ? "nothing dropped" : "no: " + missing);
 }
 

@@ -35,7 +35,7 @@ constexpr std::int64_t kListenAgain = kSecond;  // where it has, and another can
 
 struct Invitation {
   OwnDescriptor socket;
-  char path[sizeof(sockaddr_un::sun_path)] = {};
+  char address[channel::kAddressBytes] = {};  // of the session; empty: the environment names it
 };
 
 struct Attachment {
@@ -56,14 +56,14 @@ void forget_in_child() noexcept {
   attachment.listener.close();
 }
 
-// The number of the socket that `address` names, -1 where it makes no sense, and the path behind it.
+// The number of the socket that `address` names, -1 where it makes no sense, and the session's address behind it.
 int parse(const char* address, Invitation& invitation) noexcept {
   if (address == nullptr || std::strncmp(address, "fd:", 3) != 0) return -1;
   const char* const limit = address + std::strlen(address);
   int socket = -1;
   const auto [end, problem] = std::from_chars(address + 3, limit, socket);  // strtol would ask for the newest C library
   if (problem != std::errc() || socket < 0 || (end != limit && *end != ':')) return -1;
-  if (end != limit) std::strncpy(invitation.path, end + 1, sizeof(invitation.path) - 1);
+  if (end != limit) std::strncpy(invitation.address, end + 1, sizeof(invitation.address) - 1);
   return socket;
 }
 
@@ -77,7 +77,7 @@ void accept_session(int listener) noexcept {
   ucred peer{};
   socklen_t size = sizeof(peer);
   const bool is_known = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == geteuid() || peer.uid == 0);
-  const bool is_complete = is_known && system::receive(socket, invitation.path, sizeof(invitation.path) - 1, 0) > 0;
+  const bool is_complete = is_known && system::receive(socket, invitation.address, sizeof(invitation.address) - 1, 0) > 0;
   const ScopedLock lock(attachment.lock);
   if (!is_complete || attachment.pending.socket.was_opened()) {
     system::close(socket);
@@ -185,7 +185,7 @@ void* serve(void*) noexcept {
   for (Invitation invitation; take_pending(invitation);) {
     if (!invitation.socket.was_opened())
       wait_for_invitation();
-    else if (join_recording_at(invitation.socket, invitation.path))
+    else if (join_recording_at(invitation.socket, invitation.address))
       follow_session();
   }
   return nullptr;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -51,22 +52,42 @@ class KeepErrno {
   int value_;
 };
 
-bool connect_to(int socket, const char* path) noexcept {
+// "PATH#TOKEN", or a path alone.
+struct Address {
+  explicit Address(const char* text) noexcept : path(text) {
+    const std::size_t mark = path.rfind(channel::kTokenMark);
+    if (mark == std::string_view::npos || path.size() - mark - 1 != channel::kTokenLetters) return;
+    token = path.substr(mark + 1);
+    path = path.substr(0, mark);
+  }
+  std::string_view path;
+  std::string_view token;  // empty: none
+};
+
+// As connect(): 0 or -errno. `begin`: where the path stands in the address; behind a zero byte it is an abstract name.
+int connect_to(int socket, std::string_view path, std::size_t begin) noexcept {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const std::size_t length = strlen(path);
-  if (length == 0 || length >= sizeof(address.sun_path)) return false;
-  std::memcpy(address.sun_path, path, length);
-  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &kStepLimit, sizeof(kStepLimit));
-  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &kStepLimit, sizeof(kStepLimit));
+  if (path.empty() || path.size() + begin >= sizeof(address.sun_path)) return -ENAMETOOLONG;
+  std::memcpy(address.sun_path + begin, path.data(), path.size());
+  const std::size_t size = offsetof(sockaddr_un, sun_path) + begin + path.size() + (begin == 0 ? 1 : 0);
   int result = 0;
-  do result = system::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  do result = system::connect(socket, reinterpret_cast<const sockaddr*>(&address), static_cast<socklen_t>(size));
   while (result == -EINTR);
-  return result == 0;
+  return result;
 }
 
-bool send_hello(int socket, Ancestry ancestry) noexcept {
+int connect_to(int socket, std::string_view path) noexcept {
+  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &kStepLimit, sizeof(kStepLimit));
+  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &kStepLimit, sizeof(kStepLimit));
+  const int by_path = connect_to(socket, path, 0);
+  if (by_path == 0 || by_path == -EAGAIN) return by_path;  // -EAGAIN: it is there, and has too much to do
+  return connect_to(socket, path, 1) == 0 ? 0 : by_path;
+}
+
+bool send_hello(int socket, std::string_view token, Ancestry ancestry) noexcept {
   channel::Hello hello;
+  std::memcpy(hello.token, token.data(), token.size());
   hello.forked = static_cast<std::uint32_t>(ancestry);
   hello.time = monotonic_now();
   std::strncpy(hello.agent_version, LANESCOPE_VERSION, sizeof(hello.agent_version) - 1);
@@ -74,6 +95,12 @@ bool send_hello(int socket, Ancestry ancestry) noexcept {
   do sent = system::send(socket, &hello, sizeof(hello), MSG_NOSIGNAL);
   while (sent == -EINTR);
   return sent == static_cast<ssize_t>(sizeof(hello));
+}
+
+// The session has to be told what it can't see.
+void send_regret(int socket, int problem) noexcept {
+  const channel::Regret regret{problem};
+  system::send(socket, &regret, sizeof(regret), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 // Receives the answer, and the memory file that comes with it.
@@ -89,6 +116,7 @@ bool receive_welcome(int socket, channel::Welcome& welcome, Descriptor& memory_f
   do received = system::receive_message(socket, &message, MSG_CMSG_CLOEXEC);
   while (received == -EINTR);
   if (received < 0) return false;
+  if ((message.msg_flags & MSG_CTRUNC) != 0) send_regret(socket, EMFILE);  // the file came, and there was no number for it
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
     int descriptor = -1;
@@ -116,8 +144,8 @@ void tell_no_room(int file) noexcept {
   system::write_at(file, &kPhase, sizeof(kPhase), kPlace);
 }
 
-std::optional<Connection> join_over(const OwnDescriptor& socket, Ancestry ancestry) noexcept {
-  if (!send_hello(socket.number(), ancestry)) return std::nullopt;
+std::optional<Connection> join_over(const OwnDescriptor& socket, std::string_view token, Ancestry ancestry) noexcept {
+  if (!send_hello(socket.number(), token, ancestry)) return std::nullopt;
   channel::Welcome welcome{};
   Descriptor memory_file(-1);
   if (!receive_welcome(socket.number(), welcome, memory_file)) return std::nullopt;
@@ -131,20 +159,22 @@ std::optional<Connection> join_over(const OwnDescriptor& socket, Ancestry ancest
 
 }  // namespace
 
-std::optional<Connection> connect_to_session(const char* path, Ancestry ancestry) noexcept {
+Joining connect_to_session(const char* address, Ancestry ancestry) noexcept {
   const KeepErrno keep;
-  if (path == nullptr) return std::nullopt;
+  Joining joining;
+  if (address == nullptr) return joining;
+  const Address session(address);
   OwnDescriptor socket = OwnDescriptor::keep(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  std::optional<Connection> connection;
-  if (socket.was_opened() && connect_to(socket.number(), path)) connection = join_over(socket, ancestry);
-  if (!connection) socket.close();
-  return connection;
+  joining.problem = socket.was_opened() ? -connect_to(socket.number(), session.path) : errno;
+  if (joining.problem == 0) joining.connection = join_over(socket, session.token, ancestry);
+  if (!joining.connection) socket.close();
+  return joining;
 }
 
-std::optional<Connection> introduce(OwnDescriptor socket, Ancestry ancestry) noexcept {
+std::optional<Connection> introduce(OwnDescriptor socket, const char* address, Ancestry ancestry) noexcept {
   const KeepErrno keep;
   setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &kAttachLimit, sizeof(kAttachLimit));
-  std::optional<Connection> connection = join_over(socket, ancestry);
+  std::optional<Connection> connection = join_over(socket, Address(address).token, ancestry);
   if (!connection) socket.close();
   return connection;
 }

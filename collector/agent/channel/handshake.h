@@ -17,12 +17,18 @@ struct Connection {
 
 enum class Ancestry : std::uint32_t { kOwn = 0, kForked = 1 };  // of Hello::forked
 
-// Reports to the session that listens at `path`. None when there is no such session or it refuses. Takes two seconds at most. errno is
-// kept.
-std::optional<Connection> connect_to_session(const char* path, Ancestry ancestry) noexcept;
+// What came of it.
+struct Joining {
+  std::optional<Connection> connection;
+  int problem = 0;  // errno of what lay between us and a session that may be there and can't know of it; 0: none did
+};
 
-// Reports over a socket that is connected to a session, and takes it over. None when it is gone, or the session refuses or says nothing for
-// five seconds.
-std::optional<Connection> introduce(OwnDescriptor socket, Ancestry ancestry) noexcept;
+// Reports to the session at this address (channel::kSocketVariable). No connection when there is no such session or it refuses. Takes two
+// seconds at most. errno is kept.
+Joining connect_to_session(const char* address, Ancestry ancestry) noexcept;
+
+// Reports over a socket that is connected to the session at this address, and takes it over. None when it is gone, or the session refuses
+// or says nothing for five seconds.
+std::optional<Connection> introduce(OwnDescriptor socket, const char* address, Ancestry ancestry) noexcept;
 
 }  // namespace lanescope::agent

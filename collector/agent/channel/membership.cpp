@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include <sys/mman.h>
-#include <sys/un.h>
 
 #include "agent/channel/handshake.h"
 #include "agent/core/clock.h"
@@ -27,9 +26,12 @@ struct Membership {
   channel::RingProducer metadata;
   void (*repeat_metadata)() = nullptr;
   void (*absent)() = nullptr;
-  char path[sizeof(sockaddr_un::sun_path)] = {};              // of the session that attached; empty: the environment names it
-  char environment_path[sizeof(sockaddr_un::sun_path)] = {};  // as it was when the agent was loaded
-  channel::SharedMemory left_before;                          // of the session before the last one
+  char address[channel::kAddressBytes] = {};              // of the session that attached; empty: the environment names it
+  char environment_address[channel::kAddressBytes] = {};  // as it was when the agent was loaded
+  channel::SharedMemory left_before;                      // of the session before the last one
+  // Of a forked child that has not joined: what its parent had. The session sees by the socket that somebody may come yet.
+  OwnDescriptor inherited_socket;
+  channel::SharedMemory inherited_memory;
 };
 
 constinit Membership membership;
@@ -42,11 +44,14 @@ State state_now(std::memory_order order) noexcept {
   return membership.state.load(order);
 }
 
-// The parent's memory stays mapped, but nothing refers to it any more; its socket must not outlive it here.
+// The parent's memory stays mapped, and its socket open until this process has joined.
 void forget_parent() noexcept {
   join_lock.forget_holder();
   metadata_lock.forget_holder();
-  if (membership.state.load(std::memory_order_relaxed) == State::kJoined) membership.connection.socket.close();
+  if (membership.state.load(std::memory_order_relaxed) == State::kJoined) {
+    membership.inherited_socket = membership.connection.socket;
+    membership.inherited_memory = membership.connection.memory;
+  }
   mark_crashes_in(nullptr);
   membership.connection = {};
   membership.ancestry = Ancestry::kForked;
@@ -54,9 +59,25 @@ void forget_parent() noexcept {
 }
 
 // The program may change its environment at any time: a look at it is safe while the agent is loaded, and else the last resort.
-const char* session_path() noexcept {
-  if (membership.path[0] != '\0') return membership.path;
-  return membership.environment_path[0] != '\0' ? membership.environment_path : getenv(channel::kSocketVariable);
+const char* session_address() noexcept {
+  if (membership.address[0] != '\0') return membership.address;
+  return membership.environment_address[0] != '\0' ? membership.environment_address : getenv(channel::kSocketVariable);
+}
+
+// Word for the session, in the parent's memory, of a child that it does not know. Requires: join_lock is held.
+void leave_word(int problem) noexcept {
+  if (problem == 0 || !membership.inherited_memory) return;
+  channel::LostChildren& lost = membership.inherited_memory.header().status.lost_children;
+  const std::uint32_t index = lost.count.fetch_add(1, std::memory_order_acq_rel);
+  if (index >= channel::LostChildren::kNamed) return;
+  lost.named[index].problem.store(problem, std::memory_order_relaxed);
+  lost.named[index].process.store(system::process_id(), std::memory_order_release);
+}
+
+// Requires: join_lock is held.
+void give_up_inheritance() noexcept {
+  membership.inherited_socket.close();
+  membership.inherited_memory = {};
 }
 
 // Requires: join_lock is held.
@@ -96,12 +117,14 @@ State try_to_join() noexcept {
   const State state = membership.state.load(std::memory_order_relaxed);
   if (state != State::kUntried) return state;
   follow_membership();
-  const auto connection = connect_to_session(session_path(), membership.ancestry);
-  if (!connection) {
+  const Joining joining = connect_to_session(session_address(), membership.ancestry);
+  leave_word(joining.problem);
+  give_up_inheritance();
+  if (!joining.connection) {
     membership.state.store(State::kAbsent, std::memory_order_release);
     return State::kAbsent;
   }
-  take_over(*connection);
+  take_over(*joining.connection);
   if (membership.ancestry == Ancestry::kForked && membership.repeat_metadata != nullptr) membership.repeat_metadata();
   return State::kJoined;
 }
@@ -109,8 +132,8 @@ State try_to_join() noexcept {
 }  // namespace
 
 void read_environment() noexcept {
-  const char* const path = getenv(channel::kSocketVariable);
-  if (path != nullptr && strlen(path) < sizeof(membership.environment_path)) std::strcpy(membership.environment_path, path);
+  const char* const address = getenv(channel::kSocketVariable);
+  if (address != nullptr && strlen(address) < sizeof(membership.environment_address)) std::strcpy(membership.environment_address, address);
   is_armed();
 }
 
@@ -131,15 +154,16 @@ channel::SharedMemory join_recording() noexcept {
 
 void on_absence(void (*absent)()) noexcept { membership.absent = absent; }
 
-bool join_recording_at(OwnDescriptor socket, const char* path) noexcept {
+bool join_recording_at(OwnDescriptor socket, const char* address) noexcept {
   const Quiet quiet;
   process_generation();
-  const auto connection = introduce(socket, membership.ancestry);
+  const auto connection = introduce(socket, address, membership.ancestry);
   if (!connection) return false;
   const ScopedLock lock(join_lock);
   follow_membership();
   leave();
-  std::strncpy(membership.path, path, sizeof(membership.path) - 1);
+  give_up_inheritance();
+  std::strncpy(membership.address, address, sizeof(membership.address) - 1);
   take_over(*connection);
   begin_generation();
   if (membership.repeat_metadata != nullptr) membership.repeat_metadata();

@@ -1,7 +1,9 @@
 // This process's membership in a recording: whether there is one, its shared memory, and what becomes of it across fork().
 //
 // A process joins by itself at most once, at the first event that could be recorded; where there is no session it stays silent until one
-// attaches to it. A forked child is a process of its own: it keeps nothing of its parent's membership and joins again at its first event.
+// attaches to it. A forked child is a process of its own: it keeps nothing of its parent's membership and joins again at its first event. Until then
+// it holds its parent's socket open, so that the session knows that somebody may come; a child that finds no way leaves word of it in its
+// parent's memory.
 // Each fork, and each session that attaches, starts a new generation (process/forks.h), by which threads notice that what they hold belongs
 // to another.
 //
@@ -24,8 +26,8 @@ void read_environment() noexcept;
 channel::SharedMemory join_recording() noexcept;
 
 // Leaves the session there was, if any, and joins the one at the other end of `socket`, which is taken over. Forked children will join at
-// `path`; where it is empty, at the path that the environment names. False when that session does not want us.
-bool join_recording_at(OwnDescriptor socket, const char* path) noexcept;
+// `address`; where it is empty, at the one that the environment names. False when that session does not want us.
+bool join_recording_at(OwnDescriptor socket, const char* address) noexcept;
 
 // From here on a forked child is no member; joining sees to that as well. Any number of times.
 void follow_membership() noexcept;

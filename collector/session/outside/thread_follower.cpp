@@ -3,26 +3,11 @@
 #include "clock.h"
 
 namespace lanescope::session {
-namespace {
-
-constexpr std::chrono::seconds kNamingLimit{30};
-constexpr std::int64_t kQuiet = 2'000'000'000;  // ns of naming before we say so
-
-}  // namespace
-
 ThreadFollower::ThreadFollower(std::unique_ptr<cpu::Recorder> recorder, std::uint32_t first, FrameLog& log, ProcessDirectory directory)
     : recorder_(std::move(recorder)), log_(log), directory_(std::move(directory)), instances_{{cpu::kFirstProcess, first}} {}
 
 FrameTag ThreadFollower::tag(proto::FrameType type, cpu::ProcessKey process, std::uint32_t events) const {
   return {type, instances_.at(process), proto::SOURCE_CPU, events};
-}
-
-void ThreadFollower::name_code(const std::function<bool()>& go_on) {
-  const std::int64_t begin = monotonic_now();
-  recorder_->name_code(*this, kNamingLimit, [&] {
-    if (monotonic_now() - begin > kQuiet) directory_.report("Looking up the names of the code that ran; Ctrl+C leaves them out.");
-    return go_on();
-  });
 }
 
 proto::Counters ThreadFollower::counters(std::uint32_t instance) const {

@@ -30,8 +30,10 @@ class ThreadFollower final : private cpu::Listener {
   void set_recording(bool recording) { recorder_->set_recording(recording); }
   void drain() { recorder_->drain(*this); }
   void finish_part() { recorder_->finish_part(*this); }
-  // See cpu::Recorder::name_code. Says so when it takes long.
-  void name_code(const std::function<bool()>& go_on);
+  // See cpu::Recorder::begin_naming.
+  void begin_naming() { recorder_->begin_naming(); }
+  [[nodiscard]] bool is_naming() const { return recorder_->is_naming(); }
+  void stop_naming() { recorder_->stop_naming(); }
 
   // See cpu::Recorder::python.
   [[nodiscard]] std::shared_ptr<const python::Sampler> python() const { return recorder_->python(); }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -31,6 +33,28 @@ std::filesystem::path private_folder(const char* parent) {
   const char* made = mkdtemp(pattern.data());  // mode 0700
   return made != nullptr ? std::filesystem::path(made) : std::filesystem::path();
 }
+
+std::string random_letters() {
+  std::array<unsigned char, channel::kTokenLetters / 2> bytes{};
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return {};
+  std::string letters;
+  for (const unsigned char byte : bytes)
+    for (const unsigned half : {byte / 16u, byte % 16u}) letters += "0123456789abcdef"[half];
+  return letters;
+}
+
+// Of the same letters, without a place in the file system. Invalid where that can't be had.
+FileDescriptor listen_without_place(const std::filesystem::path& path) {
+  FileDescriptor listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.native().copy(address.sun_path + 1, sizeof(address.sun_path) - 1);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + path.native().size());
+  if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 || listen(listener.get(), kBacklog) != 0) return {};
+  return listener;
+}
+
+FileDescriptor spare_descriptor() { return FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
 sockaddr_un address_of(const std::filesystem::path& path) {
   sockaddr_un address{};
@@ -60,6 +84,19 @@ bool open_to(std::optional<uid_t> user, int folder) {
   constexpr mode_t kPassable = 0711;
   return !user ||
          (fchownat(folder, kSocketName.data(), *user, kSameGroup, AT_SYMLINK_NOFOLLOW) == 0 && fchmod(folder, kPassable) == 0);
+}
+
+bool ask_peer(int connection, ucred& peer) {
+  socklen_t size = sizeof(peer);
+  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+}
+
+// Invalid where none waits, or why is in errno.
+FileDescriptor next_connection(int listener) {
+  int connection = -1;
+  do connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  while (connection < 0 && (errno == EINTR || errno == ECONNABORTED));
+  return FileDescriptor(connection);
 }
 
 void remove_abandoned_folders(const std::filesystem::path& parent) {
@@ -95,20 +132,27 @@ Result<ControlSocket> ControlSocket::create(std::optional<uid_t> agents_user) {
   control.path_ = folder / kSocketName;
   control.folder_ = own_folder(AT_FDCWD, folder.c_str());
   control.agents_user_ = agents_user.value_or(getuid());
-  control.socket_ = FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  FileDescriptor& listener = control.sockets_.front();
+  listener = FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const sockaddr_un address = address_of(control.path_);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  if (!control.folder_.valid() || !control.socket_.valid() || bind(control.socket_.get(), generic, sizeof(address)) != 0 ||
-      listen(control.socket_.get(), kBacklog) != 0 || !open_to(agents_user, control.folder_.get()))
+  if (!control.folder_.valid() || !listener.valid() || bind(listener.get(), generic, sizeof(address)) != 0 ||
+      listen(listener.get(), kBacklog) != 0 || !open_to(agents_user, control.folder_.get()))
     return Error{"The recording's control socket " + control.path_.string() + " can't be opened: " + std::strerror(errno) + "."};
+  control.spare_ = spare_descriptor();
+  control.token_ = random_letters();
+  if (!control.token_.empty()) control.sockets_.back() = listen_without_place(control.path_);
   return control;
 }
 
 ControlSocket::ControlSocket(ControlSocket&& other) noexcept
-    : socket_(std::move(other.socket_)),
+    : sockets_(std::move(other.sockets_)),
       folder_(std::move(other.folder_)),
+      spare_(std::move(other.spare_)),
       path_(std::exchange(other.path_, {})),
-      agents_user_(other.agents_user_) {}
+      token_(std::move(other.token_)),
+      agents_user_(other.agents_user_),
+      is_clogged_(other.is_clogged_) {}
 
 ControlSocket::~ControlSocket() {
   if (path_.empty()) return;
@@ -116,21 +160,48 @@ ControlSocket::~ControlSocket() {
   rmdir(path_.parent_path().c_str());
 }
 
-std::optional<FileDescriptor> ControlSocket::accept() {
-  for (;;) {
-    FileDescriptor connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!connection.valid()) {
-      if (errno == EINTR || errno == ECONNABORTED) continue;
-      return std::nullopt;
+std::string ControlSocket::address() const { return token_.empty() ? path_.string() : path_.string() + channel::kTokenMark + token_; }
+
+std::array<int, 2> ControlSocket::descriptors() const noexcept {
+  if (is_clogged_) return {-1, -1};
+  return {sockets_.front().get(), sockets_.back().get()};
+}
+
+bool ControlSocket::is_our_token(const char (&token)[channel::kTokenLetters]) const noexcept {
+  return token_.size() == sizeof(token) && std::equal(token_.begin(), token_.end(), token);
+}
+
+std::optional<ControlSocket::Visitor> ControlSocket::accept() {
+  is_clogged_ = false;
+  if (!spare_.valid()) spare_ = spare_descriptor();
+  for (const FileDescriptor& listener : sockets_) {
+    if (!listener.valid()) continue;
+    FileDescriptor connection = next_connection(listener.get());
+    const bool is_short = !connection.valid() && (errno == EMFILE || errno == ENFILE);
+    if (is_short) {
+      spare_.reset();
+      connection = next_connection(listener.get());
+      is_clogged_ = !connection.valid() && (errno == EMFILE || errno == ENFILE);
     }
-    ucred peer{};
-    socklen_t size = sizeof(peer);
-    if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == getuid() || peer.uid == agents_user_))
-      return connection;
+    Visitor visitor;
+    if (ucred peer{}; connection.valid() && ask_peer(connection.get(), peer)) {
+      visitor.pid = peer.pid;
+      visitor.is_known = peer.uid == getuid() || peer.uid == agents_user_;
+    }
+    const bool has_come = connection.valid();
+    if (is_short) {
+      connection.reset();
+      spare_ = spare_descriptor();
+    }
+    visitor.connection = std::move(connection);
+    if (has_come) return visitor;
   }
+  return std::nullopt;
 }
 
 namespace {
+
+constexpr std::size_t kLeastHello = offsetof(channel::Hello, token);  // of every version
 
 enum class Receiving { kTake, kLook };
 
@@ -139,13 +210,13 @@ GreetingState receive(int connection, Greeting& greeting, Receiving receiving) {
   const ssize_t size = recv(connection, &greeting.hello, sizeof(greeting.hello), flags);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return GreetingState::kWaiting;
   ucred peer{};
-  socklen_t peer_size = sizeof(peer);
-  const bool complete = size == static_cast<ssize_t>(sizeof(greeting.hello));
-  if (!complete || getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) != 0) return GreetingState::kRefused;
+  if (size < static_cast<ssize_t>(kLeastHello) || !ask_peer(connection, peer)) return GreetingState::kRefused;
+  const bool is_complete = size == static_cast<ssize_t>(sizeof(greeting.hello));
   if (peer.pid <= 0) return GreetingState::kRefused;  // of a process that we can't see, and could not name to the kernel
   greeting.pid = peer.pid;
   greeting.hello.agent_version[sizeof(greeting.hello.agent_version) - 1] = '\0';
-  return greeting.hello.layout_version == channel::kLayoutVersion ? GreetingState::kArrived : GreetingState::kOtherLayout;
+  if (greeting.hello.layout_version != channel::kLayoutVersion) return GreetingState::kOtherLayout;
+  return is_complete ? GreetingState::kArrived : GreetingState::kRefused;
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
-// Where agents report: a Unix socket in a folder that only we may enter.
+// Where agents report: a Unix socket in a folder that only we may enter, and one without a place in the file system for programs that
+// have lost sight of that folder, or the right to enter it (chroot, setuid). Anybody may connect to that one: what counts there is the token
+// that stands in the session's address, which its own programs alone are given.
 #pragma once
 
 #include <sys/types.h>
 
 #include <chrono>
 #include <filesystem>
+#include <array>
 #include <optional>
 #include <string>
 
@@ -23,24 +26,36 @@ class ControlSocket {
   ControlSocket& operator=(ControlSocket&&) = delete;
   ~ControlSocket();  // removes socket and folder
 
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-  [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }
+  // For agents: channel::kSocketVariable.
+  [[nodiscard]] std::string address() const;
+  // Readable when somebody waits; -1 where that is not to be waited for (see accept()).
+  [[nodiscard]] std::array<int, 2> descriptors() const noexcept;
 
-  // The next connection that waits, of our own user or the agents'; those of others are closed. None when none waits. Does not block.
-  std::optional<FileDescriptor> accept();
+  struct Visitor {
+    FileDescriptor connection;  // invalid: we have no descriptor left, so it was sent away
+    pid_t pid = 0;              // as the kernel says
+    bool is_known = false;      // of our own user or the agents'; others have to show the token
+  };
+  // The next one that waits. None when none waits, or where the system lends no descriptor even to send it away: descriptors() are -1 then
+  // until the next call. Does not block.
+  std::optional<Visitor> accept();
+  [[nodiscard]] bool is_our_token(const char (&token)[channel::kTokenLetters]) const noexcept;
 
  private:
   ControlSocket() = default;
-  FileDescriptor socket_;
+  std::array<FileDescriptor, 2> sockets_;  // the second has an abstract name
   FileDescriptor folder_;
+  FileDescriptor spare_;  // given up to send somebody away
   std::filesystem::path path_;
+  std::string token_;
   uid_t agents_user_ = 0;
+  bool is_clogged_ = false;  // somebody waits who can't be accepted
 };
 
 // An agent's first words, and whom the kernel says they come from.
 struct Greeting {
   pid_t pid = 0;
-  channel::Hello hello;
+  channel::Hello hello{};
 };
 enum class GreetingState {
   kWaiting,

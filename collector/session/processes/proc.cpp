@@ -120,14 +120,19 @@ std::optional<ExitStatus> exit_status_of_stranger(pid_t pid, int pidfd) {
   return to_exit_status(information.exit_status);
 }
 
+std::string thread_name(pid_t pid, std::uint32_t thread) {
+  std::string name = file_content(folder_of(pid) / "task" / std::to_string(thread) / "comm");
+  if (!name.empty() && name.back() == '\n') name.pop_back();
+  return name;
+}
+
 std::map<std::uint32_t, std::string> thread_names(pid_t pid, std::size_t limit) {
   std::map<std::uint32_t, std::string> names;
   std::error_code failed;
   std::filesystem::directory_iterator task(folder_of(pid) / "task", failed);
   while (!failed && task != std::filesystem::directory_iterator() && names.size() < limit) {
-    std::string name = file_content(task->path() / "comm");
-    if (!name.empty() && name.back() == '\n') name.pop_back();
     const auto id = static_cast<std::uint32_t>(std::strtoul(task->path().filename().c_str(), nullptr, 10));
+    std::string name = thread_name(pid, id);
     if (!name.empty()) names.emplace(id, std::move(name));
     task.increment(failed);
   }

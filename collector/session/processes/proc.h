@@ -28,6 +28,8 @@ struct ProcessDescription {
 [[nodiscard]] ProcessDescription describe_launched(pid_t pid, const std::filesystem::path& program,
                                                    const std::vector<std::string>& command);
 
+// Of one thread of a process; empty where it has ended.
+[[nodiscard]] std::string thread_name(pid_t pid, std::uint32_t thread);
 // Names of the process's threads by kernel thread id, at most `limit` of them.
 [[nodiscard]] std::map<std::uint32_t, std::string> thread_names(pid_t pid, std::size_t limit);
 

@@ -28,8 +28,7 @@ TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& descriptio
     if (!is_known) observed->write_end({proto::PROCESS_END_REPLACED, {}}, monotonic_now());
     observed_.erase(observed);
   }
-  live_.push_back(std::make_unique<TargetProcess>(instance, pid, description, introduction, log_, report_));
-  live_.back()->name_code_by(code_);
+  live_.push_back(std::make_unique<TargetProcess>(instance, pid, description, introduction, log_, naming_, report_));
   if (threads_) live_.back()->name_python_by(threads_->python());
   return *live_.back();
 }
@@ -68,7 +67,7 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, Jo
   TargetProcess& process = *find(greeting.pid);
   Result<std::unique_ptr<TargetMemory>> memory = TargetMemory::create(process.instance(), settings_);
   if (!memory) {
-    report_(memory.error().text);
+    note_unfollowed(process.pid(), memory.error().text);
     send_welcome(connection.get(), welcome, -1);
     return;
   }
@@ -77,9 +76,28 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, Jo
   welcome.accepted = 1;
   welcome.process_instance = process.instance();
   welcome.memory_bytes = (*memory)->shared().size();
-  send_welcome(connection.get(), welcome, (*memory)->descriptor());
+  if (!send_welcome(connection.get(), welcome, (*memory)->descriptor()))
+    return note_unfollowed(process.pid(), "its agent waited for an answer for a second, and then no longer.");
   (*memory)->close_descriptor();
   process.connect(std::move(*memory), std::move(connection));
+}
+
+void ProcessTable::note_unfollowed(pid_t pid, const std::string& reason) {
+  const std::string executable = describe_process(pid).executable;
+  unfollowed_.add("[" + std::to_string(pid) + "] " + executable.substr(executable.rfind('/') + 1), reason);
+}
+
+void ProcessTable::listen() {
+  for (const auto& process : live_) process->listen(unfollowed_);
+  std::erase_if(heirs_, [this](Heirs& heirs) { return !heirs.look(unfollowed_); });
+}
+
+void ProcessTable::add_sources(std::vector<pollfd>& sources) const {
+  for (const auto& process : live_) {
+    if (process->pidfd() >= 0) sources.push_back({process->pidfd(), POLLIN, 0});
+    if (process->connection() >= 0) sources.push_back({process->connection(), POLLIN, 0});
+  }
+  for (const Heirs& heirs : heirs_) sources.push_back({heirs.connection(), POLLIN, 0});
 }
 
 void ProcessTable::set_recording(bool recording) {
@@ -155,7 +173,7 @@ void ProcessTable::end_part() {
 }
 
 Drained ProcessTable::drain(std::size_t most) {
-  if (threads_) threads_->drain();
+  write_names();
   Drained all;
   for (std::size_t i = 0; i < live_.size(); ++i) {
     const Drained own = live_[(next_to_drain_ + i) % live_.size()]->drain(most - std::min(most, all.bytes));
@@ -206,6 +224,8 @@ void ProcessTable::detach_all() {
     finish(*process, ending);
   }
   live_.clear();
+  for (Heirs& heirs : heirs_) heirs.look(unfollowed_);
+  heirs_.clear();
 }
 
 void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::Ending> known) {
@@ -213,7 +233,9 @@ void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::E
   const TargetProcess::CaptureCounts captures = process.captures();
   captures_of_ended_.begins += captures.begins;
   captures_of_ended_.ends += captures.begins;  // what it had not ended, its own end did
+  process.listen(unfollowed_);
   process.finish(known);
+  if (std::optional<Heirs> heirs = process.take_heirs()) heirs_.push_back(std::move(*heirs));
   note_ended(process.completeness());
   if (!threads_) return;
   forget_old();
@@ -250,8 +272,21 @@ void ProcessTable::follow_threads(std::unique_ptr<cpu::Recorder> recorder, pid_t
   for (const std::unique_ptr<TargetProcess>& process : live_) process->name_python_by(threads_->python());
 }
 
-void ProcessTable::name_code(const std::function<bool()>& go_on) {
-  if (threads_) threads_->name_code(go_on);
+void ProcessTable::begin_naming() {
+  if (threads_) threads_->begin_naming();
+  for (const auto& process : live_) process->begin_naming();
+}
+
+bool ProcessTable::is_naming() const { return naming_.is_busy() || (threads_ && threads_->is_naming()); }
+
+void ProcessTable::write_names() {
+  if (threads_) threads_->drain();
+  naming_.write_found();
+}
+
+void ProcessTable::stop_naming() {
+  if (threads_) threads_->stop_naming();
+  naming_.give_up();
 }
 
 TargetProcess* ProcessTable::find_instance(std::uint32_t instance) {

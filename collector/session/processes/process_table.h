@@ -1,6 +1,8 @@
 // The processes of a recording: who is there, who joins, who ends.
 #pragma once
 
+#include <poll.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,7 +13,9 @@
 #include "outside/observed_process.h"
 #include "outside/thread_follower.h"
 #include "processes/control_socket.h"
+#include "processes/heirs.h"
 #include "processes/target_process.h"
+#include "processes/unfollowed.h"
 
 namespace lanescope::session {
 
@@ -20,7 +24,7 @@ enum class Joining { kWelcome, kRefused };
 class ProcessTable {
  public:
   ProcessTable(FrameLog& log, CaptureSettings settings, TargetProcess::Report report)
-      : log_(log), settings_(settings), report_(std::move(report)) {}
+      : log_(log), settings_(settings), report_(std::move(report)), unfollowed_(log, report_), naming_(log) {}
 
   // The launched process, which is our child.
   void add_launched(pid_t pid, const ProcessDescription& description);
@@ -30,10 +34,23 @@ class ProcessTable {
   // recorder. Requires: lives(first), or no recorder.
   void follow_threads(std::unique_ptr<cpu::Recorder> recorder, pid_t first);
   [[nodiscard]] bool lives(pid_t pid) { return find(pid) != nullptr; }
-  // Writes what the code is called that was seen to run, as long as `go_on` says so.
-  void name_code(const std::function<bool()>& go_on);
+  // Has names looked up of the code that was seen to run. They are written as they are found, by drain() or write_names(); is_naming() is
+  // false once all were found. Does not wait.
+  void begin_naming();
+  [[nodiscard]] bool is_naming() const;
+  void write_names();
+  void stop_naming();  // what is left stays without names
   // An agent reports. It gets memory, or a refusal. Another program under a pid that is known replaces the one before (exec).
   void greet(FileDescriptor connection, const Greeting& greeting, Joining joining);
+  // One that reports and can't be answered.
+  void note_unfollowed(pid_t pid, const std::string& reason);
+  [[nodiscard]] std::uint64_t unfollowed() const noexcept { return unfollowed_.count(); }  // processes, of the recording so far
+  // Hears what agents say over their connections, and sees which hung up. O(processes that live).
+  void listen();
+  // Whether all have ended that may come to be recorded, as far as that is known.
+  [[nodiscard]] bool is_empty() const noexcept { return live_.empty() && heirs_.empty(); }
+  // What to wait for.
+  void add_sources(std::vector<pollfd>& sources) const;
 
   void set_recording(bool recording);                // also for those who join later
   void set_clock(const channel::CounterLine& line);  // likewise
@@ -57,6 +74,8 @@ class ProcessTable {
 
   // Ends those that are gone, once all that they wrote was drained. Returns how many.
   std::size_t reap();
+  // Writes what is said once, at the end of a file.
+  void write_last_words() { unfollowed_.write_others(); }
   // Ends the rest, as detached.
   void detach_all();
 
@@ -86,14 +105,16 @@ class ProcessTable {
   FrameLog& log_;
   CaptureSettings settings_;
   TargetProcess::Report report_;
+  UnfollowedProcesses unfollowed_;
+  CodeNaming naming_;
   bool recording_ = false;
   channel::CounterLine clock_;
   pid_t launched_pid_ = 0;
   std::optional<ExitStatus> launched_status_;
   std::uint32_t joined_ = 0;
   std::size_t next_to_drain_ = 0;  // of live_
-  std::shared_ptr<cpu::CodeLibrary> code_ = std::make_shared<cpu::CodeLibrary>();
   std::vector<std::unique_ptr<TargetProcess>> live_;
+  std::vector<Heirs> heirs_;                            // of processes that ended
   std::map<std::uint32_t, ProcessCompleteness> ended_;  // by instance
   ProcessCompleteness long_ended_;                      // those that have no entry any more, together
   std::uint64_t ended_dropped_ = 0;                     // records of processes that ended

@@ -84,6 +84,11 @@ Result<std::unique_ptr<TargetMemory>> TargetMemory::create(std::uint32_t instanc
 
 void TargetMemory::await(const CaptureRange& range) { write_range(shared_.header().settings, range); }
 
+void TargetMemory::keep_header() noexcept {
+  const std::size_t kept = channel::whole_pages(sizeof(channel::SharedHeader));
+  madvise(static_cast<std::byte*>(mapping_) + kept, shared_.size() - kept, MADV_REMOVE);
+}
+
 TargetMemory::~TargetMemory() {
   if (mapping_ != nullptr) munmap(mapping_, shared_.size());
 }

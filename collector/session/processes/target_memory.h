@@ -21,6 +21,8 @@ class TargetMemory {
 
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
   void close_descriptor() noexcept { file_.reset(); }  // once the target has it
+  // Gives all of it back to the system but its header.
+  void keep_header() noexcept;
   // Has the target begin and end captures so. Requires: it does in no other way.
   void await(const CaptureRange& range);
   [[nodiscard]] const channel::SharedMemory& shared() const noexcept { return shared_; }

@@ -1,6 +1,7 @@
 #include "processes/target_process.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,8 +23,6 @@ using channel::AgentStatus;
 using channel::Record;
 using channel::RecordType;
 
-constexpr std::chrono::seconds kNamingLimit{10};  // for code of backtraces, once a part
-
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::uint32_t relaxed(const std::atomic<std::uint32_t>& word) { return word.load(std::memory_order_relaxed); }
@@ -40,10 +39,11 @@ proto::Counters since(const proto::Counters& before, proto::Counters now) {
 }  // namespace
 
 TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescription description, const AgentIntroduction& agent,
-                             FrameLog& log, Report report)
+                             FrameLog& log, CodeNaming& naming, Report report)
     : instance_(instance),
       pid_(pid),
       log_(log),
+      naming_(naming),
       report_(std::move(report)),
       description_(std::move(description)),
       thread_names_(pid, tag(proto::FRAME_RESOURCES), log),
@@ -88,6 +88,17 @@ bool TargetProcess::is_gone() const {
   if (!pidfd_.valid()) return kill(pid_, 0) != 0 && errno == ESRCH;
   pollfd state{pidfd_.get(), POLLIN, 0};
   return poll(&state, 1, 0) == 1;
+}
+
+std::string TargetProcess::title() const { return "[" + std::to_string(pid_) + "] " + last_part(description_.executable); }
+
+void TargetProcess::listen(UnfollowedProcesses& unfollowed) {
+  if (memory_) take_word_of_lost(memory_->shared().header().status.lost_children, lost_children_, title(), unfollowed);
+  if (!connection_.valid()) return;
+  channel::Regret regret;
+  const ssize_t size = recv(connection_.get(), &regret, sizeof(regret), MSG_DONTWAIT);
+  if (size == static_cast<ssize_t>(sizeof(regret))) unfollowed.add(title(), reason_of(regret.problem));
+  if (size == 0) connection_.reset();
 }
 
 void TargetProcess::set_clock(const channel::CounterLine& line) {
@@ -165,8 +176,7 @@ void TargetProcess::begin_part() {
 void TargetProcess::end_part() {
   drain();
   assembler_.finish();
-  encoder_.flush();
-  finish_backtraces();
+  flush_chunks();
   thread_names_.look();
   write_counters();
   write_end({proto::PROCESS_END_DETACHED, {}});
@@ -179,7 +189,7 @@ Drained TargetProcess::drain(std::size_t most) {
   const std::size_t frames = frames_->drain();
   Drained drained = drain_threads(most);
   drained.bytes += frames;
-  if (std::exchange(has_new_threads_, false)) thread_names_.look();
+  if (!new_threads_.empty()) thread_names_.look(std::exchange(new_threads_, {}));
   return drained;
 }
 
@@ -224,7 +234,7 @@ void TargetProcess::tell_absence() {
   diagnostic.set_time(monotonic_now());
   diagnostic.set_severity(proto::SEVERITY_WARNING);
   diagnostic.set_component(proto::COMPONENT_SESSION);
-  diagnostic.set_text("[" + std::to_string(pid_) + "] " + last_part(description_.executable) +
+  diagnostic.set_text(title() +
                       ": of CUDA, NVTX and the C library's calls nothing is recorded: it can't map the " +
                       std::to_string((memory_->shared().size() >> 20) + 1) +
                       " MiB of addresses in which it would report. Allow it more (ulimit -v) and record again.");
@@ -317,8 +327,7 @@ void TargetProcess::note_thread(std::uint32_t thread) {
   constexpr std::size_t kMostKnown = 65'536;  // also of threads that have ended
   if (known_threads_.size() > kMostKnown) known_threads_.clear();
   if (!known_threads_.insert(thread).second) return;
-  has_new_threads_ = true;
-  static_cast<void>(our_number(thread));  // as long as it is there
+  new_threads_.push_back(our_number(thread));  // as long as it is there
 }
 
 std::uint32_t TargetProcess::our_number(std::uint32_t thread) {
@@ -332,7 +341,7 @@ void TargetProcess::take_backtrace(const Record& record, std::string_view text) 
       events_by_kind_["backtrace"] += events;
       log_.write({proto::FRAME_EVENTS, instance_, proto::SOURCE_BACKTRACES, events}, chunk);
     };
-    backtraces_ = std::make_unique<cpu::Backtraces>(pid_, emit, code_, python_);
+    backtraces_ = std::make_shared<cpu::Backtraces>(pid_, emit, naming_.library(), python_);
   }
   std::vector<std::uint64_t> addresses(text.size() / sizeof(std::uint64_t));
   std::memcpy(addresses.data(), text.data(), addresses.size() * sizeof(std::uint64_t));
@@ -340,11 +349,8 @@ void TargetProcess::take_backtrace(const Record& record, std::string_view text) 
   backtraces_->add(record.thread, origin, record.time, record.id, static_cast<std::uint32_t>(record.payload), addresses);
 }
 
-void TargetProcess::finish_backtraces() {
-  if (!backtraces_) return;
-  backtraces_->flush();
-  const proto::Symbols names = backtraces_->names(kNamingLimit);
-  if (names.locations_size() > 0) log_.write({proto::FRAME_SYMBOLS, instance_, proto::SOURCE_BACKTRACES, 0}, names);
+void TargetProcess::begin_naming() {
+  if (backtraces_) naming_.add(instance_, backtraces_);
 }
 
 void TargetProcess::flush_chunks() {
@@ -440,15 +446,18 @@ void TargetProcess::finish(std::optional<Ending> known) {
   ending_ = ending;
   drain();
   assembler_.finish();
-  encoder_.flush();
-  finish_backtraces();
+  flush_chunks();
+  begin_naming();
   if (ending.kind != proto::PROCESS_END_REPLACED) thread_names_.look();
   if (memory_) lost_records_ = lost_in_agent();
   write_counters();
   write_end(ending);
   final_completeness_ = completeness();
+  if (memory_ && connection_.valid()) heirs_.emplace(title(), std::move(memory_), std::move(connection_), lost_children_);
   memory_.reset();
 }
+
+std::optional<Heirs> TargetProcess::take_heirs() { return std::exchange(heirs_, {}); }
 
 ProcessCompleteness TargetProcess::completeness() const {
   if (final_completeness_) return *final_completeness_;

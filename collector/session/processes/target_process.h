@@ -20,9 +20,12 @@
 #include "collector/session/recording.h"
 #include "file/frame_log.h"
 #include "file_descriptor.h"
+#include "processes/heirs.h"
 #include "processes/proc.h"
 #include "processes/target_memory.h"
+#include "processes/unfollowed.h"
 #include "records/agent_frames.h"
+#include "records/code_naming.h"
 #include "records/event_encoder.h"
 #include "records/nvtx_assembler.h"
 #include "records/payload_schemas.h"
@@ -48,13 +51,13 @@ class TargetProcess {
 
   // Writes ProcessStart.
   TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescription description, const AgentIntroduction& agent, FrameLog& log,
-                Report report);
+                CodeNaming& naming, Report report);
 
   TargetProcess(const TargetProcess&) = delete;
   TargetProcess& operator=(const TargetProcess&) = delete;
 
-  // Where the files that hold its code are read: for all processes of a recording at once.
-  void name_code_by(std::shared_ptr<cpu::CodeLibrary> code) { code_ = std::move(code); }
+  // Has names looked up of the code in its backtraces that has come up since the last time. Does not wait.
+  void begin_naming();
 
   // From here on records arrive: the agent has `memory`, and holds the other end of `connection`.
   void connect(std::unique_ptr<TargetMemory> memory, FileDescriptor connection);
@@ -65,7 +68,8 @@ class TargetProcess {
   [[nodiscard]] const ProcessDescription& description() const noexcept { return description_; }
   [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }            // -1 where the kernel has none
   [[nodiscard]] int connection() const noexcept { return connection_.get(); }  // -1 once the agent hung up
-  void hang_up() { connection_.reset(); }
+  // Takes note of what the agent says over the connection beyond its greeting, and of its end. Does not block.
+  void listen(UnfollowedProcesses& unfollowed);
   // Whether it ended. O(1); asks the kernel.
   [[nodiscard]] bool is_gone() const;
 
@@ -117,6 +121,8 @@ class TargetProcess {
   // Writes all that is left, and ProcessEnd. How it ended is found out here unless it is known. Nothing may be called afterwards but
   // completeness().
   void finish(std::optional<Ending> known);
+  // What children hold that it has forked and that have not reported yet; none where there are no such children. Requires: it is finished.
+  [[nodiscard]] std::optional<Heirs> take_heirs();
   [[nodiscard]] const Ending& ending() const noexcept { return ending_; }                          // once finished
   [[nodiscard]] std::uint32_t unreturned_buffers() const noexcept { return unreturned_buffers_; }  // CUPTI's, lost; once finished
 
@@ -124,6 +130,7 @@ class TargetProcess {
 
  private:
   [[nodiscard]] bool holds_nothing() const;  // the agent, beyond what is in memory
+  [[nodiscard]] std::string title() const;  // "[4711] python"
   void drain_metadata();
   void tell_absence();  // once, where the agent could not take part
   Drained drain_threads(std::size_t most);
@@ -132,7 +139,6 @@ class TargetProcess {
   void note_thread(std::uint32_t thread);  // that has written a record
   std::uint32_t our_number(std::uint32_t thread);
   void take_backtrace(const channel::Record& record, std::string_view text);
-  void finish_backtraces();  // those of a part, with the names of their code
   void take_diagnostic(const channel::Record& record, std::string_view text);
   [[nodiscard]] Ending own_ending() const;
   void write_end(const Ending& ending);
@@ -148,12 +154,15 @@ class TargetProcess {
   std::uint32_t instance_;
   pid_t pid_;
   FrameLog& log_;
+  CodeNaming& naming_;
   Report report_;
   ProcessDescription description_;
   ThreadNames thread_names_;
   FileDescriptor pidfd_;
   FileDescriptor connection_;
   std::unique_ptr<TargetMemory> memory_;
+  std::optional<Heirs> heirs_;         // once finished
+  std::uint32_t lost_children_ = 0;    // that are known
   std::optional<channel::RingConsumer> metadata_;
   std::optional<AgentFrames> frames_;
   std::vector<std::optional<channel::RingConsumer>> threads_;  // by ring
@@ -169,11 +178,10 @@ class TargetProcess {
   EventEncoder encoder_;
   NvtxAssembler assembler_;
   std::shared_ptr<const python::Sampler> python_;
-  std::shared_ptr<cpu::CodeLibrary> code_ = std::make_shared<cpu::CodeLibrary>();
-  std::unique_ptr<cpu::Backtraces> backtraces_;  // none before the first
+  std::shared_ptr<cpu::Backtraces> backtraces_;  // none before the first
   std::map<std::string, std::uint64_t> events_by_kind_;
   std::unordered_set<std::uint32_t> known_threads_;  // that have written records
-  bool has_new_threads_ = false;                     // among them
+  std::vector<std::uint32_t> new_threads_;           // among them; as we number them
   std::optional<attach::OwnNumbers> own_numbers_;    // where its threads have others for themselves than we have
   std::uint64_t lost_records_ = 0;                   // known at the end
   proto::Counters session_before_;                   // what the counters were when this part began

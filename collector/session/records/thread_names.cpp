@@ -24,11 +24,20 @@ bool ThreadNames::is_new(std::uint32_t thread, const std::string& name) {
   return !by_program_.contains(thread) && std::exchange(by_kernel_[thread], name) != name;
 }
 
-void ThreadNames::look() {
+void ThreadNames::write_new(const std::map<std::uint32_t, std::string>& names) {
   proto::Resources resources;
-  for (const auto& [thread, name] : thread_names(pid_, kMaximumNamedThreads))
+  for (const auto& [thread, name] : names)
     if (is_new(thread, name)) add_name(thread, name, resources);
   if (resources.threads_size() > 0) log_.write(tag_, resources);
+}
+
+void ThreadNames::look() { write_new(thread_names(pid_, kMaximumNamedThreads)); }
+
+void ThreadNames::look(const std::vector<std::uint32_t>& threads) {
+  std::map<std::uint32_t, std::string> names;
+  for (const std::uint32_t thread : threads)
+    if (std::string name = thread_name(pid_, thread); !name.empty()) names.emplace(thread, std::move(name));
+  write_new(names);
 }
 
 void ThreadNames::add(std::uint32_t thread, const std::string& name) {

@@ -17,8 +17,9 @@ class ThreadNames {
  public:
   ThreadNames(pid_t pid, const FrameTag& tag, FrameLog& log) : pid_(pid), tag_(tag), log_(log) {}
 
-  // Asks the kernel about all threads that there are. Reads /proc.
+  // Asks the kernel about all threads that there are, or about these. Reads /proc, a file for each.
   void look();
+  void look(const std::vector<std::uint32_t>& threads);
   // What the kernel called a thread, which may have ended.
   void add(std::uint32_t thread, const std::string& name);
   // The program's name of a thread, which wins.
@@ -26,6 +27,7 @@ class ThreadNames {
   [[nodiscard]] std::vector<std::uint32_t> named_by_program() const;
 
  private:
+  void write_new(const std::map<std::uint32_t, std::string>& names);
   bool is_new(std::uint32_t thread, const std::string& name);  // of the kernel's; it is known from here on
 
   pid_t pid_;

@@ -1,5 +1,4 @@
 // Frames that an agent writes: what the host believes, and what it counts.
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -46,7 +45,7 @@ struct Target {
   test::TemporaryFolder folder;
   std::filesystem::path path = folder.path() / "x.trace";
   FrameLog log{{}, {}};
-  FileDescriptor wake{eventfd(0, EFD_CLOEXEC)};
+  CodeNaming naming{log};
   std::unique_ptr<TargetProcess> process;
   channel::SharedMemory memory;
   channel::FrameRingProducer ring;
@@ -61,9 +60,9 @@ struct Target {
     REQUIRE(shared);
     memory = (*shared)->shared();
     ring = {memory.header().frame_ring, memory.frame_bytes()};
-    process = std::make_unique<TargetProcess>(kInstance, getpid(), describe_process(getpid()), AgentIntroduction{}, log,
+    process = std::make_unique<TargetProcess>(kInstance, getpid(), describe_process(getpid()), AgentIntroduction{}, log, naming,
                                               [](const std::string&) {});
-    process->connect(std::move(*shared), FileDescriptor(), wake.get());
+    process->connect(std::move(*shared), FileDescriptor());
   }
   // Ends the process's part of the file, and the file.
   std::shared_ptr<const Trace> finish(proto::ProcessEndKind kind) {

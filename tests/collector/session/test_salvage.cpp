@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <csignal>
 
@@ -52,9 +51,9 @@ TEST_CASE("what a target had written before SIGKILL is in the file, and nothing 
     REQUIRE(memory);
     const pid_t pid = fork();
     if (pid == 0) write_and_die((*memory)->shared(), kPairs);
-    const FileDescriptor wake(eventfd(0, EFD_CLOEXEC));
-    TargetProcess process(1, pid, describe_process(pid), {}, log, [](const std::string&) {});
-    process.connect(std::move(*memory), FileDescriptor(), wake.get());
+    CodeNaming naming(log);
+    TargetProcess process(1, pid, describe_process(pid), {}, log, naming, [](const std::string&) {});
+    process.connect(std::move(*memory), FileDescriptor());
     siginfo_t information{};
     REQUIRE(waitid(P_PID, static_cast<id_t>(pid), &information, WEXITED | WNOWAIT) == 0);
     process.finish(std::nullopt);  // it finds out how the process ended while nobody has waited for it

@@ -31,7 +31,9 @@ void add_families(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"exec", "20"}, .ranges = 21 * 100});
   ways.push_back({.arguments = {"exec-fails"}, .ranges = 200});
   ways.push_back({.arguments = {"vfork-exec"}, .ranges = 300});
-  for (const char* how : {"vfork-exit", "spawn", "clone-vm", "setsid", "orphan"}) ways.push_back({.arguments = {how}, .ranges = 200});
+  for (const char* how : {"vfork-exit", "spawn", "clone-vm", "setsid", "orphan", "daemon"})
+    ways.push_back({.arguments = {how}, .ranges = 200});
+  for (const char* how : {"clone", "_Fork"}) ways.push_back({.arguments = {how}, .ranges = 250});
 }
 
 void add_surroundings(std::vector<Way>& ways) {
@@ -48,6 +50,14 @@ void add_surroundings(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"children", "5"}, .ranges = 150, .before = "trap '' CHLD"});
   ways.push_back({.arguments = {"copy"}, .input = many_lines()});
   ways.push_back({.arguments = {"lines", "200000"}});
+}
+
+// What a child can't get past that has to find its way to the recorder.
+void add_boundaries(std::vector<Way>& ways) {
+  ways.push_back({.arguments = {"no-descriptors"}, .ranges = 250, .said = "has no file descriptor left by which it could report"});
+  ways.push_back({.arguments = {"chroot", "FOLDER"}, .ranges = 250, .rights = Rights::kRoot});
+  ways.push_back({.arguments = {"setuid"}, .ranges = 250, .rights = Rights::kRoot});
+  ways.push_back({.arguments = {"setuid-exec", "LIVES"}, .ranges = 200, .rights = Rights::kRoot});
 }
 
 void add_limits(std::vector<Way>& ways) {
@@ -73,6 +83,7 @@ std::vector<Way> all_ways() {
   add_endings(ways);
   add_families(ways);
   add_surroundings(ways);
+  add_boundaries(ways);
   add_limits(ways);
   return ways;
 }

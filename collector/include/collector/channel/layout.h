@@ -31,14 +31,19 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 12;
+inline constexpr std::uint32_t kLayoutVersion = 13;
 // environment: set where call chains of calls into the C library may be asked for, which takes a preparation while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 // environment: set where it is to be recorded who holds the lock of a Python interpreter; to kPythonLockAlone where no calls into the C
 // library are
 inline constexpr char kPythonLockVariable[] = "LANESCOPE_PYTHON_LOCK";
 inline constexpr char kPythonLockAlone[] = "alone";
-inline constexpr char kSocketVariable[] = "LANESCOPE_SOCKET";  // environment: path of the session's control socket
+// environment: address of the session's control socket, "PATH#TOKEN". It listens at PATH, and at the abstract name of the same letters for
+// programs that the path does not lead there, or may not: below another root, as another user. The token is how they are known then.
+inline constexpr char kSocketVariable[] = "LANESCOPE_SOCKET";
+inline constexpr char kTokenMark = '#';
+inline constexpr std::size_t kTokenLetters = 32;
+inline constexpr std::size_t kAddressBytes = 108 + 1 + kTokenLetters;  // of such an address, with a zero byte: the longest path of a socket is 107
 
 // environment: set in a process that is to wait for a session, with its agent dormant. The agent then listens on an abstract SOCK_SEQPACKET
 // socket whose name is this prefix and the process's id; a session that connects sends the path of its control socket first, for children.
@@ -61,6 +66,12 @@ struct Hello {
   std::uint32_t forked = 0;  // 1 when this process came from fork() and its parent already had an agent
   std::int64_t time = 0;     // CLOCK_MONOTONIC ns
   char agent_version[32] = {};
+  char token[kTokenLetters] = {};  // of the session's address; zeros where it has none
+};
+
+// From an agent that was welcomed and can't take part: it hangs up behind it.
+struct Regret {
+  std::int32_t problem = 0;  // errno
 };
 
 // The host's answer; the memory file comes with it as SCM_RIGHTS. Refused when `accepted` is 0 (no file then).
@@ -140,6 +151,17 @@ enum class AgentPhase : std::uint32_t {
   kNoRoom = 4,     // could not be mapped: nothing comes of this process. Written into the memory file itself
 };
 
+// Children that a process forked and that found no way to the session: they have its memory, and leave word there.
+struct LostChildren {
+  static constexpr std::size_t kNamed = 16;
+  struct Child {
+    std::atomic<std::int32_t> process;  // as it knows itself; written last
+    std::atomic<std::int32_t> problem;  // errno
+  };
+  std::atomic<std::uint32_t> count;
+  Child named[kNamed];  // the first ones
+};
+
 // What the agent says about itself. All written by the target, read by the host.
 struct AgentStatus {
   std::atomic<std::uint32_t> phase;             // AgentPhase
@@ -158,6 +180,7 @@ struct AgentStatus {
   std::atomic<std::uint64_t> frameless_dropped;  // part of cupti_dropped: records that were parsed and found no room in the frame ring
   std::atomic<std::uint32_t> capture_begins;     // captures that the target began (Settings::capture_trigger)
   std::atomic<std::uint32_t> capture_ends;       // and ended
+  LostChildren lost_children;
 };
 
 // A byte ring. Positions count bytes ever written and never wrap in practice. head is written by the producer alone, tail by the consumer

@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,6 +32,24 @@ class CodeLibrary {
   std::unique_ptr<Files> files_;
 };
 
+// Finds out what code is called that came up in backtraces.
+class NameSearch {
+ public:
+  ~NameSearch();
+  NameSearch(const NameSearch&) = delete;
+  NameSearch& operator=(const NameSearch&) = delete;
+
+  // Reads files, large ones perhaps: what it has not come to once `go_on` says no stays without a name. Any thread, while the backtraces go
+  // on being taken on another; one search of a CodeLibrary at a time.
+  void run(const std::function<bool()>& go_on);
+
+ private:
+  friend class Backtraces;
+  struct State;
+  explicit NameSearch(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
 class Backtraces {
  public:
   using EmitChunk = std::function<void(const proto::EventChunk& chunk, std::uint32_t events)>;
@@ -49,9 +66,10 @@ class Backtraces {
            std::span<const std::uint64_t> addresses);
   void flush();
 
-  // What the code is called that came up since the last call; empty where there is nothing new. Reads files, large ones perhaps: what has no
-  // name after about `limit` stays without one.
-  [[nodiscard]] proto::Symbols names(std::chrono::milliseconds limit);
+  // For the code that came up since the last call; null where there is nothing new. O(that).
+  [[nodiscard]] std::unique_ptr<NameSearch> begin_search();
+  // What was found by a search of ours that has run. O(found).
+  [[nodiscard]] proto::Symbols names(const NameSearch& search);
 
  private:
   struct State;

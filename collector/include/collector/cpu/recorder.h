@@ -10,7 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -83,14 +83,18 @@ class Recorder {
   void drain(Listener& listener);
   // Stops, and hands over all that was recorded until now. Another part may follow: set_recording(true).
   void finish_part(Listener& listener);
-  // Hands over the names of code that this part has seen. Takes as long as there are large files with debug information to be read, but no
-  // longer than `limit`; asks `go_on` ten times a second, and ends early when told to. Requires: finish_part() was called.
-  void name_code(Listener& listener, std::chrono::milliseconds limit, const std::function<bool()>& go_on);
+  // Begins to look up names of code that this part has seen, which takes as long as there are large files with debug information to be
+  // read; drain() hands them over, the last of them once is_naming() is false. Requires: finish_part() was called.
+  void begin_naming();
+  [[nodiscard]] bool is_naming() const;
+  // What is left stays without names; is_naming() is false soon.
+  void stop_naming();
 
  private:
   class Worker;
   explicit Recorder(std::unique_ptr<Worker> worker);
   std::unique_ptr<Worker> worker_;
+  std::future<void> naming_;
 };
 
 }  // namespace lanescope::cpu

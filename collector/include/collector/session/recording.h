@@ -242,6 +242,7 @@ struct RecordingOutcome {
   std::optional<ExitStatus> target;  // none when the launched process still runs, and when it was attached to
   std::optional<Error> failure;      // the file ends early: one sentence why
   std::vector<ProcessCompleteness> processes;
+  std::uint64_t unfollowed_processes = 0;  // that should have been recorded; messages name them
   std::vector<RecordedFile> files;  // in order; none where no capture began
   RecordingStatistics statistics;
 };

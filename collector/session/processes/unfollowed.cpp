@@ -1,0 +1,49 @@
+#include "processes/unfollowed.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "clock.h"
+
+namespace lanescope::session {
+
+void UnfollowedProcesses::write(const std::string& sentence) {
+  proto::Diagnostic diagnostic;
+  diagnostic.set_time(monotonic_now());
+  diagnostic.set_severity(proto::SEVERITY_WARNING);
+  diagnostic.set_component(proto::COMPONENT_SESSION);
+  diagnostic.set_state(proto::STATE_FAILED);
+  diagnostic.set_text(sentence);
+  log_.write({proto::FRAME_DIAGNOSTIC}, diagnostic);
+}
+
+void UnfollowedProcesses::add(const std::string& who, const std::string& reason) {
+  constexpr std::uint64_t kNamed = 16;
+  if (++count_ > kNamed) return;
+  ++written_;
+  const std::string sentence = who + ": this process could not be followed, so nothing is recorded of what it did: " + reason;
+  write(sentence);
+  report_(sentence);
+}
+
+void UnfollowedProcesses::write_others() {
+  if (count_ == written_) return;
+  write("Of " + std::to_string(count_ - written_) + " more processes nothing is recorded: they could not be followed.");
+  written_ = count_;
+}
+
+std::string reason_of(int problem) {
+  switch (problem) {
+    case EMFILE:
+      return "it has no file descriptor left by which it could report. Allow it more (ulimit -n) and record again.";
+    case ENFILE:
+      return "the system has no file descriptor left by which it could report. Close other programs and record again.";
+    case EAGAIN:
+      return "so many others reported at the same time that it gave up.";
+    default:
+      return std::string("it can't reach the recorder (") + std::strerror(problem) +
+             "): the recorder's socket lies in another network or behind a boundary of its own.";
+  }
+}
+
+}  // namespace lanescope::session

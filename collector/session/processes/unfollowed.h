@@ -1,0 +1,41 @@
+// Processes that should be recorded, and are not: how many, which, and why. The first ones are named, all are counted.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "file/frame_log.h"
+
+namespace lanescope::session {
+
+class UnfollowedProcesses {
+ public:
+  using Report = std::function<void(const std::string& sentence)>;
+  UnfollowedProcesses(FrameLog& log, Report report) : log_(log), report_(std::move(report)) {}
+
+  // `who`: "[4711] python"; `reason`: the end of a sentence that says why, and what to do.
+  void add(const std::string& who, const std::string& reason);
+  // So many more, of which nothing is known.
+  void add(std::uint64_t others) { count_ += others; }
+
+  // Writes how many there are that were not named, once; to be called before a file is closed.
+  void write_others();
+  // Of the recording so far.
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+
+ private:
+  void write(const std::string& sentence);
+
+  FrameLog& log_;
+  Report report_;
+  std::uint64_t count_ = 0;
+  std::uint64_t written_ = 0;  // of them, in files
+};
+
+// Of a problem (errno) that lay between an agent and us.
+[[nodiscard]] std::string reason_of(int problem);
+
+}  // namespace lanescope::session

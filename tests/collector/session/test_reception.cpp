@@ -1,0 +1,178 @@
+// Whom a recording lets in, and what becomes of those whom it can't.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "processes/reception.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::session;
+using channel::FileDescriptor;
+
+namespace {
+
+enum class Way { kByPath, kByName };
+
+// A connection to the socket at "PATH#TOKEN"; invalid where it is refused.
+FileDescriptor connect_to(const std::string& address, Way way) {
+  const std::string path = address.substr(0, address.rfind('#'));
+  FileDescriptor connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un place{};
+  place.sun_family = AF_UNIX;
+  const std::size_t begin = way == Way::kByName ? 1 : 0;
+  path.copy(place.sun_path + begin, sizeof(place.sun_path) - begin - 1);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
+  if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&place), size) != 0) connection.reset();
+  return connection;
+}
+
+void greet(const FileDescriptor& connection, const std::string& token) {
+  channel::Hello hello;
+  token.copy(hello.token, sizeof(hello.token));
+  REQUIRE(send(connection.get(), &hello, sizeof(hello), 0) == static_cast<ssize_t>(sizeof(hello)));
+}
+
+bool has_hung_up(const FileDescriptor& connection) {
+  pollfd source{connection.get(), POLLIN, 0};
+  char letter = 0;
+  return poll(&source, 1, 10'000) == 1 && recv(connection.get(), &letter, 1, 0) <= 0;
+}
+
+// All that this process may have, but for so many.
+class NoDescriptors {
+ public:
+  explicit NoDescriptors(std::size_t left) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit few{256, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+    for (int each = 0; (each = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) held_.emplace_back(each);
+    for (std::size_t i = 0; i < left; ++i) held_.pop_back();
+  }
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+  std::vector<FileDescriptor> held_;
+};
+
+Reception::Guest only_guest(Reception& reception) {
+  for (;;) {
+    std::vector<Reception::Guest> guests = reception.receive();
+    if (!guests.empty()) {
+      REQUIRE(guests.size() == 1);
+      return std::move(guests.front());
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("an agent is let in by the path and by the name without a place, and known as its process") {
+  Result<ControlSocket> socket = ControlSocket::create();
+  REQUIRE(socket);
+  const std::string address = socket->address();
+  Reception reception(std::move(*socket));
+  const FileDescriptor connection = connect_to(address, GENERATE(Way::kByPath, Way::kByName));
+  REQUIRE(connection.valid());
+  CHECK(reception.receive().empty());
+  CHECK(reception.is_somebody_waiting());
+  greet(connection, "");
+  const Reception::Guest guest = only_guest(reception);
+  CHECK(guest.outcome == Reception::Outcome::kArrived);
+  CHECK(guest.greeting.pid == getpid());
+  CHECK_FALSE(reception.is_somebody_waiting());
+}
+
+TEST_CASE("of another user, those alone are let in that have the token") {
+  if (geteuid() != 0) {
+    WARN("Becoming another user takes root.");
+    return;
+  }
+  Result<ControlSocket> socket = ControlSocket::create();
+  REQUIRE(socket);
+  const std::string address = socket->address();
+  const std::string token = address.substr(address.rfind('#') + 1);
+  CHECK(token.size() == channel::kTokenLetters);
+  Reception reception(std::move(*socket));
+  struct Stranger {
+    std::string token;
+    bool is_let_in;
+  };
+  const auto [shown, is_let_in] = GENERATE_COPY(Stranger{token, true}, Stranger{std::string(channel::kTokenLetters, '0'), false}, Stranger{"", false});
+  int report[2];
+  REQUIRE(pipe2(report, O_CLOEXEC) == 0);
+  const pid_t stranger = fork();
+  if (stranger == 0) {
+    constexpr uid_t kNobody = 65534;
+    const bool is_other = setgid(kNobody) == 0 && setuid(kNobody) == 0;
+    const bool is_shut_out = !connect_to(address, Way::kByPath).valid();
+    const FileDescriptor connection = connect_to(address, Way::kByName);
+    if (!is_other || !is_shut_out || !connection.valid()) _exit(1);
+    channel::Hello hello;
+    shown.copy(hello.token, sizeof(hello.token));
+    if (send(connection.get(), &hello, sizeof(hello), 0) < 0 || write(report[1], "s", 1) != 1) _exit(2);
+    has_hung_up(connection);
+    _exit(0);
+  }
+  char letter = 0;
+  REQUIRE(read(report[0], &letter, 1) == 1);
+  close(report[0]);
+  close(report[1]);
+  std::vector<Reception::Guest> guests = reception.receive();
+  CHECK(guests.size() == (is_let_in ? 1u : 0u));
+  if (is_let_in) CHECK(guests.front().greeting.pid == stranger);
+  CHECK_FALSE(reception.is_somebody_waiting());
+  guests.clear();
+  int status = 0;
+  REQUIRE(waitpid(stranger, &status, 0) == stranger);
+  CHECK(status == 0);
+}
+
+TEST_CASE("without a descriptor for it, an agent is sent away at once and said to be, and nobody spins") {
+  Result<ControlSocket> socket = ControlSocket::create();
+  REQUIRE(socket);
+  const std::string address = socket->address();
+  Reception reception(std::move(*socket));
+  const FileDescriptor connection = connect_to(address, Way::kByPath);
+  REQUIRE(connection.valid());
+  {
+    const NoDescriptors none(0);
+    const Reception::Guest guest = only_guest(reception);
+    CHECK(guest.outcome == Reception::Outcome::kNoDescriptor);
+    CHECK(guest.greeting.pid == getpid());
+    std::vector<pollfd> sources;
+    reception.add_sources(sources);
+    CHECK(poll(sources.data(), sources.size(), 0) == 0);
+  }
+  CHECK(has_hung_up(connection));
+  const FileDescriptor later = connect_to(address, Way::kByPath);
+  greet(later, "");
+  CHECK(only_guest(reception).outcome == Reception::Outcome::kArrived);
+}
+
+TEST_CASE("once it is closed, nobody finds it") {
+  Result<ControlSocket> socket = ControlSocket::create();
+  REQUIRE(socket);
+  const std::string address = socket->address();
+  Reception reception(std::move(*socket));
+  const FileDescriptor before = connect_to(address, Way::kByPath);
+  reception.close();
+  CHECK(has_hung_up(before));
+  CHECK_FALSE(connect_to(address, Way::kByPath).valid());
+  CHECK_FALSE(connect_to(address, Way::kByName).valid());
+}
