@@ -7,6 +7,7 @@
 #include "window/main_window.h"
 #include "window/screenshot.h"
 #include "window/theme.h"
+#include "window/windows.h"
 
 using namespace lanescope::ui;
 
@@ -66,8 +67,8 @@ int main(int argc, char** argv) {
   apply_theme(Settings().theme());
 
   if (options.screenshot) return take_screenshot(*options.screenshot);
-  MainWindow window;
-  window.show();
+  Windows windows(Layout::kRemembered);
+  MainWindow& window = windows.add();
   if (!options.files.isEmpty()) window.openFile(options.files.first());
   if (options.files.size() > 1) window.openBeside(options.files[1]);
   return QApplication::exec();

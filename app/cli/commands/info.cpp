@@ -14,6 +14,7 @@
 #include "../trace_summary.h"
 #include "commands.h"
 #include "model/import/open_trace.h"
+#include "model/trace/completeness.h"
 
 namespace lanescope::cli {
 namespace {
@@ -54,7 +55,7 @@ void print_line(std::string_view title, std::string_view text) {
   std::cout << "  " << title << std::string(std::max<int>(1, kTitleWidth - static_cast<int>(title.size())), ' ') << text << '\n';
 }
 
-std::string completeness_text(const Completeness& completeness) {
+std::string records_text(const Completeness& completeness) {
   std::string text = counted(completeness.produced, "record") + ", " + with_thousands(completeness.dropped) + " dropped";
   if (completeness.late > 0) text += ", " + with_thousands(completeness.late) + " late";
   if (completeness.invalid > 0) text += ", " + with_thousands(completeness.invalid) + " invalid";
@@ -107,15 +108,6 @@ std::string metrics_text(const Trace& trace) {
   return with_thousands(counters) + " of " + counted(gpus.size(), "GPU") + ", " + counted(values, "value");
 }
 
-// As docs/file-format.md has it.
-bool tells_of_unfollowed(const Trace& trace) {
-  constexpr int kSession = 0;  // as numbered in trace.proto
-  constexpr int kFailed = 7;
-  return std::any_of(trace.diagnostics().begin(), trace.diagnostics().end(), [](const DiagnosticMessage& message) {
-    return message.component == kSession && message.state == kFailed;
-  });
-}
-
 void print_heading(const std::string& file, const Trace& trace) {
   const Provenance& from = trace.provenance();
   std::cout << file << '\n';
@@ -129,16 +121,7 @@ void print_heading(const std::string& file, const Trace& trace) {
   print_line("GPU metrics", metrics_text(trace));
   print_line("Ended", recording_end_text(from));
   print_line("Condition", from.condition);
-  std::uint64_t dropped = 0;
-  std::uint64_t buffers = 0;
-  for (const Process& process : trace.processes()) {
-    dropped += process.completeness.dropped;
-    buffers += process.completeness.unreturned_buffers;
-  }
-  std::string missing = dropped == 0 ? "" : counted(dropped, "record") + " dropped";
-  if (buffers > 0) missing += (missing.empty() ? "" : ", ") + counted(buffers, "CUPTI buffer") + " lost";
-  if (from.unwritten_events > 0) missing += (missing.empty() ? "" : ", ") + counted(from.unwritten_events, "event") + " had no room in the file";
-  if (tells_of_unfollowed(trace)) missing += (missing.empty() ? "" : ", ") + std::string("processes could not be followed");
+  const std::string missing = missing_text(trace);
   print_line("Complete", missing.empty() ? "nothing dropped" : "no: " + missing);
 }
 
@@ -158,7 +141,7 @@ void print_process(const Trace& trace, ProcessId id, const EventCounts& counts) 
   if (process.parent_pid != 0) std::cout << (process.forked ? ", forked by [" : ", child of [") << process.parent_pid << "]";
   std::cout << ": " << end_text(process);
   if (process.end) std::cout << " after " << duration_text(*process.end - process.start);
-  std::cout << "\n      " << completeness_text(process.completeness) << '\n';
+  std::cout << "\n      " << records_text(process.completeness) << '\n';
   for (ThreadId thread = 0; thread < trace.threads().size(); ++thread) {
     const Thread& description = trace.threads()[thread];
     const std::uint64_t events = count_of(counts.by_thread, thread);

@@ -195,7 +195,7 @@ void Settings::readPart(const QString& group, CaptureChoices& choices) const {
   choices.flush_interval = file_.value(group + "flushInterval", choices.flush_interval).toInt();
   choices.os_runtime_chains_from = file_.value(group + "osRuntimeChainsFrom", choices.os_runtime_chains_from).toInt();
   choices.from_outside = file_.value(group + "fromOutside", false).toBool();
-  choices.end_program = file_.value(group + "endProgram", choices.end_program).toBool();
+  choices.program_at_end = file_.value(group + "endProgram", true).toBool() ? ProgramAtEnd::kEnds : ProgramAtEnd::kRunsOn;
   choices.wait_for_children = file_.value(group + "waitForChildren", choices.wait_for_children).toBool();
   choices.whole_machine = file_.value(group + "wholeMachine", false).toBool();
   choices.debug_folders = file_.value(group + "debugFolders").toString();
@@ -239,7 +239,7 @@ void Settings::writePart(const QString& group, const CaptureChoices& choices) {
   file_.setValue(group + "flushInterval", choices.flush_interval);
   file_.setValue(group + "osRuntimeChainsFrom", choices.os_runtime_chains_from);
   file_.setValue(group + "fromOutside", choices.from_outside);
-  file_.setValue(group + "endProgram", choices.end_program);
+  file_.setValue(group + "endProgram", choices.program_at_end == ProgramAtEnd::kEnds);
   file_.setValue(group + "waitForChildren", choices.wait_for_children);
   file_.setValue(group + "wholeMachine", choices.whole_machine);
   file_.setValue(group + "debugFolders", choices.debug_folders);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstring>
 #include <mutex>
 
@@ -36,7 +37,7 @@ class LiveRecording::FrameQueue {
   void push(std::span<const std::byte> frames) {
     {
       const std::lock_guard lock(mutex_);
-      bytes_.insert(bytes_.end(), frames.begin(), frames.end());
+      if (!abandoned_) bytes_.insert(bytes_.end(), frames.begin(), frames.end());
     }
     changed_.notify_one();
   }
@@ -46,6 +47,20 @@ class LiveRecording::FrameQueue {
       closed_ = true;
     }
     changed_.notify_one();
+  }
+  // What has come is of no use any more.
+  void abandon() {
+    {
+      const std::lock_guard lock(mutex_);
+      abandoned_ = true;
+      closed_ = true;
+      bytes_.clear();
+    }
+    changed_.notify_one();
+  }
+  [[nodiscard]] bool isAbandoned() const {
+    const std::lock_guard lock(mutex_);
+    return abandoned_;
   }
   // Frames since the last call, after waiting for some until the deadline; none when it has passed. False once the queue is closed and
   // empty.
@@ -67,10 +82,11 @@ class LiveRecording::FrameQueue {
   }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::byte> bytes_;
   bool closed_ = false;
+  bool abandoned_ = false;
   std::shared_ptr<const Trace> snapshot_;
 };
 
@@ -86,15 +102,15 @@ class LiveRecording::Attached {
 
   Started follow(std::shared_ptr<FrameQueue> queue) {
     if (!result_) return result_.error();
-    return std::unique_ptr<LiveRecording>(new LiveRecording(std::move(*result_), std::move(queue)));
+    return std::unique_ptr<LiveRecording>(new LiveRecording(std::move(*result_), std::move(queue), ProgramAtEnd::kRunsOn));
   }
 
  private:
   Result<std::unique_ptr<session::Recording>> result_;
 };
 
-LiveRecording::LiveRecording(std::unique_ptr<session::Recording> recording, std::shared_ptr<FrameQueue> queue)
-    : queue_(std::move(queue)), recording_(std::move(recording)) {
+LiveRecording::LiveRecording(std::unique_ptr<session::Recording> recording, std::shared_ptr<FrameQueue> queue, ProgramAtEnd program_at_end)
+    : queue_(std::move(queue)), recording_(std::move(recording)), program_at_end_(program_at_end) {
   timer_.setInterval(kSnapshotInterval);
   connect(&timer_, &QTimer::timeout, this, &LiveRecording::look);
   ingest_thread_ = std::thread([this] { ingest(); });
@@ -111,7 +127,7 @@ LiveRecording::Started LiveRecording::launch(const LaunchSettings& settings) {
   const auto queue = std::make_shared<FrameQueue>();
   Result<std::unique_ptr<session::Recording>> recording = session::Recording::launch(std::move(*request), sink_of(queue));
   if (!recording) return recording.error();
-  return std::unique_ptr<LiveRecording>(new LiveRecording(std::move(*recording), queue));
+  return std::unique_ptr<LiveRecording>(new LiveRecording(std::move(*recording), queue, settings.capture.program_at_end));
 }
 
 void LiveRecording::attach(const AttachSettings& settings, LatestJob& job, std::function<void(Started)> done) {
@@ -124,33 +140,58 @@ void LiveRecording::attach(const AttachSettings& settings, LatestJob& job, std::
 }
 
 LiveRecording::~LiveRecording() {
-  recording_.reset();
-  queue_->close();
-  if (ingest_thread_.joinable()) ingest_thread_.join();
+  queue_->abandon();
+  ingest_thread_.join();
 }
 
-void LiveRecording::stop() { recording_->stop(stops_++ == 0 ? session::StopMode::kOrderly : session::StopMode::kAtOnce); }
+void LiveRecording::stop() {
+  if (stops_++ > 0)
+    recording_->stop(session::StopMode::kAtOnce);
+  else if (program_at_end_ == ProgramAtEnd::kEnds)
+    recording_->shut_down(SIGTERM);
+  else
+    recording_->stop(session::StopMode::kOrderly);
+}
 
 QString LiveRecording::path() const { return QString::fromStdString(recording_->path().string()); }
 
 void LiveRecording::ingest() {
   TraceBuilder builder;
   FrameIngest frame_ingest(builder);
+  std::shared_ptr<const Trace> whole;
   std::vector<std::byte> frames;
-  bool grown = false;
+  bool has_grown = false;
   auto next_snapshot = std::chrono::steady_clock::now() + kSnapshotInterval;
   for (bool open = true; open;) {
     open = queue_->pop(frames, next_snapshot);
     for_each_frame(frames, [&](const FrameView& frame) { frame_ingest.add(frame); });
-    grown = grown || !frames.empty();
+    has_grown = has_grown || !frames.empty();
     if (open && std::chrono::steady_clock::now() < next_snapshot) continue;
-    if (grown) {
-      whole_ = builder.snapshot();
-      publish(whole_);
+    if (has_grown) {
+      whole = builder.snapshot();
+      publish(whole);
     }
-    grown = false;
+    has_grown = false;
     next_snapshot = std::chrono::steady_clock::now() + kSnapshotInterval;
   }
+  if (queue_->isAbandoned()) return;
+  complete(whole.get());
+  QMetaObject::invokeMethod(
+      this,
+      [this, whole] {
+        if (std::shared_ptr<const Trace> latest = queue_->take()) emit grown(latest);
+        emit ended(recording_->outcome(), whole);
+      },
+      Qt::QueuedConnection);
+}
+
+// So that a large file is drawn at once when it is opened again. A recording of several files is not in one trace.
+void LiveRecording::complete(const Trace* whole) {
+  const auto files = recording_->outcome().files;
+  if (files.size() != 1 || whole == nullptr) return;
+  if (const Result<void> added = append_outline(files.front().path, *whole); !added)
+    QMetaObject::invokeMethod(
+        this, [this, sentence = QString::fromStdString(added.error().text)] { emit message(sentence); }, Qt::QueuedConnection);
 }
 
 void LiveRecording::publish(std::shared_ptr<const Trace> snapshot) {
@@ -168,16 +209,7 @@ void LiveRecording::look() {
   emit progressed(recording_->statistics());
   if (recording_->state() != session::RecordingState::kEnded) return;
   timer_.stop();
-  queue_->close();
-  ingest_thread_.join();
-  if (std::shared_ptr<const Trace> latest = queue_->take()) emit grown(latest);
-  // So that a large file is drawn at once when it is opened again. A recording of several files is not in one trace.
-  const auto files = recording_->outcome().files;
-  if (files.size() == 1 && whole_) {
-    if (const Result<void> added = append_outline(files.front().path, *whole_); !added)
-      emit message(QString::fromStdString(added.error().text));
-  }
-  emit ended(recording_->outcome());
+  queue_->close();  // ended() follows once all is taken in
 }
 
 }  // namespace lanescope::ui

@@ -34,9 +34,13 @@ class LiveRecording : public QObject {
   static void attach(const AttachSettings& settings, LatestJob& job, std::function<void(Started)> done);
   ~LiveRecording() override;
 
-  // Asks for the end; asked again, it ends at once.
+  // Asks for the end; asked again, it ends at once. A program that was launched ends with it where that was chosen.
   void stop();
   [[nodiscard]] bool isStopping() const { return stops_ > 0; }
+  void setProgramAtEnd(ProgramAtEnd choice) { program_at_end_ = choice; }
+  [[nodiscard]] ProgramAtEnd programAtEnd() const { return program_at_end_; }
+  [[nodiscard]] bool wasAttachedTo() const { return recording_->was_attached_to(); }
+  [[nodiscard]] pid_t pid() const { return recording_->target_pid(); }
   [[nodiscard]] QString path() const;  // of the file; empty while there is none
   [[nodiscard]] session::RecordingStatistics statistics() const { return recording_->statistics(); }
 
@@ -44,8 +48,8 @@ class LiveRecording : public QObject {
   void grown(std::shared_ptr<const lanescope::Trace> snapshot);
   void progressed(const lanescope::session::RecordingStatistics& statistics);
   void message(const QString& sentence);
-  // The file is complete, and what it holds has been published.
-  void ended(const lanescope::session::RecordingOutcome& outcome);
+  // The file is complete, and what it holds has been published; `whole` is all of it, null where nothing came.
+  void ended(const lanescope::session::RecordingOutcome& outcome, std::shared_ptr<const lanescope::Trace> whole);
 
  private:
   class FrameQueue;
@@ -53,18 +57,19 @@ class LiveRecording : public QObject {
   class Attached;
 
   // Follows a recording whose sink fills the queue.
-  LiveRecording(std::unique_ptr<session::Recording> recording, std::shared_ptr<FrameQueue> queue);
+  LiveRecording(std::unique_ptr<session::Recording> recording, std::shared_ptr<FrameQueue> queue, ProgramAtEnd program_at_end);
   static session::FrameSink sink_of(const std::shared_ptr<FrameQueue>& queue);
-  void ingest();                                        // on the ingest thread
+  void ingest();                                        // on the ingest thread, to the end of the recording
+  void complete(const Trace* whole);                    // on the ingest thread: the file, once it is whole
   void publish(std::shared_ptr<const Trace> snapshot);  // from the ingest thread
   void look();                                          // at the recording, now and then
 
   std::shared_ptr<FrameQueue> queue_;
   std::unique_ptr<session::Recording> recording_;
-  std::shared_ptr<const Trace> whole_;  // the last snapshot; written by the ingest thread before it ends
   std::thread ingest_thread_;
   QTimer timer_;
   int stops_ = 0;
+  ProgramAtEnd program_at_end_;
 };
 
 }  // namespace lanescope::ui

@@ -6,29 +6,27 @@ namespace lanescope::ui {
 
 TraceLoader::TraceLoader(QObject* parent) : QObject(parent) {}
 
-void TraceLoader::load(const QString& path) {
-  path_ = path;
+void TraceLoader::load(const QString& path, Ticket ticket) {
   is_cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  emit started(path);
-  job_.start([this, path, is_cancelled = is_cancelled_](const LatestJob::Context& job) {
+  job_.start([this, path, ticket, is_cancelled = is_cancelled_](const LatestJob::Context& job) {
     const LoadProgress progress = [&](double fraction, std::shared_ptr<const Trace> partial) {
-      job.deliver([this, fraction, partial = std::move(partial)] {
+      job.deliver([this, ticket, fraction, partial = std::move(partial)] {
         emit progressed(fraction);
-        if (partial) emit partlyLoaded(partial);
+        if (partial) emit partlyLoaded(ticket, partial);
       });
       return job.stop().stop_requested() || *is_cancelled ? LoadStep::kCancel : LoadStep::kContinue;
     };
     Result<std::shared_ptr<const Trace>> result = open_trace(path.toStdString(), progress);
     if (job.stop().stop_requested()) return;
     if (*is_cancelled)
-      job.deliver([this, trace = result && (*result)->event_count() > 0 ? *result : nullptr] {
-        if (trace) emit partlyLoaded(trace);
-        emit cancelled();
+      job.deliver([this, ticket, trace = result && (*result)->event_count() > 0 ? *result : nullptr] {
+        if (trace) emit partlyLoaded(ticket, trace);
+        emit cancelled(ticket);
       });
     else if (result)
-      job.deliver([this, trace = *result] { emit loaded(trace); });
+      job.deliver([this, ticket, trace = *result] { emit loaded(ticket, trace); });
     else
-      job.deliver([this, sentence = QString::fromStdString(result.error().text)] { emit failed(sentence); });
+      job.deliver([this, ticket, sentence = QString::fromStdString(result.error().text)] { emit failed(ticket, sentence); });
   });
 }
 
@@ -36,10 +34,6 @@ void TraceLoader::cancel() {
   if (job_.isRunning()) *is_cancelled_ = true;
 }
 
-void TraceLoader::abandon() {
-  if (!job_.isRunning()) return;
-  job_.cancel();
-  emit cancelled();
-}
+void TraceLoader::abandon() { job_.cancel(); }
 
 }  // namespace lanescope::ui

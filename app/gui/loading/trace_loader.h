@@ -9,6 +9,7 @@
 
 #include "base/latest_job.h"
 #include "model/trace/trace.h"
+#include "session/session_machine.h"
 
 namespace lanescope::ui {
 
@@ -18,24 +19,21 @@ class TraceLoader : public QObject {
  public:
   explicit TraceLoader(QObject* parent = nullptr);
 
-  void load(const QString& path);  // in place of what is still being loaded
-  void cancel();                   // ends with what has been read until then, and cancelled()
-  void abandon();                  // as cancel(), but what has been read is of no use any more
+  void load(const QString& path, Ticket ticket);  // in place of what is still being loaded; all that arrives bears the ticket
+  void cancel();                                  // ends with what has been read until then, and cancelled()
+  void abandon();                                 // nothing follows
   [[nodiscard]] bool isLoading() const { return job_.isRunning(); }
-  [[nodiscard]] const QString& path() const { return path_; }
 
  signals:
-  void started(const QString& path);
   void progressed(double fraction);  // 0 to 1
-  void partlyLoaded(std::shared_ptr<const lanescope::Trace> trace);
-  void loaded(std::shared_ptr<const lanescope::Trace> trace);
-  void failed(const QString& sentence);
-  void cancelled();
+  void partlyLoaded(lanescope::ui::Ticket ticket, std::shared_ptr<const lanescope::Trace> trace);
+  void loaded(lanescope::ui::Ticket ticket, std::shared_ptr<const lanescope::Trace> trace);
+  void failed(lanescope::ui::Ticket ticket, const QString& sentence);
+  void cancelled(lanescope::ui::Ticket ticket);
 
  private:
   LatestJob job_;
   std::shared_ptr<std::atomic<bool>> is_cancelled_;  // of the load that is under way
-  QString path_;
 };
 
 }  // namespace lanescope::ui

@@ -77,26 +77,6 @@ QString process_end_text(const Process& process) {
   return {};
 }
 
-QString completeness_text(const Trace& trace) {
-  std::uint64_t dropped = 0, late = 0;
-  std::uint64_t buffers = 0;
-  for (const Process& process : trace.processes()) {
-    dropped += process.completeness.dropped;
-    late += process.completeness.late;
-    buffers += process.completeness.unreturned_buffers;
-  }
-  QStringList missing;
-  if (dropped > 0) missing += QObject::tr("%1 dropped").arg(count_text(dropped));
-  if (late > 0) missing += QObject::tr("%1 late").arg(count_text(late));
-  if (buffers > 0) missing += QObject::tr("%1 buffers lost").arg(count_text(buffers));
-  if (const std::uint64_t unwritten = trace.provenance().unwritten_events; unwritten > 0)
-    missing += QObject::tr("%1 events had no room in the file").arg(count_text(unwritten));
-  if (!missing.isEmpty()) return QObject::tr("incomplete: %1").arg(missing.join(QStringLiteral(", ")));
-  if (!trace.provenance().condition.empty()) return QObject::tr("incomplete: the recording was cut off");
-  if (trace.provenance().format != "Lanescope") return QObject::tr("completeness not recorded");
-  return QObject::tr("complete: 0 dropped");
-}
-
 DiagnosticsPanel::DiagnosticsPanel(SelectionState& state, QWidget* parent)
     : QWidget(parent),
       state_(state),

@@ -40,7 +40,4 @@ class DiagnosticsPanel : public QWidget {
 // "exited with 3", "ended by signal 9 (Killed)", "still running when the recording stopped".
 [[nodiscard]] QString process_end_text(const Process& process);
 
-// "complete: 0 dropped", or what is missing.
-[[nodiscard]] QString completeness_text(const Trace& trace);
-
 }  // namespace lanescope::ui

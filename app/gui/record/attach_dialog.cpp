@@ -57,8 +57,7 @@ AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
       problem_(new QLabel),
       outside_(new QCheckBox(tr("Only from &outside: its threads and GPU metrics. Nothing enters the process."))),
       capture_(new CaptureForm(Target::kRunning)),
-      output_(new QLineEdit),
-      overwrite_(new QCheckBox(tr("replace it where it exists"))),
+      output_(new OutputField),
       choices_(new QWidget) {
   setWindowTitle(tr("Attach to a running process"));
   layOut();
@@ -91,19 +90,14 @@ void AttachDialog::layOut() {
   filter_->setClearButtonEnabled(true);
   problem_->setWordWrap(true);
   problem_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  output_->setPlaceholderText(QStringLiteral("report%n.trace"));
-  output_->setToolTip(tr("%n becomes the next free number, %p the process id, %h the host's name, %q{NAME} a variable of the environment"));
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
   auto* line = new QHBoxLayout;
   line->addWidget(filter_, 1);
   line->addWidget(only_cuda_);
   auto* form = new QFormLayout;
   capture_->set({});
-  auto* output = new QHBoxLayout;
-  output->addWidget(output_, 1);
-  output->addWidget(overwrite_);
-  form->addRow(tr("Output &file"), output);
-  if (auto* label = qobject_cast<QLabel*>(form->labelForField(output))) label->setBuddy(output_);
+  form->addRow(tr("Output &file"), output_);
+  if (auto* label = qobject_cast<QLabel*>(form->labelForField(output_))) label->setBuddy(output_->edit());
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
   attach_ = buttons->addButton(tr("Attach"), QDialogButtonBox::AcceptRole);
   buttons->button(QDialogButtonBox::Cancel)->setAutoDefault(false);
@@ -195,13 +189,13 @@ AttachSettings AttachDialog::attach() const {
   }
   settings.capture = capture_->choices();
   settings.capture.from_outside = outside_->isChecked();
-  settings.overwrite = overwrite_->isChecked();
-  settings.output = output_->text().trimmed();
+  settings.overwrite = output_->overwrite();
+  settings.output = output_->pattern();
   return settings;
 }
 
 void AttachDialog::accept() {
-  if (!attach_->isEnabled()) return;
+  if (!attach_->isEnabled() || !output_->check({})) return;
   const AttachSettings settings = attach();
   settings_.rememberAttach(settings);
   setAttaching(true);

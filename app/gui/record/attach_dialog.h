@@ -15,6 +15,7 @@
 #include "base/latest_job.h"
 #include "base/settings.h"
 #include "collector/attach/process_list.h"
+#include "record/output_field.h"
 #include "record/capture_form.h"
 #include "tables/result_table.h"
 
@@ -58,8 +59,7 @@ class AttachDialog : public QDialog {
   QLabel* problem_;
   QCheckBox* outside_;
   CaptureForm* capture_;
-  QLineEdit* output_;
-  QCheckBox* overwrite_;
+  OutputField* output_;
   QWidget* choices_;  // all of the above but the problem
   QPushButton* attach_;
   bool is_attaching_ = false;

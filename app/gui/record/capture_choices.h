@@ -16,6 +16,9 @@ namespace lanescope::ui {
 // CUDA calls of which the call chain is taken, where they take long.
 enum class ChainsOf { kNone, kWaits, kWork, kAll };
 
+// What becomes of a program that was launched, where its recording ends first: it is stopped, or its time is over.
+enum class ProgramAtEnd { kEnds, kRunsOn };
+
 struct CaptureChoices {
   bool from_outside = false;  // of a running process: its threads and GPU metrics alone, so that nothing enters it
   bool trace_cuda = true;
@@ -34,7 +37,7 @@ struct CaptureChoices {
   std::optional<session::GraphLevel> graph_level;  // none: what suits the preset
   double delay = 0;                                // s; what happens before is not recorded
   double duration = 0;                             // s; then the recording ends; 0: it goes on
-  bool end_program = true;                         // one that was launched, after the duration or the last range that is to end it
+  ProgramAtEnd program_at_end = ProgramAtEnd::kEnds;
   bool wait_for_children = true;                   // the recording of a launched program ends with its recorded children
   bool all_calls = false;                          // also CUDA calls that say nothing about time
   int os_runtime_threshold = 1000;                 // ns; shorter calls are left out

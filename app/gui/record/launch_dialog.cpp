@@ -1,11 +1,15 @@
 #include "record/launch_dialog.h"
 
+#include <algorithm>
+
 #include <QDialogButtonBox>
 #include <QDir>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QPushButton>
+#include <QStandardPaths>
 #include <QToolButton>
 
 namespace lanescope::ui {
@@ -27,6 +31,24 @@ QWidget* with_button(QWidget* field, const QString& name, auto clicked) {
   return line;
 }
 
+// Why the program can't be started; empty where nothing is known against it.
+QString program_problem(const LaunchSettings& launch) {
+  const QFileInfo folder(launch.working_directory.isEmpty() ? QDir::currentPath() : launch.working_directory);
+  if (!folder.isDir()) return QObject::tr("There is no folder %1 to start the program in.").arg(folder.filePath());
+  const bool is_path = launch.program.contains(u'/');
+  if (!is_path) {
+    const bool has_own_path = !launch.inherit_environment || std::any_of(launch.environment.begin(), launch.environment.end(),
+                                                                        [](const QString& line) { return line.startsWith(u"PATH="); });
+    return has_own_path || !QStandardPaths::findExecutable(launch.program).isEmpty()
+               ? QString()
+               : QObject::tr("There is no program named %1. Give its path, or a name that is found in PATH.").arg(launch.program);
+  }
+  const QFileInfo program(QDir(folder.filePath()), launch.program);
+  if (!program.exists()) return QObject::tr("There is no program %1.").arg(program.filePath());
+  if (program.isDir()) return QObject::tr("%1 is a folder, not a program.").arg(program.filePath());
+  return program.isExecutable() ? QString() : QObject::tr("%1 may not be run: it is not executable.").arg(program.filePath());
+}
+
 }  // namespace
 
 LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
@@ -37,8 +59,7 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
       working_directory_(new QLineEdit),
       environment_(new QPlainTextEdit),
       inherit_environment_(new QCheckBox(tr("and the viewer's own"))),
-      overwrite_(new QCheckBox(tr("replace it where it exists"))),
-      output_(new QLineEdit),
+      output_(new OutputField),
       problem_(new QLabel),
       capture_(new CaptureForm(Target::kLaunched)) {
   setWindowTitle(tr("Launch and record"));
@@ -51,8 +72,6 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
   environment_->setPlaceholderText(tr("NAME=VALUE, one a line"));
   environment_->setTabChangesFocus(true);
   environment_->setFixedHeight(environment_->fontMetrics().height() * 3);
-  output_->setPlaceholderText(QStringLiteral("report%n.trace"));
-  output_->setToolTip(tr("%n becomes the next free number, %p the process id, %h the host's name, %q{NAME} a variable of the environment"));
   problem_->setWordWrap(true);
   problem_->setVisible(false);
 
@@ -62,11 +81,8 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
   form->addRow(tr("&Working directory"), with_button(working_directory_, tr("Browse for the directory"), [this] { browseFolder(); }));
   form->addRow(tr("&Environment"), environment_);
   form->addRow(QString(), inherit_environment_);
-  auto* output = new QHBoxLayout;
-  output->addWidget(output_, 1);
-  output->addWidget(overwrite_);
-  form->addRow(tr("&Output file"), output);
-  if (auto* label = qobject_cast<QLabel*>(form->labelForField(output))) label->setBuddy(output_);
+  form->addRow(tr("&Output file"), output_);
+  if (auto* label = qobject_cast<QLabel*>(form->labelForField(output_))) label->setBuddy(output_->edit());
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
   QPushButton* launch_button = buttons->addButton(tr("Launch"), QDialogButtonBox::AcceptRole);
   auto* column = new QVBoxLayout(this);
@@ -90,9 +106,8 @@ void LaunchDialog::setLaunch(const LaunchSettings& launch) {
   working_directory_->setText(launch.working_directory);
   environment_->setPlainText(launch.environment.join(u'\n'));
   inherit_environment_->setChecked(launch.inherit_environment);
-  overwrite_->setChecked(launch.overwrite);
   capture_->set(launch.capture);
-  output_->setText(launch.output);
+  output_->set(launch.output, launch.overwrite);
 }
 
 LaunchSettings LaunchDialog::launch() const {
@@ -102,21 +117,26 @@ LaunchSettings LaunchDialog::launch() const {
   launch.working_directory = working_directory_->text().trimmed();
   launch.environment = environment_->toPlainText().split(u'\n', Qt::SkipEmptyParts);
   launch.inherit_environment = inherit_environment_->isChecked();
-  launch.overwrite = overwrite_->isChecked();
+  launch.overwrite = output_->overwrite();
   launch.capture = capture_->choices();
-  launch.output = output_->text().trimmed();
+  launch.output = output_->pattern();
   return launch;
 }
 
 void LaunchDialog::accept() {
   const LaunchSettings asked = launch();
-  if (const auto request = launch_request(asked); !request) {
-    problem_->setText(QString::fromStdString(request.error().text));
-    problem_->setVisible(true);
-    return;
-  }
+  if (const auto request = launch_request(asked); !request) return showProblem(QString::fromStdString(request.error().text));
+  if (const QString problem = program_problem(asked); !problem.isEmpty()) return showProblem(problem);
+  problem_->setVisible(false);
+  if (!output_->check(asked.working_directory)) return;
   settings_.rememberLaunch(asked);
+  if (const QString problem = start_ ? start_(asked) : QString(); !problem.isEmpty()) return showProblem(problem);
   QDialog::accept();
+}
+
+void LaunchDialog::showProblem(const QString& sentence) {
+  problem_->setText(sentence);
+  problem_->setVisible(true);
 }
 
 void LaunchDialog::browseProgram() {

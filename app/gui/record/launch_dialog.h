@@ -1,6 +1,8 @@
 // Asks for a program to record. Remembers what was last asked for, program by program.
 #pragma once
 
+#include <functional>
+
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDialog>
@@ -10,6 +12,7 @@
 
 #include "base/settings.h"
 #include "record/capture_form.h"
+#include "record/output_field.h"
 
 namespace lanescope::ui {
 
@@ -22,9 +25,15 @@ class LaunchDialog : public QDialog {
   void setLaunch(const LaunchSettings& launch);
   [[nodiscard]] LaunchSettings launch() const;
 
-  void accept() override;  // only where launch_request() accepts; what was asked for is remembered
+  // Starts the program, or returns one sentence why not; without it, the dialog only asks.
+  using Start = std::function<QString(const LaunchSettings& settings)>;
+  void setStart(Start start) { start_ = std::move(start); }
+
+  // Where something stands against it, says what and stays; else remembers what was asked for, starts it and closes.
+  void accept() override;
 
  private:
+  void showProblem(const QString& sentence);
   void browseProgram();
   void browseFolder();
 
@@ -34,10 +43,10 @@ class LaunchDialog : public QDialog {
   QLineEdit* working_directory_;
   QPlainTextEdit* environment_;
   QCheckBox* inherit_environment_;
-  QCheckBox* overwrite_;
-  QLineEdit* output_;
+  OutputField* output_;
   QLabel* problem_;
   CaptureForm* capture_;
+  Start start_;
 };
 
 }  // namespace lanescope::ui

@@ -11,12 +11,6 @@
 namespace lanescope::ui {
 namespace {
 
-std::string output_pattern(const QString& asked, const QString& working_directory) {
-  const QString pattern = asked.trimmed().isEmpty() ? QStringLiteral("report%n.trace") : asked.trimmed();
-  const QDir folder(working_directory.isEmpty() ? QDir::currentPath() : working_directory);
-  return QDir::cleanPath(folder.absoluteFilePath(pattern)).toStdString();
-}
-
 // "all", "cuda-visible", or numbers.
 bool names_gpus(const QString& text) {
   const auto belongs_to_numbers = [](QChar each) { return each.isDigit() || each == u','; };
@@ -35,6 +29,12 @@ void apply(const CaptureChoices& choices, Request& request) {
 }
 
 }  // namespace
+
+std::string output_pattern(const QString& asked, const QString& directory) {
+  const QString pattern = asked.trimmed().isEmpty() ? QStringLiteral("report%n.trace") : asked.trimmed();
+  const QDir folder(directory.isEmpty() ? QDir::currentPath() : directory);
+  return QDir::cleanPath(folder.absoluteFilePath(pattern)).toStdString();
+}
 
 Result<session::LaunchRequest> launch_request(const LaunchSettings& settings) {
   if (settings.program.trimmed().isEmpty()) return Error{"Name the program to record.", ErrorKind::kUsage};
@@ -60,7 +60,7 @@ Result<session::LaunchRequest> launch_request(const LaunchSettings& settings) {
   request.wait_for = settings.capture.wait_for_children ? session::WaitFor::kAll : session::WaitFor::kPrimary;
   const bool range_ends_it =
       settings.capture.trigger != session::CaptureTrigger::kNone && settings.capture.after_range == session::AfterCapture::kShutdown;
-  if (range_ends_it || settings.capture.end_program) request.end_signal = SIGTERM;
+  if (range_ends_it || settings.capture.program_at_end == ProgramAtEnd::kEnds) request.end_signal = SIGTERM;
   if (settings.capture.trace_nvtx) request.pytorch = settings.capture.pytorch;
   request.target_output = session::TargetOutput::kStore;
   request.output = output_pattern(settings.output, settings.working_directory);

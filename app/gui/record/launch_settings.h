@@ -24,6 +24,9 @@ struct LaunchSettings {
 // Fails with one sentence where the program is missing or a line of the environment is not NAME=VALUE.
 [[nodiscard]] Result<session::LaunchRequest> launch_request(const LaunchSettings& settings);
 
+// The name of the output file as a recording takes it: absolute, with its patterns; relative names are of this folder (empty: the viewer's).
+[[nodiscard]] std::string output_pattern(const QString& asked, const QString& folder);
+
 struct AttachSettings {
   pid_t pid = 0;
   QString program;  // its name, under which the choices are remembered

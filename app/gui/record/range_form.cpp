@@ -57,7 +57,7 @@ RangeForm::RangeForm(QFormLayout& form, Target target)
       repeats_(new QSpinBox),
       delay_(number_field(tr("Delay"), tr(" s"), tr("at once"), kLongestTime, 1)),
       duration_(number_field(tr("Duration"), tr(" s"), tr("until it ends"), kLongestTime, 1)),
-      end_program_(new QComboBox),
+      program_at_end_(new QComboBox),
       wait_for_children_(new QComboBox),
       keep_last_(number_field(tr("Keep the last"), tr(" s"), tr("all"), kLongestTime, 1)),
       file_size_(number_field(tr("Largest file"), tr(" MB"), tr("no limit"), kLargestFile, 0)) {
@@ -86,19 +86,21 @@ RangeForm::RangeForm(QFormLayout& form, Target target)
   add_line(form, tr("At &its end"), {after_, repeats_});
   auto* label = new QLabel(tr("&for"));
   label->setBuddy(duration_);
-  for (const QString& what : {tr("then let the program run on"), tr("then end the program")}) end_program_->addItem(what);
-  end_program_->setAccessibleName(tr("After the duration"));
+  program_at_end_->addItem(tr("end the program"), static_cast<int>(ProgramAtEnd::kEnds));
+  program_at_end_->addItem(tr("let the program run on"), static_cast<int>(ProgramAtEnd::kRunsOn));
+  program_at_end_->setToolTip(tr("Where the recording ends before the program: you stop it, or its duration is over"));
+  program_at_end_->setAccessibleName(tr("When the recording ends first"));
   for (const QString& what : {tr("the program alone"), tr("the program and its recorded children")}) wait_for_children_->addItem(what);
   wait_for_children_->setAccessibleName(tr("Whose end is waited for"));
-  add_line(form, tr("&Start after"), {delay_, label, duration_, end_program_});
+  add_line(form, tr("&Start after"), {delay_, label, duration_});
   add_line(form, tr("Wai&t for"), {wait_for_children_});
-  end_program_->setVisible(!is_running);
+  if (is_running) form.setRowVisible(form.rowCount() - 1, false);
+  add_line(form, tr("When st&opped"), {program_at_end_});
   if (is_running) form.setRowVisible(form.rowCount() - 1, false);
   add_line(form, tr("&Keep the last"), {keep_last_});
   add_line(form, tr("&Largest file"), {file_size_});
   QObject::connect(trigger_, &QComboBox::currentIndexChanged, trigger_, [this] { show_fitting(); });
   QObject::connect(after_, &QComboBox::currentIndexChanged, trigger_, [this] { show_fitting(); });
-  QObject::connect(duration_, &QDoubleSpinBox::valueChanged, trigger_, [this] { show_fitting(); });
   show_fitting();
 }
 
@@ -107,7 +109,6 @@ void RangeForm::show_fitting() const {
   range_->setEnabled(trigger == CaptureTrigger::kNvtxRange);
   range_domain_->setEnabled(trigger == CaptureTrigger::kNvtxRange);
   after_->setEnabled(trigger != CaptureTrigger::kNone);
-  end_program_->setEnabled(duration_->value() > 0);
   repeats_->setEnabled(trigger != CaptureTrigger::kNone && chosen<AfterCapture>(after_) == AfterCapture::kRepeat);
 }
 
@@ -124,7 +125,7 @@ void RangeForm::set(const CaptureChoices& choices) {
   repeats_->setValue(choices.repeats);
   delay_->setValue(choices.delay);
   duration_->setValue(choices.duration);
-  end_program_->setCurrentIndex(choices.end_program ? 1 : 0);
+  choose(program_at_end_, choices.program_at_end);
   wait_for_children_->setCurrentIndex(choices.wait_for_children ? 1 : 0);
   keep_last_->setValue(choices.keep_last);
   file_size_->setValue(choices.file_size);
@@ -138,7 +139,7 @@ void RangeForm::read_into(CaptureChoices& choices) const {
   choices.repeats = repeats_->value();
   choices.delay = delay_->value();
   choices.duration = duration_->value();
-  choices.end_program = end_program_->currentIndex() == 1;
+  choices.program_at_end = chosen<ProgramAtEnd>(program_at_end_);
   choices.wait_for_children = wait_for_children_->currentIndex() == 1;
   choices.keep_last = keep_last_->value();
   choices.file_size = file_size_->value();

@@ -31,7 +31,7 @@ class RangeForm {
   QSpinBox* repeats_;
   QDoubleSpinBox* delay_;
   QDoubleSpinBox* duration_;
-  QComboBox* end_program_;
+  QComboBox* program_at_end_;
   QComboBox* wait_for_children_;
   QDoubleSpinBox* keep_last_;
   QDoubleSpinBox* file_size_;

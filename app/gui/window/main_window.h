@@ -1,4 +1,4 @@
-// The viewer's window: the timeline, its panels, and what fills them: files and recordings.
+// The viewer's window: the timeline, its panels, and the menus. What it shows is decided by its SessionController.
 //
 // Threads: the GUI thread only.
 #pragma once
@@ -12,17 +12,15 @@
 #include "analysis/bubbles_panel.h"
 #include "analysis/diff_panel.h"
 #include "analysis/findings_panel.h"
-#include "analysis/trace_pair.h"
 #include "base/selection_state.h"
 #include "base/settings.h"
 #include "events/events_panel.h"
 #include "events/shown_events.h"
-#include "loading/live_recording.h"
-#include "loading/trace_loader.h"
 #include "panels/details_panel.h"
 #include "panels/diagnostics_panel.h"
 #include "panels/statistics_panel.h"
 #include "samples/samples_panel.h"
+#include "session/session_controller.h"
 #include "timeline/widget/timeline_view.h"
 #include "window/event_search.h"
 #include "window/message_area.h"
@@ -44,17 +42,18 @@ class MainWindow : public QMainWindow {
   explicit MainWindow(Layout layout = Layout::kRemembered);
   ~MainWindow() override;
 
+  // Begins what is wished for, or asks first what becomes of the recording that runs.
+  void begin(const Wish& wish) { session_.wish(wish); }
   // Shows what is there as it comes, in place of what was shown. Ends with opened() or failed().
-  void openFile(const QString& path);
+  void openFile(const QString& path) { begin({WishKind::kOpen, path}); }
   // Shows another trace on the same time axis, below the one that is open or being loaded, and compares the two. Where none is, opens it.
-  void openBeside(const QString& path);
-  // Starts a program and draws what it does; a recording that runs is stopped first. Ends with recordingEnded(), then opened() for its
-  // file.
+  void openBeside(const QString& path) { begin({WishKind::kOpenBeside, path}); }
+  // Starts a program and draws what it does; then a recording that runs is let go. Ends with recordingEnded(), then opened() for its file.
   void launch(const LaunchSettings& settings);
   // The same with a program that runs already; it is recorded, or a message says why not, some time after this returns.
   void attach(const AttachSettings& settings);
-  void stopRecording();
-  [[nodiscard]] bool isRecording() const { return recording_ != nullptr; }
+  void stopRecording() { session_.stop(); }
+  [[nodiscard]] bool isRecording() const { return session_.isRecording(); }
 
   // Brings a panel to the front by its name: one of panelNames().
   void showPanel(const QString& name) { docks_->raise(name); }
@@ -71,7 +70,8 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] FindingsPanel& findings() { return *findings_; }
   [[nodiscard]] DiffPanel& diff() { return *diff_; }
   [[nodiscard]] SamplesPanel& samples() { return *samples_; }
-  [[nodiscard]] TracePair& pair() { return pair_; }
+  [[nodiscard]] SessionController& session() { return session_; }
+  [[nodiscard]] TracePair& pair() { return session_.pair(); }
   [[nodiscard]] AlignmentBar& alignment() { return *alignment_; }
   [[nodiscard]] const MessageArea& messages() const { return *messages_; }
   [[nodiscard]] const WindowActions& actions() const { return actions_; }
@@ -80,6 +80,7 @@ class MainWindow : public QMainWindow {
   void opened(const QString& path);
   void failed(const QString& sentence);
   void recordingEnded();
+  void windowWished(const std::optional<lanescope::ui::Wish>& wish);  // another one, in which this begins
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
@@ -94,21 +95,19 @@ class MainWindow : public QMainWindow {
   void connectAnalysis();
   void connectViewActions();
   void fillTimelineMenus();
-  void connectLoader();
-  void connectPair();
+  void connectSession();
+  void connectRecording();
   void enableActions();
 
-  void showTrace(std::shared_ptr<const Trace> trace, TraceChange change);
-  void showTitle(const QString& path);
-  void closeBeside();
+  void showTrace();
+  void showTitle();
+  void showActivity();
   void showRecentFiles();
   void forgetIfGone(const QString& path);
   void showFailure(const QString& sentence);
-  // Calls `done` once it is recorded, or with one sentence why not; not at all after attach_job_.cancel().
-  void beginAttach(const AttachSettings& settings, std::function<void(const QString& problem)> done);
-  void follow(Result<std::unique_ptr<LiveRecording>> started);
   void showRecordingProgress(const session::RecordingStatistics& statistics);
-  void finishRecording(const session::RecordingOutcome& outcome);
+  void ask(const Wish& wish);
+  void start(const Wish& wish);
 
   void chooseFile();
   void chooseLaunch();
@@ -125,15 +124,8 @@ class MainWindow : public QMainWindow {
   Settings settings_;
   SelectionState state_;
   ShownEvents shown_;
-  TraceLoader loader_;
-  TracePair pair_;
+  SessionController session_;
   AnsweredTrace answered_;
-  TraceLoader beside_loader_;
-  QString recorded_;                               // of which all is shown already: while it is loaded again, parts of it are of no use
-  QString beside_;                                 // to open beside what is still being loaded
-  TraceChange next_change_ = TraceChange::kOther;  // how what is loaded relates to what is shown
-  std::unique_ptr<LiveRecording> recording_;
-  LatestJob attach_job_;
 
   MessageArea* messages_;
   AlignmentBar* alignment_;

@@ -4,11 +4,8 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMessageBox>
-#include <QPointer>
 
 #include "model/import/open_trace.h"
-#include "record/attach_dialog.h"
-#include "record/launch_dialog.h"
 #include "timeline/core/describe.h"
 #include "timeline/widget/timeline_command.h"
 #include "window/keys_dialog.h"
@@ -38,15 +35,19 @@ QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), s
 
 void MainWindow::connectActions() {
   connect(actions_.open, &QAction::triggered, this, &MainWindow::chooseFile);
-  connect(actions_.launch, &QAction::triggered, this, &MainWindow::chooseLaunch);
-  connect(actions_.attach, &QAction::triggered, this, &MainWindow::chooseAttach);
+  const auto wish_launch = [this] { begin({WishKind::kLaunch, {}}); };
+  const auto wish_attach = [this] { begin({WishKind::kAttach, {}}); };
+  connect(actions_.new_window, &QAction::triggered, this, [this] { emit windowWished(std::nullopt); });
+  connect(actions_.launch, &QAction::triggered, this, wish_launch);
+  connect(actions_.attach, &QAction::triggered, this, wish_attach);
   connect(actions_.compare, &QAction::triggered, this, &MainWindow::chooseBeside);
   connect(actions_.export_csv, &QAction::triggered, this, &MainWindow::exportEvents);
   connect(events_, &EventsPanel::exportRequested, this, &MainWindow::exportEvents);
-  connect(actions_.quit, &QAction::triggered, this, &QWidget::close);
+  connect(actions_.close_window, &QAction::triggered, this, &QWidget::close);
+  connect(actions_.quit, &QAction::triggered, this, [] { QApplication::closeAllWindows(); });
   connect(start_, &StartPage::openRequested, this, &MainWindow::chooseFile);
-  connect(start_, &StartPage::launchRequested, this, &MainWindow::chooseLaunch);
-  connect(start_, &StartPage::attachRequested, this, &MainWindow::chooseAttach);
+  connect(start_, &StartPage::launchRequested, this, wish_launch);
+  connect(start_, &StartPage::attachRequested, this, wish_attach);
   connect(start_, &StartPage::fileRequested, this, &MainWindow::openFile);
   connect(actions_.copy_details, &QAction::triggered, this, [this] {
     if (state_.trace() && state_.selectedEvent().valid())
@@ -150,8 +151,6 @@ void MainWindow::connectViewActions() {
   connect(actions_.back, &QAction::triggered, timeline_, &TimelineView::goBack);
   connect(actions_.forward, &QAction::triggered, timeline_, &TimelineView::goForward);
   connect(timeline_, &TimelineView::historyChanged, this, &MainWindow::enableActions);
-  connect(timeline_, &TimelineView::traceReady, this,
-          [this](const std::shared_ptr<const Trace>& trace) { showTrace(trace, TraceChange::kSnapshot); });
   connect(actions_.zoom_in, &QAction::triggered, this, [this] { timeline_->zoomBy(kZoomStep); });
   connect(actions_.zoom_out, &QAction::triggered, this, [this] { timeline_->zoomBy(1 / kZoomStep); });
   connect(actions_.zoom_to_selection, &QAction::triggered, timeline_, &TimelineView::zoomToSelection);
@@ -182,29 +181,13 @@ void MainWindow::chooseTheme(Theme theme) {
 }
 
 void MainWindow::chooseFile() {
-  const QString folder = loader_.path().isEmpty() ? QString() : QFileInfo(loader_.path()).absolutePath();
+  const QString folder = session_.file().isEmpty() ? QString() : QFileInfo(session_.file()).absolutePath();
   const QString path = QFileDialog::getOpenFileName(this, tr("Open a trace"), folder, file_filters());
   if (!path.isEmpty()) openFile(path);
 }
 
-void MainWindow::chooseLaunch() {
-  LaunchDialog dialog(settings_, this);
-  if (dialog.exec() == QDialog::Accepted) launch(dialog.launch());
-}
-
-void MainWindow::chooseAttach() {
-  AttachDialog dialog(settings_, this);
-  connect(&dialog, &AttachDialog::requested, this, [this, &dialog](const AttachSettings& settings) {
-    beginAttach(settings, [shown = QPointer<AttachDialog>(&dialog)](const QString& problem) {
-      if (shown) shown->attachEnded(problem);
-    });
-  });
-  connect(&dialog, &QDialog::rejected, this, [this] { attach_job_.cancel(); });
-  dialog.exec();
-}
-
 void MainWindow::chooseBeside() {
-  const QString folder = loader_.path().isEmpty() ? QString() : QFileInfo(loader_.path()).absolutePath();
+  const QString folder = session_.file().isEmpty() ? QString() : QFileInfo(session_.file()).absolutePath();
   const QString path = QFileDialog::getOpenFileName(this, tr("Open a trace beside this one"), folder, file_filters());
   if (path.isEmpty()) return;
   if (state_.trace()) docks_->raise(diff_);

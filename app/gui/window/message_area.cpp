@@ -1,39 +1,62 @@
 #include "window/message_area.h"
 
+#include <algorithm>
+
 #include <QHBoxLayout>
-#include <QToolButton>
 
 namespace lanescope::ui {
 
-MessageArea::MessageArea(QWidget* parent) : QFrame(parent), text_(new QLabel(this)) {
+MessageArea::MessageArea(QWidget* parent) : QFrame(parent), text_(new QLabel(this)), waiting_(new QLabel(this)) {
   auto* line = new QHBoxLayout(this);
   line->setContentsMargins(8, 3, 4, 3);
   auto* close = new QToolButton(this);
   close->setText(QStringLiteral("✕"));
   close->setAutoRaise(true);
+  close->setToolTip(tr("Close the message"));
   close->setAccessibleName(tr("Close the message"));
   line->addWidget(text_, 1);
+  line->addWidget(waiting_);
   line->addWidget(close);
   text_->setWordWrap(true);
   text_->setTextFormat(Qt::PlainText);
   text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   setAutoFillBackground(true);
   setAccessibleName(tr("Message"));
-  connect(close, &QToolButton::clicked, this, &MessageArea::clear);
+  connect(close, &QToolButton::clicked, this, &MessageArea::closeFirst);
   hide();
 }
 
 void MessageArea::show(const QString& sentence, MessageWeight weight) {
+  const Message message{sentence, weight};
+  if (std::find(messages_.begin(), messages_.end(), message) != messages_.end()) return;
+  const auto first_note = std::find_if(messages_.begin(), messages_.end(), [](const Message& each) { return each.weight == MessageWeight::kNote; });
+  messages_.insert(weight == MessageWeight::kError ? first_note : messages_.end(), message);
+  showFirst();
+}
+
+void MessageArea::closeFirst() {
+  if (!messages_.empty()) messages_.pop_front();
+  showFirst();
+}
+
+void MessageArea::clear() {
+  messages_.clear();
+  showFirst();
+}
+
+void MessageArea::showFirst() {
+  if (messages_.empty()) return hide();
+  const Message& first = messages_.front();
   // Black on pale red or pale amber reads well in light and in dark surroundings.
   QPalette colors = palette();
-  colors.setColor(QPalette::Window, weight == MessageWeight::kError ? QColor(0xf6, 0xc9, 0xc4) : QColor(0xf7, 0xe3, 0xb0));
+  colors.setColor(QPalette::Window, first.weight == MessageWeight::kError ? QColor(0xf6, 0xc9, 0xc4) : QColor(0xf7, 0xe3, 0xb0));
   colors.setColor(QPalette::WindowText, Qt::black);
   colors.setColor(QPalette::ButtonText, Qt::black);
   setPalette(colors);
-  text_->setText(sentence);
+  text_->setText(first.sentence);
+  waiting_->setText(tr("1 of %1").arg(messages_.size()));
+  waiting_->setVisible(messages_.size() > 1);
   QFrame::show();
 }
-
-void MessageArea::clear() { hide(); }
 
 }  // namespace lanescope::ui

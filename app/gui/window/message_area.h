@@ -1,12 +1,16 @@
-// A line above the timeline for what went wrong, in one sentence. It stays until it is closed or something else begins.
+// A line above the timeline for what went wrong, in one sentence each. What is said stays until it is closed or something else begins;
+// what is said meanwhile waits behind it.
 #pragma once
+
+#include <deque>
 
 #include <QFrame>
 #include <QLabel>
+#include <QToolButton>
+
+#include "session/recording_end.h"
 
 namespace lanescope::ui {
-
-enum class MessageWeight { kNote, kError };
 
 class MessageArea : public QFrame {
   Q_OBJECT
@@ -14,12 +18,19 @@ class MessageArea : public QFrame {
  public:
   explicit MessageArea(QWidget* parent = nullptr);
 
+  // Errors are shown before notes; what is said already is not said twice.
   void show(const QString& sentence, MessageWeight weight);
+  void closeFirst();  // and shows the next one
   void clear();
-  [[nodiscard]] QString text() const { return isHidden() ? QString() : text_->text(); }
+  [[nodiscard]] QString text() const { return messages_.empty() ? QString() : messages_.front().sentence; }  // that is in sight
+  [[nodiscard]] const std::deque<Message>& messages() const { return messages_; }
 
  private:
+  void showFirst();
+
   QLabel* text_;
+  QLabel* waiting_;  // "1 of 3"
+  std::deque<Message> messages_;
 };
 
 }  // namespace lanescope::ui

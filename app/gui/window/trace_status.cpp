@@ -3,7 +3,7 @@
 #include <QDateTime>
 #include <QLocale>
 
-#include "panels/diagnostics_panel.h"
+#include "model/trace/completeness.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
@@ -95,7 +95,7 @@ void TraceStatus::showTrace() {
     trace_->setText(tr("No trace"));
     return showTime();
   }
-  QStringList parts = {QString::fromStdString(timeline::format_counted(trace->event_count(), "event")), completeness_text(*trace)};
+  QStringList parts = {QString::fromStdString(timeline::format_counted(trace->event_count(), "event")), QString::fromStdString(completeness_text(*trace))};
   if (const QString origin = origin_text(trace->provenance()); !origin.isEmpty()) parts += origin;
   trace_->setText(parts.join(QStringLiteral("  ·  ")));
   trace_->setToolTip(trace_->text());

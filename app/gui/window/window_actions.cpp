@@ -21,6 +21,7 @@ QAction* add(QMenu* menu, const char* text, const QKeySequence& key = {}) {
 
 void add_file_menu(QMainWindow& window, WindowActions& actions) {
   QMenu* menu = window.menuBar()->addMenu(tr("&File"));
+  actions.new_window = add(menu, "&New window", QKeySequence::New);
   actions.open = add(menu, "&Open…", QKeySequence::Open);
   actions.open_recent = menu->addMenu(tr("Open &recent"));
   actions.compare = add(menu, "Open &beside and compare…", QKeySequence(Qt::CTRL | Qt::Key_D));
@@ -30,6 +31,7 @@ void add_file_menu(QMainWindow& window, WindowActions& actions) {
   menu->addSeparator();
   actions.export_csv = add(menu, "&Export events as CSV…", QKeySequence(Qt::CTRL | Qt::Key_E));
   menu->addSeparator();
+  actions.close_window = add(menu, "&Close the window", QKeySequence::Close);
   actions.quit = add(menu, "&Quit", QKeySequence::Quit);
 }
 

@@ -12,12 +12,14 @@ namespace lanescope::ui {
 class EventSearch;
 
 struct WindowActions {
+  QAction* new_window;
   QAction* open;
   QMenu* open_recent;
   QAction* compare;
   QAction* launch;
   QAction* attach;
   QAction* export_csv;
+  QAction* close_window;
   QAction* quit;
   QAction* copy_details;
   QAction* find;

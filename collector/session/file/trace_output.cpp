@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "collector/session/planned_file.h"
 #include "file/output_name.h"
 
 namespace lanescope::session {
@@ -40,6 +41,18 @@ std::string host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   return name.data();
+}
+
+Result<std::optional<std::filesystem::path>> planned_file(const std::string& asked) {
+  const std::string pattern = in_folder(asked);
+  const Result<std::filesystem::path> one = expand_output_name(pattern, output_name_facts(1));
+  if (!one) return one.error();
+  const Result<std::filesystem::path> other = expand_output_name(pattern, output_name_facts(2));
+  if (!other || *other != *one) return std::optional<std::filesystem::path>();
+  std::error_code missing;
+  const std::filesystem::path path = std::filesystem::absolute(*one, missing).lexically_normal();
+  if (missing) return Error{"The current folder is not there any more."};
+  return std::optional(path);
 }
 
 Result<CreatedFile> create_trace_file(const std::string& asked, Overwrite overwrite, Readers readers, pid_t pid) {

@@ -132,7 +132,7 @@ class TestGuiRecordForm : public QObject {
     const auto signal = [&] { return ui::launch_request(launch)->end_signal; };
     launch.capture.duration = 5;
     QCOMPARE(signal(), std::optional<int>(SIGTERM));
-    launch.capture.end_program = false;
+    launch.capture.program_at_end = ui::ProgramAtEnd::kRunsOn;
     QCOMPARE(signal(), std::optional<int>());
     launch.capture.trigger = session::CaptureTrigger::kProfilerApi;  // its end is to end the program
     QCOMPARE(signal(), std::optional<int>(SIGTERM));
@@ -156,12 +156,10 @@ class TestGuiRecordForm : public QObject {
       field<QLineEdit>(dialog, QStringLiteral("Folders with debug files"))->setText(QStringLiteral("/a:/b"));
       field<QSpinBox>(dialog, QStringLiteral("Shortest call of the C library whose call chain is taken"))->setValue(0);
       field<QComboBox>(dialog, QStringLiteral("Whose end is waited for"))->setCurrentIndex(0);
-      auto* duration = field<QDoubleSpinBox>(dialog, QStringLiteral("Duration"));
-      auto* after = field<QComboBox>(dialog, QStringLiteral("After the duration"));
-      QVERIFY(!after->isEnabled());
-      duration->setValue(2);
-      QVERIFY(after->isEnabled());
-      after->setCurrentIndex(0);
+      field<QDoubleSpinBox>(dialog, QStringLiteral("Duration"))->setValue(2);
+      auto* at_end = field<QComboBox>(dialog, QStringLiteral("When the recording ends first"));
+      QCOMPARE(at_end->currentText(), QStringLiteral("end the program"));
+      at_end->setCurrentIndex(1);
       dialog.accept();
     }
     const Result<session::LaunchRequest> request = ui::launch_request(ui::LaunchDialog(settings).launch());

@@ -98,7 +98,8 @@ class RecordingTest : public QObject {
     window.show();
     ui::LaunchSettings launch = launchOf(folder_.path() / "stopped.trace");
     launch.program = "sleep";
-    launch.arguments = "3";  // longer than it takes to stop; a program outlives the recording that was stopped
+    launch.arguments = "3";  // longer than it takes to stop
+    launch.capture.program_at_end = ui::ProgramAtEnd::kRunsOn;
     QSignalSpy opened(&window, &MainWindow::opened);
     window.launch(launch);
     QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));

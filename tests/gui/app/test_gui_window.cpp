@@ -29,7 +29,7 @@ class MainWindowTest : public QObject {
     QCOMPARE(window.state().trace()->event_count(), kEvents);
     QVERIFY(window.windowTitle().contains("known.trace"));
     const QString status = window.findChild<ui::TraceStatus*>()->text();
-    QVERIFY2(status.contains("13 events") && status.contains("complete: 0 dropped") && status.contains("gpu01"), qPrintable(status));
+    QVERIFY2(status.contains("13 events") && status.contains("complete: nothing dropped") && status.contains("gpu01"), qPrintable(status));
     QCOMPARE(events_table(window)->model()->rowCount(), static_cast<int>(kEvents));
   }
 

@@ -1,0 +1,34 @@
+// What is to be said when a recording has ended.
+#pragma once
+
+#include <vector>
+
+#include <QString>
+
+#include "collector/session/recording.h"
+#include "model/trace/trace.h"
+#include "record/capture_choices.h"
+
+namespace lanescope::ui {
+
+enum class MessageWeight { kNote, kError };
+
+struct Message {
+  QString sentence;
+  MessageWeight weight = MessageWeight::kNote;
+  bool operator==(const Message&) const = default;
+};
+
+// What the outcome does not know of the recording.
+struct RecordingFacts {
+  QString path;  // of its file; empty where there is none
+  pid_t pid = 0;
+  Target target = Target::kLaunched;
+  ProgramAtEnd program_at_end = ProgramAtEnd::kRunsOn;
+};
+
+// What went wrong, and what became of the program; failures first, nothing where the program ended well by itself. `whole` is what was
+// recorded, null for nothing: it knows how a program ended that was attached to.
+[[nodiscard]] std::vector<Message> end_messages(const session::RecordingOutcome& outcome, const RecordingFacts& facts, const Trace* whole);
+
+}  // namespace lanescope::ui

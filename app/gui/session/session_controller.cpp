@@ -1,0 +1,199 @@
+#include "session/session_controller.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <QFileInfo>
+
+namespace lanescope::ui {
+
+namespace effect = session_effect;
+namespace event = session_event;
+
+namespace {
+
+template <typename... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+
+RecordingFacts facts_of(const LiveRecording& recording) {
+  return {.path = recording.path(),
+          .pid = recording.pid(),
+          .target = recording.wasAttachedTo() ? Target::kRunning : Target::kLaunched,
+          .program_at_end = recording.programAtEnd()};
+}
+
+}  // namespace
+
+SessionController::SessionController(SelectionState& state, QObject* parent) : QObject(parent), state_(state) {
+  connect_loader(first_);
+  connect_loader(second_);
+  connect(&pair_, &TracePair::combined, this,
+          [this](const TracePointer& trace, TraceChange change) { run(event::PairArrived{pair_ticket_, change}, trace); });
+}
+
+SessionController::~SessionController() = default;
+
+void SessionController::connect_loader(TraceLoader& loader) {
+  connect(&loader, &TraceLoader::progressed, this, &SessionController::progressed);
+  connect(&loader, &TraceLoader::partlyLoaded, this, [this](Ticket from, const TracePointer& trace) { run(event::PartArrived{from}, trace); });
+  connect(&loader, &TraceLoader::loaded, this, [this](Ticket from, const TracePointer& trace) { run(event::FileArrived{from}, trace); });
+  connect(&loader, &TraceLoader::cancelled, this, [this](Ticket from) { run(event::FileCancelled{from}); });
+  connect(&loader, &TraceLoader::failed, this, [this](Ticket from, const QString& sentence) { run(event::FileFailed{from, sentence}); });
+}
+
+void SessionController::wish(const Wish& wish) { run(event::Wished{wish}); }
+void SessionController::answer(const Wish& wish, event::Answer answer) { run(event::Answered{wish, answer}); }
+void SessionController::closeSecond() { run(event::SecondClosed{}); }
+void SessionController::cancelLoading() { run(event::LoadingCancelled{}); }
+void SessionController::stop() { run(event::StopWished{}); }
+
+bool SessionController::isSettled() const {
+  return !isReading() && !machine_.awaits(Source::kRecording) && !machine_.hasQueuedSecond() && let_go_.empty() && !pair_.isCombining();
+}
+
+void SessionController::showReady(const TracePointer& trace) { run(event::SnapshotReady{ready_ticket_}, trace); }
+
+// ---- Recordings --------------------------------------------------------------------------------------------------------------------
+
+QString SessionController::launch(const LaunchSettings& settings) {
+  LiveRecording::Started started = LiveRecording::launch(settings);
+  if (!started) return QString::fromStdString(started.error().text);
+  follow(std::move(*started));
+  return {};
+}
+
+void SessionController::attach(const AttachSettings& settings, std::function<void(const QString& problem)> done) {
+  LiveRecording::attach(settings, attach_job_, [this, done = std::move(done)](LiveRecording::Started started) {
+    const QString problem = started ? QString() : QString::fromStdString(started.error().text);
+    if (started) follow(std::move(*started));
+    done(problem);
+  });
+}
+
+void SessionController::follow(std::unique_ptr<LiveRecording> recording) {
+  begun_ = std::move(recording);
+  run(event::RecordingBegan{});
+}
+
+void SessionController::connect_recording(LiveRecording& recording, Ticket ticket) {
+  connect(&recording, &LiveRecording::grown, this, [this, ticket](const TracePointer& trace) { run(event::SnapshotArrived{ticket}, trace); });
+  connect(&recording, &LiveRecording::progressed, this, &SessionController::recordingProgressed);
+  connect(&recording, &LiveRecording::message, this, [this](const QString& sentence) { say(sentence); });
+  connect(&recording, &LiveRecording::ended, this, [this, ticket](const session::RecordingOutcome& outcome, const TracePointer& whole) {
+    const RecordingFacts facts = facts_of(*recording_);
+    recording_->setParent(this);
+    recording_.release()->deleteLater();  // it is at work until this returns
+    run(event::RecordingEnded{ticket, facts.path});
+    for (const Message& message : end_messages(outcome, facts, whole.get())) emit said(message);
+    emit recordingEnded();
+  });
+}
+
+// The recording ends by itself, undrawn; then it is said where it is.
+void SessionController::let_go() {
+  if (!recording_) return;
+  LiveRecording* recording = recording_.get();
+  recording->disconnect(this);
+  connect(recording, &LiveRecording::message, this, [this](const QString& sentence) { say(sentence); });
+  connect(recording, &LiveRecording::ended, this, [this, recording](const session::RecordingOutcome& outcome, const TracePointer& whole) {
+    const RecordingFacts facts = facts_of(*recording);
+    if (!facts.path.isEmpty()) say(tr("The recording before is complete: %1").arg(facts.path));
+    for (const Message& message : end_messages(outcome, facts, whole.get())) emit said(message);
+    const auto found = std::find_if(let_go_.begin(), let_go_.end(), [&](const auto& each) { return each.get() == recording; });
+    found->release()->deleteLater();
+    let_go_.erase(found);
+  });
+  let_go_.push_back(std::move(recording_));
+  if (!recording->isStopping()) recording->stop();
+}
+
+// ---- What is shown -----------------------------------------------------------------------------------------------------------------
+
+// What happens while an event is carried out waits until that is done.
+void SessionController::run(const SessionEvent& event, TracePointer trace) {
+  events_.emplace_back(event, std::move(trace));
+  if (events_.size() > 1) return;
+  while (!events_.empty()) {
+    for (const SessionEffect& effect : machine_.handle(events_.front().first)) carry_out(effect, events_.front().second);
+    events_.pop_front();
+  }
+  emit changed();
+}
+
+void SessionController::set_file(const QString& path) {
+  if (path == file_) return;
+  file_ = path;
+  emit fileChanged();
+}
+
+void SessionController::carry_out(const SessionEffect& effect, const TracePointer& trace) {
+  std::visit(
+      Overloaded{[this](const effect::Ask& ask) { emit asked(ask.wish); },
+                 [this](const effect::Begin& begin) { emit begun(begin.wish); },
+                 [this](const effect::BeginElsewhere& begin) { emit begunElsewhere(begin.wish); },
+                 [this](const effect::Read& read) {
+                   if (machine_.state() != SessionState::kEnded) emit somethingBegan();
+                   path_of(read.as.source) = read.path;
+                   emit loading(read.path);
+                   loader_of(read.as.source).load(read.path, read.as);
+                 },
+                 [this](const effect::CancelReading& cancel) { loader_of(cancel.source).cancel(); },
+                 [this](const effect::AbandonReading& abandon) { loader_of(abandon.source).abandon(); },
+                 [this](const effect::Follow& follow) {
+                   emit somethingBegan();
+                   recording_ = std::move(begun_);
+                   connect_recording(*recording_, follow.as);
+                   state_.setTrace(nullptr, TraceChange::kOther);
+                   set_file(recording_->path());
+                   emit recordingBegan();
+                 },
+                 [this](const effect::LetGo&) { let_go(); },
+                 [this](const effect::StopRecording&) {
+                   if (recording_) recording_->stop();
+                 },
+                 [this, &trace](const effect::Show& show) {
+                   state_.setTrace(trace, show.change);
+                   switch (show.from.source) {
+                     case Source::kFile:
+                       set_file(first_path_);
+                       break;
+                     case Source::kRecording:
+                       if (recording_) set_file(recording_->path());
+                       break;
+                     case Source::kPair:
+                       set_file(pair_.first().path);
+                       break;
+                     case Source::kSecondFile:
+                       break;
+                   }
+                   emit shown();
+                 },
+                 [this, &trace](const effect::MakeReady& ready) {
+                   ready_ticket_ = ready.from;
+                   emit toBeMadeReady(trace);
+                 },
+                 [this, &trace](const effect::OpenPair& open) {
+                   const TracePair::Side first = pair_.isOpen() ? pair_.first() : TracePair::Side{state_.trace(), file_};
+                   pair_ticket_ = open.as;
+                   pair_.open(first, {trace, second_path_});
+                 },
+                 [this](const effect::ClosePair&) { pair_.close(); },
+                 [this](const effect::ShowFirst&) {
+                   const TracePair::Side first = pair_.first();
+                   pair_.close();
+                   state_.setTrace(first.trace, TraceChange::kSnapshot);
+                   set_file(first.path);
+                   emit shown();
+                 },
+                 [this, &trace](const effect::SayOpened& whole) {
+                   if (!trace->provenance().condition.empty()) say(QString::fromStdString(trace->provenance().condition));
+                   whole.as.source == Source::kFile ? emit opened(first_path_) : emit openedBeside(second_path_);
+                 },
+                 [this](const effect::SayFailed& failure) { emit failed(failure.sentence, path_of(failure.from.source)); },
+                 [this](const effect::SayPartIsShown&) { say(tr("Loading was cancelled: a part of the trace is shown.")); }},
+      effect);
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,107 @@
+// Decides what a window shows, and is the only one that does: it owns what traces come from (files, recordings, a pair of traces), asks
+// the machine what follows from each thing that happens, and carries that out.
+//
+// Threads: the GUI thread only.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <QObject>
+#include <QString>
+
+#include "analysis/trace_pair.h"
+#include "base/latest_job.h"
+#include "base/selection_state.h"
+#include "loading/live_recording.h"
+#include "loading/trace_loader.h"
+#include "session/recording_end.h"
+#include "session/session_machine.h"
+
+namespace lanescope::ui {
+
+class SessionController : public QObject {
+  Q_OBJECT
+
+ public:
+  // What is shown goes to the state, which must outlive the controller.
+  explicit SessionController(SelectionState& state, QObject* parent = nullptr);
+  ~SessionController() override;
+
+  // Begins what is wished for; while a recording runs, asks what becomes of it (asked()).
+  void wish(const Wish& wish);
+  void answer(const Wish& wish, session_event::Answer answer);
+  void closeSecond();
+  void cancelLoading();  // keeps what has come
+  void stop();           // the recording; asked again, at once
+  // Starts a program and draws what it does. A recording that runs is let go once this one has begun. Returns one sentence where it can't
+  // be started, and all stays as it is.
+  [[nodiscard]] QString launch(const LaunchSettings& settings);
+  // The same with a process that runs already. Calls `done` with "" once it is recorded, or with one sentence why not; not at all after
+  // cancelAttach(), which leaves the process as it is.
+  void attach(const AttachSettings& settings, std::function<void(const QString& problem)> done);
+  void cancelAttach() { attach_job_.cancel(); }
+  // A trace of toBeMadeReady() can be drawn.
+  void showReady(const std::shared_ptr<const Trace>& trace);
+
+  [[nodiscard]] SessionState state() const { return machine_.state(); }
+  [[nodiscard]] bool isRecording() const { return state() == SessionState::kRecording; }
+  [[nodiscard]] bool isReading() const { return machine_.awaits(Source::kFile) || machine_.awaits(Source::kSecondFile); }
+  [[nodiscard]] bool isSettled() const;  // nothing is under way
+  [[nodiscard]] const QString& file() const { return file_; }            // that holds what is shown; of two, the first; empty: none
+  [[nodiscard]] LiveRecording* recording() { return recording_.get(); }  // null: none
+  [[nodiscard]] TracePair& pair() { return pair_; }
+
+ signals:
+  void changed();  // the state, or what is read
+  void fileChanged();
+  void shown();  // another trace, or a later state of it
+  void toBeMadeReady(std::shared_ptr<const lanescope::Trace> trace);
+  void asked(const lanescope::ui::Wish& wish);
+  void begun(const lanescope::ui::Wish& wish);           // kLaunch, kAttach, kClose: nothing stands against it
+  void begunElsewhere(const lanescope::ui::Wish& wish);  // it is to have a window of its own
+  void somethingBegan();                                 // by the user: what was said before is past
+  void loading(const QString& path);
+  void progressed(double fraction);  // of what is loading, 0 to 1
+  void recordingBegan();
+  void recordingProgressed(const lanescope::session::RecordingStatistics& statistics);
+  void recordingEnded();
+  void opened(const QString& path);        // the first file, whole
+  void openedBeside(const QString& path);  // the second one
+  void failed(const QString& sentence, const QString& path);  // to open the file
+  void said(const lanescope::ui::Message& message);
+
+ private:
+  using TracePointer = std::shared_ptr<const Trace>;
+
+  void run(const SessionEvent& event, TracePointer trace = nullptr);
+  void carry_out(const SessionEffect& effect, const TracePointer& trace);
+  void connect_loader(TraceLoader& loader);
+  void follow(std::unique_ptr<LiveRecording> recording);
+  void connect_recording(LiveRecording& recording, Ticket ticket);
+  void let_go();
+  void set_file(const QString& path);
+  void say(const QString& sentence, MessageWeight weight = MessageWeight::kNote) { emit said({sentence, weight}); }
+  [[nodiscard]] QString& path_of(Source source) { return source == Source::kFile ? first_path_ : second_path_; }
+  [[nodiscard]] TraceLoader& loader_of(Source source) { return source == Source::kFile ? first_ : second_; }
+
+  SelectionState& state_;
+  SessionMachine machine_;
+  std::deque<std::pair<SessionEvent, TracePointer>> events_;  // the first is carried out; others came meanwhile
+  TraceLoader first_;
+  TraceLoader second_;
+  QString first_path_;  // that are or were read
+  QString second_path_;
+  TracePair pair_;
+  Ticket pair_ticket_;
+  Ticket ready_ticket_;  // of what is made ready
+  std::unique_ptr<LiveRecording> recording_;
+  std::unique_ptr<LiveRecording> begun_;                // that takes its place
+  std::vector<std::unique_ptr<LiveRecording>> let_go_;  // that others took the place of: they end by themselves
+  LatestJob attach_job_;
+  QString file_;
+};
+
+}  // namespace lanescope::ui

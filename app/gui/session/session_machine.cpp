@@ -1,0 +1,180 @@
+#include "session/session_machine.h"
+
+#include <utility>
+
+namespace lanescope::ui {
+
+namespace effect = session_effect;
+
+std::vector<SessionEffect> SessionMachine::handle(const SessionEvent& event) {
+  effects_.clear();
+  std::visit([this](const auto& each) { on(each); }, event);
+  return std::exchange(effects_, {});
+}
+
+Ticket SessionMachine::start(Source source) { return {source, awaited(source) = ++last_generation_}; }
+
+void SessionMachine::show(Ticket from, TraceChange change) {
+  shown_ = from;
+  effects_.emplace_back(effect::Show{from, change});
+}
+
+// ---- What the user asks for --------------------------------------------------------------------------------------------------------
+
+void SessionMachine::on(const session_event::Wished& event) {
+  if (state_ != SessionState::kRecording) return begin(event.wish);
+  const bool asked_before = next_ && next_->kind == WishKind::kClose && event.wish.kind == WishKind::kClose;
+  if (asked_before)
+    effects_.emplace_back(effect::StopRecording{});
+  else
+    effects_.emplace_back(effect::Ask{event.wish});
+}
+
+void SessionMachine::on(const session_event::Answered& event) {
+  using session_event::Answer;
+  if (event.answer == Answer::kNot) return;
+  if (event.answer == Answer::kElsewhere) return effects_.emplace_back(effect::BeginElsewhere{event.wish}), void();
+  // A program is started before the recording that runs is let go, so that nothing is lost where it can't be started.
+  const bool is_recording = event.wish.kind == WishKind::kLaunch || event.wish.kind == WishKind::kAttach;
+  if (state_ != SessionState::kRecording || is_recording) return begin(event.wish);  // it may have ended while the question stood
+  next_ = event.wish;
+  effects_.emplace_back(effect::StopRecording{});
+}
+
+void SessionMachine::begin(const Wish& wish) {
+  switch (wish.kind) {
+    case WishKind::kOpen:
+      return read(Source::kFile, wish.path);
+    case WishKind::kOpenBeside:
+      if (state_ == SessionState::kLoading || state_ == SessionState::kEnded)
+        queued_second_ = wish.path;
+      else
+        read(shown_.generation != 0 ? Source::kSecondFile : Source::kFile, wish.path);
+      return;
+    case WishKind::kLaunch:
+    case WishKind::kAttach:
+    case WishKind::kClose:
+      effects_.emplace_back(effect::Begin{wish});
+  }
+}
+
+void SessionMachine::read(Source source, const QString& path) {
+  if (source == Source::kFile) give_up_files();
+  effects_.emplace_back(effect::Read{start(source), path});
+  state_ = source == Source::kFile ? SessionState::kLoading : SessionState::kComparing;
+}
+
+void SessionMachine::give_up_files() {
+  queued_second_.clear();
+  for (const Source source : {Source::kFile, Source::kSecondFile})
+    if (std::exchange(awaited(source), 0) != 0) effects_.emplace_back(effect::AbandonReading{source});
+}
+
+void SessionMachine::close_pair() {
+  if (std::exchange(awaited(Source::kPair), 0) != 0) effects_.emplace_back(effect::ClosePair{});
+}
+
+void SessionMachine::on(const session_event::SecondClosed&) {
+  if (!isPairOpen()) return;
+  awaited(Source::kPair) = 0;
+  shown_ = first_of_pair_;
+  effects_.emplace_back(effect::ShowFirst{});
+  if (state_ == SessionState::kComparing && !awaits(Source::kSecondFile)) state_ = SessionState::kIdle;
+}
+
+void SessionMachine::on(const session_event::LoadingCancelled&) {
+  queued_second_.clear();
+  for (const Source source : {Source::kFile, Source::kSecondFile})
+    if (awaits(source)) effects_.emplace_back(effect::CancelReading{source});
+}
+
+void SessionMachine::on(const session_event::StopWished&) {
+  if (state_ == SessionState::kRecording) effects_.emplace_back(effect::StopRecording{});
+}
+
+void SessionMachine::on(const session_event::RecordingBegan&) {
+  if (awaits(Source::kRecording)) effects_.emplace_back(effect::LetGo{});
+  next_.reset();
+  give_up_files();
+  close_pair();
+  shown_ = {};
+  effects_.emplace_back(effect::Follow{start(Source::kRecording)});
+  state_ = SessionState::kRecording;
+}
+
+// ---- What arrives ------------------------------------------------------------------------------------------------------------------
+
+void SessionMachine::on(const session_event::PartArrived& event) {
+  if (!is_awaited(event.from) || event.from.source != Source::kFile || state_ != SessionState::kLoading) return;
+  if (shown_ == event.from) return effects_.emplace_back(effect::MakeReady{event.from}), void();
+  close_pair();
+  show(event.from, TraceChange::kOther);
+}
+
+void SessionMachine::on(const session_event::FileArrived& event) {
+  if (!is_awaited(event.from)) return;
+  if (event.from.source == Source::kSecondFile) {
+    end_reading(Source::kSecondFile);
+    if (!isPairOpen()) first_of_pair_ = shown_;
+    effects_.emplace_back(effect::OpenPair{start(Source::kPair)});
+    state_ = SessionState::kComparing;
+    return effects_.emplace_back(effect::SayOpened{event.from}), void();
+  }
+  const bool continues = shown_ == event.from || (state_ == SessionState::kEnded && shown_.source == Source::kRecording);
+  close_pair();
+  show(event.from, continues ? TraceChange::kSnapshot : TraceChange::kOther);
+  end_reading(Source::kFile);
+  effects_.emplace_back(effect::SayOpened{event.from});
+  if (!queued_second_.isEmpty()) read(Source::kSecondFile, std::exchange(queued_second_, {}));
+}
+
+void SessionMachine::end_reading(Source source) {
+  awaited(source) = 0;
+  state_ = isPairOpen() ? SessionState::kComparing : SessionState::kIdle;
+}
+
+void SessionMachine::on(const session_event::FileFailed& event) {
+  if (!is_awaited(event.from)) return;
+  queued_second_.clear();
+  end_reading(event.from.source);
+  effects_.emplace_back(effect::SayFailed{event.from, event.sentence});
+}
+
+void SessionMachine::on(const session_event::FileCancelled& event) {
+  if (!is_awaited(event.from)) return;
+  queued_second_.clear();
+  end_reading(event.from.source);
+  if (shown_ == event.from) effects_.emplace_back(effect::SayPartIsShown{});
+}
+
+void SessionMachine::on(const session_event::SnapshotArrived& event) {
+  if (!is_awaited(event.from)) return;
+  if (shown_ == event.from)
+    effects_.emplace_back(effect::MakeReady{event.from});
+  else
+    show(event.from, TraceChange::kOther);
+}
+
+void SessionMachine::on(const session_event::SnapshotReady& event) {
+  const bool is_newest = is_awaited(event.from) || state_ == SessionState::kEnded;
+  if (shown_ == event.from && is_newest) show(event.from, TraceChange::kSnapshot);
+}
+
+void SessionMachine::on(const session_event::RecordingEnded& event) {
+  if (!is_awaited(event.from)) return;
+  awaited(Source::kRecording) = 0;
+  state_ = SessionState::kIdle;
+  const std::optional<Wish> next = std::exchange(next_, std::nullopt);
+  const bool leaves_it = next && next->kind != WishKind::kOpenBeside;
+  if (!leaves_it && !event.file.isEmpty()) {
+    effects_.emplace_back(effect::Read{start(Source::kFile), event.file});
+    state_ = SessionState::kEnded;
+  }
+  if (next) begin(*next);
+}
+
+void SessionMachine::on(const session_event::PairArrived& event) {
+  if (is_awaited(event.from)) show(event.from, event.change);
+}
+
+}  // namespace lanescope::ui

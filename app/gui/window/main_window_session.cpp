@@ -1,0 +1,171 @@
+// What the main window shows of its session, and what it asks.
+#include <QDateTime>
+#include <QFileInfo>
+#include <QLocale>
+#include <QPointer>
+
+#include "analysis/place.h"
+#include "record/attach_dialog.h"
+#include "record/launch_dialog.h"
+#include "timeline/core/format.h"
+#include "window/main_window.h"
+#include "window/recording_question.h"
+
+namespace lanescope::ui {
+
+void MainWindow::connectSession() {
+  connect(&session_, &SessionController::changed, this, [this] {
+    enableActions();
+    showActivity();
+  });
+  connect(&session_, &SessionController::shown, this, &MainWindow::showTrace);
+  connect(&session_, &SessionController::toBeMadeReady, timeline_, &timeline::TimelineView::makeReady);
+  connect(timeline_, &timeline::TimelineView::traceReady, &session_, &SessionController::showReady);
+  connect(&session_, &SessionController::fileChanged, this, &MainWindow::showTitle);
+  connect(&session_.pair(), &TracePair::sidesChanged, this, &MainWindow::showTitle);
+  connect(&session_, &SessionController::somethingBegan, messages_, &MessageArea::clear);
+  connect(&session_, &SessionController::said, this, [this](const Message& message) { messages_->show(message.sentence, message.weight); });
+  connect(&session_, &SessionController::loading, this, [this](const QString& path) { status_->showLoading(QFileInfo(path).fileName()); });
+  connect(&session_, &SessionController::progressed, status_, &TraceStatus::showProgress);
+  connect(status_, &TraceStatus::cancelRequested, &session_, &SessionController::cancelLoading);
+  const auto remember = [this](const QString& path) {
+    settings_.addRecentFile(path);
+    showRecentFiles();
+  };
+  connect(&session_, &SessionController::openedBeside, this, remember);
+  connect(&session_, &SessionController::opened, this, [this, remember](const QString& path) {
+    remember(path);
+    emit opened(path);
+  });
+  connect(&session_, &SessionController::failed, this, [this](const QString& sentence, const QString& path) {
+    forgetIfGone(path);
+    showFailure(sentence);
+  });
+  // Dialogs stay open for long: they do not hold up what the session does.
+  connect(&session_, &SessionController::asked, this, &MainWindow::ask, Qt::QueuedConnection);
+  connect(&session_, &SessionController::begun, this, &MainWindow::start, Qt::QueuedConnection);
+  connect(&session_, &SessionController::begunElsewhere, this, &MainWindow::windowWished, Qt::QueuedConnection);
+  connect(&session_.pair(), &TracePair::placed, this, [this](TimeRange range, EventRef event) { show_place(state_, range, event); });
+  connect(alignment_, &AlignmentBar::closeRequested, &session_, &SessionController::closeSecond);
+  connect(alignment_, &AlignmentBar::refused, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
+}
+
+void MainWindow::connectRecording() {
+  connect(&session_, &SessionController::recordingBegan, this, [this] {
+    showTrace();
+    timeline_->setFollowLive(timeline::FollowLive::kYes);
+  });
+  connect(&session_, &SessionController::recordingProgressed, this, &MainWindow::showRecordingProgress);
+  connect(&session_, &SessionController::recordingEnded, this, [this] {
+    if (!isRecording()) timeline_->setFollowLive(timeline::FollowLive::kNo);
+    emit recordingEnded();
+  });
+}
+
+void MainWindow::ask(const Wish& wish) {
+  LiveRecording* recording = session_.recording();
+  session_.answer(wish, recording ? ask_about_recording(*this, wish, *recording) : session_event::Answer::kHere);
+}
+
+void MainWindow::start(const Wish& wish) {
+  switch (wish.kind) {
+    case WishKind::kLaunch:
+      return chooseLaunch();
+    case WishKind::kAttach:
+      return chooseAttach();
+    case WishKind::kClose:
+      close();
+      return;
+    case WishKind::kOpen:
+    case WishKind::kOpenBeside:
+      return;  // the session reads them itself
+  }
+}
+
+void MainWindow::launch(const LaunchSettings& settings) {
+  if (const QString problem = session_.launch(settings); !problem.isEmpty()) showFailure(problem);
+}
+
+void MainWindow::attach(const AttachSettings& settings) {
+  session_.attach(settings, [this](const QString& problem) {
+    if (!problem.isEmpty()) showFailure(problem);
+  });
+}
+
+void MainWindow::chooseLaunch() {
+  LaunchDialog dialog(settings_, this);
+  dialog.setStart([this](const LaunchSettings& settings) { return session_.launch(settings); });
+  dialog.exec();
+}
+
+void MainWindow::chooseAttach() {
+  AttachDialog dialog(settings_, this);
+  connect(&dialog, &AttachDialog::requested, this, [this, &dialog](const AttachSettings& settings) {
+    session_.attach(settings, [shown = QPointer<AttachDialog>(&dialog)](const QString& problem) {
+      if (shown) shown->attachEnded(problem);
+    });
+  });
+  connect(&dialog, &QDialog::rejected, this, [this] { session_.cancelAttach(); });
+  dialog.exec();
+}
+
+void MainWindow::showTrace() {
+  if (pages_->currentWidget() != timeline_) {
+    pages_->setCurrentWidget(timeline_);
+    timeline_->setFocus();
+  }
+}
+
+void MainWindow::showTitle() {
+  const QString& path = session_.file();
+  setWindowFilePath(path);
+  statistics_->setFile(path);
+  findings_->setFile(path);
+  QString name = QFileInfo(path).fileName();
+  if (pair().isOpen()) name = tr("%1 | %2").arg(name, pair().second().name());
+  setWindowTitle(path.isEmpty() ? tr("Lanescope") : tr("%1 – Lanescope").arg(name));
+}
+
+void MainWindow::showActivity() {
+  if (!session_.isReading() && !isRecording()) status_->showIdle();
+}
+
+void MainWindow::showRecordingProgress(const session::RecordingStatistics& statistics) {
+  const QString seconds = QString::number(std::chrono::duration<double>(statistics.elapsed).count(), 'f', 1);
+  const QString events = QString::fromStdString(timeline::format_count(statistics.events));
+  const QString dropped = QString::fromStdString(timeline::format_count(statistics.dropped));
+  status_->showRecording((session_.recording()->isStopping() ? tr("Stopping · %1 s · %2 events · %3 dropped")
+                                                             : tr("● Recording · %1 s · %2 events · %3 dropped"))
+                             .arg(seconds, events, dropped));
+}
+
+void MainWindow::showFailure(const QString& sentence) {
+  messages_->show(sentence, MessageWeight::kError);
+  emit failed(sentence);
+}
+
+void MainWindow::showRecentFiles() {
+  const QStringList paths = settings_.recentFiles();
+  start_->setRecentFiles(paths);
+  actions_.open_recent->clear();
+  for (const QString& path : paths) {
+    QAction* entry = actions_.open_recent->addAction(QFileInfo(path).fileName(), this, [this, path] { openFile(path); });
+    entry->setToolTip(path);
+    entry->setStatusTip(path);
+  }
+  actions_.open_recent->addSeparator();
+  actions_.open_recent->addAction(tr("Clear the list"), this, [this] {
+    settings_.clearRecentFiles();
+    showRecentFiles();
+  });
+  actions_.open_recent->setEnabled(!paths.isEmpty());
+}
+
+// A recent file that somebody removed is offered once more, not for ever.
+void MainWindow::forgetIfGone(const QString& path) {
+  if (QFileInfo::exists(path)) return;
+  settings_.removeRecentFile(path);
+  showRecentFiles();
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,60 @@
+#include "window/recording_question.h"
+
+#include <QCheckBox>
+#include <QFileInfo>
+#include <QMessageBox>
+#include <QPointer>
+#include <QPushButton>
+
+namespace lanescope::ui {
+namespace {
+
+QString tr(const char* text) { return QObject::tr(text); }
+
+struct Words {
+  QString question;
+  QString elsewhere;  // empty: not offered
+  QString here;
+};
+
+Words words_of(const Wish& wish) {
+  const QString name = QFileInfo(wish.path).fileName();
+  switch (wish.kind) {
+    case WishKind::kOpen:
+    case WishKind::kOpenBeside:
+      return {tr("A recording is running in this window. Where should %1 open?").arg(name), tr("In a new window"), tr("Stop the recording and open")};
+    case WishKind::kLaunch:
+    case WishKind::kAttach:
+      return {tr("A recording is running in this window. Where should the next one run?"), tr("In a new window"),
+              tr("Stop this one when the next has begun")};
+    case WishKind::kClose:
+      return {tr("A recording is running in this window. Stop it and close the window?"), {}, tr("Stop and close")};
+  }
+  return {};
+}
+
+}  // namespace
+
+session_event::Answer ask_about_recording(QWidget& window, const Wish& wish, LiveRecording& recording) {
+  const Words words = words_of(wish);
+  const QPointer<LiveRecording> running(&recording);
+  QMessageBox box(QMessageBox::Question, tr("A recording is running"), words.question, QMessageBox::Cancel, &window);
+  const QString path = recording.path();
+  QString kept = path.isEmpty() ? QString() : tr("What was recorded is kept in %1.").arg(path);
+  if (recording.wasAttachedTo()) kept += (kept.isEmpty() ? QString() : QStringLiteral(" ")) + tr("The program runs on.");
+  box.setInformativeText(kept);
+  auto* elsewhere = words.elsewhere.isEmpty() ? nullptr : box.addButton(words.elsewhere, QMessageBox::AcceptRole);
+  auto* here = box.addButton(words.here, elsewhere ? QMessageBox::DestructiveRole : QMessageBox::AcceptRole);
+  box.setDefaultButton(elsewhere ? elsewhere : here);
+  auto* ends = recording.wasAttachedTo() ? nullptr : new QCheckBox(tr("When stopped, end the program, too"), &box);
+  if (ends) ends->setChecked(recording.programAtEnd() == ProgramAtEnd::kEnds);
+  box.setCheckBox(ends);
+  box.exec();
+  if (box.clickedButton() == here) {
+    if (ends && running) running->setProgramAtEnd(ends->isChecked() ? ProgramAtEnd::kEnds : ProgramAtEnd::kRunsOn);
+    return session_event::Answer::kHere;
+  }
+  return elsewhere && box.clickedButton() == elsewhere ? session_event::Answer::kElsewhere : session_event::Answer::kNot;
+}
+
+}  // namespace lanescope::ui

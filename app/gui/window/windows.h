@@ -1,0 +1,25 @@
+// The windows of this process. Each shows one trace, or a pair, and records one program at most.
+//
+// Threads: the GUI thread only.
+#pragma once
+
+#include <QObject>
+
+#include "window/main_window.h"
+
+namespace lanescope::ui {
+
+class Windows : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Windows(Layout layout, QObject* parent = nullptr) : QObject(parent), layout_(layout) {}
+
+  // Shows another one, which deletes itself when it is closed.
+  MainWindow& add();
+
+ private:
+  Layout layout_;
+};
+
+}  // namespace lanescope::ui

@@ -1,0 +1,63 @@
+#include "model/trace/completeness.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "lanescope/trace.pb.h"
+
+namespace lanescope {
+namespace {
+
+std::string with_thousands(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+// Adds "5 records dropped" to a list.
+void add(std::string& list, std::uint64_t count, std::string_view noun, std::string_view what) {
+  if (count == 0) return;
+  if (!list.empty()) list += ", ";
+  list += with_thousands(count) + ' ' + std::string(noun) + (count == 1 ? " " : "s ") + std::string(what);
+}
+
+bool is_failure(const DiagnosticMessage& message) {
+  return message.severity >= proto::SEVERITY_WARNING && message.state == proto::STATE_FAILED;
+}
+
+// The session's failures are processes that it could not follow (docs/file-format.md).
+bool is_of_unfollowed(const DiagnosticMessage& message) {
+  return message.component == proto::COMPONENT_SESSION && message.state == proto::STATE_FAILED;
+}
+
+}  // namespace
+
+std::string missing_text(const Trace& trace) {
+  Completeness sum;
+  for (const Process& process : trace.processes()) {
+    sum.dropped += process.completeness.dropped;
+    sum.invalid += process.completeness.invalid;
+    sum.unreturned_buffers += process.completeness.unreturned_buffers;
+  }
+  const auto& diagnostics = trace.diagnostics();
+  const bool some_unfollowed = std::any_of(diagnostics.begin(), diagnostics.end(), is_of_unfollowed);
+  const auto failures = std::count_if(diagnostics.begin(), diagnostics.end(),
+                                      [](const DiagnosticMessage& message) { return is_failure(message) && !is_of_unfollowed(message); });
+  std::string list;
+  add(list, sum.dropped, "record", "dropped");
+  add(list, sum.invalid, "record", "invalid");
+  add(list, sum.unreturned_buffers, "CUPTI buffer", "lost");
+  add(list, trace.provenance().unwritten_events, "event", "had no room in the file");
+  if (some_unfollowed) list += list.empty() ? "processes could not be followed" : ", processes could not be followed";
+  if (!trace.provenance().condition.empty()) list += list.empty() ? "the file is not whole" : ", the file is not whole";
+  add(list, static_cast<std::uint64_t>(failures), "warning", failures == 1 ? "says what else is missing" : "say what else is missing");
+  return list;
+}
+
+std::string completeness_text(const Trace& trace) {
+  if (const std::string missing = missing_text(trace); !missing.empty()) return "incomplete: " + missing;
+  return trace.provenance().format == "Lanescope" ? "complete: nothing dropped" : "completeness not recorded";
+}
+
+}  // namespace lanescope

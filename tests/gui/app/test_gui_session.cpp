@@ -1,0 +1,299 @@
+// A window that records while its user wishes for something else: nothing is lost, nothing happens without a word.
+#include <signal.h>
+
+#include <QAbstractButton>
+#include <QApplication>
+#include <QCheckBox>
+#include <QFile>
+#include <QLabel>
+#include <QMessageBox>
+#include <QPointer>
+#include <QProcess>
+#include <QTimer>
+
+#include "main_window_fixture.h"
+#include "record/attach_dialog.h"
+#include "record/launch_dialog.h"
+#include "window/windows.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+namespace {
+
+// What asks; null where nobody does.
+QMessageBox* question() { return qobject_cast<QMessageBox*>(QApplication::activeModalWidget()); }
+
+QAbstractButton* button(const QWidget& dialog, const QString& text) {
+  for (auto* each : dialog.findChildren<QAbstractButton*>())
+    if (each->text() == text) return each;
+  return nullptr;
+}
+
+// Presses a button of the question that comes; whether it came, and had the button.
+bool answer(const QString& text) {
+  if (!wait_for([] { return question() != nullptr; })) return false;
+  QAbstractButton* found = button(*question(), text);
+  if (!found) return false;
+  QTest::mouseClick(found, Qt::LeftButton);
+  return wait_for([] { return question() == nullptr; });
+}
+
+bool is_running(pid_t pid) { return kill(pid, 0) == 0; }
+
+}  // namespace
+
+class TestGuiSession : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    known_ = known_trace_in(folder_);
+  }
+  void init() {
+    window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
+    window_->show();
+    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
+  }
+  void cleanup() {
+    const pid_t pid = window_ && window_->session().recording() ? window_->session().recording()->pid() : 0;
+    window_.reset();
+    if (pid > 0) kill(pid, SIGKILL);
+  }
+
+  void aFileThatIsOpenedWhileRecordingIsAskedAboutAndTheRecordingGoesOn() {
+    record("asked");
+    const QString title = window_->windowTitle();
+    window_->openFile(known_);
+    QVERIFY(answer("Cancel"));
+    QVERIFY(window_->isRecording());
+    QCOMPARE(window_->windowTitle(), title);
+    QVERIFY(title.contains("asked.trace"));
+    QSignalSpy wished(window_.get(), &MainWindow::windowWished);
+    window_->openFile(known_);
+    QVERIFY(answer("In a new window"));
+    QTRY_COMPARE(wished.size(), 1);
+    QCOMPARE(wished.front().front().value<std::optional<ui::Wish>>()->path, known_);
+    QVERIFY(window_->isRecording());
+  }
+
+  void aFileIsOpenedOnceTheRecordingWasStoppedForIt() {
+    record("stopped_for");
+    QSignalSpy opened(window_.get(), &MainWindow::opened);
+    window_->openFile(known_);
+    QVERIFY(answer("Stop the recording and open"));
+    QVERIFY(opened.wait(kPatienceMs));
+    QCOMPARE(opened.front().front().toString(), known_);
+    QVERIFY(!window_->isRecording());
+    QVERIFY(window_->windowTitle().contains("known.trace"));
+    QCOMPARE(window_->state().trace()->event_count(), std::uint64_t{kEvents});
+    QVERIFY(QFile::exists(path_of("stopped_for")));  // and the recording is kept
+    QVERIFY2(window_->messages().text().contains("the program was ended"), qPrintable(window_->messages().text()));
+  }
+
+  void anotherWindowOpensTheFile() {
+    ui::Windows windows(ui::Layout::kInitial);
+    const QPointer<MainWindow> first(&windows.add());
+    emit first->windowWished(ui::Wish{ui::WishKind::kOpen, known_});
+    MainWindow* second = nullptr;
+    for (QWidget* each : QApplication::topLevelWidgets())
+      if (auto* window = qobject_cast<MainWindow*>(each); window && window != first && window != window_.get()) second = window;
+    QVERIFY(second);
+    QVERIFY(wait_for([&] { return second->state().trace() != nullptr; }));
+    QVERIFY(!first->state().trace());
+    const QPointer<MainWindow> other(second);
+    QVERIFY(settle(*second));
+    second->close();
+    first->close();
+    QTRY_VERIFY(!first && !other);
+  }
+
+  void aLaunchThatFailsLeavesTheRecordingAlone() {
+    record("goes_on");
+    ui::LaunchSettings launch = launchOf("never");
+    launch.program = "/nowhere/program";
+    window_->launch(launch);
+    QVERIFY(window_->isRecording());
+    QVERIFY(window_->windowTitle().contains("goes_on.trace"));
+    QVERIFY(window_->messages().text().contains("/nowhere/program"));
+    const auto ticks = [&] { return window_->state().trace() ? window_->state().trace()->event_count() : 0; };
+    const std::uint64_t before = ticks();
+    QVERIFY(wait_for([&] { return ticks() > before; }));
+  }
+
+  void aSecondLaunchIsAskedAboutAndTakesThePlaceOfTheFirst() {
+    record("first");
+    window_->actions().launch->trigger();
+    QVERIFY(answer("Cancel"));
+    QVERIFY(window_->windowTitle().contains("first.trace"));
+    const pid_t first = window_->session().recording()->pid();
+    window_->launch(launchOf("second"));
+    QVERIFY(window_->windowTitle().contains("second.trace"));
+    QVERIFY(is_running(window_->session().recording()->pid()));
+    const auto said_it = [&] {
+      const auto& messages = window_->messages().messages();
+      return std::any_of(messages.begin(), messages.end(),
+                         [&](const ui::Message& each) { return each.sentence.contains("complete: " + path_of("first")); });
+    };
+    QVERIFY(wait_for(said_it));
+    QVERIFY(wait_for([&] { return !is_running(first); }));
+    QVERIFY(window_->isRecording());
+    QVERIFY(window_->windowTitle().contains("second.trace"));
+  }
+
+  void stopEndsTheProgramWhereThatWasChosenAndSaysSo() {
+    record("ends");
+    const pid_t pid = window_->session().recording()->pid();
+    QSignalSpy opened(window_.get(), &MainWindow::opened);
+    window_->actions().stop->trigger();
+    QVERIFY(opened.wait(kPatienceMs));
+    QVERIFY(wait_for([&] { return !is_running(pid); }));
+    QCOMPARE(window_->messages().text(), QString("The recording was stopped, and the program was ended."));
+  }
+
+  void stopLetsTheProgramRunOnWhereThatWasChosenAndSaysSo() {
+    record("runs_on", ui::ProgramAtEnd::kRunsOn);
+    const pid_t pid = window_->session().recording()->pid();
+    QSignalSpy opened(window_.get(), &MainWindow::opened);
+    window_->actions().stop->trigger();
+    QVERIFY(opened.wait(kPatienceMs));
+    QVERIFY(is_running(pid));
+    QVERIFY2(window_->messages().text().contains(QString("runs on as process %1").arg(pid)), qPrintable(window_->messages().text()));
+    kill(pid, SIGKILL);
+  }
+
+  void closingAsksAndWaitsForTheFile() {
+    record("closed");
+    const pid_t pid = window_->session().recording()->pid();
+    window_->close();
+    QVERIFY(answer("Cancel"));
+    QVERIFY(window_->isVisible() && window_->isRecording());
+    window_->close();
+    QVERIFY(wait_for([] { return question() != nullptr; }));
+    auto* ends = question()->checkBox();
+    QVERIFY(ends && ends->isChecked());  // as the form has it
+    QVERIFY(answer("Stop and close"));
+    QVERIFY(wait_for([&] { return !window_->isVisible(); }));
+    QVERIFY(wait_for([&] { return !is_running(pid); }));
+    QVERIFY(open_and_settle(*window_, path_of("closed")));
+    QVERIFY(window_->state().trace()->provenance().finished);
+  }
+
+  void aProgramThatFailsIsSaidToHaveFailed() {
+    ui::LaunchSettings launch = launchOf("fails");
+    launch.program = "sh";
+    launch.arguments = "-c \"exit 3\"";
+    QSignalSpy ended(window_.get(), &MainWindow::recordingEnded);
+    window_->launch(launch);
+    QVERIFY(ended.wait(kPatienceMs));
+    QVERIFY2(window_->messages().text().contains("exited with code 3"), qPrintable(window_->messages().text()));
+  }
+
+  void anAttachedProgramThatWasKilledIsSaidToHaveBeenKilled() {
+    QProcess process;
+    process.start(QString::fromStdString(program("lanescope_program_nvtx_ticking").string()), QStringList());
+    QVERIFY(process.waitForReadyRead());
+    ui::AttachSettings attach;
+    attach.pid = static_cast<pid_t>(process.processId());
+    attach.capture.trace_cuda = false;
+    attach.output = path_of("killed");
+    bool done = false;
+    QString problem;
+    window_->session().attach(attach, [&](const QString& sentence) {
+      done = true;
+      problem = sentence;
+    });
+    QVERIFY(wait_for([&] { return done; }));
+    if (!problem.isEmpty()) QSKIP(qPrintable(problem));
+    QVERIFY(wait_for([&] { return window_->state().trace() && window_->state().trace()->event_count() > 10; }));
+    QSignalSpy ended(window_.get(), &MainWindow::recordingEnded);
+    process.kill();
+    process.waitForFinished();
+    QVERIFY(ended.wait(kPatienceMs));
+    const QString said = window_->messages().text();
+    QVERIFY2(said.contains("was killed") && !said.contains("runs on"), qPrintable(said));
+  }
+
+  void messagesWaitForEachOther() {
+    ui::MessageArea area;
+    area.show("The disk is full.", ui::MessageWeight::kError);
+    area.show("A note.", ui::MessageWeight::kNote);
+    area.show("A note.", ui::MessageWeight::kNote);
+    QCOMPARE(area.text(), QString("The disk is full."));
+    area.show("The file is gone.", ui::MessageWeight::kError);
+    QCOMPARE(area.messages().size(), std::size_t{3});
+    QTest::mouseClick(area.findChild<QAbstractButton*>(), Qt::LeftButton);
+    QCOMPARE(area.text(), QString("The file is gone."));
+    area.closeFirst();
+    QCOMPARE(area.text(), QString("A note."));
+    area.closeFirst();
+    QVERIFY(area.isHidden() && area.text().isEmpty());
+  }
+
+  void theDialogChecksBeforeItCloses() {
+    ui::Settings settings;
+    ui::LaunchDialog dialog(settings, window_.get());
+    dialog.show();
+    int starts = 0;
+    dialog.setStart([&](const ui::LaunchSettings&) { return ++starts, QString("The machine is full."); });
+    const auto says = [&](const QString& text) {
+      const auto labels = dialog.findChildren<QLabel*>();
+      return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) { return label->isVisible() && label->text().contains(text); });
+    };
+    ui::LaunchSettings launch = launchOf("checked");
+    launch.program = "no-program-has-this-name";
+    dialog.setLaunch(launch);
+    dialog.accept();
+    QVERIFY(dialog.isVisible() && says("There is no program named no-program-has-this-name"));
+
+    launch = launchOf("checked");
+    launch.working_directory = "/nowhere";
+    dialog.setLaunch(launch);
+    dialog.accept();
+    QVERIFY(dialog.isVisible() && says("There is no folder /nowhere"));
+
+    launch = launchOf("known");  // that file is there
+    dialog.setLaunch(launch);
+    dialog.accept();
+    QVERIFY(dialog.isVisible() && says("A file named known.trace exists"));
+    QCOMPARE(starts, 0);
+    QVERIFY(!says("--") && !says(" -o"));
+    QTest::mouseClick(button(dialog, "Count up"), Qt::LeftButton);
+    QVERIFY(dialog.launch().output.endsWith("known.%n.trace"));
+    dialog.accept();
+    QVERIFY(dialog.isVisible() && says("The machine is full."));
+    QCOMPARE(starts, 1);
+    dialog.setStart([](const ui::LaunchSettings&) { return QString(); });
+    dialog.accept();
+    QVERIFY(!dialog.isVisible());
+  }
+
+ private:
+  [[nodiscard]] QString path_of(const QString& name) const { return QString::fromStdString(folder_.path().string()) + u'/' + name + ".trace"; }
+
+  [[nodiscard]] ui::LaunchSettings launchOf(const QString& name) const {
+    ui::LaunchSettings launch;
+    launch.program = QString::fromStdString(program("lanescope_program_nvtx_ticking").string());
+    launch.capture.trace_cuda = false;
+    launch.output = path_of(name);
+    return launch;
+  }
+
+  // Records a program without end, until it is drawn.
+  void record(const QString& name, ui::ProgramAtEnd at_end = ui::ProgramAtEnd::kEnds) {
+    ui::LaunchSettings launch = launchOf(name);
+    launch.capture.program_at_end = at_end;
+    window_->launch(launch);
+    QVERIFY2(window_->isRecording(), qPrintable(window_->messages().text()));
+    QVERIFY(wait_for([&] { return window_->state().trace() && window_->state().trace()->event_count() > 10; }));
+  }
+
+  TemporaryFolder folder_;
+  QString known_;
+  std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(TestGuiSession)
+#include "test_gui_session.moc"

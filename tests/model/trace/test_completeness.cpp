@@ -1,0 +1,43 @@
+#include "model/trace/completeness.h"
+#include "lanescope/trace.pb.h"
+#include "model/trace/trace_builder.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+
+namespace {
+
+// A recording of one process, as `change` makes it.
+template <typename Change>
+std::string sentence(Change change) {
+  TraceBuilder builder;
+  builder.provenance().format = "Lanescope";
+  change(builder, builder.process(builder.process_of_instance(1)));
+  return completeness_text(*builder.snapshot());
+}
+
+}  // namespace
+
+TEST_CASE("what a trace lacks is one sentence", "[completeness]") {
+  CHECK(sentence([](TraceBuilder&, Process&) {}) == "complete: nothing dropped");
+  CHECK(sentence([](TraceBuilder&, Process& process) { process.completeness.dropped = 1; }) == "incomplete: 1 record dropped");
+  CHECK(sentence([](TraceBuilder& builder, Process& process) {
+          process.completeness = {.produced = 10, .dropped = 1234, .late = 7, .invalid = 2, .unreturned_buffers = 1};
+          builder.provenance().unwritten_events = 3;
+        }) == "incomplete: 1,234 records dropped, 2 records invalid, 1 CUPTI buffer lost, 3 events had no room in the file");
+  CHECK(sentence([](TraceBuilder&, Process& process) { process.completeness.late = 7; }) == "complete: nothing dropped");
+  CHECK(sentence([](TraceBuilder& builder, Process&) { builder.provenance().condition = "It is cut off."; }) ==
+        "incomplete: the file is not whole");
+  CHECK(sentence([](TraceBuilder& builder, Process&) { builder.provenance().format = "Chrome JSON"; }) == "completeness not recorded");
+}
+
+TEST_CASE("nothing is complete beside a warning that says what was lost", "[completeness]") {
+  const auto with = [](int severity, int state) {
+    return sentence([&](TraceBuilder& builder, Process&) {
+      builder.add_diagnostic({.severity = severity, .component = proto::COMPONENT_CPU, .state = state, .text = "5 records of threads were lost."});
+    });
+  };
+  CHECK(with(proto::SEVERITY_WARNING, proto::STATE_FAILED) == "incomplete: 1 warning says what else is missing");
+  CHECK(with(proto::SEVERITY_INFO, proto::STATE_RECORDING) == "complete: nothing dropped");
+  CHECK(with(proto::SEVERITY_WARNING, proto::STATE_NO_PERMISSION) == "complete: nothing dropped");  // it was not recorded at all
+}
