@@ -50,13 +50,13 @@ std::string missing_text(const Trace& trace) {
   add(list, sum.unreturned_buffers, "CUPTI buffer", "lost");
   add(list, trace.provenance().unwritten_events, "event", "had no room in the file");
   if (some_unfollowed) list += list.empty() ? "processes could not be followed" : ", processes could not be followed";
-  if (!trace.provenance().condition.empty()) list += list.empty() ? "the file is not whole" : ", the file is not whole";
   add(list, static_cast<std::uint64_t>(failures), "warning", failures == 1 ? "says what else is missing" : "say what else is missing");
   return list;
 }
 
 std::string completeness_text(const Trace& trace) {
   if (const std::string missing = missing_text(trace); !missing.empty()) return "incomplete: " + missing;
+  if (!trace.provenance().condition.empty()) return "incomplete: the recording was cut off";
   return trace.provenance().format == "Lanescope" ? "complete: nothing dropped" : "completeness not recorded";
 }
 

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 
+#include "model/trace/combine.h"
 #include "support/catch.h"
 #include "timeline/core/colors.h"
 #include "timeline/core/describe.h"
@@ -92,6 +94,25 @@ TEST_CASE("an event is found again when late events moved it") {
   const EventRef moved = find_again(*before, {0, 1}, *after);
   REQUIRE(after->event(moved) == before->event({0, 1}));
   REQUIRE(moved.index == 2);
+}
+
+TEST_CASE("an event is found again among others that begin with it, and where its trace was shifted along another") {
+  SmallTrace small;
+  small.builder.add(small.on_thread(TrackKind::kNvtxMarks), {small.event(100, 100, "a"), small.event(100, 100, "b")});
+  const auto marks = small.builder.snapshot();
+  small.builder.add(small.on_thread(TrackKind::kNvtxMarks), {small.event(50, 50, "late"), small.event(100, 100, "c")});
+  const auto later = small.builder.snapshot();
+  for (LaneId lane = 0; lane < marks->lanes().size(); ++lane)
+    for (EventIndex i = 0; i < marks->lane(lane).size(); ++i)
+      REQUIRE(later->event(find_again(*marks, {lane, i}, *later)) == marks->event({lane, i}));
+  REQUIRE_FALSE(find_again(*marks, {0, 0}, *SmallTrace().builder.snapshot()).valid());
+
+  const auto combined = [&](Nanoseconds shift) { return combine_traces(std::array{TraceSource{marks, "A"}, TraceSource{marks, "B", shift}}); };
+  const auto before = combined(0), after = combined(1'000);
+  const EventRef of_second{before->tracks()[before->parts()[1].first_track].lanes.front(), 0};
+  const EventRef found = find_again(*before, of_second, *after);
+  REQUIRE(found == of_second);
+  REQUIRE(after->event(found).start == 1'100);
 }
 
 TEST_CASE("a kernel is described with its launch, its shape and what limits it") {

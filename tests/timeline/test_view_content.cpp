@@ -31,7 +31,7 @@ TEST_CASE("the content of a later snapshot, made from the one before, is as if m
       REQUIRE(content->continues());
       content->contents().take_over(before.contents());
     }
-    content->compute_pixels(sight, range_after(sight, bounds_of(*trace)));
+    content->compute_pixels(sight, content->range_after(sight));
     ViewContent anew(trace);
     REQUIRE(content->tree().rows().size() == anew.tree().rows().size());
     const Viewport viewport = Viewport{bounds_of(*trace), 640}.on_grid();
@@ -61,10 +61,28 @@ TEST_CASE("content of a trace whose names or lanes have other ids is made anew")
 
 TEST_CASE("where a view goes as the trace grows") {
   const TimeRange later{0, 2'000};
-  const auto after = [&](Sight::Moves moves, TimeRange range) { return range_after(Sight{.range = range, .moves = moves}, later); };
+  const auto after = [&](Sight::Moves moves, TimeRange range) { return range_after(Sight{.range = range, .moves = moves}, later, later.end); };
   REQUIRE(after(Sight::Moves::kWithAll, {0, 1'000}) == later);
   REQUIRE(after(Sight::Moves::kWithEnd, {700, 1'000}) == TimeRange{1'700, 2'000});
   REQUIRE(after(Sight::Moves::kNo, {700, 1'000}) == TimeRange{700, 1'000});
+}
+
+TEST_CASE("the axis of a recording that goes on reaches to the clock, and who follows its events follows them") {
+  SmallTrace small;
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(0, 1'000'000, "gemm")});
+  const auto trace = small.builder.snapshot();
+  const ViewContent before(trace);
+  REQUIRE(before.bounds() == bounds_of(*trace));
+  const ViewContent now(ViewContent::Base(before), trace, Projecting::kWhenAsked, 3'000'000);
+  REQUIRE(now.bounds().begin == -30'000);  // 1 % of room
+  REQUIRE(now.bounds().end == 3'030'000);
+  const auto after = [&](Sight::Moves moves) { return now.range_after(Sight{.range = {400'000, 500'000}, .moves = moves}); };
+  REQUIRE(after(Sight::Moves::kWithAll) == now.bounds());
+  REQUIRE(after(Sight::Moves::kWithEnd).contains(999'999));
+  REQUIRE(after(Sight::Moves::kNo) == TimeRange{400'000, 500'000});
+  REQUIRE(bounds_of(*trace, 500'000) == bounds_of(*trace));  // a clock behind the events changes nothing
+  const ViewContent empty(ViewContent::Base(ViewContent(TraceBuilder().snapshot())), TraceBuilder().snapshot(), Projecting::kWhenAsked, 2'000'000);
+  REQUIRE(empty.bounds().contains(2'000'000 - 1));
 }
 
 TEST_CASE("ranges on the GPU are left out, taken as they were, or worked out, as is asked for") {

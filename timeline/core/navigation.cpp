@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/trace/outline.h"
+
 namespace lanescope::timeline {
 namespace {
 
@@ -23,6 +25,14 @@ std::optional<EventRef> at_depth(const Trace& trace, EventRef event, int directi
   const auto [first, last] = trace.lane(id).overlapping({from.start, std::max(from.end(), from.start + 1)});
   if (first == last) return std::nullopt;
   return EventRef{id, first};
+}
+
+// By how much the times of a lane were moved when its trace was combined with another.
+Nanoseconds shift_of(const Trace& trace, LaneId lane) {
+  const auto track = static_cast<TrackId>(&trace.track_of(lane) - trace.tracks().data());
+  for (const TracePart& part : trace.parts())
+    if (track >= part.first_track && track < part.end_track) return part.shift;
+  return 0;
 }
 
 }  // namespace
@@ -81,21 +91,33 @@ bool level_shows(const Trace& trace, const Level& level, EventRef event) {
 }
 
 EventRef find_again(const Trace& before, EventRef event, const Trace& after) {
-  if (!event.valid() || event.lane >= after.lanes().size()) return {};
+  if (!event.valid() || &before == &after) return event;
   const Event wanted = before.event(event);
-  const auto is_it = [&](EventRef candidate) {
-    const Lane& lane = after.lane(candidate.lane);
-    return candidate.index < lane.size() && lane.start(candidate.index) == wanted.start &&
-           after.name(lane.name(candidate.index)) == before.name(wanted.name);  // ids of names may be others
-  };
-  if (is_it(event)) return event;
   const TrackKey& key = before.track_of(event.lane).key;
+  const auto start_in = [&, own = wanted.start - shift_of(before, event.lane)](LaneId lane) { return own + shift_of(after, lane); };
+  const auto has_name = [&](const Lane& lane, EventIndex index) {
+    return after.name(lane.name(index)) == before.name(wanted.name);  // ids of names may be others
+  };
+  const bool from_outline = before.provenance().outline_only && !after.provenance().outline_only;
+  if (!from_outline && event.lane < after.lanes().size() && after.track_of(event.lane).key == key) {
+    const Lane& lane = after.lane(event.lane);
+    if (event.index < lane.size() && lane.start(event.index) == start_in(event.lane) && has_name(lane, event.index)) return event;
+  }
+  // Of an outline, an event stands for all of its name in a part of time.
+  const Nanoseconds bucket = from_outline ? before.extent().length() / static_cast<Nanoseconds>(kOutlineBuckets) + 1 : 0;
+  EventRef found;
   for (const Track& track : after.tracks()) {
     if (track.key != key) continue;
-    for (const LaneId id : track.lanes)
-      if (const EventRef candidate{id, after.lane(id).lower_bound(wanted.start)}; is_it(candidate)) return candidate;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = after.lane(id);
+      const Nanoseconds start = start_in(id);
+      EventIndex index = lane.lower_bound(start);
+      while (index < lane.size() && lane.start(index) <= start + bucket && !has_name(lane, index)) ++index;
+      const bool is_here = index < lane.size() && lane.start(index) <= start + bucket;
+      if (is_here && (!found.valid() || lane.start(index) < after.event(found).start)) found = {id, index};
+    }
   }
-  return {};
+  return found;
 }
 
 }  // namespace lanescope::timeline

@@ -32,19 +32,20 @@ bool has_same_names(const Trace& before, const Trace& now) {
 
 }  // namespace
 
-TimeRange bounds_of(const Trace& trace) noexcept {
-  const TimeRange extent = trace.extent();
+TimeRange bounds_of(const Trace& trace, Clock clock) noexcept {
+  TimeRange extent = trace.extent();
+  if (clock && *clock > extent.end) extent = {extent.empty() ? std::min<Nanoseconds>(0, *clock) : extent.begin, *clock};
   if (extent.empty()) return {extent.begin, extent.begin + kEmptyLength};
   const TimeRange wide = padded(extent, kMargin);
   return wide.length() >= kShortestRange ? wide : TimeRange{wide.begin, wide.begin + kShortestRange};
 }
 
-TimeRange range_after(const Sight& sight, TimeRange bounds) noexcept {
+TimeRange range_after(const Sight& sight, TimeRange bounds, Nanoseconds end) noexcept {
   switch (sight.moves) {
     case Sight::Moves::kWithAll:
       return bounds;
     case Sight::Moves::kWithEnd:
-      return clamped(panned(sight.range, bounds.end - sight.range.end), bounds);
+      return clamped(panned(sight.range, end - sight.range.end), bounds);
     case Sight::Moves::kNo:
       break;
   }
@@ -54,15 +55,20 @@ TimeRange range_after(const Sight& sight, TimeRange bounds) noexcept {
 ViewContent::Base::Base(const ViewContent& content) : trace_(content.trace_), sums_(content.sums_), contents_(content.contents_) {}
 
 ViewContent::ViewContent(std::shared_ptr<const Trace> trace, Projecting projecting)
-    : trace_(std::move(trace)), tree_(*trace_, sums_), contents_(trace_, projecting) {}
+    : trace_(std::move(trace)), bounds_(bounds_of(*trace_)), tree_(*trace_, sums_), contents_(trace_, projecting) {}
 
-ViewContent::ViewContent(Base before, std::shared_ptr<const Trace> trace, Projecting projecting)
+ViewContent::ViewContent(Base before, std::shared_ptr<const Trace> trace, Projecting projecting, Clock clock)
     : trace_(std::move(trace)),
+      bounds_(bounds_of(*trace_, clock)),
       continues_(has_same_lanes(*before.trace_, *trace_) && has_same_names(*before.trace_, *trace_)),
       sums_(continues_ ? std::move(before.sums_) : SegmentSums()),
       tree_(*trace_, sums_),
       contents_(continues_ ? std::move(before.contents_) : ContentCache(trace_, projecting)) {
   if (continues_) contents_.grow(trace_, projecting);
+}
+
+TimeRange ViewContent::range_after(const Sight& sight) const noexcept {
+  return timeline::range_after(sight, bounds_, bounds_of(*trace_).end);
 }
 
 void ViewContent::compute_pixels(const Sight& sight, TimeRange range) {
@@ -75,7 +81,7 @@ void ViewContent::compute_pixels(const Sight& sight, TimeRange range) {
   std::vector<const Level*> whole;
   for (const Level& level : of_overview) whole.push_back(&level);
   const Viewport window = Viewport{range, sight.width}.on_grid();
-  const Viewport all = Viewport{bounds_of(*trace_), sight.width}.on_grid();
+  const Viewport all = Viewport{bounds_, sight.width}.on_grid();
   rasterizer(window).prepare(contents_.contents(in_sight), window);
   of_all_.prepare(contents_.contents(whole), all);
 }

@@ -23,6 +23,7 @@ namespace {
 constexpr double kSnapDistance = 6;           // logical pixels
 constexpr qsizetype kLongestArrowLabel = 40;  // characters of an event's name
 constexpr std::size_t kMostArrowLabels = 3;   // more of them would cover each other
+constexpr std::size_t kMostOutlines = 256;    // of what the selected event launched
 constexpr int kAimTolerance = 2;              // device pixels around the cursor in which a lone narrow event is still hit
 
 }  // namespace
@@ -151,23 +152,22 @@ bool Canvas::event(QEvent* event) {
 
 bool Canvas::pinch(const QNativeGestureEvent& gesture) {
   if (gesture.gestureType() != Qt::ZoomNativeGesture) return false;
-  state_.set_follow(FollowLive::kNo);
   const Nanoseconds fixed = viewport().time_at(static_cast<std::int64_t>(gesture.position().x()));
-  state_.set_range(zoomed(state_.range(), std::max(0.1, 1 + gesture.value()), fixed));
+  state_.navigate(zoomed(state_.range(), std::max(0.1, 1 + gesture.value()), fixed));
   return true;
 }
 
 void Canvas::wheelEvent(QWheelEvent* event) {
+  keep_menu_bar_closed(*event);
   const WheelStep step = wheel_step(*event);
   event->accept();
   state_.set_scroll(state_.scroll() - static_cast<int>(std::lround(step.scroll)));
   if (step.pan == 0 && step.zoom == 1) return;
-  state_.set_follow(FollowLive::kNo);
   TimeRange range = state_.range();
   const Viewport view = viewport();
   if (step.zoom != 1) range = zoomed(range, step.zoom, view.time_at(static_cast<std::int64_t>(event->position().x())));
   if (step.pan != 0) range = panned(range, static_cast<Nanoseconds>(step.pan * view.step()));
-  state_.set_range(range);
+  state_.navigate(range);
 }
 
 void Canvas::mousePressEvent(QMouseEvent* event) {
@@ -190,9 +190,8 @@ void Canvas::mouseMoveEvent(QMouseEvent* event) {
     const Nanoseconds time = snapped_time(position);
     state_.select_range(TimeRange{std::min(range_anchor_, time), std::max(range_anchor_, time)});
   } else if (drag_ == Drag::kPan) {
-    state_.set_follow(FollowLive::kNo);
     const double pixels = last_.x() - position.x();
-    state_.set_range(panned(state_.range(), static_cast<Nanoseconds>(std::llround(pixels * viewport().step()))));
+    state_.navigate(panned(state_.range(), static_cast<Nanoseconds>(std::llround(pixels * viewport().step()))));
     state_.set_scroll(state_.scroll() + static_cast<int>(last_.y() - position.y()));
   }
   last_ = position;
@@ -216,9 +215,8 @@ void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {
   const Hit under = hit(event->position());
   const EventRef chosen = under.pixel.event.valid() ? under.pixel.event : under.pixel.column.longest;
   if (!chosen.valid()) return;
-  state_.set_follow(FollowLive::kNo);
   state_.select(chosen);
-  state_.set_range(range_around(state_.trace().event(chosen)));
+  state_.navigate(range_around(state_.trace().event(chosen)));
   emit eventActivated(chosen);
 }
 
@@ -247,15 +245,16 @@ void Canvas::paintEvent(QPaintEvent*) {
 
   QPainter painter(this);
   painter.drawImage(QPointF(0, 0), rows_);
-  if (state_.layout().rows().empty()) {
+  const std::vector<PlacedRow>& placed = state_.layout().rows();
+  if (std::all_of(placed.begin(), placed.end(), [](const PlacedRow& row) { return row.pinned; })) {
     painter.setPen(state_.theme().quiet_text);
-    painter.drawText(rect().adjusted(8, 8, -8, -8), Qt::AlignCenter | Qt::TextWordWrap, why_nothing());
+    painter.drawText(rect().adjusted(8, 8 + state_.layout().pinned_height(), -8, -8), Qt::AlignCenter | Qt::TextWordWrap, why_nothing());
   }
   paint_markers(painter);
   paint_selected_range(painter);
   const Theme& theme = state_.theme();
   if (state_.hovered().valid() && state_.hovered() != state_.selected()) paint_outline(painter, state_.hovered(), theme.text, 1);
-  for (const EventRef event : state_.correlated()) paint_outline(painter, event, theme.accent, 2);
+  for (const EventRef event : state_.correlated_in_range(kMostOutlines)) paint_outline(painter, event, theme.accent, 2);
   if (state_.selected().valid()) paint_outline(painter, state_.selected(), theme.accent, 2);
   paint_arrows(painter);
   if (const auto time = state_.hovered_time()) {

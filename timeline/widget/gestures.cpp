@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QCoreApplication>
+#include <QMouseEvent>
 #include <QPointingDevice>
 #include <QWheelEvent>
 
@@ -29,6 +31,13 @@ QPointF moved(const QWheelEvent& event) {
 }
 
 }  // namespace
+
+void keep_menu_bar_closed(const QWheelEvent& event) {
+  if (!(event.modifiers() & Qt::AltModifier)) return;
+  QObject nobody;  // menu bars see every event of the program
+  QMouseEvent moved(QEvent::MouseMove, event.position(), event.globalPosition(), Qt::NoButton, Qt::NoButton, event.modifiers());
+  QCoreApplication::sendEvent(&nobody, &moved);
+}
 
 WheelStep wheel_step(const QWheelEvent& event) {
   const QPoint angle = event.angleDelta();

@@ -7,6 +7,10 @@ class QWheelEvent;
 
 namespace lanescope::timeline {
 
+// A menu bar becomes active when Alt is released, unless the mouse did something meanwhile that it knows; a wheel is nothing of that. Tells
+// it, where the wheel was turned with Alt.
+void keep_menu_bar_closed(const QWheelEvent& event);
+
 struct WheelStep {
   double zoom = 1;    // > 1 zooms in
   double pan = 0;     // logical pixels to the right

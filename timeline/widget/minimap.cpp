@@ -50,8 +50,7 @@ void Minimap::resizeEvent(QResizeEvent*) { trace_is_current_ = false; }
 void Minimap::centre_at(double x) {
   const TimeRange range = state_.range();
   const Nanoseconds middle = viewport().time_at(static_cast<std::int64_t>(x));
-  state_.set_follow(FollowLive::kNo);
-  state_.set_range(panned(range, middle - (range.begin + range.length() / 2)));
+  state_.navigate(panned(range, middle - (range.begin + range.length() / 2)));
 }
 
 void Minimap::mousePressEvent(QMouseEvent* event) {
@@ -64,8 +63,7 @@ void Minimap::mouseMoveEvent(QMouseEvent* event) {
 
 void Minimap::wheelEvent(QWheelEvent* event) {
   const TimeRange range = state_.range();
-  state_.set_follow(FollowLive::kNo);
-  state_.set_range(zoomed(range, wheel_step(*event).zoom, range.begin + range.length() / 2));
+  state_.navigate(zoomed(range, wheel_step(*event).zoom, range.begin + range.length() / 2));
   event->accept();
 }
 

@@ -136,6 +136,7 @@ void RowHeader::leaveEvent(QEvent*) {
 }
 
 void RowHeader::wheelEvent(QWheelEvent* event) {
+  keep_menu_bar_closed(*event);
   state_.set_scroll(state_.scroll() - static_cast<int>(std::lround(scrolled_rows(*event))));
   event->accept();
 }
@@ -202,12 +203,10 @@ bool RowHeader::event(QEvent* event) {
 }
 
 bool RowHeader::holds_selection(const PlacedRow& placed) const {
-  const auto holds = [&](EventRef event) {
-    if (!event.valid()) return false;
-    const auto place = state_.tree().place_of(event.lane);
-    return place && state_.layout().nearest_shown(place->row) == &placed;
-  };
-  return holds(state_.selected()) || std::any_of(state_.correlated().begin(), state_.correlated().end(), holds);
+  const auto is_shown_here = [&](RowIndex row) { return state_.layout().nearest_shown(row) == &placed; };
+  const auto place = state_.selected().valid() ? state_.tree().place_of(state_.selected().lane) : std::nullopt;
+  const std::vector<RowIndex>& others = state_.correlated_rows();
+  return (place && is_shown_here(place->row)) || std::any_of(others.begin(), others.end(), is_shown_here);
 }
 
 QRect RowHeader::rectangle_of(const PlacedRow& placed) const { return {0, state_.top_of(placed), width(), placed.height}; }

@@ -36,9 +36,8 @@ Viewport RulerBar::viewport() const { return {state_.range(), std::max(1, width(
 void RulerBar::wheelEvent(QWheelEvent* event) {
   const WheelStep step = wheel_step(*event);
   const Viewport view = viewport();
-  state_.set_follow(FollowLive::kNo);
   TimeRange range = zoomed(state_.range(), step.zoom, view.time_at(static_cast<std::int64_t>(event->position().x())));
-  state_.set_range(panned(range, static_cast<Nanoseconds>(step.pan * view.step())));
+  state_.navigate(panned(range, static_cast<Nanoseconds>(step.pan * view.step())));
   event->accept();
 }
 

@@ -124,7 +124,6 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
 
 void TimelineView::panBy(double share) {
   const TimeRange range = visibleRange();
-  setFollowLive(FollowLive::kNo);
   setVisibleRange(panned(range, static_cast<Nanoseconds>(share * static_cast<double>(range.length()))));
 }
 

@@ -14,7 +14,7 @@
 namespace lanescope::timeline {
 
 struct TimelineView::Parts {
-  explicit Parts(TimelineView* view);
+  Parts(TimelineView* view, Selection& selection);
   void lay_out(QSize size);
   void update_scroll_bar();
 

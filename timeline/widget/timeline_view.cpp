@@ -84,8 +84,8 @@ class Grip : public QWidget {
 
 }  // namespace
 
-TimelineView::Parts::Parts(TimelineView* view)
-    : state(view),
+TimelineView::Parts::Parts(TimelineView* view, Selection& selection)
+    : state(selection, view),
       minimap(new Minimap(state, view)),
       ruler(new RulerBar(state, view)),
       corner(new Corner(state, *ruler, view)),
@@ -125,7 +125,9 @@ void TimelineView::Parts::update_scroll_bar() {
   scroll_bar->setValue(state.scroll());
 }
 
-TimelineView::TimelineView(QWidget* parent) : QWidget(parent), parts_(std::make_unique<Parts>(this)) {
+TimelineView::TimelineView(QWidget* parent) : TimelineView(*new Selection, parent) { selection().setParent(this); }
+
+TimelineView::TimelineView(Selection& selection, QWidget* parent) : QWidget(parent), parts_(std::make_unique<Parts>(this, selection)) {
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Timeline"));
   setMinimumSize(320, 160);
@@ -179,29 +181,30 @@ const std::shared_ptr<const Trace>& TimelineView::trace() const { return parts_-
 void TimelineView::setFollowLive(FollowLive follow) { parts_->state.set_follow(follow); }
 FollowLive TimelineView::followLive() const { return parts_->state.follow(); }
 
+void TimelineView::setClock(std::optional<Nanoseconds> now) { parts_->state.set_clock(now); }
+
 TimeRange TimelineView::visibleRange() const { return parts_->state.range(); }
-void TimelineView::setVisibleRange(TimeRange range) { parts_->state.set_range(range); }
-void TimelineView::zoomToFit() { parts_->state.set_range(parts_->state.bounds()); }
+void TimelineView::setVisibleRange(TimeRange range) { parts_->state.navigate(range); }
+void TimelineView::zoomToFit() { parts_->state.navigate(parts_->state.bounds()); }
 
 void TimelineView::zoomToSelection() {
   if (const auto range = parts_->state.selected_range())
-    parts_->state.set_range(*range);
+    parts_->state.navigate(*range);
   else if (parts_->state.selected().valid())
     zoomToEvent(parts_->state.selected());
 }
 
 void TimelineView::zoomToEvent(EventRef event) {
   if (!event.valid()) return;
-  parts_->state.set_follow(FollowLive::kNo);
   parts_->state.select(event);
-  parts_->state.set_range(range_around(parts_->state.trace().event(event)));
+  parts_->state.navigate(range_around(parts_->state.trace().event(event)));
   parts_->state.reveal(event);
 }
 
 void TimelineView::zoomBy(double factor) {
   const TimeRange range = parts_->state.range();
   const Nanoseconds fixed = parts_->state.hovered_time().value_or(range.begin + range.length() / 2);
-  parts_->state.set_range(zoomed(range, factor, fixed));
+  parts_->state.navigate(zoomed(range, factor, fixed));
 }
 
 bool TimelineView::canGoBack() const { return parts_->state.history().can_go_back(); }
@@ -209,12 +212,15 @@ bool TimelineView::canGoForward() const { return parts_->state.history().can_go_
 void TimelineView::goBack() { parts_->state.go_back(); }
 void TimelineView::goForward() { parts_->state.go_forward(); }
 
+Selection& TimelineView::selection() { return parts_->state.selection(); }
 EventRef TimelineView::selectedEvent() const { return parts_->state.selected(); }
 
 void TimelineView::selectEvent(EventRef event) {
   parts_->state.select(event);
-  parts_->state.reveal(event);
+  revealEvent(event);
 }
+
+void TimelineView::revealEvent(EventRef event) { parts_->state.reveal(event); }
 
 void TimelineView::selectNeighbour(Neighbour which) {
   const EventRef selected = parts_->state.selected();
@@ -234,7 +240,6 @@ const std::vector<EventRef>& TimelineView::correlatedEvents() const { return par
 
 void TimelineView::goToTime(Nanoseconds time) {
   const TimeRange range = visibleRange();
-  setFollowLive(FollowLive::kNo);
   setVisibleRange(panned(range, time - (range.begin + range.length() / 2)));
 }
 
@@ -248,7 +253,6 @@ void TimelineView::askForTime() {
     if (sides.size() == 1) return goToTime(*begin), true;
     const auto end = parse_time(sides.back().toStdString());
     if (!end || *end <= *begin) return false;
-    setFollowLive(FollowLive::kNo);
     return setVisibleRange({*begin, *end}), true;
   });
 }

@@ -25,7 +25,8 @@ std::shared_ptr<const Trace> empty_trace() {
 
 }  // namespace
 
-ViewState::ViewState(QObject* parent) : QObject(parent), content_(std::make_unique<ViewContent>(empty_trace())), history_(range_) {
+ViewState::ViewState(Selection& selection, QObject* parent)
+    : QObject(parent), content_(std::make_unique<ViewContent>(empty_trace())), history_(range_), selection_(selection) {
   other_thread_.setMaxThreadCount(1);
   completion_.setSingleShot(true);
   completion_.setInterval(kQuietBeforeCompletion);
@@ -33,6 +34,12 @@ ViewState::ViewState(QObject* parent) : QObject(parent), content_(std::make_uniq
     next_projection_ = {};
     if (!making_ready_) make_ready(trace_pointer());
   });
+  connect(&selection_, &Selection::eventChanged, this, [this] {
+    correlate();
+    emit selectionChanged();
+  });
+  connect(&selection_, &Selection::rangeChanged, this, &ViewState::selectedRangeChanged);
+  connect(&selection_, &Selection::hoveredChanged, this, &ViewState::hoverChanged);
 }
 
 ViewState::~ViewState() { other_thread_.waitForDone(); }
@@ -71,6 +78,11 @@ void ViewState::make_ready(std::shared_ptr<const Trace> trace) {
   if (!making_ready_ && waiting_) start_making_ready();
 }
 
+void ViewState::set_clock(Clock clock) {
+  clock_ = clock;
+  if (!making_ready_ && !waiting_) make_ready(trace_pointer());
+}
+
 void ViewState::call_off() {
   waiting_.reset();
   ++times_called_off_;
@@ -85,25 +97,26 @@ void ViewState::start_making_ready() {
     Sight sight;
     std::unique_ptr<ViewContent> retired;
     std::unique_ptr<ViewContent> content;
-    Clock::duration took{};
+    SteadyClock::duration took{};
+    Clock clock;
   };
   making_ready_ = true;
-  const auto projecting = Clock::now() < next_projection_ ? Projecting::kAsBefore : Projecting::kWhenAsked;
+  const auto projecting = SteadyClock::now() < next_projection_ ? Projecting::kAsBefore : Projecting::kWhenAsked;
   const auto work = std::make_shared<Work>(
-      Work{ViewContent::Base(*content_), std::exchange(waiting_, nullptr), projecting, sight(), std::move(retired_), nullptr});
+      Work{ViewContent::Base(*content_), std::exchange(waiting_, nullptr), projecting, sight(), std::move(retired_), nullptr, {}, clock_});
   other_thread_.start([this, work, times = times_called_off_] {
     on_this_thread_alone([&] {
-      const auto begin = Clock::now();
+      const auto begin = SteadyClock::now();
       work->retired.reset();
-      work->content = std::make_unique<ViewContent>(std::move(work->before), work->trace, work->projecting);
-      work->content->compute_pixels(work->sight, range_after(work->sight, bounds_of(*work->trace)));
-      work->took = Clock::now() - begin;
+      work->content = std::make_unique<ViewContent>(std::move(work->before), work->trace, work->projecting, work->clock);
+      work->content->compute_pixels(work->sight, work->content->range_after(work->sight));
+      work->took = SteadyClock::now() - begin;
     });
     QMetaObject::invokeMethod(
         this,
         [this, work, times] {
           making_ready_ = false;
-          if (work->projecting == Projecting::kWhenAsked) next_projection_ = Clock::now() + kPausePerProjecting * work->took;
+          if (work->projecting == Projecting::kWhenAsked) next_projection_ = SteadyClock::now() + kPausePerProjecting * work->took;
           if (times == times_called_off_) take_ready(std::move(work->content));
           if (!making_ready_ && waiting_) start_making_ready();
         },
@@ -112,9 +125,11 @@ void ViewState::start_making_ready() {
 }
 
 void ViewState::take_ready(std::unique_ptr<ViewContent> content) {
-  if (content->trace() == content_->trace()) {  // what it lacked
+  if (content->trace() == content_->trace()) {  // what it lacked, or the clock went on
+    const TimeRange range = content->range_after(sight());
     adopt(std::move(content));
-    return emit traceChanged(Change::kGrown);
+    emit traceChanged(Change::kGrown);
+    return navigate(range, Reason::kGrowth);
   }
   ready_ = std::move(content);
   emit traceReady(std::shared_ptr<const Trace>(ready_->trace()));
@@ -129,8 +144,7 @@ std::vector<const LevelContent*> ViewState::contents(std::span<const Level* cons
 
 void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   arrangement_ = {};
-  select({});
-  select_range(std::nullopt);
+  selection_.begin(trace);
   hover({}, std::nullopt);
   set_markers({});
   set_current_row({});
@@ -147,19 +161,18 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
 
 void ViewState::update_trace(std::shared_ptr<const Trace> trace) {
   if (!trace) return set_trace(nullptr);
-  const std::shared_ptr<const Trace> before = trace_pointer();
-  const TimeRange range = range_after(sight(), bounds_of(*trace));
+  const Sight before = sight();
   if (ready_ && ready_->trace() == trace) {
     retired_ = adopt(std::move(ready_));
   } else {
     call_off();
-    adopt(std::make_unique<ViewContent>(ViewContent::Base(*content_), trace, projecting_at_once(*trace)));
+    adopt(std::make_unique<ViewContent>(ViewContent::Base(*content_), trace, projecting_at_once(*trace), clock_));
   }
-  selected_ = find_again(*before, selected_, this->trace());
-  correlated_ = correlated_events(this->trace(), selected_);
-  hovered_ = find_again(*before, hovered_, this->trace());
+  const TimeRange range = content_->range_after(before);
+  selection_.moveTo(trace_pointer());
+  correlate();
   emit traceChanged(content_->continues() ? Change::kGrown : Change::kAnother);
-  set_range(range, Step::kUnrecorded);
+  navigate(range, Reason::kGrowth);
 }
 
 void ViewState::lay_out() {
@@ -174,11 +187,12 @@ void ViewState::set_theme(const Theme& theme) {
   emit themeChanged();
 }
 
-void ViewState::set_range(TimeRange range, Step step) {
+void ViewState::navigate(TimeRange range, Reason reason) {
+  if (reason != Reason::kGrowth) set_follow(FollowLive::kNo);
   range = clamped(range, bounds());
   if (range == range_) return;
   range_ = range;
-  if (step == Step::kRecorded) {
+  if (reason == Reason::kWish) {
     history_.visit(range, ViewHistory::Clock::now());
     emit historyChanged();
   }
@@ -187,15 +201,13 @@ void ViewState::set_range(TimeRange range, Step step) {
 
 void ViewState::go_back() {
   if (!history_.can_go_back()) return;
-  set_follow(FollowLive::kNo);
-  set_range(history_.back(), Step::kUnrecorded);
+  navigate(history_.back(), Reason::kHistory);
   emit historyChanged();
 }
 
 void ViewState::go_forward() {
   if (!history_.can_go_forward()) return;
-  set_follow(FollowLive::kNo);
-  set_range(history_.forward(), Step::kUnrecorded);
+  navigate(history_.forward(), Reason::kHistory);
   emit historyChanged();
 }
 
@@ -300,34 +312,44 @@ void ViewState::set_filter(std::string filter) {
   lay_out();
 }
 
-void ViewState::select(EventRef event) {
-  if (event == selected_) return;
-  selected_ = event;
-  correlated_ = correlated_events(trace(), event);
-  emit selectionChanged();
+void ViewState::correlate() {
+  correlated_ = correlated_events(trace(), selected());
+  correlated_rows_.clear();
+  for (const EventRef event : correlated_)
+    if (const auto place = tree().place_of(event.lane)) correlated_rows_.push_back(place->row);
+  std::sort(correlated_rows_.begin(), correlated_rows_.end());
+  correlated_rows_.erase(std::unique(correlated_rows_.begin(), correlated_rows_.end()), correlated_rows_.end());
+}
+
+std::vector<EventRef> ViewState::correlated_in_range(std::size_t most) const {
+  const bool all = correlated_.size() <= most;  // then they may be in any order
+  const auto first_inside =
+      all ? correlated_.begin() : std::partition_point(correlated_.begin(), correlated_.end(), [this](EventRef event) {
+        return trace().event(event).start < range_.begin;
+      });
+  constexpr std::ptrdiff_t kStillRunning = 64;  // that may have begun before the range
+  std::vector<EventRef> found;
+  for (auto each = first_inside - std::min(kStillRunning, first_inside - correlated_.begin()); each != correlated_.end(); ++each) {
+    const Event event = trace().event(*each);
+    if (found.size() == most || (!all && event.start > range_.end)) break;
+    if (event.start <= range_.end && event.end() >= range_.begin) found.push_back(*each);
+  }
+  return found;
 }
 
 void ViewState::reveal(EventRef event) {
   if (!event.valid()) return;
+  set_follow(FollowLive::kNo);
   if (const auto place = tree().place_of(event.lane)) scroll_to(place->row);
   const Event found = trace().event(event);
   const bool in_sight = found.start < range_.end && std::max(found.end(), found.start + 1) > range_.begin;
-  if (!in_sight) set_range(panned(range_, found.start + found.duration / 2 - (range_.begin + range_.length() / 2)));
-}
-
-void ViewState::select_range(std::optional<TimeRange> range) {
-  if (range && range->empty()) range.reset();
-  if (range == selected_range_) return;
-  selected_range_ = range;
-  emit selectedRangeChanged();
+  if (!in_sight) navigate(panned(range_, found.start + found.duration / 2 - (range_.begin + range_.length() / 2)));
 }
 
 void ViewState::hover(EventRef event, std::optional<Nanoseconds> time) {
-  const bool other_event = event != hovered_;
   const bool other_time = time != hovered_time_;
-  hovered_ = event;
   hovered_time_ = time;
-  if (other_event) emit hoverChanged();
+  selection_.hover(event);
   if (other_time) emit hoveredTimeChanged();
 }
 

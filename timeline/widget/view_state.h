@@ -20,6 +20,7 @@
 #include "timeline/core/row_layout.h"
 #include "timeline/core/view_content.h"
 #include "timeline/core/view_history.h"
+#include "timeline/widget/selection.h"
 #include "timeline/widget/timeline_view.h"
 
 namespace lanescope::timeline {
@@ -28,10 +29,16 @@ class ViewState : public QObject {
   Q_OBJECT
 
  public:
-  enum class Step { kRecorded, kUnrecorded };  // whether a move of the view enters the history
+  // Why the view shows another part of time.
+  enum class Reason {
+    kWish,     // of the user: a step of the history; the end of a recording is followed no more
+    kHistory,  // a step back or forward
+    kGrowth,   // of the trace
+  };
   enum class Change { kAnother, kGrown };      // whether lanes and names have other ids, or the recording has just grown
 
-  explicit ViewState(QObject* parent);
+  // Both must outlive the state.
+  ViewState(Selection& selection, QObject* parent);
   ~ViewState() override;
   // Another thread makes something that will be shown.
   [[nodiscard]] bool is_making_ready() const { return making_ready_ || completion_.isActive(); }
@@ -59,9 +66,13 @@ class ViewState : public QObject {
   [[nodiscard]] const Theme& theme() const { return theme_; }
   void set_theme(const Theme& theme);
 
-  [[nodiscard]] TimeRange bounds() const { return bounds_of(trace()); }
+  [[nodiscard]] TimeRange bounds() const { return content_->bounds(); }
+  // The axis goes to the clock while a program is recorded, whether anything has come or not.
+  void set_clock(Clock clock);
+  [[nodiscard]] Clock clock() const { return clock_; }
   [[nodiscard]] TimeRange range() const { return range_; }
-  void set_range(TimeRange range, Step step = Step::kRecorded);
+  // The only way to show another part of time; clamped to what the trace has.
+  void navigate(TimeRange range, Reason reason = Reason::kWish);
   [[nodiscard]] const ViewHistory& history() const { return history_; }
   void go_back();
   void go_forward();
@@ -94,13 +105,18 @@ class ViewState : public QObject {
   [[nodiscard]] const std::string& current_row() const { return current_row_; }
   void set_current_row(std::string key);
 
-  [[nodiscard]] EventRef selected() const { return selected_; }
+  [[nodiscard]] Selection& selection() { return selection_; }
+  [[nodiscard]] EventRef selected() const { return selection_.event(); }
   [[nodiscard]] const std::vector<EventRef>& correlated() const { return correlated_; }
-  void select(EventRef event);
-  void reveal(EventRef event);  // scrolls and pans to it where it is out of sight
-  [[nodiscard]] std::optional<TimeRange> selected_range() const { return selected_range_; }
-  void select_range(std::optional<TimeRange> range);
-  [[nodiscard]] EventRef hovered() const { return hovered_; }
+  // Of those, by start, the first that are in the visible range, so many at most: a graph launches ten thousand. O(log n + most).
+  [[nodiscard]] std::vector<EventRef> correlated_in_range(std::size_t most) const;
+  // The rows of all of them, each once.
+  [[nodiscard]] const std::vector<RowIndex>& correlated_rows() const { return correlated_rows_; }
+  void select(EventRef event) { selection_.select(event); }
+  void reveal(EventRef event);  // scrolls and pans to it where it is out of sight, and stays there
+  [[nodiscard]] std::optional<TimeRange> selected_range() const { return selection_.range(); }
+  void select_range(std::optional<TimeRange> range) { selection_.selectRange(range); }
+  [[nodiscard]] EventRef hovered() const { return selection_.hovered(); }
   [[nodiscard]] std::optional<Nanoseconds> hovered_time() const { return hovered_time_; }
   void hover(EventRef event, std::optional<Nanoseconds> time);
 
@@ -128,13 +144,14 @@ class ViewState : public QObject {
   void highlightChanged();
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using SteadyClock = std::chrono::steady_clock;
 
   // Returns what was there before.
   std::unique_ptr<ViewContent> adopt(std::unique_ptr<ViewContent> content);
   void start_making_ready();
   void take_ready(std::unique_ptr<ViewContent> content);
-  void call_off();  // what is being made ready, and what waits for it
+  void correlate();  // with the selected event
+  void call_off();   // what is being made ready, and what waits for it
   void lay_out();
   [[nodiscard]] Sight sight() const;
 
@@ -145,7 +162,7 @@ class ViewState : public QObject {
   std::shared_ptr<const Trace> waiting_;  // to be made ready next
   bool making_ready_ = false;
   std::uint64_t times_called_off_ = 0;
-  Clock::time_point next_projection_;  // of ranges of NVTX on GPUs, while a recording grows
+  SteadyClock::time_point next_projection_;  // of ranges of NVTX on GPUs, while a recording grows
   QTimer completion_;                  // of what was left out to show a large trace at once
   Theme theme_;
   RowArrangement arrangement_;
@@ -154,13 +171,13 @@ class ViewState : public QObject {
   TimeRange range_{0, 1'000'000};
   ViewHistory history_;
   FollowLive follow_ = FollowLive::kNo;
+  Clock clock_;
   int scroll_ = 0;
   int canvas_height_ = 0;
   int device_width_ = 0;  // of the canvas, in device pixels
-  EventRef selected_;
-  std::vector<EventRef> correlated_;
-  std::optional<TimeRange> selected_range_;
-  EventRef hovered_;
+  Selection& selection_;
+  std::vector<EventRef> correlated_;  // with the selected event
+  std::vector<RowIndex> correlated_rows_;
   std::optional<Nanoseconds> hovered_time_;
   std::vector<TimelineView::Marker> markers_;
   EventMatches matches_;

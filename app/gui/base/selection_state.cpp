@@ -1,49 +1,32 @@
 #include "base/selection_state.h"
 
+#include "timeline/core/navigation.h"
+
 namespace lanescope::ui {
-namespace {
 
-bool contains(const Trace* trace, EventRef event) {
-  return trace && event.lane < trace->lanes().size() && event.index < trace->lane(event.lane).size();
+SelectionState::SelectionState(QObject* parent) : QObject(parent) {
+  connect(&selection_, &timeline::Selection::eventChanged, this, &SelectionState::selectedEventChanged);
+  connect(&selection_, &timeline::Selection::hoveredChanged, this, &SelectionState::hoveredEventChanged);
+  connect(&selection_, &timeline::Selection::rangeChanged, this, &SelectionState::selectedRangeChanged);
 }
-
-}  // namespace
-
-SelectionState::SelectionState(QObject* parent) : QObject(parent) {}
 
 void SelectionState::setTrace(std::shared_ptr<const Trace> trace, TraceChange change) {
   if (trace == trace_) return;
-  trace_ = std::move(trace);
   if (change == TraceChange::kOther) {
-    setSelectedEvent({});
-    setHoveredEvent({});
-    setSelectedRange(std::nullopt);
+    selection_.begin(trace);
+    trace_ = std::move(trace);
     setShownRow(std::nullopt);
     setFilter({});
     visible_range_ = trace_ ? trace_->extent() : TimeRange{};
-  } else {  // an event that came late may have moved others
-    if (!contains(trace_.get(), selected_event_)) setSelectedEvent({});
-    if (!contains(trace_.get(), hovered_event_)) setHoveredEvent({});
+  } else {
+    trace_ = std::move(trace);
+    selection_.moveTo(trace_);
   }
   emit traceChanged(change);
 }
 
-void SelectionState::setSelectedEvent(EventRef event) {
-  if (event == selected_event_) return;
-  selected_event_ = event;
-  emit selectedEventChanged(event);
-}
-
-void SelectionState::setHoveredEvent(EventRef event) {
-  if (event == hovered_event_) return;
-  hovered_event_ = event;
-  emit hoveredEventChanged(event);
-}
-
-void SelectionState::setSelectedRange(std::optional<TimeRange> range) {
-  if (range == selected_range_) return;
-  selected_range_ = range;
-  emit selectedRangeChanged(range);
+EventRef SelectionState::inTrace(EventRef event, const Trace& of) const {
+  return trace_ ? timeline::find_again(of, event, *trace_) : EventRef{};
 }
 
 void SelectionState::setVisibleRange(TimeRange range) {
@@ -75,7 +58,7 @@ std::optional<TimeRange> SelectionState::boundRange() const {
     case TimeBinding::kWholeTrace:
       return std::nullopt;
     case TimeBinding::kSelectedRange:
-      return selected_range_;
+      return selectedRange();
     case TimeBinding::kVisibleRange:
       return visible_range_;
   }

@@ -16,6 +16,7 @@
 #include "model/events/event_query.h"
 #include "model/trace/trace.h"
 #include "timeline/core/row_tree.h"
+#include "timeline/widget/selection.h"
 
 namespace lanescope::ui {
 
@@ -46,12 +47,17 @@ class SelectionState : public QObject {
   void setTrace(std::shared_ptr<const Trace> trace, TraceChange change);
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const { return trace_; }
 
-  void setSelectedEvent(EventRef event);  // {} clears
-  [[nodiscard]] EventRef selectedEvent() const { return selected_event_; }
-  void setHoveredEvent(EventRef event);
-  [[nodiscard]] EventRef hoveredEvent() const { return hovered_event_; }
-  void setSelectedRange(std::optional<TimeRange> range);
-  [[nodiscard]] std::optional<TimeRange> selectedRange() const { return selected_range_; }
+  // What timelines share with every other view; events are of trace().
+  [[nodiscard]] timeline::Selection& selection() { return selection_; }
+  // The event of an earlier or later state of the trace as it stands in trace(); not valid where it is not there. O(tracks + log n), at
+  // once where it is the same state.
+  [[nodiscard]] EventRef inTrace(EventRef event, const Trace& of) const;
+  void setSelectedEvent(EventRef event) { selection_.select(event); }  // {} clears
+  [[nodiscard]] EventRef selectedEvent() const { return selection_.event(); }
+  void setHoveredEvent(EventRef event) { selection_.hover(event); }
+  [[nodiscard]] EventRef hoveredEvent() const { return selection_.hovered(); }
+  void setSelectedRange(std::optional<TimeRange> range) { selection_.selectRange(range); }
+  [[nodiscard]] std::optional<TimeRange> selectedRange() const { return selection_.range(); }
   void setVisibleRange(TimeRange range);
   [[nodiscard]] TimeRange visibleRange() const { return visible_range_; }
 
@@ -84,9 +90,7 @@ class SelectionState : public QObject {
 
  private:
   std::shared_ptr<const Trace> trace_;
-  EventRef selected_event_;
-  EventRef hovered_event_;
-  std::optional<TimeRange> selected_range_;
+  timeline::Selection selection_;
   TimeRange visible_range_;
   std::optional<ShownRow> shown_row_;
   TimeBinding time_binding_ = TimeBinding::kSelectedRange;

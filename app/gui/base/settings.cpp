@@ -78,6 +78,8 @@ void Settings::setWindowGeometry(const QByteArray& geometry) {
   file_.setValue("window/schemaVersion", kSchemaVersion);
   file_.setValue("window/geometry", geometry);
 }
+QSize Settings::windowSize() const { return file_.value("window/size").toSize(); }
+void Settings::setWindowSize(QSize size) { file_.setValue("window/size", size); }
 QByteArray Settings::windowState() const { return layout("window/state"); }
 void Settings::setWindowState(const QByteArray& state) { file_.setValue("window/state", state); }
 QByteArray Settings::eventsHeader() const { return layout("window/eventsHeader"); }

@@ -4,6 +4,7 @@
 
 #include <QByteArray>
 #include <QSettings>
+#include <QSize>
 #include <QString>
 #include <QStringList>
 
@@ -26,6 +27,8 @@ class Settings {
   // Layouts that another version wrote are not returned.
   [[nodiscard]] QByteArray windowGeometry() const;
   void setWindowGeometry(const QByteArray& geometry);
+  [[nodiscard]] QSize windowSize() const;  // that it had when windowState() was kept; invalid: not known
+  void setWindowSize(QSize size);
   [[nodiscard]] QByteArray windowState() const;
   void setWindowState(const QByteArray& state);
   [[nodiscard]] QByteArray eventsHeader() const;

@@ -12,8 +12,10 @@
 #include <QVBoxLayout>
 
 #include "model/events/event_text.h"
+#include "tables/quiet_focus.h"
 #include "tables/table_look.h"
 #include "timeline/core/format.h"
+#include "timeline/core/navigation.h"
 
 namespace lanescope::ui {
 namespace {
@@ -40,7 +42,7 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
       model_(new EventTableModel(this)),
       filter_(new EventFilterBar(state, this)),
       pages_(new QStackedWidget(this)),
-      table_(new QTableView(this)),
+      table_(new QuietFocus<QTableView>(this)),
       nothing_(new QLabel(this)),
       count_(new QLabel(this)) {
   auto* column = new QVBoxLayout(this);
@@ -95,29 +97,32 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   });
   table_->addAction(zoom);
 
-  connect(&shown, &ShownEvents::changed, this, [this, &shown] {
+  connect(&shown, &ShownEvents::changed, this, [this, &shown](TraceChange change) {
+    if (change == TraceChange::kOther) begins_at_top_ = BeginsAtTop::kYes;
     model_->setEvents(shown.list());
     if (!shown.list()) showCount();
   });
   connect(model_, &EventTableModel::orderChanged, this, [this] {
     showCount();
     followSelection(ScrollTo::kNothing);
+    if (begins_at_top_ == BeginsAtTop::kYes) table_->scrollToTop();
+    if (!isSorting()) begins_at_top_ = BeginsAtTop::kNo;
   });
   connect(&state, &SelectionState::selectedEventChanged, this, [this] { followSelection(ScrollTo::kSelected); });
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
     const EventRef event = model_->event(current.row());
     if (!current.isValid() || !event.valid()) return;
     const QScopedValueRollback choosing(is_choosing_, true);
-    state_.setSelectedEvent(event);
+    state_.setSelectedEvent(inTrace(event));
   });
   connect(table_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
     if (const EventRef event = model_->event(index.row()); event.valid()) zoomTo(event);
   });
   table_->setMouseTracking(true);
   table_->viewport()->installEventFilter(this);
-  connect(table_, &QTableView::entered, this, [this](const QModelIndex& index) { state_.setHoveredEvent(model_->event(index.row())); });
+  connect(table_, &QTableView::entered, this, [this](const QModelIndex& index) { state_.setHoveredEvent(inTrace(model_->event(index.row()))); });
   connect(&state, &SelectionState::hoveredEventChanged, this, [this](EventRef event) {
-    model_->setHovered(event);
+    model_->setHovered(inList(event));
     table_->viewport()->update();
   });
   connect(table_, &QTableView::customContextMenuRequested, this, &EventsPanel::showRowMenu);
@@ -126,21 +131,30 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
 }
 
 // Who sorts by gaps wants to see the gap, not only the event behind it.
-void EventsPanel::zoomTo(EventRef event) {
+void EventsPanel::zoomTo(EventRef listed) {
   const EventValues& values = model_->events()->values;
-  const std::optional<std::int64_t> gap = values.number(event, EventColumn::kGapBefore);
+  const std::optional<std::int64_t> gap = values.number(listed, EventColumn::kGapBefore);
   const bool by_gap = table_->horizontalHeader()->sortIndicatorSection() == EventTableModel::columnOf(EventColumn::kGapBefore);
-  if (!by_gap || gap.value_or(0) == 0) return state_.activate(event);
-  const Event shown = values.trace().event(event);
+  if (!by_gap || gap.value_or(0) == 0) return state_.activate(inTrace(listed));
+  const Event shown = values.trace().event(listed);
   const Nanoseconds room = (*gap + shown.duration) / 6;
-  state_.activate(event, TimeRange{shown.start - *gap - room, shown.end() + room});
+  state_.activate(inTrace(listed), TimeRange{shown.start - *gap - room, shown.end() + room});
+}
+
+// The list is of an earlier state of the trace while a recording grows.
+EventRef EventsPanel::inTrace(EventRef listed) const {
+  return model_->events() ? state_.inTrace(listed, model_->events()->values.trace()) : EventRef{};
+}
+
+EventRef EventsPanel::inList(EventRef event) const {
+  return model_->events() && state_.trace() ? timeline::find_again(*state_.trace(), event, model_->events()->values.trace()) : EventRef{};
 }
 
 void EventsPanel::sortBy(EventColumn column, SortDirection direction) {
   const int section = EventTableModel::columnOf(column);
   table_->horizontalHeader()->setSectionHidden(section, false);
+  begins_at_top_ = BeginsAtTop::kYes;
   table_->sortByColumn(section, direction == SortDirection::kAscending ? Qt::AscendingOrder : Qt::DescendingOrder);
-  table_->scrollToTop();
 }
 
 QByteArray EventsPanel::headerState() const { return table_->horizontalHeader()->saveState(); }
@@ -153,7 +167,7 @@ void EventsPanel::restoreHeaderState(const QByteArray& state) {
 
 void EventsPanel::followSelection(ScrollTo scroll) {
   if (is_choosing_) return;  // the table is about to select what was clicked, perhaps beside what is selected
-  const EventRef event = state_.selectedEvent();
+  const EventRef event = inList(state_.selectedEvent());
   QItemSelectionModel* selection = table_->selectionModel();
   if (event.valid() && selection->currentIndex().isValid() && model_->event(selection->currentIndex().row()) == event) {
     if (!selection->isRowSelected(selection->currentIndex().row()))
@@ -166,7 +180,9 @@ void EventsPanel::followSelection(ScrollTo scroll) {
     return;
   }
   const QModelIndex index = model_->index(*row, std::max(0, table_->currentIndex().column()));
+  table_->setAutoScroll(scroll == ScrollTo::kSelected);
   selection->setCurrentIndex(index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  table_->setAutoScroll(true);
   if (scroll == ScrollTo::kSelected) table_->scrollTo(index, QAbstractItemView::EnsureVisible);
 }
 
@@ -219,16 +235,19 @@ void EventsPanel::showHeaderMenu(const QPoint& position) {
 void EventsPanel::showRowMenu(const QPoint& position) {
   const EventRef event = model_->event(table_->indexAt(position).row());
   if (!event.valid()) return;
-  const Trace& trace = model_->events()->values.trace();
+  const std::shared_ptr<const EventList> list = model_->events();  // another one may be listed while the menu is open
+  const Trace& trace = list->values.trace();
   QMenu menu;
-  menu.addAction(tr("Zoom to event"), this, [this, event] { zoomTo(event); });
+  menu.addAction(tr("Zoom to event"), this, [this, event, list] {
+    if (model_->events() == list) zoomTo(event);
+  });
   menu.addAction(tr("Filter to this name"), this, [this, event, &trace] {
     EventFilter filter = state_.filter();
     filter.text = trace.name(trace.event(event).name);
     state_.setFilter(filter);
   });
   if (const std::optional<EventRef> launch = trace.launch_of(event))
-    menu.addAction(tr("Go to the launching call"), this, [this, launch] { state_.reveal(*launch); });
+    menu.addAction(tr("Go to the launching call"), this, [this, launch, &trace] { state_.reveal(state_.inTrace(*launch, trace)); });
   menu.addSeparator();
   menu.addAction(tr("Copy as TSV"), QKeySequence::Copy, this, &EventsPanel::copySelection);
   menu.addAction(tr("Export as CSV…"), this, &EventsPanel::exportRequested);

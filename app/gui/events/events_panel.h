@@ -45,7 +45,9 @@ class EventsPanel : public QWidget {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
-  void zoomTo(EventRef event);
+  void zoomTo(EventRef listed);
+  [[nodiscard]] EventRef inTrace(EventRef listed) const;  // as it stands in the trace that is shown
+  [[nodiscard]] EventRef inList(EventRef event) const;    // the other way
   void followSelection(ScrollTo scroll);
   void showCount();
   void listAll();  // whatever hides events
@@ -62,7 +64,9 @@ class EventsPanel : public QWidget {
   QTableView* table_;
   QLabel* nothing_;  // why nothing is listed, in place of the table
   QLabel* count_;
-  bool is_choosing_ = false;  // while the table tells others of its current line
+  enum class BeginsAtTop { kNo, kYes };
+  BeginsAtTop begins_at_top_ = BeginsAtTop::kYes;  // what is listed next
+  bool is_choosing_ = false;                       // while the table tells others of its current line
 };
 
 }  // namespace lanescope::ui

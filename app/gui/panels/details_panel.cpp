@@ -85,9 +85,12 @@ DetailsPanel::DetailsPanel(SelectionState& state, QWidget* parent) : QWidget(par
   connect(&state, &SelectionState::selectedRangeChanged, this, &DetailsPanel::showRange);
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) return show();
-    if (state_.selectedRange()) paced_.request();
+    paced_.request();
   });
-  connect(&paced_, &PacedUpdate::due, this, &DetailsPanel::summarize);
+  connect(&paced_, &PacedUpdate::due, this, [this] {
+    show();  // what is known of the event may be more now, and links are to events of the trace that is shown
+    summarize();
+  });
   show();
 }
 
@@ -111,6 +114,9 @@ void DetailsPanel::show() {
   browser_->document()->setDefaultStyleSheet(
       QStringLiteral(".label { color: %1; } td { padding-right: 8px; } a { color: %2; text-decoration: none; }")
           .arg(dimmed, palette().color(QPalette::Link).name()));
+  if (body == shown_body_ && dimmed == shown_color_) return;  // so that its user's place and selected text stay
+  shown_body_ = body;
+  shown_color_ = dimmed;
   browser_->setHtml(body);
 }
 

@@ -34,6 +34,8 @@ class DetailsPanel : public QWidget {
 
   SelectionState& state_;
   QTextBrowser* browser_;
+  QString shown_body_;
+  QString shown_color_;
   bool shows_range_ = false;  // rather than the selected event
   std::shared_ptr<const RangeSummary> summary_;
   PacedUpdate paced_;

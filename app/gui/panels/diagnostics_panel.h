@@ -20,6 +20,7 @@ class DiagnosticsPanel : public QWidget {
   [[nodiscard]] const QTreeWidget& processes() const { return *processes_; }
   [[nodiscard]] const QTreeWidget& messages() const { return *messages_; }
   [[nodiscard]] QString output() const { return output_->toPlainText(); }
+  void showOutputPage() { tabs_->setCurrentWidget(output_); }  // what the program prints; at its end, it follows what comes
 
  private:
   void show();

@@ -112,9 +112,18 @@ QVariant StatisticsModel::headerData(int section, Qt::Orientation orientation, i
 void StatisticsModel::sort(int column, Qt::SortOrder order) {
   sort_column_ = column;
   sort_order_ = order;
-  emit layoutAboutToBeChanged();
+  emit layoutAboutToBeChanged({}, VerticalSortHint);
+  const QModelIndexList before = persistentIndexList();
+  std::vector<std::pair<EventKind, NameId>> names;
+  for (const QModelIndex& each : before) names.emplace_back(entry(each.row()).kind, entry(each.row()).name);
   sortEntries();
-  emit layoutChanged();
+  QModelIndexList after;
+  for (qsizetype i = 0; i < before.size(); ++i) {
+    const auto& [kind, name] = names[static_cast<std::size_t>(i)];
+    after += index(rowOf(kind, name).value_or(before[i].row()), before[i].column());
+  }
+  changePersistentIndexList(before, after);
+  emit layoutChanged({}, VerticalSortHint);
 }
 
 void StatisticsModel::sortEntries() {

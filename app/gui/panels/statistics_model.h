@@ -24,6 +24,7 @@ class StatisticsModel : public QAbstractTableModel {
   void setHovered(EventKind kind, NameId name);
   // The row of a kind and name; none where it is not listed.
   [[nodiscard]] std::optional<int> rowOf(EventKind kind, NameId name) const;
+  [[nodiscard]] const std::shared_ptr<const Trace>& trace() const { return trace_; }  // of which the entries are
   [[nodiscard]] const NameStatistics& entry(int row) const { return entries_[static_cast<std::size_t>(row)]; }
   [[nodiscard]] QString nameOf(const NameStatistics& entry) const;
 

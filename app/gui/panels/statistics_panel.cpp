@@ -10,6 +10,7 @@
 
 #include "analysis/command_text.h"
 #include "model/stats/report.h"
+#include "tables/quiet_focus.h"
 #include "tables/table_look.h"
 
 namespace lanescope::ui {
@@ -33,7 +34,7 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
       command_(new QLabel(this)),
       pages_(new QStackedWidget(this)),
       model_(new StatisticsModel(this)),
-      table_(new QTableView(this)),
+      table_(new QuietFocus<QTableView>(this)),
       report_(new ReportPage(state, answered, this)),
       durations_(new DurationChart(this)),
       utilisation_(new UtilisationChart(this)) {
@@ -52,9 +53,9 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
   connect(table_, &QTableView::doubleClicked, this, &StatisticsPanel::filterToName);
   // The longest event of a name stands for it in other views, and the name of an event for the event here.
   connect(table_, &QTableView::entered, this,
-          [this](const QModelIndex& index) { state_.setHoveredEvent(model_->entry(index.row()).longest); });
+          [this](const QModelIndex& index) { state_.setHoveredEvent(longestOf(index)); });
   connect(table_, &QTableView::clicked, this,
-          [this](const QModelIndex& index) { state_.setSelectedEvent(model_->entry(index.row()).longest); });
+          [this](const QModelIndex& index) { state_.setSelectedEvent(longestOf(index)); });
   connect(&state, &SelectionState::hoveredEventChanged, this, [this](EventRef event) {
     const bool known = event.valid() && isVisible() && state_.trace();
     model_->setHovered(known ? event_kind(*state_.trace(), event) : EventKind::kKernel,
@@ -214,6 +215,11 @@ void StatisticsPanel::showSelected() {
   if (!row) return;
   table_->selectRow(*row);
   table_->scrollTo(model_->index(*row, 0));
+}
+
+// As it stands in the trace that is shown.
+EventRef StatisticsPanel::longestOf(const QModelIndex& index) const {
+  return state_.inTrace(model_->entry(index.row()).longest, *model_->trace());
 }
 
 const NameStatistics* StatisticsPanel::selectedEntry() const {

@@ -55,6 +55,7 @@ class StatisticsPanel : public QWidget {
   void computeUtilisation();
   void filterToName(const QModelIndex& index);
   void showSelected();
+  [[nodiscard]] EventRef longestOf(const QModelIndex& index) const;
   [[nodiscard]] const NameStatistics* selectedEntry() const;
 
   SelectionState& state_;

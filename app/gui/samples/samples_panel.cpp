@@ -9,6 +9,7 @@
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
+#include "tables/quiet_focus.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
@@ -145,7 +146,7 @@ void SamplesPanel::layOut() {
 }
 
 QTreeView* SamplesPanel::addTree(CallTreeModel& model, const QString& name) {
-  auto* tree = new QTreeView(this);
+  auto* tree = new QuietFocus<QTreeView>(this);
   tree->setAccessibleName(name);
   tree->setFrameShape(QFrame::NoFrame);
   tree->setUniformRowHeights(true);

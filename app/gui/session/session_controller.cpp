@@ -168,7 +168,6 @@ void SessionController::carry_out(const SessionEffect& effect, const TracePointe
                      case Source::kSecondFile:
                        break;
                    }
-                   emit shown();
                  },
                  [this, &trace](const effect::MakeReady& ready) {
                    ready_ticket_ = ready.from;
@@ -185,7 +184,6 @@ void SessionController::carry_out(const SessionEffect& effect, const TracePointe
                    pair_.close();
                    state_.setTrace(first.trace, TraceChange::kSnapshot);
                    set_file(first.path);
-                   emit shown();
                  },
                  [this, &trace](const effect::SayOpened& whole) {
                    if (!trace->provenance().condition.empty()) say(QString::fromStdString(trace->provenance().condition));

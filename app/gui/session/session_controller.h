@@ -57,7 +57,6 @@ class SessionController : public QObject {
  signals:
   void changed();  // the state, or what is read
   void fileChanged();
-  void shown();  // another trace, or a later state of it
   void toBeMadeReady(std::shared_ptr<const lanescope::Trace> trace);
   void asked(const lanescope::ui::Wish& wish);
   void begun(const lanescope::ui::Wish& wish);           // kLaunch, kAttach, kClose: nothing stands against it

@@ -7,11 +7,12 @@
 #include <QVariantMap>
 
 #include "model/file/result.h"
+#include "tables/quiet_focus.h"
 #include "tables/result_model.h"
 
 namespace lanescope::ui {
 
-class ResultTable : public QTableView {
+class ResultTable : public QuietFocus<QTableView> {
   Q_OBJECT
 
  public:

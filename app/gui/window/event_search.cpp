@@ -6,6 +6,7 @@
 #include <QHBoxLayout>
 
 #include "timeline/core/format.h"
+#include "timeline/core/navigation.h"
 
 namespace lanescope::ui {
 namespace {
@@ -91,27 +92,32 @@ void EventSearch::search(Step then) {
 
 void EventSearch::go(Step step) {
   if (step != Step::kNone && !matches_.empty() && state_.trace()) {
-    const Trace& trace = *state_.trace();
-    const EventRef selected = state_.selectedEvent();
+    const Trace& trace = *searched_trace_;
+    const EventRef selected = selectedInSearch();
     const auto key = [&](EventRef event) { return std::pair(trace.event(event).start, event); };
     const auto from = selected.valid() ? key(selected) : std::pair(state_.visibleRange().begin, EventRef{0, 0});
     const auto before = [&](EventRef event, const auto& limit) { return key(event) < limit; };
     const auto after = [&](const auto& limit, EventRef event) { return limit < key(event); };
     if (step == Step::kNext) {
       const auto found = std::upper_bound(matches_.begin(), matches_.end(), from, after);
-      state_.reveal(found == matches_.end() ? matches_.front() : *found);
+      state_.reveal(state_.inTrace(found == matches_.end() ? matches_.front() : *found, trace));
     } else {
       const auto found = std::lower_bound(matches_.begin(), matches_.end(), from, before);
-      state_.reveal(found == matches_.begin() ? matches_.back() : *std::prev(found));
+      state_.reveal(state_.inTrace(found == matches_.begin() ? matches_.back() : *std::prev(found), trace));
     }
   }
   showPosition();
 }
 
+// What was searched may be an earlier state of the trace.
+EventRef EventSearch::selectedInSearch() const {
+  return searched_trace_ && state_.trace() ? timeline::find_again(*state_.trace(), state_.selectedEvent(), *searched_trace_) : EventRef{};
+}
+
 void EventSearch::showPosition() {
   emit searchedTextChanged(searched_text_);
   if (searched_text_.isEmpty()) return position_->clear();
-  const std::optional<std::size_t> at = position_of(matches_, state_.selectedEvent());
+  const std::optional<std::size_t> at = position_of(matches_, selectedInSearch());
   const QString count = QString::fromStdString(timeline::format_count(matches_.size()));
   position_->setText(at ? tr("%1 of %2").arg(QString::fromStdString(timeline::format_count(*at + 1)), count) : tr("%1 found").arg(count));
 }

@@ -34,6 +34,7 @@ class EventSearch : public QWidget {
   enum class Step { kNone, kNext, kPrevious };
   void search(Step then);
   void go(Step step);
+  [[nodiscard]] EventRef selectedInSearch() const;
   void showPosition();
 
   SelectionState& state_;

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kLayoutVersion = 2;          // of the panels, for saveState()
 constexpr QSize kInitialSize(1600, 1000);  // as far as the screen has room
+constexpr QSize kFrame(16, 48);            // of which window managers put around a window at most, before they say how much
 constexpr int kPanelHeight = 300;          // px at first, as far as the timeline keeps two thirds of the window
 constexpr int kDetailsWidth = 360;         // px at first
 
@@ -32,7 +33,7 @@ MainWindow::MainWindow(Layout layout)
       alignment_(new AlignmentBar(session_.pair(), state_)),
       pages_(new QStackedWidget),
       start_(new StartPage),
-      timeline_(new timeline::TimelineView),
+      timeline_(new timeline::TimelineView(state_.selection())),
       binding_(new TimelineBinding(*timeline_, state_, this)),
       search_(new EventSearch(state_)),
       events_(new EventsPanel(state_, shown_)),
@@ -58,7 +59,7 @@ MainWindow::MainWindow(Layout layout)
   setStatusBar(status_);
   setAcceptDrops(true);
 
-  resize(screen() ? kInitialSize.boundedTo(screen()->availableSize()) : kInitialSize);
+  resize(screen() ? kInitialSize.boundedTo(screen()->availableSize() - kFrame) : kInitialSize);
   addPanels();
   connectActions();
   connectAnalysis();
@@ -74,6 +75,7 @@ MainWindow::MainWindow(Layout layout)
   if (layout == Layout::kRemembered) {
     restoreGeometry(settings_.windowGeometry());
     sizes_are_initial_ = !restoreState(settings_.windowState(), kLayoutVersion);
+    if (!sizes_are_initial_) arranged_size_ = settings_.windowSize();
     events_->restoreHeaderState(settings_.eventsHeader());
     restore_panels(*this, settings_);
     row_memory_ = std::make_unique<RowMemory>(*timeline_, state_, settings_);
@@ -142,6 +144,19 @@ void MainWindow::showEvent(QShowEvent* event) {
   docks_->setSizes(std::min(kPanelHeight, height() / 3), kInitialSize.width() - kDetailsWidth, kDetailsWidth);
 }
 
+void MainWindow::resetLayout() {
+  docks_->gather();
+  docks_->layOut(std::min(kPanelHeight, height() / 3), kInitialSize.width() - kDetailsWidth, kDetailsWidth);
+}
+
+// A maximised window gets its size from the window manager after it is shown: only then panels can have the sizes that they had.
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  if (event->size() != arranged_size_) return;
+  arranged_size_ = {};
+  QMetaObject::invokeMethod(this, [this] { restoreState(settings_.windowState(), kLayoutVersion); }, Qt::QueuedConnection);
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
   if (isRecording()) {
     session_.wish({WishKind::kClose, {}});  // comes again once the recording has ended
@@ -150,6 +165,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   if (layout_ == Layout::kRemembered) {
     settings_.setWindowGeometry(saveGeometry());
     settings_.setWindowState(saveState(kLayoutVersion));
+    settings_.setWindowSize(size());
     settings_.setEventsHeader(events_->headerState());
     keep_panels(*this, settings_);
   }

@@ -88,9 +88,11 @@ class MainWindow : public QMainWindow {
   void showEvent(QShowEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void addPanels();
+  void resetLayout();  // of the panels, as on the first start
   void connectActions();
   void connectAnalysis();
   void connectViewActions();
@@ -146,6 +148,7 @@ class MainWindow : public QMainWindow {
   WindowActions actions_;
   std::unique_ptr<PanelDocks> docks_;
   bool sizes_are_initial_ = true;          // of the panels, until the window is first shown
+  QSize arranged_size_;                    // at which the panels are to be arranged as they were; invalid: they are, or never were
   std::unique_ptr<RowMemory> row_memory_;  // null where nothing is remembered
 };
 

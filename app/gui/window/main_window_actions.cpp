@@ -72,6 +72,10 @@ void MainWindow::connectActions() {
   connect(&state_, &SelectionState::selectedEventChanged, this, &MainWindow::enableActions);
   connect(&state_, &SelectionState::selectedRangeChanged, this, &MainWindow::enableActions);
   connect(actions_.stop, &QAction::triggered, this, &MainWindow::stopRecording);
+  connect(actions_.output, &QAction::triggered, this, [this] {
+    diagnostics_->showOutputPage();
+    docks_->enter(diagnostics_);
+  });
   connect(actions_.longest_gaps, &QAction::triggered, this, &MainWindow::showLongestGaps);
   connect(actions_.statistics, &QAction::triggered, this, [this] {
     statistics_->chooseReport({});
@@ -97,6 +101,7 @@ void MainWindow::connectActions() {
   };
   connect(binding_, &TimelineBinding::flameGraphOfTimeRequested, this, show_of_time);
   connect(bubbles_, &BubblesPanel::flameGraphRequested, this, show_of_time);
+  connect(actions_.reset_layout, &QAction::triggered, this, &MainWindow::resetLayout);
   connect(actions_.keys, &QAction::triggered, this, &MainWindow::showKeys);
   connect(actions_.about, &QAction::triggered, this, &MainWindow::showAbout);
 }
@@ -162,6 +167,14 @@ void MainWindow::connectViewActions() {
   const auto to_timeline = [this] { timeline_->setFocus(); };
   connect(search_, &EventSearch::left, this, to_timeline);
   connect(actions_.row_filter, &QLineEdit::returnPressed, this, to_timeline);
+  auto* leave = new QAction(actions_.row_filter);
+  leave->setShortcut(QKeySequence(Qt::Key_Escape));
+  leave->setShortcutContext(Qt::WidgetShortcut);
+  actions_.row_filter->addAction(leave);
+  connect(leave, &QAction::triggered, this, [this, to_timeline] {
+    actions_.row_filter->clear();
+    to_timeline();
+  });
   connect(actions_.follow_live, &QAction::triggered, this,
           [this](bool follow) { timeline_->setFollowLive(follow ? FollowLive::kYes : FollowLive::kNo); });
   connect(timeline_, &TimelineView::followLiveChanged, this,

@@ -1,7 +1,7 @@
 // What the main window shows of its session, and what it asks.
-#include <QDateTime>
+#include <chrono>
+
 #include <QFileInfo>
-#include <QLocale>
 #include <QPointer>
 
 #include "analysis/place.h"
@@ -9,6 +9,7 @@
 #include "record/launch_dialog.h"
 #include "timeline/core/format.h"
 #include "window/main_window.h"
+#include "window/recent_file_text.h"
 #include "window/recording_question.h"
 
 namespace lanescope::ui {
@@ -18,7 +19,10 @@ void MainWindow::connectSession() {
     enableActions();
     showActivity();
   });
-  connect(&session_, &SessionController::shown, this, &MainWindow::showTrace);
+  connect(&state_, &SelectionState::traceChanged, this, [this] {
+    if (state_.trace()) showTrace();
+    enableActions();
+  });
   connect(&session_, &SessionController::toBeMadeReady, timeline_, &timeline::TimelineView::makeReady);
   connect(timeline_, &timeline::TimelineView::traceReady, &session_, &SessionController::showReady);
   connect(&session_, &SessionController::fileChanged, this, &MainWindow::showTitle);
@@ -57,7 +61,10 @@ void MainWindow::connectRecording() {
   });
   connect(&session_, &SessionController::recordingProgressed, this, &MainWindow::showRecordingProgress);
   connect(&session_, &SessionController::recordingEnded, this, [this] {
-    if (!isRecording()) timeline_->setFollowLive(timeline::FollowLive::kNo);
+    if (!isRecording()) {
+      timeline_->setClock(std::nullopt);
+      timeline_->setFollowLive(timeline::FollowLive::kNo);
+    }
     emit recordingEnded();
   });
 }
@@ -134,6 +141,9 @@ void MainWindow::showRecordingProgress(const session::RecordingStatistics& stati
   const QString seconds = QString::number(std::chrono::duration<double>(statistics.elapsed).count(), 'f', 1);
   const QString events = QString::fromStdString(timeline::format_count(statistics.events));
   const QString dropped = QString::fromStdString(timeline::format_count(statistics.dropped));
+  const Nanoseconds epoch = state_.trace() ? state_.trace()->provenance().monotonic_epoch : 0;
+  const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();  // CLOCK_MONOTONIC, as the trace's
+  if (epoch != 0 && !session_.recording()->isStopping()) timeline_->setClock(now.count() - epoch);
   status_->showRecording((session_.recording()->isStopping() ? tr("Stopping · %1 s · %2 events · %3 dropped")
                                                              : tr("● Recording · %1 s · %2 events · %3 dropped"))
                              .arg(seconds, events, dropped));
@@ -149,7 +159,10 @@ void MainWindow::showRecentFiles() {
   start_->setRecentFiles(paths);
   actions_.open_recent->clear();
   for (const QString& path : paths) {
-    QAction* entry = actions_.open_recent->addAction(QFileInfo(path).fileName(), this, [this, path] { openFile(path); });
+    const RecentFileText file = recent_file_text(path, fontMetrics());
+    QString name = file.name;
+    name.replace(u'&', QStringLiteral("&&"));
+    QAction* entry = actions_.open_recent->addAction(tr("%1    %2, %3").arg(name, file.folder, file.facts), this, [this, path] { openFile(path); });
     entry->setToolTip(path);
     entry->setStatusTip(path);
   }

@@ -30,7 +30,7 @@ void MessageArea::show(const QString& sentence, MessageWeight weight) {
   const Message message{sentence, weight};
   if (std::find(messages_.begin(), messages_.end(), message) != messages_.end()) return;
   const auto first_note = std::find_if(messages_.begin(), messages_.end(), [](const Message& each) { return each.weight == MessageWeight::kNote; });
-  messages_.insert(weight == MessageWeight::kError ? first_note : messages_.end(), message);
+  messages_.insert(first_note, message);
   showFirst();
 }
 

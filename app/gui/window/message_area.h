@@ -1,5 +1,4 @@
-// A line above the timeline for what went wrong, in one sentence each. What is said stays until it is closed or something else begins;
-// what is said meanwhile waits behind it.
+// A line above the timeline for what went wrong, in one sentence each. What is said stays until it is closed or something else begins.
 #pragma once
 
 #include <deque>
@@ -18,7 +17,7 @@ class MessageArea : public QFrame {
  public:
   explicit MessageArea(QWidget* parent = nullptr);
 
-  // Errors are shown before notes; what is said already is not said twice.
+  // Of several, errors are in sight first, then the newest note; the others wait. What is said already is not said twice.
   void show(const QString& sentence, MessageWeight weight);
   void closeFirst();  // and shows the next one
   void clear();

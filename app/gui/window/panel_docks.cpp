@@ -4,6 +4,7 @@
 
 #include <QAbstractScrollArea>
 #include <QApplication>
+#include <QTimer>
 
 namespace lanescope::ui {
 
@@ -28,6 +29,10 @@ void PanelDocks::add(const QString& title, const QString& name, QWidget* content
   window_.addDockWidget(Qt::BottomDockWidgetArea, dock);
   connect(dock, &QDockWidget::dockLocationChanged, this, &PanelDocks::showTitleBars);
   connect(dock, &QDockWidget::topLevelChanged, this, &PanelDocks::showTitleBars);
+  connect(dock, &QDockWidget::topLevelChanged, this, [this, dock](bool floats) {
+    // Among its tabs once the window has taken it back. Before the window is shown, nobody has put it there.
+    if (!floats && window_.isVisible()) QTimer::singleShot(0, dock, &QWidget::raise);
+  });
   connect(dock, &QDockWidget::visibilityChanged, this, &PanelDocks::showTitleBars);
   menu.addAction(dock->toggleViewAction());
 }
@@ -46,6 +51,15 @@ void PanelDocks::setSizes(int height, int width_of_tabs, int width_of_last) {
   QDockWidget* last = docks_.back();
   window_.resizeDocks({first}, {height}, Qt::Vertical);
   window_.resizeDocks({first, last}, {width_of_tabs, width_of_last}, Qt::Horizontal);
+}
+
+void PanelDocks::gather() {
+  for (QDockWidget* dock : docks_) {
+    dock->setFloating(false);
+    window_.removeDockWidget(dock);
+    window_.addDockWidget(Qt::BottomDockWidgetArea, dock);
+    dock->show();
+  }
 }
 
 void PanelDocks::raise(const QWidget* content) {

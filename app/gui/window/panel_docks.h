@@ -22,6 +22,8 @@ class PanelDocks : public QObject {
   void layOut(int height, int width_of_tabs, int width_of_last);
   // The same sizes again, once it is known how large the window is.
   void setSizes(int height, int width_of_tabs, int width_of_last);
+  // Every panel is shown, none floats: what layOut() then arranges is the first layout.
+  void gather();
   // Shows the panel and brings it to the front of its tabs.
   void raise(const QWidget* content);
   void raise(const QString& name);

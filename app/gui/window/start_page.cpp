@@ -1,7 +1,8 @@
 #include "window/start_page.h"
 
-#include <QFileInfo>
 #include <QVBoxLayout>
+
+#include "window/recent_file_text.h"
 
 namespace lanescope::ui {
 namespace {
@@ -30,9 +31,9 @@ void StartPage::setRecentFiles(const QStringList& paths) {
                tr("or drop a .trace file, an Nsight Systems SQLite export or a Chrome JSON trace here."));
   if (!paths.isEmpty()) html += QStringLiteral("<p>&nbsp;</p><p>%1</p>").arg(tr("Recent files"));
   for (const QString& path : paths.mid(0, kShownFiles)) {
-    const QFileInfo file(path);
-    html += QStringLiteral("<div><a href='file:%1'>%2</a> &nbsp; %3</div>")
-                .arg(path.toHtmlEscaped(), file.fileName().toHtmlEscaped(), file.absolutePath().toHtmlEscaped());
+    const RecentFileText file = recent_file_text(path, fontMetrics());
+    html += QStringLiteral("<div><a href='file:%1'>%2</a> &nbsp; %3 &nbsp; %4</div>")
+                .arg(path.toHtmlEscaped(), file.name.toHtmlEscaped(), file.folder.toHtmlEscaped(), file.facts.toHtmlEscaped());
   }
   text_->setText(html);
 }

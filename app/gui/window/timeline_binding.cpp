@@ -15,22 +15,16 @@ namespace lanescope::ui {
 using timeline::TimelineView;
 
 TimelineBinding::TimelineBinding(TimelineView& view, SelectionState& state, QObject* parent) : QObject(parent), view_(view), state_(state) {
-  connect(&view, &TimelineView::selectedEventChanged, &state, &SelectionState::setSelectedEvent);
-  connect(&view, &TimelineView::selectedRangeChanged, &state, &SelectionState::setSelectedRange);
-  connect(&view, &TimelineView::hoveredEventChanged, &state, &SelectionState::setHoveredEvent);
   connect(&view, &TimelineView::visibleRangeChanged, &state, &SelectionState::setVisibleRange);
   connect(&view, &TimelineView::rowContextMenuRequested, this, &TimelineBinding::showRowMenu);
   connect(&view, &TimelineView::eventContextMenuRequested, this, &TimelineBinding::showEventMenu);
   connect(&state, &SelectionState::traceChanged, this, &TimelineBinding::showTrace);
-  connect(&state, &SelectionState::selectedEventChanged, &view, &TimelineView::selectEvent);
-  connect(&state, &SelectionState::hoveredEventChanged, &view, &TimelineView::setHoveredEvent);
-  connect(&state, &SelectionState::selectedRangeChanged, &view, &TimelineView::setSelectedRange);
-  connect(&state, &SelectionState::revealed, &view, &TimelineView::selectEvent);
+  connect(&state, &SelectionState::selectedEventChanged, &view, &TimelineView::revealEvent);
+  connect(&state, &SelectionState::revealed, &view, &TimelineView::revealEvent);
   connect(&state, &SelectionState::activated, this, [this](EventRef event, std::optional<TimeRange> around) {
-    if (around)
-      view_.setVisibleRange(*around);
-    else
-      view_.zoomToEvent(event);
+    if (!around) return view_.zoomToEvent(event);
+    view_.setVisibleRange(*around);
+    view_.revealEvent(event);
   });
 }
 
@@ -114,11 +108,11 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
   if (!event.valid() || !state_.trace()) return showRowMenu(row_key, position);
   const std::shared_ptr<const Trace> trace = state_.trace();
   QMenu menu;
-  menu.addAction(tr("Zoom to event"), QKeySequence(Qt::Key_F), this, [this, event] { state_.activate(event); });
+  menu.addAction(tr("Zoom to event"), QKeySequence(Qt::Key_F), this, [this, event, trace] { state_.activate(state_.inTrace(event, *trace)); });
   if (const std::optional<EventRef> launch = trace->launch_of(event))
-    menu.addAction(tr("Go to the launching call"), QKeySequence(Qt::Key_L), this, [this, launch] { state_.reveal(*launch); });
+    menu.addAction(tr("Go to the launching call"), QKeySequence(Qt::Key_L), this, [this, launch, trace] { state_.reveal(state_.inTrace(*launch, *trace)); });
   if (const std::vector<EventRef> work = trace->work_of(event); !work.empty())
-    menu.addAction(tr("Go to its GPU work"), QKeySequence(Qt::Key_L), this, [this, first = work.front()] { state_.reveal(first); });
+    menu.addAction(tr("Go to its GPU work"), QKeySequence(Qt::Key_L), this, [this, first = work.front(), trace] { state_.reveal(state_.inTrace(first, *trace)); });
   if (const ThreadId thread = trace->track_of(event.lane).key.thread; thread != kNone && SamplesPanel::hasChainsOf(*trace, thread)) {
     const TimeRange time{trace->event(event).start, trace->event(event).end()};
     if (time.empty())
@@ -128,8 +122,8 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
                      [this, thread, time] { emit flameGraphOfTimeRequested(thread, time); });
   }
   menu.addSeparator();
-  menu.addAction(tr("Filter events to this name"), this, [this, event] {
-    filterToName(event);
+  menu.addAction(tr("Filter events to this name"), this, [this, event, trace] {
+    filterToName(*trace, event);
     emit eventsRequested();
   });
   menu.addAction(tr("Show the row in Events View"), this, [this, row_key] {
@@ -154,8 +148,7 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
   menu.exec(position);
 }
 
-void TimelineBinding::filterToName(EventRef event) {
-  const Trace& trace = *state_.trace();
+void TimelineBinding::filterToName(const Trace& trace, EventRef event) {
   EventFilter filter;
   filter.text = trace.name(trace.event(event).name);
   filter.kind = event_kind(trace, event);

@@ -14,7 +14,7 @@ class TimelineBinding : public QObject {
   Q_OBJECT
 
  public:
-  // Both must outlive the binding.
+  // Both must outlive the binding; the timeline shares the state's selection.
   TimelineBinding(timeline::TimelineView& view, SelectionState& state, QObject* parent = nullptr);
 
   // Lists the events of a row: "Show in Events View".
@@ -34,7 +34,7 @@ class TimelineBinding : public QObject {
   void addZooms(QMenu& menu);
   void showRowMenu(const QString& row_key, const QPoint& position);
   void showEventMenu(EventRef event, const QString& row_key, const QPoint& position);
-  void filterToName(EventRef event);
+  void filterToName(const Trace& trace, EventRef event);
 
   timeline::TimelineView& view_;
   SelectionState& state_;

@@ -67,6 +67,7 @@ void add_view_menu(QMainWindow& window, WindowActions& actions) {
   menu->addSeparator();
   actions.other_side = add(menu, "To the pane&l, and back to the timeline", QKeySequence(Qt::Key_F6));
   actions.panels = menu->addMenu(tr("&Panels"));
+  actions.reset_layout = add(menu, "Reset la&yout");
   QMenu* themes = menu->addMenu(tr("&Theme"));
   auto* group = new QActionGroup(&window);
   actions.theme_system = group->addAction(add(themes, "As the &desktop"));
@@ -85,6 +86,8 @@ void add_work_menus(QMainWindow& window, WindowActions& actions) {
   record->addActions({actions.launch, actions.attach});
   record->addSeparator();
   actions.stop = add(record, "&Stop", QKeySequence(Qt::CTRL | Qt::Key_Period));
+  record->addSeparator();
+  actions.output = add(record, "What the &program prints");
   QMenu* analyze = window.menuBar()->addMenu(tr("&Analyze"));
   actions.longest_gaps = add(analyze, "Longest &gaps on the GPU", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_G));
   actions.bubbles = add(analyze, "&Bubbles: idle time and its causes", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_B));

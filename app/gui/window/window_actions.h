@@ -41,10 +41,12 @@ struct WindowActions {
   QAction* follow_live;
   QAction* other_side;
   QMenu* panels;
+  QAction* reset_layout;
   QAction* theme_system;
   QAction* theme_light;
   QAction* theme_dark;
   QAction* stop;
+  QAction* output;
   QAction* longest_gaps;
   QAction* bubbles;
   QAction* findings;

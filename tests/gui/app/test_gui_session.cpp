@@ -220,12 +220,15 @@ class TestGuiSession : public QObject {
     ui::MessageArea area;
     area.show("The disk is full.", ui::MessageWeight::kError);
     area.show("A note.", ui::MessageWeight::kNote);
+    area.show("A later note.", ui::MessageWeight::kNote);
     area.show("A note.", ui::MessageWeight::kNote);
     QCOMPARE(area.text(), QString("The disk is full."));
     area.show("The file is gone.", ui::MessageWeight::kError);
-    QCOMPARE(area.messages().size(), std::size_t{3});
+    QCOMPARE(area.messages().size(), std::size_t{4});
     QTest::mouseClick(area.findChild<QAbstractButton*>(), Qt::LeftButton);
     QCOMPARE(area.text(), QString("The file is gone."));
+    area.closeFirst();
+    QCOMPARE(area.text(), QString("A later note."));
     area.closeFirst();
     QCOMPARE(area.text(), QString("A note."));
     area.closeFirst();

@@ -1,6 +1,7 @@
 // The viewer as its user sees it: files in, gestures, what the panels then show.
 #include <QAbstractItemModelTester>
 #include <QClipboard>
+#include <QDockWidget>
 #include <QDropEvent>
 #include <QLineEdit>
 #include <QMimeData>
@@ -40,7 +41,7 @@ class MainWindowTest : public QObject {
     QVERIFY(open_and_settle(window, known_));
     QVERIFY(open_and_settle(window, other));
     QStringList entries;
-    for (const QAction* entry : window.actions().open_recent->actions()) entries += entry->text();
+    for (const QAction* entry : window.actions().open_recent->actions()) entries += entry->text().section(u' ', 0, 0);
     QCOMPARE(entries.mid(0, 2), (QStringList{"other.trace", "known.trace"}));
 
     QSignalSpy opened(&window, &MainWindow::opened);
@@ -88,7 +89,7 @@ class MainWindowTest : public QObject {
     QVERIFY(QFile::remove(gone));
     const auto entry = [&] {
       for (QAction* each : window.actions().open_recent->actions())
-        if (each->text() == "gone.trace") return each;
+        if (each->toolTip() == gone) return each;
       return static_cast<QAction*>(nullptr);
     };
     QVERIFY(entry() != nullptr);
@@ -278,6 +279,54 @@ class MainWindowTest : public QObject {
     QVERIFY2(window.timelineView().height() > 720 / 2, qPrintable(QString::number(window.timelineView().height())));
     QVERIFY(window.findChild<QDockWidget*>("events")->height() > 150);
     QVERIFY2(window.minimumSizeHint().width() < 1'000, qPrintable(QString::number(window.minimumSizeHint().width())));
+  }
+
+  void resetsTheLayoutOfItsPanels() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&window));
+    const auto docks = window.findChildren<QDockWidget*>();
+    const auto places = [&] {
+      QStringList list;
+      for (const QDockWidget* dock : docks) {
+        QStringList tabs;
+        for (const QDockWidget* other : window.tabifiedDockWidgets(const_cast<QDockWidget*>(dock))) tabs += other->objectName();
+        tabs.sort();
+        list += dock->objectName() + (dock->isFloating() ? " floats " : " ") + tabs.join(u',');
+      }
+      return list;
+    };
+    const QStringList before = places();
+    const QSize details = window.findChild<QDockWidget*>("details")->size();
+    window.findChild<QDockWidget*>("details")->setFloating(true);
+    window.findChild<QDockWidget*>("bubbles")->close();
+    window.addDockWidget(Qt::LeftDockWidgetArea, window.findChild<QDockWidget*>("statistics"));
+    QVERIFY(places() != before);
+    window.actions().reset_layout->trigger();
+    QCOMPARE(places(), before);
+    for (const QDockWidget* dock : docks) QVERIFY2(!dock->isHidden(), qPrintable(dock->objectName()));
+    QTRY_COMPARE(window.findChild<QDockWidget*>("details")->size(), details);
+  }
+
+  void aLongPathAmongRecentFilesLeavesTheWindowNarrow() {
+    const TemporaryFolder folder;
+    const std::filesystem::path deep = folder.path() / std::string(120, 'd') / std::string(120, 'e');
+    std::filesystem::create_directories(deep);
+    const QString path = QString::fromStdString((deep / "known.trace").string());
+    write_known_trace(path.toStdString());
+    int without = 0;
+    {
+      ui::Settings().clearRecentFiles();
+      without = MainWindow(ui::Layout::kInitial).minimumSizeHint().width();
+      MainWindow window(ui::Layout::kInitial);
+      QVERIFY(open_and_settle(window, path));
+    }
+    MainWindow window(ui::Layout::kInitial);
+    QVERIFY(window.minimumSizeHint().width() <= std::max(without, 1000));
+    const QString entry = window.actions().open_recent->actions().front()->text();
+    QVERIFY2(entry.contains("known.trace") && entry.contains("just now") && entry.endsWith("B"), qPrintable(entry));
+    QCOMPARE(window.actions().open_recent->actions().front()->toolTip(), path);
+    ui::Settings().clearRecentFiles();
   }
 
   void remembersItsPanels() {

@@ -27,7 +27,7 @@ TEST_CASE("what a trace lacks is one sentence", "[completeness]") {
         }) == "incomplete: 1,234 records dropped, 2 records invalid, 1 CUPTI buffer lost, 3 events had no room in the file");
   CHECK(sentence([](TraceBuilder&, Process& process) { process.completeness.late = 7; }) == "complete: nothing dropped");
   CHECK(sentence([](TraceBuilder& builder, Process&) { builder.provenance().condition = "It is cut off."; }) ==
-        "incomplete: the file is not whole");
+        "incomplete: the recording was cut off");
   CHECK(sentence([](TraceBuilder& builder, Process&) { builder.provenance().format = "Chrome JSON"; }) == "completeness not recorded");
 }
 

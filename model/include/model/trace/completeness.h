@@ -8,8 +8,8 @@
 namespace lanescope {
 
 // What was lost, as a list: "5 records dropped, 1 CUPTI buffer lost". Empty where nothing is known to be missing; that says nothing of
-// traces whose source does not count (Provenance::format). Late records lie outside of the recording and are not missing in it.
-// O(processes + diagnostics).
+// traces whose source does not count (Provenance::format), and nothing of the file, of which Provenance::condition speaks. Late records lie
+// outside of the recording and are not missing in it. O(processes + diagnostics).
 [[nodiscard]] std::string missing_text(const Trace& trace);
 
 // The whole sentence: "complete: nothing dropped", "incomplete: " and what is missing, or "completeness not recorded".

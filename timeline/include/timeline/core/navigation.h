@@ -24,7 +24,8 @@ enum class Neighbour { kPrevious, kNext, kOuter, kInner, kPreviousOfSameName, kN
 // Whether the event is one that the level shows.
 [[nodiscard]] bool level_shows(const Trace& trace, const Level& level, EventRef event);
 
-// The same event in a later snapshot: found by its start and name where late arrivals moved it. None when it is gone.
+// The same event in another state of the trace: found by its track, start and name where late arrivals moved it; of an outline, the first
+// event that it stands for. None when it is not there. O(tracks + lanes · log n).
 [[nodiscard]] EventRef find_again(const Trace& before, EventRef event, const Trace& after);
 
 }  // namespace lanescope::timeline

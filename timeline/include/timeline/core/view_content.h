@@ -18,8 +18,11 @@
 
 namespace lanescope::timeline {
 
-// What a view can show of a trace: all of it, with some room before and after.
-[[nodiscard]] TimeRange bounds_of(const Trace& trace) noexcept;
+// What time it is in a recording that goes on, on the axis of its trace; none where nothing is recorded.
+using Clock = std::optional<Nanoseconds>;
+
+// What a view can show of a trace: all of it, to the clock where that is later, with some room before and after.
+[[nodiscard]] TimeRange bounds_of(const Trace& trace, Clock clock = std::nullopt) noexcept;
 
 // What a view shows, as far as its next picture follows from it.
 struct Sight {
@@ -34,8 +37,9 @@ struct Sight {
   std::string row_filter;
 };
 
-// Where the range of a view goes when the trace has these bounds.
-[[nodiscard]] TimeRange range_after(const Sight& sight, TimeRange bounds) noexcept;
+// Where the range of a view goes when the trace has these bounds: with all of it, with its newest event, after which there is some room to
+// `end`, or nowhere.
+[[nodiscard]] TimeRange range_after(const Sight& sight, TimeRange bounds, Nanoseconds end) noexcept;
 
 // One thread at a time. Not to be copied or moved: layouts refer to the rows.
 class ViewContent {
@@ -54,11 +58,12 @@ class ViewContent {
 
   explicit ViewContent(std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked);
   // Of a later snapshot, or of the same. O(events that came) where it continues the one before, else as if there were none.
-  ViewContent(Base before, std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked);
+  ViewContent(Base before, std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked, Clock clock = std::nullopt);
   ViewContent(const ViewContent&) = delete;
   ViewContent& operator=(const ViewContent&) = delete;
 
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const noexcept { return trace_; }
+  [[nodiscard]] TimeRange bounds() const noexcept { return bounds_; }
   [[nodiscard]] const RowTree& tree() const noexcept { return tree_; }
   [[nodiscard]] ContentCache& contents() noexcept { return contents_; }
   [[nodiscard]] const ContentCache& contents() const noexcept { return contents_; }
@@ -67,8 +72,10 @@ class ViewContent {
 
   // For what is painted in this viewport: shared, so that a window of the whole trace and the overview of it are computed once.
   [[nodiscard]] LevelRasterizer& rasterizer(const Viewport& viewport) {
-    return viewport == Viewport{bounds_of(*trace_), viewport.width}.on_grid() ? of_all_ : of_window_;
+    return viewport == Viewport{bounds_, viewport.width}.on_grid() ? of_all_ : of_window_;
   }
+  // Where the range of a view goes that is to show this. Events come later than the clock says: who follows the end follows them.
+  [[nodiscard]] TimeRange range_after(const Sight& sight) const noexcept;
   // Computes what a view paints that shows this, and its overview.
   void compute_pixels(const Sight& sight, TimeRange range);
   // References to contents have ended (ContentCache).
@@ -76,6 +83,7 @@ class ViewContent {
 
  private:
   std::shared_ptr<const Trace> trace_;
+  TimeRange bounds_;
   bool continues_ = false;
   SegmentSums sums_;
   RowTree tree_;

@@ -24,13 +24,17 @@
 
 namespace lanescope::timeline {
 
+class Selection;
+
 enum class FollowLive { kNo, kYes };
 
 class TimelineView : public QWidget {
   Q_OBJECT
 
  public:
-  explicit TimelineView(QWidget* parent = nullptr);
+  explicit TimelineView(QWidget* parent = nullptr);  // with a selection of its own
+  // With one that other views share; it must outlive the timeline.
+  explicit TimelineView(Selection& selection, QWidget* parent = nullptr);
   ~TimelineView() override;
 
   // Another trace (null: none): everything is shown, nothing is selected, the history is empty.
@@ -48,6 +52,8 @@ class TimelineView : public QWidget {
   [[nodiscard]] std::size_t memoryBytes() const;
   void setFollowLive(FollowLive follow);  // a gesture of the user that moves the view ends it
   [[nodiscard]] FollowLive followLive() const;
+  // What time it is in the recording that is drawn, on the trace's axis, which goes that far; none once it has ended.
+  void setClock(std::optional<Nanoseconds> now);
 
   [[nodiscard]] TimeRange visibleRange() const;
   void setVisibleRange(TimeRange range);  // clamped to what the trace has; a step of the history
@@ -61,8 +67,10 @@ class TimelineView : public QWidget {
   void goBack();
   void goForward();
 
+  [[nodiscard]] Selection& selection();
   [[nodiscard]] EventRef selectedEvent() const;  // not valid() when none
   void selectEvent(EventRef event);              // {} clears; scrolls to it where it is out of sight
+  void revealEvent(EventRef event);              // scrolls to it where it is out of sight, at the zoom that is
   void selectNeighbour(Neighbour which);
   void selectInRow();       // the event of the current row that is nearest to the centre
   void selectCorrelated();  // the call that launched the selected work, or the first work that the selected call launched
