@@ -127,11 +127,14 @@ Json json_of(const Trace& trace, const DiagnosticMessage& message) {
 
 }  // namespace
 
-std::string info_json(const std::string& file, const Trace& trace, const EventCounts& counts) {
+std::string info_json(const std::string& file, const Trace& trace, const EventCounts& counts, const FileFacts& facts) {
   const Provenance& from = trace.provenance();
   Json document = {{"file", file},
                    {"format", from.format},
                    {"producer", from.producer},
+                   {"form", facts.form ? Json(form_name(*facts.form)) : Json(nullptr)},
+                   {"file_bytes", facts.bytes},
+                   {"open_bytes", facts.memory},
                    {"finished", from.finished},
                    {"condition", from.condition},
                    {"ended", word(kEnds, static_cast<std::size_t>(from.end))},

@@ -9,6 +9,6 @@
 namespace lanescope::cli {
 
 // Times are ns since the recording began. `file`: its name as it was given.
-[[nodiscard]] std::string info_json(const std::string& file, const Trace& trace, const EventCounts& counts);
+[[nodiscard]] std::string info_json(const std::string& file, const Trace& trace, const EventCounts& counts, const FileFacts& facts);
 
 }  // namespace lanescope::cli

@@ -68,6 +68,17 @@ EventCounts count_events(const Trace& trace) {
   return counts;
 }
 
+FileFacts facts_of(const std::string& file, const Trace& trace) {
+  FileFacts facts;
+  if (const auto form = form_of(file)) facts.form = *form;
+  std::error_code ignored;  // it was read a moment ago
+  facts.bytes = std::filesystem::file_size(file, ignored);
+  facts.memory = trace.memory_bytes();
+  return facts;
+}
+
+std::string_view form_name(FileForm form) { return form == FileForm::kCompacted ? "compact" : "log"; }
+
 std::uint32_t device_of(const Trace& trace, const CudaStream& stream) {
   for (const CudaContext& context : trace.contexts())
     if (context.process == stream.process && context.id == stream.context) return context.device_ordinal;

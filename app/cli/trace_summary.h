@@ -4,8 +4,11 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 #include <string_view>
 
+#include "model/trace/compact/compaction.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::cli {
@@ -49,6 +52,15 @@ struct EventCounts {
 };
 
 [[nodiscard]] EventCounts count_events(const Trace& trace);  // O(lanes + memory operations)
+
+// Of the file that a trace was read from.
+struct FileFacts {
+  std::optional<FileForm> form;  // none for files of other tools
+  std::uint64_t bytes = 0;
+  std::uint64_t memory = 0;      // bytes that its events and counters take once it is open
+};
+[[nodiscard]] FileFacts facts_of(const std::string& file, const Trace& trace);
+[[nodiscard]] std::string_view form_name(FileForm form);  // "compact", "log"
 
 // 0 where there are none.
 template <typename Map, typename Key>

@@ -239,7 +239,17 @@ Result<FileCondition> copy_frames(TraceFileReader& reader, TraceFileWriter& writ
 }  // namespace
 
 Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
-                               const ExportSelection& selection) {
+                               const ExportSelection& selection, FileForm form) {
+  if (form == FileForm::kCompacted) {
+    // It is compacted from a log beside it, which never takes a place.
+    auto log = NewFile::create(path, Overwrite::kAllow, Readers::kOwnerAlone);
+    if (!log) return log.error();
+    auto writer = TraceFileWriter::create(*log);
+    if (!writer) return writer.error();
+    if (auto written = TraceFileExport(trace, selection, *writer).write(); !written) return written;
+    const auto compacted = compact_trace_file(log->beside(), path, overwrite);
+    return compacted ? Result<void>() : compacted.error();
+  }
   return write_beside(path, overwrite, [&](NewFile& place) -> Result<void> {
     auto writer = TraceFileWriter::create(place);
     if (!writer) return writer.error();

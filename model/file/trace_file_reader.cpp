@@ -265,8 +265,37 @@ std::vector<FrameView> TraceFileReader::indexed(std::span<const std::uint16_t> t
 std::uint64_t TraceFileReader::indexed_events() const {
   std::uint64_t events = 0;
   for (const TraceIndex::Entry& entry : state_->index().entries)
-    if (entry.type == proto::FRAME_EVENTS) events += entry.event_count;
+    if (entry.type == proto::FRAME_EVENTS || entry.type == proto::FRAME_LANE_SEGMENT) events += entry.event_count;
   return events;
+}
+
+std::vector<IndexedFrame> TraceFileReader::index() const { return std::move(state_->index().entries); }
+
+Result<FrameView> TraceFileReader::read(const IndexedFrame& indexed) const {
+  const Error damaged{state_->path.string() + " has no sound frame at byte " + std::to_string(indexed.offset) +
+                      ", where its index names one: it was changed, or is damaged. Open it again."};
+  if (indexed.stored_size > kMaximumPayloadBytes) return damaged;
+  const std::size_t bytes = sizeof(FrameHeader) + indexed.stored_size;
+  auto memory = std::make_shared_for_overwrite<std::byte[]>(bytes);
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t part = pread(state_->descriptor, memory.get() + done, bytes - done, static_cast<off_t>(indexed.offset + done));
+    if (part < 0 && errno == EINTR) continue;
+    if (part < 0) return Error{"Can't read " + state_->path.string() + ": " + std::strerror(errno) + "."};
+    if (part == 0) return damaged;
+    done += static_cast<std::size_t>(part);
+  }
+  FrameView frame;
+  std::memcpy(&frame.header, memory.get(), sizeof(FrameHeader));
+  frame.stored = {memory.get() + sizeof(FrameHeader), indexed.stored_size};
+  frame.owner = std::move(memory);
+  if (frame.header.type != indexed.type || !frame_is_sound(frame)) return damaged;
+  return frame;
+}
+
+std::uint16_t TraceFileReader::minor_version() const noexcept {
+  FileHeader header;
+  std::memcpy(&header, state_->head.data(), sizeof(header));
+  return header.minor_version;
 }
 
 std::optional<FrameView> TraceFileReader::next() {

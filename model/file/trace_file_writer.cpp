@@ -58,6 +58,7 @@ struct TraceFileWriter::State {
   int descriptor = -1;           // of either
   std::uint64_t size = 0;
   std::vector<TraceIndex::Entry> index;
+  std::uint64_t head_bytes = 0;  // of segments, in the index
 
   Result<void> write_all(const void* data, std::size_t bytes) {
     const std::uint64_t whole = size;
@@ -103,7 +104,7 @@ TraceFileWriter::~TraceFileWriter() = default;
 
 std::uint64_t TraceFileWriter::size() const noexcept { return state_->size; }
 std::uint64_t TraceFileWriter::finished_size() const noexcept {
-  return state_->size + kIndexBytes + state_->index.size() * kIndexEntryBytes;
+  return state_->size + kIndexBytes + state_->index.size() * kIndexEntryBytes + state_->head_bytes;
 }
 const std::filesystem::path& TraceFileWriter::path() const noexcept { return state_->path; }
 
@@ -163,6 +164,7 @@ Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& pat
   });
   if (!index.is_sound()) return unfinished;
   state->index = std::move(index.entries);
+  for (const IndexedFrame& frame : state->index) state->head_bytes += frame.segment_head.size();
   state->size = index.begin;
   if (ftruncate(state->descriptor, static_cast<off_t>(state->size)) != 0)
     return Error{"Can't add to " + path.string() + ": " + std::strerror(errno) + "."};
@@ -176,11 +178,18 @@ Result<void> TraceFileWriter::append(std::span<const std::byte> frames) {
   for (std::size_t at = 0; at + sizeof(FrameHeader) <= frames.size();) {
     FrameHeader header;
     std::memcpy(&header, frames.data() + at, sizeof(header));
-    state_->index.push_back({begin + at, header.type, header.process, header.stored_size, header.event_count});
+    state_->index.push_back({begin + at, header.type, header.process, header.stored_size, header.event_count, {}});
     has_events = has_events || header.event_count > 0;
     at += sizeof(FrameHeader) + header.stored_size;
   }
   return has_events ? state_->take_place() : Result<void>();
+}
+
+Result<void> TraceFileWriter::append_segment(std::span<const std::byte> frame, std::string segment_head) {
+  if (auto appended = append(frame); !appended) return appended;
+  state_->head_bytes += segment_head.size();
+  state_->index.back().segment_head = std::move(segment_head);
+  return {};
 }
 
 std::uint64_t TraceFileWriter::make_room(std::uint64_t bytes, std::optional<std::uint64_t> limit) {
@@ -189,6 +198,7 @@ std::uint64_t TraceFileWriter::make_room(std::uint64_t bytes, std::optional<std:
   while (state_->index.size() > 1 && finished_size() + bytes > room) {
     events += state_->index.back().event_count;
     state_->size = state_->index.back().offset;
+    state_->head_bytes -= state_->index.back().segment_head.size();
     state_->index.pop_back();
   }
   return events;

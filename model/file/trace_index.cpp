@@ -18,6 +18,7 @@ std::optional<Entry> entry_of(std::string_view message) {
   Entry entry;
   WireReader reader(message);
   while (const auto field = reader.next()) {
+    if (field->type == WireField::kBytes && field->number == proto::IndexEntry::kSegmentFieldNumber) entry.segment_head = field->bytes;
     if (field->type != WireField::kVarint) continue;
     const auto value = static_cast<std::uint32_t>(field->value);
     switch (field->number) {
@@ -41,6 +42,19 @@ std::optional<Entry> entry_of(std::string_view message) {
     }
   }
   return reader.sound() ? std::optional(entry) : std::nullopt;
+}
+
+// As a field of the message Index, of which the head is a message already.
+void append_entry(const Entry& entry, std::string& payload) {
+  proto::IndexEntry message;
+  message.set_offset(entry.offset);
+  message.set_type(entry.type);
+  message.set_process(entry.process);
+  message.set_stored_size(entry.stored_size);
+  message.set_event_count(entry.event_count);
+  std::string bytes = message.SerializeAsString();
+  if (!entry.segment_head.empty()) append_field(proto::IndexEntry::kSegmentFieldNumber, entry.segment_head, bytes);
+  append_field(proto::Index::kEntriesFieldNumber, bytes, payload);
 }
 
 // Adds the entries of one index frame. `end` is where the frame of the last entry ends.
@@ -92,23 +106,14 @@ TraceIndex read_index(std::uint64_t size, const ReadAt& read_at) {
 }
 
 std::vector<std::byte> index_and_trailer(std::span<const Entry> entries, std::uint64_t position) {
-  constexpr std::size_t kLongestEntry = 2 + 11 + 4 * 6;  // bytes of its message: tag and length, an offset, four smaller numbers
-  constexpr std::size_t kEntriesOfFrame = limits::kWrittenPayloadBytes / kLongestEntry;
   std::vector<std::byte> bytes;
   FrameHeader header;
   header.type = proto::FRAME_INDEX;
+  std::string payload;
   do {
-    proto::Index index;
-    for (const Entry& entry : entries.first(std::min(entries.size(), kEntriesOfFrame))) {
-      proto::IndexEntry& message = *index.add_entries();
-      message.set_offset(entry.offset);
-      message.set_type(entry.type);
-      message.set_process(entry.process);
-      message.set_stored_size(entry.stored_size);
-      message.set_event_count(entry.event_count);
-    }
-    append_frame(header, index.SerializeAsString(), bytes);
-    entries = entries.subspan(static_cast<std::size_t>(index.entries_size()));
+    payload.clear();
+    for (; !entries.empty() && payload.size() < limits::kWrittenPayloadBytes / 2; entries = entries.subspan(1)) append_entry(entries.front(), payload);
+    append_frame(header, payload, bytes);
   } while (!entries.empty());
   FileTrailer trailer{};
   trailer.index_offset = position;

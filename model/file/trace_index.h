@@ -6,18 +6,12 @@
 #include <span>
 #include <vector>
 
-#include "model/file/frame.h"
+#include "model/file/trace_file.h"
 
 namespace lanescope {
 
 struct TraceIndex {
-  struct Entry {
-    std::uint64_t offset = 0;  // of the frame's header
-    std::uint32_t type = 0;    // proto::FrameType
-    std::uint32_t process = 0;
-    std::uint32_t stored_size = 0;
-    std::uint32_t event_count = 0;
-  };
+  using Entry = IndexedFrame;
   std::vector<Entry> entries;   // in the order of the file; none overlap
   std::uint64_t begin = 0;      // position of the first index frame; 0 where there is no sound index
   [[nodiscard]] bool is_sound() const noexcept { return begin != 0; }

@@ -10,6 +10,17 @@ std::size_t varints_in(std::string_view packed) noexcept {
   return static_cast<std::size_t>(std::count_if(packed.begin(), packed.end(), ends_number));
 }
 
+void append_field(std::uint32_t number, std::string_view content, std::string& bytes) {
+  append_varint(number << 3 | WireField::kBytes, bytes);
+  append_varint(content.size(), bytes);
+  bytes += content;
+}
+
+void append_field(std::uint32_t number, std::uint64_t value, std::string& bytes) {
+  append_varint(number << 3 | WireField::kVarint, bytes);
+  append_varint(value, bytes);
+}
+
 std::optional<WireField> WireReader::next() {
   if (rest_.empty()) return std::nullopt;
   const char* const end = rest_.data() + rest_.size();

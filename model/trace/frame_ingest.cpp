@@ -3,6 +3,7 @@
 #include <map>
 #include <variant>
 
+#include "compact/file_tables.h"
 #include "ingest/chunk_target.h"
 #include "ingest/columns.h"
 #include "ingest/message_size.h"
@@ -78,6 +79,7 @@ struct FrameIngest::State {
   std::uint64_t dictionary_bytes = 0;
   KernelNames kernel_names;
   std::map<std::pair<std::uint32_t, std::uint8_t>, proto::Counters> counters;
+  FileTables tables;  // of a compacted file
 
   // The dictionary of a frame, for `extend` to be called with.
   template <typename Extend>
@@ -214,6 +216,7 @@ struct FrameIngest::State {
   }
 
   bool diagnostic(std::uint32_t instance, const proto::Diagnostic& message) {
+    if (message.known_from_minor_version() != 0 && message.known_from_minor_version() <= kFormatMinor) return true;
     builder.add_diagnostic({since_epoch(message.time()), instance == 0 ? kNone : builder.process_of_instance(instance), message.severity(),
                             message.component(), message.state(), message.text()});
     return true;
@@ -287,6 +290,21 @@ struct FrameIngest::State {
     return true;
   }
 
+  template <typename Table>
+  bool table(const Table& message) {
+    const std::size_t before = tables.memory_bytes();
+    const bool taken = tables.take(message, builder);
+    dictionary_bytes += tables.memory_bytes() - before;
+    return taken;
+  }
+
+  bool lane_segment(const LaneSegmentEvents& segment) {
+    auto placed = tables.place(segment, epoch);
+    if (!placed) return false;
+    builder.add_to_lane(placed->track, placed->lane, std::move(placed->events));
+    return true;
+  }
+
   // One overload for each message.
   bool apply(const FrameHeader&, std::monostate) { return true; }
   bool apply(const FrameHeader&, const proto::SessionStart& message) { return session_start(message); }
@@ -295,6 +313,11 @@ struct FrameIngest::State {
   bool apply(const FrameHeader& header, const proto::ProcessEnd& message) { return process_end(process_of(header), message); }
   bool apply(const FrameHeader& header, const proto::Resources& message) { return resources(header, message); }
   bool apply(const FrameHeader& header, const DecodedChunk& message) { return events(header, message); }
+  bool apply(const FrameHeader&, const proto::Names& message) { return table(message); }
+  bool apply(const FrameHeader&, const proto::CallStacks& message) { return table(message); }
+  bool apply(const FrameHeader&, const proto::Details& message) { return table(message); }
+  bool apply(const FrameHeader&, const proto::Tracks& message) { return table(message); }
+  bool apply(const FrameHeader&, const LaneSegmentEvents& segment) { return lane_segment(segment); }
   bool apply(const FrameHeader& header, const proto::Symbols& message) { return symbols(header, message); }
   bool apply(const FrameHeader& header, const proto::Counters& message) { return add_counters(header, process_of(header), message); }
   bool apply(const FrameHeader& header, const proto::Diagnostic& message) { return diagnostic(header.process, message); }
@@ -311,7 +334,8 @@ struct DecodedFrame::Content {
   bool sound = false;
   MessageSize size;
   std::variant<std::monostate, proto::SessionStart, proto::SessionEnd, proto::ProcessStart, proto::ProcessEnd, proto::Resources, DecodedChunk,
-               proto::Symbols, proto::Counters, proto::Diagnostic, proto::Output>
+               proto::Symbols, proto::Counters, proto::Diagnostic, proto::Output, proto::Names, proto::CallStacks, proto::Details, proto::Tracks,
+               LaneSegmentEvents>
       message;
 
   // What would take more than a frame may is not parsed.
@@ -323,6 +347,11 @@ struct DecodedFrame::Content {
     if (is_within_limits(*proto::EventChunk::descriptor(), payload) && size.longest_column <= limits::kChunkRows &&
         size.numbers <= limits::kChunkNumbers)
       sound = message.emplace<DecodedChunk>().parse(payload);
+  }
+  void parse_lane_segment(const std::string& payload) {
+    auto segment = decode_lane_segment(payload);
+    sound = segment.has_value();
+    if (sound) message = std::move(*segment);
   }
 
  private:
@@ -346,6 +375,11 @@ bool is_decoded(std::uint16_t type) {
     case proto::FRAME_COUNTERS:
     case proto::FRAME_DIAGNOSTIC:
     case proto::FRAME_OUTPUT:
+    case proto::FRAME_NAMES:
+    case proto::FRAME_CALL_STACKS:
+    case proto::FRAME_DETAILS:
+    case proto::FRAME_TRACKS:
+    case proto::FRAME_LANE_SEGMENT:
       return true;
     default:
       return false;
@@ -397,6 +431,22 @@ DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<C
     case proto::FRAME_OUTPUT:
       content_->parse<proto::Output>(*payload);
       break;
+    case proto::FRAME_NAMES:
+      content_->parse<proto::Names>(*payload);
+      break;
+    case proto::FRAME_CALL_STACKS:
+      content_->parse<proto::CallStacks>(*payload);
+      break;
+    case proto::FRAME_DETAILS:
+      content_->parse<proto::Details>(*payload);
+      if (const auto* page = std::get_if<proto::Details>(&content_->message)) content_->size.entries += page->rows();
+      break;
+    case proto::FRAME_TRACKS:
+      content_->parse<proto::Tracks>(*payload);
+      break;
+    case proto::FRAME_LANE_SEGMENT:
+      content_->parse_lane_segment(*payload);
+      break;
     default:
       break;
   }
@@ -405,8 +455,21 @@ DecodedFrame::DecodedFrame(DecodedFrame&&) noexcept = default;
 DecodedFrame& DecodedFrame::operator=(DecodedFrame&&) noexcept = default;
 DecodedFrame::~DecodedFrame() = default;
 
+bool DecodedFrame::holds_counter_samples() const noexcept {
+  const auto* chunk = std::get_if<DecodedChunk>(&content_->message);
+  return chunk != nullptr && std::holds_alternative<CounterSampleColumns>(chunk->columns);
+}
+
 FrameIngest::FrameIngest(TraceBuilder& builder) : state_(std::make_unique<State>(State{builder})) {}
 FrameIngest::~FrameIngest() = default;
+
+const std::vector<std::optional<TrackKey>>& FrameIngest::file_tracks() const noexcept { return state_->tables.tracks(); }
+NameId FrameIngest::name_of_file(std::uint32_t id) const noexcept { return state_->tables.name(id); }
+std::optional<std::vector<Event>> FrameIngest::events_of(const LaneSegmentEvents& segment) const {
+  auto placed = state_->tables.place(segment, state_->epoch);
+  if (!placed) return std::nullopt;
+  return std::move(placed->events);
+}
 
 std::uint64_t FrameIngest::malformed() const noexcept { return state_->malformed; }
 std::uint64_t FrameIngest::memory_bytes() const noexcept {

@@ -265,6 +265,15 @@ void TrackLanes::add_at_depths(std::vector<Event> events, std::span<const std::u
   settle_where_late_ones_are_many();
 }
 
+void TrackLanes::add_to_lane(std::uint32_t number, std::vector<Event> events) {
+  if (number <= kDeepest && lane(number).last_end() <= events.front().start) {
+    added_ += events.size();
+    return append(number, events);
+  }
+  const std::vector<std::uint32_t> depths(events.size(), number);
+  add_at_depths(std::move(events), depths);
+}
+
 // Puts events that come late, and are in order, among those of their depth.
 void TrackLanes::insert(std::uint32_t depth, std::span<const Event> events) {
   SortedRuns runs;

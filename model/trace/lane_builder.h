@@ -72,6 +72,9 @@ class TrackLanes {
   // Each event goes to the lane of its depth. Where that is not free (a damaged recording), to the next free one below.
   void add_at_depths(std::vector<Event> events, std::span<const std::uint32_t> depths);
 
+  // Events in order, of which none overlap, all go to this lane. Where that is not free, as by add_at_depths().
+  void add_to_lane(std::uint32_t number, std::vector<Event> events);
+
   [[nodiscard]] static constexpr std::uint32_t lane_of_depth(std::uint32_t depth) noexcept { return std::min(depth, kDeepest); }
 
   // Puts events that came late into their places. To be called before lanes() are looked at.

@@ -13,7 +13,12 @@ LaneThread::~LaneThread() {
 
 void LaneThread::add(TrackLanes& into, std::vector<Event> events, std::vector<std::uint32_t> depths) {
   const std::size_t count = events.size();
-  chunks_.put({&into, std::move(events), std::move(depths)}, count);
+  chunks_.put({&into, std::move(events), std::move(depths), std::nullopt}, count);
+}
+
+void LaneThread::add_to_lane(TrackLanes& into, std::uint32_t lane, std::vector<Event> events) {
+  const std::size_t count = events.size();
+  chunks_.put({&into, std::move(events), {}, lane}, count);
 }
 
 void LaneThread::wait() { chunks_.drain(); }
@@ -28,7 +33,9 @@ void LaneThread::run() noexcept {
 
 void LaneThread::place(std::vector<Chunk>& batch) {
   for (Chunk& chunk : batch) {
-    if (chunk.depths.empty())
+    if (chunk.lane)
+      chunk.into->add_to_lane(*chunk.lane, std::move(chunk.events));
+    else if (chunk.depths.empty())
       chunk.into->add(std::move(chunk.events));
     else
       chunk.into->add_at_depths(std::move(chunk.events), chunk.depths);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -20,6 +21,8 @@ class LaneThread {
 
   // As TrackLanes::add_at_depths() where there are depths, else TrackLanes::add(). Waits while many others have not been begun.
   void add(TrackLanes& into, std::vector<Event> events, std::vector<std::uint32_t> depths);
+  // As TrackLanes::add_to_lane().
+  void add_to_lane(TrackLanes& into, std::uint32_t lane, std::vector<Event> events);
   // Until all that was given is in its lanes.
   void wait();
 
@@ -28,6 +31,7 @@ class LaneThread {
     TrackLanes* into = nullptr;
     std::vector<Event> events;
     std::vector<std::uint32_t> depths;
+    std::optional<std::uint32_t> lane;
   };
   void run() noexcept;  // what fails here fails in add() and wait()
   static void place(std::vector<Chunk>& batch);

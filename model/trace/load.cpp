@@ -2,109 +2,22 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <new>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
-#include "batch_queue.h"
+#include "decoding_ahead.h"
 #include "lanescope/trace.pb.h"
-#include "model/file/limits.h"
 #include "model/file/trace_file.h"
 #include "model/trace/frame_ingest.h"
 #include "model/trace/outline.h"
 
 namespace lanescope {
 namespace {
-
-// Counts what reading a file takes, against what a file of its size may take (limits.h).
-class Spending {
- public:
-  explicit Spending(std::uint64_t file_bytes) : budget_(limits::budget_of(file_bytes)) {}
-
-  // False where this is beyond the budget.
-  bool unpack(const FrameCost& cost) {
-    unpacked_ += cost.unpacked;
-    entries_ += cost.entries;
-    return unpacked_ <= budget_.unpacked && entries_ <= budget_.entries;
-  }
-  [[nodiscard]] bool may_keep(std::uint64_t memory_bytes) const { return memory_bytes <= budget_.memory; }
-
- private:
-  const limits::FileBudget budget_;
-  std::uint64_t unpacked_ = 0;
-  std::uint64_t entries_ = 0;
-};
-
-// Decodes the frames of a file on a thread of its own, some ahead of the thread that takes them.
-class DecodingAhead {
- public:
-  explicit DecodingAhead(TraceFileReader& reader) : reader_(reader), thread_([this] { run(); }) {}
-  ~DecodingAhead() {
-    steps_.cancel();
-    thread_.join();
-  }
-  DecodingAhead(const DecodingAhead&) = delete;
-  DecodingAhead& operator=(const DecodingAhead&) = delete;
-
-  struct Step {
-    std::optional<DecodedFrame> frame;  // none where the file unpacks to more than it may: the last step
-    std::uint64_t end = 0;              // position behind the frame
-    double fraction = 0;                // of the file that has been read
-  };
-  // None at the end of the file.
-  std::optional<Step> next() {
-    if (next_ == taken_.size()) {
-      taken_ = steps_.take();
-      next_ = 0;
-      if (taken_.empty()) return std::nullopt;
-    }
-    return std::move(taken_[next_++]);
-  }
-
- private:
-  void run() noexcept {
-    try {
-      decode();
-      steps_.close();
-    } catch (...) {
-      steps_.fail(std::current_exception());
-    }
-  }
-
-  void decode() {
-    Spending spending(reader_.size());
-    while (const auto frame = reader_.next()) {
-      Step step;
-      step.end = reader_.position();
-      step.fraction = static_cast<double>(step.end) / static_cast<double>(std::max<std::uint64_t>(1, reader_.size()));
-      std::size_t weight = frame->stored.size();
-      if (spending.unpack(cost_to_decode(frame->header))) {
-        step.frame.emplace(*frame);
-        FrameCost cost = step.frame->cost();
-        cost.unpacked = 0;
-        if (!spending.unpack(cost)) step.frame.reset();
-        weight = std::max<std::size_t>(weight, cost.memory / kMemoryPerStored);
-      }
-      const bool is_last = !step.frame;
-      if (!steps_.put(std::move(step), weight) || is_last) return;
-    }
-  }
-
-  // A message takes some ten times the bytes of its frame; one that takes more counts as a longer one, so that few of them lie ahead.
-  static constexpr std::size_t kMemoryPerStored = 64;
-
-  TraceFileReader& reader_;
-  BatchQueue<Step> steps_{256 << 10};  // bytes of the file; a frame is at most 64 MiB, and normally less than one
-  std::vector<Step> taken_;
-  std::size_t next_ = 0;
-  std::thread thread_;  // last: it uses all of the above
-};
 
 // The whole trace in little from the file's outline; null where there is none.
 std::shared_ptr<const Trace> load_outline(const TraceFileReader& reader) {

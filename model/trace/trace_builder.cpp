@@ -186,6 +186,7 @@ struct TraceBuilder::State {
   CallStackBuilder call_stacks;
   CounterBuilder counters;
   std::optional<SegmentWorkers> segment_workers;
+  EventSink* sink = nullptr;              // in place of lanes
   std::optional<LaneThread> lane_thread;  // last: it works on tracks
 
   void describe(GpuId id, const Gpu& description) {
@@ -195,14 +196,20 @@ struct TraceBuilder::State {
     gpu_ids.add(id, known);
   }
 
-  TrackState& track(const TrackKey& key) {
+  TrackId track_id(const TrackKey& key) {
     const auto [found, inserted] = track_ids.try_emplace(key, static_cast<TrackId>(tracks.size()));
     if (inserted) {
       tracks.emplace_back(segment_workers ? &*segment_workers : nullptr, lane_count);
       trace.tracks_.push_back({key, {}});
       entry_bytes += kTrackBytes;
     }
-    return tracks[found->second];
+    return found->second;
+  }
+
+  void count_lanes(TrackState& track, std::uint32_t deepest) {
+    const std::size_t lanes = TrackLanes::lane_of_depth(deepest) + std::size_t{1};
+    entry_bytes += (lanes - std::min(lanes, track.known_depths)) * kLaneBytes;
+    track.known_depths = std::max(track.known_depths, lanes);
   }
 };
 
@@ -212,6 +219,7 @@ TraceBuilder::TraceBuilder(LaneWork lane_work) : state_(std::make_unique<State>(
   state_->segment_workers.emplace();
   state_->lane_thread.emplace();
 }
+TraceBuilder::TraceBuilder(EventSink& sink) : TraceBuilder(LaneWork::kWhereAdded) { state_->sink = &sink; }
 TraceBuilder::~TraceBuilder() = default;
 
 Provenance& TraceBuilder::provenance() { return state_->trace.provenance_; }
@@ -404,22 +412,43 @@ void TraceBuilder::add(const TrackKey& key, std::vector<Event> events, std::span
     events.resize(kept);
   }
   if (events.empty()) return;
-  state_->event_bytes += events.size() * kEventBytes;
-  TrackState& track = state_->track(key);
-  track.changed = true;
+  const TrackId id = state_->track_id(key);
   valid_depths.resize(depths.empty() ? 0 : events.size());
-  if (!valid_depths.empty()) {
-    // All lanes above the deepest are made, though there may be nothing on them.
-    const std::size_t lanes = TrackLanes::lane_of_depth(*std::max_element(valid_depths.begin(), valid_depths.end())) + std::size_t{1};
-    state_->entry_bytes += (lanes - std::min(lanes, track.known_depths)) * kLaneBytes;
-    track.known_depths = std::max(track.known_depths, lanes);
-  }
+  if (state_->sink) return state_->sink->take(id, events, valid_depths);
+  state_->event_bytes += events.size() * kEventBytes;
+  TrackState& track = state_->tracks[id];
+  track.changed = true;
+  // All lanes above the deepest are made, though there may be nothing on them.
+  if (!valid_depths.empty()) state_->count_lanes(track, *std::max_element(valid_depths.begin(), valid_depths.end()));
   if (state_->lane_thread)
     state_->lane_thread->add(track.lanes, std::move(events), std::move(valid_depths));
   else if (depths.empty())
     track.lanes.add(std::move(events));
   else
     track.lanes.add_at_depths(std::move(events), valid_depths);
+}
+
+void TraceBuilder::add_to_lane(const TrackKey& key, std::uint32_t lane, std::vector<Event> events) {
+  if (events.empty()) return;
+  if (state_->sink || !is_near(events.front().start) || !is_near(events.back().end())) {
+    const std::vector<std::uint32_t> depths(events.size(), lane);
+    return add(key, std::move(events), depths);
+  }
+  state_->event_bytes += events.size() * kEventBytes;
+  TrackState& track = state_->tracks[state_->track_id(key)];
+  track.changed = true;
+  state_->count_lanes(track, lane);
+  if (state_->lane_thread)
+    state_->lane_thread->add_to_lane(track.lanes, lane, std::move(events));
+  else
+    track.lanes.add_to_lane(lane, std::move(events));
+}
+
+TraceBuilder::DetailTables TraceBuilder::details() const noexcept {
+  const State& state = *state_;
+  return {state.kernels.rows(),      state.memory.rows(),         state.api.rows(),            state.synchronizations.rows(),
+          state.cuda_events.rows(),  state.memory_usage.rows(),   state.graph_launches.rows(), state.nvtx.rows(),
+          state.page_faults.rows(),  state.thread_states.rows(),  state.samples.rows()};
 }
 
 CounterId TraceBuilder::counter(const Counter& description) { return state_->counters.add(description); }

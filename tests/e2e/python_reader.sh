@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the Python reader of docs/file-format.md on recordings, and compares the number of kernels with what lanescope says; then the one of
-# tests/interop, which compares all that they hold.
+# tests/interop, which compares all that they hold. Files are read as they are, and compacted.
 #
 # Use: python_reader.sh SOURCE_FOLDER LANESCOPE FILE.trace...   Exit code 77 (skipped) where Python lacks what the page asks for.
 set -eu
@@ -15,6 +15,11 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 protoc --python_out="$folder" -I "$source/proto" "$source/proto/lanescope/trace.proto"
 sed -n '/^```python$/,/^```$/p' "$source/docs/file-format.md" | sed '1d;$d' >"$folder/reader.py"
+# Each in both of its forms.
+for file in "$@"; do
+  "$lanescope" export -q -t trace --form compact -o "$folder/$(basename "$file" .trace).compact.trace" "$file"
+done
+set -- "$@" "$folder"/*.compact.trace
 for file in "$@"; do
   read_by_page=$("$python" "$folder/reader.py" "$file" | wc -l)
   known=$("$lanescope" info "$file" | sed -n 's/^ *Kernels *//p' | tr -d ,)

@@ -42,6 +42,16 @@ std::unique_ptr<google::protobuf::Message> message_of(std::uint8_t type) {
       return std::make_unique<proto::Symbols>();
     case proto::FRAME_OUTLINE:
       return std::make_unique<proto::Outline>();
+    case proto::FRAME_NAMES:
+      return std::make_unique<proto::Names>();
+    case proto::FRAME_CALL_STACKS:
+      return std::make_unique<proto::CallStacks>();
+    case proto::FRAME_DETAILS:
+      return std::make_unique<proto::Details>();
+    case proto::FRAME_TRACKS:
+      return std::make_unique<proto::Tracks>();
+    case proto::FRAME_LANE_SEGMENT:
+      return std::make_unique<proto::LaneSegment>();
     default:
       return nullptr;
   }

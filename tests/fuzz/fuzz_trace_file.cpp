@@ -10,6 +10,7 @@
 #include "lanescope/trace.pb.h"
 #include "model/file/frame_codec.h"
 #include "model/file/trace_file.h"
+#include "model/trace/compact/segment_reader.h"
 #include "model/trace/load.h"
 #include "valid_frames.h"
 
@@ -91,6 +92,9 @@ fuzz::Frame index_of(const std::vector<fuzz::Frame>& frames) {
     entry.set_process(each.process);
     entry.set_stored_size(static_cast<std::uint32_t>(file.size() - entry.offset() - sizeof(FrameHeader)));
     entry.set_event_count(each.events);
+    if (each.type != proto::FRAME_LANE_SEGMENT) continue;
+    if (const auto segment = decode_lane_segment(each.payload))
+      (void)entry.mutable_segment()->ParseFromString(encode_segment_head(head_of(segment->lane, segment->events, 0)));
   }
   return {proto::FRAME_INDEX, proto::SOURCE_SESSION, 0, 0, index.SerializeAsString()};
 }
@@ -101,7 +105,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::vector<std::byte> file = file_of({reinterpret_cast<const char*>(data), size});
   const int descriptor = memfd_create("fuzz", 0);
   if (descriptor < 0 || write(descriptor, file.data(), file.size()) != static_cast<ssize_t>(file.size())) std::abort();
-  (void)load_trace("/proc/self/fd/" + std::to_string(descriptor));
+  const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
+  (void)load_trace(path);
+  if (const auto reader = SegmentReader::open(path))
+    for (std::uint32_t track = 0; track < reader->tracks().size(); ++track)
+      for (std::uint32_t lane = 0; lane < reader->lane_count(track); ++lane)
+        for (const SegmentReader::Segment& segment : reader->segments({track, lane})) (void)reader->decode(segment);
   close(descriptor);
   return 0;
 }
@@ -124,7 +133,9 @@ std::vector<std::string> valid_inputs() {
   std::vector<fuzz::Frame> few = fuzz::first_frames();
   few.push_back(fuzz::event_frames().front());
   std::vector<std::string> inputs;
-  for (std::vector<fuzz::Frame>* of : {&frames, &few}) {
+  std::vector<fuzz::Frame> compacted = fuzz::first_frames();
+  for (const auto& more : {fuzz::compacted_frames(), fuzz::last_frames()}) compacted.insert(compacted.end(), more.begin(), more.end());
+  for (std::vector<fuzz::Frame>* of : {&frames, &few, &compacted}) {
     inputs.push_back(static_cast<char>(kCut) + std::string(2, '\5') + fuzz::bytes_of(*of));
     of->push_back(index_of(*of));
     inputs.push_back(static_cast<char>(kFrames) + fuzz::bytes_of(*of));

@@ -96,6 +96,36 @@ std::vector<Frame> event_frames() {
   return frames;
 }
 
+std::vector<Frame> compacted_frames() {
+  proto::CallStacks stacks = filled<proto::CallStacks>();
+  for (int i = 0; i < stacks.nodes_size(); ++i) stacks.mutable_nodes(i)->set_parent(static_cast<std::uint32_t>(i));
+  proto::Tracks tracks;
+  for (int kind = 0; kind < proto::TrackKind_ARRAYSIZE; ++kind) {
+    tracks.mutable_threads()->Add(filled<proto::TrackThread>());
+    proto::Track& track = *tracks.add_tracks();
+    fill(track);
+    track.set_kind(static_cast<proto::TrackKind>(kind));
+    if (kind != proto::TRACK_PROCESSORS) track.set_processor(0);
+  }
+  std::vector<Frame> frames = {frame_of(proto::FRAME_NAMES, filled<proto::Names>()), frame_of(proto::FRAME_CALL_STACKS, stacks),
+                               frame_of(proto::FRAME_TRACKS, tracks)};
+  for (int kind = 1; kind < proto::DetailKind_ARRAYSIZE; ++kind) {
+    constexpr int kMostColumns = 22;
+    proto::Details details = filled<proto::Details>();
+    details.set_kind(static_cast<proto::DetailKind>(kind));
+    details.set_rows(kElements);
+    details.clear_columns();
+    for (int column = 0; column < kMostColumns; ++column) fill(*details.add_columns());
+    frames.push_back(frame_of(proto::FRAME_DETAILS, details));
+  }
+  for (int track = 0; track < tracks.tracks_size(); ++track) {
+    proto::LaneSegment segment = filled<proto::LaneSegment>();
+    segment.set_track(static_cast<std::uint32_t>(track));
+    frames.push_back(frame_of(proto::FRAME_LANE_SEGMENT, segment));
+  }
+  return frames;
+}
+
 std::vector<Frame> last_frames() {
   proto::Outline outline = filled<proto::Outline>();
   outline.set_bucket_length(100);

@@ -13,5 +13,7 @@ namespace lanescope::fuzz {
 [[nodiscard]] std::vector<Frame> event_frames();
 // What stands behind events: names of code, counters, output, ends of processes and of the session, the outline.
 [[nodiscard]] std::vector<Frame> last_frames();
+// What a compacted file has in place of events: tables, and a segment of a track of each kind.
+std::vector<Frame> compacted_frames();
 
 }  // namespace lanescope::fuzz

@@ -94,11 +94,18 @@ class Dictionary:
         return ";".join(reversed(calls))
 
 
+TRACK_WORDS = dict(enumerate(["Kernel", "Copy", "Graph launch", "Synchronization", "CUDA API", "NVTX range", "NVTX range", "NVTX mark", "OS runtime", "Overhead",
+                              "Compilation", "Page fault", "Thread state", "", "CPU sample", "Backtrace", "Memory usage", "CUDA event"]))
+DETAILS_OF_TRACKS = {0: 1, 1: 2, 2: 7, 3: 4, 4: 3, 5: 8, 6: 8, 7: 8, 11: 9, 12: 10, 14: 11, 15: 11, 16: 6, 17: 5}
+STREAM_TRACKS = (proto.TRACK_KERNELS, proto.TRACK_MEMORY, proto.TRACK_GRAPH_LAUNCHES, proto.TRACK_SYNCHRONIZATIONS)
+
+
 class Reader:
     def __init__(self, data):
         self.dictionaries = collections.defaultdict(Dictionary)
         self.epoch, self.pids, self.domains = 0, {}, {}
         self.events, self.counters, self.counter_events = [], {}, collections.defaultdict(list)
+        self.file, self.tracks, self.threads, self.details = Dictionary(), [], [], collections.defaultdict(dict)  # of a compacted file
         for kind, process, source, payload in frames(data):
             self.take(kind, process, source, payload)
 
@@ -128,6 +135,76 @@ class Reader:
                 self.take_counters(process, source, chunk)
             elif which:
                 self.take_events(process, dictionary, which, getattr(chunk, which), chunk.base_time - self.epoch)
+
+        elif kind == proto.FRAME_NAMES:
+            page = proto.Names.FromString(payload)
+            self.file.tables["strings"].update((page.first + i, text) for i, text in enumerate(page.texts))
+        elif kind == proto.FRAME_CALL_STACKS:
+            stacks = proto.CallStacks.FromString(payload)
+            self.file.tables["code_locations"].update((stacks.first_location + i, place) for i, place in enumerate(stacks.locations))
+            self.file.tables["call_nodes"].update((stacks.first_node + i, node) for i, node in enumerate(stacks.nodes))
+            for location in stacks.symbols:
+                self.file.symbols[location.location] = [self.file.string(f.function) for f in location.functions]
+        elif kind == proto.FRAME_TRACKS:
+            message = proto.Tracks.FromString(payload)
+            self.threads += message.threads
+            self.tracks += message.tracks
+        elif kind == proto.FRAME_DETAILS:
+            details = proto.Details.FromString(payload)
+            columns = [list(sums(column.value_delta)) or [0] * details.rows for column in details.columns]
+            for i, row in enumerate(zip(*columns)):
+                self.details[details.kind][details.first + i] = row
+        elif kind == proto.FRAME_LANE_SEGMENT:
+            self.take_segment(proto.LaneSegment.FromString(payload))
+
+    def take_segment(self, segment):
+        track, count = self.tracks[segment.track], len(segment.gap)
+        if track.kind == proto.TRACK_PROCESSORS:
+            return  # repeats the states of threads
+        column = lambda values: list(values) or [0] * count
+        names, correlations = column(segment.name), list(sums(column(segment.correlation_delta)))
+        rows = list(sums(column(segment.detail_delta)))
+        start = segment.first_start - self.epoch
+        for i, (gap, duration) in enumerate(zip(segment.gap, column(segment.duration))):
+            start += gap
+            event = {"start_ns": start, "duration_ns": duration, "pid": self.pids.get(track.process, 0), "name": self.file.string(names[i])}
+            start += duration
+            if correlations[i] and track.kind not in (proto.TRACK_NVTX_RANGES, proto.TRACK_NVTX_PROCESS_RANGES, proto.TRACK_NVTX_MARKS):
+                event["correlation"] = correlations[i]
+            if track.kind in STREAM_TRACKS:
+                event |= {"device": track.device, "context": track.context, "stream": track.stream}
+            if track.thread:
+                event["tid"] = self.threads[track.thread - 1].id
+            details = self.details[DETAILS_OF_TRACKS.get(track.kind, 0)].get(rows[i])
+            self.events.append(event | self.segment_event(track, details))
+
+    def segment_event(self, track, row):
+        """What an event is by its track and details, in the words of read_kernels() and the others."""
+        kind, domain = TRACK_WORDS[track.kind], self.domains.get((track.process, track.domain), "")
+        if kind == "Kernel":
+            row = row or (0,) * 22
+            return {"kind": kind, "grid": list(row[2:5]), "block": list(row[5:8]), "registers_per_thread": row[11], "static_shared_memory": row[12],
+                    "dynamic_shared_memory": row[13]}
+        if kind == "Copy":
+            row = row or (0,) * 14
+            if row[0] == 1:
+                return {"kind": "Set", "bytes": row[5], "destination_memory": row[3]}
+            return {"kind": kind, "bytes": row[5], "source_memory": row[2], "destination_memory": row[3], "name": row[1]}
+        if kind == "Thread state":
+            row = row or (0, 0)
+            return {"kind": kind, "name": row[0]} | ({"processor": row[1] - 1} if row[1] else {})
+        if kind in ("CPU sample", "Backtrace"):
+            row = row or (0, 0, 0, 0)
+            return {"kind": kind, "stack": (self.file, row[0]), "name": row[1]} | ({"processor": row[2] - 1} if row[2] and kind == "CPU sample" else {})
+        if kind == "Synchronization":
+            return {"kind": kind, "name": row[0] if row else 0}
+        if kind == "Memory usage":
+            return {"kind": kind, "name": row[0] if row else 0}
+        if kind in ("NVTX range", "NVTX mark"):
+            return {"kind": kind} | ({"domain": domain} if domain else {})
+        if kind == "CUDA event":
+            return {"kind": kind, "name": f"CUDA event {row[0] if row else 0}"}
+        return {"kind": kind}
 
     def take_counters(self, process, source, chunk):
         samples = chunk.counter_samples

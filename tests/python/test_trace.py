@@ -61,6 +61,20 @@ class Recordings(unittest.TestCase):
                 for table in trace.tables.values():
                     self.assertEqual(len(table), len(table["start"]))
 
+    def test_a_compacted_file_has_the_same_rows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("unified_memory", "torch_loader_samples", "gpu_metrics", "torch_graph", "cuda_streams", "cause_lock", "ranks_late0"):
+                path = support.recording(name)
+                compact = pathlib.Path(folder) / path.name
+                support.lanescope("export", "-q", "-t", "trace", "--form", "compact", "-o", compact, path)
+                with lanescope.open(path) as log, lanescope.open(compact) as trace:
+                    for name, table in log.tables.items():
+                        with self.subTest(recording=path.name, table=name):
+                            self.assertEqual(len(trace.tables[name]), len(table))
+                            self.assertEqual(rows_of(trace.tables[name], table.columns), rows_of(table, table.columns))
+                    self.assertEqual(len(trace.diagnostics), len(log.diagnostics))
+                    self.assertFalse(trace.lost.damaged_bytes or trace.lost.damaged_chunks or trace.lost.cut or trace.lost.unfinished)
+
     def test_counters_have_the_values_of_the_sqlite_export(self):
         import contextlib
         import math

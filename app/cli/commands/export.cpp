@@ -14,10 +14,14 @@
 #include "model/export/trace_file_export.h"
 #include "model/file/frame.h"
 #include "model/import/open_trace.h"
+#include "model/trace/compact/compaction.h"
 #include "model/stats/report.h"
 
 namespace lanescope::cli {
 namespace {
+
+constexpr const char* kCompactForm = "compact";
+constexpr const char* kLogForm = "log";
 
 struct Options {
   std::string input;
@@ -25,10 +29,12 @@ struct Options {
   std::string type = "sqlite";
   std::string times;
   std::vector<std::string> tables;
+  std::string form;
   bool force = false;
   bool lazy = true;
   bool quiet = false;
   ExportSelection selection;
+  [[nodiscard]] FileForm file_form() const { return form == kLogForm ? FileForm::kLog : FileForm::kCompacted; }
   [[nodiscard]] Overwrite overwrite() const { return force ? Overwrite::kAllow : Overwrite::kRefuse; }
 };
 
@@ -46,7 +52,7 @@ Result<void> to_sqlite(const TracePointer& trace, const Options& options) {
 
 Result<void> to_trace(const TracePointer& trace, const Options& options) {
   return write_file(options.output, options.overwrite(), ".trace", [&](const std::filesystem::path& path, Overwrite overwrite) {
-    return export_trace_file(*trace, path, overwrite, options.selection);
+    return export_trace_file(*trace, path, overwrite, options.selection, options.file_form());
   });
 }
 
@@ -101,12 +107,27 @@ bool is_lanescope_file(const std::string& path) {
   return std::equal(std::begin(head), std::end(head), reinterpret_cast<const char*>(kFileMagic));
 }
 
-// A .trace file as .trace: its frames as they are, without those that are damaged.
+// Whether frames can be taken as they are: a compacted file is opened, and written anew, to become a log.
+bool is_rewritten(const Options& options) {
+  if (options.type != "trace" || options.selection.window || !is_lanescope_file(options.input)) return false;
+  if (options.file_form() == FileForm::kCompacted) return true;
+  const auto form = form_of(options.input);
+  return !form || *form == FileForm::kLog;  // recovering says what is wrong with it
+}
+
+// A .trace file as .trace, without frames that are damaged: compacted, or as they are.
+Result<FileCondition> rewrite(const Options& options, const std::filesystem::path& path, Overwrite overwrite) {
+  if (options.file_form() == FileForm::kLog) return recover_trace_file(options.input, path, overwrite);
+  const auto compacted = compact_trace_file(options.input, path, overwrite);
+  if (!compacted) return compacted.error();
+  return compacted->source;
+}
+
 int recover(const Options& options) {
   FileCondition condition;
   const auto written = write_file(options.output, options.overwrite(), ".trace",
                                   [&](const std::filesystem::path& path, Overwrite overwrite) -> Result<void> {
-                                    auto recovered = recover_trace_file(options.input, path, overwrite);
+                                    auto recovered = rewrite(options, path, overwrite);
                                     if (!recovered) return recovered.error();
                                     condition = *recovered;
                                     return {};
@@ -120,6 +141,8 @@ int recover(const Options& options) {
 Result<void> check(Options& options) {
   if (!options.tables.empty() && options.type != "sqlite")
     return Error{"--tables names tables of SQLite: it goes with -t sqlite only.", ErrorKind::kUsage};
+  if (!options.form.empty() && options.type != "trace")
+    return Error{"--form says how a .trace file holds its events: it goes with -t trace only.", ErrorKind::kUsage};
   if (!options.times.empty()) {
     const auto window = stats::parse_time_range(options.times);
     if (!window) return window.error();
@@ -158,6 +181,11 @@ int run_export(Arguments arguments) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("REGEX");
+  app.add_option("--form", options.form,
+                 "With -t trace: compact (events by lanes, of which each part can be read alone) or log (as they are recorded, which "
+                 "versions before format 1.2 read, too) [compact]")
+      ->type_name("FORM")
+      ->check(one_of({kCompactForm, kLogForm}));
   app.add_flag("-l,--lazy", options.lazy, "Make only tables of SQLite or Parquet that have rows [true]");
   app.add_flag("-q,--quiet", options.quiet, "Say nothing where it succeeds");
   app.footer(
@@ -166,10 +194,11 @@ int run_export(Arguments arguments) {
       "  lanescope export -t chrome run.trace              run.chrome.json, for https://ui.perfetto.dev\n"
       "  lanescope export -t parquet run.trace             folder run.parquet, for DuckDB, Polars, pandas, Spark\n"
       "  lanescope export -t csv -o - --times 1s/2s run.trace | head\n"
-      "  lanescope export -t trace -o whole.trace cut.trace   what can be read of a damaged file\n");
+      "  lanescope export -t trace -o whole.trace cut.trace   what can be read of a damaged file\n"
+      "  lanescope export -t trace --form log -o old.trace run.trace   for an older Lanescope\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (const auto checked = check(options); !checked) return fail(checked.error());
-  if (options.type == "trace" && !options.selection.window && is_lanescope_file(options.input)) return recover(options);
+  if (is_rewritten(options)) return recover(options);
 
   const auto trace = open_trace(options.input);
   if (!trace) return fail(trace.error());

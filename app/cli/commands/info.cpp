@@ -108,10 +108,17 @@ std::string metrics_text(const Trace& trace) {
   return with_thousands(counters) + " of " + counted(gpus.size(), "GPU") + ", " + counted(values, "value");
 }
 
-void print_heading(const std::string& file, const Trace& trace) {
+// "compact, 3.1 MiB; 23.0 MiB of memory once open"; empty for files of other tools.
+std::string form_text(const FileFacts& facts) {
+  if (!facts.form) return {};
+  return std::string(form_name(*facts.form)) + ", " + bytes_text(facts.bytes) + "; " + bytes_text(facts.memory) + " of memory once open";
+}
+
+void print_heading(const std::string& file, const Trace& trace, const FileFacts& facts) {
   const Provenance& from = trace.provenance();
   std::cout << file << '\n';
   print_line("Format", from.format + (from.producer.empty() ? "" : ", written by " + from.producer));
+  print_line("Form", form_text(facts));
   if (from.utc_epoch != 0) print_line("Recorded", utc_text(from.utc_epoch) + (from.host_name.empty() ? "" : " on " + from.host_name));
   print_line("System", from.operating_system);
   print_line("Command", command_text(from.command));
@@ -186,8 +193,8 @@ void print_diagnostics(const Trace& trace) {
   }
 }
 
-void print_text(const std::string& file, const Trace& trace, const EventCounts& counts) {
-  print_heading(file, trace);
+void print_text(const std::string& file, const Trace& trace, const EventCounts& counts, const FileFacts& facts) {
+  print_heading(file, trace, facts);
   if (trace.event_count() > 0) print_counts(counts);
   std::cout << "\nProcesses\n";
   for (ProcessId id = 0; id < trace.processes().size(); ++id) print_process(trace, id, counts);
@@ -211,10 +218,11 @@ int run_info(Arguments arguments) {
   const Result<std::shared_ptr<const Trace>> trace = open_trace(file);
   if (!trace) return fail(trace.error());
   const EventCounts counts = count_events(**trace);
+  const FileFacts facts = facts_of(file, **trace);
   if (as_json)
-    std::cout << info_json(file, **trace, counts);
+    std::cout << info_json(file, **trace, counts, facts);
   else
-    print_text(file, **trace, counts);
+    print_text(file, **trace, counts, facts);
   return kSuccess;
 }
 

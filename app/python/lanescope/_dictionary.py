@@ -150,6 +150,24 @@ class Dictionary:
         self._stacks = {0: 0}
         self._calls.clear()
 
+    def extend_by_names(self, data: memoryview) -> None:
+        names = decode("Names", data)
+        for i, entry in enumerate(names["texts"]):
+            self._strings.put(names["first"] + i, (self._texts.number(entry),))
+
+    def extend_by_call_stacks(self, data: memoryview) -> None:
+        stacks = decode("CallStacks", data)
+        for name, first, rows, columns in (
+            ("code_locations", "first_location", "locations", CODE_LOCATION),
+            ("call_nodes", "first_node", "nodes", CALL_NODE),
+        ):
+            for i, row in enumerate(stacks[rows]):
+                values = tuple(row[column] - (1 << 64) if row[column] >> 63 else row[column] for column in columns)
+                self._tables[name].put(stacks[first] + i, values)
+        for location in stacks["symbols"]:
+            if location["functions"]:
+                self._symbols[location["location"]] = [self.text(function["function"]) for function in location["functions"]]
+
     def text(self, string: int) -> int:
         """The number of the text of a string id."""
         return self._strings.get(string)[0]

@@ -25,6 +25,11 @@ FRAME_TYPES = {
     "index": 11,
     "outline": 12,
     "symbols": 13,
+    "names": 14,
+    "call_stacks": 15,
+    "details": 16,
+    "tracks": 17,
+    "lane_segment": 18,
 }
 
 _UINTS, _SINTS, _FIXED64S, _FIXED32S = ["uint"], ["sint"], ["fixed64"], ["fixed32"]
@@ -92,7 +97,7 @@ MESSAGES: dict[str, Message] = {
         "source_name": (8, "bytes"),
         "description": (9, "bytes"),
     },
-    "Diagnostic": {"time": (1, "sint"), "severity": (2, "uint"), "component": (3, "uint"), "state": (4, "uint"), "text": (5, "bytes")},
+    "Diagnostic": {"time": (1, "sint"), "severity": (2, "uint"), "component": (3, "uint"), "state": (4, "uint"), "text": (5, "bytes"), "known_from_minor_version": (6, "uint")},
     "Counters": {"produced": (1, "uint"), "dropped": (2, "uint"), "late": (3, "uint"), "invalid": (4, "uint")},
     "Output": {"time": (1, "sint"), "stream": (2, "uint"), "data": (3, "bytes")},
     "Symbols": {"first_string": (1, "uint"), "strings": (2, ["bytes"]), "locations": (3, ["LocationSymbol"])},
@@ -301,6 +306,86 @@ MESSAGES: dict[str, Message] = {
         "payload": (8, _FIXED64S),
         "payload_json": (10, _UINTS),
     },
+    "Names": {"first": (1, "uint"), "texts": (2, ["bytes"])},
+    "CallStacks": {
+        "first_location": (1, "uint"),
+        "locations": (2, ["CodeLocation"]),
+        "symbols": (3, ["LocationSymbol"]),
+        "first_node": (4, "uint"),
+        "nodes": (5, ["CallNode"]),
+    },
+    "Details": {"kind": (1, "uint"), "first": (2, "uint"), "rows": (3, "uint"), "columns": (4, ["DetailColumn"])},
+    "DetailColumn": {"value_delta": (1, _SINTS)},
+    "Tracks": {"threads": (1, ["TrackThread"]), "tracks": (2, ["Track"])},
+    "TrackThread": {"process": (1, "uint"), "id": (2, "uint")},
+    "Track": {
+        "kind": (1, "uint"),
+        "process": (2, "uint"),
+        "thread": (3, "uint"),
+        "on_gpu": (4, "bool"),
+        "device": (5, "uint"),
+        "context": (6, "uint"),
+        "stream": (7, "uint"),
+        "domain": (8, "uint"),
+        "processor": (9, "uint"),
+    },
+    "LaneSegment": {
+        "track": (1, "uint"),
+        "lane": (2, "uint"),
+        "first_start": (3, "sint"),
+        "gap": (4, _UINTS),
+        "duration": (5, _UINTS),
+        "name": (6, _UINTS),
+        "correlation_delta": (7, _SINTS),
+        "detail_delta": (8, _SINTS),
+    },
+}
+
+# Columns of Details by their kind (docs/file-format.md, Compacted files).
+DETAIL_COLUMNS: dict[int, "tuple[str, ...]"] = {
+    1: (
+        *("mangled_name", "short_name", "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "cluster_x", "cluster_y", "cluster_z"),
+        *("registers_per_thread", "static_shared_memory", "dynamic_shared_memory", "shared_memory_executed", "local_memory_per_thread"),
+        *("local_memory_total", "launch_type", "cache_config", "graph", "graph_node", "unfinished"),
+    ),
+    2: (
+        *("operation", "copy_kind", "source_memory", "destination_memory", "value", "bytes", "source_device", "destination_device"),
+        *("source_context", "destination_context", "graph", "graph_node", "virtual_address", "migration_cause"),
+    ),
+    3: ("driver", "result"),
+    4: ("type", "event", "event_record"),
+    5: ("event", "record"),
+    6: (
+        *("operation", "memory_kind", "address", "bytes", "context", "stream", "variable", "pool_address", "pool_bytes"),
+        *("pool_bytes_in_use", "pool_release_threshold"),
+    ),
+    7: ("graph", "graph_exec"),
+    8: ("category", "color", "payload", "end_thread", "payload_type", "unfinished", "payload_json"),
+    9: ("address", "program_counter", "function", "module", "source_file", "source_line", "count", "access"),
+    10: ("state", "processor"),
+    11: ("call_node", "origin", "processor", "period"),
+}
+
+# By numbers of TrackKind: the tables of its events, and the kind of its details; 0 none. Rows of processors repeat the states of threads.
+TRACK_KINDS: dict[int, "tuple[tuple[str, ...], int]"] = {
+    0: (("kernels",), 1),
+    1: (("copies", "sets"), 2),
+    2: (("graph_launches",), 7),
+    3: (("synchronizations",), 4),
+    4: (("api_calls",), 3),
+    5: (("nvtx_ranges",), 8),
+    6: (("nvtx_ranges",), 8),
+    7: (("nvtx_marks",), 8),
+    8: (("os_runtime",), 0),
+    9: (("overheads",), 0),
+    10: (("compilations",), 0),
+    11: (("page_faults",), 9),
+    12: (("thread_states",), 10),
+    13: ((), 10),
+    14: (("samples",), 11),
+    15: (("samples",), 11),
+    16: (("memory_usage",), 6),
+    17: (("cuda_events",), 5),
 }
 
 # Numbers of enumerations, in the words of the tables.

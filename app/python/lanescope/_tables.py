@@ -76,6 +76,10 @@ class Chunk:
     def sum(self, name: str) -> Array:
         return running_sum(self.values(name).astype(np.int64, copy=False))
 
+    def of_all(self, name: str) -> Array:
+        """What the chunk says once, of all its events."""
+        return self.all(self.scalar(name))
+
     def all(self, value: int) -> Array:
         return np.full(self.size, value, dtype=np.int64)
 
@@ -128,7 +132,7 @@ class TableSchema:
 
 
 def _start(meaning: str = "when it began, since the recording did") -> Column:
-    return Column("start", "int64", "ns", meaning, Chunk.start)
+    return Column("start", "int64", "ns", meaning, lambda chunk: chunk.start())
 
 
 def _value(name: str, meaning: str, unit: str = "", source: str = "") -> Column:
@@ -148,7 +152,7 @@ def _enumeration(name: str, meaning: str, words: str, make: Callable[[Chunk], Ar
 
 
 def _scalar(name: str, meaning: str, unit: str = "") -> Column:
-    return Column(name, "int64", unit, meaning, lambda chunk: chunk.all(chunk.scalar(name)))
+    return Column(name, "int64", unit, meaning, lambda chunk: chunk.of_all(name))
 
 
 def _queue(name: str, meaning: str) -> Column:
@@ -264,7 +268,7 @@ SCHEMAS: "dict[str, TableSchema]" = {
                 _THREAD,
                 _CORRELATION,
                 _value("result", "cudaError_t or CUresult"),
-                Column("driver", "bool", "", "whether it is the driver's, not the runtime's", lambda chunk: chunk.all(chunk.scalar("driver")).astype(bool)),
+                Column("driver", "bool", "", "whether it is the driver's, not the runtime's", lambda chunk: chunk.of_all("driver").astype(bool)),
             ),
         ),
         TableSchema(
@@ -300,7 +304,7 @@ SCHEMAS: "dict[str, TableSchema]" = {
                 _THREAD,
                 _scalar("domain", "NVTX domain; 0 is the default one"),
                 _value("depth", "ranges around it on this thread and domain"),
-                _enumeration("style", "whether ranges nest (push pop) or not (start end)", "NvtxStyle", lambda chunk: chunk.all(chunk.scalar("style"))),
+                _enumeration("style", "whether ranges nest (push pop) or not (start end)", "NvtxStyle", lambda chunk: chunk.of_all("style")),
                 *_NVTX,
                 _UNFINISHED,
             ),
@@ -344,7 +348,7 @@ SCHEMAS: "dict[str, TableSchema]" = {
             (
                 _start("when it was taken"),
                 _THREAD,
-                _enumeration("origin", "what made it be taken", "SampleOrigin", lambda chunk: chunk.all(chunk.scalar("origin"))),
+                _enumeration("origin", "what made it be taken", "SampleOrigin", lambda chunk: chunk.of_all("origin")),
                 _scalar("period", "processor time that a timer's sample stands for", "ns"),
                 _value("duration", "of the call that it is of; 0 for a timer's", "ns"),
                 Column("function", "text", "", "innermost function", lambda chunk: chunk.by_node(chunk.dictionary.function)),

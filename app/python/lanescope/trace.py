@@ -13,13 +13,15 @@ from ._demangle import demangled
 from ._dictionary import Dictionary, Texts
 from ._frames import Frame, FrameFile, TraceError
 from ._message import decode, text
-from ._schema import ENUMERATIONS, FRAME_TYPES, MESSAGES
+from ._schema import ENUMERATIONS, FRAME_TYPES, MESSAGES, TRACK_KINDS
+from ._segments import FileTables, SegmentChunk, track_of
 from ._tables import LARGEST_CHUNK, SCHEMAS, Chunk, TableSchema
 from ._wire import WireError, running_sum, varints, zigzag
 from .table import Array, Batch, Table
 
 _CACHED_BYTES = 256 << 20  # of decompressed chunks that are kept
 _KIND_OF_FIELD = {number: name for name, (number, kind) in MESSAGES["EventChunk"].items() if isinstance(kind, str) and kind in MESSAGES}
+_KNOWN_MINOR_VERSION = 2  # of the format
 _FRAME_NAMES = {number: name for name, number in FRAME_TYPES.items()}
 
 
@@ -60,11 +62,11 @@ class Process:
 
 @dataclass(frozen=True)
 class _Place:
-    """A chunk of events in the file."""
+    """A chunk, or a lane segment, of events in the file."""
 
     frame: Frame
-    base_time: int  # since the recording began
-    kind: int       # field of EventChunk
+    base_time: int  # since the recording began; of a lane segment, the recording's epoch
+    kind: int       # field of EventChunk; 0 for a lane segment
     rows: int
 
 
@@ -103,6 +105,7 @@ class Trace:
         self._texts = Texts()
         self._readable: "dict[int, int]" = {}  # mangled text: readable text
         self._dictionaries: "dict[tuple[int, int], Dictionary]" = {}
+        self._tables = FileTables(self._texts)  # of a compacted file
         self._places: "dict[str, list[_Place]]" = {name: [] for name in [*SCHEMAS, "counter_samples"]}
         self._payloads: "dict[int, memoryview]" = {}
         self._counters: "dict[tuple[int, int, int], dict[str, Any]]" = {}
@@ -154,8 +157,8 @@ class Trace:
             if payload is None:
                 continue
             try:
-                if name == "events":
-                    self._take_chunk(frame, payload)
+                if name in ("events", "lane_segment"):
+                    getattr(self, "_take_" + ("chunk" if name == "events" else name))(frame, payload)
                     if cached + len(payload) <= _CACHED_BYTES:
                         # A stored payload is a view of the window that was read, which would stay with it.
                         self._payloads[frame.payload_at] = memoryview(bytes(payload)) if frame.codec == 0 else payload
@@ -189,6 +192,28 @@ class Trace:
             raise WireError(f"a chunk has {frame.event_count} events")
         self._places[name].append(_Place(frame, base_time - self.session["epoch"], kind, frame.event_count))
 
+    def _take_lane_segment(self, frame: Frame, payload: memoryview) -> None:
+        track = track_of(payload)
+        if track >= len(self._tables.tracks):
+            raise WireError("a lane segment is of no track")
+        tables, _ = TRACK_KINDS.get(self._tables.tracks[track]["kind"], ((), 0))
+        for name in tables:
+            # How many rows of a memory track are copies, their details say.
+            rows = frame.event_count if len(tables) == 1 else SegmentChunk(name, payload, self._tables, 0).size
+            self._places[name].append(_Place(frame, self.session["epoch"], 0, rows))
+
+    def _take_names(self, frame: Frame, payload: memoryview) -> None:
+        self._tables.dictionary.extend_by_names(payload)
+
+    def _take_call_stacks(self, frame: Frame, payload: memoryview) -> None:
+        self._tables.dictionary.extend_by_call_stacks(payload)
+
+    def _take_details(self, frame: Frame, payload: memoryview) -> None:
+        self._tables.take_details(payload)
+
+    def _take_tracks(self, frame: Frame, payload: memoryview) -> None:
+        self._tables.take_tracks(payload)
+
     def _take_session_start(self, frame: Frame, payload: memoryview) -> None:
         self.session = decode("SessionStart", payload)
 
@@ -221,6 +246,8 @@ class Trace:
 
     def _take_diagnostic(self, frame: Frame, payload: memoryview) -> None:
         said = decode("Diagnostic", payload)
+        if 0 < said["known_from_minor_version"] <= _KNOWN_MINOR_VERSION:
+            return
         self.diagnostics.append(
             {"time": said["time"] - self.session["epoch"], "process": frame.process, "severity": _word("Severity", said["severity"]), "text": text(said["text"])}
         )
@@ -243,6 +270,8 @@ class Trace:
             if payload is None:
                 self.lost.damaged_chunks += 1
                 return None
+        if place.kind == 0:
+            return payload
         from ._wire import fields
 
         return next((value for number, value in fields(payload) if number == place.kind and isinstance(value, memoryview)), None)
@@ -294,7 +323,10 @@ class _Events(_Texts):
                 if events is None:
                     self._bad.add(at)
                     continue
-                chunk = Chunk(self._schema.message, events, trace._dictionary(place.frame), place.base_time)
+                if place.kind == 0:
+                    chunk: Chunk = SegmentChunk(self._schema.name, events, trace._tables, place.base_time)
+                else:
+                    chunk = Chunk(self._schema.message, events, trace._dictionary(place.frame), place.base_time)
                 if chunk.size != place.rows:
                     raise WireError("a chunk has another number of events than its frame says")
                 yield Batch({name: self._column(chunk, place, name) for name in columns})

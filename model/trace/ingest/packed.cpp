@@ -170,6 +170,43 @@ bool ApiCallColumns::parse(std::string_view bytes) {
   });
 }
 
+bool LaneSegmentColumns::parse(std::string_view bytes) {
+  return for_fields(bytes, [this](const WireField& field) {
+    using Fields = proto::LaneSegment;
+    switch (field.number) {
+      case Fields::kTrackFieldNumber:
+        if (field.type == WireField::kVarint) track = static_cast<std::uint32_t>(field.value);
+        return true;
+      case Fields::kLaneFieldNumber:
+        if (field.type == WireField::kVarint) lane = static_cast<std::uint32_t>(field.value);
+        return true;
+      case Fields::kFirstStartFieldNumber:
+        if (field.type == WireField::kVarint) first_start = decoded<Coding::kZigzag, std::int64_t>(field.value);
+        return true;
+      case Fields::kGapFieldNumber:
+        return plain(field, gap);
+      case Fields::kDurationFieldNumber:
+        return plain(field, duration);
+      case Fields::kNameFieldNumber:
+        return plain(field, name);
+      case Fields::kCorrelationDeltaFieldNumber:
+        return zigzag(field, correlation_delta);
+      case Fields::kDetailDeltaFieldNumber:
+        return zigzag(field, detail_delta);
+      default:
+        return true;
+    }
+  });
+}
+
+void LaneSegmentColumns::clear() noexcept {
+  track = lane = 0;
+  first_start = 0;
+  for (Column<std::uint64_t>* column : {&gap, &duration}) column->clear();
+  name.clear();
+  for (Column<std::int64_t>* column : {&correlation_delta, &detail_delta}) column->clear();
+}
+
 bool CounterSampleColumns::OfCounter::parse(std::string_view bytes) {
   return for_fields(bytes, [this](const WireField& field) {
     using Fields = proto::CounterColumn;

@@ -27,6 +27,7 @@ class Column {
   [[nodiscard]] const Value* begin() const noexcept { return values_.get(); }
   [[nodiscard]] const Value* end() const noexcept { return values_.get() + size_; }
 
+  void clear() noexcept { size_ = 0; }
   // Room for that many more, to be written at once.
   [[nodiscard]] Value* extend(std::size_t count);
 
@@ -75,6 +76,20 @@ struct CounterSampleColumns {
   std::vector<OfCounter> columns;
   std::uint64_t last_duration = 0;
   [[nodiscard]] bool parse(std::string_view bytes);
+};
+
+// LaneSegment of the schema.
+struct LaneSegmentColumns {
+  std::uint32_t track = 0;
+  std::uint32_t lane = 0;
+  std::int64_t first_start = 0;
+  Column<std::uint64_t> gap;
+  Column<std::uint64_t> duration;
+  Column<std::uint32_t> name;
+  Column<std::int64_t> correlation_delta;
+  Column<std::int64_t> detail_delta;
+  [[nodiscard]] bool parse(std::string_view bytes);
+  void clear() noexcept;  // keeps the memory of columns
 };
 
 }  // namespace lanescope

@@ -18,6 +18,16 @@
 
 namespace lanescope {
 
+// What the index of a file says of one of its frames.
+struct IndexedFrame {
+  std::uint64_t offset = 0;  // byte position of its header
+  std::uint32_t type = 0;    // proto::FrameType
+  std::uint32_t process = 0;
+  std::uint32_t stored_size = 0;
+  std::uint32_t event_count = 0;
+  std::string segment_head;  // of a lane segment: a proto::SegmentHead; else empty
+};
+
 // Appends frames to a new file. What append() was given is in the file (the kernel's cache) when it returns, so a killed host loses
 // nothing; finish() adds the index, without which the file opens all the same.
 //
@@ -44,6 +54,8 @@ class TraceFileWriter {
   // Appends frames exactly as they are: one or more whole frames, back to back. Fails when the disk is full; the partial frame is then
   // cut off again, so that the file stays whole.
   Result<void> append(std::span<const std::byte> frames);
+  // The same of one frame, of which the index has this head (IndexedFrame).
+  Result<void> append_segment(std::span<const std::byte> frame, std::string segment_head);
 
   // Makes room for `bytes` of frames and the index: takes whole frames from the end until all of that fits into the place that the file has
   // now, where `limit` is none, else into `limit` bytes in all. The first frame stays. What is appended next is written over the others:
@@ -96,6 +108,12 @@ class TraceFileReader {
   [[nodiscard]] std::vector<FrameView> indexed(std::span<const std::uint16_t> types) const;
   // How many events the index says there are; 0 where there is no sound index. O(frames).
   [[nodiscard]] std::uint64_t indexed_events() const;
+  // The index of a finished file; empty where there is no sound one. O(frames).
+  [[nodiscard]] std::vector<IndexedFrame> index() const;
+  // A frame that the index names, in memory of its own. Fails with one sentence where the file has another there, or a damaged one. Any
+  // thread may call it, also while another walks.
+  [[nodiscard]] Result<FrameView> read(const IndexedFrame& frame) const;
+  [[nodiscard]] std::uint16_t minor_version() const noexcept;  // of the format, as the file's header says
 
   // The next sound frame, else none at the end of what there is now. Damaged frames are skipped and counted: the scan goes on at the next
   // place where a sound frame begins, as far as the limit of such searches (limits.h) allows. In a growing file, call again later. Index

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace lanescope {
@@ -22,6 +23,19 @@ namespace lanescope {
 
 // How many numbers a packed column of varints holds. O(bytes).
 [[nodiscard]] std::size_t varints_in(std::string_view packed) noexcept;
+
+// Appends a number of any length. Zigzag is how signed ones stand.
+inline void append_varint(std::uint64_t value, std::string& bytes) {
+  for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<char>(value | 0x80));
+  bytes.push_back(static_cast<char>(value));
+}
+[[nodiscard]] constexpr std::uint64_t zigzag(std::int64_t value) noexcept {
+  return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63);
+}
+// Appends a field of bytes: a text, a message, or a packed column.
+void append_field(std::uint32_t number, std::string_view content, std::string& bytes);
+// Appends a field of one number.
+void append_field(std::uint32_t number, std::uint64_t value, std::string& bytes);
 
 // A field of a message as it stands on the wire.
 struct WireField {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "model/file/frame_codec.h"
 #include "model/file/result.h"
+#include "model/trace/compact/lane_frames.h"
 #include "model/trace/trace_builder.h"
 
 namespace lanescope {
@@ -26,6 +29,8 @@ class DecodedFrame {
   DecodedFrame& operator=(DecodedFrame&&) noexcept;
   ~DecodedFrame();
   [[nodiscard]] FrameCost cost() const noexcept;
+  // Whether it is a chunk of counters, which are no events of lanes.
+  [[nodiscard]] bool holds_counter_samples() const noexcept;
 
  private:
   friend class FrameIngest;
@@ -45,6 +50,13 @@ class FrameIngest {
   // skipped whole and counted in malformed(). Unknown frame types are skipped.
   void add(const FrameView& frame);
   void add(const DecodedFrame& frame);
+
+  // Of a compacted file: its tracks by their positions there, as far as they are known; the trace's name for one of the file's; and the
+  // events of a lane segment as the trace has them, none where the file has no such track. Any thread may call these once all tables are
+  // added.
+  [[nodiscard]] const std::vector<std::optional<TrackKey>>& file_tracks() const noexcept;
+  [[nodiscard]] NameId name_of_file(std::uint32_t id) const noexcept;
+  [[nodiscard]] std::optional<std::vector<Event>> events_of(const LaneSegmentEvents& segment) const;
 
   [[nodiscard]] std::uint64_t malformed() const noexcept;
   // Bytes that the trace and the dictionaries of its sources take so far, about; more for names that are long to demangle. O(1).

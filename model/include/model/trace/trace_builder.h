@@ -19,11 +19,21 @@
 
 namespace lanescope {
 
+// Takes the events of a trace that is being built, in place of its lanes.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  // Events of one track, in any order; a depth for each, or none, as add() of the builder has them. `track` is its position in the trace.
+  virtual void take(TrackId track, std::span<const Event> events, std::span<const std::uint32_t> depths) = 0;
+};
+
 class TraceBuilder {
  public:
   // Where events are placed on lanes: where they are added, or meanwhile on a thread of the builder's own, for who adds very many.
   enum class LaneWork { kWhereAdded, kOnAnotherThread };
   explicit TraceBuilder(LaneWork lane_work = LaneWork::kWhereAdded);
+  // Events go to the sink, which outlives the builder: the tracks of snapshots have no lanes.
+  explicit TraceBuilder(EventSink& sink);
   ~TraceBuilder();
   TraceBuilder(const TraceBuilder&) = delete;
   TraceBuilder& operator=(const TraceBuilder&) = delete;
@@ -81,6 +91,26 @@ class TraceBuilder {
   // Adds events of one track, in any order. `depths`, where given, has one nesting depth an event (NVTX push/pop). Events of negative
   // duration, and of times that are not near (see types.h), are refused and counted as invalid.
   void add(const TrackKey& key, std::vector<Event> events, std::span<const std::uint32_t> depths = {});
+
+  // Adds events to a lane of a track, as a compacted file has them. Requires: they are in order, and none overlap. Where others of that lane
+  // are in their way, or times are not near, they are added as by add(), with this depth.
+  void add_to_lane(const TrackKey& key, std::uint32_t lane, std::vector<Event> events);
+
+  // The rows of details so far; row 0 of each is the default. Valid until more is interned.
+  struct DetailTables {
+    const AppendOnlyTable<KernelDetail>& kernels;
+    const AppendOnlyTable<MemoryDetail>& memory;
+    const AppendOnlyTable<ApiDetail>& api;
+    const AppendOnlyTable<SynchronizationDetail>& synchronizations;
+    const AppendOnlyTable<CudaEventDetail>& cuda_events;
+    const AppendOnlyTable<MemoryUsageDetail>& memory_usage;
+    const AppendOnlyTable<GraphLaunchDetail>& graph_launches;
+    const AppendOnlyTable<NvtxDetail>& nvtx;
+    const AppendOnlyTable<PageFaultDetail>& page_faults;
+    const AppendOnlyTable<ThreadStateDetail>& thread_states;
+    const AppendOnlyTable<SampleDetail>& samples;
+  };
+  [[nodiscard]] DetailTables details() const noexcept;
 
   // Bytes that the trace takes so far, about. O(1).
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;

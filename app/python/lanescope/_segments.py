@@ -1,0 +1,170 @@
+"""Events of compacted files: what their ids stand for, and a segment of a lane as a chunk whose columns tables are made of."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+import numpy as np
+
+from ._dictionary import Dictionary, Texts
+from ._message import decode
+from ._schema import DETAIL_COLUMNS, MESSAGES, TRACK_KINDS
+from ._tables import LARGEST_CHUNK, Array, Chunk
+from ._wire import WireError, fields, running_sum, varints, zigzag
+
+_PROCESS_RANGES = 6  # of TrackKind
+_LARGEST_DETAIL_ID = 1 << 28
+
+
+class FileTables:
+    """What ids in lane segments of a file stand for."""
+
+    def __init__(self, texts: Texts) -> None:
+        self.dictionary = Dictionary(texts)
+        self.tracks: "list[dict[str, Any]]" = []
+        self.threads: "list[dict[str, int]]" = []
+        self._details: "dict[int, list[Array]]" = {kind: [np.zeros(1, dtype=np.int64) for _ in columns] for kind, columns in DETAIL_COLUMNS.items()}
+
+    def take_tracks(self, payload: memoryview) -> None:
+        tracks = decode("Tracks", payload)
+        self.threads += tracks["threads"]
+        self.tracks += tracks["tracks"]
+
+    def take_details(self, payload: memoryview) -> None:
+        details = decode_details(payload)
+        if details is None:
+            return
+        kind, first, rows, columns = details
+        for column, values in enumerate(self._details[kind]):
+            if len(values) < first + rows:
+                grown = np.zeros(max(2 * len(values), first + rows), dtype=np.int64)
+                grown[: len(values)] = values
+                self._details[kind][column] = values = grown
+            if column < len(columns) and len(columns[column]):
+                values[first : first + rows] = columns[column]
+
+    def detail(self, kind: int, name: str, ids: Array) -> Array:
+        """A column of details; 0 for ids that no frame has defined."""
+        values = self._details[kind][DETAIL_COLUMNS[kind].index(name)]
+        return values[np.where(ids < len(values), ids, 0)]
+
+
+def decode_details(payload: memoryview) -> "Optional[tuple[int, int, int, list[Array]]]":
+    """Kind, first id, rows and columns of a frame; None for a kind that is not known."""
+    numbers = {number: name for name, (number, _) in MESSAGES["Details"].items()}
+    found = {"kind": 0, "first": 0, "rows": 0}
+    columns: "list[Array]" = []
+    for number, value in fields(payload):
+        name = numbers.get(number)
+        if name == "columns" and isinstance(value, memoryview):
+            parts = b"".join(part for field, part in fields(value) if field == MESSAGES["DetailColumn"]["value_delta"][0] and isinstance(part, memoryview))
+            if len(parts) > 10 * LARGEST_CHUNK:
+                raise WireError("a frame of details has too many rows")
+            columns.append(running_sum(zigzag(varints(memoryview(parts)))))
+        elif name in found and isinstance(value, int):
+            found[name] = value
+    if found["kind"] not in DETAIL_COLUMNS:
+        return None
+    if found["rows"] > LARGEST_CHUNK or found["first"] > _LARGEST_DETAIL_ID or any(len(column) not in (0, found["rows"]) for column in columns):
+        raise WireError("columns of details have other lengths than their frame says")
+    return found["kind"], found["first"], found["rows"], columns
+
+
+def track_of(payload: memoryview) -> int:
+    """The position of a segment's track."""
+    number = MESSAGES["LaneSegment"]["track"][0]
+    return next((value for field, value in fields(payload) if field == number and isinstance(value, int)), 0)
+
+
+class SegmentChunk(Chunk):
+    """Events of a lane segment that belong to one table, with the columns that a chunk of that table has."""
+
+    def __init__(self, table: str, data: memoryview, tables: FileTables, epoch: int) -> None:
+        self.dictionary = tables.dictionary
+        self._schema = MESSAGES["LaneSegment"]
+        self._parts = {}
+        self._scalars = {}
+        self._cache = {}
+        for number, value in fields(data):
+            if isinstance(value, int):
+                self._scalars[number] = value
+            else:
+                self._parts.setdefault(number, []).append(value)
+        self.size = len(Chunk.column(self, "gap"))
+        if not 0 < self.size <= LARGEST_CHUNK or self.scalar("track") >= len(tables.tracks):
+            raise WireError("a lane segment has no events, too many, or no track")
+        self._tables, self._track = tables, tables.tracks[self.scalar("track")]
+        self._kind = TRACK_KINDS.get(self._track["kind"], ((), 0))[1]
+        gap, duration = (Chunk.values(self, name).astype(np.int64) for name in ("gap", "duration"))
+        first = self.scalar("first_start")
+        self._start = np.cumsum(gap) + np.concatenate(([0], np.cumsum(duration)[:-1])) + np.int64(((first >> 1) ^ -(first & 1)) - epoch)
+        self._duration, self._name = duration, Chunk.values(self, "name")
+        self._correlation = running_sum(Chunk.values(self, "correlation_delta").astype(np.int64, copy=False))
+        self._detail = running_sum(Chunk.values(self, "detail_delta").astype(np.int64, copy=False))
+        if (self._detail < 0).any():
+            raise WireError("a detail has a negative id")
+        if table in ("copies", "sets"):
+            chosen = self._tables.detail(self._kind, "operation", self._detail) == ("copies", "sets").index(table)
+            for column in ("_start", "_duration", "_name", "_correlation", "_detail"):
+                setattr(self, column, getattr(self, column)[chosen])
+            self.size = int(chosen.sum())
+
+    def _of_detail(self, name: str) -> Array:
+        return self._tables.detail(self._kind, name, self._detail)
+
+    def _thread(self) -> int:
+        thread = self._track["thread"]
+        return self._tables.threads[thread - 1]["id"] if 0 < thread <= len(self._tables.threads) else 0
+
+    def start(self) -> Array:
+        return self._start
+
+    def column(self, name: str) -> Array:
+        if name == "kernel_name":
+            return np.empty(0, dtype=np.uint64)  # names are readable already
+        return Chunk.column(self, name)
+
+    def values(self, name: str) -> Array:
+        if name == "duration":
+            return self._duration
+        if name == "thread":
+            return self.all(self._thread())
+        if name == "depth":
+            return self.all(self.scalar("lane"))
+        if name == "device":  # of page faults: 0 is the CPU
+            return self.all(1 + self._track["device"] if self._track["on_gpu"] else 0)
+        if name == "memory_kind" and self._kind == 2:  # of sets
+            return self._of_detail("destination_memory")
+        values = self._of_detail(name)
+        return values.view(np.uint64) if name in ("address", "virtual_address") else values
+
+    def sum(self, name: str) -> Array:
+        return self._correlation if name == "correlation_delta" else self._of_detail(name[: -len("_delta")])
+
+    def of_all(self, name: str) -> Array:
+        if name == "thread":
+            return self.all(self._thread())
+        if name == "domain":
+            return self.all(self._track["domain"])
+        if name == "style":
+            return self.all(int(self._track["kind"] == _PROCESS_RANGES))
+        return self._of_detail(name)
+
+    def named(self, name: str) -> Array:
+        return self._of_detail(name) != 0
+
+    def text(self, name: str) -> Array:
+        return self.dictionary.texts(self._name if name == "name" else self._of_detail(name).view(np.uint64))
+
+    def queue(self, name: str) -> Array:
+        return self._of_detail(name) if self._kind == 6 and name != "device" else self.all(self._track[name])
+
+    def launch_shape(self, name: str) -> Array:
+        return self._of_detail(name)
+
+    def copy_shape(self, name: str) -> Array:
+        return self._of_detail("copy_kind" if name == "kind" else name)
+
+    def by_node(self, of: Callable[[int], int]) -> Array:
+        nodes, places = np.unique(self._of_detail("call_node"), return_inverse=True)
+        return np.array([of(int(node)) for node in nodes], dtype=np.int64)[places.reshape(-1)]

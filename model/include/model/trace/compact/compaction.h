@@ -1,0 +1,45 @@
+// Compacts recordings: writes a .trace file whose events stand by lanes, in frames of which each can be decoded without the others, with an
+// index that says what is in each (docs/file-format.md, Compacted files; docs/adr/0015-finished-recordings-are-compacted.md).
+//
+// The new file lies beside its place until it is whole and on the disk: who ends the process at any moment finds the recording, which may
+// be at that very place, as it was, or the compacted one. A process that is killed may leave a part of the new one beside it (.partial).
+//
+// Threads: each call may run on any one thread; it uses all cores.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "model/file/new_file.h"
+#include "model/file/result.h"
+#include "model/file/trace_file.h"
+#include "model/trace/load.h"
+
+namespace lanescope {
+
+// Called from time to time with the fraction that is done, 0 to 1. Returns whether to go on.
+using CompactionProgress = std::function<LoadStep(double fraction)>;
+
+struct CompactionOptions {
+  std::uint64_t memory_bytes = std::uint64_t{512} << 20;  // for events that are being sorted; tables of names and details come on top
+};
+
+struct Compacted {
+  std::uint64_t events = 0;
+  FileCondition source;  // what was wrong with the recording; the new file says so, too
+};
+
+// Compacts a .trace file of any form. `destination` may be the recording itself, with Overwrite::kAllow. Fails with one sentence where the
+// recording can't be read, is being written, is of a newer version of the format, or `progress` says to end; where the new file can't be
+// written; and where it would hold its events in so few bytes that readers would refuse it (limits.h). What is at `destination` stays then.
+//
+// Takes about three times the recording's size on the disk of `destination` while it runs. O(events · log(events / memory)).
+[[nodiscard]] Result<Compacted> compact_trace_file(const std::filesystem::path& source, const std::filesystem::path& destination,
+                                                   Overwrite overwrite, const CompactionProgress& progress = {},
+                                                   const CompactionOptions& options = {});
+
+// How the events of a finished .trace file stand; kLog also for files without an index. Fails as TraceFileReader::open().
+enum class FileForm { kLog, kCompacted };
+[[nodiscard]] Result<FileForm> form_of(const std::filesystem::path& path);
+
+}  // namespace lanescope

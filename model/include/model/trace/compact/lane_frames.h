@@ -1,0 +1,81 @@
+// The frames that a compacted file has of each lane: its events, up to 65,536 a frame, and a head that says what is known of them without
+// decoding. See docs/file-format.md, Compacted files.
+//
+// Ids of names, details and threads are those of the file. Times are CLOCK_MONOTONIC ns, as in every frame: subtract the recording's epoch.
+//
+// Threads: all functions are free of state.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/trace/types.h"
+
+namespace lanescope {
+
+// Which lane: a track by its position in the file's Tracks, and the lane's number in it.
+struct FileLane {
+  std::uint32_t track = 0;
+  std::uint32_t lane = 0;
+  auto operator<=>(const FileLane&) const = default;
+};
+
+struct LaneSegmentEvents {
+  FileLane lane;
+  std::vector<Event> events;  // in order, none overlap; at most 65,536
+};
+
+// Payload of a FRAME_LANE_SEGMENT. `epoch` is added to the events' starts. Requires: 0 < events.size() <= 65,536, sorted by start, not
+// overlapping. O(events).
+[[nodiscard]] std::string encode_lane_segment(FileLane lane, std::span<const Event> events, Nanoseconds epoch);
+
+// None where the bytes are no such payload, hold more events than one may, or events that overlap, or lie farther from the machine's start
+// than any recording. O(bytes).
+[[nodiscard]] std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload);
+
+struct SegmentHead {
+  // Events of one name. Sums of durations, in ns.
+  struct NameSum {
+    NameId name = 0;
+    std::uint32_t count = 0;
+    Nanoseconds total = 0;
+    Nanoseconds least = 0;
+    Nanoseconds greatest = 0;
+    bool operator==(const NameSum&) const = default;
+  };
+  // 1,024 events, the last part fewer.
+  struct Part {
+    Nanoseconds start = 0;    // of its first event
+    Nanoseconds busy = 0;     // sum of its durations
+    NameId dominant = 0;      // as in LaneSummary, as is the weight
+    Nanoseconds weight = 0;
+    Nanoseconds longest = 0;  // duration of its longest event
+    bool operator==(const Part&) const = default;
+  };
+  static constexpr std::size_t kMostNames = 32;
+  static constexpr EventIndex kPartEvents = 1'024;
+
+  FileLane lane;
+  Nanoseconds first_start = 0;
+  Nanoseconds last_start = 0;
+  Nanoseconds end = 0;   // of the last event, which ends last
+  Nanoseconds busy = 0;  // time that events cover
+  std::uint32_t least_correlation = 0;
+  std::uint32_t greatest_correlation = 0;
+  std::vector<NameSum> names;  // those with the most time, most first; none for fewer events than a part has
+  std::vector<Part> parts;     // none where there would be one
+  bool operator==(const SegmentHead&) const = default;
+};
+
+// Requires: as encode_lane_segment(). O(events).
+[[nodiscard]] SegmentHead head_of(FileLane lane, std::span<const Event> events, Nanoseconds epoch);
+// A proto::SegmentHead: at most 2 KB for common recordings.
+[[nodiscard]] std::string encode_segment_head(const SegmentHead& head);
+// None where the bytes are no such message. O(bytes).
+[[nodiscard]] std::optional<SegmentHead> decode_segment_head(std::string_view bytes);
+
+}  // namespace lanescope

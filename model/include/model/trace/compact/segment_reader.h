@@ -1,0 +1,62 @@
+// Reads a compacted file (docs/file-format.md, Compacted files) a segment at a time: the heads of all are known at once, and any segment can
+// be decoded without the others. What holds more events than memory does stands on it.
+//
+// Times are ns since the trace's epoch. Ids are those of surroundings(): names, details, tracks.
+//
+// Threads: any number may call any function at once, without locks; all are const. What decode() returns belongs to who asked.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "model/file/result.h"
+#include "model/trace/compact/lane_frames.h"
+#include "model/trace/lane.h"
+#include "model/trace/trace.h"
+
+namespace lanescope {
+
+class SegmentReader {
+ public:
+  // A run of up to 65,536 consecutive events of a lane, which lies in one frame.
+  struct Segment {
+    SegmentHead head;        // head.lane.track is a position in tracks()
+    EventIndex first = 0;    // position of its first event in its lane
+    EventIndex count = 0;    // events
+    std::uint64_t offset = 0;  // of its frame in the file; and how many bytes are stored there
+    std::uint32_t stored_bytes = 0;
+  };
+
+  // Reads the index, the tables, and all frames but lane segments. Fails with one sentence where the file can't be read, is not compacted, or
+  // has no sound index. O(index + tables): for a billion events about 16,000 heads of up to 2 KB.
+  static Result<SegmentReader> open(const std::filesystem::path& path);
+
+  SegmentReader(SegmentReader&&) noexcept;
+  SegmentReader& operator=(SegmentReader&&) noexcept;
+  ~SegmentReader();
+
+  // The trace but for the events: processes, threads, GPUs, names, details, counters. It has no lanes, and so no tracks and no extent.
+  [[nodiscard]] const std::shared_ptr<const Trace>& surroundings() const noexcept;
+  // By the numbers that segments have.
+  [[nodiscard]] std::span<const TrackKey> tracks() const noexcept;
+  // How many lanes a track has; 0 where it has none. O(1).
+  [[nodiscard]] std::uint32_t lane_count(std::uint32_t track) const noexcept;
+  // All segments of a lane, by time; empty where there is no such lane. O(1).
+  [[nodiscard]] std::span<const Segment> segments(FileLane lane) const noexcept;
+  // Those with events that overlap the window, or start in it. O(log segments).
+  [[nodiscard]] std::span<const Segment> overlapping(FileLane lane, TimeRange window) const noexcept;
+  [[nodiscard]] std::uint64_t event_count() const noexcept;
+
+  // The events of a segment, as a lane has them. Fails with one sentence where the file was changed, or the frame is damaged. O(events): one
+  // read of its bytes, no other frame is looked at.
+  [[nodiscard]] Result<std::shared_ptr<const LaneSegment>> decode(const Segment& segment) const;
+
+ private:
+  struct State;
+  explicit SegmentReader(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lanescope

@@ -1,0 +1,350 @@
+#include "model/trace/compact/compaction.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "../decoding_ahead.h"
+#include "../lane_builder.h"
+#include "event_runs.h"
+#include "lane_order.h"
+#include "lanescope/trace.pb.h"
+#include "model/trace/compact/lane_frames.h"
+#include "model/trace/frame_ingest.h"
+#include "model/trace/parallel.h"
+#include "scratch_file.h"
+#include "table_frames.h"
+
+namespace lanescope {
+namespace {
+
+constexpr std::uint32_t kCompactedFromMinor = 2;  // of the format
+constexpr std::uint64_t kEventMemory = 24;        // bytes of an event that is opened, as limits.h has it
+
+// Frames that other readers would take for the whole recording.
+constexpr const char* kForOlderReaders =
+    "The events of this file stand by lanes (format 1.2), which this version of Lanescope does not read. Open it with a newer one, or write "
+    "it there in the form that this one reads: lanescope export -t trace --form log FILE";
+
+class Compaction {
+ public:
+  Compaction(TraceFileReader& reader, TraceFileWriter& writer, const std::filesystem::path& folder, const CompactionProgress& progress,
+             const CompactionOptions& options)
+      : reader_(reader), writer_(writer), progress_(progress), runs_(options.memory_bytes, folder), aside_(folder), builder_(runs_), ingest_(builder_) {}
+
+  Result<Compacted> run() {
+    Result<void> done = read();
+    const auto then = [&](auto step) {
+      if (done) done = (this->*step)();
+    };
+    then(&Compaction::write_surroundings);
+    then(&Compaction::write_events);
+    then(&Compaction::finish);
+    if (!done) return done.error();
+    return Compacted{events_written_, condition_};
+  }
+
+ private:
+  static constexpr double kShareOfReading = 0.5;  // of the time that all takes, about
+
+  // What is said of all the recording, in front of its events: frames of events go to the runs, most others aside.
+  Result<void> read() {
+    const Spending spending(reader_.size());
+    DecodingAhead decoding(reader_);
+    while (const auto step = decoding.next()) {
+      if (!step->frame || !spending.may_keep(ingest_.memory_bytes()))
+        return Error{"it unpacks to more than a recording of its size can hold (docs/file-format.md, Limits)."};
+      if (auto kept = keep(step->stored, *step->frame); !kept) return kept;
+      ingest_.add(*step->frame);
+      if (!runs_.condition()) return runs_.condition();
+      if (auto go_on = report(kShareOfReading * step->fraction); !go_on) return go_on;
+    }
+    condition_ = reader_.condition();
+    malformed_ = ingest_.malformed();
+    trace_ = builder_.snapshot();
+    return {};
+  }
+
+  Result<void> keep(const FrameView& frame, const DecodedFrame& decoded) {
+    switch (frame.header.type) {
+      case proto::FRAME_SESSION_START:
+        start_ = bytes_of(frame);
+        return {};
+      case proto::FRAME_SESSION_END:
+        end_ = bytes_of(frame);
+        return {};
+      case proto::FRAME_EVENTS:
+        return decoded.holds_counter_samples() ? aside_.append(bytes_of(frame)) : Result<void>();
+      case proto::FRAME_SYMBOLS:
+      case proto::FRAME_NAMES:
+      case proto::FRAME_CALL_STACKS:
+      case proto::FRAME_DETAILS:
+      case proto::FRAME_TRACKS:
+      case proto::FRAME_LANE_SEGMENT:
+        return {};  // are written anew
+      case proto::FRAME_DIAGNOSTIC: {
+        proto::Diagnostic message;
+        const auto payload = open_frame(frame);
+        if (payload && message.ParseFromString(*payload) && message.known_from_minor_version() != 0) return {};
+        return aside_.append(bytes_of(frame));
+      }
+      case proto::FRAME_COUNTERS: {
+        proto::Counters message;
+        const auto payload = open_frame(frame);
+        if (payload && message.ParseFromString(*payload)) invalid_[{frame.header.process, frame.header.source}] = message.invalid();
+        return aside_.append(bytes_of(frame));
+      }
+      default:
+        return aside_.append(bytes_of(frame));
+    }
+  }
+
+  static std::vector<std::byte> bytes_of(const FrameView& frame) {
+    std::vector<std::byte> bytes(sizeof(FrameHeader));
+    std::memcpy(bytes.data(), &frame.header, sizeof(FrameHeader));
+    bytes.insert(bytes.end(), frame.stored.begin(), frame.stored.end());
+    return bytes;
+  }
+
+  Result<void> write_surroundings() {
+    Result<void> written = start_.empty() ? Result<void>() : writer_.append(start_);
+    const auto emit = [this](proto::FrameType type, const std::string& payload) { return put(type, 0, payload); };
+    if (written) written = write_threads(*trace_, emit);
+    if (written) written = write_gpus();
+    if (written) written = write_notice();
+    if (written) written = write_aside();
+    if (written) written = write_losses();
+    if (written) written = write_tables(*trace_, builder_, emit);
+    return written;
+  }
+
+  // So that they are numbered as in the recording, where work may have come before the description of its GPU.
+  Result<void> write_gpus() {
+    proto::Resources message;
+    for (const Gpu& gpu : trace_->gpus())
+      if (!gpu.name.empty() || !gpu.uuid.empty()) describe(gpu, *message.add_devices());
+    return message.devices_size() == 0 ? Result<void>() : put(proto::FRAME_RESOURCES, 0, message.SerializeAsString(), proto::SOURCE_COMPACTION);
+  }
+
+  Result<void> write_notice() {
+    proto::Diagnostic notice;
+    notice.set_time(trace_->provenance().monotonic_epoch);
+    notice.set_severity(proto::SEVERITY_WARNING);
+    notice.set_text(kForOlderReaders);
+    notice.set_known_from_minor_version(kCompactedFromMinor);
+    return put(proto::FRAME_DIAGNOSTIC, 0, notice.SerializeAsString());
+  }
+
+  Result<void> write_aside() {
+    std::vector<std::byte> frame;
+    for (std::uint64_t at = 0; at < aside_.size(); at += frame.size()) {
+      FrameHeader header;
+      if (auto read = aside_.read(at, std::as_writable_bytes(std::span(&header, 1))); !read) return read;
+      frame.resize(sizeof(header) + header.stored_size);
+      if (auto read = aside_.read(at, frame); !read) return read;
+      if (auto written = writer_.append(frame); !written) return written;
+    }
+    return {};
+  }
+
+  // What of the recording is not in the new file, and can't be seen from it.
+  Result<void> write_losses() {
+    std::string sentence = condition_.sentence();
+    if (malformed_ > 0)
+      sentence += (sentence.empty() ? "" : " ") + std::to_string(malformed_) +
+                  (malformed_ == 1 ? " frame could not be understood and was skipped." : " frames could not be understood and were skipped.");
+    if (!sentence.empty()) {
+      proto::Diagnostic lost;
+      lost.set_time(trace_->provenance().monotonic_epoch);
+      lost.set_severity(proto::SEVERITY_WARNING);
+      lost.set_text("In the recording that this file was compacted from: " + sentence);
+      if (auto written = put(proto::FRAME_DIAGNOSTIC, 0, lost.SerializeAsString()); !written) return written;
+    }
+    for (const Process& process : trace_->processes()) {
+      std::uint64_t counted = 0;
+      for (const auto& [source, invalid] : invalid_)
+        if (source.first == process.instance) counted += invalid;
+      if (process.completeness.invalid <= counted) continue;
+      proto::Counters counters;
+      counters.set_invalid(process.completeness.invalid - counted + invalid_[{process.instance, proto::SOURCE_COMPACTION}]);
+      if (auto written = put(proto::FRAME_COUNTERS, process.instance, counters.SerializeAsString(), proto::SOURCE_COMPACTION); !written) return written;
+    }
+    return {};
+  }
+
+  Result<void> write_events() {
+    for (TrackId track = 0; track < runs_.track_count(); ++track) {
+      LaneOrder order;
+      const ProcessId process = trace_->tracks()[track].key.process;
+      instance_ = process == kNone ? 0 : trace_->processes()[process].instance;
+      auto drained = runs_.drain(track, [&](const EventRuns::Row& row) {
+        const std::uint32_t first = row.depth == EventRuns::kNoDepth ? 0 : TrackLanes::lane_of_depth(row.depth);
+        return add({track, order.place(first, row.start, row.start + row.duration)}, row.event());
+      });
+      if (drained) drained = end_track(track);
+      if (!drained) return drained;
+    }
+    return {};
+  }
+
+  Result<void> add(FileLane lane, const Event& event) {
+    if (lane.lane >= lanes_.size()) lanes_.resize(lane.lane + std::size_t{1});
+    std::vector<Event>& events = lanes_[lane.lane];
+    events.push_back(event);
+    ++held_;
+    if (events.size() < LaneSegment::kCapacity && held_ < kMostHeld) return {};
+    // Where there are very many lanes, the one that has most gives up its events early, so that memory is bounded.
+    if (events.size() < LaneSegment::kCapacity) {
+      const auto longest = std::max_element(lanes_.begin(), lanes_.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+      lane.lane = static_cast<std::uint32_t>(longest - lanes_.begin());
+    }
+    return hand_over(lane);
+  }
+
+  Result<void> end_track(TrackId track) {
+    for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane)
+      if (!lanes_[lane].empty())
+        if (auto handed_over = hand_over({track, lane}); !handed_over) return handed_over;
+    lanes_.clear();
+    return {};
+  }
+
+  struct Segment {
+    FileLane lane;
+    std::uint32_t instance = 0;
+    std::vector<Event> events;
+    std::vector<std::byte> frame;
+    std::string head;
+  };
+
+  Result<void> hand_over(FileLane lane) {
+    Segment& segment = ready_.emplace_back();
+    segment.lane = lane;
+    segment.instance = instance_;
+    segment.events = std::move(lanes_[lane.lane]);
+    lanes_[lane.lane] = {};
+    held_ -= segment.events.size();
+    events_ready_ += segment.events.size();
+    return events_ready_ >= usable_cores() * kReadyPerCore ? write_ready() : Result<void>();
+  }
+
+  Result<void> write_ready() {
+    const Nanoseconds epoch = trace_->provenance().monotonic_epoch;
+    parallel_for(ready_.size(), [&](std::size_t i) {
+      Segment& segment = ready_[i];
+      FrameHeader header;
+      header.type = proto::FRAME_LANE_SEGMENT;
+      header.source = proto::SOURCE_COMPACTION;
+      header.process = segment.instance;
+      header.event_count = static_cast<std::uint32_t>(segment.events.size());
+      append_frame(header, encode_lane_segment(segment.lane, segment.events, epoch), segment.frame);
+      segment.head = encode_segment_head(head_of(segment.lane, segment.events, epoch));
+    });
+    for (Segment& segment : ready_) {
+      events_written_ += segment.events.size();
+      if (auto written = writer_.append_segment(segment.frame, std::move(segment.head)); !written) return written;
+    }
+    ready_.clear();
+    events_ready_ = 0;
+    const double share = static_cast<double>(events_written_) / static_cast<double>(std::max<std::uint64_t>(1, runs_.size()));
+    return report(kShareOfReading + (1 - kShareOfReading) * share);
+  }
+
+  Result<void> finish() {
+    if (auto written = write_ready(); !written) return written;
+    if (!end_.empty())
+      if (auto written = writer_.append(end_); !written) return written;
+    const std::uint64_t bytes = writer_.size();
+    if (limits::budget_of(bytes).memory < ingest_.memory_bytes() + events_written_ * kEventMemory)
+      return Error{"it holds its events in so few bytes already that a compacted file of them would be refused (docs/file-format.md, Limits)."};
+    return writer_.finish();
+  }
+
+  static void describe(const Gpu& gpu, proto::Device& message) {
+    message.set_id(gpu.ordinal);
+    message.set_name(gpu.name);
+    message.set_uuid(gpu.uuid);
+    message.set_bus_id(gpu.bus_id);
+    message.set_multiprocessor_count(gpu.multiprocessor_count);
+    message.set_compute_major(gpu.compute_major);
+    message.set_compute_minor(gpu.compute_minor);
+    message.set_memory_bytes(gpu.memory_bytes);
+    message.set_memory_bandwidth(gpu.memory_bandwidth);
+    message.set_core_clock_khz(gpu.core_clock_khz);
+    message.set_max_warps_per_multiprocessor(gpu.max_warps_per_multiprocessor);
+    message.set_max_blocks_per_multiprocessor(gpu.max_blocks_per_multiprocessor);
+    message.set_max_registers_per_multiprocessor(gpu.max_registers_per_multiprocessor);
+    message.set_max_shared_memory_per_multiprocessor(gpu.max_shared_memory_per_multiprocessor);
+  }
+
+  Result<void> put(proto::FrameType type, std::uint32_t instance, const std::string& payload, std::uint8_t source = proto::SOURCE_SESSION) {
+    FrameHeader header;
+    header.type = static_cast<std::uint16_t>(type);
+    header.source = source;
+    header.process = instance;
+    std::vector<std::byte> frame;
+    append_frame(header, payload, frame);
+    return writer_.append(frame);
+  }
+
+  Result<void> report(double fraction) {
+    if (progress_ && progress_(fraction) == LoadStep::kCancel) return Error{"compacting was stopped."};
+    return {};
+  }
+
+  static constexpr std::size_t kMostHeld = std::size_t{8} << 20;           // events that are in lanes, and in no segment
+  static constexpr std::size_t kReadyPerCore = 4 * LaneSegment::kCapacity;  // events that wait to be encoded at once
+
+  TraceFileReader& reader_;
+  TraceFileWriter& writer_;
+  const CompactionProgress& progress_;
+  EventRuns runs_;
+  ScratchFile aside_;  // frames that are as the recording has them
+  TraceBuilder builder_;
+  FrameIngest ingest_;
+  FileCondition condition_;
+  std::uint64_t malformed_ = 0;
+  std::shared_ptr<const Trace> trace_;                                           // without events
+  std::vector<std::byte> start_;                                                 // frame of the session's start
+  std::vector<std::byte> end_;                                                   // and of its end; empty where there is none
+  std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint64_t> invalid_;      // by process and source, as the recording counts them
+  std::uint32_t instance_ = 0;                                                   // process of the track that is written
+  std::vector<std::vector<Event>> lanes_;                                        // of that track: events that are in no segment yet
+  std::size_t held_ = 0;                                                         // how many
+  std::vector<Segment> ready_;
+  std::size_t events_ready_ = 0;
+  std::uint64_t events_written_ = 0;
+};
+
+}  // namespace
+
+Result<Compacted> compact_trace_file(const std::filesystem::path& source, const std::filesystem::path& destination, Overwrite overwrite,
+                                     const CompactionProgress& progress, const CompactionOptions& options) {
+  auto reader = TraceFileReader::open(source);
+  if (!reader) return reader.error();
+  if (TraceFileWriter::is_being_written(source)) return Error{source.string() + " is being recorded. Compact it when the recording has ended."};
+  if (reader->minor_version() > kFormatMinor)
+    return Error{source.string() + " has format version " + std::to_string(kFormatMajor) + "." + std::to_string(reader->minor_version()) +
+                 ", of which this Lanescope does not know all. Compact it with a newer one."};
+  auto file = NewFile::create(destination, overwrite, Readers::kAsUsual);
+  if (!file) return file.error();
+  auto writer = TraceFileWriter::create(*file);
+  if (!writer) return writer.error();
+  const std::filesystem::path folder = destination.has_parent_path() ? destination.parent_path() : ".";
+  auto compacted = Compaction(*reader, *writer, folder, progress, options).run();
+  if (!compacted) return Error{source.string() + " was not compacted: " + compacted.error().text};
+  if (const auto placed = file->take_place(); !placed) return placed.error();
+  return compacted;
+}
+
+Result<FileForm> form_of(const std::filesystem::path& path) {
+  const auto reader = TraceFileReader::open(path);
+  if (!reader) return reader.error();
+  const std::vector<IndexedFrame> index = reader->index();
+  const bool compacted = std::any_of(index.begin(), index.end(), [](const IndexedFrame& frame) { return frame.type == proto::FRAME_TRACKS; });
+  return compacted ? FileForm::kCompacted : FileForm::kLog;
+}
+
+}  // namespace lanescope

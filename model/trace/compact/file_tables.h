@@ -1,0 +1,56 @@
+// What the ids in lane segments of a compacted file stand for, in the trace that is built of it. Internal to model/trace.
+//
+// Tables come in front of the segments; what a lost frame would have said stands for nothing known. take() is false where a message makes
+// no sense: nothing of it is kept then.
+//
+// Threads: take() on one at a time; the rest from any, once all is taken.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "../ingest/dictionary.h"
+#include "lanescope/trace.pb.h"
+#include "model/trace/compact/lane_frames.h"
+#include "model/trace/trace_builder.h"
+
+namespace lanescope {
+
+// Events of a segment, with ids of the trace and times since its epoch.
+struct PlacedSegment {
+  TrackKey track;
+  std::uint32_t lane = 0;
+  std::vector<Event> events;
+};
+
+class FileTables {
+ public:
+  [[nodiscard]] bool take(const proto::Names& message, TraceBuilder& builder);
+  [[nodiscard]] bool take(const proto::CallStacks& message, TraceBuilder& builder);
+  [[nodiscard]] bool take(const proto::Details& message, TraceBuilder& builder);
+  [[nodiscard]] bool take(const proto::Tracks& message, TraceBuilder& builder);
+
+  // None where the file has no such track, or its times are not near to the epoch. O(events).
+  [[nodiscard]] std::optional<PlacedSegment> place(const LaneSegmentEvents& segment, Nanoseconds epoch) const;
+
+  // By their positions in the file; none for those of a kind that this version does not know.
+  [[nodiscard]] const std::vector<std::optional<TrackKey>>& tracks() const noexcept { return tracks_; }
+  [[nodiscard]] NameId name(std::uint32_t id) const noexcept { return names_[id]; }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+ private:
+  class FieldReader;
+  template <typename Detail>
+  bool take_rows(const proto::Details& message, TraceBuilder& builder);
+
+  EntryTable<NameId> names_;
+  EntryTable<CodeLocationId> locations_;
+  EntryTable<CallNodeId> nodes_;
+  std::array<EntryTable<DetailId>, proto::DetailKind_ARRAYSIZE> details_;
+  std::vector<ThreadId> threads_;
+  std::vector<std::optional<TrackKey>> tracks_;
+  std::vector<proto::DetailKind> detail_kinds_;  // of tracks
+};
+
+}  // namespace lanescope

@@ -1,0 +1,54 @@
+#include "scratch_file.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace lanescope {
+
+ScratchFile::~ScratchFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+Result<void> ScratchFile::make() {
+  descriptor_ = open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (descriptor_ >= 0) return {};
+  // Not every file system knows files without names.
+  std::string name = (folder_ / ".lanescope.XXXXXX").string();
+  descriptor_ = mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor_ < 0) return Error{"A temporary file can't be made in " + folder_.string() + ": " + std::strerror(errno) + "."};
+  unlink(name.c_str());
+  return {};
+}
+
+Result<void> ScratchFile::append(std::span<const std::byte> bytes) {
+  if (descriptor_ < 0)
+    if (auto made = make(); !made) return made;
+  while (!bytes.empty()) {
+    const ssize_t written = pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(size_));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0)
+      return Error{"A temporary file in " + folder_.string() + " can't be written: " + std::strerror(errno) +
+                   ". It takes about twice the recording's size for a while."};
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    size_ += static_cast<std::uint64_t>(written);
+  }
+  return {};
+}
+
+Result<void> ScratchFile::read(std::uint64_t offset, std::span<std::byte> into) const {
+  while (!into.empty()) {
+    const ssize_t bytes = pread(descriptor_, into.data(), into.size(), static_cast<off_t>(offset));
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes <= 0) return Error{"A temporary file in " + folder_.string() + " can't be read back: " + std::strerror(bytes < 0 ? errno : EIO) + "."};
+    into = into.subspan(static_cast<std::size_t>(bytes));
+    offset += static_cast<std::uint64_t>(bytes);
+  }
+  return {};
+}
+
+}  // namespace lanescope

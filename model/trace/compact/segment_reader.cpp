@@ -1,0 +1,150 @@
+#include "model/trace/compact/segment_reader.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "../decoding_ahead.h"
+#include "lanescope/trace.pb.h"
+#include "model/file/trace_file.h"
+#include "model/trace/frame_ingest.h"
+
+namespace lanescope {
+
+struct SegmentReader::State {
+  explicit State(TraceFileReader file, const std::filesystem::path& from) : reader(std::move(file)), path(from) {}
+
+  TraceFileReader reader;
+  std::filesystem::path path;
+  TraceBuilder builder;
+  FrameIngest ingest{builder};
+  std::shared_ptr<const Trace> surroundings;
+  std::vector<TrackKey> tracks;
+  std::vector<Segment> segments;  // by track, lane and time
+  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> lanes;  // of each track: from which segment to which
+  std::uint64_t events = 0;
+
+  [[nodiscard]] Error damaged() const {
+    return {path.string() + " is damaged: its index does not fit its frames. Write it anew with: lanescope export -t trace " + path.string() +
+            " -o NEW.trace"};
+  }
+
+  Result<void> read_surroundings(const std::vector<IndexedFrame>& index) {
+    Spending spending(reader.size());
+    for (const IndexedFrame& indexed : index) {
+      if (indexed.type == proto::FRAME_LANE_SEGMENT || indexed.type == proto::FRAME_OUTLINE) continue;
+      const auto frame = reader.read(indexed);
+      if (!frame) return frame.error();
+      const DecodedFrame decoded(*frame);
+      if (!spending.unpack(decoded.cost()) || !spending.may_keep(ingest.memory_bytes()))
+        return Error{path.string() + " unpacks to more than a recording of its size can hold (docs/file-format.md, Limits)."};
+      ingest.add(decoded);
+    }
+    builder.provenance().finished = true;
+    surroundings = builder.snapshot();
+    for (const std::optional<TrackKey>& key : ingest.file_tracks()) tracks.push_back(key.value_or(TrackKey{}));
+    return {};
+  }
+
+  Result<void> read_heads(const std::vector<IndexedFrame>& index) {
+    const Nanoseconds epoch = surroundings->provenance().monotonic_epoch;
+    for (const IndexedFrame& indexed : index) {
+      if (indexed.type != proto::FRAME_LANE_SEGMENT) continue;
+      auto head = decode_segment_head(indexed.segment_head);
+      if (!head || head->lane.track >= tracks.size() || indexed.event_count == 0 || indexed.event_count > LaneSegment::kCapacity) return damaged();
+      if (!ingest.file_tracks()[head->lane.track]) continue;  // of a kind that this version does not know
+      for (Nanoseconds* time : {&head->first_start, &head->last_start, &head->end}) *time -= epoch;
+      for (SegmentHead::Part& part : head->parts) {
+        part.start -= epoch;
+        part.dominant = ingest.name_of_file(part.dominant);
+      }
+      for (SegmentHead::NameSum& sum : head->names) sum.name = ingest.name_of_file(sum.name);
+      segments.push_back({std::move(*head), 0, indexed.event_count, indexed.offset, indexed.stored_size});
+    }
+    std::stable_sort(segments.begin(), segments.end(), [](const Segment& a, const Segment& b) {
+      return std::pair(a.head.lane, a.head.first_start) < std::pair(b.head.lane, b.head.first_start);
+    });
+    lanes.resize(tracks.size());
+    for (std::size_t i = 0; i < segments.size(); ++i)
+      if (auto placed = place(i); !placed) return placed;
+    return {};
+  }
+
+  // Says where the segment lies among those of its lane.
+  Result<void> place(std::size_t i) {
+    constexpr std::uint32_t kMostLanes = 1u << 24;
+    Segment& segment = segments[i];
+    auto& of_track = lanes[segment.head.lane.track];
+    if (segment.head.lane.lane >= kMostLanes || segment.head.lane.lane > of_track.size() + segments.size()) return damaged();
+    if (segment.head.lane.lane >= of_track.size()) of_track.resize(segment.head.lane.lane + std::size_t{1});
+    auto& [first, last] = of_track[segment.head.lane.lane];
+    if (first == last) {
+      first = i;
+    } else {
+      const Segment& before = segments[i - 1];
+      if (before.head.end > segment.head.first_start || before.first + std::uint64_t{before.count} > kNone - segment.count) return damaged();
+      segment.first = before.first + before.count;
+    }
+    last = i + 1;
+    events += segment.count;
+    return {};
+  }
+};
+
+SegmentReader::SegmentReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SegmentReader::SegmentReader(SegmentReader&&) noexcept = default;
+SegmentReader& SegmentReader::operator=(SegmentReader&&) noexcept = default;
+SegmentReader::~SegmentReader() = default;
+
+Result<SegmentReader> SegmentReader::open(const std::filesystem::path& path) {
+  auto reader = TraceFileReader::open(path);
+  if (!reader) return reader.error();
+  auto state = std::make_unique<State>(std::move(*reader), path);
+  const std::vector<IndexedFrame> index = state->reader.index();
+  if (std::none_of(index.begin(), index.end(), [](const IndexedFrame& frame) { return frame.type == proto::FRAME_TRACKS; }))
+    return Error{path.string() + " is not compacted, or was cut off. Compact it with: lanescope export -t trace --form compact " + path.string() +
+                 " -o NEW.trace"};
+  if (auto read = state->read_surroundings(index); !read) return read.error();
+  if (auto read = state->read_heads(index); !read) return read.error();
+  return SegmentReader(std::move(state));
+}
+
+const std::shared_ptr<const Trace>& SegmentReader::surroundings() const noexcept { return state_->surroundings; }
+std::span<const TrackKey> SegmentReader::tracks() const noexcept { return state_->tracks; }
+std::uint64_t SegmentReader::event_count() const noexcept { return state_->events; }
+std::uint32_t SegmentReader::lane_count(std::uint32_t track) const noexcept {
+  return track < state_->lanes.size() ? static_cast<std::uint32_t>(state_->lanes[track].size()) : 0;
+}
+
+std::span<const SegmentReader::Segment> SegmentReader::segments(FileLane lane) const noexcept {
+  if (lane.lane >= lane_count(lane.track)) return {};
+  const auto [first, last] = state_->lanes[lane.track][lane.lane];
+  return std::span(state_->segments).subspan(first, last - first);
+}
+
+std::span<const SegmentReader::Segment> SegmentReader::overlapping(FileLane lane, TimeRange window) const noexcept {
+  const auto all = segments(lane);
+  const auto first = std::partition_point(all.begin(), all.end(), [&](const Segment& segment) {
+    return segment.head.end <= window.begin && segment.head.last_start < window.begin;
+  });
+  const auto last = std::partition_point(first, all.end(), [&](const Segment& segment) { return segment.head.first_start < window.end; });
+  return {first, last};
+}
+
+Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& segment) const {
+  IndexedFrame indexed;
+  indexed.offset = segment.offset;
+  indexed.type = proto::FRAME_LANE_SEGMENT;
+  indexed.stored_size = segment.stored_bytes;
+  const auto frame = state_->reader.read(indexed);
+  if (!frame) return frame.error();
+  const auto payload = open_frame(*frame);
+  if (!payload) return payload.error();
+  const auto decoded = decode_lane_segment(*payload);
+  if (!decoded || decoded->lane != segment.head.lane || decoded->events.size() != segment.count) return state_->damaged();
+  const auto events = state_->ingest.events_of(*decoded);
+  if (!events) return state_->damaged();
+  return std::make_shared<const LaneSegment>(*events);
+}
+
+}  // namespace lanescope

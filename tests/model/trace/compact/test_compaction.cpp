@@ -1,0 +1,245 @@
+// A compacted file is the same trace as the log that it was made of.
+#include <cstring>
+#include <random>
+
+#include "described.h"
+#include "lanescope/trace.pb.h"
+#include "model/analysis/rule.h"
+#include "model/export/trace_file_export.h"
+#include "model/import/open_trace.h"
+#include "model/stats/format.h"
+#include "model/stats/report.h"
+#include "recordings.h"
+#include "sample_trace.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> answers_of(const Trace& trace) {
+  std::vector<std::string> answers;
+  for (const stats::Report& report : stats::reports()) {
+    const auto table = stats::make_report(report, trace);
+    answers.push_back(std::string(report.name) + '\n' + (table ? stats::format_table(*table, stats::Format::kCsv) : table.error().text));
+  }
+  for (const analysis::Rule& rule : analysis::rules()) {
+    const auto request = analysis::parse_rule(rule.name);
+    REQUIRE(request);
+    const auto answer = analysis::apply_rule(trace, *request);
+    std::string text(rule.name);
+    if (answer)
+      for (const analysis::Finding& finding : answer->findings) text += '\n' + finding.title + " costs " + std::to_string(finding.cost);
+    else
+      text += answer.error().text;
+    answers.push_back(std::move(text));
+  }
+  return answers;
+}
+
+void check_same(const Trace& log, const Trace& compact) {
+  CHECK(first_difference(described(log), described(compact)) == "");
+  CHECK(log.event_count() == compact.event_count());
+  CHECK(log.extent() == compact.extent());
+  CHECK(first_difference(answers_of(log), answers_of(compact)) == "");
+}
+
+void write(const fs::path& path, std::string_view bytes) { std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size())); }
+
+}  // namespace
+
+TEST_CASE("every recording is the same trace once it is compacted") {
+  const fs::path recording = GENERATE(from_range(recordings()));
+  INFO(recording);
+  const TemporaryFolder folder;
+  const auto log = loaded(recording);
+  const Compacted result = compacted(recording, folder.path() / "compact.trace");
+  CHECK(result.events == log->event_count());
+  CHECK(result.source.finished);
+  const auto compact = loaded(folder.path() / "compact.trace");
+  check_same(*log, *compact);
+  CHECK(compact->provenance().condition.empty());
+  CHECK(compact->diagnostics().size() == log->diagnostics().size());
+  CHECK(compact->provenance().end == log->provenance().end);
+  REQUIRE(form_of(recording));
+  CHECK(*form_of(recording) == FileForm::kLog);
+  CHECK(*form_of(folder.path() / "compact.trace") == FileForm::kCompacted);
+
+  // Whatever memory there is for sorting, and though it is compacted already.
+  compacted(recording, folder.path() / "small.trace", {.memory_bytes = 1});
+  CHECK((bytes_of(folder.path() / "small.trace") == bytes_of(folder.path() / "compact.trace")));
+  compacted(folder.path() / "compact.trace", folder.path() / "again.trace");
+  check_same(*log, *loaded(folder.path() / "again.trace"));
+}
+
+TEST_CASE("a recording that was cut anywhere is compacted as far as it can be read") {
+  const std::string name = GENERATE(std::string("torch_loader_samples"), std::string("unified_memory"), std::string("gpu_metrics"));
+  const TemporaryFolder folder;
+  const std::string bytes = bytes_of(data_file(name + ".trace"));
+  std::mt19937 random(5);
+  for (int i = 0; i < 6; ++i) {
+    const std::size_t length = 200 + random() % (bytes.size() - 200);
+    INFO(name << " cut at " << length);
+    write(folder.path() / "cut.trace", std::string_view(bytes).substr(0, length));
+    const auto log = loaded(folder.path() / "cut.trace");
+    const Compacted result = compacted(folder.path() / "cut.trace", folder.path() / "compact.trace");
+    CHECK_FALSE(result.source.finished);
+    const auto compact = loaded(folder.path() / "compact.trace");
+    check_same(*log, *compact);
+    // It says what is missing.
+    REQUIRE(compact->diagnostics().size() == log->diagnostics().size() + 1);
+    CHECK(compact->diagnostics().back().text.find("cut off") != std::string::npos);
+  }
+}
+
+TEST_CASE("a damaged recording is compacted without what is damaged, and says so") {
+  const TemporaryFolder folder;
+  std::string bytes = bytes_of(data_file("torch_graph.trace"));
+  std::mt19937 random(6);
+  for (int i = 0; i < 10; ++i) {
+    std::string damaged = bytes;
+    damaged[300 + random() % (bytes.size() - 400)] ^= 0x10;
+    write(folder.path() / "damaged.trace", damaged);
+    const auto log = loaded(folder.path() / "damaged.trace");
+    compacted(folder.path() / "damaged.trace", folder.path() / "compact.trace");
+    const auto compact = loaded(folder.path() / "compact.trace");
+    check_same(*log, *compact);
+    CHECK(compact->diagnostics().size() == log->diagnostics().size() + (log->provenance().condition.empty() ? 0 : 1));
+  }
+}
+
+TEST_CASE("a compacted file that was cut anywhere keeps whole segments") {
+  const TemporaryFolder folder;
+  compacted(data_file("torch_loader_samples.trace"), folder.path() / "compact.trace");
+  const std::string bytes = bytes_of(folder.path() / "compact.trace");
+  const auto whole = loaded(folder.path() / "compact.trace");
+  std::mt19937 random(7);
+  for (int i = 0; i < 20; ++i) {
+    write(folder.path() / "cut.trace", std::string_view(bytes).substr(0, 200 + random() % (bytes.size() - 200)));
+    const auto cut = loaded(folder.path() / "cut.trace");
+    CHECK(cut->event_count() <= whole->event_count());
+    CHECK_FALSE(cut->provenance().finished);
+    for (const Track& track : cut->tracks())
+      for (const LaneId lane : track.lanes) {
+        const Lane& events = cut->lane(lane);
+        for (EventIndex k = 1; k < events.size(); ++k) REQUIRE(events.start(k) >= events.end(k - 1));
+      }
+  }
+}
+
+TEST_CASE("imported traces are the same once they are compacted") {
+  const TemporaryFolder folder;
+  const auto compare = [&](const Trace& trace) {
+    REQUIRE(export_trace_file(trace, folder.path() / "log.trace", Overwrite::kAllow));
+    compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+    check_same(*loaded(folder.path() / "log.trace"), *loaded(folder.path() / "compact.trace"));
+  };
+  compare(*sample_trace());
+  const auto files = corpus();
+  if (!files) return;
+  for (const char* part : {"nsys", "kineto"})
+    for (const auto& entry : fs::directory_iterator(*files / part)) {
+      const auto trace = open_trace(entry.path());
+      if (!trace) continue;  // reports, whose format is not public
+      INFO(entry.path());
+      compare(**trace);
+    }
+}
+
+TEST_CASE("events whose times make no sense stay counted") {
+  const TemporaryFolder folder;
+  {
+    auto writer = TraceFileWriter::create(folder.path() / "log.trace", Overwrite::kRefuse);
+    REQUIRE(writer);
+    std::vector<std::byte> frames;
+    FrameHeader header;
+    header.type = proto::FRAME_SESSION_START;
+    append_frame(header, proto::SessionStart().SerializeAsString(), frames);
+    header.process = 1;
+    header.type = proto::FRAME_COUNTERS;
+    proto::Counters counters;
+    counters.set_produced(10);
+    counters.set_invalid(4);
+    append_frame(header, counters.SerializeAsString(), frames);
+    header.type = proto::FRAME_EVENTS;
+    header.event_count = 2;
+    proto::EventChunk chunk;
+    for (const std::uint64_t duration : {std::uint64_t{5}, std::uint64_t{1} << 63}) {
+      chunk.mutable_os_runtime()->add_start_delta(100);
+      chunk.mutable_os_runtime()->add_duration(duration);
+      chunk.mutable_os_runtime()->add_name(0);
+    }
+    append_frame(header, chunk.SerializeAsString(), frames);
+    REQUIRE(writer->append(frames));
+    REQUIRE(writer->finish());
+  }
+  CHECK(loaded(folder.path() / "log.trace")->processes().front().completeness.invalid == 5);
+  compacted(folder.path() / "log.trace", folder.path() / "one.trace");
+  CHECK(loaded(folder.path() / "one.trace")->processes().front().completeness.invalid == 5);
+  compacted(folder.path() / "one.trace", folder.path() / "two.trace");
+  CHECK(loaded(folder.path() / "two.trace")->processes().front().completeness.invalid == 5);
+}
+
+TEST_CASE("readers of older versions are told what they lack, and only they") {
+  const TemporaryFolder folder;
+  compacted(data_file("cuda_streams.trace"), folder.path() / "compact.trace");
+  auto reader = TraceFileReader::open(folder.path() / "compact.trace");
+  REQUIRE(reader);
+  CHECK(reader->minor_version() == 2);
+  std::vector<std::string> said;
+  while (const auto frame = reader->next()) {
+    if (frame->header.type != proto::FRAME_DIAGNOSTIC) continue;
+    proto::Diagnostic message;
+    REQUIRE(message.ParseFromString(*open_frame(*frame)));
+    if (message.known_from_minor_version() != 0) said.push_back(message.text());
+  }
+  REQUIRE(said.size() == 1);
+  CHECK(said.front().find("newer") != std::string::npos);
+  for (const DiagnosticMessage& message : loaded(folder.path() / "compact.trace")->diagnostics()) CHECK(message.text != said.front());
+}
+
+TEST_CASE("what can't be compacted stays, and the reason is told") {
+  const TemporaryFolder folder;
+  fs::copy_file(data_file("torch_graph.trace"), folder.path() / "log.trace");
+  const std::string before = bytes_of(folder.path() / "log.trace");
+  const auto fails = [&](const CompactionProgress& progress, Overwrite overwrite) {
+    const auto result = compact_trace_file(folder.path() / "log.trace", folder.path() / "log.trace", overwrite, progress);
+    REQUIRE_FALSE(result);
+    CHECK((bytes_of(folder.path() / "log.trace") == before));
+    CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
+    return result.error().text;
+  };
+  CHECK(fails({}, Overwrite::kRefuse).find("exists already") != std::string::npos);
+  CHECK(fails([](double) { return LoadStep::kCancel; }, Overwrite::kAllow).find("stopped") != std::string::npos);
+  CHECK(fails([](double fraction) { return fraction > 0.6 ? LoadStep::kCancel : LoadStep::kContinue; }, Overwrite::kAllow).find("stopped") !=
+        std::string::npos);
+  {
+    const auto writer = TraceFileWriter::reopen(folder.path() / "log.trace");
+    REQUIRE(writer);
+    const auto result = compact_trace_file(folder.path() / "log.trace", folder.path() / "log.trace", Overwrite::kAllow);
+    REQUIRE_FALSE(result);
+    CHECK(result.error().text.find("is being recorded") != std::string::npos);
+  }
+  write(folder.path() / "newer.trace", [&] {
+    std::string newer = before;
+    const std::uint16_t version = kFormatMinor + 1;
+    std::memcpy(newer.data() + offsetof(FileHeader, minor_version), &version, sizeof(version));
+    return newer;
+  }());
+  const auto newer = compact_trace_file(folder.path() / "newer.trace", folder.path() / "out.trace", Overwrite::kAllow);
+  REQUIRE_FALSE(newer);
+  CHECK(newer.error().text.find("newer one") != std::string::npos);
+}
+
+TEST_CASE("progress ascends to the end") {
+  const TemporaryFolder folder;
+  double last = 0;
+  REQUIRE(compact_trace_file(data_file("ranks_compute.trace"), folder.path() / "compact.trace", Overwrite::kRefuse, [&](double fraction) {
+    CHECK(fraction >= last);
+    CHECK(fraction <= 1);
+    last = fraction;
+    return LoadStep::kContinue;
+  }));
+  CHECK(last == 1);
+}

@@ -1,0 +1,178 @@
+#include <map>
+#include <random>
+
+#include "lanescope/trace.pb.h"
+#include "model/file/trace_file.h"
+#include "model/trace/compact/lane_frames.h"
+#include "model/trace/lane.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+
+namespace {
+
+constexpr Nanoseconds kEpoch = 5'000'000'000;
+
+std::vector<Event> random_events(unsigned seed, std::size_t count) {
+  std::mt19937 random(seed);
+  std::vector<Event> events;
+  Nanoseconds end = static_cast<Nanoseconds>(random() % 1'000);
+  for (std::size_t i = 0; i < count; ++i) {
+    Event event;
+    event.start = end + static_cast<Nanoseconds>(random() % 3 == 0 ? 0 : random() % 100'000);
+    event.duration = random() % 50 == 0 ? Nanoseconds{7'000'000'000} : static_cast<Nanoseconds>(random() % 5'000);
+    event.name = static_cast<NameId>(random() % 40);
+    event.correlation = static_cast<std::uint32_t>(random());
+    event.detail = static_cast<DetailId>(random() % 3);
+    end = event.end();
+    events.push_back(event);
+  }
+  return events;
+}
+
+}  // namespace
+
+TEST_CASE("a segment comes back event by event") {
+  for (const std::size_t count : {1u, 2u, 1'023u, 1'025u, 65'536u}) {
+    const std::vector<Event> events = random_events(static_cast<unsigned>(count), count);
+    const auto decoded = decode_lane_segment(encode_lane_segment({3, 7}, events, kEpoch));
+    REQUIRE(decoded.has_value());
+    CHECK(decoded->lane == FileLane{3, 7});
+    REQUIRE(decoded->events.size() == count);
+    for (std::size_t i = 0; i < count; ++i) {
+      Event expected = events[i];
+      expected.start += kEpoch;
+      REQUIRE(decoded->events[i] == expected);
+    }
+  }
+}
+
+TEST_CASE("columns of zeros take no room") {
+  std::vector<Event> events(1'000);
+  for (std::size_t i = 0; i < events.size(); ++i) events[i].start = static_cast<Nanoseconds>(i);
+  proto::LaneSegment message;
+  REQUIRE(message.ParseFromString(encode_lane_segment({}, events, 0)));
+  CHECK(message.gap_size() == 1'000);
+  CHECK(message.duration_size() + message.name_size() + message.correlation_delta_size() + message.detail_delta_size() == 0);
+}
+
+TEST_CASE("the index takes as many frames as its heads need, and goes on when the file does") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "a.trace";
+  constexpr std::size_t kFrames = 4'000, kBytes = 3'000;
+  std::mt19937_64 random(4);
+  const auto noise = [&] {
+    std::string text(kBytes, '\0');
+    for (char& byte : text) byte = static_cast<char>(random());
+    return text;
+  };
+  std::vector<std::string> heads;
+  {
+    auto writer = TraceFileWriter::create(path, Overwrite::kRefuse);
+    REQUIRE(writer);
+    FrameHeader header;
+    header.type = proto::FRAME_LANE_SEGMENT;
+    header.event_count = 3;
+    for (std::size_t i = 0; i < kFrames; ++i) {
+      std::vector<std::byte> frame;
+      append_frame(header, noise(), frame);
+      heads.push_back(noise().substr(100));
+      REQUIRE(writer->append_segment(frame, heads.back()));
+    }
+    const std::uint64_t at_most = writer->finished_size();
+    REQUIRE(writer->finish());
+    CHECK(writer->size() <= at_most);
+    CHECK(writer->size() > kFrames * 2 * (kBytes - 200));  // 12 MB of frames, and nearly as much of index
+  }
+  for (const std::size_t more : {0u, 1u}) {
+    const auto reader = TraceFileReader::open(path);
+    REQUIRE(reader);
+    CHECK(reader->indexed_events() == 3 * (kFrames + more));
+    const std::vector<IndexedFrame> index = reader->index();
+    REQUIRE(index.size() == kFrames + more);
+    for (std::size_t i = 0; i < kFrames; ++i) REQUIRE((index[i].segment_head == heads[i]));
+    CHECK(reader->read(index[kFrames - 1]));
+    auto writer = TraceFileWriter::reopen(path);
+    REQUIRE(writer);
+    std::vector<std::byte> frame;
+    FrameHeader header;
+    header.type = proto::FRAME_LANE_SEGMENT;
+    header.event_count = 3;
+    append_frame(header, "more", frame);
+    REQUIRE(writer->append(frame));
+    REQUIRE(writer->finish());
+  }
+}
+
+TEST_CASE("what is no segment is refused") {
+  proto::LaneSegment message;
+  CHECK_FALSE(decode_lane_segment(message.SerializeAsString()).has_value());  // of no events
+  message.add_gap(0);
+  CHECK(decode_lane_segment(message.SerializeAsString()).has_value());
+  message.add_duration(1);
+  message.add_duration(1);
+  CHECK_FALSE(decode_lane_segment(message.SerializeAsString()).has_value());  // columns of several lengths
+  message.clear_duration();
+  message.add_duration(std::uint64_t{1} << 63);
+  CHECK_FALSE(decode_lane_segment(message.SerializeAsString()).has_value());  // longer than any recording
+  message.clear_duration();
+  message.set_first_start(std::numeric_limits<std::int64_t>::max());
+  CHECK_FALSE(decode_lane_segment(message.SerializeAsString()).has_value());
+  message.set_first_start(0);
+  for (int i = 0; i < 65'536; ++i) message.add_gap(1);
+  CHECK_FALSE(decode_lane_segment(message.SerializeAsString()).has_value());  // one more than there may be
+  CHECK_FALSE(decode_lane_segment("\x22\x05").has_value());
+}
+
+TEST_CASE("a head says what its events say") {
+  const std::size_t count = GENERATE(1u, 1'023u, 1'024u, 5'000u, 65'536u);
+  const std::vector<Event> events = random_events(11, count);
+  const SegmentHead head = head_of({1, 2}, events, kEpoch);
+  CHECK(head.first_start == events.front().start + kEpoch);
+  CHECK(head.last_start == events.back().start + kEpoch);
+  CHECK(head.end == events.back().end() + kEpoch);
+  const LaneSegment segment(events);
+  CHECK(head.busy == segment.busy_total());
+  CHECK(head.least_correlation == segment.smallest_correlation());
+  CHECK(head.greatest_correlation == segment.largest_correlation());
+
+  // By name, event by event.
+  std::map<NameId, SegmentHead::NameSum> sums;
+  for (const Event& event : events) {
+    auto& sum = sums.try_emplace(event.name, SegmentHead::NameSum{event.name, 0, 0, event.duration, event.duration}).first->second;
+    ++sum.count;
+    sum.total += event.duration;
+    sum.least = std::min(sum.least, event.duration);
+    sum.greatest = std::max(sum.greatest, event.duration);
+  }
+  if (count < SegmentHead::kPartEvents) {
+    CHECK(head.names.empty());
+  } else {
+    REQUIRE(head.names.size() == SegmentHead::kMostNames);
+    Nanoseconds least_shown = head.names.front().total;
+    for (const SegmentHead::NameSum& sum : head.names) {
+      CHECK(sum == sums.at(sum.name));
+      CHECK(sum.total <= least_shown);
+      least_shown = sum.total;
+      sums.erase(sum.name);
+    }
+    for (const auto& [name, sum] : sums) CHECK(sum.total <= least_shown);
+  }
+
+  CHECK(head.parts.size() == (count > SegmentHead::kPartEvents ? (count + 1'023) / 1'024 : 0));
+  for (std::size_t part = 0; part < head.parts.size(); ++part) {
+    const EventIndex first = static_cast<EventIndex>(part * 1'024), last = std::min<EventIndex>(first + 1'024, static_cast<EventIndex>(count));
+    LaneSummary sum;
+    Nanoseconds busy = 0, longest = 0;
+    for (EventIndex i = first; i < last; ++i) {
+      sum.vote(events[i].name, events[i].duration);
+      busy += events[i].duration;
+      longest = std::max(longest, events[i].duration);
+    }
+    CHECK(head.parts[part] == SegmentHead::Part{events[first].start + kEpoch, busy, sum.dominant, sum.weight, longest});
+  }
+  const std::string bytes = encode_segment_head(head);
+  CHECK(decode_segment_head(bytes) == head);
+  CHECK(bytes.size() <= 2'600);  // random durations of up to 7 s; recorded ones take half
+}
