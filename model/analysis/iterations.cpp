@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
 #include "call_class.h"
 #include "model/import/chrome_json.h"
 #include "wording.h"
+#include "xla_modules.h"
 
 namespace lanescope::analysis {
 
@@ -23,12 +25,13 @@ std::vector<TimeRange> iteration_times(const Trace& trace, const IterationSeries
 
 namespace {
 
-// The ranges of one family in one lane.
+// The ranges of one family in one lane. Executions that a compiler tries out count for nothing: they may be iterations only where asked
+// for.
 struct Candidate {
   LaneId lane = kNone;
   FamilyId family = 0;
   std::uint64_t count = 0;
-  Nanoseconds total = 0;
+  Nanoseconds total = 0;      // that they take: of executions, with what they launch
   Nanoseconds lane_span = 0;  // from the lane's first event to its last
 };
 
@@ -45,13 +48,6 @@ bool is_part_of_step(std::string_view name) noexcept {
 // What PyTorch's profiler calls a step of its schedule; before 2022 it stood among the operators.
 bool is_profiler_step(std::string_view name) noexcept { return name.starts_with("ProfilerStep"); }
 
-// What XLA marks: passes of its compiler, operations of a program, and programs that are executed, in the domain TSL.
-bool is_of_xla(std::string_view name) noexcept { return name.starts_with("Xla") || name.starts_with("Thunk:#"); }
-// "XlaModule:#prefix=jit(step),hlo_module=jit_step,program_id=12#". Without "hlo_", it is a part of compilation.
-bool is_xla_execution(std::string_view name) noexcept {
-  return name.starts_with("XlaModule:#") && name.find("hlo_module=") != std::string_view::npos;
-}
-
 enum class Marks : std::uint8_t {
   kIterations,     // ranges that may be iterations
   kXlaExecutions,  // ranges that may begin them
@@ -61,6 +57,8 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Mar
   std::vector<Candidate> candidates;
   NameMemo<bool> xla(trace, is_of_xla), xla_execution(trace, is_xla_execution);
   NameMemo<bool> communication(trace, is_communication_name), framework(trace, is_part_of_step), profiler_step(trace, is_profiler_step);
+  std::optional<XlaCompilation> compilation;
+  if (marks == Marks::kXlaExecutions) compilation.emplace(trace);
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kNvtxRanges) continue;
     const std::string_view domain = trace.domain_name(track.key.process, track.key.domain);
@@ -77,18 +75,24 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Mar
         candidate.lane = id;
         candidate.family = family;
         candidate.lane_span = lane.extent().length();
+        if (compilation && compilation->is_under_way(track.key.process, lane.start(i))) continue;
         ++candidate.count;
         candidate.total += lane.duration(i);
       }
       for (const auto& [family, candidate] : in_lane) candidates.push_back(candidate);
     }
   }
+  if (compilation && !candidates.empty()) {
+    const auto gpu_times = gpu_time_of_xla_executions(trace, families, *compilation);
+    for (Candidate& candidate : candidates)
+      if (const auto time = gpu_times.find({candidate.lane, candidate.family}); time != gpu_times.end()) candidate.total += time->second;
+  }
   return candidates;
 }
 
 bool covers_more(const Candidate& a, const Candidate& b) { return a.total != b.total ? a.total > b.total : a.lane < b.lane; }
 
-// Executions return when their work is enqueued, so that they may cover little.
+// What executions launch goes on behind them, so that they may cover little.
 FamilyId choose_family(const std::vector<Candidate>& candidates, Marks marks) {
   for (const std::uint64_t least : {std::uint64_t{5}, std::uint64_t{3}}) {
     const Candidate* best = nullptr;

@@ -31,7 +31,8 @@ struct IterationSeries {
 // Ranges of communication libraries do not count, nor what PyTorch marks by itself
 // (operators, Python functions, parts of a step), but for the steps of its profiler, nor what XLA (JAX, TensorFlow) marks of its
 // compilation and operations. Where nothing else is found, the executions of an XLA module begin iterations: of the module whose take most
-// time. None when there is no such family. O(NVTX ranges).
+// time, with the work that they launch on GPUs, other than while the process compiles. None when there is no such family. O(NVTX ranges); for
+// XLA modules, O(NVTX ranges, CUDA calls and GPU work).
 [[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted = {});
 
 // How many of the first iterations warm up: they take more than one and a half times the median, one after the other from the first on; at

@@ -24,6 +24,13 @@ class Scenario {
   [[nodiscard]] ProcessId process() const { return process_; }
   [[nodiscard]] ThreadId thread() const { return thread_; }
 
+  // The same process, whose calls and ranges another thread makes.
+  [[nodiscard]] Scenario on_another_thread() const {
+    Scenario other = *this;
+    other.thread_ = builder_->thread(process_, builder_->process(process_).pid + ++other.threads_);
+    other.correlation_ = other.threads_ << 20;
+    return other;
+  }
   Scenario& on_gpu(std::uint32_t ordinal) {
     gpu_ = builder_->gpu_of_device(process_, ordinal);
     return *this;
@@ -104,6 +111,7 @@ class Scenario {
   ThreadId thread_ = 0;
   GpuId gpu_ = 0;
   std::uint32_t correlation_ = 0;
+  std::uint32_t threads_ = 0;  // beside the first
 };
 
 }  // namespace lanescope::test

@@ -1,4 +1,5 @@
 // Which time is the program's loop, and what belongs to it.
+#include "../../../model/analysis/iterations.h"
 #include "answers.h"
 #include "model/analysis/loop.h"
 #include "model/analysis/trace_diff.h"
@@ -47,7 +48,62 @@ Nanoseconds compile_and_step(Scenario& program, int steps, int slow = -1) {
   return begin;
 }
 
+// What XLA's autotuner measures: 30 executions of modules of one multiplication each, of 0.6 ms, on a thread of the process.
+enum class Autotuned : std::uint8_t {
+  kWithinMeasurement,  // ranges say so: "XlaCompileBackend" of the thread that compiles
+  kUnmarked,           // nothing says so
+};
+void autotune(Scenario& program, Autotuned how) {
+  if (how == Autotuned::kWithinMeasurement)
+    program.range("XlaCompileBackend:#module=jit_step,program_id=12#", 3'992 * kMillisecond - 30 * kMillisecond, 3'992 * kMillisecond, 0,
+                  kXlaDomain);
+  Scenario measuring = program.on_another_thread();
+  for (int i = 0; i < 30; ++i) {
+    const Nanoseconds t = 3'965 * kMillisecond + i * 800 * kMicrosecond;
+    measuring.range(
+        "XlaModule:#prefix=,hlo_module=gemm_fusion_dot." + std::to_string(40 + i) + ",program_id=" + std::to_string(100 + i) + "#", t,
+        t + 600 * kMicrosecond, 0, kXlaDomain);
+    measuring.kernel("candidate", t, t + 5'000, t + 10'000, t + 100'000);
+  }
+}
+
 }  // namespace
+
+TEST_CASE("what a compiler measures is not taken for the program's loop") {
+  const Autotuned how = GENERATE(Autotuned::kWithinMeasurement, Autotuned::kUnmarked);
+  CAPTURE(static_cast<int>(how));
+  Scenario program;
+  program.builder()->set_domain(program.process(), kXlaDomain, "TSL");
+  autotune(program, how);
+  // 40 executions of 0.1 ms, which enqueue 3 ms of work each: less time on the CPU than what was measured.
+  for (int step = 0; step < 40; ++step) {
+    const Nanoseconds t = (4'000 + 9 * step) * kMillisecond;
+    program.range(kStep, t, t + 100 * kMicrosecond, 0, kXlaDomain);
+    program.kernel("fusion", t, t + 5'000, t + 10'000, t + 3 * kMillisecond);
+  }
+  const auto trace = program.trace();
+  Families families(*trace);
+  const Loop loop(*trace, families);
+  REQUIRE(loop.known());
+  CHECK_THAT(families.text(loop.family()), contains_text("hlo_module=jit_step"));
+  CHECK(loop.iterations() == 39);
+  CHECK(loop.time(*trace, LaunchIndex(*trace)).begin == 4'000 * kMillisecond);
+}
+
+TEST_CASE("executions without GPU work are told from those of the compiler by its ranges") {
+  Scenario program;
+  program.builder()->set_domain(program.process(), kXlaDomain, "TSL");
+  autotune(program, Autotuned::kWithinMeasurement);
+  for (int step = 0; step < 40; ++step)
+    program.range(kStep, (4'000 + 9 * step) * kMillisecond, (4'000 + 9 * step) * kMillisecond + 100 * kMicrosecond, 0, kXlaDomain);
+  const auto trace = program.trace();
+  Families families(*trace);
+  CHECK(Loop(*trace, families).iterations() == 39);
+  const std::vector<IterationSeries> measured =
+      find_iterations(*trace, families, "XlaModule:#prefix=,hlo_module=gemm_fusion_dot.40,program_id=100#");
+  REQUIRE(measured.size() == 1);  // where they are asked for
+  CHECK(measured.front().ranges.size() == 30);
+}
 
 TEST_CASE("where compilation comes first, the executions of the module that takes most time are the iterations") {
   Scenario program;

@@ -1,0 +1,34 @@
+// Executions of XLA's modules (JAX, TensorFlow), told by the NVTX ranges that XLA marks in the domain TSL.
+#pragma once
+
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "interval_set.h"
+#include "model/analysis/families.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::analysis {
+
+// Whether XLA marks it: a pass of its compiler, an operation of a program, a program that is executed.
+[[nodiscard]] bool is_of_xla(std::string_view range) noexcept;
+// Whether it is the execution of a module: "XlaModule:#prefix=jit(step),hlo_module=jit_step,program_id=12#".
+[[nodiscard]] bool is_xla_execution(std::string_view range) noexcept;
+
+// When processes compile. What XLA executes then, on whatever thread, are candidates of kernels that it measures (autotuning).
+class XlaCompilation {
+ public:
+  explicit XlaCompilation(const Trace& trace);                                       // O(NVTX ranges)
+  [[nodiscard]] bool is_under_way(ProcessId process, Nanoseconds t) const noexcept;  // O(log n)
+
+ private:
+  std::map<ProcessId, IntervalSet> by_process_;
+};
+
+// The time on GPUs of what executions launch, other than during compilation, by lane and family of the executions. Executions return when
+// their work is enqueued, so that their own time says little. O(CUDA calls and GPU work).
+[[nodiscard]] std::map<std::pair<LaneId, FamilyId>, Nanoseconds> gpu_time_of_xla_executions(const Trace& trace, Families& families,
+                                                                                            const XlaCompilation& compilation);
+
+}  // namespace lanescope::analysis
