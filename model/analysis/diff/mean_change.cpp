@@ -39,15 +39,14 @@ double incomplete_beta(double a, double b, double x) noexcept {
   return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-// What the spread of blocks must be multiplied by, where neighbours are alike, to tell that of their mean: by how much more the mean of so
-// many varies, and by how much less they differ from it.
-double inflation(double blocks, double alike) noexcept {
+// How many independent ones tell as much of their mean as so many blocks whose neighbours are alike (Bayley and Hammersley 1946).
+double effective_number(double blocks, double alike) noexcept {
   double sum = 1, power = 1;
   for (double k = 1; k < blocks; ++k) {
     power *= alike;
     sum += 2 * (1 - k / blocks) * power;
   }
-  return sum * (blocks - 1) / (blocks - sum);
+  return blocks / sum;
 }
 
 }  // namespace
@@ -71,6 +70,7 @@ MeanChange::Side MeanChange::side_of(std::span<const double> series, std::size_t
   Side side;
   side.length = static_cast<double>(series.size());
   side.blocks = static_cast<double>(blocks);
+  side.degrees = side.blocks - 1;
   for (const double sample : series) side.mean += sample / side.length;
   double before = 0;
   for (std::size_t block = 0; block < blocks; ++block) {
@@ -97,16 +97,19 @@ MeanChange MeanChange::of_runs(std::span<const double> first, std::span<const do
   return {side_of(first, first.size()), side_of(second, second.size()), many ? Spread::kOwn : Spread::kCommon};
 }
 
-// The correlation of neighbours is estimated from both sides together; its estimate is too low by about one part in their number.
+// The correlation of neighbours is estimated from both sides together; its estimate is too low by about one part in their number. Few
+// blocks tell little of it, so it is taken to be higher by its standard error: what is missed then is found with more samples, a false
+// alarm is not.
 void MeanChange::allow_for_neighbours() noexcept {
   if (first_.mean <= 0 || second_.mean <= 0) return;
   const double a = 1 / (first_.mean * first_.mean), b = 1 / (second_.mean * second_.mean);
   const double spread = a * first_.distances + b * second_.distances;
   if (spread <= 0) return;
+  const double blocks = first_.blocks + second_.blocks;
   const double seen = (a * first_.neighbours + b * second_.neighbours) / spread;
-  const double alike = std::clamp(seen + 2 / (first_.blocks + second_.blocks), 0.0, kMostAlike);
-  first_.squares *= inflation(first_.blocks, alike);
-  second_.squares *= inflation(second_.blocks, alike);
+  const double alike = std::clamp(seen + 2 / blocks + 1 / std::sqrt(blocks), 0.0, kMostAlike);
+  first_.degrees = effective_number(first_.blocks, alike) - 1;
+  second_.degrees = effective_number(second_.blocks, alike) - 1;
 }
 
 double MeanChange::probability(double ratio) const noexcept {
@@ -114,13 +117,13 @@ double MeanChange::probability(double ratio) const noexcept {
   const double expected = ratio * first_.mean, distance = std::abs(second_.mean - expected);
   const double first_squares = ratio * ratio * first_.squares;
   if (distance <= kRounding * std::max(second_.mean, expected)) return 1;
-  const double degrees = first_.blocks + second_.blocks - 2;
+  const double degrees = first_.degrees + second_.degrees;
   const double common = (first_squares + second_.squares) / degrees * (1 / first_.length + 1 / second_.length);
   const double alike = common > 0 ? student_two_sided(distance / std::sqrt(common), degrees) : 0;
   if (spread_ == Spread::kCommon) return alike;
-  const double a = first_squares / (first_.blocks - 1) / first_.length, b = second_.squares / (second_.blocks - 1) / second_.length;
+  const double a = first_squares / first_.degrees / first_.length, b = second_.squares / second_.degrees / second_.length;
   if (a + b <= 0) return alike;
-  const double welch = (a + b) * (a + b) / (a * a / (first_.blocks - 1) + b * b / (second_.blocks - 1));
+  const double welch = (a + b) * (a + b) / (a * a / first_.degrees + b * b / second_.degrees);
   return std::max(alike, student_two_sided(distance / std::sqrt(a + b), welch));
 }
 

@@ -36,6 +36,7 @@ class MeanChange {
     double mean = 0;
     double length = 0;      // samples
     double blocks = 0;      // that the spread is told by
+    double degrees = 0;     // of freedom: independent blocks that tell as much, less one
     double squares = 0;     // of the blocks' distances from the mean, by their lengths
     double distances = 0;   // the same without lengths
     double neighbours = 0;  // products of the distances of blocks that adjoin
