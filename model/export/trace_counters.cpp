@@ -8,6 +8,7 @@ namespace lanescope::exporters {
 namespace {
 
 constexpr std::size_t kMaximumSamples = 1u << 14;
+constexpr std::size_t kMaximumValues = 1u << 19;  // of all counters of a chunk: 10 bytes each at most
 
 // Samples [first, last) of counters that are read together: one chunk for each stretch without a gap that all of them share.
 class ChunkWriter {
@@ -18,7 +19,8 @@ class ChunkWriter {
   bool write(std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       const bool nothing_known = std::none_of(counters_.begin(), counters_.end(), [&](CounterId id) { return sample(id, i).has_value(); });
-      const bool full = chunk_.counter_samples().time_delta_size() >= static_cast<int>(kMaximumSamples);
+      const auto rows = static_cast<std::size_t>(chunk_.counter_samples().time_delta_size());
+      const bool full = rows >= kMaximumSamples || (rows + 1) * counters_.size() > kMaximumValues;
       if ((nothing_known || full) && !flush()) return false;
       if (!nothing_known) add(i);
     }
@@ -69,11 +71,11 @@ class ChunkWriter {
 
 }  // namespace
 
-proto::Resources counter_definitions(const Trace& trace, ProcessId process) {
+proto::Resources counter_definitions(const Trace& trace, ProcessId process, std::span<const CounterId> counters) {
   proto::Resources resources;
-  for (CounterId id = 0; id < trace.counters().size(); ++id) {
+  for (const CounterId id : counters) {
     const Counter& counter = trace.counters()[id];
-    if (counter.process != process || counter.origin == CounterOrigin::kComputed) continue;
+    if (counter.origin == CounterOrigin::kComputed) continue;
     proto::Counter& added = *resources.add_counters();
     added.set_id(id + 1);
     added.set_name(counter.name);
@@ -89,19 +91,20 @@ proto::Resources counter_definitions(const Trace& trace, ProcessId process) {
   return resources;
 }
 
-bool write_counter_samples(const Trace& trace, ProcessId process, const ExportSelection& selection, const EmitCounterChunk& emit) {
+bool write_counter_samples(const Trace& trace, std::span<const CounterId> counters, const ExportSelection& selection,
+                           const EmitCounterChunk& emit) {
   // Counters are read together where their series share their times.
   std::map<const void*, std::vector<CounterId>> groups;
-  for (CounterId id = 0; id < trace.counters().size(); ++id) {
+  for (const CounterId id : counters) {
     const CounterSeries& series = trace.counter_series(id);
-    const Counter& counter = trace.counters()[id];
-    if (counter.process == process && counter.origin == CounterOrigin::kRead && !series.empty()) groups[series.segments().front()->times().get()].push_back(id);
+    if (trace.counters()[id].origin == CounterOrigin::kRead && !series.empty())
+      groups[series.segments().front()->times().get()].push_back(id);
   }
-  for (const auto& [times, counters] : groups) {
-    const CounterSeries& series = trace.counter_series(counters.front());
+  for (const auto& [times, together] : groups) {
+    const CounterSeries& series = trace.counter_series(together.front());
     const auto [first, last] =
         selection.window ? series.overlapping(*selection.window) : std::pair<std::size_t, std::size_t>{0, series.size()};
-    if (!ChunkWriter(trace, counters, emit).write(first, last)) return false;
+    if (!ChunkWriter(trace, together, emit).write(first, last)) return false;
   }
   return true;
 }

@@ -2,6 +2,9 @@
 
 #include <cstring>
 
+#include "message_parts.h"
+#include "model/file/limits.h"
+#include "model/trace/by_process.h"
 #include "target.h"
 #include "trace_chunks.h"
 #include "trace_counters.h"
@@ -49,53 +52,69 @@ void describe(const CudaDevice& device, const Gpu& gpu, proto::Device& message) 
   message.set_max_shared_memory_per_multiprocessor(gpu.max_shared_memory_per_multiprocessor);
 }
 
-proto::Resources resources(const Trace& trace, ProcessId process) {
+// What a trace knows of its processes.
+struct Tables {
+  explicit Tables(const Trace& trace)
+      : devices(trace.devices()),
+        contexts(trace.contexts()),
+        streams(trace.streams()),
+        cuda_names(trace.cuda_names()),
+        threads(trace.threads()),
+        domains(trace.domains()),
+        categories(trace.categories()),
+        counters(trace.counters()),
+        tracks(trace.tracks()) {}
+  ByProcess<CudaDevice> devices;
+  ByProcess<CudaContext> contexts;
+  ByProcess<CudaStream> streams;
+  ByProcess<CudaName> cuda_names;
+  ByProcess<Thread> threads;
+  ByProcess<NvtxDomainName> domains;
+  ByProcess<NvtxCategoryName> categories;
+  ByProcess<Counter> counters;
+  ByProcess<Track> tracks;
+};
+
+proto::Resources resources(const Trace& trace, const Tables& tables, ProcessId process) {
   proto::Resources message;
-  for (const CudaDevice& device : trace.devices())
-    if (device.process == process) describe(device, trace.gpus()[device.gpu], *message.add_devices());
-  for (const CudaContext& context : trace.contexts()) {
-    if (context.process != process) continue;
+  tables.devices.for_each(process, [&](const CudaDevice& device) { describe(device, trace.gpus()[device.gpu], *message.add_devices()); });
+  tables.contexts.for_each(process, [&](const CudaContext& context) {
     proto::Context& added = *message.add_contexts();
     added.set_id(context.id);
     added.set_device(context.device_ordinal);
     added.set_null_stream(context.null_stream);
-  }
-  for (const CudaStream& stream : trace.streams()) {
-    if (stream.process != process) continue;
+  });
+  tables.streams.for_each(process, [&](const CudaStream& stream) {
     proto::Stream& added = *message.add_streams();
     added.set_id(stream.id);
     added.set_context(stream.context);
     added.set_priority(stream.priority);
     added.set_kind(static_cast<proto::StreamKind>(stream.kind));
     added.set_name(stream.name);
-  }
-  for (const CudaName& name : trace.cuda_names()) {
-    if (name.process != process) continue;
+  });
+  tables.cuda_names.for_each(process, [&](const CudaName& name) {
     proto::CudaName& added = *message.add_cuda_names();
     added.set_resource(static_cast<proto::CudaResource>(name.resource));
     added.set_id(name.id);
     added.set_name(name.name);
-  }
-  for (const Thread& thread : trace.threads()) {
-    if (thread.process != process) continue;
+  });
+  tables.threads.for_each(process, [&](const Thread& thread) {
     proto::Thread& added = *message.add_threads();
     added.set_id(thread.tid);
     added.set_name(thread.name);
     if (thread.priority) added.set_priority(*thread.priority);
-  }
-  for (const NvtxDomainName& domain : trace.domains()) {
-    if (domain.process != process) continue;
+  });
+  tables.domains.for_each(process, [&](const NvtxDomainName& domain) {
     proto::NvtxDomain& added = *message.add_nvtx_domains();
     added.set_id(domain.id);
     added.set_name(domain.name);
-  }
-  for (const NvtxCategoryName& category : trace.categories()) {
-    if (category.process != process) continue;
+  });
+  tables.categories.for_each(process, [&](const NvtxCategoryName& category) {
     proto::NvtxCategory& added = *message.add_nvtx_categories();
     added.set_domain(category.domain);
     added.set_id(category.id);
     added.set_name(category.name);
-  }
+  });
   return message;
 }
 
@@ -103,7 +122,7 @@ proto::Resources resources(const Trace& trace, ProcessId process) {
 class TraceFileExport {
  public:
   TraceFileExport(const Trace& trace, const ExportSelection& selection, TraceFileWriter& writer)
-      : trace_(trace), selection_(selection), writer_(writer), epoch_(trace.provenance().monotonic_epoch) {}
+      : trace_(trace), tables_(trace), selection_(selection), writer_(writer), epoch_(trace.provenance().monotonic_epoch) {}
 
   Result<void> write() {
     put(proto::FRAME_SESSION_START, 0, session_start(trace_.provenance()));
@@ -124,6 +143,23 @@ class TraceFileExport {
   template <typename Message>
   void put(proto::FrameType type, std::uint32_t instance, const Message& message, std::uint32_t events = 0) {
     if (!written_) return;
+    if constexpr (requires { tables_of(message); })
+      if (message.ByteSizeLong() > limits::kWrittenPayloadBytes) return put_in_parts(type, instance, message, events);
+    put_frame(type, instance, message, events);
+  }
+
+  // What it has in tables, in frames of their own, and then what is left: the events of a chunk.
+  template <typename Message>
+  void put_in_parts(proto::FrameType type, std::uint32_t instance, Message message, std::uint32_t events) {
+    const auto put_part = [&](const google::protobuf::Message& part) {
+      put_frame(type, instance, part, 0);
+      return written_.has_value();
+    };
+    if (emit_tables(message, tables_of(message), limits::kWrittenPayloadBytes, put_part) && message.ByteSizeLong() > 0)
+      put_frame(type, instance, message, events);
+  }
+
+  void put_frame(proto::FrameType type, std::uint32_t instance, const google::protobuf::Message& message, std::uint32_t events) {
     FrameHeader header;
     header.type = static_cast<std::uint16_t>(type);
     header.source = proto::SOURCE_AGENT;
@@ -136,12 +172,13 @@ class TraceFileExport {
 
   // With the GPUs of counters that belong to no process, which a GPU that none used is known by alone.
   void put_counters(ProcessId process, std::uint32_t instance) {
-    proto::Resources message = counter_definitions(trace_, process);
+    const std::span<const CounterId> counters = tables_.counters.positions(process);
+    proto::Resources message = counter_definitions(trace_, process, counters);
     if (message.counters_size() == 0) return;
     for (GpuId id = 0; process == kNone && id < trace_.gpus().size(); ++id)
       describe({kNone, trace_.gpus()[id].ordinal, id}, trace_.gpus()[id], *message.add_devices());
     put(proto::FRAME_RESOURCES, instance, message);
-    write_counter_samples(trace_, process, selection_, [&](const proto::EventChunk& chunk) {
+    write_counter_samples(trace_, counters, selection_, [&](const proto::EventChunk& chunk) {
       put(proto::FRAME_EVENTS, instance, chunk);
       return written_.has_value();
     });
@@ -157,14 +194,14 @@ class TraceFileExport {
     for (const std::string& argument : process.arguments) start.add_arguments(argument);
     start.set_forked(process.forked);
     put(proto::FRAME_PROCESS_START, process.instance, start);
-    put(proto::FRAME_RESOURCES, process.instance, resources(trace_, id));
+    put(proto::FRAME_RESOURCES, process.instance, resources(trace_, tables_, id));
 
     TraceChunks chunks(trace_, id, selection_, [&](const proto::EventChunk& chunk, std::uint32_t events) {
       put(proto::FRAME_EVENTS, process.instance, chunk, events);
       return written_.has_value();
     });
-    for (const Track& track : trace_.tracks())
-      if (track.key.process == id && !chunks.add(track)) return;
+    for (const TrackId track : tables_.tracks.positions(id))
+      if (!chunks.add(trace_.tracks()[track])) return;
     put_counters(id, process.instance);
     if (const proto::Symbols symbols = chunks.symbols(); symbols.locations_size() > 0) put(proto::FRAME_SYMBOLS, process.instance, symbols);
 
@@ -218,6 +255,7 @@ class TraceFileExport {
   }
 
   const Trace& trace_;
+  const Tables tables_;
   const ExportSelection& selection_;
   TraceFileWriter& writer_;
   std::int64_t epoch_;

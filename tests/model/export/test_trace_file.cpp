@@ -5,6 +5,8 @@
 #include <csignal>
 #include <fstream>
 
+#include "model/file/limits.h"
+#include "model/file/trace_file.h"
 #include "model/import/open_trace.h"
 #include "model/trace/load.h"
 #include "sample_trace.h"
@@ -150,4 +152,49 @@ TEST_CASE("a file that was to be replaced stays where its replacement finds no r
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()) == 1);
   REQUIRE(export_trace_file(*sample_trace(), path, Overwrite::kAllow));
   require_same(*sample_trace(), **load_trace(path));
+}
+
+TEST_CASE("frames are cut where they would become larger than writers may make them, and nothing is lost") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const ThreadId thread = builder.thread(process, 1);
+  std::vector<Event> ranges, samples;
+  for (int i = 0; i < 1'000; ++i) ranges.push_back({i * 10, 5, builder.intern(std::string(30'000, 'n') + std::to_string(i)), 0, 0});
+  builder.add({.kind = TrackKind::kNvtxRanges, .process = process, .thread = thread}, ranges);
+  for (std::uint32_t tid = 2; tid < 200; ++tid)
+    builder.name_thread(builder.thread(process, tid), std::string(60'000, 't') + std::to_string(tid));
+  std::vector<CounterId> counters;
+  for (int i = 0; i < 700; ++i) {
+    Counter counter;
+    counter.process = process;
+    counter.name = std::to_string(i);
+    counters.push_back(builder.counter(counter));
+  }
+  constexpr int kSamples = 3'000;
+  std::vector<Nanoseconds> times;
+  std::vector<std::int64_t> values;
+  for (int i = 0; i < kSamples; ++i) {
+    times.push_back(i);
+    values.push_back(i % 2 == 0 ? std::int64_t{1} << 60 : -(std::int64_t{1} << 60));
+  }
+  REQUIRE(builder.add_samples(counters, times, std::vector(counters.size(), values), kSamples));
+  const auto trace = builder.snapshot();
+
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "large.trace";
+  REQUIRE(export_trace_file(*trace, path, Overwrite::kRefuse));
+  auto reader = TraceFileReader::open(path);
+  REQUIRE(reader);
+  std::uint64_t unpacked = 0;
+  while (const auto frame = reader->next()) {
+    CHECK(frame->header.raw_size <= limits::kWrittenPayloadBytes);
+    unpacked += frame->header.raw_size;
+  }
+  CHECK(unpacked > 3 * limits::kWrittenPayloadBytes);
+  const auto loaded = load_trace(path);
+  REQUIRE(loaded);
+  CHECK((*loaded)->provenance().condition.empty());
+  require_same(*trace, **loaded);
+  CHECK((*loaded)->threads().size() == trace->threads().size());
+  CHECK((*loaded)->counter_series(699).size() == kSamples);
 }
