@@ -1,5 +1,7 @@
 #include "call_stack_builder.h"
 
+#include "model/file/limits.h"
+
 namespace lanescope {
 
 std::vector<CodeLocationId> CallStacks::chain(CallNodeId id) const {
@@ -15,7 +17,7 @@ bool is_address_text(std::string_view function) noexcept {
   return number.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string_view::npos;
 }
 
-CallStackBuilder::CallStackBuilder() : functions_(1) {
+CallStackBuilder::CallStackBuilder() : functions_(1), depths_(1) {
   stacks_.nodes_.append({});
   stacks_.locations_.append({});
 }
@@ -32,8 +34,15 @@ CodeLocationId CallStackBuilder::location(const CodeLocation& location, const Co
 }
 
 CallNodeId CallStackBuilder::node(const CallNode& node) {
+  if (depths_[node.parent] >= limits::kCallDepth) {
+    ++too_deep_;
+    return node.parent;
+  }
   const auto [found, inserted] = node_ids_.try_emplace(node, static_cast<CallNodeId>(stacks_.nodes_.size()));
-  if (inserted) stacks_.nodes_.append(node);
+  if (inserted) {
+    stacks_.nodes_.append(node);
+    depths_.push_back(depths_[node.parent] + 1);
+  }
   return found->second;
 }
 

@@ -17,7 +17,9 @@ class CallStackBuilder {
 
   // `function` is what is known of it now; its name must not be 0.
   CodeLocationId location(const CodeLocation& location, const CodeFunction& function);
-  CallNodeId node(const CallNode& node);  // requires: parent and location exist; the location is not 0
+  // Requires: parent and location exist; the location is not 0. Where it would lie deeper than limits::kCallDepth, its parent.
+  CallNodeId node(const CallNode& node);
+  [[nodiscard]] std::uint64_t too_deep() const noexcept { return too_deep_; }  // how often that was so
   // Replaces what is known of a location. Requires: the location exists, functions is not empty.
   void set_functions(CodeLocationId location, std::vector<CodeFunction> functions);
 
@@ -27,12 +29,14 @@ class CallStackBuilder {
   }
 
  private:
-  static constexpr std::size_t kLocationBytes = 240, kNodeBytes = 90;  // with the maps that find them
+  static constexpr std::size_t kLocationBytes = 240, kNodeBytes = 94;  // with the maps that find them
   std::map<std::pair<CodeLocation, CodeFunction>, CodeLocationId> location_ids_;  // the function tells apart what has no address
   std::map<CallNode, CallNodeId> node_ids_;
   CallStacks stacks_;
   CallStacks::Functions functions_;
+  std::vector<std::uint32_t> depths_;  // of nodes: how many calls lie above
   std::uint64_t further_functions_ = 0;
+  std::uint64_t too_deep_ = 0;
   bool changed_ = false;  // functions_ is newer than stacks_'s
 };
 

@@ -1,10 +1,8 @@
 #include "model/trace/combine.h"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
-#include "model/trace/usable_cores.h"
+#include "model/trace/parallel.h"
 #include "row_index.h"
 
 namespace lanescope {
@@ -304,26 +302,18 @@ class TraceCombiner {
   };
 
   void build_lanes() {
-    std::atomic<std::size_t> next{0};
-    const auto work = [&] {
-      std::vector<Event> events;
-      for (std::size_t i = next++; i < work_.size() && !stop_.stop_requested(); i = next++)
-        segments_[work_[i].lane].built[work_[i].position] = copy(work_[i], events);
-    };
-    {
-      std::vector<std::jthread> others;
-      const std::size_t threads = std::min<std::size_t>(work_.size(), usable_cores());
-      for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
-      work();
-    }
+    parallel_for(work_.size(), [&](std::size_t i) {
+      if (!stop_.stop_requested()) segments_[work_[i].lane].built[work_[i].position] = copy(work_[i]);
+    });
     if (stop_.stop_requested()) return;
     for (LaneSegments& lane : segments_) trace_.lanes_[lane.lane] = Lane(std::move(lane.built));
   }
 
-  [[nodiscard]] std::shared_ptr<const LaneSegment> copy(const Work& work, std::vector<Event>& events) const {
+  [[nodiscard]] std::shared_ptr<const LaneSegment> copy(const Work& work) const {
     const LaneSegment& from = *work.from;
     const std::vector<NameId>& names = part_names_[work.names];
-    events.clear();
+    std::vector<Event> events;
+    events.reserve(from.size());
     for (EventIndex i = 0; i < from.size(); ++i) {
       const DetailId detail = from.detail(i);
       events.push_back({from.start(i) + work.shift, from.duration(i), names[from.name(i)], from.correlation(i),

@@ -7,6 +7,7 @@
 namespace lanescope {
 namespace {
 
+constexpr std::size_t kStretchBytes = 64;     // of time that is known
 constexpr std::size_t kCounterBytes = 1'200;  // with its place in a group, its series and its key
 
 }  // namespace
@@ -36,7 +37,8 @@ CounterBuilder::Group* CounterBuilder::group_of(std::span<const CounterId> count
   std::vector<CounterId> sorted(counters.begin(), counters.end());
   std::sort(sorted.begin(), sorted.end());
   const bool twice = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
-  if (twice || std::any_of(sorted.begin(), sorted.end(), [this](CounterId id) { return group_of_counter_[id].has_value(); })) return nullptr;
+  if (twice || std::any_of(sorted.begin(), sorted.end(), [this](CounterId id) { return group_of_counter_[id].has_value(); }))
+    return nullptr;
   for (const CounterId counter : counters) group_of_counter_[counter] = groups_.size();
   Group group;
   group.members.assign(counters.begin(), counters.end());
@@ -46,7 +48,8 @@ CounterBuilder::Group* CounterBuilder::group_of(std::span<const CounterId> count
   return &groups_.back();
 }
 
-std::int64_t CounterBuilder::Group::append(std::span<const Nanoseconds> more_times, std::span<const std::vector<std::int64_t>> more_columns) {
+std::int64_t CounterBuilder::Group::append(std::span<const Nanoseconds> more_times,
+                                           std::span<const std::vector<std::int64_t>> more_columns) {
   std::int64_t more_bytes = 0;
   for (std::size_t done = 0; done < more_times.size();) {
     if (times.size() == CounterSegment::kCapacity) more_bytes += close_segment(more_times[done]);
@@ -81,6 +84,78 @@ std::int64_t CounterBuilder::Group::close_segment(Nanoseconds segment_end) {
   return more_bytes;
 }
 
+bool CounterBuilder::Group::knows_nothing_of(TimeRange time) const noexcept {
+  const auto after = known.lower_bound(time.begin);
+  if (after != known.end() && after->first < time.end) return false;
+  return after == known.begin() || std::prev(after)->second <= time.begin;
+}
+
+void CounterBuilder::Group::know(TimeRange time) {
+  auto stretch = known.lower_bound(time.begin);
+  if (stretch != known.begin() && std::prev(stretch)->second == time.begin)
+    (--stretch)->second = time.end;
+  else
+    stretch = known.emplace_hint(stretch, time.begin, time.end);
+  if (const auto next = std::next(stretch); next != known.end() && next->first == time.end) {
+    stretch->second = next->second;
+    known.erase(next);
+  }
+}
+
+std::int64_t CounterBuilder::Group::settle() {
+  if (late.empty()) return 0;
+  struct Rows {
+    std::vector<Nanoseconds> times;
+    std::vector<std::vector<std::int64_t>> columns;
+    void add(const std::vector<Nanoseconds>& more_times, const std::vector<std::vector<std::int64_t>>& more_columns) {
+      times.insert(times.end(), more_times.begin(), more_times.end());
+      for (std::size_t i = 0; i < columns.size(); ++i) columns[i].insert(columns[i].end(), more_columns[i].begin(), more_columns[i].end());
+    }
+  };
+  const auto bytes_of = [this](std::size_t rows) { return static_cast<std::int64_t>(rows * sizeof(std::int64_t) * (1 + members.size())); };
+  std::int64_t fewer_bytes = bytes_of(times.size());
+  const Rows none{{}, std::vector<std::vector<std::int64_t>>(members.size())};
+  Rows before = none, came = none, all = none;
+  for (std::size_t i = 0; i < members.size(); ++i)
+    for (const auto& segment : full[i]) {
+      fewer_bytes += static_cast<std::int64_t>(segment->memory_bytes() + sizeof(CounterSegment));
+      if (i == 0) before.times.insert(before.times.end(), segment->times()->begin(), segment->times()->end());
+      for (std::size_t row = 0; row < segment->size(); ++row) before.columns[i].push_back(segment->value(row));
+    }
+  before.add(times, columns);
+  const std::map<Nanoseconds, Late> pieces = std::exchange(late, {});
+  for (const auto& [begin, piece] : pieces) came.add(piece.times, piece.columns);
+  fewer_bytes += bytes_of(came.times.size());
+  full.assign(members.size(), {});
+  columns = none.columns;
+  times.clear();
+
+  // Samples that stand for gaps lie where nothing was known: they are made again.
+  const auto stood_for_gap = [&](Nanoseconds t) {
+    const auto stretch = known.upper_bound(t);
+    const auto piece = pieces.upper_bound(t);
+    return stretch == known.begin() || std::prev(stretch)->second <= t || (piece != pieces.begin() && std::prev(piece)->second.end > t);
+  };
+  const auto take = [&](const Rows& from, std::size_t row) {
+    all.times.push_back(from.times[row]);
+    for (std::size_t i = 0; i < members.size(); ++i) all.columns[i].push_back(from.columns[i][row]);
+  };
+  std::size_t old_row = 0, late_row = 0;
+  for (const auto& [begin, stretch_end] : known) {
+    while (true) {
+      while (old_row < before.times.size() && stood_for_gap(before.times[old_row])) ++old_row;
+      const Nanoseconds old_time = old_row < before.times.size() ? before.times[old_row] : stretch_end;
+      const Nanoseconds late_time = late_row < came.times.size() ? came.times[late_row] : stretch_end;
+      if (std::min(old_time, late_time) >= stretch_end) break;
+      old_time < late_time ? take(before, old_row++) : take(came, late_row++);
+    }
+    if (stretch_end == end) continue;
+    all.times.push_back(stretch_end);
+    for (std::vector<std::int64_t>& column : all.columns) column.push_back(kNoValue);
+  }
+  return append(all.times, all.columns) - fewer_bytes;
+}
+
 bool CounterBuilder::add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times,
                                  std::span<const std::vector<std::int64_t>> columns, Nanoseconds end) {
   const auto ascend = [](Nanoseconds a, Nanoseconds b) { return a < b; };
@@ -91,12 +166,22 @@ bool CounterBuilder::add_samples(std::span<const CounterId> counters, std::span<
                      std::all_of(counters.begin(), counters.end(), [&](CounterId id) { return id < counters_.size(); });
   if (!sound) return false;
   Group* group = group_of(counters);
-  if (group == nullptr || times.front() < group->end) return false;
+  if (group == nullptr) return false;
+  if (times.front() < group->end) {
+    if (!group->knows_nothing_of({times.front(), end})) return false;
+    group->late.emplace(times.front(), Group::Late{{times.begin(), times.end()}, {columns.begin(), columns.end()}, end});
+    group->know({times.front(), end});
+    group->changed = true;
+    memory_bytes_ += kStretchBytes + times.size() * sizeof(std::int64_t) * (1 + columns.size());
+    return true;
+  }
   const bool is_first = group->times.empty() && group->full.front().empty();
   std::int64_t more_bytes = 0;
   if (!is_first && times.front() > group->end) more_bytes += group->append_gap();  // nothing is known from there on
   more_bytes += group->append(times, columns);
   memory_bytes_ += static_cast<std::uint64_t>(more_bytes);  // may be less than none
+  if (group->known.empty() || times.front() > group->end) memory_bytes_ += kStretchBytes;
+  group->know({times.front(), end});
   group->end = end;
   group->changed = true;
   return true;
@@ -117,6 +202,7 @@ CounterBuilder::Segments CounterBuilder::Group::segments(std::size_t member,
 const std::vector<CounterSeries>& CounterBuilder::publish() {
   for (Group& group : groups_) {
     if (!std::exchange(group.changed, false)) continue;
+    memory_bytes_ += static_cast<std::uint64_t>(group.settle());  // may be less than none
     const auto tail_times = std::make_shared<const std::vector<Nanoseconds>>(group.times);
     for (std::size_t i = 0; i < group.members.size(); ++i) published_[group.members[i]] = CounterSeries(group.segments(i, tail_times));
   }

@@ -19,7 +19,7 @@ class CounterBuilder {
   // A new one, whatever others are called.
   CounterId add_another(const Counter& description);
 
-  // See TraceBuilder::add_samples().
+  // See TraceBuilder::add_samples(). What comes late is put into its place when it is published.
   bool add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times,
                    std::span<const std::vector<std::int64_t>> columns, Nanoseconds end);
   void set_series(CounterId counter, CounterSeries series);
@@ -40,6 +40,19 @@ class CounterBuilder {
     std::vector<std::vector<std::int64_t>> columns;
     Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
     bool changed = false;
+    std::map<Nanoseconds, Nanoseconds> known;  // the ends of the stretches of time of which something is known, by their begins
+    struct Late {
+      std::vector<Nanoseconds> times;
+      std::vector<std::vector<std::int64_t>> columns;
+      Nanoseconds end;
+    };
+    std::map<Nanoseconds, Late> late;  // what came behind later samples, by its begin, until settle()
+
+    // Whether nothing is known of any of the time. O(log stretches).
+    [[nodiscard]] bool knows_nothing_of(TimeRange time) const noexcept;
+    void know(TimeRange time);
+    // Puts what came late into its place. O(samples of the group).
+    std::int64_t settle();
 
     // Return how many bytes more there are.
     std::int64_t append(std::span<const Nanoseconds> more_times, std::span<const std::vector<std::int64_t>> more_columns);

@@ -14,6 +14,7 @@
 #include "lane_builder.h"
 #include "lane_thread.h"
 #include "memory_totals.h"
+#include "model/file/limits.h"
 #include "row_index.h"
 
 namespace lanescope {
@@ -21,9 +22,19 @@ namespace {
 
 // What entries of tables take beside what they hold: nodes of maps, links, the allocator's own.
 constexpr std::size_t kEntryBytes = 160;
+constexpr std::size_t kProcessBytes = 8 << 10;  // and in work: what is asked of all processes is asked of each
+constexpr std::size_t kGpuBytes = 256 << 10;    // likewise: each is compared with all tracks
 constexpr std::size_t kTrackBytes = 1'000;
 constexpr std::size_t kLaneBytes = 900;  // with one event
 constexpr std::size_t kEventBytes = 24;  // of a lane, with its index
+
+// As much of a text as may be kept, up to the end of a character.
+std::string cut_text(std::string_view text) {
+  constexpr std::string_view kEllipsis = "…";
+  std::size_t end = limits::kTextBytes - kEllipsis.size();
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return std::string(text.substr(0, end)).append(kEllipsis);
+}
 
 // Row 0 of every table is the default: nothing known.
 template <typename Detail>
@@ -184,6 +195,8 @@ struct TraceBuilder::State {
   DetailIndex<ThreadStateDetail> thread_states;
   DetailIndex<SampleDetail> samples;
   CallStackBuilder call_stacks;
+  std::uint64_t cut_texts = 0;
+  std::optional<std::size_t> note_of_cuts;  // the diagnostic that says so
   CounterBuilder counters;
   std::optional<SegmentWorkers> segment_workers;
   EventSink* sink = nullptr;              // in place of lanes
@@ -194,6 +207,22 @@ struct TraceBuilder::State {
     gpu_ids.remove(id, known);
     known = description;
     gpu_ids.add(id, known);
+  }
+
+  // One message, which counts as reading goes on.
+  void say_what_was_cut() {
+    constexpr int kWarning = 1;
+    std::string text;
+    if (cut_texts > 0) text = "Texts of more than 64 KiB were cut: " + std::to_string(cut_texts) + ".";
+    if (call_stacks.too_deep() > 0)
+      text += std::string(text.empty() ? "" : " ") + "Calls that lie more than " + std::to_string(limits::kCallDepth) +
+              " deep count for their callers: " + std::to_string(call_stacks.too_deep()) + ".";
+    if (text.empty()) return;
+    if (!note_of_cuts) {
+      note_of_cuts = trace.diagnostics_.size();
+      trace.diagnostics_.push_back({.severity = kWarning});
+    }
+    trace.diagnostics_[*note_of_cuts].text = std::move(text);
   }
 
   TrackId track_id(const TrackKey& key) {
@@ -230,7 +259,7 @@ ProcessId TraceBuilder::process_of_instance(std::uint32_t instance) {
   if (inserted) {
     processes.emplace_back();
     processes.back().instance = instance;
-    state_->entry_bytes += sizeof(Process) + kEntryBytes;
+    state_->entry_bytes += kProcessBytes;
   }
   return found->second;
 }
@@ -260,7 +289,7 @@ GpuId TraceBuilder::gpu(const Gpu& description) {
     const auto id = static_cast<GpuId>(gpus.size());
     gpus.push_back(description);
     state_->gpu_ids.add(id, description);
-    state_->entry_bytes += 4 * (2 * kEntryBytes + description.name.size() + description.uuid.size());
+    state_->entry_bytes += kGpuBytes + 4 * (description.name.size() + description.uuid.size());
     return id;
   }
   // The sampler of GPU metrics knows less of a GPU than a process that uses it.
@@ -366,6 +395,10 @@ void TraceBuilder::add_output(OutputText output) {
 }
 
 NameId TraceBuilder::intern(std::string_view text) {
+  if (text.size() > limits::kTextBytes) {
+    ++state_->cut_texts;
+    return intern(cut_text(text));
+  }
   NameTable& names = state_->trace.names_;
   const std::uint64_t hash = hash_of(text);
   const std::uint32_t known = state_->name_ids.find(hash, [&](std::uint32_t id) { return names[id] == text; });
@@ -525,6 +558,7 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot() {
   trace.thread_state_details_ = state_->thread_states.rows();
   trace.sample_details_ = state_->samples.rows();
   trace.call_stacks_ = state_->call_stacks.snapshot();
+  state_->say_what_was_cut();
   const std::size_t resources = trace.streams_.size() + trace.cuda_names_.size() + trace.domains_.size() + trace.categories_.size() +
                                 trace.devices_.size() + trace.tracks_.size();
   if (resources != state_->resources_indexed || resources == 0) trace.index_resources();

@@ -192,7 +192,7 @@ TEST_CASE("what makes no sense in a chunk of samples is left out and counted") {
     CHECK(trace->counter_series(0).extent() == TimeRange{100, 120});
     return recording.malformed();
   };
-  CHECK(malformed(chunk_of({1, 2}, 90, {0}, {{1}, {2}}, 5)) == 1);                     // before what came
+  CHECK(malformed(chunk_of({1, 2}, 90, {0}, {{1}, {2}}, 11)) == 1);                    // before what came, and into it
   CHECK(malformed(chunk_of({1, 2}, 119, {0}, {{1}, {2}}, 5)) == 1);                    // within it
   CHECK(malformed(chunk_of({1, 2}, 130, {0, 0}, {{1, 1}, {2, 2}}, 5)) == 1);           // times that do not ascend
   CHECK(malformed(chunk_of({1, 2}, 130, {0}, {{1}, {2}}, 0)) == 1);                    // a last value that never holds
@@ -214,4 +214,58 @@ TEST_CASE("a value that could not be read is none") {
   CHECK(trace->counter_series(0).at(115)->value == 2);
   CHECK(trace->counter_series(1).at(105)->value == 3);
   CHECK_FALSE(trace->counter_series(1).at(115));
+}
+
+TEST_CASE("samples that come late are put into their places, whatever the order in which chunks come") {
+  const auto seed = GENERATE(range(1u, 25u));
+  std::mt19937 random(seed);
+  struct Chunk {
+    std::vector<Nanoseconds> times;
+    std::vector<std::vector<std::int64_t>> columns;
+    Nanoseconds end;
+  };
+  // Chunks of some samples each, with gaps between some of them; one is so long that segments are closed.
+  std::vector<Chunk> chunks;
+  Nanoseconds time = 100;
+  for (int i = 0; i < 12; ++i) {
+    Chunk chunk;
+    const int count = i == 5 ? static_cast<int>(CounterSegment::kCapacity) + 300 : 1 + static_cast<int>(random() % 5);
+    for (int k = 0; k < count; ++k) {
+      chunk.times.push_back(time);
+      time += 1 + static_cast<Nanoseconds>(random() % 9);
+    }
+    chunk.end = time;
+    for (int counter = 0; counter < 2; ++counter) {
+      std::vector<std::int64_t>& values = chunk.columns.emplace_back();
+      for (int k = 0; k < count; ++k) values.push_back(random() % 7 == 0 ? kNoValue : static_cast<std::int64_t>(random() % 1'000));
+    }
+    if (random() % 2 == 0) time += 1 + static_cast<Nanoseconds>(random() % 50);
+    chunks.push_back(std::move(chunk));
+  }
+  const auto built = [&](const std::vector<std::size_t>& order, std::size_t snapshot_after) {
+    TraceBuilder builder;
+    std::vector<CounterId> counters;
+    for (const char* name : {"a", "b"}) {
+      Counter counter;
+      counter.name = name;
+      counters.push_back(builder.counter(counter));
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      REQUIRE(builder.add_samples(counters, chunks[order[i]].times, chunks[order[i]].columns, chunks[order[i]].end));
+      if (i == snapshot_after) (void)builder.snapshot();
+    }
+    REQUIRE_FALSE(builder.add_samples(counters, chunks[3].times, chunks[3].columns, chunks[3].end));  // known already
+    return builder.snapshot();
+  };
+  std::vector<std::size_t> order(chunks.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto expected = built(order, order.size());
+  std::shuffle(order.begin(), order.end(), random);
+  const auto shuffled = built(order, seed % order.size());
+  for (CounterId id = 0; id < 2; ++id)
+    for (Nanoseconds t = 90; t < time + 10; ++t) {
+      const auto a = expected->counter_series(id).at(t), b = shuffled->counter_series(id).at(t);
+      REQUIRE(a.has_value() == b.has_value());
+      if (a) REQUIRE(a->value == b->value);
+    }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "model/file/limits.h"
 #include "support/catch.h"
 
 using namespace lanescope;
@@ -262,4 +263,41 @@ TEST_CASE("work is joined to the nearest call of its correlation id, where ids c
   const Track& calls = trace->tracks()[trace->tracks_of(process, TrackKind::kCudaApi)[0]];
   CHECK(trace->work_of({calls.lanes[0], 0}) == std::vector<EventRef>{{kernels, 0}});
   CHECK(trace->work_of({calls.lanes[1], 1}) == std::vector<EventRef>{{kernels, 1}});  // the inner call's is the outer one's
+}
+
+TEST_CASE("a text that is longer than any is cut at the end of a character, and the trace says so") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  std::string longest(limits::kTextBytes, 'x');
+  std::string too_long(limits::kTextBytes - 4, 'x');
+  too_long += "ééé";  // two bytes each, the first of which would be cut in two
+  const NameId kept = builder.intern(longest), cut = builder.intern(too_long);
+  builder.add(kernels_of_stream(7), {{0, 1, kept, 0, 0}, {2, 1, cut, 0, 0}});
+  const auto trace = builder.snapshot();
+  CHECK(trace->name(kept) == longest);
+  CHECK(trace->name(cut) == std::string(limits::kTextBytes - 4, 'x') + "…");
+  REQUIRE(trace->diagnostics().size() == 1);
+  CHECK(trace->diagnostics()[0].text == "Texts of more than 64 KiB were cut: 1.");
+  CHECK(trace->processes()[process].completeness.invalid == 0);
+}
+
+TEST_CASE("calls that lie too deep count for the deepest that is kept, and the trace says how many") {
+  TraceBuilder builder;
+  CodeFunction function;
+  function.function = builder.intern("f");
+  const CodeLocationId location = builder.code_location({}, function);
+  CallNodeId node = 0, deepest = 0;
+  for (std::uint32_t depth = 0; depth < limits::kCallDepth + 3; ++depth) {
+    node = builder.call_node({node, location});
+    if (depth + 1 == limits::kCallDepth) deepest = node;
+  }
+  CHECK(node == deepest);
+  const auto trace = builder.snapshot();
+  CHECK(trace->call_stacks().chain(node).size() == limits::kCallDepth);
+  REQUIRE(trace->diagnostics().size() == 1);
+  CHECK(trace->diagnostics()[0].text == "Calls that lie more than 1024 deep count for their callers: 3.");
+  (void)builder.call_node({node, location});
+  const auto later = builder.snapshot();
+  REQUIRE(later->diagnostics().size() == 1);
+  CHECK(later->diagnostics()[0].text == "Calls that lie more than 1024 deep count for their callers: 4.");
 }

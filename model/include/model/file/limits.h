@@ -21,7 +21,12 @@ inline constexpr std::uint64_t kDecodedFrameBytes = 192u << 20;  // that the mes
 inline constexpr std::uint64_t kChunkRows = 65'536;
 inline constexpr std::uint64_t kChunkNumbers = 8u << 20;
 
-// A value: bytes of a mangled name, and of what it stands for. What is longer is shown as it is, or cut.
+// A value: bytes of a text, which is cut where it is longer, and calls of a chain from its outermost on: those that lie deeper count for the
+// deepest that is kept. The trace says how many were. Files of all formats are held to these.
+inline constexpr std::size_t kTextBytes = 64u << 10;
+inline constexpr std::uint32_t kCallDepth = 1'024;
+
+// Bytes of a mangled name, and of what it stands for. What is longer is shown as it is, or cut.
 inline constexpr std::size_t kMangledBytes = 16u << 10;
 inline constexpr std::size_t kDemangledBytes = 32u << 10;
 

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <exception>
+#include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -11,18 +14,31 @@
 
 namespace lanescope {
 
-// Calls part(i) for each i below `count`, in any order, on as many threads as there are cores, and returns when all have ended. Worth it
-// for parts of a millisecond or more.
+// Calls part(i) for each i below `count`, in any order, on as many threads as there are cores, and returns when all have ended. Where one
+// throws, no further part begins, and the first that did is thrown here. Worth it for parts of a millisecond or more.
 template <typename Part>
 void parallel_for(std::size_t count, const Part& part) {
   std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) part(i);
+  std::once_flag has_failed;
+  std::exception_ptr failure;
+  const auto work = [&]() noexcept {
+    try {
+      for (std::size_t i = next++; i < count; i = next++) part(i);
+    } catch (...) {
+      std::call_once(has_failed, [&] { failure = std::current_exception(); });
+      next = count;
+    }
   };
-  std::vector<std::jthread> others;
-  const std::size_t threads = std::min<std::size_t>(count, usable_cores());
-  for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
-  work();
+  {
+    std::vector<std::jthread> others;
+    const std::size_t threads = std::min<std::size_t>(count, usable_cores());
+    try {
+      for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
+    } catch (const std::system_error&) {  // no room for another thread: those that run do its part
+    }
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace lanescope

@@ -1,0 +1,28 @@
+#include "model/trace/parallel.h"
+
+#include <new>
+
+#include "support/catch.h"
+
+using namespace lanescope;
+
+TEST_CASE("each part is done once") {
+  std::vector<std::atomic<int>> done(1'000);
+  parallel_for(done.size(), [&](std::size_t i) { ++done[i]; });
+  CHECK(std::all_of(done.begin(), done.end(), [](const auto& times) { return times == 1; }));
+}
+
+TEST_CASE("what a part throws, on whatever thread, is thrown to the caller when no other part runs any more") {
+  for (std::size_t bad = 0; bad < 40; ++bad) {
+    std::atomic<int> running{0};
+    CHECK_THROWS_AS(parallel_for(40,
+                                 [&](std::size_t i) {
+                                   ++running;
+                                   const bool fails = i == bad;
+                                   --running;
+                                   if (fails) throw std::bad_alloc();
+                                 }),
+                    std::bad_alloc);
+    CHECK(running == 0);
+  }
+}
