@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdio>
 #include <iostream>
+#include <new>
+#include <stdexcept>
 
 #include "commands/commands.h"
 #include "foreign_options.h"
@@ -107,7 +109,16 @@ int run_command(Arguments arguments) {
 
 std::span<const Command> commands() { return kCommands; }
 
-int run(Arguments arguments) { return with_output_checked(run_command(std::move(arguments))); }
+int run(Arguments arguments) {
+  try {
+    return with_output_checked(run_command(std::move(arguments)));
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {  // a container that could hold no more
+  }
+  return fail(
+      {"There is not enough memory for this. Close other programs, ask for less (a range of time, fewer reports), or use a machine with "
+       "more."});
+}
 
 int fail(const Error& error) {
   std::cerr << "lanescope: " << error.text << '\n';

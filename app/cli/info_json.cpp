@@ -3,6 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "model/trace/by_process.h"
 #include "text.h"
 
 namespace lanescope::cli {
@@ -39,12 +40,11 @@ std::string_view word(const std::array<std::string_view, size>& words, std::size
   return index < size ? words[index] : "unknown";
 }
 
-Json json_of(const Trace& trace, ProcessId id, const EventCounts& counts) {
+Json json_of(const Trace& trace, ProcessId id, const ByProcess<Thread>& threads_by_process, const EventCounts& counts) {
   const Process& process = trace.processes()[id];
   Json threads = Json::array();
-  for (ThreadId thread = 0; thread < trace.threads().size(); ++thread) {
+  for (const ThreadId thread : threads_by_process.positions(id)) {
     const Thread& description = trace.threads()[thread];
-    if (description.process != id) continue;
     threads.push_back({{"tid", description.tid}, {"name", description.name}, {"event_count", count_of(counts.by_thread, thread)}});
   }
   const Completeness& completeness = process.completeness;
@@ -103,11 +103,11 @@ Json json_of(const Trace& trace, const CudaName& name) {
           {"name", name.name}};
 }
 
-Json json_of(const Trace& trace, const CudaStream& stream, const EventCounts& counts) {
+Json json_of(const Trace& trace, const CudaStream& stream, const StreamDevices& devices, const EventCounts& counts) {
   const Process& process = trace.processes()[stream.process];
   return {{"pid", process.pid},
           {"instance", process.instance},
-          {"device", device_of(trace, stream)},
+          {"device", devices.of(stream)},
           {"context", stream.context},
           {"id", stream.id},
           {"name", stream.name},
@@ -149,11 +149,13 @@ std::string info_json(const std::string& file, const Trace& trace, const EventCo
                    {"event_count", trace.event_count()}};
   for (const EventKind& kind : kEventKinds) document["counts"][std::string(kind.key)] = counts.by_kind.at(kind.key);
   for (const char* list : {"processes", "devices", "streams", "diagnostics"}) document[list] = Json::array();
-  for (ProcessId id = 0; id < trace.processes().size(); ++id) document["processes"].push_back(json_of(trace, id, counts));
+  const ByProcess<Thread> threads(trace.threads());
+  for (ProcessId id = 0; id < trace.processes().size(); ++id) document["processes"].push_back(json_of(trace, id, threads, counts));
   for (const Gpu& gpu : trace.gpus()) document["devices"].push_back(json_of(gpu));
   document["counters"] = Json::array();
   for (CounterId id = 0; id < trace.counters().size(); ++id) document["counters"].push_back(json_of(trace, id));
-  for (const CudaStream& stream : trace.streams()) document["streams"].push_back(json_of(trace, stream, counts));
+  const StreamDevices devices(trace);
+  for (const CudaStream& stream : trace.streams()) document["streams"].push_back(json_of(trace, stream, devices, counts));
   document["cuda_names"] = Json::array();
   for (const CudaName& name : trace.cuda_names()) document["cuda_names"].push_back(json_of(trace, name));
   for (const DiagnosticMessage& message : trace.diagnostics()) document["diagnostics"].push_back(json_of(trace, message));

@@ -79,10 +79,13 @@ FileFacts facts_of(const std::string& file, const Trace& trace) {
 
 std::string_view form_name(FileForm form) { return form == FileForm::kCompacted ? "compact" : "log"; }
 
-std::uint32_t device_of(const Trace& trace, const CudaStream& stream) {
-  for (const CudaContext& context : trace.contexts())
-    if (context.process == stream.process && context.id == stream.context) return context.device_ordinal;
-  return 0;
+StreamDevices::StreamDevices(const Trace& trace) {
+  for (const CudaContext& context : trace.contexts()) ordinals_.try_emplace({context.process, context.id}, context.device_ordinal);
+}
+
+std::uint32_t StreamDevices::of(const CudaStream& stream) const {
+  const auto found = ordinals_.find({stream.process, stream.context});
+  return found == ordinals_.end() ? 0 : found->second;
 }
 
 std::string_view severity_name(const DiagnosticMessage& message) {

@@ -69,7 +69,16 @@ std::uint64_t count_of(const Map& counts, const Key& key) {
   return found == counts.end() ? 0 : found->second;
 }
 
-[[nodiscard]] std::uint32_t device_of(const Trace& trace, const CudaStream& stream);  // its ordinal; 0 where that is unknown
-[[nodiscard]] std::string_view severity_name(const DiagnosticMessage& message);       // "info", "warning", "error"
+// Which devices streams are on.
+class StreamDevices {
+ public:
+  explicit StreamDevices(const Trace& trace);                      // O(contexts)
+  [[nodiscard]] std::uint32_t of(const CudaStream& stream) const;  // its ordinal; 0 where that is unknown. O(log contexts)
+
+ private:
+  std::map<std::pair<ProcessId, std::uint32_t>, std::uint32_t> ordinals_;  // by context
+};
+
+[[nodiscard]] std::string_view severity_name(const DiagnosticMessage& message);  // "info", "warning", "error"
 
 }  // namespace lanescope::cli

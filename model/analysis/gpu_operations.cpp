@@ -1,13 +1,10 @@
 #include "gpu_operations.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace lanescope::analysis {
 
 namespace {
-
-constexpr TimeRange kEver{std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()};
 
 std::function<bool(const TrackKey&)> of_gpu(GpuId gpu) {
   return [gpu](const TrackKey& key) { return key.gpu == gpu; };
@@ -33,12 +30,21 @@ GpuOperations::GpuOperations(const Trace& trace, const std::function<bool(const 
 
 GpuOperations::GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, TimeRange time, std::stop_token stop)
     : trace_(&trace), stop_(std::move(stop)) {
-  for_each_lane(trace, wanted, [&](LaneId id) {
-    const Lane& lane = trace.lane(id);
-    const EventIndex first = lane.lower_bound(time.begin), end = lane.lower_bound(time.end);
-    if (first < end) heads_.push_back({lane.start(first), {id, first}, end});
-  });
+  for_each_lane(trace, wanted, [&](LaneId id) { add_lane(id, time); });
   std::make_heap(heads_.begin(), heads_.end(), std::greater<>());
+}
+
+GpuOperations::GpuOperations(const Trace& trace, std::span<const TrackId> tracks, TimeRange time, std::stop_token stop)
+    : trace_(&trace), stop_(std::move(stop)) {
+  for (const TrackId track : tracks)
+    for (const LaneId id : trace.tracks()[track].lanes) add_lane(id, time);
+  std::make_heap(heads_.begin(), heads_.end(), std::greater<>());
+}
+
+void GpuOperations::add_lane(LaneId id, TimeRange time) {
+  const Lane& lane = trace_->lane(id);
+  const EventIndex first = lane.lower_bound(time.begin), end = lane.lower_bound(time.end);
+  if (first < end) heads_.push_back({lane.start(first), {id, first}, end});
 }
 
 std::optional<Nanoseconds> GpuOperations::busy_until(const Trace& trace, GpuId gpu, Nanoseconds t) {

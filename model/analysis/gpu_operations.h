@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -22,11 +24,15 @@ class GpuOperations {
   // Only tracks that `wanted` accepts, of GPU work.
   GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, std::stop_token stop = {});
   GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, TimeRange time, std::stop_token stop);
+  // Only these tracks, of GPU work.
+  GpuOperations(const Trace& trace, std::span<const TrackId> tracks, TimeRange time, std::stop_token stop);
   // Only those of the GPU that start within the time.
   GpuOperations(const Trace& trace, GpuId gpu, TimeRange time, std::stop_token stop);
 
   // The latest end of the GPU's operations that start before t; none where there are none. O(lanes · log n).
   [[nodiscard]] static std::optional<Nanoseconds> busy_until(const Trace& trace, GpuId gpu, Nanoseconds t);
+
+  static constexpr TimeRange kEver{std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()};
 
   std::optional<GpuOperation> next();  // none behind the last, and when asked to stop
 
@@ -37,6 +43,8 @@ class GpuOperations {
     EventIndex end;  // of the lane's events that count
     bool operator>(const Head& other) const noexcept { return start != other.start ? start > other.start : event > other.event; }
   };
+  void add_lane(LaneId id, TimeRange time);
+
   const Trace* trace_;
   std::stop_token stop_;
   std::vector<Head> heads_;  // a heap, the earliest on top

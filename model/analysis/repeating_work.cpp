@@ -1,6 +1,7 @@
 #include "repeating_work.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -10,15 +11,13 @@ namespace {
 constexpr std::size_t kFewest = 5, kMost = 100'000;  // occurrences of a marker
 constexpr std::size_t kCandidates = 64;
 
-bool may_repeat(const Track& track, ProcessId process) {
-  return track.key.process == process && (track.key.kind == TrackKind::kKernels || track.key.kind == TrackKind::kGraphLaunches);
-}
+constexpr std::array kMayRepeat{TrackKind::kKernels, TrackKind::kGraphLaunches};
 
 template <typename Visit>
 void for_each_work(const Trace& trace, ProcessId process, Visit visit) {
-  for (const Track& track : trace.tracks())
-    if (may_repeat(track, process))
-      for (const LaneId id : track.lanes) {
+  for (const TrackKind kind : kMayRepeat)
+    for (const TrackId track : trace.tracks_of(process, kind))
+      for (const LaneId id : trace.tracks()[track].lanes) {
         const Lane& lane = trace.lane(id);
         for (EventIndex i = 0; i < lane.size(); ++i) visit(lane.name(i), EventRef{id, i});
       }
@@ -81,9 +80,9 @@ std::optional<RepeatingWork> regular(const Candidate& candidate) {
 // GPU operations of the process that begin at t or later.
 std::size_t operations_from(const Trace& trace, ProcessId process, Nanoseconds t) {
   std::size_t count = 0;
-  for (const Track& track : trace.tracks())
-    if (is_gpu_work(track.key.kind) && track.key.process == process)
-      for (const LaneId id : track.lanes) count += trace.lane(id).size() - trace.lane(id).lower_bound(t);
+  for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})
+    for (const TrackId track : trace.tracks_of(process, kind))
+      for (const LaneId id : trace.tracks()[track].lanes) count += trace.lane(id).size() - trace.lane(id).lower_bound(t);
   return count;
 }
 
@@ -92,6 +91,8 @@ std::size_t operations_from(const Trace& trace, ProcessId process, Nanoseconds t
 std::vector<RepeatingWork> find_repeating_work(const Trace& trace, ProcessId process) {
   std::vector<RepeatingWork> found;
   if (trace.provenance().producer.starts_with("PyTorch")) return found;
+  if (std::all_of(kMayRepeat.begin(), kMayRepeat.end(), [&](TrackKind kind) { return trace.tracks_of(process, kind).empty(); }))
+    return found;
   const std::size_t all = operations_from(trace, process, std::numeric_limits<Nanoseconds>::min());
   for (const Candidate& candidate : candidates_of(trace, process))
     if (std::optional<RepeatingWork> work = regular(candidate); work && operations_from(trace, process, work->begin) * 5 >= all * 4)

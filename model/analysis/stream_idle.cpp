@@ -1,7 +1,8 @@
 #include "model/analysis/stream_idle.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
+#include <span>
 #include <tuple>
 
 #include "gpu_operations.h"
@@ -21,11 +22,10 @@ void add_gap(StreamIdle& idle, Nanoseconds gap, bool launched_after_end, Nanosec
     idle.other += gap;
 }
 
-StreamIdle break_down(const Trace& trace, const LaunchIndex& launches, StreamKey stream, Nanoseconds kernel_gap,
-                      const std::stop_token& stop) {
+StreamIdle break_down(const Trace& trace, const LaunchIndex& launches, StreamKey stream, std::span<const TrackId> tracks,
+                      Nanoseconds kernel_gap, const std::stop_token& stop) {
   StreamIdle idle{std::get<0>(stream), std::get<1>(stream), std::get<2>(stream), std::get<3>(stream)};
-  GpuOperations operations(
-      trace, [&](const TrackKey& key) { return stream_of(key) == stream; }, stop);
+  GpuOperations operations(trace, tracks, GpuOperations::kEver, stop);
   Nanoseconds end = 0;
   while (const std::optional<GpuOperation> operation = operations.next()) {
     const Nanoseconds begin = idle.operations++ == 0 ? operation->range.begin : end;
@@ -45,11 +45,11 @@ StreamIdle break_down(const Trace& trace, const LaunchIndex& launches, StreamKey
 
 std::vector<StreamIdle> break_down_stream_idle(const Trace& trace, const LaunchIndex& launches, Nanoseconds kernel_gap,
                                                const std::stop_token& stop) {
-  std::set<StreamKey> streams;
-  for (const Track& track : trace.tracks())
-    if (is_gpu_work(track.key.kind)) streams.insert(stream_of(track.key));
+  std::map<StreamKey, std::vector<TrackId>> streams;
+  for (TrackId id = 0; id < trace.tracks().size(); ++id)
+    if (const TrackKey& key = trace.tracks()[id].key; is_gpu_work(key.kind)) streams[stream_of(key)].push_back(id);
   std::vector<StreamIdle> result;
-  for (const StreamKey& stream : streams) result.push_back(break_down(trace, launches, stream, kernel_gap, stop));
+  for (const auto& [stream, tracks] : streams) result.push_back(break_down(trace, launches, stream, tracks, kernel_gap, stop));
   return result;
 }
 

@@ -101,13 +101,10 @@ EventValues::EventValues(std::shared_ptr<const Trace> trace, EventScope scope)
     rows_[entry->second].push_back(lane);
     row_of_lane_[lane] = entry->second;
   }
-  for (std::vector<LaneId>& row : rows_) {
-    const auto depth = [&](LaneId lane) {
-      const std::vector<LaneId>& lanes = trace_->track_of(lane).lanes;
-      return std::find(lanes.begin(), lanes.end(), lane) - lanes.begin();
-    };
-    std::stable_sort(row.begin(), row.end(), [&](LaneId a, LaneId b) { return depth(a) < depth(b); });
-  }
+  std::vector<std::size_t> depth(trace_->lanes().size());  // of lanes in their tracks
+  for (const Track& track : trace_->tracks())
+    for (std::size_t i = 0; i < track.lanes.size(); ++i) depth[track.lanes[i]] = i;
+  for (std::vector<LaneId>& row : rows_) std::stable_sort(row.begin(), row.end(), [&](LaneId a, LaneId b) { return depth[a] < depth[b]; });
 }
 
 std::optional<Nanoseconds> EventValues::gap_before(EventRef event) const {

@@ -12,12 +12,21 @@ std::vector<EventRef> events_in_order(const Trace& trace, const Track& track, co
     return trace.lane(a.lane).duration(a.index) > trace.lane(b.lane).duration(b.index);
   };
   std::vector<EventRef> events;
+  std::vector<std::ptrdiff_t> ends{0};  // of runs that are in order: one a lane, then two, four, ... lanes
   for (const LaneId id : track.lanes) {
     const Lane& lane = trace.lane(id);
     const auto [first, last] = selection.window ? lane.overlapping(*selection.window) : std::pair<EventIndex, EventIndex>{0, lane.size()};
-    const auto merged = static_cast<std::ptrdiff_t>(events.size());
     for (EventIndex i = first; i < last; ++i) events.push_back({id, i});
-    std::inplace_merge(events.begin(), events.begin() + merged, events.end(), earlier);
+    ends.push_back(static_cast<std::ptrdiff_t>(events.size()));
+  }
+  while (ends.size() > 2) {
+    std::vector<std::ptrdiff_t> merged{0};
+    for (std::size_t run = 1; run < ends.size(); run += 2) {
+      const std::ptrdiff_t end = run + 1 < ends.size() ? ends[run + 1] : ends[run];
+      std::inplace_merge(events.begin() + ends[run - 1], events.begin() + ends[run], events.begin() + end, earlier);
+      merged.push_back(end);
+    }
+    ends = std::move(merged);
   }
   return events;
 }

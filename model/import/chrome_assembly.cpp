@@ -98,6 +98,8 @@ std::vector<Event>& ChromeAssembly::group(const GroupKey& key) {
   if (last.events == nullptr || last.key != key) {
     const auto [found, inserted] = groups_.try_emplace(key);
     if (inserted) kept_ += cost::kTrack;
+    const std::uint64_t device = std::uint64_t{key.source} << 32 | key.device;
+    if (inserted && is_gpu_work(key.kind) && devices_.insert(device).second) kept_ += cost::kGpu;
     last = {key, &found->second};
   }
   return *last.events;
@@ -178,8 +180,8 @@ void ChromeAssembly::add_call(const ChromeEvent& event, ApiDomain domain) {
   key.source = source(event.pid);
   key.thread = thread(key.source, event.tid);
   sources_[key.source].has_host_work = true;
-  group(key).push_back({event.time, event.duration, intern(event.name), event.arguments.correlation,
-                        intern(ApiDetail{domain, event.arguments.result})});
+  group(key).push_back(
+      {event.time, event.duration, intern(event.name), event.arguments.correlation, intern(ApiDetail{domain, event.arguments.result})});
 }
 
 void ChromeAssembly::add_span(const ChromeEvent& event, TrackKind kind) {
@@ -220,14 +222,8 @@ void ChromeAssembly::add_page_fault(const ChromeEvent& event, const ParsedBatch&
   PageFaultDetail detail;
   if (event.value_count > 0) {
     const ChromePageFault& given = batch.page_faults[event.first_value];
-    detail = {given.address,
-              given.instruction,
-              intern(given.function),
-              intern(given.module),
-              intern(given.file),
-              given.line,
-              given.faults,
-              given.access};
+    detail = {given.address,      given.instruction, intern(given.function), intern(given.module),
+              intern(given.file), given.line,        given.faults,           given.access};
   }
   group(key).push_back({event.time, event.duration, intern(event.name), 0, intern(detail)});
 }

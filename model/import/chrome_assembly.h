@@ -200,6 +200,7 @@ class ChromeAssembly {
   std::map<std::string, std::vector<Edge>> asynchronous_edges_;
   std::map<std::uint32_t, std::vector<ThreadStateSpan>> states_;  // by thread
   std::unordered_set<std::uint32_t> processors_;                  // on which threads ran
+  std::unordered_set<std::uint64_t> devices_;                     // that events name, each with its source
   std::map<std::uint32_t, std::vector<TimedSample>> samples_;     // by thread
   ByText<std::uint32_t> frame_ids_;                               // of innermost frames, as the file names them
   bool from_pytorch_ = false;

@@ -38,7 +38,8 @@ class ImportLimits {
 // What is kept of a thing, in bytes, with all that is made of it until the trace is there.
 namespace cost {
 inline constexpr std::uint64_t kEvent = 64;
-inline constexpr std::uint64_t kProcess = 1024;
+inline constexpr std::uint64_t kProcess = 16 << 10;  // and in work: what is asked of all processes is asked of each
+inline constexpr std::uint64_t kGpu = 256 << 10;     // likewise: each is compared with all tracks
 inline constexpr std::uint64_t kThread = 512;
 inline constexpr std::uint64_t kTrack = 1536;
 inline constexpr std::uint64_t kCounter = 2048;

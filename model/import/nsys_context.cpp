@@ -133,6 +133,7 @@ std::optional<ThreadId> NsysContext::known_thread(std::int64_t global_tid) const
 GpuId NsysContext::device(std::int64_t global_pid, std::uint32_t ordinal) {
   const ProcessId owner = process(global_pid);
   if (devices_.insert({owner, ordinal}).second) {
+    keep(cost::kGpu);
     const auto device = gpu_of_device_.find({pid_of(global_pid), ordinal});
     auto gpu = device == gpu_of_device_.end() ? gpus_.end() : gpus_.find(device->second);
     // Older files do not say how a process numbers its GPUs: then as the whole machine does.

@@ -15,6 +15,10 @@ COMMANDS = {
     "chrome": ["lanescope", "export", "-q", "-f", "-t", "chrome", "-o", "/dev/null", "{file}"],
     "sqlite": ["lanescope", "export", "-q", "-f", "-t", "sqlite", "-o", "{out}.sqlite", "{file}"],
     "trace": ["lanescope", "export", "-q", "-f", "-t", "trace", "-o", "{out}.trace", "{file}"],
+    "csv": ["lanescope", "export", "-q", "-f", "-t", "csv", "-o", "/dev/null", "{file}"],
+    "text": ["lanescope", "export", "-q", "-f", "-t", "text", "-o", "/dev/null", "{file}"],
+    "import": ["lanescope", "import", "-f", "-o", "{out}.imported.trace", "{file}"],
+    "kernels": ["lanescope", "kernels", "{file}"],
     "viewer": ["lanescope-ui", "{file}", "--screenshot", "{out}.png"],
 }
 
@@ -22,6 +26,7 @@ COMMANDS = {
 def run(command, seconds, megabytes):
     def limit():
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds * 4) + 1, int(seconds * 4) + 1))
+        resource.setrlimit(resource.RLIMIT_AS, (int(megabytes * 8) << 20,) * 2)  # resident memory is watched below; this ends what runs away
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 30, 8 << 30))
 
@@ -80,7 +85,8 @@ def main():
                 bad = (
                     result["seconds"] > arguments.seconds
                     or result["megabytes"] > arguments.megabytes
-                    or result["exit"] not in (0, 1)
+                    or result["exit"] not in (0, 1, 2)
+                    or (result["exit"] != 0 and not result["last"])
                     or result["ended_for"]
                 )
                 beyond += bool(bad)

@@ -401,3 +401,46 @@ TEST_CASE("a range on the GPU lasts from the first to the last operation that wa
   REQUIRE(hit_test(content, {{0, 400}, 400}, 60).event == EventRef{ranges, 0});  // the range itself
   REQUIRE(hit_test(content, {{0, 400}, 400}, 380).event == EventRef{ranges, 2});
 }
+
+TEST_CASE("of more lanes than are kept, columns are the same sums, and have no boxes") {
+  // Half of the lanes are covered by one event throughout, as ranges that nothing ended are.
+  constexpr std::uint32_t kLanes = 700;
+  constexpr Nanoseconds kSpan = 4'000;
+  std::mt19937 random(3);
+  SmallTrace small;
+  std::vector<std::vector<Event>> all;
+  for (std::uint32_t stream = 1; stream <= kLanes; ++stream) {
+    all.push_back(stream % 2 == 0 ? random_events(small, random, 6, kSpan) : std::vector{small.event(stream, kSpan, "open")});
+    small.builder.add(small.on_gpu(TrackKind::kKernels, stream), all.back());
+  }
+  const auto trace = small.builder.snapshot();
+  Level level;
+  for (LaneId lane = 0; lane < trace->lanes().size(); ++lane) level.push_back(LaneSource{lane});
+  const LevelContent content(trace, level);
+  LevelRasterizer rasterizer;
+  for (const TimeRange range : {TimeRange{0, kSpan}, TimeRange{1'000, 1'900}}) {
+    const Viewport viewport{range, 300};
+    const LevelPixels& pixels = rasterizer.rasterize(content, viewport);
+    CHECK(pixels.boxes().empty());
+    for (std::int32_t x = 0; x < viewport.width; ++x) {
+      const TimeRange window{viewport.time_at(x), viewport.time_at(std::int64_t{x} + 1)};
+      Nanoseconds total = 0, longest = -1, open = 0;
+      EventIndex count = 0, carried = 0;
+      for (const std::vector<Event>& events : all)
+        for (const Event& event : events) {
+          const Nanoseconds time = window.intersected({event.start, event.end()}).length();
+          total += time;
+          open += trace->name(event.name) == "open" ? time : 0;
+          count += window.contains(event.start);
+          carried += event.start < window.begin && event.end() > window.begin;
+          if (window.contains(event.start) || time > 0) longest = std::max(longest, event.duration);
+        }
+      const Column& column = pixels.column(x);
+      REQUIRE(column.total == total);
+      REQUIRE(column.count == count);
+      REQUIRE(column.carried == carried);
+      REQUIRE(column.longest_duration == longest);
+      if (open * 2 > total) REQUIRE(trace->name(column.dominant) == "open");
+    }
+  }
+}

@@ -182,3 +182,21 @@ TEST_CASE("hidden rows go with all that is below them; siblings come in the orde
           std::vector<std::string>{"Processes (1)", "[4711] python", "[4711] main", "CUDA API", "NVTX", "NVTX · NCCL"});
   REQUIRE(labels({.order = {{"", {"processes"}}}}).front() == "Processes (1)");
 }
+
+TEST_CASE("of a row of very many levels, those in sight are told by where the window is") {
+  const std::vector<Level> levels(100'000, Level{LaneSource{0}});
+  PlacedRow row;
+  row.top = 40;
+  row.level_height = 16;
+  row.levels = levels;
+  row.height = 16 * 100'000 + 1;
+  const auto first = [&](std::span<const Level> shown) { return shown.data() - levels.data(); };
+  const auto at_top = RowLayout::levels_in_sight(row, 0, 200);
+  CHECK(first(at_top) == 0);
+  CHECK(at_top.size() == 11);  // 160 pixels of levels of 16, and one that the window's end may touch
+  const auto in_middle = RowLayout::levels_in_sight(row, 40 + 16 * 5'000 + 3, 200);
+  CHECK(first(in_middle) == 5'000);
+  CHECK(in_middle.size() == 13);
+  CHECK(RowLayout::levels_in_sight(row, 40 + 16 * 99'999, 200).size() == 1);
+  CHECK(RowLayout::levels_in_sight(row, 40 + 16 * 200'000, 200).empty());
+}

@@ -7,20 +7,20 @@ namespace lanescope::timeline {
 
 std::vector<CounterId> RowTreeBuilder::counters_of(GpuId gpu, ProcessId process) const {
   std::vector<CounterId> found;
-  for (CounterId id = 0; id < trace_.counters().size(); ++id) {
-    const Counter& counter = trace_.counters()[id];
-    const bool belongs = gpu != kNone ? counter.gpu == gpu : counter.gpu == kNone && counter.process == process;
-    if (belongs && part_.first_counter <= id && id < part_.end_counter && !trace_.counter_series(id).empty()) found.push_back(id);
-  }
+  const auto consider = [&](CounterId id) {
+    const bool in_part = part_.first_counter <= id && id < part_.end_counter;
+    if (trace_.counters()[id].gpu == gpu && in_part && !trace_.counter_series(id).empty()) found.push_back(id);
+  };
+  if (gpu != kNone)
+    for (CounterId id = 0; id < trace_.counters().size(); ++id) consider(id);
+  else
+    for (const CounterId id : counters_.positions(process)) consider(id);
   return found;
 }
 
 void RowTreeBuilder::add_counter(RowIndex parent, const std::string& key, CounterId id) {
   const Counter& counter = trace_.counters()[id];
-  const auto of_several = std::count_if(trace_.counters().begin(), trace_.counters().end(), [&](const Counter& other) {
-    return other.gpu == counter.gpu && other.name == counter.name && other.process != counter.process;
-  });
-  const bool tells_process = of_several > 0 && counter.gpu != kNone && counter.process != kNone;
+  const bool tells_process = counters_of_several_.contains({counter.gpu, counter.name}) && counter.gpu != kNone && counter.process != kNone;
   const std::string owner = tells_process ? "  [" + std::to_string(trace_.processes()[counter.process].pid) + "]" : "";
   const std::string of_process = counter.process != kNone ? process_key(counter.process) + "/" : "";
   const RowIndex row = add_row(key + "/" + of_process + counter.name, counter.name + owner, RowKind::kCounter, parent);

@@ -108,6 +108,12 @@ void fill_columns(const ContentLane& content, const Events& lane, const Times& t
   }
 }
 
+// The lanes of a level of which columns and boxes are kept: none where they are so many that no box could be told from others.
+std::span<const ContentLane> kept_lanes(const LevelContent& content) noexcept {
+  constexpr std::size_t kMost = 512;
+  return content.lanes().size() <= kMost ? std::span(content.lanes()) : std::span<const ContentLane>();
+}
+
 __extension__ using Wide = __int128;
 
 }  // namespace
@@ -195,7 +201,7 @@ void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, con
     return found != map.end() ? found->second : map.emplace(key, take_spare()).first->second;
   };
   for (const LevelContent* content : contents) {
-    for (const ContentLane& lane : content->lanes()) {
+    for (const ContentLane& lane : kept_lanes(*content)) {
       LaneEdges& edges = edges_[lane.lane.get()];
       edges.resize(tile_count_);
       LevelPixels& pixels = entry_of(lanes_, LaneKey{lane.lane.get(), lane.subset.get()});
@@ -246,9 +252,44 @@ bool LevelRasterizer::is_wide(Nanoseconds duration) const noexcept {
   return static_cast<double>(duration) * grid_.width >= kNarrowestBox * static_cast<double>(grid_.length);
 }
 
+// Of very many lanes, what each has in a tile: those that one event covers all of it, which is the same in each column, as one.
+void LevelRasterizer::gather(const LevelContent& content, const TileTimes& times, std::vector<Column>& into) const {
+  const TimeRange window{times.front(), times.back()};
+  Column throughout;  // its times are of one ns
+  std::vector<Column> of_lane;
+  std::array<EventIndex, kTileWidth + 1> edges;
+  for (const ContentLane& lane : content.lanes())
+    lane.visit([&](const auto& events) {
+      const EventIndex first = events.lower_bound(window.begin), last = events.lower_bound(window.end);
+      const bool carried = first > 0 && events.end(first - 1) > window.begin;
+      if (first == last && !carried) return;
+      if (into.empty()) into.resize(kTileWidth);
+      if (first == last && events.end(first - 1) >= window.end) {
+        ++throughout.carried;
+        ++throughout.total;
+        consider_longest(throughout, lane, events, first - 1, events.duration(first - 1));
+        vote(throughout, events.name(first - 1), 1, lane.kind);
+        return;
+      }
+      lane.lane->lower_bounds(times, edges);
+      if (lane.subset) lane.subset->ranks(std::array(edges), edges);
+      of_lane.assign(kTileWidth, Column());
+      fill_columns(lane, events, times, edges, of_lane);
+      for (std::size_t x = 0; x < into.size(); ++x) merge(into[x], of_lane[x]);
+    });
+  if (throughout.carried == 0) return;
+  for (std::size_t x = 0; x < into.size(); ++x) {
+    Column column = throughout;
+    column.total *= times[x + 1] - times[x];
+    column.weight *= times[x + 1] - times[x];
+    merge(into[x], column);
+  }
+}
+
 void LevelRasterizer::combine(const LevelContent& content, std::int64_t number, const TileTimes& times, LevelPixels::Tile& into) const {
   into.columns.clear();
-  for (const ContentLane& lane : content.lanes()) {
+  if (kept_lanes(content).empty()) gather(content, times, into.columns);
+  for (const ContentLane& lane : kept_lanes(content)) {
     const LevelPixels::Tile& tile = lanes_.at({lane.lane.get(), lane.subset.get()}).tiles_[place_of(number)];
     if (tile.columns.empty()) continue;
     if (into.columns.empty())
@@ -288,7 +329,7 @@ const LevelPixels& LevelRasterizer::rasterize(const LevelContent& content, const
   if (pixels.boxes_are_current_) return pixels;
   pixels.boxes_are_current_ = true;
   pixels.boxes_.clear();
-  for (const ContentLane& lane : content.lanes()) collect_boxes(lane, of_lane(lane), pixels.boxes_);
+  for (const ContentLane& lane : kept_lanes(content)) collect_boxes(lane, of_lane(lane), pixels.boxes_);
   if (content.lanes().size() > 1)
     std::sort(pixels.boxes_.begin(), pixels.boxes_.end(), [](const Box& a, const Box& b) { return a.left < b.left; });
   return pixels;
@@ -299,7 +340,11 @@ std::vector<std::uint8_t> LevelRasterizer::matching_columns(const LevelContent& 
   const auto mark = [&](std::int64_t column) {
     if (column >= first_column_ && column < first_column_ + viewport_.width) matching[static_cast<std::size_t>(column - first_column_)] = 1;
   };
-  for (const ContentLane& lane : content.lanes()) {
+  if (kept_lanes(content).empty())
+    combined_.at(&content).for_each_column([&](std::int32_t x, const Column& shown) {
+      if (shown.longest.valid() && matches.matches(shown.dominant)) mark(first_column_ + x);
+    });
+  for (const ContentLane& lane : kept_lanes(content)) {
     const LevelPixels& pixels = lanes_.at({lane.lane.get(), lane.subset.get()});
     const bool by_dominant = lane.subset || lane.projected;  // where events have one name, or are wide
     const LaneSubset* found = by_dominant ? nullptr : &matches.in_lane(lane.source);

@@ -109,6 +109,15 @@ std::vector<const PlacedRow*> RowLayout::in_sight(std::int32_t scroll, std::int3
   return shown;
 }
 
+std::span<const Level> RowLayout::levels_in_sight(const PlacedRow& row, std::int32_t scroll, std::int32_t window_height) noexcept {
+  if (row.levels.size() < 2) return row.levels;
+  const std::int32_t top = top_in_window(row, scroll);
+  const auto levels = static_cast<std::int32_t>(row.levels.size());
+  const std::int32_t first = std::clamp(-top / row.level_height, 0, levels);
+  const std::int32_t last = std::clamp((window_height - top) / row.level_height + 1, first, levels);
+  return row.levels.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+}
+
 const PlacedRow* RowLayout::row_at(std::int32_t y) const noexcept {
   if (y < 0 || y >= height_) return nullptr;
   const auto after =

@@ -19,6 +19,15 @@ bool is_whole_context(std::uint32_t stream) { return stream == 0 || stream == 0x
 
 }  // namespace
 
+RowTreeBuilder::RowTreeBuilder(const Trace& trace, SegmentSums& sums, RowTree& tree)
+    : trace_(trace), sums_(sums), tree_(tree), tracks_(trace.tracks()), counters_(trace.counters()) {
+  std::map<std::pair<GpuId, std::string_view>, ProcessId> first_process;
+  for (const Counter& counter : trace.counters()) {
+    const auto [first, is_first] = first_process.try_emplace({counter.gpu, counter.name}, counter.process);
+    if (first->second != counter.process) counters_of_several_.insert(first->first);
+  }
+}
+
 void RowTreeBuilder::build() {
   tree_.place_of_lane_.resize(trace_.lanes().size());
   if (trace_.parts().empty()) add_part({});
@@ -76,7 +85,7 @@ void RowTreeBuilder::combine_children() {
     for (const RowIndex child : row.children) {
       const Row& below = tree_.rows_[child];
       if (below.kind == RowKind::kGpuRanges && row.kind != RowKind::kGpuRanges) continue;  // what keeps a GPU busy is not its ranges
-      if (below.kind == RowKind::kBacktraces && row.children.size() > 1) continue;  // their calls are there
+      if (below.kind == RowKind::kBacktraces && row.children.size() > 1) continue;         // their calls are there
       row.all.insert(row.all.end(), below.all.begin(), below.all.end());
     }
   }
@@ -151,14 +160,13 @@ void RowTreeBuilder::add_hardware(RowIndex top, const std::string& key, const Tr
 
 // Closed at first: what ranges are on the GPU says little without their threads.
 void RowTreeBuilder::add_gpu_ranges(RowIndex top, const std::string& key, GpuId gpu, const Tracks& tracks) {
-  const auto launches = [&](const Track& ranges) {
-    const bool works = std::any_of(tracks.begin(), tracks.end(), [&](const Track* track) {
-      return is_gpu_work(track->key.kind) && track->key.process == ranges.key.process;
-    });
-    return works && std::any_of(trace_.tracks().begin(), trace_.tracks().end(), [&](const Track& track) {
-             return track.key.kind == TrackKind::kCudaApi && track.key.thread == ranges.key.thread;
-           });
-  };
+  std::set<ProcessId> working;
+  for (const Track* track : tracks)
+    if (is_gpu_work(track->key.kind)) working.insert(track->key.process);
+  std::set<ThreadId> launching;
+  for (const ProcessId process : working)
+    for (const TrackId calls : trace_.tracks_of(process, TrackKind::kCudaApi)) launching.insert(trace_.tracks()[calls].key.thread);
+  const auto launches = [&](const Track& ranges) { return working.contains(ranges.key.process) && launching.contains(ranges.key.thread); };
   std::optional<RowIndex> group;
   for (const Track& track : trace_.tracks()) {
     if (track.key.kind != TrackKind::kNvtxRanges || !launches(track)) continue;
@@ -238,6 +246,7 @@ void RowTreeBuilder::add_streams(RowIndex hardware, const std::string& key, cons
   };
   Nanoseconds sum = 0;
   for (const auto& [stream, of_stream] : streams) sum += work_of(of_stream);
+  const StreamOwners owners = stream_owners(tracks);
   const auto works = [](const Tracks& all) {
     return std::any_of(all.begin(), all.end(), [](const Track* track) { return is_gpu_work(track->key.kind); });
   };
@@ -248,9 +257,9 @@ void RowTreeBuilder::add_streams(RowIndex hardware, const std::string& key, cons
       const std::string name = key + process_key(process) + ":" + std::to_string(context) + ":" + std::to_string(id);
       const Track& track = *of_stream.front();
       if (working)
-        add_stream(hardware, name, stream_name(track) + stream_owner(track, tracks), of_stream, share_of(work_of(of_stream), sum));
+        add_stream(hardware, name, stream_name(track) + stream_owner(track, owners), of_stream, share_of(work_of(of_stream), sum));
       else
-        set_levels(add_row(name, waits_name(track) + stream_owner(track, tracks), RowKind::kSynchronization, hardware), of_stream);
+        set_levels(add_row(name, waits_name(track) + stream_owner(track, owners), RowKind::kSynchronization, hardware), of_stream);
     }
 }
 
@@ -299,15 +308,23 @@ std::string RowTreeBuilder::waits_name(const Track& track) const {
   return is_whole_context(track.key.stream) ? "Context waits" : stream_name(track) + " waits";
 }
 
-// What tells streams of the same number apart, as far as that is needed.
-std::string RowTreeBuilder::stream_owner(const Track& track, const Tracks& all) const {
+RowTreeBuilder::StreamOwners RowTreeBuilder::stream_owners(const Tracks& tracks) {
+  StreamOwners owners;
+  std::map<ProcessId, std::uint32_t> first_context;
+  for (const Track* track : tracks) {
+    const auto [first, is_first] = first_context.try_emplace(track->key.process, track->key.context);
+    if (first->second != track->key.context) owners.of_several_contexts.insert(track->key.process);
+  }
+  owners.several_processes = first_context.size() > 1;
+  return owners;
+}
+
+std::string RowTreeBuilder::stream_owner(const Track& track, const StreamOwners& owners) const {
   std::string owner;
-  const bool shared = std::any_of(all.begin(), all.end(), [&](const Track* other) { return other->key.process != track.key.process; });
-  const bool contexts = std::any_of(all.begin(), all.end(), [&](const Track* other) {
-    return other->key.process == track.key.process && other->key.context != track.key.context;
-  });
-  if (contexts) owner += "  context " + context_label(trace_, track.key.process, track.key.context);
-  if (shared && track.key.process != kNone) owner += "  [" + std::to_string(trace_.processes()[track.key.process].pid) + "]";
+  if (owners.of_several_contexts.contains(track.key.process))
+    owner += "  context " + context_label(trace_, track.key.process, track.key.context);
+  if (owners.several_processes && track.key.process != kNone)
+    owner += "  [" + std::to_string(trace_.processes()[track.key.process].pid) + "]";
   return owner;
 }
 
@@ -318,8 +335,10 @@ std::string RowTreeBuilder::process_key(ProcessId process) const {
 void RowTreeBuilder::add_processes() {
   std::vector<ProcessId> shown;
   for (ProcessId process = 0; process < trace_.processes().size(); ++process) {
-    const bool any = std::any_of(trace_.tracks().begin(), trace_.tracks().end(), [&](const Track& track) {
-      return track.key.process == process && track.key.gpu == kNone && in_part(track);
+    const std::span<const std::uint32_t> tracks = tracks_.positions(process);
+    const bool any = std::any_of(tracks.begin(), tracks.end(), [&](TrackId id) {
+      const Track& track = trace_.tracks()[id];
+      return track.key.gpu == kNone && in_part(track);
     });
     if (any) shown.push_back(process);
   }
@@ -338,8 +357,9 @@ void RowTreeBuilder::add_process(RowIndex root, ProcessId id) {
   const RowIndex row = add_row(key, "[" + std::to_string(process.pid) + "] " + process.name, RowKind::kProcess, root);
   Tracks of_process;
   std::map<ThreadId, Tracks> by_thread;
-  for (const Track& track : trace_.tracks()) {
-    if (track.key.process != id || track.key.gpu != kNone) continue;
+  for (const TrackId of_this : tracks_.positions(id)) {
+    const Track& track = trace_.tracks()[of_this];
+    if (track.key.gpu != kNone) continue;
     const bool is_python_lock = trace_.domain_name(id, track.key.domain) == kPythonLockDomain;  // which one thread holds
     const bool of_whole = track.key.thread == kNone || (track.key.kind == TrackKind::kNvtxProcessRanges && !is_python_lock);
     (of_whole ? of_process : by_thread[track.key.thread]).push_back(&track);

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "model/trace/by_process.h"
 #include "timeline/core/row_tree.h"
 #include "timeline/core/segment_sums.h"
 
@@ -13,7 +16,7 @@ namespace lanescope::timeline {
 
 class RowTreeBuilder {
  public:
-  RowTreeBuilder(const Trace& trace, SegmentSums& sums, RowTree& tree) : trace_(trace), sums_(sums), tree_(tree) {}
+  RowTreeBuilder(const Trace& trace, SegmentSums& sums, RowTree& tree);
   void build();
 
  private:
@@ -74,11 +77,20 @@ class RowTreeBuilder {
   [[nodiscard]] std::string process_key(ProcessId process) const;
   [[nodiscard]] std::string stream_name(const Track& track) const;
   [[nodiscard]] std::string waits_name(const Track& track) const;  // of a row with waits alone
-  [[nodiscard]] std::string stream_owner(const Track& track, const Tracks& all) const;
+  // What streams of a GPU need so that those of the same number are told apart.
+  struct StreamOwners {
+    bool several_processes = false;
+    std::set<ProcessId> of_several_contexts;
+  };
+  [[nodiscard]] static StreamOwners stream_owners(const Tracks& tracks);
+  [[nodiscard]] std::string stream_owner(const Track& track, const StreamOwners& owners) const;
 
   const Trace& trace_;
   SegmentSums& sums_;
   RowTree& tree_;
+  const ByProcess<Track> tracks_;
+  const ByProcess<Counter> counters_;
+  std::set<std::pair<GpuId, std::string_view>> counters_of_several_;  // by name, that several processes have
   SourcePart part_;
 };
 

@@ -14,12 +14,15 @@ constexpr Nanoseconds kEmptyLength = 1'000'000;  // shown when there are no even
 // what a loader has of the file so far: then rows are the same, but nothing that counts in lanes may be carried over.
 bool has_same_lanes(const Trace& before, const Trace& now) {
   if (now.provenance().outline_only != before.provenance().outline_only || now.lanes().size() < before.lanes().size()) return false;
-  const auto place = [](const Trace& trace, LaneId id) {
-    const Track& track = trace.track_of(id);
-    return std::pair(track.key, std::find(track.lanes.begin(), track.lanes.end(), id) - track.lanes.begin());
+  const auto positions = [](const Trace& trace) {  // of lanes in their tracks
+    std::vector<std::size_t> of_lane(trace.lanes().size());
+    for (const Track& track : trace.tracks())
+      for (std::size_t position = 0; position < track.lanes.size(); ++position) of_lane[track.lanes[position]] = position;
+    return of_lane;
   };
+  const std::vector<std::size_t> positions_before = positions(before), positions_now = positions(now);
   for (LaneId id = 0; id < before.lanes().size(); ++id)
-    if (place(before, id) != place(now, id)) return false;
+    if (before.track_of(id).key != now.track_of(id).key || positions_before[id] != positions_now[id]) return false;
   return true;
 }
 
@@ -76,7 +79,7 @@ void ViewContent::compute_pixels(const Sight& sight, TimeRange range) {
   const RowLayout layout(tree_, sight.arrangement, sight.metrics, sight.row_filter);
   std::vector<const Level*> in_sight;
   for (const PlacedRow* row : layout.in_sight(sight.scroll, sight.height))
-    for (const Level& level : row->levels) in_sight.push_back(&level);
+    for (const Level& level : RowLayout::levels_in_sight(*row, sight.scroll, sight.height)) in_sight.push_back(&level);
   const std::vector<Level> of_overview = overview(tree_);
   std::vector<const Level*> whole;
   for (const Level& level : of_overview) whole.push_back(&level);

@@ -53,10 +53,12 @@ void RowPainter::paint(ViewState& state, QImage& image) {
   const Viewport viewport = Viewport{state.range(), image.width()}.on_grid();
   QPainter painter(&image);
   painter.setFont(labels_.font());
-  const std::vector<const PlacedRow*> shown = state.layout().in_sight(state.scroll(), static_cast<int>(std::ceil(image.height() / ratio)));
+  const int height = static_cast<int>(std::ceil(image.height() / ratio));
+  const std::vector<const PlacedRow*> shown = state.layout().in_sight(state.scroll(), height);
+  const auto levels_of = [&](const PlacedRow& row) { return RowLayout::levels_in_sight(row, state.scroll(), height); };
   std::vector<const Level*> levels;
   for (const PlacedRow* row : shown)
-    for (const Level& level : row->levels) levels.push_back(&level);
+    for (const Level& level : levels_of(*row)) levels.push_back(&level);
   const std::vector<const LevelContent*> contents = state.contents(levels);
   state.rasterizer(viewport).prepare(contents, viewport);
   auto content = contents.begin();
@@ -84,7 +86,9 @@ void RowPainter::paint(ViewState& state, QImage& image) {
     const std::vector<Rgb>& background = groups ? group : plain;
     int line = line_at(state.top_of(row));
     const int bottom = line_at(state.top_of(row) + row.height);
-    for (std::size_t index = 0; index < row.levels.size(); ++index) {
+    const std::span<const Level> painted = levels_of(row);
+    const auto first_painted = static_cast<std::size_t>(painted.data() - row.levels.data());
+    for (std::size_t index = first_painted; index < first_painted + painted.size(); ++index) {
       const double top = state.top_of(row) + static_cast<double>(index) * row.level_height;
       const int first_line = line_at(top + (index == 0 ? 2 : 1));
       const int last_line = line_at(top + row.level_height) - (row.levels.size() == 1 ? 1 : 0);

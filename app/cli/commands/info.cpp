@@ -14,6 +14,7 @@
 #include "../trace_summary.h"
 #include "commands.h"
 #include "model/import/open_trace.h"
+#include "model/trace/by_process.h"
 #include "model/trace/completeness.h"
 
 namespace lanescope::cli {
@@ -142,17 +143,17 @@ void print_counts(const EventCounts& counts) {
   }
 }
 
-void print_process(const Trace& trace, ProcessId id, const EventCounts& counts) {
+void print_process(const Trace& trace, ProcessId id, const ByProcess<Thread>& threads, const EventCounts& counts) {
   const Process& process = trace.processes()[id];
   std::cout << "  [" << process.pid << "] " << process.name;
   if (process.parent_pid != 0) std::cout << (process.forked ? ", forked by [" : ", child of [") << process.parent_pid << "]";
   std::cout << ": " << end_text(process);
   if (process.end) std::cout << " after " << duration_text(*process.end - process.start);
   std::cout << "\n      " << records_text(process.completeness) << '\n';
-  for (ThreadId thread = 0; thread < trace.threads().size(); ++thread) {
+  for (const ThreadId thread : threads.positions(id)) {
     const Thread& description = trace.threads()[thread];
     const std::uint64_t events = count_of(counts.by_thread, thread);
-    if (description.process != id || events == 0) continue;
+    if (events == 0) continue;
     std::cout << "      thread [" << description.tid << "] " << description.name << (description.name.empty() ? "" : ": ")
               << counted(events, "event") << '\n';
   }
@@ -170,6 +171,7 @@ void print_gpus(const Trace& trace, const EventCounts& counts) {
     std::cout << '\n';
   }
   if (!trace.streams().empty()) std::cout << "\nStreams\n";
+  const StreamDevices devices(trace);
   std::uint64_t unused = 0;
   for (const CudaStream& stream : trace.streams()) {
     const std::uint64_t events = count_of(counts.by_stream, StreamKey{stream.process, stream.context, stream.id});
@@ -177,7 +179,7 @@ void print_gpus(const Trace& trace, const EventCounts& counts) {
       ++unused;
       continue;
     }
-    std::cout << "  [" << trace.processes()[stream.process].pid << "] GPU " << device_of(trace, stream) << ", context "
+    std::cout << "  [" << trace.processes()[stream.process].pid << "] GPU " << devices.of(stream) << ", context "
               << context_label(trace, stream.process, stream.context) << ", stream " << stream.id
               << (stream.name.empty() ? "" : " \"" + stream.name + "\"") << ": " << counted(events, "event") << '\n';
   }
@@ -197,7 +199,8 @@ void print_text(const std::string& file, const Trace& trace, const EventCounts& 
   print_heading(file, trace, facts);
   if (trace.event_count() > 0) print_counts(counts);
   std::cout << "\nProcesses\n";
-  for (ProcessId id = 0; id < trace.processes().size(); ++id) print_process(trace, id, counts);
+  const ByProcess<Thread> threads(trace.threads());
+  for (ProcessId id = 0; id < trace.processes().size(); ++id) print_process(trace, id, threads, counts);
   print_gpus(trace, counts);
   print_diagnostics(trace);
 }

@@ -27,7 +27,7 @@ struct LaunchGroup {
   DetailId detail = 0;  // of the first launch
   std::uint64_t launches = 0;
   Nanoseconds total = 0;
-  Nanoseconds alone = 0;    // without other kernels beside it, in launches of at least the duration that counts
+  Nanoseconds alone = 0;  // without other kernels beside it, in launches of at least the duration that counts
   Nanoseconds longest = -1;
   EventRef longest_launch;
 };
@@ -56,6 +56,7 @@ class LaunchCollector {
     std::size_t group;  // kNoGroup: it does not count
   };
   static constexpr std::size_t kNoGroup = SIZE_MAX;
+  static bool ends_later(const Running& a, const Running& b) noexcept { return a.end > b.end; }
 
   Nanoseconds visit(GpuId gpu) {
     const Trace& trace = context_.trace;
@@ -69,6 +70,7 @@ class LaunchCollector {
       if (trace.track_of(operation->event.lane).key.kind != TrackKind::kKernels) continue;
       advance(operation->range.begin);
       running_.push_back({operation->range.end, group_of(gpu, *operation)});
+      std::push_heap(running_.begin(), running_.end(), ends_later);
     }
     advance(INT64_MAX);
     return extent ? extent->length() : 0;
@@ -77,12 +79,13 @@ class LaunchCollector {
   // Time goes on to t: what ran alone meanwhile is counted.
   void advance(Nanoseconds t) {
     while (!running_.empty()) {
-      const auto first = std::min_element(running_.begin(), running_.end(), [](const Running& a, const Running& b) { return a.end < b.end; });
-      const Nanoseconds until = std::min(first->end, t);
-      if (running_.size() == 1 && first->group != kNoGroup && until > now_) groups_[first->group].alone += until - now_;
+      const Running& first = running_.front();
+      const Nanoseconds until = std::min(first.end, t);
+      if (running_.size() == 1 && first.group != kNoGroup && until > now_) groups_[first.group].alone += until - now_;
       now_ = std::max(now_, until);
-      if (first->end > t) break;
-      running_.erase(first);
+      if (first.end > t) break;
+      std::pop_heap(running_.begin(), running_.end(), ends_later);
+      running_.pop_back();
     }
     now_ = t;
   }
@@ -94,10 +97,10 @@ class LaunchCollector {
     if (communication_(name)) return kNoGroup;
     const DetailId detail = lane.detail(operation.event.index);
     const KernelDetail& d = trace.kernel_detail(detail);
-    const auto [entry, is_new] = known_.try_emplace(
-        {gpu, name, extent_of(d.grid), extent_of(d.block), extent_of(d.cluster), d.registers_per_thread, d.static_shared_memory,
-         d.dynamic_shared_memory, d.shared_memory_executed},
-        groups_.size());
+    const auto [entry, is_new] =
+        known_.try_emplace({gpu, name, extent_of(d.grid), extent_of(d.block), extent_of(d.cluster), d.registers_per_thread,
+                            d.static_shared_memory, d.dynamic_shared_memory, d.shared_memory_executed},
+                           groups_.size());
     if (is_new) groups_.push_back({.gpu = gpu, .name = name, .detail = detail, .longest_launch = {}});
     LaunchGroup& group = groups_[entry->second];
     ++group.launches;
@@ -112,7 +115,8 @@ class LaunchCollector {
   const RuleContext& context_;
   Nanoseconds least_;
   NameMemo<bool> communication_;
-  std::map<std::tuple<GpuId, NameId, Extent, Extent, Extent, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t> known_;
+  std::map<std::tuple<GpuId, NameId, Extent, Extent, Extent, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t>
+      known_;
   std::vector<LaunchGroup> groups_;
   std::vector<Running> running_;
   Nanoseconds now_ = INT64_MIN;
@@ -183,14 +187,16 @@ Finding finding_of(const RuleContext& context, std::string_view rule, const Judg
 
 std::string launches_text(const Judged& judged) {
   return counted(judged.group.launches, "run") + " took " + duration_text(judged.group.total) + " in all" +
-         (judged.group.alone < judged.group.total ? ", " + duration_text(judged.group.alone) + " of that without another kernel beside it" : "");
+         (judged.group.alone < judged.group.total ? ", " + duration_text(judged.group.alone) + " of that without another kernel beside it"
+                                                  : "");
 }
 
 stats::Table table_of(const Trace& trace, const std::vector<Judged>& judged) {
-  stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Total Time", stats::Unit::kNanoseconds),
-                      stats::integers("Alone", stats::Unit::kNanoseconds), stats::integers("Launches"), stats::integers("Blocks"),
-                      stats::integers("Threads"), stats::reals("Occupancy", stats::Unit::kPercent), stats::texts("Limited by"),
-                      stats::reals("Waves"), stats::integers("SMs"), stats::integers("GPU"), stats::texts("Kernel")});
+  stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds),
+                      stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Alone", stats::Unit::kNanoseconds),
+                      stats::integers("Launches"), stats::integers("Blocks"), stats::integers("Threads"),
+                      stats::reals("Occupancy", stats::Unit::kPercent), stats::texts("Limited by"), stats::reals("Waves"),
+                      stats::integers("SMs"), stats::integers("GPU"), stats::texts("Kernel")});
   for (const Judged& row : judged)
     table.add_row(row.winnable, row.group.total, row.group.alone, static_cast<std::int64_t>(row.group.launches),
                   static_cast<std::int64_t>(row.waves.blocks), static_cast<std::int64_t>(kernels::threads_of_block(row.detail(trace))),
@@ -221,15 +227,18 @@ Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArgume
       finding.title = "Kernel " + kernel_text(trace, judged) + " runs as one block on one of " + all + " multiprocessors.";
       finding.cost = 0;
     }
-    finding.advice = judged.detail(trace).launch_type != 0
-                         ? "Give it work for more blocks, or run it beside other kernels on a stream of its own."
-                         : "Split the work into more and smaller blocks, do more of it in one launch (a larger batch), or run the kernel beside "
-                           "others on a stream of its own.";
+    finding.advice =
+        judged.detail(trace).launch_type != 0
+            ? "Give it work for more blocks, or run it beside other kernels on a stream of its own."
+            : "Split the work into more and smaller blocks, do more of it in one launch (a larger batch), or run the kernel beside "
+              "others on a stream of its own.";
     answer.findings.push_back(std::move(finding));
   }
-  if (!judgement.judged.empty()) answer.tables.push_back({"small_grid", "Kernels with fewer blocks than multiprocessors", table_of(trace, judgement.judged)});
+  if (!judgement.judged.empty())
+    answer.tables.push_back({"small_grid", "Kernels with fewer blocks than multiprocessors", table_of(trace, judgement.judged)});
   if (answer.findings.empty())
-    answer.message = judgement.shapes_known ? "Kernels with fewer blocks than the GPU has multiprocessors cost little time." : unknown_text();
+    answer.message =
+        judgement.shapes_known ? "Kernels with fewer blocks than the GPU has multiprocessors cost little time." : unknown_text();
   return answer;
 }
 
@@ -243,18 +252,19 @@ Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArgumen
   for (const Judged& judged : judgement.judged) {
     if (percent_of(judged.winnable, judgement.span) < arguments.real("share")) continue;
     Finding finding = finding_of(context, "tail_wave", judged);
-    finding.title = "Kernel " + kernel_text(trace, judged) + " runs in " + number_text(judged.waves.waves()) + " waves: spread evenly, its blocks could save up to " +
-                    duration_text(judged.winnable) + ".";
+    finding.title = "Kernel " + kernel_text(trace, judged) + " runs in " + number_text(judged.waves.waves()) +
+                    " waves: spread evenly, its blocks could save up to " + duration_text(judged.winnable) + ".";
     finding.seen = launches_text(judged) + ". The GPU holds " + counted(judged.waves.at_once, "block") + " of it at once; behind " +
-                   counted(judged.waves.full(), "full wave") + " a last one of " + counted(judged.waves.tail(), "block") + " takes as long.";
+                   counted(judged.waves.full(), "full wave") + " a last one of " + counted(judged.waves.tail(), "block") +
+                   " takes as long.";
     finding.advice = "Choose the grid so that it fills whole waves of " + std::to_string(judged.waves.at_once) +
                      " blocks (smaller blocks, or more work in each), or let as many blocks as fit take work from a loop (a persistent "
                      "kernel; stream-K of matrix products).";
     answer.findings.push_back(std::move(finding));
   }
-  if (!judgement.judged.empty()) answer.tables.push_back({"tail_wave", "Kernels with a last wave that is not full", table_of(trace, judgement.judged)});
-  if (answer.findings.empty())
-    answer.message = judgement.shapes_known ? "Last waves that are not full cost little time." : unknown_text();
+  if (!judgement.judged.empty())
+    answer.tables.push_back({"tail_wave", "Kernels with a last wave that is not full", table_of(trace, judgement.judged)});
+  if (answer.findings.empty()) answer.message = judgement.shapes_known ? "Last waves that are not full cost little time." : unknown_text();
   return answer;
 }
 
@@ -278,13 +288,17 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
       finding.seen += (i == 0 ? "" : "; or ") + kernels::relief_text(reliefs[i], judged.detail(trace));
     finding.seen += ".";
     finding.advice =
-        "What it would win can't be told from the shape. Few warps are enough for kernels that keep their data in registers (matrix products on "
+        "What it would win can't be told from the shape. Few warps are enough for kernels that keep their data in registers (matrix "
+        "products on "
         "tensor cores); see whether this one waits for memory (ncu, section Warp State) before you change it.";
     answer.findings.push_back(std::move(finding));
   }
-  if (!judgement.judged.empty()) answer.tables.push_back({"low_occupancy", "Kernels of low theoretical occupancy", table_of(trace, judgement.judged)});
+  if (!judgement.judged.empty())
+    answer.tables.push_back({"low_occupancy", "Kernels of low theoretical occupancy", table_of(trace, judgement.judged)});
   if (answer.findings.empty())
-    answer.message = judgement.shapes_known ? "Kernels of low theoretical occupancy take little time, or nothing in their shape would lift it." : unknown_text();
+    answer.message = judgement.shapes_known
+                         ? "Kernels of low theoretical occupancy take little time, or nothing in their shape would lift it."
+                         : unknown_text();
   return answer;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include "../call_class.h"
 #include "../gpu_operations.h"
@@ -26,18 +27,26 @@ struct Streams {
   [[nodiscard]] std::uint64_t created() const { return calls > 0 ? create_calls : known.size(); }
 };
 
-bool is_default_stream(const Trace& trace, const CudaStream& stream) {
-  constexpr std::uint32_t kNullStream = 3;  // proto::STREAM_NULL
-  if (stream.kind == kNullStream) return true;
-  for (const CudaContext& context : trace.contexts())
-    if (context.process == stream.process && context.id == stream.context) return context.null_stream == stream.id;
-  return false;
-}
+class DefaultStreams {
+ public:
+  explicit DefaultStreams(const Trace& trace) {
+    for (const CudaContext& context : trace.contexts()) ids_.try_emplace({context.process, context.id}, context.null_stream);
+  }
+  [[nodiscard]] bool has(const CudaStream& stream) const {
+    constexpr std::uint32_t kNullStream = 3;  // proto::STREAM_NULL
+    if (stream.kind == kNullStream) return true;
+    const auto found = ids_.find({stream.process, stream.context});
+    return found != ids_.end() && found->second == stream.id;
+  }
 
-std::map<ProcessId, Streams> streams_of_processes(const Trace& trace) {
+ private:
+  std::map<std::pair<ProcessId, std::uint32_t>, std::uint32_t> ids_;  // by context
+};
+
+std::map<ProcessId, Streams> streams_of_processes(const Trace& trace, const DefaultStreams& default_streams) {
   std::map<ProcessId, Streams> processes;
   for (const CudaStream& stream : trace.streams())
-    if (!is_default_stream(trace, stream)) processes[stream.process].known.insert({stream.context, stream.id});
+    if (!default_streams.has(stream)) processes[stream.process].known.insert({stream.context, stream.id});
   NameMemo<bool> creates(trace, creates_stream);
   for (const Track& track : trace.tracks()) {
     if (is_gpu_work(track.key.kind)) processes[track.key.process].used.insert({track.key.context, track.key.stream});
@@ -76,14 +85,12 @@ struct Chunks {
   }
 };
 
-Chunks chunks_of(const RuleContext& context, const LoopWork& work, const TrackKey& stream) {
+// Of the tracks of one stream.
+Chunks chunks_of(const RuleContext& context, const LoopWork& work, std::span<const TrackId> tracks) {
   const Trace& trace = context.trace;
   Chunks chunks;
-  chunks.stream = stream;
-  const auto is_on_stream = [&](const TrackKey& key) {
-    return key.process == stream.process && key.gpu == stream.gpu && key.context == stream.context && key.stream == stream.stream;
-  };
-  GpuOperations operations(trace, is_on_stream, context.time, context.stop);
+  chunks.stream = trace.tracks()[tracks.front()].key;
+  GpuOperations operations(trace, tracks, context.time, context.stop);
   Phase reached = Phase::kOther;  // of the current round
   while (const std::optional<GpuOperation> operation = operations.next()) {
     const Phase phase = phase_of(trace, operation->event);
@@ -100,30 +107,30 @@ Chunks chunks_of(const RuleContext& context, const LoopWork& work, const TrackKe
 }
 
 // The one stream of its own that a process uses, where nearly all its GPU work is on it.
-std::optional<Chunks> chunks_on_one_stream(const RuleContext& context, const LoopWork& work, ProcessId process) {
+std::optional<Chunks> chunks_on_one_stream(const RuleContext& context, const LoopWork& work, ProcessId process,
+                                           const DefaultStreams& default_streams) {
   const Trace& trace = context.trace;
   constexpr double kNearlyAll = 0.9;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Chunks> own;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<TrackId>> own;
   Nanoseconds all = 0;
-  for (const Track& track : trace.tracks()) {
-    if (!is_gpu_work(track.key.kind) || track.key.process != process) continue;
-    for (const LaneId lane : track.lanes) all += trace.lane(lane).busy(trace.lane(lane).extent().intersected(context.time));
-    const CudaStream* stream = trace.find_stream(process, track.key.context, track.key.stream);
-    if (!stream || is_default_stream(trace, *stream)) continue;
-    const auto [entry, inserted] = own.try_emplace({track.key.context, track.key.stream});
-    if (inserted) entry->second = chunks_of(context, work, track.key);
-  }
+  for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})
+    for (const TrackId id : trace.tracks_of(process, kind)) {
+      const Track& track = trace.tracks()[id];
+      for (const LaneId lane : track.lanes) all += trace.lane(lane).busy(trace.lane(lane).extent().intersected(context.time));
+      const CudaStream* stream = trace.find_stream(process, track.key.context, track.key.stream);
+      if (stream && !default_streams.has(*stream)) own[{track.key.context, track.key.stream}].push_back(id);
+    }
   if (own.size() != 1) return std::nullopt;
-  const Chunks& chunks = own.begin()->second;
+  const Chunks chunks = chunks_of(context, work, own.begin()->second);
   return static_cast<double>(chunks.total) >= kNearlyAll * static_cast<double>(all) ? std::optional(chunks) : std::nullopt;
 }
 
 // A program that copies to and fro without waiting, from pinned memory, on a stream of its own is made for overlap; nothing overlaps on
 // one.
 std::optional<Finding> find_chunks_on_one_stream(const RuleContext& context, const LoopWork& work, ProcessId process,
-                                                 const RuleArguments& arguments) {
+                                                 const RuleArguments& arguments, const DefaultStreams& default_streams) {
   const Trace& trace = context.trace;
-  const std::optional<Chunks> chunks = chunks_on_one_stream(context, work, process);
+  const std::optional<Chunks> chunks = chunks_on_one_stream(context, work, process, default_streams);
   if (!chunks || static_cast<std::int64_t>(chunks->rounds) < arguments.integer("rounds")) return std::nullopt;
   const Nanoseconds winnable = chunks->winnable();
   if (static_cast<double>(winnable) * 100 < arguments.real("share") * static_cast<double>(chunks->extent.length())) return std::nullopt;
@@ -153,8 +160,9 @@ Result<RuleAnswer> find_one_stream(const RuleContext& context, const RuleArgumen
   RuleAnswer answer;
   stats::Table table({stats::integers("PID"), stats::integers("Streams Created"), stats::integers("Streams Used"),
                       stats::integers("Copies and Kernels Taking Turns", stats::Unit::kNanoseconds)});
-  for (const auto& [process, streams] : streams_of_processes(trace)) {
-    if (std::optional<Finding> chunks = find_chunks_on_one_stream(context, work, process, arguments))
+  const DefaultStreams default_streams(trace);
+  for (const auto& [process, streams] : streams_of_processes(trace, default_streams)) {
+    if (std::optional<Finding> chunks = find_chunks_on_one_stream(context, work, process, arguments, default_streams))
       answer.findings.push_back(*std::move(chunks));
     const std::uint64_t created = streams.created();
     if (created == 0 || streams.used.empty()) continue;

@@ -113,8 +113,8 @@ class Breakdown {
     const auto [entry, is_new] = gpus_.try_emplace(process);
     if (is_new) {
       std::set<GpuId> gpus;
-      for (const Track& track : trace_.tracks())
-        if (is_gpu_work(track.key.kind) && track.key.process == process) gpus.insert(track.key.gpu);
+      for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})
+        for (const TrackId track : trace_.tracks_of(process, kind)) gpus.insert(trace_.tracks()[track].key.gpu);
       entry->second.assign(gpus.begin(), gpus.end());
     }
     return entry->second;

@@ -33,8 +33,8 @@ std::string component_name(std::size_t component) {
 
 std::set<GpuId> gpus_of(const Trace& trace, ProcessId process) {
   std::set<GpuId> gpus;
-  for (const Track& track : trace.tracks())
-    if (is_gpu_work(track.key.kind) && track.key.process == process) gpus.insert(track.key.gpu);
+  for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})
+    for (const TrackId track : trace.tracks_of(process, kind)) gpus.insert(trace.tracks()[track].key.gpu);
   return gpus;
 }
 

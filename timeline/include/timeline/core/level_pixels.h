@@ -109,7 +109,7 @@ class LevelPixels {
 };
 
 // Computes levels for one viewport at a time. A lane that several levels show is computed once, and when the view is panned, just the tiles
-// that come into sight are.
+// that come into sight are. Levels of more than 512 lanes are columns alone, without boxes, so that their lanes take no memory.
 class LevelRasterizer {
  public:
   // Computes these levels at once, on all cores; rasterize() then has them at hand.
@@ -148,6 +148,7 @@ class LevelRasterizer {
   void show(LevelPixels& pixels) const;
   void run(const Job& job) const;
   [[nodiscard]] bool is_wide(Nanoseconds duration) const noexcept;
+  void gather(const LevelContent& content, const TileTimes& times, std::vector<Column>& into) const;
   void combine(const LevelContent& content, std::int64_t number, const TileTimes& times, LevelPixels::Tile& into) const;
   void collect_boxes(const ContentLane& content, const LevelPixels& of_lane, std::vector<Box>& into) const;
 

@@ -61,6 +61,8 @@ class RowLayout {
   // Rows of which something is in sight in a window of this height that shows all from `scroll` on, with the pinned ones above; in the
   // order in which they are to be painted: pinned rows cover others.
   [[nodiscard]] std::vector<const PlacedRow*> in_sight(std::int32_t scroll, std::int32_t window_height) const;
+  // Of a row of the layout, the levels of which something is in sight in that window.
+  [[nodiscard]] static std::span<const Level> levels_in_sight(const PlacedRow& row, std::int32_t scroll, std::int32_t window_height) noexcept;
   // Where a row is in that window.
   [[nodiscard]] static std::int32_t top_in_window(const PlacedRow& row, std::int32_t scroll) noexcept {
     return row.pinned ? row.top : row.top - scroll;

@@ -1,0 +1,56 @@
+// A .trace file that is written frame by frame, whatever the frames say.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lanescope/trace.pb.h"
+#include "model/file/frame_codec.h"
+
+namespace lanescope::test {
+
+inline constexpr std::uint32_t kProcess = 1;  // which the file begins with
+inline constexpr std::int64_t kEpoch = 1'000;
+
+// Writes frames until the file has the size that was asked for. Ends with a session end, or an index.
+class FileOfFrames {
+ public:
+  FileOfFrames(const std::filesystem::path& path, std::size_t bytes);
+  ~FileOfFrames();
+  FileOfFrames(const FileOfFrames&) = delete;
+  FileOfFrames& operator=(const FileOfFrames&) = delete;
+
+  [[nodiscard]] bool is_full() const { return bytes_ + 256 >= most_bytes_; }
+  [[nodiscard]] std::uint64_t position() const { return bytes_; }
+
+  template <typename Message>
+  void add(int type, const Message& message, std::uint32_t process = kProcess, int source = 0, std::uint32_t events = 0) {
+    add_payload(type, message.SerializeAsString(), process, source, events);
+  }
+  void add_payload(int type, const std::string& payload, std::uint32_t process = kProcess, int source = 0, std::uint32_t events = 0);
+  // The same frame until the file is full, once at least.
+  void fill_with(int type, const std::string& payload, std::uint32_t events = 0);
+  template <typename Message>
+  void fill_with(int type, const Message& message) {
+    fill_with(type, message.SerializeAsString());
+  }
+  // The index, and with it the end of the file.
+  void add_index(const std::vector<std::string>& payloads);
+  void put(std::string_view bytes);
+
+ private:
+  std::ofstream file_;
+  std::size_t most_bytes_;
+  std::size_t bytes_ = 0;
+  bool has_index_ = false;
+};
+
+// Fields of messages, as they stand in a payload.
+std::string field(std::uint32_t number, std::string_view content);
+std::string number_field(std::uint32_t number, std::uint64_t value);
+
+}  // namespace lanescope::test

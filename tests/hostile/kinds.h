@@ -1,0 +1,18 @@
+// The hostile files, by what they have too much of.
+#pragma once
+
+#include "hostile_files.h"
+
+namespace lanescope::test {
+
+[[nodiscard]] std::vector<HostileFile> columns_and_entries();
+[[nodiscard]] std::vector<HostileFile> damage();
+[[nodiscard]] std::vector<HostileFile> overlaps();
+[[nodiscard]] std::vector<HostileFile> places();
+[[nodiscard]] std::vector<HostileFile> counters();
+[[nodiscard]] std::vector<HostileFile> dictionaries();
+[[nodiscard]] std::vector<HostileFile> names();
+[[nodiscard]] std::vector<HostileFile> calls();
+[[nodiscard]] std::vector<HostileFile> messages_and_index();
+
+}  // namespace lanescope::test
