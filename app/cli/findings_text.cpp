@@ -39,8 +39,8 @@ std::string findings_text(const Trace& trace, std::string_view summary, std::spa
   std::size_t number = 0;
   for (const analysis::Finding& finding : findings) {
     text += "\n" + std::to_string(++number) + ". " + finding.title + "\n";
-    text += "   Costs:  " + (finding.cost > 0 ? "up to " + duration_text(finding.cost) : std::string("not known")) + "  (rule " +
-            std::string(finding.rule) + (finding.key.empty() ? "" : ", " + finding.key) + ")\n";
+    text += "   Costs:  " + analysis::cost_text(finding) + "  (rule " + std::string(finding.rule) +
+            (finding.key.empty() ? "" : ", " + finding.key) + ")\n";
     if (!finding.seen.empty()) text += "   Seen:   " + finding.seen + "\n";
     if (const std::string place = place_text(trace, finding.place); !place.empty()) text += "   Where:  " + place + "\n";
     text += "   To do:  " + finding.advice + "\n";

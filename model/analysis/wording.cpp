@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "model/analysis/finding.h"
 #include "model/trace/percent.h"
 
 namespace lanescope::analysis {
@@ -44,6 +45,8 @@ std::string duration_text(Nanoseconds duration) {
   if (magnitude >= 1e3) return three_digits(value / 1e3, "µs");
   return std::to_string(duration) + " ns";
 }
+
+std::string cost_text(const Finding& finding) { return finding.cost > 0 ? "up to " + duration_text(finding.cost) : "not known"; }
 
 std::string percent_text(Nanoseconds part, Nanoseconds whole) {
   const double share = whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);

@@ -35,6 +35,9 @@ struct Finding {
   std::string advice;  // what to do
 };
 
+// What it costs, as precise as its title says it: "up to 289 ms", "not known".
+[[nodiscard]] std::string cost_text(const Finding& finding);
+
 // Orders findings by what they cost, the highest first; what is paid once comes last.
 void rank(std::vector<Finding>& findings);
 
