@@ -12,6 +12,11 @@ cd "$root"
 hours=${1:?"Use: packaging/fuzz.sh HOURS [TARGET...], or packaging/fuzz.sh merge [TARGET...]"}
 shift
 
+libfuzzer=$(command -v clang++ >/dev/null && clang++ --print-file-name=libclang_rt.fuzzer-x86_64.a || true)
+if [ ! -e "$libfuzzer" ] && ! ls "$(clang++ --print-runtime-dir 2>/dev/null)"/libclang_rt.fuzzer* >/dev/null 2>&1; then
+  echo "fuzz.sh: needs Clang and its libFuzzer, which install-deps.sh leaves out. Run: apt-get install clang libclang-rt-dev (Debian 12: libclang-rt-14-dev)" >&2
+  exit 2
+fi
 cmake --preset fuzz >/dev/null
 cmake --build build/fuzz --target fuzzers --parallel "$(nproc)"
 targets=("$@")
