@@ -8,6 +8,7 @@
 #include <iostream>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 
 #include "commands/commands.h"
 #include "foreign_options.h"
@@ -114,6 +115,8 @@ int run(Arguments arguments) {
     return with_output_checked(run_command(std::move(arguments)));
   } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {  // a container that could hold no more
+  } catch (const std::system_error& error) {  // a thread for which there was no room
+    if (error.code() != std::errc::resource_unavailable_try_again) throw;
   }
   return fail(
       {"There is not enough memory for this. Close other programs, ask for less (a range of time, fewer reports), or use a machine with "

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "model/events/column_reader.h"
+#include "model/trace/parallel.h"
 
 namespace lanescope {
 namespace {
@@ -156,8 +157,7 @@ class RadixSort {
 
 void in_two_parts(std::size_t size, const std::function<void(std::size_t begin, std::size_t end)>& part) {
   if (size < kWorthThreads) return part(0, size);
-  const std::jthread another([&] { part(size / 2, size); });
-  part(0, size / 2);
+  parallel_for(2, [&](std::size_t half) { half == 0 ? part(0, size / 2) : part(size / 2, size); });
 }
 
 LargeArray<std::uint32_t> sorted_positions(LargeArray<std::int64_t> numbers, SortDirection direction, std::stop_token stop) {
