@@ -39,7 +39,7 @@ class ImportLimits {
 namespace cost {
 inline constexpr std::uint64_t kEvent = 64;
 inline constexpr std::uint64_t kProcess = 16 << 10;  // and in work: what is asked of all processes is asked of each
-inline constexpr std::uint64_t kGpu = 256 << 10;     // likewise: each is compared with all tracks
+inline constexpr std::uint64_t kGpu = 1 << 20;       // likewise: each is compared with all tracks
 inline constexpr std::uint64_t kThread = 512;
 inline constexpr std::uint64_t kTrack = 1536;
 inline constexpr std::uint64_t kCounter = 2048;

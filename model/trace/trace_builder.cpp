@@ -23,7 +23,7 @@ namespace {
 // What entries of tables take beside what they hold: nodes of maps, links, the allocator's own.
 constexpr std::size_t kEntryBytes = 160;
 constexpr std::size_t kProcessBytes = 8 << 10;  // and in work: what is asked of all processes is asked of each
-constexpr std::size_t kGpuBytes = 256 << 10;    // likewise: each is compared with all tracks
+constexpr std::size_t kGpuBytes = 1 << 20;      // likewise: each is compared with all tracks
 constexpr std::size_t kTrackBytes = 1'000;
 constexpr std::size_t kLaneBytes = 900;  // with one event
 constexpr std::size_t kEventBytes = 24;  // of a lane, with its index
