@@ -33,7 +33,9 @@ CodeLibrary::~CodeLibrary() = default;
 
 struct Backtraces::State {
   State(pid_t pid, EmitChunk emit_chunk, std::shared_ptr<CodeLibrary> code_library, std::shared_ptr<const python::Sampler> sampler)
-      : process(pid), code(std::move(code_library)), python(std::move(sampler)), encoder(0, std::move(emit_chunk)) {}
+      : process(pid), code(std::move(code_library)), python(std::move(sampler)), encoder(0, std::move(emit_chunk)) {
+    space.read(process, code->files_->modules);
+  }
 
   Place place_of(std::uint64_t address) {
     Place place = space.find(address);

@@ -279,7 +279,7 @@ void Recording::Run::end(EndReason reason) {
   processes_.detach_all();
   take_last_output();
   while (!has_named(monotonic_now())) std::this_thread::sleep_for(kShortestPeriod);
-  close_file(reason);
+  const std::filesystem::path file = close_file(reason);
   publish();
   const std::lock_guard lock(mutex_);
   outcome_.reason = reason;
@@ -290,6 +290,7 @@ void Recording::Run::end(EndReason reason) {
   state_ = RecordingState::kEnded;
   for (Order& order : orders_) order.answer.set_value(Error{"The recording has ended."});
   orders_.clear();
+  answer_end(file);
   changed_.notify_all();
 }
 

@@ -117,7 +117,8 @@ class Recording::Run {
   void end_capture(EndReason reason);  // its file is complete, or thrown away
   void expect_no_more_captures();
   void expect_no_range();
-  void close_file(EndReason reason);
+  std::filesystem::path close_file(EndReason reason);
+  void answer_end(const std::filesystem::path& file);
   void end(EndReason reason);
   void set_state(RecordingState state);
   void take_output();

@@ -12,6 +12,7 @@ namespace {
 proto::EndReason to_proto(EndReason reason) { return static_cast<proto::EndReason>(reason); }
 
 constexpr std::int64_t kNamingPatience = 30'000'000'000;  // ns
+constexpr std::chrono::milliseconds kNamingLook{1};
 constexpr std::int64_t kQuietNaming = 2'000'000'000;      // ns of it before we say so
 
 bool is_by_target(const CaptureRange& range) {
@@ -181,6 +182,7 @@ bool Recording::Run::has_named(std::int64_t now) {
     processes_.begin_naming();
     naming_since_ = now;
   }
+  period_ = kNamingLook;
   if (processes_.is_naming() && wish_.load() != Wish::kAtOnce && now - naming_since_ < kNamingPatience) {
     if (now - naming_since_ > kQuietNaming) report("Looking up the names of the code that ran; Ctrl+C leaves them out.");
     return false;
@@ -194,13 +196,20 @@ bool Recording::Run::has_named(std::int64_t now) {
 void Recording::Run::end_capture(EndReason reason) {
   processes_.end_part();
   if (next_after(reason) == Next::kWaitForEnd) expect_no_more_captures();
-  close_file(reason);
+  const std::filesystem::path file = close_file(reason);
   if (by_request() && !(reason == EndReason::kRangeEnd && range_repeats_on())) expect_no_range();
   set_state(RecordingState::kWaiting);
+  answer_end(file);
 }
 
-void Recording::Run::close_file(EndReason reason) {
-  if (!log_->is_open()) return;
+// Whoever ordered the end finds the recording as it is behind it.
+void Recording::Run::answer_end(const std::filesystem::path& file) {
+  if (awaits_end_) awaits_end_->set_value(file);
+  awaits_end_.reset();
+}
+
+std::filesystem::path Recording::Run::close_file(EndReason reason) {
+  if (!log_->is_open()) return {};
   output_.flush();
   processes_.write_last_words();
   const RecordedFile recorded{log_->path(), log_->events(), 0, reason, starts_};
@@ -231,8 +240,7 @@ void Recording::Run::close_file(EndReason reason) {
   }
   if (failure) report(failure->text);
   discards_file_ = false;
-  if (awaits_end_) awaits_end_->set_value(recorded.path);
-  awaits_end_.reset();
+  return recorded.path;
 }
 
 void Recording::Run::expect_no_more_captures() {

@@ -57,8 +57,8 @@ struct Address {
   explicit Address(const char* text) noexcept : path(text) {
     const std::size_t mark = path.rfind(channel::kTokenMark);
     if (mark == std::string_view::npos || path.size() - mark - 1 != channel::kTokenLetters) return;
-    token = path.substr(mark + 1);
-    path = path.substr(0, mark);
+    token = {text + mark + 1, channel::kTokenLetters};  // substr() could throw, for all that the linker knows
+    path = {text, mark};
   }
   std::string_view path;
   std::string_view token;  // empty: none

@@ -77,6 +77,8 @@ void TargetProcess::connect(std::unique_ptr<TargetMemory> memory, FileDescriptor
     own_numbers_ = std::move(numbers);
   }
   const channel::SharedMemory& shared = memory_->shared();
+  const channel::Settings& settings = shared.header().settings;
+  if (relaxed(settings.backtrace_calls) != 0 || relaxed(settings.os_runtime_backtrace_ns) != 0) prepare_backtraces();
   metadata_pool_ = shared.metadata_pool();
   thread_pool_ = shared.thread_pool();
   metadata_.emplace(shared.header().metadata_ring, metadata_pool_);
@@ -335,14 +337,17 @@ std::uint32_t TargetProcess::our_number(std::uint32_t thread) {
   return ours == 0 ? thread : ours;
 }
 
+void TargetProcess::prepare_backtraces() {
+  if (backtraces_) return;
+  const auto emit = [this](const proto::EventChunk& chunk, std::uint32_t events) {
+    events_by_kind_["backtrace"] += events;
+    log_.write({proto::FRAME_EVENTS, instance_, proto::SOURCE_BACKTRACES, events}, chunk);
+  };
+  backtraces_ = std::make_shared<cpu::Backtraces>(pid_, emit, naming_.library(), python_);
+}
+
 void TargetProcess::take_backtrace(const Record& record, std::string_view text) {
-  if (!backtraces_) {
-    const auto emit = [this](const proto::EventChunk& chunk, std::uint32_t events) {
-      events_by_kind_["backtrace"] += events;
-      log_.write({proto::FRAME_EVENTS, instance_, proto::SOURCE_BACKTRACES, events}, chunk);
-    };
-    backtraces_ = std::make_shared<cpu::Backtraces>(pid_, emit, naming_.library(), python_);
-  }
+  prepare_backtraces();
   std::vector<std::uint64_t> addresses(text.size() / sizeof(std::uint64_t));
   std::memcpy(addresses.data(), text.data(), addresses.size() * sizeof(std::uint64_t));
   const auto origin = record.category == proto::SAMPLE_OS_CALL ? proto::SAMPLE_OS_CALL : proto::SAMPLE_CUDA_CALL;

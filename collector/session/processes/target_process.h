@@ -138,6 +138,7 @@ class TargetProcess {
   // Our number of a thread that has this one for itself; the same where that is not known.
   void note_thread(std::uint32_t thread);  // that has written a record
   std::uint32_t our_number(std::uint32_t thread);
+  void prepare_backtraces();
   void take_backtrace(const channel::Record& record, std::string_view text);
   void take_diagnostic(const channel::Record& record, std::string_view text);
   [[nodiscard]] Ending own_ending() const;

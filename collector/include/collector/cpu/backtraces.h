@@ -53,7 +53,8 @@ class NameSearch {
 class Backtraces {
  public:
   using EmitChunk = std::function<void(const proto::EventChunk& chunk, std::uint32_t events)>;
-  // `python`: who reads the process's Python stacks; null where nobody does.
+  // Reads what the process has mapped by now: it may have ended when a chain comes. `python`: who reads its Python stacks; null where nobody
+  // does.
   Backtraces(pid_t process, EmitChunk emit, std::shared_ptr<CodeLibrary> code, std::shared_ptr<const python::Sampler> python = nullptr);
   ~Backtraces();
   Backtraces(const Backtraces&) = delete;
