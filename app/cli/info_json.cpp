@@ -40,6 +40,31 @@ std::string_view word(const std::array<std::string_view, size>& words, std::size
   return index < size ? words[index] : "unknown";
 }
 
+Json json_of(const JobPlace& place) {
+  if (place == JobPlace{}) return nullptr;
+  const auto known = [](const std::optional<std::uint32_t>& number) { return number ? Json(*number) : Json(nullptr); };
+  return {{"rank", known(place.rank)},
+          {"local_rank", known(place.local_rank)},
+          {"world_size", place.world_size > 0 ? Json(place.world_size) : Json(nullptr)},
+          {"launcher", place.launcher},
+          {"scheduler", place.scheduler},
+          {"job", place.job},
+          {"step", place.step}};
+}
+
+Json json_of(const ClockReading& reading) {
+  return {{"time_ns", reading.time},
+          {"utc_ns", reading.utc},
+          {"monotonic_raw_ns", reading.monotonic_raw},
+          {"boottime_ns", reading.boottime},
+          {"uncertainty_ns", reading.uncertainty},
+          {"synchronized", reading.synchronized},
+          {"offset_ns", reading.offset},
+          {"frequency_ppm", reading.frequency},
+          {"estimated_error_ns", reading.estimated_error},
+          {"maximum_error_ns", reading.maximum_error}};
+}
+
 Json json_of(const Trace& trace, ProcessId id, const ByProcess<Thread>& threads_by_process, const EventCounts& counts) {
   const Process& process = trace.processes()[id];
   Json threads = Json::array();
@@ -55,6 +80,7 @@ Json json_of(const Trace& trace, ProcessId id, const ByProcess<Thread>& threads_
           {"executable", process.executable},
           {"arguments", process.arguments},
           {"forked", process.forked},
+          {"place", json_of(process.place)},
           {"start_ns", process.start},
           {"end_ns", process.end ? Json(*process.end) : Json(nullptr)},
           {"end",
@@ -145,8 +171,14 @@ std::string info_json(const std::string& file, const Trace& trace, const EventCo
                    {"command", from.command},
                    {"attached_pid", from.attached_pid != 0 ? Json(from.attached_pid) : Json(nullptr)},
                    {"utc_epoch_ns", from.utc_epoch},
+                   {"machine_id", from.machine_id},
+                   {"boot_id", from.boot_id},
+                   {"labels", Json::object()},
+                   {"clocks", Json::array()},
                    {"span", {{"begin_ns", trace.extent().begin}, {"end_ns", trace.extent().end}, {"duration_ns", trace.extent().length()}}},
                    {"event_count", trace.event_count()}};
+  for (const Label& label : from.labels) document["labels"][label.key] = label.value;
+  for (const ClockReading& reading : from.clocks) document["clocks"].push_back(json_of(reading));
   for (const EventKind& kind : kEventKinds) document["counts"][std::string(kind.key)] = counts.by_kind.at(kind.key);
   for (const char* list : {"processes", "devices", "streams", "diagnostics"}) document[list] = Json::array();
   const ByProcess<Thread> threads(trace.threads());

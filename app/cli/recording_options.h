@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "capture_options.h"
 #include "collector/session/recording.h"
@@ -19,6 +20,7 @@ struct RecordingOptions {
   std::uint64_t maximum_file_size = 0;  // bytes
   double keep_last = 0;                 // s
   std::string session_name;
+  std::vector<session::Label> labels;
 };
 
 // As describe_capture() (capture_options.h).
@@ -28,6 +30,7 @@ void describe_recording(CLI::App& app, RecordingOptions& options, Targets target
 template <typename Request>
 void apply(const RecordingOptions& options, Request& request) {
   request.output = options.output;
+  request.labels = options.labels;
   request.overwrite = options.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
   request.delay = seconds(options.delay);
   if (options.duration > 0) request.duration = seconds(options.duration);

@@ -49,6 +49,7 @@ LaunchRequest as_launch(AttachRequest request) {
   LaunchRequest launch;
   launch.settings = request.settings;
   launch.output = std::move(request.output);
+  launch.labels = std::move(request.labels);
   launch.overwrite = request.overwrite;
   launch.delay = request.delay;
   launch.duration = request.duration;
@@ -127,7 +128,9 @@ Result<BroughtAgent> bring_agent(pid_t pid, const std::filesystem::path& agent, 
 Result<std::filesystem::path> find_agent() {
   if (const char* variable = std::getenv("LANESCOPE_AGENT"); variable != nullptr && *variable != '\0') return existing_agent(variable);
   std::error_code ignored;
-  return existing_agent(std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "../lib/liblanescope-agent.so");
+  const std::filesystem::path programs = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  const std::filesystem::path installed = programs / LANESCOPE_LIBRARIES_FROM_PROGRAMS / "liblanescope-agent.so";
+  return existing_agent(std::filesystem::exists(installed, ignored) ? installed : programs / "../lib/liblanescope-agent.so");  // of the build
 }
 
 Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest request, FrameSink sink) {
@@ -172,18 +175,21 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   std::unique_ptr<GpuMetricsProcess> gpu_metrics = gpu_metrics_for(request.settings.gpu_metrics, refusals);
   const proto::SessionStart start = session_start(request, environment.settings);
   const bool several_files = request.settings.range.trigger != CaptureTrigger::kNone;
-  auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last, request.maximum_file_size}, std::move(sink));
   const std::optional<CaptureRequest>& first = request.first_capture;
+  std::vector<std::string> shared_by = missing_variables(first && !first->output.empty() ? first->output : request.output);
+  auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last, request.maximum_file_size, !shared_by.empty()},
+                                        std::move(sink));
   const uid_t user = request.run_as ? request.run_as->user : geteuid();
   if (!several_files || (first && !first->range)) {
     const bool has_own = first && !first->output.empty();
     const std::string& name = has_own ? first->output : request.output;
-    Result<CreatedFile> created = create_trace_file(name, first ? first->overwrite.value_or(request.overwrite) : request.overwrite,
-                                                    readers_of(request.settings.cpu, user), pid);
+    const Overwrite overwrite = first ? first->overwrite.value_or(request.overwrite) : request.overwrite;
+    const Readers readers = readers_of(request.settings.cpu, user);
+    Result<CreatedFile> created = create_trace_file(name, overwrite, readers, pid);
     if (!created && has_room_for_files(name)) obstacle.kind = Obstacle::kRequest;
     if (!created) return created.error();
     if (!created->note.empty()) environment.warnings.push_back(created->note);
-    log->open(std::move(created->file), start);
+    log->open(std::move(created->file), start, share_files(name, overwrite, readers, pid));
   }
   const Result<SpareDescriptors> spare = SpareDescriptors::take();
   if (!spare) {
@@ -218,6 +224,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   prepared.threads = std::move(*threads);
   prepared.refusals = std::move(refusals);
   prepared.user = user;
+  prepared.shared_by = std::move(shared_by);
   prepared.thread = std::move(thread);
   return std::unique_ptr<Run>(new Run(std::move(request), std::move(prepared), std::move(environment.warnings)));
 }
@@ -244,7 +251,8 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   const uid_t user = candidate->user;
   std::vector<std::string> notes;
   if (!several_files) {
-    Result<CreatedFile> created = create_trace_file(request.output, request.overwrite, readers_of(request.settings.cpu, user), request.pid);
+    Result<CreatedFile> created =
+        create_attached_file(request.output, request.overwrite, readers_of(request.settings.cpu, user), request.pid);
     if (!created) return created.error();
     if (!created->note.empty()) notes.push_back(created->note);
     log->open(std::move(created->file), start);

@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "clock.h"
+#include "file/machine.h"
 #include "file/trace_output.h"
 
 namespace lanescope::session {
@@ -25,6 +26,7 @@ constexpr std::uint64_t kBurst = 4'000'000;          // bytes of records that th
 constexpr std::int64_t kWatchedFlush = 100'000'000;  // ns between chunks when somebody watches
 constexpr std::int64_t kUnwatchedFlush = 500'000'000;
 constexpr std::int64_t kClockLook = 100'000'000;         // ns between comparisons of the clocks
+constexpr std::int64_t kClocks = 10'000'000'000;         // ns between readings of the clocks that go to the file
 constexpr std::int64_t kProgress = 1'000'000'000;        // ns between counters
 constexpr std::int64_t kPublication = 50'000'000;        // ns between statistics for whoever asks
 constexpr std::int64_t kStopPatience = 2'000'000'000;    // ns for agents to hand over what they hold
@@ -41,7 +43,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
       relay_(std::move(prepared.relay)),
       log_(std::move(prepared.log)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      processes_(*log_, prepared.settings, [this](const std::string& sentence) { report(sentence); }),
+      processes_(*log_, prepared.settings, prepared.shared_by, [this](const std::string& sentence) { report(sentence); }),
       output_(*log_),
       gpu_metrics_(std::move(prepared.gpu_metrics)),
       start_(std::move(prepared.start)),
@@ -52,9 +54,12 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
       last_publication_(started_),
       origin_(prepared.origin),
       pid_(prepared.pid),
+      shared_by_(std::move(prepared.shared_by)),
       user_(prepared.user),
       path_(log_->path()) {
+  log_->tell([this](const std::string& sentence) { report(sentence); });
   const bool has_file = log_->is_open();
+  if (has_file) write_clocks();
   state_ = request_.delay > 0ns ? RecordingState::kDelayed : has_file ? RecordingState::kRecording : RecordingState::kWaiting;
   const std::optional<CaptureRequest>& first = request_.first_capture;
   range_ = first && first->range ? *first->range : request_.settings.range;
@@ -184,8 +189,14 @@ void Recording::Run::drain_gpu_metrics() {
                       [this](const std::string& sentence) { report(sentence); });
 }
 
+void Recording::Run::write_clocks() {
+  last_clocks_ = monotonic_now();
+  log_->write({proto::FRAME_CLOCK_SYNC}, read_clocks());
+}
+
 void Recording::Run::write_due() {
   const std::int64_t now = monotonic_now();
+  if (log_->is_open() && now - last_clocks_ >= kClocks) write_clocks();
   if (now - last_flush_ >= (log_->is_watched() ? kWatchedFlush : kUnwatchedFlush)) {
     last_flush_ = now;
     processes_.flush_chunks();

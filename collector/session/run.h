@@ -70,6 +70,7 @@ class Recording::Run {
     std::unique_ptr<GpuMetricsProcess> gpu_metrics;  // where they are asked for
     std::unique_ptr<cpu::Recorder> threads;          // none where they are not observed
     std::vector<proto::Diagnostic> refusals;         // parts of the recording that can't be had
+    std::vector<std::string> shared_by;              // variables by which processes have files of their own
     uid_t user = 0;                                  // whose program is recorded
     std::unique_ptr<HeldThread> thread;
   };
@@ -91,6 +92,7 @@ class Recording::Run {
   void accept_agents();
   void drain_gpu_metrics();
   void write_due();
+  void write_clocks();  // how the machine's clocks stand
   void publish_due();
   void publish();
 
@@ -119,6 +121,7 @@ class Recording::Run {
   void expect_no_range();
   std::filesystem::path close_file(EndReason reason);
   void answer_end(const std::filesystem::path& file);
+  void note_closed(ClosedFile file, EndReason reason);
   void end(EndReason reason);
   void set_state(RecordingState state);
   void take_output();
@@ -157,6 +160,7 @@ class Recording::Run {
   std::int64_t naming_since_ = 0;  // names of code are being looked up for the file that is about to be closed; 0: not yet
   std::int64_t handover_deadline_ = 0;  // before the first of signals_to_pass_on_; 0: not asked for yet
   std::int64_t last_flush_;
+  std::int64_t last_clocks_ = 0;
   std::int64_t last_progress_;
   std::optional<CounterLines> counter_lines_;  // none where the kernel does not keep time by the processor's counter
   std::int64_t last_line_ = 0;
@@ -168,6 +172,7 @@ class Recording::Run {
   // Fixed.
   Origin origin_;
   pid_t pid_;
+  std::vector<std::string> shared_by_;
   uid_t user_;
 
   // Shared with callers.

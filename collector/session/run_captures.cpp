@@ -1,4 +1,6 @@
 // The captures of a recording: who begins each, into which file it goes, what comes after it.
+#include <algorithm>
+
 #include "clock.h"
 #include "collector/channel/layout.h"
 #include "file/session_start.h"
@@ -17,6 +19,13 @@ constexpr std::int64_t kQuietNaming = 2'000'000'000;      // ns of it before we 
 
 bool is_by_target(const CaptureRange& range) {
   return range.trigger == CaptureTrigger::kProfilerApi || range.trigger == CaptureTrigger::kNvtxRange;
+}
+
+// A variable that the name needs, and that neither we have nor files are shared by.
+std::optional<std::string> variable_beside(const std::string& pattern, const std::vector<std::string>& shared_by) {
+  for (std::string& name : missing_variables(pattern))
+    if (std::find(shared_by.begin(), shared_by.end(), name) == shared_by.end()) return std::move(name);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -133,9 +142,18 @@ Result<void> Recording::Run::observe(const CaptureRequest& request) {
 
 Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest& request) {
   const bool several = range_.trigger != CaptureTrigger::kNone && range_.after == AfterCapture::kRepeat;
-  const std::string& name = request.output.empty() ? request_.output : request.output;
-  Result<CreatedFile> created = create_trace_file(several ? numbered_pattern(name) : name, request.overwrite.value_or(request_.overwrite),
-                                                  readers_of(observed_threads_, user_), pid_);
+  const std::string& asked = request.output.empty() ? request_.output : request.output;
+  const std::string name = several ? numbered_pattern(asked) : asked;
+  const Overwrite overwrite = request.overwrite.value_or(request_.overwrite);
+  const Readers readers = readers_of(observed_threads_, user_);
+  Result<CreatedFile> created = Error{};
+  if (origin_ == Origin::kAttached) {
+    created = create_attached_file(name, overwrite, readers, pid_);
+  } else if (const auto unknown = variable_beside(name, shared_by_)) {
+    created = Error{"The output name \"" + name + "\" uses %q{" + *unknown + "}, but that variable is not set.", ErrorKind::kUsage};
+  } else {
+    created = create_trace_file(name, overwrite, readers, pid_);
+  }
   if (!created) return created.error();
   ++captures_;
   duration_ = request.duration ? request.duration : request_.duration;
@@ -143,8 +161,9 @@ Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest
   start_.set_epoch(monotonic_now());
   start_.set_utc_epoch(realtime_now());
   processes_.begin_part();
-  log_->open(std::move(created->file), start_);
+  log_->open(std::move(created->file), start_, share_files(name, overwrite, readers, pid_));
   if (!created->note.empty()) warn(created->note);
+  write_clocks();
   recording_since_ = start_.epoch();
   if (range_.after == AfterCapture::kGoOn) processes_.take_trigger_away();
   processes_.set_recording(true);
@@ -212,35 +231,36 @@ std::filesystem::path Recording::Run::close_file(EndReason reason) {
   if (!log_->is_open()) return {};
   output_.flush();
   processes_.write_last_words();
-  const RecordedFile recorded{log_->path(), log_->events(), 0, reason, starts_};
-  bool is_there = false;
+  const std::filesystem::path path = log_->path();
   if (discards_file_) {
     log_->discard();
+    const std::lock_guard lock(mutex_);
+    std::erase_if(outcome_.files, [&path](const RecordedFile& file) { return file.path == path; });  // was written over
   } else {
+    if (!shared_by_.empty() && !log_->has_shares())
+      warn("No process was started with " + shared_by_.front() + " in its environment: all is in " + path.string() + ".");
+    write_clocks();
     proto::SessionEnd last;
     last.set_time(monotonic_now());
     last.set_reason(to_proto(reason));
-    is_there = log_->close(last);
+    for (ClosedFile& file : log_->close(last)) note_closed(std::move(file), reason);
   }
+  discards_file_ = false;
+  return path;
+}
+
+void Recording::Run::note_closed(ClosedFile file, EndReason reason) {
   std::error_code ignored;
-  std::optional<Error> failure = log_->failure();
-  is_there = is_there && std::filesystem::exists(recorded.path, ignored);
-  if (!discards_file_ && !is_there && !failure)
-    failure = Error{recorded.path.string() + " is not there any more: it was removed or moved while it was recorded."};
+  const bool is_there = file.is_there && std::filesystem::exists(file.path, ignored);
+  if (!is_there && !file.failure)
+    file.failure = Error{file.path.string() + " is not there any more: it was removed or moved while it was recorded."};
   {
     const std::lock_guard lock(mutex_);
-    std::erase_if(outcome_.files, [&recorded](const RecordedFile& file) { return file.path == recorded.path; });  // was written over
-    if (!discards_file_ && is_there) {
-      outcome_.files.push_back(recorded);
-      outcome_.files.back().events = log_->events();
-      outcome_.files.back().bytes = log_->bytes();
-      outcome_.files.back().unwritten = log_->unwritten();
-    }
-    if (failure && !outcome_.failure) outcome_.failure = failure;
+    std::erase_if(outcome_.files, [&file](const RecordedFile& before) { return before.path == file.path; });  // was written over
+    if (is_there) outcome_.files.push_back({file.path, file.events, file.bytes, reason, starts_, file.unwritten});
+    if (file.failure && !outcome_.failure) outcome_.failure = file.failure;
   }
-  if (failure) report(failure->text);
-  discards_file_ = false;
-  return recorded.path;
+  if (file.failure) report(file.failure->text);
 }
 
 void Recording::Run::expect_no_more_captures() {

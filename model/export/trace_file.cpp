@@ -26,6 +26,13 @@ proto::SessionStart session_start(const Provenance& from) {
   start.set_working_directory(from.working_directory);
   start.set_attached_pid(from.attached_pid);
   for (const std::string& argument : from.command) start.add_command(argument);
+  start.set_machine_id(from.machine_id);
+  start.set_boot_id(from.boot_id);
+  for (const Label& label : from.labels) {
+    proto::Label& added = *start.add_labels();
+    added.set_key(label.key);
+    added.set_value(label.value);
+  }
   const bool own = from.format == kOwnFormat && from.producer.starts_with(kOwnProducer);
   start.set_lanescope_version(own ? from.producer.substr(kOwnProducer.size()) : LANESCOPE_VERSION);
   if (!own) {
@@ -33,6 +40,34 @@ proto::SessionStart session_start(const Provenance& from) {
     start.set_source_producer(from.producer);
   }
   return start;
+}
+
+proto::JobPlace described(const JobPlace& place) {
+  proto::JobPlace message;
+  if (place.rank) message.set_rank(*place.rank);
+  if (place.local_rank) message.set_local_rank(*place.local_rank);
+  message.set_world_size(place.world_size);
+  message.set_launcher(place.launcher);
+  message.set_scheduler(place.scheduler);
+  message.set_job(place.job);
+  message.set_step(place.step);
+  return message;
+}
+
+proto::ClockSync described(const ClockReading& reading, std::int64_t epoch) {
+  proto::ClockSync message;
+  message.set_monotonic(reading.time + epoch);
+  message.set_realtime(reading.utc);
+  message.set_monotonic_raw(reading.monotonic_raw);
+  message.set_boottime(reading.boottime);
+  message.set_uncertainty(reading.uncertainty);
+  proto::TimeKeeping& kept = *message.mutable_time_keeping();
+  kept.set_synchronized(reading.synchronized);
+  kept.set_offset(reading.offset);
+  kept.set_frequency(reading.frequency);
+  kept.set_estimated_error(reading.estimated_error);
+  kept.set_maximum_error(reading.maximum_error);
+  return message;
 }
 
 void describe(const CudaDevice& device, const Gpu& gpu, proto::Device& message) {
@@ -126,6 +161,7 @@ class TraceFileExport {
 
   Result<void> write() {
     put(proto::FRAME_SESSION_START, 0, session_start(trace_.provenance()));
+    for (const ClockReading& reading : trace_.provenance().clocks) put(proto::FRAME_CLOCK_SYNC, 0, described(reading, epoch_));
     put_counters(kNone, 0);
     for (ProcessId id = 0; id < trace_.processes().size(); ++id) put_process(id);
     put_messages();
@@ -193,6 +229,7 @@ class TraceFileExport {
     start.set_executable(!process.executable.empty() ? process.executable : process.name);
     for (const std::string& argument : process.arguments) start.add_arguments(argument);
     start.set_forked(process.forked);
+    if (process.place != JobPlace{}) *start.mutable_place() = described(process.place);
     put(proto::FRAME_PROCESS_START, process.instance, start);
     put(proto::FRAME_RESOURCES, process.instance, resources(trace_, tables_, id));
 

@@ -32,6 +32,20 @@ Gpu described(const proto::Device& device) {
   return gpu;
 }
 
+constexpr std::size_t kMostClockReadings = 1'000'000;  // four months at one every 10 s
+
+JobPlace described(const proto::JobPlace& said) {
+  JobPlace place;
+  if (said.has_rank()) place.rank = said.rank();
+  if (said.has_local_rank()) place.local_rank = said.local_rank();
+  place.world_size = said.world_size();
+  place.launcher = said.launcher();
+  place.scheduler = said.scheduler();
+  place.job = said.job();
+  place.step = said.step();
+  return place;
+}
+
 // A chunk, of which the events stand in columns of their own where large recordings consist of their kind.
 struct DecodedChunk {
   proto::EventChunk chunk;
@@ -107,10 +121,23 @@ struct FrameIngest::State {
     provenance.command.assign(message.command().begin(), message.command().end());
     provenance.utc_epoch = message.utc_epoch();
     provenance.monotonic_epoch = message.epoch();
+    provenance.machine_id = message.machine_id();
+    provenance.boot_id = message.boot_id();
+    for (const proto::Label& label : message.labels()) provenance.labels.push_back({label.key(), label.value()});
     if (!message.source_format().empty()) {
       provenance.format = message.source_format();
       provenance.producer = message.source_producer();
     }
+    return true;
+  }
+
+  // Those of agents were used when their records were made.
+  bool clock_sync(const FrameHeader& header, const proto::ClockSync& message) {
+    std::vector<ClockReading>& clocks = builder.provenance().clocks;
+    if (header.process != 0 || clocks.size() == kMostClockReadings) return true;
+    const proto::TimeKeeping& kept = message.time_keeping();
+    clocks.push_back({since_epoch(message.monotonic()), message.realtime(), message.monotonic_raw(), message.boottime(), message.uncertainty(),
+                      kept.synchronized(), kept.offset(), kept.frequency(), kept.estimated_error(), kept.maximum_error()});
     return true;
   }
 
@@ -128,6 +155,7 @@ struct FrameIngest::State {
     process.arguments.assign(message.arguments().begin(), message.arguments().end());
     process.start = since_epoch(message.time());
     process.forked = message.forked();
+    if (message.has_place()) process.place = described(message.place());
     return true;
   }
 
@@ -309,6 +337,7 @@ struct FrameIngest::State {
   bool apply(const FrameHeader&, std::monostate) { return true; }
   bool apply(const FrameHeader&, const proto::SessionStart& message) { return session_start(message); }
   bool apply(const FrameHeader&, const proto::SessionEnd& message) { return session_end(message); }
+  bool apply(const FrameHeader& header, const proto::ClockSync& message) { return clock_sync(header, message); }
   bool apply(const FrameHeader& header, const proto::ProcessStart& message) { return process_start(process_of(header), message); }
   bool apply(const FrameHeader& header, const proto::ProcessEnd& message) { return process_end(process_of(header), message); }
   bool apply(const FrameHeader& header, const proto::Resources& message) { return resources(header, message); }
@@ -335,7 +364,7 @@ struct DecodedFrame::Content {
   MessageSize size;
   std::variant<std::monostate, proto::SessionStart, proto::SessionEnd, proto::ProcessStart, proto::ProcessEnd, proto::Resources, DecodedChunk,
                proto::Symbols, proto::Counters, proto::Diagnostic, proto::Output, proto::Names, proto::CallStacks, proto::Details, proto::Tracks,
-               LaneSegmentEvents>
+               LaneSegmentEvents, proto::ClockSync>
       message;
 
   // What would take more than a frame may is not parsed.
@@ -380,6 +409,7 @@ bool is_decoded(std::uint16_t type) {
     case proto::FRAME_DETAILS:
     case proto::FRAME_TRACKS:
     case proto::FRAME_LANE_SEGMENT:
+    case proto::FRAME_CLOCK_SYNC:
       return true;
     default:
       return false;
@@ -446,6 +476,9 @@ DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<C
       break;
     case proto::FRAME_LANE_SEGMENT:
       content_->parse_lane_segment(*payload);
+      break;
+    case proto::FRAME_CLOCK_SYNC:
+      content_->parse<proto::ClockSync>(*payload);
       break;
     default:
       break;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cinttypes>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -94,6 +95,50 @@ std::string attached_text(const Trace& trace) {
   return text;
 }
 
+// "rank 3 of 8 (torchrun), 3 on its machine; job 4711 (Slurm), step 0"
+std::string place_text(const JobPlace& place) {
+  std::string text;
+  if (place.rank) {
+    text = "rank " + std::to_string(*place.rank);
+    if (place.world_size > 0) text += " of " + std::to_string(place.world_size);
+    text += " (" + place.launcher + ")";
+    if (place.local_rank) text += ", " + std::to_string(*place.local_rank) + " on its machine";
+  }
+  if (!place.job.empty()) text += (text.empty() ? "job " : "; job ") + place.job + " (" + place.scheduler + ")";
+  if (!place.step.empty()) text += ", step " + place.step;
+  return text;
+}
+
+// That of all processes that have one; empty where they differ.
+JobPlace only_place(const Trace& trace) {
+  JobPlace place;
+  for (const Process& process : trace.processes()) {
+    if (process.place == JobPlace{}) continue;
+    if (place != JobPlace{} && place != process.place) return {};
+    place = process.place;
+  }
+  return place;
+}
+
+// "synchronized to within 12.000 ms; 3.2 ppm fast against the hardware's clock"
+std::string clock_text(const Provenance& from) {
+  if (from.clocks.empty()) return {};
+  const ClockReading& first = from.clocks.front();
+  const ClockReading& last = from.clocks.back();
+  std::string text = last.synchronized ? "synchronized to within " + duration_text(static_cast<std::int64_t>(last.maximum_error))
+                                       : std::string("not synchronized with other machines");
+  const std::int64_t span = last.monotonic_raw - first.monotonic_raw;
+  constexpr std::int64_t kTellingSpan = 1'000'000'000;  // shorter ones are within what the readings are off by
+  if (first.monotonic_raw != 0 && span >= kTellingSpan) {
+    std::array<char, 64> rate{};
+    const double ppm = (static_cast<double>(last.utc - first.utc) / static_cast<double>(span) - 1) * 1e6;
+    std::snprintf(rate.data(), rate.size(), "; the time of day ran %.1f ppm %s than the hardware's clock", std::abs(ppm),
+                  ppm < 0 ? "slower" : "faster");
+    text += rate.data();
+  }
+  return text;
+}
+
 // "21 of 1 GPU, 1,234,567 values"
 std::string metrics_text(const Trace& trace) {
   std::uint64_t values = 0;
@@ -125,6 +170,12 @@ void print_heading(const std::string& file, const Trace& trace, const FileFacts&
   print_line("Command", command_text(from.command));
   if (from.attached_pid != 0) print_line("Attached to", attached_text(trace));
   print_line("Directory", from.working_directory);
+  print_line("Place", place_text(only_place(trace)));
+  std::string labels;
+  for (const Label& label : from.labels) labels += (labels.empty() ? "" : ", ") + label.key + "=" + label.value;
+  print_line("Labels", labels);
+  print_line("Machine", from.machine_id.empty() && from.boot_id.empty() ? "" : from.machine_id + ", boot " + from.boot_id);
+  print_line("Clock", clock_text(from));
   print_line("Span", duration_text(trace.extent().length()) + ", " + counted(trace.event_count(), "event"));
   print_line("GPU metrics", metrics_text(trace));
   print_line("Ended", recording_end_text(from));
@@ -149,7 +200,9 @@ void print_process(const Trace& trace, ProcessId id, const ByProcess<Thread>& th
   if (process.parent_pid != 0) std::cout << (process.forked ? ", forked by [" : ", child of [") << process.parent_pid << "]";
   std::cout << ": " << end_text(process);
   if (process.end) std::cout << " after " << duration_text(*process.end - process.start);
-  std::cout << "\n      " << records_text(process.completeness) << '\n';
+  std::cout << "\n      ";
+  if (only_place(trace) == JobPlace{} && process.place != JobPlace{}) std::cout << place_text(process.place) << "; ";
+  std::cout << records_text(process.completeness) << '\n';
   for (const ThreadId thread : threads.positions(id)) {
     const Thread& description = trace.threads()[thread];
     const std::uint64_t events = count_of(counts.by_thread, thread);

@@ -10,7 +10,7 @@ docs/python.md is the guide, docs/tables.md lists the tables.
 from ._frames import TraceError
 from .program import ProgramError
 from .table import Table
-from .trace import Loss, Process, Trace, diff, open
+from .trace import ClockReading, JobPlace, Loss, Process, Trace, diff, open
 
-__all__ = ["Loss", "Process", "ProgramError", "Table", "Trace", "TraceError", "diff", "open"]
+__all__ = ["ClockReading", "JobPlace", "Loss", "Process", "ProgramError", "Table", "Trace", "TraceError", "diff", "open"]
 __version__ = "0.1.0"

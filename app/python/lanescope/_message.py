@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any, Optional
 
-from ._schema import MESSAGES, Message
+from ._schema import MESSAGES, WITH_PRESENCE, Message
 from ._wire import WireError, fields
 
 _BY_NUMBER: dict[str, dict[int, tuple[str, str, bool]]] = {}
@@ -26,9 +26,11 @@ def text(data: bytes) -> str:
 
 
 def decode(name: str, data: memoryview, default: Optional[dict[str, Any]] = None) -> dict[str, Any]:
-    """The message `name`: every field of its schema, absent ones as zero, empty or an empty list. Unknown fields are skipped."""
+    """The message `name`: every field of its schema, absent ones as zero, empty or an empty list, or None. Unknown fields are skipped."""
     numbered = _numbered(name)
-    result: dict[str, Any] = dict(default) if default else {field: _empty(kind, many) for field, kind, many in numbered.values()}
+    result: dict[str, Any] = dict(default) if default else {
+        field: None if (name, field) in WITH_PRESENCE or (kind in MESSAGES and not many) else _empty(kind, many) for field, kind, many in numbered.values()
+    }
     for number, value in fields(data):
         if number not in numbered:
             continue

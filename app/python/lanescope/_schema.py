@@ -34,6 +34,9 @@ FRAME_TYPES = {
 
 _UINTS, _SINTS, _FIXED64S, _FIXED32S = ["uint"], ["sint"], ["fixed64"], ["fixed32"]
 
+# Fields of which absence says something else than zero.
+WITH_PRESENCE = {("JobPlace", "rank"), ("JobPlace", "local_rank")}
+
 MESSAGES: dict[str, Message] = {
     "SessionStart": {
         "epoch": (1, "sint"),
@@ -47,6 +50,34 @@ MESSAGES: dict[str, Message] = {
         "processor_count": (10, "uint"),
         "source_format": (11, "bytes"),
         "source_producer": (12, "bytes"),
+        "machine_id": (13, "bytes"),
+        "boot_id": (14, "bytes"),
+        "labels": (15, ["Label"]),
+    },
+    "Label": {"key": (1, "bytes"), "value": (2, "bytes")},
+    "JobPlace": {
+        "rank": (1, "uint"),
+        "local_rank": (2, "uint"),
+        "world_size": (3, "uint"),
+        "launcher": (4, "bytes"),
+        "scheduler": (5, "bytes"),
+        "job": (6, "bytes"),
+        "step": (7, "bytes"),
+    },
+    "ClockSync": {
+        "monotonic": (1, "sint"),
+        "realtime": (2, "sint"),
+        "uncertainty": (3, "uint"),
+        "monotonic_raw": (4, "sint"),
+        "boottime": (5, "sint"),
+        "time_keeping": (6, "TimeKeeping"),
+    },
+    "TimeKeeping": {
+        "synchronized": (1, "bool"),
+        "offset": (2, "sint"),
+        "frequency": (3, "double"),
+        "estimated_error": (4, "uint"),
+        "maximum_error": (5, "uint"),
     },
     "SessionEnd": {"time": (1, "sint"), "reason": (2, "uint")},
     "ProcessStart": {
@@ -59,6 +90,7 @@ MESSAGES: dict[str, Message] = {
         "agent_version": (7, "bytes"),
         "only_observed": (8, "bool"),
         "outside": (9, "bool"),
+        "place": (10, "JobPlace"),
     },
     "ProcessEnd": {"time": (1, "sint"), "kind": (2, "uint"), "exit_code": (3, "int"), "signal": (4, "int")},
     "Resources": {

@@ -41,6 +41,35 @@ class Loss:
         return any(vars(self).values())
 
 
+@dataclass(frozen=True)
+class JobPlace:
+    """Where a process stands in a job of several, as its launcher said in its environment."""
+
+    rank: Optional[int] = None        # among all processes of the job
+    local_rank: Optional[int] = None  # among those of one machine
+    world_size: Optional[int] = None
+    launcher: str = ""                # that gave the rank: "torchrun", "Open MPI", "Slurm"
+    scheduler: str = ""               # that gave the id of the job
+    job: str = ""
+    step: str = ""
+
+
+@dataclass(frozen=True)
+class ClockReading:
+    """The machine's clocks at one moment, in ns, and what keeps the time of day right."""
+
+    time: int           # since the recording began
+    utc: int            # since 1970
+    monotonic_raw: int  # CLOCK_MONOTONIC_RAW, which NTP does not slew
+    boottime: int       # CLOCK_BOOTTIME
+    uncertainty: int
+    synchronized: bool  # by NTP, PTP or the like
+    offset: int         # that is still to be made up
+    frequency: float    # ppm by which the clock is made to run faster
+    estimated_error: int
+    maximum_error: int
+
+
 @dataclass
 class Process:
     """A process of the recording. Times are ns since the recording began."""
@@ -55,6 +84,7 @@ class Process:
     end_kind: str = "unknown"
     exit_code: Optional[int] = None
     signal: Optional[int] = None
+    place: JobPlace = JobPlace()
     threads: "dict[int, str]" = field(default_factory=dict)       # names by thread id
     devices: "dict[int, dict[str, Any]]" = field(default_factory=dict)  # by CUDA's number in this process
     nvtx_domains: "dict[int, str]" = field(default_factory=dict)
@@ -101,6 +131,7 @@ class Trace:
         self.diagnostics: "list[dict[str, Any]]" = []
         self.output: "list[tuple[int, int, str, bytes]]" = []  # ns, process, "stdout" or "stderr", bytes
         self.session: "dict[str, Any]" = decode("SessionStart", memoryview(b""))
+        self.clocks: "list[ClockReading]" = []
         self._file = FrameFile(self.path)
         self._texts = Texts()
         self._readable: "dict[int, int]" = {}  # mangled text: readable text
@@ -124,6 +155,21 @@ class Trace:
     def utc_epoch(self) -> int:
         """When the recording began, in ns since 1970 UTC; 0 where the file does not say."""
         return int(self.session["utc_epoch"])
+
+    @property
+    def labels(self) -> "dict[str, str]":
+        """What --label said of the recording."""
+        return {text(label["key"]): text(label["value"]) for label in self.session["labels"]}
+
+    @property
+    def machine_id(self) -> str:
+        """Equal for recordings of one machine; empty where the file does not say."""
+        return text(self.session["machine_id"])
+
+    @property
+    def boot_id(self) -> str:
+        """Of the machine's kernel: recordings of one boot share a clock; empty where the file does not say."""
+        return text(self.session["boot_id"])
 
     def stats(self, report: str, *arguments: str) -> "list[dict[str, Any]]":
         """The rows of a report of `lanescope stats`, with further options of that command."""
@@ -151,7 +197,7 @@ class Trace:
         cached = 0
         for frame, stored in self._file.frames():
             name = _FRAME_NAMES.get(frame.kind)
-            if name in (None, "index", "outline", "clock_sync"):
+            if name in (None, "index", "outline") or (name == "clock_sync" and frame.process != 0):
                 continue
             payload = self._file.payload(frame, stored)
             if payload is None:
@@ -224,6 +270,9 @@ class Trace:
         start, process = decode("ProcessStart", payload), self._process(frame)
         process.pid, process.parent_pid = start["pid"], start["parent_pid"]
         process.start = start["time"] - self.session["epoch"]
+        if start["place"] is not None:
+            place = {field: text(value) if isinstance(value, bytes) else value for field, value in start["place"].items()}
+            process.place = JobPlace(**place | {"world_size": place["world_size"] or None})
         process.executable, process.arguments = text(start["executable"]), [text(argument) for argument in start["arguments"]]
 
     def _take_process_end(self, frame: Frame, payload: memoryview) -> None:
@@ -231,6 +280,12 @@ class Trace:
         process.end, process.end_kind = end["time"] - self.session["epoch"], _word("ProcessEndKind", end["kind"])
         process.exit_code = end["exit_code"] if process.end_kind == "exited" else None
         process.signal = end["signal"] if process.end_kind == "signaled" else None
+
+    def _take_clock_sync(self, frame: Frame, payload: memoryview) -> None:
+        said = decode("ClockSync", payload)
+        kept = said["time_keeping"] or decode("TimeKeeping", memoryview(b""))
+        time = said["monotonic"] - self.session["epoch"]
+        self.clocks.append(ClockReading(time, said["realtime"], said["monotonic_raw"], said["boottime"], said["uncertainty"], **kept))
 
     def _take_resources(self, frame: Frame, payload: memoryview) -> None:
         resources = decode("Resources", payload)

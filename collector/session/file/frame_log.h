@@ -1,21 +1,12 @@
-// Where the frames of a recording go: the file that is open, and whoever watches.
+// Where the frames of a recording go: its file, or a file for each rank, and whoever watches.
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <deque>
-#include <filesystem>
+#include <functional>
 #include <map>
-#include <optional>
-#include <span>
-#include <tuple>
+#include <string>
 #include <vector>
 
-#include "collector/session/recording.h"
-#include "file/prologue.h"
-#include "lanescope/trace.pb.h"
-#include "model/file/frame_codec.h"
-#include "model/file/trace_file.h"
+#include "file/file_log.h"
 
 namespace lanescope::session {
 
@@ -27,88 +18,76 @@ struct FrameTag {
   std::uint32_t events = 0;
 };
 
-// What a recording asks of its log.
-struct LogRules {
-  bool several_files = false;                         // a later file says again what an earlier one said
-  std::optional<std::chrono::nanoseconds> keep_last;  // frames that are older are given up; the rest reaches the file when it is closed
-  std::optional<std::uint64_t> maximum_bytes;         // of a finished file
+// Variables of a process's environment, by name.
+using Variables = std::map<std::string, std::string>;
+// Makes the file of the processes that have these. Fails with one sentence.
+using ShareFiles = std::function<Result<TraceFileWriter>(const Variables& share)>;
+
+// A file that was closed.
+struct ClosedFile {
+  std::filesystem::path path;
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t unwritten = 0;
+  bool is_there = false;
+  std::optional<Error> failure;
 };
 
-// Opened and closed any number of times; while it is closed, what later events will refer to is kept and events are dropped. One thread
-// writes; events(), bytes() may be read anywhere.
+// A recording has one file. Where its name depends on variables that the recorded program sets for its children (-o rank%q{RANK} around a
+// launcher), processes that have them are in shares of the recording, each with a file of its own, which also says what is said of the
+// whole machine; the file of the recording has the launcher, what the programs print, and processes without those variables.
 //
-// Once the disk or the size that the file may have does not take a frame, no later one is written: what it says of events is counted, and
-// how processes ended is kept for close(), which takes room for that from the last events.
+// As file_log.h says, for all of its files. One thread.
 class FrameLog {
  public:
-  FrameLog(LogRules rules, FrameSink sink) : rules_(rules), sink_(std::move(sink)) {}
+  FrameLog(LogRules rules, FrameSink sink) : rules_(rules), sink_(std::move(sink)), main_(rules, sink_) {}
 
-  // Requires: none is open.
-  void open(TraceFileWriter file, const proto::SessionStart& start);
-  [[nodiscard]] bool is_open() const noexcept { return file_.has_value(); }
+  // Who gets a sentence where a share can't have its file; what belongs there stays with the recording's.
+  void tell(std::function<void(const std::string&)> told) { told_ = std::move(told); }
+
+  // Requires: none is open. `files`: of shares.
+  void open(TraceFileWriter file, const proto::SessionStart& start, ShareFiles files = {});
+  [[nodiscard]] bool is_open() const noexcept { return main_.is_open(); }
+
+  // Which share a process belongs to, before anything is said of it; none where `share` is empty.
+  void assign(std::uint32_t process, const Variables& share);
+  [[nodiscard]] bool has_shares() const noexcept { return !shares_.empty(); }
 
   void write(const FrameTag& tag, const google::protobuf::MessageLite& message);
-  // Whole frames that were made elsewhere, and how many events they hold.
+  // Whole frames of one process that were made elsewhere, and how many events they hold.
   void pass_on(std::span<const std::byte> frames, std::uint64_t events);
-  // The recording is over: nothing more is given up until the file is closed, however long what is left to say takes. Without keep_last, it
-  // makes no difference.
-  void keep_rest() noexcept { gives_up_ = false; }
-  // What that source said so far is not said again in later files: it begins anew. Requires: none is open.
-  void forget(proto::FrameSource source) { prologue_.forget(source); }
-  // The last frame, and the index. Returns whether the file is there: one that was to replace another is not where it has no event and could
-  // not be finished.
-  bool close(proto::SessionEnd end);
-  // Closes the file and removes it; one that it was to replace stays where there was no event yet.
+
+  void keep_rest() noexcept;
+  void forget(proto::FrameSource source);
+  // In the order of their names; the recording's own file first.
+  std::vector<ClosedFile> close(const proto::SessionEnd& end);
   void discard();
 
-  // No more frames are taken, or hardly any: the file has the size that it may have.
-  [[nodiscard]] bool is_full() const noexcept;
-  // Events of the file that is or was open for which it had no room.
-  [[nodiscard]] std::uint64_t unwritten() const noexcept { return unwritten_; }
-
-  [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }  // of the file that is or was open
+  [[nodiscard]] bool is_full() const noexcept;  // any
+  [[nodiscard]] std::uint64_t unwritten() const noexcept;
+  [[nodiscard]] std::optional<Error> failure() const;  // the first
   [[nodiscard]] bool is_watched() const noexcept { return static_cast<bool>(sink_); }
-  [[nodiscard]] std::uint64_t events() const noexcept { return events_.load(std::memory_order_relaxed); }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-  [[nodiscard]] std::filesystem::path path() const { return file_ ? file_->path() : std::filesystem::path(); }
+  [[nodiscard]] std::uint64_t events() const noexcept;
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
+  [[nodiscard]] std::filesystem::path path() const { return main_.path(); }  // of the recording's own file
 
  private:
-  struct Held {
-    std::int64_t time;  // CLOCK_MONOTONIC ns at which it came
-    std::vector<std::byte> frames;
-    std::uint64_t events;
-  };
-
-  void take(std::span<const std::byte> frames, std::uint64_t events);
-  void hold(std::span<const std::byte> frames, std::uint64_t events);
-  void write_held();
-  bool append(std::span<const std::byte> frames, std::uint64_t events);
-  void append_or_count(std::span<const std::byte> frames, std::uint64_t events);
-  // What there is no room for.
-  void set_aside(std::span<const std::byte> frames);
-  bool finish(proto::SessionEnd& end);
-  [[nodiscard]] std::vector<std::byte> last_words() const;
-  void absorb(std::span<const std::byte> frames);
-  void seal(const FrameTag& tag, const google::protobuf::MessageLite& message);  // into buffer_
+  void take(FrameHeader header, std::span<const std::byte> frames, std::uint64_t events);
+  // The file of a process's share, opened where that is due; the recording's own for all others.
+  FileLog& file_of(std::uint32_t process);
+  void open_share(const Variables& share, FileLog& file);
 
   LogRules rules_;
   FrameSink sink_;
-  std::optional<TraceFileWriter> file_;
-  Prologue prologue_;
-  std::deque<Held> held_;
-  std::uint64_t held_bytes_ = 0;
-  std::int64_t opened_ = 0;
-  bool gives_up_ = true;  // what is older than keep_last
-  std::optional<Error> failure_;
-  bool has_no_room_ = false;  // more was said than fits; no frame is taken any more
-  std::uint64_t unwritten_ = 0;
-  using Word = std::tuple<std::uint16_t, std::uint32_t, std::uint8_t>;  // type, process, source of a frame
-  std::map<Word, std::vector<std::byte>> last_words_;                    // of frames that there was no room for, those that close() writes
-  std::uint64_t last_words_bytes_ = 0;
+  std::function<void(const std::string&)> told_;
+  FileLog main_;
+  Prologue common_;  // what is said of the whole machine: of shares that come later, too
+  std::map<Variables, FileLog> shares_;
+  std::map<std::uint32_t, Variables> share_of_;  // by process; those that the recording's own file has are not there
+  proto::SessionStart start_;                    // of the files that are open
+  ShareFiles files_;
   std::vector<std::byte> buffer_;
   std::string payload_;
-  std::atomic<std::uint64_t> events_{0};
-  std::atomic<std::uint64_t> bytes_{0};
 };
 
 }  // namespace lanescope::session

@@ -3,9 +3,11 @@
 #include <sys/utsname.h>
 
 #include <filesystem>
+#include <span>
 #include <thread>
 
 #include "clock.h"
+#include "file/machine.h"
 #include "file/trace_output.h"
 
 namespace lanescope::session {
@@ -27,7 +29,7 @@ void describe_traces(const CaptureSettings& settings, proto::CaptureSettings& de
 }
 
 // What holds for every recording.
-proto::SessionStart session_start(const CaptureSettings& settings) {
+proto::SessionStart session_start(const CaptureSettings& settings, std::span<const Label> labels) {
   proto::SessionStart start;
   start.set_epoch(monotonic_now());
   start.set_utc_epoch(realtime_now());
@@ -35,10 +37,17 @@ proto::SessionStart session_start(const CaptureSettings& settings) {
   start.set_lanescope_version(LANESCOPE_VERSION);
   describe_traces(settings, *start.mutable_settings());
   describe_settings(settings.cpu, *start.mutable_settings());
+  for (const Label& label : labels) {
+    proto::Label& added = *start.add_labels();
+    added.set_key(label.key);
+    added.set_value(label.value);
+  }
   utsname system{};
   uname(&system);
   start.set_operating_system(std::string(system.sysname) + " " + system.release + " " + system.machine);
   start.set_processor_count(std::thread::hardware_concurrency());
+  start.set_machine_id(machine_id());
+  start.set_boot_id(boot_id());
   return start;
 }
 
@@ -63,7 +72,7 @@ void describe_settings(const cpu::CpuSettings& settings, proto::CaptureSettings&
 }
 
 proto::SessionStart session_start(const LaunchRequest& request, const CaptureSettings& settings) {
-  proto::SessionStart start = session_start(settings);
+  proto::SessionStart start = session_start(settings, request.labels);
   for (const std::string& argument : request.command) start.add_command(argument);
   std::error_code ignored;
   const std::filesystem::path directory = request.working_directory.empty() ? std::filesystem::current_path(ignored)
@@ -73,7 +82,7 @@ proto::SessionStart session_start(const LaunchRequest& request, const CaptureSet
 }
 
 proto::SessionStart session_start(const AttachRequest& request) {
-  proto::SessionStart start = session_start(request.settings);
+  proto::SessionStart start = session_start(request.settings, request.labels);
   start.set_attached_pid(static_cast<std::uint32_t>(request.pid));
   std::error_code ignored;
   start.set_working_directory(std::filesystem::read_symlink("/proc/" + std::to_string(request.pid) + "/cwd", ignored).string());

@@ -7,23 +7,34 @@
 
 #include "collector/session/planned_file.h"
 #include "file/output_name.h"
+#include "processes/proc.h"
 
 namespace lanescope::session {
 namespace {
 
 constexpr int kNumberRetries = 100;  // other recordings may take the same free number at the same time
 constexpr std::string_view kExtension = ".trace";
+constexpr std::size_t kLongestValue = 64;  // of a variable, within a name
+constexpr const char* kNoValue = "launcher";  // in a name that would otherwise be empty
 
-OutputNameFacts output_name_facts(pid_t pid) {
-  return {pid, host_name(),
-          [](const std::string& name) {
-            const char* value = std::getenv(name.c_str());
-            return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
-          },
-          [](const std::filesystem::path& path) {
-            std::error_code ignored;
-            return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
-          }};
+bool exists(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+}
+
+std::optional<std::string> our_variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+// One part of a path that stands for it.
+std::string as_name(std::string_view value) {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.+=@,";
+  std::string name(value.substr(0, kLongestValue));
+  for (char& letter : name)
+    if (kPlain.find(letter) == std::string_view::npos) letter = '_';
+  if (name.starts_with('.')) name.front() = '_';
+  return name;
 }
 
 bool is_numbered(const std::string& pattern) { return pattern.empty() || pattern.find("%n") != std::string::npos; }
@@ -35,29 +46,18 @@ std::string in_folder(const std::string& pattern) {
   return (std::filesystem::path(pattern) / "report%n").string();
 }
 
-}  // namespace
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
+// Of the recording's own file, whose name does without variables that we lack.
+OutputNameFacts own_facts(pid_t pid, const char* instead) {
+  const auto variable = [instead](const std::string& name) { return our_variable(name).value_or(instead); };
+  return {pid, host_name(), variable, exists};
 }
 
-Result<std::optional<std::filesystem::path>> planned_file(const std::string& asked) {
-  const std::string pattern = in_folder(asked);
-  const Result<std::filesystem::path> one = expand_output_name(pattern, output_name_facts(1));
-  if (!one) return one.error();
-  const Result<std::filesystem::path> other = expand_output_name(pattern, output_name_facts(2));
-  if (!other || *other != *one) return std::optional<std::filesystem::path>();
-  std::error_code missing;
-  const std::filesystem::path path = std::filesystem::absolute(*one, missing).lexically_normal();
-  if (missing) return Error{"The current folder is not there any more."};
-  return std::optional(path);
+const char* word_for_missing(const std::string& pattern) {
+  const Result<std::filesystem::path> name = expand_output_name(in_folder(pattern), own_facts(1, ""));
+  return name && name->filename() == kExtension ? kNoValue : "";
 }
 
-Result<CreatedFile> create_trace_file(const std::string& asked, Overwrite overwrite, Readers readers, pid_t pid) {
-  OutputNameFacts facts = output_name_facts(pid);
-  std::string pattern = in_folder(asked);
+Result<CreatedFile> create_file(std::string pattern, OutputNameFacts facts, Overwrite overwrite, Readers readers) {
   std::string note;
   for (int attempt = 0;; ++attempt) {
     const Result<std::filesystem::path> name = expand_output_name(pattern, facts);
@@ -79,6 +79,79 @@ Result<CreatedFile> create_trace_file(const std::string& asked, Overwrite overwr
       return file.error();
     }
   }
+}
+
+}  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+Result<std::optional<std::filesystem::path>> planned_file(const std::string& asked) {
+  const std::string pattern = in_folder(asked);
+  const char* const missing_word = word_for_missing(asked);
+  const Result<std::filesystem::path> one = expand_output_name(pattern, own_facts(1, missing_word));
+  if (!one) return one.error();
+  const Result<std::filesystem::path> other = expand_output_name(pattern, own_facts(2, missing_word));
+  if (!other || *other != *one) return std::optional<std::filesystem::path>();
+  std::error_code missing;
+  const std::filesystem::path path = std::filesystem::absolute(*one, missing).lexically_normal();
+  if (missing) return Error{"The current folder is not there any more."};
+  return std::optional(path);
+}
+
+Result<CreatedFile> create_trace_file(const std::string& pattern, Overwrite overwrite, Readers readers, pid_t pid) {
+  return create_file(in_folder(pattern), own_facts(pid, word_for_missing(pattern)), overwrite, readers);
+}
+
+std::vector<std::string> missing_variables(const std::string& pattern) {
+  std::vector<std::string> missing;
+  const auto note = [&missing](const std::string& name) {
+    if (!our_variable(name)) missing.push_back(name);
+    return std::string("1");
+  };
+  const auto nothing = [](const std::filesystem::path&) { return false; };
+  static_cast<void>(expand_output_name(pattern, {0, "", note, nothing}));
+  return missing;
+}
+
+Result<CreatedFile> create_share_file(const std::string& asked, const Variables& variables, Overwrite overwrite, Readers readers,
+                                      pid_t pid) {
+  bool is_distinct = false;
+  const auto variable = [&](const std::string& name) {
+    if (const std::optional<std::string> ours = our_variable(name)) return *ours;
+    const auto own = variables.find(name);
+    is_distinct = is_distinct || own != variables.end();
+    return own == variables.end() ? std::string() : as_name(own->second);
+  };
+  const OutputNameFacts facts{pid, host_name(), variable, exists};
+  const std::string pattern = in_folder(asked);
+  if (const Result<std::filesystem::path> name = expand_output_name(pattern, facts); !name) return name.error();
+  if (is_distinct)
+    if (Result<CreatedFile> created = create_file(pattern, facts, overwrite, readers)) return created;
+  return create_file(numbered_pattern(pattern), facts, overwrite, readers);
+}
+
+Result<CreatedFile> create_attached_file(const std::string& pattern, Overwrite overwrite, Readers readers, pid_t pid) {
+  const std::vector<std::string> missing = missing_variables(pattern);
+  const std::vector<std::string_view> names(missing.begin(), missing.end());
+  const Variables variables = start_variables(pid, names);
+  const auto variable = [&variables](const std::string& name) {
+    if (std::optional<std::string> ours = our_variable(name)) return ours;
+    const auto own = variables.find(name);
+    return own == variables.end() ? std::nullopt : std::optional(as_name(own->second));
+  };
+  return create_file(in_folder(pattern), {pid, host_name(), variable, exists}, overwrite, readers);
+}
+
+ShareFiles share_files(const std::string& pattern, Overwrite overwrite, Readers readers, pid_t pid) {
+  return [=](const Variables& share) -> Result<TraceFileWriter> {
+    Result<CreatedFile> created = create_share_file(pattern, share, overwrite, readers, pid);
+    if (!created) return created.error();
+    return std::move(created->file);
+  };
 }
 
 Readers readers_of(const cpu::CpuSettings& threads, uid_t user) {

@@ -1,5 +1,7 @@
 #include "outside/observed_process.h"
 
+#include "processes/job_place.h"
+
 namespace lanescope::session {
 
 ObservedProcess::ObservedProcess(std::uint32_t instance, const cpu::SeenProcess& seen, FrameLog& log)
@@ -13,6 +15,8 @@ ObservedProcess::ObservedProcess(std::uint32_t instance, const cpu::SeenProcess&
   start.set_forked(seen.forked);
   start.set_only_observed(true);
   start.set_outside(seen.membership == cpu::Membership::kOutside);
+  if (!start.outside())
+    if (proto::JobPlace place = job_place(pid_); place.ByteSizeLong() > 0) *start.mutable_place() = std::move(place);
   log_->write({proto::FRAME_PROCESS_START, instance_}, start);
 }
 

@@ -90,6 +90,18 @@ ProcessDescription describe_launched(pid_t pid, const std::filesystem::path& pro
   return {getpid(), failed ? program.string() : resolved.string(), command};
 }
 
+std::map<std::string, std::string> start_variables(pid_t pid, std::span<const std::string_view> names) {
+  std::map<std::string, std::string> variables;
+  if (names.empty()) return variables;
+  for (const std::string& entry : split_at_zeros(file_content(folder_of(pid) / "environ"))) {
+    const std::size_t equals = entry.find('=');
+    const std::string_view name = std::string_view(entry).substr(0, equals);
+    if (equals != std::string::npos && std::find(names.begin(), names.end(), name) != names.end())
+      variables.emplace(name, entry.substr(equals + 1));
+  }
+  return variables;
+}
+
 bool may_end(pid_t pid, int signal) {
   for (const int harmless : {SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH})
     if (signal == harmless) return false;

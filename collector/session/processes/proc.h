@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collector/session/recording.h"
@@ -28,8 +30,13 @@ struct ProcessDescription {
 [[nodiscard]] ProcessDescription describe_launched(pid_t pid, const std::filesystem::path& program,
                                                    const std::vector<std::string>& command);
 
+// Those of these variables that the process's program was started with; none of a process that is gone or belongs to someone else. What the
+// program changed since is not seen.
+[[nodiscard]] std::map<std::string, std::string> start_variables(pid_t pid, std::span<const std::string_view> names);
+
 // Of one thread of a process; empty where it has ended.
 [[nodiscard]] std::string thread_name(pid_t pid, std::uint32_t thread);
+
 // Names of the process's threads by kernel thread id, at most `limit` of them.
 [[nodiscard]] std::map<std::uint32_t, std::string> thread_names(pid_t pid, std::size_t limit);
 

@@ -28,9 +28,15 @@ TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& descriptio
     if (!is_known) observed->write_end({proto::PROCESS_END_REPLACED, {}}, monotonic_now());
     observed_.erase(observed);
   }
+  assign_file(instance, pid);
   live_.push_back(std::make_unique<TargetProcess>(instance, pid, description, introduction, log_, naming_, report_));
   if (threads_) live_.back()->name_python_by(threads_->python());
   return *live_.back();
+}
+
+void ProcessTable::assign_file(std::uint32_t instance, pid_t pid) {
+  const std::vector<std::string_view> names(shared_by_.begin(), shared_by_.end());
+  if (!names.empty()) log_.assign(instance, start_variables(pid, names));
 }
 
 void ProcessTable::add_launched(pid_t pid, const ProcessDescription& description) {
@@ -318,7 +324,8 @@ std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
   for (ObservedProcess& before : observed_)
     if (before.pid() == seen.pid) before.write_end({proto::PROCESS_END_REPLACED, {}}, seen.start);
   std::erase_if(observed_, [&](const ObservedProcess& before) { return before.pid() == seen.pid; });
-  observed_.emplace_back(++joined_, seen, log_);
+  assign_file(++joined_, seen.pid);
+  observed_.emplace_back(joined_, seen, log_);
   if (const auto before = ended_seen_.find(seen.pid); before != ended_seen_.end()) {
     // That was its program before an exec; how the process ended is how this one did.
     proto::ProcessEnd replaced;

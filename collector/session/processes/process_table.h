@@ -23,8 +23,9 @@ enum class Joining { kWelcome, kRefused };
 
 class ProcessTable {
  public:
-  ProcessTable(FrameLog& log, CaptureSettings settings, TargetProcess::Report report)
-      : log_(log), settings_(settings), report_(std::move(report)), unfollowed_(log, report_), naming_(log) {}
+  // `shared_by`: variables by which processes have files of their own.
+  ProcessTable(FrameLog& log, CaptureSettings settings, std::vector<std::string> shared_by, TargetProcess::Report report)
+      : log_(log), settings_(settings), shared_by_(std::move(shared_by)), report_(std::move(report)), unfollowed_(log, report_), naming_(log) {}
 
   // The launched process, which is our child.
   void add_launched(pid_t pid, const ProcessDescription& description);
@@ -88,6 +89,8 @@ class ProcessTable {
 
  private:
   TargetProcess& add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent);
+  // Finds the file of a process that joins, before anything is written of it.
+  void assign_file(std::uint32_t instance, pid_t pid);
   void replace_or_adopt(const Greeting& greeting);
   TargetProcess* find(pid_t pid);
   TargetProcess* find_instance(std::uint32_t instance);
@@ -104,6 +107,7 @@ class ProcessTable {
 
   FrameLog& log_;
   CaptureSettings settings_;
+  std::vector<std::string> shared_by_;
   TargetProcess::Report report_;
   UnfollowedProcesses unfollowed_;
   CodeNaming naming_;

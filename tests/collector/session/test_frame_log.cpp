@@ -130,3 +130,51 @@ TEST_CASE("what a ring holds when the recording is over stays, however long the 
   recorded.log.close({});
   CHECK(names(folder.path() / "two.trace") == std::vector<std::string>{"step 4"});
 }
+
+TEST_CASE("processes of a share have a file of their own, which also says what is said of all") {
+  const test::TemporaryFolder folder;
+  std::vector<std::uint32_t> watched;  // processes of frames
+  FrameLog log({.has_shares = true}, [&](std::span<const std::byte> frames) {
+    for_each_frame(frames, [&](const FrameHeader& header, std::span<const std::byte>) { watched.push_back(header.process); });
+  });
+  const auto file = [&](const std::string& name) { return TraceFileWriter::create(folder.path() / name, Overwrite::kRefuse); };
+  const auto begin = [&](std::uint32_t process, const Variables& share) {
+    log.assign(process, share);
+    proto::ProcessStart start;
+    start.set_pid(100 + process);
+    log.write({proto::FRAME_PROCESS_START, process}, start);
+  };
+  const auto say = [&](const std::string& text) {
+    proto::Diagnostic diagnostic;
+    diagnostic.set_text(text);
+    log.write({proto::FRAME_DIAGNOSTIC}, diagnostic);
+  };
+  log.open(*file("all.trace"), {}, [&](const Variables& share) {
+    return share.at("RANK") == "9" ? Result<TraceFileWriter>(Error{"No room."}) : file("rank" + share.at("RANK") + ".trace");
+  });
+  std::vector<std::string> told;
+  log.tell([&](const std::string& sentence) { told.push_back(sentence); });
+  say("early");
+  begin(1, {});
+  begin(2, {{"RANK", "0"}});
+  begin(3, {{"RANK", "1"}});
+  begin(4, {{"RANK", "0"}});
+  begin(5, {{"RANK", "9"}});
+  say("late");
+  const std::vector<ClosedFile> closed = log.close({});
+  REQUIRE(closed.size() == 3);
+  const auto pids = [&](const ClosedFile& each) {
+    std::vector<std::uint32_t> found;
+    const auto trace = load_trace(each.path);
+    REQUIRE(trace);
+    CHECK((*trace)->diagnostics().size() == 2);
+    for (const Process& process : (*trace)->processes()) found.push_back(process.pid);
+    return found;
+  };
+  CHECK(pids(closed[0]) == std::vector<std::uint32_t>{101, 105});
+  CHECK(pids(closed[1]) == std::vector<std::uint32_t>{102, 104});
+  CHECK(pids(closed[2]) == std::vector<std::uint32_t>{103});
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].starts_with("No room. What belongs there is in "));
+  CHECK(watched == std::vector<std::uint32_t>{0, 0, 1, 2, 3, 4, 5, 0, 0});  // begin and end of the recording once, and what was said
+}

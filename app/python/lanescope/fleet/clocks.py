@@ -4,7 +4,7 @@ All ranks leave a synchronising collective at nearly the same moment: on two H20
 their begins differ by 15 ms. Within windows of 10 s each clock's median distance from the mean end of its communicator is one measurement; a line for
 each clock is fitted to all of them at once, least squares with Huber's weights. One clock, that of most ranks, stays as it is.
 
-Recordings of one host share CLOCK_MONOTONIC, so they share a clock; each recording says where on it it began. The result is checked against a bound
+Recordings of one boot of a machine share CLOCK_MONOTONIC, so they share a clock (of one host's name, where files do not say the boot); each recording says where on it it began. The result is checked against a bound
 that always holds: no collective ends before all of its ranks began it.
 """
 
@@ -58,6 +58,7 @@ class Alignment:
 def align(parts: "list[RankCollectives]") -> Alignment:
     """Sets the clocks of all hosts. Hosts without common collectives are set by their time of day."""
     parts = sorted(parts, key=RankCollectives.order)
+    _name_clocks(parts)
     hosts = sorted({part.clock[0] for part in parts})
     # Where the hosts' clocks stand to each other by the time of day: the line is fitted to what is left.
     rough = {host: int(np.median([part.clock[2] - part.clock[1] for part in parts if part.clock[0] == host])) for host in hosts}
@@ -72,6 +73,20 @@ def align(parts: "list[RankCollectives]") -> Alignment:
         return alignment
     _fit(rows, hosts, hosts.index(base), clocks, alignment)
     return alignment
+
+
+def _name_clocks(parts: "list[RankCollectives]") -> None:
+    """One name for each boot of a machine, whose containers may have hosts' names of their own, and which may share its name with another machine."""
+    hosts: "dict[str, set[str]]" = {}
+    for part in parts:
+        if part.clock[3:] and part.clock[3]:
+            hosts.setdefault(part.clock[3], set()).add(part.clock[0])
+    names = {boot: min(found) for boot, found in hosts.items()}
+    for part in parts:
+        if part.clock[3:] and part.clock[3]:
+            name = names[part.clock[3]]
+            is_shared = list(names.values()).count(name) > 1
+            part.clock[0] = f"{name} ({part.clock[3][:8]})" if is_shared else name
 
 
 @dataclass

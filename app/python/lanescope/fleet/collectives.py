@@ -53,7 +53,7 @@ def collectives_of(trace: Trace, path: str) -> "list[RankCollectives]":
     launches = trace.api_calls[["start", "process", "thread", "correlation"]].to_numpy()
     kernels = trace.kernels[["start", "duration", "name", "process", "correlation"]].to_numpy()
     ours = np.array([name.startswith("nccl") for name in kernels["name"]], dtype=bool)
-    clock = [trace.session["host_name"].decode("utf-8", errors="replace"), trace.session["epoch"], trace.utc_epoch]
+    clock = [trace.session["host_name"].decode("utf-8", errors="replace"), trace.session["epoch"], trace.utc_epoch, trace.boot_id]
     result = []
     for instance, member in members(trace, path).items():
         domains = [number for number, name in trace.processes[instance].nvtx_domains.items() if name == "NCCL"]

@@ -102,7 +102,7 @@ class Member:
 
 
 def members(trace: Trace, path: str) -> "dict[int, Member]":
-    """The processes of a file by instance number. The rank is that in the largest communicator of NCCL that the process joined."""
+    """The processes of a file by instance number. The rank is that in the largest communicator of NCCL that the process joined, else its launcher's."""
     host = trace.session["host_name"].decode("utf-8", errors="replace")
     ranks: "dict[int, tuple[int, int]]" = {}
     ranges = trace.nvtx_ranges[["process", "name", "payload_json"]].to_numpy()
@@ -114,8 +114,8 @@ def members(trace: Trace, path: str) -> "dict[int, Member]":
                 ranks[int(instance)] = (world, rank)
     result = {}
     for instance, process in trace.processes.items():
-        world_rank = ranks.get(instance)
-        result[instance] = Member(path, instance, process.pid, host, *((world_rank[1], world_rank[0]) if world_rank else (None, None)))
+        world, rank = ranks.get(instance, (process.place.world_size, process.place.rank))
+        result[instance] = Member(path, instance, process.pid, host, rank, world)
     return result
 
 

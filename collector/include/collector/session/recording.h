@@ -137,6 +137,12 @@ struct CaptureRequest {
   std::optional<OnTargetExit> on_target_exit;  // kGoOn: until it is asked to end
 };
 
+// What the user says of a recording, for whoever reads many of them.
+struct Label {
+  std::string key;
+  std::string value;
+};
+
 struct LaunchRequest {
   std::vector<std::string> command;         // program (looked up in PATH) and arguments; not empty
   std::filesystem::path working_directory;  // empty: ours
@@ -148,7 +154,10 @@ struct LaunchRequest {
   CaptureSettings settings;
   std::optional<CaptureRequest> first_capture;  // with CaptureTrigger::kRequest: it is asked for before the program runs; cpu and
                                                 // gpu_metrics are those of `settings`
-  std::string output;                           // file name with patterns (output_name.h); empty: report%n
+  // File name with patterns (output_name.h); empty: report%n. Where it names variables of the environment (%q{RANK}) that we lack, each of the
+  // program's processes that were started with them goes to a file with their values; all else to one without.
+  std::string output;
+  std::vector<Label> labels;
   Overwrite overwrite = Overwrite::kRefuse;
   std::chrono::nanoseconds delay{0};                 // what happens before it is not recorded
   std::optional<std::chrono::nanoseconds> duration;  // after the delay; then the recording ends and the target gets end_signal
@@ -168,7 +177,8 @@ struct LaunchRequest {
 struct AttachRequest {
   pid_t pid = 0;
   CaptureSettings settings;
-  std::string output;  // as in LaunchRequest
+  std::string output;  // as in LaunchRequest; variables may be those of the process
+  std::vector<Label> labels;
   Overwrite overwrite = Overwrite::kRefuse;
   std::chrono::nanoseconds delay{0};
   std::optional<std::chrono::nanoseconds> duration;   // after the delay
@@ -177,7 +187,7 @@ struct AttachRequest {
   std::filesystem::path agent;                        // empty: find_agent()
 };
 
-// The agent: LANESCOPE_AGENT where set, else ../lib/liblanescope-agent.so beside the running program. Fails when it is not there.
+// The agent: LANESCOPE_AGENT where set, else where it is installed, as seen from the running program. Fails when it is not there.
 Result<std::filesystem::path> find_agent();
 
 // Exactly the bytes that were appended to the file behind its header: one or more whole frames, back to back.

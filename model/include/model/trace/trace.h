@@ -85,6 +85,18 @@ struct Completeness {
   std::uint32_t unreturned_buffers = 0;
 };
 
+// Where a process stands in a job of several, as its launcher said in its environment.
+struct JobPlace {
+  std::optional<std::uint32_t> rank;        // among all processes of the job
+  std::optional<std::uint32_t> local_rank;  // among those of one machine
+  std::uint32_t world_size = 0;             // 0 where not said
+  std::string launcher;                     // that gave the rank
+  std::string scheduler;                    // that gave the id of the job
+  std::string job;
+  std::string step;
+  bool operator==(const JobPlace&) const = default;
+};
+
 struct Process {
   std::uint32_t instance = 0;  // the recording's number for it, or a number of the importer's
   std::uint32_t pid = 0;
@@ -100,6 +112,7 @@ struct Process {
   std::uint32_t crash_thread = 0;   // that the signal came to; 0 where that is not known
   std::uint64_t crash_address = 0;  // for faults of memory: what could not be used
   bool forked = false;
+  JobPlace place;
   Completeness completeness;
 };
 
@@ -187,6 +200,25 @@ struct OutputText {
 // Why a recording ended when it did; kUnknown where that is not known, or it was cut off.
 enum class RecordingEnd { kUnknown, kTargetExited, kStopped, kDuration, kDiskFull, kFileSize, kRange };
 
+struct Label {
+  std::string key;
+  std::string value;
+};
+
+// The machine's clocks at one moment, ns, and what keeps the time of day right.
+struct ClockReading {
+  Nanoseconds time = 0;            // of the trace
+  std::int64_t utc = 0;            // since 1970
+  std::int64_t monotonic_raw = 0;  // CLOCK_MONOTONIC_RAW
+  std::int64_t boottime = 0;       // CLOCK_BOOTTIME
+  std::uint64_t uncertainty = 0;   // between the readings that enclose it
+  bool synchronized = false;       // by NTP, PTP or the like
+  std::int64_t offset = 0;         // that is still to be made up
+  double frequency = 0;            // ppm by which the clock is made to run faster
+  std::uint64_t estimated_error = 0;
+  std::uint64_t maximum_error = 0;
+};
+
 struct Provenance {
   std::string format;    // "Lanescope", "Nsight Systems SQLite", "Chrome JSON"
   std::string producer;  // "lanescope 0.1.0", "NVIDIA Nsight Systems 2025.3.1"
@@ -200,6 +232,10 @@ struct Provenance {
   bool finished = false;      // the recording ended in an orderly way
   RecordingEnd end = RecordingEnd::kUnknown;
   std::uint64_t unwritten_events = 0;  // recorded, but the file had no room for them
+  std::string machine_id;              // equal for recordings of one machine; empty where not known, as what follows
+  std::string boot_id;                 // of its kernel
+  std::vector<Label> labels;           // what the user said of the recording
+  std::vector<ClockReading> clocks;    // by time
   bool outline_only = false;  // from the file's outline: events stand for sums over time, and their details are not known yet
   std::string condition;      // one sentence on what is missing or damaged; empty when nothing is
 };

@@ -1,0 +1,173 @@
+#include "file/file_log.h"
+
+#include <algorithm>
+
+#include "clock.h"
+
+namespace lanescope::session {
+namespace {
+
+constexpr std::uint64_t kMostLastWords = 1u << 20;        // bytes
+constexpr std::uint64_t kMostHeld = std::uint64_t{4} << 30;  // bytes, where no size is set
+
+std::vector<std::byte> frame_of_recording(proto::FrameType type, const google::protobuf::MessageLite& message) {
+  FrameHeader header;
+  header.type = static_cast<std::uint16_t>(type);
+  std::vector<std::byte> frame;
+  append_frame(header, message.SerializeAsString(), frame);
+  return frame;
+}
+
+// What is small, and of which the last one counts.
+bool is_last_word(std::uint16_t type) {
+  return type == proto::FRAME_PROCESS_START || type == proto::FRAME_COUNTERS || type == proto::FRAME_PROCESS_END || type == proto::FRAME_DIAGNOSTIC;
+}
+
+}  // namespace
+
+void FileLog::open(TraceFileWriter file, const proto::SessionStart& start) {
+  file_.emplace(std::move(file));
+  failure_.reset();
+  has_no_room_ = false;
+  unwritten_ = 0;
+  last_words_.clear();
+  last_words_bytes_ = 0;
+  events_ = 0;
+  opened_ = start.epoch();
+  gives_up_ = true;
+  if (!append(frame_of_recording(proto::FRAME_SESSION_START, start), 0) || rules_.keep_last) return;
+  std::vector<std::byte> known;
+  prologue_.append_to(known, opened_);
+  if (!known.empty()) append(known, 0);
+}
+
+void FileLog::take(std::span<const std::byte> frames, std::uint64_t events) {
+  if (!file_) {
+    absorb(frames);
+  } else if (rules_.keep_last) {
+    hold(frames, events);
+  } else {
+    append_or_count(frames, events);
+    if (rules_.several_files) absorb(frames);
+  }
+}
+
+void FileLog::hold(std::span<const std::byte> frames, std::uint64_t events) {
+  const std::int64_t now = monotonic_now();
+  held_.push_back({now, {frames.begin(), frames.end()}, events});
+  held_bytes_ += frames.size();
+  events_ += events;
+  const std::uint64_t most = rules_.maximum_bytes.value_or(kMostHeld);
+  while (!held_.empty() && ((gives_up_ && now - held_.front().time > rules_.keep_last->count()) || held_bytes_ > most)) {
+    absorb(held_.front().frames);
+    held_bytes_ -= held_.front().frames.size();
+    events_ -= held_.front().events;
+    held_.pop_front();
+  }
+  bytes_ = file_->size() + held_bytes_;
+}
+
+void FileLog::write_held() {
+  events_ = 0;
+  std::vector<std::byte> known;
+  prologue_.append_to(known, opened_);
+  if (!known.empty()) append(known, 0);
+  for (const Held& part : held_) {
+    append_or_count(part.frames, part.events);
+    absorb(part.frames);
+  }
+  held_.clear();
+  held_bytes_ = 0;
+}
+
+void FileLog::absorb(std::span<const std::byte> frames) {
+  for_each_frame(frames, [this](const FrameHeader& header, std::span<const std::byte> bytes) {
+    prologue_.absorb({header, bytes.subspan(sizeof(header))});
+  });
+}
+
+void FileLog::append_or_count(std::span<const std::byte> frames, std::uint64_t events) {
+  const bool fits = !rules_.maximum_bytes || file_->finished_size() + frames.size() <= *rules_.maximum_bytes;
+  has_no_room_ = has_no_room_ || !fits;
+  if (has_no_room_ || !append(frames, events)) set_aside(frames);
+}
+
+void FileLog::set_aside(std::span<const std::byte> frames) {
+  for_each_frame(frames, [this](const FrameHeader& header, std::span<const std::byte> bytes) {
+    unwritten_ += header.event_count;
+    if (!is_last_word(header.type)) return;
+    const std::uint64_t most = std::min(kMostLastWords, rules_.maximum_bytes.value_or(kMostLastWords) / 4);
+    std::vector<std::byte>& word = last_words_[{header.type, header.process, header.source}];
+    if (last_words_bytes_ - word.size() + bytes.size() > most) return;
+    last_words_bytes_ += bytes.size() - word.size();
+    word.assign(bytes.begin(), bytes.end());
+  });
+}
+
+std::vector<std::byte> FileLog::last_words() const {
+  std::vector<std::byte> words;
+  for (const auto& [tag, word] : last_words_) words.insert(words.end(), word.begin(), word.end());
+  return words;
+}
+
+bool FileLog::is_full() const noexcept {
+  constexpr std::uint64_t kForTheRest = 16u << 20;  // bytes at most, for what comes until recording stops
+  if (!file_ || !rules_.maximum_bytes) return false;
+  const std::uint64_t enough = *rules_.maximum_bytes - std::min(*rules_.maximum_bytes / 16, kForTheRest);
+  return has_no_room_ || file_->finished_size() + held_bytes_ >= enough;
+}
+
+bool FileLog::append(std::span<const std::byte> frames, std::uint64_t events) {
+  if (Result<void> written = file_->append(frames); !written) {
+    if (!failure_) failure_ = written.error();
+    has_no_room_ = true;
+    return false;
+  }
+  events_ += events;
+  bytes_ = file_->size();
+  if (sink_) sink_(frames);
+  return true;
+}
+
+bool FileLog::close(proto::SessionEnd end) {
+  constexpr std::uint64_t kEndBytes = 256;   // for the frame of `end`
+  constexpr std::uint64_t kEntryBytes = 64;  // in the index
+  constexpr std::uint64_t kMostSlack = 64u << 20;
+  if (rules_.keep_last) write_held();
+  bool is_finished = !has_no_room_ && finish(end);
+  // Another program may take what room there is on the disk; so each attempt asks for more.
+  for (std::uint64_t slack = kEndBytes + kEntryBytes * last_words_.size(); !is_finished && slack <= kMostSlack; slack *= 4) {
+    const std::vector<std::byte> words = last_words();
+    const std::uint64_t events = file_->make_room(words.size() + slack, failure_ ? std::nullopt : rules_.maximum_bytes);
+    events_ -= events;
+    unwritten_ += events;
+    end.set_unwritten_events(unwritten_);
+    is_finished = (words.empty() || append(words, 0)) && finish(end);
+  }
+  bytes_ = file_->size();
+  const bool is_there = file_->is_in_place();
+  file_.reset();
+  return is_there;
+}
+
+bool FileLog::finish(proto::SessionEnd& end) {
+  const std::vector<std::byte> frame = frame_of_recording(proto::FRAME_SESSION_END, end);
+  if (rules_.maximum_bytes && file_->finished_size() + frame.size() > *rules_.maximum_bytes && !has_no_room_) {
+    has_no_room_ = true;
+    return false;
+  }
+  if (!append(frame, 0)) return false;
+  const Result<void> finished = file_->finish();
+  if (!finished && !failure_) failure_ = finished.error();
+  return finished.has_value();
+}
+
+void FileLog::discard() {
+  for (const Held& part : held_) absorb(part.frames);
+  held_.clear();
+  held_bytes_ = 0;
+  file_->discard();
+  file_.reset();
+}
+
+}  // namespace lanescope::session

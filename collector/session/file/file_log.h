@@ -1,0 +1,116 @@
+// One file of a recording, which gets frames, and whoever watches.
+#pragma once
+
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "collector/session/recording.h"
+#include "file/prologue.h"
+#include "lanescope/trace.pb.h"
+#include "model/file/frame_codec.h"
+#include "model/file/trace_file.h"
+
+namespace lanescope::session {
+
+// Whole frames in a row, one after another: use(header, bytes of the frame, header included).
+template <typename Use>
+void for_each_frame(std::span<const std::byte> frames, Use use) {
+  while (frames.size() >= sizeof(FrameHeader)) {
+    FrameHeader header;
+    std::memcpy(&header, frames.data(), sizeof(header));
+    const std::size_t bytes = sizeof(header) + header.stored_size;
+    if (bytes > frames.size()) return;
+    use(header, frames.first(bytes));
+    frames = frames.subspan(bytes);
+  }
+}
+
+// What a recording asks of its log.
+struct LogRules {
+  bool several_files = false;                         // a later file says again what an earlier one said
+  std::optional<std::chrono::nanoseconds> keep_last;  // frames that are older are given up; the rest reaches the file when it is closed
+  std::optional<std::uint64_t> maximum_bytes;         // of a finished file
+  bool has_shares = false;                            // processes may have files of their own (frame_log.h)
+};
+
+// Opened and closed any number of times; while it is closed, what later events will refer to is kept and events are dropped. One thread.
+//
+// Once the disk or the size that the file may have does not take a frame, no later one is written: what it says of events is counted, and
+// how processes ended is kept for close(), which takes room for that from the last events.
+class FileLog {
+ public:
+  // `known`: what was said before.
+  FileLog(LogRules rules, FrameSink sink, Prologue known = {}) : rules_(rules), sink_(std::move(sink)), prologue_(std::move(known)) {}
+
+  // Requires: none is open.
+  void open(TraceFileWriter file, const proto::SessionStart& start);
+  [[nodiscard]] bool is_open() const noexcept { return file_.has_value(); }
+
+  // Whole frames, and how many events they hold.
+  void take(std::span<const std::byte> frames, std::uint64_t events);
+  // The recording is over: nothing more is given up until the file is closed, however long what is left to say takes. Without keep_last, it
+  // makes no difference.
+  void keep_rest() noexcept { gives_up_ = false; }
+  // What that source said so far is not said again in later files: it begins anew. Requires: none is open.
+  void forget(proto::FrameSource source) { prologue_.forget(source); }
+  // What a file that is opened would say first of what came before.
+  [[nodiscard]] const Prologue& known() const noexcept { return prologue_; }
+  // The last frame, and the index. Returns whether the file is there: one that was to replace another is not where it has no event and could
+  // not be finished.
+  bool close(proto::SessionEnd end);
+  // Closes the file and removes it; one that it was to replace stays where there was no event yet.
+  void discard();
+
+  // No more frames are taken, or hardly any: the file has the size that it may have.
+  [[nodiscard]] bool is_full() const noexcept;
+  // Events of the file that is or was open for which it had no room.
+  [[nodiscard]] std::uint64_t unwritten() const noexcept { return unwritten_; }
+
+  [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }  // of the file that is or was open
+  [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::filesystem::path path() const { return file_ ? file_->path() : std::filesystem::path(); }
+
+ private:
+  struct Held {
+    std::int64_t time;  // CLOCK_MONOTONIC ns at which it came
+    std::vector<std::byte> frames;
+    std::uint64_t events;
+  };
+
+  void hold(std::span<const std::byte> frames, std::uint64_t events);
+  void write_held();
+  bool append(std::span<const std::byte> frames, std::uint64_t events);
+  void append_or_count(std::span<const std::byte> frames, std::uint64_t events);
+  // What there is no room for.
+  void set_aside(std::span<const std::byte> frames);
+  bool finish(proto::SessionEnd& end);
+  [[nodiscard]] std::vector<std::byte> last_words() const;
+  void absorb(std::span<const std::byte> frames);
+
+  LogRules rules_;
+  FrameSink sink_;
+  std::optional<TraceFileWriter> file_;
+  Prologue prologue_;
+  std::deque<Held> held_;
+  std::uint64_t held_bytes_ = 0;
+  std::int64_t opened_ = 0;
+  bool gives_up_ = true;  // what is older than keep_last
+  std::optional<Error> failure_;
+  bool has_no_room_ = false;  // more was said than fits; no frame is taken any more
+  std::uint64_t unwritten_ = 0;
+  using Word = std::tuple<std::uint16_t, std::uint32_t, std::uint8_t>;  // type, process, source of a frame
+  std::map<Word, std::vector<std::byte>> last_words_;                    // of frames that there was no room for, those that close() writes
+  std::uint64_t last_words_bytes_ = 0;
+  std::uint64_t events_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace lanescope::session
