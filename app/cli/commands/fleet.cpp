@@ -65,7 +65,9 @@ sys.exit(main())
 
 std::filesystem::path package_folder() {
   std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "../share/lanescope/python";
+  const std::filesystem::path programs = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  const std::filesystem::path installed = programs / LANESCOPE_DATA_FROM_PROGRAMS / "python";
+  return std::filesystem::exists(installed, ignored) ? installed : programs / "../share/lanescope/python";  // of the build
 }
 
 }  // namespace

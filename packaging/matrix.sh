@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# matrix.sh [FOLDER] [SYSTEM...]: installs the packages of FOLDER (build/packages) into bare roots of Debian 11, 12, 13 and Ubuntu 22.04, 24.04,
+# records a program with NVTX ranges there, prints what was recorded, and removes them again; one line a package and system.
+#
+# Needs root, debootstrap and a network. Systems are debian-11 and the like. The program is tests/programs/nvtx_threads.cpp, linked against the C
+# library of glibc 2.28 so that one runs on all.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+packages=$(realpath "${1:-build/packages}")
+[ $# -gt 0 ] && shift
+systems=("$@")
+[ $# -gt 0 ] || systems=(debian-11 debian-12 debian-13 ubuntu-22.04 ubuntu-24.04)
+cache=$HOME/.cache/lanescope
+work=$(mktemp -d)
+cleanup() { for at in proc dev; do umount -l "$work/root/$at" 2>/dev/null || true; done; rm -rf --one-file-system "$work"; }
+trap cleanup EXIT
+
+declare -A suites=([debian-11]=bullseye [debian-12]=bookworm [debian-13]=trixie [ubuntu-22.04]=jammy [ubuntu-24.04]=noble)
+nvtx=$(for root in "${CUDA_HOME:-/nonexistent}" /usr/local/cuda /usr/local/cuda/targets/x86_64-linux /usr "$cache"; do
+  [ -e "$root/include/nvtx3/nvToolsExt.h" ] && echo "$root/include" && break; done)
+program=$work/nvtx_threads
+g++ -O1 -std=c++20 -I "$nvtx" -c tests/programs/nvtx_threads.cpp -o "$work/program.o"
+gcc -O1 -c packaging/portable/c_library.c -o "$work/c_library.o"
+"$cache/portable/ziglang/zig" cc -target x86_64-linux-gnu.2.28 "$work/program.o" "$work/c_library.o" -nostdlib++ "$(gcc -print-file-name=libstdc++.a)" \
+  "$(gcc -print-file-name=libgcc_eh.a)" "$(gcc -print-file-name=libgcc.a)" -lpthread -ldl -lm -o "$program"
+
+base() {  # a bare root, made once and kept as an archive
+  local system=$1 suite=${suites[$1]} mirror=http://deb.debian.org/debian extra=()
+  local kept=$cache/roots/$suite.tar.gz
+  if [[ $system = ubuntu-* ]]; then mirror=http://archive.ubuntu.com/ubuntu extra=(--no-check-gpg); fi
+  if [ ! -f "$kept" ]; then
+    mkdir -p "$cache/roots"
+    [ -e "/usr/share/debootstrap/scripts/$suite" ] || ln -s "$([[ $system = ubuntu-* ]] && echo gutsy || echo sid)" "/usr/share/debootstrap/scripts/$suite"
+    debootstrap --variant=minbase "${extra[@]}" "$suite" "$work/made" "$mirror" >"$work/log" 2>&1 || { tail -3 "$work/log" >&2; return 1; }
+    tar czf "$kept" -C "$work/made" .
+    rm -rf "$work/made"
+  fi
+  mkdir "$work/root" && tar xzf "$kept" -C "$work/root"
+  mount --bind /proc "$work/root/proc" && mount --bind /dev "$work/root/dev"
+  cp "$program" "$work/root/usr/local/bin/nvtx_threads"
+}
+with_python() {  # SYSTEM
+  cp /etc/resolv.conf "$work/root/etc/resolv.conf"
+  [[ $1 != ubuntu-* ]] || echo "deb http://archive.ubuntu.com/ubuntu ${suites[$1]} main universe" >"$work/root/etc/apt/sources.list"
+  inside apt-get -o Acquire::AllowInsecureRepositories=true update -qq
+  inside apt-get install -y -qq --no-install-recommends --allow-unauthenticated python3-venv
+}
+drop() { for at in proc dev; do umount -l "$work/root/$at"; done; rm -rf --one-file-system "$work/root"; }
+inside() { chroot "$work/root" env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"; }
+files() { (cd "$work/root" && find . -path ./proc -prune -o -path ./dev -prune -o -path ./tmp -prune -o -path ./var -prune -o -print | sort); }
+
+# recorded PROGRAM: whether it records the 1,642 ranges that the program and its child make by nesting, and prints them.
+recorded() {
+  inside sh -c "cd /tmp && $1 profile -t nvtx -s none --cpuctxsw none -f -o x nvtx_threads >/dev/null 2>said && $1 stats -q -r nvtx_sum x.trace >/dev/null && $1 info x.trace" \
+    >"$work/info" 2>&1 && grep -Eq 'NVTX push/pop ranges +1,642$' "$work/info"
+}
+
+try() {  # SYSTEM KIND FILE
+  local system=$1 kind=$2 file=$3 command=lanescope begin seconds glibc result=recorded
+  begin=$(date +%s.%N)
+  files >"$work/before"
+  cp "$file" "$work/root/tmp/"
+  case $kind in
+    tar.gz) inside mkdir -p /opt/lanescope && inside tar xzf "/tmp/$(basename "$file")" -C /opt/lanescope --strip-components=1 && command=/opt/lanescope/bin/lanescope ;;
+    deb) inside dpkg -i --no-triggers "/tmp/$(basename "$file")" >"$work/log" 2>&1 || result="not installed" ;;
+    whl) inside sh -c "python3 -m venv /opt/venv && /opt/venv/bin/pip install -q --no-deps /tmp/$(basename "$file")" >"$work/log" 2>&1 && command=/opt/venv/bin/lanescope || result="not installed" ;;
+  esac
+  [ "$result" = recorded ] && { recorded "$command" || result="did not record"; }
+  case $kind in
+    tar.gz) inside rm -rf /opt/lanescope ;;
+    deb) inside dpkg -P lanescope-recorder >/dev/null 2>&1 ;;
+    whl) inside rm -rf /opt/venv ;;
+  esac
+  files >"$work/after"
+  seconds=$(echo "$(date +%s.%N) - $begin" | bc)
+  glibc=$(inside ldd --version | sed -n '1s/.* //p')
+  local removed=removed
+  cmp -s "$work/before" "$work/after" || removed="left $(comm -13 "$work/before" "$work/after" | head -3 | tr '\n' ' ')"
+  printf '| %s | %s | %s | %s | %s | %.1f s |\n' "$system (glibc $glibc)" "$(basename "$file")" "$(du -b "$file" | cut -f1)" "$result" "$removed" "$seconds"
+  if [ "$result" != recorded ]; then
+    for said in "$work/log" "$work/info" "$work/root/tmp/said"; do [ -f "$said" ] && tail -3 "$said" | sed 's/^/    /' >&2; done
+  fi
+  return 0
+}
+
+echo '| system | package | bytes | what it did | afterwards | time |'
+echo '|---|---|---|---|---|---|'
+for system in "${systems[@]}"; do
+  base "$system" || { echo "| $system | | | its root could not be made | | |"; continue; }
+  try "$system" tar.gz "$(echo "$packages"/lanescope-recorder-*-x86_64.tar.gz)"
+  try "$system" deb "$(echo "$packages"/lanescope-recorder_*.deb)"
+  if with_python "$system" >"$work/log" 2>&1; then
+    try "$system" whl "$(echo "$packages"/lanescope-*.whl)"
+  else
+    echo "| $system | the wheel | | no python3-venv could be installed | | |"
+  fi
+  drop
+done

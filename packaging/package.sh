@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# package.sh [--viewer] [FOLDER]: makes what is given to others, into FOLDER (build/packages):
+#
+#   lanescope-recorder-VERSION-linux-x86_64.tar.gz    what records, the command line, completions, man pages: unpack it anywhere, no root
+#   lanescope-recorder_VERSION_amd64.deb              the same for Debian, Ubuntu and what descends from them
+#   lanescope-VERSION-py3-none-manylinux_2_28_x86_64.whl   the Python package with the recorder inside
+#   lanescope_VERSION_amd64.deb                       the viewer, for Debian 12 (with --viewer; takes the release build)
+#   ...debug.tar.gz, ...cdx.json, SHA256SUMS          debug files by build id, what is inside (CycloneDX), checksums
+#
+# Made twice from one commit, all of them are equal: times are the commit's (or SOURCE_DATE_EPOCH), lists are sorted. Compiled with GCC 12 on
+# Debian 12; the recorder runs with glibc 2.28 and newer (cmake/LanescopePortable.cmake). Zig and simdjson's source are fetched once.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+viewer=no
+[ "${1:-}" = --viewer ] && { viewer=yes; shift; }
+out=$(realpath -m "${1:-build/packages}")
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)} LC_ALL=C TZ=UTC
+umask 022
+zig_version=0.17.1 simdjson_version=3.0.1
+simdjson_hash=156b1bc5eb0561b2bd166b46d191fd3d95a3e709cc63761477d3b7aec2b6e9ed
+zig_hash=ea6cc5d87b033cf0aedfbc8f9549a908cae6c50ac31f1698188fa48a74524b54
+cache=$HOME/.cache/lanescope/portable
+zig=$cache/ziglang/zig simdjson=$cache/simdjson-$simdjson_version/singleheader/simdjson.cpp
+version=$(sed -n 's/^project(Lanescope VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# fetch WHAT HASH COMMAND...: the command leaves a file in the current folder, of which the hash must be this one.
+fetched() { echo "$2  $1" | sha256sum --check --status || { echo "package: $1 is not what is expected" >&2; exit 1; }; }
+if [ ! -x "$zig" ]; then
+  echo "package: fetching Zig $zig_version (PyPI: ziglang)"
+  python3 -m pip download -q --no-deps -d "$work" ziglang==$zig_version
+  fetched "$(echo "$work"/ziglang-*.whl)" $zig_hash
+  mkdir -p "$cache"
+  python3 -m zipfile -e "$work"/ziglang-*.whl "$cache"
+  chmod +x "$zig"
+fi
+if [ ! -f "$simdjson" ]; then
+  echo "package: fetching simdjson $simdjson_version (Debian's source)"
+  curl -sSfL -o "$work/simdjson.tar.gz" "http://deb.debian.org/debian/pool/main/s/simdjson/simdjson_$simdjson_version.orig.tar.gz"
+  fetched "$work/simdjson.tar.gz" $simdjson_hash
+  mkdir -p "$cache"
+  tar xzf "$work/simdjson.tar.gz" -C "$cache" "simdjson-$simdjson_version/singleheader" "simdjson-$simdjson_version/LICENSE"
+fi
+
+echo "package: building the recorder"
+cmake --preset portable -DLANESCOPE_ZIG="$zig" -DLANESCOPE_SIMDJSON_SOURCE="$simdjson" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+cmake --build build/portable --parallel "$(nproc)" --target lanescope lanescope_agent lanescope_mpi lanescope_gpu_metrics lanescope_code_names >"$work/log" 2>&1 ||
+  { grep -vE '^\[[0-9]+/[0-9]+\]' "$work/log"; exit 1; }
+
+# strip_tree TREE DEBUG: what is linked loses its debug information, which goes to DEBUG by build id, as debuggers look for it.
+strip_tree() {
+  local file id
+  while read -r file; do
+    file -b "$file" | grep -q '^ELF' || continue
+    id=$(readelf -n "$file" | sed -n 's/.*Build ID: //p')
+    if [ -n "$id" ]; then
+      mkdir -p "$2/.build-id/${id:0:2}"
+      objcopy --only-keep-debug "$file" "$2/.build-id/${id:0:2}/${id:2}.debug"
+      chmod 644 "$2/.build-id/${id:0:2}/${id:2}.debug"
+    fi
+    strip --strip-unneeded --remove-section=.comment "$file"
+  done < <(find "$1" -type f | sort)
+}
+
+# Same order, times, owners: same bytes.
+archive() { tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=gnu -C "$2" -cf - "$3" | gzip -9n >"$1"; }
+
+# debian NAME TREE DEPENDS RECOMMENDS SUMMARY TEXT: TREE holds usr/.
+debian() {
+  local name=$1 tree=$2
+  mkdir -p "$tree/usr/share/doc/$name" "$tree/DEBIAN"
+  packaging/licences.py "$name" >"$tree/usr/share/doc/$name/copyright"
+  gzip -9n <CHANGELOG.md >"$tree/usr/share/doc/$name/changelog.gz"
+  find "$tree/usr/share/man" -name '*.1' -exec gzip -9n {} + 2>/dev/null || true
+  {
+    printf 'Package: %s\nVersion: %s\nArchitecture: amd64\nMaintainer: The Lanescope authors\n' "$name" "$version"
+    printf 'Installed-Size: %s\nDepends: %s\n' "$(du -sk --apparent-size "$tree/usr" | cut -f1)" "$3"
+    [ -z "$4" ] || printf 'Recommends: %s\n' "$4"
+    printf 'Section: devel\nPriority: optional\nDescription: %s\n %s\n' "$5" "$6"
+  } >"$tree/DEBIAN/control"
+  (cd "$tree" && find usr -type f | sort | xargs -d '\n' md5sum) >"$tree/DEBIAN/md5sums"
+  find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+  dpkg-deb --root-owner-group -Zxz --uniform-compression --build "$tree" "$out/${name}_${version}_amd64.deb" >/dev/null
+}
+
+rm -rf "$out"
+mkdir -p "$out"
+base=lanescope-recorder-$version-linux-x86_64
+tree=$work/$base
+cmake --install build/portable --prefix "$tree" --component recorder >"$work/log" || { cat "$work/log"; exit 1; }
+strip_tree "$tree" "$work/debug"
+packaging/command_pages.py "$tree/bin/lanescope" "$tree"
+for file in "$tree"/bin/* "$tree"/lib/*.so; do
+  newest=$(readelf -V "$file" | grep -oE 'GLIBC_2\.[0-9]+' | sort -uV | tail -1)
+  [ "$(printf '%s\n' GLIBC_2.28 "$newest" | sort -V | tail -1)" = GLIBC_2.28 ] || { echo "package: $file asks for $newest" >&2; exit 1; }
+done
+
+echo "package: packing"
+cp -a "$tree" "$work/unpacked"
+mkdir -p "$work/unpacked/share/doc/lanescope-recorder"
+packaging/licences.py lanescope-recorder >"$work/unpacked/share/doc/lanescope-recorder/copyright"
+rm -rf "$work/tar" && mkdir "$work/tar" && mv "$work/unpacked" "$work/tar/$base"
+archive "$out/$base.tar.gz" "$work/tar" "$base"
+mkdir -p "$work/debugtree/$base-debug" && mv "$work/debug/.build-id" "$work/debugtree/$base-debug/.build-id"
+archive "$out/$base-debug.tar.gz" "$work/debugtree" "$base-debug"
+mkdir -p "$work/deb"
+cp -a "$tree" "$work/deb/usr"
+debian lanescope-recorder "$work/deb" "libc6 (>= 2.28)" "python3" "timeline profiler for CUDA programs: recorder and command line" \
+  "Records what the threads of a program, the CUDA API, GPUs and NVTX ranges do into .trace
+ files, and prints, compares and exports them. The viewer is in the package lanescope."
+packaging/wheel.py "$tree" "$version" "$out"
+packaging/sbom.py "$version" >"$out/$base.cdx.json"
+
+if [ "$viewer" = yes ]; then
+  echo "package: building the viewer"
+  packaging/build.sh release lanescope-ui
+  for component in viewer desktop; do
+    cmake --install build/release --prefix "$work/viewer/usr" --component $component >"$work/log" || { cat "$work/log"; exit 1; }
+  done
+  strip_tree "$work/viewer" "$work/viewerdebug"
+  mkdir -p "$work/shlibs/debian" && printf 'Source: lanescope\n\nPackage: lanescope\nArchitecture: amd64\n' >"$work/shlibs/debian/control"
+  depends=$(cd "$work/shlibs" && dpkg-shlibdeps -O --ignore-missing-info "$work/viewer/usr/bin/lanescope-ui" 2>/dev/null | sed 's/^shlibs:Depends=//')
+  debian lanescope "$work/viewer" "$depends, lanescope-recorder (= $version)" "libqt6svg6" "timeline profiler for CUDA programs: viewer" \
+    "Draws recordings of CUDA programs on a timeline, also while they run, and says why a GPU
+ was idle."
+fi
+cd "$out"
+sha256sum -- * >"$work/sums"
+mv "$work/sums" SHA256SUMS
+ls -l --block-size=1 | awk 'NR > 1 {printf "%12d  %s\n", $5, $9}'
