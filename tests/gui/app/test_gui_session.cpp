@@ -1,6 +1,8 @@
 // A window that records while its user wishes for something else: nothing is lost, nothing happens without a word.
 #include <signal.h>
 
+#include <functional>
+
 #include <QAbstractButton>
 #include <QApplication>
 #include <QCheckBox>
@@ -31,13 +33,22 @@ QAbstractButton* button(const QWidget& dialog, const QString& text) {
   return nullptr;
 }
 
-// Presses a button of the question that comes; whether it came, and had the button.
-bool answer(const QString& text) {
-  if (!wait_for([] { return question() != nullptr; })) return false;
-  QAbstractButton* found = button(*question(), text);
-  if (!found) return false;
-  QTest::mouseClick(found, Qt::LeftButton);
-  return wait_for([] { return question() == nullptr; });
+// Presses a button of the question that comes, after a look at it; whether it came, and had the button. The question has an event loop of
+// its own: this is done from within it.
+bool answer(const QString& text, const std::function<void(QMessageBox&)>& look = {}) {
+  bool pressed = false;
+  QTimer timer;
+  timer.setInterval(5);
+  QObject::connect(&timer, &QTimer::timeout, [&] {
+    if (!question()) return;
+    timer.stop();
+    if (look) look(*question());
+    QAbstractButton* found = button(*question(), text);
+    pressed = found != nullptr;
+    found ? QTest::mouseClick(found, Qt::LeftButton) : question()->reject();
+  });
+  timer.start();
+  return wait_for([&] { return !timer.isActive() && question() == nullptr; }) && pressed;
 }
 
 bool is_running(pid_t pid) { return kill(pid, 0) == 0; }
@@ -171,10 +182,9 @@ class TestGuiSession : public QObject {
     QVERIFY(answer("Cancel"));
     QVERIFY(window_->isVisible() && window_->isRecording());
     window_->close();
-    QVERIFY(wait_for([] { return question() != nullptr; }));
-    auto* ends = question()->checkBox();
-    QVERIFY(ends && ends->isChecked());  // as the form has it
-    QVERIFY(answer("Stop and close"));
+    bool ends = false;
+    QVERIFY(answer("Stop and close", [&](const QMessageBox& box) { ends = box.checkBox() && box.checkBox()->isChecked(); }));
+    QVERIFY(ends);  // as the form has it
     QVERIFY(wait_for([&] { return !window_->isVisible(); }));
     QVERIFY(wait_for([&] { return !is_running(pid); }));
     QVERIFY(open_and_settle(*window_, path_of("closed")));
@@ -213,7 +223,7 @@ class TestGuiSession : public QObject {
     process.waitForFinished();
     QVERIFY(ended.wait(kPatienceMs));
     const QString said = window_->messages().text();
-    QVERIFY2(said.contains("was killed") && !said.contains("runs on"), qPrintable(said));
+    QVERIFY2(said.contains("nvtx_ticking") && said.contains("SIGKILL") && !said.contains("runs on"), qPrintable(said));
   }
 
   void messagesWaitForEachOther() {
