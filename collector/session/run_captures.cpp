@@ -203,7 +203,7 @@ bool Recording::Run::has_named(std::int64_t now) {
   }
   period_ = kNamingLook;
   if (processes_.is_naming() && wish_.load() != Wish::kAtOnce && now - naming_since_ < kNamingPatience) {
-    if (now - naming_since_ > kQuietNaming) report("Looking up the names of the code that ran; Ctrl+C leaves them out.");
+    if (now - naming_since_ > kQuietNaming) report("Looking up the names of the code that ran; to leave them out, stop the recording again.");
     return false;
   }
   processes_.stop_naming();

@@ -80,6 +80,8 @@ void Settings::setWindowGeometry(const QByteArray& geometry) {
 }
 QSize Settings::windowSize() const { return file_.value("window/size").toSize(); }
 void Settings::setWindowSize(QSize size) { file_.setValue("window/size", size); }
+QVariantMap Settings::panelSizes() const { return file_.value("window/panelSizes").toMap(); }
+void Settings::setPanelSizes(const QVariantMap& sizes) { file_.setValue("window/panelSizes", sizes); }
 QByteArray Settings::windowState() const { return layout("window/state"); }
 void Settings::setWindowState(const QByteArray& state) { file_.setValue("window/state", state); }
 QByteArray Settings::eventsHeader() const { return layout("window/eventsHeader"); }

@@ -29,6 +29,8 @@ class Settings {
   void setWindowGeometry(const QByteArray& geometry);
   [[nodiscard]] QSize windowSize() const;  // that it had when windowState() was kept; invalid: not known
   void setWindowSize(QSize size);
+  [[nodiscard]] QVariantMap panelSizes() const;  // at that size, by name
+  void setPanelSizes(const QVariantMap& sizes);
   [[nodiscard]] QByteArray windowState() const;
   void setWindowState(const QByteArray& state);
   [[nodiscard]] QByteArray eventsHeader() const;

@@ -1,6 +1,7 @@
 #include "window/main_window.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <QCloseEvent>
@@ -8,6 +9,7 @@
 #include <QGuiApplication>
 #include <QMimeData>
 #include <QScreen>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include "window/panel_memory.h"
@@ -18,6 +20,7 @@ namespace {
 
 constexpr int kLayoutVersion = 2;          // of the panels, for saveState()
 constexpr QSize kInitialSize(1600, 1000);  // as far as the screen has room
+constexpr std::chrono::seconds kSettling(3);  // in which a window gets its size after it is shown
 constexpr QSize kFrame(16, 48);            // of which window managers put around a window at most, before they say how much
 constexpr int kPanelHeight = 300;          // px at first, as far as the timeline keeps two thirds of the window
 constexpr int kDetailsWidth = 360;         // px at first
@@ -140,6 +143,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
 
 void MainWindow::showEvent(QShowEvent* event) {
   QMainWindow::showEvent(event);
+  if (arranged_size_.isValid()) QTimer::singleShot(kSettling, this, [this] { arranged_size_ = {}; });
   if (!std::exchange(sizes_are_initial_, false)) return;
   docks_->setSizes(std::min(kPanelHeight, height() / 3), kInitialSize.width() - kDetailsWidth, kDetailsWidth);
 }
@@ -152,9 +156,8 @@ void MainWindow::resetLayout() {
 // A maximised window gets its size from the window manager after it is shown: only then panels can have the sizes that they had.
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
-  if (event->size() != arranged_size_) return;
-  arranged_size_ = {};
-  QMetaObject::invokeMethod(this, [this] { restoreState(settings_.windowState(), kLayoutVersion); }, Qt::QueuedConnection);
+  if (event->size() == arranged_size_)
+    QMetaObject::invokeMethod(this, [this] { docks_->restoreSizes(settings_.panelSizes()); }, Qt::QueuedConnection);
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
@@ -166,6 +169,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     settings_.setWindowGeometry(saveGeometry());
     settings_.setWindowState(saveState(kLayoutVersion));
     settings_.setWindowSize(size());
+    settings_.setPanelSizes(docks_->sizes());
     settings_.setEventsHeader(events_->headerState());
     keep_panels(*this, settings_);
   }

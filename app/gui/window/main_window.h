@@ -148,7 +148,7 @@ class MainWindow : public QMainWindow {
   WindowActions actions_;
   std::unique_ptr<PanelDocks> docks_;
   bool sizes_are_initial_ = true;          // of the panels, until the window is first shown
-  QSize arranged_size_;                    // at which the panels are to be arranged as they were; invalid: they are, or never were
+  QSize arranged_size_;                    // at which the panels are to have the sizes that they had; invalid: they have their own by now
   std::unique_ptr<RowMemory> row_memory_;  // null where nothing is remembered
 };
 

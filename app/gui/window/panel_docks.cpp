@@ -53,6 +53,27 @@ void PanelDocks::setSizes(int height, int width_of_tabs, int width_of_last) {
   window_.resizeDocks({first, last}, {width_of_tabs, width_of_last}, Qt::Horizontal);
 }
 
+QVariantMap PanelDocks::sizes() const {
+  QVariantMap sizes;
+  for (const QDockWidget* dock : docks_)
+    if (!dock->isFloating() && !dock->visibleRegion().isEmpty()) sizes[dock->objectName()] = dock->size();
+  return sizes;
+}
+
+void PanelDocks::restoreSizes(const QVariantMap& sizes) {
+  QList<QDockWidget*> docks;
+  QList<int> widths, heights;
+  for (QDockWidget* dock : docks_) {
+    const QSize size = sizes.value(dock->objectName()).toSize();
+    if (dock->isFloating() || dock->isHidden() || size.isEmpty()) continue;
+    docks += dock;
+    widths += size.width();
+    heights += size.height();
+  }
+  window_.resizeDocks(docks, heights, Qt::Vertical);
+  window_.resizeDocks(docks, widths, Qt::Horizontal);
+}
+
 void PanelDocks::gather() {
   for (QDockWidget* dock : docks_) {
     dock->setFloating(false);

@@ -6,6 +6,7 @@
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QMenu>
+#include <QVariantMap>
 
 namespace lanescope::ui {
 
@@ -22,6 +23,9 @@ class PanelDocks : public QObject {
   void layOut(int height, int width_of_tabs, int width_of_last);
   // The same sizes again, once it is known how large the window is.
   void setSizes(int height, int width_of_tabs, int width_of_last);
+  // Of the panels that are in sight and do not float, by name; to be kept, and to be had again in a window of the same size.
+  [[nodiscard]] QVariantMap sizes() const;
+  void restoreSizes(const QVariantMap& sizes);
   // Every panel is shown, none floats: what layOut() then arranges is the first layout.
   void gather();
   // Shows the panel and brings it to the front of its tabs.
