@@ -1,10 +1,8 @@
 #include "outside/observed_process.h"
 
-#include "processes/job_place.h"
-
 namespace lanescope::session {
 
-ObservedProcess::ObservedProcess(std::uint32_t instance, const cpu::SeenProcess& seen, FrameLog& log)
+ObservedProcess::ObservedProcess(std::uint32_t instance, const cpu::SeenProcess& seen, const proto::JobPlace& place, FrameLog& log)
     : instance_(instance), pid_(seen.pid), start_(seen.start), description_(describe(seen)), log_(&log) {
   proto::ProcessStart start;
   start.set_pid(static_cast<std::uint32_t>(pid_));
@@ -15,8 +13,7 @@ ObservedProcess::ObservedProcess(std::uint32_t instance, const cpu::SeenProcess&
   start.set_forked(seen.forked);
   start.set_only_observed(true);
   start.set_outside(seen.membership == cpu::Membership::kOutside);
-  if (!start.outside())
-    if (proto::JobPlace place = job_place(pid_); place.ByteSizeLong() > 0) *start.mutable_place() = std::move(place);
+  if (place.ByteSizeLong() > 0) *start.mutable_place() = place;
   log_->write({proto::FRAME_PROCESS_START, instance_}, start);
 }
 

@@ -15,7 +15,7 @@ namespace lanescope::session {
 class ObservedProcess {
  public:
   // Writes ProcessStart.
-  ObservedProcess(std::uint32_t instance, const cpu::SeenProcess& seen, FrameLog& log);
+  ObservedProcess(std::uint32_t instance, const cpu::SeenProcess& seen, const proto::JobPlace& place, FrameLog& log);
 
   [[nodiscard]] std::uint32_t instance() const noexcept { return instance_; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "processes/proc.h"
-
 namespace lanescope::session {
 namespace {
 
@@ -38,23 +36,9 @@ constexpr std::array kJobs{
 };
 constexpr std::size_t kLongestId = 256;  // bytes
 
-const std::vector<std::string_view>& names() {
-  static const std::vector<std::string_view> kNames = [] {
-    std::vector<std::string_view> all;
-    const auto add = [&all](const Launcher& launcher) {
-      for (const std::string_view name : {launcher.rank, launcher.local_rank, launcher.world_size, launcher.job, launcher.step})
-        if (!name.empty()) all.push_back(name);
-    };
-    for (const Launcher& launcher : kLaunchers) add(launcher);
-    for (const Launcher& launcher : kJobs) add(launcher);
-    return all;
-  }();
-  return kNames;
-}
-
 class Said {
  public:
-  explicit Said(pid_t pid) : variables_(start_variables(pid, names())) {}
+  explicit Said(const std::map<std::string, std::string>& variables) : variables_(variables) {}
 
   [[nodiscard]] std::optional<std::uint32_t> number(std::string_view name) const {
     const auto found = variables_.find(std::string(name));
@@ -74,14 +58,28 @@ class Said {
   }
 
  private:
-  std::map<std::string, std::string> variables_;
+  const std::map<std::string, std::string>& variables_;
 };
 
 }  // namespace
 
-proto::JobPlace job_place(pid_t pid) {
+std::span<const std::string_view> job_variables() {
+  static const std::vector<std::string_view> kNames = [] {
+    std::vector<std::string_view> names;
+    const auto add = [&names](const Launcher& launcher) {
+      for (const std::string_view name : {launcher.rank, launcher.local_rank, launcher.world_size, launcher.job, launcher.step})
+        if (!name.empty()) names.push_back(name);
+    };
+    for (const Launcher& launcher : kLaunchers) add(launcher);
+    for (const Launcher& launcher : kJobs) add(launcher);
+    return names;
+  }();
+  return kNames;
+}
+
+proto::JobPlace job_place(const std::map<std::string, std::string>& variables) {
   proto::JobPlace place;
-  const Said said(pid);
+  const Said said(variables);
   for (const Launcher& launcher : kLaunchers) {
     if (!said.ranks(launcher)) continue;
     place.set_launcher(launcher.name);

@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "clock.h"
+#include "processes/job_place.h"
 
 namespace lanescope::session {
 namespace {
@@ -28,15 +29,22 @@ TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& descriptio
     if (!is_known) observed->write_end({proto::PROCESS_END_REPLACED, {}}, monotonic_now());
     observed_.erase(observed);
   }
-  assign_file(instance, pid);
+  introduction.place = place(instance, pid);
   live_.push_back(std::make_unique<TargetProcess>(instance, pid, description, introduction, log_, naming_, report_));
   if (threads_) live_.back()->name_python_by(threads_->python());
   return *live_.back();
 }
 
-void ProcessTable::assign_file(std::uint32_t instance, pid_t pid) {
-  const std::vector<std::string_view> names(shared_by_.begin(), shared_by_.end());
-  if (!names.empty()) log_.assign(instance, start_variables(pid, names));
+proto::JobPlace ProcessTable::place(std::uint32_t instance, pid_t pid) {
+  const std::span<const std::string_view> of_jobs = job_variables();
+  std::vector<std::string_view> names(of_jobs.begin(), of_jobs.end());
+  names.insert(names.end(), shared_by_.begin(), shared_by_.end());
+  const std::map<std::string, std::string> variables = start_variables(pid, names);  // once: it may become another program meanwhile
+  Variables share;
+  for (const std::string& name : shared_by_)
+    if (const auto found = variables.find(name); found != variables.end()) share.insert(*found);
+  log_.assign(instance, share);
+  return job_place(variables);
 }
 
 void ProcessTable::add_launched(pid_t pid, const ProcessDescription& description) {
@@ -324,8 +332,9 @@ std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
   for (ObservedProcess& before : observed_)
     if (before.pid() == seen.pid) before.write_end({proto::PROCESS_END_REPLACED, {}}, seen.start);
   std::erase_if(observed_, [&](const ObservedProcess& before) { return before.pid() == seen.pid; });
-  assign_file(++joined_, seen.pid);
-  observed_.emplace_back(joined_, seen, log_);
+  ++joined_;
+  const bool is_ours = seen.membership != cpu::Membership::kOutside;
+  observed_.emplace_back(joined_, seen, is_ours ? place(joined_, seen.pid) : proto::JobPlace(), log_);
   if (const auto before = ended_seen_.find(seen.pid); before != ended_seen_.end()) {
     // That was its program before an exec; how the process ended is how this one did.
     proto::ProcessEnd replaced;

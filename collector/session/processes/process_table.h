@@ -89,8 +89,8 @@ class ProcessTable {
 
  private:
   TargetProcess& add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent);
-  // Finds the file of a process that joins, before anything is written of it.
-  void assign_file(std::uint32_t instance, pid_t pid);
+  // Where a process that joins stands in a job; finds its file, before anything is written of it.
+  proto::JobPlace place(std::uint32_t instance, pid_t pid);
   void replace_or_adopt(const Greeting& greeting);
   TargetProcess* find(pid_t pid);
   TargetProcess* find_instance(std::uint32_t instance);

@@ -14,7 +14,6 @@
 
 #include "clock.h"
 #include "collector/channel/agent_bell.h"
-#include "processes/job_place.h"
 
 namespace lanescope::session {
 namespace {
@@ -66,7 +65,7 @@ TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescripti
   for (const std::string& argument : description_.arguments) start.add_arguments(argument);
   start.set_forked(agent.forked);
   start.set_agent_version(agent.version);
-  if (proto::JobPlace place = job_place(pid); place.ByteSizeLong() > 0) *start.mutable_place() = std::move(place);
+  if (agent.place.ByteSizeLong() > 0) *start.mutable_place() = agent.place;
   log_.write(tag(proto::FRAME_PROCESS_START), start);
   thread_names_.look();
 }

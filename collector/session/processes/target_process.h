@@ -38,6 +38,7 @@ struct AgentIntroduction {
   std::string version;
   bool forked = false;
   std::int64_t since = 0;  // CLOCK_MONOTONIC ns at which the process was first seen; 0: now
+  proto::JobPlace place;
 };
 
 struct Drained {
