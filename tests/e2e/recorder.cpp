@@ -140,6 +140,12 @@ pid_t LanescopeProcess::target() const {
     std::ifstream file(task.path() / "children");
     children.insert(children.end(), std::istream_iterator<pid_t>(file), {});
   }
+  // The process that reads names of code is the recorder's own.
+  std::erase_if(children, [](pid_t child) {
+    std::string name;
+    std::getline(std::ifstream("/proc/" + std::to_string(child) + "/comm") >> std::ws, name);
+    return name.starts_with("lanescope-code");
+  });
   REQUIRE(children.size() == 1);
   return children.front();
 }

@@ -82,7 +82,7 @@ TEST_CASE("what can't be run leaves no file and says why") {
   const Ran usage = run_lanescope(folder.path(), {"profile", "--cuda-grpah-trace=node", "true"});
   CHECK(usage.code == 2);
   CHECK(usage.messages.find("Unknown option --cuda-grpah-trace. Did you mean --cuda-graph-trace?") != std::string::npos);
-  CHECK(run_lanescope(folder.path(), {"profile", "-t", "vulkan", "true"}).code == 2);
+  CHECK(run_lanescope(folder.path(), {"profile", "--strict", "-t", "vulkan", "true"}).code == 2);
   CHECK(run_lanescope(folder.path(), {"profile"}).code == 2);
   CHECK_FALSE(std::filesystem::exists(folder.path() / "report1.trace"));
 }

@@ -188,7 +188,7 @@ TEST_CASE("what a start can't have is one sentence") {
   const std::vector<Case> cases{
       {{"start", "-t", "cuda"}, 2, "Give it to lanescope launch"},
       {{"start", "--cuda-graph-trace=node"}, 2, "Give it to lanescope launch"},
-      {{"start", "--gpuctxsw=true"}, 2, "--gpu-metrics-devices"},
+      {{"start", "--strict", "--gpuctxsw=true"}, 2, "--gpu-metrics-devices"},
       {{"start", "-c", "cuda"}, 2, "Did you mean --trace=cuda?"},
       {{"start", "-s", "all"}, 2, "--sample"},
       {{"start", "-c", "nvtx", "-p", "x"}, 1, "need NVTX to be traced"},

@@ -145,6 +145,8 @@ void EventTableModel::order(std::shared_ptr<const EventList> list) {
   });
 }
 
+bool EventTableModel::isWhole() const { return list_ == wanted_ && (!list_ || order_.size() == list_->events.size()); }
+
 void EventTableModel::show(std::shared_ptr<const EventList> list, std::vector<EventRef> order) {
   if (list_ == list && list) {  // the same rows in another order: the view keeps its place
     emit layoutAboutToBeChanged();

@@ -34,6 +34,8 @@ class EventTableModel : public QAbstractTableModel {
   // O(rows).
   [[nodiscard]] std::optional<int> rowOf(EventRef event) const;
   [[nodiscard]] const std::vector<EventRef>& order() const { return order_; }
+  // Whether the events that are wanted are all there, in the order that is wanted; till then, it is the first page of them.
+  [[nodiscard]] bool isWhole() const;
   [[nodiscard]] bool isSorting() const { return job_.isRunning(); }
   // The event under the cursor, in this view or another: its row is tinted when it is next painted.
   void setHovered(EventRef event) { hovered_ = event; }

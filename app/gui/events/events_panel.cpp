@@ -106,7 +106,7 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
     showCount();
     followSelection(ScrollTo::kNothing);
     if (begins_at_top_ == BeginsAtTop::kYes) table_->scrollToTop();
-    if (!isSorting()) begins_at_top_ = BeginsAtTop::kNo;
+    if (model_->isWhole()) begins_at_top_ = BeginsAtTop::kNo;
   });
   connect(&state, &SelectionState::selectedEventChanged, this, [this] { followSelection(ScrollTo::kSelected); });
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {

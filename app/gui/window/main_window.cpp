@@ -150,7 +150,13 @@ void MainWindow::showEvent(QShowEvent* event) {
 
 void MainWindow::resetLayout() {
   docks_->gather();
-  docks_->layOut(std::min(kPanelHeight, height() / 3), kInitialSize.width() - kDetailsWidth, kDetailsWidth);
+  const auto height_of_panels = [this] { return std::min(kPanelHeight, height() / 3); };
+  docks_->layOut(height_of_panels(), kInitialSize.width() - kDetailsWidth, kDetailsWidth);
+  // In a window that is shown, panels have sizes only once it has given them their places.
+  QTimer::singleShot(0, this, [this, height_of_panels] {
+    layout()->activate();
+    docks_->setSizes(height_of_panels(), kInitialSize.width() - kDetailsWidth, kDetailsWidth);
+  });
 }
 
 // A maximised window gets its size from the window manager after it is shown: only then panels can have the sizes that they had.

@@ -6,6 +6,7 @@
 #include "lanescope/trace.pb.h"
 #include "model/analysis/rule.h"
 #include "model/export/trace_file_export.h"
+#include "model/file/frame.h"
 #include "model/import/open_trace.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"
@@ -186,7 +187,7 @@ TEST_CASE("readers of older versions are told what they lack, and only they") {
   compacted(data_file("cuda_streams.trace"), folder.path() / "compact.trace");
   auto reader = TraceFileReader::open(folder.path() / "compact.trace");
   REQUIRE(reader);
-  CHECK(reader->minor_version() == 2);
+  CHECK(reader->minor_version() == kFormatMinor);
   std::vector<std::string> said;
   while (const auto frame = reader->next()) {
     if (frame->header.type != proto::FRAME_DIAGNOSTIC) continue;
