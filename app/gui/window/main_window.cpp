@@ -149,12 +149,13 @@ void MainWindow::showEvent(QShowEvent* event) {
 }
 
 void MainWindow::resetLayout() {
+  const QSize size_before = size();
   docks_->gather();
   const auto height_of_panels = [this] { return std::min(kPanelHeight, height() / 3); };
   docks_->layOut(height_of_panels(), kInitialSize.width() - kDetailsWidth, kDetailsWidth);
-  // In a window that is shown, panels have sizes only once it has given them their places.
-  QTimer::singleShot(0, this, [this, height_of_panels] {
-    layout()->activate();
+  // In a window that is shown, panels have sizes only once it has given them their places, for which it may have grown.
+  QTimer::singleShot(0, this, [this, height_of_panels, size_before] {
+    if (!isMaximized() && !isFullScreen()) resize(size_before);
     docks_->setSizes(height_of_panels(), kInitialSize.width() - kDetailsWidth, kDetailsWidth);
   });
 }

@@ -42,6 +42,8 @@ void PanelDocks::layOut(int height, int width_of_tabs, int width_of_last) {
   QDockWidget* last = docks_.back();
   window_.splitDockWidget(first, last, Qt::Horizontal);
   for (std::size_t i = 1; i + 1 < docks_.size(); ++i) window_.tabifyDockWidget(docks_[i - 1], docks_[i]);
+  // Only now: side by side, they would make the window wider than the screen.
+  for (QDockWidget* dock : docks_) dock->show();
   first->raise();
   setSizes(height, width_of_tabs, width_of_last);
 }
@@ -77,9 +79,8 @@ void PanelDocks::restoreSizes(const QVariantMap& sizes) {
 void PanelDocks::gather() {
   for (QDockWidget* dock : docks_) {
     dock->setFloating(false);
-    window_.removeDockWidget(dock);
+    window_.removeDockWidget(dock);  // hides it
     window_.addDockWidget(Qt::BottomDockWidgetArea, dock);
-    dock->show();
   }
 }
 

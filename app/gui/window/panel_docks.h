@@ -26,7 +26,7 @@ class PanelDocks : public QObject {
   // Of the panels that are in sight and do not float, by name; to be kept, and to be had again in a window of the same size.
   [[nodiscard]] QVariantMap sizes() const;
   void restoreSizes(const QVariantMap& sizes);
-  // Every panel is shown, none floats: what layOut() then arranges is the first layout.
+  // None floats: what layOut() then arranges and shows is the first layout.
   void gather();
   // Shows the panel and brings it to the front of its tabs.
   void raise(const QWidget* content);
