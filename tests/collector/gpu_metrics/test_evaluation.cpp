@@ -1,6 +1,7 @@
 #include "evaluation.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -99,13 +100,13 @@ TEST_CASE("samples wait while nothing is left of the processors, and then none i
   std::mutex mutex;
   std::condition_variable opened;
   bool open = false;
-  int first_share = -1;
+  pid_t evaluating = 0;
   Taker taker;
   const Images images(500);
   Evaluation evaluation({kMetrics, 4, {10'000, 64 << 20, folder.path()},
                          [&](std::size_t, auto image, auto samples, auto values) {
                            std::unique_lock lock(mutex);  // a thread that gets no processor
-                           if (first_share == -1) first_share = sched_getscheduler(0);
+                           if (evaluating == 0) evaluating = gettid();
                            opened.notify_all();
                            opened.wait(lock, [&] { return open; });
                            lock.unlock();
@@ -116,7 +117,8 @@ TEST_CASE("samples wait while nothing is left of the processors, and then none i
   CHECK(evaluation.waiting() == 50'000);
   {
     std::unique_lock lock(mutex);
-    CHECK(opened.wait_for(lock, std::chrono::seconds(20), [&] { return first_share == SCHED_IDLE; }));
+    CHECK(opened.wait_for(lock, std::chrono::seconds(20), [&] { return evaluating != 0; }));
+    CHECK(sched_getscheduler(evaluating) == SCHED_IDLE);  // again, where add() had to wait for it a moment ago
     open = true;
   }
   opened.notify_all();
