@@ -9,7 +9,6 @@
 
 #include "analysis/command_text.h"
 #include "analysis/place.h"
-#include "timeline/core/format.h"
 
 namespace lanescope::ui {
 namespace {
@@ -260,7 +259,7 @@ void FindingsPanel::changeEvent(QEvent* event) {
 void FindingsPanel::describe(TableRow row) {
   described_ = row;
   const Finding& finding = found_[row];
-  const QString cost = finding.cost > 0 ? tr("up to %1").arg(QString::fromStdString(timeline::format_duration(finding.cost))) : QString();
+  const QString cost = finding.cost > 0 ? QString::fromStdString(analysis::cost_text(finding)) : QString();
   answer_->document()->setDefaultStyleSheet(
       QStringLiteral(".label { color: %1; }").arg(palette().color(QPalette::PlaceholderText).name(QColor::HexRgb)));
   answer_->setHtml(QStringLiteral("<p><b>%1</b></p>").arg(QString::fromStdString(finding.title).toHtmlEscaped()) +
