@@ -5,6 +5,7 @@
 
 #include "checks.h"
 #include "collector/session/library_traces.h"
+#include "kernel_options.h"
 #include "observation_options.h"
 #include "text.h"
 
@@ -118,6 +119,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
           },
           "", "auto"))
       ->group(kGroup);
+  describe_kernels(app, options);
   describe_gpu_metrics(app, options);
   app.add_option("--cudabacktrace", options.backtraces,
                  "Which code makes CUDA calls of a sort that take long: all,\nkernel, memory, sync, other; with :NS for how long")
@@ -240,6 +242,11 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   Result<session::GpuMetricsSettings> gpu_metrics = gpu_metrics_settings(options);
   if (!gpu_metrics) return gpu_metrics.error();
   settings.gpu_metrics = std::move(*gpu_metrics);
+  const Result<session::KernelSettings> kernels = kernel_settings(options.kernels);
+  if (!kernels) return kernels.error();
+  settings.kernels = *kernels;
+  if (settings.kernels.collection != session::KernelCollection::kNone && !settings.trace_cuda)
+    return Error{"--kernels=" + options.kernels + " is for the kernels that -t cuda records: trace cuda as well.", ErrorKind::kUsage};
   settings.os_runtime_threshold = std::chrono::nanoseconds(options.osrt_threshold);
   if (const Result<void> set = set_os_runtime_backtraces(options.osrt_backtrace_threshold, settings); !set) return set.error();
   if (!options.domain_include.empty() && !options.domain_exclude.empty())

@@ -23,6 +23,7 @@ struct CaptureOptions {
   bool cpu_page_faults = false;
   bool gpu_page_faults = false;
   bool cuda_events = false;
+  std::string kernels = "none";
   std::vector<std::string> backtraces;
   std::string python_backtrace = "none";
   std::string gpu_metrics_devices = "none";

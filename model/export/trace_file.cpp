@@ -8,6 +8,7 @@
 #include "target.h"
 #include "trace_chunks.h"
 #include "trace_counters.h"
+#include "trace_kernels.h"
 
 namespace lanescope {
 namespace {
@@ -240,6 +241,13 @@ class TraceFileExport {
     for (const TrackId track : tables_.tracks.positions(id))
       if (!chunks.add(trace_.tracks()[track])) return;
     put_counters(id, process.instance);
+    const auto put_record = [&](proto::FrameType type) {
+      return [this, type, &process](const auto& message) {
+        put_frame(type, process.instance, message, 0);
+        return written_.has_value();
+      };
+    };
+    if (!write_kernel_records(trace_, id, selection_, put_record(proto::FRAME_CODE_OBJECT), put_record(proto::FRAME_PC_SAMPLES))) return;
     if (const proto::Symbols symbols = chunks.symbols(); symbols.locations_size() > 0) put(proto::FRAME_SYMBOLS, process.instance, symbols);
 
     const Completeness& known = process.completeness;

@@ -34,6 +34,11 @@ constexpr std::array kReasons{
 
 }  // namespace
 
+const StallReason* find_stall_reason(std::string_view name) noexcept {
+  const auto found = std::find_if(kReasons.begin(), kReasons.end(), [name](const StallReason& reason) { return reason.name == name; });
+  return found == kReasons.end() ? nullptr : &*found;
+}
+
 std::vector<Stall> stalls(const KernelMetrics& metrics, const ProfiledKernel& kernel) {
   std::vector<Stall> found;
   for (const StallReason& reason : kReasons) {

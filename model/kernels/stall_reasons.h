@@ -17,6 +17,9 @@ struct StallReason {
   std::string_view remedy;
 };
 
+// Null for a name that is not known.
+[[nodiscard]] const StallReason* find_stall_reason(std::string_view name) noexcept;
+
 struct Stall {
   const StallReason* reason;
   double cycles;  // for each instruction that was issued

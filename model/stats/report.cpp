@@ -16,6 +16,7 @@ constexpr std::string_view kNcclData = "NCCL kernel data";
 constexpr std::string_view kMpiData = "MPI trace data";
 constexpr std::string_view kGpuData = "GPU work";
 constexpr std::string_view kGpuMetricData = "GPU metrics";
+constexpr std::string_view kPcSampleData = "PC samples";
 constexpr std::string_view kApiData = "CUDA trace data";
 constexpr std::string_view kMemoryData = "GPU memory data";
 constexpr std::string_view kNvtxData = "NV Tools Extension (NVTX) data";
@@ -65,6 +66,16 @@ constexpr std::array kReports = {
            "What the GPU metrics were, each weighted by the time for which it held. With --filter-nvtx: while the work ran that the range "
            "enqueued. Lanescope's own.",
            gpu_metric_sum},
+    Report{"kernel_instruction_sum", "Warp Stall Summary (by Instruction)", kPcSampleData, "",
+           "PC samples by kernel and instruction, with the reasons for which warps stood there. Lanescope's own.", kernel_instruction_sum},
+    Report{"kernel_line_sum", "Warp Stall Summary (by Source Line)", kPcSampleData, "",
+           "PC samples by kernel and source line, with the lines into which it was inlined, and the reasons for which warps stood there. "
+           "Lanescope's own.",
+           kernel_line_sum},
+    Report{"kernel_pc_sum", "Warp Stall Summary (by Kernel)", kPcSampleData, "",
+           "PC samples by kernel: the reasons for which its warps stood still, and how often the scheduler issued nothing meanwhile. "
+           "Lanescope's own.",
+           kernel_pc_sum},
     Report{"mpi_event_sum", "MPI Event Summary", kMpiData, kPercentiles,
            "Durations of calls of MPI, by sort (point-to-point, collective, start and wait, other) and function.", mpi_event_sum},
     Report{"mpi_event_trace", "MPI Event Trace", kMpiData, "",

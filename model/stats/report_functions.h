@@ -34,6 +34,9 @@ Table um_cpu_page_faults_sum(const Selection& selection, const ReportOptions& op
 Table cpu_samples(const Selection& selection, const ReportOptions& options);
 Table thread_states(const Selection& selection, const ReportOptions& options);
 Table occupancy_sum(const Selection& selection, const ReportOptions& options);
+Table kernel_pc_sum(const Selection& selection, const ReportOptions& options);
+Table kernel_line_sum(const Selection& selection, const ReportOptions& options);
+Table kernel_instruction_sum(const Selection& selection, const ReportOptions& options);
 Table osrt_sum(const Selection& selection, const ReportOptions& options);
 
 }  // namespace lanescope::stats

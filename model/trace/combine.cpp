@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/trace/kernel_records.h"
 #include "model/trace/parallel.h"
 #include "row_index.h"
 
@@ -24,6 +25,7 @@ class TraceCombiner {
     map_processes();
     append_tables();
     append_tracks();
+    append_kernel_records();
     append_counters();
     append_messages();
     close_part(source, first_track);
@@ -241,6 +243,38 @@ class TraceCombiner {
     }
     part_names_.push_back(names_);
     trace_.event_count_ += from_->event_count_;
+  }
+
+  void append_kernel_records() {
+    if (!from_->kernel_records_ || from_->kernel_records_->empty()) return;
+    KernelRecords all = trace_.kernel_records();
+    const KernelRecords& more = *from_->kernel_records_;
+    for (const auto& object : more.code) {
+      CodeObject copy = *object;
+      copy.process = process(copy.process);
+      all.code.push_back(std::make_shared<const CodeObject>(std::move(copy)));
+    }
+    const auto first_function = static_cast<GpuFunctionId>(all.functions.size());
+    for (GpuFunction function : more.functions)
+      all.functions.push_back({process(function.process), function.code_object, function.index, name(function.name), name(function.mangled)});
+    std::vector<std::uint32_t> reasons;
+    for (const std::string& reason : more.reasons) {
+      const auto known = std::find(all.reasons.begin(), all.reasons.end(), reason);
+      reasons.push_back(static_cast<std::uint32_t>(known - all.reasons.begin()));
+      if (known == all.reasons.end()) all.reasons.push_back(reason);
+    }
+    for (const auto& window : more.windows) {
+      PcSampleWindow copy = *window;
+      copy.process = process(copy.process);
+      copy.gpu = gpu(copy.gpu);
+      copy.time = {copy.time.begin + shift_, copy.time.end + shift_};
+      for (PcSample& sample : copy.samples) {
+        sample.function += first_function;
+        sample.reason = reasons[sample.reason];
+      }
+      all.windows.push_back(std::make_shared<const PcSampleWindow>(std::move(copy)));
+    }
+    trace_.kernel_records_ = std::make_shared<const KernelRecords>(std::move(all));
   }
 
   void append_counters() {

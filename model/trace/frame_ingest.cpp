@@ -333,6 +333,18 @@ struct FrameIngest::State {
     return true;
   }
 
+  bool code_object(const FrameHeader& header, const proto::CodeObject& message) {
+    return builder.add_code(process_of(header), message.crc(), message.size(), message.offset(), message.image());
+  }
+
+  bool pc_samples(const FrameHeader& header, const proto::PcSamples& message) {
+    const ProcessId process = process_of(header);
+    return with_dictionary(header, [&](Dictionary& dictionary) {
+      return extend(dictionary, process, message, kernel_names, builder) &&
+             ingest({builder, process, dictionary, kernel_names, since_epoch(message.begin())}, message);
+    });
+  }
+
   // One overload for each message.
   bool apply(const FrameHeader&, std::monostate) { return true; }
   bool apply(const FrameHeader&, const proto::SessionStart& message) { return session_start(message); }
@@ -350,6 +362,8 @@ struct FrameIngest::State {
   bool apply(const FrameHeader& header, const proto::Symbols& message) { return symbols(header, message); }
   bool apply(const FrameHeader& header, const proto::Counters& message) { return add_counters(header, process_of(header), message); }
   bool apply(const FrameHeader& header, const proto::Diagnostic& message) { return diagnostic(header.process, message); }
+  bool apply(const FrameHeader& header, const proto::CodeObject& message) { return code_object(header, message); }
+  bool apply(const FrameHeader& header, const proto::PcSamples& message) { return pc_samples(header, message); }
   bool apply(const FrameHeader&, const proto::Output& message) {
     builder.add_output({since_epoch(message.time()), message.stream() == proto::OUTPUT_STDERR, message.data()});
     return true;
@@ -364,13 +378,19 @@ struct DecodedFrame::Content {
   MessageSize size;
   std::variant<std::monostate, proto::SessionStart, proto::SessionEnd, proto::ProcessStart, proto::ProcessEnd, proto::Resources, DecodedChunk,
                proto::Symbols, proto::Counters, proto::Diagnostic, proto::Output, proto::Names, proto::CallStacks, proto::Details, proto::Tracks,
-               LaneSegmentEvents, proto::ClockSync>
+               LaneSegmentEvents, proto::ClockSync, proto::CodeObject, proto::PcSamples>
       message;
 
   // What would take more than a frame may is not parsed.
   template <typename Message>
   void parse(const std::string& payload) {
     if (is_within_limits(*Message::descriptor(), payload)) sound = message.emplace<Message>().ParseFromString(payload);
+  }
+  // The same for columns, which may be as long as those of a chunk.
+  template <typename Message>
+  void parse_columns(const std::string& payload) {
+    if (is_within_limits(*Message::descriptor(), payload) && size.longest_column <= limits::kChunkRows)
+      sound = message.emplace<Message>().ParseFromString(payload);
   }
   void parse_chunk(const std::string& payload) {
     if (is_within_limits(*proto::EventChunk::descriptor(), payload) && size.longest_column <= limits::kChunkRows &&
@@ -410,6 +430,8 @@ bool is_decoded(std::uint16_t type) {
     case proto::FRAME_TRACKS:
     case proto::FRAME_LANE_SEGMENT:
     case proto::FRAME_CLOCK_SYNC:
+    case proto::FRAME_CODE_OBJECT:
+    case proto::FRAME_PC_SAMPLES:
       return true;
     default:
       return false;
@@ -479,6 +501,12 @@ DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<C
       break;
     case proto::FRAME_CLOCK_SYNC:
       content_->parse<proto::ClockSync>(*payload);
+      break;
+    case proto::FRAME_CODE_OBJECT:
+      content_->parse<proto::CodeObject>(*payload);
+      break;
+    case proto::FRAME_PC_SAMPLES:
+      content_->parse_columns<proto::PcSamples>(*payload);
       break;
     default:
       break;

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "model/trace/kernel_records.h"
 #include "model/trace/resource_index.h"
 
 namespace lanescope {
@@ -45,6 +46,11 @@ void Trace::index_resources() {
     return std::tuple(tracks_[a].key.process, tracks_[a].key.kind) < std::tuple(tracks_[b].key.process, tracks_[b].key.kind);
   });
   resource_index_ = std::move(index);
+}
+
+const KernelRecords& Trace::kernel_records() const noexcept {
+  static const KernelRecords nothing;
+  return kernel_records_ ? *kernel_records_ : nothing;
 }
 
 std::span<const TrackId> Trace::tracks_of(ProcessId process, TrackKind kind) const noexcept {

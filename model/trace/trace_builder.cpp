@@ -11,6 +11,7 @@
 #include "call_stack_builder.h"
 #include "counter_builder.h"
 #include "detail_hash.h"
+#include "kernel_records_builder.h"
 #include "lane_builder.h"
 #include "lane_thread.h"
 #include "memory_totals.h"
@@ -198,6 +199,7 @@ struct TraceBuilder::State {
   std::uint64_t cut_texts = 0;
   std::optional<std::size_t> note_of_cuts;  // the diagnostic that says so
   CounterBuilder counters;
+  KernelRecordsBuilder kernel_records;
   std::optional<SegmentWorkers> segment_workers;
   EventSink* sink = nullptr;              // in place of lanes
   std::optional<LaneThread> lane_thread;  // last: it works on tracks
@@ -491,6 +493,13 @@ bool TraceBuilder::add_samples(std::span<const CounterId> counters, std::span<co
   if (state_->sink) return true;
   return state_->counters.add_samples(counters, times, columns, end);
 }
+bool TraceBuilder::add_code(ProcessId process, std::uint64_t crc, std::uint64_t size, std::uint64_t offset, std::string_view part) {
+  return state_->kernel_records.add_code(process, crc, size, offset, part);
+}
+GpuFunctionId TraceBuilder::gpu_function(const GpuFunction& function) { return state_->kernel_records.function(function); }
+std::uint32_t TraceBuilder::stall_reason(std::string_view name) { return state_->kernel_records.reason(name); }
+void TraceBuilder::add(PcSampleWindow window) { state_->kernel_records.add(std::move(window)); }
+
 void TraceBuilder::set_series(CounterId counter, CounterSeries series) { state_->counters.set_series(counter, std::move(series)); }
 
 std::uint64_t TraceBuilder::memory_bytes() const noexcept {
@@ -498,7 +507,7 @@ std::uint64_t TraceBuilder::memory_bytes() const noexcept {
   const auto of_details = [](const auto&... tables) { return (tables.memory_bytes() + ...); };
   return state.entry_bytes + state.event_bytes + state.lane_count.load(std::memory_order_relaxed) * kLaneBytes +
          state.trace.names_.memory_bytes() + state.name_ids.memory_bytes() + state.call_stacks.memory_bytes() +
-         state.counters.memory_bytes() +
+         state.counters.memory_bytes() + state.kernel_records.memory_bytes() +
          of_details(state.kernels, state.memory, state.api, state.synchronizations, state.cuda_events, state.memory_usage,
                     state.graph_launches, state.nvtx, state.page_faults, state.thread_states, state.samples);
 }
@@ -538,6 +547,10 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot() {
   for (const Track& track : trace.tracks_)
     if (track.key.kind == TrackKind::kMemoryUsage)
       for (MemoryTotal& total : memory_totals(trace, track, extent.end)) set_series(counter(total.counter), std::move(total.series));
+  if (auto records = state_->kernel_records.publish(); records != trace.kernel_records_) {
+    trace.kernel_records_ = std::move(records);
+    for (StallSeries& stalls : stall_series(*trace.kernel_records_)) set_series(counter(stalls.counter), std::move(stalls.series));
+  }
   trace.counter_series_ = state_->counters.publish();
   trace.counters_ = state_->counters.counters();
   if (trace.event_count_ == 0) {

@@ -81,7 +81,12 @@ void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId i
     watch_exit();
     if (Tracer* current = current_tracer()) current->note_driver();
   }
-  if (data == nullptr || domain == CUPTI_CB_DOMAIN_RESOURCE) return;
+  if (data == nullptr) return;
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    Tracer* const current = current_tracer();
+    if (current != nullptr) current->kernel_profiler().on_resource(id, *static_cast<const CUpti_ResourceData*>(data));
+    return;
+  }
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) on_driver_call(id, call);
   if (follow_event_call(domain, id, call) && !takes_chains_of(channel::kOtherCalls)) return;

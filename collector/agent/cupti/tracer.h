@@ -14,6 +14,7 @@
 
 #include "agent/cupti/buffers.h"
 #include "agent/cupti/injection.h"
+#include "agent/cupti/kernel_profiler.h"
 #include "agent/cupti/kinds.h"
 #include "agent/cupti/library.h"
 #include "agent/cupti/records.h"
@@ -42,6 +43,8 @@ class Tracer {
   void request_buffer(std::uint8_t** buffer, std::size_t* bytes) noexcept;
   void complete_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
 
+  // The same: of contexts and modules that come and go.
+  [[nodiscard]] KernelProfiler& kernel_profiler() noexcept { return kernels_; }
   // For CUPTI's callbacks: the driver is initialized now; and a context is about to end, whose records are asked for before.
   void note_driver() noexcept;
   void save_records() noexcept;
@@ -103,6 +106,7 @@ class Tracer {
   std::optional<encode::FrameWriter> frames_;
   std::optional<encode::EventEncoder> events_;
   std::optional<RecordReader> records_;
+  KernelProfiler kernels_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
 
   struct Session {

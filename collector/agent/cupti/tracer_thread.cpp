@@ -69,6 +69,7 @@ void Tracer::look() noexcept {
   if (begin_next_session()) return;
   follow_settings();
   drain();
+  kernels_.collect(monotonic_now());
   publish_counts();
   const channel::Settings& settings = header.settings;
   has_ended_ = serve_end();
@@ -101,7 +102,8 @@ void Tracer::look() noexcept {
     next_flush_ = monotonic_now() + (interval != 0 ? interval : kWriteOutAnyway);
   }
   const std::int64_t left = is_over_ ? kLongestSleep : next_flush_ - monotonic_now();
-  if (left > 0) channel::wait_for_agent_bell(header, seen, std::chrono::nanoseconds(left < kLongestSleep ? left : kLongestSleep));
+  const std::int64_t longest = kernels_.is_collecting() ? KernelProfiler::kInterval : kLongestSleep;
+  if (left > 0) channel::wait_for_agent_bell(header, seen, std::chrono::nanoseconds(left < longest ? left : longest));
 }
 
 bool Tracer::serve_end() noexcept {
@@ -134,6 +136,7 @@ bool Tracer::begin_next_session() noexcept {
   }
   for (Buffers::Completed last = buffers_.take_completed(); last.buffer != nullptr; last = buffers_.take_completed())
     buffers_.recycle(last.buffer);  // belongs to nobody any more
+  kernels_.begin_session();
   write_for(session->memory, session->process_instance);
   dropped_by_cupti_ = 0;
   discarded_records_.store(0, std::memory_order_relaxed);
@@ -147,6 +150,7 @@ bool Tracer::begin_next_session() noexcept {
   if (is_without_cupti_) report(Component::kCupti, ComponentState::kFailed, Severity::kError, kFaultedBefore);
   is_over_ = is_without_cupti_ || (subscriber_ == nullptr && !take_cupti(Arrival::kLate));
   if (!is_over_) enable_resources_late(library_.functions);
+  if (!is_over_) kernels_.watch(library_.functions, subscriber_, memory_.header().settings);
   return true;
 }
 
@@ -178,6 +182,7 @@ void Tracer::check_event_records() noexcept {
 void Tracer::set_recording(bool recording) noexcept {
   if (is_recording_ == recording) return;
   if (!recording) {
+    kernels_.end();
     disable_events(library_.functions, choice_);
     if ((choice_.extras & channel::kCudaEvents) != 0) watch_event_calls(library_.functions, subscriber_, EventNames::kIgnored);
     disable_backtraces(library_.functions, subscriber_, backtraces_);
@@ -205,6 +210,7 @@ void Tracer::set_recording(bool recording) noexcept {
   }
   for (const EnabledEvents::Extra& extra : enabled.extras())
     if (extra.result != CUPTI_SUCCESS && !has_told_) report_refused(extra.are, extra.result);
+  kernels_.begin(settings, *frames_, driver_is_up_.load(std::memory_order_acquire) ? KernelProfiler::DriverState::kUp : KernelProfiler::DriverState::kStarting);
   set_phase(channel::AgentPhase::kTracing);
   if (has_told_) return;
   has_told_ = true;

@@ -11,7 +11,7 @@
 namespace lanescope::agent::encode {
 
 // Of trace.proto's FrameType, those that the agent writes.
-enum class FrameType : std::uint16_t { kResources = 5, kEvents = 6, kClockSync = 7 };
+enum class FrameType : std::uint16_t { kResources = 5, kEvents = 6, kClockSync = 7, kCodeObject = 19, kPcSamples = 20 };
 
 class FrameWriter {
  public:

@@ -30,6 +30,12 @@ class ProtoWriter {
   void int32_field(std::uint32_t field, std::int32_t value) noexcept {
     unsigned_field(field, static_cast<std::uint64_t>(std::int64_t{value}));
   }
+  // fixed64.
+  void fixed64_field(std::uint32_t field, std::uint64_t value) noexcept {
+    if (value == 0) return;
+    out_.append_varint(std::uint64_t{field} << 3 | 1);
+    out_.append(&value, sizeof(value));
+  }
   // string, bytes, a packed column or a message.
   void bytes_field(std::uint32_t field, std::span<const std::byte> bytes) noexcept {
     if (!bytes.empty()) element(field, bytes);

@@ -26,6 +26,9 @@ void describe_traces(const CaptureSettings& settings, proto::CaptureSettings& de
   described.set_cpu_page_faults(settings.cpu_page_faults);
   described.set_gpu_page_faults(settings.gpu_page_faults);
   described.set_cuda_events(settings.cuda_events);
+  described.set_kernels(settings.kernels.collection == KernelCollection::kPcSamples ? proto::KERNEL_COLLECTION_PC_SAMPLES
+                                                                                    : proto::KERNEL_COLLECTION_NONE);
+  described.set_pc_sampling_period(settings.kernels.sampling_period);
 }
 
 // What holds for every recording.

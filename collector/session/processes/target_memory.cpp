@@ -55,6 +55,8 @@ void write_settings(channel::Settings& shared, const CaptureSettings& settings) 
   store(shared.cuda_extras,
         (settings.memory_usage ? channel::kMemoryUsage : 0u) | (settings.cpu_page_faults ? channel::kCpuPageFaults : 0u) |
             (settings.gpu_page_faults ? channel::kGpuPageFaults : 0u) | (settings.cuda_events ? channel::kCudaEvents : 0u));
+  store(shared.kernel_collection, static_cast<std::uint32_t>(settings.kernels.collection));
+  store(shared.pc_sampling_period, settings.kernels.sampling_period);
   store(shared.os_runtime_backtrace_ns,
         static_cast<std::uint32_t>(settings.os_runtime_backtraces.value_or(std::chrono::nanoseconds(0)).count()));
   const CudaBacktraces& backtraces = settings.backtraces;

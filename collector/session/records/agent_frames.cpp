@@ -43,7 +43,8 @@ std::size_t AgentFrames::drain() {
 }
 
 bool AgentFrames::is_acceptable(const FrameView& frame) const {
-  constexpr proto::FrameType kFromAgents[] = {proto::FRAME_RESOURCES, proto::FRAME_EVENTS, proto::FRAME_CLOCK_SYNC};
+  constexpr proto::FrameType kFromAgents[] = {proto::FRAME_RESOURCES, proto::FRAME_EVENTS, proto::FRAME_CLOCK_SYNC, proto::FRAME_CODE_OBJECT,
+                                            proto::FRAME_PC_SAMPLES};
   const FrameHeader& header = frame.header;
   const bool type_fits = std::find(std::begin(kFromAgents), std::end(kFromAgents), header.type) != std::end(kFromAgents);
   return type_fits && header.source == proto::SOURCE_AGENT && header.process == instance_ && header.event_count <= kMaximumChunkEvents &&

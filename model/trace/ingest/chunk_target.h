@@ -31,5 +31,7 @@ struct ChunkTarget {
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::ThreadStates& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const proto::Samples& columns);
 [[nodiscard]] bool ingest(const ChunkTarget& into, const CounterSampleColumns& columns);
+// Of frames of their own, which are no chunks.
+[[nodiscard]] bool ingest(const ChunkTarget& into, const proto::PcSamples& samples);
 
 }  // namespace lanescope

@@ -67,4 +67,16 @@ bool extend(Dictionary& dictionary, const proto::EventChunk& chunk, TraceBuilder
          });
 }
 
+bool extend(Dictionary& dictionary, ProcessId process, const proto::PcSamples& samples, KernelNames& kernel_names, TraceBuilder& builder) {
+  constexpr std::string_view kPrefix = "smsp__pcsamp_warps_issue_stalled_";
+  return extend(dictionary.gpu_functions, samples.first_function(), samples.functions(),
+                [&](const proto::GpuFunction& function) {
+                  const KernelName& name = kernel_names.of(builder.intern(function.name()), builder);
+                  return 1 + builder.gpu_function({process, function.code_object(), function.index(), name.name, name.mangled});
+                }) &&
+         extend(dictionary.stall_reasons, samples.first_reason(), samples.reasons(), [&](const std::string& name) {
+           return 1 + builder.stall_reason(std::string_view(name).substr(name.starts_with(kPrefix) ? kPrefix.size() : 0));
+         });
+}
+
 }  // namespace lanescope

@@ -8,6 +8,7 @@
 
 #include "lanescope/trace.pb.h"
 #include "model/trace/counter.h"
+#include "model/trace/kernel_records.h"
 #include "model/trace/types.h"
 
 namespace lanescope {
@@ -106,6 +107,8 @@ struct Dictionary {
   EntryTable<proto::CopyShape> copy_shapes;
   EntryTable<CodeLocationId> code_locations;
   EntryTable<CallNodeId> call_nodes;
+  EntryTable<GpuFunctionId> gpu_functions;          // one more than the id, so that 0 is none
+  EntryTable<std::uint32_t> stall_reasons;          // likewise
   EntryTable<CounterId> counters;                   // one more than the id, so that 0 is none
   std::map<CounterId, std::uint32_t> id_of_counter;  // which of the source's it is
   DetailCache kernels;        // by string id
@@ -115,7 +118,7 @@ struct Dictionary {
     const auto of = [](const auto&... tables) { return (tables.memory_bytes() + ...); };
     constexpr std::size_t kNodeBytes = 80;
     return sizeof(*this) + id_of_counter.size() * kNodeBytes +
-           of(strings, kernel_names, given_names, shapes, queues, copy_shapes, code_locations, call_nodes, counters, kernels, given_kernels);
+           of(strings, kernel_names, given_names, shapes, queues, copy_shapes, code_locations, call_nodes, gpu_functions, stall_reasons, counters, kernels, given_kernels);
   }
 };
 
@@ -137,5 +140,8 @@ class KernelNames {
 // The same for strings alone, as other messages than chunks bring them.
 [[nodiscard]] bool extend_strings(Dictionary& dictionary, std::uint32_t first,
                                   const google::protobuf::RepeatedPtrField<std::string>& strings, TraceBuilder& builder);
+
+// What PC samples are first to use.
+[[nodiscard]] bool extend(Dictionary& dictionary, ProcessId process, const proto::PcSamples& samples, KernelNames& kernel_names, TraceBuilder& builder);
 
 }  // namespace lanescope

@@ -31,7 +31,7 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 13;
+inline constexpr std::uint32_t kLayoutVersion = 14;
 // environment: set where call chains of calls into the C library may be asked for, which takes a preparation while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 // environment: set where it is to be recorded who holds the lock of a Python interpreter; to kPythonLockAlone where no calls into the C
@@ -99,6 +99,12 @@ enum CudaExtra : std::uint32_t {
   kCudaEvents = 8,  // when streams come past events
 };
 
+// What is found out about kernels beyond their times, as numbered in trace.proto (KernelCollection).
+enum class KernelCollection : std::uint32_t {
+  kNone = 0,
+  kPcSamples = 1,  // where warps stand, while the program runs
+};
+
 // Bits of Settings::backtrace_calls: sorts of CUDA calls.
 enum CallGroup : std::uint32_t {
   kKernelCalls = 1,
@@ -130,6 +136,8 @@ struct Settings {
   std::atomic<std::uint32_t> capture_trigger;          // CaptureTrigger: who begins and ends a capture
   std::atomic<std::uint32_t> capture_answers;          // follows AgentStatus::capture_begins once the host has taken note
   std::atomic<std::uint32_t> cuda_extras;              // CudaExtra bits: what is recorded beyond the preset
+  std::atomic<std::uint32_t> kernel_collection;        // KernelCollection
+  std::atomic<std::uint32_t> pc_sampling_period;       // 2^n cycles of a multiprocessor between two samples: 5 to 31; 0: as CUPTI has it
   std::atomic<std::uint32_t> backtrace_calls;          // CallGroup bits: CUDA calls of which the call chain is taken
   std::atomic<std::uint32_t> backtrace_threshold_ns;   // where they took so long
   std::atomic<std::uint32_t> os_runtime_backtrace_ns;  // calls into the C library of which it is taken, where they took so long; 0: of none

@@ -23,6 +23,7 @@
 
 #include "collector/cpu/cpu_settings.h"
 #include "collector/session/gpu_metrics.h"
+#include "collector/session/kernel_settings.h"
 #include "model/file/result.h"
 #include "model/file/trace_file.h"
 
@@ -83,6 +84,7 @@ struct CaptureSettings {
   bool cpu_page_faults = false;                         // of unified memory; with either, what moves between the memories
   bool gpu_page_faults = false;
   bool cuda_events = false;  // when streams come past CUDA events, and who waits for them
+  KernelSettings kernels;
   CudaBacktraces backtraces;
   std::chrono::nanoseconds os_runtime_threshold{1000};            // shorter calls into the C library are left out
   std::optional<std::chrono::nanoseconds> os_runtime_backtraces;  // of calls into the C library that took so long, the call chain is taken

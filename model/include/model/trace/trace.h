@@ -25,6 +25,7 @@
 
 namespace lanescope {
 
+struct KernelRecords;
 struct ResourceIndex;
 
 enum class TrackKind : std::uint8_t {
@@ -300,6 +301,8 @@ class Trace {
   [[nodiscard]] const ThreadStateDetail& thread_state_detail(DetailId id) const noexcept { return thread_state_details_[id]; }
   [[nodiscard]] const SampleDetail& sample_detail(DetailId id) const noexcept { return sample_details_[id]; }
   [[nodiscard]] const CallStacks& call_stacks() const noexcept { return call_stacks_; }
+  // What is known of kernels beyond their times (kernel_records.h).
+  [[nodiscard]] const KernelRecords& kernel_records() const noexcept;
 
   [[nodiscard]] Event event(EventRef ref) const noexcept { return lanes_[ref.lane].event(ref.index); }
   // Each O(log entries).
@@ -369,6 +372,7 @@ class Trace {
   AppendOnlyTable<ThreadStateDetail> thread_state_details_;
   AppendOnlyTable<SampleDetail> sample_details_;
   CallStacks call_stacks_;
+  std::shared_ptr<const KernelRecords> kernel_records_;  // null: nothing
 };
 
 // The CUDA ordinal under which a process knows a GPU; the machine's where the process is not known to use it. O(log devices).

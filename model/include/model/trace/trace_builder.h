@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/trace/kernel_records.h"
 #include "model/trace/trace.h"
 
 namespace lanescope {
@@ -87,6 +88,13 @@ class TraceBuilder {
                    std::span<const std::vector<std::int64_t>> columns, Nanoseconds end);
   // Replaces all of a counter that is computed rather than read, such as a running sum over events.
   void set_series(CounterId counter, CounterSeries series);
+
+  // What is known of kernels beyond their times. Parts of code come in the order of their offsets; false for one that does not fit to those
+  // before.
+  bool add_code(ProcessId process, std::uint64_t crc, std::uint64_t size, std::uint64_t offset, std::string_view part);
+  GpuFunctionId gpu_function(const GpuFunction& function);  // new on first mention
+  std::uint32_t stall_reason(std::string_view name);        // likewise
+  void add(PcSampleWindow window);                          // requires: its functions and reasons exist
 
   // Adds events of one track, in any order. `depths`, where given, has one nesting depth an event (NVTX push/pop). Events of negative
   // duration, and of times that are not near (see types.h), are refused and counted as invalid.

@@ -1,0 +1,18 @@
+// The option that says what to find out about kernels beyond their times.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string_view>
+
+#include "capture_options.h"
+#include "collector/session/kernel_settings.h"
+
+namespace lanescope::cli {
+
+// As describe_capture() (capture_options.h).
+void describe_kernels(CLI::App& app, CaptureOptions& options);
+
+// "none", or what to find out, with its parameters behind a colon: "pc", "pc:period=15". Fails with one sentence, of kind kUsage.
+[[nodiscard]] Result<session::KernelSettings> kernel_settings(std::string_view text);
+
+}  // namespace lanescope::cli

@@ -1,0 +1,138 @@
+#include "agent/cupti/kernel_profiler.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include <dlfcn.h>
+
+#include "agent/core/loader.h"
+#include "agent/core/quiet.h"
+#include "agent/cupti/guarded_call.h"
+#include "agent/cupti/words.h"
+
+namespace lanescope::agent::cupti {
+namespace {
+
+constexpr CUpti_CallbackId kResourceCallbacks[] = {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+                                                   CUPTI_CBID_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING};
+constexpr std::size_t kPathBytes = 4096;
+
+channel::KernelCollection collection_of(const channel::Settings& settings) noexcept {
+  return static_cast<channel::KernelCollection>(settings.kernel_collection.load(std::memory_order_acquire));
+}
+
+// Our library, which lies beside the agent.
+void* open_library_beside_agent() noexcept {
+  Dl_info self{};
+  if (dladdr(reinterpret_cast<const void*>(&open_library_beside_agent), &self) == 0 || self.dli_fname == nullptr) return nullptr;
+  const char* const slash = std::strrchr(self.dli_fname, '/');
+  if (slash == nullptr) return nullptr;
+  char path[kPathBytes];
+  const int length = std::snprintf(path, sizeof(path), "%.*s/liblanescope-kernels.so", static_cast<int>(slash - self.dli_fname), self.dli_fname);
+  if (length <= 0 || static_cast<std::size_t>(length) >= sizeof(path)) return nullptr;
+  return load_file(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+// The libcupti that these functions are of.
+void* handle_of(const Functions& functions) noexcept {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(functions.get_version), &info) == 0 || info.dli_fname == nullptr) return nullptr;
+  return load_file(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+}  // namespace
+
+template <typename Work>
+void KernelProfiler::ask(Work work) noexcept {
+  kernels::Collector* const collector = collector_.load(std::memory_order_acquire);
+  if (collector == nullptr || has_faulted_.load(std::memory_order_acquire)) return;
+  const Quiet quiet;
+  if (call_cupti([&] { work(*collector); }) == Guarded::kDone || has_faulted_.exchange(true)) return;
+  report(Component::kCupti, ComponentState::kFailed, Severity::kError,
+         "PC samples are not recorded from here on: CUPTI faulted when it was asked for them. All else is recorded, and the program runs on.");
+}
+
+bool KernelProfiler::load(const Functions& functions) noexcept {
+  if (was_tried_) return collector_.load(std::memory_order_relaxed) != nullptr;
+  was_tried_ = true;
+  void* const library = open_library_beside_agent();
+  void* const cupti = handle_of(functions);
+  if (library == nullptr || cupti == nullptr) {
+    cupti::tell(ComponentState::kNoLibrary, Severity::kError,
+                "PC samples are not recorded: liblanescope-kernels.so can't be loaded from beside the agent. Install Lanescope whole.");
+    return false;
+  }
+  const auto open = reinterpret_cast<kernels::Open>(dlsym(library, kernels::kOpenFunction));
+  kernels::Collector* const collector = open == nullptr ? nullptr : open(kernels::kInterfaceVersion, *this, cupti);
+  collector_.store(collector, std::memory_order_release);
+  if (collector == nullptr)
+    cupti::tell(ComponentState::kVersionMismatch, Severity::kError,
+                "PC samples are not recorded: this libcupti has no PC sampling, or liblanescope-kernels.so is of another version than the agent.");
+  return collector != nullptr;
+}
+
+void KernelProfiler::watch(const Functions& functions, CUpti_SubscriberHandle subscriber, const channel::Settings& settings) noexcept {
+  if (collection_of(settings) == channel::KernelCollection::kNone || !load(functions)) return;
+  for (const CUpti_CallbackId id : kResourceCallbacks) functions.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
+}
+
+void KernelProfiler::begin(const channel::Settings& settings, encode::FrameWriter& frames, DriverState driver) noexcept {
+  const kernels::Request request{collection_of(settings), settings.pc_sampling_period.load(std::memory_order_relaxed),
+                                 driver == DriverState::kUp};
+  if (request.collection == channel::KernelCollection::kNone) return;
+  frames_ = &frames;
+  is_collecting_ = true;
+  next_ = 0;
+  ask([&](kernels::Collector& collector) { collector.begin(request); });
+}
+
+void KernelProfiler::collect(std::int64_t now) noexcept {
+  if (!is_collecting_ || now < next_) return;
+  next_ = now + kInterval;
+  ask([](kernels::Collector& collector) { collector.collect(); });
+}
+
+void KernelProfiler::end() noexcept {
+  if (!is_collecting_) return;
+  ask([](kernels::Collector& collector) { collector.end(); });
+  is_collecting_ = false;
+  frames_ = nullptr;
+}
+
+void KernelProfiler::begin_session() noexcept {
+  ask([](kernels::Collector& collector) { collector.begin_session(); });
+}
+
+void KernelProfiler::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource) noexcept {
+  ask([&](kernels::Collector& collector) {
+    switch (id) {
+      case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+        return collector.context_created(resource.context);
+      case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+        return collector.context_ends(resource.context);
+      case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
+        return collector.module_unloads(resource.context);
+      case CUPTI_CBID_RESOURCE_MODULE_LOADED: {
+        const auto* const module = static_cast<const CUpti_ModuleResourceData*>(resource.resourceDescriptor);
+        if (module == nullptr || module->pCubin == nullptr) return;
+        return collector.module_loaded({reinterpret_cast<const std::byte*>(module->pCubin), module->cubinSize});
+      }
+      default:
+        return;
+    }
+  });
+}
+
+void KernelProfiler::write_frame(std::uint16_t type, std::span<const std::byte> payload) noexcept {
+  if (frames_ != nullptr) frames_->write(static_cast<encode::FrameType>(type), payload, 0);
+}
+
+void KernelProfiler::tell(kernels::Outcome outcome, const char* sentence) noexcept {
+  const ComponentState state = outcome == kernels::Outcome::kWorks          ? ComponentState::kRecording
+                               : outcome == kernels::Outcome::kNoPermission ? ComponentState::kNoPermission
+                               : outcome == kernels::Outcome::kInUse        ? ComponentState::kOwnedByOther
+                                                                            : ComponentState::kFailed;
+  report(Component::kCupti, state, Severity::kWarning, sentence);
+}
+
+}  // namespace lanescope::agent::cupti

@@ -1,0 +1,57 @@
+// What keeps kernels: the agent's side of liblanescope-kernels.so (kernels/collector.h), which is loaded where a recording asks for it.
+//
+// A fault in a call into it ends the collection for the process, and nothing else.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "agent/cupti/library.h"
+#include "agent/encode/frame_writer.h"
+#include "agent/kernels/collector.h"
+
+namespace lanescope::agent::cupti {
+
+class KernelProfiler final : private kernels::Host {
+ public:
+  KernelProfiler() noexcept = default;
+  KernelProfiler(const KernelProfiler&) = delete;
+  KernelProfiler& operator=(const KernelProfiler&) = delete;
+
+  // Follows contexts and modules from here on, where the settings ask for any of it; tells the user where that can't be. Any number of
+  // times.
+  void watch(const Functions& functions, CUpti_SubscriberHandle subscriber, const channel::Settings& settings) noexcept;
+
+  // On the agent's own thread, or before it runs. Frames go to `frames` until end(), which outlives that.
+  enum class DriverState { kStarting, kUp };
+  void begin(const channel::Settings& settings, encode::FrameWriter& frames, DriverState driver) noexcept;
+  // Hands over what was collected, where that is due.
+  void collect(std::int64_t now) noexcept;
+  void end() noexcept;
+  // From here on for another session. Requires: end().
+  void begin_session() noexcept;
+  [[nodiscard]] bool is_collecting() const noexcept { return is_collecting_; }
+
+  // CUPTI's callback in the domain of resources, on any thread.
+  void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource) noexcept;
+
+  static constexpr std::int64_t kInterval = 100'000'000;  // ns between two collections
+
+ private:
+  void write_frame(std::uint16_t type, std::span<const std::byte> payload) noexcept override;
+  void tell(kernels::Outcome outcome, const char* sentence) noexcept override;
+
+  bool load(const Functions& functions) noexcept;
+  template <typename Work>
+  void ask(Work work) noexcept;
+
+  std::atomic<kernels::Collector*> collector_{nullptr};
+  std::atomic<bool> has_faulted_{false};
+  bool was_tried_ = false;
+  bool is_collecting_ = false;
+  std::int64_t next_ = 0;
+  encode::FrameWriter* frames_ = nullptr;
+};
+
+}  // namespace lanescope::agent::cupti

@@ -1,0 +1,64 @@
+// What liblanescope-kernels.so does for the agent, which loads it where a recording asks what keeps kernels: both are built together, and
+// meet in this header alone.
+//
+// Nothing of it throws. Calls lead into CUPTI, which may fault: the agent guards each of them, and asks nothing more behind a fault.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <cuda.h>
+
+#include "collector/channel/layout.h"
+
+namespace lanescope::agent::kernels {
+
+inline constexpr std::uint32_t kInterfaceVersion = 1;
+inline constexpr char kOpenFunction[] = "lanescope_kernels_open";
+
+enum class Outcome : std::uint32_t { kWorks, kNoPermission, kInUse, kFailed };
+
+// The agent, to the library.
+class Host {
+ public:
+  // A frame of this type (trace.proto). On the agent's own thread alone.
+  virtual void write_frame(std::uint16_t type, std::span<const std::byte> payload) noexcept = 0;
+  // One sentence for the user, said once for each recording. Any thread.
+  virtual void tell(Outcome outcome, const char* sentence) noexcept = 0;
+
+ protected:
+  ~Host() = default;
+};
+
+struct Request {
+  channel::KernelCollection collection = channel::KernelCollection::kNone;
+  std::uint32_t sampling_period = 0;  // as channel::Settings::pc_sampling_period
+  bool driver_is_up = false;          // it may be asked: there may be contexts already
+};
+
+// The library, to the agent. There is one, and it lives as long as the process.
+class Collector {
+ public:
+  // On the agent's own thread: from here on, until end(); what there is so far goes to the host; and no more is asked of CUPTI. collect()
+  // is called about ten times a second, and behind end() once more.
+  virtual void begin(const Request& request) noexcept = 0;
+  virtual void collect() noexcept = 0;
+  virtual void end() noexcept = 0;
+  // From here on frames are those of another session, which knows nothing yet. Requires: between end() and begin().
+  virtual void begin_session() noexcept = 0;
+
+  // From CUPTI's callbacks, on threads of the program, also where nothing is being collected.
+  virtual void context_created(CUcontext context) noexcept = 0;
+  virtual void context_ends(CUcontext context) noexcept = 0;
+  virtual void module_loaded(std::span<const std::byte> image) noexcept = 0;
+  virtual void module_unloads(CUcontext context) noexcept = 0;
+
+ protected:
+  ~Collector() = default;
+};
+
+// `cupti`: a handle of dlopen. Null where the library is of another version, or this libcupti lacks what it needs.
+using Open = Collector* (*)(std::uint32_t interface_version, Host& host, void* cupti);
+
+}  // namespace lanescope::agent::kernels

@@ -1,0 +1,196 @@
+#include "agent/kernels/pc_collector.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "agent/core/clock.h"
+#include "agent/encode/proto_writer.h"
+
+namespace lanescope::agent::kernels {
+namespace {
+
+constexpr std::uint16_t kCodeObjectFrame = 19;  // proto::FrameType
+constexpr std::uint16_t kPcSamplesFrame = 20;
+constexpr std::size_t kCodePartBytes = 4u << 20;
+
+}  // namespace
+
+std::optional<PcSampler>* PcCollector::find(CUcontext context) noexcept {
+  for (std::optional<PcSampler>& sampler : samplers_)
+    if (sampler && sampler->context() == context) return &sampler;
+  return nullptr;
+}
+
+// ---- On the agent's own thread -----------------------------------------------------------------------------------------------------
+
+void PcCollector::begin(const Request& request) noexcept {
+  const ScopedTurn turn(turn_);
+  if (!turn) return tell_once(Outcome::kFailed, "PC samples are not recorded: the program keeps CUPTI busy.");
+  request_ = request;
+  is_collecting_ = true;
+  for (std::optional<PcSampler>& sampler : samplers_)
+    if (sampler) sampler->expect();
+  const Driver driver = request.driver_is_up ? Driver::find() : Driver();
+  for (int device = 0; device < driver.device_count(); ++device)
+    if (const CUcontext context = driver.primary_context(device); context != nullptr) add(context);
+  sample_free_gpus();
+}
+
+void PcCollector::collect() noexcept {
+  {
+    const ScopedTurn turn(turn_);
+    if (!turn) return;  // the next time
+    for (std::optional<PcSampler>& sampler : samplers_) {
+      if (!sampler) continue;
+      take(*sampler);
+      write(*sampler);
+      if (sampler->context() == nullptr) sampler.reset();
+    }
+    sample_free_gpus();
+  }
+  write_code();
+}
+
+void PcCollector::end() noexcept {
+  {
+    const ScopedTurn turn(turn_);
+    if (!turn) return;
+    is_collecting_ = false;
+    for (std::optional<PcSampler>& sampler : samplers_) {
+      if (!sampler) continue;
+      tell(sampler->end());
+      write(*sampler);
+    }
+  }
+  write_code();
+}
+
+void PcCollector::begin_session() noexcept {
+  const ScopedTurn turn(turn_);
+  dictionary_.forget_written();
+  code_.forget_taken();
+  has_told_ = false;
+}
+
+// ---- From CUPTI's callbacks --------------------------------------------------------------------------------------------------------
+
+void PcCollector::context_created(CUcontext context) noexcept {
+  const ScopedTurn turn(turn_);
+  if (!turn) return;
+  add(context);
+  sample_free_gpus();
+}
+
+void PcCollector::context_ends(CUcontext context) noexcept {
+  const ScopedTurn turn(turn_);
+  std::optional<PcSampler>* const sampler = turn ? find(context) : nullptr;
+  if (sampler == nullptr) return;
+  tell((*sampler)->leave_context());  // what it has is written on the agent's own thread, which then lets it go
+}
+
+void PcCollector::module_loaded(std::span<const std::byte> image) noexcept { code_.add(image); }
+
+// CUPTI forgets what it has of the module's code with the module.
+void PcCollector::module_unloads(CUcontext context) noexcept {
+  const ScopedTurn turn(turn_);
+  if (!turn) return;
+  if (std::optional<PcSampler>* const sampler = find(context); sampler != nullptr) take(**sampler);
+}
+
+// ---- With the turn -----------------------------------------------------------------------------------------------------------------
+
+void PcCollector::add(CUcontext context) noexcept {
+  if (find(context) != nullptr) return;
+  const auto free = std::find_if(std::begin(samplers_), std::end(samplers_), [](const auto& sampler) { return !sampler; });
+  if (free == std::end(samplers_)) return tell_once(Outcome::kWorks, "PC samples are recorded of the first 64 CUDA contexts of a process alone.");
+  free->emplace(functions_, context, dictionary_, code_);
+}
+
+bool PcCollector::is_sampled(std::uint32_t device) const noexcept {
+  return std::any_of(std::begin(samplers_), std::end(samplers_),
+                     [device](const auto& sampler) { return sampler && sampler->is_on() && sampler->device() == device; });
+}
+
+// CUPTI samples one context of a GPU at a time: with a second one it fails, and records nothing any more.
+void PcCollector::sample_free_gpus() noexcept {
+  if (!is_collecting_) return;
+  for (std::optional<PcSampler>& sampler : samplers_) {
+    if (!sampler || !sampler->is_expected() || sampler->context() == nullptr) continue;
+    if (is_sampled(sampler->device())) {
+      tell_once(Outcome::kWorks, "PC samples are recorded of one CUDA context of a GPU at a time: kernels of the program's other contexts have none.");
+      continue;
+    }
+    switch (sampler->begin(request_.sampling_period)) {
+      case PcSampler::Begin::kSampled:
+        break;
+      case PcSampler::Begin::kGpuInUse:
+        tell_once(Outcome::kInUse, "PC samples are not recorded of all processes: one at a time can be sampled on a GPU.");
+        break;
+      case PcSampler::Begin::kRefused:
+        tell(sampler->refusal());
+        break;
+    }
+  }
+}
+
+void PcCollector::take(PcSampler& sampler) noexcept { tell(sampler.take()); }
+
+void PcCollector::write(PcSampler& sampler) noexcept {
+  PcChunk& chunk = sampler.chunk();
+  const std::int64_t now = monotonic_now();
+  if (!chunk.empty()) {
+    PageBuffer message;
+    encode::ProtoWriter out(message);
+    out.unsigned_field(3, sampler.device());
+    out.unsigned_field(4, sampler.context_id());
+    out.unsigned_field(5, sampler.period_in_cycles());
+    dictionary_.write_new(out);
+    chunk.write(out, now);
+    if (!message.failed()) host_.write_frame(kPcSamplesFrame, message.bytes());
+  }
+  chunk.begin(now);
+}
+
+// Without it: nobody else takes code.
+void PcCollector::write_code() noexcept {
+  for (CodeObjects::Image image = code_.take_wanted(); !image.bytes.empty(); image = code_.take_wanted()) {
+    for (std::size_t at = 0; at < image.bytes.size(); at += kCodePartBytes) {
+      PageBuffer message;
+      encode::ProtoWriter out(message);
+      out.fixed64_field(1, image.crc);
+      out.unsigned_field(2, image.bytes.size());
+      out.unsigned_field(3, at);
+      out.bytes_field(4, image.bytes.subspan(at, std::min(kCodePartBytes, image.bytes.size() - at)));
+      if (!message.failed()) host_.write_frame(kCodeObjectFrame, message.bytes());
+    }
+  }
+}
+
+void PcCollector::tell_once(Outcome outcome, const char* sentence) noexcept {
+  if (has_told_) return;
+  has_told_ = true;
+  host_.tell(outcome, sentence);
+}
+
+void PcCollector::tell(CUptiResult result) noexcept {
+  switch (result) {
+    case CUPTI_SUCCESS:
+      return;
+    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+      return tell_once(Outcome::kNoPermission,
+                       "PC samples are not recorded: the driver lets only administrators read the hardware's counters. Record as root, or have the "
+                       "option NVreg_RestrictProfilingToAdminUsers=0 set for the module nvidia.");
+    case CUPTI_ERROR_HARDWARE_BUSY:
+      return tell_once(Outcome::kInUse,
+                       "PC samples are not recorded: another program holds the hardware's counters. Stop DCGM or the other profiler, and record again.");
+    default: {
+      char sentence[256];
+      const char* name = "unknown error";
+      functions_.get_result_string(result, &name);
+      std::snprintf(sentence, sizeof(sentence), "PC samples of a CUDA context are not recorded from here on: CUPTI answered %d (%s).", static_cast<int>(result), name);
+      return tell_once(Outcome::kFailed, sentence);
+    }
+  }
+}
+
+}  // namespace lanescope::agent::kernels

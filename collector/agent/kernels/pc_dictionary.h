@@ -1,0 +1,39 @@
+// Ids of the functions and reasons that PcSamples name, and what of these the host does not know yet.
+//
+// One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "agent/core/page_buffer.h"
+#include "agent/encode/dictionary.h"
+#include "agent/encode/proto_writer.h"
+
+namespace lanescope::agent::kernels {
+
+class PcDictionary {
+ public:
+  // 0 where there is no memory.
+  std::uint32_t function(std::uint64_t code_object, std::uint32_t index, std::string_view name) noexcept;
+  std::uint32_t reason(std::string_view name) noexcept;
+
+  // What was added since the last time.
+  void write_new(encode::ProtoWriter& out) noexcept;
+  // All is new again: for a host that knows nothing.
+  void forget_written() noexcept;
+
+ private:
+  struct FunctionKey {
+    std::uint64_t code_object;
+    std::uint64_t index;
+  };
+  encode::ValueDictionary<FunctionKey> functions_;
+  encode::StringDictionary names_;
+  PageArray<std::uint32_t> name_of_;  // ids of names_, by function
+  encode::StringDictionary reasons_;
+  std::uint32_t written_functions_ = 0;
+  std::uint32_t written_reasons_ = 0;
+};
+
+}  // namespace lanescope::agent::kernels

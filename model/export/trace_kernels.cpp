@@ -1,0 +1,112 @@
+#include "trace_kernels.h"
+
+#include <algorithm>
+#include <map>
+
+#include "model/trace/kernel_records.h"
+
+namespace lanescope::exporters {
+namespace {
+
+constexpr std::size_t kCodePartBytes = 4u << 20;
+constexpr int kMostRows = 65'536;
+
+bool write_code(const CodeObject& object, const EmitCode& emit) {
+  for (std::size_t at = 0; at < object.image.size(); at += kCodePartBytes) {
+    proto::CodeObject part;
+    part.set_crc(object.crc);
+    part.set_size(object.size);
+    part.set_offset(at);
+    part.set_image(object.image.substr(at, kCodePartBytes));
+    if (!emit(part)) return false;
+  }
+  return true;
+}
+
+// Ids as the file has them, which are told where they are first used.
+class PcSamplesWriter {
+ public:
+  PcSamplesWriter(const Trace& trace, const EmitPcSamples& emit) : trace_(trace), records_(trace.kernel_records()), emit_(emit) {}
+
+  bool write(const PcSampleWindow& window) {
+    proto::PcSamples message;
+    begin(window, message);
+    message.set_dropped(window.dropped);
+    message.set_other_samples(window.other_samples);
+    message.set_buffer_was_full(window.buffer_was_full);
+    for (const PcSample& sample : window.samples) {
+      if (message.function_size() == kMostRows) {
+        if (!emit_(message)) return false;
+        message.Clear();
+        begin(window, message);
+      }
+      add(sample, message);
+    }
+    return emit_(message);
+  }
+
+ private:
+  void begin(const PcSampleWindow& window, proto::PcSamples& message) {
+    message.set_begin(window.time.begin + trace_.provenance().monotonic_epoch);
+    message.set_duration(static_cast<std::uint64_t>(window.time.end - window.time.begin));
+    message.set_device(device_ordinal(trace_, window.process, window.gpu));
+    message.set_context(window.context);
+    message.set_period(window.period);
+    pc_ = 0;
+  }
+
+  void add(const PcSample& sample, proto::PcSamples& message) {
+    message.add_function(function_id(sample.function, message));
+    message.add_pc_delta(std::int64_t{sample.pc} - pc_);
+    message.add_reason(reason_id(sample.reason, message));
+    message.add_samples(sample.samples);
+    message.add_not_issued(sample.not_issued);
+    pc_ = sample.pc;
+  }
+
+  std::uint32_t function_id(GpuFunctionId id, proto::PcSamples& message) {
+    const auto [known, is_new] = functions_.try_emplace(id, static_cast<std::uint32_t>(functions_.size() + 1));
+    if (is_new) {
+      if (message.functions_size() == 0) message.set_first_function(known->second);
+      const GpuFunction& function = records_.functions[id];
+      proto::GpuFunction& added = *message.add_functions();
+      added.set_code_object(function.code_object);
+      added.set_index(function.index);
+      added.set_name(std::string(trace_.name(function.mangled)));
+    }
+    return known->second;
+  }
+
+  std::uint32_t reason_id(std::uint32_t id, proto::PcSamples& message) {
+    const auto [known, is_new] = reasons_.try_emplace(id, static_cast<std::uint32_t>(reasons_.size() + 1));
+    if (is_new) {
+      if (message.reasons_size() == 0) message.set_first_reason(known->second);
+      message.add_reasons(records_.reasons[id]);
+    }
+    return known->second;
+  }
+
+  const Trace& trace_;
+  const KernelRecords& records_;
+  const EmitPcSamples& emit_;
+  std::map<GpuFunctionId, std::uint32_t> functions_;
+  std::map<std::uint32_t, std::uint32_t> reasons_;
+  std::int64_t pc_ = 0;
+};
+
+}  // namespace
+
+bool write_kernel_records(const Trace& trace, ProcessId process, const ExportSelection& selection, const EmitCode& emit_code,
+                          const EmitPcSamples& emit_samples) {
+  const KernelRecords& records = trace.kernel_records();
+  for (const auto& object : records.code)
+    if (object->process == process && !write_code(*object, emit_code)) return false;
+  PcSamplesWriter writer(trace, emit_samples);
+  for (const auto& window : records.windows) {
+    const bool is_wanted = window->process == process && (!selection.window || (window->time.begin < selection.window->end && window->time.end > selection.window->begin));
+    if (is_wanted && !writer.write(*window)) return false;
+  }
+  return true;
+}
+
+}  // namespace lanescope::exporters

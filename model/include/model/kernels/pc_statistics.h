@@ -1,0 +1,60 @@
+// Where the warps of kernels stood, summed up: by kernel, by source line, by instruction.
+//
+// One sample says that a multiprocessor looked at one of its warps and found it at an instruction, and why it did not go on. Samples are
+// proportional to the time that warps spent there, not to the time of the kernel: kernels that ran side by side share the hardware's looks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/kernels/cubin.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::kernels {
+
+struct StallCount {
+  std::string_view reason;  // "long_scoreboard"; "selected": it went on
+  std::uint64_t samples = 0;
+  std::uint64_t not_issued = 0;  // of these: in cycles in which the scheduler issued nothing of any warp
+};
+
+// What one group of samples has in common, and how they divide.
+struct StallSum {
+  GpuId gpu = kNone;
+  ProcessId process = kNone;
+  NameId kernel = 0;             // readable, as the events of kernels have it
+  std::string line;              // "file.cu:12", with the lines into which it was inlined behind it; empty by kernel, and where not known
+  std::uint32_t pc = 0;          // by instruction: bytes from the begin of the function
+  std::uint64_t samples = 0;
+  std::uint64_t not_issued = 0;
+  std::vector<StallCount> stalls;  // most samples first
+
+  // The reason that holds most samples of those for which something can be done: neither "selected" nor "not_selected". Null: none.
+  [[nodiscard]] const StallCount* decisive() const noexcept;
+};
+
+enum class SumBy { kKernel, kLine, kInstruction };
+
+// Most samples first. Windows of samples count where they overlap the time; none: all. O(samples + bytes of code where lines are asked for).
+[[nodiscard]] std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, std::optional<TimeRange> time = std::nullopt);
+
+// What of the samples is not in these sums.
+struct SampleLosses {
+  std::uint64_t dropped = 0;
+  std::uint64_t full_buffers = 0;  // windows in which the hardware's buffer was full
+};
+[[nodiscard]] SampleLosses sample_losses(const Trace& trace);
+
+// What warps wait for, and what helps: "data from global or local memory or textures". Empty for a reason that is not known.
+struct StallMeaning {
+  std::string_view waits_for;
+  std::string_view remedy;
+};
+[[nodiscard]] StallMeaning stall_meaning(std::string_view reason) noexcept;
+
+}  // namespace lanescope::kernels

@@ -1,0 +1,69 @@
+// What a trace knows of kernels beyond their times: the code that ran on its GPUs, and where warps stood in it.
+//
+// Immutable; copies share nearly all their memory, so any number of threads may read them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/trace/types.h"
+
+namespace lanescope {
+
+// Code as a driver loaded it: an ELF file (cubin).
+struct CodeObject {
+  ProcessId process = kNone;
+  std::uint64_t crc = 0;  // by which functions name it, within its process
+  std::uint64_t size = 0;  // bytes of the whole; `image` has fewer where parts are missing
+  std::string image;
+  [[nodiscard]] bool whole() const noexcept { return image.size() == size; }
+};
+
+// A function of such code: a kernel, or one that kernels call.
+using GpuFunctionId = std::uint32_t;  // position in KernelRecords::functions
+struct GpuFunction {
+  ProcessId process = kNone;
+  std::uint64_t code_object = 0;  // CodeObject::crc
+  std::uint32_t index = 0;        // in its symbol table
+  NameId name = 0;                // as kernels have it: readable
+  NameId mangled = 0;
+};
+
+// Why warps did not go on at an instruction, or did ("selected"), and how often that was seen.
+struct PcSample {
+  GpuFunctionId function = 0;
+  std::uint32_t reason = 0;  // position in KernelRecords::reasons
+  std::uint32_t pc = 0;      // bytes from the begin of the function
+  std::uint32_t samples = 0;
+  std::uint32_t not_issued = 0;  // of these: in cycles in which the scheduler issued nothing
+};
+
+// What was sampled of one context in a window of time.
+struct PcSampleWindow {
+  ProcessId process = kNone;
+  GpuId gpu = kNone;
+  std::uint32_t context = 0;  // CUDA context id in its process
+  TimeRange time;
+  std::uint64_t period = 0;  // cycles of a multiprocessor between two of its samples
+  std::vector<PcSample> samples;
+  std::uint64_t dropped = 0;        // samples that found no room
+  std::uint64_t other_samples = 0;  // of kernels that are not the program's
+  bool buffer_was_full = false;     // the hardware's: it lost samples that nobody could count
+};
+
+struct KernelRecords {
+  std::vector<std::shared_ptr<const CodeObject>> code;
+  std::vector<GpuFunction> functions;
+  std::vector<std::string> reasons;  // "long_scoreboard"
+  std::vector<std::shared_ptr<const PcSampleWindow>> windows;  // in the order in which they were recorded
+
+  [[nodiscard]] bool empty() const noexcept { return code.empty() && windows.empty(); }
+  // Null where the trace does not have it. O(code).
+  [[nodiscard]] const CodeObject* find_code(ProcessId process, std::uint64_t crc) const noexcept;
+};
+
+}  // namespace lanescope

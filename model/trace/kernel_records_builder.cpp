@@ -1,0 +1,147 @@
+#include "kernel_records_builder.h"
+
+#include <algorithm>
+
+namespace lanescope {
+namespace {
+
+constexpr std::uint64_t kNodeBytes = 96;
+constexpr Nanoseconds kTogether = 20'000'000;  // windows of several contexts that end within so long are shown as one
+constexpr double kLeastShare = 0.01;           // of all samples: reasons below it have no series
+
+// Windows of one GPU that were taken together.
+struct Bucket {
+  TimeRange time;
+  std::vector<std::uint64_t> samples;  // by reason
+  std::uint64_t total = 0;
+};
+
+std::vector<Bucket> buckets_of(const KernelRecords& records, GpuId gpu) {
+  std::vector<const PcSampleWindow*> windows;
+  for (const auto& window : records.windows)
+    if (window->gpu == gpu && window->time.end > window->time.begin) windows.push_back(window.get());
+  std::stable_sort(windows.begin(), windows.end(), [](const auto* a, const auto* b) { return a->time.end < b->time.end; });
+  std::vector<Bucket> buckets;
+  Nanoseconds first_end = 0;
+  for (const PcSampleWindow* window : windows) {
+    if (buckets.empty() || window->time.end - first_end > kTogether) {
+      const Nanoseconds begin = buckets.empty() ? window->time.begin : std::max(window->time.begin, buckets.back().time.end);
+      if (begin >= window->time.end) continue;
+      buckets.push_back({{begin, window->time.end}, std::vector<std::uint64_t>(records.reasons.size()), 0});
+      first_end = window->time.end;
+    }
+    Bucket& bucket = buckets.back();
+    bucket.time.end = std::max(bucket.time.end, window->time.end);
+    for (const PcSample& sample : window->samples) {
+      bucket.samples[sample.reason] += sample.samples;
+      bucket.total += sample.samples;
+    }
+  }
+  return buckets;
+}
+
+Counter counter_of(GpuId gpu, const std::string& reason) {
+  Counter counter;
+  counter.gpu = gpu;
+  counter.name = reason;
+  counter.unit = "%";
+  counter.resolution = 0.01;
+  counter.maximum = 100;
+  counter.group = "Warp stalls";
+  counter.description = "Share of the sampled warps that stood still for this reason.";
+  counter.origin = CounterOrigin::kComputed;
+  return counter;
+}
+
+}  // namespace
+
+const CodeObject* KernelRecords::find_code(ProcessId process, std::uint64_t crc) const noexcept {
+  for (const auto& object : code)
+    if (object->process == process && object->crc == crc) return object.get();
+  return nullptr;
+}
+
+bool KernelRecordsBuilder::add_code(ProcessId process, std::uint64_t crc, std::uint64_t size, std::uint64_t offset, std::string_view part) {
+  const auto [known, is_new] = code_.try_emplace({process, crc}, records_.code.size());
+  if (is_new) records_.code.push_back(std::make_shared<const CodeObject>(CodeObject{process, crc, size, {}}));
+  std::shared_ptr<const CodeObject>& object = records_.code[known->second];
+  if (object->size != size || object->image.size() != offset || part.size() > size - offset) return false;
+  CodeObject longer = *object;
+  longer.image += part;
+  object = std::make_shared<const CodeObject>(std::move(longer));
+  bytes_ += part.size() + kNodeBytes;
+  published_.reset();
+  return true;
+}
+
+GpuFunctionId KernelRecordsBuilder::function(const GpuFunction& function) {
+  const auto [known, is_new] = functions_.try_emplace({function.process, function.code_object, function.index}, static_cast<GpuFunctionId>(records_.functions.size()));
+  if (is_new) {
+    records_.functions.push_back(function);
+    bytes_ += sizeof(GpuFunction) + kNodeBytes;
+    published_.reset();
+  }
+  return known->second;
+}
+
+std::uint32_t KernelRecordsBuilder::reason(std::string_view name) {
+  const auto known = std::find(records_.reasons.begin(), records_.reasons.end(), name);
+  if (known != records_.reasons.end()) return static_cast<std::uint32_t>(known - records_.reasons.begin());
+  records_.reasons.emplace_back(name);
+  bytes_ += name.size() + kNodeBytes;
+  published_.reset();
+  return static_cast<std::uint32_t>(records_.reasons.size() - 1);
+}
+
+void KernelRecordsBuilder::add(PcSampleWindow window) {
+  bytes_ += sizeof(PcSampleWindow) + window.samples.size() * sizeof(PcSample) + kNodeBytes;
+  records_.windows.push_back(std::make_shared<const PcSampleWindow>(std::move(window)));
+  published_.reset();
+}
+
+std::shared_ptr<const KernelRecords> KernelRecordsBuilder::publish() {
+  if (!published_) published_ = std::make_shared<const KernelRecords>(records_);
+  return published_;
+}
+
+std::vector<StallSeries> stall_series(const KernelRecords& records) {
+  std::vector<GpuId> gpus;
+  for (const auto& window : records.windows)
+    if (std::find(gpus.begin(), gpus.end(), window->gpu) == gpus.end()) gpus.push_back(window->gpu);
+  std::vector<StallSeries> result;
+  for (const GpuId gpu : gpus) {
+    const std::vector<Bucket> buckets = buckets_of(records, gpu);
+    if (buckets.empty()) continue;
+    std::vector<std::uint64_t> totals(records.reasons.size());
+    std::uint64_t all = 0;
+    for (const Bucket& bucket : buckets) {
+      for (std::size_t reason = 0; reason < totals.size(); ++reason) totals[reason] += bucket.samples[reason];
+      all += bucket.total;
+    }
+    std::vector<std::size_t> order;
+    for (std::size_t reason = 0; reason < totals.size(); ++reason)
+      if (totals[reason] > 0 && static_cast<double>(totals[reason]) >= kLeastShare * static_cast<double>(all)) order.push_back(reason);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return totals[a] > totals[b]; });
+    std::vector<Nanoseconds> times;
+    std::vector<const Bucket*> at;  // null where nothing was sampled
+    for (const Bucket& bucket : buckets) {
+      if (!times.empty() && at.back() != nullptr && at.back()->time.end < bucket.time.begin) {
+        times.push_back(at.back()->time.end);
+        at.push_back(nullptr);
+      }
+      times.push_back(bucket.time.begin);
+      at.push_back(&bucket);
+    }
+    for (const std::size_t reason : order) {
+      std::vector<std::int64_t> values;
+      for (const Bucket* bucket : at)
+        values.push_back(bucket == nullptr || bucket->total == 0
+                             ? 0
+                             : static_cast<std::int64_t>(10'000 * static_cast<double>(bucket->samples[reason]) / static_cast<double>(bucket->total) + 0.5));
+      result.push_back({counter_of(gpu, records.reasons[reason]), CounterSeries(times, values, buckets.back().time.end)});
+    }
+  }
+  return result;
+}
+
+}  // namespace lanescope

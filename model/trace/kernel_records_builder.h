@@ -1,0 +1,43 @@
+// Puts together what a trace knows of kernels beyond their times.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "model/trace/counter.h"
+#include "model/trace/kernel_records.h"
+
+namespace lanescope {
+
+class KernelRecordsBuilder {
+ public:
+  // Parts of code come in the order of their offsets; false for one that does not fit to those before.
+  bool add_code(ProcessId process, std::uint64_t crc, std::uint64_t size, std::uint64_t offset, std::string_view part);
+  GpuFunctionId function(const GpuFunction& function);
+  std::uint32_t reason(std::string_view name);
+  void add(PcSampleWindow window);
+
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return bytes_; }
+  // What there is now; the same value again where nothing was added.
+  [[nodiscard]] std::shared_ptr<const KernelRecords> publish();
+
+ private:
+  KernelRecords records_;
+  std::map<std::pair<ProcessId, std::uint64_t>, std::size_t> code_;
+  std::map<std::tuple<ProcessId, std::uint64_t, std::uint32_t>, GpuFunctionId> functions_;
+  std::uint64_t bytes_ = 0;
+  std::shared_ptr<const KernelRecords> published_;
+};
+
+// Why the warps of a GPU waited, over time: for each reason the share of samples.
+struct StallSeries {
+  Counter counter;
+  CounterSeries series;
+};
+[[nodiscard]] std::vector<StallSeries> stall_series(const KernelRecords& records);
+
+}  // namespace lanescope
