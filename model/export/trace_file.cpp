@@ -196,10 +196,11 @@ class TraceFileExport {
       put_frame(type, instance, message, events);
   }
 
-  void put_frame(proto::FrameType type, std::uint32_t instance, const google::protobuf::Message& message, std::uint32_t events) {
+  void put_frame(proto::FrameType type, std::uint32_t instance, const google::protobuf::Message& message, std::uint32_t events,
+                 proto::FrameSource source = proto::SOURCE_AGENT) {
     FrameHeader header;
     header.type = static_cast<std::uint16_t>(type);
-    header.source = proto::SOURCE_AGENT;
+    header.source = static_cast<std::uint8_t>(source);
     header.process = instance;
     header.event_count = events;
     frame_.clear();
@@ -286,9 +287,9 @@ class TraceFileExport {
     if (!trace_.provenance().condition.empty()) {
       proto::Diagnostic diagnostic;
       diagnostic.set_time(trace_.extent().end + epoch_);
-      diagnostic.set_severity(proto::SEVERITY_WARNING);
+      diagnostic.set_severity(trace_.provenance().finished ? proto::SEVERITY_WARNING : proto::SEVERITY_ERROR);
       diagnostic.set_text(trace_.provenance().condition);
-      put(proto::FRAME_DIAGNOSTIC, 0, diagnostic);
+      if (written_) put_frame(proto::FRAME_DIAGNOSTIC, 0, diagnostic, 0, proto::SOURCE_COMPACTION);
     }
     for (const OutputText& text : trace_.output()) {
       proto::Output output;

@@ -89,6 +89,7 @@ struct FrameIngest::State {
   TraceBuilder& builder;
   Nanoseconds epoch = 0;
   std::uint64_t malformed = 0;
+  bool source_was_cut = false;
   std::map<std::pair<std::uint32_t, std::uint8_t>, Dictionary> dictionaries;  // by (process instance, source)
   std::uint64_t dictionary_bytes = 0;
   KernelNames kernel_names;
@@ -243,10 +244,15 @@ struct FrameIngest::State {
     return true;
   }
 
-  bool diagnostic(std::uint32_t instance, const proto::Diagnostic& message) {
+  bool diagnostic(const FrameHeader& header, const proto::Diagnostic& message) {
     if (message.known_from_minor_version() != 0 && message.known_from_minor_version() <= kFormatMinor) return true;
-    builder.add_diagnostic({since_epoch(message.time()), instance == 0 ? kNone : builder.process_of_instance(instance), message.severity(),
-                            message.component(), message.state(), message.text()});
+    if (header.source == proto::SOURCE_COMPACTION) {
+      builder.provenance().condition = message.text();
+      source_was_cut |= message.severity() == proto::SEVERITY_ERROR;
+      return true;
+    }
+    const ProcessId process = header.process == 0 ? kNone : builder.process_of_instance(header.process);
+    builder.add_diagnostic({since_epoch(message.time()), process, message.severity(), message.component(), message.state(), message.text()});
     return true;
   }
 
@@ -361,7 +367,7 @@ struct FrameIngest::State {
   bool apply(const FrameHeader&, const LaneSegmentEvents& segment) { return lane_segment(segment); }
   bool apply(const FrameHeader& header, const proto::Symbols& message) { return symbols(header, message); }
   bool apply(const FrameHeader& header, const proto::Counters& message) { return add_counters(header, process_of(header), message); }
-  bool apply(const FrameHeader& header, const proto::Diagnostic& message) { return diagnostic(header.process, message); }
+  bool apply(const FrameHeader& header, const proto::Diagnostic& message) { return diagnostic(header, message); }
   bool apply(const FrameHeader& header, const proto::CodeObject& message) { return code_object(header, message); }
   bool apply(const FrameHeader& header, const proto::PcSamples& message) { return pc_samples(header, message); }
   bool apply(const FrameHeader&, const proto::Output& message) {
@@ -533,6 +539,7 @@ std::optional<std::vector<Event>> FrameIngest::events_of(const LaneSegmentEvents
 }
 
 std::uint64_t FrameIngest::malformed() const noexcept { return state_->malformed; }
+bool FrameIngest::source_was_cut() const noexcept { return state_->source_was_cut; }
 std::uint64_t FrameIngest::memory_bytes() const noexcept {
   constexpr std::uint64_t kNodeBytes = 64;
   return state_->builder.memory_bytes() + state_->dictionary_bytes + state_->kernel_names.cost() +

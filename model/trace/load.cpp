@@ -93,13 +93,13 @@ Result<std::shared_ptr<const Trace>> load(const std::filesystem::path& path, con
 
   Provenance& provenance = builder.provenance();
   FileCondition condition = reader->condition();
-  provenance.finished = condition.finished && !stopped_at;
+  provenance.finished = condition.finished && !ingest.source_was_cut() && !stopped_at;
   condition.finished |= stopped_at.has_value();  // how the file ends is not known
-  provenance.condition = condition.sentence();
   const auto say = [&provenance](const std::string& sentence) {
-    if (!provenance.condition.empty()) provenance.condition += ' ';
+    if (!provenance.condition.empty() && !sentence.empty()) provenance.condition += ' ';
     provenance.condition += sentence;
   };
+  say(condition.sentence());
   if (stopped_at)
     say("What follows byte " + std::to_string(*stopped_at) +
         " was not read: the file unpacks to more than a recording of its size can hold (docs/file-format.md, Limits).");

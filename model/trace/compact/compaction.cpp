@@ -87,7 +87,8 @@ class Compaction {
       case proto::FRAME_DIAGNOSTIC: {
         proto::Diagnostic message;
         const auto payload = open_frame(frame);
-        if (payload && message.ParseFromString(*payload) && message.known_from_minor_version() != 0) return {};
+        const bool is_said_anew = frame.header.source == proto::SOURCE_COMPACTION;
+        if (payload && message.ParseFromString(*payload) && (message.known_from_minor_version() != 0 || is_said_anew)) return {};
         return aside_.append(bytes_of(frame));
       }
       case proto::FRAME_COUNTERS: {
@@ -151,16 +152,21 @@ class Compaction {
 
   // What of the recording is not in the new file, and can't be seen from it.
   Result<void> write_losses() {
-    std::string sentence = condition_.sentence();
+    std::string sentence = trace_->provenance().condition;  // of what the recording was made from itself
+    const auto say = [&sentence](const std::string& more) {
+      if (!sentence.empty() && !more.empty()) sentence += ' ';
+      sentence += more;
+    };
+    say(condition_.sentence());
     if (malformed_ > 0)
-      sentence += (sentence.empty() ? "" : " ") + std::to_string(malformed_) +
-                  (malformed_ == 1 ? " frame could not be understood and was skipped." : " frames could not be understood and were skipped.");
+      say(std::to_string(malformed_) +
+          (malformed_ == 1 ? " frame could not be understood and was skipped." : " frames could not be understood and were skipped."));
     if (!sentence.empty()) {
       proto::Diagnostic lost;
       lost.set_time(trace_->provenance().monotonic_epoch);
-      lost.set_severity(proto::SEVERITY_WARNING);
-      lost.set_text("In the recording that this file was compacted from: " + sentence);
-      if (auto written = put(proto::FRAME_DIAGNOSTIC, 0, lost.SerializeAsString()); !written) return written;
+      lost.set_severity(ingest_.source_was_cut() || !condition_.finished ? proto::SEVERITY_ERROR : proto::SEVERITY_WARNING);
+      lost.set_text(sentence);
+      if (auto written = put(proto::FRAME_DIAGNOSTIC, 0, lost.SerializeAsString(), proto::SOURCE_COMPACTION); !written) return written;
     }
     for (const Process& process : trace_->processes()) {
       std::uint64_t counted = 0;

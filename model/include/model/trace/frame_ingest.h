@@ -59,6 +59,8 @@ class FrameIngest {
   [[nodiscard]] std::optional<std::vector<Event>> events_of(const LaneSegmentEvents& segment) const;
 
   [[nodiscard]] std::uint64_t malformed() const noexcept;
+  // Whether the file was made from one that was cut off; the trace's condition says so.
+  [[nodiscard]] bool source_was_cut() const noexcept;
   // Bytes that the trace and the dictionaries of its sources take so far, about; more for names that are long to demangle. O(1).
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
 
