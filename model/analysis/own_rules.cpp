@@ -5,6 +5,8 @@
 namespace lanescope::analysis {
 namespace {
 
+constexpr RuleOption kShareToWin{"share", OptionType::kReal, "1", "percent of the GPU's time that there must be to win"};
+
 constexpr std::array kBubbleOptions{
     RuleOption{"gap", OptionType::kDuration, "10us", "gaps from this length on are attributed"},
     RuleOption{"share", OptionType::kReal, "1", "percent of the time that a cause must take"},
@@ -14,7 +16,7 @@ constexpr std::array kSmallKernelOptions{
     RuleOption{"duration", OptionType::kDuration, "10us", "kernels up to this long are small"},
     RuleOption{"gap", OptionType::kDuration, "20us", "longer gaps end a sequence"},
     RuleOption{"run", OptionType::kInteger, "20", "kernels that make a sequence"},
-    RuleOption{"share", OptionType::kReal, "1", "percent of the GPU's time that there must be to win"},
+    kShareToWin,
 };
 constexpr std::array kStaircaseOptions{
     RuleOption{"latency", OptionType::kDuration, "10us", "an operation that starts within this of its launch started at once"},
@@ -23,12 +25,12 @@ constexpr std::array kStaircaseOptions{
     RuleOption{"share", OptionType::kReal, "1", "percent of the GPU's time that must be lost"},
 };
 constexpr std::array kNoOverlapOptions{
-    RuleOption{"share", OptionType::kReal, "1", "percent of the GPU's time that there must be to win"},
+    kShareToWin,
     RuleOption{"hidden", OptionType::kReal, "50", "percent of the copy time that may be hidden at most"},
 };
 constexpr std::array kPageableOptions{
     RuleOption{"bytes", OptionType::kInteger, "65536", "copies below this size do not count"},
-    RuleOption{"share", OptionType::kReal, "1", "percent of the GPU's time that there must be to win"},
+    kShareToWin,
 };
 constexpr std::array kOneStreamOptions{
     RuleOption{"rounds", OptionType::kInteger, "4", "chunks (copy to the GPU, kernels, copy back) that make a pipeline"},
@@ -54,12 +56,12 @@ constexpr std::array kTailOptions{
 
 constexpr std::array kSmallGridOptions{
     RuleOption{"duration", OptionType::kDuration, "5us", "shorter launches do not count: more blocks would not make them shorter"},
-    RuleOption{"share", OptionType::kReal, "1", "percent of the GPU's time that there must be to win"},
+    kShareToWin,
 };
 constexpr std::array kTailWaveOptions{
     RuleOption{"duration", OptionType::kDuration, "5us", "shorter launches do not count"},
     RuleOption{"waves", OptionType::kInteger, "4", "full waves in front of the last one at most; of more, the last one is a small part"},
-    RuleOption{"share", OptionType::kReal, "1", "percent of the GPU's time that there must be to win"},
+    kShareToWin,
 };
 constexpr std::array kLowOccupancyOptions{
     RuleOption{"occupancy", OptionType::kReal, "25", "percent of the warps that a multiprocessor could hold; kernels below it count"},

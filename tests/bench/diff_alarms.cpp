@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
   };
   for (const auto& [name, noise] : {Shape{"skewed", Noise::kSkewed}, Shape{"spikes", Noise::kSpikes}, Shape{"alike, 0.3", Noise::kAlike},
                                     Shape{"alike, 0.6", Noise::kVeryAlike}})
-    for (const int iterations : {5, 20, 100, 500}) {
+    for (const int iterations : {5, 10, 20, 100, 500}) {
       const EqualRun run{.iterations = iterations, .noise = noise};
       print({name, run, run, 1}, pairs);
     }

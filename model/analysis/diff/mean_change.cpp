@@ -9,7 +9,8 @@ namespace {
 
 // Longer series are cut into about as many blocks: enough to tell the spread, and long enough that one says little about the next.
 constexpr std::size_t kBlocks = 20;
-constexpr double kMostAlike = 0.9;  // correlation of neighbours; more can't be told from a trend
+constexpr double kMostAlike = 0.9;        // correlation of neighbours; more can't be told from a trend
+constexpr std::size_t kAlikenesses = 10;  // correlations from 0 to there that are weighed
 
 // The incomplete beta function's continued fraction (Abramowitz and Stegun 26.5.8), by Lentz's method.
 double beta_fraction(double a, double b, double x) noexcept {
@@ -68,68 +69,87 @@ MeanChange::Side MeanChange::side_of(std::span<const double> series, std::size_t
   const std::size_t block_length = (series.size() + most_blocks - 1) / most_blocks;
   const std::size_t blocks = series.size() / block_length;
   Side side;
-  side.length = static_cast<double>(series.size());
   side.blocks = static_cast<double>(blocks);
-  side.degrees = side.blocks - 1;
-  for (const double sample : series) side.mean += sample / side.length;
+  for (const double sample : series) side.mean += sample / static_cast<double>(series.size());
   double before = 0;
   for (std::size_t block = 0; block < blocks; ++block) {
     const std::size_t begin = block * series.size() / blocks, end = (block + 1) * series.size() / blocks;
-    const auto length = static_cast<double>(end - begin);
     double distance = 0;
-    for (std::size_t i = begin; i < end; ++i) distance += (series[i] - side.mean) / length;
-    side.squares += length * distance * distance;
+    for (std::size_t i = begin; i < end; ++i) distance += (series[i] - side.mean) / static_cast<double>(end - begin);
     side.distances += distance * distance;
+    if (block > 0 && block + 1 < blocks) side.interior += distance * distance;
     side.neighbours += before * distance;
     before = distance;
   }
   return side;
 }
 
+// Of a first-order autoregressive series (Hamilton, Time Series Analysis, 1994, section 5.2).
+MeanChange::Alikeness::OfSide MeanChange::of_side(const Side& side, double alike) noexcept {
+  const double spread = (side.distances - 2 * alike * side.neighbours + alike * alike * side.interior) / (1 - alike * alike);
+  return {std::max(0.0, spread), effective_number(side.blocks, alike)};
+}
+
+// Few blocks tell little of how alike neighbours are, so no one correlation is chosen: each is weighed by its residual likelihood, of both
+// sides together (Cooper and Thompson, Biometrika 64, 1977), and by how common it is (the more alike, the less, in proportion to the
+// distance from 1).
+MeanChange::MeanChange(const Side& first, const Side& second, Spread spread, double most_alike)
+    : first_(first), second_(second), spread_(spread) {
+  const auto relative = [](const Side& side, double sum) { return side.mean > 0 ? sum / (side.mean * side.mean) : sum; };
+  const auto terms = [](const Side& side, double alike) {
+    return -0.5 * (side.blocks - 1) * std::log1p(-alike * alike) -
+           0.5 * std::log((side.blocks - (side.blocks - 2) * alike) / (1 + alike));
+  };
+  double most = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < (most_alike > 0 ? kAlikenesses : 1); ++i) {
+    const double alike = most_alike * (static_cast<double>(i) + 0.5) / kAlikenesses;
+    Alikeness alikeness{0, of_side(first, alike), of_side(second, alike)};
+    const double sum = relative(first, alikeness.first.spread) + relative(second, alikeness.second.spread);
+    const double degrees = first.blocks + second.blocks - 2;
+    if (sum > 0) alikeness.probability = terms(first, alike) + terms(second, alike) - 0.5 * degrees * std::log(sum) + std::log1p(-alike);
+    most = std::max(most, alikeness.probability);
+    alikenesses_.push_back(alikeness);
+  }
+  double sum = 0;
+  for (Alikeness& each : alikenesses_) sum += each.probability = std::exp(each.probability - most);
+  for (Alikeness& each : alikenesses_) each.probability /= sum;
+}
+
 MeanChange MeanChange::of_samples(std::span<const double> first, std::span<const double> second) {
-  MeanChange change(side_of(first, kBlocks), side_of(second, kBlocks), Spread::kOwn);
-  change.allow_for_neighbours();
-  return change;
+  return {side_of(first, kBlocks), side_of(second, kBlocks), Spread::kOwn, kMostAlike};
 }
 
 MeanChange MeanChange::of_runs(std::span<const double> first, std::span<const double> second) {
   const bool many = std::min(first.size(), second.size()) >= kLeastSamples;
-  return {side_of(first, first.size()), side_of(second, second.size()), many ? Spread::kOwn : Spread::kCommon};
-}
-
-// The correlation of neighbours is estimated from both sides together; its estimate is too low by about one part in their number. Few
-// blocks tell little of it, so it is taken to be higher by its standard error: what is missed then is found with more samples, a false
-// alarm is not.
-void MeanChange::allow_for_neighbours() noexcept {
-  if (first_.mean <= 0 || second_.mean <= 0) return;
-  const double a = 1 / (first_.mean * first_.mean), b = 1 / (second_.mean * second_.mean);
-  const double spread = a * first_.distances + b * second_.distances;
-  if (spread <= 0) return;
-  const double blocks = first_.blocks + second_.blocks;
-  const double seen = (a * first_.neighbours + b * second_.neighbours) / spread;
-  const double alike = std::clamp(seen + 2 / blocks + 1 / std::sqrt(blocks), 0.0, kMostAlike);
-  first_.degrees = effective_number(first_.blocks, alike) - 1;
-  second_.degrees = effective_number(second_.blocks, alike) - 1;
+  return {side_of(first, first.size()), side_of(second, second.size()), many ? Spread::kOwn : Spread::kCommon, 0};
 }
 
 double MeanChange::probability(double ratio) const noexcept {
   constexpr double kRounding = 1e-12;
-  const double expected = ratio * first_.mean, distance = std::abs(second_.mean - expected);
-  const double first_squares = ratio * ratio * first_.squares;
-  if (distance <= kRounding * std::max(second_.mean, expected)) return 1;
-  const double degrees = first_.degrees + second_.degrees;
-  const double common = (first_squares + second_.squares) / degrees * (1 / first_.length + 1 / second_.length);
+  const double expected = ratio * first_.mean;
+  if (std::abs(second_.mean - expected) <= kRounding * std::max(second_.mean, expected)) return 1;
+  double sum = 0;
+  for (const Alikeness& each : alikenesses_) sum += each.probability * probability(ratio, each);
+  return sum;
+}
+
+double MeanChange::probability(double ratio, const Alikeness& alikeness) const noexcept {
+  const double distance = std::abs(second_.mean - ratio * first_.mean);
+  const auto& [spread, effective] = alikeness.first;
+  const double first_degrees = first_.blocks - 1, second_degrees = second_.blocks - 1, degrees = first_degrees + second_degrees;
+  const double first_spread = ratio * ratio * spread, second_spread = alikeness.second.spread;
+  const double common = (first_spread + second_spread) / degrees * (1 / effective + 1 / alikeness.second.effective);
   const double alike = common > 0 ? student_two_sided(distance / std::sqrt(common), degrees) : 0;
   if (spread_ == Spread::kCommon) return alike;
-  const double a = first_squares / first_.degrees / first_.length, b = second_.squares / second_.degrees / second_.length;
+  const double a = first_spread / first_degrees / effective, b = second_spread / second_degrees / alikeness.second.effective;
   if (a + b <= 0) return alike;
-  const double welch = (a + b) * (a + b) / (a * a / first_.degrees + b * b / second_.degrees);
+  const double welch = (a + b) * (a + b) / (a * a / first_degrees + b * b / second_degrees);
   return std::max(alike, student_two_sided(distance / std::sqrt(a + b), welch));
 }
 
 // Where the probability crosses the level.
 double MeanChange::bound(double inside, double outside, double level) const noexcept {
-  constexpr int kHalvings = 48;
+  constexpr int kHalvings = 40;
   for (int i = 0; i < kHalvings; ++i) {
     const double middle = (inside + outside) / 2;
     (probability(middle) > level ? inside : outside) = middle;

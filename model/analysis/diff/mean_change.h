@@ -34,21 +34,30 @@ class MeanChange {
   // A series in blocks of neighbours.
   struct Side {
     double mean = 0;
-    double length = 0;      // samples
     double blocks = 0;      // that the spread is told by
-    double degrees = 0;     // of freedom: independent blocks that tell as much, less one
-    double squares = 0;     // of the blocks' distances from the mean, by their lengths
-    double distances = 0;   // the same without lengths
+    double distances = 0;   // squares of the blocks' distances from the mean
+    double interior = 0;    // the same without the first and the last block
     double neighbours = 0;  // products of the distances of blocks that adjoin
   };
+  // One possible correlation of neighbours: how likely it is, and what it says of the two means.
+  struct Alikeness {
+    struct OfSide {
+      double spread = 0;     // sum of squares, as of independent blocks
+      double effective = 0;  // independent blocks that tell as much of the mean
+    };
+    double probability = 1;
+    OfSide first, second;
+  };
   enum class Spread { kOwn, kCommon };  // whether each side's spread is estimated by itself, too
-  MeanChange(const Side& first, const Side& second, Spread spread) : first_(first), second_(second), spread_(spread) {}
+  MeanChange(const Side& first, const Side& second, Spread spread, double most_alike);
   static Side side_of(std::span<const double> series, std::size_t most_blocks);
-  void allow_for_neighbours() noexcept;
+  static Alikeness::OfSide of_side(const Side& side, double alike) noexcept;
+  [[nodiscard]] double probability(double ratio, const Alikeness& alikeness) const noexcept;
   [[nodiscard]] double bound(double inside, double outside, double level) const noexcept;
 
   Side first_, second_;
   Spread spread_;
+  std::vector<Alikeness> alikenesses_;  // their probabilities sum to 1
 };
 
 // The level for each of several probabilities, so that of those at or below it, which are called changes, the given part is expected to be
