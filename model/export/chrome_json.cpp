@@ -132,9 +132,9 @@ class ChromeExport {
   }
 
   bool write_track(const Track& track) {
+    const LanePositions positions(track);
     for (const EventRef ref : events_in_order(trace_, track, selection_)) {
-      const auto lane = std::find(track.lanes.begin(), track.lanes.end(), ref.lane) - track.lanes.begin();
-      events_.write(track.key, static_cast<std::size_t>(lane), trace_.event(ref));
+      events_.write(track.key, positions[ref.lane], trace_.event(ref));
       if (!json_.flush_some()) return false;
     }
     return true;

@@ -31,4 +31,14 @@ std::vector<EventRef> events_in_order(const Trace& trace, const Track& track, co
   return events;
 }
 
+LanePositions::LanePositions(std::span<const Track> tracks) {
+  for (const Track& track : tracks)
+    for (std::uint32_t position = 0; position < track.lanes.size(); ++position) positions_.emplace_back(track.lanes[position], position);
+  std::sort(positions_.begin(), positions_.end());
+}
+
+std::uint32_t LanePositions::operator[](LaneId lane) const {
+  return std::lower_bound(positions_.begin(), positions_.end(), std::pair(lane, std::uint32_t{0}))->second;
+}
+
 }  // namespace lanescope::exporters

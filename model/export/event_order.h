@@ -1,6 +1,9 @@
 // The events of one track in the order of time. Internal to model/export.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "model/export/selection.h"
@@ -10,5 +13,17 @@ namespace lanescope::exporters {
 
 // By start, outer before inner. O(n log lanes).
 [[nodiscard]] std::vector<EventRef> events_in_order(const Trace& trace, const Track& track, const ExportSelection& selection);
+
+// Which lane of its track each is, counted from 0: the depth of a range. O(lanes log lanes) to make.
+class LanePositions {
+ public:
+  explicit LanePositions(std::span<const Track> tracks);
+  explicit LanePositions(const Track& track) : LanePositions(std::span(&track, 1)) {}
+  // Requires: a lane of these tracks. O(log lanes).
+  [[nodiscard]] std::uint32_t operator[](LaneId lane) const;
+
+ private:
+  std::vector<std::pair<LaneId, std::uint32_t>> positions_;  // by lane
+};
 
 }  // namespace lanescope::exporters

@@ -192,10 +192,10 @@ class NsysExport {
 
   void write_os_runtime(const Track& track) {
     const std::int64_t thread = ids_.global_tid(track.key);
+    const LanePositions depths(track);
     for_events(track, NsysTable::kOsRuntime, [&](EventRef ref, const Event& event) {
-      const auto depth = std::find(track.lanes.begin(), track.lanes.end(), ref.lane) - track.lanes.begin();
       database_.insert(NsysTable::kOsRuntime, event.start, event.end(),
-                       event.detail == kPartialCall ? kPartialOsRuntimeCall : kOsRuntimeCall, thread, strings_.id(event.name), 0, depth,
+                       event.detail == kPartialCall ? kPartialOsRuntimeCall : kOsRuntimeCall, thread, strings_.id(event.name), 0, depths[ref.lane],
                        threads_.chain_of(SampleOrigin::kOsCall, track.key.thread, event).value_or(0));
     });
   }

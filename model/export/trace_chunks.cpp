@@ -334,12 +334,10 @@ void TraceChunks::encode_ranges(const Track& track, std::span<const Item> items,
   ranges.set_domain(track.key.domain);
   ranges.set_style(nested ? proto::NVTX_PUSH_POP : proto::NVTX_START_END);
   fill_starts(items, chunk, ranges, trace_.provenance().monotonic_epoch);
+  const LanePositions depths(track);
   for (std::uint32_t i = 0; i < items.size(); ++i) {
     ranges.add_name(dictionary_.string(items[i].event.name));
-    if (nested) {
-      const auto lane = std::find(track.lanes.begin(), track.lanes.end(), items[i].ref.lane);
-      ranges.add_depth(static_cast<std::uint32_t>(lane - track.lanes.begin()));
-    }
+    if (nested) ranges.add_depth(depths[items[i].ref.lane]);
     if (detail(items[i]).finished == Finished::kNo) ranges.add_unfinished(i);
   }
   fill_sparse(items, ranges.mutable_category(), [&](const Item& item) { return detail(item).category; });

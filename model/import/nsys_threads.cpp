@@ -62,7 +62,7 @@ class Chains {
     }
     if (!rows.failure().empty()) return unreadable(table, rows);
     std::sort(calls_.begin(), calls_.end(),
-              [](const Call& a, const Call& b) { return std::pair(a.chain, -a.depth) < std::pair(b.chain, -b.depth); });
+              [](const Call& a, const Call& b) { return std::pair(a.chain, b.depth) < std::pair(b.chain, a.depth); });
     for (const Call& call : calls_) {  // of each chain the outermost first
       CallNodeId& node = nodes_[call.chain];
       node = context_.builder.call_node({node, call.location});

@@ -4,13 +4,15 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <new>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "model/file/frame.h"
 #include "model/import/chrome_json.h"
@@ -145,12 +147,12 @@ Result<std::shared_ptr<const Trace>> open_recognized(const std::filesystem::path
     return Error{
         path.string() +
         " is no file but a pipe or a device, which can't be read from its beginning again. Save what comes from it, and open that."};
-  errno = 0;
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return Error{path.string() + " can't be opened: " + std::strerror(errno ? errno : ENOENT) + "."};
   std::array<char, 4096> head;
-  stream.read(head.data(), head.size());
-  const std::string_view begin{head.data(), static_cast<std::size_t>(stream.gcount())};
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // some files of the kernel have their readers wait
+  if (descriptor < 0) return Error{path.string() + " can't be opened: " + std::strerror(errno) + "."};
+  const ssize_t size = pread(descriptor, head.data(), head.size(), 0);
+  close(descriptor);
+  const std::string_view begin{head.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
   const Candidate file{path, begin, begin.starts_with("\x1f\x8b") ? importers::beginning_of_gzip(begin) : std::string()};
 
   for (const Reader& reader : kReaders)

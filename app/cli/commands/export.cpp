@@ -102,6 +102,8 @@ const Format* find_format(std::string_view type) {
 }
 
 bool is_lanescope_file(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // of a pipe, somebody would have to write
   char head[sizeof kFileMagic] = {};
   std::ifstream(path, std::ios::binary).read(head, sizeof head);
   return std::equal(std::begin(head), std::end(head), reinterpret_cast<const char*>(kFileMagic));

@@ -179,7 +179,7 @@ constexpr Source kNvtxRanges[] = {
     {"depth", kInt,
      [](Row r) -> Cell {
        if (r.track.key.kind != TrackKind::kNvtxRanges) return 0;
-       return std::find(r.track.lanes.begin(), r.track.lanes.end(), r.ref.lane) - r.track.lanes.begin();
+       return r.depth;
      }},
     {"style", kText, [](Row r) -> Cell { return r.track.key.kind == TrackKind::kNvtxRanges ? 0 : 1; }, nvtx_style},
     kCategory, kColor, kPayload,

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 
+#include "../event_order.h"
 #include "../lane_merge.h"
 #include "../target.h"
 #include "event_tables.h"
@@ -60,8 +61,7 @@ class ParentRows {
  public:
   std::optional<std::int64_t> parent_of(const EventRow& row) {
     if (row.track.key.kind != TrackKind::kNvtxRanges) return std::nullopt;
-    const auto& lanes = row.track.lanes;
-    const auto depth = static_cast<std::size_t>(std::find(lanes.begin(), lanes.end(), row.ref.lane) - lanes.begin());
+    const std::size_t depth = row.depth;
     std::vector<Open>& open = open_[&row.track];
     open.resize(std::max(open.size(), depth + 1));
     open[depth] = {row.number, row.event.end()};
@@ -80,7 +80,7 @@ class ParentRows {
 class ParquetExport {
  public:
   ParquetExport(const Trace& trace, const std::filesystem::path& folder, Overwrite overwrite, const ParquetOptions& options)
-      : trace_(trace), folder_(folder), overwrite_(overwrite), options_(options), metadata_(describe(trace)), hashes_(hashes_of_names(trace)) {}
+      : trace_(trace), folder_(folder), overwrite_(overwrite), options_(options), metadata_(describe(trace)), hashes_(hashes_of_names(trace)), depths_(trace.tracks()) {}
 
   Result<void> write() {
     if (auto made = make_folder(); !made) return made;
@@ -159,7 +159,7 @@ class ParquetExport {
     std::vector<Cell> cells(table.columns.size());
     for (LaneMerge events(trace_, lanes, options_.selection); !events.done();) {
       const EventRef ref = events.next();
-      EventRow row{trace_, trace_.track_of(ref.lane), ref, trace_.event(ref), hashes_, static_cast<std::int64_t>(file.rows()), {}, {}, {}};
+      EventRow row{trace_, trace_.track_of(ref.lane), ref, trace_.event(ref), hashes_, depths_[ref.lane], static_cast<std::int64_t>(file.rows()), {}, {}, {}};
       if (!table.has(trace_, row.track, row.event)) continue;
       if (table.launches == Launches::kResolved) find_launch(row);
       row.parent = parents.parent_of(row);
@@ -222,6 +222,7 @@ class ParquetExport {
   const ParquetOptions& options_;
   Metadata metadata_;
   std::vector<std::uint64_t> hashes_;
+  LanePositions depths_;
   std::optional<LaunchIndex> launches_;
   std::vector<std::filesystem::path> made_;
   std::vector<std::string> absent_;  // tables without a row
