@@ -67,6 +67,12 @@ constexpr std::array kLowOccupancyOptions{
     RuleOption{"occupancy", OptionType::kReal, "25", "percent of the warps that a multiprocessor could hold; kernels below it count"},
     RuleOption{"share", OptionType::kReal, "5", "percent of the GPU's time that the launches must take"},
 };
+constexpr std::array kKernelStallOptions{
+    RuleOption{"samples", OptionType::kInteger, "200", "PC samples that a kernel must have"},
+    RuleOption{"issued", OptionType::kReal, "80", "percent of the samples at most in which something was issued"},
+    RuleOption{"stalled", OptionType::kReal, "30", "percent of a kernel's samples that one reason must have"},
+    RuleOption{"share", OptionType::kReal, "1", "percent of the time of all kernels that there must be to win"},
+};
 
 const std::array kRules{
     Rule{"gpu_bubbles", "Idle time of GPUs and its causes",
@@ -106,6 +112,10 @@ const std::array kRules{
          "Kernels whose registers, shared memory or block size let a multiprocessor hold few of the warps that it could, and what would lift "
          "that.",
          RuleOrigin::kLanescope, kLowOccupancyOptions, find_low_occupancy},
+    Rule{"kernel_stalls", "What the warps of kernels wait for",
+         "Kernels whose warps mostly stand still for one reason while nothing is issued, and the source line where they do. From PC samples "
+         "(--kernels=pc).",
+         RuleOrigin::kLanescope, kKernelStallOptions, find_kernel_stalls},
     Rule{"step_breakdown",
          "What the time of a step is made of",
          "CPU time, projected GPU time, idle time inside and communication of each NVTX range.",

@@ -7,7 +7,6 @@ namespace {
 
 constexpr std::uint64_t kNodeBytes = 96;
 constexpr Nanoseconds kTogether = 20'000'000;  // windows of several contexts that end within so long are shown as one
-constexpr double kLeastShare = 0.01;           // of all samples: reasons below it have no series
 
 // Windows of one GPU that were taken together.
 struct Bucket {
@@ -113,14 +112,11 @@ std::vector<StallSeries> stall_series(const KernelRecords& records) {
     const std::vector<Bucket> buckets = buckets_of(records, gpu);
     if (buckets.empty()) continue;
     std::vector<std::uint64_t> totals(records.reasons.size());
-    std::uint64_t all = 0;
-    for (const Bucket& bucket : buckets) {
+    for (const Bucket& bucket : buckets)
       for (std::size_t reason = 0; reason < totals.size(); ++reason) totals[reason] += bucket.samples[reason];
-      all += bucket.total;
-    }
     std::vector<std::size_t> order;
     for (std::size_t reason = 0; reason < totals.size(); ++reason)
-      if (totals[reason] > 0 && static_cast<double>(totals[reason]) >= kLeastShare * static_cast<double>(all)) order.push_back(reason);
+      if (totals[reason] > 0) order.push_back(reason);
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return totals[a] > totals[b]; });
     std::vector<Nanoseconds> times;
     std::vector<const Bucket*> at;  // null where nothing was sampled
@@ -136,7 +132,7 @@ std::vector<StallSeries> stall_series(const KernelRecords& records) {
       std::vector<std::int64_t> values;
       for (const Bucket* bucket : at)
         values.push_back(bucket == nullptr || bucket->total == 0
-                             ? 0
+                             ? kNoValue
                              : static_cast<std::int64_t>(10'000 * static_cast<double>(bucket->samples[reason]) / static_cast<double>(bucket->total) + 0.5));
       result.push_back({counter_of(gpu, records.reasons[reason]), CounterSeries(times, values, buckets.back().time.end)});
     }

@@ -22,4 +22,5 @@ path=$(tree/bin/lanescope profile -t nvtx --pytorch=autograd-nvtx -s none --cpuc
 [ -f "${path%%:*}/sitecustomize.py" ] || fail "no sitecustomize.py in $path"
 case $path in "$folder"/tree/lib/*) ;; *) fail "PYTHONPATH is $path" ;; esac
 [ -x tree/bin/lanescope-code-names ] || [ ! -x "$build/bin/lanescope-code-names" ] || fail "lanescope-code-names is not installed"
+[ -f tree/lib/liblanescope-kernels.so ] || [ ! -f "$build/lib/liblanescope-kernels.so" ] || fail "liblanescope-kernels.so is not installed"
 [ -x tree/bin/lanescope-gpu-metrics ] || [ ! -x "$build/bin/lanescope-gpu-metrics" ] || fail "lanescope-gpu-metrics is not installed"

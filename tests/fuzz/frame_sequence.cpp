@@ -52,6 +52,10 @@ std::unique_ptr<google::protobuf::Message> message_of(std::uint8_t type) {
       return std::make_unique<proto::Tracks>();
     case proto::FRAME_LANE_SEGMENT:
       return std::make_unique<proto::LaneSegment>();
+    case proto::FRAME_CODE_OBJECT:
+      return std::make_unique<proto::CodeObject>();
+    case proto::FRAME_PC_SAMPLES:
+      return std::make_unique<proto::PcSamples>();
     default:
       return nullptr;
   }

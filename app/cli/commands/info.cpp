@@ -17,6 +17,7 @@
 #include "model/import/open_trace.h"
 #include "model/trace/by_process.h"
 #include "model/trace/completeness.h"
+#include "model/trace/kernel_records.h"
 
 namespace lanescope::cli {
 namespace {
@@ -145,9 +146,10 @@ std::string metrics_text(const Trace& trace) {
   std::uint64_t counters = 0;
   std::set<GpuId> gpus;
   for (CounterId id = 0; id < trace.counters().size(); ++id) {
-    if (trace.counters()[id].gpu == kNone || trace.counters()[id].process != kNone) continue;
+    const Counter& counter = trace.counters()[id];
+    if (counter.gpu == kNone || counter.process != kNone || counter.origin == CounterOrigin::kComputed) continue;
     ++counters;
-    gpus.insert(trace.counters()[id].gpu);
+    gpus.insert(counter.gpu);
     values += trace.counter_series(id).size();
   }
   if (counters == 0) return {};
@@ -158,6 +160,22 @@ std::string metrics_text(const Trace& trace) {
 std::string form_text(const FileFacts& facts) {
   if (!facts.form) return {};
   return std::string(form_name(*facts.form)) + ", " + bytes_text(facts.bytes) + "; " + bytes_text(facts.memory) + " of memory once open";
+}
+
+// "12,345 in 40 windows, 3 code objects, 2 dropped"; empty where nothing was sampled.
+std::string pc_samples_text(const Trace& trace) {
+  const KernelRecords& records = trace.kernel_records();
+  if (records.windows.empty()) return {};
+  std::uint64_t samples = 0, dropped = 0, full = 0;
+  for (const auto& window : records.windows) {
+    for (const PcSample& sample : window->samples) samples += sample.samples;
+    dropped += window->dropped;
+    full += window->buffer_was_full ? 1 : 0;
+  }
+  std::string text = with_thousands(samples) + " in " + counted(records.windows.size(), "window") + ", " + counted(records.code.size(), "code object");
+  if (dropped > 0) text += ", " + with_thousands(dropped) + " dropped";
+  if (full > 0) text += ", the hardware's buffer was full in " + counted(full, "window");
+  return text;
 }
 
 void print_heading(const std::string& file, const Trace& trace, const FileFacts& facts) {
@@ -178,6 +196,7 @@ void print_heading(const std::string& file, const Trace& trace, const FileFacts&
   print_line("Clock", clock_text(from));
   print_line("Span", duration_text(trace.extent().length()) + ", " + counted(trace.event_count(), "event"));
   print_line("GPU metrics", metrics_text(trace));
+  print_line("PC samples", pc_samples_text(trace));
   print_line("Ended", recording_end_text(from));
   print_line("Condition", from.condition);
   const std::string missing = missing_text(trace);

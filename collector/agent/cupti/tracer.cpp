@@ -136,6 +136,7 @@ bool Tracer::take_cupti(Arrival arrival) noexcept {
 
 void Tracer::give_cupti_back() noexcept {
   const Functions& functions = library_.functions;
+  kernels_.end();
   set_recording(false);
   disable_resources(functions);
   if (buffers_.unread() != 0) functions.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);

@@ -90,6 +90,7 @@ void Tracer::look() noexcept {
   if (now >= next_clock_ && !is_over_) {
     read_clock(now);
     if (session_state() == SessionState::kNone) {
+      kernels_.end();
       set_recording(false);
       is_over_ = true;
     }
@@ -131,6 +132,7 @@ bool Tracer::begin_next_session() noexcept {
   }
   if (!session) return false;
   if (!is_without_cupti_) {
+    kernels_.end();
     set_recording(false);
     library_.functions.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   }
@@ -157,6 +159,7 @@ bool Tracer::begin_next_session() noexcept {
 void Tracer::follow_settings() noexcept {
   if (is_over_) return;
   set_recording(memory_.header().settings.recording.load(std::memory_order_acquire) != 0);
+  if (!is_recording_) kernels_.end();
   if (is_recording_ && !follows_unified_memory_) follow_unified_memory();
 }
 
@@ -182,7 +185,6 @@ void Tracer::check_event_records() noexcept {
 void Tracer::set_recording(bool recording) noexcept {
   if (is_recording_ == recording) return;
   if (!recording) {
-    kernels_.end();
     disable_events(library_.functions, choice_);
     if ((choice_.extras & channel::kCudaEvents) != 0) watch_event_calls(library_.functions, subscriber_, EventNames::kIgnored);
     disable_backtraces(library_.functions, subscriber_, backtraces_);
@@ -290,6 +292,7 @@ void Tracer::hand_everything_over() noexcept {
   set_phase(channel::AgentPhase::kDraining);
   set_recording(false);
   take_all_records();
+  kernels_.end();  // behind the records: it may take longer than the process waits
   has_handed_over_ = true;
   if (!is_over_) set_phase(channel::AgentPhase::kDone);
 }

@@ -1,12 +1,12 @@
 // What a CUDA program is to the agent: it loads CUDA_INJECTION64_PATH as libcuda does, works, and ends.
 //
-// mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N | memory | names | reset | waits | long]: how it ends: by returning
+// mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N | memory | names | samples | reset | waits | long]: how it ends: by returning
 // from main, not at all until it is told over its standard input (sleep: until a signal ends it, behind the line "running"), by _exit(7),
 // or by SIGKILL (term, int, hup, abort, segv: by these; clean-term, clean-hup: likewise, in a handler of its own that has put back what was
 // before it). faulted: once CUPTI has faulted, 100 kernels more; then it says "unharmed". asked: it says how much is asked of CUPTI.
 // captures: N times 100 kernels between cudaProfilerStart and cudaProfilerStop, and KERNELS before each. memory: it uses memory as
 // mock_cupti.h says, and returns 4 where unified memory is not recorded. names: it names what it uses, and goes on as memory;
-// MOCK_CUDA_LIBRARY is its libcuda. reset: cudaDeviceReset at the end. waits: three waits of two milliseconds, in wait_in_mock_program.
+// MOCK_CUDA_LIBRARY is its libcuda. samples: it is sampled. reset: cudaDeviceReset at the end. waits: three waits of two milliseconds, in wait_in_mock_program.
 // long: a kernel runs until SIGTERM comes; then it says "done" and returns 5. _Exit and quick_exit: as _exit. execv and so on, exec-call
 // and exec-at-call for the functions syscall(), or exec-bare for the instruction: by that it becomes a shell that prints "first second" and
 // the value of COLOR, and returns 3; exec-fails: it tries what can't be run, and does all of it again. unreadable: a record that nobody can
@@ -146,6 +146,7 @@ int main(int argc, char** argv) {
     std::puts("unharmed");
   }
   if (how == "asked") std::printf("asked %d\n", static_cast<int>(reinterpret_cast<MockCuptiAsked>(find("mock_cupti_asked"))()));
+  if (how == "samples") reinterpret_cast<MockCuptiSample>(find("mock_cupti_sample"))();
   if (how == "waits") wait_in_mock_program(reinterpret_cast<MockCuptiWait>(find("mock_cupti_wait")));
   if (how == "long") {
     const auto begin = reinterpret_cast<MockCuptiBeginLongKernel>(find("mock_cupti_begin_long_kernel"));

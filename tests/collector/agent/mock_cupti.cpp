@@ -30,6 +30,7 @@ struct Mock {
   CUpti_CallbackFunc callback = nullptr;
   std::set<CUpti_CallbackId> driver_callbacks;
   std::set<CUpti_CallbackId> runtime_callbacks;
+  std::set<CUpti_CallbackId> resource_callbacks;
   bool watches_initialization = false;
   bool initialized = false;
   std::set<int> unified_memory;  // kinds of its counters
@@ -320,9 +321,33 @@ void call_back(CUpti_CallbackId id, CUpti_ApiCallbackSite site, std::uint32_t co
   mock().callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
 }
 
+CUcontext sampled_context() { return static_cast<CUcontext>(const_cast<void*>(kContextHandle)); }
+CUcontext other_context() { return reinterpret_cast<CUcontext>(reinterpret_cast<std::uintptr_t>(kContextHandle) + 64); }
+
+void tell_resource(CUpti_CallbackId id, CUcontext context, void* descriptor = nullptr) {
+  if (mock().resource_callbacks.count(id) == 0) return;
+  CUpti_ResourceData data{};
+  data.context = context;
+  data.resourceDescriptor = descriptor;
+  mock().callback(nullptr, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
+}
+
 }  // namespace
 
 extern "C" {
+
+void mock_cupti_sample() {
+  CUpti_ModuleResourceData module{};
+  module.pCubin = kImage;
+  module.cubinSize = sizeof(kImage);
+  tell_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, sampled_context());
+  tell_resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, sampled_context(), &module);
+  for (std::uint32_t i = 0; i < kRounds; ++i) mock_cupti_make_samples();
+  tell_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, other_context());
+  tell_resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, other_context());
+  tell_resource(CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, sampled_context());
+  tell_resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, sampled_context());
+}
 
 void mock_cupti_initialize() {
   mock().initialized = true;
@@ -478,6 +503,7 @@ CUptiResult cuptiEnableCallback(std::uint32_t enable, CUpti_SubscriberHandle, CU
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API && enable == 0) mock().driver_callbacks.erase(id);
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && enable != 0) mock().runtime_callbacks.insert(id);
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && enable == 0) mock().runtime_callbacks.erase(id);
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) mock().resource_callbacks.insert(id);
   if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED) mock().watches_initialization = true;
   return CUPTI_SUCCESS;
 }
@@ -494,6 +520,10 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, 
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiGetContextId(CUcontext context, std::uint32_t* id) {
+  if (context == other_context()) {
+    *id = kContext + 1;
+    return CUPTI_SUCCESS;
+  }
   if (static_cast<const void*>(context) != kContextHandle) return CUPTI_ERROR_INVALID_CONTEXT;
   *id = kContext;
   return CUPTI_SUCCESS;

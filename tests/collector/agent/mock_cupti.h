@@ -49,6 +49,13 @@ using MockCuptiEndLongKernel = void (*)();
 extern "C" void mock_cupti_deliver_unreadable();
 using MockCuptiDeliverUnreadable = void (*)();
 
+// A context is created, a module of kImage loaded into it, three rounds of PC samples made, another context of the same GPU created and
+// ended, the module unloaded, and the context ended. MOCK_CUPTI_PC_SAMPLING: what cuptiPCSamplingEnable answers. MOCK_CUPTI_PC_FULL: the
+// hardware's buffer is full. MOCK_CUPTI_PC_FAULTS: it faults when it is asked for samples.
+extern "C" void mock_cupti_sample();
+using MockCuptiSample = void (*)();
+extern "C" void mock_cupti_make_samples();  // one round, where a context is sampled
+
 // Waits, five seconds at most, until it is about to fault. Returns whether it is.
 extern "C" int mock_cupti_await_fault();
 
@@ -75,6 +82,19 @@ inline constexpr std::uint64_t kSetEvery = 50;    // a set of 256 bytes to 0xab
 inline constexpr std::uint64_t kWaitEvery = 100;  // a stream synchronization
 inline constexpr std::uint64_t kInvalid = 3;      // records that end before they begin, at the end
 inline constexpr std::uint64_t kUnfinished = 2;   // kernels that still run, delivered by a forced flush alone
+
+// A round of PC samples: at kSampledPc of the function kSampledFunction, and at its begin (kSelected).
+inline constexpr const char kImage[] = "code of a GPU, or what stands for it here";
+inline constexpr std::uint32_t kSampledFunction = 3;
+inline constexpr std::uint64_t kSampledPc = 0x40;
+inline constexpr std::uint32_t kLongScoreboard = 7;
+inline constexpr std::uint32_t kLongScoreboardNotIssued = 5;  // of these
+inline constexpr std::uint32_t kWait = 2;
+inline constexpr std::uint32_t kSelected = 4;
+inline constexpr std::uint32_t kDroppedSamples = 1;
+inline constexpr std::uint32_t kOtherSamples = 6;
+inline constexpr std::uint32_t kRounds = 3;
+inline constexpr std::uint32_t kPeriod = 20;
 
 // mock_cupti_memory(): kMemory is allocated twice, at kAddress and behind it, on no stream; the first is released. A pool at kPool comes to
 // be and gives kPoolMemory on the first stream. 64 KiB of unified memory move to the device because a kernel touched them: two GPU faults

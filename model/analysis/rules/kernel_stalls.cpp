@@ -1,0 +1,163 @@
+// What the warps of the kernels that cost most wait for, and where.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <tuple>
+
+#include "../own_rules.h"
+#include "../wording.h"
+#include "model/kernels/pc_statistics.h"
+#include "model/trace/kernel_records.h"
+
+namespace lanescope::analysis {
+namespace {
+
+using kernels::StallCount;
+using kernels::StallSum;
+using kernels::SumBy;
+
+// Launches of kernels of one name on one GPU.
+struct Launches {
+  Nanoseconds total = 0;
+  std::uint64_t count = 0;
+  EventRef longest;
+  Nanoseconds longest_duration = -1;
+};
+using LaunchesByName = std::map<std::tuple<GpuId, ProcessId, NameId>, Launches>;
+
+LaunchesByName launches_by_name(const RuleContext& context, Nanoseconds& all) {
+  const Trace& trace = context.trace;
+  LaunchesByName launches;
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kKernels) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      for (EventIndex i = 0; i < lane.size(); ++i) {
+        if (context.stop.stop_requested()) return launches;
+        if (!context.time.contains(lane.start(i))) continue;
+        const Nanoseconds duration = lane.end(i) - lane.start(i);
+        all += duration;
+        Launches& of_name = launches[{track.key.gpu, track.key.process, lane.name(i)}];
+        of_name.total += duration;
+        ++of_name.count;
+        if (duration <= of_name.longest_duration) continue;
+        of_name.longest_duration = duration;
+        of_name.longest = {id, i};
+      }
+    }
+  }
+  return launches;
+}
+
+struct Candidate {
+  const StallSum* sum = nullptr;
+  const StallCount* stall = nullptr;
+  Launches launches;
+  double gain = 0;  // share of the kernel's time
+  [[nodiscard]] Nanoseconds winnable() const { return static_cast<Nanoseconds>(gain * static_cast<double>(launches.total)); }
+};
+
+std::string share_text(double share) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.0f %%", 100 * share);
+  return text;
+}
+double share_of(std::uint64_t part, std::uint64_t whole) { return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole); }
+
+// The line of the kernel that holds most samples of this reason; null where no lines are known.
+const StallSum* hottest_line(const std::vector<StallSum>& lines, const Candidate& candidate) {
+  const StallSum* hottest = nullptr;
+  std::uint64_t most = 0;
+  for (const StallSum& line : lines) {
+    if (line.gpu != candidate.sum->gpu || line.process != candidate.sum->process || line.kernel != candidate.sum->kernel || line.line.empty()) continue;
+    for (const StallCount& stall : line.stalls) {
+      if (stall.reason != candidate.stall->reason || stall.samples <= most) continue;
+      most = stall.samples;
+      hottest = &line;
+    }
+  }
+  return hottest;
+}
+
+std::uint64_t samples_of(const StallSum& sum, std::string_view reason) {
+  for (const StallCount& stall : sum.stalls)
+    if (stall.reason == reason) return stall.samples;
+  return 0;
+}
+
+std::string kernel_text(const Trace& trace, const Candidate& candidate) {
+  const DetailId detail = trace.event(candidate.launches.longest).detail;
+  const NameId brief = trace.kernel_detail(detail).short_name;
+  return std::string(trace.name(brief != 0 ? brief : candidate.sum->kernel));
+}
+
+Finding finding_of(const Trace& trace, const Candidate& candidate, const StallSum* line) {
+  const StallSum& sum = *candidate.sum;
+  const kernels::StallMeaning meaning = kernels::stall_meaning(candidate.stall->reason);
+  Finding finding;
+  finding.rule = "kernel_stalls";
+  finding.key = std::string(candidate.stall->reason);
+  finding.place.event = candidate.launches.longest;
+  const Event event = trace.event(candidate.launches.longest);
+  finding.place.range = {event.start, event.start + event.duration};
+  finding.place.gpu = sum.gpu;
+  finding.place.process = sum.process;
+  finding.cost = candidate.winnable();
+  const std::string reason = meaning.waits_for.empty() ? std::string(candidate.stall->reason) : std::string(meaning.waits_for);
+  finding.title = "Warps of kernel " + kernel_text(trace, candidate) + " wait for " + reason +
+                  (line == nullptr ? std::string() : ", most at " + line->line) + ": without that it could save up to " + duration_text(finding.cost) + ".";
+  finding.seen = counted(candidate.launches.count, "run") + " took " + duration_text(candidate.launches.total) + " in all. Of " + counted(sum.samples, "sample") +
+                 ", " + share_text(share_of(candidate.stall->samples, sum.samples)) + " are " + std::string(candidate.stall->reason) +
+                 (line == nullptr ? std::string()
+                                  : ", " + share_text(share_of(samples_of(*line, candidate.stall->reason), candidate.stall->samples)) + " of these at that line") +
+                 "; in " + share_text(share_of(sum.not_issued, sum.samples)) + " of all, nothing was issued meanwhile.";
+  finding.advice = meaning.remedy.empty() ? "Look at the instructions that are sampled most." : std::string(meaning.remedy);
+  return finding;
+}
+
+stats::Table table_of(const Trace& trace, const std::vector<Candidate>& candidates) {
+  stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Total Time", stats::Unit::kNanoseconds),
+                      stats::integers("Launches"), stats::integers("Samples"), stats::texts("Reason"), stats::reals("Of Samples", stats::Unit::kPercent),
+                      stats::reals("Nothing Issued", stats::Unit::kPercent), stats::integers("GPU"), stats::texts("Kernel")});
+  for (const Candidate& row : candidates)
+    table.add_row(row.winnable(), row.launches.total, static_cast<std::int64_t>(row.launches.count), static_cast<std::int64_t>(row.sum->samples),
+                  table.add_text(std::string(row.stall->reason)), 100 * share_of(row.stall->samples, row.sum->samples),
+                  100 * share_of(row.sum->not_issued, row.sum->samples), static_cast<std::int64_t>(trace.gpus()[row.sum->gpu].ordinal),
+                  table.add_text(std::string(trace.name(row.sum->kernel))));
+  return table;
+}
+
+}  // namespace
+
+Result<RuleAnswer> find_kernel_stalls(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
+  RuleAnswer answer;
+  if (trace.kernel_records().windows.empty()) {
+    answer.message = "The trace has no PC samples: record it with --kernels=pc.";
+    return answer;
+  }
+  const std::optional<TimeRange> time = context.time == kWholeTrace ? std::nullopt : std::optional(context.time);
+  Nanoseconds all = 0;
+  const LaunchesByName launches = launches_by_name(context, all);
+  const std::vector<StallSum> sums = kernels::sum_stalls(trace, SumBy::kKernel, time);
+  std::vector<Candidate> candidates;
+  for (const StallSum& sum : sums) {
+    const auto of_name = launches.find({sum.gpu, sum.process, sum.kernel});
+    const StallCount* const stall = sum.decisive();
+    if (of_name == launches.end() || stall == nullptr || sum.samples < static_cast<std::uint64_t>(arguments.integer("samples"))) continue;
+    // As Nsight Compute bounds it (CPIStall): by the issue slots that stay empty, and by the reason's share of the warps' time.
+    const double empty_slots = share_of(sum.not_issued, sum.samples);
+    const double share = share_of(stall->samples, sum.samples);
+    if (1 - empty_slots > arguments.real("issued") / 100 || share < arguments.real("stalled") / 100) continue;
+    candidates.push_back({&sum, stall, of_name->second, std::min(empty_slots, share)});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.winnable() > b.winnable(); });
+  const std::vector<StallSum> lines = candidates.empty() ? std::vector<StallSum>() : kernels::sum_stalls(trace, SumBy::kLine, time);
+  for (const Candidate& candidate : candidates)
+    if (percent_of(candidate.winnable(), all) >= arguments.real("share")) answer.findings.push_back(finding_of(trace, candidate, hottest_line(lines, candidate)));
+  if (!candidates.empty()) answer.tables.push_back({"kernel_stalls", "Kernels whose warps wait", table_of(trace, candidates)});
+  if (answer.findings.empty()) answer.message = "No kernel that costs much is held up by one reason.";
+  return answer;
+}
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,117 @@
+// Code of GPUs and PC samples, from frames to the trace.
+#include "model/trace/kernel_records.h"
+
+#include <array>
+
+#include "model/kernels/pc_statistics.h"
+#include "recording.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+constexpr std::uint64_t kCrc = 0x1234;
+constexpr Nanoseconds kMillisecond = 1'000'000;
+
+proto::CodeObject code_part(std::uint64_t offset, const std::string& image, std::uint64_t size) {
+  proto::CodeObject part;
+  part.set_crc(kCrc);
+  part.set_size(size);
+  part.set_offset(offset);
+  part.set_image(image);
+  return part;
+}
+
+// At 0x40 of one function: 70 samples of long_scoreboard, 50 of these while nothing was issued; at 0x10 of it: 30 that were selected.
+proto::PcSamples window(Nanoseconds begin) {
+  proto::PcSamples samples;
+  samples.set_begin(kEpoch + begin);
+  samples.set_duration(100 * kMillisecond);
+  samples.set_period(1 << 20);
+  samples.set_first_function(1);
+  auto* function = samples.add_functions();
+  function->set_code_object(kCrc);
+  function->set_index(7);
+  function->set_name("_Z4axpyPfif");
+  samples.set_first_reason(1);
+  samples.add_reasons("smsp__pcsamp_warps_issue_stalled_long_scoreboard");
+  samples.add_reasons("smsp__pcsamp_warps_issue_stalled_selected");
+  for (const auto& [pc_delta, reason, count, not_issued] : {std::array<int, 4>{0x40, 1, 70, 50}, std::array<int, 4>{-0x30, 2, 30, 0}}) {
+    samples.add_function(1);
+    samples.add_pc_delta(pc_delta);
+    samples.add_reason(static_cast<std::uint32_t>(reason));
+    samples.add_samples(static_cast<std::uint32_t>(count));
+    samples.add_not_issued(static_cast<std::uint32_t>(not_issued));
+  }
+  return samples;
+}
+
+}  // namespace
+
+TEST_CASE("PC samples are summed up by kernel and by instruction") {
+  Recording recording;
+  recording.add(proto::FRAME_PC_SAMPLES, 1, proto::SOURCE_AGENT, window(0));
+  recording.add(proto::FRAME_PC_SAMPLES, 1, proto::SOURCE_AGENT, window(100 * kMillisecond));
+  const auto trace = recording.trace();
+  const auto kernels = kernels::sum_stalls(*trace, kernels::SumBy::kKernel);
+  REQUIRE(kernels.size() == 1);
+  CHECK(trace->name(kernels[0].kernel) == "axpy(float*, int, float)");
+  CHECK(kernels[0].samples == 200);
+  CHECK(kernels[0].not_issued == 100);
+  REQUIRE(kernels[0].decisive() != nullptr);
+  CHECK(kernels[0].decisive()->reason == "long_scoreboard");
+  CHECK(kernels[0].decisive()->samples == 140);
+
+  const auto instructions = kernels::sum_stalls(*trace, kernels::SumBy::kInstruction, TimeRange{0, 50 * kMillisecond});
+  REQUIRE(instructions.size() == 2);
+  CHECK(instructions[0].pc == 0x40);
+  CHECK(instructions[0].samples == 70);
+  CHECK(instructions[1].pc == 0x10);
+  CHECK(instructions[1].decisive() == nullptr);
+}
+
+TEST_CASE("a GPU has a counter of each reason's share of the samples, over time") {
+  Recording recording;
+  recording.add(proto::FRAME_PC_SAMPLES, 1, proto::SOURCE_AGENT, window(0));
+  const auto trace = recording.trace();
+  REQUIRE(trace->counters().size() == 2);
+  CHECK(trace->counters()[0].name == "long_scoreboard");
+  CHECK(trace->counters()[0].group == "Warp stalls");
+  CHECK(trace->counters()[0].gpu == 0);
+  const CounterSample sample = trace->counter_series(0).sample(0);
+  CHECK(sample.time == 0);
+  CHECK(sample.duration == 100 * kMillisecond);
+  CHECK(sample.value == 7'000);  // hundredths of a percent
+}
+
+TEST_CASE("code comes in parts, and what does not fit to those before is left out") {
+  Recording recording;
+  recording.add(proto::FRAME_CODE_OBJECT, 1, proto::SOURCE_AGENT, code_part(0, "code ", 11));
+  recording.add(proto::FRAME_CODE_OBJECT, 1, proto::SOURCE_AGENT, code_part(9, "of", 11));
+  CHECK(!recording.trace()->kernel_records().find_code(0, kCrc)->whole());
+  recording.add(proto::FRAME_CODE_OBJECT, 1, proto::SOURCE_AGENT, code_part(5, "of GPU and more", 11));
+  recording.add(proto::FRAME_CODE_OBJECT, 1, proto::SOURCE_AGENT, code_part(5, "of GPU", 11));
+  const auto trace = recording.trace();
+  const CodeObject* const code = trace->kernel_records().find_code(0, kCrc);
+  REQUIRE(code != nullptr);
+  CHECK(code->image == "code of GPU");
+  CHECK(code->whole());
+  CHECK(trace->kernel_records().find_code(0, kCrc + 1) == nullptr);
+}
+
+TEST_CASE("PC samples of functions that no frame named count as dropped, and columns that disagree are skipped") {
+  Recording recording;
+  proto::PcSamples unknown = window(0);
+  unknown.set_function(0, 9);
+  unknown.set_pc_delta(1, -0x1000);
+  recording.add(proto::FRAME_PC_SAMPLES, 1, proto::SOURCE_AGENT, unknown);
+  proto::PcSamples uneven = window(0);
+  uneven.add_samples(1);
+  recording.add(proto::FRAME_PC_SAMPLES, 1, proto::SOURCE_AGENT, uneven);
+  const auto trace = recording.trace();
+  REQUIRE(trace->kernel_records().windows.size() == 1);
+  CHECK(trace->kernel_records().windows[0]->samples.empty());
+  CHECK(kernels::sample_losses(*trace).dropped == 100);
+}
