@@ -167,6 +167,8 @@ void ColumnReader::State::read_gaps(std::stop_token stop) {
   for (const std::vector<LaneId>& row : values->rows()) {
     if (stop.stop_requested()) return;
     sweep_gaps(*trace, row, number_of_event);
+    for (const LaneId lane : row)
+      if (!has_gaps(trace->track_of(lane).key.kind)) number_of_event[lane].assign(trace->lane(lane).size(), kMissing);
   }
 }
 

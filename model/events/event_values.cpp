@@ -67,6 +67,8 @@ std::string hundredths_text(std::int64_t value) {
 
 }  // namespace
 
+bool has_gaps(TrackKind kind) noexcept { return kind != TrackKind::kOverhead; }
+
 bool is_on_stream(TrackKind kind) noexcept {
   return is_gpu_work(kind) || kind == TrackKind::kSynchronizations || kind == TrackKind::kCudaEvents;
 }
@@ -108,6 +110,7 @@ EventValues::EventValues(std::shared_ptr<const Trace> trace, EventScope scope)
 }
 
 std::optional<Nanoseconds> EventValues::gap_before(EventRef event) const {
+  if (!has_gaps(trace_->track_of(event.lane).key.kind)) return std::nullopt;
   const Nanoseconds start = trace_->lane(event.lane).start(event.index);
   std::optional<Nanoseconds> last_end;
   bool outer = true;  // lanes in front of the event's own come first among equal starts

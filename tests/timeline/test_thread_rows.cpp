@@ -88,6 +88,39 @@ TEST_CASE("a thread's own row shows when it ran or could have, and tells how muc
   CHECK(tree.place_of(program.lane(TrackKind::kCpuSamples))->level == 1);
 }
 
+TEST_CASE("threads that called nothing and hardly ran are one line") {
+  const auto rows_of = [](std::uint32_t idle) {
+    SmallTrace small;
+    const auto add = [&](std::uint32_t tid, Nanoseconds running) {
+      const ThreadStateSpan states[] = {{0, running, {ThreadState::kRunning, 0}}, {running, 1'000 - running, {ThreadState::kBlocked, kNone}}};
+      add_thread_states(small.builder, small.process, tid, states);
+    };
+    add(4711, 10);  // the main thread always has a row of its own
+    for (std::uint32_t i = 1; i <= idle; ++i) add(4711 + i, 20);
+    add(5001, 500);  // works
+    add(5002, 20);   // calls
+    TrackKey calls = small.on_thread(TrackKind::kOsRuntime);
+    calls.thread = small.builder.thread(small.process, 5002);
+    small.builder.add(calls, {small.event(0, 10, "read")});
+    std::vector<std::string> rows;
+    const RowTree tree(*small.builder.snapshot());
+    const Row& process = tree.row(*tree.find("process:1"));
+    for (const RowIndex child : process.children) rows.push_back(tree.row(child).key + (tree.row(child).expandable() && !tree.row(child).expanded_initially ? " closed" : ""));
+    if (const auto group = tree.find("process:1/quiet")) {
+      CHECK(tree.row(*group).label == std::to_string(idle) + " threads with little activity");
+      CHECK(tree.row(*group).children.size() == idle);
+    }
+    return rows;
+  };
+  const std::vector<std::string> three = rows_of(3);
+  REQUIRE(three.size() == 4);
+  CHECK(three[0].starts_with("process:1/thread:4711"));
+  CHECK(three[1].starts_with("process:1/thread:5001"));
+  CHECK(three[2].starts_with("process:1/thread:5002"));
+  CHECK(three[3] == "process:1/quiet closed");
+  CHECK(rows_of(2).size() == 5);  // of two, one line would save one
+}
+
 TEST_CASE("of many processes those are open at first that use the GPU, else those that ran longest") {
   const auto open_of = [](int with_cuda) {
     TraceBuilder builder;

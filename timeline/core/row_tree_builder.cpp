@@ -373,8 +373,20 @@ void RowTreeBuilder::add_process(RowIndex root, ProcessId id) {
     return std::pair(tid != process.pid, tid);
   };
   std::stable_sort(threads.begin(), threads.end(), [&](ThreadId a, ThreadId b) { return rank(a) < rank(b); });
-  for (const ThreadId thread : threads) add_thread(row, thread, by_thread[thread]);
+  constexpr std::ptrdiff_t kFewestGrouped = 3;
+  auto quiet = std::stable_partition(threads.begin(), threads.end(), [&](ThreadId thread) {
+    return trace_.threads()[thread].tid == process.pid || !is_quiet(by_thread[thread]);
+  });
+  if (threads.end() - quiet < kFewestGrouped) {
+    std::stable_sort(threads.begin(), threads.end(), [&](ThreadId a, ThreadId b) { return rank(a) < rank(b); });
+    quiet = threads.end();
+  }
+  for (auto thread = threads.begin(); thread != quiet; ++thread) add_thread(row, key, *thread, by_thread[*thread]);
   open_first_threads(row);
+  if (quiet == threads.end()) return;
+  const RowIndex group = add_row(key + "/quiet", std::to_string(threads.end() - quiet) + " threads with little activity", RowKind::kQuietThreads, row);
+  tree_.rows_[group].expanded_initially = false;
+  for (auto thread = quiet; thread != threads.end(); ++thread) add_thread(group, key, *thread, by_thread[*thread]);
 }
 
 // Threads that call CUDA or set ranges are open at first. Where there are none, the first ones are: closed rows alone would say little of a
@@ -389,9 +401,9 @@ void RowTreeBuilder::open_first_threads(RowIndex process) {
   for (const RowIndex thread : threads) tree_.rows_[thread].expanded_initially = true;
 }
 
-void RowTreeBuilder::add_thread(RowIndex parent, ThreadId id, const Tracks& tracks) {
+void RowTreeBuilder::add_thread(RowIndex parent, const std::string& process_key, ThreadId id, const Tracks& tracks) {
   const Thread& thread = trace_.threads()[id];
-  const std::string key = tree_.rows_[parent].key + "/thread:" + std::to_string(thread.tid);
+  const std::string key = process_key + "/thread:" + std::to_string(thread.tid);
   const std::string name = thread.name.empty() ? std::string() : " " + thread.name;
   const RowIndex row = add_row(key, "[" + std::to_string(thread.tid) + "]" + name, RowKind::kThread, parent);
   add_thread_states(row, tracks);

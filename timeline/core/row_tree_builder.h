@@ -54,7 +54,14 @@ class RowTreeBuilder {
   void add_processors();
   void open_first_threads(RowIndex process);
   void open_first_processes(RowIndex root, const std::vector<ProcessId>& shown);
-  void add_thread(RowIndex parent, ThreadId thread, const Tracks& tracks);
+  void add_thread(RowIndex parent, const std::string& process_key, ThreadId thread, const Tracks& tracks);
+  // Whether nothing is known of a thread but that it hardly ever ran.
+  [[nodiscard]] bool is_quiet(const Tracks& tracks);
+  struct RunningTime {
+    Nanoseconds running = 0;
+    Nanoseconds known = 0;  // from the first state to the last
+  };
+  [[nodiscard]] RunningTime running_time(const Tracks& tracks);
   void add_thread_states(RowIndex row, const Tracks& tracks);
   void add_cpu_rows(RowIndex parent, const std::string& key, const Tracks& tracks);
   void add_nvtx(RowIndex parent, const std::string& key, const Tracks& tracks);

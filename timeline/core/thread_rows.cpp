@@ -15,14 +15,12 @@ double share_of(Nanoseconds part, Nanoseconds whole) { return whole > 0 ? static
 // Below come the samples.
 void RowTreeBuilder::add_thread_states(RowIndex index, const Tracks& tracks) {
   Level states;
-  Nanoseconds running = 0, known = 0;
+  const auto [running, known] = running_time(tracks);
   for (const Track* track : select(tracks, TrackKind::kThreadStates))
     for (const LaneId lane : track->lanes) {
-      known += trace_.lane(lane).extent().length();
       tree_.place_of_lane_[lane] = RowTree::Place{index, 0};
       for (const SegmentSums::Sum& sum : sums_.of_lane(trace_, lane, SegmentSums::By::kName)) {
         const std::string_view name = trace_.name(sum.key);
-        if (name == thread_state_name(ThreadState::kRunning)) running += sum.total;
         if (name == thread_state_name(ThreadState::kRunning) || name == thread_state_name(ThreadState::kRunnable))
           states.push_back(LaneSource{.lane = lane, .name = sum.key});
       }
@@ -39,6 +37,27 @@ void RowTreeBuilder::add_thread_states(RowIndex index, const Tracks& tracks) {
     for (const LaneId lane : track->lanes)
       tree_.place_of_lane_[lane] = RowTree::Place{index, static_cast<std::uint32_t>(row.levels.size())};
   row.levels.push_back(combined(samples));
+}
+
+RowTreeBuilder::RunningTime RowTreeBuilder::running_time(const Tracks& tracks) {
+  RunningTime time;
+  for (const Track* track : select(tracks, TrackKind::kThreadStates))
+    for (const LaneId lane : track->lanes) {
+      time.known += trace_.lane(lane).extent().length();
+      for (const SegmentSums::Sum& sum : sums_.of_lane(trace_, lane, SegmentSums::By::kName))
+        if (trace_.name(sum.key) == thread_state_name(ThreadState::kRunning)) time.running += sum.total;
+    }
+  return time;
+}
+
+bool RowTreeBuilder::is_quiet(const Tracks& tracks) {
+  constexpr double kMostRunning = 0.05;  // of the time in which the thread is known
+  const bool calls = std::any_of(tracks.begin(), tracks.end(), [](const Track* track) {
+    return track->key.kind != TrackKind::kThreadStates && track->key.kind != TrackKind::kCpuSamples;
+  });
+  if (calls) return false;
+  const auto [running, known] = running_time(tracks);
+  return known > 0 && share_of(running, known) < kMostRunning;
 }
 
 // Of many processes, those that call CUDA or set ranges are open at first. Where there are none, those that ran longest are: a script starts

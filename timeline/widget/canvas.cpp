@@ -24,6 +24,7 @@ constexpr double kSnapDistance = 6;           // logical pixels
 constexpr qsizetype kLongestArrowLabel = 40;  // characters of an event's name
 constexpr std::size_t kMostArrowLabels = 3;   // more of them would cover each other
 constexpr std::size_t kMostOutlines = 256;    // of what the selected event launched
+constexpr double kRoomAroundGap = 0.1;        // of its length, on each side
 constexpr int kAimTolerance = 2;              // device pixels around the cursor in which a lone narrow event is still hit
 
 }  // namespace
@@ -47,6 +48,7 @@ Canvas::Canvas(ViewState& state, QWidget* parent) : QWidget(parent), state_(stat
   connect(&state_, &ViewState::rangeChanged, this, rows_changed);
   connect(&state_, &ViewState::scrollChanged, this, rows_changed);
   connect(&state_, &ViewState::highlightChanged, this, rows_changed);
+  connect(&state_, &ViewState::idleTimeChanged, this, rows_changed);
   const auto overlay_changed = [this] { update(); };
   connect(&state_, &ViewState::selectionChanged, this, overlay_changed);
   connect(&state_, &ViewState::selectedRangeChanged, this, overlay_changed);
@@ -112,6 +114,8 @@ Canvas::Hit Canvas::hit(QPointF position) {
       }
   if (!found.pixel.column.longest.valid())
     if (const auto state = quiet_state(state_.trace(), *found.level, pixels.time_at(x))) found.pixel.event = *state;
+  if (const auto gpu = gpu_of(state_, *found.row); gpu && state_.idle_time() != nullptr && !found.pixel.column.longest.valid())
+    found.gap = state_.idle_time()->at(*gpu, pixels.time_at(x));
   return found;
 }
 
@@ -133,6 +137,7 @@ QString Canvas::tool_tip(const Hit& hit) {
   if (hit.pixel.event.valid()) return event_tool_tip(state_.trace(), hit.pixel.event);
   if (hit.pixel.column.longest.valid())
     return column_tool_tip(state_.trace(), hit.pixel.column, device_viewport().step(), sharers_of(state_, *hit.row));
+  if (hit.gap) return gap_tool_tip(*state_.idle_time(), *hit.gap);
   return {};
 }
 
@@ -207,12 +212,13 @@ void Canvas::mouseReleaseEvent(QMouseEvent* event) {
   const Hit under = hit(event->position());
   const EventRef chosen = under.pixel.event.valid() ? under.pixel.event : under.pixel.column.longest;
   state_.select(chosen);
-  if (!chosen.valid()) state_.select_range(std::nullopt);
+  if (!chosen.valid()) state_.select_range(under.gap ? std::optional(under.gap->range) : std::nullopt);
 }
 
 void Canvas::mouseDoubleClickEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton) return;
   const Hit under = hit(event->position());
+  if (under.gap) return state_.navigate(padded(under.gap->range, kRoomAroundGap));
   const EventRef chosen = under.pixel.event.valid() ? under.pixel.event : under.pixel.column.longest;
   if (!chosen.valid()) return;
   state_.select(chosen);

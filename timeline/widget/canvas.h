@@ -54,6 +54,7 @@ class Canvas : public QWidget {
     PixelHit pixel;
     std::optional<CounterId> counter;  // that the row shows
     TimeRange time;                    // of the pixel
+    std::optional<Gap> gap;            // where no event is near
   };
 
   bool pinch(const QNativeGestureEvent& gesture);

@@ -18,6 +18,8 @@ constexpr double kSeparatorShare = 0.42;  // of the background in the edge betwe
 constexpr int kLowestBar = 3;             // device pixels: little is still seen
 constexpr double kFirstBoxWithEdge = 5;   // device pixels
 constexpr int kMarkHeight = 2;            // device pixels: the line below what a search found
+constexpr double kIdleShade = 0.30;       // of a cause's colour where all of a column is idle
+constexpr double kNarrowestCause = 110;   // logical pixels of a gap in which its cause is written
 
 bool is_nvtx(TrackKind kind) {
   return kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks;
@@ -75,6 +77,7 @@ void RowPainter::paint(ViewState& state, QImage& image) {
     const LevelPixels* pixels;
     int top;
     int height;
+    std::optional<GpuId> gpu;  // whose idle time is shaded
   };
   std::vector<Labels> labels;
   // Each scan line is written once, but for what is scrolled below pinned rows, which cover it.
@@ -95,8 +98,10 @@ void RowPainter::paint(ViewState& state, QImage& image) {
       fill_lines(image, line, first_line, background);
       line = last_line;
       const std::size_t sharers = sharers_of(state, row);
-      paint_level(state, **content++, viewport, image, first_line, last_line - first_line, background, sharers);
-      if (sharers == 1) labels.push_back({each, pixels_, first_line, last_line - first_line});
+      const std::optional<GpuId> gpu = state.idle_time() != nullptr ? gpu_of(state, row) : std::nullopt;
+      paint_level(state, **content++, viewport, image, first_line, last_line - first_line,
+                  gpu ? shade_idle_time(state, *gpu, viewport, background) : background, sharers);
+      if (sharers == 1) labels.push_back({each, pixels_, first_line, last_line - first_line, gpu});
     }
     fill_lines(image, line, bottom - 1, background);
     if (counter) {
@@ -117,6 +122,7 @@ void RowPainter::paint(ViewState& state, QImage& image) {
       clipped = clips;
     }
     pixels_ = each.pixels;
+    if (each.gpu) draw_causes(state, painter, *each.gpu, viewport, ratio, each.top / ratio, each.height / ratio);
     draw_labels(state, painter, ratio, each.top / ratio, each.height / ratio, viewport.width);
   }
 }
@@ -131,6 +137,32 @@ void RowPainter::paint_level(ViewState& state, const LevelContent& content, cons
   matching_.clear();
   if (!state.matches().text().empty()) dim_others(state, rasterizer.matching_columns(content, state.matches()));
   write_columns(image, top, height, background);
+}
+
+std::vector<Rgb> RowPainter::shade_idle_time(const ViewState& state, GpuId gpu, const Viewport& viewport, std::vector<Rgb> background) {
+  const std::vector<IdleTime::Column> columns = state.idle_time()->columns(gpu, viewport);
+  for (std::size_t x = 0; x < columns.size(); ++x)
+    if (columns[x].share > 0)
+      background[x] = blend(background[x], idle_color(columns[x].cause, state.theme().scheme), kIdleShade * columns[x].share);
+  return background;
+}
+
+// In gaps that are wide enough: "Running CPU code".
+void RowPainter::draw_causes(const ViewState& state, QPainter& painter, GpuId gpu, const Viewport& viewport, double ratio, double top,
+                             double height) {
+  constexpr double kInset = 4;
+  painter.setPen(state.theme().quiet_text);
+  for (std::int32_t x = 0; x < viewport.width;) {
+    const std::optional<Gap> gap = state.idle_time()->at(gpu, viewport.time_at(x));
+    const double right = gap ? std::min<double>(viewport.x_at(gap->range.end), viewport.width) : x + 1;
+    const double room = (right - x) / ratio - 2 * kInset;
+    if (gap && room >= kNarrowestCause) {
+      const std::string_view name = analysis::idle_cause_name(gap->cause);
+      const QStaticText* label = labels_.label(name, static_cast<int>(room));
+      if (label != nullptr) painter.drawStaticText(QPointF(x / ratio + kInset, top + std::floor((height - labels_.line_height()) / 2)), *label);
+    }
+    x = std::max(x + 1, static_cast<std::int32_t>(right));
+  }
 }
 
 std::uint32_t RowPainter::nvtx_color(const Trace& trace, TrackKind kind, EventRef event) const {

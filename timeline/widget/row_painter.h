@@ -38,6 +38,10 @@ class RowPainter {
   void dim_others(const ViewState& state, std::vector<std::uint8_t> matching);
   void write_columns(QImage& image, int top, int height, const std::vector<Rgb>& background) const;
   void draw_labels(ViewState& state, QPainter& painter, double ratio, double top, double height, int width);
+  // The background of a GPU's work: shaded with the causes of its idle time.
+  [[nodiscard]] static std::vector<Rgb> shade_idle_time(const ViewState& state, GpuId gpu, const Viewport& viewport,
+                                                        std::vector<Rgb> background);
+  void draw_causes(const ViewState& state, QPainter& painter, GpuId gpu, const Viewport& viewport, double ratio, double top, double height);
   [[nodiscard]] std::uint32_t nvtx_color(const Trace& trace, TrackKind kind, EventRef event) const;
 
   [[nodiscard]] std::string_view label_of(const Trace& trace, const Box& box);

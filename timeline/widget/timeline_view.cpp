@@ -238,6 +238,10 @@ EventRef TimelineView::hoveredEvent() const { return parts_->state.hovered(); }
 void TimelineView::setHoveredEvent(EventRef event) { parts_->state.hover(event, parts_->state.hovered_time()); }
 const std::vector<EventRef>& TimelineView::correlatedEvents() const { return parts_->state.correlated(); }
 
+void TimelineView::setIdleTime(std::shared_ptr<const IdleTime> idle) { parts_->state.set_idle_time(std::move(idle)); }
+std::optional<Gap> TimelineView::selectedGap() const { return parts_->state.selected_gap(); }
+void TimelineView::selectGap(IdleTime::Direction direction) { parts_->state.select_gap(direction); }
+
 void TimelineView::goToTime(Nanoseconds time) {
   const TimeRange range = visibleRange();
   setVisibleRange(panned(range, time - (range.begin + range.length() / 2)));

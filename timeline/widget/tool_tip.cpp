@@ -30,6 +30,8 @@ QString event_tool_tip(const Trace& trace, EventRef event) { return table(descri
 
 QString counter_tool_tip(const Trace& trace, CounterId counter, TimeRange pixel) { return table(describe_counter(trace, counter, pixel)); }
 
+QString gap_tool_tip(const IdleTime& idle, const Gap& gap) { return table(idle.describe(gap)); }
+
 QString column_tool_tip(const Trace& trace, const Column& column, double length, std::size_t sharers) {
   const std::uint64_t events = std::uint64_t{column.count} + column.carried;
   std::vector<Property> properties{{"", format_counted(events, "event") + " in this pixel"}};

@@ -3,6 +3,7 @@
 
 #include <QString>
 
+#include "timeline/core/idle_time.h"
 #include "timeline/core/level_pixels.h"
 
 namespace lanescope::timeline {
@@ -10,6 +11,7 @@ namespace lanescope::timeline {
 [[nodiscard]] QString event_tool_tip(const Trace& trace, EventRef event);
 // Of a counter in the time of one pixel.
 [[nodiscard]] QString counter_tool_tip(const Trace& trace, CounterId counter, TimeRange pixel);
+[[nodiscard]] QString gap_tool_tip(const IdleTime& idle, const Gap& gap);
 // `length`: of the column, in ns.
 [[nodiscard]] QString column_tool_tip(const Trace& trace, const Column& column, double length, std::size_t sharers);
 

@@ -148,6 +148,7 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   hover({}, std::nullopt);
   set_markers({});
   set_current_row({});
+  set_idle_time(nullptr);
   call_off();
   if (!trace) trace = empty_trace();
   adopt(std::make_unique<ViewContent>(trace, projecting_at_once(*trace)));
@@ -365,14 +366,21 @@ void ViewState::set_markers(std::vector<TimelineView::Marker> markers) {
   emit markersChanged();
 }
 
+namespace {
+
+// How busy many equal things are on average says more than that one of them is.
+bool is_mean_of_children(const Row& row) { return row.kind == RowKind::kProcessorGroup || row.kind == RowKind::kQuietThreads; }
+
+}  // namespace
+
 std::size_t sharers_of(const ViewState& state, const PlacedRow& placed) {
   const Row& row = state.tree().row(placed.row);
-  return row.kind == RowKind::kProcessorGroup ? std::max<std::size_t>(1, row.children.size()) : 1;
+  return is_mean_of_children(row) ? std::max<std::size_t>(1, row.children.size()) : 1;
 }
 
 Nanoseconds busy_time(ViewState& state, const Row& row, TimeRange range) {
   const LevelContent& content = state.content(row.all);
-  if (row.kind != RowKind::kProcessorGroup || row.children.empty()) return content.busy(range);
+  if (!is_mean_of_children(row) || row.children.empty()) return content.busy(range);
   Nanoseconds sum = 0;
   for (const ContentLane& lane : content.lanes()) sum += lane.visit([range](const auto& events) { return events.busy(range); });
   return sum / static_cast<Nanoseconds>(row.children.size());

@@ -16,6 +16,7 @@
 
 #include "theme.h"
 #include "timeline/core/event_matches.h"
+#include "timeline/core/idle_time.h"
 #include "timeline/core/navigation.h"
 #include "timeline/core/row_layout.h"
 #include "timeline/core/view_content.h"
@@ -120,6 +121,14 @@ class ViewState : public QObject {
   [[nodiscard]] std::optional<Nanoseconds> hovered_time() const { return hovered_time_; }
   void hover(EventRef event, std::optional<Nanoseconds> time);
 
+  // Of the trace, or of an earlier state of it; null: not known.
+  void set_idle_time(std::shared_ptr<const IdleTime> idle);
+  [[nodiscard]] const IdleTime* idle_time() const { return idle_time_.get(); }
+  // The gap that is selected: the one that the selected range is exactly of.
+  [[nodiscard]] std::optional<Gap> selected_gap() const;
+  // Selects the nearest gap that this zoom shows apart, from the selected gap or event or the edge of what is visible, and brings it in sight.
+  void select_gap(IdleTime::Direction direction);
+
   [[nodiscard]] EventMatches& matches() { return matches_; }
   void set_highlighted(std::string text);
 
@@ -142,6 +151,7 @@ class ViewState : public QObject {
   void hoveredTimeChanged();
   void markersChanged();
   void highlightChanged();
+  void idleTimeChanged();
 
  private:
   using SteadyClock = std::chrono::steady_clock;
@@ -181,11 +191,15 @@ class ViewState : public QObject {
   std::optional<Nanoseconds> hovered_time_;
   std::vector<TimelineView::Marker> markers_;
   EventMatches matches_;
+  std::shared_ptr<const IdleTime> idle_time_;
   QThreadPool other_thread_;  // last: what runs there is waited for before anything else ends
 };
 
 // Of how many the mean says how busy a row is: of the processors that a closed row stands for. One where it is all lanes together.
 [[nodiscard]] std::size_t sharers_of(const ViewState& state, const PlacedRow& placed);
+
+// The GPU whose idle time the row shows behind its work: that of "CUDA HW"; none for other rows.
+[[nodiscard]] std::optional<GpuId> gpu_of(const ViewState& state, const PlacedRow& placed);
 
 // How long a row is busy in this part of time: processors on average; other rows while at least one of their lanes is.
 [[nodiscard]] Nanoseconds busy_time(ViewState& state, const Row& row, TimeRange range);

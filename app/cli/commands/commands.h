@@ -23,6 +23,7 @@ int run_diff(Arguments arguments);
 int run_export(Arguments arguments);
 std::vector<std::string> export_types();  // of `lanescope export -t`
 int run_import(Arguments arguments);
+int run_report(Arguments arguments);
 int run_kernels(Arguments arguments);
 int run_fleet(Arguments arguments);  // also under nsys's name, recipe
 

@@ -50,12 +50,20 @@ std::string sampled_text(const Trace& trace, const samples::ChainCounts& chains,
 struct Sum {
   samples::ChainCounts chains;
   Nanoseconds total = 0;
-  std::int64_t pieces = 0;
   Nanoseconds longest_time = 0;
-  std::uint32_t longest = 0;
+  std::uint32_t longest = 0;  // the gap that has it
   std::uint32_t last_gap = kNone;
+  Nanoseconds in_last_gap = 0;
   std::uint64_t gaps = 0;
   Nanoseconds in_short_gaps = 0;
+};
+
+// What a gap has of the pieces that are asked for.
+struct GapShare {
+  std::uint32_t gap = 0;
+  std::uint32_t first_piece = 0;  // of all of the gap's
+  std::uint32_t end_piece = 0;    // one behind its last
+  Nanoseconds time = 0;
 };
 
 std::string_view advice_about(const Trace& trace, const BubbleGroup& group, const Sum& sum) {
@@ -70,6 +78,35 @@ std::string_view recurrence_text(Recurrence recurrence) { return recurrence == R
 
 std::string operation_text(const Trace& trace, EventRef operation) {
   return shown_name(trace, event_kind(trace, operation), trace.event(operation).name).toStdString();
+}
+
+std::string_view call_text(const Trace& trace, NameId call);
+
+// What is said of a gap: its causes, and of the longest piece the range and the call.
+struct GapWords {
+  std::string causes;  // "Running CPU code, and 2 more"
+  std::string sampled;
+  std::string_view range;
+  std::string_view call;
+};
+
+GapWords words_of(const BubbleList& bubbles, const samples::ThreadSamples& samples, const GapShare& share,
+                  const std::optional<TimeRange>& window) {
+  std::map<analysis::IdleCause, Nanoseconds> causes;
+  samples::ChainCounts chains;
+  const IdlePiece* longest = &bubbles.pieces[share.first_piece];
+  for (std::uint32_t i = share.first_piece; i < share.end_piece; ++i) {
+    const IdlePiece& piece = bubbles.pieces[i];
+    causes[piece.part.cause] += piece.part.range.length();
+    if (piece.part.range.length() > longest->part.range.length()) longest = &piece;
+    count_samples(samples, bubbles, piece, window, chains);
+  }
+  const auto main = std::max_element(causes.begin(), causes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  GapWords words{std::string(analysis::idle_cause_name(main->first)), sampled_text(*bubbles.trace, chains, 1), {}, {}};
+  if (causes.size() > 1) words.causes += ", and " + std::to_string(causes.size() - 1) + " more";
+  if (longest->part.nvtx.valid()) words.range = bubbles.trace->name(bubbles.trace->event(longest->part.nvtx).name);
+  words.call = call_text(*bubbles.trace, longest->part.call);
+  return words;
 }
 
 std::string_view call_text(const Trace& trace, NameId call) { return call == 0 ? std::string_view() : api_display_name(trace.name(call)); }
@@ -111,13 +148,16 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
     if (time <= 0) continue;
     Sum& sum = sums[group_of(bubbles, bubbles.pieces[i], by)];
     sum.total += time;
-    ++sum.pieces;
     const std::uint32_t gap = bubbles.pieces[i].gap;
-    if (std::exchange(sum.last_gap, gap) != gap) ++sum.gaps;
+    if (std::exchange(sum.last_gap, gap) != gap) {
+      ++sum.gaps;
+      sum.in_last_gap = 0;
+    }
+    sum.in_last_gap += time;
     if (bubbles.gaps[gap].range.length() <= analysis::kShortGap) sum.in_short_gaps += time;
-    if (time > sum.longest_time) {
-      sum.longest_time = time;
-      sum.longest = i;
+    if (sum.in_last_gap > sum.longest_time) {
+      sum.longest_time = sum.in_last_gap;
+      sum.longest = gap;
     }
     grouped.total += time;
     count_samples(samples, bubbles, bubbles.pieces[i], window, sum.chains);
@@ -130,7 +170,7 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
 
   Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::texts("GPU"),
                stats::texts("Cause"), stats::texts(kSampledCodeTitle), stats::texts("NVTX Range"), stats::texts("Call"),
-               stats::texts("When"), stats::integers("Pieces"), stats::integers("Longest", Unit::kNanoseconds)});
+               stats::texts("When"), stats::integers("Gaps"), stats::integers("Longest", Unit::kNanoseconds)});
   const Trace& trace = *bubbles.trace;
   std::map<std::optional<Recurrence>, Nanoseconds> totals;  // of the loop and of what lies outside of it, where there is one
   for (const auto& [group, sum] : sorted) totals[group.recurrence] += sum.total;
@@ -140,7 +180,7 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
                   text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""),
                   table.add_text(sampled_text(trace, sum.chains, 1)), text(table, group.family ? bubbles.families[*group.family] : ""),
                   text(table, group.call ? call_text(trace, *group.call) : ""),
-                  text(table, group.recurrence ? recurrence_text(*group.recurrence) : ""), sum.pieces, sum.longest_time);
+                  text(table, group.recurrence ? recurrence_text(*group.recurrence) : ""), static_cast<std::int64_t>(sum.gaps), sum.longest_time);
     grouped.groups.push_back(group);
     grouped.longest.push_back(sum.longest);
     grouped.advice.push_back(advice_about(trace, group, sum));
@@ -152,30 +192,31 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
 
 ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, std::optional<TimeRange> window) {
   ListedBubbles listed;
-  for (std::uint32_t i = 0; i < bubbles.pieces.size(); ++i)
-    if (time_within(bubbles.pieces[i], window) > 0 && group.holds(bubbles, bubbles.pieces[i])) listed.pieces.push_back(i);
-  std::stable_sort(listed.pieces.begin(), listed.pieces.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return bubbles.pieces[a].part.range.length() > bubbles.pieces[b].part.range.length();
-  });
-  if (listed.pieces.size() > kListedPieces) {
-    listed.omitted = listed.pieces.size() - kListedPieces;
-    listed.pieces.resize(kListedPieces);
+  std::vector<GapShare> shares;
+  for (std::uint32_t first = 0, end = 0; first < bubbles.pieces.size(); first = end) {
+    GapShare share{bubbles.pieces[first].gap, first, first, 0};
+    for (; end < bubbles.pieces.size() && bubbles.pieces[end].gap == share.gap; ++end)
+      if (group.holds(bubbles, bubbles.pieces[end])) share.time += std::max<Nanoseconds>(0, time_within(bubbles.pieces[end], window));
+    share.end_piece = end;
+    if (share.time > 0) shares.push_back(share);
+  }
+  std::stable_sort(shares.begin(), shares.end(), [](const GapShare& a, const GapShare& b) { return a.time > b.time; });
+  if (shares.size() > kListedGaps) {
+    listed.omitted = shares.size() - kListedGaps;
+    shares.resize(kListedGaps);
   }
 
-  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::integers("Start", Unit::kNanoseconds), stats::texts("Cause"),
-               stats::texts(kSampledCodeTitle), stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("Before"),
-               stats::texts("GPU")});
+  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::integers(kGapTitle, Unit::kNanoseconds),
+               stats::integers("Start", Unit::kNanoseconds), stats::texts("Cause"), stats::texts(kSampledCodeTitle),
+               stats::texts("NVTX Range"), stats::texts("Call"), stats::texts("Before"), stats::texts("GPU")});
   const Trace& trace = *bubbles.trace;
   const samples::ThreadSamples samples(trace);
-  for (const std::uint32_t index : listed.pieces) {
-    const IdlePiece& piece = bubbles.pieces[index];
-    const IdleGap& gap = bubbles.gaps[piece.gap];
-    const EventRef range = piece.part.nvtx;
-    samples::ChainCounts chains;
-    count_samples(samples, bubbles, piece, window, chains);
-    table.add_row(piece.part.range.length(), piece.part.range.begin, text(table, analysis::idle_cause_name(piece.part.cause)),
-                  table.add_text(sampled_text(trace, chains, 1)), text(table, range.valid() ? trace.name(trace.event(range).name) : ""),
-                  text(table, call_text(trace, piece.part.call)), table.add_text(operation_text(trace, gap.next)),
+  for (const GapShare& share : shares) {
+    const IdleGap& gap = bubbles.gaps[share.gap];
+    listed.gaps.push_back(share.gap);
+    const GapWords words = words_of(bubbles, samples, share, window);
+    table.add_row(share.time, gap.range.length(), gap.range.begin, table.add_text(words.causes), table.add_text(words.sampled),
+                  text(table, words.range), text(table, words.call), table.add_text(operation_text(trace, gap.next)),
                   text(table, bubbles.gpus.size() < 2 ? "" : "GPU " + std::to_string(trace.gpus()[gap.gpu].ordinal)));
   }
   listed.table = std::move(table);

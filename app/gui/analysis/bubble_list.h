@@ -1,4 +1,4 @@
-// The idle time of GPUs piece by piece, to be grouped and filtered as the user asks. Values; computed off the GUI thread.
+// The idle time of GPUs gap by gap, to be grouped and filtered as the user asks. Values; computed off the GUI thread.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 namespace lanescope::ui {
 
 inline constexpr char kSampledCodeTitle[] = "Sampled Code";  // of a column in both tables
+inline constexpr char kGapTitle[] = "Gap";                   // of the length of the whole gap
 
 // A piece of a gap that has one cause.
 struct IdlePiece {
@@ -32,7 +33,7 @@ struct BubbleList {
   bool has_loop = false;  // else every piece counts as recurring
   std::vector<analysis::GpuIdle> gpus;
   std::vector<analysis::IdleGap> gaps;
-  std::vector<IdlePiece> pieces;      // in the order of their gaps
+  std::vector<IdlePiece> pieces;      // in the order of their gaps; each gap has one or more
   std::vector<std::string> families;  // names of NVTX ranges without their counters, by FamilyId
 };
 
@@ -56,7 +57,7 @@ struct BubbleGroup {
 struct GroupedBubbles {
   stats::Table table;
   std::vector<BubbleGroup> groups;
-  std::vector<std::uint32_t> longest;    // the piece of each group that takes the longest
+  std::vector<std::uint32_t> longest;    // the gap that holds most of each group
   std::vector<std::string> sampled;      // what the threads of each group were mostly seen to run; empty where the CPU was not sampled
   std::vector<std::string_view> advice;  // what to do about each group; empty where it is not of one cause
   Nanoseconds total = 0;                 // of all pieces
@@ -66,11 +67,12 @@ struct GroupedBubbles {
 
 struct ListedBubbles {
   stats::Table table;
-  std::vector<std::uint32_t> pieces;  // of each row
-  std::size_t omitted = 0;            // shorter pieces, beyond kListedPieces
+  std::vector<std::uint32_t> gaps;  // of each row
+  std::size_t omitted = 0;          // shorter ones, beyond kListedGaps
 };
-inline constexpr std::size_t kListedPieces = 200'000;
-// The pieces of a group (none: all) that lie within the window, the longest first. O(pieces · log pieces).
+inline constexpr std::size_t kListedGaps = 200'000;
+// The gaps with pieces of a group (none: all) within the window, those with most of it first: how much that is, and how long the gap is.
+// O(pieces + gaps · log gaps).
 [[nodiscard]] ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, std::optional<TimeRange> window);
 
 }  // namespace lanescope::ui

@@ -15,7 +15,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kGroupsWidth = 660, kPiecesWidth = 440;  // px, at first; later in proportion
+constexpr int kGroupsWidth = 660, kGapsWidth = 440;  // px, at first; later in proportion
 
 QString duration_text(Nanoseconds duration) { return QString::fromStdString(timeline::format_duration(duration)); }
 
@@ -47,11 +47,11 @@ BubblesPanel::BubblesPanel(SelectionState& state, AnsweredTrace& answered, QWidg
       threshold_text_(new QLineEdit(this)),
       summary_(new QLabel(this)),
       groups_(new ResultTable(tr("Idle time in groups"), this)),
-      pieces_(new ResultTable(tr("Idle time piece by piece"), this)),
+      gaps_(new ResultTable(tr("Gaps of GPUs"), this)),
       advice_(new QLabel(this)),
-      flame_graph_(new QAction(tr("Show what ran in it in Flame Graph"), pieces_)) {
+      flame_graph_(new QAction(tr("Show what ran in it in Flame Graph"), gaps_)) {
   layOut();
-  pieces_->addAction(flame_graph_);
+  gaps_->addAction(flame_graph_);
   connect(flame_graph_, &QAction::triggered, this, &BubblesPanel::requestFlameGraph);
   connect(by_, &QComboBox::activated, this, [this] {
     chosen_ = {};
@@ -65,11 +65,11 @@ BubblesPanel::BubblesPanel(SelectionState& state, AnsweredTrace& answered, QWidg
     advice_->hide();
     list();
   });
-  connect(pieces_, &ResultTable::rowChosen, this, [this](TableRow row) {
-    const EventRef launch = bubbles_->gaps[bubbles_->pieces[listed_.pieces[row]].gap].launch;
+  connect(gaps_, &ResultTable::rowChosen, this, [this](TableRow row) {
+    const EventRef launch = bubbles_->gaps[listed_.gaps[row]].launch;
     flame_graph_->setEnabled(launch.valid() &&
                              SamplesPanel::hasChainsOf(*bubbles_->trace, bubbles_->trace->track_of(launch.lane).key.thread));
-    showPiece(listed_.pieces[row]);
+    showGap(listed_.gaps[row]);
   });
   connect(&paced_, &PacedUpdate::due, this, &BubblesPanel::refresh);
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
@@ -102,15 +102,15 @@ void BubblesPanel::layOut() {
   column->addLayout(line);
   auto* splitter = new QSplitter(this);
   splitter->addWidget(groups_);
-  splitter->addWidget(pieces_);
+  splitter->addWidget(gaps_);
   splitter->setChildrenCollapsible(false);
-  splitter->setSizes({kGroupsWidth, kPiecesWidth});
+  splitter->setSizes({kGroupsWidth, kGapsWidth});
   splitter->setStretchFactor(0, kGroupsWidth);
-  splitter->setStretchFactor(1, kPiecesWidth);
+  splitter->setStretchFactor(1, kGapsWidth);
   splitter->setObjectName(QStringLiteral("bubbles-parts"));
   groups_->setObjectName(QStringLiteral("bubbles-groups"));
-  pieces_->setObjectName(QStringLiteral("bubbles-pieces"));
-  for (ResultTable* table : {groups_, pieces_}) table->setItemDelegate(new SampledCodeDelegate(table));
+  gaps_->setObjectName(QStringLiteral("bubbles-gaps"));
+  for (ResultTable* table : {groups_, gaps_}) table->setItemDelegate(new SampledCodeDelegate(table));
   column->addWidget(splitter, 1);
   column->addWidget(advice_);
 
@@ -155,7 +155,7 @@ void BubblesPanel::clear(const QString& sentence) {
   wanted_ = nullptr;
   bubbles_ = nullptr;
   groups_->setTable(nullptr);
-  pieces_->setTable(nullptr);
+  gaps_->setTable(nullptr);
   advice_->hide();
   summary_->setText(sentence);
 }
@@ -201,8 +201,8 @@ void BubblesPanel::group() {
           grouped_ = std::move(grouped);
           listed_ = std::move(listed);
           groups_->setTable(std::make_shared<const stats::Table>(std::move(grouped_.table)));
-          pieces_->setTable(std::make_shared<const stats::Table>(std::move(listed_.table)));
-          for (ResultTable* table : {groups_, pieces_}) hideSilentColumns(*table);
+          gaps_->setTable(std::make_shared<const stats::Table>(std::move(listed_.table)));
+          for (ResultTable* table : {groups_, gaps_}) hideSilentColumns(*table);
           selectChosenGroup();
           showSummary();
         });
@@ -221,8 +221,8 @@ void BubblesPanel::list() {
     ListedBubbles listed = list_bubbles(*bubbles, chosen, window);
     job.deliver([this, listed = std::move(listed)]() mutable {
       listed_ = std::move(listed);
-      pieces_->setTable(std::make_shared<const stats::Table>(std::move(listed_.table)));
-      hideSilentColumns(*pieces_);
+      gaps_->setTable(std::make_shared<const stats::Table>(std::move(listed_.table)));
+      hideSilentColumns(*gaps_);
       showSummary();
     });
   });
@@ -231,12 +231,13 @@ void BubblesPanel::list() {
 // What is not grouped by, and what was not recorded, leaves an empty column; in a group, some lines all say the same.
 void BubblesPanel::hideSilentColumns(ResultTable& view) {
   const stats::Table& table = *view.results().table();
-  const bool in_group = &view == pieces_ && chosen_ != BubbleGroup{};
+  const bool in_group = &view == gaps_ && chosen_ != BubbleGroup{};
   for (std::size_t section = 0; section < table.columns().size(); ++section) {
     const stats::Column& column = table.columns()[section];
     const auto text = [&](TableRow row) { return table.text(column.text(row)); };
     bool silent = column.has_texts() && !table.empty() && (in_group || text(0).empty());
     for (TableRow row = 1; row < table.row_count() && silent; ++row) silent = text(row) == text(0);
+    if (column.title == kGapTitle) silent = std::get<stats::Integers>(column.values) == std::get<stats::Integers>(table.columns().front().values);  // all of each gap counts
     view.setColumnHidden(static_cast<int>(section), silent);
   }
   view.fitColumns();
@@ -257,7 +258,7 @@ void BubblesPanel::showSummary() {
   else
     text = tr("Idle %1 of %2 (%3); shorter gaps take %4 of it")
                .arg(duration_text(idle), duration_text(extent), share_text(idle, extent), duration_text(short_idle));
-  if (listed_.omitted > 0) text += tr("; the longest %1 are listed").arg(QString::fromStdString(timeline::format_count(kListedPieces)));
+  if (listed_.omitted > 0) text += tr("; the longest %1 are listed").arg(QString::fromStdString(timeline::format_count(kListedGaps)));
   summary_->setText(text);
   summary_->setToolTip(text);
 }
@@ -271,21 +272,21 @@ void BubblesPanel::showGroup(TableRow row) {
     advice_->setText((sampled.isEmpty() ? QString() : tr("Seen to run: %1.\n").arg(sampled)) +
                      QString::fromUtf8(advice.data(), static_cast<qsizetype>(advice.size())));
   }
-  showPiece(grouped_.longest[row]);
+  showGap(grouped_.longest[row]);
   list();
 }
 
 void BubblesPanel::requestFlameGraph() {
-  const std::optional<TableRow> row = pieces_->chosenRow();
-  if (!row || *row >= listed_.pieces.size() || bubbles_->trace != answered_.trace()) return;
-  const IdlePiece& piece = bubbles_->pieces[listed_.pieces[*row]];
-  const EventRef launch = answered_.shown(bubbles_->gaps[piece.gap].launch);
-  if (launch.valid()) emit flameGraphRequested(state_.trace()->track_of(launch.lane).key.thread, answered_.shown(piece.part.range));
+  const std::optional<TableRow> row = gaps_->chosenRow();
+  if (!row || *row >= listed_.gaps.size() || bubbles_->trace != answered_.trace()) return;
+  const analysis::IdleGap& gap = bubbles_->gaps[listed_.gaps[*row]];
+  const EventRef launch = answered_.shown(gap.launch);
+  if (launch.valid()) emit flameGraphRequested(state_.trace()->track_of(launch.lane).key.thread, answered_.shown(gap.range));
 }
 
-void BubblesPanel::showPiece(std::uint32_t piece) {
+void BubblesPanel::showGap(std::uint32_t position) {
   if (bubbles_->trace != answered_.trace()) return;  // a later snapshot: places are known again in a moment
-  const analysis::IdleGap& gap = bubbles_->gaps[bubbles_->pieces[piece].gap];
+  const analysis::IdleGap& gap = bubbles_->gaps[position];
   answered_.show({gap.range.begin, bubbles_->trace->event(gap.next).end()}, gap.next);
 }
 

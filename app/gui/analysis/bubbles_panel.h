@@ -27,7 +27,7 @@ class BubblesPanel : public QWidget {
 
   [[nodiscard]] bool isComputing() const { return collecting_.isRunning() || grouping_.isRunning() || paced_.isPending(); }
   [[nodiscard]] ResultTable& groups() { return *groups_; }
-  [[nodiscard]] ResultTable& pieces() { return *pieces_; }
+  [[nodiscard]] ResultTable& gaps() { return *gaps_; }
   [[nodiscard]] QString summary() const { return summary_->text(); }
 
  signals:
@@ -49,7 +49,7 @@ class BubblesPanel : public QWidget {
   void hideSilentColumns(ResultTable& view);
   void selectChosenGroup();
   void showGroup(TableRow row);
-  void showPiece(std::uint32_t piece);
+  void showGap(std::uint32_t position);
   void requestFlameGraph();
   [[nodiscard]] BubbleGrouping grouping() const { return static_cast<BubbleGrouping>(by_->currentData().toInt()); }
 
@@ -60,16 +60,16 @@ class BubblesPanel : public QWidget {
   QLineEdit* threshold_text_;
   QLabel* summary_;
   ResultTable* groups_;
-  ResultTable* pieces_;
+  ResultTable* gaps_;
   QLabel* advice_;
-  QAction* flame_graph_;  // of the chosen piece
+  QAction* flame_graph_;  // of the chosen gap
 
   Nanoseconds threshold_ = 10'000;
   std::shared_ptr<const BubbleList> bubbles_;
   std::shared_ptr<const Trace> wanted_;  // what is being collected, or was last
   GroupedBubbles grouped_;
   ListedBubbles listed_;
-  BubbleGroup chosen_;  // what the pieces are listed of; nothing set: all
+  BubbleGroup chosen_;  // what the gaps are listed of; nothing set: all
   LatestJob collecting_;
   LatestJob grouping_;
   PacedUpdate paced_;

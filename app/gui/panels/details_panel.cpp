@@ -25,6 +25,16 @@ QString property_row(const QString& label, const QString& value) {
   return QStringLiteral("<tr><td class='label'>%1</td><td>%2</td></tr>").arg(label, value);
 }
 
+// Why GPUs were idle in the range, a line a cause.
+QString idle_rows(const RangeSummary& summary) {
+  QString rows;
+  for (const auto& [gpu, causes] : summary.idle)
+    for (const timeline::IdleTime::CauseTime& cause : causes)
+      rows += property_row(QObject::tr("GPU %1 idle").arg(summary.trace->gpus()[gpu].ordinal),
+                           html(timeline::format_duration(cause.time)) + QStringLiteral("&nbsp; ") + html(analysis::idle_cause_name(cause.cause)));
+  return rows;
+}
+
 QString link(EventRef event, const QString& text) {
   return QStringLiteral("<a href='event:%1/%2'>%3</a>").arg(event.lane).arg(event.index).arg(text);
 }
@@ -60,7 +70,8 @@ QString value_html(const Trace& trace, EventRef event, const timeline::Property&
 
 }  // namespace
 
-DetailsPanel::DetailsPanel(SelectionState& state, QWidget* parent) : QWidget(parent), state_(state), browser_(new QTextBrowser(this)) {
+DetailsPanel::DetailsPanel(SelectionState& state, const IdleTimeSource& idle, QWidget* parent)
+    : QWidget(parent), state_(state), idle_(idle), browser_(new QTextBrowser(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->addWidget(browser_);
@@ -86,6 +97,9 @@ DetailsPanel::DetailsPanel(SelectionState& state, QWidget* parent) : QWidget(par
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) return show();
     paced_.request();
+  });
+  connect(&idle, &IdleTimeSource::changed, this, [this] {
+    if (shows_range_) paced_.request();
   });
   connect(&paced_, &PacedUpdate::due, this, [this] {
     show();  // what is known of the event may be more now, and links are to events of the trace that is shown
@@ -135,14 +149,23 @@ QString DetailsPanel::eventHtml(EventRef event) const {
 
 QString DetailsPanel::rangeHtml(TimeRange range) const {
   const bool is_summed = summary_ && summary_->range == range;
-  QString busy;
+  const timeline::IdleTime* idle = idle_.idleTime().get();
+  const std::optional<timeline::Gap> gap = idle != nullptr ? idle->find(range) : std::nullopt;
+  QString title = tr("Selected range"), rows;
+  if (gap) {
+    const std::vector<timeline::Property> properties = idle->describe(*gap);
+    title = html(properties.front().value);
+    for (std::size_t i = 1; i < properties.size(); ++i) rows += property_row(html(properties[i].label), html(properties[i].value));
+  } else {
+    rows = property_row(tr("Begin"), html(timeline::format_time(range.begin))) +
+           property_row(tr("End"), html(timeline::format_time(range.end))) +
+           property_row(tr("Duration"), html(timeline::format_duration(range.length())));
+  }
   for (std::size_t gpu = 0; is_summed && gpu < summary_->busy.size(); ++gpu)
-    busy += property_row(tr("%1 busy").arg(html(summary_->busy[gpu].first)), html(timeline::format_share(summary_->busy[gpu].second)));
-  return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2%3%4%5</table>%6")
-      .arg(tr("Selected range"), property_row(tr("Begin"), html(timeline::format_time(range.begin))),
-           property_row(tr("End"), html(timeline::format_time(range.end))),
-           property_row(tr("Duration"), html(timeline::format_duration(range.length()))), busy,
-           is_summed ? summary_html(*summary_) : QString());
+    rows += property_row(tr("%1 busy").arg(html(summary_->busy[gpu].first)), html(timeline::format_share(summary_->busy[gpu].second)));
+  if (is_summed && !gap) rows += idle_rows(*summary_);
+  return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2</table>%3")
+      .arg(title, rows, is_summed ? summary_html(*summary_) : QString());
 }
 
 void DetailsPanel::showRange() {
@@ -158,10 +181,10 @@ void DetailsPanel::summarize() {
   const std::shared_ptr<const Trace>& trace = state_.trace();
   const std::optional<TimeRange> range = state_.selectedRange();
   if (!trace || !range || trace->provenance().outline_only) return job_.cancel();
-  job_.start([this, trace, range = *range](const LatestJob::Context& job) {
+  job_.start([this, trace, idle = idle_.idleTime(), range = *range](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
-    auto summary = summarize_range(trace, range, job.stop());
+    auto summary = summarize_range(trace, idle, range, job.stop());
     if (!summary) return;
     job.deliver([this, summary = std::move(summary), took = clock.elapsed()] {
       paced_.tookMilliseconds(took);

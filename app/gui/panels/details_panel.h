@@ -1,10 +1,11 @@
 // Everything that is known of the selected event, as text that can be selected and copied, with links to what it launched and what launched
-// it; or of the selected range: how busy GPUs are in it, and durations by name. Whichever was selected last.
+// it; or of the selected range: the gap of a GPU that it is, how busy GPUs are in it, and durations by name. Whichever was selected last.
 #pragma once
 
 #include <QTextBrowser>
 #include <QWidget>
 
+#include "analysis/idle_time_source.h"
 #include "base/latest_job.h"
 #include "base/paced_update.h"
 #include "base/selection_state.h"
@@ -16,7 +17,7 @@ class DetailsPanel : public QWidget {
   Q_OBJECT
 
  public:
-  explicit DetailsPanel(SelectionState& state, QWidget* parent = nullptr);
+  DetailsPanel(SelectionState& state, const IdleTimeSource& idle, QWidget* parent = nullptr);
 
   [[nodiscard]] QString text() const { return browser_->toPlainText(); }
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
@@ -33,6 +34,7 @@ class DetailsPanel : public QWidget {
   void copyAll() const;
 
   SelectionState& state_;
+  const IdleTimeSource& idle_;
   QTextBrowser* browser_;
   QString shown_body_;
   QString shown_color_;

@@ -25,9 +25,11 @@ QString name_html(const Trace& trace, const NameStatistics& entry) {
 
 }  // namespace
 
-std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace, TimeRange range,
+std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace,
+                                                    const std::shared_ptr<const timeline::IdleTime>& idle, TimeRange range,
                                                     const std::stop_token& stop) {
-  auto summary = std::make_shared<RangeSummary>(RangeSummary{trace, range, {}, {}});
+  auto summary = std::make_shared<RangeSummary>(RangeSummary{trace, range, {}, {}, {}});
+  if (idle) summary->idle = idle->causes(range);
   for (const GpuUtilisation& gpu : UtilisationSource(trace).over(range, 1).gpus) summary->busy.emplace_back(gpu.name, gpu.shares.front());
   EventFilter filter;
   filter.window = range;

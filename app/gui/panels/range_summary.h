@@ -1,4 +1,4 @@
-// What happened in a part of time, in a few lines: how busy each GPU was, and durations by name.
+// What happened in a part of time, in a few lines: how busy each GPU was, why it was idle, and durations by name.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include <QString>
 
 #include "model/events/event_statistics.h"
+#include "timeline/core/idle_time.h"
 
 namespace lanescope::ui {
 
@@ -17,11 +18,14 @@ struct RangeSummary {
   std::shared_ptr<const Trace> trace;
   TimeRange range;
   std::vector<std::pair<std::string, double>> busy;  // of each GPU: "GPU 0", and the share of the time in which anything ran on it
+  std::vector<std::pair<GpuId, std::vector<timeline::IdleTime::CauseTime>>> idle;  // of each GPU, by cause; the longest first
   std::vector<NameStatistics> names;                 // of events that overlap the range, with their whole durations; longest total first
 };
 
-// Samples and thread states are left out, as in lists. Null when asked to stop. O(events in the range + GPU events).
-[[nodiscard]] std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace, TimeRange range,
+// Samples and thread states are left out, as in lists. `idle`: null where it is not known. Null when asked to stop. O(events in the range +
+// GPU events).
+[[nodiscard]] std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace,
+                                                                  const std::shared_ptr<const timeline::IdleTime>& idle, TimeRange range,
                                                                   const std::stop_token& stop);
 
 // As text of a browser: a block a name, fit for a narrow column.

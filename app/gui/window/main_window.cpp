@@ -45,7 +45,8 @@ MainWindow::MainWindow(Layout layout)
       findings_(new FindingsPanel(answered_)),
       diff_(new DiffPanel(state_, session_.pair())),
       samples_(new SamplesPanel(state_)),
-      details_(new DetailsPanel(state_)),
+      idle_(new IdleTimeSource(state_, this)),
+      details_(new DetailsPanel(state_, *idle_)),
       diagnostics_(new DiagnosticsPanel(state_)),
       status_(new TraceStatus(state_)),
       actions_(add_actions(*this, *search_)) {

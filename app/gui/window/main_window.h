@@ -12,6 +12,7 @@
 #include "analysis/bubbles_panel.h"
 #include "analysis/diff_panel.h"
 #include "analysis/findings_panel.h"
+#include "analysis/idle_time_source.h"
 #include "base/selection_state.h"
 #include "base/settings.h"
 #include "events/events_panel.h"
@@ -142,6 +143,7 @@ class MainWindow : public QMainWindow {
   FindingsPanel* findings_;
   DiffPanel* diff_;
   SamplesPanel* samples_;
+  IdleTimeSource* idle_;
   DetailsPanel* details_;
   DiagnosticsPanel* diagnostics_;
   TraceStatus* status_;

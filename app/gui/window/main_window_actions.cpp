@@ -107,6 +107,7 @@ void MainWindow::connectActions() {
 }
 
 void MainWindow::connectAnalysis() {
+  connect(idle_, &IdleTimeSource::changed, this, [this] { timeline_->setIdleTime(idle_->idleTime()); });
   connect(actions_.bubbles, &QAction::triggered, this, [this] { docks_->enter(bubbles_); });
   connect(actions_.findings, &QAction::triggered, this, [this] {
     findings_->chooseRule({});

@@ -68,14 +68,14 @@ class AnalysisTest : public QObject {
     window_->actions().bubbles->trigger();
     QVERIFY(settled());
     ui::ResultTable& groups = window_->bubbles().groups();
-    ui::ResultTable& pieces = window_->bubbles().pieces();
+    ui::ResultTable& gaps = window_->bubbles().gaps();
     QCOMPARE(column_sum(groups, 0), kIdle);
-    QCOMPARE(column_sum(pieces, 0), kIdle);
+    QCOMPARE(column_sum(gaps, 0), kIdle);
     QVERIFY2(window_->bubbles().summary().contains("1.040 ms"), qPrintable(window_->bubbles().summary()));
     QCOMPARE(cell(groups, 0, "Cause"), QString("Running CPU code"));
     QCOMPARE(cell(groups, 0, "NVTX Range"), QString("step"));
 
-    pieces.chooseRow(0);
+    gaps.chooseRow(0);
     const EventRef selected = window_->state().selectedEvent();
     QVERIFY(selected.valid());
     QCOMPARE(window_->state().trace()->event(selected).start, kLongestGapEnd);
@@ -92,19 +92,19 @@ class AnalysisTest : public QObject {
       groups.selectRow(row);
       QVERIFY(settled());
       const auto& totals = std::get<stats::Integers>(groups.results().table()->columns()[0].values);
-      QCOMPARE(column_sum(window_->bubbles().pieces(), 0), totals[groups.results().tableRow(row)]);
+      QCOMPARE(column_sum(window_->bubbles().gaps(), 0), totals[groups.results().tableRow(row)]);
     }
     groups.clearSelection();
     QVERIFY(settled());
-    QCOMPARE(column_sum(window_->bubbles().pieces(), 0), kIdle);  // all of them again
+    QCOMPARE(column_sum(window_->bubbles().gaps(), 0), kIdle);  // all of them again
   }
 
   void whatAGroupSaysItsBubblesDoNotSayAgain() {
     window_->actions().bubbles->trigger();
     QVERIFY(settled());
     const auto hides = [&](const QString& title) {
-      const ui::ResultTable& pieces = window_->bubbles().pieces();
-      return pieces.isColumnHidden(column_of(pieces, title));
+      const ui::ResultTable& gaps = window_->bubbles().gaps();
+      return gaps.isColumnHidden(column_of(gaps, title));
     };
     QVERIFY(!hides("Cause"));
     QVERIFY(hides("GPU"));  // there is one alone
@@ -191,7 +191,7 @@ class AnalysisTest : public QObject {
     QVERIFY(settled());
     QVERIFY(groups.chosenRow().has_value());
     QCOMPARE(cell(groups, groups.currentIndex().row(), "Cause"), QString("Running CPU code"));
-    QCOMPARE(column_sum(window_->bubbles().pieces(), 0) > 0, true);
+    QCOMPARE(column_sum(window_->bubbles().gaps(), 0) > 0, true);
     QCOMPARE(window_->timelineView().visibleRange() == looked_at, true);
   }
 
@@ -432,7 +432,7 @@ class AnalysisTest : public QObject {
     QCOMPARE(column_sum(groups, 0), 2 * kIdle);
     QVERIFY(choose(window_->bubbles(), 1));
     QCOMPARE(column_sum(groups, 0), kIdle);
-    window_->bubbles().pieces().chooseRow(0);
+    window_->bubbles().gaps().chooseRow(0);
     const EventRef selected = window_->state().selectedEvent();
     QVERIFY(selected.valid());
     const Trace& trace = *window_->state().trace();

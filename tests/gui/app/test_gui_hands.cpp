@@ -261,11 +261,11 @@ class HandsTest : public QObject {
     window_->timelineView().setSelectedRange(TimeRange{9'950'000'000, 10'140'000'000});  // steps of the loop
     window_->showPanel("bubbles");
     QVERIFY(settle(*window_));
-    ui::ResultTable& pieces = window_->bubbles().pieces();
-    pieces.chooseRow(0);
+    ui::ResultTable& gaps = window_->bubbles().gaps();
+    gaps.chooseRow(0);
     QVERIFY(settle(*window_));
     const QStringList entries =
-        menu_after([&] { emit pieces.customContextMenuRequested(QPoint(20, 5)); }, "Show what ran in it in Flame Graph");
+        menu_after([&] { emit gaps.customContextMenuRequested(QPoint(20, 5)); }, "Show what ran in it in Flame Graph");
     QVERIFY2(entries.contains("Copy as TSV"), qPrintable(entries.join(u'|')));
     QVERIFY(settle(*window_));
     QVERIFY(window_->samples().isVisible());

@@ -650,3 +650,46 @@ TEST_CASE("assistive technology finds the rows in sight, their values and their 
   REQUIRE_FALSE(api->isValid());
   REQUIRE(canvas->child(canvas->childCount() - 1)->state().collapsed);
 }
+
+TEST_CASE("a gap of a GPU is shaded, hovered, chosen with the mouse, and walked through with keys") {
+  Window window;
+  const QPointF gap = window.empty_place();  // 300 to 700 µs
+  const QColor before = Window::color_at(window.picture(), gap + QPointF(60, 8));
+  window.click(gap);
+  CHECK_FALSE(window.view->selectedRange());  // what is not known can't be chosen
+  window.view->setIdleTime(std::make_shared<const IdleTime>(window.view->trace(), 10'000));
+  CHECK(Window::color_at(window.picture(), gap + QPointF(60, 8)) != before);
+  window.click(gap);
+  CHECK(window.view->selectedRange() == TimeRange{300'000, 700'000});
+  REQUIRE(window.view->selectedGap());
+  CHECK(window.view->selectedGap()->range == TimeRange{300'000, 700'000});
+  CHECK_FALSE(window.view->selectedEvent().valid());
+
+  window.key(Qt::Key_G);
+  CHECK(window.view->selectedRange() == TimeRange{900'000, 920'000});
+  window.key(Qt::Key_G);  // there is no further one
+  CHECK(window.view->selectedRange() == TimeRange{900'000, 920'000});
+  window.key(Qt::Key_G, Qt::ShiftModifier);
+  CHECK(window.view->selectedRange() == TimeRange{300'000, 700'000});
+  // Where nothing is selected, from the edge of what is visible.
+  window.key(Qt::Key_Escape);
+  CHECK_FALSE(window.view->selectedRange());
+  window.key(Qt::Key_G, Qt::ShiftModifier);
+  CHECK(window.view->selectedRange() == TimeRange{900'000, 920'000});
+  // A click beside chooses nothing.
+  window.click({window.viewport().x_at(200'000), static_cast<double>(window.canvas->height() - 4)});
+  CHECK_FALSE(window.view->selectedRange());
+}
+
+TEST_CASE("the next gap is brought in sight at the zoom that is, and gaps too narrow to see are passed over") {
+  Window window;
+  window.view->setIdleTime(std::make_shared<const IdleTime>(window.view->trace(), 10'000));
+  window.view->setVisibleRange({0, 100'000});
+  window.key(Qt::Key_G);
+  CHECK(window.view->selectedRange() == TimeRange{300'000, 700'000});
+  CHECK(window.view->visibleRange().length() == 100'000);
+  CHECK(window.view->visibleRange().contains(500'000));
+
+  window.view->setTrace(window.recording.builder.snapshot());  // another trace begins without
+  CHECK_FALSE(window.view->selectedGap());
+}

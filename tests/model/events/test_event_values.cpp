@@ -79,7 +79,7 @@ std::optional<Nanoseconds> gap_by_looking_at_all(const EventValues& values, Even
       const bool before = std::tuple(trace.lane(lane).start(i), position(lane), i) < std::tuple(start, position(event.lane), event.index);
       if (before) last_end = std::max(last_end.value_or(trace.lane(lane).end(i)), trace.lane(lane).end(i));
     }
-  if (!last_end) return std::nullopt;
+  if (!last_end || trace.track_of(event.lane).key.kind == TrackKind::kOverhead) return std::nullopt;
   return std::max<Nanoseconds>(0, start - *last_end);
 }
 
@@ -148,6 +148,22 @@ TEST_CASE("the gap before a kernel counts what its stream did last, also copies"
   CHECK_FALSE(values.number(known.first_kernel, EventColumn::kGapBefore).has_value());
   CHECK(values.number(known.copy, EventColumn::kGapBefore) == 35 - 30);
   CHECK(values.number(known.second_kernel, EventColumn::kGapBefore) == 60 - 40);
+}
+
+TEST_CASE("what the profiler did has no gap in front of it") {
+  TraceBuilder builder;
+  TrackKey key;
+  key.kind = TrackKind::kOverhead;
+  key.process = builder.process_of_instance(1);
+  key.thread = builder.thread(key.process, 1);
+  builder.add(key, {Event{0, 10, builder.intern("Buffer flush"), 0, 0}, Event{5'000, 10, builder.intern("Buffer flush"), 0, 0}});
+  const auto trace = builder.snapshot();
+  const EventValues values(trace, EventScope::whole_trace(*trace));
+  const EventRef second{0, 1};
+  CHECK_FALSE(values.number(second, EventColumn::kGapBefore).has_value());
+  const std::vector<EventRef> sorted =
+      sort_events(values, gather_events(*trace, values.scope().lanes(), {}), EventColumn::kGapBefore, SortDirection::kDescending, {});
+  CHECK(sorted.size() == 2);
 }
 
 TEST_CASE("on a row of kernels alone, the gap is that between kernels") {

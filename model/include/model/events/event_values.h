@@ -3,7 +3,7 @@
 // Rows and gaps: "gap before" is the idle time directly in front of an event on its row, from the last instant at which anything on the row
 // ran to the event's start; 0 where something still ran. Among events that start together the outer lane comes first. The row of GPU work
 // is its stream where the whole trace is shown; where one row of the timeline is shown, it is that row, each GPU by itself. The row of
-// anything else is its track.
+// anything else is its track. What the profiler did has no gaps: that it rested long means nothing.
 //
 // Threads: immutable; any number of threads may read.
 #pragma once
@@ -76,5 +76,6 @@ class EventValues {
 
 // Whether events of the kind happen on a stream of a GPU, and so have a device, context and stream.
 [[nodiscard]] bool is_on_stream(TrackKind kind) noexcept;
+[[nodiscard]] bool has_gaps(TrackKind kind) noexcept;
 
 }  // namespace lanescope

@@ -35,6 +35,7 @@ enum class RowKind : std::uint8_t {
   kProcesses,        // "Processes"
   kProcess,          // "[4711] python"
   kThread,           // "[4711] main": its states, where they were recorded; then with the share of the time that it ran
+  kQuietThreads,     // "57 threads with little activity": of a process, that called nothing and hardly ran
   kCudaApi,          // "CUDA API"
   kNvtx,             // an NVTX domain
   kOsRuntime,

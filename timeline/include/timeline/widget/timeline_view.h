@@ -19,6 +19,7 @@
 
 #include "model/trace/trace.h"
 #include "timeline/core/event_matches.h"
+#include "timeline/core/idle_time.h"
 #include "timeline/core/navigation.h"
 #include "timeline/core/row_layout.h"
 
@@ -81,6 +82,14 @@ class TimelineView : public QWidget {
   void setHoveredEvent(EventRef event);  // outlines it where it is in sight; the cursor takes it over
   // Events that the selected one launched, or that launched it.
   [[nodiscard]] const std::vector<EventRef>& correlatedEvents() const;
+
+  // Shades the idle time of GPUs with the colours of its causes, and lets gaps be hovered and selected: a selected gap is a selected range.
+  // Of the trace or of an earlier state of it; another trace begins without.
+  void setIdleTime(std::shared_ptr<const IdleTime> idle);
+  [[nodiscard]] std::optional<Gap> selectedGap() const;
+  // Of those that are wide enough to be seen at this zoom: the next or previous one behind what is selected, else behind the edge of what is
+  // visible.
+  void selectGap(IdleTime::Direction direction);
 
   [[nodiscard]] const RowTree& rows() const;
   [[nodiscard]] bool isExpanded(const QString& row_key) const;

@@ -1,0 +1,51 @@
+// lanescope report: one page about a trace, to be sent to a colleague.
+#include <array>
+#include <iostream>
+
+#include "../checks.h"
+#include "../output_file.h"
+#include "../text.h"
+#include "commands.h"
+#include "model/import/open_trace.h"
+#include "report/page.h"
+
+namespace lanescope::cli {
+
+int run_report(Arguments arguments) {
+  CLI::App app(
+      "Writes one page about a trace: what it is, what costs time, with pictures of the places, and the usual tables.\n"
+      "The page is one HTML file that any browser opens; it needs no network and runs no script.",
+      "lanescope report");
+  std::string input, output;
+  bool force = false, quiet = false;
+  report::PageOptions options;
+  app.add_option("FILE", input, "A .trace file, or a trace of another tool")->required()->transform(trace_file());
+  app.add_option("-o,--output", output, "File to write, or - for standard output [FILE with .html]")->type_name("FILE");
+  app.add_flag("-f,--force-overwrite", force, "Overwrite the file if it exists");
+  app.add_option("--findings", options.findings, "How many findings, the largest cost first [10]")->type_name("N");
+  app.add_option("--rows", options.table_rows, "How many rows of each table [12]")->type_name("N");
+  app.add_flag("-q,--quiet", quiet, "Say nothing where it succeeds");
+  app.footer(
+      "Examples:\n"
+      "  lanescope report run.trace                     run.html\n"
+      "  lanescope report --findings=3 -o - run.trace   to standard output\n");
+  if (const auto code = parse(app, std::move(arguments))) return *code;
+  if (output.empty()) output = without_trace_extension(input) + ".html";
+  keep_as_private_as(std::array<std::filesystem::path, 1>{input});
+  if (const auto checked = check_output(input, output, force ? Overwrite::kAllow : Overwrite::kRefuse); !checked) return fail(checked.error());
+  const auto trace = open_trace(input);
+  if (!trace) return fail(trace.error());
+  options.file = input;
+  std::optional<Error> problem;
+  const auto written = write_text(output, [&](const report::TextConsumer& write) {
+    const Result<bool> page = report::write_page(*trace, options, write);
+    if (!page) problem = page.error();
+    return page && *page;
+  });
+  if (problem) return fail(*problem);
+  if (!written) return fail(written.error());
+  if (output != kStandardOutput && !quiet) std::cerr << "Generated:\n\t" << output << '\n';
+  return kSuccess;
+}
+
+}  // namespace lanescope::cli

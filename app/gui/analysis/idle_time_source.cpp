@@ -1,0 +1,44 @@
+#include "analysis/idle_time_source.h"
+
+#include <utility>
+
+#include <QElapsedTimer>
+
+namespace lanescope::ui {
+namespace {
+
+constexpr Nanoseconds kShortestGap = 10'000;  // as in Bubbles at first: shorter ones lie between any two launches
+
+}  // namespace
+
+IdleTimeSource::IdleTimeSource(SelectionState& state, QObject* parent) : QObject(parent), state_(state) {
+  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kSnapshot) return paced_.request();
+    set(nullptr);
+    compute();
+  });
+  connect(&paced_, &PacedUpdate::due, this, &IdleTimeSource::compute);
+}
+
+void IdleTimeSource::compute() {
+  paced_.cancel();
+  const std::shared_ptr<const Trace> trace = state_.trace();
+  if (!trace || trace->provenance().outline_only) return job_.cancel();  // an outline has no operations of their own
+  job_.start([this, trace](const LatestJob::Context& job) {
+    QElapsedTimer clock;
+    clock.start();
+    auto idle = std::make_shared<const timeline::IdleTime>(trace, kShortestGap, job.stop());
+    job.deliver([this, idle = std::move(idle), took = clock.elapsed()] {
+      paced_.tookMilliseconds(took);
+      set(idle);
+    });
+  });
+}
+
+void IdleTimeSource::set(std::shared_ptr<const timeline::IdleTime> idle) {
+  if (idle == idle_) return;
+  idle_ = std::move(idle);
+  emit changed();
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,40 @@
+// The idle time of the shown trace, worked out off the GUI thread each time that another trace, or a later state of it, is shown.
+//
+// Threads: the GUI thread only.
+#pragma once
+
+#include <memory>
+
+#include <QObject>
+
+#include "base/latest_job.h"
+#include "base/paced_update.h"
+#include "base/selection_state.h"
+#include "timeline/core/idle_time.h"
+
+namespace lanescope::ui {
+
+class IdleTimeSource : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit IdleTimeSource(SelectionState& state, QObject* parent = nullptr);
+
+  // Of the shown trace or of an earlier state of it; null where it is not known (yet).
+  [[nodiscard]] const std::shared_ptr<const timeline::IdleTime>& idleTime() const { return idle_; }
+  [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
+
+ signals:
+  void changed();
+
+ private:
+  void compute();
+  void set(std::shared_ptr<const timeline::IdleTime> idle);
+
+  SelectionState& state_;
+  std::shared_ptr<const timeline::IdleTime> idle_;
+  PacedUpdate paced_;
+  LatestJob job_;
+};
+
+}  // namespace lanescope::ui

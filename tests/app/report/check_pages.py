@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""check_pages.py LANESCOPE DATA: holds `lanescope report` to what is known another way: of a trace made by hand where its boxes are, of
+recordings what `lanescope analyze` finds; every page is whole, needs nothing from elsewhere, and takes no name for markup."""
+
+import html.parser
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as xml
+
+PROGRAM, DATA = sys.argv[1], pathlib.Path(sys.argv[2])
+VOID = {"meta"}
+NAMES_WIDTH, WIDTH = 200, 760  # px of a picture
+
+
+class Page(html.parser.HTMLParser):
+    """Fails where tags are not closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.headings, self.text = [], set(), [], []
+        self.links = []
+        self.feed(text)
+        self.close()
+        assert not self.open, f"not closed: {self.open}"
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.links += [value for name, value in attributes if name in ("src", "href", "xlink:href")]
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "h3":
+            self.headings.append("")
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.add(tag)
+        self.links += [value for name, value in attributes if name in ("src", "href", "xlink:href")]
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, f"</{tag}> within {self.open}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        self.text.append(data)
+        if "h3" in self.open:
+            self.headings[-1] += data
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+def page_of(file):
+    done = run("report", "-q", "-o", "-", file)
+    assert done.returncode == 0, done.stderr
+    page = Page(done.stdout)
+    assert "script" not in page.tags and not page.links, (page.tags, page.links)
+    pictures = [xml.fromstring(each) for each in re.findall(r"<svg.*?</svg>", done.stdout, re.S)]
+    return page, pictures
+
+
+def boxes(picture):
+    """Left, right and name of each box, px from where time begins."""
+    found = []
+    for group in picture.iter("{http://www.w3.org/2000/svg}g"):
+        box = group.find("{http://www.w3.org/2000/svg}rect")
+        if box is None:
+            continue
+        left = float(box.get("x")) - NAMES_WIDTH
+        found.append((left, left + float(box.get("width")), group.find("{http://www.w3.org/2000/svg}title").text))
+    return found
+
+
+def check_made_by_hand(folder):
+    name = '<script>alert("1")</script>&amp;'
+    kernels = [(0, 400), (600, 400)]  # us
+    events = [{"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": begin, "dur": length,
+               "args": {"device": 0, "context": 1, "stream": 7}} for begin, length in kernels]
+    file = folder / "by 'hand'.json"
+    file.write_text(json.dumps({"traceEvents": events}))
+    page, pictures = page_of(file)
+    assert name in "".join(page.text)
+    kernel_boxes = [box for box in boxes(pictures[0]) if "alert" in box[2]]
+    assert len(kernel_boxes) == len(kernels), kernel_boxes
+    for (begin, length), (left, right, title) in zip(kernels, kernel_boxes):
+        assert abs(left - begin / 1000 * WIDTH) <= 1 and abs(right - (begin + length) / 1000 * WIDTH) <= 1.5, (left, right)
+        assert title.endswith(", 400.000 µs"), title
+
+
+def check_recordings():
+    for file in sorted(DATA.glob("*.trace")):
+        page, pictures = page_of(file)
+        analysed = run("analyze", "-f", "json", file)
+        assert analysed.returncode == 0, analysed.stderr
+        titles = [finding["Finding"] for finding in json.loads(analysed.stdout or "[]")]
+        shown = [re.sub(r"^\d+\. ", "", heading) for heading in page.headings]
+        assert shown == titles[:10], (file.name, shown, titles)
+        assert pictures, file.name
+
+
+def check_files(folder):
+    source = next(iter(sorted(DATA.glob("*.trace"))))
+    target = folder / "page.html"
+    assert run("report", "-o", target, source).returncode == 0
+    before = target.read_bytes()
+    refused = run("report", "-o", target, source)
+    assert refused.returncode != 0 and "exists" in refused.stderr and target.read_bytes() == before, refused.stderr
+    assert run("report", "-f", "--findings=0", "--rows=1", "-o", target, source).returncode == 0
+    assert len(target.read_bytes()) < len(before)
+    assert run("report", folder / "none.trace").returncode == 1
+    assert run("report").returncode == 2
+
+
+with tempfile.TemporaryDirectory() as temporary:
+    check_made_by_hand(pathlib.Path(temporary))
+    check_files(pathlib.Path(temporary))
+check_recordings()

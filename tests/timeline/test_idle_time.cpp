@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "model/analysis/idle.h"
+#include "model/trace/load.h"
+#include "support/catch.h"
+#include "support/paths.h"
+#include "timeline/core/idle_time.h"
+#include "traces.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using namespace lanescope::timeline;
+
+namespace {
+
+std::vector<std::shared_ptr<const Trace>> recorded() {
+  std::vector<std::shared_ptr<const Trace>> traces;
+  for (const char* name : {"cuda_streams", "torch_loader_samples", "torch_training_workers0"})
+    if (auto trace = load_trace(data_file(std::string(name) + ".trace"))) traces.push_back(*trace);
+  REQUIRE(traces.size() == 3);
+  return traces;
+}
+
+std::string value(const std::vector<Property>& properties, const std::string& label) {
+  for (const Property& property : properties)
+    if (property.label == label) return property.value;
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("a gap lies between two operations of a GPU, whatever streams they are on") {
+  SmallTrace small;
+  small.builder.add(small.on_gpu(TrackKind::kKernels, 7), {small.event(0, 10, "a"), small.event(100, 110, "c")});
+  small.builder.add(small.on_gpu(TrackKind::kKernels, 8), {small.event(30, 40, "b"), small.event(112, 120, "d")});
+  const IdleTime idle(small.builder.snapshot(), 5);
+  const auto range_at = [&](Nanoseconds time) {
+    const auto gap = idle.at(small.gpu, time);
+    return gap ? gap->range : TimeRange{};
+  };
+  CHECK(range_at(5) == TimeRange{});
+  CHECK(range_at(10) == TimeRange{10, 30});
+  CHECK(range_at(29) == TimeRange{10, 30});
+  CHECK(range_at(70) == TimeRange{40, 100});
+  CHECK(range_at(111) == TimeRange{});  // shorter than the threshold
+  CHECK(range_at(120) == TimeRange{});
+  REQUIRE(idle.find({40, 100}));
+  CHECK_FALSE(idle.find({40, 99}));
+
+  using enum IdleTime::Direction;
+  CHECK(idle.nearest(-1, 0, kNext)->range == TimeRange{10, 30});
+  CHECK(idle.nearest(10, 0, kNext)->range == TimeRange{40, 100});
+  CHECK(idle.nearest(-1, 21, kNext)->range == TimeRange{40, 100});
+  CHECK_FALSE(idle.nearest(40, 0, kNext));
+  CHECK(idle.nearest(1'000, 0, kPrevious)->range == TimeRange{40, 100});
+  CHECK(idle.nearest(40, 0, kPrevious)->range == TimeRange{10, 30});
+  CHECK_FALSE(idle.nearest(10, 0, kPrevious));
+}
+
+TEST_CASE("a gap tells its causes, what ended it, and in which range its thread was") {
+  SmallTrace small;
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(0, 1'000, "a", 1), small.event(5'000, 6'000, "b", 2)});
+  small.builder.add(small.on_thread(TrackKind::kCudaApi),
+                    {small.event(-500, -400, "cudaLaunchKernel", 1), small.event(-300, 2'000, "cudaDeviceSynchronize", 9),
+                     small.event(4'500, 4'900, "cudaLaunchKernel", 2)});
+  small.builder.add(small.on_thread(TrackKind::kNvtxRanges), {small.event(-1'000, 10'000, "step 1")});
+  const IdleTime idle(small.builder.snapshot(), 100);
+  const auto gap = idle.find({1'000, 5'000});
+  REQUIRE(gap);
+  const std::vector<Property> properties = idle.describe(*gap);
+  CHECK(properties.front().value == "GPU 0 idle for 4.000 µs");
+  CHECK(value(properties, "Ended by") == "b");
+  CHECK(value(properties, "NVTX") == "step 1");
+  CHECK(value(properties, "Launched by") == "cudaLaunchKernel");
+  // The parts make up the gap.
+  const auto causes = idle.causes(gap->range);
+  REQUIRE(causes.size() == 1);
+  Nanoseconds sum = 0;
+  for (const IdleTime::CauseTime& cause : causes.front().second) sum += cause.time;
+  CHECK(sum == 4'000);
+  CHECK(gap->cause == causes.front().second.front().cause);
+}
+
+TEST_CASE("gaps of recordings are those that the analysis finds, with the cause that holds most of each") {
+  for (const auto& trace : recorded()) {
+    constexpr Nanoseconds kThreshold = 10'000;
+    const IdleTime idle(trace, kThreshold);
+    const analysis::Bubbles bubbles = analysis::find_bubbles(*trace, kThreshold);
+    REQUIRE(!bubbles.bubbles.empty());
+    for (const analysis::Bubble& bubble : bubbles.bubbles) {
+      const auto gap = idle.at(bubble.gap.gpu, bubble.gap.range.begin);
+      REQUIRE(gap);
+      CHECK(gap->range == bubble.gap.range);
+      CHECK(gap->cause == bubble.main_cause());
+      CHECK(idle.find(bubble.gap.range));
+    }
+  }
+}
+
+TEST_CASE("columns hold exactly the idle time of the view, each with the cause that holds most of it") {
+  std::mt19937 random(7);
+  for (const auto& trace : recorded()) {
+    const IdleTime idle(trace, 10'000);
+    const analysis::Bubbles bubbles = analysis::find_bubbles(*trace, 10'000);
+    const TimeRange extent = trace->extent();
+    for (int round = 0; round < 20; ++round) {
+      const Nanoseconds length = extent.length() >> (random() % 12);
+      const Nanoseconds begin = extent.begin + static_cast<Nanoseconds>(random() % static_cast<std::uint64_t>(extent.length()));
+      const Viewport viewport{{begin, begin + length}, 97};
+      for (const analysis::GpuIdle& gpu : bubbles.gpus) {
+        const std::vector<IdleTime::Column> columns = idle.columns(gpu.gpu, viewport);
+        REQUIRE(columns.size() == 97);
+        for (std::int32_t x = 0; x < 97; ++x) {
+          const TimeRange pixel{viewport.time_at(x), viewport.time_at(x + 1)};
+          std::vector<Nanoseconds> times(analysis::kIdleCauses);
+          for (const analysis::Bubble& bubble : bubbles.bubbles)
+            if (bubble.gap.gpu == gpu.gpu)
+              for (const analysis::IdlePart& part : bubble.parts)
+                times[static_cast<std::size_t>(part.cause)] += part.range.intersected(pixel).length();
+          Nanoseconds sum = 0;
+          for (const Nanoseconds time : times) sum += time;
+          const auto& column = columns[static_cast<std::size_t>(x)];
+          CHECK(std::llround(column.share * static_cast<double>(pixel.length())) == sum);
+          const Nanoseconds most = *std::max_element(times.begin(), times.end());
+          if (most * 2 > sum) CHECK(times[static_cast<std::size_t>(column.cause)] == most);
+        }
+      }
+    }
+  }
+}

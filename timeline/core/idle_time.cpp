@@ -1,0 +1,260 @@
+#include "timeline/core/idle_time.h"
+
+#include <algorithm>
+#include <array>
+
+#include "model/samples/most_sampled.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::timeline {
+namespace {
+
+using analysis::IdleCause;
+using analysis::IdleGap;
+using analysis::IdlePart;
+
+// Names of lanes start at 1: 0 is the name of nothing.
+NameId name_of(IdleCause cause) noexcept { return static_cast<NameId>(cause) + 1; }
+IdleCause cause_of(NameId name) noexcept { return name == 0 ? IdleCause::kUnknown : static_cast<IdleCause>(name - 1); }
+
+// Takes events in order and makes segments of them as they fill.
+class LaneWriter {
+ public:
+  void add(TimeRange range, NameId name, DetailId detail) {
+    events_.push_back({range.begin, range.length(), name, 0, detail});
+    if (events_.size() == LaneSegment::kCapacity) close();
+  }
+  Lane take() {
+    if (!events_.empty()) close();
+    return Lane(std::move(segments_));
+  }
+
+ private:
+  void close() {
+    segments_.push_back(std::make_shared<const LaneSegment>(events_));
+    events_.clear();
+  }
+  std::vector<Event> events_;
+  std::vector<std::shared_ptr<const LaneSegment>> segments_;
+};
+
+IdleCause main_cause(std::span<const IdlePart> parts) {
+  std::array<Nanoseconds, analysis::kIdleCauses> times{};
+  for (const IdlePart& part : parts) times[static_cast<std::size_t>(part.cause)] += part.range.length();
+  return static_cast<IdleCause>(std::max_element(times.begin(), times.end()) - times.begin());
+}
+
+std::string gpu_name(const Trace& trace, GpuId gpu) { return "GPU " + std::to_string(trace.gpus()[gpu].ordinal); }
+
+// "376.1 ms (59 %), cudaStreamSynchronize"
+std::string cause_text(const Trace& trace, const IdleTime::CauseTime& cause, Nanoseconds whole) {
+  const std::string share = format_share(static_cast<double>(cause.time) / static_cast<double>(whole));
+  const std::string_view call = cause.call == 0 ? std::string_view() : api_display_name(trace.name(cause.call));
+  return format_duration(cause.time) + " (" + share + ")" + (call.empty() ? "" : ", " + std::string(call));
+}
+
+}  // namespace
+
+IdleTime::IdleTime(std::shared_ptr<const Trace> trace, Nanoseconds threshold, std::stop_token stop) : trace_(std::move(trace)) {
+  struct Writers {
+    LaneWriter gaps;
+    LaneWriter parts;
+  };
+  std::map<GpuId, Writers> writers;
+  analysis::visit_idle(
+      *trace_, threshold,
+      [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+        Writers& of_gpu = writers[gap.gpu];
+        of_gpu.gaps.add(gap.range, name_of(main_cause(parts)), 0);
+        for (const IdlePart& part : parts)
+          if (!part.range.empty()) of_gpu.parts.add(part.range, name_of(part.cause), part.call);
+      },
+      stop);
+  if (stop.stop_requested()) return;
+  auto gpus = std::make_shared<std::map<GpuId, GpuLanes>>();
+  for (auto& [gpu, of_gpu] : writers) gpus->emplace(gpu, GpuLanes{of_gpu.gaps.take(), of_gpu.parts.take()});
+  gpus_ = std::move(gpus);
+}
+
+std::optional<Gap> IdleTime::at(GpuId gpu, Nanoseconds time) const {
+  if (!gpus_) return std::nullopt;
+  const auto found = gpus_->find(gpu);
+  if (found == gpus_->end()) return std::nullopt;
+  const Lane& gaps = found->second.gaps;
+  const auto index = gaps.at(time);
+  if (!index) return std::nullopt;
+  return Gap{gpu, {gaps.start(*index), gaps.end(*index)}, cause_of(gaps.name(*index))};
+}
+
+std::optional<Gap> IdleTime::find(TimeRange range) const {
+  if (!gpus_) return std::nullopt;
+  for (const auto& [gpu, lanes] : *gpus_)
+    if (const auto gap = at(gpu, range.begin); gap && gap->range == range) return gap;
+  return std::nullopt;
+}
+
+std::optional<Gap> IdleTime::nearest(Nanoseconds time, Nanoseconds shortest, Direction direction) const {
+  std::optional<Gap> best;
+  if (!gpus_) return best;
+  for (const auto& [gpu, lanes] : *gpus_) {
+    const Lane& gaps = lanes.gaps;
+    const auto take = [&](EventIndex i) { best = Gap{gpu, {gaps.start(i), gaps.end(i)}, cause_of(gaps.name(i))}; };
+    if (direction == Direction::kNext) {
+      for (EventIndex i = gaps.lower_bound(time + 1); i < gaps.size() && (!best || gaps.start(i) < best->range.begin); ++i)
+        if (gaps.duration(i) >= shortest) {
+          take(i);
+          break;
+        }
+    } else {
+      for (EventIndex i = gaps.lower_bound(time); i-- > 0 && (!best || gaps.start(i) > best->range.begin);)
+        if (gaps.duration(i) >= shortest) {
+          take(i);
+          break;
+        }
+    }
+  }
+  return best;
+}
+
+std::vector<IdleTime::Column> IdleTime::columns(GpuId gpu, const Viewport& viewport) const {
+  if (!gpus_) return {};
+  const auto found = gpus_->find(gpu);
+  if (found == gpus_->end()) return {};
+  const Lane& parts = found->second.parts;
+  std::vector<Column> columns(static_cast<std::size_t>(viewport.width));
+  for (std::int32_t x = 0; x < viewport.width; ++x) {
+    const TimeRange pixel{viewport.time_at(x), viewport.time_at(x + 1)};
+    if (pixel.empty()) {  // a pixel of less than a nanosecond
+      if (const auto index = parts.at(pixel.begin)) columns[static_cast<std::size_t>(x)] = {1, cause_of(parts.name(*index))};
+      continue;
+    }
+    const auto [first, last] = parts.overlapping(pixel);
+    if (first == last) continue;
+    const Nanoseconds idle = parts.busy(pixel);
+    // Those at the edges count with what of them lies in the pixel.
+    LaneSummary sum;
+    const auto vote = [&](EventIndex i) {
+      sum.vote(parts.name(i), TimeRange{parts.start(i), parts.end(i)}.intersected(pixel).length());
+    };
+    if (last - first > 2) sum = parts.summarize(first + 1, last - 1);
+    vote(first);
+    if (last - first > 1) vote(last - 1);
+    columns[static_cast<std::size_t>(x)] = {static_cast<double>(idle) / static_cast<double>(pixel.length()), cause_of(sum.dominant)};
+  }
+  return columns;
+}
+
+std::vector<IdleTime::CauseTime> IdleTime::causes_on(const GpuLanes& lanes, TimeRange range) const {
+  std::array<Nanoseconds, analysis::kIdleCauses> times{};
+  std::array<std::map<NameId, Nanoseconds>, analysis::kIdleCauses> calls;
+  const auto [first, last] = lanes.parts.overlapping(range);
+  for (EventIndex i = first; i < last; ++i) {
+    const auto cause = static_cast<std::size_t>(cause_of(lanes.parts.name(i)));
+    const Nanoseconds time = TimeRange{lanes.parts.start(i), lanes.parts.end(i)}.intersected(range).length();
+    times[cause] += time;
+    calls[cause][lanes.parts.detail(i)] += time;
+  }
+  std::vector<CauseTime> causes;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (times[i] == 0) continue;
+    const auto by_time = [](const auto& a, const auto& b) { return a.second < b.second; };
+    const auto& [call, time] = *std::max_element(calls[i].begin(), calls[i].end(), by_time);
+    causes.push_back({static_cast<IdleCause>(i), times[i], time * 2 >= times[i] ? call : 0});
+  }
+  std::stable_sort(causes.begin(), causes.end(), [](const CauseTime& a, const CauseTime& b) { return a.time > b.time; });
+  return causes;
+}
+
+std::vector<std::pair<GpuId, std::vector<IdleTime::CauseTime>>> IdleTime::causes(TimeRange range) const {
+  std::vector<std::pair<GpuId, std::vector<CauseTime>>> all;
+  if (!gpus_) return all;
+  for (const auto& [gpu, lanes] : *gpus_)
+    if (std::vector<CauseTime> causes = causes_on(lanes, range); !causes.empty()) all.emplace_back(gpu, std::move(causes));
+  return all;
+}
+
+// A gap lasts until an operation of its GPU begins.
+std::optional<EventRef> IdleTime::operation_behind(const Gap& gap) const {
+  for (const Track& track : trace_->tracks()) {
+    if (track.key.gpu != gap.gpu || !is_gpu_work(track.key.kind)) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace_->lane(id);
+      const EventIndex index = lane.lower_bound(gap.range.end);
+      if (index < lane.size() && lane.start(index) == gap.range.end) return EventRef{id, index};
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<Property> IdleTime::describe(const Gap& gap) const {
+  constexpr Nanoseconds kLeastPart = 100;  // a hundredth of the gap: less is not worth a line
+  std::vector<Property> properties{{"Name", gpu_name(*trace_, gap.gpu) + " idle for " + format_duration(gap.range.length())}};
+  for (const CauseTime& cause : causes_on(gpus_->at(gap.gpu), gap.range))
+    if (cause.time >= gap.range.length() / kLeastPart)
+      properties.push_back({std::string(analysis::idle_cause_name(cause.cause)), cause_text(*trace_, cause, gap.range.length())});
+  const std::optional<EventRef> next = operation_behind(gap);
+  const std::optional<EventRef> launch = next ? trace_->launch_of(*next) : std::nullopt;
+  if (launch) {
+    const ThreadId thread = trace_->track_of(launch->lane).key.thread;
+    constexpr std::size_t kFunctions = 2;
+    samples::ChainCounts chains;
+    samples::ThreadSamples(*trace_).count(thread, gap.range, chains);
+    std::string sampled = samples::most_sampled_text(*trace_, chains, samples::ChainPart::kInnermostPython, kFunctions);
+    if (!sampled.empty()) properties.push_back({"Seen to run", std::move(sampled)});
+    std::string ranges;
+    for (const EventRef range : trace_->nvtx_stack(thread, gap.range.begin + gap.range.length() / 2))
+      ranges += (ranges.empty() ? "" : " › ") + event_title(*trace_, range);
+    if (!ranges.empty()) properties.push_back({"NVTX", std::move(ranges)});
+  }
+  if (next) properties.push_back({"Ended by", compact_kernel_name(event_title(*trace_, *next))});
+  if (launch) properties.push_back({"Launched by", event_title(*trace_, *launch)});
+  properties.push_back({"Begins", format_time(gap.range.begin)});
+  properties.push_back({"Ends", format_time(gap.range.end)});
+  return properties;
+}
+
+Rgb idle_color(IdleCause cause, ColorScheme scheme) noexcept {
+  const auto tone = [cause]() -> std::pair<double, double> {  // hue and saturation
+    switch (cause) {
+      case IdleCause::kLaunch:
+        return {212, 0.50};
+      case IdleCause::kSynchronize:
+        return {40, 0.80};
+      case IdleCause::kCopy:
+        return {165, 0.55};
+      case IdleCause::kCudaSetup:
+        return {25, 0.45};
+      case IdleCause::kOsIo:
+        return {255, 0.50};
+      case IdleCause::kOsLock:
+        return {285, 0.60};
+      case IdleCause::kOsSleep:
+        return {235, 0.25};
+      case IdleCause::kOsQueue:
+        return {270, 0.35};
+      case IdleCause::kOsOther:
+        return {225, 0.30};
+      case IdleCause::kOsBlocked:
+        return {300, 0.35};
+      case IdleCause::kOsProcessor:
+        return {0, 0.70};
+      case IdleCause::kCpuCode:
+        return {345, 0.60};
+      case IdleCause::kDependency:
+        return {190, 0.30};
+      case IdleCause::kCommunication:
+        return {315, 0.60};
+      case IdleCause::kMigration:
+        return {95, 0.45};
+      case IdleCause::kOverhead:
+        return {0, 0.30};
+      case IdleCause::kUnknown:
+        break;
+    }
+    return {0, 0};
+  };
+  const auto [hue, saturation] = tone();
+  return from_hsl(hue, saturation, scheme == ColorScheme::kDark ? 0.56 : 0.52);
+}
+
+}  // namespace lanescope::timeline

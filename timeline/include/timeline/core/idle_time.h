@@ -1,0 +1,84 @@
+// When GPUs were idle and why, ready to be drawn and asked: the gaps of a trace with their parts.
+//
+// What a gap, a part and a cause are, model/analysis/idle.h says. Immutable and cheap to copy; any thread may read it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/analysis/idle.h"
+#include "timeline/core/colors.h"
+#include "timeline/core/describe.h"
+#include "timeline/core/viewport.h"
+
+namespace lanescope::timeline {
+
+// A gap of a GPU, with the cause that holds most of it.
+struct Gap {
+  GpuId gpu = kNone;
+  TimeRange range;
+  analysis::IdleCause cause = analysis::IdleCause::kUnknown;
+  bool operator==(const Gap&) const = default;
+};
+
+class IdleTime {
+ public:
+  IdleTime() = default;
+  // Of the gaps of `threshold` ns or longer. O(n log n) over the events of the trace; 40 bytes a gap or less. Empty when asked to stop.
+  IdleTime(std::shared_ptr<const Trace> trace, Nanoseconds threshold, std::stop_token stop = {});
+
+  [[nodiscard]] const std::shared_ptr<const Trace>& trace() const noexcept { return trace_; }
+
+  // The gap at this time; none where something runs, or the gap is shorter than the threshold. O(log n).
+  [[nodiscard]] std::optional<Gap> at(GpuId gpu, Nanoseconds time) const;
+  // The gap that is exactly this long at this place, on any GPU. O(GPUs · log n).
+  [[nodiscard]] std::optional<Gap> find(TimeRange range) const;
+  enum class Direction { kNext, kPrevious };
+  // The nearest gap of at least `shortest` ns that begins after (or before) the time, of any GPU; none where there is none. O(gaps passed
+  // over).
+  [[nodiscard]] std::optional<Gap> nearest(Nanoseconds time, Nanoseconds shortest, Direction direction) const;
+
+  // How much of a pixel column is idle, from 0 to 1, and the cause that holds most of that.
+  struct Column {
+    double share = 0;
+    analysis::IdleCause cause = analysis::IdleCause::kUnknown;
+  };
+  // One a device pixel; none for a GPU without gaps. O(width · log n).
+  [[nodiscard]] std::vector<Column> columns(GpuId gpu, const Viewport& viewport) const;
+
+  // How long each GPU was idle within the range, by cause, the longest first. O(GPUs · log n + parts in the range).
+  struct CauseTime {
+    analysis::IdleCause cause = analysis::IdleCause::kUnknown;
+    Nanoseconds time = 0;
+    NameId call = 0;  // in which at least half of it was spent; 0 where there is none
+  };
+  [[nodiscard]] std::vector<std::pair<GpuId, std::vector<CauseTime>>> causes(TimeRange range) const;
+
+  // What is known of a gap: its causes, what its thread was seen to run, in which range, and what ended it. The first property is the
+  // name: "GPU 0 idle for 633.2 ms". O(tracks + parts of the gap + samples in it).
+  [[nodiscard]] std::vector<Property> describe(const Gap& gap) const;
+
+ private:
+  // Gaps, each with its main cause as name, and parts, each with its cause as name and its call as detail.
+  struct GpuLanes {
+    Lane gaps;
+    Lane parts;
+  };
+  class Writer;
+
+  [[nodiscard]] std::vector<CauseTime> causes_on(const GpuLanes& lanes, TimeRange range) const;
+  [[nodiscard]] std::optional<EventRef> operation_behind(const Gap& gap) const;
+
+  std::shared_ptr<const Trace> trace_;
+  std::shared_ptr<const std::map<GpuId, GpuLanes>> gpus_;
+};
+
+// The colour of a cause: calm for what GPUs wait for by design, warm for what a person can mend.
+[[nodiscard]] Rgb idle_color(analysis::IdleCause cause, ColorScheme scheme) noexcept;
+
+}  // namespace lanescope::timeline

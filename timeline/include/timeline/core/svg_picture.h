@@ -1,0 +1,36 @@
+// Rows of a trace as an SVG picture: for pages, notebooks and papers. What it shows is what the timeline shows: columns as high as they are
+// busy, events that are wide enough as boxes with their names, the idle time of GPUs in the colours of its causes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "timeline/core/idle_time.h"
+#include "timeline/core/row_tree.h"
+
+namespace lanescope::timeline {
+
+struct SvgPicture {
+  TimeRange range;                  // that is shown; not empty
+  std::vector<RowIndex> rows;       // from top to bottom, each as when it is collapsed
+  std::int32_t width = 960;         // px of the whole picture; the names of the rows take 200 of them. At least 300
+  std::optional<TimeRange> marked;  // a part of the time that stands out
+};
+
+// The picture as one element <svg>, without anything from elsewhere. `idle`: null where it is not known. Names are escaped. O(rows · lanes ·
+// width · log n); less than 40 bytes for each column of each row.
+[[nodiscard]] std::string svg_text(const std::shared_ptr<const Trace>& trace, const RowTree& tree, const SvgPicture& picture,
+                                   const IdleTime* idle);
+
+// Text as it stands within an element or an attribute of XML or HTML: no byte of it is markup, nor a control character.
+[[nodiscard]] std::string markup_text(std::string_view text);
+
+// The rows that say most of a part of time: the work of each GPU, then ranges and CUDA calls of the threads that were busiest with them
+// there; where there are none of either, processors and threads. At most `most`, in the order of the tree. O(rows · log n).
+[[nodiscard]] std::vector<RowIndex> telling_rows(const std::shared_ptr<const Trace>& trace, const RowTree& tree, TimeRange range,
+                                                 std::size_t most);
+
+}  // namespace lanescope::timeline

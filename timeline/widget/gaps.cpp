@@ -1,0 +1,50 @@
+// Gaps of GPUs in a timeline: which one is selected, and the way from one to the next.
+#include <algorithm>
+#include <utility>
+
+#include "timeline/core/viewport.h"
+#include "view_state.h"
+
+namespace lanescope::timeline {
+namespace {
+
+constexpr double kNarrowestGap = 4;  // device pixels: narrower ones can't be told apart at a glance
+
+}  // namespace
+
+void ViewState::set_idle_time(std::shared_ptr<const IdleTime> idle) {
+  if (idle == idle_time_) return;
+  idle_time_ = std::move(idle);
+  emit idleTimeChanged();
+}
+
+std::optional<Gap> ViewState::selected_gap() const {
+  return idle_time_ && selected_range() ? idle_time_->find(*selected_range()) : std::nullopt;
+}
+
+void ViewState::select_gap(IdleTime::Direction direction) {
+  if (!idle_time_) return;
+  const bool forward = direction == IdleTime::Direction::kNext;
+  Nanoseconds from = forward ? range_.begin - 1 : range_.end;
+  if (const auto gap = selected_gap())
+    from = gap->range.begin;
+  else if (selected().valid())
+    from = trace().event(selected()).start;
+  const auto shortest = static_cast<Nanoseconds>(kNarrowestGap * static_cast<double>(range_.length()) / std::max(1, device_width_));
+  const std::optional<Gap> gap = idle_time_->nearest(from, shortest, direction);
+  if (!gap) return;
+  select({});
+  select_range(gap->range);
+  set_follow(FollowLive::kNo);
+  if (gap->range.begin >= range_.begin && gap->range.end <= range_.end) return;
+  const Nanoseconds middle = gap->range.begin + gap->range.length() / 2;
+  navigate(panned(range_, middle - (range_.begin + range_.length() / 2)));
+}
+
+std::optional<GpuId> gpu_of(const ViewState& state, const PlacedRow& placed) {
+  const Row& row = state.tree().row(placed.row);
+  const bool works = row.kind == RowKind::kGpuHardware && !row.all.empty();
+  return works ? std::optional(state.trace().track_of(row.all.front().lane).key.gpu) : std::nullopt;
+}
+
+}  // namespace lanescope::timeline
