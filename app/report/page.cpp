@@ -110,7 +110,7 @@ class Page {
     line("GPUs", gpus);
     line("Length", timeline::format_duration(trace_.extent().length()));
     line("Events", timeline::format_count(trace_.event_count()));
-    line("Complete", completeness_text(trace_));
+    line("Contents", completeness_text(trace_));
     line("File", from.condition);
     for (const Label& label : from.labels) line(label.key.c_str(), label.value);
     return text + "</dl>";

@@ -21,6 +21,8 @@ constexpr double kTickSpacing = 90;     // px
 constexpr double kLetterWidth = 6.2;    // px of a letter, on average
 constexpr double kNarrowestName = 34;   // px of a box that is named
 constexpr double kIdleShade = 0.30;     // of a cause's colour, as in the timeline
+constexpr double kNarrowestCause = 150; // px of a gap whose cause is written
+constexpr std::size_t kMostLevels = 2;  // of nested ranges
 constexpr Rgb kWhite = 0xffffffff;
 constexpr ColorScheme kScheme = ColorScheme::kLight;
 
@@ -76,20 +78,42 @@ class Drawing {
         picture_(picture),
         idle_(idle),
         viewport_{picture.range, std::max<std::int32_t>(100, picture.width - kNames)},
-        contents_(trace) {}
+        contents_(trace) {
+    for (const RowIndex index : picture.rows) add_lines(index);
+  }
 
   std::string text() {
-    const std::int32_t height = kRulerHeight + kRowHeight * static_cast<std::int32_t>(picture_.rows.size()) + 4;
+    const std::int32_t height = kRulerHeight + kRowHeight * static_cast<std::int32_t>(lines_.size()) + 4;
     const std::string size = std::to_string(kNames + viewport_.width) + " " + std::to_string(height);
     std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + size +
                       "\" width=\"100%\" font-family=\"sans-serif\" font-size=\"11\" role=\"img\"><rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>";
     svg += ruler(height);
-    for (std::size_t i = 0; i < picture_.rows.size(); ++i) svg += row(picture_.rows[i], kRulerHeight + kRowHeight * static_cast<double>(i));
+    for (std::size_t i = 0; i < lines_.size(); ++i) svg += line(lines_[i], kRulerHeight + kRowHeight * static_cast<double>(i));
     if (picture_.marked) svg += mark(height);
     return svg + "</svg>";
   }
 
  private:
+  struct Line {
+    RowIndex row = 0;
+    std::string name;
+    const Level* level = nullptr;
+  };
+
+  // One for each row; of ranges, one for each of the outer nesting depths.
+  void add_lines(RowIndex index) {
+    const Row& row = tree_.row(index);
+    std::string name = row_title(row);
+    for (auto parent = row.parent; parent; parent = tree_.row(*parent).parent)  // whose it is
+      if (const RowKind kind = tree_.row(*parent).kind; kind == RowKind::kThread || kind == RowKind::kGpu) {
+        name = tree_.row(*parent).label + " · " + row.label;
+        break;
+      }
+    if (row.kind != RowKind::kNvtx) return lines_.push_back({index, std::move(name), &row.all});
+    for (std::size_t depth = 0; depth < std::min(kMostLevels, row.levels.size()); ++depth)
+      lines_.push_back({index, depth == 0 ? name : std::string(), &row.levels[depth]});
+  }
+
   [[nodiscard]] double x_of(Nanoseconds time) const { return kNames + viewport_.x_at(time); }
 
   std::string ruler(std::int32_t height) const {
@@ -109,20 +133,17 @@ class Drawing {
     return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" fill=\"" + color + "\">" + markup_text(text) + "</text>";
   }
 
-  std::string row(RowIndex index, double top) {
-    const Row& row = tree_.row(index);
-    std::string name = row_title(row);
-    for (auto parent = row.parent; parent; parent = tree_.row(*parent).parent)  // whose it is
-      if (const RowKind kind = tree_.row(*parent).kind; kind == RowKind::kThread || kind == RowKind::kGpu) {
-        name = tree_.row(*parent).label + " · " + row.label;
-        break;
-      }
-    std::string svg = "<g><title>" + markup_text(name) + "</title>" + label(4, top + kBarHeight - 5, shortened(name, kNames - 12), "#222222") + "</g>";
-    if (row.all.empty()) return svg;
-    const LevelContent& content = contents_.content(row.kind == RowKind::kNvtx ? row.levels.front() : row.all);
+  std::string line(const Line& line, double top) {
+    const Row& row = tree_.row(line.row);
+    std::string svg = "<g><title>" + markup_text(line.name) + "</title>" +
+                      label(4, top + kBarHeight - 5, shortened(line.name, kNames - 12), "#222222") + "</g>";
+    if (line.level == nullptr || line.level->empty()) return svg;
+    const LevelContent& content = contents_.content(*line.level);
     rasterizer_.prepare(std::vector<const LevelContent*>{&content}, viewport_);
     const LevelPixels& pixels = rasterizer_.rasterize(content, viewport_);
-    if (row.kind == RowKind::kGpuHardware) shade(trace_.track_of(row.all.front().lane).key.gpu, top);
+    const bool works = row.kind == RowKind::kGpuHardware && idle_ != nullptr;
+    const GpuId gpu = works ? trace_.track_of(row.all.front().lane).key.gpu : kNone;
+    if (works) shade(gpu, top);
     pixels.for_each_column([&](std::int32_t x, const Column& column) {
       if (!column.longest.valid()) return;
       const double bar = column.busy == 0 ? kBarHeight : std::max(2.0, busy_share(column, viewport_.step(), 1) * kBarHeight);
@@ -132,11 +153,24 @@ class Drawing {
       painter_.fill(kNames + x, top + kBarHeight - bar, 1, bar, color);
     });
     svg += painter_.take();
+    if (works) svg += causes(gpu, top);
     return svg + boxes(pixels, top);
   }
 
+  // Why nothing runs, where there is room to say it.
+  std::string causes(GpuId gpu, double top) const {
+    std::string svg;
+    for (std::int32_t x = 0; x < viewport_.width;) {
+      const std::optional<Gap> gap = idle_->at(gpu, viewport_.time_at(x));
+      const double right = gap ? std::min<double>(viewport_.x_at(gap->range.end), viewport_.width) : x + 1;
+      if (gap && right - x >= kNarrowestCause)
+        svg += label(kNames + x + 3, top + kBarHeight - 5, std::string(analysis::idle_cause_name(gap->cause)), "#666666");
+      x = std::max(x + 1, static_cast<std::int32_t>(right));
+    }
+    return svg;
+  }
+
   void shade(GpuId gpu, double top) {
-    if (idle_ == nullptr) return;
     const std::vector<IdleTime::Column> columns = idle_->columns(gpu, viewport_);
     for (std::size_t x = 0; x < columns.size(); ++x)
       if (columns[x].share > 0)
@@ -174,6 +208,7 @@ class Drawing {
   const SvgPicture& picture_;
   const IdleTime* idle_;
   Viewport viewport_;
+  std::vector<Line> lines_;
   ContentCache contents_;
   LevelRasterizer rasterizer_;
   Painter painter_;

@@ -125,7 +125,7 @@ void MainWindow::enableActions() {
 bool MainWindow::isSettled() const {
   return session_.isSettled() && !timeline_->isMakingReady() && !shown_.isGathering() && !events_->isSorting() && !statistics_->isComputing() && !search_->isSearching() &&
          !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() && !samples_->isComputing() &&
-         !details_->isComputing();
+         !idle_->isComputing() && !details_->isComputing();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

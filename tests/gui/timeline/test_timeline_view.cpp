@@ -654,11 +654,11 @@ TEST_CASE("assistive technology finds the rows in sight, their values and their 
 TEST_CASE("a gap of a GPU is shaded, hovered, chosen with the mouse, and walked through with keys") {
   Window window;
   const QPointF gap = window.empty_place();  // 300 to 700 µs
-  const QColor before = Window::color_at(window.picture(), gap + QPointF(60, 8));
+  const QColor before = Window::color_at(window.picture(), gap + QPointF(100, 0));
   window.click(gap);
   CHECK_FALSE(window.view->selectedRange());  // what is not known can't be chosen
   window.view->setIdleTime(std::make_shared<const IdleTime>(window.view->trace(), 10'000));
-  CHECK(Window::color_at(window.picture(), gap + QPointF(60, 8)) != before);
+  CHECK(Window::color_at(window.picture(), gap + QPointF(100, 0)) != before);
   window.click(gap);
   CHECK(window.view->selectedRange() == TimeRange{300'000, 700'000});
   REQUIRE(window.view->selectedGap());
