@@ -3,6 +3,7 @@
 #include "agent/channel/membership.h"
 #include "agent/channel/thread_writer.h"
 #include "agent/nvtx/injection.h"
+#include "agent/nvtx/setup.h"
 
 #if LANESCOPE_HAVE_CUPTI
 #include "agent/cupti/injection.h"
@@ -40,6 +41,7 @@ LANESCOPE_EXPORT int InitializeInjection() {
 // NVTX 3, from within the first NVTX call of each library that embeds it, for NVTX_INJECTION64_PATH.
 LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
   using namespace lanescope::agent::nvtx;
+  const Setup setup(get_export_table);
   lanescope::agent::attach::wait_for_sessions(record_cuda_late);
   return install(get_export_table) == Injection::kInstalled ? 1 : 0;
 }

@@ -12,6 +12,7 @@
 #include "agent/core/fault_guard.h"
 #include "agent/core/loader.h"
 #include "agent/core/system_calls.h"
+#include "agent/nvtx/globals.h"
 #include "agent/nvtx/injection.h"
 
 namespace lanescope::agent::attach {
@@ -25,14 +26,10 @@ struct Range {
   [[nodiscard]] bool contains(Address address) const noexcept { return address >= begin && address < end; }
 };
 
-// As nvtxDetail/nvtxImpl.h begins nvtxGlobals_t; the pointers to functions follow.
-struct Globals {
-  volatile std::uint32_t state;
-  NvtxExportTableCallbacks callbacks;
-  NvtxExportTableVersionInfo version;
-  NvtxFunctionPointer first_function;
-};
-enum State : std::uint32_t { kFresh = 0, kStarted = 1, kComplete = 2 };  // NVTX_INIT_STATE_*
+using nvtx::Globals;
+using nvtx::kComplete;
+using nvtx::kFresh;
+using nvtx::kStarted;
 
 constexpr std::size_t kMaximumSegments = 16;
 constexpr std::size_t kGlobalsBytes = 2048;  // more than nvtxGlobals_t has in any version so far

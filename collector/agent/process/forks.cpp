@@ -13,7 +13,7 @@ constinit ProcessPage process_page{};
 
 namespace {
 
-constexpr std::size_t kMost = 8;
+constexpr std::size_t kMost = 12;
 
 constinit std::atomic<Lock*> held_locks[kMost] = {};
 constinit std::atomic<void (*)()> forgetting[kMost] = {};

@@ -50,12 +50,12 @@ bool is_thread_of_process(std::uint32_t thread) noexcept;
 // From here on the child of a fork() learns at once what it is. Takes memory, so call it while the agent is loaded. Any number of times.
 void watch_forks() noexcept;
 
-// Holds the lock while the process forks, so that what it guards is whole in the child, where it is free again. Up to eight locks, which
+// Holds the lock while the process forks, so that what it guards is whole in the child, where it is free again. Up to a dozen locks, which
 // are taken in the order of these calls.
 void hold_across_forks(Lock& lock) noexcept;
 
-// Called in every child, before anything else of the agent there; nothing but memory and descriptors may be touched. Up to eight, in the
-// order of these calls.
+// Called in every child, before anything else of the agent there; nothing but memory and descriptors may be touched. Up to a dozen, in
+// the order of these calls.
 void on_fork_child(void (*forget)()) noexcept;
 
 }  // namespace lanescope::agent

@@ -1,6 +1,7 @@
 // The real agent in a real program, with every NVTX call counted.
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -162,4 +163,11 @@ TEST_CASE("a thread whose ring is full drops records and counts each") {
   const std::size_t made =
       facts::kWorkers * (steps * facts::kRangesPerStep * 2 + steps / facts::kMarkEvery) + 2 * facts::kRequests + facts::kPayloadMarks + 4;
   CHECK(produced + dropped == made);
+}
+
+TEST_CASE("a child forked while another thread's first NVTX call waits for the session makes its ranges, and ends") {
+  const TemporaryFolder folder;
+  const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
+  const std::string command = program("lanescope_program_fork_in_setup").string() + " " + agent + " " + (folder.path() / "socket").string();
+  CHECK(std::system(command.c_str()) == 0);
 }

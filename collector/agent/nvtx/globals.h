@@ -1,0 +1,20 @@
+// How NVTX 3 keeps its state in each library that embeds it: nvtxGlobals_v3, whose name is not exported.
+#pragma once
+
+#include <cstdint>
+
+#include "agent/nvtx/injection.h"
+
+namespace lanescope::agent::nvtx {
+
+enum SetupState : std::uint32_t { kFresh = 0, kStarted = 1, kComplete = 2 };  // NVTX_INIT_STATE_*
+
+// As nvtxDetail/nvtxImpl.h begins nvtxGlobals_t; the pointers to functions follow.
+struct Globals {
+  volatile std::uint32_t state;  // SetupState
+  NvtxExportTableCallbacks callbacks;
+  NvtxExportTableVersionInfo version;
+  NvtxFunctionPointer first_function;
+};
+
+}  // namespace lanescope::agent::nvtx

@@ -1,0 +1,67 @@
+#include "agent/nvtx/setup.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+
+#include "agent/nvtx/globals.h"
+#include "agent/process/forks.h"
+
+namespace lanescope::agent::nvtx {
+namespace {
+
+constexpr std::size_t kMost = 16;
+
+// Written by the thread that sets NVTX up, read by the only thread of a child.
+struct UnderWay {
+  std::atomic<bool> is_taken;
+  std::atomic<volatile std::uint32_t*> state;  // null: none
+  std::atomic<pthread_t> thread;
+};
+constinit UnderWay under_way[kMost] = {};
+
+// The thread that forked may be the one that sets it up, in a signal handler: it goes on in the child.
+void begin_anew_in_child() noexcept {
+  for (UnderWay& setup : under_way) {
+    volatile std::uint32_t* const state = setup.state.load(std::memory_order_relaxed);
+    const bool goes_on = state != nullptr && setup.thread.load(std::memory_order_relaxed) == pthread_self();
+    if (goes_on) continue;
+    if (state != nullptr && *state == kStarted) *state = kFresh;
+    setup.state.store(nullptr, std::memory_order_relaxed);
+    setup.is_taken.store(false, std::memory_order_relaxed);
+  }
+}
+
+// Null where the tables do not lie as NVTX 3 has them.
+volatile std::uint32_t* state_of(NvtxGetExportTableFunc_t get_export_table) noexcept {
+  if (get_export_table == nullptr) return nullptr;
+  const auto* callbacks = static_cast<const std::byte*>(get_export_table(NVTX_ETID_CALLBACKS));
+  const auto* version = static_cast<const std::byte*>(get_export_table(NVTX_ETID_VERSIONINFO));
+  if (callbacks == nullptr || version != callbacks + (offsetof(Globals, version) - offsetof(Globals, callbacks))) return nullptr;
+  const bool is_known = reinterpret_cast<const NvtxExportTableVersionInfo*>(version)->version == 3 &&
+                        reinterpret_cast<const NvtxExportTableCallbacks*>(callbacks)->struct_size == sizeof(NvtxExportTableCallbacks);
+  if (!is_known) return nullptr;
+  return &reinterpret_cast<Globals*>(const_cast<std::byte*>(callbacks) - offsetof(Globals, callbacks))->state;
+}
+
+}  // namespace
+
+Setup::Setup(NvtxGetExportTableFunc_t get_export_table) noexcept : place_(kMost) {
+  volatile std::uint32_t* const state = state_of(get_export_table);
+  if (state == nullptr) return;
+  on_fork_child(begin_anew_in_child);
+  for (std::size_t i = 0; i < kMost && place_ == kMost; ++i)
+    if (!under_way[i].is_taken.exchange(true, std::memory_order_acquire)) place_ = i;
+  if (place_ == kMost) return;
+  under_way[place_].thread.store(pthread_self(), std::memory_order_relaxed);
+  under_way[place_].state.store(state, std::memory_order_release);
+}
+
+Setup::~Setup() {
+  if (place_ == kMost) return;
+  under_way[place_].state.store(nullptr, std::memory_order_relaxed);
+  under_way[place_].is_taken.store(false, std::memory_order_release);
+}
+
+}  // namespace lanescope::agent::nvtx

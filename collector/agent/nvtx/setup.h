@@ -1,0 +1,28 @@
+// The setup of NVTX in a library that embeds it. The library's first NVTX call begins it by calling us, and its other calls wait until that
+// one is through.
+//
+// A child that is forked meanwhile has no thread that would end it, and would wait for ever: there it begins anew. A signal handler on the thread that
+// does it would wait for itself: signals are held.
+#pragma once
+
+#include <cstddef>
+
+#include "agent/nvtx/injection.h"
+#include "agent/process/held_signals.h"
+
+namespace lanescope::agent::nvtx {
+
+// Lives as long as the library's call to us lasts. Threads: any; forks by _Fork() and by the system call alone are not noticed.
+class [[nodiscard]] Setup {
+ public:
+  explicit Setup(NvtxGetExportTableFunc_t get_export_table) noexcept;
+  ~Setup();
+  Setup(const Setup&) = delete;
+  Setup& operator=(const Setup&) = delete;
+
+ private:
+  HeldSignals held_;
+  std::size_t place_;  // among those that are under way; none: a child would wait
+};
+
+}  // namespace lanescope::agent::nvtx
