@@ -198,6 +198,17 @@ TEST_CASE("a data loader that starves the GPU is blamed by its Python line") {
   CHECK_THAT(answer->findings[0].title, contains_text("NVTX range \"data\": SlowDataset.__getitem__ in torch_training.py:30 ("));
 }
 
+TEST_CASE("the loop of a JAX program is the executions of its step, and what its host does between them is found") {
+  constexpr Nanoseconds kHost = 5'000'000;  // at least, before each of 40 steps (jax_training.py)
+  constexpr int kSteps = 36;                // without those that warm up and that end the loop
+  const std::vector<Finding> found = findings(*recorded("jax_training"));
+  REQUIRE_FALSE(found.empty());
+  CHECK(found[0].key == "cpu_code");
+  CHECK_THAT(found[0].title, contains_text("module \"jit_step\""));
+  CHECK(found[0].cost >= kSteps * kHost);
+  CHECK(found[0].cost < 1'000'000'000);  // compiling it took 4.9 s
+}
+
 TEST_CASE("of two ranks, the one that computes twice as much is named") {
   const std::vector<Finding> found = findings(*recorded("ranks_compute"));
   const auto imbalance = std::find_if(found.begin(), found.end(), [](const Finding& finding) { return finding.rule == "imbalance"; });
