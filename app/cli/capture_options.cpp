@@ -119,7 +119,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
           },
           "", "auto"))
       ->group(kGroup);
-  describe_kernels(app, options);
+  if (!is_running) describe_kernels(app, options);
   describe_gpu_metrics(app, options);
   app.add_option("--cudabacktrace", options.backtraces,
                  "Which code makes CUDA calls of a sort that take long: all,\nkernel, memory, sync, other; with :NS for how long")

@@ -76,9 +76,8 @@ void KernelProfiler::watch(const Functions& functions, CUpti_SubscriberHandle su
   for (const CUpti_CallbackId id : kResourceCallbacks) functions.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
 }
 
-void KernelProfiler::begin(const channel::Settings& settings, encode::FrameWriter& frames, DriverState driver) noexcept {
-  const kernels::Request request{collection_of(settings), settings.pc_sampling_period.load(std::memory_order_relaxed),
-                                 driver == DriverState::kUp};
+void KernelProfiler::begin(const channel::Settings& settings, encode::FrameWriter& frames) noexcept {
+  const kernels::Request request{collection_of(settings), settings.pc_sampling_period.load(std::memory_order_relaxed)};
   if (request.collection == channel::KernelCollection::kNone) return;
   frames_ = &frames;
   is_collecting_ = true;

@@ -24,8 +24,7 @@ class KernelProfiler final : private kernels::Host {
   void watch(const Functions& functions, CUpti_SubscriberHandle subscriber, const channel::Settings& settings) noexcept;
 
   // On the agent's own thread, or before it runs. Frames go to `frames` until end(), which outlives that.
-  enum class DriverState { kStarting, kUp };
-  void begin(const channel::Settings& settings, encode::FrameWriter& frames, DriverState driver) noexcept;
+  void begin(const channel::Settings& settings, encode::FrameWriter& frames) noexcept;
   // Hands over what was collected, where that is due.
   void collect(std::int64_t now) noexcept;
   void end() noexcept;

@@ -212,7 +212,7 @@ void Tracer::set_recording(bool recording) noexcept {
   }
   for (const EnabledEvents::Extra& extra : enabled.extras())
     if (extra.result != CUPTI_SUCCESS && !has_told_) report_refused(extra.are, extra.result);
-  kernels_.begin(settings, *frames_, driver_is_up_.load(std::memory_order_acquire) ? KernelProfiler::DriverState::kUp : KernelProfiler::DriverState::kStarting);
+  kernels_.begin(settings, *frames_);
   set_phase(channel::AgentPhase::kTracing);
   if (has_told_) return;
   has_told_ = true;

@@ -34,7 +34,6 @@ class Host {
 struct Request {
   channel::KernelCollection collection = channel::KernelCollection::kNone;
   std::uint32_t sampling_period = 0;  // as channel::Settings::pc_sampling_period
-  bool driver_is_up = false;          // it may be asked: there may be contexts already
 };
 
 // The library, to the agent. There is one, and it lives as long as the process.

@@ -11,28 +11,9 @@ Driver Driver::find() noexcept {
   const auto resolve = [library]<typename Function>(const char* name, Function*& function) {
     function = reinterpret_cast<Function*>(dlsym(library, name));
   };
-  resolve("cuDeviceGetCount", driver.get_count_);
-  resolve("cuDevicePrimaryCtxGetState", driver.get_state_);
-  resolve("cuDevicePrimaryCtxRetain", driver.retain_);
-  resolve("cuDevicePrimaryCtxRelease_v2", driver.release_);
   resolve("cuDeviceGetAttribute", driver.get_attribute_);
   resolve("cuDeviceGetPCIBusId", driver.get_bus_id_);
   return driver;
-}
-
-int Driver::device_count() const noexcept {
-  int count = 0;
-  return get_count_ != nullptr && get_count_(&count) == CUDA_SUCCESS ? count : 0;
-}
-
-CUcontext Driver::primary_context(int device) const noexcept {
-  unsigned flags = 0;
-  int is_active = 0;
-  CUcontext context = nullptr;
-  if (get_state_ == nullptr || retain_ == nullptr || release_ == nullptr) return nullptr;
-  if (get_state_(device, &flags, &is_active) != CUDA_SUCCESS || is_active == 0 || retain_(&context, device) != CUDA_SUCCESS) return nullptr;
-  release_(device);  // it was there before
-  return context;
 }
 
 int Driver::compute_major(int device) const noexcept {

@@ -30,9 +30,6 @@ void PcCollector::begin(const Request& request) noexcept {
   is_collecting_ = true;
   for (std::optional<PcSampler>& sampler : samplers_)
     if (sampler) sampler->expect();
-  const Driver driver = request.driver_is_up ? Driver::find() : Driver();
-  for (int device = 0; device < driver.device_count(); ++device)
-    if (const CUcontext context = driver.primary_context(device); context != nullptr) add(context);
   sample_free_gpus();
 }
 

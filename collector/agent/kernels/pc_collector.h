@@ -6,7 +6,6 @@
 
 #include "agent/kernels/code_objects.h"
 #include "agent/kernels/collector.h"
-#include "agent/kernels/driver.h"
 #include "agent/kernels/functions.h"
 #include "agent/kernels/pc_dictionary.h"
 #include "agent/kernels/pc_sampler.h"
