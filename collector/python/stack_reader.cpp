@@ -237,8 +237,7 @@ bool StackReader::describe(const Walk& walk, Stack& stack) {
     if (code == nullptr || code->function == nullptr) return false;
     std::int64_t offset = 0;
     if (layout_.code_instructions != 0) {
-      const auto begin = static_cast<std::int64_t>(instructions_of(*frame, address));
-      offset = static_cast<std::int64_t>(field<Address>(frame->bytes, layout_.frame_instruction)) - begin;
+      offset = static_cast<std::int64_t>(field<Address>(frame->bytes, layout_.frame_instruction) - instructions_of(*frame, address));
       const auto count = field<std::int64_t>(find(code_, address)->bytes, layout_.object_count);
       if (offset < -std::int64_t{kCodeUnit} || offset / kCodeUnit > count) return false;  // an instruction of other code
     } else {
