@@ -33,7 +33,7 @@ constexpr std::array kCommands{
     Command{"export", "Write a trace in a format that other tools read", run_export},
     Command{"report", "Write one page about a trace, for a browser", run_report},
     Command{"import", "Save a trace of another tool as a .trace file", run_import},
-    Command{"kernels", "Say what bounds kernels that Nsight Compute profiled", run_kernels},
+    Command{"kernels", "Say what bounds kernels, by counters of the hardware", run_kernels},
     Command{"fleet", "Ask one question of many traces: of all ranks, of many nights", run_fleet},
 };
 

@@ -45,11 +45,11 @@ std::string result_text(const CuptiFunctions& cupti, CUptiResult result) {
 }
 
 MetricProgram::MetricProgram(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::uint8_t> availability,
-                             std::span<const std::string> metrics)
+                             std::span<const std::string> metrics, CUpti_ProfilerType type)
     : cupti_(cupti), chip_(chip), metrics_(metrics.begin(), metrics.end()) {
   for (const std::string& metric : metrics_) names_.push_back(metric.c_str());
   CUpti_Profiler_Host_Initialize_Params open{CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE};
-  open.profilerType = CUPTI_PROFILER_TYPE_PM_SAMPLING;
+  open.profilerType = type;
   open.pChipName = chip_.c_str();
   open.pCounterAvailabilityImage = availability.empty() ? nullptr : availability.data();
   if (cupti_.host_initialize(&open) != CUPTI_SUCCESS) return;
@@ -76,12 +76,12 @@ MetricProgram::~MetricProgram() {
   cupti_.host_deinitialize(&close);
 }
 
-bool MetricProgram::fits_one_pass() const {
-  if (config_.empty()) return false;
+std::size_t MetricProgram::passes() const {
+  if (config_.empty()) return 0;
   CUpti_Profiler_Host_GetNumOfPasses_Params get{CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE};
   get.configImageSize = config_.size();
   get.pConfigImage = const_cast<std::uint8_t*>(config_.data());
-  return cupti_.get_passes(&get) == CUPTI_SUCCESS && get.numOfPasses == 1;
+  return cupti_.get_passes(&get) == CUPTI_SUCCESS ? get.numOfPasses : 0;
 }
 
 bool MetricProgram::evaluate(std::span<const std::uint8_t> samples, std::size_t index, std::span<double> values) const {

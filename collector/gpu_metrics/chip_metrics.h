@@ -53,14 +53,15 @@ class MetricProgram {
  public:
   // `availability`: what the device at hand can count, or empty: what the chip could. It must outlive this.
   MetricProgram(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::uint8_t> availability,
-                std::span<const std::string> metrics);
+                std::span<const std::string> metrics, CUpti_ProfilerType type = CUPTI_PROFILER_TYPE_PM_SAMPLING);
   ~MetricProgram();
   MetricProgram(const MetricProgram&) = delete;
   MetricProgram& operator=(const MetricProgram&) = delete;
 
   // What the hardware is to be told. Empty where CUPTI refuses the metrics.
   [[nodiscard]] std::span<const std::uint8_t> config() const noexcept { return config_; }
-  [[nodiscard]] bool fits_one_pass() const;
+  [[nodiscard]] bool fits_one_pass() const { return passes() == 1; }
+  [[nodiscard]] std::size_t passes() const;  // 0 where CUPTI refuses the metrics
   [[nodiscard]] std::span<const char* const> names() const noexcept { return names_; }
   // One value a metric, of one sample. False where CUPTI refuses.
   [[nodiscard]] bool evaluate(std::span<const std::uint8_t> samples, std::size_t index, std::span<double> values) const;

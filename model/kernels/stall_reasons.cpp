@@ -39,11 +39,20 @@ const StallReason* find_stall_reason(std::string_view name) noexcept {
   return found == kReasons.end() ? nullptr : &*found;
 }
 
+std::string stall_metric(std::string_view reason) {
+  return "smsp__average_warps_issue_stalled_" + std::string(reason) + "_per_issue_active.ratio";
+}
+
+std::vector<std::string_view> stall_names() {
+  std::vector<std::string_view> names;
+  for (const StallReason& reason : kReasons) names.push_back(reason.name);
+  return names;
+}
+
 std::vector<Stall> stalls(const KernelMetrics& metrics, const ProfiledKernel& kernel) {
   std::vector<Stall> found;
   for (const StallReason& reason : kReasons) {
-    const std::string metric = "smsp__average_warps_issue_stalled_" + std::string(reason.name) + "_per_issue_active.ratio";
-    if (const auto cycles = metrics.value(kernel, metric); cycles && *cycles > 0) found.push_back({&reason, *cycles});
+    if (const auto cycles = metrics.value(kernel, stall_metric(reason.name)); cycles && *cycles > 0) found.push_back({&reason, *cycles});
   }
   std::stable_sort(found.begin(), found.end(), [](const Stall& a, const Stall& b) { return a.cycles > b.cycles; });
   return found;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,5 +27,10 @@ struct Stall {
 };
 // The longest first; those that were measured, and are not 0.
 [[nodiscard]] std::vector<Stall> stalls(const KernelMetrics& metrics, const ProfiledKernel& kernel);
+
+// All that there are.
+[[nodiscard]] std::vector<std::string_view> stall_names();
+// The metric of a reason: cycles that a warp waits for it, for each instruction that is issued.
+[[nodiscard]] std::string stall_metric(std::string_view reason);
 
 }  // namespace lanescope::kernels

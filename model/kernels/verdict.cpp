@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <initializer_list>
 #include <utility>
 
 #include "model/kernels/occupancy.h"
@@ -26,11 +27,19 @@ std::string number(double value) {
 class Judge {
  public:
   Judge(const KernelMetrics& metrics, const ProfiledKernel& kernel) : metrics_(metrics), kernel_(kernel) {
-    compute_ = get("sm__throughput.avg.pct_of_peak_sustained_elapsed");
-    memory_ = get("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed");
     issue_ = get("smsp__issue_active.avg.pct_of_peak_sustained_active") / 100;
     const double elapsed = get("sm__cycles_elapsed.avg");
     active_ = elapsed > 0 ? std::min(1.0, get("sm__cycles_active.avg") / elapsed) : 1;
+    l1_ = get("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed");
+    l2_ = find("lts__throughput.avg.pct_of_peak_sustained_elapsed")
+              .value_or(most({"lts__xbar2lts_cycles_active.avg.pct_of_peak_sustained_elapsed", "lts__t_sectors.avg.pct_of_peak_sustained_elapsed",
+                              "l1tex__m_l1tex2xbar_req_cycles_active.avg.pct_of_peak_sustained_elapsed"}));
+    dram_ = find("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed").value_or(get("dram__cycles_active.avg.pct_of_peak_sustained_elapsed"));
+    // The throughput of a unit is the largest of its parts, of which some suffice where it was not measured itself.
+    compute_ = find("sm__throughput.avg.pct_of_peak_sustained_elapsed")
+                   .value_or(std::max(100 * issue_ * active_, most({"sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_elapsed",
+                                                                    "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed"})));
+    memory_ = find("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed").value_or(std::max({l1_, l2_, dram_}));
     occupancy_ = occupancy(kernel.detail, kernel.gpu);
     if (occupancy_) waves_ = waves(kernel.detail, kernel.gpu, *occupancy_);
   }
@@ -56,6 +65,11 @@ class Judge {
  private:
   [[nodiscard]] std::optional<double> find(std::string_view metric) const { return metrics_.value(kernel_, metric); }
   [[nodiscard]] double get(std::string_view metric) const { return find(metric).value_or(0); }
+  [[nodiscard]] double most(std::initializer_list<std::string_view> metrics) const {
+    double largest = 0;
+    for (const std::string_view metric : metrics) largest = std::max(largest, get(metric));
+    return largest;
+  }
   void advise(std::string_view rule, std::string seen, std::string what_to_do, double gain) {
     verdict_.advice.push_back({rule, std::move(seen), std::move(what_to_do), std::clamp(gain, 0.0, 1.0)});
   }
@@ -63,12 +77,10 @@ class Judge {
   [[nodiscard]] double slot_gain() const { return std::min(1 - issue_, 1 - std::max(compute_, memory_) / 100); }
 
   void find_bound() {
-    if (!find("sm__throughput.avg.pct_of_peak_sustained_elapsed")) return;
+    if (compute_ <= 0 && memory_ <= 0) return;
     constexpr double kUnlike = 10;  // percentage points by which one throughput must exceed the other
     const std::array<std::pair<Bound, double>, 3> levels{
-        std::pair(Bound::kL1, get("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed")),
-        std::pair(Bound::kL2, get("lts__throughput.avg.pct_of_peak_sustained_elapsed")),
-        std::pair(Bound::kDram, get("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"))};
+        std::pair(Bound::kL1, l1_), std::pair(Bound::kL2, l2_), std::pair(Bound::kDram, dram_)};
     verdict_.utilization = std::max(compute_, memory_);
     if (verdict_.utilization < kWell) {
       const bool small = waves_ && waves_->waves() < 1 && waves_->idle_multiprocessors() > 0;
@@ -109,7 +121,13 @@ class Judge {
   }
 
   void look_at_local_memory() {
-    const double local = get("memory_l2_theoretical_sectors_local"), global = get("memory_l2_theoretical_sectors_global");
+    const auto sectors = [this](const char* in_theory, const char* loads, const char* stores) {
+      return find(in_theory).value_or(get(loads) + get(stores));
+    };
+    const double local = sectors("memory_l2_theoretical_sectors_local", "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum",
+                                 "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum");
+    const double global = sectors("memory_l2_theoretical_sectors_global", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+                                  "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum");
     if (local <= 0) return;
     advise("local_memory",
            "Of the sectors that threads access, " + number(100 * local / (local + global)) + " % are local memory: registers that were spilled, or an array that is "
@@ -146,8 +164,8 @@ class Judge {
       // What does not come from a level does not weigh on those behind it.
       const double all = get(operation.all), misses = all > 0 ? 1 - std::min(1.0, get(operation.hits) / all) : 1;
       const double level = std::max({get("l1tex__throughput.avg.pct_of_peak_sustained_active") * active_,
-                                     misses * get("lts__throughput.avg.pct_of_peak_sustained_elapsed"),
-                                     misses * get("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed")});
+                                     misses * l2_,
+                                     misses * dram_});
       gain = std::max(gain, unused * level / 100);
       seen += (seen.empty() ? "Of each sector of 32 B, " : "; of each sector of 32 B, ") + std::string(operation.noun) + " use " + number(bytes) + " B";
     }
@@ -242,6 +260,9 @@ class Judge {
   std::optional<Waves> waves_;
   double compute_ = 0;  // percent of peak; likewise memory
   double memory_ = 0;
+  double l1_ = 0;  // of memory's parts; likewise l2 and DRAM
+  double l2_ = 0;
+  double dram_ = 0;
   double issue_ = 0;   // of the cycles in which a multiprocessor is active, those in which a scheduler issues
   double active_ = 1;  // of the kernel's time, that in which a multiprocessor has warps, mean of all
   Verdict verdict_;

@@ -1,159 +1,249 @@
-// lanescope kernels: what bounds kernels that Nsight Compute profiled, and what to do.
+// lanescope kernels: what bounds kernels of which counters were read, and what to do.
+#include <unistd.h>
+
 #include <algorithm>
-#include <cstdio>
+#include <array>
+#include <cstring>
+#include <fstream>
 #include <iostream>
-#include <map>
-#include <numeric>
 
 #include "../checks.h"
+#include "../kernel_run.h"
+#include "../kernel_tables.h"
 #include "../output_file.h"
 #include "../table_output.h"
 #include "../text.h"
+#include "collector/session/kernel_counters.h"
 #include "commands.h"
+#include "model/file/frame.h"
 #include "model/import/ncu_csv.h"
-#include "model/kernels/occupancy.h"
+#include "model/import/open_trace.h"
+#include "model/kernels/recorded_metrics.h"
 #include "model/kernels/sections.h"
-#include "model/stats/table.h"
 
 namespace lanescope::cli {
 namespace {
 
-using kernels::KernelMetrics;
-using kernels::ProfiledKernel;
+struct KernelOptions {
+  std::filesystem::path file;
+  std::string set = "full";
+  std::vector<std::string> sections;
+  std::vector<std::string> metrics;
+  std::string kernel;
+  std::uint32_t skip = 0;
+  std::uint32_t count = 0;
+  std::string replay = "kernel";
+  std::string clock_control = "none";
+  std::string cache_control = "none";
+  std::string page = "details";
+  std::string save;
+  std::string chip;
+  bool lists_sets = false;
+  bool lists_sections = false;
+  bool queries_metrics = false;
+};
 
-// The kernels, the longest first, by their numbers in the file.
-std::vector<std::size_t> by_duration(const KernelMetrics& metrics) {
-  std::vector<std::size_t> order(metrics.kernels().size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return kernels::duration(metrics, metrics.kernels()[a]) > kernels::duration(metrics, metrics.kernels()[b]);
-  });
-  return order;
+Error usage(std::string text) { return {std::move(text), ErrorKind::kUsage}; }
+
+void describe(CLI::App& app, KernelOptions& options) {
+  app.add_option("FILE", options.file, "A .trace file with counters, or CSV of Nsight Compute's page raw");
+  const char* kWhat = "What to measure, of a program";
+  app.add_option("--set", options.set, "Set of sections: triage, basic, detailed, full")->group(kWhat)->capture_default_str();
+  app.add_option("--section", options.sections,
+                 "Print the values of these sections, as Nsight Compute names them\n(SpeedOfLight, WarpStateStats, ...), or of all; of a program, measure these "
+                 "alone")
+      ->group(kWhat)
+      ->delimiter(',')
+      ->type_name("NAME");
+  app.add_option("--metrics", options.metrics, "Measure these as well, or alone where neither --set nor --section is given")->group(kWhat)->delimiter(',')->type_name("NAME");
+  app.add_option("-k,--kernel-name", options.kernel, "Kernels of this name (without namespaces and parameters), or\nregex:PATTERN")->group(kWhat)->type_name("NAME");
+  app.add_option("-s,--launch-skip", options.skip, "Launches before the first that is measured, of those chosen")->group(kWhat)->type_name("N");
+  app.add_option("-c,--launch-count", options.count, "Launches to measure; 0: all")->group(kWhat)->type_name("N");
+  app.add_option("--replay-mode", options.replay,
+                 "Where counters take several passes: kernel runs each launch\nagain and restores memory, spread takes equal launches in turn")
+      ->group(kWhat)
+      ->capture_default_str();
+  app.add_option("--clock-control", options.clock_control, "Only none: the clocks stay as they are")->group(kWhat)->capture_default_str();
+  app.add_option("--cache-control", options.cache_control, "Only none: the caches stay as they are")->group(kWhat)->capture_default_str();
+  app.add_option("--save", options.save, "Keep the recording as this .trace file")->group(kWhat)->type_name("FILE");
+  app.add_option("--page", options.page, "details (what bounds kernels, or sections) or raw (all values)")->capture_default_str();
+  const char* kLists = "What there is";
+  app.add_flag("--list-sets", options.lists_sets, "Say which sets there are")->group(kLists);
+  app.add_flag("--list-sections", options.lists_sections, "Say which sections can be measured")->group(kLists);
+  app.add_flag("--query-metrics", options.queries_metrics, "Say which metrics the GPUs here have")->group(kLists);
+  app.add_option("--chip", options.chip, "Or this chip (GH100, GA100, AD102, ...)")->group(kLists);
 }
 
-stats::Table verdict_table(const KernelMetrics& metrics) {
-  stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Duration", stats::Unit::kNanoseconds),
-                      stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Bound by"), stats::reals("Utilization", stats::Unit::kPercent),
-                      stats::texts("Rule"), stats::reals("Gain", stats::Unit::kPercent), stats::texts("Kernel"), stats::texts("Seen"),
-                      stats::texts("What to do")});
-  struct Row {
-    Nanoseconds winnable, duration;
-    std::size_t kernel;
-    kernels::Verdict verdict;
-    const kernels::Advice* advice;
+Result<void> check(const KernelOptions& options) {
+  const auto is_among = [](const std::string& word, std::initializer_list<const char*> words) {
+    return std::find(words.begin(), words.end(), word) != words.end();
   };
-  std::vector<Row> rows;
-  std::vector<kernels::Verdict> verdicts;
-  for (const ProfiledKernel& kernel : metrics.kernels()) verdicts.push_back(kernels::judge(metrics, kernel));
-  for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    const Nanoseconds duration = kernels::duration(metrics, metrics.kernels()[i]);
-    if (verdicts[i].advice.empty()) rows.push_back({0, duration, i, verdicts[i], nullptr});
-    for (const kernels::Advice& advice : verdicts[i].advice)
-      rows.push_back({static_cast<Nanoseconds>(advice.gain * static_cast<double>(duration)), duration, i, verdicts[i], &advice});
-  }
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.winnable > b.winnable; });
-  for (const Row& row : rows)
-    table.add_row(row.winnable, row.duration, static_cast<std::int64_t>(row.kernel), table.add_text(std::string(kernels::bound_name(row.verdict.bound))),
-                  row.verdict.utilization, table.add_text(row.advice ? std::string(row.advice->rule) : std::string()),
-                  row.advice ? 100 * row.advice->gain : 0.0, table.add_text(metrics.kernels()[row.kernel].name),
-                  table.add_text(row.advice ? row.advice->seen : std::string()), table.add_text(row.advice ? row.advice->what_to_do : std::string()));
-  return table;
+  if (is_among(options.replay, {"application", "range", "app-range"}))
+    return usage("--replay-mode " + options.replay + " is not there: kernels are replayed one by one (kernel), or equal launches take a pass each (spread).");
+  if (!is_among(options.replay, {"kernel", "spread"})) return usage("--replay-mode is kernel or spread, not " + options.replay + ".");
+  if (options.clock_control != "none")
+    return usage("--clock-control " + options.clock_control + " can't be done: CUPTI does not lock clocks. Lock them with: nvidia-smi --lock-gpu-clocks=MHZ");
+  if (options.cache_control != "none") return usage("--cache-control " + options.cache_control + " can't be done: CUPTI does not flush caches.");
+  if (!is_among(options.page, {"details", "raw"})) return usage("--page is details or raw, not " + options.page + ".");
+  if (kernels::metrics_of_set(options.set).empty()) return usage("There is no set " + options.set + ". All: lanescope kernels --list-sets");
+  return {};
 }
 
-std::string value_text(const kernels::SectionRow& row) {
-  char text[64];
-  const auto print = [&text](double value, const char* unit) {
-    std::snprintf(text, sizeof(text), "%.6g%s", value, unit);
-    return std::string(text);
-  };
-  switch (row.unit) {
-    case kernels::ValueUnit::kPercent:
-      return print(row.value, " %");
-    case kernels::ValueUnit::kNanoseconds:
-      return print(row.value / 1000, " us");
-    case kernels::ValueUnit::kBytes:
-      return print(row.value, " B");
-    case kernels::ValueUnit::kBytesPerSecond:
-      return print(row.value / 1e9, " GB/s");
-    case kernels::ValueUnit::kHertz:
-      return print(row.value / 1e9, " GHz");
-    case kernels::ValueUnit::kCycles:
-      return print(row.value, " cycles");
-    case kernels::ValueUnit::kNumber:
-      break;
+int list_sets() {
+  for (const kernels::SectionSet& set : kernels::section_sets()) {
+    std::cout << set.name << ": " << set.description << ".\n";
+    for (const std::string_view section : set.sections) std::cout << "    " << section << '\n';
   }
-  return print(row.value, "");
+  return kSuccess;
 }
 
-// Of one section, or of all where it is "all".
-stats::Table section_table(const KernelMetrics& metrics, const std::string& section) {
-  stats::Table table({stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Kernel"), stats::texts("Section"), stats::texts("What"),
-                      stats::texts("Value")});
-  for (const std::size_t number : by_duration(metrics)) {
-    const ProfiledKernel& kernel = metrics.kernels()[number];
-    for (const kernels::Section& one : kernels::sections(metrics, kernel)) {
-      if (section != "all" && one.name != section) continue;
-      for (const kernels::SectionRow& row : one.rows)
-        table.add_row(static_cast<std::int64_t>(number), table.add_text(kernel.name), table.add_text(std::string(one.name)),
-                      table.add_text(std::string(row.label)), table.add_text(value_text(row)));
-    }
-  }
-  return table;
+int list_sections() {
+  for (const kernels::SectionMetrics& section : kernels::measurable_sections())
+    std::cout << section.name << ": " << section.title << " (" << section.metrics.size() << " metrics)\n";
+  return kSuccess;
 }
 
-std::string rounded(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof(text), format, value);
-  return text;
+int query_metrics(const KernelOptions& options) {
+  std::vector<std::string> question{"--query-metrics"};
+  if (!options.chip.empty()) question.push_back("--chip=" + options.chip);
+  const Result<std::string> answer = session::ask_kernel_metrics(question);
+  if (!answer) return fail(answer.error());
+  std::cout << *answer << '\n';
+  return kSuccess;
 }
 
-// For people: each kernel with what bounds it, and what would help.
-void print_verdicts(const KernelMetrics& metrics) {
-  for (const std::size_t number : by_duration(metrics)) {
-    const ProfiledKernel& kernel = metrics.kernels()[number];
-    const kernels::Verdict verdict = kernels::judge(metrics, kernel);
-    const double microseconds = static_cast<double>(kernels::duration(metrics, kernel)) / 1000;
-    std::cout << number << ". " << kernel.name << "\n   " << rounded("%.1f us", microseconds) << ", bound by " << kernels::bound_name(verdict.bound);
-    if (verdict.utilization > 0) std::cout << rounded(" (%.1f %% of its peak)", verdict.utilization);
-    std::cout << '\n';
-    for (const kernels::Advice& advice : verdict.advice)
-      std::cout << "   " << advice.rule << ": up to " << rounded("%.1f us", advice.gain * microseconds) << rounded(" (%.0f %%). ", 100 * advice.gain) << advice.seen
-                << "\n      " << advice.what_to_do << '\n';
+// What is to be measured of a program.
+Result<session::KernelCounterSettings> counter_settings(const KernelOptions& options, bool set_is_given) {
+  session::KernelCounterSettings settings;
+  const std::vector<kernels::SectionMetrics> known = kernels::measurable_sections();
+  const bool everything = std::find(options.sections.begin(), options.sections.end(), "all") != options.sections.end();
+  for (const std::string& name : options.sections) {
+    const auto section = std::find_if(known.begin(), known.end(), [&](const kernels::SectionMetrics& each) { return each.name == name; });
+    if (section == known.end() && name != "all" && name != "LaunchStats")
+      return usage("There is no section " + name + " that can be measured. All: lanescope kernels --list-sections");
+    if (section != known.end() && !everything) settings.metrics.insert(settings.metrics.end(), section->metrics.begin(), section->metrics.end());
   }
+  const bool takes_set = everything || set_is_given || (options.sections.empty() && options.metrics.empty());
+  if (takes_set)
+    for (const std::string& metric : kernels::metrics_of_set(everything ? "full" : options.set)) settings.metrics.push_back(metric);
+  std::vector<std::string> once;
+  for (std::string& metric : settings.metrics)
+    if (std::find(once.begin(), once.end(), metric) == once.end()) once.push_back(std::move(metric));
+  settings.metrics = std::move(once);
+  settings.required_metrics = options.metrics;
+  settings.replay = options.replay == "spread" ? session::KernelReplay::kSpread : session::KernelReplay::kKernel;
+  settings.kernel = options.kernel;
+  settings.skip = options.skip;
+  settings.count = options.count;
+  return settings;
+}
+
+bool is_our_format(const std::filesystem::path& path) {
+  char head[sizeof(kFileMagic)] = {};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(head, sizeof(head)) && std::memcmp(head, kFileMagic, sizeof(head)) == 0;
+}
+
+Result<MeasuredKernels> read(const std::filesystem::path& path) {
+  if (!is_our_format(path)) {
+    Result<kernels::KernelMetrics> metrics = read_ncu_csv(path);
+    if (!metrics) return metrics.error();
+    return MeasuredKernels{std::move(*metrics), {}, {}};
+  }
+  const auto trace = open_trace(path);
+  if (!trace) return trace.error();
+  Result<kernels::RecordedMetrics> recorded = kernels::read_recorded_metrics(path, **trace);
+  if (!recorded) return recorded.error();
+  if (recorded->metrics.kernels().empty() && recorded->left_out.empty())
+    return Error{path.string() + ": there are no counters of kernels in it. Record them: lanescope kernels -- PROGRAM, or lanescope profile --kernels=counters PROGRAM"};
+  return MeasuredKernels{std::move(recorded->metrics), std::move(recorded->measurements), std::move(recorded->left_out)};
+}
+
+// Removed at the end of its scope, unless it is to be kept.
+class RecordedFile {
+ public:
+  explicit RecordedFile(const std::string& kept)
+      : keeps_(!kept.empty()),
+        path_(keeps_ ? std::filesystem::path(kept) : std::filesystem::temp_directory_path() / ("lanescope-kernels-" + std::to_string(getpid()) + ".trace")) {}
+  ~RecordedFile() {
+    std::error_code ignored;
+    if (!keeps_) std::filesystem::remove(path_, ignored);
+  }
+  RecordedFile(const RecordedFile&) = delete;
+  RecordedFile& operator=(const RecordedFile&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  bool keeps_;
+  std::filesystem::path path_;
+};
+
+int print(const MeasuredKernels& kernels, const KernelOptions& options, const TableOutput& output, const std::string& source) {
+  if (options.page == "details" && options.sections.empty() && output.is_for_people(0)) {
+    print_verdicts(kernels);
+    return kSuccess;
+  }
+  const bool raw = options.page == "raw";
+  const stats::Table table = raw ? raw_table(kernels) : options.sections.empty() ? verdict_table(kernels) : section_table(kernels, options.sections);
+  if (table.empty() && !raw && !options.sections.empty())
+    return fail(usage("No section " + options.sections.front() + " has values in " + source + ". All: --section all"));
+  const TableHeading heading = raw                        ? TableHeading{"Values", "values", ""}
+                               : options.sections.empty() ? TableHeading{"Kernels and what they could win", "kernels", ""}
+                                                          : TableHeading{"Sections", "sections", ""};
+  const Result<void> written = output.write(0, heading, table);
+  return written ? kSuccess : fail(written.error());
 }
 
 }  // namespace
 
 int run_kernels(Arguments arguments) {
   CLI::App app(
-      "Says what bounds kernels that Nsight Compute profiled, the longest first, and what each could win at most.\n"
-      "FILE is what this prints: ncu --csv --page raw --set full PROGRAM, or of a report: ncu --csv --page raw --import REPORT",
+      "Says what bounds kernels, and what each could win at most in all its launches, the largest first; of counters of the hardware that a\n"
+      "recording holds, that Nsight Compute printed (ncu --csv --page raw), or that are read while PROGRAM runs.",
       "lanescope kernels");
-  std::filesystem::path file;
-  std::string section;
+  KernelOptions options;
   TableOutput output;
-  app.add_option("FILE", file, "CSV of Nsight Compute's page raw")->required();
-  app.add_option("--section", section, "Print the values of a section instead, as Nsight Compute names it (SpeedOfLight, WarpStateStats, ...), or of all");
+  describe(app, options);
   output.add_options(app);
   app.footer(
       "Examples:\n"
-      "  lanescope kernels kernels.csv                              what bounds each kernel, and what to do\n"
-      "  lanescope kernels --section SpeedOfLight kernels.csv       values of one section\n"
-      "  lanescope kernels -f csv -o - kernels.csv                  the same as a table, the largest gain first\n");
+      "  lanescope kernels -- ./app --size 4                        measure each launch, and say what bounds it\n"
+      "  lanescope kernels --set triage -- python train.py          the same in the fewest passes\n"
+      "  lanescope kernels -k regex:gemm -s 10 -c 1 -- ./app        one launch\n"
+      "  lanescope kernels run.trace                                what lanescope profile --kernels=counters recorded\n"
+      "  lanescope kernels --section SpeedOfLight kernels.csv       values of one section of what ncu printed\n"
+      "  lanescope kernels -f csv -o - kernels.csv                  the causes as a table, the largest gain first\n"
+      "\n"
+      "Collectives, cooperative launches and graphs are left out and named. The exit code is the program's where there is one.");
+  const auto mark = std::find(arguments.begin(), arguments.end(), "--");
+  const std::vector<std::string> program(mark == arguments.end() ? mark : mark + 1, arguments.end());
+  const bool runs = mark != arguments.end();
+  arguments.erase(mark, arguments.end());
+  std::replace(arguments.begin(), arguments.end(), std::string("--csv"), std::string("--format=csv"));
   if (const auto code = parse(app, std::move(arguments))) return *code;
-  if (const auto prepared = output.prepare(file); !prepared) return fail(prepared.error());
-  keep_as_private_as(std::array<std::filesystem::path, 1>{file});
-  const Result<KernelMetrics> metrics = read_ncu_csv(file);
-  if (!metrics) return fail(metrics.error());
-  if (section.empty() && output.is_for_people(0)) {
-    print_verdicts(*metrics);
-    return kSuccess;
+  if (options.lists_sets) return list_sets();
+  if (options.lists_sections) return list_sections();
+  if (options.queries_metrics) return query_metrics(options);
+  if (const Result<void> sound = check(options); !sound) return fail(sound.error());
+  if (runs ? program.empty() || !options.file.empty() : options.file.empty())
+    return fail(usage("What? lanescope kernels FILE, or lanescope kernels [OPTIONS] -- PROGRAM [ARGUMENTS...]"));
+  const RecordedFile recorded(options.save);
+  if (const auto prepared = output.prepare(runs ? recorded.path() : options.file); !prepared) return fail(prepared.error());
+  int code = kSuccess;
+  if (runs) {
+    const auto settings = counter_settings(options, app.get_option("--set")->count() > 0);
+    if (!settings) return fail(settings.error());
+    const Result<int> ended = record_kernels(program, *settings, recorded.path());
+    if (!ended) return fail(ended.error());
+    code = *ended;
+    options.file = recorded.path();
+  } else {
+    keep_as_private_as(std::array<std::filesystem::path, 1>{options.file});
   }
-  const stats::Table table = section.empty() ? verdict_table(*metrics) : section_table(*metrics, section);
-  if (table.empty()) return fail({"No section " + section + " has values in " + file.string() + ". All: --section all", ErrorKind::kUsage});
-  const Result<void> written =
-      output.write(0, section.empty() ? TableHeading{"Kernels and what they could win", "kernels", ""} : TableHeading{"Sections", "sections", ""}, table);
-  return written ? kSuccess : fail(written.error());
+  const Result<MeasuredKernels> kernels = read(options.file);
+  if (!kernels) return fail(kernels.error());
+  const int printed = print(*kernels, options, output, options.file.string());
+  return code != kSuccess ? code : printed;
 }
 
 }  // namespace lanescope::cli

@@ -6,11 +6,13 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "../kernel_options.h"
 #include "../launch_options.h"
 #include "../recording_watch.h"
 #include "../session_directory.h"
 #include "../session_server.h"
 #include "collector/session/armed.h"
+#include "collector/session/kernel_counters.h"
 #include "collector/session/recording.h"
 #include "commands.h"
 
@@ -92,6 +94,15 @@ struct Form {
   bool starts_later;
 };
 
+// Their values go to the file of the recording.
+void add_counters(session::KernelCounters& counters, const session::RecordingOutcome& outcome) {
+  const auto say = [](const std::string& sentence) { std::cerr << "lanescope: " << sentence << '\n'; };
+  if (outcome.files.size() != 1) return say("Counters of kernels are not stored: they are for recordings of one file.");
+  const auto sentences = counters.append_to(outcome.files.front().path);
+  if (!sentences) return say(sentences.error().text);
+  for (const std::string& sentence : *sentences) say(sentence);
+}
+
 int run_program(const Form& form, Arguments arguments) {
   const std::string command = std::string("lanescope ") + form.name;
   CLI::App app(form.description, command);
@@ -121,6 +132,18 @@ int run_program(const Form& form, Arguments arguments) {
   Result<session::LaunchRequest> request = request_with_start(options, *left, std::move(split->program));
   if (!request) return fail(request.error());
 
+  const auto wanted = kernel_counter_settings(options.capture.kernels);
+  if (!wanted) return fail(wanted.error());
+  std::unique_ptr<session::KernelCounters> counters;
+  if (*wanted) {
+    if (form.starts_later || !request->settings.trace_cuda || request->settings.range.trigger == session::CaptureTrigger::kRequest)
+      return fail({"--kernels=" + options.capture.kernels + " is for programs that lanescope profile records with -t cuda, from their begin.", ErrorKind::kUsage});
+    auto started = session::KernelCounters::start(**wanted, request->run_as ? std::optional(request->run_as->user) : std::nullopt);
+    if (!started) return fail(started.error());
+    counters = std::move(*started);
+    const auto [name, value] = counters->variable();
+    request->environment.push_back({name, value});
+  }
   request->unrecorded = [](const Error& shortage) {
     std::cerr << "lanescope: " << shortage.text << " The program runs without being recorded." << std::endl;
   };
@@ -130,6 +153,7 @@ int run_program(const Form& form, Arguments arguments) {
   if (options.recording.session_name.empty()) options.recording.session_name = std::string(form.name) + "-" + std::to_string(getpid());
   SessionServer server(**recording, options.recording.session_name, start_options(options.capture, options.range, options.reports));
   const Watched watched = watch(**recording, server, signals, OnSignal::kEndProgram);
+  if (counters) add_counters(*counters, watched.outcome);
   return exit_code(watched.outcome, watched.signal);
 }
 

@@ -10,6 +10,7 @@
 #include "agent/cupti/backtraces.h"
 #include "agent/cupti/cuda_names.h"
 #include "agent/cupti/tracer.h"
+#include "agent/kernel_counters/collection.h"
 
 namespace lanescope::agent::cupti {
 namespace {
@@ -51,8 +52,11 @@ void on_driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcep
   for (const CUpti_CallbackId profiler_call : kProfilerCalls)
     if (id == profiler_call) return on_profiler_call(id, call);
   for (const CUpti_CallbackId ending : kContextEndingCalls)
-    if (id == ending && call.callbackSite == CUPTI_API_ENTER)
+    if (id == ending && call.callbackSite == CUPTI_API_ENTER) {
+      kernel_counters::forget_contexts();
       if (Tracer* current = current_tracer()) return current->save_records();
+    }
+  kernel_counters::follow_call(id, call);
 }
 
 }  // namespace
@@ -103,6 +107,7 @@ CUptiResult enable_callbacks(const Functions& functions, CUpti_SubscriberHandle 
   enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED);
   for (const CUpti_CallbackId id : kProfilerCalls) enable(CUPTI_CB_DOMAIN_DRIVER_API, id);
   for (const CUpti_CallbackId id : kContextEndingCalls) enable(CUPTI_CB_DOMAIN_DRIVER_API, id);
+  if (kernel_counters::is_wanted()) kernel_counters::begin(reinterpret_cast<const void*>(functions.flush_all), subscriber);
   return has_any ? CUPTI_SUCCESS : refusal;
 }
 

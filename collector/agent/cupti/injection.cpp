@@ -13,6 +13,7 @@
 #include "agent/cupti/library.h"
 #include "agent/cupti/tracer.h"
 #include "agent/cupti/words.h"
+#include "agent/kernel_counters/collection.h"
 #include "agent/process/crash_mark.h"
 #include "agent/process/forks.h"
 #include "agent/process/lock.h"
@@ -89,6 +90,7 @@ void inject(Arrival arrival) noexcept {
       on_fork_child([] {
         set_current_tracer(nullptr);
         forget_cuda_names();
+        kernel_counters::forget_all();
         injection_lock.forget_holder();
       });
       if (Tracer* current = current_tracer())

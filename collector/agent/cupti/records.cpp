@@ -5,6 +5,7 @@
 
 #include "agent/core/clock.h"
 #include "agent/cupti/record_layouts.h"
+#include "agent/kernel_counters/collection.h"
 
 namespace lanescope::agent::cupti {
 namespace {
@@ -144,6 +145,7 @@ bool RecordReader::convert(std::uint64_t start, std::uint64_t end, encode::Inter
 }
 
 void RecordReader::add(const CUpti_ActivityKernel10& record) noexcept {
+  if (kernel_counters::take_record(record)) return;  // its times come with its counters
   encode::Kernel kernel;
   // A forced flush delivers kernels that still run: with no end, which last until now, when the recording ends, or without any time.
   if (reading_ == Reading::kLast && record.start == 0 && record.name != nullptr && first_unfinished_.empty())

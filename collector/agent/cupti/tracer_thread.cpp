@@ -14,6 +14,7 @@
 #include "agent/cupti/guarded_call.h"
 #include "agent/cupti/tracer.h"
 #include "agent/cupti/words.h"
+#include "agent/kernel_counters/collection.h"
 #include "collector/channel/agent_bell.h"
 
 namespace lanescope::agent::cupti {
@@ -71,6 +72,7 @@ void Tracer::look() noexcept {
   drain();
   kernels_.collect(monotonic_now());
   publish_counts();
+  kernel_counters::watch();
   const channel::Settings& settings = header.settings;
   has_ended_ = serve_end();
   if (has_ended_) return;

@@ -1,6 +1,7 @@
 #include "model/import/ncu_csv.h"
 
 #include <fstream>
+#include <limits>
 #include <map>
 
 #include "model/import/open_trace.h"
@@ -65,6 +66,33 @@ TEST_CASE("the fault of each kernel of known faults is named first, and what bou
     const Verdict verdict = judge(*metrics, kernel);
     CHECK(bound_name(verdict.bound) == bound_name(expected.bound));
     CHECK((verdict.advice.empty() ? std::string_view() : verdict.advice.front().rule) == expected.rule);
+  }
+}
+
+TEST_CASE("what bounds a kernel shows in the counters of each set alone") {
+  const auto metrics = zoo("zoo_raw_free_1.csv");
+  if (!metrics) return;
+  const std::string set = GENERATE("triage", "basic", "detailed", "full");
+  CAPTURE(set);
+  const std::vector<std::string> names = metrics_of_set(set);
+  REQUIRE(!names.empty());
+  std::vector<Metric> kept;
+  for (const std::string& name : names) kept.push_back({name, ""});
+  KernelMetrics measured(kept);
+  for (ProfiledKernel kernel : metrics->kernels()) {
+    std::vector<double> values;
+    for (const std::string& name : names) values.push_back(metrics->value(kernel, name).value_or(std::numeric_limits<double>::quiet_NaN()));
+    kernel.values = std::move(values);
+    measured.add(std::move(kernel));
+  }
+  for (std::size_t i = 0; i < metrics->kernels().size(); ++i) {
+    INFO(metrics->kernels()[i].name);
+    const Verdict whole = judge(*metrics, metrics->kernels()[i]);
+    const Verdict part = judge(measured, measured.kernels()[i]);
+    CHECK(bound_name(part.bound) == bound_name(whole.bound));
+    // The causes that only counts by instruction show are not among those of the small sets.
+    if (set != "full" && set != "detailed") continue;
+    CHECK((part.advice.empty() ? std::string_view() : part.advice.front().rule) == (whole.advice.empty() ? std::string_view() : whole.advice.front().rule));
   }
 }
 

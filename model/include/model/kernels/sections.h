@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,25 @@ struct Section {
 };
 // Those of which something was measured. What was not measured is left out.
 [[nodiscard]] std::vector<Section> sections(const KernelMetrics& metrics, const ProfiledKernel& kernel);
+
+// A section that can be measured, with the metrics that its rows and the rules on them take: those that CUPTI counts.
+struct SectionMetrics {
+  std::string_view name;
+  std::string_view title;
+  std::vector<std::string> metrics;
+};
+[[nodiscard]] std::vector<SectionMetrics> measurable_sections();
+
+// Which sections are measured together, under Nsight Compute's names; triage is our own: what bounds a kernel, in as few passes as can be.
+struct SectionSet {
+  std::string_view name;
+  std::string_view description;
+  std::vector<std::string_view> sections;  // none of triage, which takes metrics of its own
+};
+[[nodiscard]] std::span<const SectionSet> section_sets();
+
+// Of a set by its name; empty where there is no such set.
+[[nodiscard]] std::vector<std::string> metrics_of_set(std::string_view name);
 
 // The part of the GPU that bounds a kernel.
 enum class Bound : std::uint8_t { kUnknown, kCompute, kL1, kL2, kDram, kLatency, kSmallGrid };

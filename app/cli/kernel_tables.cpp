@@ -1,0 +1,173 @@
+#include "kernel_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "model/kernels/occupancy.h"
+#include "model/kernels/sections.h"
+
+namespace lanescope::cli {
+namespace {
+
+using kernels::KernelMetrics;
+using kernels::ProfiledKernel;
+
+std::string rounded(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
+
+std::string value_text(const kernels::SectionRow& row) {
+  switch (row.unit) {
+    case kernels::ValueUnit::kPercent:
+      return rounded("%.6g %%", row.value);
+    case kernels::ValueUnit::kNanoseconds:
+      return rounded("%.6g us", row.value / 1000);
+    case kernels::ValueUnit::kBytes:
+      return rounded("%.6g B", row.value);
+    case kernels::ValueUnit::kBytesPerSecond:
+      return rounded("%.6g GB/s", row.value / 1e9);
+    case kernels::ValueUnit::kHertz:
+      return rounded("%.6g GHz", row.value / 1e9);
+    case kernels::ValueUnit::kCycles:
+      return rounded("%.6g cycles", row.value);
+    case kernels::ValueUnit::kNumber:
+      break;
+  }
+  return rounded("%.6g", row.value);
+}
+
+std::vector<std::size_t> by_weight(const MeasuredKernels& kernels) {
+  std::vector<std::size_t> order(kernels.metrics.kernels().size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return kernels.weight(a) > kernels.weight(b); });
+  return order;
+}
+
+std::string measurement_text(const kernels::Measurement& measurement) {
+  std::string text = std::to_string(measurement.passes) + (measurement.passes == 1 ? " pass" : " passes");
+  if (measurement.launches > 1) text += " over " + std::to_string(measurement.launches) + " launches";
+  text += "; " + std::to_string(measurement.of_its_kind.count) + (measurement.of_its_kind.count == 1 ? " launch" : " launches") + " like it take ";
+  return text + rounded("%.1f us", static_cast<double>(measurement.of_its_kind.time) / 1000);
+}
+
+}  // namespace
+
+Nanoseconds MeasuredKernels::weight(std::size_t kernel) const {
+  const Nanoseconds own = kernels::duration(metrics, metrics.kernels()[kernel]);
+  return measurements.empty() ? own : std::max(own, measurements[kernel].of_its_kind.time);
+}
+
+std::vector<std::size_t> MeasuredKernels::one_of_each() const {
+  const std::vector<std::size_t> order = by_weight(*this);
+  if (measurements.empty()) return order;
+  using Kind = std::tuple<std::string, std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t>;
+  std::map<Kind, std::vector<std::size_t>> kinds;
+  const auto kind_of = [this](std::size_t number) {
+    const ProfiledKernel& kernel = metrics.kernels()[number];
+    return Kind{kernel.name, std::to_array(kernel.detail.grid), std::to_array(kernel.detail.block), kernel.detail.dynamic_shared_memory};
+  };
+  for (const std::size_t number : order) kinds[kind_of(number)].push_back(number);
+  std::vector<std::size_t> chosen;
+  for (auto& [kind, numbers] : kinds) {
+    const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+    std::nth_element(numbers.begin(), middle, numbers.end(), [this](std::size_t a, std::size_t b) {
+      return kernels::duration(metrics, metrics.kernels()[a]) < kernels::duration(metrics, metrics.kernels()[b]);
+    });
+    chosen.push_back(*middle);
+  }
+  std::sort(chosen.begin(), chosen.end(), [this](std::size_t a, std::size_t b) { return std::pair(weight(b), a) < std::pair(weight(a), b); });
+  return chosen;
+}
+
+stats::Table verdict_table(const MeasuredKernels& kernels) {
+  stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Duration", stats::Unit::kNanoseconds),
+                      stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Bound by"), stats::reals("Utilization", stats::Unit::kPercent),
+                      stats::texts("Rule"), stats::reals("Gain", stats::Unit::kPercent), stats::texts("Kernel"), stats::texts("Seen"),
+                      stats::texts("What to do")});
+  struct Row {
+    Nanoseconds winnable;
+    std::size_t kernel;
+    const kernels::Verdict* verdict;
+    const kernels::Advice* advice;
+  };
+  const std::vector<std::size_t> order = kernels.one_of_each();
+  std::map<std::size_t, kernels::Verdict> verdicts;
+  for (const std::size_t number : order) verdicts[number] = kernels::judge(kernels.metrics, kernels.metrics.kernels()[number]);
+  std::vector<Row> rows;
+  for (const auto& [number, verdict] : verdicts) {
+    if (verdict.advice.empty()) rows.push_back({0, number, &verdict, nullptr});
+    for (const kernels::Advice& advice : verdict.advice)
+      rows.push_back({static_cast<Nanoseconds>(advice.gain * static_cast<double>(kernels.weight(number))), number, &verdict, &advice});
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.winnable > b.winnable; });
+  for (const Row& row : rows)
+    table.add_row(row.winnable, kernels.weight(row.kernel), static_cast<std::int64_t>(row.kernel),
+                  table.add_text(std::string(kernels::bound_name(row.verdict->bound))), row.verdict->utilization,
+                  table.add_text(row.advice ? std::string(row.advice->rule) : std::string()), row.advice ? 100 * row.advice->gain : 0.0,
+                  table.add_text(kernels.metrics.kernels()[row.kernel].name), table.add_text(row.advice ? row.advice->seen : std::string()),
+                  table.add_text(row.advice ? row.advice->what_to_do : std::string()));
+  return table;
+}
+
+stats::Table section_table(const MeasuredKernels& kernels, const std::vector<std::string>& wanted) {
+  stats::Table table({stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Kernel"), stats::texts("Section"), stats::texts("What"),
+                      stats::texts("Value")});
+  const auto is_wanted = [&wanted](std::string_view name) {
+    return std::find_if(wanted.begin(), wanted.end(), [name](const std::string& each) { return each == "all" || each == name; }) != wanted.end();
+  };
+  for (const std::size_t number : by_weight(kernels)) {
+    const ProfiledKernel& kernel = kernels.metrics.kernels()[number];
+    for (const kernels::Section& one : kernels::sections(kernels.metrics, kernel)) {
+      if (!is_wanted(one.name)) continue;
+      for (const kernels::SectionRow& row : one.rows)
+        table.add_row(static_cast<std::int64_t>(number), table.add_text(kernel.name), table.add_text(std::string(one.name)),
+                      table.add_text(std::string(row.label)), table.add_text(value_text(row)));
+    }
+  }
+  return table;
+}
+
+stats::Table raw_table(const MeasuredKernels& kernels) {
+  stats::Table table({stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Kernel"), stats::texts("Metric"), stats::texts("Unit"),
+                      stats::texts("Value")});
+  for (std::size_t number = 0; number < kernels.metrics.kernels().size(); ++number) {
+    const ProfiledKernel& kernel = kernels.metrics.kernels()[number];
+    for (std::size_t i = 0; i < kernel.values.size(); ++i)
+      if (std::isfinite(kernel.values[i]))
+        table.add_row(static_cast<std::int64_t>(number), table.add_text(kernel.name), table.add_text(kernels.metrics.metrics()[i].name),
+                      table.add_text(kernels.metrics.metrics()[i].unit), table.add_text(rounded("%.12g", kernel.values[i])));
+  }
+  return table;
+}
+
+void print_verdicts(const MeasuredKernels& kernels) {
+  for (const std::size_t number : kernels.one_of_each()) {
+    const ProfiledKernel& kernel = kernels.metrics.kernels()[number];
+    const kernels::Verdict verdict = kernels::judge(kernels.metrics, kernel);
+    const double microseconds = static_cast<double>(kernels::duration(kernels.metrics, kernel)) / 1000;
+    const double weight = static_cast<double>(kernels.weight(number)) / 1000;
+    std::cout << number << ". " << kernel.name << "\n   " << rounded("%.1f us", microseconds) << ", bound by " << kernels::bound_name(verdict.bound);
+    if (verdict.utilization > 0) std::cout << rounded(" (%.1f %% of its peak)", verdict.utilization);
+    if (!kernels.measurements.empty()) std::cout << ". " << measurement_text(kernels.measurements[number]);
+    std::cout << '\n';
+    for (const kernels::Advice& advice : verdict.advice)
+      std::cout << "   " << advice.rule << ": up to " << rounded("%.1f us", advice.gain * weight) << rounded(" (%.0f %%). ", 100 * advice.gain) << advice.seen
+                << "\n      " << advice.what_to_do << '\n';
+  }
+  const std::optional<double> clock = kernels.metrics.kernels().empty()
+                                          ? std::nullopt
+                                          : kernels.metrics.value(kernels.metrics.kernels().front(), "gpc__cycles_elapsed.avg.per_second");
+  if (!kernels.measurements.empty() && clock)
+    std::cout << "Measured at the clock that the GPU had (" << rounded("%.2f GHz", *clock / 1e9) << " in the first kernel), with caches as they were.\n";
+  for (const kernels::LeftOutKernel& left_out : kernels.left_out) std::cout << "Not measured: " << left_out.name << ". " << left_out.reason << '\n';
+}
+
+}  // namespace lanescope::cli

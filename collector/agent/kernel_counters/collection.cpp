@@ -1,0 +1,407 @@
+#include "agent/kernel_counters/collection.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <unistd.h>
+
+#include "agent/channel/membership.h"
+#include "agent/core/clock.h"
+#include "agent/core/quiet.h"
+#include "agent/cupti/guarded_call.h"
+#include "agent/cupti/words.h"
+#include "agent/kernel_counters/context_counters.h"
+#include "agent/kernel_counters/gate.h"
+#include "agent/kernel_counters/kernel_name.h"
+#include "agent/kernel_counters/launch.h"
+#include "agent/kernel_counters/launch_table.h"
+#include "agent/kernel_counters/plan.h"
+#include "agent/kernel_counters/record_file.h"
+
+namespace lanescope::agent::kernel_counters {
+namespace {
+
+using channel::CounterOutcome;
+using channel::CounterRecord;
+using cupti::tell;
+
+constexpr std::int64_t kPlanPatience = 20 * kSecond;   // for the host's plan, which takes the driver's time to start
+constexpr std::int64_t kLongMeasurement = 10 * kSecond;
+constexpr std::uint64_t kSecondLook = 9;               // the launch, from 0, that is measured again where only some are
+constexpr std::size_t kMostContexts = 16;
+
+enum class State : int { kOff, kWaiting, kOn, kOver };
+
+// What this thread's call of the driver is to the gate.
+enum class Passage : std::uint8_t { kNone, kEntered, kAlone };
+constinit thread_local Passage passage = Passage::kNone;
+constinit thread_local std::uint32_t depth = 0;  // of launches within each other
+
+struct Measurement {
+  ContextCounters* counters = nullptr;
+  const Set* set = nullptr;
+  std::uint32_t group = 0;
+  std::int64_t begin = 0;
+};
+
+// All of it is of the thread that has closed the gate, but for what is atomic and the file.
+struct Collection {
+  Functions functions;
+  Plan plan;
+  Gate gate;
+  LaunchTable table;
+  RecordFile file;
+  ContextCounters contexts[kMostContexts];
+  Measurement now;
+  std::uint64_t fitting = 0;  // launches whose names fit
+  std::uint64_t spent = 0;    // ns
+  char running[256] = {};     // the kernel that is measured
+};
+alignas(Collection) constinit unsigned char storage[sizeof(Collection)] = {};
+Collection& all() noexcept { return *reinterpret_cast<Collection*>(storage); }
+
+constinit Lock table_lock;
+constinit std::atomic<State> state{State::kOff};
+constinit std::atomic<int> captures{0};
+constinit std::atomic<std::int64_t> measuring_since{0};
+constinit std::atomic<bool> told_of_long{false};
+constinit CallKind kinds[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};
+
+// The latest launches that were measured, so that their records are known.
+constexpr std::size_t kRemembered = 4096;
+constinit std::atomic<std::uint32_t> measured[kRemembered] = {};
+
+template <typename T>
+std::span<const std::byte> bytes_of(const T& value) noexcept {
+  return std::as_bytes(std::span(&value, 1));
+}
+std::span<const std::byte> bytes_of(std::string_view text) noexcept { return std::as_bytes(std::span(text.data(), text.size())); }
+
+const char* folder() noexcept {
+  const char* value = getenv(channel::kKernelCountersVariable);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+void give_up(const char* sentence) noexcept {
+  if (state.exchange(State::kOver) == State::kOver) return;
+  report(Component::kCupti, ComponentState::kRecording, Severity::kWarning, sentence);
+}
+
+void give_up(const ContextCounters::Refusal& refusal) noexcept {
+  if (state.exchange(State::kOver) == State::kOver) return;
+  const char* name = "unknown error";
+  all().functions.get_result_string(refusal.result, &name);
+  switch (refusal.result) {
+    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
+      return tell(ComponentState::kNoPermission, Severity::kWarning,
+                  "Counters of kernels are not read: they are for administrators here (%s). Run as root, or allow everyone with: echo options "
+                  "nvidia NVreg_RestrictProfilingToAdminUsers=0 | sudo tee /etc/modprobe.d/nvidia-profiling.conf, and a restart.",
+                  name);
+    case CUPTI_ERROR_HARDWARE_BUSY:
+      return tell(ComponentState::kOwnedByOther, Severity::kWarning,
+                  "Counters of kernels are not read: another tool uses them (%s). End ncu, nsys and other recordings on this GPU; where DCGM "
+                  "watches it, pause that with: dcgmi profile --pause",
+                  name);
+    default:
+      return tell(ComponentState::kFailed, Severity::kWarning, "Counters of kernels are not read from here on: %s answered %d (%s).",
+                  refusal.step, static_cast<int>(refusal.result), name);
+  }
+}
+
+void write_record(CounterOutcome outcome, const Launch& launch, const Measurement& measurement, std::uint64_t spent, std::string_view reason,
+                  std::span<const std::byte> image) noexcept {
+  CounterRecord record{};
+  record.outcome = outcome;
+  record.correlation = launch.correlation;
+  record.set = measurement.set != nullptr ? measurement.set->number : 0;
+  record.group = measurement.group;
+  record.begin = measurement.begin;
+  record.spent = spent;
+  record.name_bytes = launch.name.size();
+  record.reason_bytes = reason.size();
+  record.image_bytes = image.size();
+  record.head = {channel::kCounterRecordMark, 0, sizeof(record) + launch.name.size() + reason.size() + image.size()};
+  all().file.write({bytes_of(record), bytes_of(launch.name), bytes_of(reason), image});
+}
+
+void leave_out(LaunchEntry& entry, const Launch& launch, std::string_view reason) noexcept {
+  if (entry.was_left_out) return;
+  entry.was_left_out = true;
+  write_record(CounterOutcome::kLeftOut, launch, {}, 0, reason, {});
+}
+
+bool read_plan() noexcept {
+  const char* const place = folder();
+  if (place == nullptr || !all().plan.read(place, monotonic_now() + kPlanPatience)) {
+    state.store(State::kOver);  // the host tells why
+    return false;
+  }
+  if (!all().file.open(place, process_instance())) {
+    give_up("Counters of kernels are not read: the program can't write to the recording's folder.");
+    return false;
+  }
+  CUpti_Profiler_Initialize_Params initialize{CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
+  if (const CUptiResult result = all().functions.initialize(&initialize); result != CUPTI_SUCCESS) {
+    give_up({"cuptiProfilerInitialize", result});
+    return false;
+  }
+  state.store(State::kOn);
+  return true;
+}
+
+ContextCounters* counters_of(CUcontext context) noexcept {
+  ContextCounters* free = nullptr;
+  for (ContextCounters& each : all().contexts) {
+    if (each.context() == context) return &each;
+    if (free == nullptr && each.context() == nullptr) free = &each;
+  }
+  if (free == nullptr) return nullptr;
+  if (const auto refusal = free->open(all().functions, all().plan, context)) {
+    give_up(refusal);
+    return nullptr;
+  }
+  if (free->sets().empty()) {
+    tell(ComponentState::kVersionMismatch, Severity::kWarning, "Counters of kernels are not read on a GPU of chip %s: it was not planned for.",
+         free->chip());
+    state.store(State::kOver);
+    return nullptr;
+  }
+  return free;
+}
+
+bool has_failed(const CUpti_CallbackData& call) noexcept {
+  return call.functionReturnValue != nullptr && *static_cast<const CUresult*>(call.functionReturnValue) != CUDA_SUCCESS;
+}
+
+bool is_captured(const Launch& launch) noexcept {
+  if (captures.load(std::memory_order_relaxed) > 0) return true;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return all().functions.is_capturing != nullptr && all().functions.is_capturing(launch.stream, &status) == CUDA_SUCCESS &&
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+// Whether this launch is one of those that were asked for. Its entry stays where it is.
+LaunchEntry* choose(const Launch& launch) noexcept {
+  Collection& c = all();
+  const ScopedLock lock(table_lock);
+  if (launch.name.empty()) return nullptr;
+  LaunchEntry* entry = c.table.find(launch);
+  if (entry == nullptr) return nullptr;
+  if (entry->seen == 0) entry->fits = c.plan.fits(launch.name);
+  const std::uint64_t number = entry->seen++;
+  if (!entry->fits) return nullptr;
+  if (is_collective(launch.name)) {
+    leave_out(*entry, launch, "It is a kernel of collectives, which waits for other GPUs.");
+    return nullptr;
+  }
+  if (launch.kind == LaunchKind::kCooperative) {
+    leave_out(*entry, launch, "It is launched cooperatively: its blocks wait for each other, or for other GPUs.");
+    return nullptr;
+  }
+  const channel::LaunchChoice& choice = c.plan.choice();
+  if (choice.is_sampled != 0) return number >= entry->due ? entry : nullptr;
+  const std::uint64_t place = c.fitting++;
+  if (place < choice.skip || (choice.count != 0 && place >= std::uint64_t{choice.skip} + choice.count)) return nullptr;
+  return entry;
+}
+
+// Behind a set of a group the next one is due, and behind the last set the next group.
+void advance(LaunchEntry& entry, std::size_t sets) noexcept {
+  const ScopedLock lock(table_lock);
+  if (++entry.next_set < sets) return;
+  entry.next_set = 0;
+  entry.group = 0;
+  entry.due = entry.due < kSecondLook && entry.seen <= kSecondLook ? kSecondLook : UINT64_MAX;
+}
+
+// Requires: the gate is closed. Whether the launch is measured now.
+bool begin_measurement(const Launch& launch, LaunchEntry& entry) noexcept {
+  Collection& c = all();
+  ContextCounters* counters = counters_of(launch.context);
+  if (counters == nullptr) return false;
+  const Set& set = counters->sets()[entry.next_set % counters->sets().size()];
+  if (entry.group == 0) entry.group = c.table.new_group();
+  std::snprintf(c.running, sizeof(c.running), "%.*s", static_cast<int>(function_name(launch.name).size()), function_name(launch.name).data());
+  measuring_since.store(monotonic_now());
+  c.now = {counters, &set, entry.group, monotonic_now()};
+  if (const auto refusal = counters->begin(set)) {
+    give_up(refusal);
+    measuring_since.store(0);
+    return false;
+  }
+  advance(entry, counters->sets().size());
+  measured[launch.correlation % kRemembered].store(launch.correlation);
+  return true;
+}
+
+void end_measurement(const Launch& launch) noexcept {
+  Collection& c = all();
+  const auto refusal = c.now.counters->end();
+  const auto spent = static_cast<std::uint64_t>(monotonic_now() - c.now.begin);
+  measuring_since.store(0);
+  if (refusal) return give_up(refusal);
+  const std::span<const std::byte> image = c.now.counters->image();
+  if (image.empty())
+    write_record(CounterOutcome::kLeftOut, launch, c.now, spent, "Something else ran on the GPU while it was counted.", {});
+  else
+    write_record(CounterOutcome::kMeasured, launch, c.now, spent, {}, image);
+  c.spent += spent;
+  const std::uint64_t budget = c.plan.choice().budget;
+  if (budget == 0 || c.spent < budget || state.exchange(State::kOver) == State::kOver) return;
+  tell(ComponentState::kRecording, Severity::kInformation,
+       "Counters of kernels were read for %.1f s, as long as they may be: later launches are not measured. More: --kernels=counters:budget=60s",
+       static_cast<double>(c.spent) / 1e9);
+}
+
+void enter(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
+  if (depth++ != 0) return;
+  passage = Passage::kNone;
+  Collection& c = all();
+  const State before = state.load(std::memory_order_acquire);
+  if (before == State::kOff || before == State::kOver) return;
+  const Launch launch = read_launch(id, call);
+  if (before == State::kWaiting && c.gate.close()) {
+    if (state.load() == State::kWaiting) read_plan();
+    c.gate.open();
+    if (state.load() != State::kOn) return;
+  }
+  if (state.load() == State::kWaiting) {
+    // Another thread reads the plan, and may measure its launch next.
+  } else if (launch.kind == LaunchKind::kGraph) {
+    Launch graph = launch;
+    graph.name = "CUDA graph";
+    const ScopedLock lock(table_lock);
+    if (LaunchEntry* entry = c.table.find(graph))
+      leave_out(*entry, graph, "Kernels of graphs are not measured one by one.");
+  } else if (!is_captured(launch)) {
+    LaunchEntry* entry = choose(launch);
+    if (entry != nullptr && c.gate.close()) {
+      passage = Passage::kAlone;
+      bool begun = false;
+      if (cupti::call_cupti([&] { begun = begin_measurement(launch, *entry); }) == Guarded::kFaulted)
+        give_up("Counters of kernels are not read from here on: CUPTI faulted when it was asked for them. The program runs on.");
+      if (begun) return;
+      c.gate.open();
+    }
+  }
+  passage = Passage::kEntered;
+  if (c.gate.enter()) return;
+  give_up("Counters of kernels are not read from here on: a launch that was measured kept others waiting, and may wait for them.");
+}
+
+void leave(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
+  if (depth == 0 || --depth != 0) return;
+  Collection& c = all();
+  switch (passage) {
+    case Passage::kNone:
+      return;
+    case Passage::kEntered:
+      c.gate.leave();
+      break;
+    case Passage::kAlone: {
+      const Launch launch = read_launch(id, call);
+      if (cupti::call_cupti([&] { end_measurement(launch); }) == Guarded::kFaulted)
+        give_up("Counters of kernels are not read from here on: CUPTI faulted when it was asked for them. The program runs on.");
+      c.gate.open();
+      break;
+    }
+  }
+  passage = Passage::kNone;
+}
+
+}  // namespace
+
+bool is_wanted() noexcept { return folder() != nullptr; }
+
+void begin(const void* function_of_cupti, CUpti_SubscriberHandle subscriber) noexcept {
+  if (state.load() != State::kOff) return;
+  Collection& c = *::new (storage) Collection;
+  for (std::atomic<std::uint32_t>& each : measured) each.store(0, std::memory_order_relaxed);
+  if (!resolve(function_of_cupti, c.functions)) {
+    state.store(State::kWaiting);
+    return give_up("Counters of kernels are not read: this CUPTI is older than CUDA 12.6. Name another one in LANESCOPE_CUPTI_LIBRARY.");
+  }
+  const char* name = nullptr;
+  for (CUpti_CallbackId id = 1; id < CUPTI_DRIVER_TRACE_CBID_SIZE; ++id) {
+    if (c.functions.get_callback_name(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) != CUPTI_SUCCESS || name == nullptr) continue;
+    kinds[id] = call_kind(name);
+    if (kinds[id] != CallKind::kOther) c.functions.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+  }
+  state.store(State::kWaiting);
+}
+
+void follow_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
+  if (id >= CUPTI_DRIVER_TRACE_CBID_SIZE || state.load(std::memory_order_relaxed) == State::kOff) return;
+  const bool is_begin = call.callbackSite == CUPTI_API_ENTER;
+  const Quiet quiet;
+  switch (kinds[id]) {
+    case CallKind::kLaunch:
+      return is_begin ? enter(id, call) : leave(id, call);
+    case CallKind::kBeginCapture:
+      // One that did not begin is none.
+      if (is_begin) ++captures;
+      else if (has_failed(call)) --captures;
+      return;
+    case CallKind::kEndCapture:
+      if (!is_begin && captures > 0) --captures;
+      return;
+    case CallKind::kOther:
+      return;
+  }
+}
+
+void forget_contexts() noexcept {
+  if (state.load() == State::kOff) return;
+  Collection& c = all();
+  if (!c.gate.close()) return;
+  for (ContextCounters& each : c.contexts)
+    if (each.context() != nullptr) static_cast<void>(cupti::call_cupti([&] { each.close(); }));
+  c.gate.open();
+}
+
+void forget_all() noexcept { state.store(State::kOff); }
+
+bool take_record(const CUpti_ActivityKernel10& record) noexcept {
+  if (record.start != 0 || record.end != 0 || state.load(std::memory_order_relaxed) == State::kOff) return false;
+  if (measured[record.correlationId % kRemembered].load() != record.correlationId) return false;
+  const std::string_view name = record.name != nullptr ? record.name : "";
+  channel::KernelRecord kernel{};
+  kernel.head = {channel::kKernelRecordMark, 0, sizeof(kernel) + name.size()};
+  kernel.correlation = record.correlationId;
+  kernel.device = record.deviceId;
+  kernel.context = record.contextId;
+  kernel.stream = record.streamId;
+  const auto set = [](std::uint32_t (&extent)[3], auto x, auto y, auto z) {
+    extent[0] = static_cast<std::uint32_t>(x);
+    extent[1] = static_cast<std::uint32_t>(y);
+    extent[2] = static_cast<std::uint32_t>(z);
+  };
+  set(kernel.grid, record.gridX, record.gridY, record.gridZ);
+  set(kernel.block, record.blockX, record.blockY, record.blockZ);
+  set(kernel.cluster, record.clusterX, record.clusterY, record.clusterZ);
+  kernel.registers_per_thread = record.registersPerThread;
+  kernel.static_shared_memory = static_cast<std::uint32_t>(record.staticSharedMemory);
+  kernel.dynamic_shared_memory = static_cast<std::uint32_t>(record.dynamicSharedMemory);
+  kernel.local_memory_per_thread = record.localMemoryPerThread;
+  kernel.shared_memory_executed = record.sharedMemoryExecuted;
+  kernel.launch_type = record.launchType;
+  kernel.cache_config = record.cacheConfig.both;
+  kernel.local_memory_total = record.localMemoryTotal_v2;
+  kernel.name_bytes = name.size();
+  all().file.write({bytes_of(kernel), bytes_of(name)});
+  return true;
+}
+
+void watch() noexcept {
+  const std::int64_t since = measuring_since.load();
+  if (since == 0 || monotonic_now() - since < kLongMeasurement || told_of_long.exchange(true)) return;
+  tell(ComponentState::kRecording, Severity::kWarning,
+       "The kernel %s has run for %d s now that its counters are read. If it waits for another kernel, or for the program, leave it out with "
+       "--kernel-name, or count it with the mode spread.",
+       all().running, static_cast<int>(kLongMeasurement / kSecond));
+}
+
+}  // namespace lanescope::agent::kernel_counters

@@ -1,0 +1,109 @@
+#include "agent/kernel_counters/context_counters.h"
+
+#include <cstdio>
+
+namespace lanescope::agent::kernel_counters {
+namespace {
+
+constexpr std::size_t kRanges = 1;  // of an image: one launch
+
+}  // namespace
+
+ContextCounters::Refusal ContextCounters::open(const Functions& functions, const Plan& plan, CUcontext context) noexcept {
+  functions_ = &functions;
+  context_ = context;
+  count_ = 0;
+  std::uint32_t device = 0;
+  if (const CUptiResult result = functions.get_device_id(context, &device); result != CUPTI_SUCCESS) return {"cuptiGetDeviceId", result};
+  CUpti_Device_GetChipName_Params chip{CUpti_Device_GetChipName_Params_STRUCT_SIZE};
+  chip.deviceIndex = device;
+  if (const CUptiResult result = functions.get_chip_name(&chip); result != CUPTI_SUCCESS) return {"cuptiDeviceGetChipName", result};
+  std::snprintf(chip_, sizeof(chip_), "%s", chip.pChipName);
+  CUpti_Profiler_DeviceSupported_Params supported{CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE};
+  supported.cuDevice = static_cast<CUdevice>(device);
+  supported.api = CUPTI_PROFILER_RANGE_PROFILING;
+  if (const CUptiResult result = functions.device_supported(&supported); result != CUPTI_SUCCESS) return {"cuptiProfilerDeviceSupported", result};
+  if (supported.isSupported != CUPTI_PROFILER_CONFIGURATION_SUPPORTED) return {"cuptiProfilerDeviceSupported", CUPTI_ERROR_NOT_SUPPORTED};
+  CUpti_RangeProfiler_Enable_Params enable{CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE};
+  enable.ctx = context;
+  if (const CUptiResult result = functions.enable(&enable); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerEnable", result};
+  profiler_ = enable.pRangeProfilerObject;
+  count_ = plan.sets_for(chip_, sets_);
+  for (std::size_t i = 0; i < count_; ++i) {
+    CUpti_RangeProfiler_GetCounterDataSize_Params size{CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE};
+    size.pRangeProfilerObject = profiler_;
+    size.pMetricNames = const_cast<const char**>(sets_[i].names);
+    size.numMetrics = sets_[i].count;
+    size.maxNumOfRanges = kRanges;
+    size.maxNumRangeTreeNodes = kRanges;
+    if (const CUptiResult result = functions.get_data_size(&size); result != CUPTI_SUCCESS)
+      return {"cuptiRangeProfilerGetCounterDataSize", result};
+    sizes_[i] = size.counterDataSize;
+  }
+  return {};
+}
+
+void ContextCounters::close() noexcept {
+  if (profiler_ == nullptr) return;
+  CUpti_RangeProfiler_Disable_Params disable{CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE};
+  disable.pRangeProfilerObject = profiler_;
+  functions_->disable(&disable);
+  profiler_ = nullptr;
+  context_ = nullptr;
+}
+
+ContextCounters::Refusal ContextCounters::begin(const Set& set) noexcept {
+  const std::size_t size = sizes_[&set - sets_];
+  image_.clear();
+  if (!image_.reserve(size)) return {"mmap", CUPTI_ERROR_OUT_OF_MEMORY};
+  image_.extend(size);
+  auto* bytes = reinterpret_cast<std::uint8_t*>(image_.data());
+  CUpti_RangeProfiler_CounterDataImage_Initialize_Params initialize{CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE};
+  initialize.pRangeProfilerObject = profiler_;
+  initialize.counterDataSize = size;
+  initialize.pCounterData = bytes;
+  if (const CUptiResult result = functions_->initialize_data(&initialize); result != CUPTI_SUCCESS)
+    return {"cuptiRangeProfilerCounterDataImageInitialize", result};
+  CUpti_RangeProfiler_SetConfig_Params config{CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE};
+  config.pRangeProfilerObject = profiler_;
+  config.configSize = set.config.size();
+  config.pConfig = set.config.data();
+  config.counterDataImageSize = size;
+  config.pCounterDataImage = bytes;
+  config.range = CUPTI_AutoRange;
+  // Also of one pass: in the other modes the kernel runs with the instructions that the recording of kernels adds, and these are counted.
+  config.replayMode = CUPTI_KernelReplay;
+  config.maxRangesPerPass = kRanges;
+  config.numNestingLevels = 1;
+  config.minNestingLevel = 1;
+  config.targetNestingLevel = 1;
+  if (const CUptiResult result = functions_->set_config(&config); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerSetConfig", result};
+  CUpti_RangeProfiler_Start_Params start{CUpti_RangeProfiler_Start_Params_STRUCT_SIZE};
+  start.pRangeProfilerObject = profiler_;
+  if (const CUptiResult result = functions_->start(&start); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerStart", result};
+  return {};
+}
+
+ContextCounters::Refusal ContextCounters::end() noexcept {
+  has_one_range_ = false;
+  CUpti_RangeProfiler_Stop_Params stop{CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE};
+  stop.pRangeProfilerObject = profiler_;
+  if (const CUptiResult result = functions_->stop(&stop); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerStop", result};
+  CUpti_RangeProfiler_DecodeData_Params decode{CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE};
+  decode.pRangeProfilerObject = profiler_;
+  if (const CUptiResult result = functions_->decode(&decode); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerDecodeData", result};
+  CUpti_RangeProfiler_GetCounterDataInfo_Params info{CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE};
+  info.pCounterDataImage = reinterpret_cast<const std::uint8_t*>(image_.bytes().data());
+  info.counterDataImageSize = image_.size();
+  if (const CUptiResult result = functions_->get_data_info(&info); result != CUPTI_SUCCESS)
+    return {"cuptiRangeProfilerGetCounterDataInfo", result};
+  has_one_range_ = stop.isAllPassSubmitted != 0 && info.numTotalRanges == kRanges && decode.numOfRangeDropped == 0;
+  return {};
+}
+
+std::span<const std::byte> ContextCounters::image() const noexcept {
+  if (!has_one_range_) return {};
+  return const_cast<PageBuffer&>(image_).bytes();
+}
+
+}  // namespace lanescope::agent::kernel_counters

@@ -1,0 +1,36 @@
+#include "agent/kernel_counters/functions.h"
+
+#include <dlfcn.h>
+
+#include "agent/core/loader.h"
+
+namespace lanescope::agent::kernel_counters {
+namespace {
+
+template <typename Function>
+bool find(void* library, const char* name, Function*& function) noexcept {
+  function = reinterpret_cast<Function*>(dlsym(library, name));
+  return function != nullptr;
+}
+
+}  // namespace
+
+bool resolve(const void* function_of_cupti, Functions& f) noexcept {
+  Dl_info place{};
+  if (dladdr(function_of_cupti, &place) == 0 || place.dli_fname == nullptr) return false;
+  void* cupti = load_file(place.dli_fname, RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
+  void* driver = load_file("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
+  if (cupti == nullptr) return false;
+  if (driver != nullptr) find(driver, "cuStreamIsCapturing", f.is_capturing);
+  return find(cupti, "cuptiGetResultString", f.get_result_string) && find(cupti, "cuptiGetCallbackName", f.get_callback_name) &&
+         find(cupti, "cuptiEnableCallback", f.enable_callback) && find(cupti, "cuptiGetDeviceId", f.get_device_id) &&
+         find(cupti, "cuptiDeviceGetChipName", f.get_chip_name) && find(cupti, "cuptiProfilerInitialize", f.initialize) &&
+         find(cupti, "cuptiProfilerDeviceSupported", f.device_supported) && find(cupti, "cuptiRangeProfilerEnable", f.enable) &&
+         find(cupti, "cuptiRangeProfilerDisable", f.disable) && find(cupti, "cuptiRangeProfilerSetConfig", f.set_config) &&
+         find(cupti, "cuptiRangeProfilerStart", f.start) && find(cupti, "cuptiRangeProfilerStop", f.stop) &&
+         find(cupti, "cuptiRangeProfilerDecodeData", f.decode) && find(cupti, "cuptiRangeProfilerGetCounterDataSize", f.get_data_size) &&
+         find(cupti, "cuptiRangeProfilerCounterDataImageInitialize", f.initialize_data) &&
+         find(cupti, "cuptiRangeProfilerGetCounterDataInfo", f.get_data_info);
+}
+
+}  // namespace lanescope::agent::kernel_counters

@@ -1,0 +1,35 @@
+// The functions of libcupti and libcuda that counting takes: of the libraries that the process has.
+#pragma once
+
+#include <cuda.h>
+#include <cupti.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+
+namespace lanescope::agent::kernel_counters {
+
+struct Functions {
+  decltype(&::cuptiGetResultString) get_result_string = nullptr;
+  decltype(&::cuptiGetCallbackName) get_callback_name = nullptr;
+  decltype(&::cuptiEnableCallback) enable_callback = nullptr;
+  decltype(&::cuptiGetDeviceId) get_device_id = nullptr;
+  decltype(&::cuptiDeviceGetChipName) get_chip_name = nullptr;
+  decltype(&::cuptiProfilerInitialize) initialize = nullptr;
+  decltype(&::cuptiProfilerDeviceSupported) device_supported = nullptr;
+  decltype(&::cuptiRangeProfilerEnable) enable = nullptr;
+  decltype(&::cuptiRangeProfilerDisable) disable = nullptr;
+  decltype(&::cuptiRangeProfilerSetConfig) set_config = nullptr;
+  decltype(&::cuptiRangeProfilerStart) start = nullptr;
+  decltype(&::cuptiRangeProfilerStop) stop = nullptr;
+  decltype(&::cuptiRangeProfilerDecodeData) decode = nullptr;
+  decltype(&::cuptiRangeProfilerGetCounterDataSize) get_data_size = nullptr;
+  decltype(&::cuptiRangeProfilerCounterDataImageInitialize) initialize_data = nullptr;
+  decltype(&::cuptiRangeProfilerGetCounterDataInfo) get_data_info = nullptr;
+  CUresult (*is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;  // cuStreamIsCapturing
+};
+
+// Of the libcupti that has this function. False where it has not all of them: every one before CUDA 12.6 Update 2.
+[[nodiscard]] bool resolve(const void* function_of_cupti, Functions& functions) noexcept;
+
+}  // namespace lanescope::agent::kernel_counters

@@ -1,0 +1,63 @@
+#include "agent/kernel_counters/launch.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace lanescope::agent::kernel_counters {
+namespace {
+
+template <typename Parameters>
+void read(const void* parameters, Launch& launch) noexcept {
+  const auto& p = *static_cast<const Parameters*>(parameters);
+  const std::uint32_t shape[] = {p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ, p.sharedMemBytes};
+  std::copy(std::begin(shape), std::end(shape), launch.shape);
+  launch.stream = p.hStream;
+}
+
+void read(const CUlaunchConfig* config, Launch& launch) noexcept {
+  if (config == nullptr) return;
+  read<CUlaunchConfig>(config, launch);
+  for (unsigned i = 0; config->attrs != nullptr && i < config->numAttrs; ++i)
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && config->attrs[i].value.cooperative != 0) launch.kind = LaunchKind::kCooperative;
+}
+
+}  // namespace
+
+Launch read_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
+  Launch launch;
+  launch.context = call.context;
+  launch.correlation = call.correlationId;
+  if (call.symbolName != nullptr) launch.name = call.symbolName;
+  if (call.functionParams == nullptr) return launch;
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
+      read<cuLaunchKernel_params>(call.functionParams, launch);
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz:
+      read<cuLaunchKernel_ptsz_params>(call.functionParams, launch);
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
+      read(static_cast<const cuLaunchKernelEx_params*>(call.functionParams)->config, launch);
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz:
+      read(static_cast<const cuLaunchKernelEx_ptsz_params*>(call.functionParams)->config, launch);
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz:
+      launch.kind = LaunchKind::kGraph;
+      break;
+    default:
+      launch.kind = LaunchKind::kCooperative;  // cuLaunchCooperativeKernel and the like, and calls of before CUDA 4
+  }
+  return launch;
+}
+
+CallKind call_kind(const char* name) noexcept {
+  const std::string_view text(name);
+  if (text.starts_with("cuStreamBeginCapture")) return CallKind::kBeginCapture;
+  if (text.starts_with("cuStreamEndCapture")) return CallKind::kEndCapture;
+  if (text.starts_with("cuLaunchHostFunc")) return CallKind::kOther;
+  return text.starts_with("cuLaunch") || text.starts_with("cuGraphLaunch") ? CallKind::kLaunch : CallKind::kOther;
+}
+
+}  // namespace lanescope::agent::kernel_counters

@@ -1,0 +1,41 @@
+// The kernels and shapes that a process launches, and which launch of each is to be measured next, with which set of metrics.
+//
+// One thread at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "agent/core/page_buffer.h"
+#include "agent/kernel_counters/launch.h"
+#include "collector/channel/kernel_counters.h"
+
+namespace lanescope::agent::kernel_counters {
+
+struct LaunchEntry {
+  std::uint64_t key = 0;        // of kernel and shape; 0: a free place
+  std::uint64_t seen = 0;       // launches
+  std::uint64_t due = 0;        // of the launches, from 0, the next that is measured where only some are
+  std::uint32_t group = 0;      // of measurements that belong together
+  std::uint32_t next_set = 0;
+  bool fits = false;            // its name is one that was asked for
+  bool was_left_out = false;    // and it has been told
+};
+
+class LaunchTable {
+ public:
+  // Of this kernel and shape; a new one has a key and nothing else. Null where there is no room: kPlaces kinds of launches are known.
+  // O(1) on average.
+  LaunchEntry* find(const Launch& launch) noexcept;
+
+  // The number of the next group.
+  std::uint32_t new_group() noexcept { return ++groups_; }
+
+  static constexpr std::size_t kPlaces = 1u << 14;
+
+ private:
+  PageArray<LaunchEntry> places_;
+  std::size_t used_ = 0;
+  std::uint32_t groups_ = 0;
+};
+
+}  // namespace lanescope::agent::kernel_counters

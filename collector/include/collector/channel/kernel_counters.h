@@ -1,0 +1,102 @@
+// What a recording and its programs tell each other about hardware counters of kernels: by files in a folder that the recording made.
+//
+// The host writes one file, the plan: what is to be counted, and of which launches. Each process writes one file of its own, named by its
+// instance number: what was counted, as it comes from CUPTI, and what was left out. The host reads those once the process has ended, or the
+// recording does; a record that was cut short ends the file. All integers are those of the machine.
+#pragma once
+
+#include <cstdint>
+
+namespace lanescope::channel {
+
+inline constexpr char kKernelCountersVariable[] = "LANESCOPE_KERNEL_COUNTERS";  // environment: the folder
+inline constexpr char kCounterPlanFile[] = "plan";                              // there, whole: it is renamed when it is
+inline constexpr char kCounterFailureFile[] = "failure";                        // there, instead of a plan: one sentence
+inline constexpr std::uint32_t kCounterPlanVersion = 1;
+inline constexpr std::uint32_t kCounterRecordMark = 0x314b434c;  // "LCK1"
+inline constexpr std::uint32_t kKernelRecordMark = 0x324b434c;   // "LCK2"
+inline constexpr std::uint64_t kMostCounterBytes = 256u << 20;   // of a plan, and of a record
+
+// How a kernel that needs more than one pass gets them. Numbers are those of proto::KernelReplay.
+enum class CounterReplay : std::uint32_t {
+  kNone = 0,    // it needs one pass
+  kKernel = 1,  // CUPTI runs it again and again, and restores the memory that it wrote
+  kSpread = 2,  // one pass each of launches of the same kernel and shape
+};
+
+enum class KernelNameRule : std::uint32_t { kAll = 0, kExact = 1, kPattern = 2 };  // kPattern: an extended regular expression of POSIX
+
+// Which launches are measured, of all that a process makes.
+struct LaunchChoice {
+  KernelNameRule name_rule;
+  std::uint32_t skip;         // of those whose name fits: the first so many are not measured
+  std::uint32_t count;        // and of the rest so many at most; 0: all
+  std::uint32_t is_sampled;   // 1: of each kernel and shape only the first launch and the tenth
+  std::uint64_t budget;       // ns of the program that measuring may take, each process; 0: without end
+  char name[1024];            // of the kernel's function without namespaces and parameters, or the pattern; ends in a zero byte
+};
+
+struct CounterPlan {
+  std::uint32_t version;
+  CounterReplay replay;  // of the sets that need several passes
+  std::uint32_t sets;    // that follow
+  std::uint32_t unused;
+  LaunchChoice choice;
+};
+
+// What is counted on one chip, at once. Behind it its parts follow: the configuration of the hardware as CUPTI made it, and the names of
+// the metrics, each with a zero byte at its end.
+struct CounterSet {
+  char chip[32];  // "GH100"
+  std::uint32_t passes;
+  std::uint32_t metrics;
+  std::uint64_t config_bytes;
+  std::uint64_t name_bytes;
+};
+
+// Every record begins with its mark and its size, so that one that was cut short shows.
+struct RecordHead {
+  std::uint32_t mark;   // kCounterRecordMark or kKernelRecordMark
+  std::uint32_t zero;
+  std::uint64_t bytes;  // of all of it
+};
+
+enum class CounterOutcome : std::uint32_t { kMeasured = 0, kLeftOut = 1 };
+
+// Behind it follow the name of the kernel, the reason where it was not measured, and the image of the counters.
+struct CounterRecord {
+  RecordHead head;
+  CounterOutcome outcome;
+  std::uint32_t correlation;  // CUPTI's id of the launching call
+  std::uint32_t set;          // of the plan, from 0
+  std::uint32_t group;        // equal for launches whose sets belong together
+  std::int64_t begin;         // CLOCK_MONOTONIC ns, of the launching call
+  std::uint64_t spent;        // ns until it returned, with all passes
+  std::uint64_t launches;     // that were left out for this reason
+  std::uint64_t name_bytes;
+  std::uint64_t reason_bytes;
+  std::uint64_t image_bytes;
+};
+
+// CUPTI has no times of kernels that it ran for their counters; here is what else it says of one. Its name follows.
+struct KernelRecord {
+  RecordHead head;
+  std::uint32_t correlation;
+  std::uint32_t device;
+  std::uint32_t context;
+  std::uint32_t stream;
+  std::uint32_t grid[3];
+  std::uint32_t block[3];
+  std::uint32_t cluster[3];
+  std::uint32_t registers_per_thread;
+  std::uint32_t static_shared_memory;
+  std::uint32_t dynamic_shared_memory;
+  std::uint32_t local_memory_per_thread;
+  std::uint32_t shared_memory_executed;
+  std::uint32_t launch_type;
+  std::uint32_t cache_config;
+  std::uint64_t local_memory_total;
+  std::uint64_t name_bytes;
+};
+
+}  // namespace lanescope::channel

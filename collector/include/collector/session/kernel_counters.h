@@ -1,0 +1,69 @@
+// Hardware counters of kernels of a program that is recorded: what is to be counted, and of which launches; and what was counted.
+//
+// They accompany a recording: the program finds the plan by a variable of its environment, and leaves what it counted in files of a folder,
+// from which values are made when the recording has ended (lanescope-kernel-metrics, a process of its own).
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/file/result.h"
+
+namespace lanescope::session {
+
+enum class KernelReplay {
+  kKernel,  // a kernel that needs several passes runs again and again, and the memory that it wrote is restored in between
+  kSpread,  // launches of the same kernel and shape take one pass each: no kernel runs twice
+};
+enum class LaunchesMeasured {
+  kAll,    // whose name fits
+  kSample  // of these, the first and the tenth of each kernel and shape
+};
+
+struct KernelCounterSettings {
+  std::vector<std::string> metrics;           // by NVIDIA's names; those that a GPU's chip lacks are left out
+  std::vector<std::string> required_metrics;  // the same, but nothing is counted where a chip lacks one
+  KernelReplay replay = KernelReplay::kKernel;
+  LaunchesMeasured launches = LaunchesMeasured::kAll;
+  std::string kernel;                  // name of the kernel's function, or "regex:" and a pattern; empty: any
+  std::uint32_t skip = 0;              // so many launches whose name fits come before the first that is measured
+  std::uint32_t count = 0;             // and so many are; 0: all
+  std::chrono::nanoseconds budget{0};  // that measuring may take of each process; 0: without end
+};
+
+class KernelCounters {
+ public:
+  // Makes the folder, which this user may write to, and has the plan made, which takes the driver's time to start: programs wait for it.
+  // Fails with one sentence.
+  static Result<std::unique_ptr<KernelCounters>> start(const KernelCounterSettings& settings, std::optional<uid_t> user = {});
+  ~KernelCounters();  // removes the folder
+  KernelCounters(const KernelCounters&) = delete;
+  KernelCounters& operator=(const KernelCounters&) = delete;
+
+  // By which the program finds the plan: name and value.
+  [[nodiscard]] std::pair<std::string, std::string> variable() const;
+
+  // Makes values of what was counted, and appends them to the file of the recording, which is finished. Returns sentences for the user: how
+  // much was measured, and what was left out. Fails with one sentence, where nothing could be measured as well.
+  Result<std::vector<std::string>> append_to(const std::filesystem::path& file);
+
+ private:
+  explicit KernelCounters(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  std::filesystem::path folder_;
+  pid_t planner_ = 0;  // 0: none runs
+};
+
+// What lanescope-kernel-metrics prints for these arguments. Fails with its sentence, of kind kUsage where it ends with 2, and where it can't
+// be started.
+Result<std::string> ask_kernel_metrics(const std::vector<std::string>& question);
+
+}  // namespace lanescope::session

@@ -1,0 +1,26 @@
+// CUPTI's host side: it knows chips and metrics, and needs no GPU. The process keeps it once it is loaded.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gpu_metrics/chip_metrics.h"
+#include "model/file/result.h"
+
+namespace lanescope::kernel_metrics {
+
+// From where the recorder's agent takes it; fails with one sentence.
+Result<const gpu_metrics::CuptiFunctions*> load_host_library();
+
+// The same, and the chips of this machine's GPUs, each once ("GH100"): starts the driver, which takes some tenths of a second, and has to
+// come first. Fails with one sentence.
+struct MachineLibrary {
+  const gpu_metrics::CuptiFunctions* cupti = nullptr;
+  std::vector<std::string> chips;
+};
+Result<MachineLibrary> load_for_machine();
+
+// All names of metrics that a chip has, without what comes behind the first point. Fails where CUPTI does not know the chip.
+Result<std::vector<std::string>> metric_names(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip);
+
+}  // namespace lanescope::kernel_metrics

@@ -1,0 +1,191 @@
+// lanescope-kernel-metrics: makes the plan of what a recording counts of kernels, and values of what was counted.
+//
+// A process of its own: it loads the driver's libraries, which a session should not have in it, and NVIDIA's library of metrics, which the
+// recorded program should not.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "gpu_metrics/frame_output.h"
+#include "kernel_metrics/evaluation.h"
+#include "kernel_metrics/host_library.h"
+#include "kernel_metrics/plan.h"
+#include "model/file/frame_codec.h"
+
+namespace {
+
+using namespace lanescope;
+using namespace lanescope::kernel_metrics;
+
+constexpr const char* kAlways[] = {"gpu__time_duration.sum"};
+
+struct Options {
+  std::string folder;
+  std::vector<std::string> metrics;
+  std::string file;  // of metrics, one a line; --metrics are known to the chip or refused, these left out where it lacks them
+  std::string chip;
+  std::string replay = "kernel";
+  channel::LaunchChoice choice{};
+  std::string kernel;
+  double budget = 0;
+  bool sampled = false;
+};
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "%s\n", error.text.c_str());
+  return error.kind == ErrorKind::kUsage ? 2 : 1;
+}
+
+// The chip that was named, or those of the machine.
+Result<MachineLibrary> load_for(const Options& options) {
+  if (options.chip.empty()) return load_for_machine();
+  const auto loaded = load_host_library();
+  if (!loaded) return loaded.error();
+  return MachineLibrary{*loaded, {options.chip}};
+}
+
+Result<void> plan(Options& options) {
+  const auto machine = load_for(options);
+  if (!machine) return machine.error();
+  const gpu_metrics::CuptiFunctions& cupti = *machine->cupti;
+  std::vector<std::string> wishes;
+  std::ifstream file(options.file);
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty()) wishes.push_back(line);
+  options.choice.name_rule = channel::KernelNameRule::kAll;
+  std::string name = options.kernel;
+  if (name.starts_with("regex:")) {
+    options.choice.name_rule = channel::KernelNameRule::kPattern;
+    name.erase(0, 6);
+  } else if (!name.empty()) {
+    options.choice.name_rule = channel::KernelNameRule::kExact;
+  }
+  if (name.size() >= sizeof(options.choice.name)) return Error{"The name of the kernel is too long.", ErrorKind::kUsage};
+  std::strncpy(options.choice.name, name.c_str(), sizeof(options.choice.name) - 1);
+  options.choice.is_sampled = options.sampled ? 1 : 0;
+  options.choice.budget = static_cast<std::uint64_t>(options.budget * 1e9);
+  const bool spreads = options.replay == "spread";
+  PlanWriter writer(spreads ? channel::CounterReplay::kSpread : channel::CounterReplay::kKernel, options.choice);
+  for (const std::string& chip : machine->chips) {
+    for (const std::string& metric : options.metrics)
+      if (passes_of(cupti, chip, std::span(&metric, 1)) == 0)
+        return Error{"The chip " + chip + " has no metric " + metric + ", or it can't be counted here. All: lanescope kernels --query-metrics", ErrorKind::kUsage};
+    std::vector<std::string> metrics = known_metrics(cupti, chip, wishes);
+    for (const std::string& metric : options.metrics)
+      if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) metrics.push_back(metric);
+    const std::vector<std::string> always(std::begin(kAlways), std::end(kAlways));
+    for (const std::string& metric : always)
+      if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) metrics.push_back(metric);
+    if (!spreads || passes_of(cupti, chip, metrics) == 1) {
+      writer.add(cupti, chip, metrics);
+      continue;
+    }
+    for (const std::vector<std::string>& group : groups_of_one_pass(cupti, chip, always, metrics)) writer.add(cupti, chip, group);
+  }
+  if (!writer.write(options.folder)) return Error{"The plan of the counters can't be written to " + options.folder + "."};
+  return {};
+}
+
+// Frames of each process: its number stands in their headers.
+Result<void> evaluate(const std::string& folder) {
+  const auto cupti = load_host_library();
+  if (!cupti) return cupti.error();
+  Result<ReadPlan> plan = read_plan(folder);
+  if (!plan) return plan.error();
+  Evaluation evaluation(**cupti, std::move(*plan));
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
+    const std::string name = entry.path().filename().string();
+    std::uint32_t process = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
+    if (error != std::errc() || end != name.data() + name.size()) continue;
+    const Evaluated result = evaluation.evaluate(read_records(entry.path()));
+    std::vector<std::byte> frames;
+    const auto put = [&](std::uint16_t type, const google::protobuf::MessageLite& message, std::uint32_t events) {
+      FrameHeader header{};
+      header.type = type;
+      header.source = proto::SOURCE_KERNEL_METRICS;
+      header.process = process;
+      header.event_count = events;
+      append_frame(header, message.SerializeAsString(), frames);
+    };
+    if (result.kernels.has_kernels()) put(proto::FRAME_EVENTS, result.kernels, static_cast<std::uint32_t>(result.kernels.kernels().duration_size()));
+    put(proto::FRAME_KERNEL_METRICS, result.metrics, 0);
+    for (std::size_t at = 0; at < frames.size();) {
+      const ssize_t written = write(STDOUT_FILENO, frames.data() + at, frames.size() - at);
+      if (written < 0 && errno != EINTR) return Error{"The values of the counters could not be handed over."};
+      if (written > 0) at += static_cast<std::size_t>(written);
+    }
+  }
+  return {};
+}
+
+Result<void> query(const Options& options) {
+  const auto machine = load_for(options);
+  if (!machine) return machine.error();
+  for (const std::string& chip : machine->chips) {
+    const auto names = metric_names(*machine->cupti, chip);
+    if (!names) return names.error();
+    std::printf("Metrics of the chip %s: %zu. Behind a counter's name .sum, .avg, .min or .max follows.\n", chip.c_str(), names->size());
+    for (const std::string& name : *names) std::printf("%s\n", name.c_str());
+  }
+  return {};
+}
+
+void write_failure(const std::string& folder, const std::string& sentence) {
+  std::ofstream(std::filesystem::path(folder) / channel::kCounterFailureFile) << sentence;
+}
+
+// In a process of its own: programs wait for the plan, and are to learn where it can't be had because a library of the driver's faulted.
+Result<void> plan_apart(Options& options) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const Result<void> done = plan(options);
+    if (!done) write_failure(options.folder, done.error().text);
+    _exit(done ? 0 : fail(done.error()));
+  }
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (child > 0 && WIFEXITED(status)) std::exit(WEXITSTATUS(status));
+  const Error fault{"Counters of kernels can't be read: NVIDIA's library of metrics faulted when it was asked what to count."};
+  write_failure(options.folder, fault.text);
+  return fault;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  for (const char* injection : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) unsetenv(injection);
+  std::signal(SIGPIPE, SIG_IGN);  // what is told is told to the program as well
+  CLI::App app("Plans and evaluates counters of kernels, for lanescope.", "lanescope-kernel-metrics");
+  Options options;
+  bool queries = false;
+  std::string evaluated;
+  app.add_option("--plan", options.folder, "Writes the plan into this folder");
+  app.add_option("--evaluate", evaluated, "Writes frames of what was counted, from this folder");
+  app.add_flag("--query-metrics", queries, "Says which metrics a chip has");
+  app.add_option("--metrics", options.metrics, "Names of metrics")->delimiter(',');
+  app.add_option("--metric-file", options.file, "A file that names one metric a line");
+  app.add_option("--chip", options.chip, "As NVIDIA's libraries call it, without asking the driver");
+  app.add_option("--replay-mode", options.replay, "kernel or spread")->check(CLI::IsMember({"kernel", "spread"}));
+  app.add_option("--kernel-name", options.kernel, "Name, or regex:PATTERN");
+  app.add_option("--launch-skip", options.choice.skip, "Launches");
+  app.add_option("--launch-count", options.choice.count, "Launches; 0: all");
+  app.add_flag("--sampled", options.sampled, "Of each kernel and shape the first launch and the tenth");
+  app.add_option("--budget", options.budget, "Seconds of each process; 0: without end");
+  CLI11_PARSE(app, count, arguments);
+  const Result<void> done = queries ? query(options) : !evaluated.empty() ? evaluate(evaluated) : plan_apart(options);
+  return done ? 0 : fail(done.error());
+}

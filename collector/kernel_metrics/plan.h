@@ -1,0 +1,53 @@
+// What is counted, for the processes of a recording: from names of metrics to the plan (collector/channel/kernel_counters.h).
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collector/channel/kernel_counters.h"
+#include "gpu_metrics/chip_metrics.h"
+#include "model/file/result.h"
+
+namespace lanescope::kernel_metrics {
+
+// Of these, those that a chip has, in their order. About 5 ms a metric that it lacks, times the logarithm of their number.
+[[nodiscard]] std::vector<std::string> known_metrics(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip,
+                                                     std::span<const std::string> metrics);
+
+// Passes that these take together on a chip; 0 where CUPTI refuses one of them. Needs no GPU.
+[[nodiscard]] std::size_t passes_of(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics);
+
+// In groups of one pass each, in their order; those that take several passes by themselves are left out. Each group also has `always`, which
+// takes one pass.
+[[nodiscard]] std::vector<std::vector<std::string>> groups_of_one_pass(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip,
+                                                                       std::span<const std::string> always, std::span<const std::string> metrics);
+
+// A set of the plan, as it is read back.
+struct PlannedSet {
+  std::string chip;
+  std::uint32_t passes = 0;
+  std::vector<std::string> metrics;
+};
+struct ReadPlan {
+  channel::CounterReplay replay = channel::CounterReplay::kNone;
+  std::vector<PlannedSet> sets;
+};
+
+class PlanWriter {
+ public:
+  PlanWriter(channel::CounterReplay replay, const channel::LaunchChoice& choice);
+  // Requires: CUPTI accepts the metrics.
+  void add(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics);
+  // The file is there whole or not at all.
+  [[nodiscard]] bool write(const std::filesystem::path& folder);
+
+ private:
+  channel::CounterPlan plan_{};
+  std::string bytes_;
+};
+
+Result<ReadPlan> read_plan(const std::filesystem::path& folder);
+
+}  // namespace lanescope::kernel_metrics

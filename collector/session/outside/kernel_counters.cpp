@@ -1,0 +1,196 @@
+#include "collector/session/kernel_counters.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "collector/channel/kernel_counters.h"
+#include "file_descriptor.h"
+#include "lanescope/kernel_metrics.pb.h"
+#include "model/file/frame_codec.h"
+#include "model/file/trace_file.h"
+
+extern char** environ;
+
+namespace lanescope::session {
+namespace {
+
+constexpr const char* kMetricFile = "metrics";
+constexpr std::size_t kMostToldLeftOut = 8;
+
+struct Started {
+  pid_t pid = 0;
+  FileDescriptor output;  // invalid where it is not wanted
+};
+
+enum class Output { kRead, kOurs };
+
+Result<Started> start_program(const std::vector<std::string>& question, Output output, Output errors) {
+  std::error_code ignored;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "lanescope-kernel-metrics";
+  if (!std::filesystem::exists(program, ignored))
+    return Error{"Counters of kernels can't be read: " + program.string() + " is not there. Install Lanescope whole."};
+  std::vector<std::string> words{program.string()};
+  words.insert(words.end(), question.begin(), question.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return Error{"Counters of kernels can't be read: no pipe could be made."};
+  FileDescriptor answer(ends[0]), its_output(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (output == Output::kRead) posix_spawn_file_actions_adddup2(&actions, its_output.get(), STDOUT_FILENO);
+  if (errors == Output::kRead) posix_spawn_file_actions_adddup2(&actions, its_output.get(), STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t pid = 0;
+  const int failure = posix_spawn(&pid, arguments.front(), &actions, &attributes, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (failure != 0) return Error{"Counters of kernels can't be read: " + program.string() + " could not be started (" + std::strerror(failure) + ")."};
+  return Started{pid, std::move(answer)};
+}
+
+int wait_for(pid_t pid) {
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+std::vector<std::byte> read_all(const FileDescriptor& source) {
+  std::vector<std::byte> all;
+  std::byte piece[65536];
+  for (ssize_t count = 0; (count = read(source.get(), piece, sizeof(piece))) != 0;) {
+    if (count < 0 && errno != EINTR) break;
+    if (count > 0) all.insert(all.end(), piece, piece + count);
+  }
+  return all;
+}
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+// What the user learns of the counting beyond the values.
+class Account {
+ public:
+  void add(const proto::KernelMetrics& metrics) {
+    launches_ += static_cast<std::size_t>(metrics.launches_size());
+    for (const proto::KernelLeftOut& left_out : metrics.left_out()) left_out_.emplace(left_out.kernel(), left_out.reason());
+  }
+  [[nodiscard]] std::vector<std::string> sentences() const {
+    constexpr std::size_t kLongestName = 120;
+    std::vector<std::string> all{"Launches of which counters were read: " + std::to_string(launches_) + "."};
+    for (const auto& [kernel, reason] : left_out_) {
+      if (all.size() > kMostToldLeftOut) break;
+      all.push_back("Not measured: " + kernel.substr(0, kLongestName) + ". " + reason);
+    }
+    if (left_out_.size() > kMostToldLeftOut) all.push_back("Not measured either: " + std::to_string(left_out_.size() - kMostToldLeftOut) + " more kernels.");
+    return all;
+  }
+
+ private:
+  std::size_t launches_ = 0;
+  std::set<std::pair<std::string, std::string>> left_out_;
+};
+
+}  // namespace
+
+Result<std::string> ask_kernel_metrics(const std::vector<std::string>& question) {
+  Result<Started> program = start_program(question, Output::kRead, Output::kRead);
+  if (!program) return program.error();
+  std::string text = text_of(read_all(program->output));
+  const int status = wait_for(program->pid);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
+  return Error{text.empty() ? "lanescope-kernel-metrics ended without an answer." : text,
+               WIFEXITED(status) && WEXITSTATUS(status) == 2 ? ErrorKind::kUsage : ErrorKind::kFailure};
+}
+
+Result<std::unique_ptr<KernelCounters>> KernelCounters::start(const KernelCounterSettings& settings, std::optional<uid_t> user) {
+  const char* parent = std::getenv("TMPDIR");
+  std::string pattern = std::string(parent != nullptr && *parent == '/' && !user ? parent : "/tmp") + "/lanescope-kernels-XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr) return Error{"Counters of kernels can't be read: no folder could be made at " + pattern + "."};
+  std::unique_ptr<KernelCounters> counters(new KernelCounters(pattern));
+  std::ofstream metrics(counters->folder_ / kMetricFile);
+  for (const std::string& metric : settings.metrics) metrics << metric << '\n';
+  metrics.close();
+  std::vector<std::string> question{"--plan=" + pattern,
+                                    "--metric-file=" + (counters->folder_ / kMetricFile).string(),
+                                    std::string("--replay-mode=") + (settings.replay == KernelReplay::kSpread ? "spread" : "kernel"),
+                                    "--launch-skip=" + std::to_string(settings.skip),
+                                    "--launch-count=" + std::to_string(settings.count),
+                                    "--budget=" + std::to_string(std::chrono::duration<double>(settings.budget).count())};
+  for (const std::string& metric : settings.required_metrics) question.push_back("--metrics=" + metric);
+  if (!settings.kernel.empty()) question.push_back("--kernel-name=" + settings.kernel);
+  if (settings.launches == LaunchesMeasured::kSample) question.emplace_back("--sampled");
+  constexpr gid_t kSameGroup = static_cast<gid_t>(-1);
+  constexpr mode_t kTheirs = 0700;
+  if (user && (chmod(pattern.c_str(), kTheirs) != 0 || chown(pattern.c_str(), *user, kSameGroup) != 0))
+    return Error{"Counters of kernels can't be read: the folder " + pattern + " could not be given to the program's user."};
+  Result<Started> planner = start_program(question, Output::kRead, Output::kRead);
+  if (!planner) return planner.error();
+  counters->planner_ = planner->pid;
+  return counters;
+}
+
+KernelCounters::~KernelCounters() {
+  if (planner_ != 0) {
+    kill(planner_, SIGTERM);
+    wait_for(planner_);
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+std::pair<std::string, std::string> KernelCounters::variable() const { return {channel::kKernelCountersVariable, folder_.string()}; }
+
+Result<std::vector<std::string>> KernelCounters::append_to(const std::filesystem::path& file) {
+  if (planner_ != 0) wait_for(std::exchange(planner_, 0));
+  if (std::ifstream failure(folder_ / channel::kCounterFailureFile); failure) return Error{std::string(std::istreambuf_iterator<char>(failure), {})};
+  Result<Started> evaluator = start_program({"--evaluate=" + folder_.string()}, Output::kRead, Output::kOurs);
+  if (!evaluator) return evaluator.error();
+  const std::vector<std::byte> frames = read_all(evaluator->output);
+  const int status = wait_for(evaluator->pid);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return Error{"Counters of kernels could not be evaluated: lanescope-kernel-metrics failed."};
+  Account account;
+  std::size_t sound = 0;  // bytes
+  for (std::span<const std::byte> rest(frames); rest.size() >= sizeof(FrameHeader); rest = std::span(frames).subspan(sound)) {
+    FrameView frame;
+    std::memcpy(&frame.header, rest.data(), sizeof(FrameHeader));
+    if (frame.header.stored_size > rest.size() - sizeof(FrameHeader)) break;
+    frame.stored = rest.subspan(sizeof(FrameHeader), frame.header.stored_size);
+    if (!frame_is_sound(frame)) break;
+    sound += sizeof(FrameHeader) + frame.stored.size();
+    proto::KernelMetrics metrics;
+    const Result<std::string> payload = frame.header.type == proto::FRAME_KERNEL_METRICS ? open_frame(frame) : Result<std::string>(Error{});
+    if (payload && metrics.ParseFromString(*payload)) account.add(metrics);
+  }
+  if (sound == 0) return account.sentences();
+  Result<TraceFileWriter> writer = TraceFileWriter::reopen(file);
+  if (!writer) return writer.error();
+  if (const Result<void> written = writer->append(std::span(frames).first(sound)); !written) return written.error();
+  if (const Result<void> finished = writer->finish(); !finished) return finished.error();
+  return account.sentences();
+}
+
+}  // namespace lanescope::session

@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <array>
+
+#include "model/kernels/sections.h"
+#include "section_rows.h"
+#include "stall_reasons.h"
+
+namespace lanescope::kernels {
+namespace {
+
+struct Underlying {
+  std::string_view section;
+  std::string_view metric;
+};
+// What rules take beyond what rows show.
+constexpr std::array kUnderlying{
+    Underlying{kSpeedOfLight, "smsp__inst_executed.sum"},
+    Underlying{kSpeedOfLight, "sm__cycles_elapsed.avg"},
+    Underlying{kSpeedOfLight, "smsp__issue_active.avg.pct_of_peak_sustained_active"},
+    Underlying{kSpeedOfLight, "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed"},
+    Underlying{kCompute, "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed"},
+    Underlying{kCompute, "sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained"},
+    Underlying{kCompute, "sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained"},
+    Underlying{kMemory, "lts__cycles_active.avg"},
+    Underlying{kMemory, "lts__cycles_elapsed.avg"},
+    Underlying{kTables, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum"},
+    Underlying{kTables, "lts__d_atomic_input_cycles_active.avg.pct_of_peak_sustained_elapsed"},
+    Underlying{kTables, "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed"},
+    Underlying{kOccupancy, "sm__cycles_active.avg"},
+    Underlying{kOccupancy, "sm__cycles_active.max"},
+};
+
+constexpr std::array kTriage{
+    "gpu__time_duration.sum",
+    "gpc__cycles_elapsed.max",
+    "gpc__cycles_elapsed.avg.per_second",
+    "sm__cycles_active.avg",
+    "sm__cycles_active.max",
+    "sm__cycles_elapsed.avg",
+    "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
+    "dram__bytes.sum.per_second",
+    "dram__cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "dram__cycles_elapsed.avg.per_second",
+    "smsp__issue_active.avg.per_cycle_active",
+    "smsp__issue_active.avg.pct_of_peak_sustained_active",
+    "smsp__warps_active.avg.per_cycle_active",
+    "smsp__warps_eligible.avg.per_cycle_active",
+    "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "smsp__inst_issued.sum",
+    "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
+    "l1tex__m_l1tex2xbar_req_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "lts__xbar2lts_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "lts__t_sectors.avg.pct_of_peak_sustained_elapsed",
+    "lts__t_tag_requests.avg.pct_of_peak_sustained_elapsed",
+    "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_elapsed",
+    "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed",
+};
+
+constexpr std::string_view kTriageName = "triage";
+
+// Of names that only Nsight Compute makes, CUPTI knows nothing.
+bool is_counted(std::string_view metric) { return !metric.starts_with("memory_"); }
+
+}  // namespace
+
+std::vector<SectionMetrics> measurable_sections() {
+  std::vector<SectionMetrics> all;
+  for (const SectionTitle& title : kSections) {
+    SectionMetrics section{title.name, title.title, {}};
+    const auto add = [&](std::string metric) {
+      if (is_counted(metric) && std::find(section.metrics.begin(), section.metrics.end(), metric) == section.metrics.end())
+        section.metrics.push_back(std::move(metric));
+    };
+    for (const RowDescription& row : kRows)
+      if (row.section == title.name) add(std::string(row.metric));
+    for (const Underlying& one : kUnderlying)
+      if (one.section == title.name) add(std::string(one.metric));
+    if (title.name == kWarpStates)
+      for (const std::string_view reason : stall_names()) add(stall_metric(reason));
+    if (title.name == kCompute)
+      for (const char type : {'d', 'f'})
+        for (const char* operation : {"add", "mul", "fma"})
+          add(std::string("smsp__sass_thread_inst_executed_op_") + type + operation + "_pred_on.sum.per_cycle_elapsed");
+    if (!section.metrics.empty()) all.push_back(std::move(section));
+  }
+  return all;
+}
+
+std::span<const SectionSet> section_sets() {
+  static const std::array kSets{
+      SectionSet{kTriageName, "What bounds each kernel, in two passes on an H100", {}},
+      SectionSet{"basic", "Speed of light, launch and occupancy", {kSpeedOfLight, kLaunch, kOccupancy}},
+      SectionSet{"detailed",
+                 "The same, compute and memory workload, schedulers, warp states and instructions",
+                 {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTables, kScheduler, kWarpStates, kInstructions}},
+      SectionSet{"full", "All sections",
+                 {kSpeedOfLight, kLaunch, kOccupancy, kCompute, kMemory, kTables, kScheduler, kWarpStates, kInstructions, kSource}},
+  };
+  return kSets;
+}
+
+std::vector<std::string> metrics_of_set(std::string_view name) {
+  std::vector<std::string> metrics;
+  if (name == kTriageName) metrics.assign(kTriage.begin(), kTriage.end());
+  const std::vector<SectionMetrics> sections = measurable_sections();
+  for (const SectionSet& set : section_sets()) {
+    if (set.name != name) continue;
+    for (const SectionMetrics& section : sections) {
+      if (std::find(set.sections.begin(), set.sections.end(), section.name) == set.sections.end()) continue;
+      for (const std::string& metric : section.metrics)
+        if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) metrics.push_back(metric);
+    }
+  }
+  return metrics;
+}
+
+}  // namespace lanescope::kernels

@@ -1,0 +1,108 @@
+#include "mock_range_profiler.h"
+
+#include <cstring>
+
+#include <cupti.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+
+namespace {
+
+constexpr std::size_t kImageBytes = 16;
+
+MockRangeProfiler mock;
+std::uint8_t* image = nullptr;
+bool is_configured = false;
+
+CUptiResult answer(const char* function) {
+  return std::strcmp(mock.refused, function) == 0 ? static_cast<CUptiResult>(mock.result) : CUPTI_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+MockRangeProfiler* mock_range_profiler() { return &mock; }
+
+CUptiResult cuptiGetResultString(CUptiResult, const char** text) {
+  *text = "MOCK_RESULT";
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain, std::uint32_t id, const char** name) {
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel: *name = "cuLaunchKernel"; break;
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel: *name = "cuLaunchCooperativeKernel"; break;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch: *name = "cuGraphLaunch"; break;
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2: *name = "cuStreamBeginCapture_v2"; break;
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture: *name = "cuStreamEndCapture"; break;
+    default: *name = "cuSomethingElse";
+  }
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiEnableCallback(std::uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId) { return CUPTI_SUCCESS; }
+CUptiResult cuptiGetDeviceId(CUcontext, std::uint32_t* device) {
+  *device = 0;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params* parameters) {
+  parameters->pChipName = "GH100";
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params*) { return answer("cuptiProfilerInitialize"); }
+CUptiResult cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported_Params* parameters) {
+  parameters->isSupported = CUPTI_PROFILER_CONFIGURATION_SUPPORTED;
+  return answer("cuptiProfilerDeviceSupported");
+}
+CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params* parameters) {
+  if (answer("cuptiRangeProfilerEnable") != CUPTI_SUCCESS) return answer("cuptiRangeProfilerEnable");
+  ++mock.enabled;
+  parameters->pRangeProfilerObject = reinterpret_cast<CUpti_RangeProfiler_Object*>(&mock);
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params*) {
+  --mock.enabled;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Params* parameters) {
+  parameters->counterDataSize = kImageBytes;
+  return answer("cuptiRangeProfilerGetCounterDataSize");
+}
+CUptiResult cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_CounterDataImage_Initialize_Params* parameters) {
+  std::memset(parameters->pCounterData, 0, parameters->counterDataSize);
+  return answer("cuptiRangeProfilerCounterDataImageInitialize");
+}
+CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params* parameters) {
+  if (mock.is_started || parameters->replayMode != CUPTI_KernelReplay || parameters->range != CUPTI_AutoRange) ++mock.mistakes;
+  image = parameters->pCounterDataImage;
+  image[1] = parameters->pConfig[0];
+  is_configured = true;
+  return answer("cuptiRangeProfilerSetConfig");
+}
+CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params*) {
+  if (mock.is_started || !is_configured) ++mock.mistakes;
+  ++mock.starts;
+  if (answer("cuptiRangeProfilerStart") != CUPTI_SUCCESS) return answer("cuptiRangeProfilerStart");
+  mock.is_started = true;
+  mock.kernels = 0;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params* parameters) {
+  if (!mock.is_started) ++mock.mistakes;
+  ++mock.stops;
+  mock.is_started = false;
+  is_configured = false;
+  parameters->isAllPassSubmitted = mock.leaves_passes ? 0 : 1;
+  return answer("cuptiRangeProfilerStop");
+}
+CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params* parameters) {
+  image[0] = mock.kernels != 0 ? 1 : 0;
+  parameters->numOfRangeDropped = mock.kernels > 1 ? mock.kernels - 1 : 0;
+  return answer("cuptiRangeProfilerDecodeData");
+}
+CUptiResult cuptiRangeProfilerGetCounterDataInfo(CUpti_RangeProfiler_GetCounterDataInfo_Params* parameters) {
+  parameters->numTotalRanges = parameters->pCounterDataImage[0];
+  return CUPTI_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,225 @@
+// The agent's counting over a range profiler that a test controls: which launches it counts, and what becomes of the others.
+#include "agent/kernel_counters/collection.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include <cupti.h>
+
+#include "kernel_metrics/records.h"
+#include "mock_range_profiler.h"
+#include "plan_file.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+namespace counters = lanescope::agent::kernel_counters;
+
+namespace {
+
+constexpr CUpti_CallbackId kLaunch = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
+const auto kContext = reinterpret_cast<CUcontext>(0x10);
+
+channel::LaunchChoice all_launches() { return channel::LaunchChoice{}; }
+
+// A program that counts: its launches come to the agent as CUPTI's callbacks.
+class Program {
+ public:
+  Program(const channel::LaunchChoice& choice, const std::vector<test::PlannedBytes>& sets) {
+    test::write_plan(folder_.path(), choice, sets);
+    setenv(channel::kKernelCountersVariable, folder_.path().c_str(), 1);
+    void* library = dlopen(LANESCOPE_MOCK_RANGE_PROFILER, RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(library != nullptr);
+    mock_ = reinterpret_cast<MockRangeProfiler* (*)()>(dlsym(library, "mock_range_profiler"))();
+    *mock_ = {};
+    counters::begin(dlsym(library, "cuptiGetResultString"), nullptr);
+  }
+  ~Program() { counters::forget_all(); }
+
+  [[nodiscard]] MockRangeProfiler& mock() { return *mock_; }
+
+  // Of the launch that is made: the kernels that run on the GPU for it.
+  void launch(const char* name, CUpti_CallbackId id = kLaunch, std::uint32_t kernels = 1) {
+    cuLaunchKernel_params parameters{};
+    parameters.gridDimX = 128;
+    call(id, CUPTI_API_ENTER, name, &parameters, ++correlation_);
+    was_counted_ = mock_->is_started;
+    if (mock_->is_started) mock_->kernels += kernels;
+    call(id, CUPTI_API_EXIT, name, &parameters, correlation_);
+    CHECK_FALSE(mock_->is_started);
+  }
+  void call(CUpti_CallbackId id, CUpti_ApiCallbackSite site, const char* name = nullptr, const void* parameters = nullptr, std::uint32_t correlation = 0) {
+    CUpti_CallbackData data{};
+    data.callbackSite = site;
+    data.symbolName = name;
+    data.functionParams = parameters;
+    data.correlationId = correlation;
+    data.context = kContext;
+    counters::follow_call(id, data);
+  }
+  [[nodiscard]] bool was_counted() const { return was_counted_; }
+  [[nodiscard]] std::uint32_t last() const { return correlation_; }
+  [[nodiscard]] kernel_metrics::ProcessRecords records() const {
+    for (const auto& file : std::filesystem::directory_iterator(folder_.path()))
+      if (file.path().filename() != channel::kCounterPlanFile) return kernel_metrics::read_records(file.path());
+    return {};
+  }
+  [[nodiscard]] std::vector<std::uint32_t> counted() const {
+    std::vector<std::uint32_t> ids;
+    for (const kernel_metrics::Counted& each : records().counted)
+      if (each.record.outcome == channel::CounterOutcome::kMeasured) ids.push_back(each.record.correlation);
+    return ids;
+  }
+
+ private:
+  test::TemporaryFolder folder_;
+  MockRangeProfiler* mock_ = nullptr;
+  std::uint32_t correlation_ = 0;
+  bool was_counted_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("launches are counted by name, number and count") {
+  channel::LaunchChoice choice = all_launches();
+  choice.name_rule = channel::KernelNameRule::kExact;
+  std::strcpy(choice.name, "saxpy");
+  choice.skip = 2;
+  choice.count = 3;
+  Program program(choice, {{"GA100", "none "}, {"GH100", "x    "}});
+  for (int i = 0; i < 8; ++i) {
+    program.launch("_Z5otherv");
+    CHECK_FALSE(program.was_counted());
+    program.launch("_Z5saxpyifPKfPf");
+    CHECK(program.was_counted() == (i >= 2 && i < 5));
+  }
+  CHECK(program.counted() == std::vector<std::uint32_t>{6, 8, 10});
+  const auto records = program.records();
+  CHECK(records.counted[0].kernel == "_Z5saxpyifPKfPf");
+  CHECK(records.counted[0].record.set == 1);
+  CHECK(records.counted[0].image.at(1) == 'x');  // the configuration of its chip
+  CHECK(program.mock().mistakes == 0);
+  CHECK(program.mock().stops == 3);
+}
+
+TEST_CASE("of sampled launches the first and the tenth are counted, with one after the other of the sets") {
+  channel::LaunchChoice choice = all_launches();
+  choice.is_sampled = 1;
+  Program program(choice, {{"GH100", "1    "}, {"GH100", "2    "}});
+  for (int i = 0; i < 30; ++i) program.launch("_Z4gemmv");
+  CHECK(program.counted() == std::vector<std::uint32_t>{1, 2, 10, 11});
+  const auto counted = program.records().counted;
+  CHECK(counted[0].record.group == counted[1].record.group);
+  CHECK(counted[2].record.group == counted[3].record.group);
+  CHECK(counted[0].record.group != counted[2].record.group);
+  CHECK(counted[0].record.set == 0);
+  CHECK(counted[1].record.set == 1);
+}
+
+TEST_CASE("what would wait for others, and graphs, are left out and named once") {
+  Program program(all_launches(), {{"GH100", "x    "}});
+  for (int i = 0; i < 3; ++i) {
+    program.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+    CHECK_FALSE(program.was_counted());
+    program.launch("_Z4gridv", CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel);
+    CHECK_FALSE(program.was_counted());
+    program.launch(nullptr, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch);
+    CHECK_FALSE(program.was_counted());
+  }
+  std::vector<std::string> named;
+  for (const auto& each : program.records().counted) {
+    CHECK(each.record.outcome == channel::CounterOutcome::kLeftOut);
+    CHECK_FALSE(each.reason.empty());
+    named.push_back(each.kernel);
+  }
+  CHECK(named == std::vector<std::string>{"ncclDevKernel_AllReduce_Sum_f32_RING_LL", "_Z4gridv", "CUDA graph"});
+}
+
+TEST_CASE("nothing is counted while a stream is captured") {
+  Program program(all_launches(), {{"GH100", "x    "}});
+  program.call(CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, CUPTI_API_ENTER);
+  program.launch("_Z4gemmv");
+  CHECK_FALSE(program.was_counted());
+  program.call(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, CUPTI_API_EXIT);
+  program.launch("_Z4gemmv");
+  CHECK(program.was_counted());
+}
+
+TEST_CASE("where CUPTI refuses, the program goes on without counting") {
+  const char* function = GENERATE("cuptiProfilerInitialize", "cuptiProfilerDeviceSupported", "cuptiRangeProfilerEnable", "cuptiRangeProfilerGetCounterDataSize",
+                                  "cuptiRangeProfilerCounterDataImageInitialize", "cuptiRangeProfilerSetConfig", "cuptiRangeProfilerStart",
+                                  "cuptiRangeProfilerStop", "cuptiRangeProfilerDecodeData");
+  const int result = GENERATE(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, CUPTI_ERROR_HARDWARE_BUSY, CUPTI_ERROR_UNKNOWN);
+  CAPTURE(function, result);
+  Program program(all_launches(), {{"GH100", "x    "}});
+  program.mock().refused = function;
+  program.mock().result = result;
+  program.launch("_Z4gemmv");
+  program.launch("_Z4gemmv");
+  CHECK_FALSE(program.was_counted());
+  CHECK(program.counted().empty());
+  CHECK(program.mock().starts <= 1);
+  std::thread other([&program] { program.launch("_Z5otherv"); });  // nobody holds it up
+  other.join();
+}
+
+TEST_CASE("counts of more than the launch, or of fewer passes, are no values") {
+  Program program(all_launches(), {{"GH100", "x    "}});
+  program.launch("_Z4gemmv", kLaunch, 2);
+  program.launch("_Z4gemmv", kLaunch, 0);
+  program.mock().leaves_passes = true;
+  program.launch("_Z4gemmv");
+  CHECK(program.counted().empty());
+  CHECK(program.records().counted.size() == 3);
+  program.mock().leaves_passes = false;
+  program.launch("_Z4gemmv");
+  CHECK(program.counted() == std::vector<std::uint32_t>{program.last()});
+}
+
+TEST_CASE("counting ends with its budget") {
+  channel::LaunchChoice choice = all_launches();
+  choice.budget = 1;  // ns
+  Program program(choice, {{"GH100", "x    "}});
+  for (int i = 0; i < 5; ++i) program.launch("_Z4gemmv");
+  CHECK(program.counted() == std::vector<std::uint32_t>{1});
+}
+
+TEST_CASE("a GPU that was not planned for is left alone") {
+  Program program(all_launches(), {{"AD102", "x    "}});
+  program.launch("_Z4gemmv");
+  CHECK_FALSE(program.was_counted());
+  CHECK(program.mock().starts == 0);
+}
+
+TEST_CASE("the profiler of a context that ends is given back before") {
+  Program program(all_launches(), {{"GH100", "x    "}});
+  program.launch("_Z4gemmv");
+  CHECK(program.mock().enabled == 1);
+  counters::forget_contexts();
+  CHECK(program.mock().enabled == 0);
+  program.launch("_Z4gemmv");
+  CHECK(program.was_counted());
+}
+
+TEST_CASE("records without times are taken of launches that were counted, and of no others") {
+  Program program(all_launches(), {{"GH100", "x    "}});
+  program.launch("_Z4gemmv");
+  CUpti_ActivityKernel10 record{};
+  record.name = "_Z4gemmv";
+  record.gridX = 128;
+  record.registersPerThread = 32;
+  record.correlationId = program.last() + 1;
+  CHECK_FALSE(counters::take_record(record));
+  record.correlationId = program.last();
+  record.start = 1;
+  CHECK_FALSE(counters::take_record(record));
+  record.start = 0;
+  CHECK(counters::take_record(record));
+  const auto kernels = program.records().kernels;
+  REQUIRE(kernels.size() == 1);
+  CHECK(kernels[0].name == "_Z4gemmv");
+  CHECK(kernels[0].record.grid[0] == 128);
+  CHECK(kernels[0].record.registers_per_thread == 32);
+}

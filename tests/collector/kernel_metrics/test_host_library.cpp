@@ -1,0 +1,73 @@
+// What CUPTI's own host library says of metrics, where it is there: it needs no GPU.
+#include "kernel_metrics/host_library.h"
+#include "kernel_metrics/plan.h"
+#include "model/kernels/sections.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::kernel_metrics;
+
+namespace {
+
+constexpr const char* kChip = "GH100";
+
+// Null where there is none that knows the chip.
+const gpu_metrics::CuptiFunctions* library() {
+  const auto loaded = load_host_library();
+  if (!loaded || !metric_names(**loaded, kChip)) {
+    WARN("no library of metrics: skipped");
+    return nullptr;
+  }
+  return *loaded;
+}
+
+std::size_t passes(const gpu_metrics::CuptiFunctions& cupti, const std::vector<std::string>& metrics) { return passes_of(cupti, kChip, metrics); }
+
+}  // namespace
+
+TEST_CASE("metrics take the passes that Nsight Compute needs for them") {
+  const auto* cupti = library();
+  if (cupti == nullptr) return;
+  CHECK(passes(*cupti, {"gpu__time_duration.sum", "dram__bytes_read.sum", "smsp__inst_issued.sum"}) == 1);
+  CHECK(passes(*cupti, {"sm__throughput.avg.pct_of_peak_sustained_elapsed"}) == 8);
+  CHECK(passes(*cupti, {"lts__throughput.avg.pct_of_peak_sustained_elapsed"}) == 4);
+  CHECK(passes(*cupti, kernels::metrics_of_set("triage")) == 2);
+}
+
+TEST_CASE("names that are Nsight Compute's own, or nobody's, are refused alone") {
+  const auto* cupti = library();
+  if (cupti == nullptr) return;
+  for (const char* name : {"launch__grid_size", "memory_l2_theoretical_sectors_global", "derived__avg_thread_executed", "sm__no_such_thing.sum", ""}) {
+    CAPTURE(name);
+    CHECK(passes(*cupti, {name}) == 0);
+  }
+  const std::vector<std::string> mixed{"launch__grid_size", "gpu__time_duration.sum", "sm__no_such_thing.sum", "smsp__inst_executed.sum"};
+  CHECK(known_metrics(*cupti, kChip, mixed) == std::vector<std::string>{"gpu__time_duration.sum", "smsp__inst_executed.sum"});
+  CHECK(known_metrics(*cupti, "XX999", mixed).empty());
+}
+
+TEST_CASE("every metric of a set is one that a GH100 counts") {
+  const auto* cupti = library();
+  if (cupti == nullptr) return;
+  for (const kernels::SectionSet& set : kernels::section_sets()) {
+    CAPTURE(set.name);
+    const std::vector<std::string> metrics = kernels::metrics_of_set(set.name);
+    CHECK(known_metrics(*cupti, kChip, metrics) == metrics);
+  }
+}
+
+TEST_CASE("groups of one pass have every metric that one pass can count, and what each is to have") {
+  const auto* cupti = library();
+  if (cupti == nullptr) return;
+  const std::vector<std::string> always{"gpu__time_duration.sum"};
+  const std::vector<std::string> metrics{"smsp__inst_executed.sum", "sm__throughput.avg.pct_of_peak_sustained_elapsed", "l1tex__t_sector_hit_rate.pct",
+                                         "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed", "dram__bytes_read.sum"};
+  const auto groups = groups_of_one_pass(*cupti, kChip, always, metrics);
+  std::vector<std::string> found;
+  for (const std::vector<std::string>& group : groups) {
+    CHECK(passes(*cupti, group) == 1);
+    REQUIRE(group.front() == always.front());
+    found.insert(found.end(), group.begin() + 1, group.end());
+  }
+  CHECK(found == std::vector<std::string>{metrics[0], metrics[2], metrics[3], metrics[4]});  // the throughput takes eight
+}

@@ -1,0 +1,116 @@
+// The files by which a recording and its programs speak of counters: what one side writes is what the other reads.
+#include "agent/kernel_counters/plan.h"
+
+#include <cstring>
+#include <fstream>
+
+#include "agent/kernel_counters/record_file.h"
+#include "collector/channel/clock.h"
+#include "kernel_metrics/host_library.h"
+#include "kernel_metrics/plan.h"
+#include "kernel_metrics/records.h"
+#include "plan_file.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::kernel_metrics;
+
+namespace {
+
+channel::LaunchChoice choice(channel::KernelNameRule rule, const char* name) {
+  channel::LaunchChoice result{};
+  result.name_rule = rule;
+  result.skip = 3;
+  result.count = 2;
+  std::strncpy(result.name, name, sizeof(result.name) - 1);
+  return result;
+}
+
+void write_plan(const std::filesystem::path& folder, const channel::LaunchChoice& chosen) {
+  test::write_plan(folder, chosen, {{"GH100", "conf1"}, {"GA100", "conf1"}, {"GH100", "lasts"}});
+}
+
+bool read(agent::kernel_counters::Plan& plan, const std::filesystem::path& folder) { return plan.read(folder.c_str(), channel::monotonic_now()); }
+
+}  // namespace
+
+TEST_CASE("a program finds the sets of its chip in the plan, and chooses kernels by their names") {
+  const test::TemporaryFolder folder;
+  write_plan(folder.path(), choice(channel::KernelNameRule::kPattern, "gemm|^soft"));
+  agent::kernel_counters::Plan plan;
+  REQUIRE(read(plan, folder.path()));
+  agent::kernel_counters::Set sets[4];
+  REQUIRE(plan.sets_for("GH100", sets) == 2);
+  CHECK(sets[0].number == 0);
+  CHECK(sets[1].number == 2);
+  CHECK(std::memcmp(sets[1].config.data(), "lasts", 5) == 0);
+  REQUIRE(sets[1].count == 2);
+  CHECK(std::string_view(sets[1].names[1]) == "c.d");
+  CHECK(plan.sets_for("AD102", sets) == 0);
+  CHECK(plan.choice().skip == 3);
+  CHECK(plan.fits("_ZN7cutlass12gemm_kernel2IfEEvPT_"));
+  CHECK(plan.fits("_Z7softmaxPf"));
+  CHECK_FALSE(plan.fits("_Z9mysoftmaxPf"));
+  CHECK_FALSE(plan.fits("_ZN4gemm5otherEv"));  // a namespace is not the name
+  const auto same = read_plan(folder.path());
+  REQUIRE(same);
+  CHECK(same->replay == channel::CounterReplay::kSpread);
+  CHECK(same->sets.at(1).chip == "GA100");
+  CHECK(same->sets.at(2).metrics == std::vector<std::string>{"a.b", "c.d"});
+}
+
+TEST_CASE("a plan that is cut short anywhere, or says what can't be, is none") {
+  const test::TemporaryFolder folder;
+  write_plan(folder.path(), choice(channel::KernelNameRule::kExact, "saxpy"));
+  const auto place = folder.path() / channel::kCounterPlanFile;
+  const auto size = std::filesystem::file_size(place);
+  for (std::uintmax_t cut = 1; cut < size; cut += 7) {
+    write_plan(folder.path(), choice(channel::KernelNameRule::kExact, "saxpy"));
+    std::filesystem::resize_file(place, size - cut);
+    agent::kernel_counters::Plan plan;
+    CAPTURE(cut);
+    CHECK_FALSE(read(plan, folder.path()));
+  }
+  write_plan(folder.path(), choice(channel::KernelNameRule::kPattern, "("));
+  agent::kernel_counters::Plan plan;
+  CHECK_FALSE(read(plan, folder.path()));
+}
+
+TEST_CASE("records of a process are read back, up to the place where it was cut off") {
+  const test::TemporaryFolder folder;
+  agent::kernel_counters::RecordFile file;
+  REQUIRE(file.open(folder.path().c_str(), 7));
+  const std::string_view name = "_Z5saxpyv", reason = "It waits.";
+  const std::vector<std::byte> image(1000, std::byte{42});
+  const auto bytes = [](const auto& value) { return std::as_bytes(std::span(&value, 1)); };
+  const auto text = [](std::string_view value) { return std::as_bytes(std::span(value.data(), value.size())); };
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    channel::CounterRecord record{};
+    record.correlation = i;
+    record.name_bytes = name.size();
+    record.reason_bytes = reason.size();
+    record.image_bytes = image.size();
+    record.head = {channel::kCounterRecordMark, 0, sizeof(record) + name.size() + reason.size() + image.size()};
+    REQUIRE(file.write({bytes(record), text(name), text(reason), image}));
+    channel::KernelRecord kernel{};
+    kernel.correlation = i;
+    kernel.name_bytes = name.size();
+    kernel.head = {channel::kKernelRecordMark, 0, sizeof(kernel) + name.size()};
+    REQUIRE(file.write({bytes(kernel), text(name)}));
+  }
+  const auto place = folder.path() / "7";
+  const ProcessRecords whole = read_records(place);
+  REQUIRE(whole.counted.size() == 3);
+  CHECK(whole.kernels.size() == 3);
+  CHECK_FALSE(whole.is_cut);
+  CHECK(whole.counted[2].record.correlation == 2);
+  CHECK(whole.counted[2].kernel == name);
+  CHECK(whole.counted[2].reason == reason);
+  CHECK(whole.counted[2].image == std::vector<std::uint8_t>(1000, 42));
+  std::filesystem::resize_file(place, std::filesystem::file_size(place) - 1);
+  const ProcessRecords cut = read_records(place);
+  CHECK(cut.counted.size() == 3);
+  CHECK(cut.kernels.size() == 2);
+  CHECK(cut.is_cut);
+}

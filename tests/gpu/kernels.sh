@@ -1,0 +1,136 @@
+#!/bin/bash
+# Counters of kernels beside Nsight Compute's, in one run on a machine with a GPU, nvcc and ncu: values and times of twelve kernels of known
+# faults, and programs whose results must stay what they are.
+# Use: LANESCOPE_CORPUS=FOLDER kernels.sh [LANESCOPE]; FOLDER/ncu/zoo.cu has the kernels. Prints a line for each check, tables of what was seen,
+# and the number of failures. Takes about two minutes; ncu takes most of it.
+here=$(dirname "$(realpath "$0")")
+lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
+zoo=$(realpath "${LANESCOPE_CORPUS:?names the corpus}/ncu/zoo.cu")
+out=${OUT:-}
+folder=$(mktemp -d); cd "$folder" || exit 1
+nvcc -O2 -arch=native -lineinfo -o zoo "$zoo" 2> nvcc.log || { cat nvcc.log; exit 1; }
+nvcc -O2 -std=c++17 -arch=native -o programs "$here/kernels.cu" 2> nvcc.log || { cat nvcc.log; exit 1; }
+timed() { # NAME COMMAND...
+  local name=$1 begin; shift; begin=$(date +%s.%N)
+  timeout 100 "$@" > "$name.out" 2> "$name.err"; local code=$?
+  echo "$name $(awk "BEGIN{print $(date +%s.%N) - $begin}") $code" >> times
+}
+timed alone ./zoo; timed alone ./zoo
+timed triage "$lanescope" kernels --set triage --save triage.trace -- ./zoo
+timed full "$lanescope" kernels --set full --save full.trace -- ./zoo
+timed spread "$lanescope" kernels --set full --replay-mode spread --save spread.trace -- ./zoo 40
+timed recorded "$lanescope" kernels -k regex:transpose -s 1 -c 2 --set basic --save some.trace -- ./zoo
+for what in saxpy graph threads coop exit; do
+  timed "alone_$what" ./programs $what
+  for mode in kernel spread; do timed "${what}_$mode" "$lanescope" kernels --set basic --replay-mode $mode -- ./programs $what; done
+done
+timed ncu_sol ncu --section SpeedOfLight --clock-control none --cache-control none ./zoo
+timed ncu_full ncu --set full --clock-control none --cache-control none --csv --page raw ./zoo
+for trace in triage full spread some; do
+  "$lanescope" kernels --page raw -q -f csv -o - $trace.trace > $trace.csv 2> $trace.csv.err
+  "$lanescope" kernels $trace.trace > $trace.txt 2>&1
+done
+"$lanescope" kernels -q -f csv -o - ncu_full.out > ncu_verdicts.csv 2> /dev/null
+for set in triage full; do "$lanescope" kernels -q -f csv -o - $set.trace > ${set}_verdicts.csv 2> /dev/null; done
+[ -z "$out" ] || cp -- *.csv *.txt *.err *.out times triage.trace full.trace spread.trace some.trace "$out/" 2> /dev/null
+python3 - <<'P'
+import csv, collections, math
+failures = 0
+def check(what, holds, found=""):
+    global failures
+    failures += not holds
+    print("PASS" if holds else "FAIL", what + ":", found)
+times, codes = collections.defaultdict(list), {}
+for line in open("times"):
+    name, seconds, code = line.split()
+    times[name].append(float(seconds)); codes[name] = int(code)
+def brief(name): return name.split("(")[0].split("<")[0].split(" ")[-1]
+def ours(file):
+    values = collections.OrderedDict()
+    try:
+        for row in csv.DictReader(open(file)):
+            values.setdefault((int(row["ID"]), brief(row["Kernel"])), {})[row["Metric"]] = float(row["Value"])
+    except (OSError, KeyError): pass
+    return values
+def ncus(file):
+    lines = [l for l in open(file, errors="replace") if l.startswith('"')]
+    rows = list(csv.reader(lines))
+    header, units = rows[0], rows[1]
+    kernels = []
+    for row in rows[2:]:
+        if len(row) != len(header): continue
+        values = {}
+        for name, unit, text in zip(header, units, row):
+            try: value = float(text.replace(",", ""))
+            except ValueError: continue
+            for prefix, factor in (("K", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)):
+                if unit.startswith(prefix + "byte") or unit.startswith(prefix + "hz"): value *= factor
+            value *= {"us": 1e3, "usecond": 1e3, "ms": 1e6, "msecond": 1e6, "s": 1e9, "second": 1e9}.get(unit, 1)
+            values[name] = value
+        kernels.append((brief(row[header.index("Kernel Name")]), values))
+    return kernels
+reference = ncus("ncu_full.out")
+check("ncu measured twelve kernels", len(reference) == 12, len(reference))
+full = ours("full.csv")
+by_name = {name: values for (_, name), values in full.items()}
+check("full: twelve kernels", len(by_name) == 12, len(by_name))
+exact = ["smsp__inst_executed.sum", "smsp__sass_inst_executed_op_global_ld.sum", "smsp__sass_inst_executed_op_global_st.sum",
+         "smsp__sass_inst_executed_op_local_ld.sum", "smsp__sass_inst_executed_op_local_st.sum"]
+wrong = [(n, m, by_name.get(n, {}).get(m), v[m]) for n, v in reference for m in exact if m in v and by_name.get(n, {}).get(m) != v[m]]
+check("instruction counts are ncu's", not wrong, wrong[:4] or f"{sum(m in v for n, v in reference for m in exact)} counts")
+shares, far = 0, []
+hit_rates = []
+for name, values in reference:
+    for metric, theirs in values.items():
+        mine = by_name.get(name, {}).get(metric)
+        if mine is None or metric in exact: continue
+        if "hit_rate" in metric: hit_rates.append((name, metric, mine, theirs)); continue
+        if not (".pct" in metric or ".ratio" in metric or "per_cycle" in metric): continue
+        shares += 1
+        if abs(mine - theirs) > max(0.02 * abs(theirs), 0.5 if theirs < 10 else 0): far.append((name, metric.split(".")[0], round(mine, 3), round(theirs, 3)))
+print(f"      {shares} shares and ratios, {len(far)} further than 2 % (0.5 below 10) from ncu's")
+for line in far[:40]: print("     ", *line)
+check("shares and ratios within 2 % of ncu's in nine of ten", len(far) <= shares / 10, f"{len(far)} of {shares}")
+far_hits = [h for h in hit_rates if abs(h[2] - h[3]) > 2]
+check("hit rates within 2 points in nine of ten", len(far_hits) <= max(1, len(hit_rates) / 10), f"{len(far_hits)} of {len(hit_rates)} {far_hits[:6]}")
+known = {"transpose_naive": ("L2 cache", "global_access"), "transpose_shared": ("L1 cache and shared memory", "bank_conflicts"), "transpose_padded": ("DRAM bandwidth", ""),
+         "saxpy": ("DRAM bandwidth", ""), "strided": ("DRAM bandwidth", "global_access"), "gemm_naive": ("L1 cache and shared memory", "global_access"),
+         "divergent": ("compute", "divergence"), "atomics": ("latency", "atomics"), "spill": ("L2 cache", "local_memory"), "fp64": ("compute", "fp64"),
+         "small_grid": ("small grid", "small_grid"), "low_occ": ("latency", "occupancy")}
+for kind in ("triage", "full"):
+    found = {}
+    try:
+        for row in csv.DictReader(open(kind + "_verdicts.csv")): found.setdefault(brief(row["Kernel"]), (row["Bound by"], row["Rule"]))
+    except OSError: pass
+    bad = [(n, found.get(n), k) for n, k in known.items() if not found.get(n) or found[n][0] != k[0]]
+    check(kind + ": what bounds each kernel", not bad, bad or "12 of 12")
+    if kind == "full":
+        bad = [(n, found.get(n), k) for n, k in known.items() if not found.get(n) or found[n][1] != k[1]]
+        check(kind + ": the decisive cause first", not bad, bad or "12 of 12")
+spread = ours("spread.csv")
+far = []
+for (number, name), values in spread.items():
+    for metric, mine in values.items():
+        theirs = by_name.get(name, {}).get(metric)
+        if theirs is None or not (".pct" in metric or ".ratio" in metric) or "hit_rate" in metric: continue
+        if abs(mine - theirs) > max(0.03 * abs(theirs), 1): far.append((name, metric.split(".")[0], round(mine, 2), round(theirs, 2)))
+check("spread: kernels measured without running twice", len({n for _, n in spread}) == 12, len({n for _, n in spread}))
+print(f"      {len(far)} shares of spread further than 3 % from those of replay", far[:8])
+some = [name for (_, name) in ours("some.csv")]
+check("-k -s -c choose launches", some == ["transpose_shared", "transpose_padded"], some)
+for what in ("saxpy", "graph", "threads", "coop", "exit"):
+    for mode in ("kernel", "spread"):
+        name = f"{what}_{mode}"
+        text = open(name + ".out").read()
+        alone = open(f"alone_{what}.out").read()
+        check(f"{what}, {mode}: the program does as it does alone", codes[name] == codes[f"alone_{what}"] and text.startswith(alone), (codes[name], text[:60]))
+first = lambda name: min(times[name])
+print("      seconds:", {n: round(first(n), 2) for n in ("alone", "triage", "full", "spread", "ncu_sol", "ncu_full")})
+check("triage takes a quarter of ncu --section SpeedOfLight at most", first("triage") <= first("ncu_sol") / 4, f"{first('triage'):.2f} s, {first('ncu_sol'):.2f} s")
+check("full takes half of ncu --set full at most", first("full") <= first("ncu_full") / 2, f"{first('full'):.2f} s, {first('ncu_full'):.2f} s")
+print(failures, "failed")
+raise SystemExit(failures)
+P
+status=$?
+rm -rf "$folder"
+exit $status
