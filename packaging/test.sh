@@ -9,13 +9,18 @@ export QT_QPA_PLATFORM=offscreen
 
 "$root/packaging/build.sh" dev
 "$root/packaging/build.sh" dev all_verify_interface_header_sets
-# What parses untrusted bytes or shares memory between threads runs under sanitizers, too.
-address=(test_file test_trace test_channel)
+# What parses untrusted bytes or shares memory between threads runs under sanitizers, too; all tests do by night (packaging/nightly.sh).
+address=(test_file test_trace test_channel test_import)
+replayed=(fuzz_frames fuzz_payloads fuzz_texts fuzz_trace_file fuzz_gzip fuzz_nsys_sqlite)
 threads=(test_trace test_channel)
-"$root/packaging/build.sh" asan "${address[@]}"
+"$root/packaging/build.sh" asan "${address[@]}" "${replayed[@]}"
 for test in "${address[@]}"; do "build/asan/bin/$test"; done
+for target in "${replayed[@]}"; do
+  corpus=tests/fuzz/corpus/$target
+  [ -d "$corpus" ] || corpus=()
+  "build/asan/bin/$target" 1000 "${corpus[@]}"
+done
 "$root/packaging/build.sh" tsan "${threads[@]}"
 for test in "${threads[@]}"; do "build/tsan/bin/$test"; done
 
-# Real programs are started, killed and drawn, which a busy machine can make miss a deadline: what fails is run once more, and both runs are shown.
-ctest --preset dev --parallel "$(nproc)" --no-tests=error --repeat until-pass:2
+ctest --preset dev --parallel "$(nproc)" --no-tests=error

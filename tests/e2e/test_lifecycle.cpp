@@ -33,7 +33,7 @@ char state_of(pid_t pid) {
 }
 void wait_for_state(pid_t pid, char state) {
   for (int look = 0; state_of(pid) != state; ++look) {
-    constexpr int kLooks = 20'000;
+    constexpr int kLooks = 120'000;
     REQUIRE(look < kLooks);
     usleep(1'000);
   }

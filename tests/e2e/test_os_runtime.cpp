@@ -198,8 +198,11 @@ TEST_CASE("calls below the threshold are left out") {
                         {"profile", "-t", "osrt", "--osrt-threshold=15000000", "-o", "x", program("lanescope_program_os_calls").string()})
               .code == 0);
   const auto trace = load(folder.path() / "x.trace");
-  CHECK(count_events(*trace, TrackKind::kOsRuntime, "usleep") == 2);
-  CHECK(count_events(*trace, TrackKind::kOsRuntime, "poll") == 0);
+  CHECK(count_events(*trace, TrackKind::kOsRuntime, "usleep") >= 2);  // of 20 ms; others take 1 ms, or as long as the machine is busy
+  for (const Track& track : trace->tracks())
+    if (track.key.kind == TrackKind::kOsRuntime)
+      for (const LaneId lane : track.lanes)
+        for (EventIndex i = 0; i < trace->lane(lane).size(); ++i) CHECK(trace->lane(lane).duration(i) >= 15'000'000);
 }
 
 TEST_CASE("every process of a shell's pipeline is recorded, and its output is as without us") {

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "model/file/limits.h"
+
 namespace lanescope::test {
 namespace {
 
@@ -26,7 +28,8 @@ std::string varint(std::uint64_t number) {
 
 }  // namespace
 
-FileOfFrames::FileOfFrames(const std::filesystem::path& path, std::size_t bytes) : file_(path, std::ios::binary), most_bytes_(bytes) {
+FileOfFrames::FileOfFrames(const std::filesystem::path& path, std::size_t bytes)
+    : file_(path, std::ios::binary), most_bytes_(bytes), most_unpacked_(2 * limits::budget_of(bytes).unpacked) {
   FileHeader header{};
   std::memcpy(header.magic, kFileMagic, sizeof(kFileMagic));
   header.major_version = kFormatMajor;
@@ -46,6 +49,8 @@ FileOfFrames::FileOfFrames(const std::filesystem::path& path, std::size_t bytes)
 
 FileOfFrames::~FileOfFrames() {
   if (has_index_) return;
+  if (unpacked_ >= most_unpacked_)
+    while (bytes_ + last_.size() < most_bytes_) put(text_of(last_));
   proto::SessionEnd end;
   end.set_time(1'000'000'000);
   end.set_reason(proto::END_TARGET_EXITED);
@@ -53,7 +58,9 @@ FileOfFrames::~FileOfFrames() {
 }
 
 void FileOfFrames::add_payload(int type, const std::string& payload, std::uint32_t process, int source, std::uint32_t events) {
-  put(text_of(frame_of(type, payload, process, source, events)));
+  last_ = frame_of(type, payload, process, source, events);
+  unpacked_ += payload.size();
+  put(text_of(last_));
 }
 
 void FileOfFrames::fill_with(int type, const std::string& payload, std::uint32_t events) {

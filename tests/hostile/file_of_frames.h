@@ -19,12 +19,14 @@ inline constexpr std::int64_t kEpoch = 1'000;
 // Writes frames until the file has the size that was asked for. Ends with a session end, or an index.
 class FileOfFrames {
  public:
+  // Where payloads compress very well, what is added ends before the file has that size: at twice the bytes of payload that a reader unpacks
+  // of it (docs/file-format.md, Limits). The last frame is repeated then.
   FileOfFrames(const std::filesystem::path& path, std::size_t bytes);
   ~FileOfFrames();
   FileOfFrames(const FileOfFrames&) = delete;
   FileOfFrames& operator=(const FileOfFrames&) = delete;
 
-  [[nodiscard]] bool is_full() const { return bytes_ + 256 >= most_bytes_; }
+  [[nodiscard]] bool is_full() const { return bytes_ + 256 >= most_bytes_ || unpacked_ >= most_unpacked_; }
   [[nodiscard]] std::uint64_t position() const { return bytes_; }
 
   template <typename Message>
@@ -45,7 +47,10 @@ class FileOfFrames {
  private:
   std::ofstream file_;
   std::size_t most_bytes_;
+  std::uint64_t most_unpacked_;
   std::size_t bytes_ = 0;
+  std::uint64_t unpacked_ = 0;
+  std::vector<std::byte> last_;  // frame
   bool has_index_ = false;
 };
 

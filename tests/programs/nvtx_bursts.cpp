@@ -49,7 +49,7 @@ int wait_for_quiet(long ranges) {
   burst(ranges);
   const long before = shared_memory();
   constexpr long kQuiet = 64;
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   long now = before;
   while (now > kQuiet && std::chrono::steady_clock::now() < give_up) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

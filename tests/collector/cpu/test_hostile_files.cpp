@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstring>
 #include <fstream>
 
@@ -122,11 +121,9 @@ TEST_CASE("a name that would take gigabytes to say costs that name, and no memor
   REQUIRE(module.segments.size() == 1);
   CodeNames names({});
   const std::uint64_t memory = own_memory();
-  const auto begin = std::chrono::steady_clock::now();
   CHECK(name_at(names, module, 0) == "before");
   CHECK(name_at(names, module, 1).size() <= code_names::kMaximumText);
   CHECK(name_at(names, module, 2) == "after(int)");
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
   CHECK(own_memory() < memory + (64u << 20));
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 // Works until its thread has a share like any other; false where that has not come in 20 s.
 bool works_until_usual() {
-  const std::int64_t deadline = channel::monotonic_now() + 20'000'000'000;
+  const std::int64_t deadline = channel::monotonic_now() + 60'000'000'000;
   while (sched_getscheduler(0) != SCHED_OTHER)
     if (channel::monotonic_now() > deadline) return false;
   return true;
@@ -37,7 +37,7 @@ TEST_CASE("a worker that has waited too long for a processor takes one, and give
                                                          [] {}, [] {}, [] { return 10ms; }}));
   {
     const Watch watch(workers);
-    for (const std::int64_t deadline = channel::monotonic_now() + 20'000'000'000; hurried_rounds < 3 && channel::monotonic_now() < deadline;)
+    for (const std::int64_t deadline = channel::monotonic_now() + 60'000'000'000; hurried_rounds < 3 && channel::monotonic_now() < deadline;)
       std::this_thread::yield();
   }
   workers.clear();

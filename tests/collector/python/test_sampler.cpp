@@ -60,7 +60,7 @@ const python::Frame& own_frame(const Stack& stack) {
 
 // Waits until the thread was read, on this line of the program unless it is 0.
 std::shared_ptr<const Stack> wait_for_stack(const Sampler& sampler, pid_t pid, std::uint32_t thread, std::uint32_t line = 0) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (std::chrono::steady_clock::now() < give_up) {
     const std::int64_t now = channel::monotonic_now();
     const auto stack = sampler.at(pid, thread, now, [](std::int64_t) { return true; });

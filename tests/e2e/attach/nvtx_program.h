@@ -31,7 +31,7 @@ class NvtxProgram {
   }
   // Makes ranges until the recording has one: from then on all are recorded.
   void wait_until_recorded(const session::Recording& recording) {
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (recording.statistics().events == 0) {
       obey("range probe");
       ++probes_;

@@ -229,7 +229,7 @@ TEST_CASE("a recording of a running program is listed, started, stopped and shut
     return run_lanescope(messages.path(), arguments, {{"XDG_RUNTIME_DIR", folder.path().string()}});
   };
   const auto await = [&](const std::string& state) {
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (ask({"sessions"}).output.find(state) == std::string::npos) REQUIRE(std::chrono::steady_clock::now() < give_up);
   };
   NvtxProgram target("initialised");

@@ -97,7 +97,9 @@ std::string check_file(const Check& check, const Ended& with, const std::filesys
   if (!(*trace)->provenance().finished) problems += "the file is not finished; ";
   if (!check.kind.ranges) return problems;
   const std::uint64_t steps = count_steps(**trace);
-  if (steps > check.way.ranges || (steps < check.way.ranges && !said))
+  // On a machine that is busy enough, an agent gives up waiting for its recorder, which is said of its process.
+  const bool lost_processes = with.messages.find("could not be followed") != std::string::npos;
+  if (steps > check.way.ranges || (steps < check.way.ranges && !said && !lost_processes))
     problems += std::to_string(steps) + " ranges in place of " + std::to_string(check.way.ranges) + "; ";
   if (steps < check.way.ranges && with.messages.find("nothing dropped") != std::string::npos)
     problems += "it says that nothing was dropped; ";

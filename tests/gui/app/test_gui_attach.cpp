@@ -63,13 +63,13 @@ class AttachTest : public QObject {
     window.show();
     QSignalSpy opened(&window, &MainWindow::opened);
     window.attach(attach);
-    QTRY_VERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    QVERIFY2(wait_for([&] { return window.isRecording(); }), qPrintable(window.messages().text()));
     const auto ticks_of = [](const Trace& shown) {
       return gather_events(shown, EventScope::whole_trace(shown).lanes(), {.text = "tick", .kind = EventKind::kNvtxRange});
     };
-    QVERIFY(wait_for([&] { return window.state().trace() && ticks_of(*window.state().trace()).size() > 100; }, 30'000));  // live
+    QVERIFY(wait_for([&] { return window.state().trace() && ticks_of(*window.state().trace()).size() > 100; }));  // live
     window.actions().stop->trigger();
-    QVERIFY(opened.wait(30'000));
+    QVERIFY(opened.wait(kPatienceMs));
     QVERIFY(!window.isRecording());
     QVERIFY2(window.messages().text().contains("runs on"), qPrintable(window.messages().text()));
     QCOMPARE(process_->state(), QProcess::Running);
@@ -80,9 +80,9 @@ class AttachTest : public QObject {
 
     attach.output = QString::fromStdString((folder_.path() / "again.trace").string());  // and once more
     window.attach(attach);
-    QTRY_VERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    QVERIFY2(wait_for([&] { return window.isRecording(); }), qPrintable(window.messages().text()));
     window.stopRecording();
-    QVERIFY(opened.wait(30'000));
+    QVERIFY(opened.wait(kPatienceMs));
     QCOMPARE(process_->state(), QProcess::Running);
   }
 
@@ -99,14 +99,14 @@ class AttachTest : public QObject {
     window.show();
     QSignalSpy opened(&window, &MainWindow::opened);
     window.attach(attach);
-    QTRY_VERIFY2(window.isRecording() || window.messages().text().contains("not observed"), qPrintable(window.messages().text()));
+    QVERIFY2(wait_for([&] { return window.isRecording() || window.messages().text().contains("not observed"); }), qPrintable(window.messages().text()));
     if (!window.isRecording()) QSKIP("this machine does not let threads be observed");
     const auto count = [](const Trace& shown, EventKind kind) {
       return gather_events(shown, EventScope::whole_trace(shown).lanes(), {.kind = kind}).size();
     };
-    QVERIFY(wait_for([&] { return window.state().trace() && count(*window.state().trace(), EventKind::kThreadState) > 10; }, 30'000));
+    QVERIFY(wait_for([&] { return window.state().trace() && count(*window.state().trace(), EventKind::kThreadState) > 10; }));
     window.actions().stop->trigger();
-    QVERIFY(opened.wait(30'000));
+    QVERIFY(opened.wait(kPatienceMs));
     QCOMPARE(process_->state(), QProcess::Running);
     QCOMPARE(count(*window.state().trace(), EventKind::kNvtxRange), std::size_t{0});
   }
@@ -122,7 +122,7 @@ class AttachTest : public QObject {
     // What was on its way when it was cancelled is over before the next begins.
     bool next = false;
     job.start([&](const ui::LatestJob::Context& context) { context.deliver([&] { next = true; }); });
-    QTRY_VERIFY_WITH_TIMEOUT(next, 30'000);
+    QTRY_VERIFY_WITH_TIMEOUT(next, kPatienceMs);
     QVERIFY(!followed);
     QVERIFY(!std::filesystem::exists(folder_.path() / "cancelled.trace"));
     QCOMPARE(process_->state(), QProcess::Running);
@@ -155,7 +155,7 @@ class AttachTest : public QObject {
     attach.pid = 0x3fffffff;  // beyond what the kernel gives out
     attach.output = QString::fromStdString((folder_.path() / "never.trace").string());
     window.attach(attach);
-    QTRY_VERIFY(!window.messages().text().isEmpty());
+    QVERIFY(wait_for([&] { return !window.messages().text().isEmpty(); }));
     QVERIFY(!window.isRecording());
     QVERIFY(!std::filesystem::exists(folder_.path() / "never.trace"));
   }

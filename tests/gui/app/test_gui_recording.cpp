@@ -31,10 +31,10 @@ class RecordingTest : public QObject {
     QSignalSpy opened(&window, &MainWindow::opened);
     window.launch(dialog.launch());
     QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
-    QVERIFY(ended.wait(30'000));
+    QVERIFY(ended.wait(kPatienceMs));
     QVERIFY(!grown.isEmpty());  // drawn before the file was opened
     const std::uint64_t drawn_live = window.state().trace()->event_count();
-    QVERIFY(opened.wait(30'000));
+    QVERIFY(opened.wait(kPatienceMs));
     QCOMPARE(opened.first().first().toString(), QString::fromStdString((folder_.path() / "live.trace").string()));
     QCOMPARE(window.state().trace()->event_count(), drawn_live);
     QVERIFY(wait_for([&] { return window.isSettled(); }));
@@ -78,7 +78,7 @@ class RecordingTest : public QObject {
     QVERIFY(window.isRecording());  // it is drawn while the program goes on
     if (const QString picture = qEnvironmentVariable("LANESCOPE_PICTURE"); !picture.isEmpty()) QVERIFY(window.grab().save(picture));
     QVERIFY(ended.wait(120'000));
-    QVERIFY(opened.wait(60'000));
+    QVERIFY(opened.wait(kPatienceMs));
     QCOMPARE(kernels_so_far(), std::size_t{kLaunches});
   }
 
@@ -104,7 +104,7 @@ class RecordingTest : public QObject {
     window.launch(launch);
     QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
     window.actions().stop->trigger();
-    QVERIFY(opened.wait(30'000));
+    QVERIFY(opened.wait(kPatienceMs));
     QVERIFY(!window.isRecording());
     QVERIFY2(window.messages().text().contains("runs on"), qPrintable(window.messages().text()));
   }
@@ -120,14 +120,14 @@ class RecordingTest : public QObject {
     QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
     timeline::TimelineView& view = window.timelineView();
     const auto newest = [&] { return window.state().trace() ? window.state().trace()->extent().end : 0; };
-    QVERIFY(wait_for([&] { return newest() > 500'000'000; }, 10'000));
+    QVERIFY(wait_for([&] { return newest() > 500'000'000; }));
     QVERIFY(window.actions().follow_live->isChecked());
 
     constexpr Nanoseconds kWindow = 100'000'000;
     view.setVisibleRange({newest() - kWindow, newest()});
     view.setFollowLive(timeline::FollowLive::kYes);
     const TimeRange before = view.visibleRange();
-    QVERIFY(wait_for([&] { return view.visibleRange().begin > before.end; }, 10'000));  // a window further on
+    QVERIFY(wait_for([&] { return view.visibleRange().begin > before.end; }));  // a window further on
     QCOMPARE(view.visibleRange().length(), before.length());
     QVERIFY(view.visibleRange().contains(newest() - 1));
 
@@ -135,10 +135,10 @@ class RecordingTest : public QObject {
     QVERIFY(!window.actions().follow_live->isChecked());
     const TimeRange looked_at = view.visibleRange();
     const Nanoseconds then = newest();
-    QVERIFY(wait_for([&] { return newest() > then + kWindow; }, 10'000));
+    QVERIFY(wait_for([&] { return newest() > then + kWindow; }));
     QCOMPARE(view.visibleRange() == looked_at, true);  // nothing moves any more
 
-    QVERIFY(opened.wait(30'000));
+    QVERIFY(opened.wait(kPatienceMs));
     QCOMPARE(view.visibleRange() == looked_at, true);  // neither does the file, once it is complete
     const auto trace = window.state().trace();
     const auto ticks = gather_events(*trace, EventScope::whole_trace(*trace).lanes(), {.text = "tick", .kind = EventKind::kNvtxRange});

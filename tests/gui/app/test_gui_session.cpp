@@ -85,7 +85,7 @@ class TestGuiSession : public QObject {
     QSignalSpy wished(window_.get(), &MainWindow::windowWished);
     window_->openFile(known_);
     QVERIFY(answer("In a new window"));
-    QTRY_COMPARE(wished.size(), 1);
+    QTRY_COMPARE_WITH_TIMEOUT(wished.size(), 1, kPatienceMs);
     QCOMPARE(wished.front().front().value<std::optional<ui::Wish>>()->path, known_);
     QVERIFY(window_->isRecording());
   }
@@ -118,7 +118,7 @@ class TestGuiSession : public QObject {
     QVERIFY(settle(*second));
     second->close();
     first->close();
-    QTRY_VERIFY(!first && !other);
+    QVERIFY(wait_for([&] { return !first && !other; }));
   }
 
   void aLaunchThatFailsLeavesTheRecordingAlone() {

@@ -309,9 +309,9 @@ class MainWindowTest : public QObject {
     window.actions().reset_layout->trigger();
     QCOMPARE(places(), before);
     for (const QDockWidget* dock : docks) QVERIFY2(!dock->isHidden(), qPrintable(dock->objectName()));
-    QTRY_COMPARE(window.size(), whole);
+    QTRY_COMPARE_WITH_TIMEOUT(window.size(), whole, kPatienceMs);
     // Least widths of tabs, which come last, may take some pixels.
-    QTRY_VERIFY(std::abs(window.findChild<QDockWidget*>("details")->width() - details.width()) <= 20);
+    QVERIFY(wait_for([&] { return std::abs(window.findChild<QDockWidget*>("details")->width() - details.width()) <= 20; }));
     QCOMPARE(window.findChild<QDockWidget*>("details")->height(), details.height());
   }
 

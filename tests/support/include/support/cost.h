@@ -8,12 +8,13 @@
 
 namespace lanescope::test {
 
-// Of reading any file of up to 10 MB. Sanitizers take several times as much of both.
+// Of reading any file of up to 10 MB. The goal is 5 s, which tests/hostile/sweep.sh measures; what is read without limits takes minutes, and
+// slow machines pass, too. Sanitizers take several times as much of both.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr double kMostSeconds = 30;
+inline constexpr double kMostSeconds = 120;
 inline constexpr std::size_t kMostBytes = std::size_t{4} << 30;
 #else
-inline constexpr double kMostSeconds = 5;
+inline constexpr double kMostSeconds = 20;
 inline constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 #endif
 

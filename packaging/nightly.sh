@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# nightly.sh [HOURS]: what takes too long for every change, in so many hours of fuzzing (8) and about four more. Prints what failed, and goes on.
+#
+# All tests under the address and undefined behaviour sanitizers, then under the thread sanitizer; every test as built for development,
+# three times, beside a busy neighbour; hostile files through every command; recordings cut at many places; the recorder's memory; stress;
+# fuzzing.
+set -uo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
+hours=${1:-8}
+export QT_QPA_PLATFORM=offscreen
+failed=()
+part() {  # part NAME COMMAND...
+  local name=$1
+  shift
+  echo "nightly: $name"
+  "$@" || failed+=("$name")
+}
+
+# The agent, which enters other programs, is never instrumented (cmake/LanescopeOptions.cmake).
+for preset in asan tsan; do
+  part "$preset build" packaging/build.sh "$preset"
+  part "$preset" ctest --preset "$preset" --parallel "$(nproc)" --no-tests=error --timeout 1800
+done
+
+part "dev build" packaging/build.sh dev
+sh -c 'while :; do :; done' &
+neighbour=$!
+trap 'kill "$neighbour" 2>/dev/null' EXIT
+part "tests beside a busy neighbour" ctest --preset dev --parallel "$(nproc)" --no-tests=error --repeat until-fail:3
+kill "$neighbour" 2>/dev/null
+
+part "recordings that are cut" env LANESCOPE_TEST_CUTS=50 build/dev/bin/test_compact
+part "stress" tests/e2e/stress.sh build/dev/bin/lanescope build/dev/bin/lanescope_program_stress 600
+part "memory of the recorder" python3 tests/soak/soak.py --lanescope build/dev/bin/lanescope --stream build/dev/bin/lanescope_program_nvtx_stream \
+  --seconds 3600 --processes 10000
+part "release build" packaging/build.sh release
+part "hostile files" tests/hostile/sweep.sh build/release/bin
+part "fuzzing" packaging/fuzz.sh "$hours"
+
+[ ${#failed[@]} -eq 0 ] && exit 0
+printf 'nightly: failed: %s\n' "${failed[@]}"
+exit 1
