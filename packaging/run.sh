@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # run.sh [PROGRAM ARGUMENTS...]: installs what is missing, builds, profiles, and opens what was recorded.
 #
-# Without a program it profiles a bundled one: a CUDA program where there is a GPU and nvcc, else a program with NVTX ranges, threads and a fork.
-# The viewer opens where there is a display; a summary is printed in any case.
+# Without a program it profiles a bundled one: a CUDA program where there is a GPU and nvcc, else a program with NVTX ranges, threads and a fork; then
+# it also analyses a PyTorch training that was recorded on a GPU. The viewer opens where there is a display; a summary is printed in any case.
 set -euo pipefail
 case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -10,6 +10,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 "$root/packaging/build.sh" release lanescope_with_programs
 bin="$root/build/release/bin"
 
+example=
 if [ $# -gt 0 ]; then
   program=("$@")
 elif command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1 && [ -x "$bin/lanescope_program_cuda_streams" ]; then
@@ -17,6 +18,7 @@ elif command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1 && [ -x "
 else
   echo "run: no GPU here, so a program that only uses NVTX is profiled"
   program=("$bin/lanescope_program_nvtx_threads")
+  example="$root/tests/data/torch_loader_samples.trace"
 fi
 
 recording=$(mktemp -d)/lanescope.trace
@@ -28,7 +30,11 @@ recording=$(printf '%s\n' "$output" | sed -n 's/^[[:space:]]*\(\/.*\.trace\)$/\1
 
 "$bin/lanescope" info "$recording"
 "$bin/lanescope" stats "$recording"
+if [ -n "$example" ]; then
+  printf '\nrun: what Lanescope says of a PyTorch training that was recorded on an NVIDIA H200 (%s):\n\n' "${example#"$root"/}"
+  "$bin/lanescope" analyze "$example"
+fi
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && [ -x "$bin/lanescope-ui" ]; then
-  "$bin/lanescope-ui" "$recording"
+  "$bin/lanescope-ui" "${example:-$recording}"
 fi
 exit "$status"
