@@ -229,7 +229,9 @@ class Judge {
              std::min(slot_gain(), 1 - theoretical));
     }
     const auto achieved = find("sm__warps_active.avg.pct_of_peak_sustained_active");
-    if (achieved && 100 * theoretical - *achieved > kFarBelow)
+    // Warps that queue at one address end late, whatever their work is.
+    const bool queues = std::any_of(verdict_.advice.begin(), verdict_.advice.end(), [](const Advice& each) { return each.rule == "atomics"; });
+    if (achieved && 100 * theoretical - *achieved > kFarBelow && !queues)
       advise("achieved_occupancy",
              "On average " + number(*achieved) + " % of the warps are there that could be, and " + number(100 * theoretical) + " % could be held.",
              "Give all blocks and warps work of the same length.", std::min(slot_gain(), 1 - *achieved / 100 / theoretical));
