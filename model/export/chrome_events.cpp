@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <vector>
 
 #include "model/import/chrome_json.h"
 #include "model/trace/hexadecimal.h"
@@ -30,9 +32,32 @@ std::string memory_name(const MemoryDetail& detail) {
 
 }  // namespace
 
-std::uint32_t queue_row(const TrackKey& key, std::size_t lane) noexcept {
-  constexpr std::uint32_t kRowsOfLane = 1'000'000, kWaits = 500'000, kPageFaults = 900'000;  // more than there are streams
+QueueRows::QueueRows(const Trace& trace) {
+  std::map<TrackKey, std::vector<LaneId>> work;  // kernels and graphs, by the key that copies of their stream have
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kKernels && track.key.kind != TrackKind::kGraphLaunches) continue;
+    TrackKey key = track.key;
+    key.kind = TrackKind::kMemory;
+    work[key].insert(work[key].end(), track.lanes.begin(), track.lanes.end());
+  }
+  for (const Track& track : trace.tracks()) {
+    const auto found = work.find(track.key);
+    if (track.key.kind != TrackKind::kMemory || found == work.end()) continue;
+    const auto overlaps = [&](LaneId memory) {
+      const Lane& lane = trace.lane(memory);
+      for (EventIndex i = 0; i < lane.size(); ++i)
+        for (const LaneId other : found->second)
+          if (trace.lane(other).busy({lane.start(i), lane.end(i)}) > 0) return true;
+      return false;
+    };
+    if (std::any_of(track.lanes.begin(), track.lanes.end(), overlaps)) apart_.insert(track.key);
+  }
+}
+
+std::uint32_t QueueRows::of(const TrackKey& key, std::size_t lane) const noexcept {
+  constexpr std::uint32_t kRowsOfLane = 1'000'000, kCopies = 250'000, kWaits = 500'000, kPageFaults = 900'000;  // more than there are streams
   auto further = static_cast<std::uint32_t>(lane) * kRowsOfLane;
+  if (apart_.contains(key)) further += kCopies;
   if (key.kind == TrackKind::kSynchronizations) further += kWaits;
   if (key.kind == TrackKind::kPageFaults) further += kPageFaults;
   return key.stream == kNone ? kNone - further : key.stream + further;
@@ -115,7 +140,7 @@ void ChromeEvents::write_page_fault(const TrackKey& key, std::size_t lane, const
   const PageFaultDetail& detail = trace_.page_fault_detail(event.detail);
   const bool of_gpu = key.gpu != kNone;
   begin_event(json_, of_gpu ? "X" : "i").field("cat", "page_fault").field("name", trace_.name(event.name));
-  json_.field("pid", of_gpu ? pids_.gpu(key) : pids_.host(key.process)).field("tid", of_gpu ? queue_row(key, lane) : 0);
+  json_.field("pid", of_gpu ? pids_.gpu(key) : pids_.host(key.process)).field("tid", of_gpu ? rows_.of(key, lane) : 0);
   json_.timestamp("ts", event.start);
   if (of_gpu)
     json_.microseconds("dur", event.duration).key("args").open('{').field("device", device_ordinal(trace_, key.process, key.gpu));
@@ -145,7 +170,7 @@ void ChromeEvents::begin_on_thread(const TrackKey& key, const Event& event, std:
 // Leaves the arguments open.
 void ChromeEvents::begin_on_stream(const TrackKey& key, std::size_t lane, const Event& event, std::string_view category,
                                    std::string_view name) {
-  begin_event(json_, "X").field("cat", category).field("name", name).field("pid", pids_.gpu(key)).field("tid", queue_row(key, lane));
+  begin_event(json_, "X").field("cat", category).field("name", name).field("pid", pids_.gpu(key)).field("tid", rows_.of(key, lane));
   json_.timestamp("ts", event.start).microseconds("dur", event.duration).key("args").open('{');
   json_.field("device", device_ordinal(trace_, key.process, key.gpu)).field("context", key.context);
   json_.field("stream", key.stream == kNone ? std::int64_t{-1} : std::int64_t{key.stream}).field("correlation", event.correlation);
@@ -204,7 +229,7 @@ void ChromeEvents::write_arrow(const TrackKey& key, std::size_t lane, const Even
     write_arrow_end("s", id, pids_.host(caller.process), tid(caller), call.start);
     json_.close('}');
   }
-  write_arrow_end("f", id, pids_.gpu(key), queue_row(key, lane), event.start);
+  write_arrow_end("f", id, pids_.gpu(key), rows_.of(key, lane), event.start);
   json_.field("bp", "e").close('}');
 }
 void ChromeEvents::write_arrow_end(std::string_view phase, std::uint64_t id, std::uint32_t pid, std::uint32_t tid, Nanoseconds time) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string_view>
 #include <unordered_set>
 
@@ -19,9 +20,19 @@ inline JsonWriter& begin_event(JsonWriter& json, std::string_view phase) {
   return json.field("ph", phase);
 }
 
-// The row (tid) of a GPU's track: its stream, and further ones for each lane of work that overlaps other work of the stream, for waits, and
-// for page faults. Readers nest what stands on one row; what overlaps there in part, Perfetto drops.
-[[nodiscard]] std::uint32_t queue_row(const TrackKey& key, std::size_t lane) noexcept;
+// The rows (tid) of GPUs' tracks: a stream's, and further ones for each lane of work that overlaps other work of the stream, for waits, and
+// for page faults. Readers nest what stands on one row; what overlaps there in part, Perfetto drops. Copies and sets stand on their
+// stream's row unless they overlap its kernels, as copies do that the processor makes for a stream.
+class QueueRows {
+ public:
+  // O(copies and sets · log n).
+  explicit QueueRows(const Trace& trace);
+  [[nodiscard]] std::uint32_t of(const TrackKey& key, std::size_t lane) const noexcept;
+  [[nodiscard]] bool has_apart(const TrackKey& key) const noexcept { return apart_.contains(key); }
+
+ private:
+  std::set<TrackKey> apart_;  // of copies and sets that overlap kernels
+};
 
 // The row of a thread's states, which begin and end in the middle of calls. Threads' ids are smaller than this.
 inline constexpr std::uint32_t kStateRows = 100'000'000;
@@ -29,7 +40,9 @@ inline constexpr std::uint32_t kStateRows = 100'000'000;
 class ChromeEvents {
  public:
   ChromeEvents(const Trace& trace, const ExportSelection& selection, JsonWriter& json, const ChromePids& pids)
-      : trace_(trace), selection_(selection), json_(json), pids_(pids), launches_(trace) {}
+      : trace_(trace), selection_(selection), json_(json), pids_(pids), rows_(trace), launches_(trace) {}
+  [[nodiscard]] const QueueRows& rows() const noexcept { return rows_; }
+
 
   // Of the lane-th lane of the track with this key. Readers look for what an arrow leads from and to among the events in front of it: write
   // the events of threads before those of GPUs.
@@ -61,6 +74,7 @@ class ChromeEvents {
   const ExportSelection& selection_;
   JsonWriter& json_;
   const ChromePids& pids_;
+  QueueRows rows_;
   LaunchIndex launches_;
   std::unordered_set<std::uint64_t> started_arrows_;
   std::uint64_t process_ranges_ = 0;

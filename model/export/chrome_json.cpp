@@ -90,6 +90,7 @@ class ChromeExport {
     if (stream != nullptr && !stream->name.empty()) name += " " + stream->name;
     if (key.kind == TrackKind::kPageFaults) name = "page faults";
     if (key.kind == TrackKind::kSynchronizations) name += ": waits";
+    if (events_.rows().has_apart(key)) name += ": copies";
     return lane == 0 ? name : name + " (" + std::to_string(lane + 1) + ")";
   }
 
@@ -128,7 +129,8 @@ class ChromeExport {
     for (const Track& track : trace_.tracks())
       if (is_on_gpu(track.key))
         for (std::size_t lane = 0; lane < track.lanes.size(); ++lane)
-          write_name("thread_name", pids_.gpu(track.key), queue_row(track.key, lane), "name", std::string_view(row_name(track.key, lane)));
+          write_name("thread_name", pids_.gpu(track.key), events_.rows().of(track.key, lane), "name",
+                     std::string_view(row_name(track.key, lane)));
   }
 
   bool write_track(const Track& track) {

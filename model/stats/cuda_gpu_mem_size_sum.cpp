@@ -18,8 +18,9 @@ Table cuda_gpu_mem_size_sum(const Selection& selection, const ReportOptions& opt
   };
   std::vector<Row> rows;
   samples.for_each([&](NameId name, Samples sizes) { rows.push_back({summarize(sizes, options.percentiles), name}); });
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    return a.summary.total != b.summary.total ? a.summary.total > b.summary.total : a.summary.count > b.summary.count;
+  std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+    if (a.summary.total != b.summary.total) return a.summary.total > b.summary.total;
+    return a.summary.count != b.summary.count ? a.summary.count > b.summary.count : trace.name(a.name) < trace.name(b.name);
   });
 
   std::vector<Column> columns = {integers("Total", Unit::kBytes), integers("Count")};

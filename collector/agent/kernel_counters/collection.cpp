@@ -37,7 +37,7 @@ enum class State : int { kOff, kWaiting, kOn, kOver };
 // What this thread's call of the driver is to the gate.
 enum class Passage : std::uint8_t { kNone, kEntered, kAlone };
 constinit thread_local Passage passage = Passage::kNone;
-constinit thread_local std::uint32_t depth = 0;  // of launches within each other
+constinit thread_local std::uint8_t depth = 0;  // of launches within each other
 
 struct Measurement {
   ContextCounters* counters = nullptr;
