@@ -170,7 +170,8 @@ TEST_CASE("the child of a vfork, which ends on its parent's thread, does not end
     const Recorded recorded = record(python, "failing");
     const Told& starter = recorded.threads.at("starter");
     const auto held = static_cast<double>(time_in(recorded.lock.held, starter.thread, starter.begin, starter.end));
-    CHECK(held > 0.7 * static_cast<double>(starter.end - starter.begin));
+    // Ended by the child, it would not hold the lock while it computes, which is nearly all of the time. A busy machine makes it wait as well.
+    CHECK(held > 0.3 * static_cast<double>(starter.end - starter.begin));
   }
 }
 

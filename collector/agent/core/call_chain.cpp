@@ -36,6 +36,8 @@ bool prepare_call_chains() noexcept {
   unwinder.walk = reinterpret_cast<decltype(unwinder.walk)>(dlsym(library, "_Unwind_Backtrace"));
   unwinder.address = reinterpret_cast<decltype(unwinder.address)>(dlsym(library, "_Unwind_GetIP"));
   const bool found = unwinder.walk != nullptr && unwinder.address != nullptr;
+  // The first walk sets the unwinder up, for which it calls the kernel: a program may have forbidden that by the time of its first long call.
+  if (found) static_cast<void>(CallChain());
   can_unwind.store(found, std::memory_order_release);
   return found;
 }

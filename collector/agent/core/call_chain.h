@@ -9,14 +9,14 @@
 
 namespace lanescope::agent {
 
-// Looks for what unwinds. Loads a library perhaps, so not where the caller may hold a lock of the program's. False where there is none.
+// Looks for what unwinds, and walks once, so that later walks need nothing of the kernel. Loads a library perhaps, so not where the caller may hold a lock of the program's. False where there is none.
 bool prepare_call_chains() noexcept;
 [[nodiscard]] bool can_take_call_chains() noexcept;
 
 // Return addresses, innermost first, those of the agent's own functions among them.
 class CallChain {
  public:
-  // Takes it. Requires: can_take_call_chains(). Takes no memory, but for the first call of a process perhaps.
+  // Takes it. Requires: can_take_call_chains(), but for the walk of prepare_call_chains(). Takes no memory and calls no kernel after that one.
   CallChain() noexcept;
 
   // As a record of type kCallChain carries it. Valid as long as this.
