@@ -145,6 +145,10 @@ bool is_our_format(const std::filesystem::path& path) {
 }
 
 Result<MeasuredKernels> read(const std::filesystem::path& path) {
+  // What is no file, a pipe that nobody writes to perhaps, is never opened: it would be waited for.
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored))
+    if (const auto refused = open_trace(path); !refused) return refused.error();
   if (!is_our_format(path)) {
     Result<kernels::KernelMetrics> metrics = read_ncu_csv(path);
     if (!metrics) return metrics.error();

@@ -22,8 +22,12 @@ int run_report(Arguments arguments) {
   app.add_option("FILE", input, "A .trace file, or a trace of another tool")->required()->transform(trace_file());
   app.add_option("-o,--output", output, "File to write, or - for standard output [FILE with .html]")->type_name("FILE");
   app.add_flag("-f,--force-overwrite", force, "Overwrite the file if it exists");
-  app.add_option("--findings", options.findings, "How many findings, the largest cost first [10]")->type_name("N");
-  app.add_option("--rows", options.table_rows, "How many rows of each table [12]")->type_name("N");
+  app.add_option("--findings", options.findings, "How many findings, the largest cost first [10]")
+      ->type_name("N")
+      ->check(whole_number(0, 1'000));
+  app.add_option("--rows", options.table_rows, "How many rows of each table [12]")
+      ->type_name("N")
+      ->check(whole_number(0, 100'000));
   app.add_flag("-q,--quiet", quiet, "Say nothing where it succeeds");
   app.footer(
       "Examples:\n"
