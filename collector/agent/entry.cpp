@@ -64,5 +64,6 @@ LANESCOPE_EXPORT void lanescope_agent_tell(const char* sentence) {
   report(Component::kNvtx, ComponentState::kVersionMismatch, Severity::kWarning, sentence);
 }
 
-// The injector, in a process that runs already.
+// The injector, in a process that runs already; or that process itself, which then waits until it is recorded.
 LANESCOPE_EXPORT int lanescope_agent_attach(const char* address) { return lanescope::agent::attach::attach(address, record_cuda_late); }
+LANESCOPE_EXPORT int lanescope_agent_await(int milliseconds) { return lanescope::agent::attach::await_attached(milliseconds); }

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "collector/attach/candidate.h"
+#include "collector/attach/from_inside.h"
 #include "collector/attach/inject.h"
 #include "collector/session/inheritance.h"
 #include "file/session_start.h"
@@ -24,6 +25,8 @@ extern char** environ;
 
 namespace lanescope::session {
 namespace {
+
+constexpr std::chrono::seconds kAskingLimit{5};  // for a process to say that it is ready
 
 std::vector<std::string> our_environment() {
   std::vector<std::string> variables;
@@ -104,12 +107,14 @@ struct BroughtAgent {
   FileDescriptor connection;
   std::vector<std::string> warnings;
 };
-Result<BroughtAgent> bring_agent(pid_t pid, const std::filesystem::path& agent, const ControlSocket& socket, FrameLog& log) {
+Result<BroughtAgent> bring_agent(pid_t pid, const std::filesystem::path& agent, FileDescriptor asking, const ControlSocket& socket,
+                                 FrameLog& log) {
   constexpr std::chrono::seconds kGreetingLimit{5};
-  Result<attach::Injection> injection = attach::inject({.pid = pid, .agent = agent, .socket = socket.address()});
+  const attach::InjectionRequest request{.pid = pid, .agent = agent, .socket = socket.address()};
+  Result<attach::Injection> injection = asking.valid() ? attach::answer_asking_process(asking.get(), request) : attach::inject(request);
   if (!injection) return injection.error();
   if (injection->thread != 0) note_stop(*injection, log);
-  FileDescriptor connection(injection->connection);
+  FileDescriptor connection = asking.valid() ? std::move(asking) : FileDescriptor(injection->connection);
   if (Result<void> greeted = await_greeting(connection.get(), pid, kGreetingLimit); !greeted) return greeted.error();
   return BroughtAgent{std::move(connection), std::move(injection->warnings)};
 }
@@ -230,6 +235,9 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
 }
 
 Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest request, FrameSink sink) {
+  FileDescriptor asking(request.asking);
+  if (asking.valid())
+    if (const Result<void> asks = attach::await_asking_process(asking.get(), request.pid, kAskingLimit); !asks) return asks.error();
   const Result<std::filesystem::path> agent = agent_for(request.settings, request.agent);
   if (!agent) return agent.error();
   const bool from_outside = agent->empty();
@@ -271,7 +279,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
     discard();
     return Error{refusals.front().text()};
   }
-  Result<BroughtAgent> brought = from_outside ? BroughtAgent() : bring_agent(request.pid, *agent, *socket, *log);
+  Result<BroughtAgent> brought = from_outside ? BroughtAgent() : bring_agent(request.pid, *agent, std::move(asking), *socket, *log);
   if (!brought) {
     discard();
     return brought.error();

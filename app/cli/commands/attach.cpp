@@ -25,6 +25,7 @@ using session::Recording;
 struct Options {
   pid_t pid = 0;
   bool list = false;
+  int asking = -1;
   CaptureOptions capture;
   RangeOptions range;
   RecordingOptions recording;
@@ -53,6 +54,8 @@ void describe(CLI::App& app, Options& options) {
   describe_start_later(app, options.range);
   describe_recording(app, options.recording, Targets::kRunning);
   describe_unrecorded(app, options.capture.unrecorded);
+  // For programs that ask themselves, as our Python package does (collector/attach/from_inside.h): no one types it.
+  app.add_option("--from-inside", options.asking)->check(whole_number(0, std::numeric_limits<int>::max()))->group("");
 }
 
 const char* possible(const attach::ProcessSummary& process) {
@@ -85,6 +88,7 @@ int print_list() {
 Result<session::AttachRequest> attach_request(const Options& options) {
   session::AttachRequest request;
   request.pid = options.pid;
+  request.asking = options.asking;
   Result<session::CaptureSettings> settings = capture_settings(options.capture);
   if (!settings) return settings.error();
   request.settings = std::move(*settings);
@@ -128,13 +132,13 @@ int run_attach(Arguments arguments) {
   RecorderSignals signals;
   Result<std::unique_ptr<Recording>> recording = Recording::attach(*request);
   if (!recording) return fail(with_way_out(recording.error(), *request));
-  if (options.range.start_later)
-    std::cerr << "Attached to process " << options.pid << "; lanescope start records it, Ctrl+C lets it go.\n";
-  else if (options.recording.duration == 0)
-    std::cerr << "Recording process " << options.pid << "; Ctrl+C ends it.\n";
   std::string& name = options.recording.session_name;
   if (name.empty()) name = "attach-" + std::to_string(getpid());
   SessionServer server(**recording, name, start_options(options.capture, options.range, {}));
+  if (options.range.start_later)
+    std::cerr << "Attached to process " << options.pid << "; lanescope start records it, Ctrl+C lets it go.\n";
+  else if (options.recording.duration == 0 || options.asking >= 0)
+    std::cerr << "Recording process " << options.pid << "; Ctrl+C ends it.\n";
   const Watched watched = watch(**recording, server, signals, OnSignal::kDetach);
   return watched.outcome.failure ? fail(*watched.outcome.failure) : kSuccess;
 }

@@ -1,16 +1,37 @@
-"""Recordings of CUDA programs (.trace files) as tables.
+"""Recordings of CUDA programs (.trace files): made from within a program, and read as tables.
 
     import lanescope
+    with lanescope.record("run.trace", trace=["cuda", "nvtx"]):
+        train()
     with lanescope.open("run.trace") as trace:
         print(trace.kernels[["name", "start", "duration"]].to_pandas())
 
-docs/python.md is the guide, docs/tables.md lists the tables.
+docs/python.md is the guide, docs/tables.md lists the tables. Recording needs nothing but Python; what reads is imported when it is used, with
+numpy, xxhash and zstandard.
 """
 
-from ._frames import TraceError
-from .program import ProgramError
-from .table import Table
-from .trace import ClockReading, JobPlace, Loss, Process, Trace, diff, open
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+from typing import Any as _Any
 
-__all__ = ["ClockReading", "JobPlace", "Loss", "Process", "ProgramError", "Table", "Trace", "TraceError", "diff", "open"]
+from ._errors import ProgramError, RecordingError, RecordingWarning, TraceError
+from ._nvtx import annotate
+from ._recording import Recording, profile, record, start, stop
+from ._schedule import Schedule, schedule
+
+if TYPE_CHECKING:
+    from .table import Table
+    from .trace import ClockReading, JobPlace, Loss, Process, Trace, diff, open
+
+__all__ = ["ClockReading", "JobPlace", "Loss", "Process", "ProgramError", "Recording", "RecordingError", "RecordingWarning", "Schedule", "Table", "Trace",
+           "TraceError", "annotate", "diff", "open", "profile", "record", "schedule", "start", "stop"]
 __version__ = "0.1.0"
+
+_READING = {"Table": "table", **dict.fromkeys(["ClockReading", "JobPlace", "Loss", "Process", "Trace", "diff", "open"], "trace")}
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _READING:
+        raise AttributeError(f"module 'lanescope' has no attribute {name!r}")
+    globals()[name] = value = getattr(_import_module(f".{_READING[name]}", __name__), name)
+    return value

@@ -14,6 +14,8 @@ from typing import Iterator, NamedTuple, Optional
 import xxhash
 import zstandard
 
+from ._errors import TraceError as TraceError
+
 FILE_MAGIC = b"\x89LST\r\n\x1a\n"
 FRAME_MAGIC = b"LSF1"
 FILE_HEADER, FRAME_HEADER = struct.Struct("<8sHHI"), struct.Struct("<4sHBBIIIIQ")
@@ -23,10 +25,6 @@ _WINDOW = 4 << 20           # bytes that are read at once
 # Of a damaged file, at most so many times its size is hashed in search of the next whole frame: what looks like the begin of one, everywhere,
 # would otherwise take time with the square of its size.
 _SEARCH_FACTOR = 16
-
-
-class TraceError(Exception):
-    """A file that is no .trace file, or of which nothing can be read. The message is one sentence."""
 
 
 class Frame(NamedTuple):

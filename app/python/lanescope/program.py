@@ -12,11 +12,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from ._frames import TraceError
-
-
-class ProgramError(TraceError):
-    """The program is not there, or it failed; the message is what it said."""
+from ._errors import ProgramError as ProgramError
 
 
 def find() -> str:
@@ -37,8 +33,8 @@ def operand(path: "os.PathLike[str] | str") -> str:
     return "./" + name if name.startswith("-") else name
 
 
-def run_json(arguments: "list[str]") -> Any:
-    """What `lanescope ARGUMENTS` prints as JSON."""
+def run_text(arguments: "list[str]") -> str:
+    """What `lanescope ARGUMENTS` prints."""
     program = find()
     try:
         done = subprocess.run([program, *arguments], capture_output=True, check=False)
@@ -46,5 +42,10 @@ def run_json(arguments: "list[str]") -> Any:
         raise ProgramError(f"{program} can't be run: {error.strerror}.") from error
     if done.returncode != 0:
         raise ProgramError(done.stderr.decode("utf-8", errors="replace").strip() or f"{program} ended with {done.returncode}.")
-    text = done.stdout.decode("utf-8", errors="replace")
+    return done.stdout.decode("utf-8", errors="replace")
+
+
+def run_json(arguments: "list[str]") -> Any:
+    """What it prints as JSON."""
+    text = run_text(arguments)
     return json.loads(text) if text.strip() else []

@@ -1,5 +1,6 @@
 #include "agent/attach/attachment.h"
 
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
@@ -30,6 +31,7 @@ namespace lanescope::agent::attach {
 namespace {
 
 constexpr int kLookMilliseconds = 500;          // between looks for libraries that were loaded meanwhile
+constexpr std::int64_t kReadyAgain = kMillisecond;  // between looks of those who wait for that
 constexpr int kListenMilliseconds = 1'000;      // between looks whether the program has closed the listener
 constexpr std::int64_t kListenAgain = kSecond;  // where it has, and another can't be had
 
@@ -38,8 +40,11 @@ struct Invitation {
   char address[channel::kAddressBytes] = {};  // of the session; empty: the environment names it
 };
 
+enum class Progress { kUnderWay, kReady, kRefused };
+
 struct Attachment {
   Lock lock;
+  std::atomic<Progress> progress{Progress::kReady};
   Invitation pending;
   void (*record_cuda)() = nullptr;
   bool is_served = false;  // the thread runs
@@ -177,6 +182,7 @@ void follow_session() noexcept {
       attachment.record_cuda();
     }
     tell(take_over_nvtx(Search::kNew));
+    attachment.progress.store(Progress::kReady, std::memory_order_release);
   } while (session_stays_alive(kLookMilliseconds));
 }
 
@@ -187,6 +193,8 @@ void* serve(void*) noexcept {
       wait_for_invitation();
     else if (join_recording_at(invitation.socket, invitation.address))
       follow_session();
+    else
+      attachment.progress.store(Progress::kRefused, std::memory_order_release);
   }
   return nullptr;
 }
@@ -250,11 +258,21 @@ int attach(const char* address, void (*record_cuda)()) noexcept {
     if (const int problem = start_own_thread(serve, nullptr, 0); problem != 0) return problem;
     attachment.is_served = true;
   }
+  attachment.progress.store(Progress::kUnderWay, std::memory_order_relaxed);
   attachment.record_cuda = record_cuda;
   invitation.socket = OwnDescriptor::keep(socket);
   attachment.pending = invitation;
   if (attachment.listens) wake_thread();
   return 0;
+}
+
+int await_attached(int milliseconds) noexcept {
+  for (std::int64_t left = milliseconds * kMillisecond;; left -= kReadyAgain) {
+    const Progress progress = attachment.progress.load(std::memory_order_acquire);
+    if (progress != Progress::kUnderWay) return progress == Progress::kReady ? 0 : ECONNREFUSED;
+    if (left <= 0) return ETIMEDOUT;
+    system::sleep(kReadyAgain);
+  }
 }
 
 }  // namespace lanescope::agent::attach

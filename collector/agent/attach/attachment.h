@@ -11,6 +11,10 @@ namespace lanescope::agent::attach {
 // Called on a thread of the target that was stopped at an arbitrary point at which it holds no lock of the C library.
 int attach(const char* address, void (*record_cuda)()) noexcept;
 
+// Waits until the session that was attached last is joined and what is loaded is taken over, so that nothing is lost from here on. 0,
+// ETIMEDOUT, or ECONNREFUSED where that session does not want us. Any thread of the program; it may be many.
+int await_attached(int milliseconds) noexcept;
+
 // In a process that is armed: waits for sessions that connect to it, on a thread of ours. Does nothing in others. Any thread; once counts.
 void wait_for_sessions(void (*record_cuda)()) noexcept;
 

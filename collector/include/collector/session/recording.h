@@ -187,6 +187,7 @@ struct AttachRequest {
   std::optional<std::uint64_t> maximum_file_size;     // as in LaunchRequest
   std::optional<std::chrono::nanoseconds> keep_last;  // as in LaunchRequest
   std::filesystem::path agent;                        // empty: find_agent()
+  int asking = -1;  // the connection of a process that asks itself (collector/attach/from_inside.h); it is taken over
 };
 
 // The agent: LANESCOPE_AGENT where set, else where it is installed, as seen from the running program. Fails when it is not there.

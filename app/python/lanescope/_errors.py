@@ -1,0 +1,17 @@
+"""The errors of this package. They need no other module, so that what records works where the modules for reading are missing."""
+
+
+class TraceError(Exception):
+    """A file that is no .trace file, or of which nothing can be read. The message is one sentence."""
+
+
+class ProgramError(TraceError):
+    """The program is not there, or it failed; the message is what it said."""
+
+
+class RecordingError(RuntimeError):
+    """What keeps this process from being recorded; the message is one sentence, mostly the recorder's."""
+
+
+class RecordingWarning(UserWarning):
+    """What the recorder has to say of a recording that goes on all the same."""

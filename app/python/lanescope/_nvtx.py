@@ -1,0 +1,138 @@
+"""NVTX ranges of Python code, without another package.
+
+This module is to a tool what a library is that embeds NVTX: the tool's library is named by NVTX_INJECTION64_PATH, or is our agent once a
+recording begins, and puts its functions into the table that is kept here. So every tool that takes NVTX sees these ranges, and where there is
+none a range costs some 200 ns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import inspect
+import os
+import threading
+from typing import Any, Callable, Optional, TypeVar, Union
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_CALLBACKS, _VERSION = 1, 3                # export tables
+_CORE, _CORE_FUNCTIONS = 1, 16             # the module of functions without domains
+_RANGE_PUSH_EX, _RANGE_POP = 8, 11         # in it
+_COLOR_ARGB, _MESSAGE_UTF8 = 1, 1
+_PAYLOAD_INT64, _PAYLOAD_DOUBLE = 2, 3
+
+
+class _Payload(ctypes.Union):
+    _fields_ = [("integer", ctypes.c_int64), ("double", ctypes.c_double)]
+
+
+class _Attributes(ctypes.Structure):  # nvtxEventAttributes_t, version 2
+    _fields_ = [("version", ctypes.c_uint16), ("size", ctypes.c_uint16), ("category", ctypes.c_uint32), ("color_type", ctypes.c_int32),
+                ("color", ctypes.c_uint32), ("payload_type", ctypes.c_int32), ("reserved", ctypes.c_int32), ("payload", _Payload),
+                ("message_type", ctypes.c_int32), ("message", ctypes.c_char_p)]
+
+
+_slots = (ctypes.c_void_p * _CORE_FUNCTIONS)()
+_table = (ctypes.c_void_p * _CORE_FUNCTIONS)(*(ctypes.addressof(_slots) + i * ctypes.sizeof(ctypes.c_void_p) for i in range(_CORE_FUNCTIONS)))
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_uint))
+def _module_table(module: int, table: Any, size: Any) -> int:
+    if module != _CORE:
+        return 0
+    table[0], size[0] = ctypes.addressof(_table), _CORE_FUNCTIONS
+    return 1
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_uint32)
+def _take_tool_version(version: int) -> None:
+    pass
+
+
+class _Callbacks(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("module_table", type(_module_table))]
+
+
+class _Version(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("version", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("take_tool_version", type(_take_tool_version))]
+
+
+_callbacks = _Callbacks(ctypes.sizeof(_Callbacks), _module_table)
+_version = _Version(ctypes.sizeof(_Version), 3, 0, _take_tool_version)
+
+
+@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)
+def _export_table(table: int) -> Optional[int]:
+    return {_CALLBACKS: ctypes.addressof(_callbacks), _VERSION: ctypes.addressof(_version)}.get(table)
+
+
+# PYFUNCTYPE: these functions return at once, and other threads need not be let in.
+_PUSH = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Attributes))
+_POP = ctypes.PYFUNCTYPE(ctypes.c_int)
+_push: Optional[Any] = None
+_pop: Optional[Any] = None
+_setup = threading.Lock()
+_was_set_up = False
+
+
+def install(tool: ctypes.CDLL) -> bool:
+    """Lets a tool's library take the ranges of this process. Returns whether it does."""
+    global _push, _pop, _was_set_up
+    _was_set_up = True
+    if not tool.InitializeInjectionNvtx2(_export_table) or not _slots[_RANGE_PUSH_EX] or not _slots[_RANGE_POP]:
+        return False
+    _push, _pop = _PUSH(_slots[_RANGE_PUSH_EX]), _POP(_slots[_RANGE_POP])
+    return True
+
+
+def _set_up() -> None:
+    """As every library with NVTX does at its first call."""
+    global _was_set_up
+    with _setup:
+        if _was_set_up:
+            return
+        _was_set_up = True
+        path = os.environ.get("NVTX_INJECTION64_PATH")
+        if not path:
+            return
+        try:
+            install(ctypes.CDLL(path))
+        except (OSError, AttributeError):
+            pass  # NVTX is silent where its tool can't be loaded
+
+
+class annotate(contextlib.ContextDecorator):
+    """An NVTX range around a block, or around each call of a function.
+
+        with lanescope.annotate("load", payload=batch): ...
+        @lanescope.annotate("forward", color=0xFF76B900)
+
+    `color` is ARGB, `payload` a number that is stored with the range. Ranges of one thread nest. May be entered any number of times, on any thread.
+    """
+
+    def __init__(self, message: str, color: Optional[int] = None, payload: Union[int, float, None] = None) -> None:
+        values = _Attributes(version=2, size=ctypes.sizeof(_Attributes), message_type=_MESSAGE_UTF8, message=message.encode("utf-8", "replace"))
+        if color is not None:
+            values.color_type, values.color = _COLOR_ARGB, color
+        if isinstance(payload, float):
+            values.payload_type, values.payload.double = _PAYLOAD_DOUBLE, payload
+        elif payload is not None:
+            values.payload_type, values.payload.integer = _PAYLOAD_INT64, payload
+        self._attributes = values
+
+    def __enter__(self) -> "annotate":
+        if not _was_set_up:
+            _set_up()
+        if _push is not None:
+            _push(self._attributes)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if _pop is not None:
+            _pop()
+
+    def __call__(self, function: _Function) -> _Function:
+        if inspect.iscoroutinefunction(function):
+            raise TypeError(f"annotate can't mark {function.__qualname__}: ranges of one thread nest, and coroutines do not.")
+        return super().__call__(function)

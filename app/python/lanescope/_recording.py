@@ -1,0 +1,228 @@
+"""Recordings of this process, from within it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import inspect
+import os
+import threading
+import warnings
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
+
+from ._errors import RecordingError, RecordingWarning
+from ._nvtx import annotate
+from ._recorder import Recorder, arguments_of
+from ._schedule import Phase, Schedule
+
+if TYPE_CHECKING:
+    from .trace import Trace
+
+_Path = Union["os.PathLike[str]", str]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_begin = threading.Lock()  # of one recording after the other
+_current: "Optional[Recording]" = None
+
+
+class _UnderWay(RecordingError):
+    pass
+
+
+class Recording:
+    """A recording of this process, which is made by record() or start(). One at a time; its methods are for one thread at a time.
+
+    Afterwards it stands for its file: lanescope.open(recording). `paths` are all files, of which a schedule makes several.
+    """
+
+    def __init__(self, output: Optional[_Path] = None, *, schedule: Optional[Schedule] = None, **options: Any) -> None:
+        self.paths: "list[str]" = []
+        self._output = None if output is None else os.fspath(output)
+        self._options = options
+        self._schedule = schedule
+        self._step = 0
+        self._range: Optional[annotate] = None
+        self._recorder: Optional[Recorder] = None
+        self._place: "tuple[int, Phase]" = (0, Phase.IDLE)
+        self._process = 0  # that is recorded; 0: not begun
+
+    def start(self) -> "Recording":
+        """Returns once everything is recorded from here on."""
+        global _current
+        with _begin:
+            if _current is not None:
+                raise _UnderWay("A recording of this process is under way already: end it before another one begins.")
+            if self._process:
+                raise RecordingError("This recording is over: make another one.")
+            _current = self
+        self._process = os.getpid()
+        try:
+            self._go_to_step() if self._schedule else self._attach()
+        except BaseException:
+            _current = None
+            with contextlib.suppress(RecordingError):
+                self._detach()
+            raise
+        if self._schedule:
+            self.mark_step()
+        return self
+
+    def stop(self) -> "Recording":
+        """Returns once the files are complete. Does nothing where it is over, and in children that were forked meanwhile."""
+        global _current
+        if self._process != os.getpid() or _current is not self:
+            return self
+        self._end_range()
+        try:
+            self._detach()
+        finally:
+            _current = None
+        return self
+
+    def step(self) -> None:
+        """Ends one step of the program's loop, and begins the next one: for a schedule, and as NVTX ranges "step N"."""
+        if self._process != os.getpid() or _current is not self:
+            return
+        self._end_range()
+        self._step += 1
+        if self._schedule:
+            self._go_to_step()
+        self.mark_step()
+
+    def mark_step(self) -> None:
+        """Marks what follows as a step, too, in a recording without a schedule, where otherwise step() marks the second and later ones."""
+        is_recorded = self._schedule is None or self._place[1] is Phase.ACTIVE
+        if is_recorded and self._range is None and _current is self:
+            self._range = annotate(f"step {self._step}").__enter__()
+
+    @property
+    def path(self) -> str:
+        """The file, or the first of several."""
+        if not self.paths:
+            raise RecordingError("This recording has no file: " + ("it is not over." if _current is self else "nothing was recorded."))
+        return self.paths[0]
+
+    def open(self) -> "Trace":
+        from .trace import open as open_trace
+
+        return open_trace(self.path)
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    def __enter__(self) -> "Recording":
+        return self.start()
+
+    def __exit__(self, kind: object, problem: object, traceback: object) -> None:
+        try:
+            self.stop()
+        except RecordingError as error:
+            if kind is None:
+                raise
+            warnings.warn(str(error), RecordingWarning, stacklevel=2)  # the block's own exception says more
+
+    def _end_range(self) -> None:
+        if self._range:
+            self._range.__exit__()
+            self._range = None
+
+    def _attach(self, **more: Any) -> None:
+        self._recorder = Recorder(arguments_of({**({} if "start_later" in more else {"output": self._output}), **self._options, **more}))
+
+    def _detach(self) -> None:
+        recorder, self._recorder = self._recorder, None
+        if recorder is None:
+            return
+        try:
+            recorder.end()
+        finally:
+            self.paths += recorder.files
+            for message in recorder.messages:
+                warnings.warn(message, RecordingWarning, stacklevel=4)
+
+    def _go_to_step(self) -> None:
+        assert self._schedule is not None
+        before, self._place = self._place, self._schedule.at(self._step)
+        if before == self._place:
+            return
+        cycle, phase = self._place
+        if before[1] is Phase.ACTIVE and self._recorder:
+            self._recorder.ask(command="stop")
+        if phase is Phase.IDLE:
+            self._detach()
+        elif self._recorder is None:
+            self._attach(start_later=True)
+        if phase is Phase.ACTIVE and self._recorder:
+            arguments = arguments_of({"output": self._name_of(cycle), "force": bool(self._options.get("force"))})
+            self._recorder.ask(command="start", arguments=arguments, folder=os.getcwd())
+
+    def _name_of(self, cycle: int) -> Optional[str]:
+        assert self._schedule is not None
+        if self._output is None or self._schedule.repeat == 1 or "%n" in self._output:
+            return self._output
+        stem, extension = os.path.splitext(self._output)
+        return f"{stem}.{cycle + 1}.trace" if extension == ".trace" else f"{self._output}.{cycle + 1}"
+
+
+def record(output: Optional[_Path] = None, *, schedule: Optional[Schedule] = None, **options: Any) -> Recording:
+    """A recording for a with block:
+
+        with lanescope.record("x.trace", trace=["cuda", "nvtx"], sample="none", force=True) as recording: ...
+
+    Options are those of `lanescope attach`, with underscores; `force` is --force-overwrite. With a schedule, recording.step() ends each step.
+    """
+    return Recording(output, schedule=schedule, **options)
+
+
+def start(output: Optional[_Path] = None, *, schedule: Optional[Schedule] = None, **options: Any) -> Recording:
+    """Begins a recording as record() describes it, for stop()."""
+    return Recording(output, schedule=schedule, **options).start()
+
+
+def stop() -> Recording:
+    """Ends the recording that is under way."""
+    if _current is None:
+        raise RecordingError("No recording of this process is under way.")
+    return _current.stop()
+
+
+def profile(function: "Union[_Function, _Path, None]" = None, **options: Any) -> Any:
+    """Records each call of a function into a file of its own, with an NVTX range of its name:
+
+        @lanescope.profile                                       into train1.trace, train2.trace, ...
+        @lanescope.profile("epoch%n.trace", trace=["nvtx"])
+
+    A call while a recording is under way, of this or another function, becomes a range in that one.
+    """
+    if not callable(function):
+        return functools.partial(_recorded, output=function, options=options)
+    return _recorded(function, output=None, options=options)
+
+
+def _recorded(function: _Function, output: Optional[_Path], options: "dict[str, Any]") -> _Function:
+    if inspect.iscoroutinefunction(function):
+        raise TypeError(f"profile can't record {function.__qualname__}: it is a coroutine. Record the call that runs it.")
+
+    @functools.wraps(function)
+    def called(*arguments: Any, **keywords: Any) -> Any:
+        with contextlib.ExitStack() as scopes:
+            with contextlib.suppress(_UnderWay):
+                scopes.enter_context(Recording(output or function.__name__ + "%n", **options))
+            scopes.enter_context(annotate(function.__qualname__))
+            return function(*arguments, **keywords)
+    return called  # type: ignore[return-value]
+
+
+def _forget_parents_recording() -> None:
+    global _begin, _current
+    _begin, _current = threading.Lock(), None
+
+
+def _end_with_program() -> None:
+    if _current is not None:
+        _current.stop()
+
+
+os.register_at_fork(after_in_child=_forget_parents_recording)
+atexit.register(_end_with_program)

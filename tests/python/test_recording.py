@@ -1,0 +1,341 @@
+"""Recordings that a program makes of itself. Each program runs in a folder of its own; what it did is known from its text."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+
+from support import ROOT, program
+
+import lanescope
+
+
+class Recorded(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_program(self, text, code=0, environment=(), interpreter=(sys.executable,)):
+        """Runs Python text with the package imported; returns what it printed, and its errors."""
+        text = "import os, sys, time, threading, warnings, lanescope\nfrom lanescope import annotate\nQUIET = {'sample': 'none', 'cpuctxsw': 'none'}\n" + textwrap.dedent(text)
+        variables = {**os.environ, "PYTHONPATH": str(ROOT / "app" / "python"), "XDG_RUNTIME_DIR": str(self.folder), **dict(environment)}
+        done = subprocess.run([*interpreter, "-B", "-c", text], cwd=self.folder, env=variables, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout, done.stderr
+
+    def await_whole_file(self, name="x.trace"):
+        deadline = time.monotonic() + 60
+        while True:
+            with lanescope.open(self.folder / name) as trace:
+                if not trace.lost.unfinished:
+                    return
+            self.assertLess(time.monotonic(), deadline, f"{name} was not completed")
+            time.sleep(0.01)
+
+    def ranges(self, name="x.trace", process=None):
+        """Names of the ranges of a file, in their order."""
+        with lanescope.open(self.folder / name) as trace:
+            self.assertFalse(trace.lost, trace.lost)
+            rows = trace.nvtx_ranges.to_numpy()
+        return [text for text, pid in zip(rows["name"], rows["pid"]) if process in (None, pid)]
+
+
+class Blocks(Recorded):
+    def test_what_happens_in_the_block_is_recorded_and_nothing_else(self):
+        self.run_program("""
+            with annotate("before"): pass
+            with lanescope.record("x.trace", trace=["nvtx"], **QUIET) as recording:
+                for number in range(1000):
+                    with annotate("outer", payload=number, color=0xFF76B900):
+                        with annotate("inner ä", payload=0.5): pass
+            with annotate("after"): pass
+            assert recording.path == os.path.abspath("x.trace"), recording.path
+            with recording.open() as trace:
+                assert len(trace.nvtx_ranges) == 2000
+            lanescope.open(recording).close()
+        """)
+        with lanescope.open(self.folder / "x.trace") as trace:
+            rows = trace.nvtx_ranges.to_numpy()
+            self.assertFalse(trace.lost)
+        self.assertEqual([rows["name"].tolist().count(name) for name in ("before", "outer", "inner ä", "after")], [0, 1000, 1000, 0])
+        outer = rows["name"] == "outer"
+        self.assertEqual(set(rows["color"][outer].tolist()), {0xFF76B900})
+        self.assertEqual([int(depth) for depth in set(rows["depth"][outer])], [0])
+        self.assertEqual([int(depth) for depth in set(rows["depth"][~outer])], [1])
+        self.assertTrue((rows["start"][~outer] >= rows["start"][outer]).all())
+
+    def test_one_recording_after_the_other(self):
+        self.run_program("""
+            for number in range(3):
+                recording = lanescope.start(f"{number}.trace", trace="nvtx", **QUIET)
+                with annotate(f"range {number}"): pass
+                assert lanescope.stop() is recording
+                recording.stop()  # it is over
+        """)
+        for number in range(3):
+            self.assertEqual(self.ranges(f"{number}.trace"), [f"range {number}"])
+
+    def test_an_exception_ends_the_recording_in_order_and_goes_on(self):
+        _, errors = self.run_program("""
+            with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                with annotate("work"):
+                    raise KeyError("of the program")
+        """, code=1)
+        self.assertIn("KeyError: 'of the program'", errors)
+        self.assertEqual(self.ranges(), ["work"])
+
+    def test_programs_that_end_without_stop_leave_whole_files(self):
+        for end in ("pass", "sys.exit(0)", "os._exit(0)"):
+            with self.subTest(end=end):
+                self.run_program(f"""
+                    lanescope.start("x.trace", trace="nvtx", force=True, **QUIET)
+                    with annotate("work"): pass
+                    {end}
+                """)
+                self.await_whole_file()  # the recorder ends after the program
+                self.assertEqual(self.ranges(), ["work"])
+
+    def test_threads(self):
+        self.run_program("""
+            def work(name):
+                for _ in range(100):
+                    with annotate(name): pass
+            with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                threads = [threading.Thread(target=work, args=[f"thread {number}"]) for number in range(4)]
+                for thread in threads: thread.start()
+                for thread in threads: thread.join()
+        """)
+        names = self.ranges()
+        self.assertEqual([names.count(f"thread {number}") for number in range(4)], [100] * 4)
+
+    def test_forked_children_are_recorded_and_do_not_end_the_recording(self):
+        output, _ = self.run_program("""
+            with lanescope.record("x.trace", trace="nvtx", **QUIET) as recording:
+                child = os.fork()
+                if child == 0:
+                    with annotate("child"): pass
+                    recording.stop()  # of its parent: nothing
+                    try:
+                        lanescope.start("y.trace", trace="nvtx", **QUIET)
+                    except lanescope.RecordingError as error:
+                        print(error, flush=True)
+                    os._exit(0)
+                os.waitpid(child, 0)
+                with annotate("parent"): pass
+            print(child)
+        """)
+        error, child = output.splitlines()
+        self.assertIn("being recorded already", error)
+        self.assertFalse((self.folder / "y.trace").exists())
+        self.assertEqual(self.ranges(process=int(child)), ["child"])
+        self.assertEqual(sorted(self.ranges()), ["child", "parent"])
+
+    def test_programs_that_it_starts_run_as_ever(self):
+        output, _ = self.run_program("""
+            import subprocess
+            with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                print(subprocess.run([sys.executable, "-c", "print('child')"], capture_output=True, text=True).stdout.strip())
+            print([name for name in os.environ if "INJECTION" in name])
+        """)
+        self.assertEqual(output.split(), ["child", "[]"])
+
+    def test_calls_into_the_c_library_and_the_lock_of_python(self):
+        self.run_program("""
+            with lanescope.record("x.trace", trace=["osrt", "python-gil"], **QUIET):
+                for _ in range(5): time.sleep(0.02)
+        """)
+        with lanescope.open(self.folder / "x.trace") as trace:
+            rows = trace.os_runtime.to_numpy()
+        sleeps = [duration for name, duration in zip(rows["name"], rows["duration"]) if "sleep" in name or "select" in name]
+        self.assertEqual(len([duration for duration in sleeps if duration >= 20_000_000]), 5, rows["name"])
+
+    def test_a_recording_that_ends_by_itself(self):
+        self.run_program("""
+            recording = lanescope.start("x.trace", trace="nvtx", duration=0.2, **QUIET)
+            with annotate("work"): pass
+            recording._recorder._process.wait()
+            with annotate("late"): pass
+            assert lanescope.stop().path
+        """)
+        self.assertEqual(self.ranges(), ["work"])
+
+    def test_samples_of_functions(self):
+        output, _ = self.run_program("""
+            def burn_the_processor():
+                end = time.perf_counter() + 0.5
+                while time.perf_counter() < end: pass
+            with warnings.catch_warnings(record=True) as said:
+                with lanescope.record("x.trace", trace="none", python_sampling=True):
+                    burn_the_processor()
+            for warning in said: print(warning.message)
+        """)
+        with lanescope.open(self.folder / "x.trace") as trace:
+            if len(trace.samples) == 0:
+                self.skipTest(f"no samples can be taken here: {output}")
+            functions = trace.stats("cpu_samples:python")
+        self.assertTrue(any("burn_the_processor" in str(row) for row in functions), functions[:20])
+
+
+class Errors(Recorded):
+    def test_a_second_recording_at_once_is_refused_and_the_first_goes_on(self):
+        output, _ = self.run_program("""
+            with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                try:
+                    lanescope.start("y.trace", trace="nvtx")
+                except lanescope.RecordingError as error:
+                    print(error)
+                with annotate("work"): pass
+            try:
+                lanescope.stop()
+            except lanescope.RecordingError as error:
+                print(error)
+        """)
+        self.assertEqual(output.splitlines(), ["A recording of this process is under way already: end it before another one begins.",
+                                               "No recording of this process is under way."])
+        self.assertEqual(self.ranges(), ["work"])
+
+    def test_the_recorders_sentences_are_the_errors(self):
+        (self.folder / "there.trace").write_bytes(b"kept")
+        output, _ = self.run_program("""
+            for options in [{"output": "there.trace"}, {"output": "x.trace", "trase": "nvtx"}, {"output": "x.trace", "trace": "nvtxx"},
+                            {"output": "no/such/folder/x.trace"}]:
+                try:
+                    lanescope.start(**options)
+                except lanescope.RecordingError as error:
+                    print(error)
+            with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                with annotate("work"): pass
+        """)
+        exists, option, trace, folder = output.splitlines()
+        self.assertIn("there.trace", exists)
+        self.assertIn("--trase", option)
+        self.assertIn("nvtxx", trace)
+        self.assertIn("no/such/folder", folder)
+        self.assertEqual((self.folder / "there.trace").read_bytes(), b"kept")
+        self.assertEqual(self.ranges(), ["work"])
+
+    def test_a_descriptor_that_is_no_connection(self):
+        done = subprocess.run([program(), "attach", "--from-inside=0", str(os.getpid())], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, f"lanescope: Can't record process {os.getpid()}: descriptor 0 is no socket of it.\n")
+
+    def test_without_the_program(self):
+        text = """
+            try:
+                lanescope.start("x.trace")
+            except (lanescope.ProgramError, lanescope.RecordingError) as error:
+                print(error)
+        """
+        output, _ = self.run_program(text, environment={"LANESCOPE": "", "PATH": "/nowhere"})
+        self.assertIn("put it on the PATH", output)
+        output, _ = self.run_program(text, environment={"LANESCOPE": "/no/lanescope"})
+        self.assertIn("can't be run: No such file", output)
+        output, _ = self.run_program(text, environment={"LANESCOPE": "/bin/false"})
+        self.assertIn("The recorder ended before it began", output)
+        output, _ = self.run_program(text, environment={"LANESCOPE_AGENT": "/no/agent.so"})
+        self.assertIn("/no/agent.so is not there", output)
+
+    def test_a_recorder_that_is_killed(self):
+        output, _ = self.run_program("""
+            import signal
+            recording = lanescope.start("x.trace", trace="nvtx", **QUIET)
+            with annotate("work"): pass
+            os.kill(recording._recorder._process.pid, signal.SIGKILL)
+            try:
+                lanescope.stop()
+            except lanescope.RecordingError as error:
+                print(error)
+            with lanescope.record("y.trace", trace="nvtx", **QUIET):
+                with annotate("again"): pass
+        """)
+        self.assertIn("SIGKILL", output)
+        self.assertEqual(self.ranges("y.trace"), ["again"])
+
+    def test_a_program_that_is_recorded_already(self):
+        output, _ = self.run_program("""
+            with annotate("by its launcher"): pass
+            try:
+                lanescope.start("y.trace", trace="nvtx", **QUIET)
+            except lanescope.RecordingError as error:
+                print(error)
+            with annotate("and on"): pass
+        """, interpreter=(program(), "profile", "-t", "nvtx", "-s", "none", "-o", "x", sys.executable))
+        self.assertIn("This process is being recorded already", output)
+        self.assertEqual(self.ranges(), ["by its launcher", "and on"])
+        self.assertFalse((self.folder / "y.trace").exists())
+
+    def test_recording_needs_no_modules_for_reading(self):
+        self.run_program("""
+            with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                with annotate("work"): pass
+            assert not {"numpy", "xxhash", "zstandard"} & set(sys.modules)
+        """)
+        self.assertEqual(self.ranges(), ["work"])
+
+
+class Functions(Recorded):
+    def test_each_call_has_its_file_and_inner_calls_are_ranges(self):
+        self.run_program("""
+            @lanescope.profile(trace="nvtx", **QUIET)
+            def train():
+                load()
+                return 7
+            @lanescope.profile("load%n.trace", trace="nvtx", **QUIET)
+            def load():
+                with annotate("read"): pass
+            assert train() == 7
+            load()
+            assert train.__name__ == "train"
+        """)
+        self.assertEqual(sorted(path.name for path in self.folder.glob("*.trace")), ["load1.trace", "train1.trace"])
+        self.assertEqual(self.ranges("train1.trace"), ["train", "load", "read"])
+        self.assertEqual(self.ranges("load1.trace"), ["load", "read"])
+
+    def test_coroutines_are_refused(self):
+        async def coroutine():
+            pass
+        for decorator in (lanescope.profile, lanescope.annotate("x")):
+            with self.assertRaisesRegex(TypeError, "coroutine"):
+                decorator(coroutine)
+
+
+class Schedules(Recorded):
+    def test_the_active_steps_of_each_cycle_are_recorded(self):
+        output, _ = self.run_program("""
+            schedule = lanescope.schedule(wait=2, warmup=1, active=2, repeat=2)
+            with lanescope.record("x.trace", schedule=schedule, trace="nvtx", **QUIET) as recording:
+                for number in range(14):
+                    with annotate(f"work {number}"): pass
+                    recording.step()
+            print(*recording.paths)
+        """)
+        self.assertEqual([pathlib.Path(path).name for path in output.split()], ["x.1.trace", "x.2.trace"])
+        self.assertEqual(self.ranges("x.1.trace"), ["step 3", "work 3", "step 4", "work 4"])
+        self.assertEqual(self.ranges("x.2.trace"), ["step 8", "work 8", "step 9", "work 9"])
+
+    def test_cycles_without_pause_and_a_loop_that_ends_within_one(self):
+        self.run_program("""
+            with lanescope.record("x.trace", schedule=lanescope.schedule(active=2, repeat=0), trace="nvtx", force=True, **QUIET) as recording:
+                for number in range(3):
+                    with annotate(f"work {number}"): pass
+                    recording.step()
+        """)
+        self.assertEqual(self.ranges("x.1.trace"), ["step 0", "work 0", "step 1", "work 1"])
+        self.assertEqual(self.ranges("x.2.trace")[:2], ["step 2", "work 2"])
+
+    def test_phases(self):
+        phases = [lanescope.schedule(wait=1, warmup=2, active=1, repeat=2).at(step) for step in range(10)]
+        self.assertEqual([(cycle, phase.value[0]) for cycle, phase in phases],
+                         [(0, "i"), (0, "r"), (0, "r"), (0, "a"), (1, "i"), (1, "r"), (1, "r"), (1, "a"), (2, "i"), (2, "i")])
+        for wrong in ({"active": 0}, {"active": 1, "wait": -1}, {"active": 1.5}):
+            with self.assertRaises(ValueError):
+                lanescope.schedule(**wrong)
+
+
+if __name__ == "__main__":
+    unittest.main()
