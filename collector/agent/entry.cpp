@@ -1,5 +1,6 @@
 // The ways into the agent. Each may be taken in any order, on any thread, more than once.
 #include "agent/attach/attachment.h"
+#include "agent/attach/late_nvtx.h"
 #include "agent/channel/membership.h"
 #include "agent/channel/thread_writer.h"
 #include "agent/nvtx/injection.h"
@@ -27,6 +28,7 @@ __attribute__((constructor)) static void prepare() {
   lanescope::agent::read_environment();
   lanescope::agent::follow_membership();
   lanescope::agent::ThreadWriter::prepare();
+  lanescope::agent::attach::set_nvtx_up_before_forks();
 }
 
 // libcuda, from within cuInit, for CUDA_INJECTION64_PATH. An agent that can't record does not keep CUDA from working.
@@ -54,6 +56,7 @@ LANESCOPE_EXPORT int InitializeInjectionNvtx(NvtxGetExportTableFunc_t get_export
 // The same, from within the first call of an extension of NVTX.
 LANESCOPE_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* module) {
   using namespace lanescope::agent::nvtx;
+  const Setup setup(module);
   lanescope::agent::attach::wait_for_sessions(record_cuda_late);
   return install_extension(module) == Injection::kInstalled ? 1 : 0;
 }

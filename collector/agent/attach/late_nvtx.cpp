@@ -4,16 +4,24 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <sys/uio.h>
 
+#include "agent/channel/membership.h"
+#include "agent/core/clock.h"
 #include "agent/core/fault_guard.h"
 #include "agent/core/loader.h"
+#include "agent/core/quiet.h"
 #include "agent/core/system_calls.h"
 #include "agent/nvtx/globals.h"
 #include "agent/nvtx/injection.h"
+#include "agent/nvtx/setup.h"
+#include "agent/process/forks.h"
 
 namespace lanescope::agent::attach {
 namespace {
@@ -37,6 +45,9 @@ constexpr unsigned int kMaximumTableSize = 64;
 constexpr Address kPageBytes = 4096;
 constexpr int kStartedPatience = 1000;  // looks at a library that another thread initialises right now
 constexpr std::size_t kRememberedLibraries = 4096;
+constexpr std::size_t kAwaitedLibraries = 16;
+constexpr std::int64_t kPatience = kSecond / 2;  // of a thread that is about to fork, for other threads
+constexpr std::int64_t kLook = kMillisecond / 20;
 
 // What matters of a loaded library.
 struct Library {
@@ -149,15 +160,25 @@ bool initialize(Globals& globals, const Library& library) noexcept {
   return installed;
 }
 
+// Begins and ends it where nobody has begun. Returns what its state was.
+std::uint32_t set_up(Globals& globals, const Library& library, bool& installed) noexcept {
+  current_globals = &globals;
+  const nvtx::Setup setup(export_table);
+  const std::uint32_t state = __sync_val_compare_and_swap(&globals.state, kFresh, kStarted);
+  if (state == kFresh) installed = initialize(globals, library);
+  return state;
+}
+
 void take_over(Globals& globals, const Library& library, LateNvtx& result) noexcept {
   std::uint32_t state = kFresh;
+  bool installed = false;
   for (int look = 0; look < kStartedPatience; ++look) {
-    state = __sync_val_compare_and_swap(&globals.state, kFresh, kStarted);
+    state = set_up(globals, library, installed);
     if (state != kStarted) break;
     system::yield();
   }
   if (state == kFresh) {
-    if (initialize(globals, library)) ++result.taken_over;
+    if (installed) ++result.taken_over;
     return;
   }
   if (state != kComplete) return;
@@ -175,30 +196,29 @@ void take_over(Globals& globals, const Library& library, LateNvtx& result) noexc
 }
 
 // How many of its pages can be read, from the first on, up to the first that can't: a program may have taken the right away. The kernel is
-// asked, since looking would end the program; where it does not answer, all can.
+// asked, since looking would end the program; where it does not answer, all can. It is asked for a change of held signals that there is not,
+// for which it reads the page before it refuses: a program that forbids itself system calls allows that one, which the agent takes anyway.
 std::size_t readable_pages(Address begin, std::size_t count) noexcept {
-  constexpr std::size_t kAtOnce = 512;
-  char bytes[kAtOnce];
-  iovec pages[kAtOnce];
-  count = std::min(count, kAtOnce);
-  for (std::size_t i = 0; i < count; ++i) pages[i] = {reinterpret_cast<void*>(begin + i * kPageBytes), 1};
-  const iovec here{bytes, count};
-  const ssize_t answered = process_vm_readv(system::process_id(), &here, 1, pages, count, 0);
-  if (answered < 0) return errno == EFAULT ? 0 : count;
-  return static_cast<std::size_t>(answered);
+  constexpr long kNoSuchChange = 99;
+  for (std::size_t i = 0; i < count; ++i)
+    if (system::system_call(SYS_rt_sigprocmask, kNoSuchChange, static_cast<long>(begin + i * kPageBytes), 0, sizeof(std::uint64_t)) == -EFAULT)
+      return i;
+  return count;
 }
 
-void search(const Range& range, const Library& library, LateNvtx& result) noexcept {
+template <typename Found>
+void search(const Range& range, const Library& library, Found found) noexcept {
   constexpr Address kAlignment = alignof(Globals);
   Address address = (range.begin + kAlignment - 1) / kAlignment * kAlignment;
   for (; address + sizeof(Globals) <= range.end; address += kAlignment) {
     auto& globals = *reinterpret_cast<Globals*>(address);
-    if (looks_like_globals(globals, library, range.end)) take_over(globals, library, result);
+    if (looks_like_globals(globals, library, range.end)) found(globals);
   }
 }
 
-// Run by run of what can be read.
-void search(const Library& library, LateNvtx& result) noexcept {
+// Calls found(globals) for each. Run by run of what can be read.
+template <typename Found>
+void search(const Library& library, Found found) noexcept {
   for (std::size_t index = 0; index < library.data_count; ++index) {
     const Range& range = library.data[index];
     Range run{range.begin, range.begin};
@@ -208,7 +228,7 @@ void search(const Library& library, LateNvtx& result) noexcept {
       const std::size_t readable = readable_pages(page, pages);
       run.end = std::min(page + readable * kPageBytes, range.end);
       if (readable != 0 && run.end < range.end) continue;
-      search(run, library, result);
+      search(run, library, found);
       run.begin = run.end = page + (readable + 1) * kPageBytes;
     }
   }
@@ -226,24 +246,43 @@ struct Searched {
     if (count < kRememberedLibraries) bases[count++] = base;
     return true;
   }
+  void remove_last() noexcept {
+    if (count != 0) --count;
+  }
 };
 constinit Searched searched{};
 
-int visit_library(dl_phdr_info* information, std::size_t, void* argument) noexcept {
-  if (information->dlpi_adds == searched.loaded && information->dlpi_subs == searched.unloaded) return 1;  // nothing new
-  if (information->dlpi_phnum == 0 || !searched.add(address_of(information->dlpi_phdr))) return 0;
-  auto& result = *static_cast<LateNvtx*>(argument);
-  Library library;
-  if (describe(*information, library) == Guarded::kFaulted) ++result.unreadable;
-  search(library, result);
-  return 0;
-}
+// Who looks at the libraries. Not a lock: whoever forks within a callback of the loader would wait for one that waits for the loader.
+constinit std::atomic<std::uint32_t> searcher{0};  // kernel thread id
 
-}  // namespace
+class [[nodiscard]] SearchTurn {
+ public:
+  SearchTurn() noexcept {
+    const std::int64_t give_up = monotonic_now() + kPatience;
+    std::uint32_t nobody = 0;
+    while (!searcher.compare_exchange_strong(nobody, system::thread_id(), std::memory_order_acquire)) {
+      nobody = 0;
+      if (monotonic_now() >= give_up) return;
+      system::sleep(kLook);
+    }
+    is_ours_ = true;
+  }
+  ~SearchTurn() {
+    if (is_ours_) searcher.store(0, std::memory_order_release);
+  }
+  SearchTurn(const SearchTurn&) = delete;
+  SearchTurn& operator=(const SearchTurn&) = delete;
+  explicit operator bool() const noexcept { return is_ours_; }
 
-LateNvtx take_over_nvtx(Search extent) noexcept {
-  if (extent == Search::kAll) searched = {};
-  LateNvtx result;
+ private:
+  bool is_ours_ = false;
+};
+
+// Calls visit(library, its information) for each that was not searched yet, until one answers that it is not through, which is searched
+// again the next time.
+enum class Visited { kThrough, kAgain };
+template <typename Visit>
+void visit_new_libraries(Visit visit) noexcept {
   struct Counts {
     unsigned long long loaded, unloaded;
   } counts{};
@@ -253,11 +292,92 @@ LateNvtx take_over_nvtx(Search extent) noexcept {
         return 1;
       },
       &counts);
+  if (counts.loaded == searched.loaded && counts.unloaded == searched.unloaded) return;
   if (counts.unloaded != searched.unloaded) searched.count = 0;
-  visit_loaded_files(visit_library, &result);
+  const int stopped = visit_loaded_files(
+      [](dl_phdr_info* information, std::size_t, void* argument) {
+        if (information->dlpi_phnum == 0 || !searched.add(address_of(information->dlpi_phdr))) return 0;
+        if ((*static_cast<Visit*>(argument))(*information) == Visited::kThrough) return 0;
+        searched.remove_last();
+        return 1;
+      },
+      &visit);
+  if (stopped != 0) return;
   searched.loaded = counts.loaded;
   searched.unloaded = counts.unloaded;
+}
+
+// ---- Before a fork -----------------------------------------------------------------------------------------------------------------
+
+// Null where the C library is older than 2.32, which does not say.
+constinit const char* is_single_threaded = nullptr;
+
+void set_up_before_fork() noexcept {
+  if (is_single_threaded != nullptr && *is_single_threaded != 0) return;
+  const Quiet quiet;
+  const volatile std::uint32_t* awaited[kAwaitedLibraries];
+  std::size_t count = 0;
+  {
+    const SearchTurn turn;
+    if (!turn) return;
+    bool has_joined = false;  // or never will
+    bool is_to_join = true;
+    while (is_to_join) {
+      is_to_join = false;
+      // Nobody waits for the session with the loader's lock.
+      visit_new_libraries([&](const dl_phdr_info& information) {
+        Library library;
+        if (describe(information, library) == Guarded::kFaulted) return Visited::kThrough;
+        search(library, [&](Globals& globals) {
+          if (globals.state == kComplete) return;
+          is_to_join = !has_joined;
+          if (is_to_join) return;
+          bool installed = false;
+          if (set_up(globals, library, installed) == kStarted && count < kAwaitedLibraries) awaited[count++] = &globals.state;
+        });
+        return is_to_join ? Visited::kAgain : Visited::kThrough;
+      });
+      if (is_to_join) join_recording();
+      has_joined = true;
+    }
+  }
+  const std::int64_t give_up = monotonic_now() + kPatience;
+  for (std::size_t i = 0; i < count; ++i)
+    while (*awaited[i] == kStarted && monotonic_now() < give_up) system::sleep(kLook);
+}
+
+std::string_view file_name(const char* path) noexcept {
+  if (path == nullptr) return {};
+  const char* const slash = std::strrchr(path, '/');
+  return slash != nullptr ? slash + 1 : path;
+}
+
+}  // namespace
+
+LateNvtx take_over_nvtx(Search extent) noexcept {
+  LateNvtx result;
+  const SearchTurn turn;
+  if (!turn) return result;
+  if (extent == Search::kAll) searched = {};
+  visit_new_libraries([&](const dl_phdr_info& information) {
+    Library library;
+    if (describe(information, library) == Guarded::kFaulted) ++result.unreadable;
+    search(library, [&](Globals& globals) { take_over(globals, library, result); });
+    return Visited::kThrough;
+  });
   return result;
+}
+
+void set_nvtx_up_before_forks() noexcept {
+  Dl_info self{};
+  if (dladdr(reinterpret_cast<const void*>(&set_nvtx_up_before_forks), &self) == 0) return;
+  const char* const injection = getenv("NVTX_INJECTION64_PATH");
+  if (injection == nullptr || file_name(injection) != file_name(self.dli_fname)) return;
+  is_single_threaded = static_cast<const char*>(dlsym(RTLD_DEFAULT, "__libc_single_threaded"));
+  own_library();  // nothing of the loader's but its list is asked for later
+  on_fork_child([] { searcher.store(0, std::memory_order_relaxed); });
+  before_forking(set_up_before_fork);
+  watch_forks();
 }
 
 }  // namespace lanescope::agent::attach

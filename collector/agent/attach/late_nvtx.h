@@ -17,8 +17,14 @@ struct LateNvtx {
 
 enum class Search { kAll, kNew };  // kNew: what was loaded since the last call
 
-// Takes over libraries; those that are ours already are counted as such. One thread of the process at a time. Takes 1 ms for a program of
-// ordinary size, up to a second for one with gigabytes of libraries.
+// Takes over libraries; those that are ours already are counted as such. Takes 1 ms for a program of ordinary size, up to a second for one
+// with gigabytes of libraries. Any thread: one at a time looks, and another that would finds nothing new after it.
 LateNvtx take_over_nvtx(Search search) noexcept;
+
+// From here on a process that forks sets NVTX up before it does, in all libraries that were loaded since it last forked, and waits, half a
+// second at most, for threads that are at it: so no child finds NVTX being set up by a thread that it does not have, and waits for it
+// for ever. A process of one thread does nothing. Where NVTX_INJECTION64_PATH names another tool than this agent, neither does any. To be
+// called while the agent is loaded.
+void set_nvtx_up_before_forks() noexcept;
 
 }  // namespace lanescope::agent::attach

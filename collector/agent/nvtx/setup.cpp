@@ -12,11 +12,13 @@ namespace lanescope::agent::nvtx {
 namespace {
 
 constexpr std::size_t kMost = 16;
+constexpr std::uint32_t kExtensionStarting = 2;  // NVTX_EXTENSION_STARTING; 0 is fresh there, too
 
 // Written by the thread that sets NVTX up, read by the only thread of a child.
 struct UnderWay {
   std::atomic<bool> is_taken;
   std::atomic<volatile std::uint32_t*> state;  // null: none
+  std::atomic<std::uint32_t> started;          // its value meanwhile
   std::atomic<pthread_t> thread;
 };
 constinit UnderWay under_way[kMost] = {};
@@ -27,7 +29,7 @@ void begin_anew_in_child() noexcept {
     volatile std::uint32_t* const state = setup.state.load(std::memory_order_relaxed);
     const bool goes_on = state != nullptr && setup.thread.load(std::memory_order_relaxed) == pthread_self();
     if (goes_on) continue;
-    if (state != nullptr && *state == kStarted) *state = kFresh;
+    if (state != nullptr && *state == setup.started.load(std::memory_order_relaxed)) *state = kFresh;
     setup.state.store(nullptr, std::memory_order_relaxed);
     setup.is_taken.store(false, std::memory_order_relaxed);
   }
@@ -45,15 +47,26 @@ volatile std::uint32_t* state_of(NvtxGetExportTableFunc_t get_export_table) noex
   return &reinterpret_cast<Globals*>(const_cast<std::byte*>(callbacks) - offsetof(Globals, callbacks))->state;
 }
 
+// It stands in front of the functions of the first segment. Null where what stands there is no state of one that is being set up.
+volatile std::uint32_t* state_of(const nvtxExtModuleInfo_t* extension) noexcept {
+  if (extension == nullptr || extension->segmentsCount == 0 || extension->segments[0].functionSlots == nullptr) return nullptr;
+  auto* const state = reinterpret_cast<volatile std::uint32_t*>(extension->segments[0].functionSlots - 1);
+  return *state == kExtensionStarting ? state : nullptr;
+}
+
 }  // namespace
 
-Setup::Setup(NvtxGetExportTableFunc_t get_export_table) noexcept : place_(kMost) {
-  volatile std::uint32_t* const state = state_of(get_export_table);
+Setup::Setup(NvtxGetExportTableFunc_t get_export_table) noexcept : place_(kMost) { note(state_of(get_export_table), kStarted); }
+
+Setup::Setup(const nvtxExtModuleInfo_t* extension) noexcept : place_(kMost) { note(state_of(extension), kExtensionStarting); }
+
+void Setup::note(volatile std::uint32_t* state, std::uint32_t started) noexcept {
   if (state == nullptr) return;
   on_fork_child(begin_anew_in_child);
   for (std::size_t i = 0; i < kMost && place_ == kMost; ++i)
     if (!under_way[i].is_taken.exchange(true, std::memory_order_acquire)) place_ = i;
   if (place_ == kMost) return;
+  under_way[place_].started.store(started, std::memory_order_relaxed);
   under_way[place_].thread.store(pthread_self(), std::memory_order_relaxed);
   under_way[place_].state.store(state, std::memory_order_release);
 }

@@ -1,11 +1,12 @@
 // The setup of NVTX in a library that embeds it. The library's first NVTX call begins it by calling us, and its other calls wait until that
 // one is through.
 //
-// A child that is forked meanwhile has no thread that would end it, and would wait for ever: there it begins anew. A signal handler on the thread that
-// does it would wait for itself: signals are held.
+// A child that is forked meanwhile has no thread that would end it, and would wait for ever: there it begins anew, where the fork could not
+// wait (attach/late_nvtx.h). A signal handler on the thread that does it would wait for itself: signals are held.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "agent/nvtx/injection.h"
 #include "agent/process/held_signals.h"
@@ -16,11 +17,14 @@ namespace lanescope::agent::nvtx {
 class [[nodiscard]] Setup {
  public:
   explicit Setup(NvtxGetExportTableFunc_t get_export_table) noexcept;
+  explicit Setup(const nvtxExtModuleInfo_t* extension) noexcept;  // which has a state of its own
   ~Setup();
   Setup(const Setup&) = delete;
   Setup& operator=(const Setup&) = delete;
 
  private:
+  void note(volatile std::uint32_t* state, std::uint32_t started) noexcept;
+
   HeldSignals held_;
   std::size_t place_;  // among those that are under way; none: a child would wait
 };

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kMost = 12;
 
 constinit std::atomic<Lock*> held_locks[kMost] = {};
+constinit std::atomic<void (*)()> preparing[kMost] = {};
 constinit std::atomic<void (*)()> forgetting[kMost] = {};
 constinit std::atomic<bool> watches{false};
 constinit std::uint32_t generation_before = 0;  // in a child that has not looked yet: its parent's
@@ -30,6 +31,11 @@ void add_once(std::atomic<T> (&slots)[kMost], T value) noexcept {
   }
 }
 
+void call_each(const std::atomic<void (*)()> (&slots)[kMost]) noexcept {
+  for (const std::atomic<void (*)()>& slot : slots)
+    if (auto* const function = slot.load(std::memory_order_acquire)) function();
+}
+
 template <typename Work>
 void for_each_lock(Work work) noexcept {
   work(fork_lock);
@@ -40,8 +46,7 @@ void for_each_lock(Work work) noexcept {
 // Nobody but the calling thread is there.
 void forget_parent() noexcept {
   for_each_lock([](Lock& lock) { lock.forget_holder(); });
-  for (const std::atomic<void (*)()>& slot : forgetting)
-    if (auto* const forget = slot.load(std::memory_order_acquire)) forget();
+  call_each(forgetting);
 }
 
 void set_process() noexcept {
@@ -52,6 +57,7 @@ void set_process() noexcept {
 
 void before_fork() noexcept {
   const std::uint64_t signals = HeldSignals::hold();
+  call_each(preparing);
   for_each_lock([](Lock& lock) { lock.lock(); });
   signals_of_forking_thread = signals;
 }
@@ -105,6 +111,8 @@ void watch_forks() noexcept {
   process_generation();
   if (!watches.exchange(true)) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
+
+void before_forking(void (*prepare)()) noexcept { add_once(preparing, prepare); }
 
 void hold_across_forks(Lock& lock) noexcept { add_once(held_locks, &lock); }
 

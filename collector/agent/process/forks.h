@@ -50,6 +50,10 @@ bool is_thread_of_process(std::uint32_t thread) noexcept;
 // From here on the child of a fork() learns at once what it is. Takes memory, so call it while the agent is loaded. Any number of times.
 void watch_forks() noexcept;
 
+// Called on a thread that is about to fork, before any lock is held for that, with the program's signals held. It may wait for other threads,
+// but not without end, and takes no memory of the program's. Up to a dozen, in the order of these calls.
+void before_forking(void (*prepare)()) noexcept;
+
 // Holds the lock while the process forks, so that what it guards is whole in the child, where it is free again. Up to a dozen locks, which
 // are taken in the order of these calls.
 void hold_across_forks(Lock& lock) noexcept;

@@ -1,0 +1,61 @@
+// Forks while the first NVTX call of another thread looks for the agent, and has not asked it yet: NVTX's state says that somebody sets it
+// up. Ends with 0 where the child, which makes a range, ended as well.
+//
+//   fork_before_agent          with the agent in LD_PRELOAD and NVTX_INJECTION64_PATH
+#include <nvtx3/nvToolsExt.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+namespace {
+
+constexpr unsigned kMicrosecondsOfLooking = 200'000;
+
+std::atomic<bool> looks{false};
+thread_local bool is_first = false;
+
+}  // namespace
+
+// NVTX's own code is part of this program, and finds this one: the thread is held where it is about to load the agent.
+extern "C" char* getenv(const char* name) noexcept {
+  const std::size_t length = std::strlen(name);
+  if (is_first && !looks.exchange(true)) usleep(kMicrosecondsOfLooking);
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    if (std::strncmp(*entry, name, length) == 0 && (*entry)[length] == '=') return *entry + length + 1;
+  return nullptr;
+}
+
+int main() {
+  std::thread first([] {
+    is_first = true;
+    nvtxRangePushA("first");
+    nvtxRangePop();
+  });
+  while (!looks) usleep(100);
+
+  const pid_t child = fork();
+  if (child == 0) {
+    nvtxRangePushA("child");
+    nvtxRangePop();
+    _exit(0);
+  }
+  constexpr int kLooks = 1000;  // each of 10 ms
+  int status = 0;
+  pid_t ended = 0;
+  for (int look = 0; look < kLooks && ended == 0; ++look) {
+    ended = waitpid(child, &status, WNOHANG);
+    usleep(10'000);
+  }
+  if (ended == 0) {
+    std::puts("the child waits for ever");
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+  }
+  first.join();
+  return status == 0 ? 0 : 1;
+}
