@@ -56,6 +56,17 @@ std::string date_text(std::int64_t utc) {
   return std::string(text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts));
 }
 
+// Empty where there is nothing in the range.
+std::string picture_of(const std::shared_ptr<const Trace>& trace, const timeline::RowTree& tree, const timeline::IdleTime& idle, TimeRange range,
+                       std::optional<TimeRange> marked) {
+  if (range.empty()) return {};
+  timeline::SvgPicture request;
+  request.range = range;
+  request.marked = marked;
+  request.rows = timeline::telling_rows(trace, tree, range, kRowsOfPicture);
+  return request.rows.empty() ? std::string() : timeline::svg_text(trace, tree, request, &idle);
+}
+
 class Page {
  public:
   Page(const std::shared_ptr<const Trace>& trace, const PageOptions& options, const TextConsumer& write)
@@ -117,12 +128,7 @@ class Page {
   }
 
   [[nodiscard]] std::string picture(TimeRange range, std::optional<TimeRange> marked) const {
-    if (range.empty()) return {};
-    timeline::SvgPicture request;
-    request.range = range;
-    request.marked = marked;
-    request.rows = timeline::telling_rows(pointer_, tree_, range, kRowsOfPicture);
-    return request.rows.empty() ? std::string() : timeline::svg_text(pointer_, tree_, request, &idle_);
+    return picture_of(pointer_, tree_, idle_, range, marked);
   }
 
   [[nodiscard]] std::string whole_picture() const { return picture(trace_.extent(), std::nullopt); }
@@ -207,6 +213,11 @@ class Page {
 
 Result<bool> write_page(const std::shared_ptr<const Trace>& trace, const PageOptions& options, const TextConsumer& write) {
   return Page(trace, options, write).run();
+}
+
+std::string timeline_svg(const std::shared_ptr<const Trace>& trace) {
+  const timeline::RowTree tree(*trace);
+  return picture_of(trace, tree, timeline::IdleTime(trace, kShortestGap), trace->extent(), std::nullopt);
 }
 
 }  // namespace lanescope::report

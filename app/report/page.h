@@ -23,4 +23,7 @@ struct PageOptions {
 using TextConsumer = std::function<bool(std::string_view)>;
 [[nodiscard]] Result<bool> write_page(const std::shared_ptr<const Trace>& trace, const PageOptions& options, const TextConsumer& write);
 
+// The timeline of the page alone, as one element <svg>, for notebooks and papers; empty where the trace has no rows.
+[[nodiscard]] std::string timeline_svg(const std::shared_ptr<const Trace>& trace);
+
 }  // namespace lanescope::report

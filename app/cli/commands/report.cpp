@@ -17,10 +17,10 @@ int run_report(Arguments arguments) {
       "The page is one HTML file that any browser opens; it needs no network and runs no script.",
       "lanescope report");
   std::string input, output;
-  bool force = false, quiet = false;
+  bool force = false, quiet = false, timeline = false;
   report::PageOptions options;
   app.add_option("FILE", input, "A .trace file, or a trace of another tool")->required()->transform(trace_file());
-  app.add_option("-o,--output", output, "File to write, or - for standard output [FILE with .html]")->type_name("FILE");
+  app.add_option("-o,--output", output, "File to write, or - for standard output [FILE with .html or .svg]")->type_name("FILE");
   app.add_flag("-f,--force-overwrite", force, "Overwrite the file if it exists");
   app.add_option("--findings", options.findings, "How many findings, the largest cost first [10]")
       ->type_name("N")
@@ -28,20 +28,25 @@ int run_report(Arguments arguments) {
   app.add_option("--rows", options.table_rows, "How many rows of each table [12]")
       ->type_name("N")
       ->check(whole_number(0, 100'000));
+  app.add_flag("--timeline", timeline, "The timeline alone, as a picture (SVG)");
   app.add_flag("-q,--quiet", quiet, "Say nothing where it succeeds");
   app.footer(
       "Examples:\n"
       "  lanescope report run.trace                     run.html\n"
-      "  lanescope report --findings=3 -o - run.trace   to standard output\n");
+      "  lanescope report --findings=3 -o - run.trace   to standard output\n"
+      "  lanescope report --timeline run.trace          run.svg, a picture of the whole timeline\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;
-  if (output.empty()) output = without_trace_extension(input) + ".html";
+  if (output.empty()) output = without_trace_extension(input) + (timeline ? ".svg" : ".html");
   keep_as_private_as(std::array<std::filesystem::path, 1>{input});
   if (const auto checked = check_output(input, output, force ? Overwrite::kAllow : Overwrite::kRefuse); !checked) return fail(checked.error());
   const auto trace = open_trace(input);
   if (!trace) return fail(trace.error());
   options.file = input;
   std::optional<Error> problem;
+  const std::string picture = timeline ? report::timeline_svg(*trace) : std::string();
+  if (timeline && picture.empty()) return fail({input + " has nothing that a timeline could show."});
   const auto written = write_text(output, [&](const report::TextConsumer& write) {
+    if (timeline) return write(picture);
     const Result<bool> page = report::write_page(*trace, options, write);
     if (!page) problem = page.error();
     return page && *page;

@@ -30,6 +30,13 @@ __version__ = "0.1.0"
 _READING = {"Table": "table", **dict.fromkeys(["ClockReading", "JobPlace", "Loss", "Process", "Trace", "diff", "open"], "trace")}
 
 
+def load_ipython_extension(shell: _Any) -> None:
+    """%load_ext lanescope."""
+    from ._notebook import LanescopeMagics
+
+    shell.register_magics(LanescopeMagics)
+
+
 def __getattr__(name: str) -> _Any:
     if name not in _READING:
         raise AttributeError(f"module 'lanescope' has no attribute {name!r}")

@@ -37,7 +37,6 @@ _slots = (ctypes.c_void_p * _CORE_FUNCTIONS)()
 _table = (ctypes.c_void_p * _CORE_FUNCTIONS)(*(ctypes.addressof(_slots) + i * ctypes.sizeof(ctypes.c_void_p) for i in range(_CORE_FUNCTIONS)))
 
 
-@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_uint))
 def _module_table(module: int, table: Any, size: Any) -> int:
     if module != _CORE:
         return 0
@@ -45,26 +44,31 @@ def _module_table(module: int, table: Any, size: Any) -> int:
     return 1
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_uint32)
 def _take_tool_version(version: int) -> None:
     pass
 
 
+_ModuleTable = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_uint))
+_TakeToolVersion = ctypes.CFUNCTYPE(None, ctypes.c_uint32)
+
+
 class _Callbacks(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("module_table", type(_module_table))]
+    _fields_ = [("size", ctypes.c_size_t), ("module_table", _ModuleTable)]
 
 
 class _Version(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("version", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("take_tool_version", type(_take_tool_version))]
+    _fields_ = [("size", ctypes.c_size_t), ("version", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("take_tool_version", _TakeToolVersion)]
 
 
-_callbacks = _Callbacks(ctypes.sizeof(_Callbacks), _module_table)
-_version = _Version(ctypes.sizeof(_Version), 3, 0, _take_tool_version)
+_callbacks = _Callbacks(ctypes.sizeof(_Callbacks), _ModuleTable(_module_table))
+_version = _Version(ctypes.sizeof(_Version), 3, 0, _TakeToolVersion(_take_tool_version))
 
 
-@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)
 def _export_table(table: int) -> Optional[int]:
     return {_CALLBACKS: ctypes.addressof(_callbacks), _VERSION: ctypes.addressof(_version)}.get(table)
+
+
+_get_export_table = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(_export_table)
 
 
 # PYFUNCTYPE: these functions return at once, and other threads need not be let in.
@@ -80,9 +84,11 @@ def install(tool: ctypes.CDLL) -> bool:
     """Lets a tool's library take the ranges of this process. Returns whether it does."""
     global _push, _pop, _was_set_up
     _was_set_up = True
-    if not tool.InitializeInjectionNvtx2(_export_table) or not _slots[_RANGE_PUSH_EX] or not _slots[_RANGE_POP]:
+    is_taken = tool.InitializeInjectionNvtx2(_get_export_table)
+    push, pop = _slots[_RANGE_PUSH_EX], _slots[_RANGE_POP]
+    if not is_taken or not push or not pop:
         return False
-    _push, _pop = _PUSH(_slots[_RANGE_PUSH_EX]), _POP(_slots[_RANGE_POP])
+    _push, _pop = _PUSH(push), _POP(pop)
     return True
 
 

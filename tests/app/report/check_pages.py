@@ -101,6 +101,15 @@ def check_recordings():
         assert pictures, file.name
 
 
+def check_timeline():
+    """The picture alone is the first one of the page."""
+    for file in sorted(DATA.glob("*.trace"))[:4]:
+        alone = run("report", "--timeline", "-o", "-", file)
+        assert alone.returncode == 0, alone.stderr
+        page = run("report", "-q", "-o", "-", file).stdout
+        assert alone.stdout == re.search(r"<svg.*?</svg>", page, re.S)[0], file.name
+
+
 def check_files(folder):
     source = next(iter(sorted(DATA.glob("*.trace"))))
     target = folder / "page.html"
@@ -117,4 +126,5 @@ def check_files(folder):
 with tempfile.TemporaryDirectory() as temporary:
     check_made_by_hand(pathlib.Path(temporary))
     check_files(pathlib.Path(temporary))
+check_timeline()
 check_recordings()

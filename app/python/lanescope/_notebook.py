@@ -1,0 +1,135 @@
+"""Recordings in notebooks: the magics %lanescope and %%lanescope, and a recording as it is shown in a cell.
+
+What is shown is HTML with one inline picture and no script, so it stays in the saved notebook and wherever that is shown.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import tempfile
+from typing import Any, Optional
+
+from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.display import display
+
+from . import program
+from ._errors import ProgramError
+from ._recording import Recording
+
+_FINDINGS = 3
+_ROWS = 6
+_COUNTS = ("kernels", "copies", "cuda_api_calls", "nvtx_ranges", "os_runtime_calls", "cpu_samples")
+_SHORT = {"-t": "trace", "-s": "sample", "-o": "output", "-f": "force", "-v": "variable", "-r": "report"}
+_FLAGS = {"force"}
+_OPTION = re.compile(r"\s*(-[a-z]|--[a-z][a-z-]*)(?=[\s=]|$)")
+_VALUE = re.compile(r"(?:=|\s+)(\"[^\"]*\"|'[^']*'|\S+)")
+
+USAGE = """%lanescope [OPTIONS] STATEMENT, or %%lanescope [OPTIONS] above a cell: runs it, and shows what was recorded.
+
+  -t LIST          what is traced: cuda, nvtx, osrt, python-gil (cuda,nvtx)
+  -s WHAT          samples; none
+  -o FILE          the recording is kept there; else it goes with the notebook's kernel
+  -f               FILE is replaced
+  -v NAME          this variable becomes the trace, as of lanescope.open
+  -r REPORT        the table that is shown (cuda_gpu_kern_sum)
+  --OPTION=VALUE   any other option of `lanescope attach`
+"""
+
+
+def parse(line: str) -> "tuple[dict[str, Any], str]":
+    """Options as keyword arguments, and the statement behind them."""
+    options: "dict[str, Any]" = {}
+    while found := _OPTION.match(line):
+        name = _SHORT.get(found[1], found[1].lstrip("-").replace("-", "_"))
+        if found[1] not in _SHORT and not found[1].startswith("--"):
+            raise ValueError(f"There is no option {found[1]}.\n{USAGE}")
+        line = line[found.end():]
+        needs_value = name not in _FLAGS and not (found[1].startswith("--") and not line.startswith("="))
+        if not needs_value:
+            options[name] = True
+            continue
+        value = _VALUE.match(line)
+        if not value:
+            raise ValueError(f"{found[1]} needs a value.\n{USAGE}")
+        options[name] = value[1].strip("\"'")
+        line = line[value.end():]
+    return options, line.strip()
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        value = round(value, 1)
+    return f"{value:,}" if isinstance(value, (int, float)) else html.escape(str(value))
+
+
+def _time(nanoseconds: int) -> str:
+    for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.3g} {unit}"
+    return f"{nanoseconds} ns"
+
+
+def _counted(number: int, things: str) -> str:
+    return f"{number:,} {things[:-1] if number == 1 else things}"
+
+
+class Summary:
+    """A recording as a cell shows it: its timeline, first findings and a table."""
+
+    def __init__(self, path: "os.PathLike[str] | str", report: str = "cuda_gpu_kern_sum") -> None:
+        self._name = os.fspath(path)
+        path = program.operand(path)
+        try:
+            self._picture = program.run_text(["report", "--timeline", "-o", "-", path])
+        except ProgramError:
+            self._picture = ""  # nothing to draw
+        facts = program.run_json(["info", "--json", path])
+        counts = [_counted(facts["counts"][kind], kind.replace("_", " ")) for kind in _COUNTS if facts["counts"][kind]]
+        self._facts = ", ".join([_time(facts["span"]["duration_ns"]), *counts]) + (f"; {facts['condition']}" if facts["condition"] else "")
+        self._findings = program.run_json(["analyze", "-f", "json", path])
+        self._table = program.run_json(["stats", "-q", "-f", "json", "-r", report, path])
+        self._report = report
+
+    def _repr_html_(self) -> str:
+        parts = [f"<div><b>{html.escape(os.path.basename(self._name))}</b>: {html.escape(self._facts)}", self._picture]
+        for finding in self._findings[:_FINDINGS]:
+            parts.append(f"<p><b>{_time(finding['Cost (ns)'])}:</b> {html.escape(finding['Finding'])} <i>{html.escape(finding['Advice'])}</i></p>")
+        if not self._findings:
+            parts.append("<p>Nothing was found that costs much of the time.</p>")
+        if self._table:
+            parts.append("<table><tr>" + "".join(f"<th>{html.escape(title)}</th>" for title in self._table[0]) + "</tr>")
+            parts += ["<tr>" + "".join(f"<td>{_text(value)}</td>" for value in row.values()) + "</tr>" for row in self._table[:_ROWS]]
+            parts.append("</table>")
+        return "\n".join(part for part in parts if part) + "</div>"
+
+    def __repr__(self) -> str:
+        found = [f"{_time(finding['Cost (ns)'])}: {finding['Finding']}" for finding in self._findings[:_FINDINGS]]
+        return "\n".join([f"{self._name}: {self._facts}", *(found or ["Nothing was found that costs much of the time."])])
+
+
+@magics_class
+class LanescopeMagics(Magics):
+    """Recordings of cells."""
+
+    _folder: "Optional[tempfile.TemporaryDirectory[str]]" = None
+
+    @line_cell_magic
+    def lanescope(self, line: str, cell: Optional[str] = None) -> None:
+        assert self.shell is not None
+        options, statement = parse(line)
+        if cell is not None and statement:
+            raise ValueError(f"Options come behind %%lanescope, and what is to run below, not \"{statement}\".\n{USAGE}")
+        if cell is None and not statement:
+            raise ValueError(USAGE)
+        variable, report = options.pop("variable", None), options.pop("report", "cuda_gpu_kern_sum")
+        if "output" not in options:
+            if self._folder is None:
+                LanescopeMagics._folder = tempfile.TemporaryDirectory(prefix="lanescope-")
+            options["output"] = os.path.join(self._folder.name, "cell%n.trace")  # type: ignore[union-attr]
+        with Recording(**options) as recording:
+            self.shell.run_cell(cell if cell is not None else statement)  # type: ignore[no-untyped-call]  # shows what goes wrong in it
+        if variable:
+            self.shell.user_ns[variable] = recording.open()
+        display(Summary(recording, report))  # type: ignore[no-untyped-call]

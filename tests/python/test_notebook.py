@@ -1,0 +1,100 @@
+"""The magics, in IPython as notebooks run it."""
+
+import os
+import pathlib
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+
+import support
+
+import lanescope
+
+try:
+    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.utils.capture import capture_output
+    from lanescope import _notebook
+except ImportError:
+    InteractiveShell = None
+
+
+@unittest.skipIf(InteractiveShell is None, "notebooks are tested where IPython is installed")
+class Magics(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.shell = InteractiveShell.instance()
+        cls.shell.run_line_magic("load_ext", "lanescope")
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
+
+    def run_cell(self, text):
+        """What a cell prints, and the HTML that it shows."""
+        with capture_output() as said:
+            self.shell.run_cell(text)
+        return said.stdout + said.stderr, [output.data["text/html"] for output in said.outputs if "text/html" in output.data]
+
+    def check_page(self, page):
+        """Whole, and nothing in it from elsewhere."""
+        self.assertNotIn("<script", page)
+        self.assertNotRegex(page, r"(src|href)=")
+        root = xml.fromstring(page)
+        return root, root.findall("{http://www.w3.org/2000/svg}svg")
+
+    def test_a_cell_runs_in_the_notebook_and_shows_its_recording(self):
+        text, (page,) = self.run_cell("%%lanescope -t nvtx -s none --cpuctxsw=none -o 'with space.trace' -v trace -r nvtx_sum\n"
+                                      "from lanescope import annotate\nwith annotate('<b>load</b>'):\n    for _ in range(3):\n"
+                                      "        with annotate('inner'): answer = 6 * 7\nprint(answer)")
+        self.assertIn("42", text)
+        self.assertEqual(self.shell.user_ns["answer"], 42)
+        root, pictures = self.check_page(page)
+        self.assertEqual(len(pictures), 1)
+        cells = ["".join(cell.itertext()) for cell in root.iter("td")]
+        self.assertIn(":<b>load</b>", cells)
+        self.assertEqual(cells[cells.index(":inner") - 7], "3", cells)
+        self.assertIn("4 nvtx ranges", "".join(root.itertext()))
+        self.assertEqual(len(self.shell.user_ns["trace"].nvtx_ranges), 4)
+        self.assertTrue(pathlib.Path("with space.trace").exists())
+
+    def test_a_statement(self):
+        text, pages = self.run_cell("from lanescope import annotate\n%lanescope -t nvtx -s none --cpuctxsw=none print('-o is no option of it')")
+        self.assertIn("-o is no option of it", text)
+        self.assertEqual(list(pathlib.Path().iterdir()), [])
+        self.assertEqual(len(pages), 1)
+
+    def test_a_cell_that_fails_shows_its_error_and_the_recording(self):
+        text, pages = self.run_cell("%%lanescope -t nvtx -s none --cpuctxsw=none\nraise KeyError('of the cell')")
+        self.assertIn("of the cell", text)
+        self.assertEqual(len(pages), 1)
+        text, _ = self.run_cell("%%lanescope -t nvtxx\n1")
+        self.assertIn("nvtxx", text)
+        text, pages = self.run_cell("%%lanescope -t nvtx -s none --cpuctxsw=none\n1")  # again
+        self.assertEqual(len(pages), 1, text)
+
+    def test_a_recording_of_a_training(self):
+        path = support.recording("torch_training_workers0")
+        summary = _notebook.Summary(path)
+        root, pictures = self.check_page(summary._repr_html_())
+        self.assertEqual(len(pictures), 1)
+        found = lanescope.open(path).analyze()
+        shown = ["".join(paragraph.itertext()) for paragraph in root.findall("p")]
+        self.assertEqual(len(shown), 3)
+        for paragraph, finding in zip(shown, found):
+            self.assertIn(finding["Finding"], paragraph)
+        self.assertIn("920 kernels", repr(summary))
+        self.assertLess(len(summary._repr_html_()), 200_000)
+
+    def test_options(self):
+        self.assertEqual(_notebook.parse("-t cuda,nvtx -f --preset=light --python-sampling train(-1)"),
+                         ({"trace": "cuda,nvtx", "force": True, "preset": "light", "python_sampling": True}, "train(-1)"))
+        self.assertEqual(_notebook.parse("-o 'a b' x"), ({"output": "a b"}, "x"))
+        for wrong in ("-x 1", "-t"):
+            with self.assertRaises(ValueError):
+                _notebook.parse(wrong)
+
+
+if __name__ == "__main__":
+    unittest.main()
