@@ -19,6 +19,27 @@ void for_each_lane(const Trace& trace, const std::function<bool(const TrackKey&)
 
 }  // namespace
 
+GpuTracks::GpuTracks(const Trace& trace) {
+  std::vector<std::pair<Owner, TrackId>> all;
+  for (TrackId id = 0; id < trace.tracks().size(); ++id)
+    if (const TrackKey& key = trace.tracks()[id].key; is_gpu_work(key.kind)) all.push_back({{key.gpu, key.process}, id});
+  std::sort(all.begin(), all.end());
+  for (const auto& [owner, track] : all) {
+    owners_.push_back(owner);
+    tracks_.push_back(track);
+  }
+}
+
+std::span<const TrackId> GpuTracks::of(GpuId gpu) const noexcept {
+  const auto [begin, end] = std::equal_range(owners_.begin(), owners_.end(), Owner{gpu, 0}, [](const Owner& a, const Owner& b) { return a.gpu < b.gpu; });
+  return {tracks_.begin() + (begin - owners_.begin()), tracks_.begin() + (end - owners_.begin())};
+}
+
+std::span<const TrackId> GpuTracks::of(GpuId gpu, ProcessId process) const noexcept {
+  const auto [begin, end] = std::equal_range(owners_.begin(), owners_.end(), Owner{gpu, process});
+  return {tracks_.begin() + (begin - owners_.begin()), tracks_.begin() + (end - owners_.begin())};
+}
+
 GpuOperations::GpuOperations(const Trace& trace, GpuId gpu, std::stop_token stop)
     : GpuOperations(trace, of_gpu(gpu), kEver, std::move(stop)) {}
 
@@ -47,13 +68,14 @@ void GpuOperations::add_lane(LaneId id, TimeRange time) {
   if (first < end) heads_.push_back({lane.start(first), {id, first}, end});
 }
 
-std::optional<Nanoseconds> GpuOperations::busy_until(const Trace& trace, GpuId gpu, Nanoseconds t) {
+std::optional<Nanoseconds> GpuOperations::busy_until(const Trace& trace, std::span<const TrackId> tracks, Nanoseconds t) {
   std::optional<Nanoseconds> latest;
-  for_each_lane(trace, of_gpu(gpu), [&](LaneId id) {
-    const Lane& lane = trace.lane(id);
-    const EventIndex behind = lane.lower_bound(t);
-    if (behind > 0) latest = std::max(latest.value_or(lane.end(behind - 1)), lane.end(behind - 1));  // the last of a lane ends last
-  });
+  for (const TrackId track : tracks)
+    for (const LaneId id : trace.tracks()[track].lanes) {
+      const Lane& lane = trace.lane(id);
+      const EventIndex behind = lane.lower_bound(t);
+      if (behind > 0) latest = std::max(latest.value_or(lane.end(behind - 1)), lane.end(behind - 1));  // the last of a lane ends last
+    }
   return latest;
 }
 

@@ -17,6 +17,24 @@ struct GpuOperation {
   EventRef event;
 };
 
+// The tracks of GPU work, by what they are of: for those who ask of each GPU in turn, of which files may have very many.
+class GpuTracks {
+ public:
+  explicit GpuTracks(const Trace& trace);  // O(tracks · log tracks)
+  // O(log tracks).
+  [[nodiscard]] std::span<const TrackId> of(GpuId gpu) const noexcept;
+  [[nodiscard]] std::span<const TrackId> of(GpuId gpu, ProcessId process) const noexcept;
+
+ private:
+  struct Owner {
+    GpuId gpu = kNone;
+    ProcessId process = kNone;
+    auto operator<=>(const Owner&) const = default;
+  };
+  std::vector<Owner> owners_;  // ascending
+  std::vector<TrackId> tracks_;
+};
+
 // Merges lanes, which are in order each. O(log lanes) an operation, O(1) where one lane runs ahead.
 class GpuOperations {
  public:
@@ -29,8 +47,8 @@ class GpuOperations {
   // Only those of the GPU that start within the time.
   GpuOperations(const Trace& trace, GpuId gpu, TimeRange time, std::stop_token stop);
 
-  // The latest end of the GPU's operations that start before t; none where there are none. O(lanes · log n).
-  [[nodiscard]] static std::optional<Nanoseconds> busy_until(const Trace& trace, GpuId gpu, Nanoseconds t);
+  // The latest end of the operations of these tracks that start before t; none where there are none. O(lanes · log n).
+  [[nodiscard]] static std::optional<Nanoseconds> busy_until(const Trace& trace, std::span<const TrackId> tracks, Nanoseconds t);
 
   static constexpr TimeRange kEver{std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()};
 

@@ -147,13 +147,13 @@ class Attribution {
 };
 
 // Of the operations that start within the time, each with the gap in front of it.
-GpuIdle visit_gpu(const Trace& trace, GpuId gpu, TimeRange time, Nanoseconds threshold, Attribution& attribution,
-                  const IdleVisitor& visitor, const std::stop_token& stop) {
+GpuIdle visit_gpu(const Trace& trace, GpuId gpu, std::span<const TrackId> tracks, TimeRange time, Nanoseconds threshold,
+                  Attribution& attribution, const IdleVisitor& visitor, const std::stop_token& stop) {
   GpuIdle sums;
   sums.gpu = gpu;
-  const std::optional<Nanoseconds> busy_before = GpuOperations::busy_until(trace, gpu, time.begin);
+  const std::optional<Nanoseconds> busy_before = GpuOperations::busy_until(trace, tracks, time.begin);
   if (busy_before) sums.extent = {*busy_before, *busy_before};
-  GpuOperations operations(trace, gpu, time, stop);
+  GpuOperations operations(trace, tracks, time, stop);
   std::vector<IdlePart> parts;
   while (const std::optional<GpuOperation> operation = operations.next()) {
     if (sums.operations++ == 0 && !busy_before) sums.extent = {operation->range.begin, operation->range.begin};
@@ -214,11 +214,12 @@ std::vector<GpuIdle> visit_idle(const Trace& trace, const LaunchIndex& launches,
 std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold,
                                          std::span<const IdleVisitor> visitors, std::stop_token stop) {
   const std::vector<Nanoseconds> times = cuts(trace, visitors.size());
+  const GpuTracks tracks(trace);
   std::vector<std::vector<GpuIdle>> parts(visitors.size());
   parallel_for(visitors.size(), [&](std::size_t part) {
     Attribution attribution(trace, launches);
     for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu)
-      parts[part].push_back(visit_gpu(trace, gpu, {times[part], times[part + 1]}, threshold, attribution, visitors[part], stop));
+      parts[part].push_back(visit_gpu(trace, gpu, tracks.of(gpu), {times[part], times[part + 1]}, threshold, attribution, visitors[part], stop));
   });
   std::vector<GpuIdle> gpus;
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
@@ -234,7 +235,10 @@ std::vector<GpuIdle> visit_idle_within(const Trace& trace, const LaunchIndex& la
                                        const IdleVisitor& visitor, const std::stop_token& stop) {
   std::vector<GpuIdle> gpus;
   Attribution attribution(trace, launches);
+  const GpuTracks tracks_of_gpus(trace);
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
+    const std::span<const TrackId> tracks = tracks_of_gpus.of(gpu);
+    if (tracks.empty()) continue;
     GpuIdle within;
     std::vector<IdlePart> cut;
     const auto visit = [&](const IdleGap& whole, std::span<const IdlePart> parts) {
@@ -257,15 +261,15 @@ std::vector<GpuIdle> visit_idle_within(const Trace& trace, const LaunchIndex& la
     };
     // The gap that the window ends in ends with an operation behind it.
     TimeRange time = window;
-    if (const auto behind = GpuOperations(trace, gpu, {window.end, std::numeric_limits<Nanoseconds>::max()}, stop).next())
+    if (const auto behind = GpuOperations(trace, tracks, {window.end, std::numeric_limits<Nanoseconds>::max()}, stop).next())
       time.end = behind->range.begin + 1;
-    const GpuIdle sums = visit_gpu(trace, gpu, time, 1, attribution, visit, stop);
+    const GpuIdle sums = visit_gpu(trace, gpu, tracks, time, 1, attribution, visit, stop);
     within.gpu = gpu;
     within.extent = sums.extent;
-    if (GpuOperations::busy_until(trace, gpu, window.begin)) within.extent.begin = window.begin;  // its first operation began before
+    if (GpuOperations::busy_until(trace, tracks, window.begin)) within.extent.begin = window.begin;  // its first operation began before
     within.extent = within.extent.intersected(window);
     within.operations = sums.operations;
-    for (GpuOperations behind(trace, gpu, {window.end, time.end}, stop); within.operations > 0 && behind.next();) --within.operations;
+    for (GpuOperations behind(trace, tracks, {window.end, time.end}, stop); within.operations > 0 && behind.next();) --within.operations;
     if (!within.extent.empty()) gpus.push_back(within);
   }
   return gpus;

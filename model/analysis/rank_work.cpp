@@ -54,14 +54,14 @@ std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::f
   std::set<std::pair<ProcessId, GpuId>> ranks;
   for (const Track& track : trace.tracks())
     if (is_gpu_work(track.key.kind)) ranks.insert({track.key.process, track.key.gpu});
+  const GpuTracks tracks(trace);
   NameMemo<bool> communication(trace, is_communication_name);
   std::vector<RankWork> all;
   for (const auto& [process, gpu] : ranks) {
     RankWork work;
     work.process = process;
     work.gpu = gpu;
-    GpuOperations operations(
-        trace, [process = process, gpu = gpu](const TrackKey& key) { return key.process == process && key.gpu == gpu; }, time, stop);
+    GpuOperations operations(trace, tracks.of(gpu, process), time, stop);
     while (const std::optional<GpuOperation> operation = operations.next())
       if (!counts || counts(operation->event)) add(trace, communication, *operation, work);
     if (work.operations == 0) continue;

@@ -158,7 +158,7 @@ proto::Resources resources(const Trace& trace, const Tables& tables, ProcessId p
 class TraceFileExport {
  public:
   TraceFileExport(const Trace& trace, const ExportSelection& selection, TraceFileWriter& writer)
-      : trace_(trace), tables_(trace), selection_(selection), writer_(writer), epoch_(trace.provenance().monotonic_epoch) {}
+      : trace_(trace), tables_(trace), kernel_records_(trace), selection_(selection), writer_(writer), epoch_(trace.provenance().monotonic_epoch) {}
 
   Result<void> write() {
     put(proto::FRAME_SESSION_START, 0, session_start(trace_.provenance()));
@@ -248,7 +248,7 @@ class TraceFileExport {
         return written_.has_value();
       };
     };
-    if (!write_kernel_records(trace_, id, selection_, put_record(proto::FRAME_CODE_OBJECT), put_record(proto::FRAME_PC_SAMPLES))) return;
+    if (!kernel_records_.write(id, selection_, put_record(proto::FRAME_CODE_OBJECT), put_record(proto::FRAME_PC_SAMPLES))) return;
     if (const proto::Symbols symbols = chunks.symbols(); symbols.locations_size() > 0) put(proto::FRAME_SYMBOLS, process.instance, symbols);
 
     const Completeness& known = process.completeness;
@@ -302,6 +302,7 @@ class TraceFileExport {
 
   const Trace& trace_;
   const Tables tables_;
+  const KernelRecordsWriter kernel_records_;
   const ExportSelection& selection_;
   TraceFileWriter& writer_;
   std::int64_t epoch_;

@@ -1,15 +1,13 @@
 #include "trace_kernels.h"
 
-#include <algorithm>
 #include <map>
-
-#include "model/trace/kernel_records.h"
 
 namespace lanescope::exporters {
 namespace {
 
 constexpr std::size_t kCodePartBytes = 4u << 20;
 constexpr int kMostRows = 65'536;
+constexpr std::size_t kMostNameBytes = 4u << 20;  // of a message: beside them, its rows take as much at most
 
 bool write_code(const CodeObject& object, const EmitCode& emit) {
   for (std::size_t at = 0; at < object.image.size(); at += kCodePartBytes) {
@@ -35,7 +33,7 @@ class PcSamplesWriter {
     message.set_other_samples(window.other_samples);
     message.set_buffer_was_full(window.buffer_was_full);
     for (const PcSample& sample : window.samples) {
-      if (message.function_size() == kMostRows) {
+      if (message.function_size() == kMostRows || name_bytes_ > kMostNameBytes) {
         if (!emit_(message)) return false;
         message.Clear();
         begin(window, message);
@@ -53,6 +51,7 @@ class PcSamplesWriter {
     message.set_context(window.context);
     message.set_period(window.period);
     pc_ = 0;
+    name_bytes_ = 0;
   }
 
   void add(const PcSample& sample, proto::PcSamples& message) {
@@ -73,6 +72,7 @@ class PcSamplesWriter {
       added.set_code_object(function.code_object);
       added.set_index(function.index);
       added.set_name(std::string(trace_.name(function.mangled)));
+      name_bytes_ += added.name().size();
     }
     return known->second;
   }
@@ -82,6 +82,7 @@ class PcSamplesWriter {
     if (is_new) {
       if (message.reasons_size() == 0) message.set_first_reason(known->second);
       message.add_reasons(records_.reasons[id]);
+      name_bytes_ += records_.reasons[id].size();
     }
     return known->second;
   }
@@ -92,19 +93,24 @@ class PcSamplesWriter {
   std::map<GpuFunctionId, std::uint32_t> functions_;
   std::map<std::uint32_t, std::uint32_t> reasons_;
   std::int64_t pc_ = 0;
+  std::size_t name_bytes_ = 0;  // in the message
 };
 
 }  // namespace
 
-bool write_kernel_records(const Trace& trace, ProcessId process, const ExportSelection& selection, const EmitCode& emit_code,
-                          const EmitPcSamples& emit_samples) {
-  const KernelRecords& records = trace.kernel_records();
-  for (const auto& object : records.code)
-    if (object->process == process && !write_code(*object, emit_code)) return false;
-  PcSamplesWriter writer(trace, emit_samples);
-  for (const auto& window : records.windows) {
-    const bool is_wanted = window->process == process && (!selection.window || (window->time.begin < selection.window->end && window->time.end > selection.window->begin));
-    if (is_wanted && !writer.write(*window)) return false;
+KernelRecordsWriter::KernelRecordsWriter(const Trace& trace)
+    : trace_(trace), code_(trace.kernel_records().code), windows_(trace.kernel_records().windows) {}
+
+bool KernelRecordsWriter::write(ProcessId process, const ExportSelection& selection, const EmitCode& emit_code,
+                                const EmitPcSamples& emit_samples) const {
+  const KernelRecords& records = trace_.kernel_records();
+  for (const std::uint32_t position : code_.positions(process))
+    if (!write_code(*records.code[position], emit_code)) return false;
+  PcSamplesWriter writer(trace_, emit_samples);
+  for (const std::uint32_t position : windows_.positions(process)) {
+    const PcSampleWindow& window = *records.windows[position];
+    const bool is_wanted = !selection.window || (window.time.begin < selection.window->end && window.time.end > selection.window->begin);
+    if (is_wanted && !writer.write(window)) return false;
   }
   return true;
 }

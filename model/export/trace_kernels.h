@@ -5,14 +5,26 @@
 
 #include "lanescope/trace.pb.h"
 #include "model/export/selection.h"
+#include "model/trace/by_process.h"
+#include "model/trace/kernel_records.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::exporters {
 
-// Of one process, in the order in which a reader wants them. False where `emit` did not take one.
 using EmitCode = std::function<bool(const proto::CodeObject&)>;
 using EmitPcSamples = std::function<bool(const proto::PcSamples&)>;
-[[nodiscard]] bool write_kernel_records(const Trace& trace, ProcessId process, const ExportSelection& selection, const EmitCode& emit_code,
-                                        const EmitPcSamples& emit_samples);
+
+class KernelRecordsWriter {
+ public:
+  // The trace must outlive it. O(records · log records).
+  explicit KernelRecordsWriter(const Trace& trace);
+  // What there is of one process, in the order in which a reader wants it. False where `emit` did not take it. O(its records).
+  [[nodiscard]] bool write(ProcessId process, const ExportSelection& selection, const EmitCode& emit_code, const EmitPcSamples& emit_samples) const;
+
+ private:
+  const Trace& trace_;
+  ByProcess<std::shared_ptr<const CodeObject>> code_;
+  ByProcess<std::shared_ptr<const PcSampleWindow>> windows_;
+};
 
 }  // namespace lanescope::exporters

@@ -19,7 +19,8 @@ struct Cubin::Content {
   std::vector<CubinFunction> functions;
   LineTable lines;
   std::vector<const LineSequence*> by_place;  // by section and first address
-  std::string_view names;                     // .debug_str
+  std::vector<std::uint32_t> name_places;     // in .debug_str, of the functions that were inlined, ascending
+  std::vector<std::string_view> names;        // at these places
 };
 
 Cubin::Cubin(std::unique_ptr<Content> content) noexcept : content_(std::move(content)) {}
@@ -39,9 +40,14 @@ Result<Cubin> Cubin::read(std::string image) {
     if (symbol.type != kFunctionSymbol || symbol.section >= content->sections.size()) continue;
     content->functions.push_back({symbol.name, static_cast<std::uint32_t>(index), symbol.section, symbol.value, symbol.size, symbol.is_global});
   }
-  for (const ElfSection& section : content->sections)
-    if (section.name == ".debug_str") content->names = section.bytes;
   content->lines = read_line_table(content->sections, symbols);
+  for (const LineSequence& sequence : content->lines.sequences)
+    for (const LineRow& row : sequence.rows)
+      if (row.caller != 0 && (content->name_places.empty() || content->name_places.back() != row.function)) content->name_places.push_back(row.function);
+  std::sort(content->name_places.begin(), content->name_places.end());
+  content->name_places.erase(std::unique(content->name_places.begin(), content->name_places.end()), content->name_places.end());
+  const ElfSection* const names = find_section(content->sections, ".debug_str");
+  content->names = texts_at(names == nullptr ? std::string_view() : names->bytes, content->name_places);
   for (const LineSequence& sequence : content->lines.sequences) content->by_place.push_back(&sequence);
   std::stable_sort(content->by_place.begin(), content->by_place.end(), [](const LineSequence* a, const LineSequence* b) {
     return std::pair(a->section, a->rows.front().address) < std::pair(b->section, b->rows.front().address);
@@ -87,7 +93,8 @@ std::vector<SourcePlace> Cubin::source(const CubinFunction& function, std::uint6
     if (row.file < content_->lines.files.size()) place.file = content_->lines.files[row.file];
     place.line = row.line;
     if (row.caller == 0) break;
-    place.function = text_at(content_->names, row.function);
+    const auto name = std::lower_bound(content_->name_places.begin(), content_->name_places.end(), row.function);
+    place.function = content_->names[static_cast<std::size_t>(name - content_->name_places.begin())];
     at = row.caller - 1;
   }
   return places;

@@ -1,6 +1,7 @@
 #include "elf_sections.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace lanescope::kernels {
 namespace {
@@ -18,11 +19,21 @@ std::string_view part_of(std::string_view image, std::uint64_t offset, std::uint
 
 }  // namespace
 
-std::string_view text_at(std::string_view bytes, std::uint64_t place) noexcept {
-  if (place >= bytes.size()) return {};
-  const std::string_view rest = bytes.substr(static_cast<std::size_t>(place));
-  const std::size_t end = rest.find('\0');
-  return end == std::string_view::npos ? std::string_view() : rest.substr(0, end);
+std::vector<std::string_view> texts_at(std::string_view bytes, std::span<const std::uint32_t> places) {
+  std::vector<std::size_t> order(places.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return places[a] > places[b]; });
+  std::vector<std::string_view> texts(places.size());
+  std::size_t searched = bytes.size();            // from here on
+  std::size_t end = std::string_view::npos;       // of the first text there
+  for (const std::size_t i : order) {
+    const std::size_t place = places[i];
+    if (place >= bytes.size()) continue;
+    if (const std::size_t found = bytes.substr(place, searched - place).find('\0'); found != std::string_view::npos) end = place + found;
+    searched = place;
+    if (end != std::string_view::npos) texts[i] = bytes.substr(place, end - place);
+  }
+  return texts;
 }
 
 std::optional<std::vector<ElfSection>> elf_sections(std::string_view image, std::uint16_t machine) {
@@ -47,26 +58,36 @@ std::optional<std::vector<ElfSection>> elf_sections(std::string_view image, std:
   }
   std::uint64_t names_section = number_at<std::uint16_t>(image, 62);
   if (names_section == 0xffff && !sections.empty()) names_section = sections[0].link;
-  if (names_section < sections.size())
-    for (std::size_t i = 0; i < sections.size(); ++i) sections[i].name = text_at(sections[names_section].bytes, names[i]);
+  if (names_section < sections.size()) {
+    const std::vector<std::string_view> texts = texts_at(sections[names_section].bytes, names);
+    for (std::size_t i = 0; i < sections.size(); ++i) sections[i].name = texts[i];
+  }
   return sections;
+}
+
+const ElfSection* find_section(const std::vector<ElfSection>& sections, std::string_view name) noexcept {
+  const auto found = std::find_if(sections.begin(), sections.end(), [name](const ElfSection& section) { return section.name == name; });
+  return found == sections.end() ? nullptr : &*found;
 }
 
 std::vector<ElfSymbol> elf_symbols(const std::vector<ElfSection>& sections) {
   std::vector<ElfSymbol> symbols;
   const auto table = std::find_if(sections.begin(), sections.end(), [](const ElfSection& section) { return section.type == kSymbolTable; });
   if (table == sections.end()) return symbols;
-  const std::string_view names = table->link < sections.size() ? sections[table->link].bytes : std::string_view();
+  std::vector<std::uint32_t> names;
   for (std::size_t at = 0; at + kSymbolBytes <= table->bytes.size(); at += kSymbolBytes) {
     ElfSymbol& symbol = symbols.emplace_back();
     const auto info = static_cast<unsigned char>(table->bytes[at + 4]);
-    symbol.name = text_at(names, number_at<std::uint32_t>(table->bytes, at));
+    names.push_back(number_at<std::uint32_t>(table->bytes, at));
     symbol.type = info & 15;
     symbol.is_global = info >> 4 != 0;
     symbol.section = number_at<std::uint16_t>(table->bytes, at + 6);
     symbol.value = number_at<std::uint64_t>(table->bytes, at + 8);
     symbol.size = number_at<std::uint64_t>(table->bytes, at + 16);
   }
+  const std::vector<std::string_view> texts =
+      texts_at(table->link < sections.size() ? sections[table->link].bytes : std::string_view(), names);
+  for (std::size_t i = 0; i < symbols.size(); ++i) symbols[i].name = texts[i];
   return symbols;
 }
 

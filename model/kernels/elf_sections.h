@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct ElfSymbol {
 
 // By number; none where the image is no such file of this machine.
 [[nodiscard]] std::optional<std::vector<ElfSection>> elf_sections(std::string_view image, std::uint16_t machine);
+// The first of this name; null where there is none.
+[[nodiscard]] const ElfSection* find_section(const std::vector<ElfSection>& sections, std::string_view name) noexcept;
 // Of the symbol table, by index.
 [[nodiscard]] std::vector<ElfSymbol> elf_symbols(const std::vector<ElfSection>& sections);
 
@@ -38,7 +41,7 @@ template <typename Number>
     number = static_cast<Number>(number | static_cast<Number>(static_cast<Number>(static_cast<unsigned char>(bytes[place + i])) << (8 * i)));
   return number;
 }
-// The text from a place up to a zero byte; empty where there is none.
-[[nodiscard]] std::string_view text_at(std::string_view bytes, std::uint64_t place) noexcept;
+// The texts from these places up to a zero byte each; empty where there is none. O(bytes + places · log places), however they overlap.
+[[nodiscard]] std::vector<std::string_view> texts_at(std::string_view bytes, std::span<const std::uint32_t> places);
 
 }  // namespace lanescope::kernels

@@ -7,8 +7,12 @@ namespace lanescope::kernels {
 namespace {
 
 constexpr std::size_t kRelocationBytes = 24;
+constexpr std::size_t kBareRelocationBytes = 16;  // without an addend
 constexpr std::uint8_t kInlinedCall = 0x90;
-constexpr std::size_t kMostFiles = 65'536;
+constexpr std::size_t kMostFiles = 65'536;         // of a unit, and so many folders
+constexpr std::size_t kLongestPath = 4'096;        // bytes, of a folder and of a file in it
+constexpr std::size_t kMostPathBytes = 64u << 20;  // of the lists of all units
+constexpr std::size_t kMostRows = 4'000'000;       // of all units: those of 64 MB of code
 
 // Bytes that are read one after the other; behind their end everything is 0, and good() is false.
 class ByteReader {
@@ -79,18 +83,25 @@ struct Target {
 // By the place of the address in .debug_line.
 std::map<std::uint64_t, Target> relocations(const std::vector<ElfSection>& sections, const std::vector<ElfSymbol>& symbols) {
   std::map<std::uint64_t, Target> targets;
-  for (const ElfSection& section : sections) {
-    if (section.name != ".rela.debug_line" && section.name != ".rel.debug_line") continue;
-    const std::size_t bytes = section.name == ".rela.debug_line" ? kRelocationBytes : 16;
-    for (std::size_t at = 0; at + bytes <= section.bytes.size(); at += bytes) {
-      const auto symbol = number_at<std::uint64_t>(section.bytes, at + 8) >> 32;
+  for (const auto& [name, bytes] : {std::pair(".rela.debug_line", kRelocationBytes), std::pair(".rel.debug_line", kBareRelocationBytes)}) {
+    const ElfSection* const section = find_section(sections, name);
+    if (section == nullptr) continue;
+    for (std::size_t at = 0; at + bytes <= section->bytes.size(); at += bytes) {
+      const auto symbol = number_at<std::uint64_t>(section->bytes, at + 8) >> 32;
       if (symbol >= symbols.size()) continue;
-      const std::uint64_t addend = bytes == kRelocationBytes ? number_at<std::uint64_t>(section.bytes, at + 16) : 0;
-      targets[number_at<std::uint64_t>(section.bytes, at)] = {symbols[symbol].section, symbols[symbol].value + addend};
+      const std::uint64_t addend = bytes == kRelocationBytes ? number_at<std::uint64_t>(section->bytes, at + 16) : 0;
+      targets[number_at<std::uint64_t>(section->bytes, at)] = {symbols[symbol].section, symbols[symbol].value + addend};
     }
   }
   return targets;
 }
+
+// What was read so far, of all units.
+struct Reading : LineTable {
+  std::map<std::string, std::uint32_t> file_ids;
+  std::size_t path_bytes = 0;
+  std::size_t row_count = 0;
+};
 
 struct Header {
   std::uint8_t instruction_bytes = 1;
@@ -103,13 +114,13 @@ struct Header {
 
 class UnitReader {
  public:
-  UnitReader(ByteReader reader, const std::map<std::uint64_t, Target>& targets, LineTable& table)
+  UnitReader(ByteReader reader, const std::map<std::uint64_t, Target>& targets, Reading& table)
       : reader_(reader), targets_(targets), table_(table) {}
 
   void read() {
     if (!read_header()) return;
     start_sequence();
-    while (!reader_.at_end()) step();
+    while (!reader_.at_end() && table_.row_count < kMostRows) step();
     end_sequence();
   }
 
@@ -127,7 +138,8 @@ class UnitReader {
     header_.first_special = reader_.number<std::uint8_t>();
     for (unsigned opcode = 1; opcode < header_.first_special; ++opcode) header_.operands.push_back(reader_.number<std::uint8_t>());
     std::vector<std::string_view> folders{""};
-    for (std::string_view folder = reader_.text(); !folder.empty(); folder = reader_.text()) folders.push_back(folder);
+    for (std::string_view folder = reader_.text(); !folder.empty(); folder = reader_.text())
+      if (folders.size() < kMostFiles) folders.push_back(folder);
     for (std::string_view file = reader_.text(); !file.empty() && reader_.good(); file = reader_.text()) {
       const std::uint64_t folder = reader_.unsigned_number();
       reader_.unsigned_number();
@@ -140,10 +152,13 @@ class UnitReader {
   }
 
   void add_file(std::string_view folder, std::string_view file) {
-    std::string path = file.starts_with('/') || folder.empty() ? std::string(file) : std::string(folder) + "/" + std::string(file);
-    const auto [known, is_new] = file_ids_.try_emplace(path, static_cast<std::uint32_t>(table_.files.size()));
-    if (is_new && table_.files.size() < kMostFiles) table_.files.push_back(std::move(path));
-    header_.files.push_back(known->second < table_.files.size() ? known->second : 0);
+    if (header_.files.size() == kMostFiles || table_.path_bytes > kMostPathBytes) return;
+    file = file.substr(0, kLongestPath);
+    std::string path = file.starts_with('/') || folder.empty() ? std::string(file) : std::string(folder.substr(0, kLongestPath)) + "/" + std::string(file);
+    table_.path_bytes += path.size();
+    const auto [known, is_new] = table_.file_ids.try_emplace(path, static_cast<std::uint32_t>(table_.files.size()));
+    if (is_new) table_.files.push_back(std::move(path));
+    header_.files.push_back(known->second);
   }
 
   void start_sequence() {
@@ -159,12 +174,13 @@ class UnitReader {
   }
 
   void emit() {
-    row_.file = file_ >= 1 && file_ <= header_.files.size() ? header_.files[file_ - 1] : 0;
+    row_.file = file_ >= 1 && file_ <= header_.files.size() ? header_.files[file_ - 1] : kNoFile;
     sequence_.rows.push_back(row_);
+    ++table_.row_count;
   }
 
   void advance(std::uint64_t instructions) { row_.address += instructions * header_.instruction_bytes; }
-  void advance_line(std::int64_t lines) { row_.line = static_cast<std::uint32_t>(std::int64_t{row_.line} + lines); }
+  void advance_line(std::int64_t lines) { row_.line = row_.line + static_cast<std::uint32_t>(lines); }
 
   void step() {
     const auto opcode = reader_.number<std::uint8_t>();
@@ -229,8 +245,7 @@ class UnitReader {
 
   ByteReader reader_;
   const std::map<std::uint64_t, Target>& targets_;
-  LineTable& table_;
-  std::map<std::string, std::uint32_t> file_ids_;
+  Reading& table_;
   Header header_;
   LineRow row_;
   std::uint32_t file_ = 1;
@@ -240,9 +255,9 @@ class UnitReader {
 }  // namespace
 
 LineTable read_line_table(const std::vector<ElfSection>& sections, const std::vector<ElfSymbol>& symbols) {
-  LineTable table;
-  const auto section = std::find_if(sections.begin(), sections.end(), [](const ElfSection& one) { return one.name == ".debug_line"; });
-  if (section == sections.end()) return table;
+  Reading table;
+  const ElfSection* const section = find_section(sections, ".debug_line");
+  if (section == nullptr) return {};
   const std::map<std::uint64_t, Target> targets = relocations(sections, symbols);
   for (std::size_t at = 0; at + 4 < section->bytes.size();) {
     const auto bytes = number_at<std::uint32_t>(section->bytes, at);
@@ -250,7 +265,7 @@ LineTable read_line_table(const std::vector<ElfSection>& sections, const std::ve
     UnitReader(ByteReader(section->bytes, at, at + std::size_t{bytes}), targets, table).read();
     at += std::size_t{bytes};
   }
-  return table;
+  return {std::move(table.files), std::move(table.sequences)};
 }
 
 }  // namespace lanescope::kernels

@@ -12,7 +12,7 @@ namespace lanescope::kernels {
 
 struct LineRow {
   std::uint64_t address = 0;      // in the section
-  std::uint32_t file = 0;         // position in LineTable::files
+  std::uint32_t file = 0;         // position in LineTable::files, or kNoFile
   std::uint32_t line = 0;
   std::uint32_t caller = 0;       // 1 + the row of the same sequence into which it was inlined; 0: none
   std::uint32_t function = 0;     // where it was: offset of its name in .debug_str
@@ -30,7 +30,9 @@ struct LineTable {
   std::vector<LineSequence> sequences;
 };
 
-// What can be read of it. O(bytes of .debug_line).
+inline constexpr std::uint32_t kNoFile = 0xffff'ffff;  // of a row
+
+// What can be read of it. O(bytes of .debug_line), and at most some hundred MB.
 [[nodiscard]] LineTable read_line_table(const std::vector<ElfSection>& sections, const std::vector<ElfSymbol>& symbols);
 
 }  // namespace lanescope::kernels

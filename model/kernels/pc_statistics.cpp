@@ -1,7 +1,9 @@
 #include "model/kernels/pc_statistics.h"
 
 #include <algorithm>
-#include <tuple>
+#include <array>
+#include <map>
+#include <optional>
 
 #include "model/trace/kernel_records.h"
 #include "stall_reasons.h"
@@ -9,56 +11,116 @@
 namespace lanescope::kernels {
 namespace {
 
-// The code of the trace, read where something is asked of it.
-class CodeReader {
- public:
-  explicit CodeReader(const KernelRecords& records) : records_(records) {}
-
-  [[nodiscard]] const Cubin* of(const GpuFunction& function) {
-    const auto [known, is_new] = cubins_.try_emplace({function.process, function.code_object});
-    if (is_new) {
-      const CodeObject* const object = records_.find_code(function.process, function.code_object);
-      if (object != nullptr && object->whole())
-        if (Result<Cubin> cubin = Cubin::read(object->image)) known->second = std::make_unique<Cubin>(std::move(*cubin));
-    }
-    return known->second.get();
-  }
-
- private:
-  const KernelRecords& records_;
-  std::map<std::pair<ProcessId, std::uint64_t>, std::unique_ptr<Cubin>> cubins_;
-};
+constexpr std::size_t kMostLineBytes = 64u << 20;  // of the texts of all lines: beyond, where a line was inlined is not said
 
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-std::string line_text(const Cubin* cubin, const GpuFunction& function, std::uint32_t pc) {
-  const CubinFunction* const of = cubin == nullptr ? nullptr : cubin->function(function.index);
-  std::string text;
-  if (of == nullptr) return text;
-  for (const SourcePlace& place : cubin->source(*of, pc)) {
-    if (!text.empty()) text += " < ";
-    text += std::string(last_part(place.file)) + ":" + std::to_string(place.line);
-  }
-  return text;
+std::string place_text(const SourcePlace& place) {
+  constexpr std::size_t kLongestFile = 255;  // bytes, as file systems have it
+  return std::string(last_part(place.file).substr(0, kLongestFile)) + ":" + std::to_string(place.line);
 }
 
 bool overlaps(const PcSampleWindow& window, const std::optional<TimeRange>& time) {
   return !time || (window.time.begin < time->end && window.time.end > time->begin);
 }
 
-struct Counts {
+// Samples that have these six numbers in common.
+struct Sum {
+  std::array<std::uint32_t, 6> key;
   std::uint64_t samples = 0;
   std::uint64_t not_issued = 0;
 };
-using Reasons = std::map<std::uint32_t, Counts>;
 
-void append(const Reasons& reasons, const KernelRecords& records, StallSum& sum) {
-  for (const auto& [reason, counts] : reasons) {
-    sum.stalls.push_back({records.reasons[reason], counts.samples, counts.not_issued});
-    sum.samples += counts.samples;
-    sum.not_issued += counts.not_issued;
+// Of equal keys one, in their order.
+void merge_equal(std::vector<Sum>& sums) {
+  std::sort(sums.begin(), sums.end(), [](const Sum& a, const Sum& b) { return a.key < b.key; });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (kept == 0 || sums[kept - 1].key != sums[i].key) {
+      sums[kept++] = sums[i];
+      continue;
+    }
+    sums[kept - 1].samples += sums[i].samples;
+    sums[kept - 1].not_issued += sums[i].not_issued;
   }
-  std::stable_sort(sum.stalls.begin(), sum.stalls.end(), [](const StallCount& a, const StallCount& b) { return a.samples > b.samples; });
+  sums.resize(kept);
+}
+
+// Takes sums in any order, in memory of those that differ.
+class Summing {
+ public:
+  void add(const Sum& sum) {
+    sums_.push_back(sum);
+    if (sums_.size() < next_) return;
+    merge_equal(sums_);
+    next_ = std::max(kFewest, sums_.size() + sums_.size() / 2);
+  }
+  [[nodiscard]] std::vector<Sum> take() {
+    merge_equal(sums_);
+    return std::move(sums_);
+  }
+
+ private:
+  static constexpr std::size_t kFewest = 1u << 20;
+  std::vector<Sum> sums_;
+  std::size_t next_ = kFewest;
+};
+
+// Where functions come from: each file of code is read once, where those that ask go through one after the other.
+class CodeReader {
+ public:
+  explicit CodeReader(const KernelRecords& records) : records_(records), code_of_function_(records.functions.size()) {
+    std::map<std::pair<ProcessId, std::uint64_t>, std::uint32_t> positions;
+    for (std::uint32_t i = 0; i < records.code.size(); ++i) positions.try_emplace({records.code[i]->process, records.code[i]->crc}, i);
+    for (std::size_t i = 0; i < records.functions.size(); ++i) {
+      const auto found = positions.find({records.functions[i].process, records.functions[i].code_object});
+      code_of_function_[i] = found == positions.end() ? kNone : found->second;
+    }
+  }
+  // Position in KernelRecords::code; kNone where it is not there.
+  [[nodiscard]] std::uint32_t code_of(GpuFunctionId function) const { return code_of_function_[function]; }
+
+  // "file.cu:12 < other.cu:3"; empty where it is not known.
+  [[nodiscard]] std::string line_text(GpuFunctionId id, std::uint32_t pc) {
+    read(code_of_function_[id]);
+    const CubinFunction* const function = cubin_ ? cubin_->function(records_.functions[id].index) : nullptr;
+    std::string text;
+    if (function == nullptr) return text;
+    for (const SourcePlace& place : cubin_->source(*function, pc)) {
+      if (!text.empty() && line_bytes_ > kMostLineBytes) break;
+      text += (text.empty() ? "" : " < ") + place_text(place);
+    }
+    line_bytes_ += text.size();
+    return text;
+  }
+
+ private:
+  void read(std::uint32_t code) {
+    if (code == read_) return;
+    read_ = code;
+    cubin_.reset();
+    if (code == kNone || !records_.code[code]->whole()) return;
+    if (Result<Cubin> cubin = Cubin::read(records_.code[code]->image)) cubin_ = std::move(*cubin);
+  }
+
+  const KernelRecords& records_;
+  std::vector<std::uint32_t> code_of_function_;
+  std::uint32_t read_ = kNone;
+  std::optional<Cubin> cubin_;
+  std::size_t line_bytes_ = 0;
+};
+
+// What was sampled at each place: code, GPU, function, offset, reason.
+std::vector<Sum> sums_of_places(const KernelRecords& records, const CodeReader& code, SumBy by, const std::optional<TimeRange>& time) {
+  Summing summing;
+  for (const auto& window : records.windows) {
+    if (!overlaps(*window, time)) continue;
+    for (const PcSample& sample : window->samples)
+      summing.add({{code.code_of(sample.function), window->gpu, sample.function, by == SumBy::kKernel ? 0 : sample.pc, sample.reason, 0},
+                   sample.samples,
+                   sample.not_issued});
+  }
+  return summing.take();
 }
 
 }  // namespace
@@ -71,36 +133,43 @@ const StallCount* StallSum::decisive() const noexcept {
 
 std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, std::optional<TimeRange> time) {
   const KernelRecords& records = trace.kernel_records();
-  // First by what is cheap to tell apart, so that each place in the code is looked up once.
-  std::map<std::tuple<GpuId, GpuFunctionId, std::uint32_t>, Reasons> by_pc;
-  for (const auto& window : records.windows) {
-    if (!overlaps(*window, time)) continue;
-    for (const PcSample& sample : window->samples) {
-      Counts& counts = by_pc[{window->gpu, sample.function, by == SumBy::kKernel ? 0 : sample.pc}][sample.reason];
-      counts.samples += sample.samples;
-      counts.not_issued += sample.not_issued;
-    }
-  }
   CodeReader code(records);
-  std::map<std::tuple<GpuId, ProcessId, NameId, std::string, std::uint32_t>, Reasons> groups;
-  for (const auto& [key, reasons] : by_pc) {
-    const auto& [gpu, id, pc] = key;
+  std::vector<Sum> sums = sums_of_places(records, code, by, time);
+  // The same by what is asked for: GPU, process, name, line, offset, reason. Each place in the code is looked up once.
+  std::map<std::string, std::uint32_t> line_ids{{"", 0}};
+  std::vector<const std::string*> lines{&line_ids.begin()->first};
+  std::array<std::uint32_t, 4> last{};  // place
+  std::uint32_t line = 0;
+  for (Sum& sum : sums) {
+    const auto [of, gpu, id, pc, reason, unused] = sum.key;
     const GpuFunction& function = records.functions[id];
-    std::string line = by == SumBy::kKernel ? std::string() : line_text(code.of(function), function, pc);
-    Reasons& group = groups[{gpu, function.process, function.name, std::move(line), by == SumBy::kInstruction ? pc : 0}];
-    for (const auto& [reason, counts] : reasons) {
-      group[reason].samples += counts.samples;
-      group[reason].not_issued += counts.not_issued;
+    if (by != SumBy::kKernel && (&sum == &sums.front() || last != std::array{of, gpu, id, pc})) {
+      const auto [known, is_new] = line_ids.try_emplace(code.line_text(id, pc), static_cast<std::uint32_t>(lines.size()));
+      if (is_new) lines.push_back(&known->first);
+      line = known->second;
+      last = {of, gpu, id, pc};
     }
+    sum.key = {gpu, function.process, function.name, line, by == SumBy::kInstruction ? pc : 0, reason};
   }
-  std::vector<StallSum> sums;
-  for (const auto& [key, reasons] : groups) {
-    StallSum& sum = sums.emplace_back();
-    std::tie(sum.gpu, sum.process, sum.kernel, sum.line, sum.pc) = key;
-    append(reasons, records, sum);
+  merge_equal(sums);
+  std::vector<StallSum> result;
+  for (std::size_t i = 0; i < sums.size();) {
+    StallSum& group = result.emplace_back();
+    const auto begin = sums[i].key;
+    group.gpu = begin[0];
+    group.process = begin[1];
+    group.kernel = begin[2];
+    group.line = *lines[begin[3]];
+    group.pc = begin[4];
+    for (; i < sums.size() && std::equal(begin.begin(), begin.begin() + 5, sums[i].key.begin()); ++i) {
+      group.stalls.push_back({records.reasons[sums[i].key[5]], sums[i].samples, sums[i].not_issued});
+      group.samples += sums[i].samples;
+      group.not_issued += sums[i].not_issued;
+    }
+    std::stable_sort(group.stalls.begin(), group.stalls.end(), [](const StallCount& a, const StallCount& b) { return a.samples > b.samples; });
   }
-  std::stable_sort(sums.begin(), sums.end(), [](const StallSum& a, const StallSum& b) { return a.samples > b.samples; });
-  return sums;
+  std::stable_sort(result.begin(), result.end(), [](const StallSum& a, const StallSum& b) { return a.samples > b.samples; });
+  return result;
 }
 
 SampleLosses sample_losses(const Trace& trace) {

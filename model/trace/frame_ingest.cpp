@@ -6,9 +6,9 @@
 #include "compact/file_tables.h"
 #include "ingest/chunk_target.h"
 #include "ingest/columns.h"
-#include "ingest/message_size.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/limits.h"
+#include "model/trace/message_size.h"
 
 namespace lanescope {
 namespace {

@@ -1,11 +1,19 @@
 #include "kernel_records_builder.h"
 
 #include <algorithm>
+#include <span>
+
+#include "model/file/limits.h"
 
 namespace lanescope {
 namespace {
 
 constexpr std::uint64_t kNodeBytes = 96;
+constexpr std::uint64_t kBytesOfCode = 4;      // that a byte of code takes at most once its symbols and lines are read
+constexpr std::uint64_t kBytesOfSample = 64;   // that one takes, and in sums of all
+constexpr std::size_t kMostReasons = 128;      // three times what hardware has
+constexpr std::size_t kMostGpus = 64;          // with series
+constexpr std::size_t kMostValues = 4'000'000;  // of all series
 constexpr Nanoseconds kTogether = 20'000'000;  // windows of several contexts that end within so long are shown as one
 
 // Windows of one GPU that were taken together.
@@ -15,18 +23,16 @@ struct Bucket {
   std::uint64_t total = 0;
 };
 
-std::vector<Bucket> buckets_of(const KernelRecords& records, GpuId gpu) {
-  std::vector<const PcSampleWindow*> windows;
-  for (const auto& window : records.windows)
-    if (window->gpu == gpu && window->time.end > window->time.begin) windows.push_back(window.get());
-  std::stable_sort(windows.begin(), windows.end(), [](const auto* a, const auto* b) { return a->time.end < b->time.end; });
+// Windows that end within `together` ns of the first of them are one bucket. Requires: they ascend by their ends.
+std::vector<Bucket> buckets_of(std::span<const PcSampleWindow* const> windows, std::size_t reasons, Nanoseconds together, std::size_t most) {
   std::vector<Bucket> buckets;
   Nanoseconds first_end = 0;
   for (const PcSampleWindow* window : windows) {
-    if (buckets.empty() || window->time.end - first_end > kTogether) {
+    if (buckets.empty() || window->time.end - first_end > together) {
       const Nanoseconds begin = buckets.empty() ? window->time.begin : std::max(window->time.begin, buckets.back().time.end);
       if (begin >= window->time.end) continue;
-      buckets.push_back({{begin, window->time.end}, std::vector<std::uint64_t>(records.reasons.size()), 0});
+      if (buckets.size() == most) return {};
+      buckets.push_back({{begin, window->time.end}, std::vector<std::uint64_t>(reasons), 0});
       first_end = window->time.end;
     }
     Bucket& bucket = buckets.back();
@@ -36,6 +42,14 @@ std::vector<Bucket> buckets_of(const KernelRecords& records, GpuId gpu) {
       bucket.total += sample.samples;
     }
   }
+  return buckets;
+}
+
+// As fine as `most` buckets allow.
+std::vector<Bucket> buckets_of(std::vector<const PcSampleWindow*>& windows, std::size_t reasons, std::size_t most) {
+  std::stable_sort(windows.begin(), windows.end(), [](const auto* a, const auto* b) { return a->time.end < b->time.end; });
+  std::vector<Bucket> buckets;
+  for (Nanoseconds together = kTogether; buckets.empty() && !windows.empty(); together *= 4) buckets = buckets_of(windows, reasons, together, most);
   return buckets;
 }
 
@@ -61,14 +75,20 @@ const CodeObject* KernelRecords::find_code(ProcessId process, std::uint64_t crc)
 }
 
 bool KernelRecordsBuilder::add_code(ProcessId process, std::uint64_t crc, std::uint64_t size, std::uint64_t offset, std::string_view part) {
-  const auto [known, is_new] = code_.try_emplace({process, crc}, records_.code.size());
-  if (is_new) records_.code.push_back(std::make_shared<const CodeObject>(CodeObject{process, crc, size, {}}));
-  std::shared_ptr<const CodeObject>& object = records_.code[known->second];
+  const auto [known, is_new] = code_.try_emplace({process, crc}, code_objects_.size());
+  if (is_new) {
+    code_objects_.push_back(std::make_shared<CodeObject>(CodeObject{process, crc, size, {}}));
+    records_.code.push_back(code_objects_.back());
+    bytes_ += sizeof(CodeObject) + kNodeBytes;
+    published_.reset();
+  }
+  std::shared_ptr<CodeObject>& object = code_objects_[known->second];
   if (object->size != size || object->image.size() != offset || part.size() > size - offset) return false;
-  CodeObject longer = *object;
-  longer.image += part;
-  object = std::make_shared<const CodeObject>(std::move(longer));
-  bytes_ += part.size() + kNodeBytes;
+  constexpr long kOwners = 2;  // this, and records_
+  if (object.use_count() > kOwners) object = std::make_shared<CodeObject>(*object);
+  object->image += part;
+  records_.code[known->second] = object;
+  bytes_ += kBytesOfCode * part.size();
   published_.reset();
   return true;
 }
@@ -86,14 +106,15 @@ GpuFunctionId KernelRecordsBuilder::function(const GpuFunction& function) {
 std::uint32_t KernelRecordsBuilder::reason(std::string_view name) {
   const auto known = std::find(records_.reasons.begin(), records_.reasons.end(), name);
   if (known != records_.reasons.end()) return static_cast<std::uint32_t>(known - records_.reasons.begin());
-  records_.reasons.emplace_back(name);
+  if (records_.reasons.size() == kMostReasons) return kNone;
+  records_.reasons.emplace_back(name.substr(0, limits::kTextBytes));
   bytes_ += name.size() + kNodeBytes;
   published_.reset();
   return static_cast<std::uint32_t>(records_.reasons.size() - 1);
 }
 
 void KernelRecordsBuilder::add(PcSampleWindow window) {
-  bytes_ += sizeof(PcSampleWindow) + window.samples.size() * sizeof(PcSample) + kNodeBytes;
+  bytes_ += sizeof(PcSampleWindow) + window.samples.size() * kBytesOfSample + kNodeBytes;
   records_.windows.push_back(std::make_shared<const PcSampleWindow>(std::move(window)));
   published_.reset();
 }
@@ -104,13 +125,14 @@ std::shared_ptr<const KernelRecords> KernelRecordsBuilder::publish() {
 }
 
 std::vector<StallSeries> stall_series(const KernelRecords& records) {
-  std::vector<GpuId> gpus;
+  std::map<GpuId, std::vector<const PcSampleWindow*>> windows;
   for (const auto& window : records.windows)
-    if (std::find(gpus.begin(), gpus.end(), window->gpu) == gpus.end()) gpus.push_back(window->gpu);
+    if (window->time.end > window->time.begin && (windows.size() < kMostGpus || windows.contains(window->gpu)))
+      windows[window->gpu].push_back(window.get());
   std::vector<StallSeries> result;
-  for (const GpuId gpu : gpus) {
-    const std::vector<Bucket> buckets = buckets_of(records, gpu);
-    if (buckets.empty()) continue;
+  for (auto& [gpu, of_gpu] : windows) {
+    const std::vector<Bucket> buckets =
+        buckets_of(of_gpu, records.reasons.size(), kMostValues / windows.size() / std::max<std::size_t>(1, records.reasons.size()));
     std::vector<std::uint64_t> totals(records.reasons.size());
     for (const Bucket& bucket : buckets)
       for (std::size_t reason = 0; reason < totals.size(); ++reason) totals[reason] += bucket.samples[reason];

@@ -18,6 +18,7 @@ class KernelRecordsBuilder {
   // Parts of code come in the order of their offsets; false for one that does not fit to those before.
   bool add_code(ProcessId process, std::uint64_t crc, std::uint64_t size, std::uint64_t offset, std::string_view part);
   GpuFunctionId function(const GpuFunction& function);
+  // kNone where there are more than hardware has.
   std::uint32_t reason(std::string_view name);
   void add(PcSampleWindow window);
 
@@ -27,13 +28,15 @@ class KernelRecordsBuilder {
 
  private:
   KernelRecords records_;
+  std::vector<std::shared_ptr<CodeObject>> code_objects_;  // those of records_, which grow until someone holds them
   std::map<std::pair<ProcessId, std::uint64_t>, std::size_t> code_;
   std::map<std::tuple<ProcessId, std::uint64_t, std::uint32_t>, GpuFunctionId> functions_;
   std::uint64_t bytes_ = 0;
   std::shared_ptr<const KernelRecords> published_;
 };
 
-// Why the warps of a GPU waited, over time: for each reason the share of samples.
+// Why the warps of a GPU waited, over time: for each reason the share of samples. Of the first GPUs where there are very many, and as fine
+// as some million values in all.
 struct StallSeries {
   Counter counter;
   CounterSeries series;

@@ -8,7 +8,7 @@ const std::vector<HostileFile>& hostile_files() {
   static const std::vector<HostileFile> files = [] {
     std::vector<HostileFile> all;
     for (const auto kind :
-         {&columns_and_entries, &damage, &overlaps, &places, &counters, &dictionaries, &names, &calls, &messages_and_index})
+         {&columns_and_entries, &damage, &overlaps, &places, &counters, &dictionaries, &names, &calls, &messages_and_index, &kernel_records})
       for (HostileFile& file : kind()) all.push_back(std::move(file));
     return all;
   }();

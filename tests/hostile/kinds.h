@@ -14,5 +14,6 @@ namespace lanescope::test {
 [[nodiscard]] std::vector<HostileFile> names();
 [[nodiscard]] std::vector<HostileFile> calls();
 [[nodiscard]] std::vector<HostileFile> messages_and_index();
+[[nodiscard]] std::vector<HostileFile> kernel_records();
 
 }  // namespace lanescope::test

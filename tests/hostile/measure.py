@@ -18,6 +18,7 @@ COMMANDS = {
     "csv": ["lanescope", "export", "-q", "-f", "-t", "csv", "-o", "/dev/null", "{file}"],
     "text": ["lanescope", "export", "-q", "-f", "-t", "text", "-o", "/dev/null", "{file}"],
     "import": ["lanescope", "import", "-f", "-o", "{out}.imported.trace", "{file}"],
+    "report": ["lanescope", "report", "-q", "-f", "-o", "{out}.html", "{file}"],
     "kernels": ["lanescope", "kernels", "{file}"],
     "viewer": ["lanescope-ui", "{file}", "--screenshot", "{out}.png"],
 }

@@ -15,13 +15,26 @@ if [ "${2:-}" != short ]; then
   exec python3 "$here/measure.py" --programs "$programs" --all "$folder"/*
 fi
 status=0
+measure() {
+  python3 "$here/measure.py" --programs "$programs" --all --seconds "$@" || status=1
+}
 try() {
   local commands=$1
   shift
   python3 "$here/foreign_files.py" "$folder" "$bytes" "$@" >/dev/null
-  python3 "$here/measure.py" --programs "$programs" --all --seconds 60 --commands "$commands" "${@/#/$folder/}" || status=1
+  measure 60 --commands "$commands" "${@/#/$folder/}"
+}
+try_traces() {
+  local commands=$1
+  shift
+  "$programs/lanescope_hostile_files" "$folder" "$bytes" "$@" >/dev/null
+  local files=("${@/#/$folder/}")
+  measure 20 --commands "$commands" "${files[@]/%/.trace}"
 }
 try info,analyze,trace processes.json
 try analyze,diff streams.json overlapping_kernels.json
 try chrome,sqlite,trace deep_begins.json
+try_traces info code_in_small_parts many_stall_reasons sampled_processes
+try_traces analyze,report code_of_long_names code_of_long_symbols code_of_relocations code_of_long_folders
+try_traces kernels empty_launches many_metrics measured_launches_of_a_long_name measured_processes
 exit "$status"

@@ -213,14 +213,16 @@ void print_counts(const EventCounts& counts) {
   }
 }
 
-void print_process(const Trace& trace, ProcessId id, const ByProcess<Thread>& threads, const EventCounts& counts) {
+enum class PlacesAre { kOne, kOfEachProcess };
+
+void print_process(const Trace& trace, ProcessId id, const ByProcess<Thread>& threads, const EventCounts& counts, PlacesAre places) {
   const Process& process = trace.processes()[id];
   std::cout << "  [" << process.pid << "] " << process.name;
   if (process.parent_pid != 0) std::cout << (process.forked ? ", forked by [" : ", child of [") << process.parent_pid << "]";
   std::cout << ": " << end_text(process);
   if (process.end) std::cout << " after " << duration_text(*process.end - process.start);
   std::cout << "\n      ";
-  if (only_place(trace) == JobPlace{} && process.place != JobPlace{}) std::cout << place_text(process.place) << "; ";
+  if (places == PlacesAre::kOfEachProcess && process.place != JobPlace{}) std::cout << place_text(process.place) << "; ";
   std::cout << records_text(process.completeness) << '\n';
   for (const ThreadId thread : threads.positions(id)) {
     const Thread& description = trace.threads()[thread];
@@ -272,7 +274,8 @@ void print_text(const std::string& file, const Trace& trace, const EventCounts& 
   if (trace.event_count() > 0) print_counts(counts);
   std::cout << "\nProcesses\n";
   const ByProcess<Thread> threads(trace.threads());
-  for (ProcessId id = 0; id < trace.processes().size(); ++id) print_process(trace, id, threads, counts);
+  const PlacesAre places = only_place(trace) == JobPlace{} ? PlacesAre::kOfEachProcess : PlacesAre::kOne;
+  for (ProcessId id = 0; id < trace.processes().size(); ++id) print_process(trace, id, threads, counts, places);
   print_gpus(trace, counts);
   print_diagnostics(trace);
 }

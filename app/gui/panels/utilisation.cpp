@@ -8,13 +8,17 @@ UtilisationSource::UtilisationSource(const std::shared_ptr<const Trace>& trace) 
     if (is_gpu_work(track.key.kind))
       for (const LaneId lane : track.lanes) levels[track.key.gpu].push_back({.lane = lane});
   for (const auto& [gpu, level] : levels) {
+    if (gpus_.size() == Utilisation::kMostGpus) {
+      omitted_ = levels.size() - gpus_.size();
+      break;
+    }
     const bool known = gpu < trace->gpus().size();
     gpus_.emplace_back("GPU " + (known ? std::to_string(trace->gpus()[gpu].ordinal) : std::string()), timeline::LevelContent(trace, level));
   }
 }
 
 Utilisation UtilisationSource::over(TimeRange range, std::size_t pieces) const {
-  Utilisation utilisation{range, {}};
+  Utilisation utilisation{range, {}, omitted_};
   if (range.empty()) return utilisation;
   const auto edge = [&](std::size_t piece) {
     return range.begin +

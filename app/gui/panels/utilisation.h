@@ -19,6 +19,8 @@ struct GpuUtilisation {
 struct Utilisation {
   TimeRange range;
   std::vector<GpuUtilisation> gpus;
+  std::size_t omitted = 0;  // GPUs behind the first kMostGpus: no chart tells more apart
+  static constexpr std::size_t kMostGpus = 64;
 };
 
 // Of one trace. One thread at a time.
@@ -33,6 +35,7 @@ class UtilisationSource {
  private:
   std::shared_ptr<const Trace> trace_;
   std::vector<std::pair<std::string, timeline::LevelContent>> gpus_;
+  std::size_t omitted_ = 0;
 };
 
 }  // namespace lanescope::ui

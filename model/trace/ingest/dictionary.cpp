@@ -75,7 +75,8 @@ bool extend(Dictionary& dictionary, ProcessId process, const proto::PcSamples& s
                   return 1 + builder.gpu_function({process, function.code_object(), function.index(), name.name, name.mangled});
                 }) &&
          extend(dictionary.stall_reasons, samples.first_reason(), samples.reasons(), [&](const std::string& name) {
-           return 1 + builder.stall_reason(std::string_view(name).substr(name.starts_with(kPrefix) ? kPrefix.size() : 0));
+           const std::uint32_t reason = builder.stall_reason(std::string_view(name).substr(name.starts_with(kPrefix) ? kPrefix.size() : 0));
+           return reason == kNone ? 0 : 1 + reason;
          });
 }
 

@@ -1,10 +1,12 @@
-#include "message_size.h"
+#include "model/trace/message_size.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
 #include <mutex>
+
+#include <google/protobuf/descriptor.h>
 
 #include "model/file/wire.h"
 

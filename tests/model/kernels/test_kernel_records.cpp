@@ -90,13 +90,15 @@ TEST_CASE("code comes in parts, and what does not fit to those before is left ou
   Recording recording;
   recording.add(proto::FRAME_CODE_OBJECT, 1, proto::SOURCE_AGENT, code_part(0, "code ", 11));
   recording.add(proto::FRAME_CODE_OBJECT, 1, proto::SOURCE_AGENT, code_part(9, "of", 11));
-  CHECK(!recording.trace()->kernel_records().find_code(0, kCrc)->whole());
+  const auto earlier = recording.trace();
   recording.add(proto::FRAME_CODE_OBJECT, 1, proto::SOURCE_AGENT, code_part(5, "of GPU and more", 11));
   recording.add(proto::FRAME_CODE_OBJECT, 1, proto::SOURCE_AGENT, code_part(5, "of GPU", 11));
   const auto trace = recording.trace();
   const CodeObject* const code = trace->kernel_records().find_code(0, kCrc);
   REQUIRE(code != nullptr);
   CHECK(code->image == "code of GPU");
+  CHECK(earlier->kernel_records().find_code(0, kCrc)->image == "code ");  // a trace never changes
+  CHECK(!earlier->kernel_records().find_code(0, kCrc)->whole());
   CHECK(code->whole());
   CHECK(trace->kernel_records().find_code(0, kCrc + 1) == nullptr);
 }
@@ -114,4 +116,36 @@ TEST_CASE("PC samples of functions that no frame named count as dropped, and col
   REQUIRE(trace->kernel_records().windows.size() == 1);
   CHECK(trace->kernel_records().windows[0]->samples.empty());
   CHECK(kernels::sample_losses(*trace).dropped == 100);
+}
+
+TEST_CASE("shares of very many windows are of longer times, and reasons that no hardware has count as dropped") {
+  constexpr int kWindows = 40'000, kReasons = 200, kKept = 128;
+  constexpr std::size_t kMostValues = 4'000'000;
+  Recording recording;
+  proto::PcSamples all = window(0);
+  all.clear_reasons();
+  for (int i = 0; i < kReasons; ++i) {
+    all.add_reasons("reason " + std::to_string(i));
+    all.add_function(1);
+    all.add_pc_delta(0);
+    all.add_reason(static_cast<std::uint32_t>(1 + i));
+    all.add_samples(1);
+    all.add_not_issued(0);
+  }
+  recording.add(proto::FRAME_PC_SAMPLES, 1, proto::SOURCE_AGENT, all);
+  for (int i = 1; i < kWindows; ++i) {
+    proto::PcSamples more = window(i * 100 * kMillisecond);
+    more.clear_functions();
+    more.clear_reasons();
+    recording.add(proto::FRAME_PC_SAMPLES, 1, proto::SOURCE_AGENT, more);
+  }
+  const auto trace = recording.trace();
+  CHECK(trace->kernel_records().reasons.size() == kKept);
+  CHECK(kernels::sample_losses(*trace).dropped == kReasons - kKept);
+  REQUIRE(trace->counters().size() == kKept);
+  const CounterSeries& first = trace->counter_series(0);
+  CHECK(first.size() * kKept <= kMostValues);
+  CHECK(first.size() > 1'000);
+  CHECK(first.extent() == TimeRange{0, kWindows * 100 * kMillisecond});
+  CHECK(first.at(kWindows / 2 * 100 * kMillisecond)->value == 7'000);  // in each window
 }

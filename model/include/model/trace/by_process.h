@@ -39,6 +39,8 @@ class ByProcess {
     const Row& row = (*rows_)[position];
     if constexpr (requires { row.key.process; })
       return row.key.process;
+    else if constexpr (requires { row->process; })
+      return row->process;
     else
       return row.process;
   }

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include <google/protobuf/descriptor.h>
+namespace google::protobuf {
+class Descriptor;
+}
 
 namespace lanescope {
 
