@@ -55,6 +55,8 @@ for path in tree.rglob("*"):
     if path.is_file() and inside.parts[:2] in {("bin", path.name), *(("lib", part) for part in os.listdir(tree / "lib"))}:
         files[f"lanescope/_native/{inside}"] = (path.read_bytes(), 0o755 if os.access(path, os.X_OK) else 0o644)
 files[f"{info}/METADATA"] = ("\n".join([*metadata, "", (source / "README.md").read_text()]).encode(), 0o644)
+plugin = re.search(r"\[project.entry-points.pytest11\]\n(.*?)\n\n", project, flags=re.S)[1]
+files[f"{info}/entry_points.txt"] = (f"[pytest11]\n{plugin}\n".replace('"', "").encode(), 0o644)
 files[f"{info}/WHEEL"] = (f"Wheel-Version: 1.0\nGenerator: lanescope\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode(), 0o644)
 files[f"lanescope-{version}.data/scripts/lanescope"] = (COMMAND.encode(), 0o755)
 files[f"{info}/licenses/LICENSE"] = ((root / "LICENSE").read_bytes(), 0o644)

@@ -14,6 +14,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from . import callbacks
 from ._errors import ProgramError, RecordingError, RecordingWarning, TraceError
 from ._nvtx import annotate
 from ._recording import Recording, profile, record, start, stop
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from .trace import ClockReading, JobPlace, Loss, Process, Trace, diff, open
 
 __all__ = ["ClockReading", "JobPlace", "Loss", "Process", "ProgramError", "Recording", "RecordingError", "RecordingWarning", "Schedule", "Table", "Trace",
-           "TraceError", "annotate", "diff", "open", "profile", "record", "schedule", "start", "stop"]
+           "TraceError", "annotate", "callbacks", "diff", "open", "profile", "record", "schedule", "start", "stop"]
 __version__ = "0.1.0"
 
 _READING = {"Table": "table", **dict.fromkeys(["ClockReading", "JobPlace", "Loss", "Process", "Trace", "diff", "open"], "trace")}

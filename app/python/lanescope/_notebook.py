@@ -110,12 +110,12 @@ class Summary:
 
 
 @magics_class
-class LanescopeMagics(Magics):
+class LanescopeMagics(Magics):  # type: ignore[misc]
     """Recordings of cells."""
 
     _folder: "Optional[tempfile.TemporaryDirectory[str]]" = None
 
-    @line_cell_magic
+    @line_cell_magic  # type: ignore
     def lanescope(self, line: str, cell: Optional[str] = None) -> None:
         assert self.shell is not None
         options, statement = parse(line)
@@ -129,7 +129,7 @@ class LanescopeMagics(Magics):
                 LanescopeMagics._folder = tempfile.TemporaryDirectory(prefix="lanescope-")
             options["output"] = os.path.join(self._folder.name, "cell%n.trace")  # type: ignore[union-attr]
         with Recording(**options) as recording:
-            self.shell.run_cell(cell if cell is not None else statement)  # type: ignore[no-untyped-call]  # shows what goes wrong in it
+            self.shell.run_cell(cell if cell is not None else statement)  # which shows what goes wrong in it
         if variable:
             self.shell.user_ns[variable] = recording.open()
-        display(Summary(recording, report))  # type: ignore[no-untyped-call]
+        display(Summary(recording, report))

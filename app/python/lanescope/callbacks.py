@@ -1,0 +1,87 @@
+"""Recordings of training loops of other packages, which are imported when a callback is made and not before.
+
+    trainer = transformers.Trainer(..., callbacks=[lanescope.callbacks.transformers("run.trace", schedule=lanescope.schedule(wait=10, warmup=2, active=5))])
+    trainer = lightning.Trainer(callbacks=[lanescope.callbacks.lightning("run.%q{RANK}.trace", ranks=[0, 1], schedule=...)])
+
+Each step of the training, until the next one begins, is an NVTX range "step N". `ranks` are those that are recorded; all where it is left out.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Collection, Optional
+
+from ._recording import Recording, _Path
+
+__all__ = ["lightning", "transformers"]
+
+
+class _Steps:
+    """A recording that begins and ends with a training."""
+
+    def __init__(self, output: Optional[_Path], ranks: Optional[Collection[int]], options: "dict[str, Any]") -> None:
+        self._output, self._ranks, self._options = output, ranks, options
+        self._is_first = True
+        self.recording: Optional[Recording] = None
+
+    def begin(self, rank: int) -> None:
+        if self._ranks is None or rank in self._ranks:
+            self.recording = Recording(self._output, **self._options).start()
+            self._is_first = True
+
+    def step_begins(self) -> None:
+        if self.recording and self._is_first:
+            self.recording.mark_step()
+        elif self.recording:
+            self.recording.step()
+        self._is_first = False
+
+    def end(self) -> None:
+        if self.recording:
+            self.recording.stop()
+
+
+def transformers(output: Optional[_Path] = None, *, ranks: Optional[Collection[int]] = None, **options: Any) -> Any:
+    """For `Trainer(callbacks=[...])` of Hugging Face; `schedule` and other options are those of lanescope.record. `.steps.recording` has the files."""
+    base = import_module("transformers").TrainerCallback
+
+    class LanescopeCallback(base):  # type: ignore[misc, valid-type]
+        def __init__(self) -> None:
+            self.steps = _Steps(output, ranks, options)
+
+        def on_train_begin(self, arguments: Any, state: Any, control: Any, **more: Any) -> None:
+            self.steps.begin(arguments.process_index)
+
+        def on_step_begin(self, arguments: Any, state: Any, control: Any, **more: Any) -> None:
+            self.steps.step_begins()
+
+        def on_train_end(self, arguments: Any, state: Any, control: Any, **more: Any) -> None:
+            self.steps.end()
+
+    return LanescopeCallback()
+
+
+def lightning(output: Optional[_Path] = None, *, ranks: Optional[Collection[int]] = None, **options: Any) -> Any:
+    """For `Trainer(callbacks=[...])` of Lightning, of either name of its package; else as transformers()."""
+    try:
+        base = import_module("lightning.pytorch").Callback
+    except ModuleNotFoundError:
+        base = import_module("pytorch_lightning").Callback
+
+    class LanescopeCallback(base):  # type: ignore[misc, valid-type]
+        def __init__(self) -> None:
+            self.steps = _Steps(output, ranks, options)
+
+        def on_train_start(self, trainer: Any, module: Any) -> None:
+            self.steps.begin(trainer.global_rank)
+
+        def on_train_batch_start(self, trainer: Any, module: Any, batch: Any, batch_index: int) -> None:
+            self.steps.step_begins()
+
+        def on_train_end(self, trainer: Any, module: Any) -> None:
+            self.steps.end()
+
+        def on_exception(self, trainer: Any, module: Any, problem: BaseException) -> None:
+            self.steps.end()
+
+    return LanescopeCallback()
