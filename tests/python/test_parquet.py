@@ -11,6 +11,7 @@ import support
 import lanescope
 import numpy as np
 import xxhash
+from lanescope.table import PROVENANCE
 from parquet_file import ParquetFile
 
 
@@ -46,7 +47,8 @@ class Rows(unittest.TestCase):
                             self.assertNotIn(name, files)
                             continue
                         own, columns = table.to_numpy(), files[name].columns
-                        self.assertEqual(list(columns), table.columns + further[name])
+                        self.assertEqual(list(columns), table.columns + further[name] + list(PROVENANCE))
+                        self.assertEqual(rows_of(columns, PROVENANCE), rows_of({column: values.tolist() for column, values in table[list(PROVENANCE)].to_numpy().items()}, PROVENANCE))
                         self.assertEqual(columns["start"], sorted(columns["start"]))
                         self.assertEqual(rows_of(columns, table.columns), rows_of({column: values.tolist() for column, values in own.items()}, table.columns))
                 self.assertLessEqual(files.keys(), trace.tables.keys())

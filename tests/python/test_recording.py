@@ -12,6 +12,7 @@ import unittest
 from support import ROOT, program
 
 import lanescope
+from parquet_file import ParquetFile
 
 
 class Recorded(unittest.TestCase):
@@ -167,6 +168,23 @@ class Blocks(Recorded):
             assert lanescope.stop().path
         """)
         self.assertEqual(self.ranges(), ["work"])
+
+    def test_rows_say_which_rank_run_and_host_they_are_of(self):
+        ranks = {"RANK": "3", "LOCAL_RANK": "1", "WORLD_SIZE": "8"}
+        self.run_program("""
+            with lanescope.record("x.trace", trace="nvtx", label={"run": "night-17", "commit": "1a2b"}, **QUIET):
+                with annotate("work"): pass
+        """, environment=ranks)
+        with lanescope.open(self.folder / "x.trace") as trace:
+            self.assertEqual(trace.labels, {"run": "night-17", "commit": "1a2b"})
+            table = trace.nvtx_ranges.with_provenance()
+            self.assertEqual(table.columns, trace.nvtx_ranges.columns + ["rank", "local_rank", "world_size", "run", "host"])
+            row = {name: values[0] for name, values in table.to_numpy().items()}
+            self.assertEqual([row["rank"], row["local_rank"], row["world_size"], row["run"], row["host"]], [3, 1, 8, "night-17", os.uname().nodename])
+            self.assertEqual(trace.nvtx_ranges.between(0, 1 << 60)[["rank", "name"]].to_numpy()["rank"].tolist(), [3])
+        subprocess.run([program(), "export", "-q", "-t", "parquet", "x.trace"], cwd=self.folder, check=True)
+        columns = ParquetFile(self.folder / "x.parquet" / "nvtx_ranges.parquet").columns
+        self.assertEqual([columns[name] for name in ("rank", "local_rank", "world_size", "run", "host")], [[3], [1], [8], ["night-17"], [os.uname().nodename]])
 
     def test_samples_of_functions(self):
         output, _ = self.run_program("""

@@ -1,6 +1,7 @@
 """Prints docs/tables.md: python3 -m lanescope._tables_page"""
 
 from ._tables import SCHEMAS
+from .table import PROVENANCE
 from .trace import _COUNTER_COLUMNS
 
 _TYPES = {"text": "text", "symbol": "text"}
@@ -13,6 +14,14 @@ _COUNTERS = {
     "name": ("", "the counter"),
     "unit": ("", "%, W, B/s, Hz, B; empty for plain numbers"),
     "value": ("", "in that unit"),
+}
+
+_PROVENANCE = {
+    "rank": "among all processes of the job, as its launcher said; -1 where that is not known",
+    "local_rank": "among those of one machine; -1 where that is not known",
+    "world_size": "processes of the job; -1 where that is not known",
+    "run": "the recording's label `run` (`--label run=night-17`)",
+    "host": "name of the machine that recorded",
 }
 
 # What `lanescope export -t parquet` writes beyond the columns above, in this order: of which tables, the column, its type, unit and meaning.
@@ -48,12 +57,23 @@ def page() -> str:
     lines += [f"| `{name}` | {kind} | {_COUNTERS[name][0]} | {_COUNTERS[name][1]} |" for name, kind in _COUNTER_COLUMNS.items()]
     lines += [
         "",
+        "## Where a row comes from",
+        "",
+        "Every table has these columns, too, so that rows of many recordings can lie in one table. In Parquet they are behind all others; in Python they come",
+        "where they are named, `trace.kernels[[\"rank\", \"duration\"]]`, or with `trace.kernels.with_provenance()`.",
+        "",
+        "| column | type | unit | meaning |",
+        "|---|---|---|---|",
+    ]
+    lines += [f"| `{name}` | {kind} |  | {_PROVENANCE[name]} |" for name, kind in PROVENANCE.items()]
+    lines += [
+        "",
         "## Parquet",
         "",
         "`lanescope export -t parquet run.trace` writes these tables into the folder `run.parquet`, a file each (`kernels.parquet`); one without rows is left",
         "out. Its rows and columns are those above, and behind them come the columns below. Keys of the footer say where the recording comes from and",
         "what it lacks: `lanescope.utc_epoch_ns`, `lanescope.host`, `lanescope.command`, `lanescope.finished`, `lanescope.dropped`, `lanescope.late`,",
-        "`lanescope.invalid`, `lanescope.unwritten`, `lanescope.condition`. `lanescope.tables` is the version of this page: 1.",
+        "`lanescope.invalid`, `lanescope.unwritten`, `lanescope.condition`. `lanescope.tables` is the version of this page: 2.",
         "",
         "| tables | column | type | unit | meaning |",
         "|---|---|---|---|---|",

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
+# Where a row's process stands in a job, -1 where that is not known, and which recording it is of. Every table has them where they are named.
+PROVENANCE = {"rank": "int64", "local_rank": "int64", "world_size": "int64", "run": "text", "host": "text"}
+
 
 class Batch(dict[str, Array]):
     """Columns of some rows. Text columns hold numbers into the texts of the trace."""
@@ -43,10 +46,15 @@ class Table:
     def __init__(self, name: str, source: Source, columns: "list[str]", window: "tuple[int, int] | None" = None) -> None:
         self.name = name
         self._source, self._columns, self._window = source, columns, window
+        self._further: "tuple[str, ...]" = ()  # columns that come where they are named
 
     @property
     def columns(self) -> "list[str]":
         return list(self._columns)
+
+    def with_provenance(self) -> "Table":
+        """The table with the columns of PROVENANCE behind its own: for rows of several recordings in one."""
+        return Table(self.name, self._source, [*self._columns, *(name for name in PROVENANCE if name not in self._columns)], self._window)
 
     def __len__(self) -> int:
         """The number of rows; without between(), decodes nothing."""
@@ -72,7 +80,9 @@ class Table:
         """Rows that begin or last within [begin, end), in ns since the recording began."""
         if self._window is not None:
             begin, end = max(begin, self._window[0]), min(end, self._window[1])
-        return Table(self.name, self._source, self._columns, (begin, end))
+        table = Table(self.name, self._source, self._columns, (begin, end))
+        table._further = self._further
+        return table
 
     def batches(self) -> Iterator["dict[str, Array]"]:
         """The rows as they lie in the file, some ten thousand at once, in no order of time. Text columns as str objects."""
@@ -126,7 +136,7 @@ class Table:
 
     def _check(self, columns: Iterable[str]) -> None:
         for column in columns:
-            if column not in self._columns:
+            if column not in self._columns and column not in self._further:
                 raise KeyError(f"Table {self.name} has no column {column!r}; it has {', '.join(self._columns)}.")
 
     def _windowed(self, columns: "list[str]") -> Iterator[Batch]:

@@ -17,7 +17,7 @@ from ._schema import ENUMERATIONS, FRAME_TYPES, MESSAGES, TRACK_KINDS
 from ._segments import FileTables, SegmentChunk, track_of
 from ._tables import LARGEST_CHUNK, SCHEMAS, Chunk, TableSchema
 from ._wire import WireError, running_sum, varints, zigzag
-from .table import Array, Batch, Table
+from .table import PROVENANCE, Array, Batch, Table
 
 _CACHED_BYTES = 256 << 20  # of decompressed chunks that are kept
 _KIND_OF_FIELD = {number: name for name, (number, kind) in MESSAGES["EventChunk"].items() if isinstance(kind, str) and kind in MESSAGES}
@@ -145,6 +145,8 @@ class Trace:
         for name, schema in SCHEMAS.items():
             setattr(self, name, Table(name, _Events(self, schema), ["process", "pid", *(column.name for column in schema.columns)]))
         self.counters = Table("counters", _CounterValues(self), list(_COUNTER_COLUMNS))
+        for table in self.tables.values():
+            table._further = tuple(PROVENANCE)
 
     @property
     def tables(self) -> "dict[str, Table]":
@@ -314,6 +316,13 @@ class Trace:
         output = decode("Output", payload)
         self.output.append((output["time"] - self.session["epoch"], frame.process, "stderr" if output["stream"] else "stdout", output["data"]))
 
+    def _provenance(self, process: int) -> "dict[str, int]":
+        """Of rows of a process: numbers, and those of texts."""
+        place = self.processes[process].place if process in self.processes else JobPlace()
+        numbers = {"rank": place.rank, "local_rank": place.local_rank, "world_size": place.world_size}
+        texts = {"run": self.labels.get("run", ""), "host": text(self.session["host_name"])}
+        return {name: -1 if number is None else number for name, number in numbers.items()} | {name: self._texts.number_of_text(value) for name, value in texts.items()}
+
     def _take_symbols(self, frame: Frame, payload: memoryview) -> None:
         self._dictionary(frame).extend_by_symbols(payload)
 
@@ -362,7 +371,7 @@ class _Events(_Texts):
         self._bad: "set[int]" = set()
 
     def column_types(self) -> "dict[str, str]":
-        return {"process": "int64", "pid": "int64"} | {column.name: column.type for column in self._schema.columns}
+        return {"process": "int64", "pid": "int64"} | {column.name: column.type for column in self._schema.columns} | PROVENANCE
 
     def row_count(self) -> int:
         return sum(place.rows for place in self._trace._places[self._schema.chunk] if place.frame.payload_at not in self._bad)
@@ -395,10 +404,14 @@ class _Events(_Texts):
         if name == "pid":
             process = self._trace.processes.get(place.frame.process)
             return chunk.all(process.pid if process else 0)
+        if name in PROVENANCE and name not in self._by_name:
+            return chunk.all(self._trace._provenance(place.frame.process)[name])
         return self._by_name[name].make(chunk)
 
     def _values(self, column: str, used: Array) -> "list[str]":
-        described = self._by_name[column]
+        described = self._by_name.get(column)
+        if described is None:
+            return super()._values(column, used)
         if described.words is not None:
             return [described.words[number] if 0 <= number < len(described.words) else described.words[0] for number in used.tolist()]
         values = super()._values(column, used)
@@ -423,7 +436,7 @@ class _CounterValues(_Texts):
     """Values of counters, one row each."""
 
     def column_types(self) -> "dict[str, str]":
-        return dict(_COUNTER_COLUMNS)
+        return _COUNTER_COLUMNS | PROVENANCE
 
     def row_count(self) -> int:
         return sum(len(batch["start"]) for batch in self.batches(["start"]))
@@ -473,6 +486,7 @@ class _CounterValues(_Texts):
                 "gpu_uuid": texts.number_of_text(counter.get("gpu_uuid", b"").hex()),
                 "name": texts.number(counter.get("name", b"")),
                 "unit": texts.number(counter.get("unit", b"")),
+                **self._trace._provenance(place.frame.process),
             }
             count = int(known.sum())
             batch = Batch({name: np.full(count, row[name], dtype=np.int64) for name in columns if name in row})

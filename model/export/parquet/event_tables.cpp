@@ -260,9 +260,30 @@ constexpr EventTable kTables[] = {
     {"cuda_events", kCudaEvents, every, is_of<TrackKind::kCudaEvents>},
 };
 
+std::int64_t or_none(const std::optional<std::uint32_t>& number) { return number ? static_cast<std::int64_t>(*number) : -1; }
+std::string run_label(const Provenance& origin) {
+  const auto label = std::find_if(origin.labels.begin(), origin.labels.end(), [](const Label& each) { return each.key == "run"; });
+  return label == origin.labels.end() ? std::string() : label->value;
+}
+
+constexpr ProvenanceColumn kProvenance[] = {
+    {"rank", kInt, [](const JobPlace& place) { return or_none(place.rank); }},
+    {"local_rank", kInt, [](const JobPlace& place) { return or_none(place.local_rank); }},
+    {"world_size", kInt, [](const JobPlace& place) { return place.world_size == 0 ? std::int64_t{-1} : place.world_size; }},
+    {"run", kText, nullptr, run_label},
+    {"host", kText, nullptr, [](const Provenance& origin) { return origin.host_name; }},
+};
+
 }  // namespace
 
 std::span<const EventTable> event_tables() noexcept { return kTables; }
+
+std::span<const ProvenanceColumn> provenance_columns() noexcept { return kProvenance; }
+
+Cell provenance_cell(const ProvenanceColumn& column, const Trace& trace, ProcessId process) {
+  if (column.value == nullptr) return 0;
+  return process == kNone ? -1 : column.value(trace.processes()[process].place);
+}
 
 std::string uuid_digits(const Gpu& gpu) {
   static constexpr char kDigits[] = "0123456789abcdef";

@@ -47,6 +47,16 @@ struct EventTable {
 // All but counters.
 [[nodiscard]] std::span<const EventTable> event_tables() noexcept;
 
+// The columns that every table has behind its own, and counters as well: where a row's process stands in a job, and which recording it is of.
+struct ProvenanceColumn {
+  std::string_view name;
+  ColumnType type = ColumnType::kInt64;
+  std::int64_t (*value)(const JobPlace& place) = nullptr;  // null: the same for all rows
+  std::string (*text)(const Provenance& origin) = nullptr;
+};
+[[nodiscard]] std::span<const ProvenanceColumn> provenance_columns() noexcept;
+[[nodiscard]] Cell provenance_cell(const ProvenanceColumn& column, const Trace& trace, ProcessId process);
+
 // 32 hexadecimal digits; empty where the GPU's UUID is not known.
 [[nodiscard]] std::string uuid_digits(const Gpu& gpu);
 

@@ -23,7 +23,7 @@ using namespace exporters;
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view kCounters = "counters";
-constexpr const char* kTablesVersion = "1";  // of the columns' names and meanings
+constexpr const char* kTablesVersion = "2";  // of the columns' names and meanings
 
 std::vector<std::uint64_t> hashes_of_names(const Trace& trace) {
   std::vector<std::uint64_t> hashes(trace.name_count());
@@ -111,9 +111,14 @@ class ParquetExport {
     return error;
   }
 
-  // fill(file) appends the rows.
+  // `columns` and the texts of theirs are the table's own. fill(file) appends the rows, with the cells of provenance behind.
   template <typename Fill>
-  Result<void> write_file(std::string_view name, std::vector<ColumnSchema> columns, std::size_t rows_a_group, TableFile::TextOf text_of, Fill fill) {
+  Result<void> write_file(std::string_view name, std::vector<ColumnSchema> columns, std::size_t rows_a_group, TableFile::TextOf text_of_own, Fill fill) {
+    const std::size_t own = columns.size();
+    for (const ProvenanceColumn& column : provenance_columns()) columns.push_back({std::string(column.name), column.type, Nullable::kNo});
+    TableFile::TextOf text_of = [this, own, text_of_own = std::move(text_of_own)](std::size_t column, std::int64_t cell) {
+      return column < own ? text_of_own(column, cell) : provenance_columns()[column - own].text(trace_.provenance());
+    };
     const std::filesystem::path path = folder_ / (std::string(name) + ".parquet");
     const auto start = std::find_if(columns.begin(), columns.end(), [](const ColumnSchema& column) { return column.name == "start"; });
     const auto sorted_by = static_cast<std::size_t>(start - columns.begin());
@@ -156,16 +161,22 @@ class ParquetExport {
 
   void write_rows(const EventTable& table, std::span<const LaneId> lanes, TableFile& file) {
     ParentRows parents;
-    std::vector<Cell> cells(table.columns.size());
+    std::vector<Cell> cells;
     for (LaneMerge events(trace_, lanes, options_.selection); !events.done();) {
       const EventRef ref = events.next();
       EventRow row{trace_, trace_.track_of(ref.lane), ref, trace_.event(ref), hashes_, depths_[ref.lane], static_cast<std::int64_t>(file.rows()), {}, {}, {}};
       if (!table.has(trace_, row.track, row.event)) continue;
       if (table.launches == Launches::kResolved) find_launch(row);
       row.parent = parents.parent_of(row);
-      std::transform(table.columns.begin(), table.columns.end(), cells.begin(), [&](const EventColumnSource& column) { return column.value(row); });
+      cells.clear();
+      for (const EventColumnSource& column : table.columns) cells.push_back(column.value(row));
+      append_provenance(row.track.key.process, cells);
       file.append(cells);
     }
+  }
+
+  void append_provenance(ProcessId process, std::vector<Cell>& cells) const {
+    for (const ProvenanceColumn& column : provenance_columns()) cells.push_back(provenance_cell(column, trace_, process));
   }
 
   void find_launch(EventRow& row) {
@@ -205,13 +216,15 @@ class ParquetExport {
       return column == 4 ? counter.name : counter.unit;
     };
     return write_file(kCounters, std::move(columns), std::size_t{1} << 18, text_of, [&](TableFile& file) {
+      std::vector<Cell> cells;
       for (const Place& place : places) {
         const Counter& counter = trace_.counters()[place.counter];
         const CounterSample sample = trace_.counter_series(place.counter).sample(place.sample);
         const Cell process = counter.process == kNone ? 0 : trace_.processes()[counter.process].instance;
         const Cell id = place.counter;
-        file.append(std::array{Cell(sample.time), Cell(sample.duration), process, id, id, id,
-                               Cell(std::bit_cast<std::int64_t>(static_cast<double>(sample.value) * counter.resolution))});
+        cells = {sample.time, sample.duration, process, id, id, id, std::bit_cast<std::int64_t>(static_cast<double>(sample.value) * counter.resolution)};
+        append_provenance(counter.process, cells);
+        file.append(cells);
       }
     });
   }
