@@ -1,13 +1,11 @@
 #include "kernel_tables.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <map>
 #include <numeric>
-#include <tuple>
 
 #include "model/kernels/occupancy.h"
 #include "model/kernels/sections.h"
@@ -17,6 +15,7 @@ namespace {
 
 using kernels::KernelMetrics;
 using kernels::ProfiledKernel;
+using kernels::RecordedMetrics;
 
 std::string rounded(const char* format, double value) {
   char text[64];
@@ -44,7 +43,7 @@ std::string value_text(const kernels::SectionRow& row) {
   return rounded("%.6g", row.value);
 }
 
-std::vector<std::size_t> by_weight(const MeasuredKernels& kernels) {
+std::vector<std::size_t> by_weight(const RecordedMetrics& kernels) {
   std::vector<std::size_t> order(kernels.metrics.kernels().size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return kernels.weight(a) > kernels.weight(b); });
@@ -60,34 +59,7 @@ std::string measurement_text(const kernels::Measurement& measurement) {
 
 }  // namespace
 
-Nanoseconds MeasuredKernels::weight(std::size_t kernel) const {
-  const Nanoseconds own = kernels::duration(metrics, metrics.kernels()[kernel]);
-  return measurements.empty() ? own : std::max(own, measurements[kernel].of_its_kind.time);
-}
-
-std::vector<std::size_t> MeasuredKernels::one_of_each() const {
-  const std::vector<std::size_t> order = by_weight(*this);
-  if (measurements.empty()) return order;
-  using Kind = std::tuple<std::string, std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t>;
-  std::map<Kind, std::vector<std::size_t>> kinds;
-  const auto kind_of = [this](std::size_t number) {
-    const ProfiledKernel& kernel = metrics.kernels()[number];
-    return Kind{kernel.name, std::to_array(kernel.detail.grid), std::to_array(kernel.detail.block), kernel.detail.dynamic_shared_memory};
-  };
-  for (const std::size_t number : order) kinds[kind_of(number)].push_back(number);
-  std::vector<std::size_t> chosen;
-  for (auto& [kind, numbers] : kinds) {
-    const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-    std::nth_element(numbers.begin(), middle, numbers.end(), [this](std::size_t a, std::size_t b) {
-      return kernels::duration(metrics, metrics.kernels()[a]) < kernels::duration(metrics, metrics.kernels()[b]);
-    });
-    chosen.push_back(*middle);
-  }
-  std::sort(chosen.begin(), chosen.end(), [this](std::size_t a, std::size_t b) { return std::pair(weight(b), a) < std::pair(weight(a), b); });
-  return chosen;
-}
-
-stats::Table verdict_table(const MeasuredKernels& kernels) {
+stats::Table verdict_table(const RecordedMetrics& kernels) {
   stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Duration", stats::Unit::kNanoseconds),
                       stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Bound by"), stats::reals("Utilization", stats::Unit::kPercent),
                       stats::texts("Rule"), stats::reals("Gain", stats::Unit::kPercent), stats::texts("Kernel"), stats::texts("Seen"),
@@ -117,7 +89,7 @@ stats::Table verdict_table(const MeasuredKernels& kernels) {
   return table;
 }
 
-stats::Table section_table(const MeasuredKernels& kernels, const std::vector<std::string>& wanted) {
+stats::Table section_table(const RecordedMetrics& kernels, const std::vector<std::string>& wanted) {
   stats::Table table({stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Kernel"), stats::texts("Section"), stats::texts("What"),
                       stats::texts("Value")});
   const auto is_wanted = [&wanted](std::string_view name) {
@@ -135,7 +107,7 @@ stats::Table section_table(const MeasuredKernels& kernels, const std::vector<std
   return table;
 }
 
-stats::Table raw_table(const MeasuredKernels& kernels) {
+stats::Table raw_table(const RecordedMetrics& kernels) {
   stats::Table table({stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Kernel"), stats::texts("Metric"), stats::texts("Unit"),
                       stats::texts("Value")});
   for (std::size_t number = 0; number < kernels.metrics.kernels().size(); ++number) {
@@ -148,7 +120,7 @@ stats::Table raw_table(const MeasuredKernels& kernels) {
   return table;
 }
 
-void print_verdicts(const MeasuredKernels& kernels) {
+void print_verdicts(const RecordedMetrics& kernels) {
   for (const std::size_t number : kernels.one_of_each()) {
     const ProfiledKernel& kernel = kernels.metrics.kernels()[number];
     const kernels::Verdict verdict = kernels::judge(kernels.metrics, kernel);
@@ -167,7 +139,7 @@ void print_verdicts(const MeasuredKernels& kernels) {
                                           : kernels.metrics.value(kernels.metrics.kernels().front(), "gpc__cycles_elapsed.avg.per_second");
   if (!kernels.measurements.empty() && clock)
     std::cout << "Measured at the clock that the GPU had (" << rounded("%.2f GHz", *clock / 1e9) << " in the first kernel), with caches as they were.\n";
-  for (const kernels::LeftOutKernel& left_out : kernels.left_out) std::cout << "Not measured: " << left_out.name << ". " << left_out.reason << '\n';
+  for (const LeftOutKernel& left_out : kernels.left_out) std::cout << "Not measured: " << left_out.name << ". " << left_out.reason << '\n';
 }
 
 }  // namespace lanescope::cli

@@ -67,6 +67,9 @@ constexpr std::array kLowOccupancyOptions{
     RuleOption{"occupancy", OptionType::kReal, "25", "percent of the warps that a multiprocessor could hold; kernels below it count"},
     RuleOption{"share", OptionType::kReal, "5", "percent of the GPU's time that the launches must take"},
 };
+constexpr std::array kKernelBoundOptions{
+    RuleOption{"share", OptionType::kReal, "1", "percent of the time of all kernels that there must be to win"},
+};
 constexpr std::array kKernelStallOptions{
     RuleOption{"samples", OptionType::kInteger, "200", "PC samples that a kernel must have"},
     RuleOption{"issued", OptionType::kReal, "80", "percent of the samples at most in which something was issued"},
@@ -112,6 +115,10 @@ const std::array kRules{
          "Kernels whose registers, shared memory or block size let a multiprocessor hold few of the warps that it could, and what would lift "
          "that.",
          RuleOrigin::kLanescope, kLowOccupancyOptions, find_low_occupancy},
+    Rule{"kernel_bounds", "What bounds kernels, and what they could win",
+         "Kernels whose hardware counters were read, with what bounds them, and the cause that could win most in all their launches. From "
+         "counters (--kernels=counters).",
+         RuleOrigin::kLanescope, kKernelBoundOptions, find_kernel_bounds},
     Rule{"kernel_stalls", "What the warps of kernels wait for",
          "Kernels whose warps mostly stand still for one reason while nothing is issued, and the source line where they do. From PC samples "
          "(--kernels=pc).",

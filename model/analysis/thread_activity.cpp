@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/trace/kernel_records.h"
 #include "model/trace/python_lock.h"
 
 namespace lanescope::analysis {
@@ -28,6 +29,16 @@ std::optional<IdleCause> cause_of(ThreadState state) {
 }
 
 }  // namespace
+
+std::unordered_set<std::uint64_t> NameClasses::measured_launches(const Trace& trace) {
+  std::unordered_set<std::uint64_t> launches;
+  for (const auto& launch : trace.kernel_records().measured) {
+    const std::uint64_t process = std::uint64_t{launch->process} << 32;
+    launches.insert(process | launch->correlation);
+    for (const std::uint32_t other : launch->other_launches) launches.insert(process | other);
+  }
+  return launches;
+}
 
 ThreadActivity::ThreadActivity(const Trace& trace, ThreadId thread, NameClasses& names) : trace_(&trace), names_(&names) {
   const ProcessId process = trace.threads()[thread].process;
@@ -95,6 +106,7 @@ void ThreadActivity::consider(const Source& source, EventIndex index, Activity& 
     case Layer::kCudaCall: {
       constexpr IdleCause kCauses[] = {IdleCause::kLaunch, IdleCause::kSynchronize, IdleCause::kCopy, IdleCause::kCudaSetup};
       activity.cause = kCauses[static_cast<std::size_t>(names_->cuda_call(name))];
+      if (names_->is_measured(trace_->track_of(source.id).key.process, source.cursor.lane().correlation(index))) activity.cause = IdleCause::kOverhead;
       break;
     }
     case Layer::kCompilation:

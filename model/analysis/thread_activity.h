@@ -5,6 +5,7 @@
 // its own.
 #pragma once
 
+#include <unordered_set>
 #include <vector>
 
 #include "call_class.h"
@@ -21,17 +22,26 @@ struct Activity {
   EventRef nvtx;  // the innermost NVTX range, over all domains
 };
 
-// The memos that all threads of a trace share.
+// What all threads of a trace share: memos, and which launches were measured.
 struct NameClasses {
   explicit NameClasses(const Trace& trace)
       : cuda_call(trace, classify_cuda_call),
         stream_wait(trace, makes_stream_wait),
         os_call(trace, classify_os_call),
-        communication(trace, is_communication_name) {}
+        communication(trace, is_communication_name),
+        measured(measured_launches(trace)) {}
+  // The kernel's counters were read in this call: that took what it took.
+  [[nodiscard]] bool is_measured(ProcessId process, std::uint32_t correlation) const {
+    return !measured.empty() && measured.contains(std::uint64_t{process} << 32 | correlation);
+  }
   NameMemo<CallClass> cuda_call;
   NameMemo<bool> stream_wait;
   NameMemo<IdleCause> os_call;
   NameMemo<bool> communication;
+  std::unordered_set<std::uint64_t> measured;
+
+ private:
+  static std::unordered_set<std::uint64_t> measured_launches(const Trace& trace);
 };
 
 class ThreadActivity {

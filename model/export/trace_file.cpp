@@ -242,13 +242,15 @@ class TraceFileExport {
     for (const TrackId track : tables_.tracks.positions(id))
       if (!chunks.add(trace_.tracks()[track])) return;
     put_counters(id, process.instance);
-    const auto put_record = [&](proto::FrameType type) {
+    const auto put_record = [&](std::uint16_t type) {
       return [this, type, &process](const auto& message) {
-        put_frame(type, process.instance, message, 0);
+        put_frame(static_cast<proto::FrameType>(type), process.instance, message, 0);
         return written_.has_value();
       };
     };
-    if (!kernel_records_.write(id, selection_, put_record(proto::FRAME_CODE_OBJECT), put_record(proto::FRAME_PC_SAMPLES))) return;
+    if (!kernel_records_.write(id, selection_, put_record(proto::FRAME_CODE_OBJECT), put_record(proto::FRAME_PC_SAMPLES),
+                               put_record(proto::FRAME_KERNEL_METRICS)))
+      return;
     if (const proto::Symbols symbols = chunks.symbols(); symbols.locations_size() > 0) put(proto::FRAME_SYMBOLS, process.instance, symbols);
 
     const Completeness& known = process.completeness;

@@ -1,5 +1,6 @@
 #include "trace_kernels.h"
 
+#include <algorithm>
 #include <map>
 
 namespace lanescope::exporters {
@@ -7,6 +8,7 @@ namespace {
 
 constexpr std::size_t kCodePartBytes = 4u << 20;
 constexpr int kMostRows = 65'536;
+constexpr std::size_t kMostValues = 65'536;  // of a message with counters
 constexpr std::size_t kMostNameBytes = 4u << 20;  // of a message: beside them, its rows take as much at most
 
 bool write_code(const CodeObject& object, const EmitCode& emit) {
@@ -96,13 +98,66 @@ class PcSamplesWriter {
   std::size_t name_bytes_ = 0;  // in the message
 };
 
+// Launches of the same metrics share a message. Of a window, launches whose kernel is not in it are no loss: readers leave them out.
+class MetricsWriter {
+ public:
+  MetricsWriter(const KernelRecords& records, const EmitMetrics& emit) : records_(records), emit_(emit) {}
+
+  bool add(const MeasuredLaunch& launch) {
+    const bool goes_on = std::equal(metrics_.begin(), metrics_.end(), launch.values.begin(), launch.values.end(),
+                                    [](std::uint32_t metric, const MetricValue& value) { return metric == value.metric; });
+    if (message_.launches_size() == 0 || !goes_on || values_ + launch.values.size() > kMostValues) {
+      if (!finish()) return false;
+      metrics_.clear();
+      for (const MetricValue& value : launch.values) {
+        metrics_.push_back(value.metric);
+        message_.add_metrics(records_.metrics[value.metric]);
+      }
+    }
+    proto::MeasuredLaunch& added = *message_.add_launches();
+    added.set_correlation(launch.correlation);
+    added.set_replay(static_cast<proto::KernelReplay>(launch.replay));
+    added.set_passes(launch.passes);
+    added.set_spent(static_cast<std::uint64_t>(launch.spent));
+    for (const std::uint32_t other : launch.other_launches) added.add_other_launches(other);
+    for (const MetricValue& value : launch.values) added.add_values(value.value);
+    values_ += launch.values.size();
+    return true;
+  }
+  bool add(const LeftOutKernel& kernel) {
+    proto::KernelLeftOut& added = *message_.add_left_out();
+    added.set_kernel(kernel.name);
+    added.set_reason(kernel.reason);
+    return message_.left_out_size() < kMostRows || finish();
+  }
+  bool finish() {
+    const bool is_empty = message_.launches_size() == 0 && message_.left_out_size() == 0;
+    const bool taken = is_empty || emit_(message_);
+    message_.Clear();
+    metrics_.clear();
+    values_ = 0;
+    return taken;
+  }
+
+ private:
+  const KernelRecords& records_;
+  const EmitMetrics& emit_;
+  proto::KernelMetrics message_;
+  std::vector<std::uint32_t> metrics_;  // of the message
+  std::size_t values_ = 0;              // in the message
+};
+
 }  // namespace
 
 KernelRecordsWriter::KernelRecordsWriter(const Trace& trace)
-    : trace_(trace), code_(trace.kernel_records().code), windows_(trace.kernel_records().windows) {}
+    : trace_(trace),
+      code_(trace.kernel_records().code),
+      windows_(trace.kernel_records().windows),
+      measured_(trace.kernel_records().measured),
+      left_out_(trace.kernel_records().left_out) {}
 
 bool KernelRecordsWriter::write(ProcessId process, const ExportSelection& selection, const EmitCode& emit_code,
-                                const EmitPcSamples& emit_samples) const {
+                                const EmitPcSamples& emit_samples, const EmitMetrics& emit_metrics) const {
   const KernelRecords& records = trace_.kernel_records();
   for (const std::uint32_t position : code_.positions(process))
     if (!write_code(*records.code[position], emit_code)) return false;
@@ -112,7 +167,12 @@ bool KernelRecordsWriter::write(ProcessId process, const ExportSelection& select
     const bool is_wanted = !selection.window || (window.time.begin < selection.window->end && window.time.end > selection.window->begin);
     if (is_wanted && !writer.write(window)) return false;
   }
-  return true;
+  MetricsWriter metrics(records, emit_metrics);
+  for (const std::uint32_t position : measured_.positions(process))
+    if (!metrics.add(*records.measured[position])) return false;
+  for (const std::uint32_t position : left_out_.positions(process))
+    if (!metrics.add(records.left_out[position])) return false;
+  return metrics.finish();
 }
 
 }  // namespace lanescope::exporters

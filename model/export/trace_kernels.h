@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "lanescope/kernel_metrics.pb.h"
 #include "lanescope/trace.pb.h"
 #include "model/export/selection.h"
 #include "model/trace/by_process.h"
@@ -13,18 +14,22 @@ namespace lanescope::exporters {
 
 using EmitCode = std::function<bool(const proto::CodeObject&)>;
 using EmitPcSamples = std::function<bool(const proto::PcSamples&)>;
+using EmitMetrics = std::function<bool(const proto::KernelMetrics&)>;
 
 class KernelRecordsWriter {
  public:
   // The trace must outlive it. O(records · log records).
   explicit KernelRecordsWriter(const Trace& trace);
   // What there is of one process, in the order in which a reader wants it. False where `emit` did not take it. O(its records).
-  [[nodiscard]] bool write(ProcessId process, const ExportSelection& selection, const EmitCode& emit_code, const EmitPcSamples& emit_samples) const;
+  [[nodiscard]] bool write(ProcessId process, const ExportSelection& selection, const EmitCode& emit_code, const EmitPcSamples& emit_samples,
+                           const EmitMetrics& emit_metrics) const;
 
  private:
   const Trace& trace_;
   ByProcess<std::shared_ptr<const CodeObject>> code_;
   ByProcess<std::shared_ptr<const PcSampleWindow>> windows_;
+  ByProcess<std::shared_ptr<const MeasuredLaunch>> measured_;
+  ByProcess<LeftOutKernel> left_out_;
 };
 
 }  // namespace lanescope::exporters

@@ -4,17 +4,16 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
-
-#include "lanescope/kernel_metrics.pb.h"
-#include "model/file/limits.h"
-#include "model/file/trace_file.h"
-#include "model/trace/message_size.h"
 
 namespace lanescope::kernels {
 namespace {
+
+constexpr std::size_t kMostBytes = 256u << 20;  // of names and values that are held for a trace; further launches are left out
 
 // In which unit the values of a metric are, by the form of its name.
 std::string unit_of(std::string_view metric) {
@@ -25,228 +24,144 @@ std::string unit_of(std::string_view metric) {
   return is_rate ? "hz" : "";
 }
 
-constexpr std::size_t kMostMetrics = 65'536;  // of a file: thirty times what the largest set has
-
-// Launches of a trace that were measured, and sums of all like them.
-class Launches {
- public:
-  void want(ProcessId process, std::uint32_t correlation) { wanted_.try_emplace(key_of(process, correlation)); }
-
-  // O(kernels): only those that are wanted are kept.
-  void find_in(const Trace& trace) {
-    trace_ = &trace;
-    if (wanted_.empty()) return;
-    visit([this](const TrackKey& key, const Event& event) {
-      const auto found = wanted_.find(key_of(key.process, event.correlation));
-      if (found == wanted_.end() || found->second.is_known) return;
-      found->second = {true, key, event};
-      by_kind_.try_emplace(kind_of(event));
-    });
-    visit([this](const TrackKey&, const Event& event) {
-      const auto kind = kind_of_detail_.of(event, [&] {
-        const auto found = by_kind_.find(kind_of(event));
-        return found == by_kind_.end() ? nullptr : &found->second;
-      });
-      if (kind == nullptr) return;
-      ++kind->count;
-      kind->time += event.duration;
-    });
-  }
-
-  struct Launch {
-    bool is_known = false;
-    TrackKey track;
-    Event event;
-  };
-  // Null where there is none.
-  [[nodiscard]] const Launch* find(ProcessId process, std::uint32_t correlation) const {
-    const auto found = wanted_.find(key_of(process, correlation));
-    return found == wanted_.end() || !found->second.is_known ? nullptr : &found->second;
-  }
-  [[nodiscard]] AllLaunches all_like(const Event& event) const { return by_kind_.at(kind_of(event)); }
-
- private:
-  using Kind = std::tuple<NameId, std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t>;
-
-  // The sum of the event before, which mostly is of the same name and detail.
-  struct LastKind {
-    NameId name = 0;
-    DetailId detail = kNone;
-    AllLaunches* sum = nullptr;
-    template <typename Find>
-    AllLaunches* of(const Event& event, Find find) {
-      if (event.name != name || event.detail != detail) *this = {event.name, event.detail, find()};
-      return sum;
-    }
-  };
-
-  template <typename Visit>
-  void visit(const Visit& each) const {
-    for (const Track& track : trace_->tracks()) {
-      if (track.key.kind != TrackKind::kKernels) continue;
-      for (const LaneId lane : track.lanes)
-        for (EventIndex i = 0; i < trace_->lane(lane).size(); ++i)
-          if (const Event event = trace_->event({lane, i}); event.detail != kNone) each(track.key, event);
-    }
-  }
-  [[nodiscard]] static std::uint64_t key_of(ProcessId process, std::uint32_t correlation) { return std::uint64_t{process} << 32 | correlation; }
-  [[nodiscard]] Kind kind_of(const Event& event) const {
-    const KernelDetail& detail = trace_->kernel_detail(event.detail);
-    return {event.name, std::to_array(detail.grid), std::to_array(detail.block), detail.dynamic_shared_memory};
-  }
-
-  const Trace* trace_ = nullptr;
-  std::unordered_map<std::uint64_t, Launch> wanted_;
-  std::map<Kind, AllLaunches> by_kind_;
-  LastKind kind_of_detail_;
-};
-
-// Memory that what is read may take, by the size of the file.
-class Budget {
- public:
-  explicit Budget(const std::filesystem::path& path) : path_(path) {
-    std::error_code ignored;
-    const std::uintmax_t size = std::filesystem::file_size(path, ignored);
-    const limits::FileBudget budget = limits::budget_of(ignored ? 0 : size);
-    left_ = budget.memory / 2;  // the trace has as much
-    packed_ = budget.unpacked;
-  }
-  [[nodiscard]] bool unpack(std::uint64_t bytes) {
-    packed_ -= std::min(bytes, packed_);
-    return packed_ > 0;
-  }
-  [[nodiscard]] bool spend(std::uint64_t bytes) {
-    if (bytes > left_) return false;
-    left_ -= bytes;
-    return true;
-  }
-  [[nodiscard]] Error exceeded() const {
-    return Error{path_.string() + ": its counters of kernels take more memory than a recording of its size can hold (docs/file-format.md, Limits)."};
-  }
-
- private:
-  const std::filesystem::path& path_;
-  std::uint64_t left_ = 0;
-  std::uint64_t packed_ = 0;  // bytes of payloads that may be unpacked
-};
-
-// One that was measured, until its kernel is found.
-struct ReadLaunch {
-  ProcessId process = kNone;
-  std::uint32_t correlation = 0;
-  Measurement measurement;
-  std::vector<std::pair<std::uint32_t, double>> values;  // by position in ReadFrames::metrics
-};
-struct ReadFrames {
-  std::vector<ReadLaunch> launches;
+KernelMetrics metrics_of(const KernelRecords& records) {
   std::vector<Metric> metrics;
-  std::unordered_map<std::string, std::uint32_t> columns;
-  std::vector<LeftOutKernel> left_out;
-};
-
-// Takes frames one by one, so that no more than one is held as a message.
-class FrameReader {
- public:
-  FrameReader(const Trace& trace, Budget& budget) : budget_(budget) {
-    for (ProcessId id = 0; id < trace.processes().size(); ++id) processes_.try_emplace(trace.processes()[id].instance, id);
-  }
-  // False where the budget is spent.
-  [[nodiscard]] bool take(const FrameView& frame) {
-    const Result<std::string> payload = open_frame(frame);
-    if (payload && !budget_.unpack(payload->size())) return false;
-    proto::KernelMetrics message;
-    if (!payload || measure_message(*proto::KernelMetrics::descriptor(), *payload, limits::kDecodedFrameBytes).bytes > limits::kDecodedFrameBytes ||
-        !message.ParseFromString(*payload))
-      return true;
-    std::vector<std::uint32_t> columns;
-    for (const std::string& metric : message.metrics()) {
-      const auto [known, is_new] = read_.columns.try_emplace(metric, static_cast<std::uint32_t>(read_.metrics.size()));
-      columns.push_back(known->second);
-      if (!is_new) continue;
-      if (read_.metrics.size() == kMostMetrics || !budget_.spend(kNodeBytes + 2 * metric.size())) return false;
-      read_.metrics.push_back({metric, unit_of(metric)});
-    }
-    for (const proto::KernelLeftOut& left_out : message.left_out()) {
-      if (!budget_.spend(kNodeBytes + left_out.kernel().size() + left_out.reason().size())) return false;
-      read_.left_out.push_back({left_out.kernel(), left_out.reason()});
-    }
-    const auto process = processes_.find(frame.header.process);
-    if (process == processes_.end()) return true;
-    for (const proto::MeasuredLaunch& launch : message.launches()) {
-      if (launch.values_size() != message.metrics_size()) continue;
-      if (!budget_.spend(kNodeBytes + sizeof(ReadLaunch) + columns.size() * sizeof(std::pair<std::uint32_t, double>))) return false;
-      ReadLaunch& read = read_.launches.emplace_back();
-      read.process = process->second;
-      read.correlation = launch.correlation();
-      read.measurement = {static_cast<Replay>(launch.replay()), launch.passes(), 1 + static_cast<std::uint32_t>(launch.other_launches_size()),
-                          static_cast<Nanoseconds>(launch.spent()), {}};
-      for (std::size_t i = 0; i < columns.size(); ++i) read.values.emplace_back(columns[i], launch.values(static_cast<int>(i)));
-    }
-    return true;
-  }
-  [[nodiscard]] ReadFrames result() { return std::move(read_); }
-
- private:
-  static constexpr std::uint64_t kNodeBytes = 160;  // of an entry, in all tables that it is in
-  Budget& budget_;
-  ReadFrames read_;
-  std::unordered_map<std::uint32_t, ProcessId> processes_;  // by instance
-};
-
-Result<ReadFrames> read_frames(const std::filesystem::path& path, const Trace& trace, Budget& budget) {
-  Result<TraceFileReader> reader = TraceFileReader::open(path);
-  if (!reader) return reader.error();
-  FrameReader frames(trace, budget);
-  constexpr std::array<std::uint16_t, 1> kTypes{proto::FRAME_KERNEL_METRICS};
-  if (!reader->index().empty()) {
-    for (const FrameView& frame : reader->indexed(kTypes))
-      if (!frames.take(frame)) return budget.exceeded();
-    return frames.result();
-  }
-  while (const auto frame = reader->next())
-    if (frame->header.type == proto::FRAME_KERNEL_METRICS && !frames.take(*frame)) return budget.exceeded();
-  return frames.result();
+  for (const std::string& metric : records.metrics) metrics.push_back({metric, unit_of(metric)});
+  return KernelMetrics(std::move(metrics));
 }
 
-ProfiledKernel kernel_of(const Trace& trace, const Launches::Launch& launch) {
-  const TrackKey& key = launch.track;
+ProfiledKernel profiled(const Trace& trace, const TrackKey& key, const Event& event, const MeasuredLaunch& launch) {
   ProfiledKernel kernel;
-  kernel.name = trace.name(launch.event.name);
+  kernel.name = trace.name(event.name);
   kernel.process = trace.processes()[key.process].name;
   kernel.pid = trace.processes()[key.process].pid;
   kernel.context = key.context;
   kernel.stream = key.stream;
-  kernel.detail = trace.kernel_detail(launch.event.detail);
+  if (event.detail != 0) kernel.detail = trace.kernel_detail(event.detail);
   if (key.gpu != kNone) {
     kernel.gpu = trace.gpus()[key.gpu];
     kernel.device = device_ordinal(trace, key.process, key.gpu);
   }
+  kernel.values.assign(trace.kernel_records().metrics.size(), std::numeric_limits<double>::quiet_NaN());
+  for (const MetricValue& value : launch.values) kernel.values[value.metric] = value.value;
   return kernel;
+}
+
+// What makes launches alike.
+using Shape = std::tuple<std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t>;
+using Kind = std::tuple<GpuId, ProcessId, NameId, Shape>;
+Shape shape_of(const Trace& trace, DetailId detail) {
+  if (detail == 0) return {};
+  const KernelDetail& kernel = trace.kernel_detail(detail);
+  return {std::to_array(kernel.grid), std::to_array(kernel.block), kernel.dynamic_shared_memory};
+}
+Kind kind_of(const Trace& trace, const TrackKey& key, const Event& event) {
+  return {key.gpu, key.process, event.name, shape_of(trace, event.detail)};
+}
+
+std::uint64_t key_of(ProcessId process, std::uint32_t correlation) { return std::uint64_t{process} << 32 | correlation; }
+
+template <typename Visit>
+void for_each_kernel(const Trace& trace, Visit visit) {
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kKernels) continue;
+    for (const LaneId lane : track.lanes)
+      for (EventIndex i = 0; i < trace.lane(lane).size(); ++i) visit(track.key, EventRef{lane, i});
+  }
+}
+
+const MeasuredLaunch* launch_of_kernel(const Trace& trace, EventRef kernel) {
+  const KernelRecords& records = trace.kernel_records();
+  if (records.measured.empty() || !kernel.valid()) return nullptr;
+  const TrackKey& key = trace.track_of(kernel.lane).key;
+  if (key.kind != TrackKind::kKernels) return nullptr;
+  const std::uint32_t correlation = trace.event(kernel).correlation;
+  for (const auto& launch : records.measured)
+    if (launch->correlation == correlation && launch->process == key.process) return launch.get();
+  return nullptr;
 }
 
 }  // namespace
 
-Result<RecordedMetrics> read_recorded_metrics(const std::filesystem::path& path, const Trace& trace) {
-  Budget budget(path);
-  Result<ReadFrames> read = read_frames(path, trace, budget);
-  if (!read) return read.error();
-  RecordedMetrics result{KernelMetrics(read->metrics), {}, std::move(read->left_out)};
-  Launches launches;
-  for (const ReadLaunch& launch : read->launches) launches.want(launch.process, launch.correlation);
-  launches.find_in(trace);
-  for (const ReadLaunch& launch : read->launches) {
-    const Launches::Launch* const found = launches.find(launch.process, launch.correlation);
-    if (found == nullptr) continue;
-    ProfiledKernel kernel = kernel_of(trace, *found);
-    if (!budget.spend(sizeof(kernel) + kernel.name.size() + kernel.process.size() + kernel.gpu.name.size() + read->metrics.size() * sizeof(double)))
-      return budget.exceeded();
-    kernel.values.assign(read->metrics.size(), std::numeric_limits<double>::quiet_NaN());
-    for (const auto& [column, value] : launch.values) kernel.values[column] = value;
-    result.metrics.add(std::move(kernel));
-    result.measurements.push_back(launch.measurement);
-    result.measurements.back().of_its_kind = launches.all_like(found->event);
+RecordedMetrics recorded_metrics(const Trace& trace) {
+  const KernelRecords& records = trace.kernel_records();
+  RecordedMetrics result{metrics_of(records), {}, records.left_out};
+  if (records.measured.empty()) return result;
+  std::unordered_map<std::uint64_t, EventRef> events;  // of the measured launches
+  for (const auto& launch : records.measured) events.try_emplace(key_of(launch->process, launch->correlation));
+  for_each_kernel(trace, [&](const TrackKey& key, EventRef ref) {
+    const auto found = events.find(key_of(key.process, trace.lane(ref.lane).correlation(ref.index)));
+    if (found != events.end() && !found->second.valid()) found->second = ref;
+  });
+  std::map<Kind, AllLaunches> kinds;
+  std::unordered_set<NameId> names;
+  for (const auto& [launch, ref] : events) {
+    if (!ref.valid()) continue;
+    kinds.try_emplace(kind_of(trace, trace.track_of(ref.lane).key, trace.event(ref)));
+    names.insert(trace.lane(ref.lane).name(ref.index));
+  }
+  for_each_kernel(trace, [&](const TrackKey& key, EventRef ref) {
+    if (!names.contains(trace.lane(ref.lane).name(ref.index))) return;
+    const Event event = trace.event(ref);
+    const auto found = kinds.find(kind_of(trace, key, event));
+    if (found == kinds.end()) return;
+    ++found->second.count;
+    found->second.time += event.duration;
+  });
+  std::size_t bytes = 0;
+  for (const auto& launch : records.measured) {
+    EventRef& ref = events.at(key_of(launch->process, launch->correlation));
+    if (!ref.valid()) continue;
+    const TrackKey& key = trace.track_of(ref.lane).key;
+    const Event event = trace.event(ref);
+    bytes += trace.name(event.name).size() + trace.processes()[key.process].name.size() + records.metrics.size() * sizeof(double);
+    if (bytes > kMostBytes) break;
+    result.metrics.add(profiled(trace, key, event, *launch));
+    result.measurements.push_back({ref, key.gpu, key.process, launch->replay, launch->passes, 1 + static_cast<std::uint32_t>(launch->other_launches.size()),
+                                   launch->spent, kinds.at(kind_of(trace, key, event))});
+    ref = {};  // what is said of a launch twice counts once
   }
   return result;
+}
+
+bool is_measured(const Trace& trace, EventRef kernel) { return launch_of_kernel(trace, kernel) != nullptr; }
+
+std::optional<Verdict> verdict_of(const Trace& trace, EventRef kernel) {
+  const MeasuredLaunch* const launch = launch_of_kernel(trace, kernel);
+  if (launch == nullptr) return std::nullopt;
+  KernelMetrics metrics = metrics_of(trace.kernel_records());
+  metrics.add(profiled(trace, trace.track_of(kernel.lane).key, trace.event(kernel), *launch));
+  return judge(metrics, metrics.kernels().front());
+}
+
+Nanoseconds RecordedMetrics::weight(std::size_t kernel) const {
+  const Nanoseconds own = duration(metrics, metrics.kernels()[kernel]);
+  return measurements.empty() ? own : std::max(own, measurements[kernel].of_its_kind.time);
+}
+
+std::vector<std::size_t> RecordedMetrics::one_of_each() const {
+  std::vector<std::size_t> order(metrics.kernels().size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto by_weight = [this](std::size_t a, std::size_t b) { return std::pair(weight(b), a) < std::pair(weight(a), b); };
+  std::sort(order.begin(), order.end(), by_weight);
+  if (measurements.empty()) return order;
+  using KernelKind = std::tuple<GpuId, ProcessId, std::string_view, Shape>;
+  std::map<KernelKind, std::vector<std::size_t>> kinds;
+  for (const std::size_t number : order) {
+    const ProfiledKernel& kernel = metrics.kernels()[number];
+    const Shape shape{std::to_array(kernel.detail.grid), std::to_array(kernel.detail.block), kernel.detail.dynamic_shared_memory};
+    kinds[{measurements[number].gpu, measurements[number].process, kernel.name, shape}].push_back(number);
+  }
+  std::vector<std::size_t> chosen;
+  for (auto& [kind, numbers] : kinds) {
+    const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+    std::nth_element(numbers.begin(), middle, numbers.end(), [this](std::size_t a, std::size_t b) {
+      return duration(metrics, metrics.kernels()[a]) < duration(metrics, metrics.kernels()[b]);
+    });
+    chosen.push_back(*middle);
+  }
+  std::sort(chosen.begin(), chosen.end(), by_weight);
+  return chosen;
 }
 
 }  // namespace lanescope::kernels

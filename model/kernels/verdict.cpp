@@ -77,6 +77,11 @@ class Judge {
   [[nodiscard]] double slot_gain() const { return std::min(1 - issue_, 1 - std::max(compute_, memory_) / 100); }
 
   void find_bound() {
+    verdict_.compute = compute_;
+    verdict_.memory = memory_;
+    verdict_.l1 = l1_;
+    verdict_.l2 = l2_;
+    verdict_.dram = dram_;
     if (compute_ <= 0 && memory_ <= 0) return;
     constexpr double kUnlike = 10;  // percentage points by which one throughput must exceed the other
     const std::array<std::pair<Bound, double>, 3> levels{
@@ -290,6 +295,26 @@ std::string_view bound_name(Bound bound) noexcept {
       return "small grid";
   }
   return "";
+}
+
+std::string_view cause_name(std::string_view rule) noexcept {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kCauses{{
+      {"small_grid", "fewer blocks than multiprocessors"},
+      {"tail_wave", "a last wave that fills little of the GPU"},
+      {"atomics", "atomic operations on few addresses"},
+      {"local_memory", "traffic of local memory"},
+      {"global_access", "scattered access to global memory"},
+      {"bank_conflicts", "conflicts of shared memory's banks"},
+      {"divergence", "threads of a warp that part ways"},
+      {"fp64", "arithmetic in double precision"},
+      {"occupancy", "few warps that a multiprocessor can hold"},
+      {"achieved_occupancy", "fewer warps at work than could be held"},
+      {"stalls", "warps that wait"},
+      {"imbalance", "multiprocessors with unequal work"},
+  }};
+  for (const auto& [name, cause] : kCauses)
+    if (name == rule) return cause;
+  return rule;
 }
 
 Verdict judge(const KernelMetrics& metrics, const ProfiledKernel& kernel) { return Judge(metrics, kernel).judge(); }

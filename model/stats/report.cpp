@@ -16,6 +16,7 @@ constexpr std::string_view kNcclData = "NCCL kernel data";
 constexpr std::string_view kMpiData = "MPI trace data";
 constexpr std::string_view kGpuData = "GPU work";
 constexpr std::string_view kGpuMetricData = "GPU metrics";
+constexpr std::string_view kCounterData = "counters of kernels";
 constexpr std::string_view kPcSampleData = "PC samples";
 constexpr std::string_view kApiData = "CUDA trace data";
 constexpr std::string_view kMemoryData = "GPU memory data";
@@ -72,6 +73,10 @@ constexpr std::array kReports = {
            "PC samples by kernel and source line, with the lines into which it was inlined, and the reasons for which warps stood there. "
            "Lanescope's own.",
            kernel_line_sum},
+    Report{"kernel_metrics", "Kernels by Hardware Counters", kCounterData, "",
+           "Each launch whose counters were read: what bounds it, how well it used the parts of the GPU, and what its first cause could win at "
+           "most in all launches of its kernel and shape. Lanescope's own.",
+           kernel_metrics},
     Report{"kernel_pc_sum", "Warp Stall Summary (by Kernel)", kPcSampleData, "",
            "PC samples by kernel: the reasons for which its warps stood still, and how often the scheduler issued nothing meanwhile. "
            "Lanescope's own.",

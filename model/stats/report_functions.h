@@ -35,6 +35,7 @@ Table cpu_samples(const Selection& selection, const ReportOptions& options);
 Table thread_states(const Selection& selection, const ReportOptions& options);
 Table occupancy_sum(const Selection& selection, const ReportOptions& options);
 Table kernel_pc_sum(const Selection& selection, const ReportOptions& options);
+Table kernel_metrics(const Selection& selection, const ReportOptions& options);
 Table kernel_line_sum(const Selection& selection, const ReportOptions& options);
 Table kernel_instruction_sum(const Selection& selection, const ReportOptions& options);
 Table osrt_sum(const Selection& selection, const ReportOptions& options);

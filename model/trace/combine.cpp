@@ -1,6 +1,8 @@
 #include "model/trace/combine.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include "model/trace/kernel_records.h"
 #include "model/trace/parallel.h"
@@ -274,7 +276,28 @@ class TraceCombiner {
       }
       all.windows.push_back(std::make_shared<const PcSampleWindow>(std::move(copy)));
     }
+    append_measured(all, more);
     trace_.kernel_records_ = std::make_shared<const KernelRecords>(std::move(all));
+  }
+
+  void append_measured(KernelRecords& all, const KernelRecords& more) {
+    std::unordered_map<std::string_view, std::uint32_t> known;
+    for (std::uint32_t i = 0; i < all.metrics.size(); ++i) known.emplace(all.metrics[i], i);
+    std::vector<std::uint32_t> metrics;
+    std::vector<std::string> added;
+    for (const std::string& metric : more.metrics) {
+      const auto [found, is_new] = known.emplace(metric, static_cast<std::uint32_t>(known.size()));
+      metrics.push_back(found->second);
+      if (is_new) added.push_back(metric);
+    }
+    all.metrics.insert(all.metrics.end(), added.begin(), added.end());
+    for (const auto& launch : more.measured) {
+      MeasuredLaunch copy = *launch;
+      copy.process = process(copy.process);
+      for (MetricValue& value : copy.values) value.metric = metrics[value.metric];
+      all.measured.push_back(std::make_shared<const MeasuredLaunch>(std::move(copy)));
+    }
+    for (const LeftOutKernel& kernel : more.left_out) all.left_out.push_back({process(kernel.process), kernel.name, kernel.reason});
   }
 
   void append_counters() {

@@ -1,13 +1,16 @@
 #include "model/trace/frame_ingest.h"
 
+#include <cmath>
 #include <map>
 #include <variant>
 
 #include "compact/file_tables.h"
 #include "ingest/chunk_target.h"
 #include "ingest/columns.h"
+#include "lanescope/kernel_metrics.pb.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/limits.h"
+#include "model/trace/kernel_name.h"
 #include "model/trace/message_size.h"
 
 namespace lanescope {
@@ -351,6 +354,30 @@ struct FrameIngest::State {
     });
   }
 
+  // Launches with another number of values than there are metrics are left out.
+  bool kernel_metrics(const FrameHeader& header, const proto::KernelMetrics& message) {
+    const ProcessId process = process_of(header);
+    for (const proto::KernelLeftOut& left_out : message.left_out()) builder.add(LeftOutKernel{process, demangle(left_out.kernel()), left_out.reason()});
+    std::vector<std::uint32_t> metrics;
+    for (const std::string& metric : message.metrics()) metrics.push_back(builder.kernel_metric(metric));
+    bool sound = true;
+    for (const proto::MeasuredLaunch& said : message.launches()) {
+      sound &= said.values_size() == message.metrics_size();
+      if (said.values_size() != message.metrics_size()) continue;
+      MeasuredLaunch launch;
+      launch.process = process;
+      launch.correlation = said.correlation();
+      launch.replay = known_kind(static_cast<int>(said.replay()), KernelReplay::kSpread);
+      launch.passes = said.passes();
+      launch.other_launches.assign(said.other_launches().begin(), said.other_launches().end());
+      launch.spent = static_cast<Nanoseconds>(said.spent());
+      for (std::size_t i = 0; i < metrics.size(); ++i)
+        if (const double value = said.values(static_cast<int>(i)); metrics[i] != kNone && std::isfinite(value)) launch.values.push_back({metrics[i], value});
+      builder.add(std::move(launch));
+    }
+    return sound;
+  }
+
   // One overload for each message.
   bool apply(const FrameHeader&, std::monostate) { return true; }
   bool apply(const FrameHeader&, const proto::SessionStart& message) { return session_start(message); }
@@ -370,6 +397,7 @@ struct FrameIngest::State {
   bool apply(const FrameHeader& header, const proto::Diagnostic& message) { return diagnostic(header, message); }
   bool apply(const FrameHeader& header, const proto::CodeObject& message) { return code_object(header, message); }
   bool apply(const FrameHeader& header, const proto::PcSamples& message) { return pc_samples(header, message); }
+  bool apply(const FrameHeader& header, const proto::KernelMetrics& message) { return kernel_metrics(header, message); }
   bool apply(const FrameHeader&, const proto::Output& message) {
     builder.add_output({since_epoch(message.time()), message.stream() == proto::OUTPUT_STDERR, message.data()});
     return true;
@@ -384,7 +412,7 @@ struct DecodedFrame::Content {
   MessageSize size;
   std::variant<std::monostate, proto::SessionStart, proto::SessionEnd, proto::ProcessStart, proto::ProcessEnd, proto::Resources, DecodedChunk,
                proto::Symbols, proto::Counters, proto::Diagnostic, proto::Output, proto::Names, proto::CallStacks, proto::Details, proto::Tracks,
-               LaneSegmentEvents, proto::ClockSync, proto::CodeObject, proto::PcSamples>
+               LaneSegmentEvents, proto::ClockSync, proto::CodeObject, proto::PcSamples, proto::KernelMetrics>
       message;
 
   // What would take more than a frame may is not parsed.
@@ -438,6 +466,7 @@ bool is_decoded(std::uint16_t type) {
     case proto::FRAME_CLOCK_SYNC:
     case proto::FRAME_CODE_OBJECT:
     case proto::FRAME_PC_SAMPLES:
+    case proto::FRAME_KERNEL_METRICS:
       return true;
     default:
       return false;
@@ -513,6 +542,9 @@ DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<C
       break;
     case proto::FRAME_PC_SAMPLES:
       content_->parse_columns<proto::PcSamples>(*payload);
+      break;
+    case proto::FRAME_KERNEL_METRICS:
+      content_->parse<proto::KernelMetrics>(*payload);
       break;
     default:
       break;

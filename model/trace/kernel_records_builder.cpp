@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint64_t kNodeBytes = 96;
 constexpr std::uint64_t kBytesOfCode = 4;      // that a byte of code takes at most once its symbols and lines are read
 constexpr std::uint64_t kBytesOfSample = 64;   // that one takes, and in sums of all
+constexpr std::size_t kMostMetrics = 65'536;   // thirty times what the largest set has
 constexpr std::size_t kMostReasons = 128;      // three times what hardware has
 constexpr std::size_t kMostGpus = 64;          // with series
 constexpr std::size_t kMostValues = 4'000'000;  // of all series
@@ -116,6 +117,30 @@ std::uint32_t KernelRecordsBuilder::reason(std::string_view name) {
 void KernelRecordsBuilder::add(PcSampleWindow window) {
   bytes_ += sizeof(PcSampleWindow) + window.samples.size() * kBytesOfSample + kNodeBytes;
   records_.windows.push_back(std::make_shared<const PcSampleWindow>(std::move(window)));
+  published_.reset();
+}
+
+std::uint32_t KernelRecordsBuilder::metric(std::string_view name) {
+  std::string key(name.substr(0, limits::kTextBytes));
+  if (const auto known = metrics_.find(key); known != metrics_.end()) return known->second;
+  if (metrics_.size() == kMostMetrics) return kNone;
+  bytes_ += 2 * key.size() + kNodeBytes;
+  const auto position = static_cast<std::uint32_t>(metrics_.size());
+  records_.metrics.push_back(key);
+  metrics_.emplace(std::move(key), position);
+  published_.reset();
+  return position;
+}
+
+void KernelRecordsBuilder::add(MeasuredLaunch launch) {
+  bytes_ += sizeof(MeasuredLaunch) + launch.values.size() * sizeof(MetricValue) + launch.other_launches.size() * sizeof(std::uint32_t) + kNodeBytes;
+  records_.measured.push_back(std::make_shared<const MeasuredLaunch>(std::move(launch)));
+  published_.reset();
+}
+
+void KernelRecordsBuilder::add(LeftOutKernel kernel) {
+  bytes_ += sizeof(LeftOutKernel) + kernel.name.size() + kernel.reason.size() + kNodeBytes;
+  records_.left_out.push_back(std::move(kernel));
   published_.reset();
 }
 

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "model/trace/counter.h"
@@ -21,6 +23,10 @@ class KernelRecordsBuilder {
   // kNone where there are more than hardware has.
   std::uint32_t reason(std::string_view name);
   void add(PcSampleWindow window);
+  // kNone where there are more than hardware has.
+  std::uint32_t metric(std::string_view name);
+  void add(MeasuredLaunch launch);
+  void add(LeftOutKernel kernel);
 
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return bytes_; }
   // What there is now; the same value again where nothing was added.
@@ -31,6 +37,7 @@ class KernelRecordsBuilder {
   std::vector<std::shared_ptr<CodeObject>> code_objects_;  // those of records_, which grow until someone holds them
   std::map<std::pair<ProcessId, std::uint64_t>, std::size_t> code_;
   std::map<std::tuple<ProcessId, std::uint64_t, std::uint32_t>, GpuFunctionId> functions_;
+  std::unordered_map<std::string, std::uint32_t> metrics_;
   std::uint64_t bytes_ = 0;
   std::shared_ptr<const KernelRecords> published_;
 };

@@ -8,6 +8,7 @@
 
 #include "describe_threads.h"
 #include "model/kernels/occupancy.h"
+#include "model/kernels/recorded_metrics.h"
 #include "model/trace/nvtx_payload.h"
 #include "timeline/core/format.h"
 #include "timeline/core/row_tree.h"
@@ -72,6 +73,17 @@ void add_kernel(Properties& properties, const Trace& trace, const TrackKey& key,
   if (key.gpu != kNone) add_occupancy(properties, kernel, trace.gpus()[key.gpu], length);
   add_graph(properties, kernel.graph, kernel.graph_node);
   if (kernel.finished == Finished::kNo) add(properties, "Finished", "no: still running when the recording ended");
+}
+
+// A kernel whose counters were read says so, and what they say.
+void add_counters(Properties& properties, const Trace& trace, EventRef kernel, Length length) {
+  const std::optional<kernels::Verdict> verdict = kernels::verdict_of(trace, kernel);
+  if (!verdict) return;
+  std::string text = "read; bound by " + std::string(kernels::bound_name(verdict->bound));
+  if (verdict->utilization > 0) text += " (" + format_share(verdict->utilization / 100) + " of its peak)";
+  add(properties, "Counters", text);
+  if (length != Length::kWhole) return;
+  for (const kernels::Advice& advice : verdict->advice) add(properties, "Could win " + format_share(advice.gain), advice.seen);
 }
 
 void add_memory(Properties& properties, const Trace& trace, const Event& event) {
@@ -374,6 +386,7 @@ std::vector<Property> describe_event(const Trace& trace, EventRef ref, Length le
     add(properties, "Duration", format_duration(event.duration));
   }
   add_details(properties, trace, key, event, length);
+  if (key.kind == TrackKind::kKernels) add_counters(properties, trace, ref, length);
   add_relations(properties, trace, ref, event);
   if (key.kind == TrackKind::kCudaApi || key.kind == TrackKind::kOsRuntime)
     if (const CallNodeId chain = backtrace_of(trace, key.thread, event); chain != 0) append(properties, describe_chain(trace, chain, length));

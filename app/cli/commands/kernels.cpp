@@ -144,7 +144,7 @@ bool is_our_format(const std::filesystem::path& path) {
   return file.read(head, sizeof(head)) && std::memcmp(head, kFileMagic, sizeof(head)) == 0;
 }
 
-Result<MeasuredKernels> read(const std::filesystem::path& path) {
+Result<kernels::RecordedMetrics> read(const std::filesystem::path& path) {
   // What is no file, a pipe that nobody writes to perhaps, is never opened: it would be waited for.
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
@@ -152,15 +152,14 @@ Result<MeasuredKernels> read(const std::filesystem::path& path) {
   if (!is_our_format(path)) {
     Result<kernels::KernelMetrics> metrics = read_ncu_csv(path);
     if (!metrics) return metrics.error();
-    return MeasuredKernels{std::move(*metrics), {}, {}};
+    return kernels::RecordedMetrics{std::move(*metrics), {}, {}};
   }
   const auto trace = open_trace(path);
   if (!trace) return trace.error();
-  Result<kernels::RecordedMetrics> recorded = kernels::read_recorded_metrics(path, **trace);
-  if (!recorded) return recorded.error();
-  if (recorded->metrics.kernels().empty() && recorded->left_out.empty())
+  kernels::RecordedMetrics recorded = kernels::recorded_metrics(**trace);
+  if (recorded.metrics.kernels().empty() && recorded.left_out.empty())
     return Error{path.string() + ": there are no counters of kernels in it. Record them: lanescope kernels -- PROGRAM, or lanescope profile --kernels=counters PROGRAM"};
-  return MeasuredKernels{std::move(recorded->metrics), std::move(recorded->measurements), std::move(recorded->left_out)};
+  return recorded;
 }
 
 // Removed at the end of its scope, unless it is to be kept.
@@ -182,7 +181,7 @@ class RecordedFile {
   std::filesystem::path path_;
 };
 
-int print(const MeasuredKernels& kernels, const KernelOptions& options, const TableOutput& output, const std::string& source) {
+int print(const kernels::RecordedMetrics& kernels, const KernelOptions& options, const TableOutput& output, const std::string& source) {
   if (options.page == "details" && options.sections.empty() && output.is_for_people(0)) {
     print_verdicts(kernels);
     return kSuccess;
@@ -244,7 +243,7 @@ int run_kernels(Arguments arguments) {
   } else {
     keep_as_private_as(std::array<std::filesystem::path, 1>{options.file});
   }
-  const Result<MeasuredKernels> kernels = read(options.file);
+  const Result<kernels::RecordedMetrics> kernels = read(options.file);
   if (!kernels) return fail(kernels.error());
   const int printed = print(*kernels, options, output, options.file.string());
   return code != kSuccess ? code : printed;

@@ -1,47 +1,55 @@
-// Counters of kernels that a recording holds, with what its trace knows of the launches.
+// Counters of kernels that a trace holds, with what it knows of the launches, and what they say of the program.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "model/file/result.h"
 #include "model/kernels/kernel_metrics.h"
+#include "model/kernels/sections.h"
+#include "model/trace/kernel_records.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::kernels {
 
-// All launches of a kernel and shape, measured or not.
+// All launches of a kernel and shape on one GPU by one process, measured or not.
 struct AllLaunches {
   std::uint64_t count = 0;
   Nanoseconds time = 0;  // together
 };
 
-enum class Replay : std::uint8_t { kNone = 0, kKernel = 1, kSpread = 2 };  // as proto::KernelReplay numbers them
-
 // How a launch was measured.
 struct Measurement {
-  Replay replay = Replay::kNone;
+  EventRef event;  // the kernel, in its trace
+  GpuId gpu = kNone;
+  ProcessId process = kNone;
+  KernelReplay replay = KernelReplay::kOnePass;
   std::uint32_t passes = 0;
   std::uint32_t launches = 1;  // over which passes were spread
   Nanoseconds spent = 0;       // by the program, on measuring
   AllLaunches of_its_kind;
 };
 
-struct LeftOutKernel {
-  std::string name;
-  std::string reason;  // one sentence
-};
-
 struct RecordedMetrics {
   KernelMetrics metrics;
-  std::vector<Measurement> measurements;  // one for each of metrics.kernels()
+  std::vector<Measurement> measurements;  // one for each of metrics.kernels(); empty where there is no trace, as of Nsight Compute's files
   std::vector<LeftOutKernel> left_out;
+
+  // Time of all launches of its kind, which is what a gain in one is worth; of it alone where nothing of others is known.
+  [[nodiscard]] Nanoseconds weight(std::size_t kernel) const;
+  // Of each kind of launch one, that of the median duration, by weight: where several were measured, they say the same. Without
+  // measurements all, by weight.
+  [[nodiscard]] std::vector<std::size_t> one_of_each() const;
 };
 
-// Of a .trace file, and the trace that was read from it. Launches of which the trace has no kernel are left out. Fails where the file can't be
-// read; without counters the result is empty. O(frames + kernels · log kernels).
-[[nodiscard]] Result<RecordedMetrics> read_recorded_metrics(const std::filesystem::path& path, const Trace& trace);
+// Launches of which the trace has no kernel are left out. O(kernels of the trace) where there are counters, else O(1).
+[[nodiscard]] RecordedMetrics recorded_metrics(const Trace& trace);
+
+// Whether the counters of this kernel were read. O(measured launches).
+[[nodiscard]] bool is_measured(const Trace& trace, EventRef kernel);
+
+// What the counters of this kernel say; none where they were not read. O(measured launches).
+[[nodiscard]] std::optional<Verdict> verdict_of(const Trace& trace, EventRef kernel);
 
 }  // namespace lanescope::kernels

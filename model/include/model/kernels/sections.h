@@ -58,9 +58,17 @@ struct Advice {
   double gain;            // of the kernel's time, what it could win at most: 0 to 1
 };
 
+// The cause that a rule finds, in words: "bank_conflicts" is "conflicts of shared memory's banks".
+[[nodiscard]] std::string_view cause_name(std::string_view rule) noexcept;
+
 struct Verdict {
   Bound bound = Bound::kUnknown;
   double utilization = 0;      // of what bounds it, percent
+  double compute = 0;          // of peak, percent; 0 where it was not measured: likewise memory and its levels
+  double memory = 0;
+  double l1 = 0;
+  double l2 = 0;
+  double dram = 0;
   std::vector<Advice> advice;  // the largest gain first; one for each cause, not for each symptom
 };
 [[nodiscard]] Verdict judge(const KernelMetrics& metrics, const ProfiledKernel& kernel);

@@ -1,4 +1,4 @@
-// What a trace knows of kernels beyond their times: the code that ran on its GPUs, and where warps stood in it.
+// What a trace knows of kernels beyond their times: the code that ran on its GPUs, where warps stood in it, and what the hardware counted.
 //
 // Immutable; copies share nearly all their memory, so any number of threads may read them.
 #pragma once
@@ -55,13 +55,45 @@ struct PcSampleWindow {
   bool buffer_was_full = false;     // the hardware's: it lost samples that nobody could count
 };
 
+enum class KernelReplay : std::uint8_t {
+  kOnePass = 0,  // took all counters
+  kKernel = 1,   // the launch ran again and again, and what it wrote was restored in between
+  kSpread = 2,   // launches of the same kernel and shape took a pass each
+};
+
+struct MetricValue {
+  std::uint32_t metric = 0;  // position in KernelRecords::metrics
+  double value = 0;
+};
+
+// A launch of a kernel whose hardware counters were read.
+struct MeasuredLaunch {
+  ProcessId process = kNone;
+  std::uint32_t correlation = 0;  // of the launching call, in its process
+  KernelReplay replay = KernelReplay::kOnePass;
+  std::uint32_t passes = 0;
+  std::vector<std::uint32_t> other_launches;  // correlations of those that took the other passes
+  Nanoseconds spent = 0;                      // by the program, on measuring
+  std::vector<MetricValue> values;            // those that were measured
+};
+
+// A kernel that was chosen to be measured and was not.
+struct LeftOutKernel {
+  ProcessId process = kNone;
+  std::string name;    // as kernels have it: readable
+  std::string reason;  // one sentence
+};
+
 struct KernelRecords {
   std::vector<std::shared_ptr<const CodeObject>> code;
   std::vector<GpuFunction> functions;
   std::vector<std::string> reasons;  // "long_scoreboard"
   std::vector<std::shared_ptr<const PcSampleWindow>> windows;  // in the order in which they were recorded
+  std::vector<std::string> metrics;  // "sm__throughput.avg.pct_of_peak_sustained_elapsed"
+  std::vector<std::shared_ptr<const MeasuredLaunch>> measured;
+  std::vector<LeftOutKernel> left_out;
 
-  [[nodiscard]] bool empty() const noexcept { return code.empty() && windows.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return code.empty() && windows.empty() && measured.empty() && left_out.empty(); }
   // Null where the trace does not have it. O(code).
   [[nodiscard]] const CodeObject* find_code(ProcessId process, std::uint64_t crc) const noexcept;
 };

@@ -95,6 +95,9 @@ class TraceBuilder {
   GpuFunctionId gpu_function(const GpuFunction& function);  // new on first mention
   std::uint32_t stall_reason(std::string_view name);        // likewise
   void add(PcSampleWindow window);                          // requires: its functions and reasons exist
+  std::uint32_t kernel_metric(std::string_view name);       // new on first mention; kNone where there are more than hardware has
+  void add(MeasuredLaunch launch);                          // requires: its metrics exist
+  void add(LeftOutKernel kernel);
 
   // Adds events of one track, in any order. `depths`, where given, has one nesting depth an event (NVTX push/pop). Events of negative
   // duration, and of times that are not near (see types.h), are refused and counted as invalid.

@@ -1,0 +1,259 @@
+// Counters of kernels in a trace: from frames to what the program could win by them, known from values that were chosen.
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "lanescope/kernel_metrics.pb.h"
+#include "model/analysis/idle.h"
+#include "model/analysis/rule.h"
+#include "model/events/launch_index.h"
+#include "model/export/trace_file_export.h"
+#include "model/kernels/recorded_metrics.h"
+#include "model/stats/report.h"
+#include "model/stats/selection.h"
+#include "model/trace/combine.h"
+#include "model/trace/kernel_records.h"
+#include "model/trace/load.h"
+#include "recording.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+
+namespace {
+
+constexpr Nanoseconds kMillisecond = 1'000'000;
+constexpr auto kMetricsFrame = static_cast<proto::FrameType>(proto::FRAME_KERNEL_METRICS);
+
+// strided: 1 ms three times, and 2 ms with another grid; tidy: 4 ms. Correlations 1 to 5.
+proto::EventChunk launches() {
+  proto::EventChunk chunk;
+  chunk.set_base_time(kEpoch);
+  chunk.set_first_string(1);
+  chunk.add_strings("_Z7stridedPf");
+  chunk.add_strings("_Z4tidyPf");
+  chunk.set_first_shape(1);
+  for (const std::uint32_t blocks : {13'200u, 26'400u}) {
+    auto* shape = chunk.add_launch_shapes();
+    shape->set_grid_x(blocks);
+    shape->set_grid_y(1);
+    shape->set_grid_z(1);
+    shape->set_block_x(256);
+    shape->set_block_y(1);
+    shape->set_block_z(1);
+    shape->set_registers_per_thread(16);
+  }
+  chunk.set_first_queue(1);
+  auto* queue = chunk.add_queues();
+  queue->set_context(1);
+  queue->set_stream(7);
+  auto* kernels = chunk.mutable_kernels();
+  struct Launch {
+    std::int64_t delta, milliseconds;
+    std::uint32_t name, shape;
+  };
+  for (const auto& [delta, milliseconds, name, shape] : {Launch{0, 1, 1, 1}, {10, 1, 1, 1}, {10, 1, 1, 1}, {10, 2, 1, 2}, {10, 4, 2, 1}}) {
+    kernels->add_start_delta(delta * kMillisecond);
+    kernels->add_duration(static_cast<std::uint64_t>(milliseconds * kMillisecond));
+    kernels->add_name(name);
+    kernels->add_queue(1);
+    kernels->add_correlation_delta(1);
+    kernels->add_shape(shape);
+  }
+  return chunk;
+}
+
+// Of the second launch, and of tidy's: DRAM is used to 85 %; strided uses 4 of each 32 B.
+proto::KernelMetrics counters() {
+  proto::KernelMetrics message;
+  for (const char* metric : {"gpu__time_duration.sum", "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+                             "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+                             "lts__throughput.avg.pct_of_peak_sustained_elapsed", "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio"})
+    message.add_metrics(metric);
+  for (const auto& [correlation, bytes] : {std::pair(2u, 4.0), std::pair(5u, 32.0)}) {
+    auto* launch = message.add_launches();
+    launch->set_correlation(correlation);
+    launch->set_replay(proto::KERNEL_REPLAY_SPREAD);
+    launch->set_passes(2);
+    launch->add_other_launches(1);
+    launch->set_spent(20 * kMillisecond);
+    for (const double value : {1e6, 6.0, 85.0, 85.0, 77.0, bytes}) launch->add_values(value);
+  }
+  auto* left_out = message.add_left_out();
+  left_out->set_kernel("_Z9reductionPf");
+  left_out->set_reason("It is cooperative.");
+  return message;
+}
+
+std::shared_ptr<const Trace> recorded() {
+  Recording recording;
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, launches());
+  recording.add(kMetricsFrame, 1, proto::SOURCE_AGENT, counters());
+  CHECK(recording.malformed() == 0);
+  return recording.trace();
+}
+
+constexpr double kGain = (1 - 4.0 / 32) * 0.85;  // the share of a sector that nobody uses, of what is busy
+
+}  // namespace
+
+TEST_CASE("a measured launch stands for all launches of its kernel and shape") {
+  const auto trace = recorded();
+  const kernels::RecordedMetrics all = kernels::recorded_metrics(*trace);
+  REQUIRE(all.measurements.size() == 2);
+  CHECK(all.metrics.kernels()[0].name == "strided(float*)");
+  CHECK(all.measurements[0].of_its_kind.count == 3);
+  CHECK(all.measurements[0].of_its_kind.time == 3 * kMillisecond);
+  CHECK(all.weight(0) == 3 * kMillisecond);
+  CHECK(all.measurements[0].launches == 2);
+  CHECK(all.measurements[0].replay == KernelReplay::kSpread);
+  CHECK(all.measurements[0].spent == 20 * kMillisecond);
+  CHECK(trace->event(all.measurements[0].event).start == 10 * kMillisecond);
+  CHECK(all.one_of_each() == std::vector<std::size_t>{1, 0});
+  REQUIRE(all.left_out.size() == 1);
+  CHECK(all.left_out[0].name == "reduction(float*)");
+}
+
+TEST_CASE("only the launch that was measured says what its counters say") {
+  const auto trace = recorded();
+  const LaneId lane = trace->tracks().front().lanes.front();
+  CHECK(!kernels::is_measured(*trace, {lane, 0}));
+  CHECK(!kernels::verdict_of(*trace, {lane, 0}));
+  const auto verdict = kernels::verdict_of(*trace, {lane, 1});
+  REQUIRE(verdict);
+  CHECK(verdict->bound == kernels::Bound::kDram);
+  CHECK(verdict->dram == 85);
+  CHECK(verdict->compute == 6);
+  REQUIRE(!verdict->advice.empty());
+  CHECK(verdict->advice.front().rule == "global_access");
+  CHECK(verdict->advice.front().gain == Approx(kGain));
+}
+
+TEST_CASE("the rule ranks what kernels could win in all their launches") {
+  const auto trace = recorded();
+  const auto answer = analysis::apply_rule(*trace, *analysis::parse_rule("kernel_bounds"));
+  REQUIRE(answer);
+  REQUIRE(answer->findings.size() == 1);  // tidy uses what it moves
+  const analysis::Finding& finding = answer->findings.front();
+  CHECK(finding.key == "global_access");
+  CHECK(finding.cost == Approx(kGain * 3 * kMillisecond).margin(1));
+  CHECK(finding.title == "Kernel strided is bound by DRAM bandwidth (85 % of its peak), and could save up to 2.23 ms: scattered access to global memory.");
+  CHECK_THAT(finding.seen, contains_text("3 runs of this shape took 3.00 ms, 33 % of the time of all kernels."));
+  CHECK(trace->event(finding.place.event).start == 10 * kMillisecond);
+  REQUIRE(answer->tables.size() == 1);
+  CHECK(answer->tables.front().table.row_count() == 2);
+
+  const auto none = analysis::apply_rule(*trace, *analysis::parse_rule("kernel_bounds:share=50"));
+  REQUIRE(none);
+  CHECK(none->findings.empty());
+}
+
+TEST_CASE("without counters the rule says how to record them") {
+  Recording recording;
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, launches());
+  const auto answer = analysis::apply_rule(*recording.trace(), *analysis::parse_rule("kernel_bounds"));
+  REQUIRE(answer);
+  CHECK_THAT(answer->message, contains_text("--kernels=counters"));
+}
+
+TEST_CASE("the report has a row for each launch that was measured") {
+  const auto trace = recorded();
+  const auto request = stats::parse_report("kernel_metrics", {});
+  REQUIRE(request);
+  const stats::ReportSeries series(*trace);
+  const auto table = series.make(*request->report, request->options);
+  REQUIRE(table);
+  REQUIRE(table->row_count() == 2);
+  const auto column = [&](std::string_view name) -> const stats::Column& {
+    return *std::find_if(table->columns().begin(), table->columns().end(), [&](const stats::Column& each) { return each.title == name; });
+  };
+  CHECK(column("Winnable at Most").integer(0) == Approx(kGain * 3 * kMillisecond).margin(1));
+  CHECK(column("Launches").integer(0) == 3);
+  CHECK(column("Duration").integer(0) == kMillisecond);
+  CHECK(column("DRAM").real(1) == 85);
+  CHECK(column("Passes").integer(1) == 2);
+}
+
+TEST_CASE("counters survive an export, and come together where traces do") {
+  const auto trace = recorded();
+  const test::TemporaryFolder folder;
+  REQUIRE(export_trace_file(*trace, folder.path() / "kernels.trace", Overwrite::kAllow));
+  const auto again = load_trace(folder.path() / "kernels.trace");
+  REQUIRE(again);
+  const KernelRecords& before = trace->kernel_records();
+  const KernelRecords& after = (*again)->kernel_records();
+  CHECK(after.metrics == before.metrics);
+  REQUIRE(after.measured.size() == 2);
+  REQUIRE(after.measured[0]->values.size() == 6);
+  CHECK(after.measured[0]->values[5].value == before.measured[0]->values[5].value);
+  CHECK(after.measured[0]->other_launches == std::vector<std::uint32_t>{1});
+  REQUIRE(after.left_out.size() == 1);
+  CHECK(after.left_out[0].reason == "It is cooperative.");
+
+  const std::vector<TraceSource> sources{{trace, "A", 0}, {*again, "B", 0}};
+  const auto both = combine_traces(sources);
+  REQUIRE(both);
+  const kernels::RecordedMetrics all = kernels::recorded_metrics(*both);
+  CHECK(all.measurements.size() == 4);
+  CHECK(all.measurements[2].of_its_kind.count == 3);  // of its own process
+}
+
+TEST_CASE("launches whose values are not as many as metrics are no counters") {
+  Recording recording;
+  recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, launches());
+  proto::KernelMetrics uneven = counters();
+  uneven.mutable_launches(0)->add_values(1);
+  recording.add(kMetricsFrame, 1, proto::SOURCE_AGENT, uneven);
+  CHECK(recording.malformed() == 1);
+  CHECK(recording.trace()->kernel_records().measured.size() == 1);  // the other one
+}
+
+TEST_CASE("what the GPU waits for while counters are read is the profiler's doing") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const ThreadId thread = builder.thread(process, 1);
+  const GpuId gpu = builder.gpu_of_device(process, 0);
+  const NameId launch = builder.intern("cudaLaunchKernel"), kernel = builder.intern("strided");
+  const TrackKey calls{.kind = TrackKind::kCudaApi, .process = process, .thread = thread};
+  const TrackKey kernels{.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = 7};
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const Nanoseconds begin = i * 30 * kMillisecond;
+    builder.add(calls, {Event{begin, 29 * kMillisecond, launch, i + 1, 0}});
+    builder.add(kernels, {Event{begin + 28 * kMillisecond, kMillisecond, kernel, i + 1, 0}});
+  }
+  // The second launch, and the third for another pass over the same counters.
+  builder.add(MeasuredLaunch{process, 2, KernelReplay::kSpread, 2, {3}, 56 * kMillisecond, {}});
+  const auto trace = builder.snapshot();
+  const LaunchIndex launches(*trace);
+  std::map<analysis::IdleCause, Nanoseconds> by_cause;
+  analysis::visit_idle(*trace, launches, 0, [&](const analysis::IdleGap&, std::span<const analysis::IdlePart> parts) {
+    for (const analysis::IdlePart& part : parts) by_cause[part.cause] += part.range.length();
+  });
+  // Each gap is 29 ms: 1 ms in which nothing was called, and 28 ms in the next launch.
+  CHECK(by_cause[analysis::IdleCause::kOverhead] == 2 * 28 * kMillisecond);
+  CHECK(by_cause[analysis::IdleCause::kLaunch] == 28 * kMillisecond);
+}
+
+TEST_CASE("a recording names the fault of each kernel of known faults, those first that cost most") {
+  const auto trace = load_trace(test::data_file("kernel_counters.trace"));
+  REQUIRE(trace);
+  const auto answer = analysis::apply_rule(**trace, *analysis::parse_rule("kernel_bounds:share=0"));
+  REQUIRE(answer);
+  std::map<std::string, std::string> causes;
+  Nanoseconds last = std::numeric_limits<Nanoseconds>::max();
+  for (const analysis::Finding& finding : answer->findings) {
+    const Event event = (*trace)->event(finding.place.event);
+    causes[std::string((*trace)->name((*trace)->kernel_detail(event.detail).short_name))] = finding.key;
+    CHECK(finding.cost <= last);
+    last = finding.cost;
+  }
+  const std::map<std::string, std::string> faults{{"transpose_naive", "global_access"}, {"transpose_shared", "bank_conflicts"}, {"strided", "global_access"},
+                                                  {"gemm_naive", "global_access"},      {"divergent", "divergence"},            {"atomics", "atomics"},
+                                                  {"spill", "local_memory"},            {"fp64", "fp64"},                       {"low_occ", "occupancy"}};
+  for (const auto& [kernel, fault] : faults) {
+    CAPTURE(kernel);
+    CHECK(causes[kernel] == fault);
+  }
+  CHECK(kernels::recorded_metrics(**trace).measurements.size() == 12);
+}
