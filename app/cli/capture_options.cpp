@@ -245,8 +245,8 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   const Result<session::KernelSettings> kernels = kernel_settings(options.kernels);
   if (!kernels) return kernels.error();
   settings.kernels = *kernels;
-  if (settings.kernels.collection == session::KernelCollection::kPcSamples && settings.gpu_metrics.asked_for() && settings.gpu_metrics.set != "nvml")
-    return Error{"--kernels=pc and --gpu-metrics-devices both need the GPU's counters, which one can have at a time: leave one out, or take "
+  if (options.kernels != "none" && settings.gpu_metrics.asked_for() && settings.gpu_metrics.set != "nvml")
+    return Error{"--kernels=" + options.kernels + " and --gpu-metrics-devices both need the GPU's counters, which one can have at a time: leave one out, or take "
                  "--gpu-metrics-set=nvml, which needs none.",
                  ErrorKind::kUsage};
   if (settings.kernels.collection != session::KernelCollection::kNone && !settings.trace_cuda)

@@ -16,7 +16,7 @@ Result<int> record_kernels(const std::vector<std::string>& program, const sessio
   request.command = program;
   request.settings.trace_nvtx = false;
   request.output = file.string();
-  request.overwrite = Overwrite::kAllow;
+  request.overwrite = Overwrite::kRefuse;
   const auto kernel_counters = session::KernelCounters::start(counters);
   if (!kernel_counters) return kernel_counters.error();
   const auto [name, value] = (*kernel_counters)->variable();

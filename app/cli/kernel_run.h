@@ -10,8 +10,8 @@
 
 namespace lanescope::cli {
 
-// The program's exit code as a shell sees it. Its output is its own; what there is to say of the recording goes to standard error. `file` is
-// written over. Fails with one sentence.
+// The program's exit code as a shell sees it. Its output is its own; what there is to say of the recording goes to standard error. `file` must not
+// exist. Fails with one sentence.
 Result<int> record_kernels(const std::vector<std::string>& program, const session::KernelCounterSettings& counters,
                            const std::filesystem::path& file);
 

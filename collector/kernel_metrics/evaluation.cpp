@@ -4,21 +4,31 @@
 #include <cmath>
 #include <limits>
 #include <unordered_map>
+#include <utility>
+
+#include "model/file/limits.h"
 
 namespace lanescope::kernel_metrics {
 namespace {
 
 constexpr std::string_view kDuration = "gpu__time_duration.sum";
 
+constexpr std::size_t kMessageBytes = limits::kWrittenPayloadBytes / 2;
+
 // Columns of a chunk of kernels, whose dictionaries have an entry for each kernel.
 class KernelChunk {
  public:
-  explicit KernelChunk(proto::EventChunk& chunk) : chunk_(chunk) {
+  KernelChunk() {
     chunk_.set_first_string(1);
     chunk_.set_first_queue(1);
     chunk_.set_first_shape(1);
   }
+  [[nodiscard]] bool is_full() const { return bytes_ >= kMessageBytes || static_cast<std::uint64_t>(chunk_.strings_size()) >= limits::kChunkRows; }
+  [[nodiscard]] bool is_empty() const { return bytes_ == 0; }
+  [[nodiscard]] proto::EventChunk take() { return std::move(chunk_); }
   void add(const RanKernel& kernel, std::int64_t begin, std::uint64_t duration) {
+    constexpr std::size_t kMostBytesBesidesName = 512;
+    bytes_ += kernel.name.size() + kMostBytesBesidesName;
     const channel::KernelRecord& record = kernel.record;
     chunk_.add_strings(kernel.name);
     proto::Queue& queue = *chunk_.add_queues();
@@ -57,7 +67,8 @@ class KernelChunk {
   }
 
  private:
-  proto::EventChunk& chunk_;
+  proto::EventChunk chunk_;
+  std::size_t bytes_ = 0;
   std::int64_t last_begin_ = 0;
   std::int64_t last_correlation_ = 0;
 };
@@ -72,34 +83,55 @@ const gpu_metrics::MetricProgram& Evaluation::program(std::uint32_t set) {
   return *known;
 }
 
-Evaluated Evaluation::evaluate(const ProcessRecords& records) {
+std::vector<proto::KernelMetrics> cut_for_frames(proto::KernelMetrics whole) {
+  proto::KernelMetrics head;
+  head.set_chip(whole.chip());
+  *head.mutable_metrics() = whole.metrics();
+  std::vector<proto::KernelMetrics> parts{head};
+  std::size_t bytes = head.ByteSizeLong();
+  const auto part_for = [&](std::size_t more) -> proto::KernelMetrics& {
+    constexpr std::size_t kOfField = 8;  // its number and its size
+    if (bytes + more > kMessageBytes && (parts.back().launches_size() > 0 || parts.back().left_out_size() > 0)) {
+      parts.push_back(head);
+      bytes = head.ByteSizeLong();
+    }
+    bytes += more + kOfField;
+    return parts.back();
+  };
+  for (proto::MeasuredLaunch& launch : *whole.mutable_launches()) *part_for(launch.ByteSizeLong()).add_launches() = std::move(launch);
+  for (proto::KernelLeftOut& left_out : *whole.mutable_left_out()) *part_for(left_out.ByteSizeLong()).add_left_out() = std::move(left_out);
+  return parts;
+}
+
+Evaluated Evaluation::evaluate(const std::filesystem::path& records) {
   Evaluated result;
+  proto::KernelMetrics metrics;
   std::unordered_map<std::string, int> columns;
   for (const PlannedSet& set : plan_.sets)
     for (const std::string& metric : set.metrics)
-      if (columns.try_emplace(metric, result.metrics.metrics_size()).second) result.metrics.add_metrics(metric);
-  std::unordered_map<std::uint32_t, const RanKernel*> kernels;
-  for (const RanKernel& kernel : records.kernels) kernels[kernel.record.correlation] = &kernel;
-  std::unordered_map<std::uint32_t, proto::MeasuredLaunch*> groups;
-  KernelChunk chunk(result.kernels);
-  for (const Counted& counted : records.counted) {
+      if (columns.try_emplace(metric, metrics.metrics_size()).second) metrics.add_metrics(metric);
+  const auto leave_out = [&metrics](const std::string& kernel, std::string_view reason) {
+    proto::KernelLeftOut& left_out = *metrics.add_left_out();
+    left_out.set_kernel(kernel);
+    left_out.set_reason(std::string(reason));
+  };
+  std::unordered_map<std::uint32_t, RanKernel> kernels;
+  read_records(records, {}, [&kernels](RanKernel&& kernel) { kernels[kernel.record.correlation] = std::move(kernel); });
+  std::unordered_map<std::uint32_t, proto::MeasuredLaunch*> groups;  // rows stay where they are
+  KernelChunk chunk;
+  const auto add = [&](Counted&& counted) {
     const channel::CounterRecord& record = counted.record;
-    if (record.outcome == channel::CounterOutcome::kLeftOut || record.set >= plan_.sets.size()) {
-      proto::KernelLeftOut& left_out = *result.metrics.add_left_out();
-      left_out.set_kernel(counted.kernel);
-      left_out.set_reason(counted.reason);
-      continue;
-    }
+    if (record.outcome == channel::CounterOutcome::kLeftOut || record.set >= plan_.sets.size()) return leave_out(counted.kernel, counted.reason);
     const PlannedSet& set = plan_.sets[record.set];
-    result.metrics.set_chip(set.chip);
+    metrics.set_chip(set.chip);
     std::vector<double> values(set.metrics.size(), std::numeric_limits<double>::quiet_NaN());
-    if (!program(record.set).evaluate(counted.image, 0, values)) ++result.refused;
+    if (!program(record.set).evaluate(counted.image, 0, values)) return leave_out(counted.kernel, "CUPTI can't make values of what it counted.");
     proto::MeasuredLaunch*& launch = groups[record.group];
     if (launch == nullptr) {
-      launch = result.metrics.add_launches();
+      launch = metrics.add_launches();
       launch->set_correlation(record.correlation);
       launch->set_replay(static_cast<proto::KernelReplay>(plan_.replay));
-      for (int i = 0; i < result.metrics.metrics_size(); ++i) launch->add_values(std::numeric_limits<double>::quiet_NaN());
+      for (int i = 0; i < metrics.metrics_size(); ++i) launch->add_values(std::numeric_limits<double>::quiet_NaN());
     } else {
       launch->add_other_launches(record.correlation);
     }
@@ -112,8 +144,14 @@ Evaluated Evaluation::evaluate(const ProcessRecords& records) {
       if (set.metrics[i] == kDuration && values[i] > 0) duration = values[i];
     }
     const auto kernel = kernels.find(record.correlation);
-    if (kernel != kernels.end() && duration > 0) chunk.add(*kernel->second, record.begin, static_cast<std::uint64_t>(duration));
-  }
+    if (kernel == kernels.end() || duration <= 0) return;
+    chunk.add(kernel->second, record.begin, static_cast<std::uint64_t>(duration));
+    if (chunk.is_full()) result.kernels.push_back(std::exchange(chunk, KernelChunk()).take());
+  };
+  if (read_records(records, add, {}) == Ending::kCut)
+    leave_out("later launches", "What the program wrote of them is cut short: it was ended meanwhile, or there was no room for it.");
+  if (!chunk.is_empty()) result.kernels.push_back(chunk.take());
+  result.metrics = cut_for_frames(std::move(metrics));
   return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,17 +16,21 @@
 
 namespace lanescope::kernel_metrics {
 
+// Each message is small enough for a frame (model/file/limits.h).
 struct Evaluated {
-  proto::KernelMetrics metrics;
-  proto::EventChunk kernels;  // of which CUPTI had no times: they begin with their launch, and last as long as was counted
-  std::uint32_t refused = 0;  // images of which CUPTI could make nothing
+  std::vector<proto::KernelMetrics> metrics;
+  std::vector<proto::EventChunk> kernels;  // of which CUPTI had no times: they begin with their launch, and last as long as was counted
 };
+
+// As many messages as it takes, each with the first one's chip and metrics.
+[[nodiscard]] std::vector<proto::KernelMetrics> cut_for_frames(proto::KernelMetrics whole);
 
 class Evaluation {
  public:
   Evaluation(const gpu_metrics::CuptiFunctions& cupti, ReadPlan plan) : cupti_(cupti), plan_(std::move(plan)) {}
 
-  [[nodiscard]] Evaluated evaluate(const ProcessRecords& records);
+  // Of the file of a process. Holds the values of all its launches, and one image at a time.
+  [[nodiscard]] Evaluated evaluate(const std::filesystem::path& records);
 
  private:
   const gpu_metrics::MetricProgram& program(std::uint32_t set);

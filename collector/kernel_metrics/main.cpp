@@ -2,6 +2,9 @@
 //
 // A process of its own: it loads the driver's libraries, which a session should not have in it, and NVIDIA's library of metrics, which the
 // recorded program should not.
+#include <grp.h>
+#include <pwd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,36 +100,51 @@ Result<void> plan(Options& options) {
   return {};
 }
 
+// What a program left is read with its user's rights, which are all that it can gain by it.
+Result<void> become(uid_t user) {
+  if (user == geteuid()) return {};
+  const struct passwd* const entry = getpwuid(user);
+  const gid_t group = entry != nullptr ? entry->pw_gid : static_cast<gid_t>(user);
+  if (setgroups(0, nullptr) != 0 || setresgid(group, group, group) != 0 || setresuid(user, user, user) != 0)
+    return Error{"The counters of another user's program could not be read with that user's rights."};
+  return {};
+}
+
+Result<void> put(std::uint16_t type, std::uint32_t process, const google::protobuf::MessageLite& message, std::uint32_t events) {
+  FrameHeader header{};
+  header.type = type;
+  header.source = proto::SOURCE_KERNEL_METRICS;
+  header.process = process;
+  header.event_count = events;
+  std::vector<std::byte> frame;
+  append_frame(header, message.SerializeAsString(), frame);
+  for (std::size_t at = 0; at < frame.size();) {
+    const ssize_t written = write(STDOUT_FILENO, frame.data() + at, frame.size() - at);
+    if (written < 0 && errno != EINTR) return Error{"The values of the counters could not be handed over."};
+    if (written > 0) at += static_cast<std::size_t>(written);
+  }
+  return {};
+}
+
 // Frames of each process: its number stands in their headers.
-Result<void> evaluate(const std::string& folder) {
+Result<void> evaluate(const std::string& folder, uid_t user) {
   const auto cupti = load_host_library();
   if (!cupti) return cupti.error();
+  if (const Result<void> became = become(user); !became) return became.error();
   Result<ReadPlan> plan = read_plan(folder);
   if (!plan) return plan.error();
   Evaluation evaluation(**cupti, std::move(*plan));
   std::error_code failure;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(folder) / channel::kCounterRecordFolder, failure)) {
     const std::string name = entry.path().filename().string();
     std::uint32_t process = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
     if (error != std::errc() || end != name.data() + name.size()) continue;
-    const Evaluated result = evaluation.evaluate(read_records(entry.path()));
-    std::vector<std::byte> frames;
-    const auto put = [&](std::uint16_t type, const google::protobuf::MessageLite& message, std::uint32_t events) {
-      FrameHeader header{};
-      header.type = type;
-      header.source = proto::SOURCE_KERNEL_METRICS;
-      header.process = process;
-      header.event_count = events;
-      append_frame(header, message.SerializeAsString(), frames);
-    };
-    if (result.kernels.has_kernels()) put(proto::FRAME_EVENTS, result.kernels, static_cast<std::uint32_t>(result.kernels.kernels().duration_size()));
-    put(proto::FRAME_KERNEL_METRICS, result.metrics, 0);
-    for (std::size_t at = 0; at < frames.size();) {
-      const ssize_t written = write(STDOUT_FILENO, frames.data() + at, frames.size() - at);
-      if (written < 0 && errno != EINTR) return Error{"The values of the counters could not be handed over."};
-      if (written > 0) at += static_cast<std::size_t>(written);
-    }
+    const Evaluated result = evaluation.evaluate(entry.path());
+    for (const proto::EventChunk& kernels : result.kernels)
+      if (auto done = put(proto::FRAME_EVENTS, process, kernels, static_cast<std::uint32_t>(kernels.kernels().duration_size())); !done) return done;
+    for (const proto::KernelMetrics& metrics : result.metrics)
+      if (auto done = put(proto::FRAME_KERNEL_METRICS, process, metrics, 0); !done) return done;
   }
   return {};
 }
@@ -143,14 +161,20 @@ Result<void> query(const Options& options) {
   return {};
 }
 
+// Also for programs that run as another user, whatever this one's umask is.
 void write_failure(const std::string& folder, const std::string& sentence) {
-  std::ofstream(std::filesystem::path(folder) / channel::kCounterFailureFile) << sentence;
+  using std::filesystem::perms;
+  const std::filesystem::path place = std::filesystem::path(folder) / channel::kCounterFailureFile;
+  std::ofstream(place) << sentence;
+  std::error_code ignored;
+  std::filesystem::permissions(place, perms::owner_read | perms::owner_write | perms::others_read, ignored);
 }
 
 // In a process of its own: programs wait for the plan, and are to learn where it can't be had because a library of the driver's faulted.
 Result<void> plan_apart(Options& options) {
   const pid_t child = fork();
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // the session ends us where it does not wait for the plan any more
     const Result<void> done = plan(options);
     if (!done) write_failure(options.folder, done.error().text);
     _exit(done ? 0 : fail(done.error()));
@@ -173,8 +197,10 @@ int main(int count, char** arguments) {
   Options options;
   bool queries = false;
   std::string evaluated;
+  uid_t user = geteuid();
   app.add_option("--plan", options.folder, "Writes the plan into this folder");
   app.add_option("--evaluate", evaluated, "Writes frames of what was counted, from this folder");
+  app.add_option("--user", user, "Evaluates with this user's rights");
   app.add_flag("--query-metrics", queries, "Says which metrics a chip has");
   app.add_option("--metrics", options.metrics, "Names of metrics")->delimiter(',');
   app.add_option("--metric-file", options.file, "A file that names one metric a line");
@@ -186,6 +212,6 @@ int main(int count, char** arguments) {
   app.add_flag("--sampled", options.sampled, "Of each kernel and shape the first launch and the tenth");
   app.add_option("--budget", options.budget, "Seconds of each process; 0: without end");
   CLI11_PARSE(app, count, arguments);
-  const Result<void> done = queries ? query(options) : !evaluated.empty() ? evaluate(evaluated) : plan_apart(options);
+  const Result<void> done = queries ? query(options) : !evaluated.empty() ? evaluate(evaluated, user) : plan_apart(options);
   return done ? 0 : fail(done.error());
 }

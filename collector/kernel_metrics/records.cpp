@@ -1,68 +1,102 @@
 #include "kernel_metrics/records.h"
 
-#include <cstring>
-#include <fstream>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <memory>
+#include <utility>
 
 namespace lanescope::kernel_metrics {
 namespace {
 
-// The parts of a record behind its fixed one.
-class Parts {
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+// Null where it is no regular file: the program may have put anything there, and whoever opens a pipe waits for its writer.
+File open_regular(const std::filesystem::path& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return nullptr;
+  struct stat facts {};
+  std::FILE* const file = fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode) ? fdopen(descriptor, "rb") : nullptr;
+  if (file == nullptr) close(descriptor);
+  return File(file);
+}
+
+bool read_bytes(std::FILE* file, void* place, std::size_t size) { return std::fread(place, 1, size, file) == size; }
+
+// Of a record: its fixed part, of which the head was read already, and the parts behind it.
+class RecordReader {
  public:
-  explicit Parts(const std::vector<char>& rest) : rest_(rest) {}
-  // False where there is not so much left.
+  RecordReader(std::FILE* file, std::uint64_t bytes) : file_(file), left_(bytes - sizeof(channel::RecordHead)) {}
+
+  template <typename Record>
+  bool read_fixed(Record& record) {
+    constexpr std::size_t kSize = sizeof(Record) - sizeof(channel::RecordHead);
+    if (left_ < kSize) return false;
+    left_ -= kSize;
+    return read_bytes(file_, reinterpret_cast<char*>(&record) + sizeof(channel::RecordHead), kSize);
+  }
   template <typename Bytes>
-  bool take(std::uint64_t size, Bytes& part) {
-    if (size > rest_.size() - at_) return false;
-    part.assign(rest_.begin() + static_cast<std::ptrdiff_t>(at_), rest_.begin() + static_cast<std::ptrdiff_t>(at_ + size));
-    at_ += size;
-    return true;
+  bool read_part(std::uint64_t size, Bytes& part) {
+    if (size > left_) return false;
+    left_ -= size;
+    part.resize(size);
+    return read_bytes(file_, part.data(), size);
   }
 
  private:
-  const std::vector<char>& rest_;
-  std::size_t at_ = 0;
+  std::FILE* file_;
+  std::uint64_t left_;
 };
 
-// Requires: the head was read already. The fixed part, and all behind it.
+bool read(std::FILE* file, const channel::RecordHead& head, Counted& counted) {
+  RecordReader reader(file, head.bytes);
+  counted.record.head = head;
+  return reader.read_fixed(counted.record) && reader.read_part(counted.record.name_bytes, counted.kernel) &&
+         reader.read_part(counted.record.reason_bytes, counted.reason) && reader.read_part(counted.record.image_bytes, counted.image);
+}
+
+bool read(std::FILE* file, const channel::RecordHead& head, RanKernel& kernel) {
+  RecordReader reader(file, head.bytes);
+  kernel.record.head = head;
+  return reader.read_fixed(kernel.record) && reader.read_part(kernel.record.name_bytes, kernel.name);
+}
+
+// Behind the record that begins at `begin`. False where the file ends before.
+bool go_behind(std::FILE* file, std::uint64_t begin, std::uint64_t bytes, std::uint64_t file_size) {
+  return bytes <= file_size - begin && fseeko(file, static_cast<off_t>(begin + bytes), SEEK_SET) == 0;
+}
+
 template <typename Record>
-bool read(std::ifstream& file, const channel::RecordHead& head, Record& record, std::vector<char>& rest) {
-  if (head.bytes < sizeof(record) || head.bytes > channel::kMostCounterBytes) return false;
-  record.head = head;
-  file.read(reinterpret_cast<char*>(&record) + sizeof(head), sizeof(record) - sizeof(head));
-  rest.resize(head.bytes - sizeof(record));
-  file.read(rest.data(), static_cast<std::streamsize>(rest.size()));
-  return static_cast<bool>(file);
+bool hand_over(std::FILE* file, const channel::RecordHead& head, const std::function<void(Record&&)>& take) {
+  if (!take) return true;
+  Record record{};
+  if (!read(file, head, record)) return false;
+  take(std::move(record));
+  return true;
 }
 
 }  // namespace
 
-ProcessRecords read_records(const std::filesystem::path& path) {
-  ProcessRecords records;
-  std::ifstream file(path, std::ios::binary);
-  std::vector<char> rest;
-  channel::RecordHead head;
-  while (file.read(reinterpret_cast<char*>(&head), sizeof(head))) {
-    bool is_whole = false;
-    if (head.mark == channel::kCounterRecordMark) {
-      Counted counted{};
-      is_whole = read(file, head, counted.record, rest);
-      Parts parts(rest);
-      is_whole = is_whole && parts.take(counted.record.name_bytes, counted.kernel) && parts.take(counted.record.reason_bytes, counted.reason) &&
-                 parts.take(counted.record.image_bytes, counted.image);
-      if (is_whole) records.counted.push_back(std::move(counted));
-    } else if (head.mark == channel::kKernelRecordMark) {
-      RanKernel kernel{};
-      is_whole = read(file, head, kernel.record, rest) && Parts(rest).take(kernel.record.name_bytes, kernel.name);
-      if (is_whole) records.kernels.push_back(std::move(kernel));
-    }
-    if (!is_whole) {
-      records.is_cut = true;
-      return records;
-    }
+Ending read_records(const std::filesystem::path& path, const std::function<void(Counted&&)>& counted,
+                    const std::function<void(RanKernel&&)>& ran) {
+  const File file = open_regular(path);
+  struct stat facts {};
+  if (!file || fstat(fileno(file.get()), &facts) != 0) return Ending::kCut;
+  const auto size = static_cast<std::uint64_t>(facts.st_size);
+  for (std::uint64_t begin = 0; begin < size;) {
+    channel::RecordHead head{};
+    if (!read_bytes(file.get(), &head, sizeof(head)) || head.bytes < sizeof(head) || head.bytes > channel::kMostCounterBytes) return Ending::kCut;
+    const bool is_whole = head.mark == channel::kCounterRecordMark  ? hand_over(file.get(), head, counted)
+                          : head.mark == channel::kKernelRecordMark ? hand_over(file.get(), head, ran)
+                                                                    : false;
+    if (!is_whole || !go_behind(file.get(), begin, head.bytes, size)) return Ending::kCut;
+    begin += head.bytes;
   }
-  records.is_cut = file.gcount() != 0;
-  return records;
+  return Ending::kWhole;
 }
 
 }  // namespace lanescope::kernel_metrics

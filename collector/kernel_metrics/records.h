@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,12 @@ struct RanKernel {
   channel::KernelRecord record;
   std::string name;
 };
-struct ProcessRecords {
-  std::vector<Counted> counted;
-  std::vector<RanKernel> kernels;
-  bool is_cut = false;  // it ends within a record, or in what is none
-};
 
-[[nodiscard]] ProcessRecords read_records(const std::filesystem::path& file);
+enum class Ending { kWhole, kCut };  // kCut: the file ends within a record, or in what is none
+
+// Hands over what the file holds, record by record, in its order; what nobody is to be told of is skipped. The file is a regular one and no
+// link: whatever else is there is empty. Time: linear in its size; memory: that of its largest record.
+Ending read_records(const std::filesystem::path& file, const std::function<void(Counted&&)>& counted,
+                    const std::function<void(RanKernel&&)>& ran);
 
 }  // namespace lanescope::kernel_metrics

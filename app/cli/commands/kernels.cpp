@@ -1,4 +1,5 @@
 // lanescope kernels: what bounds kernels of which counters were read, and what to do.
+#include <regex.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -6,6 +7,8 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <optional>
+#include <utility>
 
 #include "../checks.h"
 #include "../kernel_run.h"
@@ -65,13 +68,41 @@ void describe(CLI::App& app, KernelOptions& options) {
       ->capture_default_str();
   app.add_option("--clock-control", options.clock_control, "Only none: the clocks stay as they are")->group(kWhat)->capture_default_str();
   app.add_option("--cache-control", options.cache_control, "Only none: the caches stay as they are")->group(kWhat)->capture_default_str();
-  app.add_option("--save", options.save, "Keep the recording as this .trace file")->group(kWhat)->type_name("FILE");
+  app.add_option("--save", options.save, "Keep the recording as this .trace file, which must not exist")->group(kWhat)->type_name("FILE");
   app.add_option("--page", options.page, "details (what bounds kernels, or sections) or raw (all values)")->capture_default_str();
   const char* kLists = "What there is";
   app.add_flag("--list-sets", options.lists_sets, "Say which sets there are")->group(kLists);
   app.add_flag("--list-sections", options.lists_sections, "Say which sections can be measured")->group(kLists);
   app.add_flag("--query-metrics", options.queries_metrics, "Say which metrics the GPUs here have")->group(kLists);
   app.add_option("--chip", options.chip, "Or this chip (GH100, GA100, AD102, ...)")->group(kLists);
+}
+
+// What is there already stays as it is: what measures takes as long as the program, and is not to end in a loss.
+Result<void> check_place(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (path.empty() || !std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) return {};
+  return Error{path.string() + " exists already. Name another file, or remove it first."};
+}
+
+// Of a file nothing is measured.
+Result<void> check_for_file(const CLI::App& app) {
+  for (const char* name : {"--set", "--metrics", "--kernel-name", "--launch-skip", "--launch-count", "--replay-mode", "--save"})
+    if (app.get_option(name)->count() > 0)
+      return usage(std::string(name) + " is for a program that is measured: lanescope kernels " + name + " ... -- PROGRAM. A file is shown as it is.");
+  return {};
+}
+
+Result<void> check_pattern(const std::string& kernel) {
+  constexpr std::string_view kPattern = "regex:";
+  if (!kernel.starts_with(kPattern)) return {};
+  regex_t pattern;
+  if (const int problem = regcomp(&pattern, kernel.c_str() + kPattern.size(), REG_EXTENDED | REG_NOSUB); problem != 0) {
+    char why[256] = {};
+    regerror(problem, &pattern, why, sizeof(why));
+    return usage("--kernel-name " + kernel + " is no extended regular expression: " + why + ".");
+  }
+  regfree(&pattern);
+  return {};
 }
 
 Result<void> check(const KernelOptions& options) {
@@ -84,6 +115,8 @@ Result<void> check(const KernelOptions& options) {
   if (options.clock_control != "none")
     return usage("--clock-control " + options.clock_control + " can't be done: CUPTI does not lock clocks. Lock them with: nvidia-smi --lock-gpu-clocks=MHZ");
   if (options.cache_control != "none") return usage("--cache-control " + options.cache_control + " can't be done: CUPTI does not flush caches.");
+  if (auto pattern = check_pattern(options.kernel); !pattern) return pattern;
+  if (!options.chip.empty()) return usage("--chip is for --query-metrics: a program is measured on the GPUs that are there.");
   if (!is_among(options.page, {"details", "raw"})) return usage("--page is details or raw, not " + options.page + ".");
   if (kernels::metrics_of_set(options.set).empty()) return usage("There is no set " + options.set + ". All: lanescope kernels --list-sets");
   return {};
@@ -162,22 +195,28 @@ Result<kernels::RecordedMetrics> read(const std::filesystem::path& path) {
   return recorded;
 }
 
-// Removed at the end of its scope, unless it is to be kept.
+// Where the recording goes: kept there, or below a folder of its own, which is removed at the end of its scope.
 class RecordedFile {
  public:
-  explicit RecordedFile(const std::string& kept)
-      : keeps_(!kept.empty()),
-        path_(keeps_ ? std::filesystem::path(kept) : std::filesystem::temp_directory_path() / ("lanescope-kernels-" + std::to_string(getpid()) + ".trace")) {}
+  static Result<RecordedFile> at(const std::string& kept) {
+    if (!kept.empty()) return RecordedFile({}, kept);
+    std::error_code nowhere;
+    std::string folder = (std::filesystem::temp_directory_path(nowhere) / "lanescope-kernels-XXXXXX").string();
+    if (nowhere || mkdtemp(folder.data()) == nullptr) return Error{"The recording has no place: no folder could be made at " + folder + ". Name a file: --save=FILE"};
+    return RecordedFile(folder, std::filesystem::path(folder) / "kernels.trace");
+  }
   ~RecordedFile() {
     std::error_code ignored;
-    if (!keeps_) std::filesystem::remove(path_, ignored);
+    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
   }
-  RecordedFile(const RecordedFile&) = delete;
-  RecordedFile& operator=(const RecordedFile&) = delete;
+  RecordedFile(RecordedFile&& other) noexcept : folder_(std::exchange(other.folder_, {})), path_(std::move(other.path_)) {}
+  RecordedFile& operator=(RecordedFile&&) = delete;
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
  private:
-  bool keeps_;
+  RecordedFile(std::filesystem::path folder, std::filesystem::path path) : folder_(std::move(folder)), path_(std::move(path)) {}
+
+  std::filesystem::path folder_;  // empty: none of ours
   std::filesystem::path path_;
 };
 
@@ -230,17 +269,22 @@ int run_kernels(Arguments arguments) {
   if (const Result<void> sound = check(options); !sound) return fail(sound.error());
   if (runs ? program.empty() || !options.file.empty() : options.file.empty())
     return fail(usage("What? lanescope kernels FILE, or lanescope kernels [OPTIONS] -- PROGRAM [ARGUMENTS...]"));
-  const RecordedFile recorded(options.save);
-  if (const auto prepared = output.prepare(runs ? recorded.path() : options.file); !prepared) return fail(prepared.error());
+  if (const Result<void> sound = runs ? check_place(options.save) : check_for_file(app); !sound) return fail(sound.error());
+  std::optional<RecordedFile> recorded;
   int code = kSuccess;
   if (runs) {
     const auto settings = counter_settings(options, app.get_option("--set")->count() > 0);
     if (!settings) return fail(settings.error());
-    const Result<int> ended = record_kernels(program, *settings, recorded.path());
+    Result<RecordedFile> place = RecordedFile::at(options.save);
+    if (!place) return fail(place.error());
+    recorded.emplace(std::move(*place));
+    if (const auto prepared = output.prepare(recorded->path()); !prepared) return fail(prepared.error());
+    const Result<int> ended = record_kernels(program, *settings, recorded->path());
     if (!ended) return fail(ended.error());
     code = *ended;
-    options.file = recorded.path();
+    options.file = recorded->path();
   } else {
+    if (const auto prepared = output.prepare(options.file); !prepared) return fail(prepared.error());
     keep_as_private_as(std::array<std::filesystem::path, 1>{options.file});
   }
   const Result<kernels::RecordedMetrics> kernels = read(options.file);

@@ -88,6 +88,7 @@ void inject(Arrival arrival) noexcept {
       injected_for = &memory.header();
       // A forked child of a process that uses CUDA can't use it, and has neither our thread nor anybody who would answer in its place.
       on_fork_child([] {
+        if (Tracer* parents = current_tracer()) parents->kernel_profiler().process_forked();
         set_current_tracer(nullptr);
         forget_cuda_names();
         kernel_counters::forget_all();

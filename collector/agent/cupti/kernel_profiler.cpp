@@ -102,6 +102,10 @@ void KernelProfiler::begin_session() noexcept {
   ask([](kernels::Collector& collector) { collector.begin_session(); });
 }
 
+void KernelProfiler::process_forked() noexcept {
+  if (kernels::Collector* const collector = collector_.load(std::memory_order_acquire)) collector->process_forked();
+}
+
 void KernelProfiler::on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource) noexcept {
   ask([&](kernels::Collector& collector) {
     switch (id) {

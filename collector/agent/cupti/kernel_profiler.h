@@ -30,6 +30,8 @@ class KernelProfiler final : private kernels::Host {
   void end() noexcept;
   // From here on for another session. Requires: end().
   void begin_session() noexcept;
+  // In a forked child, where nothing else is called any more.
+  void process_forked() noexcept;
   [[nodiscard]] bool is_collecting() const noexcept { return is_collecting_; }
 
   // CUPTI's callback in the domain of resources, on any thread.

@@ -111,6 +111,12 @@ void give_up(const ContextCounters::Refusal& refusal) noexcept {
   }
 }
 
+void put(std::initializer_list<std::span<const std::byte>> record) noexcept {
+  if (!all().file.write(record))
+    give_up("Counters of kernels are not read from here on: there is no room for them, on the disk of the recording's folder (TMPDIR) or by the limit "
+            "of the program's files (ulimit -f).");
+}
+
 void write_record(CounterOutcome outcome, const Launch& launch, const Measurement& measurement, std::uint64_t spent, std::string_view reason,
                   std::span<const std::byte> image) noexcept {
   CounterRecord record{};
@@ -124,7 +130,7 @@ void write_record(CounterOutcome outcome, const Launch& launch, const Measuremen
   record.reason_bytes = reason.size();
   record.image_bytes = image.size();
   record.head = {channel::kCounterRecordMark, 0, sizeof(record) + launch.name.size() + reason.size() + image.size()};
-  all().file.write({bytes_of(record), bytes_of(launch.name), bytes_of(reason), image});
+  put({bytes_of(record), bytes_of(launch.name), bytes_of(reason), image});
 }
 
 void leave_out(LaunchEntry& entry, const Launch& launch, std::string_view reason) noexcept {
@@ -135,7 +141,12 @@ void leave_out(LaunchEntry& entry, const Launch& launch, std::string_view reason
 
 bool read_plan() noexcept {
   const char* const place = folder();
-  if (place == nullptr || !all().plan.read(place, monotonic_now() + kPlanPatience)) {
+  const Plan::Found found = place == nullptr ? Plan::Found::kNone : all().plan.read(place, monotonic_now() + kPlanPatience);
+  if (found == Plan::Found::kSenseless) {
+    give_up("Counters of kernels are not read: the plan of what to count makes no sense to the program's agent.");
+    return false;
+  }
+  if (found == Plan::Found::kNone) {
     state.store(State::kOver);  // the host tells why
     return false;
   }
@@ -278,7 +289,12 @@ void enter(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
       leave_out(*entry, graph, "Kernels of graphs are not measured one by one.");
   } else if (!is_captured(launch)) {
     LaunchEntry* entry = choose(launch);
-    if (entry != nullptr && c.gate.close()) {
+    const bool is_alone = entry != nullptr && c.gate.close();
+    if (entry != nullptr && !is_alone && c.plan.choice().is_sampled == 0) {
+      const ScopedLock lock(table_lock);
+      leave_out(*entry, launch, "Other threads were launching, at one launch of it at least.");
+    }
+    if (is_alone) {
       passage = Passage::kAlone;
       bool begun = false;
       if (cupti::call_cupti([&] { begun = begin_measurement(launch, *entry); }) == Guarded::kFaulted)
@@ -362,7 +378,9 @@ void forget_contexts() noexcept {
   c.gate.open();
 }
 
-void forget_all() noexcept { state.store(State::kOff); }
+void forget_all() noexcept {
+  if (state.exchange(State::kOff) != State::kOff) all().file.leave();
+}
 
 bool take_record(const CUpti_ActivityKernel10& record) noexcept {
   if (record.start != 0 || record.end != 0 || state.load(std::memory_order_relaxed) == State::kOff) return false;
@@ -391,7 +409,7 @@ bool take_record(const CUpti_ActivityKernel10& record) noexcept {
   kernel.cache_config = record.cacheConfig.both;
   kernel.local_memory_total = record.localMemoryTotal_v2;
   kernel.name_bytes = name.size();
-  all().file.write({bytes_of(kernel), bytes_of(name)});
+  put({bytes_of(kernel), bytes_of(name)});
   return true;
 }
 

@@ -22,16 +22,22 @@ int open_in(const char* folder, const char* file) noexcept {
   return length > 0 && static_cast<std::size_t>(length) < sizeof(path) ? system::open(path, O_RDONLY | O_CLOEXEC) : -1;
 }
 
+bool is_there(const char* folder) noexcept {
+  struct stat status {};
+  constexpr int kFromHere = -100;  // AT_FDCWD
+  return system::system_call(SYS_newfstatat, kFromHere, system::word(folder), system::word(&status), 0) == 0;
+}
+
 }  // namespace
 
-bool Plan::read(const char* folder, std::int64_t deadline) noexcept {
+Plan::Found Plan::read(const char* folder, std::int64_t deadline) noexcept {
   int file = -1;
   while ((file = open_in(folder, channel::kCounterPlanFile)) < 0) {
     if (const int failure = open_in(folder, channel::kCounterFailureFile); failure >= 0) {
       system::close(failure);
-      return false;
+      return Found::kNone;
     }
-    if (monotonic_now() >= deadline) return false;
+    if (!is_there(folder) || monotonic_now() >= deadline) return Found::kNone;
     system::sleep(kLook);
   }
   struct stat status {};
@@ -40,7 +46,7 @@ bool Plan::read(const char* folder, std::int64_t deadline) noexcept {
     bytes_ = static_cast<const std::uint8_t*>(system::map(nullptr, size_, PROT_READ, MAP_PRIVATE, file));
   }
   system::close(file);
-  return bytes_ != nullptr && check();
+  return bytes_ != nullptr && check() ? Found::kPlan : Found::kSenseless;
 }
 
 bool Plan::check() noexcept {

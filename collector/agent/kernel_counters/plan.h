@@ -25,8 +25,10 @@ class Plan {
  public:
   static constexpr std::size_t kMostSets = 64;
 
-  // Reads it from the folder, and waits for it until then (CLOCK_MONOTONIC ns). False where there is none, or it makes no sense.
-  bool read(const char* folder, std::int64_t deadline) noexcept;
+  // Reads it from the folder, and waits for it until then (CLOCK_MONOTONIC ns), but not where the folder is gone: the recording is over. The
+  // host tells why there is none; not why one makes no sense here.
+  enum class Found { kPlan, kNone, kSenseless };
+  Found read(const char* folder, std::int64_t deadline) noexcept;
 
   [[nodiscard]] const channel::LaunchChoice& choice() const noexcept { return plan_->choice; }
   [[nodiscard]] channel::CounterReplay replay() const noexcept { return plan_->replay; }

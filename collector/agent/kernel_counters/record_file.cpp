@@ -4,35 +4,65 @@
 #include <cstdio>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 
 #include "agent/core/system_calls.h"
+#include "collector/channel/kernel_counters.h"
 
 namespace lanescope::agent::kernel_counters {
+namespace {
+
+// Whether the program's limit allows it. What goes beyond would send it a signal that ends it.
+bool has_room(int file, std::size_t bytes) noexcept {
+  rlimit limit{};
+  struct stat status {};
+  if (system::system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, system::word(&limit)) != 0 || !system::file_status(file, status)) return false;
+  const auto size = static_cast<rlim_t>(status.st_size);
+  return limit.rlim_cur == RLIM_INFINITY || (size <= limit.rlim_cur && bytes <= limit.rlim_cur - size);
+}
+
+}  // namespace
 
 bool RecordFile::open(const char* folder, std::uint32_t process_instance) noexcept {
-  char path[4096];
-  const int length = std::snprintf(path, sizeof(path), "%s/%u", folder, process_instance);
-  if (length <= 0 || static_cast<std::size_t>(length) >= sizeof(path)) return false;
+  const int length = std::snprintf(path_, sizeof(path_), "%s/%s/%u", folder, channel::kCounterRecordFolder, process_instance);
+  is_full_ = length <= 0 || static_cast<std::size_t>(length) >= sizeof(path_);
+  const ScopedLock lock(lock_);
+  return !is_full_ && descriptor() >= 0;
+}
+
+int RecordFile::descriptor() noexcept {
+  if (const int known = file_.number(); known >= 0) return known;
   constexpr int kFromHere = -100;  // AT_FDCWD
   constexpr long kForUs = 0600;
-  file_ = static_cast<int>(system::system_call(SYS_openat, kFromHere, system::word(path), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kForUs));
-  return file_ >= 0;
+  const long opened =
+      system::system_call(SYS_openat, kFromHere, system::word(path_), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, kForUs);
+  file_ = OwnDescriptor::keep(static_cast<int>(opened));
+  return file_.number();
 }
 
 bool RecordFile::write(std::initializer_list<std::span<const std::byte>> parts) noexcept {
   const ScopedLock lock(lock_);
+  if (is_full_) return false;
+  const int file = descriptor();
+  is_full_ = file < 0 || !write(file, parts);
+  if (is_full_) file_.close();
+  return !is_full_;
+}
+
+bool RecordFile::write(int file, std::initializer_list<std::span<const std::byte>> parts) noexcept {
+  std::size_t bytes = 0;
+  for (const std::span<const std::byte> part : parts) bytes += part.size();
+  if (!has_room(file, bytes)) return false;
   for (std::span<const std::byte> part : parts) {
-    while (file_ >= 0 && !part.empty()) {
-      const long written = system::write(file_, part.data(), part.size());
-      if (written > 0) {
+    while (!part.empty()) {
+      const long written = system::write(file, part.data(), part.size());
+      if (written > 0)
         part = part.subspan(static_cast<std::size_t>(written));
-      } else if (written != -EINTR) {
-        system::close(file_);
-        file_ = -1;
-      }
+      else if (written != -EINTR)
+        return false;
     }
   }
-  return file_ >= 0;
+  return true;
 }
 
 }  // namespace lanescope::agent::kernel_counters

@@ -14,7 +14,7 @@
 
 namespace lanescope::agent::kernels {
 
-inline constexpr std::uint32_t kInterfaceVersion = 1;
+inline constexpr std::uint32_t kInterfaceVersion = 2;
 inline constexpr char kOpenFunction[] = "lanescope_kernels_open";
 
 enum class Outcome : std::uint32_t { kWorks, kNoPermission, kInUse, kFailed };
@@ -46,6 +46,9 @@ class Collector {
   virtual void end() noexcept = 0;
   // From here on frames are those of another session, which knows nothing yet. Requires: between end() and begin().
   virtual void begin_session() noexcept = 0;
+
+  // In a forked child, which has no CUDA: lets go of what the child would hold in the parent's place. Nothing else is called there any more.
+  virtual void process_forked() noexcept = 0;
 
   // From CUPTI's callbacks, on threads of the program, also where nothing is being collected.
   virtual void context_created(CUcontext context) noexcept = 0;

@@ -13,7 +13,7 @@ namespace lanescope::agent::kernels {
 
 // A name of the abstract space for sockets: one process has it, and leaves it when it ends, however it does.
 bool GpuClaim::take(const char* gpu) noexcept {
-  if (socket_ >= 0) return true;
+  if (socket_.number() >= 0) return true;
   const auto socket = static_cast<int>(system::system_call(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (socket < 0) return true;  // nobody can be asked
   sockaddr_un address{};
@@ -22,16 +22,11 @@ bool GpuClaim::take(const char* gpu) noexcept {
   const auto bytes = static_cast<long>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(letters));
   const long bound = system::system_call(SYS_bind, socket, system::word(&address), bytes);
   if (bound == 0) {
-    socket_ = socket;
+    socket_ = OwnDescriptor::keep(socket);
     return true;
   }
   system::close(socket);
   return bound != -EADDRINUSE;
-}
-
-void GpuClaim::give_back() noexcept {
-  if (socket_ >= 0) system::close(socket_);
-  socket_ = -1;
 }
 
 }  // namespace lanescope::agent::kernels

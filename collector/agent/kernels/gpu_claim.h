@@ -3,6 +3,8 @@
 // Two that sample one GPU at the same time break each other: CUPTI fails in the later one, and gives no records of kernels any more, either.
 #pragma once
 
+#include "agent/process/own_descriptor.h"
+
 namespace lanescope::agent::kernels {
 
 class GpuClaim {
@@ -14,10 +16,11 @@ class GpuClaim {
 
   // False where another process holds it. The name is the GPU's, of at most 64 letters.
   bool take(const char* gpu) noexcept;
-  void give_back() noexcept;
+  // Also in a forked child, which would hold it as long as it lives.
+  void give_back() noexcept { socket_.close(); }
 
  private:
-  int socket_ = -1;
+  OwnDescriptor socket_;
 };
 
 }  // namespace lanescope::agent::kernels

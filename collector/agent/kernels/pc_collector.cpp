@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "agent/core/clock.h"
 #include "agent/encode/proto_writer.h"
@@ -66,7 +67,12 @@ void PcCollector::begin_session() noexcept {
   const ScopedTurn turn(turn_);
   dictionary_.forget_written();
   code_.forget_taken();
-  has_told_ = false;
+  has_told_ = has_told_of_code_ = false;
+}
+
+void PcCollector::process_forked() noexcept {
+  for (std::optional<PcSampler>& sampler : samplers_)
+    if (sampler) sampler->give_gpu_back();
 }
 
 // ---- From CUPTI's callbacks --------------------------------------------------------------------------------------------------------
@@ -150,6 +156,8 @@ void PcCollector::write(PcSampler& sampler) noexcept {
 
 // Without it: nobody else takes code.
 void PcCollector::write_code() noexcept {
+  if (code_.left_out() != 0 && !std::exchange(has_told_of_code_, true))
+    host_.tell(Outcome::kWorks, "PC samples of some kernels have no lines: of the program's GPU code no more than 1 GiB is kept.");
   for (CodeObjects::Image image = code_.take_wanted(); !image.bytes.empty(); image = code_.take_wanted()) {
     for (std::size_t at = 0; at < image.bytes.size(); at += kCodePartBytes) {
       PageBuffer message;

@@ -21,6 +21,7 @@ class PcCollector final : public Collector {
   void collect() noexcept override;
   void end() noexcept override;
   void begin_session() noexcept override;
+  void process_forked() noexcept override;
   void context_created(CUcontext context) noexcept override;
   void context_ends(CUcontext context) noexcept override;
   void module_loaded(std::span<const std::byte> image) noexcept override;
@@ -50,6 +51,7 @@ class PcCollector final : public Collector {
   Request request_;
   bool is_collecting_ = false;
   bool has_told_ = false;
+  bool has_told_of_code_ = false;
 };
 
 }  // namespace lanescope::agent::kernels

@@ -36,6 +36,7 @@ PcSampler::~PcSampler() {
 }
 
 bool PcSampler::prepare(Buffer& buffer, std::size_t pcs) noexcept {
+  if (buffer.bytes != 0) return true;  // of a time before, that was refused behind this step
   const std::size_t reasons_bytes = reason_count_ * sizeof(CUpti_PCSamplingStallReason);
   const std::size_t bytes = pcs * (sizeof(CUpti_PCSamplingPCData) + reasons_bytes);
   void* const place = system::map(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);

@@ -40,6 +40,9 @@ class PcSampler {
   // The same for a context that is no more behind it; context() is null then.
   CUptiResult leave_context() noexcept;
 
+  // In a forked child.
+  void give_gpu_back() noexcept { claim_.give_back(); }
+
   [[nodiscard]] bool is_on() const noexcept { return is_on_; }
   [[nodiscard]] CUcontext context() const noexcept { return context_; }
   [[nodiscard]] PcChunk& chunk() noexcept { return chunk_; }

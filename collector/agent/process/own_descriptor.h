@@ -1,4 +1,4 @@
-// A socket of the agent's among the descriptors of the program, which may close it, and give its number to something else: what it is now
+// A socket or file of the agent's among the descriptors of the program, which may close it, and give its number to something else: what it is now
 // the kernel knows by its inode, and it is not touched where it is not ours any more.
 //
 // Threads: one at a time, but for number().
@@ -12,7 +12,8 @@ class OwnDescriptor {
  public:
   constexpr OwnDescriptor() noexcept = default;
 
-  // Takes it over, under a number out of the way of programs that count on low ones. Requires: a socket or a pipe, whose inode is its own.
+  // Takes it over, under a number out of the way of programs that count on low ones. Requires: a socket or a pipe, whose inode is its own, or a
+  // file that the program does not open.
   static OwnDescriptor keep(int descriptor) noexcept;
 
   // -1 where there is none, or the program has closed it. One system call.

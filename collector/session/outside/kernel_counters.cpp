@@ -1,6 +1,7 @@
 #include "collector/session/kernel_counters.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -75,14 +76,31 @@ int wait_for(pid_t pid) {
   return status;
 }
 
+// Of one that is to end by then.
+int end(pid_t pid, std::chrono::seconds patience = std::chrono::seconds(2)) {
+  constexpr useconds_t kLook = 10'000;
+  for (const auto give_up = std::chrono::steady_clock::now() + patience; std::chrono::steady_clock::now() < give_up; usleep(kLook)) {
+    int status = 0;
+    if (const pid_t ended = waitpid(pid, &status, WNOHANG); ended != 0 && !(ended < 0 && errno == EINTR)) return status;
+  }
+  kill(pid, SIGKILL);
+  return wait_for(pid);
+}
+
+// Until its end, and no longer than kPatience without a byte: a library of NVIDIA's may hang, or another user stop what runs as that user.
 std::vector<std::byte> read_all(const FileDescriptor& source) {
+  constexpr int kPatience = 600'000;  // ms
   std::vector<std::byte> all;
   std::byte piece[65536];
-  for (ssize_t count = 0; (count = read(source.get(), piece, sizeof(piece))) != 0;) {
-    if (count < 0 && errno != EINTR) break;
+  while (true) {
+    pollfd readable{source.get(), POLLIN, 0};
+    const int ready = poll(&readable, 1, kPatience);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return all;
+    const ssize_t count = read(source.get(), piece, sizeof(piece));
+    if (count == 0 || (count < 0 && errno != EINTR)) return all;
     if (count > 0) all.insert(all.end(), piece, piece + count);
   }
-  return all;
 }
 
 std::string text_of(const std::vector<std::byte>& bytes) {
@@ -120,7 +138,7 @@ Result<std::string> ask_kernel_metrics(const std::vector<std::string>& question)
   Result<Started> program = start_program(question, Output::kRead, Output::kRead);
   if (!program) return program.error();
   std::string text = text_of(read_all(program->output));
-  const int status = wait_for(program->pid);
+  const int status = end(program->pid);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
   return Error{text.empty() ? "lanescope-kernel-metrics ended without an answer." : text,
                WIFEXITED(status) && WEXITSTATUS(status) == 2 ? ErrorKind::kUsage : ErrorKind::kFailure};
@@ -130,10 +148,12 @@ Result<std::unique_ptr<KernelCounters>> KernelCounters::start(const KernelCounte
   const char* parent = std::getenv("TMPDIR");
   std::string pattern = std::string(parent != nullptr && *parent == '/' && !user ? parent : "/tmp") + "/lanescope-kernels-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) return Error{"Counters of kernels can't be read: no folder could be made at " + pattern + "."};
-  std::unique_ptr<KernelCounters> counters(new KernelCounters(pattern));
+  std::unique_ptr<KernelCounters> counters(new KernelCounters(pattern, user));
+  if (const Result<void> made = counters->make_folders(); !made) return made.error();
   std::ofstream metrics(counters->folder_ / kMetricFile);
   for (const std::string& metric : settings.metrics) metrics << metric << '\n';
   metrics.close();
+  if (!metrics) return Error{"Counters of kernels can't be read: nothing can be written to " + pattern + ". Is the disk full?"};
   std::vector<std::string> question{"--plan=" + pattern,
                                     "--metric-file=" + (counters->folder_ / kMetricFile).string(),
                                     std::string("--replay-mode=") + (settings.replay == KernelReplay::kSpread ? "spread" : "kernel"),
@@ -143,14 +163,21 @@ Result<std::unique_ptr<KernelCounters>> KernelCounters::start(const KernelCounte
   for (const std::string& metric : settings.required_metrics) question.push_back("--metrics=" + metric);
   if (!settings.kernel.empty()) question.push_back("--kernel-name=" + settings.kernel);
   if (settings.launches == LaunchesMeasured::kSample) question.emplace_back("--sampled");
-  constexpr gid_t kSameGroup = static_cast<gid_t>(-1);
-  constexpr mode_t kTheirs = 0700;
-  if (user && (chmod(pattern.c_str(), kTheirs) != 0 || chown(pattern.c_str(), *user, kSameGroup) != 0))
-    return Error{"Counters of kernels can't be read: the folder " + pattern + " could not be given to the program's user."};
   Result<Started> planner = start_program(question, Output::kRead, Output::kRead);
   if (!planner) return planner.error();
   counters->planner_ = planner->pid;
   return counters;
+}
+
+// The user may pass through ours to the one of records, and change nothing else there: what we write lies where no link of that user's can be.
+Result<void> KernelCounters::make_folders() const {
+  constexpr gid_t kSameGroup = static_cast<gid_t>(-1);
+  constexpr mode_t kOwners = 0700, kPassedThrough = 0711;
+  const std::filesystem::path records = folder_ / channel::kCounterRecordFolder;
+  if (mkdir(records.c_str(), kOwners) != 0) return Error{"Counters of kernels can't be read: no folder could be made in " + folder_.string() + "."};
+  if (user_ && (lchown(records.c_str(), *user_, kSameGroup) != 0 || chmod(folder_.c_str(), kPassedThrough) != 0))
+    return Error{"Counters of kernels can't be read: the folder " + records.string() + " could not be given to the program's user."};
+  return {};
 }
 
 KernelCounters::~KernelCounters() {
@@ -165,12 +192,18 @@ KernelCounters::~KernelCounters() {
 std::pair<std::string, std::string> KernelCounters::variable() const { return {channel::kKernelCountersVariable, folder_.string()}; }
 
 Result<std::vector<std::string>> KernelCounters::append_to(const std::filesystem::path& file) {
-  if (planner_ != 0) wait_for(std::exchange(planner_, 0));
+  constexpr std::chrono::seconds kPlanPatience{60};
+  if (planner_ != 0) end(std::exchange(planner_, 0), kPlanPatience);
   if (std::ifstream failure(folder_ / channel::kCounterFailureFile); failure) return Error{std::string(std::istreambuf_iterator<char>(failure), {})};
-  Result<Started> evaluator = start_program({"--evaluate=" + folder_.string()}, Output::kRead, Output::kOurs);
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder_ / channel::kCounterPlanFile, ignored))
+    return Error{"Counters of kernels were not read: NVIDIA's libraries did not say what to count."};
+  std::vector<std::string> question{"--evaluate=" + folder_.string()};
+  if (user_) question.push_back("--user=" + std::to_string(*user_));
+  Result<Started> evaluator = start_program(question, Output::kRead, Output::kOurs);
   if (!evaluator) return evaluator.error();
   const std::vector<std::byte> frames = read_all(evaluator->output);
-  const int status = wait_for(evaluator->pid);
+  const int status = end(evaluator->pid);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return Error{"Counters of kernels could not be evaluated: lanescope-kernel-metrics failed."};
   Account account;
   std::size_t sound = 0;  // bytes

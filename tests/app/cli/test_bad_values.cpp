@@ -1,11 +1,14 @@
 // Values that no option takes: each is answered with one sentence that names the option, and with exit code 2, before anything runs.
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <sstream>
 
 #include "checks.h"
 #include "command.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace lanescope;
 using namespace lanescope::cli;
@@ -189,4 +192,26 @@ TEST_CASE("sizes are numbers of bytes, with powers of 1024") {
   CHECK(bytes("2gb") == "2147483648");
   CHECK(bytes("1T") == "1099511627776");
   for (const char* wrong : {"", "M", "-1", "0", "1X", "1MM", "nan", "inf", "1e30"}) CHECK(bytes(wrong) == "refused");
+}
+
+TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps the file that is there") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path there = folder.path() / "there.trace", ran = folder.path() / "ran";
+  std::ofstream(there) << "mine";
+  const std::vector<std::string> program{"--", "touch", ran.string()};
+  const auto refused = [&](Arguments arguments, bool runs, int code, const char* words) {
+    if (runs) arguments.insert(arguments.end(), program.begin(), program.end());
+    const Answer answered = answer(arguments);
+    CAPTURE(answered.text);
+    CHECK(answered.code == code);
+    CHECK(answered.text.find(words) != std::string::npos);
+  };
+  refused({"kernels", "--save=" + there.string()}, true, 1, "exists already");
+  refused({"kernels", "--kernel-name=regex:("}, true, 2, "is no extended regular expression");
+  refused({"kernels", "--chip=GH100"}, true, 2, "--chip is for --query-metrics");
+  for (const char* option : {"--set=basic", "--metrics=a", "--kernel-name=a", "--launch-skip=1", "--launch-count=1", "--replay-mode=spread", "--save=x.trace"})
+    refused({"kernels", there.string(), option}, false, 2, "is for a program that is measured");
+  refused({"profile", "--kernels=counters", "--gpu-metrics-devices=all"}, true, 2, "one can have at a time");
+  CHECK(std::filesystem::file_size(there) == 4);
+  CHECK_FALSE(std::filesystem::exists(ran));
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collector/channel/kernel_counters.h"
+#include "kernel_metrics/records.h"
 
 namespace lanescope::test {
 
@@ -16,8 +17,24 @@ struct PlannedBytes {
   std::string_view config;  // 5 bytes
 };
 
+// Of the file of a process.
+struct ProcessRecords {
+  std::vector<kernel_metrics::Counted> counted;
+  std::vector<kernel_metrics::RanKernel> kernels;
+  bool is_cut = false;
+};
+inline ProcessRecords read_records(const std::filesystem::path& file) {
+  using namespace kernel_metrics;
+  ProcessRecords records;
+  records.is_cut = kernel_metrics::read_records(file, [&](Counted&& each) { records.counted.push_back(std::move(each)); },
+                                                [&](RanKernel&& each) { records.kernels.push_back(std::move(each)); }) == Ending::kCut;
+  return records;
+}
+
+// And the folder for records.
 inline void write_plan(const std::filesystem::path& folder, const channel::LaunchChoice& choice, const std::vector<PlannedBytes>& sets) {
   channel::CounterPlan plan{channel::kCounterPlanVersion, channel::CounterReplay::kSpread, static_cast<std::uint32_t>(sets.size()), 0, choice};
+  std::filesystem::create_directory(folder / channel::kCounterRecordFolder);
   std::ofstream file(folder / channel::kCounterPlanFile, std::ios::binary);
   const auto put = [&file](const void* bytes, std::size_t size) { file.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size)); };
   put(&plan, sizeof(plan));

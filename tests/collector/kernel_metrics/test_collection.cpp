@@ -2,7 +2,12 @@
 #include "agent/kernel_counters/collection.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <thread>
 
@@ -61,11 +66,12 @@ class Program {
   }
   [[nodiscard]] bool was_counted() const { return was_counted_; }
   [[nodiscard]] std::uint32_t last() const { return correlation_; }
-  [[nodiscard]] kernel_metrics::ProcessRecords records() const {
-    for (const auto& file : std::filesystem::directory_iterator(folder_.path()))
-      if (file.path().filename() != channel::kCounterPlanFile) return kernel_metrics::read_records(file.path());
+  [[nodiscard]] test::ProcessRecords records() const {
+    for (const auto& file : std::filesystem::directory_iterator(record_folder())) return test::read_records(file.path());
     return {};
   }
+  [[nodiscard]] std::filesystem::path record_folder() const { return folder_.path() / channel::kCounterRecordFolder; }
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
   [[nodiscard]] std::vector<std::uint32_t> counted() const {
     std::vector<std::uint32_t> ids;
     for (const kernel_metrics::Counted& each : records().counted)
@@ -222,4 +228,54 @@ TEST_CASE("records without times are taken of launches that were counted, and of
   CHECK(kernels[0].name == "_Z4gemmv");
   CHECK(kernels[0].record.grid[0] == 128);
   CHECK(kernels[0].record.registers_per_thread == 32);
+}
+
+TEST_CASE("a program whose files may not grow runs on, and what does not fit is not written") {
+  Program program(all_launches(), {{"GH100", "x    "}});
+  program.launch("_Z4gemmv");
+  REQUIRE(program.counted().size() == 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit none{1, 1};
+    setrlimit(RLIMIT_FSIZE, &none);
+    program.launch("_Z4gemmv");
+    program.launch("_Z4gemmv");
+    _exit(program.was_counted() ? 1 : 0);  // not after the first that had no room
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+  CHECK(program.counted().size() == 1);
+  CHECK_FALSE(program.records().is_cut);
+}
+
+TEST_CASE("a program that closes all descriptors and opens its own gets nothing of what is counted") {
+  Program program(all_launches(), {{"GH100", "x    "}});
+  program.launch("_Z4gemmv");
+  const test::TemporaryFolder theirs;
+  const std::string file = (theirs.path() / "file").string();
+  constexpr int kBeyondOurs = 600;  // the agent's lie from 512 on
+  const pid_t child = fork();
+  if (child == 0) {
+    for (int number = 3; number < kBeyondOurs; ++number) {
+      close(number);
+      if (open(file.c_str(), O_WRONLY | O_CREAT, 0600) != number) _exit(2);
+    }
+    program.launch("_Z4gemmv");
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+  CHECK(std::filesystem::file_size(file) == 0);
+  CHECK(program.counted().size() == 2);
+}
+
+TEST_CASE("a launch after the end of the recording does not wait for its plan") {
+  Program program(all_launches(), {{"GH100", "x    "}});
+  std::filesystem::remove_all(program.folder());
+  const auto begin = std::chrono::steady_clock::now();
+  program.launch("_Z4gemmv");
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+  CHECK_FALSE(program.was_counted());
 }

@@ -1,14 +1,18 @@
 // The files by which a recording and its programs speak of counters: what one side writes is what the other reads.
 #include "agent/kernel_counters/plan.h"
 
+#include <sys/stat.h>
+
 #include <cstring>
 #include <fstream>
 
 #include "agent/kernel_counters/record_file.h"
 #include "collector/channel/clock.h"
+#include "kernel_metrics/evaluation.h"
 #include "kernel_metrics/host_library.h"
 #include "kernel_metrics/plan.h"
 #include "kernel_metrics/records.h"
+#include "model/file/limits.h"
 #include "plan_file.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -31,7 +35,9 @@ void write_plan(const std::filesystem::path& folder, const channel::LaunchChoice
   test::write_plan(folder, chosen, {{"GH100", "conf1"}, {"GA100", "conf1"}, {"GH100", "lasts"}});
 }
 
-bool read(agent::kernel_counters::Plan& plan, const std::filesystem::path& folder) { return plan.read(folder.c_str(), channel::monotonic_now()); }
+bool read(agent::kernel_counters::Plan& plan, const std::filesystem::path& folder) {
+  return plan.read(folder.c_str(), channel::monotonic_now()) == agent::kernel_counters::Plan::Found::kPlan;
+}
 
 }  // namespace
 
@@ -79,6 +85,7 @@ TEST_CASE("a plan that is cut short anywhere, or says what can't be, is none") {
 
 TEST_CASE("records of a process are read back, up to the place where it was cut off") {
   const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / channel::kCounterRecordFolder);
   agent::kernel_counters::RecordFile file;
   REQUIRE(file.open(folder.path().c_str(), 7));
   const std::string_view name = "_Z5saxpyv", reason = "It waits.";
@@ -99,8 +106,8 @@ TEST_CASE("records of a process are read back, up to the place where it was cut 
     kernel.head = {channel::kKernelRecordMark, 0, sizeof(kernel) + name.size()};
     REQUIRE(file.write({bytes(kernel), text(name)}));
   }
-  const auto place = folder.path() / "7";
-  const ProcessRecords whole = read_records(place);
+  const auto place = folder.path() / channel::kCounterRecordFolder / "7";
+  const test::ProcessRecords whole = test::read_records(place);
   REQUIRE(whole.counted.size() == 3);
   CHECK(whole.kernels.size() == 3);
   CHECK_FALSE(whole.is_cut);
@@ -109,8 +116,49 @@ TEST_CASE("records of a process are read back, up to the place where it was cut 
   CHECK(whole.counted[2].reason == reason);
   CHECK(whole.counted[2].image == std::vector<std::uint8_t>(1000, 42));
   std::filesystem::resize_file(place, std::filesystem::file_size(place) - 1);
-  const ProcessRecords cut = read_records(place);
+  const test::ProcessRecords cut = test::read_records(place);
   CHECK(cut.counted.size() == 3);
   CHECK(cut.kernels.size() == 2);
   CHECK(cut.is_cut);
+}
+
+TEST_CASE("what is no file of records is read as none, and nobody waits for it") {
+  const test::TemporaryFolder folder;
+  const auto pipe = folder.path() / "1";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  const auto link = folder.path() / "2";
+  std::filesystem::create_symlink("/dev/zero", link);
+  for (const auto& place : {pipe, link, folder.path() / "3"}) {
+    const test::ProcessRecords none = test::read_records(place);
+    CHECK(none.counted.empty());
+    CHECK(none.is_cut);
+  }
+}
+
+TEST_CASE("values of many launches are cut into messages that fit a frame, and none is lost") {
+  constexpr int kLaunches = 30'000, kMetrics = 200;
+  proto::KernelMetrics whole;
+  whole.set_chip("GH100");
+  for (int i = 0; i < kMetrics; ++i) whole.add_metrics("metric" + std::to_string(i));
+  for (int i = 0; i < kLaunches; ++i) {
+    proto::MeasuredLaunch& launch = *whole.add_launches();
+    launch.set_correlation(static_cast<std::uint32_t>(i));
+    for (int m = 0; m < kMetrics; ++m) launch.add_values(i + m);
+  }
+  whole.add_left_out()->set_kernel("other");
+  REQUIRE(whole.ByteSizeLong() > kMaximumPayloadBytes / 2);
+  int next = 0, left_out = 0;
+  for (const proto::KernelMetrics& part : cut_for_frames(std::move(whole))) {
+    CHECK(part.ByteSizeLong() <= limits::kWrittenPayloadBytes);
+    CHECK(part.chip() == "GH100");
+    REQUIRE(part.metrics_size() == kMetrics);
+    for (const proto::MeasuredLaunch& launch : part.launches()) {
+      REQUIRE(launch.correlation() == static_cast<std::uint32_t>(next));
+      REQUIRE(launch.values(kMetrics - 1) == next + kMetrics - 1);
+      ++next;
+    }
+    left_out += part.left_out_size();
+  }
+  CHECK(next == kLaunches);
+  CHECK(left_out == 1);
 }

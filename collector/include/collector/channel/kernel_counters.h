@@ -1,8 +1,9 @@
 // What a recording and its programs tell each other about hardware counters of kernels: by files in a folder that the recording made.
 //
-// The host writes one file, the plan: what is to be counted, and of which launches. Each process writes one file of its own, named by its
-// instance number: what was counted, as it comes from CUPTI, and what was left out. The host reads those once the process has ended, or the
-// recording does; a record that was cut short ends the file. All integers are those of the machine.
+// The host writes one file, the plan: what is to be counted, and of which launches. Each process writes one file of its own in a folder within,
+// named by its instance number: what was counted, as it comes from CUPTI, and what was left out. The host reads those once the recording has
+// ended; a record that was cut short ends the file. Where programs run as another user, the inner folder is that user's, and nothing else is:
+// the host follows no link that a program could have made. All integers are those of the machine.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@ namespace lanescope::channel {
 inline constexpr char kKernelCountersVariable[] = "LANESCOPE_KERNEL_COUNTERS";  // environment: the folder
 inline constexpr char kCounterPlanFile[] = "plan";                              // there, whole: it is renamed when it is
 inline constexpr char kCounterFailureFile[] = "failure";                        // there, instead of a plan: one sentence
+inline constexpr char kCounterRecordFolder[] = "records";                       // there
 inline constexpr std::uint32_t kCounterPlanVersion = 1;
 inline constexpr std::uint32_t kCounterRecordMark = 0x314b434c;  // "LCK1"
 inline constexpr std::uint32_t kKernelRecordMark = 0x324b434c;   // "LCK2"

@@ -41,7 +41,7 @@ struct KernelCounterSettings {
 
 class KernelCounters {
  public:
-  // Makes the folder, which this user may write to, and has the plan made, which takes the driver's time to start: programs wait for it.
+  // Makes the folder, in which programs of this user may leave what they counted, and has the plan made, which takes the driver's time to start: programs wait for it.
   // Fails with one sentence.
   static Result<std::unique_ptr<KernelCounters>> start(const KernelCounterSettings& settings, std::optional<uid_t> user = {});
   ~KernelCounters();  // removes the folder
@@ -56,9 +56,11 @@ class KernelCounters {
   Result<std::vector<std::string>> append_to(const std::filesystem::path& file);
 
  private:
-  explicit KernelCounters(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  KernelCounters(std::filesystem::path folder, std::optional<uid_t> user) : folder_(std::move(folder)), user_(user) {}
+  [[nodiscard]] Result<void> make_folders() const;
 
   std::filesystem::path folder_;
+  std::optional<uid_t> user_;  // of the program, where it is another one
   pid_t planner_ = 0;  // 0: none runs
 };
 
