@@ -76,6 +76,15 @@ TEST_CASE("every column equals the sum over its nanoseconds") {
     }
 }
 
+TEST_CASE("neighbouring windows are each as busy as alone") {
+  const Streams streams(GENERATE(1u, 2u, 3u), GENERATE(1, 4), 40, 3'000);
+  const LevelContent content(streams.trace, streams.level);
+  std::vector<Nanoseconds> edges{-500, -20, 0, 0, 7, 700, 701, 1'500, 2'999, 4'000, 5'000};
+  std::vector<Nanoseconds> busy(edges.size() - 1, -1);
+  content.busy(edges, busy);
+  for (std::size_t i = 0; i < busy.size(); ++i) REQUIRE(busy[i] == covered_one_by_one(streams, {edges[i], edges[i + 1]}));
+}
+
 TEST_CASE("columns add up to the busy time of the window") {
   const Streams streams(GENERATE(11u, 12u, 13u), 3, 5'000, 1'000'000);
   const LevelContent content(streams.trace, streams.level);

@@ -108,7 +108,8 @@ template <typename Use, typename MayLeaveOut>
 void walk(std::span<const BusyLane> lanes, Nanoseconds from, Use use, MayLeaveOut may_leave_out) {
   constexpr int kFewInARow = 8;  // which take less time than a search
   std::vector<Cursor> cursors;
-  for (const BusyLane& lane : lanes) cursors.emplace_back(lane, from);
+  for (const BusyLane& lane : lanes)
+    if (const Cursor cursor(lane, from); !cursor.at_end() || cursor.end_of_previous() > from) cursors.push_back(cursor);
   for (const Cursor& cursor : cursors)
     if (cursor.end_of_previous() > from && !use(from, cursor.end_of_previous())) return;
   for (FirstOf first(cursors); !first.empty();) {
@@ -171,15 +172,17 @@ BusyUnion::BusyUnion(std::span<const BusyLane> lanes, const BusyUnion& before, N
 
 // Looks at a few events here and there.
 BusyUnion::Kept BusyUnion::smaller(std::span<const BusyLane> lanes) {
-  constexpr int kPlaces = 16;
+  constexpr std::size_t kMostPlaces = 16;
+  constexpr std::size_t kLooks = 1u << 17;  // at lanes, at all places together
   constexpr int kEvents = 1024;
+  const auto places = static_cast<Nanoseconds>(std::clamp<std::size_t>(kLooks / std::max<std::size_t>(1, lanes.size()), 2, kMostPlaces));
   const TimeRange extent = extent_of(lanes);
   std::size_t in_union = 0, overlaps = 0;
   std::vector<Nanoseconds> open;  // ends of the last intervals: of the union, of where two overlap, and so on
-  for (int place = 0; place < kPlaces && extent.begin < extent.end; ++place) {
+  for (Nanoseconds place = 0; place < places && extent.begin < extent.end; ++place) {
     int events = 0;
     open.clear();
-    walk(lanes, extent.begin + extent.length() / kPlaces * place, [&](Nanoseconds start, Nanoseconds end) {
+    walk(lanes, extent.begin + extent.length() / places * place, [&](Nanoseconds start, Nanoseconds end) {
       for (std::size_t layer = 0; start < end; ++layer) {
         if (layer == open.size()) open.push_back(kBeforeAll);
         if (start > open[layer]) {

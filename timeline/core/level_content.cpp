@@ -82,6 +82,20 @@ Nanoseconds LevelContent::busy(TimeRange window) const noexcept {
   return busy[0];
 }
 
+void LevelContent::busy(std::span<const Nanoseconds> edges, std::span<Nanoseconds> into) const noexcept {
+  std::fill(into.begin(), into.end(), 0);
+  for (const ContentLane& content : lanes_)
+    content.visit([&](const auto& lane) {
+      if (lane.size() == 0) return;
+      const auto behind_first = std::upper_bound(edges.begin(), edges.end(), lane.start(0));
+      const auto begin = behind_first == edges.begin() ? edges.begin() : behind_first - 1;
+      const Nanoseconds end = lane.end(lane.size() - 1);
+      for (auto edge = begin; edge + 1 < edges.end() && *edge < end; ++edge)
+        into[static_cast<std::size_t>(edge - edges.begin())] += lane.busy({*edge, *(edge + 1)});
+    });
+  if (lanes_.size() > 1) merged_.unite(edges, into);
+}
+
 std::uint64_t LevelContent::count(TimeRange window) const noexcept {
   std::uint64_t events = 0;
   for (const ContentLane& content : lanes_)

@@ -1,5 +1,7 @@
 #include "panels/utilisation.h"
 
+#include <vector>
+
 namespace lanescope::ui {
 
 UtilisationSource::UtilisationSource(const std::shared_ptr<const Trace>& trace) : trace_(trace) {
@@ -20,15 +22,17 @@ UtilisationSource::UtilisationSource(const std::shared_ptr<const Trace>& trace) 
 Utilisation UtilisationSource::over(TimeRange range, std::size_t pieces) const {
   Utilisation utilisation{range, {}, omitted_};
   if (range.empty()) return utilisation;
-  const auto edge = [&](std::size_t piece) {
-    return range.begin +
-           static_cast<Nanoseconds>(static_cast<double>(range.length()) * static_cast<double>(piece) / static_cast<double>(pieces));
-  };
+  std::vector<Nanoseconds> edges;
+  for (std::size_t piece = 0; piece <= pieces; ++piece)
+    edges.push_back(range.begin +
+                    static_cast<Nanoseconds>(static_cast<double>(range.length()) * static_cast<double>(piece) / static_cast<double>(pieces)));
+  std::vector<Nanoseconds> busy(pieces);
   for (const auto& [name, content] : gpus_) {
     GpuUtilisation gpu{name, {}};
+    content.busy(edges, busy);
     for (std::size_t piece = 0; piece < pieces; ++piece) {
-      const TimeRange window{edge(piece), edge(piece + 1)};
-      gpu.shares.push_back(window.empty() ? 0 : static_cast<double>(content.busy(window)) / static_cast<double>(window.length()));
+      const Nanoseconds length = edges[piece + 1] - edges[piece];
+      gpu.shares.push_back(length == 0 ? 0 : static_cast<double>(busy[piece]) / static_cast<double>(length));
     }
     utilisation.gpus.push_back(std::move(gpu));
   }

@@ -44,6 +44,9 @@ class LevelContent {
   [[nodiscard]] const BusyUnion& merged() const noexcept { return merged_; }
   // Time within the window in which at least one event runs. O(lanes · log n).
   [[nodiscard]] Nanoseconds busy(TimeRange window) const noexcept;
+  // The same of neighbouring windows: into[i] is of [edges[i], edges[i + 1]). Requires: edges ascend and are one more than `into`. Lanes cost
+  // something in those windows alone in which they have events.
+  void busy(std::span<const Nanoseconds> edges, std::span<Nanoseconds> into) const noexcept;
   // Events that start within the window. O(lanes · log n).
   [[nodiscard]] std::uint64_t count(TimeRange window) const noexcept;
 
