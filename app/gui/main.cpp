@@ -1,4 +1,7 @@
 #include <cstdio>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <QApplication>
 
@@ -29,6 +32,14 @@ void say_message(QtMsgType, const QMessageLogContext&, const QString& text) {
   if (!text.contains(u"propagateSizeHints")) say(text + u'\n', 1);
 }
 
+// What panels work out side by side, and give back, is room for what others work out next: each thread would keep its own.
+void share_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kArenas = 2;
+  mallopt(M_ARENA_MAX, kArenas);
+#endif
+}
+
 int take_screenshot(const ScreenshotRequest& request) {
   MainWindow window(Layout::kInitial);
   Screenshot screenshot(window, request);
@@ -57,6 +68,7 @@ int main(int argc, char** argv) {
   if (options.screenshot) qInstallMessageHandler(say_message);
 
   lanescope::keep_memory_for_decoding();
+  share_freed_memory();
   int qt_argc = 1;  // the options are ours alone
   QApplication application(qt_argc, argv);
   QApplication::setApplicationName(QStringLiteral("lanescope-ui"));
