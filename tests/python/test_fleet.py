@@ -172,13 +172,63 @@ class PlantedFaults(unittest.TestCase):
         make_fleet.early_end(self.folder, ranks=4, dead=1, number=12)
         self.assertIn("collective 13 of communicator 77: rank 1 (host) called nothing", Fleet(self.folder, HERE).ask("desync").sentences[0])
 
+    def test_what_a_late_rank_costs_is_what_was_planted(self):
+        make_fleet.straggler(self.folder, ranks=5, late=3, lateness=12_000_000)
+        answer = Fleet(self.folder, HERE).ask("what_if")
+        first, second = answer.tables[0].records()[:2]
+        self.assertEqual(first["What"], "rank 3")
+        collectives = len(make_fleet.Recording().collectives)
+        self.assertAlmostEqual(first["Saved"] / (12e6 * (collectives - 1)), 1, delta=0.02)
+        self.assertLess(second["Saved"], 0.05 * first["Saved"])
+        measured = float(answer.sentences[1].split(" takes ")[1].split(" %")[0])
+        self.assertAlmostEqual(measured, 100, delta=2)
+
+    def test_what_a_slow_link_costs_is_what_was_planted(self):
+        make_fleet.slow_link(self.folder, pairs=5, slow=2, factor=3)
+        rows = {row["What"]: row for row in Fleet(self.folder, HERE).ask("what_if").tables[0].records()}
+        transfers = sum(end - begin for begin, end in make_fleet.Recording().collectives)
+        slow, other = rows["communicator 102"], rows["communicator 101"]
+        self.assertEqual(slow["Saved"], max(row["Saved"] for name, row in rows.items() if name.startswith("communicator")))
+        self.assertAlmostEqual(slow["Saved"] / (2 * transfers), 1, delta=0.1)
+        self.assertLess(other["Saved"], 0.1 * slow["Saved"])
+
+    def test_what_collectives_send_is_their_bytes(self):
+        clocks = [(0, 0), (2_000_000_000, 50), (-10_000_000_000, 1), (7_000_000, -20)]
+        for hosts, where in ((None, "within a host"), (clocks, "between 4 hosts")):
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir()
+            make_fleet.straggler(self.folder, ranks=4, late=1, clocks=hosts)
+            rows = Fleet(self.folder, HERE).ask("network").tables[0].records()
+            self.assertEqual([row["Rank"] for row in rows], [f"rank {rank}" for rank in range(4)])
+            for row in rows:
+                self.assertEqual(row["Goes"], where)
+                self.assertEqual(row["Bytes over its links"], row["Collectives"] * 16777216 * 2 * 3 / 4)
+
+    def test_a_check_tells_slower_nights_from_noise(self):
+        make_fleet.nights(self.folder, count=30, slower_from=17, factor=1.1)
+        nights = [str(self.folder / f"night{number:02}.trace") for number in range(30)]
+        slower = Fleet(nights[17:], HERE).ask("check", against=nights[:17])
+        first = slower.tables[0].records()[0]
+        self.assertIn("nvjet", first["Name"])
+        self.assertAlmostEqual(first["Change (%)"], 10, delta=1)
+        self.assertLess(first["At least (%)"], first["Change (%)"])
+        self.assertTrue(slower.failed)
+        self.assertFalse(Fleet(nights[9:17], HERE).ask("check", against=nights[:9]).failed)
+        self.assertFalse(Fleet(nights[17:], HERE).ask("check", against=nights[:17], tolerance=12.0).failed)
+        self.assertFalse(Fleet(nights[:17], HERE).ask("check", against=nights[17:]).failed)  # faster
+        run = lambda *arguments: subprocess.run([sys.executable, "-m", "lanescope.fleet", "check", *arguments], capture_output=True, text=True,
+                                                env=os.environ | {"PYTHONPATH": str(support.ROOT / "app/python")})
+        codes = [run("--input", *new, "--against", *old).returncode for new, old in ((nights[20:], nights[:9]), (nights[9:17], nights[:9]), (["/nonexistent"], nights[:9]))]
+        self.assertEqual(codes, [3, 0, 1])
+        self.assertEqual(run("--input", nights[0]).returncode, 2)
+
     def test_engines_and_shards_give_the_same_bytes(self):
         make_fleet.straggler(self.folder, ranks=6)
         (self.folder / "broken.trace").write_bytes(b"no trace")
         whole = (self.folder / "rank002.trace").read_bytes()
         (self.folder / "rank002.trace").write_bytes(whole[: len(whole) // 2])
         cache = str(self.folder / "cache")
-        for name in ("cuda_gpu_kern_sum", "straggler", "cuda_gpu_time_util_map", "gpu_gaps"):
+        for name in ("cuda_gpu_kern_sum", "straggler", "cuda_gpu_time_util_map", "gpu_gaps", "network"):
             question = recipes()[name].with_defaults()
             fleet = Fleet(self.folder, HERE)
             expected = HERE.run(question, fleet.paths).to_bytes(question)

@@ -25,14 +25,18 @@ Recipes of one job:
   slow_link               Communicators whose transfers take longer than those of their like, and the ranks that they share
   desync                  The first collective in which ranks differ, or that some never came to
   align                   How the clocks of the hosts stand to each other, by the ends of collectives
+  what_if                 What the loop would take if a rank, a link or an operation were as the median of its like
+  network                 What ranks send in collectives, within hosts and between them, and how busy sampled links were
 Recipes of many runs:
   history                 Kernels and NVTX ranges whose mean duration changed from one run on
+  check                   Whether runs became slower than those --against; exit code 3 where they did
 Sums and times, with the names of Nsight Systems:
   cuda_gpu_kern_sum, cuda_api_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, nvtx_sum, osrt_sum, nccl_sum, mpi_sum,
   cuda_gpu_time_util_map, cuda_gpu_kern_pace, nvtx_pace, gpu_gaps
 
 Options:
   --input DIR|FILE ...    .trace files, and folders that are searched for them
+  --against DIR|FILE ...  Of check: the runs to compare with; --tolerance PERCENT [5] and --share PERCENT [1] say what counts
   -o,--output DIR         Write report.html and the tables there; without it, the answer is printed
   -f,--force-overwrite    Write into a folder that is there
   --format LIST           Tables as csv (default), json, parquet, ipynb
@@ -52,6 +56,7 @@ Examples:
   lanescope fleet straggler --input job7/                    who holds the others up
   lanescope fleet cuda_gpu_kern_sum --input job7/ -o sums    into the folder sums: a page, and tables as CSV
   lanescope fleet history --input nightly/                   what became slower, and when
+  lanescope fleet check --input new/ --against nightly/      for continuous integration: exit code 3 where it became slower
 )";
 
 // Fails with a sentence where the interpreter lacks what the package needs.

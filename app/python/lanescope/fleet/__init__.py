@@ -52,7 +52,7 @@ class Fleet:
             if question not in known:
                 raise TraceError(f"There is no recipe {question!r}; there are {', '.join(known)}.")
             question = known[question].with_defaults(**arguments)
-        self.outcome = self.engine.run(question, self.paths)
+        self.outcome = self.engine.run(question, sorted({*self.paths, *find_traces(question.further_inputs())}))
         return question.present(self.outcome)
 
 

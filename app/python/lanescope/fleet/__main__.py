@@ -13,6 +13,7 @@ from .engine import Engine, Outcome, ProgressLine
 from .recipe import Recipe
 from .report import text_of, write_folder
 
+_SLOWER = 3  # exit code of a check that failed
 _FORMATS = ("csv", "json", "parquet", "ipynb")
 
 
@@ -59,6 +60,7 @@ def _ask(given: argparse.Namespace) -> int:
     paths = find_traces(given.input)
     if not paths:
         raise TraceError("There are no .trace files in " + ", ".join(given.input) + ".")
+    paths = sorted({*paths, *find_traces(question.further_inputs())})
     engine = Engine(cache=given.cache, dask=given.dask)
     engine.kind = given.mode or ("dask" if given.dask else "pool")
     if given.workers:
@@ -126,7 +128,9 @@ def _answer(given: argparse.Namespace, question: Recipe, outcome: Outcome) -> in
         for path in write_folder(answer, outcome, folder, formats):
             print(path)
     print(text_of(answer, outcome), end="")
-    return 0 if any(state.read for state in outcome.files) else 1
+    if not any(state.read for state in outcome.files):
+        return 1
+    return _SLOWER if answer.failed else 0
 
 
 if __name__ == "__main__":

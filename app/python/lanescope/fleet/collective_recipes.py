@@ -131,7 +131,8 @@ class Straggler(CollectiveRecipe):
         groups, alignment = self.aligned(outcome)
         answer = Answer(self.name, [_about_clocks(alignment)])
         shares = {(row[0][0][0], row[0][0][1], row[0][2]): row[1] for row in outcome.partial or []}
-        rows, causes = [], []
+        rows: "list[list[Any]]" = []
+        causes: "list[list[Any]]" = []
         for group in groups:
             lateness = own_lateness(group)
             if lateness is None or not lateness.shape[1]:

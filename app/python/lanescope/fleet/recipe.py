@@ -43,6 +43,10 @@ class Recipe:
                 raise TypeError(f"Recipe {cls.name} has no argument {name!r}.")
         return cls(argparse.Namespace(**(values | arguments)))
 
+    def further_inputs(self) -> "list[str]":
+        """Files and folders that are read beside those that the fleet is given."""
+        return []
+
     def key(self) -> str:
         return f"{self.name} {json.dumps(self.arguments, sort_keys=True)}"
 
@@ -73,7 +77,7 @@ def recipes() -> "dict[str, type[Recipe]]":
     """All recipes by name: those of this package, and those that other packages name under the entry point lanescope.recipes."""
     from importlib.metadata import entry_points
 
-    from . import collective_recipes, history_recipes, sum_recipes, time_recipes  # noqa: F401  (each makes its own known)
+    from . import check_recipe, collective_recipes, history_recipes, network_recipe, sum_recipes, time_recipes, what_if_recipe  # noqa: F401  (each makes its own known)
 
     found = entry_points()
     others: Any = found.select(group="lanescope.recipes") if hasattr(found, "select") else found.get("lanescope.recipes", [])

@@ -71,3 +71,4 @@ class Answer:
     sentences: "list[str]" = field(default_factory=list)
     tables: "list[ResultTable]" = field(default_factory=list)
     maps: "list[HeatMap]" = field(default_factory=list)
+    failed: bool = False  # of a check: exit code 3
