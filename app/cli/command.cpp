@@ -25,6 +25,8 @@ constexpr std::array kCommands{
     Command{"cancel", "End the capture of a session and throw it away", run_cancel},
     Command{"shutdown", "End a session and its program", run_shutdown},
     Command{"sessions", "List the sessions of this user", run_sessions},
+    Command{"fetch", "Copy a trace or a recording from another machine", run_fetch},
+    Command{"serve", "Answer a lanescope on another machine", run_serve},
     Command{"status", "Say what this machine can record", run_status},
     Command{"info", "Show what a .trace file holds and how complete it is", run_info},
     Command{"stats", "Answer questions about a trace with tables", run_stats},

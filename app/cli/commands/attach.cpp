@@ -1,6 +1,7 @@
 // lanescope attach: records a process that runs already.
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <iostream>
 #include <limits>
@@ -9,6 +10,7 @@
 #include "../launch_options.h"
 #include "../recording_options.h"
 #include "../recording_watch.h"
+#include "../remote/remote_work.h"
 #include "../session_directory.h"
 #include "../session_server.h"
 #include "../text.h"
@@ -29,6 +31,7 @@ struct Options {
   CaptureOptions capture;
   RangeOptions range;
   RecordingOptions recording;
+  RemoteOptions remote;
 };
 
 constexpr const char* kFooter =
@@ -53,6 +56,7 @@ void describe(CLI::App& app, Options& options) {
   describe_range(app, options.range, Targets::kRunning);
   describe_start_later(app, options.range);
   describe_recording(app, options.recording, Targets::kRunning);
+  describe_remote(app, options.remote);
   describe_unrecorded(app, options.capture.unrecorded);
   // For programs that ask themselves, as our Python package does (collector/attach/from_inside.h): no one types it.
   app.add_option("--from-inside", options.asking)->check(whole_number(0, std::numeric_limits<int>::max()))->group("");
@@ -102,6 +106,13 @@ Result<session::AttachRequest> attach_request(const Options& options) {
   return request;
 }
 
+int attach_elsewhere(const CLI::App& app, const Options& options) {
+  if (options.list) return run_there(options.remote, "attach", app);
+  constexpr std::array<std::string_view, 2> kHere{"output", "force-overwrite"};
+  return record_there(options.remote, "attach", options_for_there(app, kHere), {std::to_string(options.pid)},
+                      {options.recording.output, options.recording.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse, {}});
+}
+
 // With the way that is open where the agent can't enter a process.
 Error with_way_out(Error error, const session::AttachRequest& request) {
   const Result<attach::Candidate> candidate = attach::read_candidate(request.pid);
@@ -120,9 +131,12 @@ int run_attach(Arguments arguments) {
   Options options;
   describe(app, options);
   if (const auto code = parse(app, std::move(arguments), "It is for programs that lanescope profile starts.")) return *code;
-  if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
-  if (options.list) return print_list();
-  if (options.pid == 0) return fail({"Which process? lanescope attach [OPTIONS] PID (see: lanescope attach --list)", ErrorKind::kUsage});
+  const bool is_here = options.remote.target.empty();
+  if (is_here)
+    if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
+  if (options.list && is_here) return print_list();
+  if (options.pid == 0 && !options.list) return fail({"Which process? lanescope attach [OPTIONS] PID (see: lanescope attach --list)", ErrorKind::kUsage});
+  if (!is_here) return attach_elsewhere(app, options);
 
   Result<session::AttachRequest> request = attach_request(options);
   if (!request) return fail(request.error());

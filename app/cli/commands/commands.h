@@ -25,6 +25,8 @@ std::vector<std::string> export_types();  // of `lanescope export -t`
 int run_import(Arguments arguments);
 int run_report(Arguments arguments);
 int run_kernels(Arguments arguments);
+int run_serve(Arguments arguments);
+int run_fetch(Arguments arguments);
 int run_fleet(Arguments arguments);  // also under nsys's name, recipe
 
 }  // namespace lanescope::cli

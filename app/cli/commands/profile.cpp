@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "../kernel_options.h"
 #include "../launch_options.h"
 #include "../recording_watch.h"
+#include "../remote/remote_work.h"
 #include "../session_directory.h"
 #include "../session_server.h"
 #include "collector/session/armed.h"
@@ -94,6 +96,16 @@ struct Form {
   bool starts_later;
 };
 
+int record_elsewhere(const Form& form, const CLI::App& app, const RemoteOptions& remote, LaunchOptions options, Arguments program) {
+  if (options.arm) return fail({"--arm records nothing, so there is nothing to copy. Give it to lanescope profile there.", ErrorKind::kUsage});
+  // What becomes of files is decided here, where they come to.
+  constexpr std::array<std::string_view, 4> kHere{"output", "force-overwrite", "export", "stats"};
+  const Overwrite overwrite = options.recording.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
+  options.reports.overwrite = overwrite;
+  return record_there(remote, form.name, options_for_there(app, kHere), std::move(program),
+                      {options.recording.output, overwrite, options.reports});
+}
+
 // Their values go to the file of the recording.
 void add_counters(session::KernelCounters& counters, const session::RecordingOutcome& outcome) {
   const auto say = [](const std::string& sentence) { std::cerr << "lanescope: " << sentence << '\n'; };
@@ -109,6 +121,8 @@ int run_program(const Form& form, Arguments arguments) {
   app.footer(form.footer);
   LaunchOptions options;
   describe_launch(app, options);
+  RemoteOptions remote;
+  describe_remote(app, remote, RemoteFolder::kOffered);
   std::string session;
   if (form.starts_later)
     app.add_option("--session", session, "The one for which lanescope start was given already")->type_name("NAME")->group("Output");
@@ -119,6 +133,7 @@ int run_program(const Form& form, Arguments arguments) {
   if (!split) return fail(split.error());
   if (const auto code = parse(app, split->options)) return *code;
   if (split->program.empty()) return fail({"Which program? " + command + " [OPTIONS] PROGRAM [ARGUMENTS...]", ErrorKind::kUsage});
+  if (!remote.target.empty()) return record_elsewhere(form, app, remote, options, std::move(split->program));
   if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
   if (options.arm) return run_armed(split->program);
   options.range.start_later = options.range.start_later || form.starts_later;

@@ -7,6 +7,7 @@
 
 #include "../checks.h"
 #include "../launch_options.h"
+#include "../remote/remote_work.h"
 #include "../session_directory.h"
 #include "commands.h"
 
@@ -62,8 +63,11 @@ Result<bool> take_start_back(const std::string& session) {
 int end_capture(Arguments arguments, const char* command, const char* description, const char* says) {
   CLI::App app(description, std::string("lanescope ") + command);
   std::string session;
+  RemoteOptions remote;
   describe_session(app, session);
+  describe_remote(app, remote);
   if (const auto code = parse(app, std::move(arguments))) return *code;
+  if (!remote.target.empty()) return run_there(remote, command, app);
   const Result<bool> taken_back = take_start_back(session);
   if (!taken_back) return fail(taken_back.error());
   if (*taken_back) return kSuccess;
@@ -88,7 +92,10 @@ int run_sessions(Arguments arguments) {
   bool show_header = true;
   app.add_option("WHAT", what, "list")->check(one_of({"list"}));
   app.add_flag("-p,--show-header", show_header, "Say what the columns are [true]");
+  RemoteOptions remote;
+  describe_remote(app, remote);
   if (const auto code = parse(app, std::move(arguments))) return *code;
+  if (!remote.target.empty()) return run_there(remote, "sessions", app);
   return list("", show_header ? Header::kShown : Header::kLeftOut);
 }
 
@@ -115,7 +122,10 @@ int run_shutdown(Arguments arguments) {
   app.add_option("--kill", kill, "What ends the program: none, sigterm, sigkill, or a number")
       ->type_name("SIGNAL")
       ->default_str("sigterm; none where it was attached to");
+  RemoteOptions remote;
+  describe_remote(app, remote);
   if (const auto code = parse(app, std::move(arguments))) return *code;
+  if (!remote.target.empty()) return run_there(remote, "shutdown", app);
   const Result<bool> taken_back = take_start_back(session);
   if (!taken_back) return fail(taken_back.error());
   if (*taken_back) return kSuccess;

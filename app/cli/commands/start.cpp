@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "../remote/remote_work.h"
 #include "../session_directory.h"
 #include "../start_options.h"
 #include "commands.h"
@@ -58,7 +59,10 @@ int run_start(Arguments arguments) {
   describe_start(app, options);
   const nlohmann::json message = start_message(arguments);
   constexpr const char* kOfLaunch = "Give it to lanescope launch: it holds for every capture of the session.";
+  RemoteOptions remote;
+  describe_remote(app, remote);
   if (const auto code = parse(app, std::move(arguments), kOfLaunch)) return *code;
+  if (!remote.target.empty()) return run_there(remote, "start", app);
   if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
   const Result<session::CaptureRequest> request = checked_request(options);
   if (!request) return fail(request.error());

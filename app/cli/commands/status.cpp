@@ -9,6 +9,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "../remote/remote_work.h"
 #include "../session_directory.h"
 #include "collector/cpu/access.h"
 #include "collector/session/gpu_metrics.h"
@@ -219,7 +220,10 @@ int run_status(Arguments arguments) {
   std::string session;
   app.add_flag("-e,--environment,-n,--network,-a,--all", everything, "Accepted for nsys's sake: all that there is is always shown");
   app.add_option("--session", session, "Say what this session does instead")->type_name("NAME");
+  RemoteOptions remote;
+  describe_remote(app, remote);
   if (const auto code = parse(app, std::move(arguments))) return *code;
+  if (!remote.target.empty()) return run_there(remote, "status", app);
   if (!session.empty()) return show_session(session);
   utsname system{};
   uname(&system);

@@ -1,0 +1,139 @@
+#include "remote/remote_work.h"
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "collector/remote/recording_name.h"
+#include "collector/remote/remote_work.h"
+#include "collector/session/planned_file.h"
+#include "recording_watch.h"
+#include "remote/copy_command.h"
+#include "remote/text_from_there.h"
+#include "text.h"
+
+namespace lanescope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the user wants, by the signals that come: the first Ctrl+C ends what is done there, the second leaves it; so does a terminal that
+// is closed.
+class WishBySignals {
+ public:
+  remote::Wish next() {
+    while (const std::optional<siginfo_t> signal = signals_.next()) take(signal->si_signo);
+    return wish_;
+  }
+  // Signals have their usual effect again.
+  void release() { signals_.release(); }
+
+ private:
+  void take(int signal) {
+    if (signal == SIGHUP) wish_ = remote::Wish::kLeave;
+    if (signal == SIGINT || signal == SIGTERM || signal == SIGQUIT)
+      wish_ = wish_ == remote::Wish::kGoOn ? remote::Wish::kStop : remote::Wish::kLeave;
+    if (signal == SIGTSTP) raise(SIGSTOP);
+  }
+
+  RecorderSignals signals_;
+  remote::Wish wish_ = remote::Wish::kGoOn;
+};
+
+// The first file has the name that was asked for, and the others a number in it.
+Result<fs::path> place_of(const std::string& output, std::size_t number) {
+  const Result<std::optional<fs::path>> first = session::planned_file(output);
+  if (!first) return first.error();
+  if (!*first)
+    return Error{"The output name \"" + output + "\" has %p, and the program's number is only known there. Leave it away.",
+                 ErrorKind::kUsage};
+  if (number == 1 || output.empty() || output.find("%n") != std::string::npos) return **first;
+  fs::path place = **first;
+  return place.replace_extension("." + std::to_string(number) + ".trace");
+}
+
+// The place is looked at before anything begins there: that it can be written, and what is in the way.
+Result<void> check_place(const CopyOptions& copy) {
+  const Result<fs::path> place = place_of(copy.output, 1);
+  if (!place) return place.error();
+  const Result<NewFile> file = NewFile::create(*place, copy.overwrite, Readers::kAsUsual);
+  return file ? Result<void>() : file.error();
+}
+
+Error with_advice(const Error& error, const remote::WorkOutcome& outcome, const remote::Target& target) {
+  if (outcome.missing == remote::Missing::kNothing) return error;
+  return {error.text + " " + advice_to_copy(target), error.kind};
+}
+
+std::string fetch_command(const RemoteOptions& remote, const std::string& recording) {
+  Arguments words{"lanescope", "fetch", "--on", remote.target};
+  if (remote.lanescope != "lanescope") words.insert(words.end(), {"--remote-lanescope", remote.lanescope});
+  words.insert(words.end(), {"--recording", recording});
+  return command_text(words);
+}
+
+void tell_files(const remote::WorkOutcome& outcome) {
+  if (outcome.files.empty()) return;
+  std::cerr << (outcome.failure ? "Copied so far:\n" : "Copied, and the same as there:\n");
+  for (const remote::CopiedFile& file : outcome.files) std::cerr << '\t' << file.path.string() << " (" << bytes_text(file.bytes) << ")\n";
+}
+
+int exit_code(const remote::WorkOutcome& outcome) {
+  if (outcome.is_known) return outcome.signal != 0 ? 128 + outcome.signal : outcome.code;
+  return fail({"How it ended there is not known: its recorder was killed."});
+}
+
+int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy) {
+  const Result<remote::Target> target = remote::parse_target(remote.target);
+  if (!target) return fail(target.error());
+  const bool is_command = std::holds_alternative<remote::ForeignCommand>(task);
+  if (!is_command)
+    if (const Result<void> checked = check_place(copy); !checked) return fail(checked.error());
+  WishBySignals wish;
+  TextFromThere text;
+  remote::WorkSettings settings;
+  settings.target = remote.target;
+  settings.command = remote::command_on(*target, {remote.lanescope, "serve", "--stdio"});
+  settings.terminal = target->terminal;
+  settings.version = LANESCOPE_VERSION;
+  settings.task = std::move(task);
+  settings.overwrite = copy.overwrite;
+  settings.place = [&copy](std::size_t number) { return place_of(copy.output, number); };
+  settings.print = [&text](remote::TextStream stream, std::string_view bytes) { text.print(stream, bytes); };
+  settings.tell = [](const std::string& sentence) { std::cerr << "lanescope: " << sentence << std::endl; };
+  settings.wish = [&wish] { return wish.next(); };
+  const remote::WorkOutcome outcome = remote::work_on(settings);
+  wish.release();
+  if (!is_command) tell_files(outcome);
+  if (!outcome.recording.empty())
+    std::cerr << "The recording is there still. Fetch it with: " << fetch_command(remote, outcome.recording) << '\n';
+  if (outcome.failure) return fail(with_advice(*outcome.failure, outcome, *target));
+  for (const remote::CopiedFile& file : outcome.files) make_reports(file.path, copy.reports);
+  return exit_code(outcome);
+}
+
+}  // namespace
+
+int record_there(const RemoteOptions& remote, const std::string& command, Arguments options, Arguments operands, const CopyOptions& copy) {
+  return work(remote, remote::NewRecording{command, std::move(options), std::move(operands), remote.folder}, copy);
+}
+
+int fetch_recording(const RemoteOptions& remote, const std::string& name, const CopyOptions& copy) {
+  if (!remote::is_recording_name(name))
+    return fail({"\"" + name + "\" is no name of a recording. See them with: lanescope fetch --on TARGET --list", ErrorKind::kUsage});
+  return work(remote, remote::ExistingRecording{name}, copy);
+}
+
+int fetch_file(const RemoteOptions& remote, const std::string& path, const CopyOptions& copy) {
+  return work(remote, remote::ForeignFile{path}, copy);
+}
+
+int run_there(const RemoteOptions& remote, const std::string& command, const CLI::App& app) {
+  Arguments arguments = options_for_there(app);
+  arguments.insert(arguments.begin(), command);
+  return work(remote, remote::ForeignCommand{std::move(arguments)}, {});
+}
+
+}  // namespace lanescope::cli

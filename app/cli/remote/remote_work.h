@@ -1,0 +1,33 @@
+// What a command does where --on names another machine.
+#pragma once
+
+#include <string>
+
+#include "command.h"
+#include "model/file/new_file.h"
+#include "remote/remote_options.h"
+#include "report_options.h"
+
+namespace lanescope::cli {
+
+// Where copies go, and what is made of them.
+struct CopyOptions {
+  std::string output;  // as for lanescope profile; of further files, a number is added
+  Overwrite overwrite = Overwrite::kRefuse;
+  ReportOptions reports;
+};
+
+// Records there, by profile, launch or attach with these options and operands, and copies what is recorded while it is. Returns the exit
+// code: that of the command there, or failure where copies are not the same as the files there.
+int record_there(const RemoteOptions& remote, const std::string& command, Arguments options, Arguments operands, const CopyOptions& copy);
+
+// Copies what a recording there has made, and makes until it ends.
+int fetch_recording(const RemoteOptions& remote, const std::string& name, const CopyOptions& copy);
+
+// Copies one file, which may still grow.
+int fetch_file(const RemoteOptions& remote, const std::string& path, const CopyOptions& copy);
+
+// Runs a command there that answers at once, with the options that were given to it here. Returns its exit code. Requires: `app` was parsed.
+int run_there(const RemoteOptions& remote, const std::string& command, const CLI::App& app);
+
+}  // namespace lanescope::cli

@@ -1,0 +1,46 @@
+// Messages on a stream of bytes: each behind a header of 16 bytes with its size and its checksum.
+//
+// What comes first on a link may be no message: banners, what a shell's start files print. It is skipped up to a limit; behind the first
+// message, nothing but messages may come. Memory is bounded by the largest message. One thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace lanescope::remote {
+
+inline constexpr std::size_t kMostFromThere = 1u << 20;  // bytes of a message
+inline constexpr std::size_t kMostToThere = 8u << 20;    // arguments, and the hashes of a file of terabytes
+inline constexpr std::size_t kMostNoise = 64u << 10;     // bytes before the first message
+
+void append_message(std::string& to, std::string_view payload);
+
+class MessageReader {
+ public:
+  explicit MessageReader(std::size_t largest) : largest_(largest) {}
+
+  void feed(std::string_view bytes);
+  // The next whole message, else none; none for ever once the stream is broken.
+  std::optional<std::string> next();
+
+  // What came before the first message, once that has begun, or the stream has ended or is broken.
+  [[nodiscard]] const std::string& noise() const noexcept { return noise_; }
+  [[nodiscard]] bool has_begun() const noexcept { return has_begun_; }
+  // What makes it no stream of messages, as a clause; empty where nothing does.
+  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+
+ private:
+  bool find_begin();
+  void give_up(std::string problem);
+
+  std::size_t largest_;
+  std::string buffer_;
+  std::size_t read_ = 0;  // bytes of the buffer that were taken
+  std::string noise_;
+  bool has_begun_ = false;
+  std::string problem_;
+};
+
+}  // namespace lanescope::remote

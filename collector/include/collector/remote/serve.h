@@ -1,0 +1,35 @@
+// The far end of a link: answers a lanescope on another machine, over two descriptors.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "collector/channel/file_descriptor.h"
+#include "model/file/result.h"
+
+namespace lanescope::remote {
+
+struct ServeSettings {
+  std::filesystem::path program;  // lanescope, for recorders and commands
+  std::string version;
+  std::chrono::milliseconds patience{60'000};  // that the other side may be silent
+  std::chrono::milliseconds look{50};          // between looks at files that grow
+};
+
+// Answers until the other side goes away. What it has started runs on. Fails with one sentence where the other side makes no sense, or
+// has another protocol. Requires: one thread, and that SIGPIPE is ignored.
+Result<void> serve(channel::FileDescriptor in, channel::FileDescriptor out, const ServeSettings& settings);
+
+// A recording that another machine asked this one for, and has not fetched whole.
+struct KeptRecording {
+  std::string name;
+  std::string state;        // one word
+  std::uint64_t bytes = 0;  // of its trace files
+};
+// Fails with one sentence where the folder of recordings can't be had.
+Result<std::vector<KeptRecording>> kept_recordings();
+
+}  // namespace lanescope::remote

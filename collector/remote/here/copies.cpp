@@ -1,0 +1,80 @@
+#include "here/copies.h"
+
+#include <algorithm>
+
+namespace lanescope::remote {
+namespace {
+
+constexpr std::size_t kMostFiles = 1'000;
+
+Error senseless(const std::string& what) { return {"What came from there makes no sense: " + what + "."}; }
+
+}  // namespace
+
+void Copies::describe(proto::RemoteRequest::Follow& request) const {
+  for (const Copy& copy : copies_) {
+    auto& position = *request.add_files();
+    position.set_name(copy.name);
+    copy.file.sums().describe(position);
+  }
+}
+
+Result<void> Copies::take(const proto::RemoteReply::File& file) {
+  constexpr std::size_t kLongestName = 255;
+  if (file.name().size() > kLongestName) return senseless("a file's name is longer than names may be");
+  if (by_number_.contains(file.number())) return senseless("two files have one number");
+  auto copy = std::find_if(copies_.begin(), copies_.end(), [&file](const Copy& each) { return each.name == file.name(); });
+  if (copy == copies_.end()) {
+    if (made_ == kMostFiles) return senseless("there are more files than a recording has");
+    if (file.from() != 0) return senseless("a file begins behind its first byte");
+    const Result<std::filesystem::path> path = place_(made_ + 1);
+    if (!path) return path.error();
+    Result<LocalCopy> made = LocalCopy::create(*path, overwrite_, file.owner_alone() ? Readers::kOwnerAlone : Readers::kAsUsual);
+    if (!made) return made.error();
+    ++made_;
+    copy = copies_.insert(copies_.end(), Copy{file.name(), std::move(*made)});
+  }
+  if (file.from() > copy->file.sums().size()) return senseless("a file goes on behind what came of it");
+  by_number_[file.number()] = &*copy;
+  return copy->file.cut(file.from());
+}
+
+Result<void> Copies::take(const proto::RemoteReply::Bytes& bytes) {
+  const auto copy = by_number_.find(bytes.file());
+  if (copy == by_number_.end()) return senseless("bytes of a file that was not named");
+  if (bytes.offset() != copy->second->file.sums().size()) return senseless("bytes that do not follow those before");
+  return copy->second->file.append(bytes.data());
+}
+
+bool Copies::are_equal(const proto::RemoteReply::End& end) {
+  std::size_t equal = 0;
+  for (const proto::RemotePosition& there : end.files()) {
+    const auto copy = std::find_if(copies_.begin(), copies_.end(), [&there](const Copy& each) { return each.name == there.name(); });
+    if (copy == copies_.end()) return false;
+    if (copy->file.sums().size() != there.size() || copy->file.sums().all() != there.tail()) return false;
+    if (++equal > kMostFiles) return false;
+  }
+  by_number_.clear();
+  std::erase_if(copies_, [&end](Copy& copy) {
+    const auto is_copy = [&copy](const proto::RemotePosition& there) { return there.name() == copy.name; };
+    if (std::any_of(end.files().begin(), end.files().end(), is_copy)) return false;
+    copy.file.discard();
+    return true;
+  });
+  return true;
+}
+
+Result<void> Copies::finish() {
+  for (Copy& copy : copies_)
+    if (Result<void> finished = copy.file.finish(); !finished) return finished;
+  return {};
+}
+
+std::vector<CopiedFile> Copies::files() const {
+  std::vector<CopiedFile> files;
+  for (const Copy& copy : copies_)
+    if (copy.file.is_in_place()) files.push_back({copy.file.path(), copy.file.sums().size()});
+  return files;
+}
+
+}  // namespace lanescope::remote

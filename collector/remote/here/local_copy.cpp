@@ -1,0 +1,63 @@
+#include "here/local_copy.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace lanescope::remote {
+namespace {
+
+constexpr std::uint64_t kWorthReplacing = 16u << 10;  // bytes: more than a recording has that nothing happened in
+
+Error not_written(const std::filesystem::path& path) {
+  return {path.string() + " can't be written: " + std::strerror(errno) + ". Free some space, or name another disk with -o."};
+}
+
+}  // namespace
+
+Result<LocalCopy> LocalCopy::create(const std::filesystem::path& path, Overwrite overwrite, Readers readers) {
+  Result<NewFile> file = NewFile::create(path, overwrite, readers);
+  if (!file) return file.error();
+  flock(file->descriptor(), LOCK_EX | LOCK_NB);  // a file system without locks knows no difference
+  std::error_code missing;
+  const bool replaces = std::filesystem::exists(file->path(), missing);
+  return LocalCopy(std::move(*file), replaces ? kWorthReplacing : 1);
+}
+
+Result<void> LocalCopy::cut(std::uint64_t size) {
+  const int descriptor = file_.descriptor();
+  if (sums_.cut(size, descriptor) && ftruncate(descriptor, static_cast<off_t>(size)) == 0) return {};
+  return not_written(path());
+}
+
+Result<void> LocalCopy::append(std::string_view bytes) {
+  std::string_view rest = bytes;
+  while (!rest.empty()) {
+    const std::uint64_t at = sums_.size() + (bytes.size() - rest.size());
+    const ssize_t written = pwrite(file_.descriptor(), rest.data(), rest.size(), static_cast<off_t>(at));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      const Error error = not_written(path());
+      static_cast<void>(ftruncate(file_.descriptor(), static_cast<off_t>(sums_.size())));
+      return error;
+    }
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  sums_.append(bytes);
+  return is_in_place() || sums_.size() < worth_ ? Result<void>() : file_.take_place();
+}
+
+Result<void> LocalCopy::finish() { return is_in_place() ? Result<void>() : file_.take_place(); }
+
+void LocalCopy::discard() {
+  struct stat ours {};
+  struct stat theirs {};
+  const bool is_ours = fstat(file_.descriptor(), &ours) == 0 && lstat(path().c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+                       ours.st_ino == theirs.st_ino;
+  if (is_in_place() && is_ours) unlink(path().c_str());
+}
+
+}  // namespace lanescope::remote

@@ -1,0 +1,145 @@
+#include "collector/remote/target.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace lanescope::remote {
+namespace {
+
+Error wrong(std::string_view text, const std::string& why) { return {"--on \"" + std::string(text) + "\" " + why, ErrorKind::kUsage}; }
+
+// Parts between slashes, exactly so many, none of them empty or one that a program would take for an option.
+Result<std::vector<std::string>> parts_of(std::string_view text, std::string_view rest, std::size_t count, const std::string& form) {
+  std::vector<std::string> parts(1);
+  for (const char letter : rest) {
+    if (letter == '/' && parts.size() < count) parts.emplace_back();
+    else parts.back() += letter;
+  }
+  if (parts.size() != count) return wrong(text, "is not of the form " + form + ".");
+  for (const std::string& part : parts) {
+    if (part.empty()) return wrong(text, "is not of the form " + form + ".");
+    if (part.front() == '-') return wrong(text, "names something that begins with -, which would be taken for an option.");
+    if (part.find('\0') != std::string::npos) return wrong(text, "has a byte that no name has.");
+  }
+  return parts;
+}
+
+Result<Target> by_ssh(std::string_view text, std::string_view rest) {
+  const auto host = parts_of(text, rest, 1, "ssh:HOST");
+  if (!host) return host.error();
+  Target target;
+  // No terminal, which would change bytes; a link that died is noticed after a minute; and no command of ssh's configuration in place of ours.
+  target.prefix = {"ssh", "-T", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4", "-o", "RemoteCommand=none", "--", host->front()};
+  target.words = Words::kForShell;
+  target.terminal = Terminal::kShared;
+  return target;
+}
+
+Result<Target> in_container(std::string_view text, std::string_view rest, const std::string& program) {
+  const auto container = parts_of(text, rest, 1, program + ":CONTAINER");
+  if (!container) return container.error();
+  Target target;
+  target.prefix = {program, "exec", "-i", container->front()};
+  return target;
+}
+
+Result<Target> in_pod(std::string_view text, std::string_view rest) {
+  const auto parts = parts_of(text, rest, 3, "k8s:NAMESPACE/POD/CONTAINER");
+  if (!parts) return parts.error();
+  Target target;
+  target.prefix = {"kubectl", "exec", "-i", "-n", (*parts)[0], (*parts)[1], "-c", (*parts)[2], "--"};
+  return target;
+}
+
+Result<Target> in_job(std::string_view text, std::string_view rest) {
+  const auto parts = parts_of(text, rest, 2, "slurm:JOB/NODE");
+  if (!parts) return parts.error();
+  Target target;
+  target.prefix = {"srun", "--jobid=" + (*parts)[0], "--nodelist=" + (*parts)[1], "--overlap", "--ntasks=1", "--quiet"};
+  return target;
+}
+
+Result<Target> by_command(std::string_view text, std::string_view rest) {
+  Result<std::vector<std::string>> words = split_words(rest);
+  if (!words) return wrong(text, words.error().text);
+  if (words->empty() || words->front().empty()) return wrong(text, "names no command.");
+  Target target;
+  target.prefix = std::move(*words);
+  return target;
+}
+
+Result<Target> by_kind(std::string_view text, std::string_view kind, std::string_view rest) {
+  if (kind == "ssh") return by_ssh(text, rest);
+  if (kind == "docker" || kind == "podman") return in_container(text, rest, std::string(kind));
+  if (kind == "k8s") return in_pod(text, rest);
+  if (kind == "slurm") return in_job(text, rest);
+  if (kind == "command") return by_command(text, rest);
+  return wrong(text,
+               "names no machine. Say ssh:HOST, docker:CONTAINER, podman:CONTAINER, k8s:NAMESPACE/POD/CONTAINER, slurm:JOB/NODE or "
+               "command:PREFIX.");
+}
+
+}  // namespace
+
+Result<Target> parse_target(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  Result<Target> target = by_kind(text, text.substr(0, colon == std::string_view::npos ? 0 : colon),
+                                  colon == std::string_view::npos ? "" : text.substr(colon + 1));
+  if (target) target->text = text;
+  return target;
+}
+
+std::string quoted_for_shell(std::string_view word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+@%";
+  std::string text;
+  if (word.starts_with("~/")) {
+    text = "~/";
+    word.remove_prefix(2);
+    if (word.empty()) return text;
+  }
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) return text.append(word);
+  text += '\'';
+  for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return text + '\'';
+}
+
+std::vector<std::string> command_on(const Target& target, std::vector<std::string> words) {
+  std::vector<std::string> command = target.prefix;
+  if (target.words == Words::kForShell)
+    for (std::string& word : words) word = quoted_for_shell(word);
+  command.insert(command.end(), words.begin(), words.end());
+  return command;
+}
+
+Result<std::vector<std::string>> split_words(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool is_word = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char letter = text[i];
+    if (quote != 0 && letter == quote) {
+      quote = 0;
+    } else if (letter == '\\' && quote != '\'' && i + 1 < text.size()) {
+      // Within double quotes a backslash stands for itself, but before these.
+      if (quote == '"' && std::string_view("\\\"$`\n").find(text[i + 1]) == std::string_view::npos) word += letter;
+      word += text[++i];
+      is_word = true;
+    } else if (quote == 0 && (letter == '"' || letter == '\'')) {
+      quote = letter;
+      is_word = true;
+    } else if (quote == 0 && std::isspace(static_cast<unsigned char>(letter)) != 0) {
+      if (is_word) words.push_back(std::exchange(word, {}));
+      is_word = false;
+    } else {
+      word += letter;
+      is_word = true;
+    }
+  }
+  if (quote != 0) return Error{"has a quote that is not closed.", ErrorKind::kUsage};
+  if (is_word) words.push_back(word);
+  return words;
+}
+
+}  // namespace lanescope::remote

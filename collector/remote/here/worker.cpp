@@ -1,0 +1,310 @@
+#include "here/worker.h"
+
+#include <algorithm>
+#include <array>
+
+#include "collector/remote/recording_name.h"
+#include "link/protocol.h"
+
+namespace lanescope::remote {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kLook = 50ms;
+constexpr int kMostDifferingEnds = 3;
+constexpr int kMostLostDiscards = 5;
+constexpr std::size_t kLongestSentence = 4'096;
+
+Error senseless(const std::string& what) { return {"What came from there makes no sense: " + what + "."}; }
+
+template <typename Function>
+void for_each_line(std::string& text, bool is_last, const Function& function) {
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+    function(text.substr(begin, end - begin));
+  text.erase(0, begin);
+  const bool is_too_long = text.size() > kLongestSentence;
+  if ((is_last || is_too_long) && !text.empty()) function(std::exchange(text, {}));
+}
+
+}  // namespace
+
+Worker::Worker(const WorkSettings& settings)
+    : settings_(settings), copies_(settings.place, settings.overwrite), pause_(settings.patience.first_pause) {
+  if (task<NewRecording>() != nullptr) recording_ = new_recording_name();
+  if (const auto* existing = task<ExistingRecording>()) recording_ = existing->name;
+}
+
+bool Worker::is_recording() const { return !recording_.empty(); }
+
+WorkOutcome Worker::run() {
+  while (state_ != State::kOver) {
+    if (!connect()) break;
+    talk();
+    if (state_ != State::kOver) lose_link();
+    if (state_ == State::kBroken) pause();
+  }
+  connection_.reset();
+  outcome_.files = copies_.files();
+  return std::move(outcome_);
+}
+
+void Worker::fail(Error error) {
+  outcome_.failure = std::move(error);
+  state_ = State::kOver;
+}
+
+bool Worker::connect() {
+  connection_.reset();
+  Result<Transport> transport = Transport::start(settings_.command, settings_.terminal);
+  if (!transport) {
+    fail(transport.error());
+    return false;
+  }
+  auto output = transport->take_output();
+  auto input = transport->take_input();
+  connection_.emplace(Connection{std::move(*transport), Link(std::move(output), std::move(input), kMostFromThere)});
+  copies_.forget_numbers();
+  is_stop_sent_ = false;
+  noise_is_told_ = false;
+  state_ = State::kGreeting;
+  began_ = Clock::now();
+  proto::RemoteRequest greeting;
+  greeting.mutable_greeting()->set_protocol(kProtocol);
+  greeting.mutable_greeting()->set_version(settings_.version);
+  connection_->link.send(greeting);
+  return true;
+}
+
+void Worker::talk() {
+  Link& link = connection_->link;
+  while (state_ != State::kOver) {
+    std::array<pollfd, 1> others{pollfd{connection_->transport.messages(), POLLIN, 0}};
+    const bool was_closed = link.is_closed();
+    link.move(kLook, others);
+    print_transport(false);
+    while (state_ != State::kOver) {
+      const std::optional<std::string> message = link.next();
+      if (!message) break;
+      take(*message);
+    }
+    tell_noise();
+    if (state_ == State::kOver) return;
+    if (link.reader().has_begun() && !link.reader().problem().empty()) return fail(senseless(link.reader().problem()));
+    if (was_closed || link.is_closed()) return;
+    // Who only says that it is there may do so while a program runs, and not in place of an answer.
+    if (link.silence() > settings_.patience.silence && state_ != State::kGreeting) return;
+    if (state_ != State::kFollowing && Clock::now() - began_ > settings_.patience.greeting) return;
+    look_at_wish();
+    keep_link_alive();
+  }
+}
+
+void Worker::keep_link_alive() {
+  if (state_ == State::kGreeting || connection_->link.unspoken() < kPulse || connection_->link.unsent() > 0) return;
+  proto::RemoteRequest pulse;
+  pulse.mutable_pulse();
+  connection_->link.send(pulse);
+}
+
+void Worker::print_transport(bool is_last) {
+  transport_line_ += connection_->transport.take_messages();
+  for_each_line(transport_line_, is_last, [this](const std::string& line) { settings_.tell(settings_.target + ": " + line); });
+}
+
+void Worker::tell_noise() {
+  const MessageReader& reader = connection_->link.reader();
+  if (noise_is_told_ || !reader.has_begun()) return;
+  noise_is_told_ = true;
+  std::string noise = reader.noise();
+  for_each_line(noise, true, [this](const std::string& line) { settings_.tell(settings_.target + " says first: " + line); });
+}
+
+void Worker::lose_link() {
+  if (is_all_here_ && ++lost_discards_ > kMostLostDiscards) {  // the rest is of no consequence
+    state_ = State::kOver;
+    return;
+  }
+  if (state_ == State::kFollowing) linked_ = Clock::now();
+  if (!was_greeted_) return explain_no_answer();
+  if (task<ForeignCommand>() != nullptr) return fail({"The link to " + settings_.target + " broke before the command had ended."});
+  if (state_ != State::kGreeting && !is_all_here_)
+    settings_.tell("The link to " + settings_.target + " broke; it is made again. What runs there goes on.");
+  print_transport(true);
+  state_ = State::kBroken;
+  connection_.reset();
+}
+
+void Worker::explain_no_answer() {
+  constexpr auto kForItsEnd = 1'000ms;
+  const bool was_silent = !connection_->link.is_closed();
+  const int code = connection_->transport.wait(was_silent ? 0ms : kForItsEnd);
+  print_transport(true);
+  constexpr int kNotExecutable = 126, kNotFound = 127;
+  std::string noise = connection_->link.reader().noise().substr(0, kLongestSentence);
+  for_each_line(noise, true, [this](const std::string& line) { settings_.tell(settings_.target + " says: " + line); });
+  if (was_silent) return fail({"No lanescope on " + settings_.target + " has answered in time."});
+  outcome_.missing = Missing::kProgram;
+  if (code == kNotFound || code == kNotExecutable) return fail({settings_.target + " has no lanescope that could be run."});
+  fail({"No lanescope has answered on " + settings_.target +
+        (code >= 0 ? ": " + settings_.command.front() + " ended with code " + std::to_string(code) + "." : ".")});
+}
+
+void Worker::pause() {
+  const auto end = Clock::now() + pause_;
+  pause_ = std::min(2 * pause_ + 1ms, settings_.patience.longest_pause);
+  if (Clock::now() - linked_ > settings_.patience.without_link)
+    return fail({"The link to " + settings_.target + " could not be made again. What was not copied is there."});
+  while (Clock::now() < end && state_ == State::kBroken) {
+    pollfd nothing{-1, 0, 0};
+    poll(&nothing, 1, static_cast<int>(std::min<std::chrono::milliseconds>(kLook, pause_).count()));
+    look_at_wish();
+  }
+}
+
+void Worker::look_at_wish() {
+  const Wish wish = settings_.wish();
+  if (wish == Wish::kLeave || (wish == Wish::kStop && (!is_recording() || state_ == State::kGreeting))) {
+    outcome_.was_left = true;
+    outcome_.recording = was_greeted_ ? recording_ : "";
+    return fail({"Left before all was copied."});
+  }
+  is_stop_wished_ = is_stop_wished_ || wish == Wish::kStop;
+  if (!is_stop_wished_ || is_stop_sent_ || state_ != State::kFollowing) return;
+  proto::RemoteRequest stop;
+  stop.mutable_stop()->set_recording(recording_);
+  connection_->link.send(stop);
+  is_stop_sent_ = true;
+}
+
+void Worker::take(const std::string& message) {
+  proto::RemoteReply reply;
+  if (!reply.ParseFromString(message)) return fail(senseless("a message is none of ours"));
+  switch (reply.reply_case()) {
+    case proto::RemoteReply::kGreeting:
+      return take_greeting(reply);
+    case proto::RemoteReply::kPulse:
+    case proto::RemoteReply::REPLY_NOT_SET:
+      return;
+    case proto::RemoteReply::kRefusal:
+      if (state_ == State::kDiscarding) {  // it is gone: the answer to an earlier request was lost
+        outcome_.recording.clear();
+        state_ = State::kOver;
+        return;
+      }
+      return fail({settings_.target + " refuses: " + reply.refusal().sentence().substr(0, kLongestSentence),
+                   reply.refusal().is_usage() ? ErrorKind::kUsage : ErrorKind::kFailure});
+    default:
+      return take_in_order(reply);
+  }
+}
+
+void Worker::take_greeting(const proto::RemoteReply& reply) {
+  if (state_ != State::kGreeting) return fail(senseless("a second greeting"));
+  const std::string version = reply.greeting().version().substr(0, 64);
+  if (reply.greeting().protocol() != kProtocol) {
+    outcome_.missing = Missing::kProtocol;
+    return fail({settings_.target + " has lanescope " + version + ", which is too different from " + settings_.version + " here."});
+  }
+  if (!was_greeted_ && version != settings_.version)
+    settings_.tell(settings_.target + " has lanescope " + version + ", here is " + settings_.version + ".");
+  if (!was_greeted_) linked_ = Clock::now();
+  was_greeted_ = true;
+  began_ = Clock::now();
+  request();
+}
+
+void Worker::request() {
+  if (is_all_here_) return discard();  // what has been recorded is never begun again
+  proto::RemoteRequest request;
+  if (const auto* command = task<ForeignCommand>()) {
+    request.mutable_run()->mutable_arguments()->Assign(command->arguments.begin(), command->arguments.end());
+    state_ = State::kFollowing;
+  } else if (const auto* recording = task<NewRecording>()) {
+    // Also on a further link: what has been started is not started again.
+    auto& record = *request.mutable_record();
+    record.set_recording(recording_);
+    record.set_command(recording->command);
+    record.mutable_options()->Assign(recording->options.begin(), recording->options.end());
+    record.mutable_operands()->Assign(recording->operands.begin(), recording->operands.end());
+    record.set_folder(recording->folder);
+    state_ = State::kStarting;
+  } else {
+    return follow();
+  }
+  connection_->link.send(request);
+}
+
+void Worker::follow() {
+  proto::RemoteRequest request;
+  auto& follow = *request.mutable_follow();
+  if (const auto* file = task<ForeignFile>()) follow.set_file(file->path);
+  else follow.set_recording(recording_);
+  copies_.forget_numbers();
+  copies_.describe(follow);
+  follow.set_output(printed_[0]);
+  follow.set_messages(printed_[1]);
+  connection_->link.send(request);
+  state_ = State::kFollowing;
+}
+
+void Worker::take_in_order(const proto::RemoteReply& reply) {
+  const bool is_done = reply.reply_case() == proto::RemoteReply::kDone;
+  if (state_ == State::kStarting && is_done) {
+    outcome_.recording = recording_;
+    return follow();
+  }
+  if (state_ == State::kDiscarding && is_done) {
+    outcome_.recording.clear();
+    state_ = State::kOver;
+    return;
+  }
+  if (state_ != State::kFollowing) return fail(senseless("an answer to what was not asked"));
+  outcome_.recording = recording_;
+  if (is_done) return;  // it was asked to stop
+  pause_ = settings_.patience.first_pause;
+  if (reply.reply_case() == proto::RemoteReply::kText) return take_text(reply.text());
+  if (reply.reply_case() == proto::RemoteReply::kEnd) return take_end(reply.end());
+  if (task<ForeignCommand>() != nullptr) return fail(senseless("a file where a command's output was asked for"));
+  const Result<void> taken = reply.reply_case() == proto::RemoteReply::kFile ? copies_.take(reply.file()) : copies_.take(reply.bytes());
+  if (!taken) fail(taken.error());
+}
+
+void Worker::take_text(const proto::RemoteReply::Text& text) {
+  const bool is_output = text.stream() == proto::RemoteReply::STREAM_OUTPUT;
+  std::uint64_t& printed = printed_[is_output ? 0 : 1];
+  if (text.offset() != printed) return fail(senseless("text that does not follow the text before"));
+  printed += text.data().size();
+  settings_.print(is_output ? TextStream::kOutput : TextStream::kMessages, text.data());
+}
+
+void Worker::take_end(const proto::RemoteReply::End& end) {
+  if (task<ForeignCommand>() == nullptr && !copies_.are_equal(end)) {
+    // The recorder has written over what it had written before, as when an index is made anew.
+    if (++differing_ends_ <= kMostDifferingEnds) return follow();
+    return fail({"The copy differs from what is on " + settings_.target + ", and could not be made the same. The file there is whole."});
+  }
+  outcome_.is_known = end.is_known();
+  outcome_.code = end.code();
+  outcome_.signal = end.signal();
+  if (const Result<void> finished = copies_.finish(); !finished) return fail(finished.error());
+  if (!is_recording()) {
+    state_ = State::kOver;
+    return;
+  }
+  is_all_here_ = true;
+  discard();
+}
+
+void Worker::discard() {
+  proto::RemoteRequest request;
+  request.mutable_discard()->set_recording(recording_);
+  connection_->link.send(request);
+  began_ = Clock::now();
+  state_ = State::kDiscarding;
+}
+
+WorkOutcome work_on(const WorkSettings& settings) { return Worker(settings).run(); }
+
+}  // namespace lanescope::remote

@@ -1,0 +1,80 @@
+// The near end of a link, and the only owner of its state: it makes links, one after the other, until the task is done or given up.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "collector/remote/remote_work.h"
+#include "here/copies.h"
+#include "here/transport.h"
+#include "link/link.h"
+
+namespace lanescope::remote {
+
+class Worker {
+ public:
+  explicit Worker(const WorkSettings& settings);
+  WorkOutcome run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class State {
+    kGreeting,    // a link was begun; the other side has not greeted yet
+    kStarting,    // it was asked to start the recording
+    kFollowing,   // it sends what there is
+    kDiscarding,  // all is here; it was asked to remove what is there
+    kBroken,      // there is no link
+    kOver,
+  };
+  struct Connection {
+    Transport transport;
+    Link link;
+  };
+
+  bool connect();
+  void talk();
+  void pause();
+  void lose_link();
+  void explain_no_answer();
+  void fail(Error error);
+
+  void take(const std::string& message);
+  void take_greeting(const proto::RemoteReply& reply);
+  void take_in_order(const proto::RemoteReply& reply);
+  void take_text(const proto::RemoteReply::Text& text);
+  void take_end(const proto::RemoteReply::End& end);
+  void request();
+  void follow();
+  void discard();
+  void look_at_wish();
+  void tell_noise();
+  void keep_link_alive();
+  void print_transport(bool is_last);
+
+  [[nodiscard]] bool is_recording() const;
+  template <typename T>
+  [[nodiscard]] const T* task() const {
+    return std::get_if<T>(&settings_.task);
+  }
+
+  const WorkSettings& settings_;
+  State state_ = State::kBroken;
+  std::optional<Connection> connection_;
+  Copies copies_;
+  std::uint64_t printed_[2] = {0, 0};  // bytes of each TextStream
+  WorkOutcome outcome_;
+  std::string recording_;
+  bool was_greeted_ = false;       // on any link
+  bool noise_is_told_ = false;
+  bool is_stop_wished_ = false;
+  bool is_stop_sent_ = false;      // on this link
+  bool is_all_here_ = false;       // copies are equal; the recording there is not needed any more
+  int differing_ends_ = 0;
+  int lost_discards_ = 0;
+  std::string transport_line_;     // begun, not ended
+  Clock::time_point began_ = Clock::now();   // this link, or its state
+  Clock::time_point linked_ = Clock::now();  // when one that was of use broke
+  std::chrono::milliseconds pause_;
+};
+
+}  // namespace lanescope::remote

@@ -1,0 +1,35 @@
+// A command that another machine runs here: lanescope with its arguments, whose output is passed on as it comes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <filesystem>
+#include <optional>
+
+#include "lanescope/remote.pb.h"
+#include "link/link.h"
+#include "model/file/result.h"
+
+namespace lanescope::remote {
+
+class Command {
+ public:
+  // Fails with one sentence where it is none of those that may be run, or can't be started.
+  static Result<Command> start(const proto::RemoteRequest::Run& request, const std::filesystem::path& program);
+
+  Command(Command&& other) noexcept;
+  Command& operator=(Command&&) = delete;
+  ~Command();  // ends it
+
+  // Sends what it has printed. Returns whether more may come: not once its end was said.
+  bool send_some(Link& link);
+
+ private:
+  Command() = default;
+  pid_t process_ = 0;
+  std::array<channel::FileDescriptor, 2> streams_;  // as proto::RemoteReply::Stream
+  std::array<std::uint64_t, 2> sent_{};
+};
+
+}  // namespace lanescope::remote

@@ -1,0 +1,174 @@
+#include "there/followed.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "link/block_sums.h"
+#include "model/file/trace_file.h"
+
+namespace lanescope::remote {
+namespace {
+
+namespace fs = std::filesystem;
+using channel::FileDescriptor;
+using namespace std::chrono_literals;
+
+constexpr std::size_t kPiece = 256u << 10;       // bytes of a file in a message
+constexpr std::size_t kMostUnsent = 1u << 20;    // that wait for the link
+constexpr auto kUntilLost = 2s;                  // between a recorder's end and its keeper's word
+
+struct Opened {
+  FileDescriptor descriptor;
+  std::uint64_t size = 0;
+  bool owner_alone = false;
+};
+
+// A file, and nothing else: no pipe holds us, no device is touched.
+std::optional<Opened> open_file(const fs::path& path) {
+  Opened opened{FileDescriptor(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)), 0, false};
+  struct stat facts {};
+  if (!opened.descriptor.valid() || fstat(opened.descriptor.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
+  opened.size = static_cast<std::uint64_t>(facts.st_size);
+  opened.owner_alone = (facts.st_mode & (S_IRGRP | S_IROTH)) == 0;
+  return opened;
+}
+
+// So that reading long files does not look like silence.
+std::function<void()> with_pulses(Link& link) {
+  return [&link] {
+    constexpr auto kPulse = 2s;
+    if (link.unspoken() < kPulse) return;
+    proto::RemoteReply pulse;
+    pulse.mutable_pulse();
+    link.send(pulse);
+    link.move(0ms);
+  };
+}
+
+// What can be read at this place, up to the size of a piece.
+std::string piece_of(int descriptor, std::uint64_t offset, std::uint64_t size) {
+  std::string piece(std::min<std::uint64_t>(kPiece, size - std::min(size, offset)), '\0');
+  const ssize_t read = pread(descriptor, piece.data(), piece.size(), static_cast<off_t>(offset));
+  piece.resize(read > 0 ? static_cast<std::size_t>(read) : 0);
+  return piece;
+}
+
+}  // namespace
+
+Result<Followed> Followed::begin(const proto::RemoteRequest::Follow& request, const Recordings& recordings) {
+  Followed followed(request);
+  followed.recordings_ = &recordings;
+  if (!request.file().empty()) {
+    if (!open_file(request.file())) return Error{"There is no file " + request.file() + " that can be read.", ErrorKind::kUsage};
+    return followed;
+  }
+  const Result<fs::path> folder = recordings.folder_of(request.recording());
+  if (!folder) return folder.error();
+  followed.folder_ = *folder;
+  return followed;
+}
+
+RecordingState Followed::state() const {
+  if (!folder_.empty()) return recordings_->state_of(folder_);
+  return {TraceFileWriter::is_being_written(request_.file()) ? Progress::kRuns : Progress::kEnded, 0, 0};
+}
+
+void Followed::find_files() {
+  const auto add = [this](const std::string& name, const fs::path& path) {
+    const auto number = static_cast<std::uint32_t>(files_.size() + 1);
+    files_.try_emplace(name, File{path, number, 0, false});
+  };
+  if (folder_.empty()) return add("file", request_.file());
+  std::error_code failed;
+  for (fs::directory_iterator entry(folder_, failed); !failed && entry != fs::directory_iterator(); entry.increment(failed))
+    if (entry->path().extension() == ".trace") add(entry->path().filename(), entry->path());
+}
+
+void Followed::announce(Link& link, const std::string& name, File& file, int descriptor, std::uint64_t size, bool owner_alone) {
+  for (const proto::RemotePosition& position : request_.files())
+    if (position.name() == name) file.sent = equal_bytes(position, descriptor, size, with_pulses(link));
+  proto::RemoteReply reply;
+  reply.mutable_file()->set_number(file.number);
+  reply.mutable_file()->set_name(name);
+  reply.mutable_file()->set_from(file.sent);
+  reply.mutable_file()->set_owner_alone(owner_alone);
+  link.send(reply);
+  file.is_announced = true;
+}
+
+bool Followed::send_file(Link& link, const std::string& name, File& file) {
+  const std::optional<Opened> opened = open_file(file.path);
+  if (!opened) return true;
+  if (!file.is_announced) announce(link, name, file, opened->descriptor.get(), opened->size, opened->owner_alone);
+  while (link.unsent() < kMostUnsent) {
+    proto::RemoteReply reply;
+    auto& bytes = *reply.mutable_bytes();
+    *bytes.mutable_data() = piece_of(opened->descriptor.get(), file.sent, opened->size);
+    if (bytes.data().empty()) return true;
+    bytes.set_file(file.number);
+    bytes.set_offset(file.sent);
+    file.sent += bytes.data().size();
+    link.send(reply);
+  }
+  return false;
+}
+
+bool Followed::send_text(Link& link, proto::RemoteReply::Stream stream, std::uint64_t& sent) {
+  const bool is_output = stream == proto::RemoteReply::STREAM_OUTPUT;
+  const std::optional<Opened> opened = open_file(folder_ / (is_output ? "output" : "messages"));
+  while (opened && link.unsent() < kMostUnsent) {
+    proto::RemoteReply reply;
+    auto& text = *reply.mutable_text();
+    *text.mutable_data() = piece_of(opened->descriptor.get(), sent, opened->size);
+    if (text.data().empty()) return true;
+    text.set_stream(stream);
+    text.set_offset(sent);
+    sent += text.data().size();
+    link.send(reply);
+  }
+  return !opened;
+}
+
+bool Followed::send_some(Link& link) {
+  // Asked for before the files are looked at: of one that has ended, all is there.
+  const RecordingState state = this->state();
+  const auto now = Clock::now();
+  if (state.progress != Progress::kLost) running_ = now;
+  const bool is_over = state.progress == Progress::kEnded || now - running_ > kUntilLost;
+  find_files();
+  bool is_all_sent = true;
+  for (auto& [name, file] : files_) is_all_sent = send_file(link, name, file) && is_all_sent;
+  if (!folder_.empty()) {
+    std::uint64_t output = request_.output(), messages = request_.messages();
+    is_all_sent = send_text(link, proto::RemoteReply::STREAM_OUTPUT, output) && is_all_sent;
+    is_all_sent = send_text(link, proto::RemoteReply::STREAM_MESSAGES, messages) && is_all_sent;
+    request_.set_output(output);
+    request_.set_messages(messages);
+  }
+  if (!is_over || !is_all_sent) return true;
+  send_end(link, state);
+  return false;
+}
+
+void Followed::send_end(Link& link, const RecordingState& state) {
+  proto::RemoteReply reply;
+  auto& end = *reply.mutable_end();
+  for (const auto& [name, file] : files_) {
+    const std::optional<Opened> opened = open_file(file.path);
+    BlockSums sums;
+    if (!opened || !sums.append_file(opened->descriptor.get(), opened->size, with_pulses(link))) continue;  // it was thrown away
+    auto& position = *end.add_files();
+    position.set_name(name);
+    position.set_size(sums.size());
+    position.set_tail(sums.all());
+  }
+  end.set_is_known(state.progress == Progress::kEnded);
+  end.set_code(state.code);
+  end.set_signal(state.signal);
+  link.send(reply);
+}
+
+}  // namespace lanescope::remote

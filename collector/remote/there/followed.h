@@ -1,0 +1,51 @@
+// What another machine follows: the files of a recording, or one file, and what the recorder prints, each from where its copy ends.
+//
+// Files are looked at anew each time, by their paths: they grow, come, are cut, replaced and thrown away while they are followed. What was
+// sent may differ from what is there in the end; so the end says what is there, and a copy that differs is followed once more. One thread.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "lanescope/remote.pb.h"
+#include "link/link.h"
+#include "there/recordings.h"
+
+namespace lanescope::remote {
+
+class Followed {
+ public:
+  // Fails with one sentence where there is no such recording or file. `recordings` must outlive *this.
+  static Result<Followed> begin(const proto::RemoteRequest::Follow& request, const Recordings& recordings);
+
+  // Sends what there is to send, as far as the link takes it. Returns whether more may come: not once the end was said.
+  bool send_some(Link& link);
+
+ private:
+  struct File {
+    std::filesystem::path path;
+    std::uint32_t number = 0;
+    std::uint64_t sent = 0;
+    bool is_announced = false;
+  };
+  using Clock = std::chrono::steady_clock;
+
+  explicit Followed(const proto::RemoteRequest::Follow& request) : request_(request) {}
+  [[nodiscard]] RecordingState state() const;
+  void find_files();
+  bool send_file(Link& link, const std::string& name, File& file);
+  bool send_text(Link& link, proto::RemoteReply::Stream stream, std::uint64_t& sent);
+  void announce(Link& link, const std::string& name, File& file, int descriptor, std::uint64_t size, bool owner_alone);
+  void send_end(Link& link, const RecordingState& state);
+
+  proto::RemoteRequest::Follow request_;
+  const Recordings* recordings_ = nullptr;
+  std::filesystem::path folder_;       // of a recording
+  std::map<std::string, File> files_;  // by name
+  Clock::time_point running_ = Clock::now();  // when it was last seen to run, or to have ended
+};
+
+}  // namespace lanescope::remote

@@ -1,0 +1,46 @@
+// Recordings that another machine asked for: a folder each, in which a recorder of its own works that outlives whoever asked.
+//
+// In the folder: the trace files, `output` and `messages` (what the recorder and its program print), `recorder` (its process) and, once it
+// is over, `ended` (how). A keeper, which is a process in a session of its own, starts the recorder, waits for it and writes the last.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lanescope/remote.pb.h"
+#include "model/file/result.h"
+
+namespace lanescope::remote {
+
+enum class Progress { kRuns, kEnded, kLost };  // kLost: its recorder is gone, and nobody saw how
+
+struct RecordingState {
+  Progress progress = Progress::kLost;
+  int code = 0;    // kEnded: of exit()
+  int signal = 0;  // kEnded: that ended it; 0: none
+};
+
+class Recordings {
+ public:
+  // In XDG_CACHE_HOME/lanescope/recordings, or ~/.cache/lanescope/recordings, or below /tmp where there is no home; for this user alone.
+  // Fails with one sentence.
+  static Result<Recordings> open();
+
+  // Starts one, unless there is one of this name. `program`: lanescope. Fails with one sentence. Requires: one thread.
+  Result<void> start(const proto::RemoteRequest::Record& request, const std::filesystem::path& program);
+  // Fails with one sentence where the name is none, or of no recording.
+  [[nodiscard]] Result<std::filesystem::path> folder_of(const std::string& name) const;
+  [[nodiscard]] RecordingState state_of(const std::filesystem::path& folder) const;
+  Result<void> stop(const std::string& name);
+  Result<void> discard(const std::string& name);
+  // The newest last.
+  [[nodiscard]] std::vector<std::string> names() const;
+
+ private:
+  explicit Recordings(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  std::filesystem::path folder_;
+};
+
+}  // namespace lanescope::remote

@@ -1,0 +1,142 @@
+#include "collector/remote/serve.h"
+
+#include <optional>
+
+#include "link/protocol.h"
+#include "there/command.h"
+#include "there/followed.h"
+#include "there/recordings.h"
+
+namespace lanescope::remote {
+namespace {
+
+using namespace std::chrono_literals;
+
+// One link, from the greeting to its end. At most one thing is followed, and one command runs.
+class Server {
+ public:
+  Server(Link link, Recordings recordings, const ServeSettings& settings)
+      : link_(std::move(link)), recordings_(std::move(recordings)), settings_(settings) {}
+
+  Result<void> run() {
+    proto::RemoteReply greeting;
+    greeting.mutable_greeting()->set_protocol(kProtocol);
+    greeting.mutable_greeting()->set_version(settings_.version);
+    link_.send(greeting);
+    while (!link_.is_closed() && link_.silence() < settings_.patience) {
+      link_.move(is_busy() ? settings_.look : 1'000ms);
+      while (const std::optional<std::string> message = link_.next())
+        if (const Result<void> taken = take(*message); !taken) return say_last(taken.error());
+      if (followed_ && !followed_->send_some(link_)) followed_.reset();
+      if (command_ && !command_->send_some(link_)) command_.reset();
+      if (link_.unspoken() > kPulse && link_.unsent() == 0) send_pulse();
+    }
+    if (!link_.reader().problem().empty()) return Error{"What came was " + link_.reader().problem() + "."};
+    return {};
+  }
+
+ private:
+  [[nodiscard]] bool is_busy() const { return followed_ || command_; }
+
+  void send_pulse() {
+    proto::RemoteReply pulse;
+    pulse.mutable_pulse();
+    link_.send(pulse);
+  }
+
+  void answer(const Result<void>& result) {
+    proto::RemoteReply reply;
+    if (result) {
+      reply.mutable_done();
+    } else {
+      reply.mutable_refusal()->set_sentence(result.error().text);
+      reply.mutable_refusal()->set_is_usage(result.error().kind == ErrorKind::kUsage);
+    }
+    link_.send(reply);
+  }
+
+  Result<void> say_last(const Error& error) {
+    answer(error);
+    for (int attempt = 0; attempt < 20 && link_.unsent() > 0 && !link_.is_closed(); ++attempt) link_.move(50ms);
+    return error;
+  }
+
+  // Fails where there is no sense in going on.
+  Result<void> take(const std::string& message) {
+    proto::RemoteRequest request;
+    if (!request.ParseFromString(message)) return Error{"A request could not be understood."};
+    using Case = proto::RemoteRequest;
+    if (request.request_case() == Case::kGreeting) {
+      is_greeted_ = request.greeting().protocol() == kProtocol;
+      if (is_greeted_) return {};
+      return Error{"The other side speaks another protocol."};
+    }
+    if (!is_greeted_) return Error{"A request came before the greeting."};
+    carry_out(request);
+    return {};
+  }
+
+  void carry_out(const proto::RemoteRequest& request) {
+    using Case = proto::RemoteRequest;
+    if (request.request_case() == Case::kRecord) answer(recordings_.start(request.record(), settings_.program));
+    if (request.request_case() == Case::kStop) answer(recordings_.stop(request.stop().recording()));
+    if (request.request_case() == Case::kDiscard) answer(recordings_.discard(request.discard().recording()));
+    if (request.request_case() == Case::kFollow) begin(followed_, Followed::begin(request.follow(), recordings_));
+    if (request.request_case() == Case::kRun) {
+      command_.reset();
+      begin(command_, Command::start(request.run(), settings_.program));
+    }
+  }
+
+  template <typename Work>
+  void begin(std::optional<Work>& place, Result<Work> work) {
+    place.reset();
+    if (work) place.emplace(std::move(*work));
+    else answer(work.error());
+  }
+
+  Link link_;
+  Recordings recordings_;
+  const ServeSettings& settings_;
+  bool is_greeted_ = false;
+  std::optional<Followed> followed_;
+  std::optional<Command> command_;
+};
+
+}  // namespace
+
+Result<void> serve(channel::FileDescriptor in, channel::FileDescriptor out, const ServeSettings& settings) {
+  Link link(std::move(in), std::move(out), kMostToThere);
+  Result<Recordings> recordings = Recordings::open();
+  if (!recordings) {
+    proto::RemoteReply reply;
+    reply.mutable_refusal()->set_sentence(recordings.error().text);
+    link.send(reply);
+    link.move(100ms);
+    return recordings.error();
+  }
+  return Server(std::move(link), std::move(*recordings), settings).run();
+}
+
+Result<std::vector<KeptRecording>> kept_recordings() {
+  const Result<Recordings> recordings = Recordings::open();
+  if (!recordings) return recordings.error();
+  std::vector<KeptRecording> kept;
+  for (const std::string& name : recordings->names()) {
+    const Result<std::filesystem::path> folder = recordings->folder_of(name);
+    if (!folder) continue;  // it was removed just now
+    const Progress progress = recordings->state_of(*folder).progress;
+    KeptRecording recording{name, progress == Progress::kRuns ? "runs" : progress == Progress::kEnded ? "ended" : "lost", 0};
+    std::error_code failed;
+    for (std::filesystem::directory_iterator entry(*folder, failed); !failed && entry != std::filesystem::directory_iterator();
+         entry.increment(failed)) {
+      std::error_code gone;
+      const std::uint64_t size = entry->path().extension() == ".trace" ? std::filesystem::file_size(entry->path(), gone) : 0;
+      if (!gone) recording.bytes += size;
+    }
+    kept.push_back(std::move(recording));
+  }
+  return kept;
+}
+
+}  // namespace lanescope::remote

@@ -1,0 +1,83 @@
+// cut_link STATE PROGRAM ARGUMENTS...: a transport that is cut. Runs the program and passes its standard input and output on, until so many
+// bytes have gone the one way as the first line of the file STATE says ("out 17", "in 40"), which is then taken out of it; with no line left,
+// to the end. What is cut ends as a link does that breaks: both ways at once, with the program killed.
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Cut {
+  bool is_out = true;
+  std::uint64_t after = UINT64_MAX;
+};
+
+Cut next_cut(const char* path) {
+  std::vector<std::string> lines;
+  {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+  }
+  if (lines.empty()) return {};
+  std::ofstream file(path);
+  for (std::size_t i = 1; i < lines.size(); ++i) file << lines[i] << '\n';
+  const std::size_t space = lines.front().find(' ');
+  return {lines.front().starts_with("out"), std::stoull(lines.front().substr(space + 1))};
+}
+
+// Passes on what is there; false at its end.
+bool pass(int from, int to, std::uint64_t& room) {
+  char bytes[4096];
+  const ssize_t size = read(from, bytes, std::min<std::uint64_t>(sizeof(bytes), room));
+  if (size <= 0) return false;
+  room -= static_cast<std::uint64_t>(size);
+  for (ssize_t written = 0; written < size;) {
+    const ssize_t now = write(to, bytes + written, static_cast<std::size_t>(size - written));
+    if (now <= 0) return false;
+    written += now;
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count < 3) return 2;
+  std::signal(SIGPIPE, SIG_IGN);
+  const Cut cut = next_cut(arguments[1]);
+  int in[2], out[2];
+  if (pipe(in) != 0 || pipe(out) != 0) return 1;
+  const pid_t program = fork();
+  if (program == 0) {
+    dup2(in[0], STDIN_FILENO);
+    dup2(out[1], STDOUT_FILENO);
+    for (const int end : {in[0], in[1], out[0], out[1]}) close(end);
+    execvp(arguments[2], arguments + 2);
+    _exit(127);
+  }
+  close(in[0]);
+  close(out[1]);
+  std::uint64_t room_in = cut.is_out ? UINT64_MAX : cut.after, room_out = cut.is_out ? cut.after : UINT64_MAX;
+  int from_here = STDIN_FILENO;
+  bool goes_on = true;
+  while (goes_on && room_in > 0 && room_out > 0) {
+    pollfd ends[2] = {{from_here, POLLIN, 0}, {out[0], POLLIN, 0}};
+    if (poll(ends, 2, -1) < 0) continue;
+    if (ends[1].revents != 0) goes_on = pass(out[0], STDOUT_FILENO, room_out);
+    if (ends[0].revents == 0 || pass(from_here, in[1], room_in)) continue;
+    close(in[1]);
+    from_here = -1;
+  }
+  if (room_in == 0 || room_out == 0) kill(program, SIGKILL);
+  int status = 0;
+  waitpid(program, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}

@@ -1,0 +1,349 @@
+// Both ends of a link, as processes, with a transport between them that breaks where it is told; and far sides that no lanescope would be.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <thread>
+
+#include "collector/remote/remote_work.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::remote;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string content(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::string random_bytes(std::size_t size, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  std::string bytes(size, '\0');
+  std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<char>(random()); });
+  return bytes;
+}
+
+void write_file(const fs::path& path, std::string_view bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+
+// A folder of the side where the user is, and one of the other.
+class Machines {
+ public:
+  Machines() {
+    std::signal(SIGPIPE, SIG_IGN);
+    fs::create_directory(here());
+    fs::create_directory(there());
+    setenv("XDG_CACHE_HOME", (folder_.path() / "cache").c_str(), 1);
+    setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1);
+  }
+  [[nodiscard]] fs::path here() const { return folder_.path() / "here"; }
+  [[nodiscard]] fs::path there() const { return folder_.path() / "there"; }
+  [[nodiscard]] fs::path recordings() const { return folder_.path() / "cache" / "lanescope" / "recordings"; }
+
+  // Through a transport that is cut as these lines say (cut_link.cpp).
+  [[nodiscard]] WorkSettings settings(Task task, const std::string& cuts = "") const {
+    write_file(folder_.path() / "cuts", cuts);
+    WorkSettings settings;
+    settings.target = "command:test";
+    settings.command = {test::program("lanescope_test_cut_link").string(), (folder_.path() / "cuts").string(),
+                        test::program("lanescope").string(), "serve", "--stdio"};
+    settings.version = "test";
+    settings.task = std::move(task);
+    settings.overwrite = Overwrite::kAllow;
+    settings.patience = {.greeting = 20s, .silence = 20s, .first_pause = 0ms, .longest_pause = 1ms, .without_link = 60s};
+    settings.place = [this](std::size_t number) -> Result<fs::path> { return here() / (std::to_string(number) + ".trace"); };
+    settings.print = [this](TextStream stream, std::string_view bytes) {
+      printed_[static_cast<std::size_t>(stream)].append(bytes);
+    };
+    settings.tell = [](const std::string&) {};
+    return settings;
+  }
+  [[nodiscard]] const std::string& output() const { return printed_[0]; }
+  [[nodiscard]] const std::string& messages() const { return printed_[1]; }
+  [[nodiscard]] std::size_t files_here() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(here()), fs::directory_iterator()));
+  }
+  [[nodiscard]] std::size_t recordings_there() const {
+    std::error_code missing;
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(recordings(), missing), fs::directory_iterator()));
+  }
+  void forget_output() const { printed_ = {}; }
+
+ private:
+  test::TemporaryFolder folder_;
+  mutable std::array<std::string, 2> printed_;
+};
+
+std::string lines_of_cuts(unsigned seed, int count, unsigned most) {
+  std::mt19937 random(seed);
+  std::string lines;
+  for (int i = 0; i < count; ++i) lines += (random() % 4 == 0 ? "in " : "out ") + std::to_string(50 + random() % most) + "\n";
+  return lines;
+}
+
+// A file that its writer has locked, as a recorder has, and to which it writes while it lives.
+class GrowingFile {
+ public:
+  explicit GrowingFile(const fs::path& path) : descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    REQUIRE(flock(descriptor_, LOCK_EX) == 0);
+  }
+  ~GrowingFile() { close(descriptor_); }
+  void append(std::string_view bytes) const { REQUIRE(write(descriptor_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size())); }
+  void cut(std::uint64_t size) const {
+    REQUIRE(ftruncate(descriptor_, static_cast<off_t>(size)) == 0);
+    lseek(descriptor_, static_cast<off_t>(size), SEEK_SET);
+  }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+TEST_CASE("a link that is cut at any byte, either way, leaves the copy as the file is") {
+  const Machines machines;
+  const std::string bytes = random_bytes(100);
+  write_file(machines.there() / "file", bytes);
+  const ForeignFile file{(machines.there() / "file").string()};
+  const std::string way = GENERATE(as<std::string>{}, "out ", "in ");
+  const std::size_t most = way == "out " ? 290 : 160;  // more than ever goes that way
+  for (std::size_t cut = 1; cut < most; ++cut) {
+    // One link comes as far as a greeting: else it would be no lanescope that answers.
+    const WorkOutcome outcome = work_on(machines.settings(file, "out 45\n" + way + std::to_string(cut) + "\n"));
+    CAPTURE(cut, outcome.failure ? outcome.failure->text : "");
+    REQUIRE_FALSE(outcome.failure);
+    REQUIRE(outcome.files.size() == 1);
+    REQUIRE(content(outcome.files.front().path) == bytes);
+  }
+}
+
+TEST_CASE("a file that grows while the link breaks again and again is copied to its end") {
+  const Machines machines;
+  const std::string bytes = random_bytes(3'000'000);
+  std::thread writer;
+  {
+    auto growing = std::make_unique<GrowingFile>(machines.there() / "file");
+    growing->append(std::string_view(bytes).substr(0, 16));
+    writer = std::thread([&bytes, growing = std::move(growing)] {
+      for (std::size_t at = 16; at < bytes.size(); at += 9'999) {
+        growing->append(std::string_view(bytes).substr(at, 9'999));
+        std::this_thread::sleep_for(3ms);
+      }
+    });
+  }
+  const WorkOutcome outcome = work_on(machines.settings(ForeignFile{(machines.there() / "file").string()}, lines_of_cuts(7, 40, 200'000)));
+  writer.join();
+  REQUIRE_FALSE(outcome.failure);
+  CHECK((content(outcome.files.front().path) == bytes));
+}
+
+TEST_CASE("a file whose end is written anew, as an index is, is copied as it is in the end") {
+  const Machines machines;
+  const std::string bytes = random_bytes(9'000'000);
+  std::string last;
+  std::thread writer;
+  {
+    auto growing = std::make_unique<GrowingFile>(machines.there() / "file");
+    growing->append(bytes);
+    writer = std::thread([&, growing = std::move(growing)] {
+      const auto come_to = [&](std::uint64_t size) {
+        const auto give_up = std::chrono::steady_clock::now() + 60s;
+        std::error_code missing;
+        while (!(fs::exists(machines.here() / "1.trace", missing) && fs::file_size(machines.here() / "1.trace", missing) >= size))
+          if (std::this_thread::sleep_for(2ms); std::chrono::steady_clock::now() > give_up) return;
+      };
+      come_to(bytes.size());
+      last = bytes.substr(0, 8'500'000) + random_bytes(900'000, 2);
+      growing->cut(8'500'000);
+      growing->append(std::string_view(last).substr(8'500'000));
+    });
+  }
+  const WorkOutcome outcome = work_on(machines.settings(ForeignFile{(machines.there() / "file").string()}));
+  writer.join();
+  REQUIRE_FALSE(outcome.failure);
+  CHECK((content(outcome.files.front().path) == last));
+}
+
+TEST_CASE("a recording runs on and is copied whole, however often the link breaks; its program's words arrive once") {
+  const Machines machines;
+  const NewRecording recording{"profile",
+                               {"--trace=nvtx", "--sample=none", "--cpuctxsw=none"},
+                               {"sh", "-c", "i=0; while [ $i -lt 40 ]; do echo line $i; sleep 0.02; i=$((i+1)); done; echo over >&2; exit 9"},
+                               ""};
+  const unsigned seed = GENERATE(1u, 2u, 3u);
+  const WorkOutcome outcome = work_on(machines.settings(recording, "out 45\n" + lines_of_cuts(seed, 30, 500)));
+  REQUIRE_FALSE(outcome.failure);
+  CHECK(outcome.is_known);
+  CHECK(outcome.code == 9);
+  std::string expected;
+  for (int i = 0; i < 40; ++i) expected += "line " + std::to_string(i) + "\n";
+  CHECK(machines.output() == expected);
+  CHECK_THAT(machines.messages(), contains_text("over\n") && contains_text("nothing dropped"));
+  REQUIRE(outcome.files.size() == 1);
+  CHECK(content(outcome.files.front().path).substr(0, 4) == content(test::data_file("cuda_streams.trace")).substr(0, 4));
+  CHECK(outcome.recording.empty());
+  CHECK(machines.recordings_there() == 0);  // it was removed there once it was here
+}
+
+TEST_CASE("words of a program arrive as they are") {
+  const Machines machines;
+  const std::vector<std::string> words{"", "a b", "it's", "\"q\"", "$HOME $(id) `id`", "line\nfeed", "\\", "*", "-x", "--", "\xff\x01"};
+  std::vector<std::string> operands{"sh", "-c", "printf '%s|' \"$@\"", "sh"};
+  operands.insert(operands.end(), words.begin(), words.end());
+  const WorkOutcome outcome = work_on(machines.settings(NewRecording{"profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, operands, ""}));
+  REQUIRE_FALSE(outcome.failure);
+  std::string expected;
+  for (const std::string& word : words) expected += word + "|";
+  CHECK(machines.output() == expected);
+}
+
+TEST_CASE("who leaves finds the recording there, going on, and fetches it whole") {
+  const Machines machines;
+  const NewRecording recording{"profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "echo begun; sleep 0.5; echo ended"}, ""};
+  WorkSettings settings = machines.settings(recording);
+  settings.wish = [&machines] { return machines.output().empty() ? Wish::kGoOn : Wish::kLeave; };
+  const WorkOutcome left = work_on(settings);
+  CHECK(left.was_left);
+  REQUIRE_FALSE(left.recording.empty());
+  CHECK(machines.recordings_there() == 1);
+  machines.forget_output();
+  const WorkOutcome fetched = work_on(machines.settings(ExistingRecording{left.recording}));
+  REQUIRE_FALSE(fetched.failure);
+  CHECK(machines.output() == "begun\nended\n");
+  CHECK(fetched.code == 0);
+  CHECK(fetched.files.size() == 1);
+  CHECK(machines.recordings_there() == 0);
+}
+
+TEST_CASE("a wish to stop ends the program there, and all that it has done is copied") {
+  const Machines machines;
+  const std::string program = test::program("lanescope_program_nvtx_endless").string();
+  WorkSettings settings = machines.settings(NewRecording{"profile", {"--trace=nvtx", "--sample=none", "--cpuctxsw=none"}, {program, "5"}, ""});
+  settings.wish = [&machines] { return machines.output().find("ready") == std::string::npos ? Wish::kGoOn : Wish::kStop; };
+  const WorkOutcome outcome = work_on(settings);
+  REQUIRE_FALSE(outcome.failure);
+  CHECK(outcome.code == 5);
+  CHECK_THAT(machines.messages(), contains_text("nothing dropped"));
+}
+
+TEST_CASE("a recorder that is killed is told, and what it had written is copied") {
+  const Machines machines;
+  const std::string program = test::program("lanescope_program_nvtx_endless").string();
+  WorkSettings settings = machines.settings(NewRecording{"profile", {"--trace=nvtx", "--sample=none", "--cpuctxsw=none"}, {program}, ""});
+  bool is_killed = false;
+  settings.wish = [&] {
+    if (is_killed || machines.output().empty()) return Wish::kGoOn;
+    for (const auto& folder : fs::directory_iterator(machines.recordings())) {
+      pid_t recorder = 0;
+      std::ifstream(folder.path() / "recorder") >> recorder;
+      REQUIRE(recorder > 0);
+      std::ifstream children("/proc/" + std::to_string(recorder) + "/task/" + std::to_string(recorder) + "/children");
+      kill(recorder, SIGKILL);
+      for (pid_t child = 0; children >> child;) kill(child, SIGKILL);
+    }
+    is_killed = true;
+    return Wish::kGoOn;
+  };
+  const WorkOutcome outcome = work_on(settings);
+  CAPTURE(outcome.failure ? outcome.failure->text : "");
+  REQUIRE_FALSE(outcome.failure);
+  CHECK(outcome.is_known);
+  CHECK(outcome.signal == SIGKILL);
+  CHECK(outcome.files.size() == 1);
+}
+
+TEST_CASE("a file here is not replaced unasked, and one that may be is whole until the copy is worth it") {
+  const Machines machines;
+  write_file(machines.there() / "file", random_bytes(200'000));
+  write_file(machines.here() / "1.trace", "mine");
+  WorkSettings settings = machines.settings(ForeignFile{(machines.there() / "file").string()}, "out 20000\n");
+  settings.overwrite = Overwrite::kRefuse;
+  const WorkOutcome refused = work_on(settings);
+  REQUIRE(refused.failure);
+  CHECK_THAT(refused.failure->text, contains_text("exists already"));
+  CHECK(content(machines.here() / "1.trace") == "mine");
+  CHECK(machines.files_here() == 1);
+  settings = machines.settings(ForeignFile{(machines.there() / "file").string()}, "out 2000\n");
+  settings.wish = [&machines] {
+    CHECK((content(machines.here() / "1.trace") == "mine" || fs::file_size(machines.here() / "1.trace") >= 16'384));
+    return Wish::kGoOn;
+  };
+  REQUIRE_FALSE(work_on(settings).failure);
+  CHECK((content(machines.here() / "1.trace") == content(machines.there() / "file")));
+}
+
+TEST_CASE("what is no file, is not there, or is no recording, is refused in a sentence") {
+  const Machines machines;
+  const Task task = GENERATE(as<Task>{}, ForeignFile{"/nowhere/file"}, ForeignFile{"/dev/zero"}, ForeignFile{"/tmp"}, ExistingRecording{"20260101-000000-00000000"}, ExistingRecording{"../.."}, ForeignCommand{{"export", "x"}},
+                                  ForeignCommand{{"attach", "1"}}, ForeignCommand{{}}, NewRecording{"export", {}, {}, ""});
+  const WorkOutcome outcome = work_on(machines.settings(task));
+  REQUIRE(outcome.failure);
+  CHECK_THAT(outcome.failure->text, contains_text("command:test refuses: "));
+  CHECK(outcome.failure->kind == ErrorKind::kUsage);
+  CHECK(machines.files_here() == 0);
+}
+
+TEST_CASE("a far side that is none of ours is given up in a sentence, and writes nothing but copies in their places") {
+  const Machines machines;
+  const std::string way = GENERATE(as<std::string>{}, "silent", "noise", "exits", "other protocol", "silent later", "pulses", "garbage",
+                                   "no message of ours", "too long", "changed", "begins later", "offset", "unnamed", "two numbers",
+                                   "long name", "many files", "text", "never equal", "refusal");
+  CAPTURE(way);
+  const Task task = GENERATE(as<Task>{}, ForeignFile{"file"}, NewRecording{"profile", {}, {"true"}, ""}, ForeignCommand{{"sessions"}});
+  if (way == "never equal" && std::holds_alternative<ForeignCommand>(task)) return;  // a command has no files, whatever is said of them
+  if (way == "pulses" && !std::holds_alternative<NewRecording>(task)) return;  // a quiet program, as far as can be known
+  WorkSettings settings = machines.settings(task);
+  settings.command = {test::program("lanescope_test_far_side").string(), way};
+  settings.patience = {.greeting = 300ms, .silence = 300ms, .first_pause = 0ms, .longest_pause = 1ms, .without_link = 400ms};
+  std::string told;
+  settings.tell = [&told](const std::string& sentence) { told += sentence; };
+  const auto begin = std::chrono::steady_clock::now();
+  const WorkOutcome outcome = work_on(settings);
+  CHECK(std::chrono::steady_clock::now() - begin < 20s);
+  REQUIRE(outcome.failure);
+  CHECK_FALSE(outcome.failure->text.empty());
+  CHECK(outcome.failure->text.size() < 5'000);
+  CHECK(told.size() < 100'000);
+  CHECK(machines.files_here() <= 1'000);
+}
+
+TEST_CASE("names that a far side gives lead nowhere") {
+  const Machines machines;
+  WorkSettings settings = machines.settings(ForeignFile{"file"});
+  settings.command = {test::program("lanescope_test_far_side").string(), "paths"};
+  int looks = 0;
+  settings.wish = [&looks] { return ++looks > 20 ? Wish::kLeave : Wish::kGoOn; };
+  const WorkOutcome outcome = work_on(settings);
+  CHECK(outcome.was_left);
+  CHECK(outcome.files.size() == 3);
+  CHECK(machines.files_here() == 3);
+  for (const char* name : {"1.trace", "2.trace", "3.trace"}) CHECK(content(machines.here() / name) == "bytes");
+  CHECK_FALSE(fs::exists(machines.here() / "../../escaped"));
+  CHECK_FALSE(fs::exists("/tmp/lanescope-escaped"));
+}
+
+TEST_CASE("where no lanescope is, that is said") {
+  const Machines machines;
+  WorkSettings settings = machines.settings(ForeignFile{"file"});
+  settings.command = {"env", "/nowhere/lanescope", "serve", "--stdio"};
+  const WorkOutcome missing = work_on(settings);
+  REQUIRE(missing.failure);
+  CHECK(missing.missing == Missing::kProgram);
+  CHECK_THAT(missing.failure->text, contains_text("has no lanescope"));
+  settings.command = {"/nowhere/ssh"};
+  const WorkOutcome nothing = work_on(settings);
+  REQUIRE(nothing.failure);
+  CHECK_THAT(nothing.failure->text, contains_text("/nowhere/ssh can't be started"));
+}

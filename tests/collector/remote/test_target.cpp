@@ -1,0 +1,84 @@
+#include <cstdio>
+
+#include "collector/remote/recording_name.h"
+#include "collector/remote/target.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::remote;
+
+namespace {
+
+// The words that a real shell makes of a text; each ends with a zero byte.
+std::vector<std::string> words_of_shell(const std::string& text) {
+  const std::string script = "printf '%s\\0' " + text;
+  std::string command = "sh -c '";
+  for (const char letter : script) command += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  FILE* shell = popen((command + "'").c_str(), "r");
+  REQUIRE(shell != nullptr);
+  std::vector<std::string> words(1);
+  for (int letter = 0; (letter = std::fgetc(shell)) != EOF;) {
+    if (letter == 0) words.emplace_back();
+    else words.back() += static_cast<char>(letter);
+  }
+  REQUIRE(pclose(shell) == 0);
+  words.pop_back();
+  return words;
+}
+
+std::vector<std::string> command_of(const std::string& target) {
+  const auto parsed = parse_target(target);
+  REQUIRE(parsed);
+  return command_on(*parsed, {"a b", "serve"});
+}
+
+}  // namespace
+
+TEST_CASE("targets become the commands that lead to them") {
+  using Words = std::vector<std::string>;
+  CHECK(command_of("docker:train") == Words{"docker", "exec", "-i", "train", "a b", "serve"});
+  CHECK(command_of("podman:train") == Words{"podman", "exec", "-i", "train", "a b", "serve"});
+  CHECK(command_of("k8s:ns/pod-0/main") == Words{"kubectl", "exec", "-i", "-n", "ns", "pod-0", "-c", "main", "--", "a b", "serve"});
+  CHECK(command_of("slurm:123/node4") ==
+        Words{"srun", "--jobid=123", "--nodelist=node4", "--overlap", "--ntasks=1", "--quiet", "a b", "serve"});
+  CHECK(command_of("command:ssh login 'srun -n1' --") == Words{"ssh", "login", "srun -n1", "--", "a b", "serve"});
+  const Words ssh = command_of("ssh:me@gpu7");
+  CHECK(ssh.front() == "ssh");
+  CHECK(Words(ssh.end() - 4, ssh.end()) == Words{"--", "me@gpu7", "'a b'", "serve"});
+}
+
+TEST_CASE("what is no target is refused in a sentence") {
+  const std::string text = GENERATE(as<std::string>{}, "", "gpu7", "ssh:", "ssh:-oProxyCommand=touch x", "docker:", "docker:--privileged", "k8s:pod",
+                                    "k8s:ns/pod", "k8s:ns//c", "k8s:ns/-p/c", "slurm:12", "slurm:12/-x", "telnet:x", "command:", "command:  ",
+                                    "command:a 'b");
+  const auto target = parse_target(text);
+  REQUIRE_FALSE(target);
+  CHECK(target.error().kind == ErrorKind::kUsage);
+  CHECK_THAT(target.error().text, contains_text("--on \"" + text + "\""));
+}
+
+TEST_CASE("a shell makes of a quoted word what it was") {
+  const std::string word = GENERATE(as<std::string>{}, "", "plain", "a b", "it's", "\"quoted\"", "$HOME $(id) `id`", "line\nfeed", "\\back\\",
+                                    "*?[a]", "a;b&c|d>e<f", "-n", "#x", "~", "!x", "{a,b}", "\t", "ü\x01", "''");
+  CHECK(words_of_shell(quoted_for_shell(word)) == std::vector<std::string>{word});
+}
+
+TEST_CASE("a home is left to the shell, what follows it is not") {
+  CHECK(quoted_for_shell("~/bin/lanescope") == "~/bin/lanescope");
+  CHECK(quoted_for_shell("~/my bin/$x") == "~/'my bin/$x'");
+}
+
+TEST_CASE("words are split as a shell splits them") {
+  const std::string text = GENERATE(as<std::string>{}, "a b  c", " a\tb\n", "'a b' c", "\"a b\"c", "a\\ b", "\"a\\\"b\\c\"", "'a\\b'", "a'b'\"c\"d",
+                                    "''", "a '' b", "\"'\"", "'\"'");
+  const auto words = split_words(text);
+  REQUIRE(words);
+  CHECK(*words == words_of_shell(text.find('\n') == std::string::npos ? text : "a b"));
+}
+
+TEST_CASE("names of recordings can't lead elsewhere") {
+  CHECK(is_recording_name(new_recording_name()));
+  CHECK(new_recording_name() != new_recording_name());
+  const std::string name = GENERATE(as<std::string>{}, "", ".", "..", "a/b", "../a", "-a", "a b", "a\n", "$(a)", std::string(65, 'a'));
+  CHECK_FALSE(is_recording_name(name));
+}
