@@ -19,6 +19,8 @@ using analysis::Finding;
 
 constexpr Nanoseconds kShortestGap = 10'000;  // as the viewer shades them
 constexpr std::size_t kRowsOfPicture = 8;
+constexpr std::size_t kMostIdleRows = 64;
+constexpr std::size_t kLongestText = 2'000;  // letters: of a name, a command, or a sentence with names in it
 constexpr std::array<std::string_view, 5> kTables{"cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_api_sum", "nvtx_sum", "osrt_sum"};
 
 constexpr std::string_view kStyle = R"(<style>
@@ -31,7 +33,7 @@ dl { display: grid; grid-template-columns: 8em 1fr; gap: 2px 0; } dt { color: #6
 .scroll { overflow-x: auto; }
 </style>)";
 
-std::string html(std::string_view text) { return timeline::markup_text(text); }
+std::string html(std::string_view text) { return timeline::markup_text(timeline::shortened(text, kLongestText)); }
 
 std::string element(std::string_view name, std::string_view content) {
   return "<" + std::string(name) + ">" + std::string(content) + "</" + std::string(name) + ">";
@@ -157,13 +159,17 @@ class Page {
 
   [[nodiscard]] std::string idle_table() const {
     std::string rows;
+    std::size_t count = 0;
     for (const auto& [gpu, causes] : idle_.causes(trace_.extent()))
-      for (const timeline::IdleTime::CauseTime& cause : causes)
+      for (const timeline::IdleTime::CauseTime& cause : causes) {
+        if (++count > kMostIdleRows) continue;
         rows += "<tr><td>GPU " + std::to_string(trace_.gpus()[gpu].ordinal) + "</td><td>" + html(timeline::format_duration(cause.time)) +
                 "</td><td class=\"text\">" + html(analysis::idle_cause_name(cause.cause)) + "</td></tr>";
+      }
     if (rows.empty()) return {};
     return element("h2", "Why GPUs were idle") + "<table><tr><th>GPU</th><th>Idle</th><th class=\"text\">Cause</th></tr>" + rows +
-           "</table><p class=\"quiet\">Gaps of 10 µs and longer.</p>";
+           "</table><p class=\"quiet\">Gaps of 10 µs and longer" +
+           (count > kMostIdleRows ? "; and " + std::to_string(count - kMostIdleRows) + " more rows" : std::string()) + ".</p>";
   }
 
   bool say_tables() {

@@ -23,6 +23,7 @@ constexpr double kNarrowestName = 34;   // px of a box that is named
 constexpr double kIdleShade = 0.30;     // of a cause's colour, as in the timeline
 constexpr double kNarrowestCause = 150; // px of a gap whose cause is written
 constexpr std::size_t kMostLevels = 2;  // of nested ranges
+constexpr std::size_t kLongestTitle = 300;  // letters of a name that the pointer is over: a page has thousands
 constexpr Rgb kWhite = 0xffffffff;
 constexpr ColorScheme kScheme = ColorScheme::kLight;
 
@@ -39,12 +40,8 @@ std::string number(double value) {
 }
 
 // As many letters as there is room for.
-std::string shortened(std::string_view text, double room) {
-  const auto letters = static_cast<std::size_t>(std::max(0.0, room / kLetterWidth));
-  std::size_t end = 0, count = 0;
-  for (; end < text.size(); ++end)
-    if ((static_cast<unsigned char>(text[end]) & 0xc0) != 0x80 && ++count > letters) break;
-  return end == text.size() ? std::string(text) : std::string(text.substr(0, end)) + "…";
+std::string fitting(std::string_view text, double room) {
+  return shortened(text, static_cast<std::size_t>(std::max(0.0, room / kLetterWidth)));
 }
 
 // Rectangles of one colour are one path.
@@ -135,8 +132,8 @@ class Drawing {
 
   std::string line(const Line& line, double top) {
     const Row& row = tree_.row(line.row);
-    std::string svg = "<g><title>" + markup_text(line.name) + "</title>" +
-                      label(4, top + kBarHeight - 5, shortened(line.name, kNames - 12), "#222222") + "</g>";
+    std::string svg = "<g><title>" + markup_text(shortened(line.name, kLongestTitle)) + "</title>" +
+                      label(4, top + kBarHeight - 5, fitting(line.name, kNames - 12), "#222222") + "</g>";
     if (line.level == nullptr || line.level->empty()) return svg;
     const LevelContent& content = contents_.content(*line.level);
     rasterizer_.prepare(std::vector<const LevelContent*>{&content}, viewport_);
@@ -186,11 +183,11 @@ class Drawing {
       const Rgb color = color_of(trace_, box.kind, box.name, box.event);
       const std::string name = box.kind == TrackKind::kKernels ? compact_kernel_name(trace_.name(event.name))
                                                                : std::string(event_label(trace_, box.kind, event));
-      svg += "<g><title>" + markup_text(name + ", " + format_duration(event.duration)) + "</title><rect x=\"" + number(kNames + left) + "\" y=\"" +
+      svg += "<g><title>" + markup_text(shortened(name, kLongestTitle) + ", " + format_duration(event.duration)) + "</title><rect x=\"" + number(kNames + left) + "\" y=\"" +
              number(top) + "\" width=\"" + number(std::max(0.5, right - left - 0.5)) + "\" height=\"" + std::to_string(kBarHeight) + "\" fill=\"" +
              color_text(color) + "\"/>";
       if (right - left >= kNarrowestName)
-        svg += label(kNames + left + 3, top + kBarHeight - 5, shortened(name, right - left - 8), color_text(text_color_on(color)).c_str());
+        svg += label(kNames + left + 3, top + kBarHeight - 5, fitting(name, right - left - 8), color_text(text_color_on(color)).c_str());
       svg += "</g>";
     }
     return svg;
@@ -215,6 +212,13 @@ class Drawing {
 };
 
 }  // namespace
+
+std::string shortened(std::string_view text, std::size_t letters) {
+  std::size_t end = 0, count = 0;
+  for (; end < text.size(); ++end)
+    if ((static_cast<unsigned char>(text[end]) & 0xc0) != 0x80 && ++count > letters) break;
+  return end == text.size() ? std::string(text) : std::string(text.substr(0, end)) + "…";
+}
 
 std::string markup_text(std::string_view text) {
   std::string result;

@@ -90,6 +90,19 @@ def check_made_by_hand(folder):
         assert title.endswith(", 400.000 µs"), title
 
 
+def check_long_names(folder):
+    """Names that are repeated in every box, and as long as a text may be, do not make a page that no browser opens."""
+    name = "<" * 4000
+    events = [{"ph": "X", "cat": "user_annotation", "name": f"{name} {i}", "pid": 1, "tid": tid, "ts": 20 * i, "dur": 15}
+              for tid in range(8) for i in range(60)]
+    file = folder / "long.json"
+    file.write_text(json.dumps({"traceEvents": events}))
+    done = run("report", "-q", "-o", "-", file)
+    assert done.returncode == 0, done.stderr
+    Page(done.stdout)
+    assert len(done.stdout) < 2_000_000, len(done.stdout)
+
+
 def check_recordings():
     for file in sorted(DATA.glob("*.trace")):
         page, pictures = page_of(file)
@@ -125,6 +138,7 @@ def check_files(folder):
 
 with tempfile.TemporaryDirectory() as temporary:
     check_made_by_hand(pathlib.Path(temporary))
+    check_long_names(pathlib.Path(temporary))
     check_files(pathlib.Path(temporary))
 check_timeline()
 check_recordings()

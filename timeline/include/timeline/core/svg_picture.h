@@ -21,12 +21,16 @@ struct SvgPicture {
 };
 
 // The picture as one element <svg>, without anything from elsewhere. `idle`: null where it is not known. Names are escaped. O(rows · lanes ·
-// width · log n); less than 40 bytes for each column of each row.
+// width · log n); less than 40 bytes for each column of each row, and some hundred
+// for each box.
 [[nodiscard]] std::string svg_text(const std::shared_ptr<const Trace>& trace, const RowTree& tree, const SvgPicture& picture,
                                    const IdleTime* idle);
 
 // Text as it stands within an element or an attribute of XML or HTML: no byte of it is markup, nor a control character.
 [[nodiscard]] std::string markup_text(std::string_view text);
+
+// The first so many letters, with an ellipsis where there are more.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t letters);
 
 // The rows that say most of a part of time: the work of each GPU, then ranges and CUDA calls of the threads that were busiest with them
 // there; where there are none of either, processors and threads. At most `most`, in the order of the tree. O(rows · log n).
