@@ -12,6 +12,7 @@
 
 #include "commands/commands.h"
 #include "foreign_options.h"
+#include "memory_budget.h"
 
 namespace lanescope::cli {
 namespace {
@@ -115,7 +116,8 @@ std::span<const Command> commands() { return kCommands; }
 
 int run(Arguments arguments) {
   try {
-    return with_output_checked(run_command(std::move(arguments)));
+    if (const auto budget = apply_memory_budget(); !budget) return fail(budget.error());
+    return with_reading_checked(with_output_checked(run_command(std::move(arguments))));
   } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {  // a container that could hold no more
   } catch (const std::system_error& error) {  // a thread for which there was no room

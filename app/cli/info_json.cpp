@@ -161,6 +161,7 @@ std::string info_json(const std::string& file, const Trace& trace, const EventCo
                    {"form", facts.form ? Json(form_name(*facts.form)) : Json(nullptr)},
                    {"file_bytes", facts.bytes},
                    {"open_bytes", facts.memory},
+                   {"event_budget_bytes", facts.event_budget},
                    {"finished", from.finished},
                    {"condition", from.condition},
                    {"ended", word(kEnds, static_cast<std::size_t>(from.end))},

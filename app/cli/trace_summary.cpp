@@ -1,5 +1,9 @@
 #include "trace_summary.h"
 
+#include <algorithm>
+
+#include "model/trace/demanded_segments.h"
+
 namespace lanescope::cli {
 namespace {
 
@@ -74,6 +78,8 @@ FileFacts facts_of(const std::string& file, const Trace& trace) {
   std::error_code ignored;  // it was read a moment ago
   facts.bytes = std::filesystem::file_size(file, ignored);
   facts.memory = trace.memory_bytes();
+  const bool all_in_memory = std::all_of(trace.lanes().begin(), trace.lanes().end(), [](const Lane& lane) { return lane.holds_segments(); });
+  if (!all_in_memory) facts.event_budget = SegmentCache::of_process().use().budget;
   return facts;
 }
 

@@ -194,7 +194,7 @@ std::vector<Nanoseconds> cuts(const Trace& trace, std::size_t parts) {
     for (const Track& track : trace.tracks())
       if (is_gpu_work(track.key.kind))
         for (const LaneId id : track.lanes)
-          for (const auto& segment : trace.lane(id).segments()) starts.push_back(segment->start(0));
+          for (std::size_t s = 0; s < trace.lane(id).segment_count(); ++s) starts.push_back(trace.lane(id).segment_start(s));
   std::sort(starts.begin(), starts.end());
   std::vector<Nanoseconds> times{std::numeric_limits<Nanoseconds>::min()};
   for (std::size_t part = 1; part < parts; ++part) times.push_back(starts.empty() ? times.front() : starts[starts.size() * part / parts]);

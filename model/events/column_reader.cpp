@@ -140,7 +140,8 @@ struct ColumnReader::State {
     for (std::size_t i = 0; i < events.size();) {
       const LaneId lane = events[i].lane;
       const EventIndex begin = events[i].index / LaneSegment::kCapacity * LaneSegment::kCapacity;
-      const LaneSegment& segment = *trace->lane(lane).segments()[begin / LaneSegment::kCapacity];
+      const std::shared_ptr<const LaneSegment> held = trace->lane(lane).segment(begin / LaneSegment::kCapacity);
+      const LaneSegment& segment = *held;
       // Unsigned: what lies before the segment is far behind it.
       for (; i < events.size() && events[i].lane == lane && events[i].index - begin < segment.size(); ++i)
         numbers[i] = value(segment, events[i].index - begin);

@@ -23,7 +23,8 @@ std::vector<LaneId> call_lanes_inner_first(const Trace& trace, ProcessId process
 template <typename Visit>
 void for_each_call(const Trace& trace, LaneId id, Visit visit) {
   EventIndex base = 0;
-  for (const auto& segment : trace.lane(id).segments()) {
+  for (std::size_t s = 0; s < trace.lane(id).segment_count(); ++s) {
+    const auto segment = trace.lane(id).segment(s);
     for (EventIndex i = 0; i < segment->size(); ++i)
       if (const std::uint32_t correlation = segment->correlation(i); correlation != 0) visit(correlation, EventRef{id, base + i});
     base += segment->size();
@@ -48,9 +49,10 @@ LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, ProcessId proces
   std::uint32_t smallest = kNone, largest = 0;
   for (const LaneId id : lanes) {
     count += trace.lane(id).size();
-    for (const auto& segment : trace.lane(id).segments()) {
-      largest = std::max(largest, segment->largest_correlation());
-      smallest = std::min(smallest, std::max(1u, segment->smallest_correlation()));
+    for (std::size_t s = 0; s < trace.lane(id).segment_count(); ++s) {
+      const CorrelationBounds ids = trace.lane(id).segment_correlations(s);
+      largest = std::max(largest, ids.greatest);
+      smallest = std::min(smallest, std::max(1u, ids.least));
     }
   }
   Calls index;

@@ -43,13 +43,12 @@ bool is_pprof(std::string_view bytes) { return bytes.size() > 5 && bytes.starts_
 
 constexpr std::string_view kNsysReportMagic = "NVIDIA Tegra Profiler Report";
 
-// Formats that can be read. A new one is a line here and a line in kReadableNames.
+// Formats that can be read, beside Lanescope's own. A new one is a line here and a line in kReadableNames.
 struct Reader {
   bool (*recognizes)(const Candidate&);
   Result<std::shared_ptr<const Trace>> (*open)(const std::filesystem::path&, const LoadProgress&);
 };
 constexpr std::array kReaders = {
-    Reader{is_lanescope, load_trace},
     Reader{is_nsys, import_nsys_sqlite},
     Reader{is_json, import_chrome_json},
     Reader{is_ncu_csv, import_ncu_csv},
@@ -132,7 +131,7 @@ std::string explained(const ForeignFormat& format, const std::filesystem::path& 
   return path.string() + " " + text;
 }
 
-Result<std::shared_ptr<const Trace>> open_recognized(const std::filesystem::path& path, const LoadProgress& progress) {
+Result<std::shared_ptr<const Trace>> open_recognized(const std::filesystem::path& path, const LoadProgress& progress, EventPlace place) {
   std::error_code ignored;  // where nothing can be said of the path, opening it says why
   const std::filesystem::file_status status = std::filesystem::status(path, ignored);
   if (std::filesystem::is_directory(status)) {
@@ -155,6 +154,7 @@ Result<std::shared_ptr<const Trace>> open_recognized(const std::filesystem::path
   const std::string_view begin{head.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
   const Candidate file{path, begin, begin.starts_with("\x1f\x8b") ? importers::beginning_of_gzip(begin) : std::string()};
 
+  if (is_lanescope(file)) return load_trace(path, progress, place);
   for (const Reader& reader : kReaders)
     if (reader.recognizes(file)) return reader.open(path, progress);
   for (const ForeignFormat& format : kForeignFormats)
@@ -170,9 +170,9 @@ Result<std::shared_ptr<const Trace>> open_recognized(const std::filesystem::path
 
 std::span<const TraceFileFormat> readable_trace_formats() noexcept { return kReadableNames; }
 
-Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path, const LoadProgress& progress) {
+Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path, const LoadProgress& progress, EventPlace place) {
   try {
-    return open_recognized(path, progress);
+    return open_recognized(path, progress, place);
   } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {  // a container that could hold no more
   } catch (const std::system_error&) {  // a thread for which there was no room
@@ -180,10 +180,10 @@ Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& pat
   return Error{"There is not enough memory to read " + path.string() + ". Close other programs, or read it on a machine that has more."};
 }
 
-Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths) {
+Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths, EventPlace place) {
   std::vector<TraceSource> sources;
   for (const std::filesystem::path& path : paths) {
-    const Result<std::shared_ptr<const Trace>> trace = open_trace(path);
+    const Result<std::shared_ptr<const Trace>> trace = open_trace(path, {}, place);
     if (!trace) return trace.error();
     sources.push_back({*trace, path.filename().string(), 0});
   }

@@ -22,7 +22,8 @@ CallRanges::Calls CallRanges::enclose(const Lane& lane, const std::vector<NvtxRa
   calls.set_of_call.reserve(lane.size());
   EnclosingRanges enclosing(ranges);
   std::uint64_t known = 0;  // what the last set was made of
-  for (const auto& segment : lane.segments())
+  for (std::size_t s = 0; s < lane.segment_count(); ++s) {
+    const auto segment = lane.segment(s);
     for (EventIndex i = 0; i < segment->size(); ++i) {
       const Nanoseconds begin = segment->start(i);
       const auto around = enclosing.around({begin, begin + segment->duration(i)});
@@ -37,6 +38,7 @@ CallRanges::Calls CallRanges::enclose(const Lane& lane, const std::vector<NvtxRa
       }
       calls.set_of_call.push_back(static_cast<std::uint32_t>(calls.sets.size() - 1));
     }
+  }
   return calls;
 }
 

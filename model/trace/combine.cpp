@@ -237,9 +237,9 @@ class TraceCombiner {
       for (LaneId& lane : appended.lanes) lane += first_lane;
       const std::uint32_t offset = detail_offset(track.key.kind);
       for (const LaneId lane : track.lanes) {
-        segments_.push_back({first_lane + lane, std::vector<std::shared_ptr<const LaneSegment>>(from_->lane(lane).segments().size())});
+        segments_.push_back({first_lane + lane, std::vector<std::shared_ptr<const LaneSegment>>(from_->lane(lane).segment_count())});
         for (std::size_t i = 0; i < segments_.back().built.size(); ++i)
-          work_.push_back({from_->lane(lane).segments()[i].get(), segments_.size() - 1, i, shift_, offset, part_names_.size()});
+          work_.push_back({&from_->lane(lane), segments_.size() - 1, i, shift_, offset, part_names_.size()});
       }
       trace_.tracks_.push_back(std::move(appended));
     }
@@ -346,7 +346,7 @@ class TraceCombiner {
 
   // A segment to be copied with what is different in the combined trace.
   struct Work {
-    const LaneSegment* from;
+    const Lane* from;
     std::size_t lane;  // in segments_
     std::size_t position;
     Nanoseconds shift;
@@ -367,7 +367,8 @@ class TraceCombiner {
   }
 
   [[nodiscard]] std::shared_ptr<const LaneSegment> copy(const Work& work) const {
-    const LaneSegment& from = *work.from;
+    const std::shared_ptr<const LaneSegment> held = work.from->segment(work.position);
+    const LaneSegment& from = *held;
     const std::vector<NameId>& names = part_names_[work.names];
     std::vector<Event> events;
     events.reserve(from.size());

@@ -559,6 +559,10 @@ bool DecodedFrame::holds_counter_samples() const noexcept {
   return chunk != nullptr && std::holds_alternative<CounterSampleColumns>(chunk->columns);
 }
 
+std::string malformed_frames(std::uint64_t count) {
+  return std::to_string(count) + (count == 1 ? " frame" : " frames") + " could not be understood and " + (count == 1 ? "was" : "were") + " skipped.";
+}
+
 FrameIngest::FrameIngest(TraceBuilder& builder) : state_(std::make_unique<State>(State{builder})) {}
 FrameIngest::~FrameIngest() = default;
 

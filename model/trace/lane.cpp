@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "model/trace/demanded_segments.h"
+
 namespace lanescope {
 namespace {
 
@@ -155,22 +157,63 @@ Lane::Lane(std::vector<std::shared_ptr<const LaneSegment>> segments) : segments_
   }
 }
 
+Lane::Lane(std::shared_ptr<const DemandedSegments> segments) : segments_(segments->bounds().size()), demanded_(std::move(segments)) {
+  busy_before_segment_.reserve(segments_.size() + 1);
+  busy_before_segment_.push_back(0);
+  for (const SegmentBounds& bounds : demanded_->bounds()) {
+    assert(size_ % LaneSegment::kCapacity == 0);
+    size_ += bounds.count;
+    busy_before_segment_.push_back(busy_before_segment_.back() + bounds.busy);
+  }
+}
+
+const LaneSegment& Lane::demanded(std::size_t s) const noexcept { return demanded_->pinned(s); }
+
+std::shared_ptr<const LaneSegment> Lane::segment(std::size_t s) const noexcept {
+  return segments_[s] != nullptr ? segments_[s] : demanded_->held(s);
+}
+
+Nanoseconds Lane::segment_start(std::size_t s) const noexcept {
+  return segments_[s] != nullptr ? segments_[s]->start(0) : demanded_->bounds()[s].first_start;
+}
+
+Nanoseconds Lane::last_start(std::size_t s) const noexcept {
+  return segments_[s] != nullptr ? segments_[s]->start(segments_[s]->size() - 1) : demanded_->bounds()[s].last_start;
+}
+
+CorrelationBounds Lane::segment_correlations(std::size_t s) const noexcept {
+  if (segments_[s] == nullptr) return demanded_->bounds()[s].correlations;
+  return {segments_[s]->smallest_correlation(), segments_[s]->largest_correlation()};
+}
+
+std::uint64_t Lane::segment_identity(std::size_t s) const noexcept {
+  // Addresses of segments are even.
+  return segments_[s] != nullptr ? reinterpret_cast<std::uintptr_t>(segments_[s].get()) : 2 * demanded_->identity(s) + 1;
+}
+
 Event Lane::event(EventIndex i) const noexcept {
-  const LaneSegment& s = segment(i);
+  const LaneSegment& s = of(i);
   const EventIndex k = i % LaneSegment::kCapacity;
   return {s.start(k), s.duration(k), s.name(k), s.correlation(k), s.detail(k)};
 }
 
 TimeRange Lane::extent() const noexcept {
   if (empty()) return {};
-  return {start(0), end(size_ - 1)};
+  return {segment_start(0), segments_.back() != nullptr ? end(size_ - 1) : demanded_->bounds().back().end};
 }
 
 EventIndex Lane::lower_bound(Nanoseconds t) const noexcept {
-  const auto found = std::lower_bound(segments_.begin(), segments_.end(), t,
-                                      [](const auto& s, Nanoseconds time) { return s->start(s->size() - 1) < time; });
-  if (found == segments_.end()) return size_;
-  return static_cast<EventIndex>(found - segments_.begin()) * LaneSegment::kCapacity + (*found)->lower_bound(t);
+  std::size_t s = 0;
+  for (std::size_t after = segments_.size(); s < after;) {
+    const std::size_t middle = s + (after - s) / 2;
+    if (last_start(middle) < t)
+      s = middle + 1;
+    else
+      after = middle;
+  }
+  if (s == segments_.size()) return size_;
+  const auto first = static_cast<EventIndex>(s * LaneSegment::kCapacity);
+  return t <= segment_start(s) ? first : first + numbered(s).lower_bound(t);
 }
 
 void Lane::lower_bounds(std::span<const Nanoseconds> times, std::span<EventIndex> into) const noexcept {
@@ -179,11 +222,9 @@ void Lane::lower_bounds(std::span<const Nanoseconds> times, std::span<EventIndex
     const EventIndex first = lower_bound(times[done]);
     if (first == size_) break;
     const EventIndex s = first / LaneSegment::kCapacity;
-    const LaneSegment& segment = *segments_[s];
     const auto rest = times.subspan(done);
-    const auto within =
-        static_cast<std::size_t>(std::upper_bound(rest.begin(), rest.end(), segment.start(segment.size() - 1)) - rest.begin());
-    segment.lower_bounds(rest.first(within), into.subspan(done, within), s * LaneSegment::kCapacity);
+    const auto within = static_cast<std::size_t>(std::upper_bound(rest.begin(), rest.end(), last_start(s)) - rest.begin());
+    numbered(s).lower_bounds(rest.first(within), into.subspan(done, within), s * LaneSegment::kCapacity);
     done += within;
   }
   std::fill(into.begin() + static_cast<std::ptrdiff_t>(done), into.end(), size_);
@@ -192,7 +233,7 @@ void Lane::lower_bounds(std::span<const Nanoseconds> times, std::span<EventIndex
 EventIndex Lane::common_prefix(const Lane& other) const noexcept {
   EventIndex events = 0;
   for (std::size_t s = 0; s < std::min(segments_.size(), other.segments_.size()); ++s) {
-    const EventIndex same = segments_[s]->common_prefix(*other.segments_[s]);
+    const EventIndex same = segment_identity(s) == other.segment_identity(s) ? segment_size(s) : segment(s)->common_prefix(*other.segment(s));
     events += same;
     if (same < LaneSegment::kCapacity) break;
   }
@@ -217,7 +258,7 @@ Nanoseconds Lane::busy_before(Nanoseconds t, EventIndex first) const noexcept {
   if (first == 0) return 0;
   const EventIndex segment_index = first / LaneSegment::kCapacity;
   Nanoseconds busy = busy_before_segment_[segment_index];
-  if (first % LaneSegment::kCapacity != 0) busy += segments_[segment_index]->busy_before(first % LaneSegment::kCapacity);
+  if (first % LaneSegment::kCapacity != 0) busy += numbered(segment_index).busy_before(first % LaneSegment::kCapacity);
   // Event first - 1 started before t and may reach past it.
   return busy - std::max<Nanoseconds>(0, end(first - 1) - t);
 }
@@ -227,8 +268,8 @@ LaneSummary Lane::summarize(EventIndex first, EventIndex last) const noexcept {
   while (first < last) {
     const EventIndex segment_index = first / LaneSegment::kCapacity;
     const EventIndex offset = segment_index * LaneSegment::kCapacity;
-    const EventIndex stop = std::min(last, offset + segments_[segment_index]->size());
-    segments_[segment_index]->summarize(first - offset, stop - offset, summary, offset);
+    const EventIndex stop = std::min(last, offset + segment_size(segment_index));
+    numbered(segment_index).summarize(first - offset, stop - offset, summary, offset);
     first = stop;
   }
   return summary;
@@ -236,17 +277,20 @@ LaneSummary Lane::summarize(EventIndex first, EventIndex last) const noexcept {
 
 EventIndex Lane::find_correlation(std::uint32_t correlation, EventIndex from) const noexcept {
   for (std::size_t s = from / LaneSegment::kCapacity; s < segments_.size(); ++s) {
-    const EventIndex offset = static_cast<EventIndex>(s) * LaneSegment::kCapacity;
-    const EventIndex found = segments_[s]->find_correlation(correlation, from > offset ? from - offset : 0);
-    if (found != segments_[s]->size()) return offset + found;
+    const CorrelationBounds bounds = segment_correlations(s);
+    if (correlation < bounds.least || correlation > bounds.greatest) continue;
+    const auto offset = static_cast<EventIndex>(s * LaneSegment::kCapacity);
+    const EventIndex found = numbered(s).find_correlation(correlation, from > offset ? from - offset : 0);
+    if (found != segment_size(s)) return offset + found;
   }
   return size_;
 }
 
 std::size_t Lane::memory_bytes() const noexcept {
   std::size_t bytes = sizeof(*this);
-  for (const auto& segment : segments_) bytes += segment->memory_bytes();
-  return bytes;
+  for (const auto& segment : segments_)
+    if (segment) bytes += segment->memory_bytes();
+  return bytes + (demanded_ ? demanded_->bounds().size() * sizeof(SegmentBounds) : 0);
 }
 
 }  // namespace lanescope

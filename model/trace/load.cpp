@@ -13,6 +13,8 @@
 #include "decoding_ahead.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
+#include "model/trace/compact/segment_reader.h"
+#include "model/trace/demanded_segments.h"
 #include "model/trace/frame_ingest.h"
 #include "model/trace/outline.h"
 
@@ -103,16 +105,29 @@ Result<std::shared_ptr<const Trace>> load(const std::filesystem::path& path, con
   if (stopped_at)
     say("What follows byte " + std::to_string(*stopped_at) +
         " was not read: the file unpacks to more than a recording of its size can hold (docs/file-format.md, Limits).");
-  if (const std::uint64_t malformed = ingest.malformed(); malformed > 0)
-    say(std::to_string(malformed) + (malformed == 1 ? " frame" : " frames") + " could not be understood and " +
-        (malformed == 1 ? "was" : "were") + " skipped.");
+  if (const std::uint64_t malformed = ingest.malformed(); malformed > 0) say(malformed_frames(malformed));
   return builder.snapshot();
+}
+
+// Null where it is to be loaded as a whole.
+std::shared_ptr<const Trace> load_from_segments(const std::filesystem::path& path, EventPlace place) {
+  constexpr std::uint64_t kEventBytes = 24;  // in memory, about
+  if (place == EventPlace::kInMemoryWhereTheyFit) {
+    const auto file = TraceFileReader::open(path);
+    if (!file || file->indexed_events() * kEventBytes <= SegmentCache::of_process().use().budget) return nullptr;
+  }
+  const auto reader = SegmentReader::open(path);
+  if (!reader) return nullptr;
+  const auto trace = reader->trace();
+  return trace ? *trace : nullptr;
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& path, const LoadProgress& progress) {
+Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& path, const LoadProgress& progress, EventPlace place) {
   try {
+    if (place != EventPlace::kInMemory)
+      if (const auto trace = load_from_segments(path, place)) return trace;
     return load(path, progress);
   } catch (const std::bad_alloc&) {
     return Error{"There is not enough memory to open " + path.string() + ". Close other programs, or open it on a machine with more."};

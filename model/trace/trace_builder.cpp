@@ -515,6 +515,24 @@ std::uint64_t TraceBuilder::memory_bytes() const noexcept {
                     state.graph_launches, state.nvtx, state.page_faults, state.thread_states, state.samples);
 }
 
+std::shared_ptr<const Trace> TraceBuilder::snapshot_with(std::vector<GivenLane> lanes) {
+  Trace& trace = state_->trace;
+  for (GivenLane& given : lanes) {
+    const TrackId id = state_->track_id(given.track);
+    state_->tracks[id].changed = false;  // it has nothing to publish
+    std::vector<LaneId>& of_track = trace.tracks_[id].lanes;
+    while (of_track.size() <= given.number) {
+      of_track.push_back(static_cast<LaneId>(trace.lanes_.size()));
+      trace.lanes_.emplace_back();
+      trace.track_of_lane_.push_back(id);
+    }
+    trace.lanes_[of_track[given.number]] = std::move(given.lane);
+  }
+  auto made = snapshot();
+  trace.lanes_.clear();
+  return made;
+}
+
 std::shared_ptr<const Trace> TraceBuilder::snapshot() {
   if (state_->lane_thread) state_->lane_thread->wait();
   Trace& trace = state_->trace;

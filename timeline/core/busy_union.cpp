@@ -43,7 +43,7 @@ class Cursor {
     const EventIndex at = subset_ != nullptr ? subset_->source_index(index_) : index_;
     const EventIndex first = at / LaneSegment::kCapacity * LaneSegment::kCapacity;
     if (segment_ == nullptr || first != segment_first_) {
-      segment_ = lane_->segments()[at / LaneSegment::kCapacity].get();
+      segment_ = lane_->segment(at / LaneSegment::kCapacity);
       segment_first_ = first;
     }
     start_ = segment_->start(at - first);
@@ -52,7 +52,7 @@ class Cursor {
 
   const Lane* lane_;
   const LaneSubset* subset_;
-  const LaneSegment* segment_ = nullptr;
+  std::shared_ptr<const LaneSegment> segment_;
   EventIndex segment_first_ = 0;
   EventIndex index_ = 0;
   EventIndex size_ = 0;

@@ -24,9 +24,10 @@ class WorkOfCalls {
       for (const LaneId id : track.lanes) {
         lanes.push_back(&trace.lane(id));
         events += lanes.back()->size();
-        for (const auto& segment : lanes.back()->segments()) {
-          first_ = std::min(first_, std::max(1u, segment->smallest_correlation()));
-          largest = std::max(largest, segment->largest_correlation());
+        for (std::size_t s = 0; s < lanes.back()->segment_count(); ++s) {
+          const CorrelationBounds ids = lanes.back()->segment_correlations(s);
+          first_ = std::min(first_, std::max(1u, ids.least));
+          largest = std::max(largest, ids.greatest);
         }
       }
     }

@@ -44,21 +44,25 @@ std::vector<Sum> sums_of(const Trace& trace, const LaneSegment& segment, Segment
 }  // namespace
 
 std::vector<Sum> SegmentSums::of_lane(const Trace& trace, LaneId lane, By by) {
-  std::vector<Entry*> unknown;
-  const auto segments = trace.lane(lane).segments();
-  for (const auto& segment : segments) {
-    Entry& entry = entries_[segment.get()];
-    entry.used = true;
-    if (entry.segment) continue;
-    entry.segment = segment;
-    unknown.push_back(&entry);
+  struct Unknown {
+    Entry* entry;
+    std::size_t segment;
+  };
+  std::vector<Unknown> unknown;
+  const Lane& of = trace.lane(lane);
+  for (std::size_t segment = 0; segment < of.segment_count(); ++segment) {
+    const auto [found, is_new] = entries_.try_emplace(of.segment_identity(segment));
+    found->second.used = true;
+    if (is_new) unknown.push_back({&found->second, segment});
   }
   parallel_for(unknown.size(), [&](std::size_t index) {
-    unknown[index]->sums = std::make_shared<const std::vector<Sum>>(sums_of(trace, *unknown[index]->segment, by));
+    std::shared_ptr<const LaneSegment> segment = of.segment(unknown[index].segment);
+    unknown[index].entry->sums = std::make_shared<const std::vector<Sum>>(sums_of(trace, *segment, by));
+    if (of.holds_segments()) unknown[index].entry->segment = std::move(segment);
   });
   Totals totals;
-  for (const auto& segment : segments)
-    for (const Sum& sum : *entries_.at(segment.get()).sums) totals.add(sum.key, sum.total);
+  for (std::size_t segment = 0; segment < of.segment_count(); ++segment)
+    for (const Sum& sum : *entries_.at(of.segment_identity(segment)).sums) totals.add(sum.key, sum.total);
   return totals.take();
 }
 

@@ -185,7 +185,7 @@ int run_analyze(Arguments arguments) {
   if (!options) return fail(options.error());
   if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
   keep_as_private_as(files);
-  const auto trace = open_traces(files);
+  const auto trace = open_traces(files, EventPlace::kInMemoryWhereTheyFit);
   if (!trace) return fail(trace.error());
 
   const Result<TimeRange> time = time_of(**trace, *options);

@@ -85,7 +85,7 @@ using Files = std::vector<std::filesystem::path>;
 // One run: a file, or a folder with a file for each rank.
 Result<std::shared_ptr<const Trace>> open_run(const std::filesystem::path& path) {
   std::error_code unreadable;
-  if (!std::filesystem::is_directory(path, unreadable)) return open_trace(path);
+  if (!std::filesystem::is_directory(path, unreadable)) return open_trace(path, {}, EventPlace::kInMemoryWhereTheyFit);
   Files ranks;
   for (const auto& entry : std::filesystem::directory_iterator(path, unreadable))
     if (entry.path().extension() == ".trace") ranks.push_back(entry.path());
@@ -94,7 +94,7 @@ Result<std::shared_ptr<const Trace>> open_run(const std::filesystem::path& path)
     return Error{path.string() + " is a folder without .trace files. Name a trace file, or a folder with one for each rank."};
   std::sort(ranks.begin(), ranks.end());
   keep_as_private_as(ranks);
-  return open_traces(ranks);
+  return open_traces(ranks, EventPlace::kInMemoryWhereTheyFit);
 }
 
 Result<std::vector<std::shared_ptr<const Trace>>> open_runs(const Files& files) {

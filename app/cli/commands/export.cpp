@@ -202,7 +202,7 @@ int run_export(Arguments arguments) {
   if (const auto checked = check(options); !checked) return fail(checked.error());
   if (is_rewritten(options)) return recover(options);
 
-  const auto trace = open_trace(options.input);
+  const auto trace = open_trace(options.input, {}, EventPlace::kInFile);
   if (!trace) return fail(trace.error());
   if (const auto written = find_format(options.type)->write(*trace, options); !written) return fail(written.error());
   if (options.output != kStandardOutput && !options.quiet) std::cerr << "Generated:\n\t" << options.output << '\n';

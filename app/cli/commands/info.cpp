@@ -156,10 +156,12 @@ std::string metrics_text(const Trace& trace) {
   return with_thousands(counters) + " of " + counted(gpus.size(), "GPU") + ", " + counted(values, "value");
 }
 
-// "compact, 3.1 MiB; 23.0 MiB of memory once open"; empty for files of other tools.
+// "log, 3.1 MiB; 23.0 MiB of memory once open", "compact, 3.1 MiB; 0.1 MiB of memory once open, and up to 4.0 GiB for events that are read"; empty
+// for files of other tools.
 std::string form_text(const FileFacts& facts) {
   if (!facts.form) return {};
-  return std::string(form_name(*facts.form)) + ", " + bytes_text(facts.bytes) + "; " + bytes_text(facts.memory) + " of memory once open";
+  const std::string text = std::string(form_name(*facts.form)) + ", " + bytes_text(facts.bytes) + "; " + bytes_text(facts.memory) + " of memory once open";
+  return facts.event_budget == 0 ? text : text + ", and up to " + bytes_text(facts.event_budget) + " for events that are read";
 }
 
 // "12,345 in 40 windows, 3 code objects, 2 dropped"; empty where nothing was sampled.
@@ -293,7 +295,7 @@ int run_info(Arguments arguments) {
       "  lanescope info run.trace\n"
       "  lanescope info --json run.trace | jq .counts\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;
-  const Result<std::shared_ptr<const Trace>> trace = open_trace(file);
+  const Result<std::shared_ptr<const Trace>> trace = open_trace(file, {}, EventPlace::kInFile);
   if (!trace) return fail(trace.error());
   const EventCounts counts = count_events(**trace);
   const FileFacts facts = facts_of(file, **trace);

@@ -39,7 +39,7 @@ int run_report(Arguments arguments) {
   if (output.empty()) output = without_trace_extension(input) + (timeline ? ".svg" : ".html");
   keep_as_private_as(std::array<std::filesystem::path, 1>{input});
   if (const auto checked = check_output(input, output, force ? Overwrite::kAllow : Overwrite::kRefuse); !checked) return fail(checked.error());
-  const auto trace = open_trace(input);
+  const auto trace = open_trace(input, {}, EventPlace::kInMemoryWhereTheyFit);
   if (!trace) return fail(trace.error());
   options.file = input;
   std::optional<Error> problem;

@@ -99,7 +99,7 @@ int run_stats(Arguments arguments) {
   if (!requests) return fail(requests.error());
   if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
   keep_as_private_as(files);
-  const auto trace = open_traces(files);
+  const auto trace = open_traces(files, EventPlace::kInFile);
   if (!trace) return fail(trace.error());
 
   const stats::ReportSeries series(**trace);

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "../decoding_ahead.h"
+#include "../lane_builder.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
+#include "model/trace/demanded_segments.h"
 #include "model/trace/frame_ingest.h"
 
 namespace lanescope {
@@ -20,7 +22,8 @@ struct SegmentReader::State {
   FrameIngest ingest{builder};
   std::shared_ptr<const Trace> surroundings;
   std::vector<TrackKey> tracks;
-  std::vector<Segment> segments;  // by track, lane and time
+  std::vector<std::uint32_t> order;  // of tracks by their first segments in the file
+  std::vector<Segment> segments;     // by track, lane and time
   std::vector<std::vector<std::pair<std::size_t, std::size_t>>> lanes;  // of each track: from which segment to which
   std::uint64_t events = 0;
 
@@ -40,7 +43,13 @@ struct SegmentReader::State {
         return Error{path.string() + " unpacks to more than a recording of its size can hold (docs/file-format.md, Limits)."};
       ingest.add(decoded);
     }
-    builder.provenance().finished = true;
+    Provenance& provenance = builder.provenance();
+    provenance.format = "Lanescope";
+    provenance.finished = !ingest.source_was_cut();
+    if (const std::uint64_t malformed = ingest.malformed(); malformed > 0) {
+      if (!provenance.condition.empty()) provenance.condition += ' ';
+      provenance.condition += malformed_frames(malformed);
+    }
     surroundings = builder.snapshot();
     for (const std::optional<TrackKey>& key : ingest.file_tracks()) tracks.push_back(key.value_or(TrackKey{}));
     return {};
@@ -48,17 +57,22 @@ struct SegmentReader::State {
 
   Result<void> read_heads(const std::vector<IndexedFrame>& index) {
     const Nanoseconds epoch = surroundings->provenance().monotonic_epoch;
+    std::vector<bool> is_met;
     for (const IndexedFrame& indexed : index) {
       if (indexed.type != proto::FRAME_LANE_SEGMENT) continue;
       auto head = decode_segment_head(indexed.segment_head);
       if (!head || head->lane.track >= tracks.size() || indexed.event_count == 0 || indexed.event_count > LaneSegment::kCapacity) return damaged();
       if (!ingest.file_tracks()[head->lane.track]) continue;  // of a kind that this version does not know
+      if (head->busy < 0 || head->busy > head->end - head->first_start || head->least_correlation > head->greatest_correlation) return damaged();
       for (Nanoseconds* time : {&head->first_start, &head->last_start, &head->end}) *time -= epoch;
       for (SegmentHead::Part& part : head->parts) {
         part.start -= epoch;
         part.dominant = ingest.name_of_file(part.dominant);
       }
       for (SegmentHead::NameSum& sum : head->names) sum.name = ingest.name_of_file(sum.name);
+      if (is_met.size() < tracks.size()) is_met.resize(tracks.size());
+      if (!is_met[head->lane.track]) order.push_back(head->lane.track);
+      is_met[head->lane.track] = true;
       segments.push_back({std::move(*head), 0, indexed.event_count, indexed.offset, indexed.stored_size});
     }
     std::stable_sort(segments.begin(), segments.end(), [](const Segment& a, const Segment& b) {
@@ -91,7 +105,41 @@ struct SegmentReader::State {
   }
 };
 
-SegmentReader::SegmentReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+// A lane of the file, which stays open for it.
+class SegmentReader::LaneOnDemand final : public DemandedSegments {
+ public:
+  LaneOnDemand(const std::shared_ptr<State>& file, FileLane lane) : DemandedSegments(bounds_of(SegmentReader(file).segments(lane))), file_(file), lane_(lane) {}
+
+  // Whether a lane can be one of these: all segments but the last are full.
+  static bool is_possible(std::span<const Segment> segments) {
+    return std::all_of(segments.begin(), segments.end(), [&](const Segment& segment) {
+      return segment.count == LaneSegment::kCapacity || &segment == &segments.back();
+    });
+  }
+
+ private:
+  static std::vector<SegmentBounds> bounds_of(std::span<const Segment> segments) {
+    std::vector<SegmentBounds> bounds;
+    for (const Segment& segment : segments) {
+      const SegmentHead& head = segment.head;
+      bounds.push_back({segment.count, head.first_start, head.last_start, head.end, head.busy, {head.least_correlation, head.greatest_correlation}});
+    }
+    return bounds;
+  }
+  std::shared_ptr<const LaneSegment> read(std::size_t s) const override {
+    const SegmentReader reader(file_);
+    auto segment = reader.decode(reader.segments(lane_)[s]);
+    if (segment) return *segment;
+    SegmentCache::of_process().report("Not all events of " + file_->path.string() +
+                                      " can be read any more: it was changed, cut or damaged. Those stand without names. Open it again.");
+    return nullptr;
+  }
+
+  std::shared_ptr<State> file_;
+  FileLane lane_;
+};
+
+SegmentReader::SegmentReader(std::shared_ptr<State> state) : state_(std::move(state)) {}
 SegmentReader::SegmentReader(SegmentReader&&) noexcept = default;
 SegmentReader& SegmentReader::operator=(SegmentReader&&) noexcept = default;
 SegmentReader::~SegmentReader() = default;
@@ -99,7 +147,7 @@ SegmentReader::~SegmentReader() = default;
 Result<SegmentReader> SegmentReader::open(const std::filesystem::path& path) {
   auto reader = TraceFileReader::open(path);
   if (!reader) return reader.error();
-  auto state = std::make_unique<State>(std::move(*reader), path);
+  auto state = std::make_shared<State>(std::move(*reader), path);
   const std::vector<IndexedFrame> index = state->reader.index();
   if (std::none_of(index.begin(), index.end(), [](const IndexedFrame& frame) { return frame.type == proto::FRAME_TRACKS; }))
     return Error{path.string() + " is not compacted, or was cut off. Compact it with: lanescope export -t trace --form compact " + path.string() +
@@ -144,7 +192,46 @@ Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& 
   if (!decoded || decoded->lane != segment.head.lane || decoded->events.size() != segment.count) return state_->damaged();
   const auto events = state_->ingest.events_of(*decoded);
   if (!events) return state_->damaged();
-  return std::make_shared<const LaneSegment>(*events);
+  auto lane_segment = std::make_shared<const LaneSegment>(*events);
+  // What was said of it in answers so far must hold.
+  const SegmentHead& head = segment.head;
+  const EventIndex last = segment.count - 1;
+  const bool as_said = lane_segment->start(0) == head.first_start && lane_segment->start(last) == head.last_start &&
+                       lane_segment->start(last) + lane_segment->duration(last) == head.end && lane_segment->busy_total() == head.busy &&
+                       lane_segment->smallest_correlation() == head.least_correlation &&
+                       lane_segment->largest_correlation() == head.greatest_correlation;
+  if (!as_said) return state_->damaged();
+  return lane_segment;
+}
+
+Result<std::shared_ptr<const Trace>> SegmentReader::trace() const {
+  constexpr std::uint64_t kEventMemory = 24;  // as TraceBuilder counts it
+  State& state = *state_;
+  if (state.surroundings->event_count() > 0) return state.damaged();
+  if (!Spending(state.reader.size()).may_keep(state.ingest.memory_bytes() + state.events * kEventMemory)) return state.damaged();
+  std::vector<GivenLane> lanes;
+  for (const std::uint32_t track : state.order)
+    for (std::uint32_t number = 0; number < lane_count(track); ++number) {
+      const FileLane lane{track, number};
+      const auto of_lane = segments(lane);
+      if (of_lane.empty()) {
+        lanes.push_back({tracks()[track], number, {}});
+      } else if (LaneOnDemand::is_possible(of_lane)) {
+        lanes.push_back({tracks()[track], number, Lane(std::make_shared<const LaneOnDemand>(state_, lane))});
+      } else {
+        GrowingLane whole;
+        for (const Segment& segment : of_lane) {
+          const auto decoded = decode(segment);
+          if (!decoded) return decoded.error();
+          std::vector<Event> events;
+          for (EventIndex i = 0; i < (*decoded)->size(); ++i)
+            events.push_back({(*decoded)->start(i), (*decoded)->duration(i), (*decoded)->name(i), (*decoded)->correlation(i), (*decoded)->detail(i)});
+          whole.append(events);
+        }
+        lanes.push_back({tracks()[track], number, whole.publish()});
+      }
+    }
+  return state.builder.snapshot_with(std::move(lanes));
 }
 
 }  // namespace lanescope

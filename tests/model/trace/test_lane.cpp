@@ -113,7 +113,7 @@ TEST_CASE("the summary of any run of events has its count, its longest event and
 TEST_CASE("lanes longer than a segment answer as short ones do") {
   const auto events = random_events(6, 150'000, 12);
   const Lane lane = lane_of(events);
-  REQUIRE(lane.segments().size() == 3);
+  REQUIRE(lane.segment_count() == 3);
   Nanoseconds busy = 0;
   for (const Event& event : events) busy += event.duration;
   CHECK(lane.busy({0, events.back().end()}) == busy);

@@ -21,11 +21,14 @@ struct TraceFileFormat {
 };
 [[nodiscard]] std::span<const TraceFileFormat> readable_trace_formats() noexcept;
 
-// Reads a trace file of any kind. Fails with one sentence that says what the file is, or isn't, and what to do.
-[[nodiscard]] Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path, const LoadProgress& progress = {});
+// Reads a trace file of any kind. Fails with one sentence that says what the file is, or isn't, and what to do. Events of files that are not
+// Lanescope's are in memory wherever they are asked to be.
+[[nodiscard]] Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path, const LoadProgress& progress = {},
+                                                              EventPlace place = EventPlace::kInMemory);
 
 // Several files as one trace (combine_traces), each under the name of its file: by the time of day where all know theirs, else with their
 // first events together. One file alone is what open_trace() gives. Requires: at least one path.
-[[nodiscard]] Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths);
+[[nodiscard]] Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths,
+                                                               EventPlace place = EventPlace::kInMemory);
 
 }  // namespace lanescope

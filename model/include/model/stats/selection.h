@@ -16,7 +16,7 @@
 
 namespace lanescope::stats {
 
-// An event in its lane, read without a copy of what is not asked for.
+// An event in its lane, read without a copy of what is not asked for. For as long as it is visited.
 struct EventView {
   const LaneSegment& segment;
   EventIndex position;  // in the segment
@@ -59,7 +59,8 @@ class Selection {
   template <typename Visit>
   void for_each(const Stretch& stretch, Visit& visit) const {
     const Track& track = *stretch.track;
-    const LaneSegment& segment = *trace_->lane(stretch.lane).segments()[stretch.first / LaneSegment::kCapacity];
+    const std::shared_ptr<const LaneSegment> held = trace_->lane(stretch.lane).segment(stretch.first / LaneSegment::kCapacity);
+    const LaneSegment& segment = *held;
     const EventIndex base = stretch.first - stretch.first % LaneSegment::kCapacity;
     const bool launched = range_ && is_gpu(track.key.kind);
     for (EventIndex i = stretch.first; i < stretch.last; ++i) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "model/file/frame_codec.h"
@@ -37,6 +38,9 @@ class DecodedFrame {
   struct Content;
   std::unique_ptr<Content> content_;
 };
+
+// "2 frames could not be understood and were skipped."
+[[nodiscard]] std::string malformed_frames(std::uint64_t count);
 
 // Threads: one thread at a time.
 class FrameIngest {

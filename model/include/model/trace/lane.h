@@ -6,6 +6,9 @@
 // A lane is immutable and cheap to copy: it shares its segments. Any number of threads may read it. A recording that grows publishes new
 // lanes, which share all full segments with the old ones.
 //
+// A lane of a compacted file holds no segments: each is decoded when an event of it is asked for, and that may wait for the disk. What O(1)
+// and O(log n) say holds while segments are in memory (demanded_segments.h says how they stay there).
+//
 // Memory: 8 bytes an event for start and duration, 12 where 65,536 in a row take more than four seconds; 2 to 8 for name, correlation and
 // detail (see PackedColumn), 12 where they vary at random; and somewhat over 2 for the index: prefix sums of busy time over blocks of 16
 // events, and a SummaryPyramid.
@@ -89,22 +92,35 @@ class LaneSegment {
   bool correlations_ascend_ = true;
 };
 
+class DemandedSegments;
+
+// Ids of events lie between them; also 0, where some have none.
+struct CorrelationBounds {
+  std::uint32_t least = 0;
+  std::uint32_t greatest = 0;
+};
+
 class Lane {
  public:
   Lane() = default;
   // Requires: every segment but the last is full; sorted by start across segments, not overlapping.
   explicit Lane(std::vector<std::shared_ptr<const LaneSegment>> segments);
+  // Of segments that are decoded when they are needed.
+  explicit Lane(std::shared_ptr<const DemandedSegments> segments);
 
   [[nodiscard]] EventIndex size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
   // Requires, for each: index < size(). O(1).
-  [[nodiscard]] Nanoseconds start(EventIndex i) const noexcept { return segment(i).start(i % LaneSegment::kCapacity); }
-  [[nodiscard]] Nanoseconds duration(EventIndex i) const noexcept { return segment(i).duration(i % LaneSegment::kCapacity); }
-  [[nodiscard]] Nanoseconds end(EventIndex i) const noexcept { return start(i) + duration(i); }
-  [[nodiscard]] NameId name(EventIndex i) const noexcept { return segment(i).name(i % LaneSegment::kCapacity); }
-  [[nodiscard]] std::uint32_t correlation(EventIndex i) const noexcept { return segment(i).correlation(i % LaneSegment::kCapacity); }
-  [[nodiscard]] DetailId detail(EventIndex i) const noexcept { return segment(i).detail(i % LaneSegment::kCapacity); }
+  [[nodiscard]] Nanoseconds start(EventIndex i) const noexcept { return of(i).start(i % LaneSegment::kCapacity); }
+  [[nodiscard]] Nanoseconds duration(EventIndex i) const noexcept { return of(i).duration(i % LaneSegment::kCapacity); }
+  [[nodiscard]] Nanoseconds end(EventIndex i) const noexcept {
+    const LaneSegment& segment = of(i);
+    return segment.start(i % LaneSegment::kCapacity) + segment.duration(i % LaneSegment::kCapacity);
+  }
+  [[nodiscard]] NameId name(EventIndex i) const noexcept { return of(i).name(i % LaneSegment::kCapacity); }
+  [[nodiscard]] std::uint32_t correlation(EventIndex i) const noexcept { return of(i).correlation(i % LaneSegment::kCapacity); }
+  [[nodiscard]] DetailId detail(EventIndex i) const noexcept { return of(i).detail(i % LaneSegment::kCapacity); }
   [[nodiscard]] Event event(EventIndex i) const noexcept;
 
   // From the first start to the last end; empty when the lane is. Events do not overlap, so the last event ends last. O(1).
@@ -126,9 +142,10 @@ class Lane {
   // Time within the window that events cover. O(log n).
   [[nodiscard]] Nanoseconds busy(TimeRange window) const noexcept { return busy_before(window.end) - busy_before(window.begin); }
 
-  // Asks the cache for what queries around an event will read; nothing where there is none. O(1).
+  // Asks the processor's cache for what queries around an event will read; nothing where there is none, or it is not decoded. O(1).
   void prefetch(EventIndex i) const noexcept {
-    if (i < size_) segment(i).prefetch(i % LaneSegment::kCapacity);
+    if (i >= size_) return;
+    if (const LaneSegment* held = segments_[i / LaneSegment::kCapacity].get()) held->prefetch(i % LaneSegment::kCapacity);
   }
   // O(log n).
   [[nodiscard]] LaneSummary summarize(EventIndex first, EventIndex last) const noexcept;
@@ -140,14 +157,37 @@ class Lane {
   // O(events) for the last that they share.
   [[nodiscard]] EventIndex common_prefix(const Lane& other) const noexcept;
 
-  [[nodiscard]] std::span<const std::shared_ptr<const LaneSegment>> segments() const noexcept { return segments_; }
+  // Segments, which hold kCapacity events each, but for the last. Requires, for each: s < segment_count().
+  [[nodiscard]] std::size_t segment_count() const noexcept { return segments_.size(); }
+  // One that stays in memory for as long as the caller has it. For who goes through many events: that takes less than to ask for each.
+  [[nodiscard]] std::shared_ptr<const LaneSegment> segment(std::size_t s) const noexcept;
+  // What is known of one without decoding it: its first start, and between which bounds its correlation ids lie. O(1).
+  [[nodiscard]] Nanoseconds segment_start(std::size_t s) const noexcept;
+  [[nodiscard]] CorrelationBounds segment_correlations(std::size_t s) const noexcept;
+  // A number that no other segment has while this one exists: the same in lanes that share the segment. O(1).
+  [[nodiscard]] std::uint64_t segment_identity(std::size_t s) const noexcept;
+  // Whether its segments stay in memory, rather than be decoded when they are needed. O(1).
+  [[nodiscard]] bool holds_segments() const noexcept { return demanded_ == nullptr; }
+
+  // Of what the lane holds itself.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
-  [[nodiscard]] const LaneSegment& segment(EventIndex i) const noexcept { return *segments_[i / LaneSegment::kCapacity]; }
+  // That of an event; it stays until this thread asks for one of another segment.
+  [[nodiscard]] const LaneSegment& of(EventIndex i) const noexcept { return numbered(i / LaneSegment::kCapacity); }
+  [[nodiscard]] const LaneSegment& numbered(std::size_t s) const noexcept {
+    const LaneSegment* held = segments_[s].get();
+    return held != nullptr ? *held : demanded(s);
+  }
+  [[nodiscard]] const LaneSegment& demanded(std::size_t s) const noexcept;
+  [[nodiscard]] Nanoseconds last_start(std::size_t s) const noexcept;
+  [[nodiscard]] EventIndex segment_size(std::size_t s) const noexcept {
+    return static_cast<EventIndex>(std::min<std::size_t>(LaneSegment::kCapacity, size_ - s * LaneSegment::kCapacity));
+  }
 
-  std::vector<std::shared_ptr<const LaneSegment>> segments_;
+  std::vector<std::shared_ptr<const LaneSegment>> segments_;  // null: decoded when needed
   std::vector<Nanoseconds> busy_before_segment_;
+  std::shared_ptr<const DemandedSegments> demanded_;  // those that are null above; null where there are none
   EventIndex size_ = 0;
 };
 

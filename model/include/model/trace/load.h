@@ -16,9 +16,15 @@ namespace lanescope {
 enum class LoadStep { kContinue, kCancel };
 using LoadProgress = std::function<LoadStep(double fraction, std::shared_ptr<const Trace> partial)>;
 
+// Where the events of an opened trace are: all in memory, or, of a compacted file, in the file until they are needed (demanded_segments.h).
+// Who asks for all of them many times has them in memory where the cache's budget has room for all. Other files have theirs in memory always,
+// and so have compacted ones that are cut or damaged.
+enum class EventPlace { kInMemory, kInFile, kInMemoryWhereTheyFit };
+
 // Reads a .trace file that may be finished, cut at any byte, or still growing (what there is now). Fails with one sentence, as
 // TraceFileReader::open.
-Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& path, const LoadProgress& progress = {});
+Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& path, const LoadProgress& progress = {},
+                                                EventPlace place = EventPlace::kInMemory);
 
 // Has the allocator keep what decoding frees for what is decoded next, up to 256 MB, instead of giving it back to the system and asking for
 // it again with each chunk, which takes a third of the time of opening a file. For the main() of programs that open large files: it holds

@@ -28,6 +28,13 @@ class EventSink {
   virtual void take(TrackId track, std::span<const Event> events, std::span<const std::uint32_t> depths) = 0;
 };
 
+// A lane that somebody else made: the one of this number on its track.
+struct GivenLane {
+  TrackKey track;
+  std::uint32_t number = 0;
+  Lane lane;
+};
+
 class TraceBuilder {
  public:
   // Where events are placed on lanes: where they are added, or meanwhile on a thread of the builder's own, for who adds very many.
@@ -128,6 +135,9 @@ class TraceBuilder {
 
   // What there is now. O(lanes + segments), and the rebuilding of tails, and of what lies behind late events, that came since the last call.
   std::shared_ptr<const Trace> snapshot();
+  // The same with lanes that are not the builder's, and that it does not keep. Requires: they are in the order of tracks, and of numbers on
+  // each; no events were added to these tracks; nothing is added afterwards.
+  std::shared_ptr<const Trace> snapshot_with(std::vector<GivenLane> lanes);
 
  private:
   struct State;

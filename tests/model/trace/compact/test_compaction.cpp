@@ -3,15 +3,11 @@
 #include <cstring>
 #include <random>
 
-#include "described.h"
+#include "answers.h"
 #include "lanescope/trace.pb.h"
-#include "model/analysis/rule.h"
 #include "model/export/trace_file_export.h"
 #include "model/file/frame.h"
 #include "model/import/open_trace.h"
-#include "model/stats/format.h"
-#include "model/stats/report.h"
-#include "model/trace/completeness.h"
 #include "recordings.h"
 #include "sample_trace.h"
 
@@ -20,40 +16,6 @@ using namespace lanescope::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::vector<std::string> answers_of(const Trace& trace) {
-  std::vector<std::string> answers;
-  for (const stats::Report& report : stats::reports()) {
-    const auto table = stats::make_report(report, trace);
-    answers.push_back(std::string(report.name) + '\n' + (table ? stats::format_table(*table, stats::Format::kCsv) : table.error().text));
-  }
-  for (const analysis::Rule& rule : analysis::rules()) {
-    const auto request = analysis::parse_rule(rule.name);
-    REQUIRE(request);
-    const auto answer = analysis::apply_rule(trace, *request);
-    std::string text(rule.name);
-    if (answer)
-      for (const analysis::Finding& finding : answer->findings) text += '\n' + finding.title + " costs " + std::to_string(finding.cost);
-    else
-      text += answer.error().text;
-    answers.push_back(std::move(text));
-  }
-  return answers;
-}
-
-void check_same(const Trace& log, const Trace& compact) {
-  CHECK(first_difference(described(log), described(compact)) == "");
-  CHECK(log.event_count() == compact.event_count());
-  CHECK(log.extent() == compact.extent());
-  CHECK(first_difference(answers_of(log), answers_of(compact)) == "");
-}
-
-void check_lacks_as_much(const Trace& log, const Trace& compact) {
-  CHECK(compact.provenance().condition == log.provenance().condition);
-  CHECK(compact.provenance().finished == log.provenance().finished);
-  CHECK(completeness_text(compact) == completeness_text(log));
-  CHECK(compact.diagnostics().size() == log.diagnostics().size());
-}
 
 // Of each recording: more by night (packaging/nightly.sh).
 int cuts() {

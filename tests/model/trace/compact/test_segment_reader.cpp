@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "described.h"
-#include "lanescope/trace.pb.h"
+#include "long_recording.h"
 #include "model/trace/compact/segment_reader.h"
 #include "recordings.h"
 
@@ -12,44 +12,6 @@ using namespace lanescope::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-// One process whose thread makes `count` calls one after the other, each of one launch.
-void write_long_recording(const fs::path& path, std::uint32_t count) {
-  auto writer = TraceFileWriter::create(path, Overwrite::kAllow);
-  REQUIRE(writer);
-  std::vector<std::byte> frames;
-  FrameHeader header;
-  header.type = proto::FRAME_SESSION_START;
-  proto::SessionStart start;
-  start.set_epoch(1'000'000);
-  append_frame(header, start.SerializeAsString(), frames);
-  header.process = 1;
-  header.source = proto::SOURCE_AGENT;
-  header.type = proto::FRAME_EVENTS;
-  std::mt19937 random(1);
-  for (std::uint32_t done = 0; done < count;) {
-    proto::EventChunk chunk;
-    chunk.set_base_time(1'000'000 + std::int64_t{done} * 2'000);
-    if (done == 0) {
-      chunk.set_first_string(1);
-      chunk.add_strings("cudaLaunchKernel");
-      chunk.add_strings("cudaMemcpyAsync");
-    }
-    proto::ApiCalls& calls = *chunk.mutable_api_calls();
-    calls.set_thread(4711);
-    header.event_count = std::min<std::uint32_t>(10'000, count - done);
-    for (std::uint32_t i = 0; i < header.event_count; ++i) {
-      calls.add_start_delta(i == 0 ? 0 : 2'000);
-      calls.add_duration(random() % 2'000);
-      calls.add_name(1 + random() % 2);
-      calls.add_correlation_delta(i == 0 ? static_cast<std::int64_t>(done) + 1 : 1);
-    }
-    append_frame(header, chunk.SerializeAsString(), frames);
-    done += header.event_count;
-  }
-  REQUIRE(writer->append(frames));
-  REQUIRE(writer->finish());
-}
 
 SegmentReader opened(const fs::path& path) {
   auto reader = SegmentReader::open(path);

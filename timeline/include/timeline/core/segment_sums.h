@@ -31,11 +31,11 @@ class SegmentSums {
 
  private:
   struct Entry {
-    std::shared_ptr<const LaneSegment> segment;  // kept, so that no other gets its address
+    std::shared_ptr<const LaneSegment> segment;  // kept where its lane holds it, so that no other gets its address
     std::shared_ptr<const std::vector<Sum>> sums;
     bool used = false;
   };
-  std::unordered_map<const LaneSegment*, Entry> entries_;
+  std::unordered_map<std::uint64_t, Entry> entries_;  // by the identities of segments
 };
 
 }  // namespace lanescope::timeline

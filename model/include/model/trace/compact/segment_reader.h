@@ -1,5 +1,5 @@
 // Reads a compacted file (docs/file-format.md, Compacted files) a segment at a time: the heads of all are known at once, and any segment can
-// be decoded without the others. What holds more events than memory does stands on it.
+// be decoded without the others. Traces of more events than memory holds stand on it.
 //
 // Times are ns since the trace's epoch. Ids are those of surroundings(): names, details, tracks.
 //
@@ -49,14 +49,21 @@ class SegmentReader {
   [[nodiscard]] std::span<const Segment> overlapping(FileLane lane, TimeRange window) const noexcept;
   [[nodiscard]] std::uint64_t event_count() const noexcept;
 
-  // The events of a segment, as a lane has them. Fails with one sentence where the file was changed, or the frame is damaged. O(events): one
-  // read of its bytes, no other frame is looked at.
+  // The events of a segment, as a lane has them. Fails with one sentence where the file was changed, or the frame is damaged, or is not what
+  // its head says. O(events): one read of its bytes, no other frame is looked at.
   [[nodiscard]] Result<std::shared_ptr<const LaneSegment>> decode(const Segment& segment) const;
+
+  // The whole trace, as load_trace() would have it, with lanes whose segments are decoded when they are needed (demanded_segments.h): it keeps
+  // the file open. Fails where the file has events beside its segments, or holds more than a file of its size can (limits.h). To be called
+  // once, on one thread. O(segments), and O(events) of tracks of memory usage, whose totals are counters, and of lanes whose segments are not
+  // full.
+  [[nodiscard]] Result<std::shared_ptr<const Trace>> trace() const;
 
  private:
   struct State;
-  explicit SegmentReader(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  class LaneOnDemand;
+  explicit SegmentReader(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace lanescope

@@ -1,0 +1,14 @@
+// How much memory events of compacted files may take while a command runs, and whether all could be read.
+#pragma once
+
+#include "model/file/result.h"
+
+namespace lanescope::cli {
+
+// Sets it to what the environment says (LANESCOPE_MEMORY, a size such as 512M or 2G), where it says something. Fails where that is no size.
+Result<void> apply_memory_budget();
+
+// The code of a command that is over; failure where events could not be read meanwhile, which is said.
+int with_reading_checked(int code);
+
+}  // namespace lanescope::cli

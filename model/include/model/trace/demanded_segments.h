@@ -1,0 +1,105 @@
+// Segments of a lane that are decoded when they are needed, and the cache in which they stay (docs/adr/0019-segments-on-demand.md).
+//
+// Who reads an event pins its segment: each thread keeps the last few segments that it read, and finds them there without a lock. So a
+// segment that the cache gives up stays for as long as somebody reads it. Pins go with the thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/trace/lane.h"
+
+namespace lanescope {
+
+// What is known of a segment without decoding it. Times in ns since the trace's epoch.
+struct SegmentBounds {
+  EventIndex count = 0;
+  Nanoseconds first_start = 0;
+  Nanoseconds last_start = 0;
+  Nanoseconds end = 0;   // of the last event
+  Nanoseconds busy = 0;  // sum of durations
+  CorrelationBounds correlations;
+};
+
+// Threads: any number may call any function at once.
+class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
+ public:
+  // Requires: bounds are in order, and do not overlap; every segment but the last has LaneSegment::kCapacity events, the last at least one.
+  explicit DemandedSegments(std::vector<SegmentBounds> bounds);
+  virtual ~DemandedSegments();
+  DemandedSegments(const DemandedSegments&) = delete;
+  DemandedSegments& operator=(const DemandedSegments&) = delete;
+
+  [[nodiscard]] std::span<const SegmentBounds> bounds() const noexcept { return bounds_; }
+  // A number that no other segment of this process ever has.
+  [[nodiscard]] std::uint64_t identity(std::size_t s) const noexcept { return first_identity_ + s; }
+
+  // The segment, which stays until this thread asks for another one, of any lane. O(1) for the last few; else O(events) where it is not in
+  // the cache: it is read and decoded, and that may wait for the disk.
+  //
+  // One that can't be read is replaced by as many events without a name, of the same bounds and sum, and the cache knows the reason.
+  [[nodiscard]] const LaneSegment& pinned(std::size_t s) const noexcept;
+  // The same for as long as the caller has it.
+  [[nodiscard]] std::shared_ptr<const LaneSegment> held(std::size_t s) const noexcept;
+
+ private:
+  friend class SegmentCache;
+  // Reads it. None where that is not possible; then the cache was told why. O(events).
+  [[nodiscard]] virtual std::shared_ptr<const LaneSegment> read(std::size_t s) const = 0;
+  // What stands for one that can't be read.
+  [[nodiscard]] std::shared_ptr<const LaneSegment> substitute(std::size_t s) const;
+
+  std::vector<SegmentBounds> bounds_;
+  std::uint64_t first_identity_;
+};
+
+// Keeps decoded segments of all traces of this process within a budget of bytes: the longest unused ones go first.
+//
+// Segments that threads have pinned count, but cannot go: at least eight a thread, which are 11 MB where all are full.
+//
+// Threads: any number may call any function at once.
+class SegmentCache {
+ public:
+  static SegmentCache& of_process();
+
+  // A quarter of the machine's memory, and at most 4 GiB.
+  [[nodiscard]] static std::uint64_t default_budget() noexcept;
+  void set_budget(std::uint64_t bytes);
+
+  struct Use {
+    std::uint64_t budget = 0;    // bytes
+    std::uint64_t used = 0;      // bytes of segments that are decoded
+    std::uint64_t most = 0;      // that were used at once
+    std::uint64_t segments = 0;  // in the cache
+    std::uint64_t decoded = 0;   // how often one was decoded
+    std::uint64_t dropped = 0;   // and given up again for lack of room
+  };
+  [[nodiscard]] Use use() const noexcept;
+
+  // What can't be read any more, one sentence for each file; empty where all can be.
+  [[nodiscard]] std::vector<std::string> problems() const;
+  // Adds one, once.
+  void report(std::string sentence);
+
+  SegmentCache(const SegmentCache&) = delete;
+  SegmentCache& operator=(const SegmentCache&) = delete;
+
+ private:
+  friend class DemandedSegments;
+  SegmentCache();
+  ~SegmentCache();
+
+  // From the cache, else decoded. When segments of a lane are asked for one after the other, the next are decoded meanwhile.
+  [[nodiscard]] std::shared_ptr<const LaneSegment> take(const DemandedSegments& from, std::size_t s);
+  // Forgets all of a lane that is gone.
+  void forget(std::uint64_t first_identity, std::size_t count);
+  [[nodiscard]] std::uint64_t pinned_bytes_per_thread() const noexcept;
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lanescope

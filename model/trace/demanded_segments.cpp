@@ -1,0 +1,100 @@
+#include "model/trace/demanded_segments.h"
+
+#include <array>
+#include <atomic>
+#include <cassert>
+
+namespace lanescope {
+namespace {
+
+constexpr std::size_t kPins = 64;        // of a thread; by the segments' numbers
+constexpr std::size_t kFewestPins = 8;   // that a thread keeps whatever they take
+
+struct Pin {
+  std::uint64_t identity = 0;  // 0: none
+  const LaneSegment* segment = nullptr;
+};
+// Plain memory of each thread, which is found without asking whether it was made.
+constinit thread_local std::array<Pin, kPins> pins{};
+
+// What keeps them, and gives them up with the thread.
+class PinnedSegments {
+ public:
+  PinnedSegments() = default;
+  ~PinnedSegments() { give_up_all(); }
+  PinnedSegments(const PinnedSegments&) = delete;
+  PinnedSegments& operator=(const PinnedSegments&) = delete;
+
+  const std::shared_ptr<const LaneSegment>& of(std::uint64_t identity) const { return held_[identity % kPins]; }
+  const LaneSegment& pin(std::uint64_t identity, std::shared_ptr<const LaneSegment> segment, std::uint64_t most_bytes) {
+    const std::size_t bytes = segment->memory_bytes();
+    give_up(identity % kPins);
+    if (count_ >= kFewestPins && bytes_ + bytes > most_bytes) give_up_all();
+    bytes_ += bytes;
+    ++count_;
+    pins[identity % kPins] = {identity, segment.get()};
+    held_[identity % kPins] = std::move(segment);
+    return *pins[identity % kPins].segment;
+  }
+
+ private:
+  void give_up(std::size_t place) {
+    if (!held_[place]) return;
+    bytes_ -= held_[place]->memory_bytes();
+    --count_;
+    pins[place] = {};
+    held_[place].reset();
+  }
+  void give_up_all() {
+    for (std::size_t place = 0; place < kPins; ++place) give_up(place);
+  }
+
+  std::array<std::shared_ptr<const LaneSegment>, kPins> held_;
+  std::size_t bytes_ = 0;
+  std::size_t count_ = 0;
+};
+thread_local PinnedSegments pinned_segments;
+
+std::uint64_t next_identities(std::size_t count) {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(count);
+}
+
+}  // namespace
+
+DemandedSegments::DemandedSegments(std::vector<SegmentBounds> bounds) : bounds_(std::move(bounds)), first_identity_(next_identities(bounds_.size())) {
+  (void)SegmentCache::of_process();  // which so outlives them
+}
+DemandedSegments::~DemandedSegments() { SegmentCache::of_process().forget(first_identity_, bounds_.size()); }
+
+const LaneSegment& DemandedSegments::pinned(std::size_t s) const noexcept {
+  const std::uint64_t wanted = identity(s);
+  const Pin& pin = pins[wanted % kPins];
+  if (pin.identity == wanted) return *pin.segment;
+  SegmentCache& cache = SegmentCache::of_process();
+  return pinned_segments.pin(wanted, cache.take(*this, s), cache.pinned_bytes_per_thread());
+}
+
+std::shared_ptr<const LaneSegment> DemandedSegments::held(std::size_t s) const noexcept {
+  const std::uint64_t wanted = identity(s);
+  if (pins[wanted % kPins].identity == wanted) return pinned_segments.of(wanted);
+  return SegmentCache::of_process().take(*this, s);
+}
+
+std::shared_ptr<const LaneSegment> DemandedSegments::substitute(std::size_t s) const {
+  const SegmentBounds& bounds = bounds_[s];
+  std::vector<Event> events(bounds.count);
+  const auto others = static_cast<Nanoseconds>(bounds.count) - 1;  // than the last, which has what is behind its start
+  const Nanoseconds length = bounds.last_start - bounds.first_start;
+  const Nanoseconds of_last = std::min(bounds.end - bounds.last_start, bounds.busy);
+  const Nanoseconds of_others = others == 0 ? 0 : std::min(bounds.busy - of_last, length) / others;
+  for (Nanoseconds i = 0; i < others; ++i) {
+    // Without a product that could be too large.
+    const Nanoseconds start = length / others * i + length % others * i / others;
+    events[static_cast<std::size_t>(i)] = {bounds.first_start + start, of_others, 0, 0, 0};
+  }
+  events.back() = {bounds.last_start, of_last, 0, 0, 0};
+  return std::make_shared<const LaneSegment>(events);
+}
+
+}  // namespace lanescope

@@ -1,0 +1,208 @@
+// Lanes whose segments are decoded when they are needed answer as lanes in memory do, however little memory there is.
+#include "model/trace/demanded_segments.h"
+
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "answers.h"
+#include "long_recording.h"
+#include "model/export/text_export.h"
+#include "recordings.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+// For as long as it lives.
+class Budget {
+ public:
+  explicit Budget(std::uint64_t bytes) { SegmentCache::of_process().set_budget(bytes); }
+  ~Budget() { SegmentCache::of_process().set_budget(SegmentCache::default_budget()); }
+  Budget(const Budget&) = delete;
+  Budget& operator=(const Budget&) = delete;
+};
+
+std::shared_ptr<const Trace> opened_in_file(const fs::path& path) {
+  auto trace = load_trace(path, {}, EventPlace::kInFile);
+  if (!trace) FAIL(trace.error().text);
+  return *trace;
+}
+
+std::string chrome_json(const Trace& trace) {
+  std::string text;
+  REQUIRE(export_chrome_json(trace, [&](std::string_view part) {
+    text += part;
+    return true;
+  }));
+  return text;
+}
+
+const Lane& longest_lane(const Trace& trace) {
+  return *std::max_element(trace.lanes().begin(), trace.lanes().end(), [](const Lane& a, const Lane& b) { return a.size() < b.size(); });
+}
+
+// Asks both lanes the same at random.
+void check_answers(const Lane& memory, const Lane& file, unsigned seed, int questions) {
+  std::mt19937 random(seed);
+  const TimeRange extent = memory.extent();
+  const auto some_time = [&] { return extent.begin - 100 + static_cast<Nanoseconds>(random() % static_cast<std::uint64_t>(extent.length() + 200)); };
+  int wrong = 0;
+  for (int i = 0; i < questions; ++i) {
+    const auto event = static_cast<EventIndex>(random() % memory.size());
+    wrong += memory.event(event) != file.event(event) || memory.end(event) != file.end(event);
+    const Nanoseconds t = some_time(), u = some_time();
+    const TimeRange window{std::min(t, u), std::max(t, u)};
+    wrong += memory.at(t) != file.at(t) || memory.lower_bound(t) != file.lower_bound(t) || memory.overlapping(window) != file.overlapping(window);
+    wrong += memory.busy(window) != file.busy(window);
+    const auto [first, last] = memory.overlapping(window);
+    const LaneSummary a = memory.summarize(first, last), b = file.summarize(first, last);
+    wrong += a.dominant != b.dominant || a.weight != b.weight || a.longest != b.longest || a.count != b.count;
+    const std::uint32_t id = memory.correlation(event);
+    wrong += memory.find_correlation(id) != file.find_correlation(id) || memory.find_correlation(id + 1, event) != file.find_correlation(id + 1, event);
+    std::array<Nanoseconds, 40> times{};
+    for (Nanoseconds& time : times) time = some_time();
+    std::sort(times.begin(), times.end());
+    std::array<EventIndex, 40> in_memory{}, in_file{};
+    memory.lower_bounds(times, in_memory);
+    file.lower_bounds(times, in_file);
+    wrong += in_memory != in_file;
+  }
+  if (wrong != 0) throw std::runtime_error(std::to_string(wrong) + " answers differ");
+}
+
+}  // namespace
+
+TEST_CASE("every recording answers the same from its file, with memory for next to nothing") {
+  const fs::path recording = GENERATE(from_range(recordings()));
+  INFO(recording);
+  const TemporaryFolder folder;
+  compacted(recording, folder.path() / "compact.trace");
+  const auto memory = loaded(folder.path() / "compact.trace");
+  const Budget budget(64 << 10);
+  const SegmentCache::Use before = SegmentCache::of_process().use();
+  const std::size_t problems = SegmentCache::of_process().problems().size();
+  const auto file = opened_in_file(folder.path() / "compact.trace");
+  for (const Lane& lane : file->lanes()) CHECK(lane.holds_segments() == lane.empty());
+  check_same(*memory, *file);
+  check_lacks_as_much(*memory, *file);
+  CHECK(chrome_json(*memory) == chrome_json(*file));
+  CHECK(file->provenance().finished);
+  CHECK(file->provenance().format == memory->provenance().format);
+  const SegmentCache::Use after = SegmentCache::of_process().use();
+  CHECK(after.decoded > before.decoded);
+  CHECK(SegmentCache::of_process().problems().size() == problems);
+}
+
+TEST_CASE("a lane answers the same from its file to many threads, while its segments come and go") {
+  const TemporaryFolder folder;
+  write_long_recording(folder.path() / "log.trace", 1'000'000);
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  const auto memory = loaded(folder.path() / "compact.trace");
+  const auto segments = GENERATE(0u, 3u, 100u);
+  const Budget budget(segments * std::uint64_t{2} << 20);
+  const SegmentCache::Use before = SegmentCache::of_process().use();
+  {
+    const auto file = opened_in_file(folder.path() / "compact.trace");
+    CHECK(SegmentCache::of_process().use().decoded == before.decoded);  // to open it takes no segment
+    CHECK(file->extent() == memory->extent());
+    CHECK(file->event_count() == 1'000'000);
+    const Lane& lane = longest_lane(*file);
+    REQUIRE(lane.segment_count() == 16);
+    std::atomic<int> failures{0};
+    std::vector<std::jthread> threads;
+    for (unsigned seed = 0; seed < 4; ++seed)
+      threads.emplace_back([&, seed] {
+        try {
+          check_answers(longest_lane(*memory), lane, seed, segments < 100 ? 12 : 300);
+        } catch (const std::exception&) {
+          ++failures;
+        }
+      });
+    threads.clear();
+    CHECK(failures == 0);
+    for (std::size_t s = 0; s < lane.segment_count(); ++s) {
+      const auto held = lane.segment(s);
+      CHECK(held->common_prefix(*longest_lane(*memory).segment(s)) == held->size());
+      CHECK(lane.segment_start(s) == held->start(0));
+      CHECK(lane.segment_correlations(s).least == held->smallest_correlation());
+      CHECK(lane.segment_correlations(s).greatest == held->largest_correlation());
+    }
+    const SegmentCache::Use use = SegmentCache::of_process().use();
+    if (segments < 100)
+      CHECK(use.dropped > before.dropped);
+    else
+      CHECK(use.decoded <= before.decoded + 16);
+  }
+  CHECK(SegmentCache::of_process().use().segments == 0);
+}
+
+TEST_CASE("what the cache holds stays within its budget, but for what threads have pinned") {
+  const TemporaryFolder folder;
+  write_long_recording(folder.path() / "log.trace", 3'000'000);
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  constexpr std::uint64_t kBudget = 20 << 20;
+  const Budget budget(kBudget);
+  std::uint64_t most = 0;
+  std::jthread([&] {  // whose pins go with it
+    const auto file = opened_in_file(folder.path() / "compact.trace");
+    const Lane& lane = longest_lane(*file);
+    Nanoseconds busy = 0;
+    for (EventIndex i = 0; i < lane.size(); ++i) {
+      busy += lane.duration(i);
+      if (i % 10'000 == 0) most = std::max(most, SegmentCache::of_process().use().used);
+    }
+    CHECK(busy == lane.busy(lane.extent()));
+  }).join();
+  CHECK(most > kBudget / 2);
+  CHECK(most < kBudget + (14 << 20));  // eight segments of at most 1.7 MB
+}
+
+TEST_CASE("a file that is cut, damaged or replaced while it is open is noticed once, and nothing ends") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "compact.trace";
+  write_long_recording(folder.path() / "log.trace", 300'000);
+  compacted(folder.path() / "log.trace", path);
+  const auto memory = loaded(path);
+  const Budget budget(0);
+  const auto file = opened_in_file(path);
+  const Lane& lane = longest_lane(*file);
+
+  // Replaced by another: what is open stays what it was.
+  fs::rename(path, folder.path() / "elsewhere.trace");
+  compacted(data_file("cuda_streams.trace"), path);
+  std::jthread([&] { check_answers(longest_lane(*memory), lane, 1, 20); }).join();
+  const std::size_t before = SegmentCache::of_process().problems().size();
+
+  fs::resize_file(folder.path() / "elsewhere.trace", 1'000);
+  std::jthread([&] {
+    Nanoseconds end = lane.extent().begin, busy = 0;
+    for (EventIndex i = 0; i < lane.size(); ++i) {
+      REQUIRE(lane.start(i) >= end);
+      end = lane.end(i);
+      busy += lane.duration(i);
+      REQUIRE(file->name(lane.name(i)).empty());
+    }
+    CHECK(end == lane.extent().end);
+    // What heads say still holds, up to what does not divide by the number of events.
+    CHECK(busy <= lane.busy(lane.extent()));
+    CHECK(busy > lane.busy(lane.extent()) - 300'000);
+  }).join();
+  const std::vector<std::string> problems = SegmentCache::of_process().problems();
+  REQUIRE(problems.size() == before + 1);
+  CHECK(problems.back().find(path.string()) != std::string::npos);
+  CHECK(problems.back().find("can be read any more") != std::string::npos);
+}
+
+TEST_CASE("files that are not compacted, or are cut, have their events in memory") {
+  const TemporaryFolder folder;
+  for (const Lane& lane : opened_in_file(data_file("cuda_streams.trace"))->lanes()) CHECK(lane.holds_segments());
+  compacted(data_file("cuda_streams.trace"), folder.path() / "cut.trace");
+  fs::resize_file(folder.path() / "cut.trace", fs::file_size(folder.path() / "cut.trace") - 1);
+  const auto cut = opened_in_file(folder.path() / "cut.trace");
+  CHECK(cut->event_count() > 0);
+  CHECK_FALSE(cut->provenance().finished);
+  for (const Lane& lane : cut->lanes()) CHECK(lane.holds_segments());
+}
