@@ -62,7 +62,6 @@ class Group {
   // Replaces the samples by those of one part. Of kernels that waited in no queue, there is none of it.
   void samples(Part part, Samples& samples) const {
     samples.clear();
-    samples.reserve(compact_.size() + large_.size());
     for (const std::array<std::uint32_t, kParts>& times : compact_)
       if (const std::uint32_t time = times[static_cast<std::size_t>(part)]; time != kNotQueued) samples.push_back(time);
     for (const Times& times : large_) {

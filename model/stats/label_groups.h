@@ -98,7 +98,7 @@ class SamplesByIds {
 // Groups by what is shown: different ids may share their labels.
 class LabelGroups {
  public:
-  void add(std::vector<std::string> labels, Samples samples) { append(groups_[std::move(labels)], std::move(samples)); }
+  void add(std::vector<std::string> labels, Samples samples) { groups_[std::move(labels)].append(std::move(samples)); }
   [[nodiscard]] std::vector<LabeledSamples> take() {
     std::vector<LabeledSamples> groups;
     groups.reserve(groups_.size());

@@ -58,7 +58,7 @@ Table nvtx_gpu_proj_sum(const Selection& selection, const ReportOptions& options
   std::map<std::pair<std::string, TrackKind>, Group> groups;
   for (auto& [ids, of_ids] : by_ids) {
     Group& group = groups[{range_name(trace, ids[0], ids[1], ids[2]), static_cast<TrackKind>(ids[3])}];
-    group.projected.insert(group.projected.end(), of_ids.projected.begin(), of_ids.projected.end());
+    group.projected.append(std::move(of_ids.projected));
     group.original += of_ids.original;
     group.operations += of_ids.operations;
     group.levels += of_ids.levels;

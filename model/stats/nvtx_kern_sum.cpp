@@ -17,8 +17,8 @@ struct Group {
   std::vector<std::int64_t> ranges;  // ids, some more than once
 
   void add(Group&& other) {
-    append(durations, std::move(other.durations));
-    append(ranges, std::move(other.ranges));
+    durations.append(std::move(other.durations));
+    ranges.insert(ranges.end(), other.ranges.begin(), other.ranges.end());
   }
   [[nodiscard]] std::int64_t distinct_ranges() {
     std::sort(ranges.begin(), ranges.end());

@@ -57,7 +57,7 @@ std::vector<Row> rows_of(const Selection& selection, const ReportOptions& option
   for (LaunchesByShape& part : visit_in_parts(selection, TrackKind::kKernels, LaunchesByShape(), add))
     part.for_each([&](const std::array<std::uint32_t, 3>& ids, Samples durations) {
       auto& group = groups.try_emplace({ids[0], ids[1], shape_of(trace.kernel_detail(ids[2]))}, ids[2], Samples()).first->second;
-      append(group.second, std::move(durations));
+      group.second.append(std::move(durations));
     });
   std::vector<Row> rows;
   for (auto& [key, group] : groups)

@@ -2,56 +2,77 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "model/trace/parallel.h"
 
 namespace lanescope::stats {
 namespace {
 
-auto at(Samples& samples, std::size_t rank) { return samples.begin() + static_cast<std::ptrdiff_t>(rank); }
+using Plain = std::span<std::int64_t>;
+using Counted = std::span<const Samples::Counted>;
 
-double median_of(Samples& samples) {
-  const auto middle = at(samples, samples.size() / 2);
-  std::nth_element(samples.begin(), middle, samples.end());
-  const auto upper = static_cast<double>(*middle);
-  if (samples.size() % 2 != 0) return upper;
-  return (upper + static_cast<double>(*std::max_element(samples.begin(), middle))) / 2;
-}
-
-std::int64_t percentile_of(Samples& samples, std::uint8_t percentile) {
-  const std::size_t rank = (samples.size() * percentile + 99) / 100;  // from 1, rounded up
-  const auto found = at(samples, std::max<std::size_t>(rank, 1) - 1);
+// The sample before which so many of all in order lie. Requires: rank < number of samples.
+std::int64_t nth(Plain samples, std::uint64_t rank) {
+  const auto found = samples.begin() + static_cast<std::ptrdiff_t>(rank);
   std::nth_element(samples.begin(), found, samples.end());
   return *found;
 }
-
-double deviation_of(const Samples& samples, double average) {
-  if (samples.size() < 2) return 0;
-  double squares = 0;
-  for (const std::int64_t sample : samples) {
-    const double difference = static_cast<double>(sample) - average;
-    squares += difference * difference;
+std::int64_t nth(Counted samples, std::uint64_t rank) {
+  for (const auto& [sample, count] : samples) {
+    if (rank < count) return sample;
+    rank -= count;
   }
-  return std::sqrt(squares / static_cast<double>(samples.size() - 1));
+  return 0;
+}
+
+// The one before it. Requires: nth() was asked for.
+std::int64_t before_nth(Plain samples, std::uint64_t rank) { return *std::max_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(rank)); }
+std::int64_t before_nth(Counted samples, std::uint64_t rank) { return nth(samples, rank - 1); }
+
+template <typename Visit>
+void for_each(Plain samples, Visit visit) {
+  for (const std::int64_t sample : samples) visit(sample, 1);
+}
+template <typename Visit>
+void for_each(Counted samples, Visit visit) {
+  for (const auto& [sample, count] : samples) visit(sample, static_cast<std::int64_t>(count));
+}
+
+template <typename All>
+Summary summary_of(All samples, const Percentiles& percentiles) {
+  Summary summary;
+  summary.minimum = std::numeric_limits<std::int64_t>::max();
+  summary.maximum = std::numeric_limits<std::int64_t>::min();
+  for_each(samples, [&](std::int64_t sample, std::int64_t count) {  // one pass: millions of samples do not stay in the cache
+    summary.count += count;
+    summary.total += sample * count;
+    summary.minimum = std::min(summary.minimum, sample);
+    summary.maximum = std::max(summary.maximum, sample);
+  });
+  const auto size = static_cast<std::uint64_t>(summary.count);
+  summary.average = static_cast<double>(summary.total) / static_cast<double>(summary.count);
+  summary.median = static_cast<double>(nth(samples, size / 2));
+  if (size % 2 == 0) summary.median = (summary.median + static_cast<double>(before_nth(samples, size / 2))) / 2;
+  double squares = 0;
+  for_each(samples, [&](std::int64_t sample, std::int64_t count) {
+    const double difference = static_cast<double>(sample) - summary.average;
+    squares += difference * difference * static_cast<double>(count);
+  });
+  if (size >= 2) summary.deviation = std::sqrt(squares / static_cast<double>(size - 1));
+  for (const std::uint8_t percentile : percentiles) {
+    const std::uint64_t rank = (size * percentile + 99) / 100;  // from 1, rounded up
+    summary.percentiles.push_back(nth(samples, std::max<std::uint64_t>(rank, 1) - 1));
+  }
+  return summary;
 }
 
 }  // namespace
 
 Summary summarize(Samples& samples, const Percentiles& percentiles) {
-  Summary summary;
-  if (samples.empty()) return summary;
-  summary.count = static_cast<std::int64_t>(samples.size());
-  summary.minimum = summary.maximum = samples.front();
-  for (const std::int64_t sample : samples) {  // one pass: millions of samples do not stay in the cache
-    summary.total += sample;
-    summary.minimum = std::min(summary.minimum, sample);
-    summary.maximum = std::max(summary.maximum, sample);
-  }
-  summary.average = static_cast<double>(summary.total) / static_cast<double>(summary.count);
-  summary.median = median_of(samples);
-  summary.deviation = deviation_of(samples, summary.average);
-  for (const std::uint8_t percentile : percentiles) summary.percentiles.push_back(percentile_of(samples, percentile));
-  return summary;
+  const auto [plain, counted] = samples.all();
+  if (plain.empty() && counted.empty()) return {};
+  return counted.empty() ? summary_of(plain, percentiles) : summary_of(counted, percentiles);
 }
 
 void append_summary_columns(std::vector<Column>& columns, std::string_view prefix, Unit unit, const Percentiles& percentiles) {

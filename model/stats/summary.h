@@ -7,19 +7,11 @@
 #include <vector>
 
 #include "model/stats/table.h"
+#include "samples.h"
 
 namespace lanescope::stats {
 
-using Samples = std::vector<std::int64_t>;
 using Percentiles = std::vector<std::uint8_t>;  // 95: the 95th; 1 to 99
-
-// Puts the others behind the samples.
-inline void append(Samples& samples, Samples&& others) {
-  if (samples.empty())
-    samples = std::move(others);
-  else
-    samples.insert(samples.end(), others.begin(), others.end());
-}
 
 struct Summary {
   std::int64_t count = 0;

@@ -1,0 +1,73 @@
+#include "samples.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+namespace lanescope::stats {
+namespace {
+
+// By digits of 11 bits from the lowest on: their differences from the least have few.
+void sort(std::vector<std::int64_t>& samples) {
+  constexpr unsigned kBits = 11;
+  constexpr std::size_t kDigits = std::size_t{1} << kBits;
+  const auto [least, greatest] = std::minmax_element(samples.begin(), samples.end());
+  const auto base = static_cast<std::uint64_t>(*least);
+  const int width = std::bit_width(static_cast<std::uint64_t>(*greatest) - base);
+  std::vector<std::int64_t> other(samples.size());
+  std::array<std::size_t, kDigits> ends{};
+  for (int shift = 0; shift < width; shift += kBits) {
+    const auto digit = [&](std::int64_t sample) { return (static_cast<std::uint64_t>(sample) - base) >> shift & (kDigits - 1); };
+    ends.fill(0);
+    for (const std::int64_t sample : samples) ++ends[digit(sample)];
+    std::size_t place = 0;
+    for (std::size_t& end : ends) place += std::exchange(end, place);
+    for (const std::int64_t sample : samples) other[ends[digit(sample)]++] = sample;
+    samples.swap(other);
+  }
+}
+
+}  // namespace
+
+void Samples::count_plain() {
+  sort(plain_);
+  std::vector<Counted> run;
+  for (const std::int64_t sample : plain_) {
+    if (run.empty() || run.back().sample != sample) run.push_back({sample, 0});
+    ++run.back().count;
+  }
+  plain_.clear();
+  merge(run);
+  most_plain_ = std::max(kMostPlain, counted_.size());
+}
+
+void Samples::merge(std::span<const Counted> others) {
+  std::vector<Counted> merged;
+  merged.reserve(counted_.size() + others.size());
+  auto own = counted_.begin();
+  for (const Counted& other : others) {
+    while (own != counted_.end() && own->sample < other.sample) merged.push_back(*own++);
+    merged.push_back(other);
+    if (own != counted_.end() && own->sample == other.sample) merged.back().count += (own++)->count;
+  }
+  merged.insert(merged.end(), own, counted_.end());
+  counted_ = std::move(merged);
+}
+
+void Samples::append(Samples&& others) {
+  if (empty()) {
+    *this = std::move(others);
+    return;
+  }
+  if (!others.counted_.empty()) merge(others.counted_);
+  for (const std::int64_t sample : others.plain_) push_back(sample);
+  others.clear();
+}
+
+Samples::All Samples::all() {
+  if (!counted_.empty() && !plain_.empty()) count_plain();
+  return {plain_, counted_};
+}
+
+}  // namespace lanescope::stats

@@ -1,0 +1,49 @@
+// The numbers that a summary is made of, all of them, in any order: as they come while they are few, and by how often each occurs once they
+// are many. A billion durations are some hundred thousand different ones. Internal to reports and rules.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace lanescope::stats {
+
+class Samples {
+ public:
+  // Amortized O(1). Memory for kMostPlain of them, and some times what the different ones take.
+  void push_back(std::int64_t sample) {
+    if (plain_.size() >= most_plain_) [[unlikely]]
+      count_plain();
+    plain_.push_back(sample);
+  }
+  void append(Samples&& others);
+  void clear() noexcept {
+    plain_.clear();
+    counted_.clear();
+  }
+  [[nodiscard]] bool empty() const noexcept { return plain_.empty() && counted_.empty(); }
+
+  struct Counted {
+    std::int64_t sample = 0;
+    std::uint64_t count = 0;
+  };
+  // The samples: those that stand one by one, and those that are counted, ascending; one of the two is empty.
+  struct All {
+    std::span<std::int64_t> plain;  // whose order may be changed
+    std::span<const Counted> counted;
+  };
+  [[nodiscard]] All all();
+
+ private:
+  static constexpr std::size_t kMostPlain = 1u << 18;  // 2 MB, which the processor's cache holds while they are sorted
+
+  // Makes the plain ones counted ones. O(plain + counted): so there are as many plain ones as counted ones then, where those are many.
+  void count_plain();
+  void merge(std::span<const Counted> others);
+
+  std::vector<std::int64_t> plain_;
+  std::vector<Counted> counted_;  // ascending
+  std::size_t most_plain_ = kMostPlain;
+};
+
+}  // namespace lanescope::stats

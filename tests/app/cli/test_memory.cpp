@@ -1,0 +1,87 @@
+// Commands read long recordings in parts: their memory is bounded, whatever the recording's size. Bytes are asserted, not times.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "../../model/trace/compact/long_recording.h"
+#include "model/trace/compact/compaction.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+// More by night (packaging/nightly.sh).
+std::uint32_t event_count() {
+  const char* wanted = std::getenv("LANESCOPE_TEST_EVENTS");
+  return wanted == nullptr ? 20'000'000 : static_cast<std::uint32_t>(std::atol(wanted));
+}
+
+// In a process of its own, whose memory is not counted with ours.
+template <typename Work>
+bool succeeds_elsewhere(Work work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    bool done = false;
+    try {
+      done = work();
+    } catch (...) {
+    }
+    _exit(done ? 0 : 1);
+  }
+  int status = 0;
+  return waitpid(child, &status, 0) == child && status == 0;
+}
+
+// The most memory that a command had, in bytes; 0 where it failed. What it prints is thrown away.
+std::uint64_t peak_memory(std::vector<std::string> arguments, const char* budget) {
+  const fs::path program = fs::path(LANESCOPE_BINARY_DIR) / "bin" / "lanescope";
+  arguments.insert(arguments.begin(), program.string());
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("LANESCOPE_MEMORY", budget, 1);
+    dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+    execv(program.c_str(), argv.data());
+    _exit(1);
+  }
+  int status = 0;
+  rusage used{};
+  if (wait4(child, &status, 0, &used) != child || status != 0) return 0;
+  return static_cast<std::uint64_t>(used.ru_maxrss) << 10;
+}
+
+}  // namespace
+
+TEST_CASE("what commands hold of a long recording is bounded, whatever its length") {
+  constexpr std::uint64_t kMiB = 1u << 20;
+  const TemporaryFolder folder;
+  const fs::path log = folder.path() / "log.trace", compact = folder.path() / "compact.trace";
+  const std::uint32_t events = event_count();
+  REQUIRE(succeeds_elsewhere([&] {
+    write_long_recording(log, events);
+    return compact_trace_file(log, compact, Overwrite::kRefuse, {}, {.memory_bytes = 64 * kMiB}).has_value();
+  }));
+  fs::remove(log);
+  // All events would take 17 bytes each and more.
+  constexpr std::uint64_t kWithoutEvents = 40 * kMiB;  // the program itself
+  const auto is_bounded = [&](const std::vector<std::string>& arguments, std::uint64_t budget, const char* said) {
+    const std::uint64_t peak = peak_memory(arguments, said);
+    INFO(arguments.front() << " with " << said << ": " << peak / kMiB << " MiB at most, of " << events << " events");
+    CHECK(peak > 0);
+    CHECK(peak < budget + kWithoutEvents + 64 * kMiB);
+  };
+  is_bounded({"info", compact.string()}, 0, "64M");
+  is_bounded({"stats", "-r", "cuda_api_sum", compact.string()}, 64 * kMiB, "64M");
+  is_bounded({"export", "-t", "csv", "-o", "-", "--times", "10s/10.5s", compact.string()}, 64 * kMiB, "64M");
+}
