@@ -1,9 +1,13 @@
 // The ways into the agent. Each may be taken in any order, on any thread, more than once.
+#include <cstddef>
+#include <cstdio>
+
 #include "agent/attach/attachment.h"
 #include "agent/attach/late_nvtx.h"
 #include "agent/channel/membership.h"
 #include "agent/channel/thread_writer.h"
 #include "agent/nvtx/injection.h"
+#include "agent/nvtx/orphans.h"
 #include "agent/nvtx/setup.h"
 
 #if LANESCOPE_HAVE_CUPTI
@@ -20,6 +24,14 @@ void record_cuda_late() {
 #endif
 }
 
+void tell_of_orphans(std::size_t count) {
+  using namespace lanescope::agent;
+  char text[200];
+  const int length = std::snprintf(text, sizeof(text),
+                                   "NVTX of %zu child processes is not recorded: they were forked while it was set up. Make an NVTX call before the first fork.", count);
+  report(Component::kNvtx, ComponentState::kFailed, Severity::kWarning, {text, static_cast<std::size_t>(length)});
+}
+
 }  // namespace
 
 // What takes memory, or reads what the program may change, is done while the agent is loaded: later, the program may be within its own
@@ -29,6 +41,7 @@ __attribute__((constructor)) static void prepare() {
   lanescope::agent::follow_membership();
   lanescope::agent::ThreadWriter::prepare();
   lanescope::agent::attach::set_nvtx_up_before_forks();
+  lanescope::agent::nvtx::note_loading();
 }
 
 // libcuda, from within cuInit, for CUDA_INJECTION64_PATH. An agent that can't record does not keep CUDA from working.
@@ -44,8 +57,11 @@ LANESCOPE_EXPORT int InitializeInjection() {
 LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
   using namespace lanescope::agent::nvtx;
   const Setup setup(get_export_table);
+  const std::size_t freed = free_orphans(get_export_table);
   lanescope::agent::attach::wait_for_sessions(record_cuda_late);
-  return install(get_export_table) == Injection::kInstalled ? 1 : 0;
+  const Injection injection = install(get_export_table);
+  if (freed != 0) tell_of_orphans(freed);
+  return injection == Injection::kInstalled ? 1 : 0;
 }
 
 // NVTX 1 and 2 (libnvToolsExt.so.1), once for the process.

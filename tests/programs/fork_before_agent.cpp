@@ -1,7 +1,7 @@
 // Forks while the first NVTX call of another thread looks for the agent, and has not asked it yet: NVTX's state says that somebody sets it
 // up. Ends with 0 where the child, which makes a range, ended as well.
 //
-//   fork_before_agent          with the agent in LD_PRELOAD and NVTX_INJECTION64_PATH
+//   fork_before_agent          with the agent in NVTX_INJECTION64_PATH, and in LD_PRELOAD or not
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -17,4 +17,7 @@ struct Globals {
   NvtxFunctionPointer first_function;
 };
 
+// Of the library that asks; null where its tables do not lie as NVTX 3 has them.
+Globals* globals_of(NvtxGetExportTableFunc_t get_export_table) noexcept;
+
 }  // namespace lanescope::agent::nvtx

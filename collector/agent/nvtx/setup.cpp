@@ -35,16 +35,9 @@ void begin_anew_in_child() noexcept {
   }
 }
 
-// Null where the tables do not lie as NVTX 3 has them.
 volatile std::uint32_t* state_of(NvtxGetExportTableFunc_t get_export_table) noexcept {
-  if (get_export_table == nullptr) return nullptr;
-  const auto* callbacks = static_cast<const std::byte*>(get_export_table(NVTX_ETID_CALLBACKS));
-  const auto* version = static_cast<const std::byte*>(get_export_table(NVTX_ETID_VERSIONINFO));
-  if (callbacks == nullptr || version != callbacks + (offsetof(Globals, version) - offsetof(Globals, callbacks))) return nullptr;
-  const bool is_known = reinterpret_cast<const NvtxExportTableVersionInfo*>(version)->version == 3 &&
-                        reinterpret_cast<const NvtxExportTableCallbacks*>(callbacks)->struct_size == sizeof(NvtxExportTableCallbacks);
-  if (!is_known) return nullptr;
-  return &reinterpret_cast<Globals*>(const_cast<std::byte*>(callbacks) - offsetof(Globals, callbacks))->state;
+  Globals* const globals = globals_of(get_export_table);
+  return globals != nullptr ? &globals->state : nullptr;
 }
 
 // It stands in front of the functions of the first segment. Null where what stands there is no state of one that is being set up.
@@ -55,6 +48,16 @@ volatile std::uint32_t* state_of(const nvtxExtModuleInfo_t* extension) noexcept 
 }
 
 }  // namespace
+
+Globals* globals_of(NvtxGetExportTableFunc_t get_export_table) noexcept {
+  if (get_export_table == nullptr) return nullptr;
+  const auto* callbacks = static_cast<const std::byte*>(get_export_table(NVTX_ETID_CALLBACKS));
+  const auto* version = static_cast<const std::byte*>(get_export_table(NVTX_ETID_VERSIONINFO));
+  if (callbacks == nullptr || version != callbacks + (offsetof(Globals, version) - offsetof(Globals, callbacks))) return nullptr;
+  const bool is_known = reinterpret_cast<const NvtxExportTableVersionInfo*>(version)->version == 3 &&
+                        reinterpret_cast<const NvtxExportTableCallbacks*>(callbacks)->struct_size == sizeof(NvtxExportTableCallbacks);
+  return is_known ? reinterpret_cast<Globals*>(const_cast<std::byte*>(callbacks) - offsetof(Globals, callbacks)) : nullptr;
+}
 
 Setup::Setup(NvtxGetExportTableFunc_t get_export_table) noexcept : place_(kMost) { note(state_of(get_export_table), kStarted); }
 

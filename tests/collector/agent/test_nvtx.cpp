@@ -178,3 +178,9 @@ TEST_CASE("a fork waits for another thread's first NVTX call, which looks for th
       "LD_PRELOAD=" + agent + " NVTX_INJECTION64_PATH=" + agent + " " + program("lanescope_program_fork_before_agent").string();
   CHECK(std::system(command.c_str()) == 0);
 }
+
+TEST_CASE("a child that was forked while another thread's first NVTX call looked for the agent goes on") {
+  const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
+  const std::string command = "NVTX_INJECTION64_PATH=" + agent + " " + program("lanescope_program_fork_before_agent").string();
+  CHECK(std::system(command.c_str()) == 0);
+}
