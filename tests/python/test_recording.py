@@ -1,7 +1,9 @@
 """Recordings that a program makes of itself. Each program runs in a folder of its own; what it did is known from its text."""
 
+import contextlib
 import os
 import pathlib
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -72,6 +74,18 @@ class Blocks(Recorded):
         self.assertEqual([int(depth) for depth in set(rows["depth"][outer])], [0])
         self.assertEqual([int(depth) for depth in set(rows["depth"][~outer])], [1])
         self.assertTrue((rows["start"][~outer] >= rows["start"][outer]).all())
+
+    def test_payloads_keep_their_value_and_type(self):
+        self.run_program("""
+            with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                for payload in (1, 1.0, -7, None):
+                    with annotate("same", payload=payload): pass
+        """)
+        subprocess.run([program(), "export", "-q", "x.trace"], cwd=self.folder, check=True)
+        with contextlib.closing(sqlite3.connect(self.folder / "x.sqlite")) as database:
+            rows = database.execute("SELECT int64Value, doubleValue FROM NVTX_EVENTS WHERE end IS NOT NULL ORDER BY start").fetchall()
+        self.assertEqual([(value, type(value)) for row in rows for value in row],
+                         [(value, type(value)) for row in [(1, None), (None, 1.0), (-7, None), (None, None)] for value in row])
 
     def test_one_recording_after_the_other(self):
         self.run_program("""
