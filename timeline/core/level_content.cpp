@@ -23,6 +23,13 @@ std::vector<std::uint64_t> cache_key(const Level& level) {
   return key;
 }
 
+std::vector<const ContentLane*> by_source(const std::vector<ContentLane>& lanes) {
+  std::vector<const ContentLane*> sorted;
+  for (const ContentLane& lane : lanes) sorted.push_back(&lane);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const ContentLane* a, const ContentLane* b) { return a->source < b->source; });
+  return sorted;
+}
+
 }  // namespace
 
 LevelContent::LevelContent(const std::shared_ptr<const Trace>& trace, const Level& level) {
@@ -57,9 +64,12 @@ Nanoseconds LevelContent::unchanged_until(LaneIndexes& indexes, const LevelConte
   Nanoseconds until = std::numeric_limits<Nanoseconds>::max();
   // The first event of one state that the other has not.
   const auto compare = [&](const std::vector<ContentLane>& all, const std::vector<ContentLane>& others) {
+    const std::vector<const ContentLane*> sorted = by_source(others);
     for (const ContentLane& content : all) {
-      const auto other = std::find_if(others.begin(), others.end(), [&](const ContentLane& each) { return each.source == content.source; });
-      const EventIndex shared = other == others.end() ? 0 : indexes.common_prefix(*other->lane, *content.lane);
+      const auto other = std::lower_bound(sorted.begin(), sorted.end(), content.source,
+                                          [](const ContentLane* each, LaneId source) { return each->source < source; });
+      const bool is_known = other != sorted.end() && (*other)->source == content.source;
+      const EventIndex shared = is_known ? indexes.common_prefix(*(*other)->lane, *content.lane) : 0;
       if (shared < content.lane->size()) until = std::min(until, content.lane->start(shared));
     }
   };
