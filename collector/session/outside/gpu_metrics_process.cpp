@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -13,9 +12,8 @@
 
 #include "clock.h"
 #include "outside/gpu_metrics_program.h"
+#include "outside/own_program.h"
 #include "processes/proc.h"
-
-extern char** environ;
 
 namespace lanescope::session {
 namespace {
@@ -60,25 +58,8 @@ Result<std::unique_ptr<GpuMetricsProcess>> GpuMetricsProcess::start(const GpuMet
   FileDescriptor frames(from_it[0]), its_frames(from_it[1]);
   fcntl(frames.get(), F_SETFL, O_NONBLOCK);
 
-  std::vector<char*> arguments;
-  for (std::string& argument : *command) arguments.push_back(argument.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, its_commands.get(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, its_frames.get(), STDOUT_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  pid_t pid = 0;
-  const int failure = posix_spawnp(&pid, arguments.front(), &actions, &attributes, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (failure != 0)
-    return Error{"GPU metrics can't be sampled: " + command->front() + " could not be started (" + std::strerror(failure) + ")."};
+  const pid_t pid = start_own_program(*command, {{its_commands.get(), STDIN_FILENO}, {its_frames.get(), STDOUT_FILENO}});
+  if (pid < 0) return Error{"GPU metrics can't be sampled: " + command->front() + " could not be started (" + std::strerror(-pid) + ")."};
   its_frames.reset();
   std::unique_ptr<GpuMetricsProcess> process(new GpuMetricsProcess(pid, std::move(commands), std::move(frames)));
   process->wait_for_answer(std::chrono::duration_cast<std::chrono::milliseconds>(kStartPatience));

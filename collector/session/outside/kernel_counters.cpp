@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,8 +21,7 @@
 #include "lanescope/kernel_metrics.pb.h"
 #include "model/file/frame_codec.h"
 #include "model/file/trace_file.h"
-
-extern char** environ;
+#include "outside/own_program.h"
 
 namespace lanescope::session {
 namespace {
@@ -33,39 +31,24 @@ constexpr std::size_t kMostToldLeftOut = 8;
 
 struct Started {
   pid_t pid = 0;
-  FileDescriptor output;  // invalid where it is not wanted
+  FileDescriptor output;
 };
 
-enum class Output { kRead, kOurs };
+enum class Errors { kRead, kOurs };  // with what it prints, or where ours go
 
-Result<Started> start_program(const std::vector<std::string>& question, Output output, Output errors) {
+Result<Started> start_program(const std::vector<std::string>& question, Errors errors) {
   std::error_code ignored;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "lanescope-kernel-metrics";
   if (!std::filesystem::exists(program, ignored))
     return Error{"Counters of kernels can't be read: " + program.string() + " is not there. Install Lanescope whole."};
   std::vector<std::string> words{program.string()};
   words.insert(words.end(), question.begin(), question.end());
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Error{"Counters of kernels can't be read: no pipe could be made."};
   FileDescriptor answer(ends[0]), its_output(ends[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  if (output == Output::kRead) posix_spawn_file_actions_adddup2(&actions, its_output.get(), STDOUT_FILENO);
-  if (errors == Output::kRead) posix_spawn_file_actions_adddup2(&actions, its_output.get(), STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  pid_t pid = 0;
-  const int failure = posix_spawn(&pid, arguments.front(), &actions, &attributes, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (failure != 0) return Error{"Counters of kernels can't be read: " + program.string() + " could not be started (" + std::strerror(failure) + ")."};
+  const pid_t pid = errors == Errors::kRead ? start_own_program(words, {{its_output.get(), STDOUT_FILENO}, {its_output.get(), STDERR_FILENO}})
+                                            : start_own_program(words, {{its_output.get(), STDOUT_FILENO}});
+  if (pid < 0) return Error{"Counters of kernels can't be read: " + program.string() + " could not be started (" + std::strerror(-pid) + ")."};
   return Started{pid, std::move(answer)};
 }
 
@@ -135,7 +118,7 @@ class Account {
 }  // namespace
 
 Result<std::string> ask_kernel_metrics(const std::vector<std::string>& question) {
-  Result<Started> program = start_program(question, Output::kRead, Output::kRead);
+  Result<Started> program = start_program(question, Errors::kRead);
   if (!program) return program.error();
   std::string text = text_of(read_all(program->output));
   const int status = end(program->pid);
@@ -163,7 +146,7 @@ Result<std::unique_ptr<KernelCounters>> KernelCounters::start(const KernelCounte
   for (const std::string& metric : settings.required_metrics) question.push_back("--metrics=" + metric);
   if (!settings.kernel.empty()) question.push_back("--kernel-name=" + settings.kernel);
   if (settings.launches == LaunchesMeasured::kSample) question.emplace_back("--sampled");
-  Result<Started> planner = start_program(question, Output::kRead, Output::kRead);
+  Result<Started> planner = start_program(question, Errors::kRead);
   if (!planner) return planner.error();
   counters->planner_ = planner->pid;
   return counters;
@@ -200,7 +183,7 @@ Result<std::vector<std::string>> KernelCounters::append_to(const std::filesystem
     return Error{"Counters of kernels were not read: NVIDIA's libraries did not say what to count."};
   std::vector<std::string> question{"--evaluate=" + folder_.string()};
   if (user_) question.push_back("--user=" + std::to_string(*user_));
-  Result<Started> evaluator = start_program(question, Output::kRead, Output::kOurs);
+  Result<Started> evaluator = start_program(question, Errors::kOurs);
   if (!evaluator) return evaluator.error();
   const std::vector<std::byte> frames = read_all(evaluator->output);
   const int status = end(evaluator->pid);
