@@ -10,6 +10,7 @@
 #include <malloc.h>
 #endif
 
+#include "compact/head_outline.h"
 #include "decoding_ahead.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
@@ -62,7 +63,9 @@ Result<std::shared_ptr<const Trace>> load(const std::filesystem::path& path, con
   if (!reader) return reader.error();
   bool has_outline = false;  // then all is shown in little: a part of it would be less
   if (progress) {
-    if (auto outline = load_outline(*reader)) {
+    auto outline = load_outline(*reader);
+    if (!outline) outline = outline_of_heads(*reader);
+    if (outline) {
       has_outline = true;
       if (progress(0, outline) == LoadStep::kCancel) return outline;
     }

@@ -31,6 +31,7 @@ struct SegmentCache::State {
     std::size_t segment;
   };
 
+  const unsigned cores = usable_cores();
   mutable std::mutex mutex;
   std::condition_variable decoded;
   std::unordered_map<std::uint64_t, Entry> entries;
@@ -126,13 +127,13 @@ struct SegmentCache::State {
   // Requires: `lock` is held, and segment s was asked for and is not there.
   void want_next(const DemandedSegments& from, std::size_t s) {
     if (s == 0 || !entries.contains(from.identity(s - 1))) return;  // not one after the other
-    const std::size_t ahead = kAhead * usable_cores();
+    const std::size_t ahead = kAhead * cores;
     if (live->load() + 2 * ahead * kSegmentBytes > budget.load()) return;
     for (std::size_t next = s + 1; next < std::min(s + 1 + ahead, from.bounds().size()); ++next)
       if (!entries.contains(from.identity(next))) wanted.push_back({from.weak_from_this(), next});
     while (wanted.size() > 4 * ahead) wanted.pop_front();
     if (threads.empty())
-      for (unsigned i = 0; i < std::max(1u, usable_cores() - 1); ++i) threads.emplace_back([this] { serve(); });
+      for (unsigned i = 0; i < std::max(1u, cores - 1); ++i) threads.emplace_back([this] { serve(); });
     added.notify_all();
   }
 };
@@ -166,7 +167,7 @@ void SegmentCache::set_budget(std::uint64_t bytes) {
   state_->make_room(0, gone);
 }
 
-std::uint64_t SegmentCache::pinned_bytes_per_thread() const noexcept { return state_->budget.load() / (4 * usable_cores()); }
+std::uint64_t SegmentCache::pinned_bytes_per_thread() const noexcept { return state_->budget.load() / (4 * state_->cores); }
 
 SegmentCache::Use SegmentCache::use() const noexcept {
   const std::lock_guard lock(state_->mutex);

@@ -1,6 +1,7 @@
 // Files of frames: those that were finished, with an index and a trailer, those that were cut off, and any bytes.
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -111,6 +112,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (std::uint32_t track = 0; track < reader->tracks().size(); ++track)
       for (std::uint32_t lane = 0; lane < reader->lane_count(track); ++lane)
         for (const SegmentReader::Segment& segment : reader->segments({track, lane})) (void)reader->decode(segment);
+  if (const auto trace = load_trace(path, {}, EventPlace::kInFile)) {
+    // What heads say, and what is in segments, or stands for it, fits together.
+    for (const Lane& lane : (*trace)->lanes()) {
+      Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
+      for (EventIndex i = 0; i < lane.size(); ++i) {
+        if (lane.start(i) < end || lane.duration(i) < 0) std::abort();
+        end = lane.end(i);
+      }
+      if (!lane.empty() && (lane.extent().end != end || lane.busy(lane.extent()) > lane.extent().length())) std::abort();
+    }
+  }
   close(descriptor);
   return 0;
 }

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -41,8 +43,14 @@ bool succeeds_elsewhere(Work work) {
   return waitpid(child, &status, 0) == child && status == 0;
 }
 
-// The most memory that a command had, in bytes; 0 where it failed. What it prints is thrown away.
-std::uint64_t peak_memory(std::vector<std::string> arguments, const char* budget) {
+struct Ran {
+  int code = -1;
+  std::uint64_t peak = 0;  // the most memory that it had, in bytes
+  std::string messages;    // on standard error; what it prints is thrown away
+};
+Ran run(std::vector<std::string> arguments, const char* budget) {
+  const TemporaryFolder folder;
+  const fs::path messages = folder.path() / "messages";
   const fs::path program = fs::path(LANESCOPE_BINARY_DIR) / "bin" / "lanescope";
   arguments.insert(arguments.begin(), program.string());
   std::vector<char*> argv;
@@ -52,13 +60,16 @@ std::uint64_t peak_memory(std::vector<std::string> arguments, const char* budget
   if (child == 0) {
     setenv("LANESCOPE_MEMORY", budget, 1);
     dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+    dup2(open(messages.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
     execv(program.c_str(), argv.data());
     _exit(1);
   }
   int status = 0;
   rusage used{};
-  if (wait4(child, &status, 0, &used) != child || status != 0) return 0;
-  return static_cast<std::uint64_t>(used.ru_maxrss) << 10;
+  REQUIRE(wait4(child, &status, 0, &used) == child);
+  std::ifstream said(messages);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), static_cast<std::uint64_t>(used.ru_maxrss) << 10,
+          {std::istreambuf_iterator<char>(said), {}}};
 }
 
 }  // namespace
@@ -76,12 +87,31 @@ TEST_CASE("what commands hold of a long recording is bounded, whatever its lengt
   // All events would take 17 bytes each and more.
   constexpr std::uint64_t kWithoutEvents = 40 * kMiB;  // the program itself
   const auto is_bounded = [&](const std::vector<std::string>& arguments, std::uint64_t budget, const char* said) {
-    const std::uint64_t peak = peak_memory(arguments, said);
-    INFO(arguments.front() << " with " << said << ": " << peak / kMiB << " MiB at most, of " << events << " events");
-    CHECK(peak > 0);
-    CHECK(peak < budget + kWithoutEvents + 64 * kMiB);
+    const Ran ran = run(arguments, said);
+    INFO(arguments.front() << " with " << said << ": " << ran.peak / kMiB << " MiB at most, of " << events << " events");
+    CHECK(ran.code == 0);
+    CHECK(ran.peak < budget + kWithoutEvents + 64 * kMiB);
   };
   is_bounded({"info", compact.string()}, 0, "64M");
   is_bounded({"stats", "-r", "cuda_api_sum", compact.string()}, 64 * kMiB, "64M");
   is_bounded({"export", "-t", "csv", "-o", "-", "--times", "10s/10.5s", compact.string()}, 64 * kMiB, "64M");
+}
+
+TEST_CASE("events that can't be read are told, and the command fails; so does a budget that is no size") {
+  const TemporaryFolder folder;
+  const fs::path compact = folder.path() / "compact.trace";
+  write_long_recording(folder.path() / "log.trace", 100'000);
+  REQUIRE(compact_trace_file(folder.path() / "log.trace", compact, Overwrite::kRefuse));
+  CHECK(run({"stats", "-r", "cuda_api_sum", compact.string()}, "1M").code == 0);
+  {
+    std::fstream file(compact, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(fs::file_size(compact) / 2));  // segments are nearly all of it
+    file.write("damage", 6);
+  }
+  const Ran damaged = run({"stats", "-r", "cuda_api_sum", compact.string()}, "1M");
+  CHECK(damaged.code == 1);
+  CHECK(damaged.messages.find("Not all events of " + compact.string() + " can be read any more") != std::string::npos);
+  const Ran wrong = run({"info", compact.string()}, "soon");
+  CHECK(wrong.code == 2);
+  CHECK(wrong.messages.find("LANESCOPE_MEMORY: \"soon\" is no size") != std::string::npos);
 }
