@@ -30,6 +30,7 @@ constexpr const char* kProfileFooter =
     "  lanescope profile -y 10 -d 5 --kill none ./server      5 seconds, 10 seconds after the start; the server runs on\n"
     "  lanescope profile -c nvtx -p \"step 100\" ./app          what happens during one range, then the end\n"
     "  lanescope profile -c cudaProfilerApi --capture-range-end=repeat:3 -o part ./app    part.1, part.2 and part.3.trace\n"
+    "  lanescope profile --on ssh:gpu7 -o run ./app           there; run.trace grows here meanwhile\n"
     "\n"
     "Boolean options are given bare, as --option=false, or as -f false; --command-file=FILE stands for the options in a file.\n"
     "Ctrl+C once ends the recording in order, twice at once; the file is valid in both cases. Other signals are passed on to the\n"

@@ -74,9 +74,9 @@ std::string fetch_command(const RemoteOptions& remote, const std::string& record
   return command_text(words);
 }
 
-void tell_files(const remote::WorkOutcome& outcome) {
+void tell_files(const remote::WorkOutcome& outcome, bool is_recording) {
   if (outcome.files.empty()) return;
-  std::cerr << (outcome.failure ? "Copied so far:\n" : "Copied, and the same as there:\n");
+  std::cerr << (outcome.failure ? "Copied so far:\n" : is_recording ? "Copied, and removed there:\n" : "Copied, and the same as there:\n");
   for (const remote::CopiedFile& file : outcome.files) std::cerr << '\t' << file.path.string() << " (" << bytes_text(file.bytes) << ")\n";
 }
 
@@ -89,6 +89,7 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   const Result<remote::Target> target = remote::parse_target(remote.target);
   if (!target) return fail(target.error());
   const bool is_command = std::holds_alternative<remote::ForeignCommand>(task);
+  const bool is_recording = !is_command && !std::holds_alternative<remote::ForeignFile>(task);
   if (!is_command)
     if (const Result<void> checked = check_place(copy); !checked) return fail(checked.error());
   WishBySignals wish;
@@ -106,7 +107,7 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   settings.wish = [&wish] { return wish.next(); };
   const remote::WorkOutcome outcome = remote::work_on(settings);
   wish.release();
-  if (!is_command) tell_files(outcome);
+  if (!is_command) tell_files(outcome, is_recording && outcome.recording.empty());
   if (!outcome.recording.empty())
     std::cerr << "The recording is there still. Fetch it with: " << fetch_command(remote, outcome.recording) << '\n';
   if (outcome.failure) return fail(with_advice(*outcome.failure, outcome, *target));

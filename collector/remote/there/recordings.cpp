@@ -87,7 +87,7 @@ void lead(int descriptor, const fs::path& path, int flags) {
   lead(STDERR_FILENO, folder / "messages", O_WRONLY | O_CREAT | O_APPEND);
   std::vector<std::string> arguments{"lanescope", request.command()};
   arguments.insert(arguments.end(), request.options().begin(), request.options().end());
-  arguments.insert(arguments.end(), {"-o", as_pattern((folder / "recording").string())});
+  arguments.insert(arguments.end(), {"-o", as_pattern((folder / "recording").string()) + "%n"});
   if (request.command() != "attach") arguments.emplace_back("--");
   arguments.insert(arguments.end(), request.operands().begin(), request.operands().end());
   std::vector<char*> pointers;

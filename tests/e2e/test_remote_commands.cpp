@@ -1,0 +1,171 @@
+// The commands that take --on, as a user gives them; the other machine is this one, behind a command prefix. tests/collector/remote holds the
+// link to what it promises, remote_ssh.sh goes over ssh.
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "recorder.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A machine where the user is, and another one.
+class TwoMachines {
+ public:
+  TwoMachines() { fs::create_directory(here()); }
+  [[nodiscard]] fs::path here() const { return folder_.path() / "here"; }
+  [[nodiscard]] fs::path there() const { return folder_.path() / "cache" / "lanescope" / "recordings"; }
+
+  // Its arguments, with --on behind the command.
+  [[nodiscard]] static std::vector<std::string> on(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin() + 1, {"--on", "command:env", "--remote-lanescope", program("lanescope").string()});
+    return arguments;
+  }
+  [[nodiscard]] std::vector<Environment> environment() const {
+    return {{"XDG_RUNTIME_DIR", folder_.path().string()}, {"XDG_CACHE_HOME", (folder_.path() / "cache").string()}};
+  }
+  [[nodiscard]] Ran run(const std::vector<std::string>& arguments) const { return run_lanescope(here(), on(arguments), environment()); }
+  [[nodiscard]] std::size_t count_there() const { return count(there()); }
+  // The name of the only recording that is kept there.
+  [[nodiscard]] std::string kept() const {
+    const std::string list = run({"fetch", "--list"}).output;
+    const std::size_t line = list.find('\n') + 1;
+    return list.substr(line, list.find(' ', line) - line);
+  }
+
+ private:
+  static std::size_t count(const fs::path& folder) {
+    std::error_code missing;
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder, missing), fs::directory_iterator()));
+  }
+  TemporaryFolder folder_;
+};
+
+// Nothing but NVTX ranges.
+std::vector<std::string> quietly(const std::string& command, std::vector<std::string> rest) {
+  rest.insert(rest.begin(), {command, "-t", "nvtx", "-s", "none", "--cpuctxsw=none"});
+  return rest;
+}
+
+std::string endless() { return program("lanescope_program_nvtx_endless").string(); }
+
+std::uint64_t steps(const fs::path& file) { return count_events(*load(file), TrackKind::kNvtxRanges, "step"); }
+
+template <typename Condition>
+void await(Condition condition) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    REQUIRE(std::chrono::steady_clock::now() < give_up);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a program that is recorded there is seen as one here: its output, its end, its file, and what is made of that") {
+  const TwoMachines machines;
+  const Ran ran = machines.run(quietly("profile", {"-o", "run", "--export=json", "--label", "night=a b", "-f", "false", "sh", "-c",
+                                                   "echo out; echo error >&2; exec \"$0\"", program("lanescope_program_nvtx_threads").string()}));
+  CHECK(ran.code == 0);
+  CHECK_THAT(ran.output, contains_text("out\n"));
+  CHECK_THAT(ran.messages, contains_text("error\n") && contains_text((machines.here() / "run.trace").string()));
+  CHECK_THAT(run_lanescope(machines.here(), {"info", "run.trace"}).output, contains_text("nothing dropped") && contains_text("a b"));
+  CHECK(fs::exists(machines.here() / "run.json"));
+  CHECK(machines.count_there() == 0);
+  CHECK(machines.run(quietly("profile", {"-o", "ended", "sh", "-c", "kill -9 $$"})).code == 128 + SIGKILL);
+}
+
+TEST_CASE("what can't be done here is said before anything runs there") {
+  const TwoMachines machines;
+  std::ofstream(machines.here() / "mine.trace") << "mine";
+  const std::string touch = (machines.here() / "ran").string();
+  const auto arguments = GENERATE_COPY(std::vector<std::string>{"-o", "mine", "touch"}, std::vector<std::string>{"-o", "x%p", "touch"},
+                                       std::vector<std::string>{"-o", "nowhere/x", "touch"}, std::vector<std::string>{"--arm", "touch"});
+  std::vector<std::string> command = quietly("profile", arguments);
+  command.push_back(touch);
+  const Ran ran = machines.run(command);
+  CHECK((ran.code == 1 || ran.code == 2));
+  CHECK_THAT(ran.messages, contains_text("lanescope: "));
+  CHECK_FALSE(fs::exists(touch));
+  CHECK(machines.count_there() == 0);
+}
+
+TEST_CASE("a session there is steered from here, and each of its captures becomes a file here") {
+  const TwoMachines machines;
+  LanescopeProcess session(machines.here(), machines.on(quietly("launch", {"-o", "part", endless(), "4"})), machines.environment());
+  session.wait_for_line("ready");
+  for (int capture = 0; capture < 2; ++capture) {
+    CHECK(machines.run({"start"}).code == 0);
+    CHECK_THAT(machines.run({"sessions"}).output, contains_text("Collection"));
+    CHECK(machines.run({"stop"}).code == 0);
+  }
+  CHECK(machines.run({"start"}).code == 0);
+  CHECK(machines.run({"cancel"}).code == 0);
+  CHECK(machines.run({"shutdown"}).code == 0);
+  CHECK(session.wait() == 4);
+  for (const char* name : {"part.trace", "part.2.trace"}) CHECK(steps(machines.here() / name) == 0);  // all were before
+  CHECK_FALSE(fs::exists(machines.here() / "part.3.trace"));
+  CHECK(machines.run({"stop"}).code == 1);  // as there: there is no session
+}
+
+TEST_CASE("Ctrl+C ends the program there, and all that it did is here") {
+  const TwoMachines machines;
+  LanescopeProcess recorder(machines.here(), machines.on(quietly("profile", {"-o", "run", endless(), "7"})), machines.environment());
+  recorder.wait_for_line("ready");
+  kill(recorder.pid(), SIGINT);
+  CHECK(recorder.wait() == 7);
+  CHECK(steps(machines.here() / "run.trace") == 1'000);
+}
+
+TEST_CASE("a lanescope that is killed here, or whose terminal is closed, ends nothing there") {
+  const TwoMachines machines;
+  const int signal = GENERATE(SIGKILL, SIGHUP);
+  {
+    LanescopeProcess recorder(machines.here(), machines.on(quietly("profile", {"-o", "run", endless(), "7"})), machines.environment());
+    recorder.wait_for_line("ready");
+    kill(recorder.pid(), signal);
+    CHECK(recorder.wait() == (signal == SIGHUP ? 1 : 128 + SIGKILL));
+    if (signal == SIGHUP) CHECK_THAT(recorder.messages(), contains_text("--recording " + machines.kept()));
+  }
+  CHECK_THAT(machines.run({"fetch", "--list"}).output, contains_text("runs"));
+  CHECK(machines.run({"shutdown"}).code == 0);
+  const Ran fetched = machines.run({"fetch", "--recording", machines.kept(), "-o", "fetched"});
+  CHECK(fetched.code == 7);
+  CHECK(fetched.output == "ready\n");
+  CHECK(steps(machines.here() / "fetched.trace") == 1'000);
+  CHECK(machines.count_there() == 0);
+}
+
+TEST_CASE("a process there is attached to from here") {
+  const TwoMachines machines;
+  const Ran none = machines.run({"attach", "-t", "none", "-o", "run", "2147483647"});
+  CHECK(none.code == 1);
+  CHECK_THAT(none.messages, contains_text("2147483647"));
+  CHECK_THAT(machines.run({"attach", "--list"}).output, contains_text("COMMAND"));
+  CHECK_THAT(machines.run({"status"}).output, contains_text("lanescope "));
+}
+
+TEST_CASE("text from there can't speak to a terminal here") {
+  if (std::system("command -v script >/dev/null") != 0) {
+    WARN("script is not here, which gives a command a terminal: not tested");
+    return;
+  }
+  const TwoMachines machines;
+  for (const Environment& variable : machines.environment()) setenv(variable.name.c_str(), variable.value.c_str(), 1);
+  const std::string command = program("lanescope").string() + " profile --on command:env --remote-lanescope " + program("lanescope").string() +
+                              " -t none -s none --cpuctxsw=none -o x printf 'a\\033[2Jb\\n'";
+  const fs::path typescript = machines.here() / "typescript";
+  std::ofstream(machines.here() / "command") << command << '\n';
+  REQUIRE(std::system(("cd " + machines.here().string() + " && script -qec 'sh command' typescript >/dev/null </dev/null").c_str()) == 0);
+  std::ostringstream shown;
+  shown << std::ifstream(typescript).rdbuf();
+  CHECK_THAT(shown.str(), contains_text("a\\u001b[2Jb") && !contains_text("a\x1b[2J"));
+}
