@@ -17,7 +17,8 @@ Usage: lanescope-ui [FILE [FILE]]
   --screenshot OUT     Draw the window into a picture and end; needs no display
   --size WxH           Size of the picture in pixels (1600x1000)
   --range START:END    The part of time to draw, in s, ms, us or ns: 1.2s:1.5s
-  --panel NAME         The panel to draw in front: events, statistics, bubbles, findings, diff, samples or diagnostics
+  --panel NAME         The panel to draw in front: events, statistics, bubbles, findings, diff, samples, kernel, source
+                       or diagnostics
   -h, --help           Show this text
   -V, --version        Show the version
 )";

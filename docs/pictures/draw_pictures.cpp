@@ -12,6 +12,7 @@
 #include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QToolButton>
 
 #include "base/settings.h"
 #include "model/events/event_query.h"
@@ -27,6 +28,7 @@ namespace {
 
 constexpr QSize kSize(1600, 900);
 constexpr int kPatience = 30'000;       // ms
+constexpr int kHighPanel = 520;         // px
 constexpr int kPanelsComeToRest = 500;  // ms; panels that are hidden make room step by step
 constexpr Nanoseconds kMicrosecond = 1'000, kMillisecond = 1'000'000;
 
@@ -144,6 +146,31 @@ void a_loop_and_its_python(MainWindow& window) {
   raise_panel(window, "samples");
 }
 
+// The padded transposition is the baseline of the one that writes along columns.
+void what_a_kernel_could_win(MainWindow& window) {
+  raise_panel(window, "kernel");
+  const auto show = [&](const char* kernel) {
+    const EventRef event = find_event(window, kernel, EventKind::kKernel);
+    window.timelineView().setVisibleRange(with_room(span_of(window, event, event), 2));
+    window.timelineView().selectEvent(event);
+    settle(window);
+  };
+  show("transpose_padded");
+  for (QToolButton* button : window.kernel().findChildren<QToolButton*>())
+    if (button->text().startsWith(QLatin1String("Pin"))) button->click();
+  show("transpose_naive");
+  window.resizeDocks({&panel(window, "kernel")}, {kHighPanel}, Qt::Vertical);
+}
+
+void lines_of_a_kernel(MainWindow& window) {
+  raise_panel(window, "source");
+  window.source().setSourceFolders({QStringLiteral("tests/programs")});
+  const EventRef event = find_event(window, "transpose_by_columns", EventKind::kKernel);
+  window.timelineView().setVisibleRange(with_room(span_of(window, event, event), 20));
+  window.timelineView().selectEvent(event);
+  window.resizeDocks({&panel(window, "source")}, {kHighPanel}, Qt::Vertical);
+}
+
 std::vector<Picture> pictures() {
   const QString training = QStringLiteral("torch_training_workers0");
   return {
@@ -180,6 +207,10 @@ std::vector<Picture> pictures() {
        }},
       {"beside", training, two_steps_beside_each_other, ui::Theme::kLight, QStringLiteral("torch_training_workers4")},
       {"dark", training, [](MainWindow& w) { w.timelineView().setVisibleRange(range_of_steps(w, 8, 9)); }, ui::Theme::kDark},
+      {"kernel-why", QStringLiteral("kernel_counters"), what_a_kernel_could_win},
+      {"kernel-source", QStringLiteral("transpositions"), lines_of_a_kernel},
+      {"kernel-source-dark", QStringLiteral("transpositions"), lines_of_a_kernel, ui::Theme::kDark},
+      {"kernel-why-dark", QStringLiteral("kernel_counters"), what_a_kernel_could_win, ui::Theme::kDark},
       {"streams", QStringLiteral("cuda_streams"),
        [](MainWindow& w) {
          const EventRef first = find_event(w, "move data", EventKind::kNvtxRange);

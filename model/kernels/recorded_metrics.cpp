@@ -124,6 +124,20 @@ RecordedMetrics recorded_metrics(const Trace& trace) {
   return result;
 }
 
+AllLaunches all_like(const Trace& trace, EventRef kernel) {
+  AllLaunches all;
+  const Kind kind = kind_of(trace, trace.track_of(kernel.lane).key, trace.event(kernel));
+  const NameId name = trace.event(kernel).name;
+  for_each_kernel(trace, [&](const TrackKey& key, EventRef ref) {
+    if (trace.lane(ref.lane).name(ref.index) != name) return;
+    const Event event = trace.event(ref);
+    if (kind_of(trace, key, event) != kind) return;
+    ++all.count;
+    all.time += event.duration;
+  });
+  return all;
+}
+
 bool is_measured(const Trace& trace, EventRef kernel) { return launch_of_kernel(trace, kernel) != nullptr; }
 
 std::optional<Verdict> verdict_of(const Trace& trace, EventRef kernel) {
@@ -137,6 +151,19 @@ std::optional<Verdict> verdict_of(const Trace& trace, EventRef kernel) {
 Nanoseconds RecordedMetrics::weight(std::size_t kernel) const {
   const Nanoseconds own = duration(metrics, metrics.kernels()[kernel]);
   return measurements.empty() ? own : std::max(own, measurements[kernel].of_its_kind.time);
+}
+
+std::optional<std::size_t> RecordedMetrics::of_kind(std::string_view name, const KernelDetail& shape, EventRef event) const {
+  const auto same = [](const std::uint32_t (&a)[3], const std::uint32_t (&b)[3]) { return std::equal(a, a + 3, b); };
+  for (std::size_t i = 0; i < measurements.size(); ++i)
+    if (event.valid() && measurements[i].event == event) return i;
+  for (const std::size_t i : one_of_each()) {
+    const ProfiledKernel& kernel = metrics.kernels()[i];
+    if (kernel.name == name && same(kernel.detail.grid, shape.grid) && same(kernel.detail.block, shape.block) &&
+        kernel.detail.dynamic_shared_memory == shape.dynamic_shared_memory)
+      return i;
+  }
+  return std::nullopt;
 }
 
 std::vector<std::size_t> RecordedMetrics::one_of_each() const {

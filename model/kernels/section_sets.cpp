@@ -12,7 +12,7 @@ struct Underlying {
   std::string_view section;
   std::string_view metric;
 };
-// What rules take beyond what rows show.
+// What rules and the roofline take beyond what rows show: peaks, and counters that are there anyway.
 constexpr std::array kUnderlying{
     Underlying{kSpeedOfLight, "smsp__inst_executed.sum"},
     Underlying{kSpeedOfLight, "sm__cycles_elapsed.avg"},
@@ -21,6 +21,10 @@ constexpr std::array kUnderlying{
     Underlying{kCompute, "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed"},
     Underlying{kCompute, "sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained"},
     Underlying{kCompute, "sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained"},
+    Underlying{kMemory, "dram__bytes.sum.peak_sustained"},
+    Underlying{kMemory, "lts__lts2xbar_cycles_active.sum.per_second"},
+    Underlying{kMemory, "lts__lts2xbar_cycles_active.sum.peak_sustained"},
+    Underlying{kMemory, "lts__cycles_elapsed.avg.per_second"},
     Underlying{kMemory, "lts__cycles_active.avg"},
     Underlying{kMemory, "lts__cycles_elapsed.avg"},
     Underlying{kTables, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum"},

@@ -10,6 +10,7 @@
 #include "../table_output.h"
 #include "../text.h"
 #include "commands.h"
+#include "model/analysis/counter_diff.h"
 #include "model/analysis/trace_diff.h"
 #include "model/import/open_trace.h"
 #include "model/trace/percent.h"
@@ -56,6 +57,23 @@ stats::Table table_of(const TraceDiff& diff, bool only_changes) {
                   item.second.per_iteration, static_cast<std::int64_t>(item.first.count), static_cast<std::int64_t>(item.second.count),
                   item.first.total, item.second.total, table.add_text(std::string(analysis::diff_kind_name(item.kind))),
                   table.add_text(item.name));
+  }
+  return table;
+}
+
+// For people, what changed, or may have: by one launch a side nothing is sure, and a twentieth is worth a look.
+stats::Table counter_table(const std::vector<analysis::CounterChange>& changes, bool only_changes) {
+  constexpr double kWorthALook = 5;  // percent
+  stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::reals("Low", stats::Unit::kPercent), stats::reals("High", stats::Unit::kPercent),
+                      stats::texts("Verdict"), stats::reals("A"), stats::reals("B"), stats::texts("Unit"), stats::texts("What"), stats::integers("Launches A"),
+                      stats::integers("Launches B"), stats::texts("Kernel")});
+  for (const analysis::CounterChange& change : changes) {
+    const bool may_be = change.verdict == DiffVerdict::kUnsure && !(std::abs(change.change) < kWorthALook);
+    if (only_changes && !may_be && change.verdict != DiffVerdict::kMore && change.verdict != DiffVerdict::kLess) continue;
+    table.add_row(finite(change.change), finite(change.change_low), finite(change.change_high),
+                  table.add_text(std::string(analysis::diff_verdict_name(change.verdict))), change.first, change.second, table.add_text(std::string(change.unit)),
+                  table.add_text(std::string(change.what)), static_cast<std::int64_t>(change.first_launches), static_cast<std::int64_t>(change.second_launches),
+                  table.add_text(change.kernel));
   }
   return table;
 }
@@ -156,13 +174,18 @@ std::string summary_of(const TraceDiff& diff, const Files& first, const Files& s
   return text;
 }
 
-// The items that took longer by more than the limit, beyond noise: the duration, or the work of GPUs.
-int judge(const TraceDiff& diff, double limit) {
+// The items that took longer by more than the limit, beyond noise: the duration, the work of GPUs, and kernels that were measured.
+int judge(const TraceDiff& diff, const std::vector<analysis::CounterChange>& counters, double limit) {
   int code = kSuccess;
   for (const DiffItem& item : diff.items) {
     const bool counts = item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy;
     if (!counts || !is_change(item) || !(item.change > limit)) continue;
     std::cerr << "lanescope: " << item.name << " grew by " << change_text(item) << ", more than is allowed.\n";
+    code = kFailure;
+  }
+  for (const analysis::CounterChange& change : counters) {
+    if (change.what != "Duration" || change.verdict != DiffVerdict::kMore || !(change.change > limit)) continue;
+    std::cerr << "lanescope: kernel " << change.kernel << " takes longer by " << format_change(change.change) << ", more than is allowed.\n";
     code = kFailure;
   }
   return code;
@@ -188,7 +211,7 @@ int run_diff(Arguments arguments) {
       ->type_name("NAME");
   app.add_option("--skip", options.skip, "Leave out the first N iterations (default: those that take longer because they warm up)")
       ->type_name("N");
-  app.add_option("--fail-above", fail_above, "Exit with 1 when the duration or the GPUs' work grew by more than this, beyond noise")
+  app.add_option("--fail-above", fail_above, "Exit with 1 when the duration, the GPUs' work or a kernel whose counters were read\ntakes longer by more than this, beyond noise")
       ->type_name("PERCENT");
   app.add_flag("--all", all, "List also what did not change (formats for programs always do)");
   output.add_options(app);
@@ -213,7 +236,10 @@ int run_diff(Arguments arguments) {
   if (for_people) std::cout << summary_of(*diff, first_files, second_files);
   const auto written = output.write(0, {"What changed", "diff", ""}, table_of(*diff, for_people && !all));
   if (!written) return fail(written.error());
-  return limit->has_value() ? judge(*diff, **limit) : kSuccess;
+  const std::vector<analysis::CounterChange> counters = analysis::compare_counters(*first, *second);
+  if (const stats::Table table = counter_table(counters, for_people && !all); !table.empty())
+    if (const auto done = output.write(1, {"Kernels by their counters", "diff_counters", ""}, table); !done) return fail(done.error());
+  return limit->has_value() ? judge(*diff, counters, **limit) : kSuccess;
 }
 
 }  // namespace lanescope::cli

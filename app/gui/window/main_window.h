@@ -17,6 +17,9 @@
 #include "base/settings.h"
 #include "events/events_panel.h"
 #include "events/shown_events.h"
+#include "kernels/kernel_panel.h"
+#include "kernels/kernel_profiling.h"
+#include "kernels/source_panel.h"
 #include "panels/details_panel.h"
 #include "panels/diagnostics_panel.h"
 #include "panels/statistics_panel.h"
@@ -71,6 +74,8 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] FindingsPanel& findings() { return *findings_; }
   [[nodiscard]] DiffPanel& diff() { return *diff_; }
   [[nodiscard]] SamplesPanel& samples() { return *samples_; }
+  [[nodiscard]] KernelPanel& kernel() { return *kernel_; }
+  [[nodiscard]] SourcePanel& source() { return *source_; }
   [[nodiscard]] SessionController& session() { return session_; }
   [[nodiscard]] TracePair& pair() { return session_.pair(); }
   [[nodiscard]] AlignmentBar& alignment() { return *alignment_; }
@@ -100,6 +105,7 @@ class MainWindow : public QMainWindow {
   void fillTimelineMenus();
   void connectSession();
   void connectRecording();
+  void connectKernels();
   void enableActions();
 
   void showTrace();
@@ -111,6 +117,7 @@ class MainWindow : public QMainWindow {
   void showRecordingProgress(const session::RecordingStatistics& statistics);
   void ask(const Wish& wish);
   void start(const Wish& wish);
+  void profileKernel(std::shared_ptr<const KernelFacts> facts);
 
   void chooseFile();
   void chooseLaunch();
@@ -129,6 +136,7 @@ class MainWindow : public QMainWindow {
   ShownEvents shown_;
   SessionController session_;
   AnsweredTrace answered_;
+  KernelProfiling profiling_;
 
   MessageArea* messages_;
   AlignmentBar* alignment_;
@@ -143,6 +151,8 @@ class MainWindow : public QMainWindow {
   FindingsPanel* findings_;
   DiffPanel* diff_;
   SamplesPanel* samples_;
+  KernelPanel* kernel_;
+  SourcePanel* source_;
   IdleTimeSource* idle_;
   DetailsPanel* details_;
   DiagnosticsPanel* diagnostics_;

@@ -6,7 +6,9 @@
 #include <QGuiApplication>
 #include <QMenu>
 
+#include "kernels/kernel_facts.h"
 #include "model/events/event_text.h"
+#include "model/trace/kernel_records.h"
 #include "samples/samples_panel.h"
 #include "timeline/core/describe.h"
 
@@ -71,6 +73,18 @@ void TimelineBinding::addZooms(QMenu& menu) {
   menu.addAction(tr("Fit everything"), QKeySequence(Qt::Key_Home), &view_, &TimelineView::zoomToFit);
 }
 
+// Of a kernel, or of a call that launched one.
+void TimelineBinding::addKernel(QMenu& menu, EventRef event) {
+  const std::shared_ptr<const Trace> trace = state_.trace();
+  const EventRef kernel = kernel_of(*trace, event);
+  if (!kernel.valid()) return;
+  menu.addAction(tr("Why is this kernel slow?"), this, [this, kernel, trace] { emit kernelRequested(state_.inTrace(kernel, *trace)); });
+  if (!trace->kernel_records().windows.empty())
+    menu.addAction(tr("Show its source"), this, [this, kernel, trace] { emit sourceRequested(state_.inTrace(kernel, *trace)); });
+  if (!trace->provenance().command.empty())
+    menu.addAction(tr("Profile this kernel…"), this, [this, kernel, trace] { emit kernelProfileRequested(state_.inTrace(kernel, *trace)); });
+}
+
 void TimelineBinding::showRowMenu(const QString& row_key, const QPoint& position) {
   QMenu menu;
   menu.addAction(tr("Show in Events View"), this, [this, row_key] {
@@ -113,6 +127,7 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
     menu.addAction(tr("Go to the launching call"), QKeySequence(Qt::Key_L), this, [this, launch, trace] { state_.reveal(state_.inTrace(*launch, *trace)); });
   if (const std::vector<EventRef> work = trace->work_of(event); !work.empty())
     menu.addAction(tr("Go to its GPU work"), QKeySequence(Qt::Key_L), this, [this, first = work.front(), trace] { state_.reveal(state_.inTrace(first, *trace)); });
+  addKernel(menu, event);
   if (const ThreadId thread = trace->track_of(event.lane).key.thread; thread != kNone && SamplesPanel::hasChainsOf(*trace, thread)) {
     const TimeRange time{trace->event(event).start, trace->event(event).end()};
     if (time.empty())

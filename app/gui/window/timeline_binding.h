@@ -23,6 +23,9 @@ class TimelineBinding : public QObject {
  signals:
   void eventsRequested();      // somebody asked for the events view
   void statisticsRequested();  // ... for the statistics
+  void kernelRequested(lanescope::EventRef kernel);         // ... for what is known of it
+  void kernelProfileRequested(lanescope::EventRef kernel);  // ... for its counters, by another run of the program
+  void sourceRequested(lanescope::EventRef kernel);         // ... for its lines
   void flameGraphRequested(lanescope::ThreadId thread);
   void flameGraphOfTimeRequested(lanescope::ThreadId thread, lanescope::TimeRange time);
   void flameGraphOfProcessRequested(lanescope::ProcessId process);
@@ -32,6 +35,7 @@ class TimelineBinding : public QObject {
   [[nodiscard]] std::optional<ThreadId> threadOf(const QString& row_key) const;
   [[nodiscard]] std::optional<ProcessId> processOf(const QString& row_key) const;
   void addZooms(QMenu& menu);
+  void addKernel(QMenu& menu, EventRef event);
   void showRowMenu(const QString& row_key, const QPoint& position);
   void showEventMenu(EventRef event, const QString& row_key, const QPoint& position);
   void filterToName(const Trace& trace, EventRef event);

@@ -1,10 +1,12 @@
 #include "model/import/ncu_csv.h"
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 #include <map>
 
 #include "model/import/open_trace.h"
+#include "model/kernels/roofline.h"
 #include "model/kernels/sections.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -173,4 +175,39 @@ TEST_CASE("a table whose numbers make no sense reads as far as it does") {
   const auto refused = read(wide + "\n\n");
   REQUIRE_FALSE(refused);
   CHECK(refused.error().text.find("more than 65536 columns") != std::string::npos);
+}
+
+TEST_CASE("rooflines are what exact counts of instructions and bytes make of the kernels' times") {
+  const auto metrics = zoo("zoo_raw.csv");
+  if (!metrics) {
+    WARN("no corpus: skipped");
+    return;
+  }
+  // Lanes of FMA as the programs do them; bytes and times as ncu printed them (clocks: DRAM 3.20 GHz, SM by its cycles).
+  struct Known {
+    const char* kernel;
+    const char* precision;
+    double lanes, nanoseconds, cycles, dram_bytes;  // 0: none to speak of
+  };
+  for (const Known& known : {Known{"saxpy", "FP32", 33'554'432, 121'660, 182'100, 384.4e6}, Known{"gemm_naive", "FP32", 1'073'741'824, 543'460, 832'900, 8.4e6},
+                             Known{"fp64", "FP64", 524'288'000, 46'210, 68'500, 0}}) {
+    CAPTURE(known.kernel);
+    const auto kernel = std::find_if(metrics->kernels().begin(), metrics->kernels().end(),
+                                     [&](const ProfiledKernel& each) { return each.name.find(known.kernel) != std::string::npos; });
+    REQUIRE(kernel != metrics->kernels().end());
+    const Roofline all = roofline(*metrics, *kernel);
+    const double clock = known.cycles / known.nanoseconds * 1e9;
+    REQUIRE(all.ceilings.size() == 2);
+    CHECK(all.ceilings[0].operations == Approx(2 * 16'896 * clock).epsilon(0.02));
+    CHECK(all.ceilings[1].operations == Approx(16'896 * clock).epsilon(0.02));
+    REQUIRE(all.roofs.size() == 3);
+    CHECK(all.roofs[0].bytes == Approx(4.81e12).epsilon(0.02));
+    CHECK(all.roofs[1].bytes == Approx(188 * 32 * 1.68e9).epsilon(0.02));
+    CHECK(all.roofs[2].bytes == Approx(132 * 128 * clock).epsilon(0.02));
+    const auto point = std::find_if(all.points.begin(), all.points.end(), [&](const RooflinePoint& each) { return each.ceiling.precision == known.precision; });
+    REQUIRE(point != all.points.end());
+    CHECK(point->operations == Approx(2 * known.lanes / known.nanoseconds * 1e9).epsilon(0.03));
+    CHECK(point->attainable() <= point->ceiling.operations);
+    if (known.dram_bytes > 0) CHECK(point->intensity() == Approx(2 * known.lanes / known.dram_bytes).epsilon(0.03));
+  }
 }

@@ -41,10 +41,16 @@ struct RecordedMetrics {
   // Of each kind of launch one, that of the median duration, by weight: where several were measured, they say the same. Without
   // measurements all, by weight.
   [[nodiscard]] std::vector<std::size_t> one_of_each() const;
+  // The measured launch that says most of a kernel of this name and shape: of `event` itself where it is one, else of the median duration.
+  // None where none of its kind was measured. An event of another trace is not valid here.
+  [[nodiscard]] std::optional<std::size_t> of_kind(std::string_view name, const KernelDetail& shape, EventRef event) const;
 };
 
 // Launches of which the trace has no kernel are left out. O(kernels of the trace) where there are counters, else O(1).
 [[nodiscard]] RecordedMetrics recorded_metrics(const Trace& trace);
+
+// Of the kernel's name and shape, on its GPU by its process. O(kernels of the trace).
+[[nodiscard]] AllLaunches all_like(const Trace& trace, EventRef kernel);
 
 // Whether the counters of this kernel were read. O(measured launches).
 [[nodiscard]] bool is_measured(const Trace& trace, EventRef kernel);

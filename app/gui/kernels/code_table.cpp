@@ -1,0 +1,149 @@
+#include "kernels/code_table.h"
+
+#include <algorithm>
+
+#include <QFontDatabase>
+#include <QGuiApplication>
+#include <QHeaderView>
+#include <QPalette>
+
+#include "tables/table_look.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr float kHottest = 0.75F;      // opacity of the heat of the row that has most samples
+const QColor kHeat(214, 84, 40);       // readable below light and dark text
+constexpr int kCharacters[] = {10, 20, 8};
+constexpr qsizetype kFewestOfText = 24, kMostOfText = 240;  // characters
+
+QString share_text(double share) {
+  if (share <= 0) return {};
+  if (share < 0.0005) return QStringLiteral("<0.1 %");
+  return QString::number(100 * share, 'f', share < 0.0995 ? 1 : 0) + QStringLiteral(" %");
+}
+
+}  // namespace
+
+CodeTableModel::CodeTableModel(QObject* parent) : QAbstractTableModel(parent) {}
+
+void CodeTableModel::setRows(std::vector<CodeRow> rows) {
+  beginResetModel();
+  rows_ = std::move(rows);
+  marked_.clear();
+  hottest_ = 0;
+  for (const CodeRow& row : rows_) hottest_ = std::max(hottest_, row.share);
+  endResetModel();
+}
+
+void CodeTableModel::mark(std::vector<int> rows) {
+  if (rows == marked_) return;
+  marked_ = std::move(rows);
+  if (!rows_.empty()) emit dataChanged(index(0, 0), index(static_cast<int>(rows_.size()) - 1, kColumns - 1), {Qt::BackgroundRole});
+}
+
+int CodeTableModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(rows_.size()); }
+int CodeTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : kColumns; }
+
+QVariant CodeTableModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid()) return {};
+  const CodeRow& row = rows_[static_cast<std::size_t>(index.row())];
+  switch (role) {
+    case Qt::DisplayRole:
+      switch (index.column()) {
+        case kSamples:
+          return share_text(row.share);
+        case kReason:
+          return row.reason;
+        case kPlace:
+          return row.place;
+        default:
+          return row.text;
+      }
+    case Qt::TextAlignmentRole:
+      return static_cast<int>((index.column() == kSamples || index.column() == kPlace ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    case Qt::FontRole:
+      if (index.column() == kText || index.column() == kPlace) return QFontDatabase::systemFont(QFontDatabase::FixedFont);
+      return {};
+    case Qt::ForegroundRole:
+      if (!row.is_source || index.column() == kPlace) return QGuiApplication::palette().brush(QPalette::PlaceholderText);
+      return {};
+    case Qt::BackgroundRole: {
+      if (row.share > 0 && hottest_ > 0 && (index.column() == kSamples || index.column() == kReason)) {
+        QColor heat = kHeat;
+        heat.setAlphaF(kHottest * static_cast<float>(row.share / hottest_));
+        return heat;
+      }
+      if (std::binary_search(marked_.begin(), marked_.end(), index.row())) return hover_color();
+      return {};
+    }
+    case Qt::ToolTipRole:
+      return row.tip;
+    default:
+      return {};
+  }
+}
+
+QVariant CodeTableModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
+  switch (section) {
+    case kSamples:
+      return tr("Samples");
+    case kReason:
+      return tr("Waits for");
+    case kPlace:
+      return tr("At");
+    default:
+      return tr("Code");
+  }
+}
+
+CodeTable::CodeTable(const QString& accessible_name, QWidget* parent) : QuietFocus<QTableView>(parent), model_(new CodeTableModel(this)) {
+  setModel(model_);
+  setAccessibleName(accessible_name);
+  apply_table_look(*this);
+  setWordWrap(false);
+  setSelectionMode(QAbstractItemView::SingleSelection);
+  setSelectionBehavior(QAbstractItemView::SelectRows);
+  setFrameShape(QFrame::NoFrame);
+  for (int column = 0; column < CodeTableModel::kText; ++column) setColumnWidth(column, kCharacters[column] * fontMetrics().averageCharWidth());
+  // As wide as its longest line: code that is cut says little.
+  connect(model_, &QAbstractItemModel::modelReset, this, [this] {
+    qsizetype longest = kFewestOfText;
+    for (const CodeRow& row : model_->rows()) longest = std::max(longest, std::min(kMostOfText, row.text.size()));
+    const QFontMetrics letters(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+    setColumnWidth(CodeTableModel::kText, letters.horizontalAdvance(QString(longest + 2, u'0')));
+  });
+  connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
+    if (current.isValid()) emit rowChosen(current.row());
+  });
+}
+
+void CodeTable::chooseRow(int row) {
+  if (row < 0 || row >= model_->rowCount()) return;
+  setCurrentIndex(model_->index(row, CodeTableModel::kText));
+  scrollTo(model_->index(row, CodeTableModel::kSamples), QAbstractItemView::PositionAtCenter);
+}
+
+int CodeTable::nextHotRow() const {
+  const std::vector<CodeRow>& rows = model_->rows();
+  std::vector<int> hot;
+  for (int row = 0; row < static_cast<int>(rows.size()); ++row)
+    if (rows[static_cast<std::size_t>(row)].share > 0) hot.push_back(row);
+  if (hot.empty()) return -1;
+  std::stable_sort(hot.begin(), hot.end(), [&](int a, int b) { return rows[static_cast<std::size_t>(a)].share > rows[static_cast<std::size_t>(b)].share; });
+  const auto chosen = std::find(hot.begin(), hot.end(), chosenRow());
+  return chosen == hot.end() || chosen + 1 == hot.end() ? hot.front() : *(chosen + 1);
+}
+
+int CodeTable::find(const QString& text) const {
+  const std::vector<CodeRow>& rows = model_->rows();
+  const int count = static_cast<int>(rows.size());
+  for (int step = 1; step <= count && !text.isEmpty(); ++step) {
+    const int row = (std::max(-1, chosenRow()) + step) % count;
+    if (rows[static_cast<std::size_t>(row)].text.contains(text, Qt::CaseInsensitive)) return row;
+  }
+  return -1;
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,92 @@
+#include "kernels/kernel_facts.h"
+
+#include <algorithm>
+
+#include "model/trace/kernel_records.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+KernelFacts::Counters counters_of(const kernels::RecordedMetrics& recorded, std::size_t number, std::string where) {
+  const kernels::ProfiledKernel& kernel = recorded.metrics.kernels()[number];
+  return {std::move(where), kernels::judge(recorded.metrics, kernel), kernels::sections(recorded.metrics, kernel), kernels::roofline(recorded.metrics, kernel),
+          kernels::duration(recorded.metrics, kernel)};
+}
+
+std::optional<KernelFacts::Counters> find_counters(const KernelRecordsOfTrace& records, const KernelFacts& facts,
+                                                   const std::vector<std::shared_ptr<const KernelRecordsOfTrace>>& others) {
+  if (const auto number = records.counters.of_kind(facts.name, facts.detail, facts.event)) {
+    const EventRef measured = records.counters.measurements[*number].event;
+    const std::string where = measured == facts.event ? "of this launch" : "of the launch at " + timeline::format_time(records.trace->event(measured).start);
+    return counters_of(records.counters, *number, where);
+  }
+  for (auto other = others.rbegin(); other != others.rend(); ++other)
+    if (const auto number = (*other)->counters.of_kind(facts.name, facts.detail, {}))
+      return counters_of((*other)->counters, *number, "of a recording that was made for them");
+  return std::nullopt;
+}
+
+// Of its process, launches of kernels of the same name, without namespaces and parameters, that begin before it.
+std::uint64_t launches_before(const KernelFacts& facts) {
+  const Trace& trace = *facts.trace;
+  const Event launch = trace.event(facts.event);
+  const ProcessId process = trace.track_of(facts.event.lane).key.process;
+  std::uint64_t count = 0;
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kKernels || track.key.process != process) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      for (EventIndex i = 0; i < lane.size() && lane.start(i) < launch.start; ++i)
+        count += lane.name(i) == launch.name || (facts.detail.short_name != 0 && trace.kernel_detail(lane.detail(i)).short_name == facts.detail.short_name) ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+std::shared_ptr<const KernelRecordsOfTrace> read_kernel_records(std::shared_ptr<const Trace> trace) {
+  auto records = std::make_shared<KernelRecordsOfTrace>(KernelRecordsOfTrace{trace, kernels::recorded_metrics(*trace), {}});
+  if (!trace->kernel_records().windows.empty()) records->stalls = kernels::sum_stalls(*trace, kernels::SumBy::kKernel);
+  return records;
+}
+
+std::shared_ptr<const KernelFacts> kernel_facts(const KernelRecordsOfTrace& records, EventRef event,
+                                                const std::vector<std::shared_ptr<const KernelRecordsOfTrace>>& others) {
+  const Trace& trace = *records.trace;
+  const Event launch = trace.event(event);
+  const TrackKey& key = trace.track_of(event.lane).key;
+  auto facts = std::make_shared<KernelFacts>();
+  facts->event = event;
+  facts->trace = records.trace;
+  facts->name = trace.name(launch.name);
+  if (launch.detail != 0) facts->detail = trace.kernel_detail(launch.detail);
+  facts->brief_name = facts->detail.short_name != 0 ? std::string(trace.name(facts->detail.short_name)) : facts->name;
+  if (key.gpu != kNone) facts->gpu = trace.gpus()[key.gpu];
+  facts->duration = launch.duration;
+  facts->all = kernels::all_like(trace, event);
+  facts->launches_before = launches_before(*facts);
+  if (const auto multiprocessor = kernels::multiprocessor_of(facts->gpu)) {
+    facts->occupancy = kernels::occupancy(facts->detail, *multiprocessor);
+    facts->reliefs = kernels::reliefs(facts->detail, *multiprocessor);
+  }
+  if (facts->occupancy) facts->waves = kernels::waves(facts->detail, facts->gpu, *facts->occupancy);
+  facts->counters = find_counters(records, *facts, others);
+  const auto stalls = std::find_if(records.stalls.begin(), records.stalls.end(), [&](const kernels::StallSum& sum) {
+    return sum.kernel == launch.name && sum.process == key.process && (sum.gpu == key.gpu || key.gpu == kNone);
+  });
+  if (stalls != records.stalls.end()) facts->stalls = *stalls;
+  return facts;
+}
+
+EventRef kernel_of(const Trace& trace, EventRef selected) {
+  if (!selected.valid()) return {};
+  const auto is_kernel = [&](EventRef event) { return trace.track_of(event.lane).key.kind == TrackKind::kKernels; };
+  if (is_kernel(selected)) return selected;
+  for (const EventRef work : trace.work_of(selected))
+    if (is_kernel(work)) return work;
+  return {};
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,62 @@
+// What is known of one kernel of one shape: how its launch fills the GPU, what its counters say, and where its warps stood.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/kernels/occupancy.h"
+#include "model/kernels/pc_statistics.h"
+#include "model/kernels/recorded_metrics.h"
+#include "model/kernels/roofline.h"
+#include "model/kernels/sections.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::ui {
+
+// What a trace knows of all its kernels. Immutable.
+struct KernelRecordsOfTrace {
+  std::shared_ptr<const Trace> trace;
+  kernels::RecordedMetrics counters;
+  std::vector<kernels::StallSum> stalls;  // by kernel
+};
+// O(kernels of the trace) where it has counters.
+[[nodiscard]] std::shared_ptr<const KernelRecordsOfTrace> read_kernel_records(std::shared_ptr<const Trace> trace);
+
+struct KernelFacts {
+  EventRef event;  // the launch that is asked about, and its trace
+  std::shared_ptr<const Trace> trace;
+  std::string name;         // readable, whole
+  std::string brief_name;   // without namespaces and parameters
+  KernelDetail detail;
+  Gpu gpu;
+  Nanoseconds duration = 0;
+  kernels::AllLaunches all;  // of its name and shape
+  std::uint64_t launches_before = 0;  // of kernels of its brief name, in its process
+
+  std::optional<kernels::Occupancy> occupancy;
+  std::optional<kernels::Waves> waves;
+  std::vector<kernels::Relief> reliefs;
+
+  // Of a launch of its name and shape; empty where the counters of none were read.
+  struct Counters {
+    std::string where;  // "of this launch", "of the launch at 0.463 s", "of another recording"
+    kernels::Verdict verdict;
+    std::vector<kernels::Section> sections;
+    kernels::Roofline roofline;
+    Nanoseconds duration = 0;
+  };
+  std::optional<Counters> counters;
+  std::optional<kernels::StallSum> stalls;  // of all launches of its name
+};
+
+// Of a kernel of `records`; counters that it lacks are looked for in recordings of the same program that were made to have them, the latest
+// first. Requires: `event` is a kernel of that trace. O(kernels of the trace).
+[[nodiscard]] std::shared_ptr<const KernelFacts> kernel_facts(const KernelRecordsOfTrace& records, EventRef event,
+                                                              const std::vector<std::shared_ptr<const KernelRecordsOfTrace>>& others);
+
+// The kernel that a selected event stands for: itself, or the first that the call launched; not valid where there is none.
+[[nodiscard]] EventRef kernel_of(const Trace& trace, EventRef selected);
+
+}  // namespace lanescope::ui

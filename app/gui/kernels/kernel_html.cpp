@@ -1,0 +1,165 @@
+#include "kernels/kernel_html.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/command_text.h"
+#include "timeline/core/format.h"
+
+namespace lanescope::ui {
+namespace {
+
+QString html(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
+QString html(std::string_view text) { return html(std::string(text)); }
+QString tr(const char* text) { return QObject::tr(text); }
+
+QString number_text(double value) {
+  return std::abs(value) >= 1000 ? QString::fromStdString(timeline::format_count(static_cast<std::uint64_t>(std::llround(std::abs(value)))))
+                                 : QString::number(value, 'g', 3);
+}
+
+QString value_text(double value, kernels::ValueUnit unit) {
+  switch (unit) {
+    case kernels::ValueUnit::kPercent:
+      return QString::number(value, 'f', 1) + QStringLiteral(" %");
+    case kernels::ValueUnit::kNanoseconds:
+      return html(timeline::format_duration(std::llround(value)));
+    case kernels::ValueUnit::kBytes:
+      return value < 1000 ? QString::number(value, 'g', 3) + QStringLiteral(" B") : html(timeline::format_bytes(static_cast<std::uint64_t>(value)));
+    case kernels::ValueUnit::kBytesPerSecond:
+      return html(timeline::format_bytes(static_cast<std::uint64_t>(value))) + QStringLiteral("/s");
+    case kernels::ValueUnit::kHertz:
+      return QString::number(value / 1e9, 'f', 2) + QStringLiteral(" GHz");
+    case kernels::ValueUnit::kCycles:
+      return number_text(value) + QObject::tr(" cycles");
+    case kernels::ValueUnit::kNumber:
+      break;
+  }
+  return number_text(value);
+}
+
+// Rows of a table: a label, a value, and the baseline's.
+class Rows {
+ public:
+  explicit Rows(bool has_baseline) : has_baseline_(has_baseline) {}
+  void add(const QString& label, const QString& value, const QString& before = {}) {
+    text_ += QStringLiteral("<tr><td class='label'>%1</td><td align='right'>%2</td>").arg(label, value);
+    if (has_baseline_) text_ += QStringLiteral("<td align='right' class='label'>%1</td>").arg(before);
+    text_ += QStringLiteral("</tr>");
+  }
+  [[nodiscard]] QString table(const QString& title) const {
+    if (text_.isEmpty()) return {};
+    const QString heading = has_baseline_ ? QStringLiteral("<tr><td></td><td align='right' class='label'>%1</td><td align='right' class='label'>%2</td></tr>")
+                                                .arg(tr("now"), tr("baseline"))
+                                          : QString();
+    return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2%3</table>").arg(title, heading, text_);
+  }
+
+ private:
+  bool has_baseline_;
+  QString text_;
+};
+
+QString launch_table(const KernelFacts& facts, const KernelFacts* baseline) {
+  Rows rows(baseline != nullptr);
+  const auto add = [&](const char* label, const auto& text_of) { rows.add(tr(label), text_of(facts), baseline != nullptr ? text_of(*baseline) : QString()); };
+  const auto extent = [](const std::uint32_t (&size)[3]) { return QStringLiteral("%1 × %2 × %3").arg(size[0]).arg(size[1]).arg(size[2]); };
+  add("Grid", [&](const KernelFacts& of) { return extent(of.detail.grid); });
+  add("Block", [&](const KernelFacts& of) { return extent(of.detail.block); });
+  add("Registers a thread", [](const KernelFacts& of) { return QString::number(of.detail.registers_per_thread); });
+  add("Shared memory a block", [](const KernelFacts& of) {
+    return html(timeline::format_bytes(std::uint64_t{of.detail.static_shared_memory} + of.detail.dynamic_shared_memory));
+  });
+  add("Theoretical occupancy", [](const KernelFacts& of) { return of.occupancy ? html(timeline::format_share(of.occupancy->share())) : QString(); });
+  add("Limited by", [](const KernelFacts& of) { return of.occupancy ? html(kernels::limiters_text(*of.occupancy)) : QString(); });
+  add("Waves", [](const KernelFacts& of) { return of.waves ? QString::number(of.waves->waves(), 'f', 2) : QString(); });
+  add("Empty in the last wave", [](const KernelFacts& of) { return of.waves ? html(timeline::format_share(of.waves->tail_share())) : QString(); });
+  add("Multiprocessors without a block",
+      [](const KernelFacts& of) { return of.waves ? html(timeline::format_share(of.waves->idle_multiprocessors())) : QString(); });
+  QString text = rows.table(tr("Launch and occupancy"));
+  for (const kernels::Relief& relief : facts.reliefs) text += QStringLiteral("<br>%1").arg(tr("More occupancy with %1").arg(html(kernels::relief_text(relief, facts.detail))));
+  return text;
+}
+
+QString section_tables(const KernelFacts::Counters& counters, const KernelFacts* baseline) {
+  const KernelFacts::Counters* const before = baseline != nullptr && baseline->counters ? &*baseline->counters : nullptr;
+  const auto value_before = [before](std::string_view section, std::string_view label) {
+    if (before == nullptr) return QString();
+    for (const kernels::Section& one : before->sections)
+      for (const kernels::SectionRow& row : one.rows)
+        if (one.name == section && row.label == label) return value_text(row.value, row.unit);
+    return QString();
+  };
+  QString text;
+  for (const kernels::Section& section : counters.sections) {
+    if (section.name == "LaunchStats") continue;  // the launch has it
+    Rows rows(before != nullptr);
+    for (const kernels::SectionRow& row : section.rows) rows.add(html(row.label), value_text(row.value, row.unit), value_before(section.name, row.label));
+    text += rows.table(html(section.title));
+  }
+  return text;
+}
+
+QString verdict_text(const KernelFacts& facts) {
+  const KernelFacts::Counters& counters = *facts.counters;
+  QString text = QStringLiteral("<p>%1</p>")
+                     .arg(counters.verdict.utilization > 0
+                              ? tr("Bound by <b>%1</b>: %2 % of its peak.").arg(html(kernels::bound_name(counters.verdict.bound))).arg(counters.verdict.utilization, 0, 'f', 1)
+                              : tr("What bounds it was not measured."));
+  if (counters.verdict.advice.empty()) return text + QStringLiteral("<p>%1</p>").arg(tr("Nothing stands out that it could win."));
+  text += QStringLiteral("<table cellspacing='0' cellpadding='3'>");
+  const Nanoseconds time = std::max(facts.all.time, facts.duration);
+  for (const kernels::Advice& advice : counters.verdict.advice)
+    text += QStringLiteral("<tr><td align='right'><b>%1</b></td><td><b>%2</b> <span class='label'>%3</span><br>%4<br><span class='label'>%5</span></td></tr>")
+                .arg(html(timeline::format_duration(static_cast<Nanoseconds>(advice.gain * static_cast<double>(time)))), html(kernels::cause_name(advice.rule)),
+                     tr("up to %1 of each launch").arg(html(timeline::format_share(advice.gain))), html(advice.seen), html(advice.what_to_do));
+  return text + QStringLiteral("</table><p class='label'>%1</p>").arg(tr("Counters %1, which took %2 then; gains are of all launches of this shape.")
+                                                                           .arg(html(counters.where), html(timeline::format_duration(counters.duration))));
+}
+
+QStringList program_of(const KernelFacts& facts) {
+  QStringList words;
+  for (const std::string& word : facts.trace->provenance().command) words += QString::fromStdString(word);
+  if (words.isEmpty()) words += QStringLiteral("PROGRAM");
+  return words;
+}
+
+}  // namespace
+
+QStringList counters_command(const KernelFacts& facts, const QString& file) {
+  QStringList words{QStringLiteral("kernels"), QStringLiteral("--set"), QStringLiteral("full"), QStringLiteral("-k"), QString::fromStdString(facts.brief_name),
+                    QStringLiteral("-s"), QString::number(facts.launches_before), QStringLiteral("-c"), QStringLiteral("1"), QStringLiteral("--save"), file,
+                    QStringLiteral("--")};
+  return words + program_of(facts);
+}
+
+QString kernel_html(const KernelFacts& facts, const KernelFacts* baseline, const QPalette& palette) {
+  QString text = QStringLiteral("<style>.label { color: %1; } td { padding-right: 10px; }</style><p><b>%2</b><br><span class='label'>%3</span></p>")
+                     .arg(palette.color(QPalette::PlaceholderText).name(), html(facts.brief_name),
+                          facts.all.count < 2 ? tr("%1; the only launch of this shape").arg(html(timeline::format_duration(facts.duration)))
+                                              : tr("%1; all %2 launches of this shape take %3")
+                                                    .arg(html(timeline::format_duration(facts.duration)), html(timeline::format_count(facts.all.count)),
+                                                         html(timeline::format_duration(facts.all.time))));
+  if (baseline != nullptr)
+    text += QStringLiteral("<p class='label'>%1%2</p>")
+                .arg(tr("Baseline: %1, %2").arg(html(baseline->brief_name), html(timeline::format_duration(baseline->duration))),
+                     baseline->counters ? tr(", bound by %1: %2 % of its peak")
+                                              .arg(html(kernels::bound_name(baseline->counters->verdict.bound)))
+                                              .arg(baseline->counters->verdict.utilization, 0, 'f', 1)
+                                        : QString());
+  if (facts.counters)
+    text += verdict_text(facts);
+  else
+    text += QStringLiteral("<p class='label'>%1<br><code>%2</code></p>")
+                .arg(tr("Its counters were not read. This reads them, and keeps them in a file that opens here:"),
+                     (QStringLiteral("lanescope ") + command_text(counters_command(facts, QStringLiteral("kernel.trace")))).toHtmlEscaped());
+  if (!facts.stalls)
+    text += QStringLiteral("<p class='label'>%1<br><code>%2</code></p>")
+                .arg(tr("Where its warps stood was not sampled. This samples it:"),
+                     (QStringLiteral("lanescope profile --kernels=pc ") + command_text(program_of(facts))).toHtmlEscaped());
+  text += launch_table(facts, baseline);
+  if (facts.counters) text += section_tables(*facts.counters, baseline);
+  return text;
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,18 @@
+// What is known of a kernel, as text.
+#pragma once
+
+#include <QPalette>
+#include <QString>
+#include <QStringList>
+
+#include "kernels/kernel_facts.h"
+
+namespace lanescope::ui {
+
+// For a QTextBrowser; numbers stand beside those of the baseline where there is one (null: none).
+[[nodiscard]] QString kernel_html(const KernelFacts& facts, const KernelFacts* baseline, const QPalette& palette);
+
+// The command that reads the counters of this launch into a file: `lanescope` with these arguments.
+[[nodiscard]] QStringList counters_command(const KernelFacts& facts, const QString& file);
+
+}  // namespace lanescope::ui

@@ -1,0 +1,209 @@
+#include "kernels/kernel_panel.h"
+
+#include <utility>
+
+#include <QElapsedTimer>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QScrollBar>
+#include <QVBoxLayout>
+
+#include "kernels/kernel_html.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr int kTextWidth = 640;    // px at first
+constexpr int kChartsWidth = 520;  // px at first
+constexpr int kStallsHeight = 180;  // px at first
+
+QToolButton* button(const QString& text, const QString& tip, QWidget* parent) {
+  auto* made = new QToolButton(parent);
+  made->setText(text);
+  made->setToolTip(tip);
+  made->setAutoRaise(true);
+  return made;
+}
+
+QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+// What the warps wait for, and what helps.
+QString tip_of(std::string_view reason) {
+  const kernels::StallMeaning meaning = kernels::stall_meaning(reason);
+  return meaning.waits_for.empty() ? QString() : QObject::tr("%1: %2. %3").arg(text_of(reason), text_of(meaning.waits_for), text_of(meaning.remedy));
+}
+
+// Of samples; without them, of the cycles between two instructions of a warp.
+std::vector<StallChart::Bar> bars_of(const KernelFacts& facts, QString& title) {
+  std::vector<StallChart::Bar> bars;
+  if (facts.stalls) {
+    title = QObject::tr("Where warps stood: %1 samples of all its launches").arg(facts.stalls->samples);
+    for (const kernels::StallCount& stall : facts.stalls->stalls)
+      bars.push_back({text_of(stall.reason), 100.0 * static_cast<double>(stall.samples) / static_cast<double>(std::max<std::uint64_t>(1, facts.stalls->samples)),
+                      tip_of(stall.reason)});
+    return bars;
+  }
+  if (!facts.counters) return bars;
+  for (const kernels::Section& section : facts.counters->sections) {
+    if (section.name != "WarpStateStats" || section.rows.size() < 2) continue;
+    const double all = section.rows.front().value;
+    title = QObject::tr("What a warp does in the %1 cycles between two instructions").arg(all, 0, 'g', 3);
+    for (std::size_t i = 1; i < section.rows.size(); ++i) 
+      bars.push_back({text_of(section.rows[i].label), all > 0 ? 100 * section.rows[i].value / all : 0, tip_of(section.rows[i].label)});
+  }
+  return bars;
+}
+
+}  // namespace
+
+KernelPanel::KernelPanel(SelectionState& state, QWidget* parent)
+    : QWidget(parent),
+      state_(state),
+      profile_(button(tr("Profile this kernel…"), tr("Starts the program again and reads the counters of this launch"), this)),
+      source_(button(tr("Source"), tr("Shows its lines and instructions, where the recording has its code"), this)),
+      pin_(button(tr("Pin as baseline"), tr("Shows the next kernels beside this one"), this)),
+      progress_(new QLabel(this)),
+      cancel_(button(tr("Cancel"), tr("Ends the program"), this)),
+      browser_(new QTextBrowser(this)),
+      charts_(new QSplitter(Qt::Vertical, this)),
+      roofline_(new RooflineChart(charts_)),
+      stalls_(new StallChart(charts_)) {
+  layOut();
+  connect(profile_, &QToolButton::clicked, this, [this] {
+    if (facts_) emit profileRequested(facts_);
+  });
+  connect(source_, &QToolButton::clicked, this, &KernelPanel::sourceRequested);
+  connect(cancel_, &QToolButton::clicked, this, &KernelPanel::profilingCancelled);
+  connect(pin_, &QToolButton::clicked, this, &KernelPanel::pin);
+  connect(&state, &SelectionState::selectedEventChanged, this, &KernelPanel::refresh);
+  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kOther) {
+      facts_.reset();
+      baseline_.reset();
+      others_.clear();
+      present();
+    }
+    refresh();
+  });
+  connect(&paced_, &PacedUpdate::due, this, &KernelPanel::compute);
+  showProgress({});
+  present();
+}
+
+void KernelPanel::layOut() {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* row = new QHBoxLayout;
+  row->setContentsMargins(4, 2, 4, 2);
+  for (QWidget* part : std::initializer_list<QWidget*>{profile_, progress_, cancel_, source_, pin_}) row->addWidget(part);
+  row->addStretch();
+  column->addLayout(row);
+  auto* parts = new QSplitter(Qt::Horizontal, this);
+  parts->setObjectName(QStringLiteral("kernelParts"));
+  parts->addWidget(browser_);
+  parts->addWidget(charts_);
+  parts->setSizes({kTextWidth, kChartsWidth});
+  parts->setChildrenCollapsible(false);
+  column->addWidget(parts, 1);
+  browser_->setFrameShape(QFrame::NoFrame);
+  browser_->setAccessibleName(tr("Kernel"));
+  charts_->addWidget(stalls_);
+  charts_->addWidget(roofline_);
+  charts_->setSizes({kStallsHeight, 2 * kStallsHeight});
+  charts_->setStretchFactor(0, 0);
+  charts_->setStretchFactor(1, 1);
+}
+
+void KernelPanel::addCounters(std::shared_ptr<const Trace> recording) {
+  reading_.start([this, recording = std::move(recording)](const LatestJob::Context& job) {
+    auto records = read_kernel_records(recording);
+    job.deliver([this, records] {
+      others_.push_back(records);
+      compute();
+    });
+  });
+}
+
+void KernelPanel::profileSelected() {
+  profiles_next_ = true;
+  compute();
+}
+
+void KernelPanel::showProgress(const QString& sentence) {
+  progress_->setText(sentence);
+  progress_->setVisible(!sentence.isEmpty());
+  cancel_->setVisible(!sentence.isEmpty());
+  profile_->setVisible(sentence.isEmpty());
+}
+
+void KernelPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  compute();
+}
+
+void KernelPanel::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange) present();
+}
+
+void KernelPanel::refresh() {
+  if (isVisible()) paced_.request();
+}
+
+// A selection that is no kernel's leaves the last one in sight.
+void KernelPanel::compute() {
+  paced_.cancel();
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  if (!isVisible() || !trace || trace->provenance().outline_only) return;
+  const EventRef kernel = kernel_of(*trace, state_.selectedEvent());
+  if (!kernel.valid()) return;
+  job_.start([this, trace, kernel, records = records_, others = others_](const LatestJob::Context& job) mutable {
+    QElapsedTimer clock;
+    clock.start();
+    if (!records || records->trace != trace) records = read_kernel_records(trace);
+    auto facts = kernel_facts(*records, kernel, others);
+    job.deliver([this, records, facts = std::move(facts), took = clock.elapsed()] {
+      paced_.tookMilliseconds(took);
+      records_ = records;
+      facts_ = facts;
+      present();
+      if (std::exchange(profiles_next_, false)) emit profileRequested(facts_);
+    });
+  });
+}
+
+void KernelPanel::present() {
+  profile_->setEnabled(facts_ && !facts_->trace->provenance().command.empty());
+  source_->setEnabled(facts_ != nullptr);
+  pin_->setEnabled(facts_ != nullptr || baseline_ != nullptr);
+  pin_->setText(baseline_ ? tr("Release the baseline") : tr("Pin as baseline"));
+  const QString text = facts_ ? kernel_html(*facts_, baseline_.get(), palette())
+                              : QStringLiteral("<p>%1</p>").arg(tr("Select a kernel, or a call that launches one."));
+  if (text != shown_) {  // so that its user's place stays
+    const int place = browser_->verticalScrollBar()->value();
+    shown_ = text;
+    browser_->setHtml(text);
+    browser_->verticalScrollBar()->setValue(place);
+  }
+  showCharts();
+}
+
+void KernelPanel::showCharts() {
+  QString title;
+  std::vector<StallChart::Bar> bars = facts_ ? bars_of(*facts_, title) : std::vector<StallChart::Bar>();
+  const bool has_roofline = facts_ && facts_->counters && !facts_->counters->roofline.empty();
+  const bool has_bars = !bars.empty();
+  stalls_->setVisible(has_bars);
+  if (!bars.empty()) stalls_->setBars(title, std::move(bars));
+  roofline_->setVisible(has_roofline);
+  if (has_roofline) roofline_->setRoofline(facts_->counters->roofline);
+  charts_->setVisible(has_bars || has_roofline);
+}
+
+void KernelPanel::pin() {
+  baseline_ = baseline_ ? nullptr : facts_;
+  present();
+}
+
+}  // namespace lanescope::ui

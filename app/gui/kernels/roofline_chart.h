@@ -1,0 +1,25 @@
+// The roofline of a kernel: what it did, below what its GPU can do.
+#pragma once
+
+#include <QChartView>
+
+#include "model/kernels/roofline.h"
+
+namespace lanescope::ui {
+
+class RooflineChart : public QChartView {
+  Q_OBJECT
+
+ public:
+  explicit RooflineChart(QWidget* parent = nullptr);
+  // Requires: it is not empty.
+  void setRoofline(const kernels::Roofline& roofline);
+
+ protected:
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void applyLook();
+};
+
+}  // namespace lanescope::ui

@@ -1,0 +1,38 @@
+#include "kernels/source_files.h"
+
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+
+namespace lanescope::ui {
+namespace {
+
+constexpr qint64 kMostBytes = 16 << 20;
+constexpr qsizetype kMostFolders = 64;  // of a recorded path that are looked for below each folder
+
+// What is no file, a pipe perhaps, is never opened.
+std::optional<SourceText> read(const QString& path) {
+  const QFileInfo info(path);
+  if (!info.isFile() || info.size() > kMostBytes) return std::nullopt;
+  QFile file(path);
+  if (!file.open(QIODevice::ReadOnly)) return std::nullopt;
+  return SourceText{path, QString::fromUtf8(file.read(kMostBytes)).split(u'\n')};
+}
+
+}  // namespace
+
+std::optional<SourceText> read_source(const std::string& recorded_path, const QStringList& folders) {
+  const QString recorded = QString::fromStdString(recorded_path);
+  if (recorded.startsWith(u'/'))
+    if (auto text = read(recorded)) return text;
+  const QStringList parts = recorded.split(u'/', Qt::SkipEmptyParts);
+  for (const QString& folder : folders)
+    for (qsizetype first = std::max<qsizetype>(0, parts.size() - kMostFolders); first < parts.size(); ++first) {
+      const QStringList end = parts.mid(first);
+      if (end.contains(QStringLiteral(".."))) continue;
+      if (auto text = read(QDir(folder).filePath(end.join(u'/')))) return text;
+    }
+  return std::nullopt;
+}
+
+}  // namespace lanescope::ui

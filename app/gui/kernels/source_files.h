@@ -1,0 +1,19 @@
+// Texts of source files that a recording names, as they are on this machine.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <QStringList>
+
+namespace lanescope::ui {
+
+// Lines of the file at its recorded path, or else below one of the folders: at the longest end of that path that is there. Only regular files
+// of up to 16 MiB are read. None where there is no such file.
+struct SourceText {
+  QString path;
+  QStringList lines;
+};
+[[nodiscard]] std::optional<SourceText> read_source(const std::string& recorded_path, const QStringList& folders);
+
+}  // namespace lanescope::ui

@@ -1,0 +1,294 @@
+#include "kernels/source_panel.h"
+
+#include <algorithm>
+#include <map>
+
+#include <QElapsedTimer>
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QShortcut>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include "kernels/disassembler.h"
+#include "kernels/kernel_facts.h"
+
+namespace lanescope::ui {
+namespace {
+
+constexpr int kSearchWidth = 220;  // px at most
+constexpr std::uint32_t kAround = 12;  // lines of a file that are shown around those that have instructions
+
+QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+// What most samples say, of those for which something can be done.
+QString reason_of(const std::vector<kernels::StallCount>& stalls) {
+  for (const kernels::StallCount& stall : stalls)
+    if (stall.reason != "selected" && stall.reason != "not_selected") return text_of(stall.reason);
+  return {};
+}
+
+QString tip_of(const std::vector<kernels::StallCount>& stalls, std::uint64_t samples) {
+  QStringList rows;
+  for (const kernels::StallCount& stall : stalls) {
+    const kernels::StallMeaning meaning = kernels::stall_meaning(stall.reason);
+    rows += QStringLiteral("%1 %  %2%3")
+                .arg(100.0 * static_cast<double>(stall.samples) / static_cast<double>(std::max<std::uint64_t>(1, samples)), 0, 'f', 0)
+                .arg(text_of(stall.reason), meaning.waits_for.empty() ? QString() : QStringLiteral(": ") + text_of(meaning.waits_for));
+  }
+  return rows.join(u'\n');
+}
+
+QString file_name(const std::string& path) { return text_of(std::string_view(path).substr(path.rfind('/') + 1)); }
+
+}  // namespace
+
+SourcePanel::SourcePanel(SelectionState& state, QWidget* parent)
+    : QWidget(parent),
+      state_(state),
+      search_(new QLineEdit(this)),
+      next_(new QToolButton(this)),
+      folder_(new QToolButton(this)),
+      note_(new QLabel(this)),
+      lines_(new CodeTable(tr("Source lines"), this)),
+      instructions_(new CodeTable(tr("Instructions"), this)) {
+  layOut();
+  connect(&state, &SelectionState::selectedEventChanged, this, &SourcePanel::refresh);
+  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kOther) present(nullptr, {});
+    refresh();
+  });
+  connect(&paced_, &PacedUpdate::due, this, &SourcePanel::compute);
+  connect(next_, &QToolButton::clicked, this, &SourcePanel::showNextHotSpot);
+  connect(folder_, &QToolButton::clicked, this, &SourcePanel::chooseFolder);
+  connect(search_, &QLineEdit::returnPressed, this, &SourcePanel::search);
+  connect(lines_, &CodeTable::rowChosen, this, &SourcePanel::markInstructions);
+  connect(instructions_, &CodeTable::rowChosen, this, &SourcePanel::markLine);
+  auto* key = new QShortcut(QKeySequence(Qt::Key_N), this);
+  key->setContext(Qt::WidgetWithChildrenShortcut);
+  connect(key, &QShortcut::activated, this, &SourcePanel::showNextHotSpot);
+  present(nullptr, {});
+}
+
+void SourcePanel::layOut() {
+  search_->setPlaceholderText(tr("Search code"));
+  search_->setAccessibleName(tr("Search code"));
+  search_->setClearButtonEnabled(true);
+  search_->setMaximumWidth(kSearchWidth);
+  next_->setText(tr("Next hot spot"));
+  next_->setToolTip(tr("The line with the next most samples (N)"));
+  next_->setAutoRaise(true);
+  folder_->setText(tr("Source folder…"));
+  folder_->setToolTip(tr("Where sources are that are not where the program was built"));
+  folder_->setAutoRaise(true);
+  note_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  note_->setMinimumWidth(0);
+  note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* row = new QHBoxLayout;
+  row->setContentsMargins(4, 2, 4, 2);
+  for (QWidget* part : std::initializer_list<QWidget*>{search_, next_, folder_}) row->addWidget(part);
+  row->addWidget(note_, 1);
+  column->addLayout(row);
+  auto* parts = new QSplitter(Qt::Horizontal, this);
+  parts->setObjectName(QStringLiteral("sourceParts"));
+  parts->addWidget(lines_);
+  parts->addWidget(instructions_);
+  parts->setChildrenCollapsible(false);
+  parts->setStretchFactor(0, 3);
+  parts->setStretchFactor(1, 2);
+  column->addWidget(parts, 1);
+}
+
+void SourcePanel::setSourceFolders(const QStringList& folders) {
+  if (folders == folders_) return;
+  folders_ = folders;
+  code_.reset();
+  refresh();
+}
+
+void SourcePanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  compute();
+}
+
+void SourcePanel::refresh() {
+  if (isVisible()) paced_.request();
+}
+
+// A selection that is no kernel's leaves the last one in sight.
+void SourcePanel::compute() {
+  paced_.cancel();
+  const std::shared_ptr<const Trace>& trace = state_.trace();
+  if (!isVisible() || !trace || trace->provenance().outline_only) return;
+  const EventRef kernel = kernel_of(*trace, state_.selectedEvent());
+  if (!kernel.valid()) return;
+  const NameId name = trace->event(kernel).name;
+  const ProcessId process = trace->track_of(kernel.lane).key.process;
+  if (code_ && code_->trace == trace && code_->kernel == trace->name(name)) return;
+  job_.start([this, trace, process, name, folders = folders_](const LatestJob::Context& job) {
+    QElapsedTimer clock;
+    clock.start();
+    Result<kernels::KernelCode> read = kernels::kernel_code(*trace, process, name);
+    if (!read) {
+      const QString failure = QString::fromStdString(read.error().text);
+      return job.deliver([this, failure] { present(nullptr, failure); });
+    }
+    auto code = std::make_shared<Code>(Code{trace, std::string(trace->name(name)), std::move(*read), {}, false});
+    for (const std::string& file : code->code.files) code->sources.push_back(read_source(file, folders));
+    const QString disassembler = find_disassembler();
+    const std::string* const image = kernels::code_image(*trace, process, code->code.crc);
+    if (!disassembler.isEmpty() && image != nullptr)
+      if (const auto texts = disassemble(disassembler, *image, code->code.function, job.stop())) {
+        kernels::apply_disassembly(*texts, code->code);
+        code->has_operands = true;
+      }
+    job.deliver([this, code, took = clock.elapsed()] {
+      paced_.tookMilliseconds(took);
+      present(code, {});
+    });
+  });
+}
+
+void SourcePanel::present(std::shared_ptr<const Code> code, const QString& failure) {
+  code_ = std::move(code);
+  showNote(failure);
+  showLines();
+  showInstructions();
+  for (QWidget* part : std::initializer_list<QWidget*>{search_, next_}) part->setEnabled(code_ != nullptr);
+  if (code_) showNextHotSpot();
+}
+
+void SourcePanel::showNote(const QString& failure) {
+  QString text = failure;
+  if (!code_ && failure.isEmpty()) text = tr("Select a kernel, or a call that launches one.");
+  if (code_) {
+    text = tr("%1: %2 samples").arg(QString::fromStdString(code_->kernel.substr(0, code_->kernel.find('('))), QString::number(code_->code.samples));
+    const bool has_lines = !code_->code.files.empty();
+    QStringList missing;
+    for (std::size_t i = 0; i < code_->sources.size(); ++i)
+      if (!code_->sources[i]) missing += file_name(code_->code.files[i]);
+    if (!has_lines) text += tr(" · without lines: compile with -lineinfo");
+    if (!missing.isEmpty()) text += tr(" · not found: %1; choose its folder").arg(missing.join(QStringLiteral(", ")));
+    if (!code_->has_operands) text += tr(" · opcodes alone: nvdisasm is not there");
+  }
+  note_->setText(text);
+  note_->setToolTip(text);
+}
+
+// Of each file the lines around those that have instructions, or these alone where its text is not there.
+void SourcePanel::showLines() {
+  std::vector<CodeRow> rows;
+  places_.clear();
+  const auto heading = [&](const QString& text) {
+    rows.push_back({{}, text, 0, {}, {}, false});
+    places_.emplace_back(kernels::kNoFile, 0);
+  };
+  if (code_) {
+    const kernels::KernelCode& code = code_->code;
+    std::map<std::uint32_t, std::map<std::uint32_t, const kernels::CodeLine*>> files;
+    for (const kernels::CodeLine& line : code.lines) files[line.file][line.line] = &line;
+    for (const auto& [file, lines] : files) {
+      const std::optional<SourceText>& source = code_->sources[file];
+      heading(source ? source->path : QString::fromStdString(code.files[file]));
+      const auto add = [&](std::uint32_t number, const kernels::CodeLine* line) {
+        CodeRow row;
+        row.place = QString::number(number);
+        if (source && number >= 1 && number <= source->lines.size()) row.text = QString(source->lines[number - 1]).replace(u'\t', QStringLiteral("    "));
+        if (line != nullptr) {
+          row.share = static_cast<double>(line->samples) / static_cast<double>(std::max<std::uint64_t>(1, code.samples));
+          row.reason = reason_of(line->stalls);
+          row.tip = tip_of(line->stalls, line->samples);
+        }
+        rows.push_back(std::move(row));
+        places_.emplace_back(file, number);
+      };
+      std::uint32_t next = 1;  // line that is not shown yet
+      for (const auto& [number, line] : lines) {
+        if (source) {
+          const std::uint32_t from = std::max(next, number > kAround ? number - kAround : 1);
+          if (from > next && next > 1) heading(QStringLiteral("⋯"));
+          for (std::uint32_t before = from; before < number; ++before) add(before, nullptr);
+        }
+        add(number, line);
+        next = number + 1;
+        if (!source) continue;
+        const auto following = lines.upper_bound(number);
+        const std::uint32_t until = std::min<std::uint32_t>(following == lines.end() ? number + kAround : std::min(following->first - 1, number + kAround),
+                                                            static_cast<std::uint32_t>(source->lines.size()));
+        for (; next <= until; ++next) add(next, nullptr);
+      }
+    }
+  }
+  lines_->code().setRows(std::move(rows));
+}
+
+void SourcePanel::showInstructions() {
+  std::vector<CodeRow> rows;
+  if (code_)
+    for (const kernels::CodeInstruction& instruction : code_->code.instructions) {
+      CodeRow row;
+      row.place = QStringLiteral("%1").arg(instruction.pc, 4, 16, QLatin1Char('0'));
+      row.text = QString::fromStdString(instruction.text);
+      row.share = static_cast<double>(instruction.samples) / static_cast<double>(std::max<std::uint64_t>(1, code_->code.samples));
+      row.reason = reason_of(instruction.stalls);
+      row.tip = tip_of(instruction.stalls, instruction.samples);
+      if (!instruction.inlined_into.empty()) row.tip += (row.tip.isEmpty() ? QString() : QStringLiteral("\n")) + tr("inlined into %1").arg(QString::fromStdString(instruction.inlined_into));
+      rows.push_back(std::move(row));
+    }
+  instructions_->code().setRows(std::move(rows));
+}
+
+void SourcePanel::markInstructions(int line_row) {
+  if (!code_ || line_row < 0 || static_cast<std::size_t>(line_row) >= places_.size()) return;
+  const auto [file, line] = places_[static_cast<std::size_t>(line_row)];
+  std::vector<int> rows;
+  int hottest = -1;
+  const std::vector<kernels::CodeInstruction>& all = code_->code.instructions;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (file == kernels::kNoFile || all[i].file != file || all[i].line != line) continue;
+    rows.push_back(static_cast<int>(i));
+    if (hottest < 0 || all[i].samples > all[static_cast<std::size_t>(hottest)].samples) hottest = static_cast<int>(i);
+  }
+  instructions_->code().mark(std::move(rows));
+  if (follows_ || hottest < 0) return;
+  follows_ = true;
+  instructions_->chooseRow(hottest);
+  follows_ = false;
+}
+
+void SourcePanel::markLine(int instruction_row) {
+  if (!code_ || follows_ || instruction_row < 0) return;
+  const kernels::CodeInstruction& instruction = code_->code.instructions[static_cast<std::size_t>(instruction_row)];
+  const auto place = std::find(places_.begin(), places_.end(), std::pair(instruction.file, instruction.line));
+  if (instruction.file == kernels::kNoFile || place == places_.end()) return;
+  follows_ = true;
+  lines_->chooseRow(static_cast<int>(place - places_.begin()));
+  follows_ = false;
+}
+
+void SourcePanel::showNextHotSpot() {
+  CodeTable& table = lines_->nextHotRow() >= 0 ? *lines_ : *instructions_;
+  table.chooseRow(table.nextHotRow());
+}
+
+// In the table that has the keyboard or had it last; lines first.
+void SourcePanel::search() {
+  for (CodeTable* table : {lines_, instructions_})
+    if (const int row = table->find(search_->text()); row >= 0) return table->chooseRow(row);
+  search_->selectAll();
+}
+
+void SourcePanel::chooseFolder() {
+  const QString folder = QFileDialog::getExistingDirectory(this, tr("Folder of sources"));
+  if (folder.isEmpty()) return;
+  QStringList folders = folders_;
+  folders.removeAll(folder);
+  folders.prepend(folder);
+  setSourceFolders(folders);
+  emit sourceFoldersChanged(folders_);
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,85 @@
+// The code of the selected kernel where it was sampled: its source lines, and beside them its instructions; the warmer a line, the more often
+// warps stood there. A chosen line marks its instructions, and an instruction its line.
+//
+// Instructions are those that NVIDIA's disassembler says where the user has it, else opcodes alone. Nothing is computed while the panel is
+// hidden.
+#pragma once
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QStringList>
+#include <QToolButton>
+#include <QWidget>
+
+#include "base/latest_job.h"
+#include "base/paced_update.h"
+#include "base/selection_state.h"
+#include "kernels/code_table.h"
+#include "kernels/source_files.h"
+#include "model/kernels/kernel_code.h"
+
+namespace lanescope::ui {
+
+class SourcePanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit SourcePanel(SelectionState& state, QWidget* parent = nullptr);
+
+  // Where sources are looked for that are not where the recording has them.
+  [[nodiscard]] const QStringList& sourceFolders() const { return folders_; }
+  void setSourceFolders(const QStringList& folders);
+
+  // The next hottest line is chosen, the hottest one first.
+  void showNextHotSpot();
+
+  [[nodiscard]] CodeTable& lines() { return *lines_; }
+  [[nodiscard]] CodeTable& instructions() { return *instructions_; }
+  [[nodiscard]] QString note() const { return note_->text(); }
+  [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
+
+ signals:
+  void sourceFoldersChanged(const QStringList& folders);
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  // Of one kernel, with what could be read of its sources.
+  struct Code {
+    std::shared_ptr<const Trace> trace;
+    std::string kernel;
+    kernels::KernelCode code;
+    std::vector<std::optional<SourceText>> sources;  // one a file
+    bool has_operands = false;                       // its disassembler was there
+  };
+
+  void layOut();
+  void refresh();
+  void compute();
+  void present(std::shared_ptr<const Code> code, const QString& failure);
+  void showNote(const QString& failure);
+  void showLines();
+  void showInstructions();
+  void markInstructions(int line_row);
+  void markLine(int instruction_row);
+  void search();
+  void chooseFolder();
+
+  SelectionState& state_;
+  QLineEdit* search_;
+  QToolButton* next_;
+  QToolButton* folder_;
+  QLabel* note_;
+  CodeTable* lines_;
+  CodeTable* instructions_;
+  QStringList folders_;
+  std::shared_ptr<const Code> code_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> places_;  // file and line of each row of lines_; kNoFile: of none
+  bool follows_ = false;  // one table chooses a row for the other
+  PacedUpdate paced_;
+  LatestJob job_;
+};
+
+}  // namespace lanescope::ui

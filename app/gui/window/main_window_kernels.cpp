@@ -1,0 +1,55 @@
+// What the main window does with kernels: their panels, and another run of the program to measure one.
+#include <QFileInfo>
+#include <QMessageBox>
+
+#include "analysis/command_text.h"
+#include "window/main_window.h"
+
+namespace lanescope::ui {
+
+void MainWindow::connectKernels() {
+  connect(binding_, &TimelineBinding::kernelRequested, this, [this](EventRef kernel) {
+    state_.setSelectedEvent(kernel);
+    docks_->enter(kernel_);
+  });
+  connect(binding_, &TimelineBinding::kernelProfileRequested, this, [this](EventRef kernel) {
+    state_.setSelectedEvent(kernel);
+    docks_->enter(kernel_);
+    kernel_->profileSelected();
+  });
+  connect(binding_, &TimelineBinding::sourceRequested, this, [this](EventRef kernel) {
+    state_.setSelectedEvent(kernel);
+    docks_->enter(source_);
+  });
+  connect(kernel_, &KernelPanel::sourceRequested, this, [this] { docks_->enter(source_); });
+  connect(kernel_, &KernelPanel::profileRequested, this, &MainWindow::profileKernel);
+  connect(kernel_, &KernelPanel::profilingCancelled, &profiling_, &KernelProfiling::cancel);
+  connect(&profiling_, &KernelProfiling::progressed, kernel_, &KernelPanel::showProgress);
+  connect(&profiling_, &KernelProfiling::failed, this, &MainWindow::showFailure);
+  connect(&profiling_, &KernelProfiling::measured, this, [this](std::shared_ptr<const Trace> recording, const QString& file) {
+    settings_.addRecentFile(file);
+    showRecentFiles();
+    messages_->show(tr("The counters are in %1.").arg(file), MessageWeight::kNote);
+    kernel_->addCounters(std::move(recording));
+  });
+  source_->setSourceFolders(settings_.panelPart(QStringLiteral("sourceFolders")).toStringList());
+  connect(source_, &SourcePanel::sourceFoldersChanged, this,
+          [this](const QStringList& folders) { settings_.setPanelPart(QStringLiteral("sourceFolders"), folders); });
+}
+
+// Asks first: the program is started again, with all that it does.
+void MainWindow::profileKernel(std::shared_ptr<const KernelFacts> facts) {
+  if (profiling_.isRunning()) return;
+  if (isRecording()) return showFailure(tr("A program is being recorded. Stop the recording first: counters can be read by one program at a time."));
+  const KernelProfiling::Run run = KernelProfiling::plan(*facts, session_.file());
+  QMessageBox question(QMessageBox::Question, tr("Profile this kernel"),
+                       tr("This starts the program again, and reads the counters of one launch of %1 while it runs.").arg(QString::fromStdString(facts->brief_name)),
+                       QMessageBox::Cancel, this);
+  question.setInformativeText(tr("In %1:\n\n%2").arg(run.folder, command_text(run.command)));
+  QPushButton* start = question.addButton(tr("Start the program"), QMessageBox::AcceptRole);
+  question.setDefaultButton(start);
+  question.exec();
+  if (question.clickedButton() == start) profiling_.start(std::move(facts), run);
+}
+
+}  // namespace lanescope::ui

@@ -1,0 +1,150 @@
+#include "model/analysis/counter_diff.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "mean_change.h"
+#include "model/kernels/recorded_metrics.h"
+#include "model/kernels/sections.h"
+
+namespace lanescope::analysis {
+namespace {
+
+struct Compared {
+  std::string_view section;
+  std::string_view label;
+  std::string_view name = label;  // where the section does not stand beside it
+};
+constexpr std::array kCompared{
+    Compared{"SpeedOfLight", "Duration"},
+    Compared{"SpeedOfLight", "Compute (SM) throughput"},
+    Compared{"SpeedOfLight", "Memory throughput"},
+    Compared{"SpeedOfLight", "L1 cache throughput"},
+    Compared{"SpeedOfLight", "L2 cache throughput"},
+    Compared{"SpeedOfLight", "DRAM throughput"},
+    Compared{"MemoryWorkloadAnalysis", "L1 hit rate"},
+    Compared{"MemoryWorkloadAnalysis", "L2 hit rate"},
+    Compared{"MemoryWorkloadAnalysis_Tables", "DRAM: read"},
+    Compared{"MemoryWorkloadAnalysis_Tables", "DRAM: written"},
+    Compared{"SchedulerStats", "Cycles in which one issued"},
+    Compared{"InstructionStats", "Executed", "Instructions executed"},
+    Compared{"Occupancy", "Achieved", "Achieved occupancy"},
+};
+constexpr double kFalseDiscoveries = 0.05;
+
+std::string_view unit_text(kernels::ValueUnit unit) {
+  switch (unit) {
+    case kernels::ValueUnit::kPercent:
+      return "%";
+    case kernels::ValueUnit::kNanoseconds:
+      return "ns";
+    case kernels::ValueUnit::kBytes:
+      return "B";
+    default:
+      return {};
+  }
+}
+
+using Shape = std::tuple<std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t>;
+struct Measured {
+  std::array<std::vector<double>, kCompared.size()> values;  // one for each launch
+  std::array<kernels::ValueUnit, kCompared.size()> units{};
+  Nanoseconds time = 0;  // of all launches like it, in one run
+};
+using Kinds = std::map<std::pair<std::string, Shape>, Measured>;
+
+Kinds measured(Runs runs) {
+  Kinds kinds;
+  for (const auto& trace : runs) {
+    const kernels::RecordedMetrics recorded = kernels::recorded_metrics(*trace);
+    for (std::size_t i = 0; i < recorded.measurements.size(); ++i) {
+      const kernels::ProfiledKernel& kernel = recorded.metrics.kernels()[i];
+      const Shape shape{std::to_array(kernel.detail.grid), std::to_array(kernel.detail.block), kernel.detail.dynamic_shared_memory};
+      Measured& of = kinds[{kernel.name, shape}];
+      of.time = std::max(of.time, recorded.weight(i));
+      for (const kernels::Section& section : kernels::sections(recorded.metrics, kernel))
+        for (const kernels::SectionRow& row : section.rows)
+          for (std::size_t c = 0; c < kCompared.size(); ++c)
+            if (kCompared[c].section == section.name && kCompared[c].label == row.label) {
+              of.values[c].push_back(row.value);
+              of.units[c] = row.unit;
+            }
+    }
+  }
+  return kinds;
+}
+
+using Pairs = std::vector<std::pair<const Kinds::value_type*, const Kinds::value_type*>>;
+
+// Of equal names and shapes; and of equal names, where one shape each is left.
+Pairs pairs_of(const Kinds& first, const Kinds& second) {
+  Pairs pairs;
+  std::map<std::string_view, std::array<std::vector<const Kinds::value_type*>, 2>> left;
+  for (const auto& kind : first) {
+    if (const auto same = second.find(kind.first); same != second.end())
+      pairs.emplace_back(&kind, &*same);
+    else
+      left[kind.first.first][0].push_back(&kind);
+  }
+  for (const auto& kind : second)
+    if (!first.contains(kind.first)) left[kind.first.first][1].push_back(&kind);
+  for (const auto& [name, sides] : left)
+    if (sides[0].size() == 1 && sides[1].size() == 1) pairs.emplace_back(sides[0].front(), sides[1].front());
+  std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first->second.time > b.first->second.time; });
+  return pairs;
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+std::vector<CounterChange> compare_counters(Runs first, Runs second) {
+  const Kinds before = measured(first), after = measured(second);
+  std::vector<CounterChange> changes;
+  std::vector<std::optional<MeanChange>> means;
+  std::vector<double> probabilities;
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [a, b] : pairs_of(before, after))
+    for (std::size_t c = 0; c < kCompared.size(); ++c) {
+      const std::vector<double>& was = a->second.values[c];
+      const std::vector<double>& is = b->second.values[c];
+      if (was.empty() || is.empty()) continue;
+      CounterChange& change = changes.emplace_back();
+      change.kernel = a->first.first;
+      change.what = kCompared[c].name;
+      change.unit = unit_text(a->second.units[c]);
+      change.first = mean(was);
+      change.second = mean(is);
+      change.first_launches = was.size();
+      change.second_launches = is.size();
+      change.change = change.first > 0 ? 100 * (change.second - change.first) / change.first : kUnknown;
+      change.change_low = change.change_high = kUnknown;
+      means.emplace_back();
+      if (was.size() + is.size() < MeanChange::kLeastRuns || !(change.first > 0)) {
+        change.verdict = change.first == change.second ? DiffVerdict::kSame : DiffVerdict::kUnsure;
+        continue;
+      }
+      means.back() = MeanChange::of_runs(was, is);
+      probabilities.push_back(means.back()->probability());
+    }
+  if (probabilities.empty()) return changes;
+  const double level = discovery_level(probabilities, kFalseDiscoveries);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (!means[i]) continue;
+    const Interval interval = means[i]->interval(level);
+    changes[i].change_low = interval.low;
+    changes[i].change_high = interval.high;
+    if (means[i]->probability() <= level) changes[i].verdict = changes[i].change > 0 ? DiffVerdict::kMore : DiffVerdict::kLess;
+  }
+  return changes;
+}
+
+}  // namespace lanescope::analysis

@@ -1,0 +1,65 @@
+// The code of a kernel that was sampled, instruction by instruction: what it does, which source line it is of, and how often warps stood there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/file/result.h"
+#include "model/kernels/pc_statistics.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::kernels {
+
+// What an instruction of compute capability 7.0 or later does, as NVIDIA's tools name it, without its operands: "LDG". Empty where it is not
+// in our list.
+[[nodiscard]] std::string_view opcode_name(std::span<const std::byte> instruction) noexcept;
+
+inline constexpr std::uint32_t kNoFile = 0xffff'ffff;
+
+struct CodeInstruction {
+  std::uint32_t pc = 0;         // bytes from the function's begin
+  std::string text;             // "LDG"; with operands where a disassembler said them; "0x9ae" where nobody knows
+  std::uint32_t file = kNoFile;  // position in KernelCode::files, of the innermost line
+  std::uint32_t line = 0;
+  std::string inlined_into;     // "main.cu:45 < main.cu:80": where that was inlined; empty: nowhere
+  std::uint64_t samples = 0;
+  std::vector<StallCount> stalls;  // most samples first
+};
+
+// A line of a source file that instructions are of, or that one with such was inlined into.
+struct CodeLine {
+  std::uint32_t file = kNoFile;
+  std::uint32_t line = 0;
+  std::uint64_t samples = 0;  // at instructions of which it is the innermost line
+  std::vector<StallCount> stalls;
+};
+
+struct KernelCode {
+  std::string function;  // mangled
+  std::uint64_t crc = 0;  // of its code object
+  std::vector<std::string> files;  // as the compiler was told
+  std::vector<CodeInstruction> instructions;  // by pc
+  std::vector<CodeLine> lines;                // by file and line
+  std::uint64_t samples = 0;
+};
+
+// Of the kernel of this name, of a process; of all its launches. Where several functions of that name were sampled, of the one with most
+// samples. Fails with one sentence where the trace lacks its code. O(samples + bytes of its code object).
+[[nodiscard]] Result<KernelCode> kernel_code(const Trace& trace, ProcessId process, NameId kernel);
+
+// Texts of instructions, by pc.
+using Disassembly = std::map<std::uint32_t, std::string>;
+// Of what `nvdisasm -c` prints, those of a function (mangled name). O(bytes).
+[[nodiscard]] Disassembly parse_disassembly(std::string_view printed, std::string_view function);
+// Takes over those that there are.
+void apply_disassembly(const Disassembly& texts, KernelCode& code);
+
+// The image of the code object that this is of; null where the trace does not have it whole.
+[[nodiscard]] const std::string* code_image(const Trace& trace, ProcessId process, std::uint64_t crc);
+
+}  // namespace lanescope::kernels

@@ -1,0 +1,188 @@
+#include "model/kernels/kernel_code.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "model/kernels/cubin.h"
+#include "model/trace/kernel_records.h"
+
+namespace lanescope::kernels {
+namespace {
+
+constexpr std::size_t kMostInstructions = 1u << 20;   // that are listed
+constexpr std::size_t kMostInlineBytes = 64u << 20;   // of all texts of where lines were inlined: beyond, it is not said
+constexpr std::size_t kLongestFile = 255;             // bytes of a file's name in these
+
+struct Counts {
+  std::uint64_t samples = 0;
+  std::uint64_t not_issued = 0;
+};
+using Reasons = std::map<std::uint32_t, Counts>;
+
+void merge(const Reasons& from, Reasons& into) {
+  for (const auto& [reason, counts] : from) {
+    into[reason].samples += counts.samples;
+    into[reason].not_issued += counts.not_issued;
+  }
+}
+
+// Most samples first; their sum is returned.
+std::uint64_t stalls_of(const Reasons& reasons, const KernelRecords& records, std::vector<StallCount>& stalls) {
+  std::uint64_t samples = 0;
+  for (const auto& [reason, counts] : reasons) {
+    stalls.push_back({records.reasons[reason], counts.samples, counts.not_issued});
+    samples += counts.samples;
+  }
+  std::stable_sort(stalls.begin(), stalls.end(), [](const StallCount& a, const StallCount& b) { return a.samples > b.samples; });
+  return samples;
+}
+
+// Samples of one function, by pc.
+using SamplesByPc = std::map<std::uint32_t, Reasons>;
+
+// The function of the name that has most samples, with these; none where it was not sampled.
+std::optional<std::pair<GpuFunctionId, SamplesByPc>> sampled_function(const KernelRecords& records, ProcessId process, NameId kernel) {
+  std::map<GpuFunctionId, SamplesByPc> functions;
+  std::map<GpuFunctionId, std::uint64_t> totals;
+  for (const auto& window : records.windows) {
+    if (window->process != process) continue;
+    for (const PcSample& sample : window->samples) {
+      if (records.functions[sample.function].name != kernel) continue;
+      Counts& counts = functions[sample.function][sample.pc][sample.reason];
+      counts.samples += sample.samples;
+      counts.not_issued += sample.not_issued;
+      totals[sample.function] += sample.samples;
+    }
+  }
+  const auto most = std::max_element(totals.begin(), totals.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == totals.end()) return std::nullopt;
+  return std::pair(most->first, std::move(functions[most->first]));
+}
+
+std::string unknown_text(std::span<const std::byte> instruction) {
+  char text[16];
+  std::snprintf(text, sizeof(text), "0x%03x", (std::to_integer<unsigned>(instruction[0]) | std::to_integer<unsigned>(instruction[1]) << 8) & 0xfff);
+  return text;
+}
+
+class CodeWriter {
+ public:
+  CodeWriter(const Cubin& cubin, const CubinFunction& function, KernelCode& code) : cubin_(cubin), function_(function), code_(code) {}
+
+  void add(std::uint32_t pc, std::span<const std::byte> instruction) {
+    CodeInstruction& added = code_.instructions.emplace_back();
+    added.pc = pc;
+    const std::string_view name = opcode_name(instruction);
+    added.text = name.empty() ? unknown_text(instruction) : std::string(name);
+    const std::vector<SourcePlace> places = cubin_.source(function_, pc);
+    if (places.empty()) return;
+    added.file = file(places.front().file);
+    added.line = places.front().line;
+    for (std::size_t i = 1; i < places.size() && inline_bytes_ < kMostInlineBytes; ++i) {
+      const std::string_view path = places[i].file.substr(places[i].file.rfind('/') + 1);
+      added.inlined_into += (i == 1 ? "" : " < ") + std::string(path.substr(0, kLongestFile)) + ":" + std::to_string(places[i].line);
+    }
+    inline_bytes_ += added.inlined_into.size();
+  }
+
+ private:
+  std::uint32_t file(std::string_view path) {
+    const auto [known, is_new] = files_.try_emplace(std::string(path), static_cast<std::uint32_t>(code_.files.size()));
+    if (is_new) code_.files.emplace_back(path);
+    return known->second;
+  }
+
+  const Cubin& cubin_;
+  const CubinFunction& function_;
+  KernelCode& code_;
+  std::unordered_map<std::string, std::uint32_t> files_;
+  std::size_t inline_bytes_ = 0;
+};
+
+void sum_up_lines(const std::map<std::pair<std::uint32_t, std::uint32_t>, Reasons>& lines, const KernelRecords& records, KernelCode& code) {
+  for (const auto& [place, reasons] : lines) {
+    CodeLine& line = code.lines.emplace_back();
+    std::tie(line.file, line.line) = place;
+    line.samples = stalls_of(reasons, records, line.stalls);
+  }
+}
+
+}  // namespace
+
+const std::string* code_image(const Trace& trace, ProcessId process, std::uint64_t crc) {
+  const CodeObject* const object = trace.kernel_records().find_code(process, crc);
+  return object != nullptr && object->whole() ? &object->image : nullptr;
+}
+
+Result<KernelCode> kernel_code(const Trace& trace, ProcessId process, NameId kernel) {
+  const KernelRecords& records = trace.kernel_records();
+  if (records.windows.empty())
+    return Error{"The trace has no code of kernels. Sample where their warps stand, and the code comes with it: lanescope profile --kernels=pc PROGRAM"};
+  const auto sampled = sampled_function(records, process, kernel);
+  if (!sampled) return Error{"No warp of this kernel was sampled, so that its code was not kept. It may be too short: sample more often, with --kernels=pc:period=16."};
+  const GpuFunction& function = records.functions[sampled->first];
+  const std::string* const image = code_image(trace, process, function.code_object);
+  if (image == nullptr) return Error{"The code of this kernel is not in the trace, or not all of it: the recording ended before it was written."};
+  Result<Cubin> cubin = Cubin::read(*image);
+  if (!cubin) return cubin.error();
+  const CubinFunction* const found = cubin->function(function.index);
+  if (found == nullptr) return Error{"The code in the trace has no function of this kernel."};
+  KernelCode code;
+  code.function = found->name;
+  code.crc = function.code_object;
+  const std::span<const std::byte> bytes = cubin->code(*found);
+  CodeWriter writer(*cubin, *found, code);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Reasons> lines;
+  for (std::uint32_t pc = 0; pc + kInstructionBytes <= bytes.size() && code.instructions.size() < kMostInstructions; pc += kInstructionBytes) {
+    writer.add(pc, bytes.subspan(pc, kInstructionBytes));
+    CodeInstruction& instruction = code.instructions.back();
+    const auto samples = sampled->second.find(pc);
+    if (samples != sampled->second.end()) instruction.samples = stalls_of(samples->second, records, instruction.stalls);
+    code.samples += instruction.samples;
+    if (instruction.file == kNoFile) continue;
+    Reasons& line = lines[{instruction.file, instruction.line}];
+    if (samples != sampled->second.end()) merge(samples->second, line);
+  }
+  sum_up_lines(lines, records, code);
+  return code;
+}
+
+Disassembly parse_disassembly(std::string_view printed, std::string_view function) {
+  Disassembly texts;
+  bool within = false;
+  while (!printed.empty()) {
+    const std::size_t end = std::min(printed.find('\n'), printed.size());
+    std::string_view line = printed.substr(0, end);
+    printed.remove_prefix(std::min(end + 1, printed.size()));
+    constexpr std::string_view kSection = ".text.";
+    if (line.starts_with(kSection) && line.ends_with(':')) {
+      within = line.substr(kSection.size(), line.size() - kSection.size() - 1) == function;
+      continue;
+    }
+    const std::size_t open = line.find("/*"), close = line.find("*/", open == line.npos ? 0 : open);
+    if (!within || open == line.npos || close == line.npos || line.find_first_not_of(" \t") != open) continue;
+    const std::string_view digits = line.substr(open + 2, close - open - 2);
+    std::uint32_t pc = 0;
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), pc, 16);
+    if (read.ec != std::errc() || read.ptr != digits.data() + digits.size()) continue;
+    line.remove_prefix(close + 2);
+    const std::size_t first = line.find_first_not_of(" \t{"), last = line.find(';');
+    if (first == line.npos) continue;
+    std::string_view text = line.substr(first, last == line.npos ? line.npos : last - first);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) text.remove_suffix(1);
+    if (!text.empty()) texts.emplace(pc, text);
+  }
+  return texts;
+}
+
+void apply_disassembly(const Disassembly& texts, KernelCode& code) {
+  for (CodeInstruction& instruction : code.instructions)
+    if (const auto found = texts.find(instruction.pc); found != texts.end()) instruction.text = found->second;
+}
+
+}  // namespace lanescope::kernels

@@ -1,0 +1,91 @@
+#include "model/kernels/roofline.h"
+
+#include <array>
+#include <optional>
+#include <string>
+
+namespace lanescope::kernels {
+namespace {
+
+struct Precision {
+  std::string_view name;
+  char letter;  // in the names of its metrics
+};
+constexpr std::array kPrecisions{Precision{"FP32", 'f'}, Precision{"FP64", 'd'}};
+
+struct Memory {
+  std::string_view name;
+  std::string_view moved;  // a second
+  std::string_view peak;   // a cycle
+  std::string_view clock;
+  double bytes;  // that one of these is
+};
+constexpr std::array kMemories{
+    Memory{"DRAM", "dram__bytes.sum.per_second", "dram__bytes.sum.peak_sustained", "dram__cycles_elapsed.avg.per_second", 1},
+    Memory{"L2", "lts__lts2xbar_cycles_active.sum.per_second", "lts__lts2xbar_cycles_active.sum.peak_sustained", "lts__cycles_elapsed.avg.per_second", 32},
+    Memory{"L1", "l1tex__lsu_writeback_active_mem_lgds.sum.per_second", "l1tex__lsu_writeback_active_mem_lgds.sum.peak_sustained",
+           "l1tex__cycles_elapsed.avg.per_second", 128},
+};
+
+class Reader {
+ public:
+  Reader(const KernelMetrics& metrics, const ProfiledKernel& kernel) : metrics_(metrics), kernel_(kernel) {
+    clock_ = get("sm__cycles_elapsed.avg.per_second");
+    if (!clock_) clock_ = get("gpc__cycles_elapsed.avg.per_second");
+  }
+
+  [[nodiscard]] std::optional<double> get(std::string_view metric) const { return metrics_.value(kernel_, metric); }
+  [[nodiscard]] std::optional<Ceiling> ceiling(const Precision& precision) const {
+    const auto lanes = get(std::string("sm__sass_thread_inst_executed_op_") + precision.letter + "fma_pred_on.sum.peak_sustained");
+    if (!lanes || !clock_ || *lanes <= 0) return std::nullopt;
+    return Ceiling{precision.name, 2 * *lanes * *clock_};
+  }
+  // A second; none where one kind of them was not counted.
+  [[nodiscard]] std::optional<double> operations(const Precision& precision) const {
+    double a_cycle = 0;
+    for (const auto& [operation, weight] : {std::pair("add", 1.0), std::pair("mul", 1.0), std::pair("fma", 2.0)}) {
+      const auto lanes =
+          get(std::string("smsp__sass_thread_inst_executed_op_") + precision.letter + operation + "_pred_on.sum.per_cycle_elapsed");
+      if (!lanes) return std::nullopt;
+      a_cycle += weight * *lanes;
+    }
+    if (!clock_) return std::nullopt;
+    return a_cycle * *clock_;
+  }
+  [[nodiscard]] std::optional<Roof> roof(const Memory& memory) const {
+    const auto peak = get(memory.peak), clock = get(memory.clock);
+    if (peak && clock && *peak * *clock > 0) return Roof{memory.name, *peak * *clock * memory.bytes};
+    if (memory.name == "DRAM" && kernel_.gpu.memory_bandwidth > 0) return Roof{memory.name, static_cast<double>(kernel_.gpu.memory_bandwidth)};
+    return std::nullopt;
+  }
+
+ private:
+  const KernelMetrics& metrics_;
+  const ProfiledKernel& kernel_;
+  std::optional<double> clock_;  // of multiprocessors, Hz
+};
+
+}  // namespace
+
+Roofline roofline(const KernelMetrics& metrics, const ProfiledKernel& kernel) {
+  const Reader reader(metrics, kernel);
+  Roofline result;
+  std::vector<std::pair<Roof, double>> moved;
+  for (const Memory& memory : kMemories) {
+    const std::optional<Roof> roof = reader.roof(memory);
+    if (!roof) continue;
+    result.roofs.push_back(*roof);
+    if (const auto a_second = reader.get(memory.moved); a_second && *a_second > 0) moved.emplace_back(*roof, *a_second * memory.bytes);
+  }
+  for (const Precision& precision : kPrecisions) {
+    const std::optional<Ceiling> ceiling = reader.ceiling(precision);
+    if (!ceiling) continue;
+    result.ceilings.push_back(*ceiling);
+    const std::optional<double> operations = reader.operations(precision);
+    if (!operations || *operations <= 0) continue;
+    for (const auto& [roof, bytes] : moved) result.points.push_back({*ceiling, roof, *operations, bytes});
+  }
+  return result;
+}
+
+}  // namespace lanescope::kernels

@@ -1,0 +1,265 @@
+// The panels Kernel and Source over real recordings, and the other run of a program that reads the counters of one of its kernels.
+#include <QFile>
+#include <QTextStream>
+
+#include "kernels/disassembler.h"
+#include "kernels/kernel_html.h"
+#include "kernels/kernel_panel.h"
+#include "kernels/kernel_profiling.h"
+#include "kernels/source_panel.h"
+#include "main_window_fixture.h"
+#include "model/trace/load.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::KernelPanel;
+using lanescope::ui::KernelProfiling;
+using lanescope::ui::SourcePanel;
+
+namespace {
+
+std::shared_ptr<const Trace> recording(const char* name) {
+  const auto trace = load_trace(data_file(name));
+  return trace ? *trace : nullptr;
+}
+
+EventRef kernel_named(const Trace& trace, std::string_view name) {
+  for (const Track& track : trace.tracks())
+    for (const LaneId lane : track.lanes)
+      if (track.key.kind == TrackKind::kKernels)
+        for (EventIndex i = 0; i < trace.lane(lane).size(); ++i)
+          if (trace.name(trace.lane(lane).name(i)).starts_with(name)) return {lane, i};
+  return {};
+}
+
+// A program of this name in the folder, which the shell runs.
+void write_script(const std::filesystem::path& path, const QString& text) {
+  QFile file(QString::fromStdString(path.string()));
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write(("#!/bin/sh\n" + text).toUtf8());
+  file.close();
+  QVERIFY(file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner));
+}
+
+template <typename Panel>
+bool settled(Panel& panel) {
+  return wait_for([&] { return !panel.isComputing(); });
+}
+
+}  // namespace
+
+class KernelsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() { use_empty_settings(); }
+
+  void aKernelWithCountersSaysWhatItCouldWin() {
+    ui::SelectionState state;
+    KernelPanel panel(state);
+    panel.resize(1200, 500);
+    panel.show();
+    const auto trace = recording("kernel_counters.trace");
+    QVERIFY(trace);
+    state.setTrace(trace, ui::TraceChange::kOther);
+    QVERIFY(panel.text().contains("Select a kernel"));
+    state.setSelectedEvent(kernel_named(*trace, "transpose_shared"));
+    QVERIFY(settled(panel));
+    QVERIFY(panel.text().contains("Bound by L1 cache and shared memory"));
+    QVERIFY(panel.text().contains("conflicts of shared memory's banks"));
+    QVERIFY(panel.text().contains("Theoretical occupancy"));
+    QVERIFY(panel.text().contains("Shared memory: bank conflicts"));
+    QVERIFY(panel.text().contains("Where its warps stood was not sampled"));
+    QVERIFY(!panel.text().contains("counters were not read"));
+    auto* stalls = panel.findChild<ui::StallChart*>();
+    auto* roofline = panel.findChild<ui::RooflineChart*>();
+    QVERIFY(stalls->isVisible());  // of the counters' warp states
+    QVERIFY(roofline->isVisible());
+
+    // Another one beside it.
+    const auto first = panel.facts();
+    for (QToolButton* each : panel.findChildren<QToolButton*>())
+      if (each->text() == "Pin as baseline") QTest::mouseClick(each, Qt::LeftButton);
+    state.setSelectedEvent(kernel_named(*trace, "transpose_padded"));
+    QVERIFY(settled(panel));
+    QCOMPARE(panel.baseline(), first);
+    QVERIFY(panel.text().contains("Bound by DRAM bandwidth"));
+    QVERIFY(panel.text().contains("Baseline: transpose_shared"));
+
+    // What is no kernel leaves it.
+    state.setSelectedEvent({});
+    QVERIFY(settled(panel));
+    QVERIFY(panel.text().contains("transpose_padded"));
+  }
+
+  void eachMeasuredKernelShowsItsSections() {
+    ui::SelectionState state;
+    KernelPanel panel(state);
+    panel.resize(1200, 500);
+    panel.show();
+    const auto trace = recording("kernel_counters.trace");
+    state.setTrace(trace, ui::TraceChange::kOther);
+    for (const char* kernel : {"transpose_naive", "transpose_shared", "transpose_padded", "saxpy", "strided", "gemm_naive", "divergent", "atomics", "spill", "fp64",
+                               "small_grid", "low_occ"}) {
+      state.setSelectedEvent(kernel_named(*trace, kernel));
+      QVERIFY(settled(panel));
+      QVERIFY(panel.facts() && panel.facts()->counters);
+      QCOMPARE(panel.facts()->brief_name, std::string(kernel));
+      QVERIFY(panel.facts()->counters->sections.size() >= 8);
+      QVERIFY(panel.facts()->counters->verdict.bound != kernels::Bound::kUnknown);
+    }
+  }
+
+  void aKernelWithoutCountersSaysHowToReadThem() {
+    ui::SelectionState state;
+    KernelPanel panel(state);
+    panel.show();
+    const auto trace = recording("transpositions.trace");
+    state.setTrace(trace, ui::TraceChange::kOther);
+    state.setSelectedEvent(kernel_named(*trace, "transpose_by_columns"));
+    QVERIFY(settled(panel));
+    QVERIFY(panel.text().contains("lanescope kernels --set full -k transpose_by_columns -s 0 -c 1 --save kernel.trace -- ./transpositions"));
+    QVERIFY(panel.facts()->stalls);
+    QCOMPARE(panel.facts()->all.count, std::uint64_t{100});
+    QVERIFY(panel.findChild<ui::StallChart*>()->isVisible());
+    QVERIFY(!panel.findChild<ui::RooflineChart*>()->isVisible());
+  }
+
+  void nothingIsComputedWhileItIsHidden() {
+    ui::SelectionState state;
+    KernelPanel panel(state);
+    SourcePanel source(state);
+    const auto trace = recording("transpositions.trace");
+    state.setTrace(trace, ui::TraceChange::kOther);
+    state.setSelectedEvent(kernel_named(*trace, "transpose_by_columns"));
+    QTest::qWait(400);
+    QVERIFY(!panel.isComputing() && !panel.facts());
+    QVERIFY(!source.isComputing());
+    QCOMPARE(source.lines().code().rowCount(), 0);
+  }
+
+  void theHottestLineIsChosenWithItsInstructions() {
+    qputenv("PATH", "/nonexistent");  // no disassembler
+    ui::SelectionState state;
+    SourcePanel panel(state);
+    panel.resize(1200, 400);
+    panel.show();
+    panel.setSourceFolders({QString::fromStdString(data_file("../programs").string())});
+    const auto trace = recording("transpositions.trace");
+    state.setTrace(trace, ui::TraceChange::kOther);
+    state.setSelectedEvent(kernel_named(*trace, "transpose_by_columns"));
+    QVERIFY(settled(panel));
+    QVERIFY(panel.lines().chosenRow() >= 0);
+    const ui::CodeRow& hottest = panel.lines().code().rows()[static_cast<std::size_t>(panel.lines().chosenRow())];
+    QVERIFY(hottest.text.contains("out[place(column, row + i, kRows)] ="));
+    QVERIFY(hottest.share > 0.5);
+    const ui::CodeRow& instruction = panel.instructions().code().rows()[static_cast<std::size_t>(panel.instructions().chosenRow())];
+    QVERIFY(instruction.share > 0);
+    QVERIFY(panel.note().contains("nvdisasm"));
+
+    // The next hot spot is cooler; an instruction chooses its line.
+    const int first = panel.lines().chosenRow();
+    QTest::keyClick(&panel.lines(), Qt::Key_N);
+    QVERIFY(panel.lines().chosenRow() != first);
+    panel.instructions().chooseRow(panel.instructions().find("LDG"));
+    QVERIFY(panel.lines().code().rows()[static_cast<std::size_t>(panel.lines().chosenRow())].text.contains("in[place("));
+
+    // Search goes through the text of the lines.
+    auto* search = panel.findChild<QLineEdit*>();
+    QTest::keyClicks(search, "transpose_by_columns(");
+    QTest::keyClick(search, Qt::Key_Return);
+    QVERIFY(panel.lines().code().rows()[static_cast<std::size_t>(panel.lines().chosenRow())].text.contains("__global__ void transpose_by_columns"));
+
+    // A kernel that was not sampled says why there is nothing.
+    const auto other = recording("kernel_counters.trace");
+    state.setTrace(other, ui::TraceChange::kOther);
+    state.setSelectedEvent(kernel_named(*other, "saxpy"));
+    QVERIFY(wait_for([&] { return panel.note().contains("--kernels=pc"); }));
+  }
+
+  void theUsersDisassemblerSaysOperands() {
+    const TemporaryFolder folder;
+    // What the real one prints of the kernel that was asked for, of two instructions.
+    write_script(folder.path() / "nvdisasm",
+                 "echo '.text._Z20transpose_by_columnsPfPKf:'\necho '        /*0000*/                   LDC R1, c[0x0][0x28] ;'\n"
+                 "echo '        /*0010*/                   S2R R0, SR_TID.X ;'\n");
+    qputenv("PATH", QByteArray::fromStdString(folder.path().string()) + ":/usr/bin:/bin");
+    QCOMPARE(ui::find_disassembler(), QString::fromStdString((folder.path() / "nvdisasm").string()));
+    ui::SelectionState state;
+    SourcePanel panel(state);
+    panel.show();
+    const auto trace = recording("transpositions.trace");
+    state.setTrace(trace, ui::TraceChange::kOther);
+    state.setSelectedEvent(kernel_named(*trace, "transpose_by_columns"));
+    QVERIFY(settled(panel));
+    QCOMPARE(panel.instructions().code().rows()[1].text, QString("S2R R0, SR_TID.X"));
+    QVERIFY(!panel.note().contains("nvdisasm"));
+
+    // One that fails, or never ends and prints nothing of it, is done without.
+    write_script(folder.path() / "nvdisasm", "exit 1\n");
+    QVERIFY(!ui::disassemble(ui::find_disassembler(), "x", "f", {}));
+    std::stop_source stop;
+    stop.request_stop();
+    write_script(folder.path() / "nvdisasm", "exec sleep 60\n");
+    QVERIFY(!ui::disassemble(ui::find_disassembler(), "x", "f", stop.get_token()));
+  }
+
+  void anotherRunBringsTheCounters() {
+    const TemporaryFolder folder;
+    const auto trace = recording("kernel_counters.trace");
+    const auto records = ui::read_kernel_records(trace);
+    const auto facts = ui::kernel_facts(*records, kernel_named(*trace, "saxpy"), {});
+    const QString place = QString::fromStdString((folder.path() / "run.trace").string());
+    KernelProfiling::Run run = KernelProfiling::plan(*facts, place);
+    QCOMPARE(run.file, QString::fromStdString((folder.path() / "run.saxpy.trace").string()));
+    const QStringList words = run.command.mid(1);
+    QCOMPARE(words, QStringList({"kernels", "--set", "full", "-k", "saxpy", "-s", "0", "-c", "1", "--save", run.file, "--", "./zoo"}));
+
+    // A recorder that writes what such a run writes, where it is told to.
+    const auto recorder = folder.path() / "lanescope";
+    write_script(recorder, QStringLiteral("while [ \"$1\" != --save ]; do shift; done\ncp '%1' \"$2\"\n").arg(QString::fromStdString(data_file("kernel_counters.trace").string())));
+    run.command.front() = QString::fromStdString(recorder.string());
+    run.folder = QString::fromStdString(folder.path().string());
+    KernelProfiling profiling;
+    QStringList failures;
+    std::shared_ptr<const Trace> measured;
+    connect(&profiling, &KernelProfiling::failed, this, [&](const QString& sentence) { failures += sentence; });
+    connect(&profiling, &KernelProfiling::measured, this, [&](std::shared_ptr<const Trace> result, const QString&) { measured = result; });
+    profiling.start(facts, run);
+    QVERIFY(wait_for([&] { return !profiling.isRunning(); }));
+    QCOMPARE(failures, QStringList());
+    QVERIFY(measured);
+
+    // The panel takes them for a trace that has none.
+    auto bare = std::make_shared<ui::KernelRecordsOfTrace>(*records);
+    bare->counters = kernels::RecordedMetrics{kernels::KernelMetrics({}), {}, {}};
+    const auto with = ui::kernel_facts(*bare, facts->event, {ui::read_kernel_records(measured)});
+    QVERIFY(with->counters);
+    QVERIFY(with->counters->verdict.bound == kernels::Bound::kDram);
+    QVERIFY(!ui::kernel_facts(*bare, facts->event, {})->counters);
+
+    // Its own words where it fails, and ours where it says nothing, does not start, or is cancelled.
+    write_script(recorder, "echo 'some noise' >&2; echo 'lanescope: Counters of kernels are for administrators here.' >&2; exit 1\n");
+    run.file += QStringLiteral(".none");
+    profiling.start(facts, run);
+    QVERIFY(wait_for([&] { return !profiling.isRunning(); }));
+    QCOMPARE(failures.last(), QString("Counters of kernels are for administrators here."));
+    write_script(recorder, "exit 3\n");
+    profiling.start(facts, run);
+    QVERIFY(wait_for([&] { return !profiling.isRunning(); }));
+    QVERIFY(failures.last().contains("ended with 3"));
+    write_script(recorder, "exec sleep 60\n");
+    profiling.start(facts, run);
+    QVERIFY(wait_for([&] { return profiling.isRunning(); }));
+    profiling.cancel();
+    QVERIFY(wait_for([&] { return !profiling.isRunning(); }));
+    QVERIFY(failures.last().contains("no counters were read"));
+    run.command.front() = QStringLiteral("/nonexistent/lanescope");
+    profiling.start(facts, run);
+    QVERIFY(wait_for([&] { return !profiling.isRunning(); }));
+    QVERIFY(failures.last().contains("could not be started"));
+  }
+};
+
+QTEST_MAIN(KernelsTest)
+#include "test_gui_kernels.moc"
