@@ -1,8 +1,12 @@
 // The real agent, and its library for kernels, over a CUPTI that a test controls.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <map>
 #include <set>
 #include <string>
 
+#include "agent/kernels/gpu_claim.h"
 #include "lanescope/trace.pb.h"
 #include "mock_cupti.h"
 #include "model/file/frame_codec.h"
@@ -134,4 +138,35 @@ TEST_CASE("a fault of CUPTI in PC sampling costs the samples alone") {
   const Written written = run({{"MOCK_CUPTI_PC_FAULTS", "1"}});
   CHECK(tells(written, "CUPTI faulted when it was asked for them"));
   CHECK(written.kernels == 100 + facts::kUnfinished);
+}
+
+TEST_CASE("a GPU is claimed by one, who lets go of it beside a forked child, and closes nothing of the program's") {
+  const std::string gpu = "test-" + std::to_string(getpid());
+  agent::kernels::GpuClaim first, second;
+  REQUIRE(first.take(gpu.c_str()));
+  CHECK_FALSE(second.take(gpu.c_str()));
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    first.give_back();  // as the agent does in a forked child
+    char wait = 0;
+    close(ends[1]);
+    static_cast<void>(!read(ends[0], &wait, 1));
+    _exit(0);
+  }
+  int status = 0;
+  close(ends[0]);
+  first.give_back();
+  for (int look = 0; look < 500 && !second.take(gpu.c_str()); ++look) usleep(10'000);  // until the child has
+  CHECK(second.take(gpu.c_str()));
+  close(ends[1]);
+  waitpid(child, &status, 0);
+
+  // The program closes what it does not know, and opens a file in its place.
+  constexpr int kBeyondOurs = 600;
+  std::vector<int> theirs;
+  for (int number = 500; number < kBeyondOurs; ++number) theirs.push_back(dup2(STDERR_FILENO, number));
+  second.give_back();
+  for (const int number : theirs) CHECK(close(number) == 0);
 }
