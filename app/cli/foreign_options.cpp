@@ -53,7 +53,6 @@ constexpr std::array kTypes{
     Advice{"hdf", kNotWritten},
     Advice{"arrow", kNotWritten},
     Advice{"arrowdir", kNotWritten},
-    Advice{"parquetdir", kNotWritten},
     Advice{"jsonlines", "take json, which is one array; jq -c '.[]' makes lines of it"},
     Advice{"info", "see it with lanescope info"},
 };

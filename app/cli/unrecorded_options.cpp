@@ -177,7 +177,6 @@ constexpr std::array kValues{
     Value{"--export", "hdf", kNotWritten},
     Value{"--export", "info", "See it with: lanescope info"},
     Value{"--export", "jsonlines", kNotWritten},
-    Value{"--export", "parquetdir", kNotWritten},
     Value{"--gpu-metrics-set", "file:*", kOwnMetrics, "default"},
     Value{"--gpu-metrics-set", "tu1*", kOwnMetrics, "default"},  // the chips for which nsys has sets
     Value{"--gpu-metrics-set", "ga1*", kOwnMetrics, "default"},

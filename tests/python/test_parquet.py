@@ -1,8 +1,10 @@
 """`lanescope export -t parquet` writes what the package reads: the same rows, by a reader of Parquet written from its specification, and by others."""
 
 import collections
+import contextlib
 import pathlib
 import re
+import sqlite3
 import subprocess
 import tempfile
 import unittest
@@ -172,6 +174,36 @@ class Folders(unittest.TestCase):
         self.assertIn("not a folder", self.refused("-f", "-o", str(self.path)))
         self.assertEqual(self.path.read_text(), "mine")
         self.assertIn("folder", self.refused("-o", "-"))
+
+
+class TablesOfSqlite(unittest.TestCase):
+    def test_are_those_of_the_sqlite_export_to_the_last_value(self):
+        for name in ("torch_training_workers0", "ranks_late1", "gpu_metrics", "cpu_loader", "unified_memory"):
+            with self.subTest(recording=name), tempfile.TemporaryDirectory() as folder:
+                path, database = pathlib.Path(folder) / "x.parquetdir", pathlib.Path(folder) / "x.sqlite"
+                for kind, output in (("parquetdir", path), ("sqlite", database)):
+                    support.lanescope("export", "-q", "-t", kind, "-o", output, support.recording(name))
+                with contextlib.closing(sqlite3.connect(database)) as sqlite:
+                    tables = [row[0] for row in sqlite.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+                    self.assertEqual(sorted(file.name for file in path.iterdir()), sorted(f"{table}.parquet" for table in tables))
+                    self.assertIn("StringIds", tables)
+                    for table in tables:
+                        rows = sqlite.execute(f'SELECT * FROM "{table}" ORDER BY rowid')
+                        titles = [column[0] for column in rows.description]
+                        columns = ParquetFile(path / f"{table}.parquet").columns
+                        self.assertEqual(list(columns), titles, table)
+                        same = [list(row) for row in zip(*columns.values())] == [list(row) for row in rows]  # a difference of a million rows has no end
+                        self.assertTrue(same or table == "META_DATA_EXPORT", table)  # which has the time of the export
+
+    def test_some_of_the_tables_and_no_other_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "x.parquetdir"
+            support.lanescope("export", "-q", "-t", "parquetdir", "--tables", "CUPTI_ACTIVITY_KIND_KERNEL", "-o", path, support.recording("cuda_streams"))
+            names = {file.stem for file in path.iterdir() if not file.stem.startswith("ENUM_")}
+            self.assertEqual(names, {"CUPTI_ACTIVITY_KIND_KERNEL", "StringIds", "META_DATA_EXPORT"})
+            done = subprocess.run([support.program(), "export", "-t", "parquetdir", "-o", path, support.recording("cuda_streams")], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("exists already", done.stderr)
 
 
 class OtherReaders(unittest.TestCase):

@@ -8,6 +8,7 @@
 #include "../output_file.h"
 #include "../text.h"
 #include "commands.h"
+#include "model/export/nsys_parquet_export.h"
 #include "model/export/nsys_sqlite_export.h"
 #include "model/export/parquet_export.h"
 #include "model/export/text_export.h"
@@ -40,14 +41,22 @@ struct Options {
 
 using TracePointer = std::shared_ptr<const Trace>;
 
-Result<void> to_sqlite(const TracePointer& trace, const Options& options) {
+NsysSqliteOptions nsys_tables(const Options& options) {
   NsysSqliteOptions request;
   request.selection = options.selection;
   request.tables = options.tables;
   request.empty_tables = options.lazy ? EmptyTables::kOmit : EmptyTables::kCreate;
+  return request;
+}
+
+Result<void> to_sqlite(const TracePointer& trace, const Options& options) {
   return write_file(options.output, options.overwrite(), ".sqlite", [&](const std::filesystem::path& path, Overwrite overwrite) {
-    return export_nsys_sqlite(*trace, path, overwrite, request);
+    return export_nsys_sqlite(*trace, path, overwrite, nsys_tables(options));
   });
+}
+
+Result<void> to_parquet_of_nsys(const TracePointer& trace, const Options& options) {
+  return export_nsys_parquet(*trace, options.output, options.overwrite(), nsys_tables(options));
 }
 
 Result<void> to_trace(const TracePointer& trace, const Options& options) {
@@ -92,6 +101,7 @@ constexpr std::array kFormats = {
              return to_text(options, [&](const TextConsumer& write) { return export_text(trace, write, options.selection); });
            }},
     Format{"parquet", ".parquet", to_parquet},
+    Format{"parquetdir", ".parquetdir", to_parquet_of_nsys},
     Format{"trace", ".trace", to_trace},
 };
 
@@ -141,8 +151,8 @@ int recover(const Options& options) {
 }
 
 Result<void> check(Options& options) {
-  if (!options.tables.empty() && options.type != "sqlite")
-    return Error{"--tables names tables of SQLite: it goes with -t sqlite only.", ErrorKind::kUsage};
+  if (!options.tables.empty() && options.type != "sqlite" && options.type != "parquetdir")
+    return Error{"--tables names tables of Nsight Systems: it goes with -t sqlite and -t parquetdir only.", ErrorKind::kUsage};
   if (!options.form.empty() && options.type != "trace")
     return Error{"--form says how a .trace file holds its events: it goes with -t trace only.", ErrorKind::kUsage};
   if (!options.times.empty()) {
@@ -150,7 +160,7 @@ Result<void> check(Options& options) {
     if (!window) return window.error();
     options.selection.window = *window;
   }
-  if (options.type == "parquet" && options.output == kStandardOutput)
+  if (options.type.starts_with("parquet") && options.output == kStandardOutput)
     return Error{"Parquet tables go into a folder: name it with -o.", ErrorKind::kUsage};
   if (options.output.empty()) options.output = without_trace_extension(options.input) + std::string(find_format(options.type)->extension);
   keep_as_private_as(std::array<std::filesystem::path, 1>{options.input});
@@ -171,7 +181,7 @@ int run_export(Arguments arguments) {
   app.add_option("FILE", options.input, "The trace to export")->required()->transform(trace_file());
   app.add_option("-t,--type", options.type,
                  "sqlite (schema of Nsight Systems), chrome (Perfetto, chrome://tracing, HolisticTraceAnalysis), json, csv, "
-                 "text (one line an event), parquet (a folder of tables), trace (also recovers a damaged .trace file) [sqlite]")
+                 "text (one line an event), parquet (a folder of tables), parquetdir (one with the tables of sqlite), trace (also recovers a damaged .trace file) [sqlite]")
       ->type_name("TYPE")
       ->check(one_of(export_types(), foreign_type_advice));
   app.add_option("-o,--output", options.output, "File to write, or - for standard output [FILE with the type's extension]")
@@ -179,7 +189,7 @@ int run_export(Arguments arguments) {
   app.add_flag("-f,--force-overwrite", options.force, "Overwrite the file if it exists");
   app.add_option("--times", options.times, "Only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")
       ->type_name("START/END");
-  app.add_option("--tables", options.tables, "Only tables of SQLite that match one of these regular expressions, comma-separated")
+  app.add_option("--tables", options.tables, "Only tables of sqlite or parquetdir that match one of these regular expressions, comma-separated")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("REGEX");

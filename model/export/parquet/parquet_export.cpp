@@ -1,26 +1,21 @@
 #include "model/export/parquet_export.h"
 
-#include <sys/stat.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <map>
 
 #include "../event_order.h"
 #include "../lane_merge.h"
-#include "../target.h"
 #include "event_tables.h"
 #include "model/events/launch_index.h"
-#include "table_file.h"
+#include "table_folder.h"
 
 namespace lanescope {
 namespace {
 
 using namespace exporters;
-using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view kCounters = "counters";
 constexpr const char* kTablesVersion = "2";  // of the columns' names and meanings
@@ -80,37 +75,18 @@ class ParentRows {
 class ParquetExport {
  public:
   ParquetExport(const Trace& trace, const std::filesystem::path& folder, Overwrite overwrite, const ParquetOptions& options)
-      : trace_(trace), folder_(folder), overwrite_(overwrite), options_(options), metadata_(describe(trace)), hashes_(hashes_of_names(trace)), depths_(trace.tracks()) {}
+      : trace_(trace), folder_(folder, overwrite), options_(options), metadata_(describe(trace)), hashes_(hashes_of_names(trace)), depths_(trace.tracks()) {}
 
   Result<void> write() {
-    if (auto made = make_folder(); !made) return made;
+    if (auto made = folder_.make(); !made) return made;
     for (const EventTable& table : event_tables())
-      if (auto written = write_table(table); !written) return give_up(written.error());
-    if (auto written = write_counters(); !written) return give_up(written.error());
-    for (const std::string& name : absent_) std::filesystem::remove(folder_ / (name + ".parquet"), ignored_);
+      if (auto written = write_table(table); !written) return folder_.give_up(written.error());
+    if (auto written = write_counters(); !written) return folder_.give_up(written.error());
+    for (const std::string& name : absent_) folder_.remove(name);
     return {};
   }
 
  private:
-  Result<void> make_folder() {
-    if (::mkdir(folder_.c_str(), 0777) == 0) {
-      made_folder_ = true;
-      return {};
-    }
-    if (errno != EEXIST) return Error{"Can't create the folder " + folder_.string() + ": " + std::strerror(errno) + ". Give another place with -o."};
-    if (!std::filesystem::is_directory(folder_, ignored_))
-      return Error{folder_.string() + " is not a folder, and Parquet tables go into one. Give another name with -o."};
-    if (overwrite_ == Overwrite::kRefuse && !std::filesystem::is_empty(folder_, ignored_))
-      return Error{folder_.string() + " exists already. Give another name with -o, or allow overwriting with -f."};
-    return {};
-  }
-
-  Result<void> give_up(Error error) {
-    for (const auto& path : made_) std::filesystem::remove(path, ignored_);
-    if (made_folder_) std::filesystem::remove(folder_, ignored_);
-    return error;
-  }
-
   // `columns` and the texts of theirs are the table's own. fill(file) appends the rows, with the cells of provenance behind.
   template <typename Fill>
   Result<void> write_file(std::string_view name, std::vector<ColumnSchema> columns, std::size_t rows_a_group, TableFile::TextOf text_of_own, Fill fill) {
@@ -119,19 +95,14 @@ class ParquetExport {
     TableFile::TextOf text_of = [this, own, text_of_own = std::move(text_of_own)](std::size_t column, std::int64_t cell) {
       return column < own ? text_of_own(column, cell) : provenance_columns()[column - own].text(trace_.provenance());
     };
-    const std::filesystem::path path = folder_ / (std::string(name) + ".parquet");
     const auto start = std::find_if(columns.begin(), columns.end(), [](const ColumnSchema& column) { return column.name == "start"; });
     const auto sorted_by = static_cast<std::size_t>(start - columns.begin());
     Metadata metadata = metadata_;
     metadata.emplace_back("lanescope.table", name);
-    auto written = write_beside(path, overwrite_, [&](NewFile& file) -> Result<void> {
-      TableFile table(file.descriptor(), std::move(columns), rows_a_group, std::move(text_of));
-      fill(table);
-      return table.finish(metadata, sorted_by);
+    return folder_.write({name, std::move(columns), rows_a_group, std::move(text_of), std::move(metadata), sorted_by}, [&](TableFile& file) -> Result<void> {
+      fill(file);
+      return {};
     });
-    if (!written) return Error{"Can't write " + path.string() + ": " + written.error().text};
-    made_.push_back(path);
-    return {};
   }
 
   Result<void> write_table(const EventTable& table) {
@@ -230,17 +201,13 @@ class ParquetExport {
   }
 
   const Trace& trace_;
-  const std::filesystem::path& folder_;
-  Overwrite overwrite_;
+  TableFolder folder_;
   const ParquetOptions& options_;
   Metadata metadata_;
   std::vector<std::uint64_t> hashes_;
   LanePositions depths_;
   std::optional<LaunchIndex> launches_;
-  std::vector<std::filesystem::path> made_;
   std::vector<std::string> absent_;  // tables without a row
-  bool made_folder_ = false;
-  std::error_code ignored_;
 };
 
 }  // namespace

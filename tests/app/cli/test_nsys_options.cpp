@@ -268,7 +268,6 @@ const std::vector<LeftOut> kLeftOut{
     {{"--pytorch=functions-trace"}, "autograd-nvtx"},
     {{"--pytorch=functions-trace-shapes"}, "autograd-nvtx"},
     {{"--export=arrowdir"}, "lanescope export"},
-    {{"--export=parquetdir"}, "lanescope export"},
     {{"--export=jsonlines"}, "lanescope export"},
     {{"--export=info"}, "lanescope info"},
     {{"--gpu-metrics-set=gh100"}, "--gpu-metrics-set=help"},

@@ -1,0 +1,152 @@
+#include "model/export/nsys_parquet_export.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <bit>
+#include <memory>
+#include <unordered_map>
+
+#include "table_folder.h"
+
+namespace lanescope {
+namespace {
+
+using namespace exporters;
+
+struct Close {
+  void operator()(sqlite3* database) const { sqlite3_close(database); }
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Database = std::unique_ptr<sqlite3, Close>;
+using Statement = std::unique_ptr<sqlite3_stmt, Close>;
+
+// A file that is gone afterwards.
+class PassingFile {
+ public:
+  explicit PassingFile(std::filesystem::path path) : path_(std::move(path)) {}
+  ~PassingFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  PassingFile(const PassingFile&) = delete;
+  PassingFile& operator=(const PassingFile&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string column_text(sqlite3_stmt* statement, int column) {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
+  return text == nullptr ? std::string() : std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
+}
+
+// Texts under numbers, each once.
+class Texts {
+ public:
+  std::int64_t number_of(std::string text) {
+    const auto [found, is_new] = numbers_.try_emplace(std::move(text), static_cast<std::int64_t>(texts_.size()));
+    if (is_new) texts_.push_back(&found->first);
+    return found->second;
+  }
+  [[nodiscard]] const std::string& text(std::int64_t number) const { return *texts_[static_cast<std::size_t>(number)]; }
+
+ private:
+  std::unordered_map<std::string, std::int64_t> numbers_;
+  std::vector<const std::string*> texts_;
+};
+
+Cell cell_of(sqlite3_stmt* statement, int column, ColumnType type, Texts& texts) {
+  if (sqlite3_column_type(statement, column) == SQLITE_NULL) return std::nullopt;
+  if (type == ColumnType::kText) return texts.number_of(column_text(statement, column));
+  if (type == ColumnType::kDouble) return std::bit_cast<std::int64_t>(sqlite3_column_double(statement, column));
+  return sqlite3_column_int64(statement, column);
+}
+
+class Conversion {
+ public:
+  Conversion(Database database, TableFolder& folder) : database_(std::move(database)), folder_(folder) {}
+
+  Result<void> run() {
+    std::vector<std::string> names;
+    const Statement tables = prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name");
+    while (tables && sqlite3_step(tables.get()) == SQLITE_ROW) names.push_back(column_text(tables.get(), 0));
+    for (const std::string& name : names)
+      if (Result<void> written = write(name); !written) return written;
+    return {};
+  }
+
+ private:
+  // Null where SQLite refuses, which has its own word for why.
+  Statement prepare(const std::string& question) {
+    sqlite3_stmt* statement = nullptr;
+    sqlite3_prepare_v2(database_.get(), question.c_str(), -1, &statement, nullptr);
+    return Statement(statement);
+  }
+
+  std::vector<ColumnSchema> columns_of(const std::string& table) {
+    enum { kName = 1, kType = 2, kNotNull = 3, kKey = 5 };  // of what the pragma says
+    std::vector<ColumnSchema> columns;
+    const Statement described = prepare("PRAGMA table_info(\"" + table + "\")");
+    while (described && sqlite3_step(described.get()) == SQLITE_ROW) {
+      const std::string type = column_text(described.get(), kType);
+      const bool has_all = sqlite3_column_int(described.get(), kNotNull) != 0 || sqlite3_column_int(described.get(), kKey) != 0;
+      columns.push_back({column_text(described.get(), kName),
+                         type == "TEXT" ? ColumnType::kText : type == "REAL" ? ColumnType::kDouble : ColumnType::kInt64,
+                         has_all ? Nullable::kNo : Nullable::kYes});
+    }
+    return columns;
+  }
+
+  // SQLite takes any number into a column of integers, and metrics are fractions there.
+  void widen(const std::string& table, std::vector<ColumnSchema>& columns) {
+    std::string question;
+    for (const ColumnSchema& column : columns) question += (question.empty() ? "SELECT max(typeof(\"" : ", max(typeof(\"") + column.name + "\") = 'real')";
+    const Statement answer = prepare(question + " FROM \"" + table + "\"");
+    if (!answer || sqlite3_step(answer.get()) != SQLITE_ROW) return;
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      if (columns[i].type == ColumnType::kInt64 && sqlite3_column_int(answer.get(), static_cast<int>(i)) != 0) columns[i].type = ColumnType::kDouble;
+  }
+
+  Result<void> write(const std::string& name) {
+    std::vector<ColumnSchema> columns = columns_of(name);
+    widen(name, columns);
+    Texts texts;
+    TableFolder::Table table{name, columns, std::size_t{1} << 18, [&](std::size_t, std::int64_t cell) { return texts.text(cell); }, {}, std::nullopt};
+    return folder_.write(std::move(table), [&](TableFile& file) -> Result<void> {
+      const Statement rows = prepare("SELECT * FROM \"" + name + "\" ORDER BY rowid");
+      std::vector<Cell> cells(columns.size());
+      int state = rows ? sqlite3_step(rows.get()) : SQLITE_ERROR;
+      for (; state == SQLITE_ROW; state = sqlite3_step(rows.get())) {
+        for (std::size_t i = 0; i < columns.size(); ++i) cells[i] = cell_of(rows.get(), static_cast<int>(i), columns[i].type, texts);
+        file.append(cells);
+      }
+      if (state != SQLITE_DONE) return Error{sqlite3_errmsg(database_.get())};
+      return {};
+    });
+  }
+
+  Database database_;
+  TableFolder& folder_;
+};
+
+}  // namespace
+
+Result<void> export_nsys_parquet(const Trace& trace, const std::filesystem::path& folder, Overwrite overwrite, const NsysSqliteOptions& options) {
+  TableFolder target(folder, overwrite);
+  if (Result<void> made = target.make(); !made) return made;
+  Result<void> written = [&]() -> Result<void> {
+    const PassingFile tables(target.path() / (".tables-" + std::to_string(getpid()) + ".sqlite"));
+    if (Result<void> exported = export_nsys_sqlite(trace, tables.path(), Overwrite::kAllow, options); !exported) return exported;
+    sqlite3* opened = nullptr;
+    const int state = sqlite3_open_v2(tables.path().c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
+    Database database(opened);
+    if (state != SQLITE_OK) return Error{"Can't read " + tables.path().string() + ": " + sqlite3_errmsg(opened) + "."};
+    return Conversion(std::move(database), target).run();
+  }();
+  if (!written) return target.give_up(written.error());
+  return {};
+}
+
+}  // namespace lanescope

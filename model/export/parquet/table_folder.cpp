@@ -1,0 +1,50 @@
+#include "table_folder.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "../target.h"
+
+namespace lanescope::exporters {
+
+Result<void> TableFolder::make() {
+  std::error_code ignored;
+  if (::mkdir(folder_.c_str(), 0777) == 0) {
+    made_folder_ = true;
+    return {};
+  }
+  if (errno != EEXIST) return Error{"Can't create the folder " + folder_.string() + ": " + std::strerror(errno) + ". Give another place with -o."};
+  if (!std::filesystem::is_directory(folder_, ignored))
+    return Error{folder_.string() + " is not a folder, and Parquet tables go into one. Give another name with -o."};
+  if (overwrite_ == Overwrite::kRefuse && !std::filesystem::is_empty(folder_, ignored))
+    return Error{folder_.string() + " exists already. Give another name with -o, or allow overwriting with -f."};
+  return {};
+}
+
+Result<void> TableFolder::write(Table table, const std::function<Result<void>(TableFile&)>& fill) {
+  const std::filesystem::path path = file_of(table.name);
+  auto written = write_beside(path, overwrite_, [&](NewFile& file) -> Result<void> {
+    TableFile rows(file.descriptor(), std::move(table.columns), table.rows_a_group, std::move(table.text_of));
+    if (Result<void> filled = fill(rows); !filled) return filled;
+    return rows.finish(table.metadata, table.sorted_by);
+  });
+  if (!written) return Error{"Can't write " + path.string() + ": " + written.error().text};
+  made_.push_back(path);
+  return {};
+}
+
+void TableFolder::remove(std::string_view name) {
+  std::error_code ignored;
+  std::filesystem::remove(file_of(name), ignored);
+}
+
+Error TableFolder::give_up(Error error) {
+  std::error_code ignored;
+  for (const auto& path : made_) std::filesystem::remove(path, ignored);
+  if (made_folder_) std::filesystem::remove(folder_, ignored);
+  return error;
+}
+
+}  // namespace lanescope::exporters
