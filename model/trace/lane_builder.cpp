@@ -89,6 +89,7 @@ void GrowingLane::reopen(Nanoseconds t, std::vector<Event>& removed) {
           tail_.push_back({from.start(i), from.duration(i), from.name(i), from.correlation(i), from.detail(i)});
       for (; i < from.size(); ++i)
         removed.push_back({from.start(i), from.duration(i), from.name(i), from.correlation(i), from.detail(i)});
+      segment->reset();  // nobody needs both
     }
   } else {
     behind = static_cast<std::size_t>(std::partition_point(tail.begin(), tail.end(), event_stays) - tail.begin());
@@ -226,6 +227,7 @@ void TrackLanes::add(std::vector<Event> events) {
 // place again: the lanes above it were busy then and still are.
 void TrackLanes::rebuild(SortedRuns& runs) {
   const Nanoseconds begin = runs.first_start();
+  runs.events().reserve(runs.events().size() + reopening_cost(begin));  // to grow it would take as much again
   for (std::size_t index = 0; index < lanes_.size(); ++index) {
     if (lanes_[index].last_start() < begin) continue;
     reopen(index, begin, runs.events());
