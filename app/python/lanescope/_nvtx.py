@@ -2,7 +2,7 @@
 
 This module is to a tool what a library is that embeds NVTX: the tool's library is named by NVTX_INJECTION64_PATH, or is our agent once a
 recording begins, and puts its functions into the table that is kept here. So every tool that takes NVTX sees these ranges, and where there is
-none a range costs some 200 ns.
+none a range costs some 0.1 to 0.4 µs.
 """
 
 from __future__ import annotations
