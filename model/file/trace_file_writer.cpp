@@ -13,6 +13,11 @@
 namespace lanescope {
 namespace {
 
+const char* what_to_do(int reason) {
+  if (reason == EFBIG) return "allow larger files (ulimit -f).";
+  return "free some space or record to another disk with -o.";
+}
+
 constexpr std::uint64_t kIndexEntryBytes = 48;  // at most, of one frame
 constexpr std::uint64_t kIndexBytes = sizeof(FrameHeader) + sizeof(FileTrailer) + 64;
 
@@ -71,7 +76,7 @@ struct TraceFileWriter::State {
         const bool cut = ftruncate(descriptor, static_cast<off_t>(whole)) == 0;
         size = whole;
         return Error{"Can't write to " + path.string() + ": " + std::strerror(reason) +
-                     (cut ? ". What was recorded before is whole; free some space or record to another disk with -o."
+                     (cut ? std::string(". What was recorded before is whole; ") + what_to_do(reason)
                           : ". The last frame is cut off; everything before it can be read.")};
       }
       next += written;

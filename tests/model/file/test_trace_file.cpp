@@ -212,7 +212,7 @@ TEST_CASE("a full disk leaves a file that opens with what came before") {
   const auto failed = writer->append(frame_bytes(1));
   setrlimit(RLIMIT_FSIZE, &saved);
   REQUIRE_FALSE(failed);
-  CHECK_THAT(failed.error().text, contains_text("What was recorded before is whole"));
+  CHECK_THAT(failed.error().text, contains_text("What was recorded before is whole; allow larger files (ulimit -f)."));
   auto reader = TraceFileReader::open(path);
   REQUIRE(reader);
   CHECK(frames_in(*reader) == 1);
