@@ -21,8 +21,10 @@ Error senseless(const std::string& what) { return {"What came from there makes n
 template <typename Function>
 void for_each_line(std::string& text, bool is_last, const Function& function) {
   std::size_t begin = 0;
-  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
-    function(text.substr(begin, end - begin));
+  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    const bool is_for_terminal = end > begin && text[end - 1] == '\r';  // as ssh ends its lines
+    function(text.substr(begin, end - begin - (is_for_terminal ? 1 : 0)));
+  }
   text.erase(0, begin);
   const bool is_too_long = text.size() > kLongestSentence;
   if ((is_last || is_too_long) && !text.empty()) function(std::exchange(text, {}));
@@ -168,7 +170,8 @@ void Worker::look_at_wish() {
   if (wish == Wish::kLeave || (wish == Wish::kStop && (!is_recording() || state_ == State::kGreeting))) {
     outcome_.was_left = true;
     outcome_.recording = was_greeted_ ? recording_ : "";
-    return fail({"Left before all was copied."});
+    const bool copies = task<ForeignCommand>() == nullptr;
+    return fail({copies ? "Left before all was copied." : "Left before the command there had ended."});
   }
   is_stop_wished_ = is_stop_wished_ || wish == Wish::kStop;
   if (!is_stop_wished_ || is_stop_sent_ || state_ != State::kFollowing) return;
