@@ -58,6 +58,14 @@ Result<MachineLibrary> load_for(const Options& options) {
   return MachineLibrary{*loaded, {options.chip}};
 }
 
+// What of a set is not counted, for whoever asked for the set.
+void write_note(const std::string& folder, const std::string& chip, std::span<const std::string> left_out) {
+  std::ofstream note(std::filesystem::path(folder) / channel::kCounterNoteFile, std::ios::app);
+  note << left_out.size() << " metrics of the set take several passes each on the chip " << chip
+       << ", and spread gives each launch one: they are not counted (" << left_out.front() << (left_out.size() > 1 ? ", ..." : "")
+       << "). All of them: --replay-mode kernel\n";
+}
+
 Result<void> plan(Options& options) {
   const auto machine = load_for(options);
   if (!machine) return machine.error();
@@ -94,7 +102,12 @@ Result<void> plan(Options& options) {
       writer.add(cupti, chip, metrics);
       continue;
     }
-    for (const std::vector<std::string>& group : groups_of_one_pass(cupti, chip, always, metrics)) writer.add(cupti, chip, group);
+    const OnePassGroups one_pass = groups_of_one_pass(cupti, chip, always, metrics);
+    for (const std::string& metric : options.metrics)
+      if (std::find(one_pass.left_out.begin(), one_pass.left_out.end(), metric) != one_pass.left_out.end())
+        return Error{metric + " takes several passes on the chip " + chip + ", and spread gives each launch one: take --replay-mode kernel.", ErrorKind::kUsage};
+    for (const std::vector<std::string>& group : one_pass.groups) writer.add(cupti, chip, group);
+    if (!one_pass.left_out.empty()) write_note(options.folder, chip, one_pass.left_out);
   }
   if (!writer.write(options.folder)) return Error{"The plan of the counters can't be written to " + options.folder + "."};
   return {};

@@ -37,21 +37,25 @@ std::size_t passes_of(const CuptiFunctions& cupti, const std::string& chip, std:
   return program(cupti, chip, metrics).passes();
 }
 
-std::vector<std::vector<std::string>> groups_of_one_pass(const CuptiFunctions& cupti, const std::string& chip,
-                                                         std::span<const std::string> always, std::span<const std::string> metrics) {
-  std::vector<std::vector<std::string>> groups;
+OnePassGroups groups_of_one_pass(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> always,
+                                 std::span<const std::string> metrics) {
+  const std::vector<std::string> first(always.begin(), always.end());
+  OnePassGroups result;
   const auto fits = [&](const std::vector<std::string>& group) { return passes_of(cupti, chip, group) == 1; };
   for (const std::string& metric : metrics) {
-    if (!groups.empty()) {
-      groups.back().push_back(metric);
-      if (fits(groups.back())) continue;
-      groups.back().pop_back();
+    if (std::find(always.begin(), always.end(), metric) != always.end()) continue;
+    if (!result.groups.empty()) {
+      result.groups.back().push_back(metric);
+      if (fits(result.groups.back())) continue;
+      result.groups.back().pop_back();
     }
-    std::vector<std::string> group(always.begin(), always.end());
+    std::vector<std::string> group = first;
     group.push_back(metric);
-    if (fits(group)) groups.push_back(std::move(group));
+    if (fits(group)) result.groups.push_back(std::move(group));
+    else result.left_out.push_back(metric);
   }
-  return groups;
+  if (result.groups.empty()) result.groups.push_back(first);
+  return result;
 }
 
 PlanWriter::PlanWriter(channel::CounterReplay replay, const channel::LaunchChoice& choice) {

@@ -19,9 +19,12 @@ namespace lanescope::kernel_metrics {
 // Passes that these take together on a chip; 0 where CUPTI refuses one of them. Needs no GPU.
 [[nodiscard]] std::size_t passes_of(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics);
 
-// In groups of one pass each, in their order; those that take several passes by themselves are left out. Each group also has `always`, which
-// takes one pass.
-[[nodiscard]] std::vector<std::vector<std::string>> groups_of_one_pass(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip,
+struct OnePassGroups {
+  std::vector<std::vector<std::string>> groups;  // at least one; each begins with what all are to have
+  std::vector<std::string> left_out;             // take several passes each
+};
+// These metrics in groups of one pass each, in their order, each metric once. Requires: `always` takes one pass.
+[[nodiscard]] OnePassGroups groups_of_one_pass(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip,
                                                                        std::span<const std::string> always, std::span<const std::string> metrics);
 
 // A set of the plan, as it is read back.

@@ -18,7 +18,8 @@ timed() { # NAME COMMAND...
 timed alone ./zoo; timed alone ./zoo
 timed triage "$lanescope" kernels --set triage --save triage.trace -- ./zoo
 timed full "$lanescope" kernels --set full --save full.trace -- ./zoo
-timed spread "$lanescope" kernels --set full --replay-mode spread --save spread.trace -- ./zoo 40
+timed spread "$lanescope" kernels --set triage --replay-mode spread --save spread.trace -- ./zoo 40
+timed sampled "$lanescope" profile --kernels=counters -q -f -o sampled.trace ./zoo 40
 timed recorded "$lanescope" kernels -k regex:transpose -s 1 -c 2 --set basic --save some.trace -- ./zoo
 for what in saxpy graph threads coop exit; do
   timed "alone_$what" ./programs $what
@@ -26,12 +27,12 @@ for what in saxpy graph threads coop exit; do
 done
 timed ncu_sol ncu --section SpeedOfLight --clock-control none --cache-control none ./zoo
 timed ncu_full ncu --set full --clock-control none --cache-control none --csv --page raw ./zoo
-for trace in triage full spread some; do
+for trace in triage full spread sampled some; do
   "$lanescope" kernels --page raw -q -f csv -o - $trace.trace > $trace.csv 2> $trace.csv.err
   "$lanescope" kernels $trace.trace > $trace.txt 2>&1
 done
 "$lanescope" kernels -q -f csv -o - ncu_full.out > ncu_verdicts.csv 2> /dev/null
-for set in triage full; do "$lanescope" kernels -q -f csv -o - $set.trace > ${set}_verdicts.csv 2> /dev/null; done
+for set in triage full sampled; do "$lanescope" kernels -q -f csv -o - $set.trace > ${set}_verdicts.csv 2> /dev/null; done
 [ -z "$out" ] || cp -- *.csv *.txt *.err *.out times triage.trace full.trace spread.trace some.trace "$out/" 2> /dev/null
 python3 - <<'P'
 import csv, collections, math
@@ -97,7 +98,7 @@ known = {"transpose_naive": ("L2 cache", "global_access"), "transpose_shared": (
          "saxpy": ("DRAM bandwidth", ""), "strided": ("DRAM bandwidth", "global_access"), "gemm_naive": ("L1 cache and shared memory", "global_access"),
          "divergent": ("compute", "divergence"), "atomics": ("latency", "atomics"), "spill": ("L2 cache", "local_memory"), "fp64": ("compute", "fp64"),
          "small_grid": ("small grid", "small_grid"), "low_occ": ("latency", "occupancy")}
-for kind in ("triage", "full"):
+for kind in ("triage", "full", "sampled"):
     found = {}
     try:
         for row in csv.DictReader(open(kind + "_verdicts.csv")): found.setdefault(brief(row["Kernel"]), (row["Bound by"], row["Rule"]))
@@ -108,14 +109,20 @@ for kind in ("triage", "full"):
         bad = [(n, found.get(n), k) for n, k in known.items() if not found.get(n) or found[n][1] != k[1]]
         check(kind + ": the decisive cause first", not bad, bad or "12 of 12")
 spread = ours("spread.csv")
-far = []
+triage = {name: values for (_, name), values in ours("triage.csv").items()}
+per_kernel = {}
+for (_, name), values in spread.items(): per_kernel.setdefault(name, set()).update(values)
+lacking = [(n, sorted(set(triage[n]) - per_kernel.get(n, set()))[:3]) for n in triage if set(triage[n]) - per_kernel.get(n, set())]
+far, compared = [], 0
 for (number, name), values in spread.items():
     for metric, mine in values.items():
-        theirs = by_name.get(name, {}).get(metric)
+        theirs = triage.get(name, {}).get(metric)
         if theirs is None or not (".pct" in metric or ".ratio" in metric) or "hit_rate" in metric: continue
+        compared += 1
         if abs(mine - theirs) > max(0.03 * abs(theirs), 1): far.append((name, metric.split(".")[0], round(mine, 2), round(theirs, 2)))
 check("spread: kernels measured without running twice", len({n for _, n in spread}) == 12, len({n for _, n in spread}))
-print(f"      {len(far)} shares of spread further than 3 % from those of replay", far[:8])
+check("spread: every metric of the set, of every kernel", len(triage) == 12 and not lacking, lacking[:4] or f"{sum(map(len, triage.values()))} values")
+check("spread: nineteen of twenty shares within 3 % of those of replay", compared > 100 and len(far) <= compared / 20, f"{len(far)} of {compared} further: {far[:8]}")
 some = [name for (_, name) in ours("some.csv")]
 check("-k -s -c choose launches", some == ["transpose_shared", "transpose_padded"], some)
 for what in ("saxpy", "graph", "threads", "coop", "exit"):

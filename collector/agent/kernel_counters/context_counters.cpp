@@ -24,36 +24,50 @@ ContextCounters::Refusal ContextCounters::open(const Functions& functions, const
   supported.api = CUPTI_PROFILER_RANGE_PROFILING;
   if (const CUptiResult result = functions.device_supported(&supported); result != CUPTI_SUCCESS) return {"cuptiProfilerDeviceSupported", result};
   if (supported.isSupported != CUPTI_PROFILER_CONFIGURATION_SUPPORTED) return {"cuptiProfilerDeviceSupported", CUPTI_ERROR_NOT_SUPPORTED};
-  CUpti_RangeProfiler_Enable_Params enable{CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE};
-  enable.ctx = context;
-  if (const CUptiResult result = functions.enable(&enable); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerEnable", result};
-  profiler_ = enable.pRangeProfilerObject;
+  if (const Refusal refusal = enable()) return refusal;
   count_ = plan.sets_for(chip_, sets_);
-  for (std::size_t i = 0; i < count_; ++i) {
-    CUpti_RangeProfiler_GetCounterDataSize_Params size{CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE};
-    size.pRangeProfilerObject = profiler_;
-    size.pMetricNames = const_cast<const char**>(sets_[i].names);
-    size.numMetrics = sets_[i].count;
-    size.maxNumOfRanges = kRanges;
-    size.maxNumRangeTreeNodes = kRanges;
-    if (const CUptiResult result = functions.get_data_size(&size); result != CUPTI_SUCCESS)
-      return {"cuptiRangeProfilerGetCounterDataSize", result};
-    sizes_[i] = size.counterDataSize;
-  }
   return {};
 }
 
-void ContextCounters::close() noexcept {
+ContextCounters::Refusal ContextCounters::enable() noexcept {
+  CUpti_RangeProfiler_Enable_Params enable{CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE};
+  enable.ctx = context_;
+  if (const CUptiResult result = functions_->enable(&enable); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerEnable", result};
+  profiler_ = enable.pRangeProfilerObject;
+  configured_ = nullptr;
+  return {};
+}
+
+void ContextCounters::disable() noexcept {
   if (profiler_ == nullptr) return;
   CUpti_RangeProfiler_Disable_Params disable{CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE};
   disable.pRangeProfilerObject = profiler_;
   functions_->disable(&disable);
   profiler_ = nullptr;
+}
+
+void ContextCounters::close() noexcept {
+  disable();
   context_ = nullptr;
 }
 
-ContextCounters::Refusal ContextCounters::begin(const Set& set) noexcept {
-  const std::size_t size = sizes_[&set - sets_];
+ContextCounters::Refusal ContextCounters::configure(const Set& set) noexcept {
+  // CUPTI 13 accepts the configuration of another set, and counts the first one on (H200, driver 580).
+  if (configured_ != nullptr && configured_ != &set) {
+    disable();
+    if (const Refusal refusal = enable()) return refusal;
+  }
+  configured_ = &set;
+  // Asked anew each time: an image is laid out for the metrics whose size was asked last.
+  CUpti_RangeProfiler_GetCounterDataSize_Params asked{CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE};
+  asked.pRangeProfilerObject = profiler_;
+  asked.pMetricNames = const_cast<const char**>(set.names);
+  asked.numMetrics = set.count;
+  asked.maxNumOfRanges = kRanges;
+  asked.maxNumRangeTreeNodes = kRanges;
+  if (const CUptiResult result = functions_->get_data_size(&asked); result != CUPTI_SUCCESS)
+    return {"cuptiRangeProfilerGetCounterDataSize", result};
+  const std::size_t size = asked.counterDataSize;
   image_.clear();
   if (!image_.reserve(size)) return {"mmap", CUPTI_ERROR_OUT_OF_MEMORY};
   image_.extend(size);
@@ -78,6 +92,11 @@ ContextCounters::Refusal ContextCounters::begin(const Set& set) noexcept {
   config.minNestingLevel = 1;
   config.targetNestingLevel = 1;
   if (const CUptiResult result = functions_->set_config(&config); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerSetConfig", result};
+  return {};
+}
+
+ContextCounters::Refusal ContextCounters::begin(const Set& set) noexcept {
+  if (const Refusal refusal = configure(set)) return refusal;
   CUpti_RangeProfiler_Start_Params start{CUpti_RangeProfiler_Start_Params_STRUCT_SIZE};
   start.pRangeProfilerObject = profiler_;
   if (const CUptiResult result = functions_->start(&start); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerStart", result};

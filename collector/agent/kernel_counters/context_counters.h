@@ -33,13 +33,18 @@ class ContextCounters {
   [[nodiscard]] std::span<const std::byte> image() const noexcept;
 
  private:
+  Refusal enable() noexcept;
+  void disable() noexcept;
+  // Has CUPTI count this set, into an image for it.
+  Refusal configure(const Set& set) noexcept;
+
   const Functions* functions_ = nullptr;
   CUcontext context_ = nullptr;
   CUpti_RangeProfiler_Object* profiler_ = nullptr;
   char chip_[32] = {};
   Set sets_[Plan::kMostSets];
-  std::size_t sizes_[Plan::kMostSets] = {};  // of images
   std::size_t count_ = 0;
+  const Set* configured_ = nullptr;  // null: none since it was enabled
   PageBuffer image_;
   bool has_one_range_ = false;
 };

@@ -201,12 +201,15 @@ Result<std::vector<std::string>> KernelCounters::append_to(const std::filesystem
     const Result<std::string> payload = frame.header.type == proto::FRAME_KERNEL_METRICS ? open_frame(frame) : Result<std::string>(Error{});
     if (payload && metrics.ParseFromString(*payload)) account.add(metrics);
   }
-  if (sound == 0) return account.sentences();
+  std::vector<std::string> sentences = account.sentences();
+  std::ifstream notes(folder_ / channel::kCounterNoteFile);
+  for (std::string note; std::getline(notes, note);) sentences.push_back(std::move(note));
+  if (sound == 0) return sentences;
   Result<TraceFileWriter> writer = TraceFileWriter::reopen(file);
   if (!writer) return writer.error();
   if (const Result<void> written = writer->append(std::span(frames).first(sound)); !written) return written.error();
   if (const Result<void> finished = writer->finish(); !finished) return finished.error();
-  return account.sentences();
+  return sentences;
 }
 
 }  // namespace lanescope::session

@@ -14,6 +14,8 @@ constexpr std::size_t kImageBytes = 16;
 MockRangeProfiler mock;
 std::uint8_t* image = nullptr;
 bool is_configured = false;
+std::uint8_t asked = 0;       // first byte of the metrics whose size was asked last: images are laid out for these
+std::uint8_t configured = 0;  // first byte of the first configuration since Enable: as on an H200, others do nothing
 
 CUptiResult answer(const char* function) {
   return std::strcmp(mock.refused, function) == 0 ? static_cast<CUptiResult>(mock.result) : CUPTI_SUCCESS;
@@ -57,6 +59,7 @@ CUptiResult cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported_Params* 
 CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params* parameters) {
   if (answer("cuptiRangeProfilerEnable") != CUPTI_SUCCESS) return answer("cuptiRangeProfilerEnable");
   ++mock.enabled;
+  configured = 0;
   parameters->pRangeProfilerObject = reinterpret_cast<CUpti_RangeProfiler_Object*>(&mock);
   return CUPTI_SUCCESS;
 }
@@ -66,16 +69,19 @@ CUptiResult cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params*) {
 }
 CUptiResult cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Params* parameters) {
   parameters->counterDataSize = kImageBytes;
+  asked = static_cast<std::uint8_t>(parameters->pMetricNames[0][0]);
   return answer("cuptiRangeProfilerGetCounterDataSize");
 }
 CUptiResult cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_CounterDataImage_Initialize_Params* parameters) {
   std::memset(parameters->pCounterData, 0, parameters->counterDataSize);
+  parameters->pCounterData[2] = asked;
   return answer("cuptiRangeProfilerCounterDataImageInitialize");
 }
 CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params* parameters) {
   if (mock.is_started || parameters->replayMode != CUPTI_KernelReplay || parameters->range != CUPTI_AutoRange) ++mock.mistakes;
   image = parameters->pCounterDataImage;
-  image[1] = parameters->pConfig[0];
+  if (configured == 0) configured = parameters->pConfig[0];
+  image[1] = configured;
   is_configured = true;
   return answer("cuptiRangeProfilerSetConfig");
 }

@@ -1,4 +1,5 @@
-// A plan as the host would write it, but for configurations, which are bytes that nobody understands.
+// A plan as the host would write it, but for configurations, which are bytes that nobody understands. The first metric of a set begins with the
+// first byte of its configuration.
 #pragma once
 
 #include <cstring>
@@ -47,7 +48,8 @@ inline void write_plan(const std::filesystem::path& folder, const channel::Launc
     set.name_bytes = 8;
     put(&set, sizeof(set));
     put(each.config.data(), 5);
-    put("a.b\0c.d\0\0\0\0", 11);
+    const char names[11] = {each.config[0], '.', 'b', '\0', 'c', '.', 'd'};
+    put(names, sizeof(names));
   }
 }
 

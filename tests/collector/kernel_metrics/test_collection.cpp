@@ -122,6 +122,12 @@ TEST_CASE("of sampled launches the first and the tenth are counted, with one aft
   CHECK(counted[0].record.group != counted[2].record.group);
   CHECK(counted[0].record.set == 0);
   CHECK(counted[1].record.set == 1);
+  for (const kernel_metrics::Counted& each : counted) {
+    const std::uint8_t set = each.record.set == 0 ? '1' : '2';
+    CHECK(each.image.at(1) == set);  // what the hardware counted
+    CHECK(each.image.at(2) == set);  // what its image is laid out for
+  }
+  CHECK(program.mock().enabled == 1);
 }
 
 TEST_CASE("what would wait for others, and graphs, are left out and named once") {

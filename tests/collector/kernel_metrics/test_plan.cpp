@@ -63,7 +63,7 @@ TEST_CASE("a program finds the sets of its chip in the plan, and chooses kernels
   REQUIRE(same);
   CHECK(same->replay == channel::CounterReplay::kSpread);
   CHECK(same->sets.at(1).chip == "GA100");
-  CHECK(same->sets.at(2).metrics == std::vector<std::string>{"a.b", "c.d"});
+  CHECK(same->sets.at(2).metrics == std::vector<std::string>{"l.b", "c.d"});
 }
 
 TEST_CASE("a plan that is cut short anywhere, or says what can't be, is none") {

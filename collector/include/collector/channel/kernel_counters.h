@@ -12,6 +12,7 @@ namespace lanescope::channel {
 
 inline constexpr char kKernelCountersVariable[] = "LANESCOPE_KERNEL_COUNTERS";  // environment: the folder
 inline constexpr char kCounterPlanFile[] = "plan";                              // there, whole: it is renamed when it is
+inline constexpr char kCounterNoteFile[] = "note";                              // beside the plan: a sentence a line, for the user
 inline constexpr char kCounterFailureFile[] = "failure";                        // there, instead of a plan: one sentence
 inline constexpr char kCounterRecordFolder[] = "records";                       // there
 inline constexpr std::uint32_t kCounterPlanVersion = 1;
