@@ -19,6 +19,7 @@
 #include "agent/kernel_counters/launch_table.h"
 #include "agent/kernel_counters/plan.h"
 #include "agent/kernel_counters/record_file.h"
+#include "agent/kernel_counters/set_choice.h"
 
 namespace lanescope::agent::kernel_counters {
 namespace {
@@ -52,6 +53,7 @@ struct Collection {
   Plan plan;
   Gate gate;
   LaunchTable table;
+  SetChoice sets;
   RecordFile file;
   ContextCounters contexts[kMostContexts];
   Measurement now;
@@ -219,13 +221,10 @@ LaunchEntry* choose(const Launch& launch) noexcept {
   return entry;
 }
 
-// Behind a set of a group the next one is due, and behind the last set the next group.
-void advance(LaunchEntry& entry, std::size_t sets) noexcept {
+// Behind the last set of a group the next group is due.
+void advance(LaunchEntry& entry, const ContextCounters& counters, const Set& set) noexcept {
   const ScopedLock lock(table_lock);
-  if (++entry.next_set < sets) return;
-  entry.next_set = 0;
-  entry.group = 0;
-  entry.due = entry.due < kSecondLook && entry.seen <= kSecondLook ? kSecondLook : UINT64_MAX;
+  if (complete(entry, counters, set)) entry.due = entry.due < kSecondLook && entry.seen <= kSecondLook ? kSecondLook : UINT64_MAX;
 }
 
 // Requires: the gate is closed. Whether the launch is measured now.
@@ -233,17 +232,23 @@ bool begin_measurement(const Launch& launch, LaunchEntry& entry) noexcept {
   Collection& c = all();
   ContextCounters* counters = counters_of(launch.context);
   if (counters == nullptr) return false;
-  const Set& set = counters->sets()[entry.next_set % counters->sets().size()];
+  const Set* const set = c.sets.choose(*counters, entry);
+  if (set == nullptr) {
+    if (c.sets.is_spent())
+      give_up("Counters of kernels are not read from here on: CUPTI can't change what it counts any more often in a process. The mode kernel "
+              "counts all in the same launch.");
+    return false;
+  }
   if (entry.group == 0) entry.group = c.table.new_group();
   std::snprintf(c.running, sizeof(c.running), "%.*s", static_cast<int>(function_name(launch.name).size()), function_name(launch.name).data());
   measuring_since.store(monotonic_now());
-  c.now = {counters, &set, entry.group, monotonic_now()};
-  if (const auto refusal = counters->begin(set)) {
+  c.now = {counters, set, entry.group, monotonic_now()};
+  if (const auto refusal = counters->begin(*set)) {
     give_up(refusal);
     measuring_since.store(0);
     return false;
   }
-  advance(entry, counters->sets().size());
+  advance(entry, *counters, *set);
   measured[launch.correlation % kRemembered].store(launch.correlation);
   return true;
 }

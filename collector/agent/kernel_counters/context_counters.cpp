@@ -52,7 +52,7 @@ void ContextCounters::close() noexcept {
 }
 
 ContextCounters::Refusal ContextCounters::configure(const Set& set) noexcept {
-  // CUPTI 13 accepts the configuration of another set, and counts the first one on (H200, driver 580).
+  // CUPTI 13.0 accepts the configuration of another set, and counts the first one on (H200).
   if (configured_ != nullptr && configured_ != &set) {
     disable();
     if (const Refusal refusal = enable()) return refusal;

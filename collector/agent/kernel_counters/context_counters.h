@@ -26,6 +26,9 @@ class ContextCounters {
   [[nodiscard]] const char* chip() const noexcept { return chip_; }
   [[nodiscard]] std::span<const Set> sets() const noexcept { return {sets_, count_}; }
 
+  // The set that is counted at once; counting another takes 40 ms, and a buffer of CUPTI's for good. Null before the first.
+  [[nodiscard]] const Set* configured() const noexcept { return configured_; }
+
   // Kernels that are launched between the two are counted; one should be.
   Refusal begin(const Set& set) noexcept;
   Refusal end() noexcept;

@@ -15,8 +15,8 @@ struct LaunchEntry {
   std::uint64_t key = 0;        // of kernel and shape; 0: a free place
   std::uint64_t seen = 0;       // launches
   std::uint64_t due = 0;        // of the launches, from 0, the next that is measured where only some are
-  std::uint32_t group = 0;      // of measurements that belong together
-  std::uint32_t next_set = 0;
+  std::uint64_t counted = 0;    // sets that its group has, a bit each
+  std::uint32_t group = 0;      // of measurements that belong together; 0: none has begun
   bool fits = false;            // its name is one that was asked for
   bool was_left_out = false;    // and it has been told
 };

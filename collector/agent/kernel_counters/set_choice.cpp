@@ -1,0 +1,35 @@
+#include "agent/kernel_counters/set_choice.h"
+
+namespace lanescope::agent::kernel_counters {
+namespace {
+
+std::uint64_t bit_of(const ContextCounters& counters, const Set& set) noexcept {
+  return std::uint64_t{1} << (&set - counters.sets().data());
+}
+
+}  // namespace
+
+const Set* SetChoice::choose(const ContextCounters& counters, const LaunchEntry& entry) noexcept {
+  const Set* const configured = counters.configured();
+  if (configured != nullptr && (entry.counted & bit_of(counters, *configured)) == 0) return configured;
+  const std::int64_t now = monotonic_now();
+  if (configured != nullptr && (is_spent() || now - last_change_ < changes_ * kInterval)) return nullptr;
+  for (const Set& set : counters.sets()) {
+    if ((entry.counted & bit_of(counters, set)) != 0) continue;
+    if (configured != nullptr) ++changes_;
+    last_change_ = now;
+    return &set;
+  }
+  return nullptr;
+}
+
+bool complete(LaunchEntry& entry, const ContextCounters& counters, const Set& set) noexcept {
+  entry.counted |= bit_of(counters, set);
+  for (const Set& each : counters.sets())
+    if ((entry.counted & bit_of(counters, each)) == 0) return false;
+  entry.counted = 0;
+  entry.group = 0;
+  return true;
+}
+
+}  // namespace lanescope::agent::kernel_counters
