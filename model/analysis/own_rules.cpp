@@ -70,6 +70,9 @@ constexpr std::array kLowOccupancyOptions{
 constexpr std::array kKernelBoundOptions{
     RuleOption{"share", OptionType::kReal, "1", "percent of the time of all kernels that there must be to win"},
 };
+constexpr std::array kFp32ProductOptions{
+    RuleOption{"share", OptionType::kReal, "1", "percent of the time of all kernels that there must be to win"},
+};
 constexpr std::array kKernelStallOptions{
     RuleOption{"samples", OptionType::kInteger, "200", "PC samples that a kernel must have"},
     RuleOption{"issued", OptionType::kReal, "80", "percent of the samples at most in which something was issued"},
@@ -119,6 +122,9 @@ const std::array kRules{
          "Kernels whose hardware counters were read, with what bounds them, and the cause that could win most in all their launches. From "
          "counters (--kernels=counters).",
          RuleOrigin::kLanescope, kKernelBoundOptions, find_kernel_bounds},
+    Rule{"fp32_products", "Matrix products in FP32 that tensor cores could take",
+         "Matrix products and convolutions of cuBLAS, cuDNN and CUTLASS, by their names, that run on FP32 units of a GPU with tensor cores.",
+         RuleOrigin::kLanescope, kFp32ProductOptions, find_fp32_products},
     Rule{"kernel_stalls", "What the warps of kernels wait for",
          "Kernels whose warps mostly stand still for one reason while nothing is issued, and the source line where they do. From PC samples "
          "(--kernels=pc).",

@@ -37,6 +37,7 @@ Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArgume
 Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArguments& arguments);
+Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> find_kernel_stalls(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> break_down_steps(const RuleContext& context, const RuleArguments& arguments);
 

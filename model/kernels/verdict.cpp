@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "model/kernels/matrix_product.h"
 #include "model/kernels/occupancy.h"
 #include "model/kernels/sections.h"
 #include "stall_reasons.h"
@@ -54,6 +55,7 @@ class Judge {
     look_at_shared_memory();
     look_at_divergence();
     look_at_fp64();
+    look_at_fp32_products();
     // Where a unit is used well, waiting for it is the consequence and not the cause.
     if (!well_used) look_at_warps();
     look_at_balance();
@@ -222,6 +224,13 @@ class Judge {
            share * (1 - (of32 > 0 ? of64 / of32 : 0.5)) * fp64 / 100);
   }
 
+  void look_at_fp32_products() {
+    if (!is_fp32_product(kernel_.name)) return;
+    if (const auto cores = tensor_cores_of(kernel_.gpu))
+      advise("fp32_products", "It multiplies matrices in FP32, while the tensor cores rest.", std::string(tensor_core_advice(cores->format)),
+             cores->gain() * compute_ / 100);
+  }
+
   // Occupancy and stalls are symptoms of one cause: too few warps that could issue.
   void look_at_warps() {
     constexpr double kLowOccupancy = 0.8, kFarBelow = 10, kIdleSlots = 0.8, kMuchOfAll = 0.3;
@@ -298,7 +307,7 @@ std::string_view bound_name(Bound bound) noexcept {
 }
 
 std::string_view cause_name(std::string_view rule) noexcept {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kCauses{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kCauses{{
       {"small_grid", "fewer blocks than multiprocessors"},
       {"tail_wave", "a last wave that fills little of the GPU"},
       {"atomics", "atomic operations on few addresses"},
@@ -307,6 +316,7 @@ std::string_view cause_name(std::string_view rule) noexcept {
       {"bank_conflicts", "conflicts of shared memory's banks"},
       {"divergence", "threads of a warp that part ways"},
       {"fp64", "arithmetic in double precision"},
+      {"fp32_products", "matrix products in FP32 beside idle tensor cores"},
       {"occupancy", "few warps that a multiprocessor can hold"},
       {"achieved_occupancy", "fewer warps at work than could be held"},
       {"stalls", "warps that wait"},

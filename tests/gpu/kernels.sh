@@ -19,7 +19,7 @@ timed alone ./zoo; timed alone ./zoo
 timed triage "$lanescope" kernels --set triage --save triage.trace -- ./zoo
 timed full "$lanescope" kernels --set full --save full.trace -- ./zoo
 timed spread "$lanescope" kernels --set triage --replay-mode spread --save spread.trace -- ./zoo 40
-timed sampled "$lanescope" profile --kernels=counters -q -f -o sampled.trace ./zoo 40
+timed sampled "$lanescope" profile --kernels=counters -f -o sampled.trace ./zoo 40
 timed recorded "$lanescope" kernels -k regex:transpose -s 1 -c 2 --set basic --save some.trace -- ./zoo
 for what in saxpy graph threads coop exit; do
   timed "alone_$what" ./programs $what

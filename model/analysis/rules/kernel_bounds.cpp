@@ -23,8 +23,10 @@ struct Candidate {
   [[nodiscard]] Nanoseconds winnable() const { return advice.empty() ? 0 : winnable(advice.front()); }
 };
 
-// small_grid and tail_wave need no counters, and have rules of their own.
-bool is_of_shape(const Advice& advice) { return advice.rule == "small_grid" || advice.rule == "tail_wave"; }
+// These need no counters, and have rules of their own.
+bool is_known_without_counters(const Advice& advice) {
+  return advice.rule == "small_grid" || advice.rule == "tail_wave" || advice.rule == "fp32_products";
+}
 
 std::string percent_text(double percent) {
   char text[32];
@@ -103,7 +105,7 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
     if (!context.time.contains(trace.event(recorded.measurements[number].event).start)) continue;
     Candidate candidate{number, kernels::judge(recorded.metrics, recorded.metrics.kernels()[number]), {}, recorded.weight(number)};
     for (const Advice& advice : candidate.verdict.advice)
-      if (!is_of_shape(advice)) candidate.advice.push_back(advice);
+      if (!is_known_without_counters(advice)) candidate.advice.push_back(advice);
     candidates.push_back(std::move(candidate));
   }
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.winnable() > b.winnable(); });

@@ -474,6 +474,24 @@ TEST_CASE("low occupancy is named with its limiter and what would lift it, and c
   CHECK(answer(*program.trace(), "low_occupancy:occupancy=10").findings.empty());
 }
 
+TEST_CASE("matrix products in FP32 cost what tensor cores would save") {
+  Scenario program;
+  const std::string product = "ampere_sgemm_128x64_tn", on_tensor_cores = "sm90_xmma_gemm_f32f32_tf32f32_f32_nt_n_tilesize128x256x32";
+  for (int i = 0; i < 4; ++i) {
+    const Nanoseconds t = i * kMillisecond;
+    program.shaped_kernel(product, shape(128), t, t + 400 * kMicrosecond);
+    program.shaped_kernel(on_tensor_cores, shape(128), t + 400 * kMicrosecond, t + 500 * kMicrosecond);
+    program.shaped_kernel("softmax", shape(128), t + 500 * kMicrosecond, t + 600 * kMicrosecond);
+  }
+  const RuleAnswer products = answer(*program.trace(), "fp32_products");
+  REQUIRE(products.findings.size() == 1);
+  CHECK(products.findings[0].cost == 4 * 400 * kMicrosecond * 7 / 8);
+  CHECK_THAT(products.findings[0].seen, contains_text("1 kernel of such products took 1.60 ms, 67 % of the time of all kernels"));
+  CHECK_THAT(products.findings[0].advice, contains_text("TF32"));
+  CHECK(table_named(products, "fp32_products").row_count() == 1);
+  CHECK(answer(*program.trace(), "fp32_products:share=90").findings.empty());
+}
+
 TEST_CASE("rules of launch shapes say so where a trace knows no shapes") {
   Scenario program;
   program.kernel("k", 0, 10, 20, kMillisecond);

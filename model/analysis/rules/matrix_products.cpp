@@ -1,0 +1,100 @@
+// fp32_products: matrix products that run on FP32 units though tensor cores could take them.
+#include <algorithm>
+#include <map>
+
+#include "../gpu_operations.h"
+#include "../own_rules.h"
+#include "../wording.h"
+#include "model/kernels/matrix_product.h"
+
+namespace lanescope::analysis {
+namespace {
+
+struct Product {
+  NameId name = 0;
+  std::uint64_t launches = 0;
+  Nanoseconds total = 0;
+  Nanoseconds longest = -1;
+  EventRef longest_launch;
+};
+
+struct ProductsOfGpu {
+  std::vector<Product> products;  // the one that takes longest first
+  Nanoseconds total = 0;
+  Nanoseconds kernels = 0;  // all kernels, those of other sorts too
+};
+
+ProductsOfGpu products_of(const RuleContext& context, GpuId gpu) {
+  const Trace& trace = context.trace;
+  ProductsOfGpu result;
+  std::map<NameId, Product> by_name;
+  std::map<NameId, bool> known;
+  GpuOperations operations(trace, gpu, context.time, context.stop);
+  while (const std::optional<GpuOperation> operation = operations.next()) {
+    if (trace.track_of(operation->event.lane).key.kind != TrackKind::kKernels) continue;
+    const Nanoseconds duration = operation->range.length();
+    result.kernels += duration;
+    const NameId name = trace.lane(operation->event.lane).name(operation->event.index);
+    const auto [is_product, is_new] = known.try_emplace(name);
+    if (is_new) is_product->second = kernels::is_fp32_product(trace.name(name));
+    if (!is_product->second) continue;
+    Product& product = by_name[name];
+    product.name = name;
+    ++product.launches;
+    product.total += duration;
+    result.total += duration;
+    if (duration <= product.longest) continue;
+    product.longest = duration;
+    product.longest_launch = operation->event;
+  }
+  for (const auto& [name, product] : by_name) result.products.push_back(product);
+  std::stable_sort(result.products.begin(), result.products.end(), [](const Product& a, const Product& b) { return a.total > b.total; });
+  return result;
+}
+
+std::string_view format_name(kernels::TensorFormat format) {
+  switch (format) {
+    case kernels::TensorFormat::kTf32: return "TF32";
+    case kernels::TensorFormat::kBf16: return "BF16";
+    case kernels::TensorFormat::kFp16: return "FP16";
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
+  RuleAnswer answer;
+  stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Total Time", stats::Unit::kNanoseconds),
+                      stats::integers("Launches"), stats::integers("GPU"), stats::texts("Kernel")});
+  for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
+    const auto cores = kernels::tensor_cores_of(trace.gpus()[gpu]);
+    if (!cores) continue;
+    const ProductsOfGpu found = products_of(context, gpu);
+    const auto winnable = [&cores](Nanoseconds time) { return static_cast<Nanoseconds>(static_cast<double>(time) * cores->gain()); };
+    const auto ordinal = static_cast<std::int64_t>(trace.gpus()[gpu].ordinal);
+    for (const Product& product : found.products)
+      table.add_row(winnable(product.total), product.total, static_cast<std::int64_t>(product.launches), ordinal,
+                    table.add_text(std::string(trace.name(product.name))));
+    if (found.products.empty() || percent_of(winnable(found.total), found.kernels) < arguments.real("share")) continue;
+    const Product& first = found.products.front();
+    const Lane& lane = trace.lane(first.longest_launch.lane);
+    Finding finding;
+    finding.rule = "fp32_products";
+    finding.place = {{lane.start(first.longest_launch.index), lane.end(first.longest_launch.index)}, first.longest_launch, gpu,
+                     trace.track_of(first.longest_launch.lane).key.process, kNone};
+    finding.cost = winnable(found.total);
+    finding.title = "Matrix products in FP32 leave the tensor cores of GPU " + std::to_string(ordinal) + " unused: in " + std::string(format_name(cores->format)) +
+                    " they could save up to " + duration_text(finding.cost) + ".";
+    finding.seen = counted(found.products.size(), "kernel") + " of such products took " + duration_text(found.total) + ", " +
+                   percent_text(found.total, found.kernels) + " of the time of all kernels.";
+    finding.advice = kernels::tensor_core_advice(cores->format);
+    answer.findings.push_back(std::move(finding));
+  }
+  if (table.row_count() > 0) answer.tables.push_back({"fp32_products", "Matrix products in FP32 without tensor cores", std::move(table)});
+  if (answer.findings.empty()) answer.message = "No matrix products in FP32 that tensor cores could take cost much, as far as names of kernels tell.";
+  return answer;
+}
+
+}  // namespace lanescope::analysis

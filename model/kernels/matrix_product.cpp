@@ -1,0 +1,62 @@
+#include "model/kernels/matrix_product.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace lanescope::kernels {
+namespace {
+
+bool has(std::string_view text, std::string_view part) noexcept {
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + ('a' - 'A') : a) == b; }) !=
+         text.end();
+}
+template <std::size_t count>
+bool has_any(std::string_view text, const std::array<std::string_view, count>& parts) noexcept {
+  return std::any_of(parts.begin(), parts.end(), [text](std::string_view part) { return has(text, part); });
+}
+
+constexpr std::array<std::string_view, 6> kProducts{"gemm", "fprop", "dgrad", "wgrad", "convolve", "scudnn"};
+constexpr std::array<std::string_view, 5> kFp32{"sgemm", "simt_s", "_ffma", "f32f32_f32f32", "scudnn"};
+constexpr std::array<std::string_view, 9> kTensor{"tensorop", "tf32", "bf16", "s884", "s1688", "s16816", "hmma", "gmma", "fp16"};
+
+struct Capability {
+  std::uint32_t major, minor;
+  TensorCores cores;
+};
+// Dense rates of the white papers of V100, Turing, A100, GA102, Ada, H100 and Blackwell, over FP32's. Of one major number, the first entry also
+// stands for minor numbers that are not here.
+constexpr std::array kCapabilities{
+    Capability{7, 0, {TensorFormat::kFp16, 8}}, Capability{7, 5, {TensorFormat::kFp16, 8}}, Capability{8, 0, {TensorFormat::kTf32, 8}},
+    Capability{8, 6, {TensorFormat::kBf16, 2}}, Capability{8, 9, {TensorFormat::kBf16, 2}}, Capability{9, 0, {TensorFormat::kTf32, 8}},
+    Capability{10, 0, {TensorFormat::kTf32, 8}}, Capability{12, 0, {TensorFormat::kBf16, 2}},
+};
+
+}  // namespace
+
+bool is_fp32_product(std::string_view kernel) noexcept { return has_any(kernel, kProducts) && has_any(kernel, kFp32) && !has_any(kernel, kTensor); }
+
+std::optional<TensorCores> tensor_cores_of(const Gpu& gpu) noexcept {
+  const Capability* found = nullptr;
+  for (const Capability& capability : kCapabilities) {
+    if (capability.major != gpu.compute_major) continue;
+    if (capability.minor == gpu.compute_minor) return capability.cores;
+    if (found == nullptr) found = &capability;
+  }
+  return found == nullptr ? std::nullopt : std::optional(found->cores);
+}
+
+std::string_view tensor_core_advice(TensorFormat format) noexcept {
+  switch (format) {
+    case TensorFormat::kTf32:
+      return "Allow TF32, which keeps FP32's range and 10 bits behind the point (PyTorch: torch.set_float32_matmul_precision(\"high\"); JAX: "
+             "jax_default_matmul_precision; cuBLAS: CUBLAS_COMPUTE_32F_FAST_TF32), or train in BF16 under autocast, which is faster still.";
+    case TensorFormat::kBf16:
+      return "Compute in BF16 where that is exact enough (PyTorch: torch.autocast(\"cuda\", dtype=torch.bfloat16)); TF32 is no faster than FP32 on this GPU.";
+    case TensorFormat::kFp16:
+      return "Compute in FP16 with a scaled loss (PyTorch: torch.autocast(\"cuda\") with torch.amp.GradScaler); this GPU's tensor cores take nothing wider.";
+  }
+  return "";
+}
+
+}  // namespace lanescope::kernels

@@ -1,0 +1,44 @@
+// Names as PyTorch 2.11 launched them on an H200 for one program whose precision was chosen (tests/programs/transformer_step.py), and those of
+// older GPUs as NVIDIA's libraries have them.
+#include "model/kernels/matrix_product.h"
+
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::kernels;
+
+TEST_CASE("matrix products without tensor cores are told by their names") {
+  for (const char* fp32 : {"sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize256x128x8_stage3_warpsize4x2x1_ffma_aligna4_alignc4_execute_kernel__5x_cublas",
+                           "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x256_8x4_nt_align1>(cutlass_80_simt_sgemm_128x256_8x4_nt_align1::Params)",
+                           "_ZN7cutlass7Kernel2I44cutlass_80_simt_sgemm_128x256_8x4_nt_align1EEvNT_6ParamsE", "ampere_sgemm_128x64_tn", "volta_sgemm_64x32_sliced1x4_nn",
+                           "volta_scudnn_128x64_relu_interior_nn_v1"}) {
+    CAPTURE(fp32);
+    CHECK(is_fp32_product(fp32));
+  }
+  for (const char* other : {"sm90_xmma_gemm_f32f32_tf32f32_f32_nt_n_tilesize128x256x32_warpgroupsize2x1x1_execute_segment_k_off_kernel__5x_cublas",
+                            "nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NTN", "ampere_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn", "ampere_s1688gemm_fp16_128x128_sliced1x2_ldg8_f2f_nn",
+                            "cutlass_80_tensorop_s1688gemm_128x256_16x3_tt_align4", "volta_s884gemm_fp16_128x64_ldg8_f2f_nn", "ampere_dgemm_64x64_nt",
+                            "void gemv2T_kernel_val<int, int, float, float, float, float, 128, 16, 4, 4, false, false>",
+                            "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>", ""}) {
+    CAPTURE(other);
+    CHECK_FALSE(is_fp32_product(other));
+  }
+}
+
+TEST_CASE("what tensor cores take depends on the GPU") {
+  const auto cores_of = [](std::uint32_t major, std::uint32_t minor) {
+    Gpu gpu;
+    gpu.compute_major = major;
+    gpu.compute_minor = minor;
+    return tensor_cores_of(gpu);
+  };
+  REQUIRE(cores_of(9, 0));
+  CHECK(cores_of(9, 0)->format == TensorFormat::kTf32);
+  CHECK(cores_of(9, 0)->gain() == 0.875);  // 494.7 TFLOP/s of TF32 against 66.9 of FP32, less clocks
+  REQUIRE(cores_of(8, 9));
+  CHECK(cores_of(8, 9)->format == TensorFormat::kBf16);
+  REQUIRE(cores_of(7, 2));
+  CHECK(cores_of(7, 2)->format == TensorFormat::kFp16);
+  CHECK_FALSE(cores_of(6, 1));
+  CHECK_FALSE(cores_of(0, 0));
+}
