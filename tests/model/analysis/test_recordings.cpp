@@ -102,6 +102,24 @@ TEST_CASE("the stream bug is found where one stream object stands for four, and 
   }
 }
 
+TEST_CASE("a transformer in FP32 is told to use tensor cores, which then take the time that was promised") {
+  const auto fp32 = recorded("transformer_fp32"), tf32 = recorded("transformer_tf32");  // one program, which was told its precision
+  const auto products = [](const Trace& trace) { return apply_rule(trace, *parse_rule("fp32_products"))->findings; };
+  const auto busy = [](const Trace& trace) {
+    Nanoseconds sum = 0;
+    for (const Track& track : trace.tracks())
+      for (const LaneId lane : track.lanes)
+        if (track.key.kind == TrackKind::kKernels) sum += trace.lane(lane).busy(trace.extent());
+    return sum;
+  };
+  const std::vector<Finding> found = products(*fp32);
+  REQUIRE(found.size() == 1);
+  CHECK(products(*tf32).empty());
+  const Nanoseconds saved = busy(*fp32) - busy(*tf32);
+  CHECK(saved < found[0].cost);  // "up to"
+  CHECK(saved > found[0].cost * 3 / 4);
+}
+
 TEST_CASE("a step's breakdown holds what was enqueued in its steps, also by the threads of the backward pass") {
   const auto trace = recorded("torch_training_workers0");
   std::size_t operations = 0;
