@@ -15,6 +15,8 @@ namespace lanescope::ui {
 namespace {
 
 constexpr double kRoom = 10;         // by which axes reach beyond what is drawn
+constexpr int kLeastHeight = 60;      // px
+constexpr int kRoomForLegend = 420;   // px of width, from which it stands beside the chart
 constexpr double kMarkerSize = 9;    // px
 constexpr double kLineWidth = 1.5;   // px
 constexpr double kTera = 1e12, kGiga = 1e9;
@@ -43,7 +45,7 @@ QLogValueAxis* log_axis(Span span, const QString& title) {
 
 RooflineChart::RooflineChart(QWidget* parent) : QChartView(parent) {
   setAccessibleName(tr("Roofline"));
-  setMinimumHeight(150);
+  setMinimumHeight(kLeastHeight);
   applyLook();
 }
 
@@ -101,13 +103,13 @@ void RooflineChart::setRoofline(const kernels::Roofline& roofline) {
   }
   if (roofline.points.empty()) title = tr("Roofline: the kernel did no arithmetic of these kinds");
   chart()->setTitle(title);
+  setToolTip(title);  // a narrow chart cuts it off
   applyLook();
 }
 
 void RooflineChart::applyLook() {
   apply_chart_look(*this);
-  chart()->legend()->setVisible(!chart()->series().isEmpty());
-  chart()->legend()->setAlignment(Qt::AlignRight);
+  placeLegend();
   chart()->legend()->setFont(chart()->titleFont());
   chart()->legend()->setLabelColor(palette().color(QPalette::Text));
   for (QAbstractAxis* axis : chart()->axes()) {
@@ -120,6 +122,18 @@ void RooflineChart::applyLook() {
       pen.setWidthF(kLineWidth);
       line->setPen(pen);
     }
+}
+
+void RooflineChart::resizeEvent(QResizeEvent* event) {
+  QChartView::resizeEvent(event);
+  placeLegend();
+}
+
+// Beside the chart or below it; not at all where that would leave the chart no room.
+void RooflineChart::placeLegend() {
+  const bool beside = width() >= kRoomForLegend;
+  chart()->legend()->setVisible(!chart()->series().isEmpty() && (beside || height() >= kRoomForLegend / 2));
+  chart()->legend()->setAlignment(beside ? Qt::AlignRight : Qt::AlignBottom);
 }
 
 void RooflineChart::changeEvent(QEvent* event) {

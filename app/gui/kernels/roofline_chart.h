@@ -17,9 +17,11 @@ class RooflineChart : public QChartView {
 
  protected:
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void applyLook();
+  void placeLegend();
 };
 
 }  // namespace lanescope::ui

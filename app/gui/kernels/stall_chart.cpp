@@ -10,7 +10,7 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kMargin = 8;         // px
-constexpr int kFewestBars = 4;     // that there is room for
+constexpr int kFewestBars = 2;     // that there is room for
 constexpr int kUsualBars = 8;
 constexpr double kBarHeight = 0.62;  // of a row
 constexpr double kLeast = 0.5;       // percent; shorter bars are none
@@ -36,7 +36,7 @@ void StallChart::setBars(const QString& title, std::vector<Bar> bars) {
 }
 
 int StallChart::rowHeight() const { return fontMetrics().height() + fontMetrics().height() / 3; }
-QSize StallChart::minimumSizeHint() const { return {fontMetrics().averageCharWidth() * 40, rowHeight() * (kFewestBars + 1) + 2 * kMargin}; }
+QSize StallChart::minimumSizeHint() const { return {fontMetrics().averageCharWidth() * 24, rowHeight() * (kFewestBars + 1) + 2 * kMargin}; }
 QSize StallChart::sizeHint() const { return {fontMetrics().averageCharWidth() * 60, rowHeight() * (kUsualBars + 1) + 2 * kMargin}; }
 
 // Names stand in a column of their own, as wide as the longest; shares at the ends of the bars.

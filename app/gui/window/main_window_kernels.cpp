@@ -42,12 +42,15 @@ void MainWindow::profileKernel(std::shared_ptr<const KernelFacts> facts) {
   if (profiling_.isRunning()) return;
   if (isRecording()) return showFailure(tr("A program is being recorded. Stop the recording first: counters can be read by one program at a time."));
   const KernelProfiling::Run run = KernelProfiling::plan(*facts, session_.file());
-  QMessageBox question(QMessageBox::Question, tr("Profile this kernel"),
-                       tr("This starts the program again, and reads the counters of one launch of %1 while it runs.").arg(QString::fromStdString(facts->brief_name)),
-                       QMessageBox::Cancel, this);
-  question.setInformativeText(tr("In %1:\n\n%2").arg(run.folder, command_text(run.command)));
+  const QString recorded = QString::fromStdString(facts->trace->provenance().working_directory);
+  QString text = tr("This starts the program again, and reads the counters of one launch of %1 while it runs.").arg(QString::fromStdString(facts->brief_name));
+  if (!recorded.isEmpty() && recorded != run.folder) text += tr(" The folder in which it was recorded, %1, is not here.").arg(recorded);
+  text += tr("\n\nIn %1:\n\n%2").arg(run.folder, command_text(run.command));
+  QMessageBox question(QMessageBox::Question, tr("Profile this kernel"), {}, QMessageBox::Cancel, this);
+  question.setTextFormat(Qt::PlainText);  // the command is what the trace says: nothing in it may look like another
+  question.setText(text);
   QPushButton* start = question.addButton(tr("Start the program"), QMessageBox::AcceptRole);
-  question.setDefaultButton(start);
+  question.setDefaultButton(QMessageBox::Cancel);
   question.exec();
   if (question.clickedButton() == start) profiling_.start(std::move(facts), run);
 }
