@@ -200,6 +200,24 @@ class Blocks(Recorded):
         columns = ParquetFile(self.folder / "x.parquet" / "nvtx_ranges.parquet").columns
         self.assertEqual([columns[name] for name in ("rank", "local_rank", "world_size", "run", "host")], [[3], [1], [8], ["night-17"], [os.uname().nodename]])
 
+    def test_kernels_are_recorded_from_the_start_on_in_every_recording(self):
+        build = pathlib.Path(program()).resolve().parents[1]
+        cupti, cuda = build / "lib" / "libmock_cupti.so", build / "tests" / "e2e" / "attach" / "libcuda.so.1"
+        if not cupti.exists() or not cuda.exists():
+            self.skipTest("the libraries that stand for CUDA and CUPTI are not built")
+        output, _ = self.run_program(f"""
+            import ctypes
+            ctypes.CDLL({str(cuda)!r})
+            for number in range(6):
+                recording = lanescope.start(f"{{number}}.trace", trace="cuda", **QUIET)
+                ctypes.CDLL({str(cupti)!r}).mock_cupti_work(ctypes.c_uint64(100))
+                lanescope.stop()
+                with recording.open() as trace: print(len(trace.kernels))
+        """, environment={"LANESCOPE_CUPTI_LIBRARY": str(cupti), "MOCK_CUPTI_IS_SLOW": "1"})
+        counts = output.split()
+        self.assertGreaterEqual(int(counts[0]), 100)  # and those that the library leaves unfinished
+        self.assertEqual(counts, counts[:1] * 6)
+
     def test_samples_of_functions(self):
         output, _ = self.run_program("""
             def burn_the_processor():

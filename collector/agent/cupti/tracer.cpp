@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::int64_t kFinishLimit = 2 * kSecond;
 constexpr std::int64_t kCrashLimit = 500 * kMillisecond;
+constexpr std::int64_t kFollowLimit = 2 * kSecond;  // for CUPTI to be on for a further session
 constexpr std::int64_t kAwaitSettings = 200 * kMillisecond;
 constexpr std::size_t kStackBytes = 512u << 10;
 constexpr std::uint32_t kAcceptsNoBuffer = 27;      // CUPTI of CUDA 12.9: the first that may be given none
@@ -243,7 +244,15 @@ void Tracer::follow(channel::SharedMemory memory, std::uint32_t process_instance
     const ScopedLock lock(next_lock_);
     next_ = Session{memory, process_instance};
   }
-  wake();
+  const channel::SharedHeader& header = memory.header();
+  const auto is_followed = [&] {
+    if (followed_.load(std::memory_order_acquire) != &header) return false;
+    return is_over_ || is_recording_.load(std::memory_order_acquire) == (header.settings.recording.load(std::memory_order_acquire) != 0);
+  };
+  for (const std::int64_t give_up = monotonic_now() + kFollowLimit; !is_followed() && monotonic_now() < give_up;) {
+    wake();
+    system::sleep(kMillisecond / 10);
+  }
 }
 
 void Tracer::publish_unread() noexcept {

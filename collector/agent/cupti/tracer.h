@@ -36,7 +36,8 @@ class Tracer {
   // and nothing is left that CUPTI would call. Requires: called once, and *this lives as long as the process.
   bool start(Arrival arrival) noexcept;
 
-  // From here on for another session: the one before has left. What had been asked for is asked for anew. Any thread.
+  // From here on for another session: the one before has left. What had been asked for is asked for anew; returns once it is, or two
+  // seconds later. Any thread but ours.
   void follow(channel::SharedMemory memory, std::uint32_t process_instance) noexcept;
 
   // For CUPTI. Any thread.
@@ -115,6 +116,7 @@ class Tracer {
   };
   Lock next_lock_;
   std::optional<Session> next_;  // that follow() named
+  std::atomic<const channel::SharedHeader*> followed_{nullptr};  // of the last one that was begun
 
   std::atomic<bool> has_thread_{false};
   std::atomic<std::uint32_t> own_thread_{0};           // kernel thread id

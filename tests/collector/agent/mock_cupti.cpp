@@ -550,6 +550,7 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
                            : kind == CUPTI_ACTIVITY_KIND_MEMORY2           ? "memory"
                                                                            : "";
   if (answer(what) != CUPTI_SUCCESS) return answer(what);
+  if (std::getenv("MOCK_CUPTI_IS_SLOW") != nullptr) usleep(30'000);
   const std::lock_guard lock(mock().mutex);
   mock().kinds.insert(kind);
   return CUPTI_SUCCESS;

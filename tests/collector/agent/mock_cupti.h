@@ -5,7 +5,7 @@
 // MOCK_CUPTI_FAULTS: it faults, with its lock held, when it is first asked for what it has, or (last) by force, or when it is asked for its
 // version, or at subscribe. MOCK_CUPTI_FAULTS_BY: how, if not by using memory at kNowhere: stack (it has no end), abort, trap.
 // MOCK_CUPTI_HANGS: it does not come back when it is asked for what it has. MOCK_CUPTI_REFUSES: what it answers with 7: callbacks, buffers,
-// resources, kernels, memory (its usage).
+// resources, kernels, memory (its usage). MOCK_CUPTI_IS_SLOW: it takes 30 ms for each kind of records that it is to make.
 #pragma once
 
 #include <cstdint>
