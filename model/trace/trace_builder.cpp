@@ -392,7 +392,8 @@ void TraceBuilder::add_diagnostic(DiagnosticMessage message) {
   state_->trace.diagnostics_.push_back(std::move(message));
 }
 void TraceBuilder::add_output(OutputText output) {
-  state_->entry_bytes += sizeof(OutputText) + output.bytes.size();
+  constexpr std::size_t kTimes = 2;  // here, and in the trace that is made of it
+  state_->entry_bytes += kTimes * (sizeof(OutputText) + output.bytes.size());
   state_->trace.output_.push_back(std::move(output));
 }
 

@@ -1,6 +1,9 @@
 #include "panels/diagnostics_panel.h"
 
+#include <algorithm>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include <QDateTime>
 #include <QFontDatabase>
@@ -15,6 +18,25 @@
 
 namespace lanescope::ui {
 namespace {
+
+constexpr std::size_t kMostOutput = 4u << 20;  // bytes that are shown: to lay out a text takes many times its size
+
+// Qt takes the square of a paragraph's length to lay it out.
+std::string with_short_lines(std::string_view text) {
+  constexpr std::size_t kLongestLine = 2'000;  // bytes
+  std::string lines;
+  std::size_t length = 0;
+  for (const char c : text) {
+    const bool within_letter = (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+    if (length >= kLongestLine && c != '\n' && !within_letter) {
+      lines += '\n';
+      length = 0;
+    }
+    lines += c;
+    length = c == '\n' ? 0 : length + 1;
+  }
+  return lines;
+}
 
 QTreeWidget* list_with(const QStringList& titles, const QString& name, QWidget* parent) {
   auto* list = new QTreeWidget(parent);
@@ -103,6 +125,7 @@ DiagnosticsPanel::DiagnosticsPanel(SelectionState& state, QWidget* parent)
     if (change == TraceChange::kOther) {
       output_->clear();
       shown_output_ = 0;
+      shown_bytes_ = 0;
     }
     show();
   });
@@ -169,11 +192,24 @@ void DiagnosticsPanel::showOutput(const Trace& trace) {
   QTextCursor cursor(output_->document());
   cursor.movePosition(QTextCursor::End);
   const bool at_end = output_->verticalScrollBar()->value() == output_->verticalScrollBar()->maximum();
-  for (; shown_output_ < trace.output().size(); ++shown_output_) {
-    const OutputText& piece = trace.output()[shown_output_];
+  const auto& output = trace.output();
+  std::size_t fresh = 0;
+  for (std::size_t i = shown_output_; i < output.size(); ++i) fresh += output[i].bytes.size();
+  if (shown_bytes_ + fresh > kMostOutput) {  // its end alone
+    cursor.select(QTextCursor::Document);
+    cursor.insertText(tr("(What was printed before this is left out here.)\n"), QTextCharFormat());
+    shown_bytes_ = 0;
+    std::size_t kept = 0;
+    for (shown_output_ = output.size(); shown_output_ > 0 && kept < kMostOutput / 2;) kept += output[--shown_output_].bytes.size();
+  }
+  for (; shown_output_ < output.size(); ++shown_output_) {
+    const OutputText& piece = output[shown_output_];
     QTextCharFormat format;
     if (piece.standard_error) format.setForeground(palette().brush(QPalette::Link));
-    cursor.insertText(QString::fromUtf8(piece.bytes.data(), static_cast<qsizetype>(piece.bytes.size())), format);
+    const std::string_view all = piece.bytes;
+    const std::string_view text = all.substr(all.size() - std::min(all.size(), kMostOutput / 2));
+    cursor.insertText(QString::fromStdString(with_short_lines(text)), format);
+    shown_bytes_ += text.size();
   }
   if (at_end) output_->verticalScrollBar()->setValue(output_->verticalScrollBar()->maximum());
 }

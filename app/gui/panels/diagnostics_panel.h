@@ -35,7 +35,8 @@ class DiagnosticsPanel : public QWidget {
   QTreeWidget* processes_;
   QTreeWidget* messages_;
   QPlainTextEdit* output_;
-  std::size_t shown_output_ = 0;  // pieces of the target's output that are shown
+  std::size_t shown_output_ = 0;  // pieces of the target's output that are shown, or left out before those
+  std::size_t shown_bytes_ = 0;   // of output
 };
 
 // "exited with 3", "ended by signal 9 (Killed)", "still running when the recording stopped".

@@ -212,8 +212,8 @@ void SamplesPanel::fillThreads() {
       source_->currentData().toInt() == static_cast<int>(StackSource::kCpuSamples) ? TrackKind::kCpuSamples : TrackKind::kBacktraces;
   for (ProcessId process = 0; process < trace->processes().size(); ++process) {
     bool first = true;
-    for (const Track& track : trace->tracks()) {
-      if (track.key.kind != kind || track.key.process != process) continue;
+    for (const TrackId id : trace->tracks_of(process, kind)) {
+      const Track& track = trace->tracks()[id];
       if (std::exchange(first, false))
         thread_->addItem(
             QStringLiteral("[%1] %2").arg(trace->processes()[process].pid).arg(QString::fromStdString(trace->processes()[process].name)),
