@@ -326,6 +326,7 @@ std::uint32_t device_ordinal(const Trace& trace, ProcessId process, GpuId gpu) n
 }
 
 std::string given_names(const Trace& trace, GpuId gpu) {
+  if (trace.cuda_names().empty()) return {};  // as mostly: a file may have very many processes on a GPU, each with rows of it
   std::set<std::string_view> names;
   for (const CudaDevice& device : trace.devices_of(gpu))
     names.insert(trace.cuda_name(device.process, CudaResource::kDevice, device.ordinal));
