@@ -222,7 +222,8 @@ void ChromeEvents::write_arrow(const TrackKey& key, std::size_t lane, const Even
   const Event call = trace_.event(launch);
   const bool is_left_out =
       selection_.window && (call.start >= selection_.window->end || std::max(call.end(), call.start + 1) <= selection_.window->begin);
-  if (is_left_out) return;
+  // Arrows lead on in time; work whose counters were read can stand a little before its call.
+  if (is_left_out || event.start < call.start) return;
   const std::uint64_t id = std::uint64_t{key.process} << 32 | event.correlation;
   if (started_arrows_.insert(id).second) {
     const TrackKey& caller = trace_.track_of(launch.lane).key;

@@ -79,6 +79,8 @@ LanescopeProcess::LanescopeProcess(const std::filesystem::path& folder, const st
   const int messages = open(messages_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   REQUIRE(messages >= 0);
   pid_ = fork();
+  // In a group of its own, whose parent is in another one of the session: in a group that the shell has left alone, stop signals do nothing.
+  if (pid_ == 0 && setpgid(0, 0) != 0) _exit(127);
   if (pid_ == 0) become_lanescope(folder, arguments, environment, pipe_ends[1], messages);
   close(pipe_ends[1]);
   close(messages);

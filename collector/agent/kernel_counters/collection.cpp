@@ -44,7 +44,8 @@ struct Measurement {
   ContextCounters* counters = nullptr;
   const Set* set = nullptr;
   std::uint32_t group = 0;
-  std::int64_t begin = 0;
+  std::int64_t begin = 0;    // ns, of the monotonic clock; of what the counting takes
+  std::int64_t started = 0;  // likewise; no earlier did the kernel run
 };
 
 // All of it is of the thread that has closed the gate, but for what is atomic and the file.
@@ -126,7 +127,7 @@ void write_record(CounterOutcome outcome, const Launch& launch, const Measuremen
   record.correlation = launch.correlation;
   record.set = measurement.set != nullptr ? measurement.set->number : 0;
   record.group = measurement.group;
-  record.begin = measurement.begin;
+  record.begin = measurement.started;
   record.spent = spent;
   record.name_bytes = launch.name.size();
   record.reason_bytes = reason.size();
@@ -242,12 +243,13 @@ bool begin_measurement(const Launch& launch, LaunchEntry& entry) noexcept {
   if (entry.group == 0) entry.group = c.table.new_group();
   std::snprintf(c.running, sizeof(c.running), "%.*s", static_cast<int>(function_name(launch.name).size()), function_name(launch.name).data());
   measuring_since.store(monotonic_now());
-  c.now = {counters, set, entry.group, monotonic_now()};
+  c.now = {counters, set, entry.group, monotonic_now(), 0};
   if (const auto refusal = counters->begin(*set)) {
     give_up(refusal);
     measuring_since.store(0);
     return false;
   }
+  c.now.started = monotonic_now();
   advance(entry, *counters, *set);
   measured[launch.correlation % kRemembered].store(launch.correlation);
   return true;

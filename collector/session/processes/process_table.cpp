@@ -13,8 +13,9 @@
 namespace lanescope::session {
 namespace {
 
+// As far as is known: arguments are not, of a process that was seen to call exec and looked at when it had gone on.
 bool same_program(const ProcessDescription& a, const ProcessDescription& b) {
-  return a.executable == b.executable && a.arguments == b.arguments;
+  return a.executable == b.executable && (a.arguments.empty() || b.arguments.empty() || a.arguments == b.arguments);
 }
 
 }  // namespace
@@ -311,8 +312,7 @@ TargetProcess* ProcessTable::find_instance(std::uint32_t instance) {
 std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
   if (TargetProcess* process = find(seen.pid)) {
     const ProcessDescription& known = process->description();
-    const bool differs = seen.executable != known.executable || (!seen.arguments.empty() && seen.arguments != known.arguments);
-    if (!differs && seen_instances_.insert(process->instance()).second) return process->instance();
+    if (same_program(describe(seen), known) && seen_instances_.insert(process->instance()).second) return process->instance();
     finish(*process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}});  // it called exec
     std::erase_if(live_, [&](const auto& each) { return each.get() == process; });
     const std::uint32_t instance = add(seen.pid, describe(seen), {{}, seen.forked, seen.start}).instance();

@@ -13,6 +13,7 @@
 #include "model/import/open_trace.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"
+#include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -149,6 +150,8 @@ TEST_CASE("every recording comes back from Chrome JSON with its reports, samples
   for (const char* name : {"cuda_api_sum", "cuda_gpu_kern_gb_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "nvtx_startend_sum",
                            "osrt_sum", "cpu_samples", "gpu_idle_sum", "um_sum", "um_total_sum", "um_cpu_page_faults_sum"}) {
     INFO(name);
+    // The counters of kernels, which Chrome JSON has no place for, say which launches waited for the profiler.
+    if (std::string_view(name) == "gpu_idle_sum" && !trace->kernel_records().measured.empty()) continue;
     CHECK(report(*again, name) == report(*trace, name));
   }
   const Values before = values_of(*trace), after = values_of(*again);
