@@ -32,7 +32,7 @@ int run_serve(Arguments arguments) {
   bool stdio = false;
   app.add_flag("--stdio", stdio, "By standard input and output, which is the only way");
   if (const auto code = parse(app, std::move(arguments))) return *code;
-  if (!stdio) return fail({"lanescope serve has one way to be asked, and wants it to be said: lanescope serve --stdio", ErrorKind::kUsage});
+  if (!stdio) return fail({"lanescope serve works over standard input and output alone. Say so: lanescope serve --stdio", ErrorKind::kUsage});
   if (isatty(STDIN_FILENO) != 0) return fail({"lanescope serve answers another lanescope, not a terminal. See: lanescope profile --help", ErrorKind::kUsage});
   std::signal(SIGPIPE, SIG_IGN);
   auto [in, out] = take_standard_streams();
