@@ -216,10 +216,10 @@ LaunchEntry* choose(const Launch& launch) noexcept {
     return nullptr;
   }
   const channel::LaunchChoice& choice = c.plan.choice();
-  if (choice.is_sampled != 0) return number >= entry->due ? entry : nullptr;
+  if (choice.is_sampled != 0) return number >= entry->due && !c.sets.is_to_wait(*entry) ? entry : nullptr;
   const std::uint64_t place = c.fitting++;
   if (place < choice.skip || (choice.count != 0 && place >= std::uint64_t{choice.skip} + choice.count)) return nullptr;
-  return entry;
+  return c.sets.is_to_wait(*entry) ? nullptr : entry;
 }
 
 // Behind the last set of a group the next group is due.
@@ -228,12 +228,17 @@ void advance(LaunchEntry& entry, const ContextCounters& counters, const Set& set
   if (complete(entry, counters, set)) entry.due = entry.due < kSecondLook && entry.seen <= kSecondLook ? kSecondLook : UINT64_MAX;
 }
 
+const Set* choose_set(const ContextCounters& counters, const LaunchEntry& entry) noexcept {
+  const ScopedLock lock(table_lock);
+  return all().sets.choose(counters, entry);
+}
+
 // Requires: the gate is closed. Whether the launch is measured now.
 bool begin_measurement(const Launch& launch, LaunchEntry& entry) noexcept {
   Collection& c = all();
   ContextCounters* counters = counters_of(launch.context);
   if (counters == nullptr) return false;
-  const Set* const set = c.sets.choose(*counters, entry);
+  const Set* const set = choose_set(*counters, entry);
   if (set == nullptr) {
     if (c.sets.is_spent())
       give_up("Counters of kernels are not read from here on: CUPTI can't change what it counts any more often in a process. The mode kernel "

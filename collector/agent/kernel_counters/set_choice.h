@@ -18,9 +18,14 @@ class SetChoice {
 
   // A set that the entry's group lacks: the configured one, or another where it is time to change. Null where neither is.
   const Set* choose(const ContextCounters& counters, const LaunchEntry& entry) noexcept;
+  // Whether choose() would answer null where it chose last, so that a launch need not be held up to learn it. Not where is_spent().
+  [[nodiscard]] bool is_to_wait(const LaunchEntry& entry) const noexcept;
   [[nodiscard]] bool is_spent() const noexcept { return changes_ >= kMostChanges; }
 
  private:
+  [[nodiscard]] bool is_early() const noexcept { return monotonic_now() - last_change_ < changes_ * kInterval; }
+
+  std::uint64_t chosen_ = 0;  // the last one, as a bit
   std::uint32_t changes_ = 0;
   std::int64_t last_change_ = 0;  // ns, of the monotonic clock
 };

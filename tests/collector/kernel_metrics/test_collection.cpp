@@ -143,6 +143,7 @@ TEST_CASE("launches wait unmeasured for a set that is not counted at once") {
   for (std::size_t i = 0; i < counted.size(); ++i) CHECK(counted[i].record.set == (i < 3 ? 0u : 1u));
   for (const char* name : {"_Z1av", "_Z1bv"}) program.launch(name);  // now set 0 is due, and it was changed just before
   CHECK(program.counted().size() == 9);
+  CHECK(program.mock().starts == 9);
   CHECK(program.mock().mistakes == 0);
 }
 
