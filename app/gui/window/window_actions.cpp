@@ -56,7 +56,8 @@ void add_view_menu(QMainWindow& window, WindowActions& actions) {
   menu->addSeparator();
   actions.zoom_in = add(menu, "Zoom &in", QKeySequence::ZoomIn);
   actions.zoom_out = add(menu, "Zoom &out", QKeySequence::ZoomOut);
-  actions.zoom_to_selection = add_with_timeline_key(menu, tr("Zoom to &selection"), QStringLiteral("Shift+Z"));
+  // Of the whole window: whoever has chosen an event in a list zooms to it from there. A field that is typed into keeps the key.
+  actions.zoom_to_selection = add(menu, "Zoom to &selection", QKeySequence(Qt::SHIFT | Qt::Key_Z));
   actions.fit = add_with_timeline_key(menu, tr("Fit &everything"), QStringLiteral("Home"));
   actions.go_to_time = add(menu, "&Go to a time…", QKeySequence(Qt::CTRL | Qt::Key_G));
   menu->addSeparator();

@@ -97,6 +97,26 @@ class EventsTest : public QObject {
     QCOMPARE(shortest->palette().color(QPalette::Text), QColor(Qt::red));
   }
 
+  void zoomsToAnEventFromItsList() {
+    QTableView* table = events_table(*window_);
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Home);
+    table->setFocus();
+    table->setCurrentIndex(table->model()->index(table->model()->rowCount() - 1, 0));
+    QVERIFY(settle(*window_));
+    const Nanoseconds before = window_->timelineView().visibleRange().length();
+    QTest::keyClick(table, Qt::Key_Z, Qt::ShiftModifier);
+    QVERIFY(settle(*window_));
+    QVERIFY(window_->timelineView().visibleRange().length() < before);
+    // Who types a name types it.
+    const TimeRange shown = window_->timelineView().visibleRange();
+    auto* name = window_->events().findChild<QLineEdit*>();
+    name->setFocus();
+    QTest::keyClick(name, Qt::Key_Z, Qt::ShiftModifier);
+    QCOMPARE(name->text().toUpper(), QStringLiteral("Z"));
+    QCOMPARE(window_->timelineView().visibleRange(), shown);
+    name->clear();
+  }
+
   void listsThePartOfTimeThatASwitchSays() {
     auto* part_of_time = field<QComboBox>(window_->events(), "Part of time");
     window_->timelineView().setSelectedRange(TimeRange{kFirstKernel, kFirstKernel + kKernelDuration});
