@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -131,6 +132,50 @@ class Blocks(Recorded):
         """)
         names = self.ranges()
         self.assertEqual([names.count(f"thread {number}") for number in range(4)], [100] * 4)
+
+    def test_threads_that_stop_it_at_once_all_wait_until_it_is_over(self):
+        output, _ = self.run_program("""
+            recording = lanescope.start("x.trace", trace="nvtx", **QUIET)
+            with annotate("work"): pass
+            def stop():
+                recording.stop()
+                paths.append(recording.path)
+            paths = []
+            threads = [threading.Thread(target=stop) for _ in range(8)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+            print(len(paths))
+        """)
+        self.assertEqual(output.strip(), "8")
+        self.assertEqual(self.ranges(), ["work"])
+
+    def test_a_child_that_is_forked_while_a_thread_sets_ranges_up(self):
+        self.run_program("""
+            from lanescope import _nvtx
+            with _nvtx._setup:  # as another thread may
+                child = os.fork()
+                if child == 0:
+                    with annotate("child"): pass
+                    os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+        """)
+
+    def test_a_program_that_becomes_another_leaves_a_whole_file(self):
+        recorder, _ = self.run_program("""
+            recording = lanescope.start("x.trace", trace="nvtx", **QUIET)
+            with annotate("before"): pass
+            print(recording._recorder._process.pid, flush=True)
+            os.execv("/bin/true", ["true"])
+        """)
+        self.await_end(int(recorder))
+        self.assertEqual(self.ranges(), ["before"])
+
+    def test_a_name_of_bytes_is_a_name(self):
+        self.run_program("""
+            with lanescope.record(b"x.trace", trace="nvtx", **QUIET):
+                with annotate("work"): pass
+        """)
+        self.assertEqual(self.ranges(), ["work"])
 
     def test_forked_children_are_recorded_and_do_not_end_the_recording(self):
         output, _ = self.run_program("""
@@ -278,6 +323,85 @@ class Errors(Recorded):
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, f"lanescope: Can't record process {os.getpid()}: descriptor 0 is no socket of it.\n")
 
+    def test_a_process_does_not_record_its_number_on_another_machine(self):
+        output, _ = self.run_program("""
+            try:
+                lanescope.start("x.trace", trace="none", on="command:env")
+            except lanescope.RecordingError as error:
+                print(error)
+        """)
+        self.assertIn("recorded where it runs", output)
+        self.assertFalse((self.folder / "x.trace").exists())
+
+    def test_a_folder_that_is_gone(self):
+        output, _ = self.run_program("""
+            os.mkdir("gone"); os.chdir("gone"); os.rmdir("../gone")
+            try:
+                lanescope.start("x.trace", trace="nvtx", **QUIET)
+            except lanescope.RecordingError as error:
+                print(error)
+            os.chdir("/")
+        """)
+        self.assertIn("The folder of this process is gone", output)
+
+    def test_an_agent_that_was_replaced_is_not_loaded_beside_the_old_one(self):
+        agent = pathlib.Path(program()).resolve().parents[1] / "lib" / "liblanescope-agent.so"
+        shutil.copy(agent, self.folder / agent.name)
+        output, _ = self.run_program(f"""
+            import shutil
+            with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                with annotate("work"): pass
+            os.remove({agent.name!r})
+            shutil.copy({str(agent)!r}, {agent.name!r})
+            try:
+                lanescope.start("y.trace", trace="nvtx", **QUIET)
+            except lanescope.RecordingError as error:
+                print(error)
+            print(open("/proc/self/maps").read().count("liblanescope-agent.so") > 0)
+        """, environment={"LANESCOPE_AGENT": str(self.folder / agent.name)})
+        self.assertIn("start the process anew", output)
+        self.assertEqual(self.ranges(), ["work"])
+        self.assertFalse((self.folder / "y.trace").exists())
+
+    def test_no_thread_can_be_started(self):
+        output, _ = self.run_program("""
+            start = threading.Thread.start
+            def refuse(thread): raise RuntimeError("can't start new thread")
+            threading.Thread.start = refuse
+            try:
+                lanescope.start("x.trace", trace="nvtx", **QUIET)
+            except lanescope.RecordingError as error:
+                print(error)
+            threading.Thread.start = start
+            with lanescope.record("x.trace", trace="nvtx", force=True, **QUIET):
+                with annotate("work"): pass
+        """)
+        self.assertIn("No thread can be started", output)
+        self.assertEqual(self.ranges(), ["work"])
+
+    def test_a_recorder_that_is_killed_before_the_program_ends(self):
+        _, errors = self.run_program("""
+            import signal
+            recording = lanescope.start("x.trace", trace="nvtx", **QUIET)
+            os.kill(recording._recorder._process.pid, signal.SIGKILL)
+        """)
+        self.assertIn("SIGKILL", errors)
+        self.assertNotIn("Traceback", errors)
+
+    def test_a_handler_of_a_signal_may_stop_what_is_just_beginning(self):
+        self.run_program("""
+            import signal
+            signal.signal(signal.SIGALRM, lambda *_: lanescope.stop() if lanescope._recording._current else None)
+            for delay in (0.001, 0.01, 0.03, 0.1):
+                signal.setitimer(signal.ITIMER_REAL, delay, 0.05)  # again and again, where it came too early
+                lanescope.start("x%n.trace", trace="nvtx", **QUIET)
+                while lanescope._recording._current: time.sleep(0.005)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            with lanescope.record("last.trace", trace="nvtx", **QUIET):
+                with annotate("work"): pass
+        """)
+        self.assertEqual(self.ranges("last.trace"), ["work"])
+
     def test_without_the_program(self):
         text = """
             try:
@@ -350,12 +474,24 @@ class Functions(Recorded):
         self.assertEqual(self.ranges("train1.trace"), ["train", "load", "read"])
         self.assertEqual(self.ranges("load1.trace"), ["load", "read"])
 
-    def test_coroutines_are_refused(self):
+    def test_functions_that_run_after_their_call_are_refused(self):
         async def coroutine():
             pass
+        def generator():
+            yield
+        async def both():
+            yield
         for decorator in (lanescope.profile, lanescope.annotate("x")):
-            with self.assertRaisesRegex(TypeError, "coroutine"):
-                decorator(coroutine)
+            for function in (coroutine, generator, both):
+                with self.assertRaisesRegex(TypeError, "coroutine" if function is coroutine else "generator"):
+                    decorator(function)
+
+    def test_payloads_that_do_not_fit_are_refused(self):
+        for payload in (1 << 63, -(1 << 63) - 1):
+            with self.assertRaisesRegex(ValueError, "64 bits"):
+                lanescope.annotate("x", payload=payload)
+        lanescope.annotate("x", payload=-(1 << 63))
+        lanescope.annotate("x", payload=float(1 << 63))
 
 
 class Schedules(Recorded):

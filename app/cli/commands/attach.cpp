@@ -132,6 +132,7 @@ int run_attach(Arguments arguments) {
   describe(app, options);
   if (const auto code = parse(app, std::move(arguments), "It is for programs that lanescope profile starts.")) return *code;
   const bool is_here = options.remote.target.empty();
+  if (!is_here && options.asking >= 0) return fail({"A process that records itself is recorded where it runs: --on is not for it.", ErrorKind::kUsage});
   if (is_here)
     if (const Result<void> said = say_unrecorded(options.capture.unrecorded); !said) return fail(said.error());
   if (options.list && is_here) return print_list();

@@ -47,7 +47,9 @@ def await_answer(connection: socket.socket, recorder_runs: Callable[[], bool]) -
 def _loaded_agent() -> Optional[str]:
     """An agent that came with the program's start, or with another recorder: two would not know of each other."""
     with open("/proc/self/maps", "rb") as maps:
-        found = re.search(rb"(/.*/liblanescope-agent\.so)$", maps.read(), flags=re.M)
+        found = re.search(rb"(/.*/liblanescope-agent\.so)( \(deleted\))?$", maps.read(), flags=re.M)
+    if found and found[2]:
+        raise RecordingError(f"Lanescope was replaced since this process loaded {os.fsdecode(found[1])}: start the process anew to record it.")
     return os.fsdecode(found[1]) if found else None
 
 

@@ -109,6 +109,21 @@ def _set_up() -> None:
             pass  # NVTX is silent where its tool can't be loaded
 
 
+def _forget_threads_of_parent() -> None:
+    global _setup
+    _setup = threading.Lock()  # one of them may have held it
+
+
+os.register_at_fork(after_in_child=_forget_threads_of_parent)
+
+
+def returns_before_it_runs(function: Callable[..., Any]) -> str:
+    """What a function is whose call only makes something that runs later; empty for others."""
+    if inspect.iscoroutinefunction(function):
+        return "a coroutine"
+    return "a generator" if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function) else ""
+
+
 @functools.lru_cache(maxsize=4096, typed=True)  # which takes 1 µs less than to make them
 def _attributes(message: str, color: Optional[int], payload: Union[int, float, None]) -> _Attributes:
     values = _Attributes(version=2, size=ctypes.sizeof(_Attributes), message_type=_MESSAGE_UTF8, message=message.encode("utf-8", "replace"))
@@ -117,6 +132,8 @@ def _attributes(message: str, color: Optional[int], payload: Union[int, float, N
     if isinstance(payload, float):
         values.payload_type, values.payload.double = _PAYLOAD_DOUBLE, payload
     elif payload is not None:
+        if not -(1 << 63) <= payload < 1 << 63:
+            raise ValueError(f"A payload has 64 bits: {payload} does not fit. Give it as a float.")
         values.payload_type, values.payload.integer = _PAYLOAD_INT64, payload
     return values
 
@@ -145,6 +162,6 @@ class annotate(contextlib.ContextDecorator):
             _pop()
 
     def __call__(self, function: _Function) -> _Function:
-        if inspect.iscoroutinefunction(function):
-            raise TypeError(f"annotate can't mark {function.__qualname__}: ranges of one thread nest, and coroutines do not.")
+        if kind := returns_before_it_runs(function):
+            raise TypeError(f"annotate can't mark {function.__qualname__}: it is {kind}, and ranges of one thread nest. Mark a block in it.")
         return super().__call__(function)

@@ -59,7 +59,10 @@ class Recorder:
         self.name = f"python-{os.getpid()}-{_count}"
         self.messages: "list[str]" = []
         self.files: "list[str]" = []
-        self._folder = os.getcwd()
+        try:
+            self._folder = os.getcwd()
+        except OSError as error:
+            raise RecordingError(f"The folder of this process is gone ({error.strerror}): enter another one, or files have no place.") from error
         self._has_begun = False
         self._has_spoken = threading.Event()  # begun, or ended
         self._to_come: Optional[LibrariesToCome] = None
@@ -73,13 +76,15 @@ class Recorder:
                 except OSError as error:
                     raise RecordingError(f"{command[0]} can't be run: {error.strerror}.") from error
             self._reader = threading.Thread(target=self._read, name="lanescope", daemon=True)
-            self._reader.start()
             try:
+                self._reader.start()
                 self._enter(ours)
-            except BaseException:
+            except BaseException as problem:
                 ours.close()
                 self._process.terminate()
                 self._await_end()
+                if self._reader.ident is None:  # a limit, or the interpreter's end
+                    raise RecordingError(f"No thread can be started to listen to the recorder: {problem}.") from problem
                 raise
 
     def _enter(self, ours: socket.socket) -> None:
@@ -138,7 +143,8 @@ class Recorder:
         return dict(answer)
 
     def _await_end(self) -> int:
-        self._reader.join()
+        if self._reader.ident is not None:
+            self._reader.join()
         assert self._process.stderr is not None
         self._process.stderr.close()
         return self._process.wait()

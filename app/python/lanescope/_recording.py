@@ -5,14 +5,13 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
-import inspect
 import os
 import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
 from ._errors import RecordingError, RecordingWarning
-from ._nvtx import annotate
+from ._nvtx import annotate, returns_before_it_runs
 from ._recorder import Recorder, arguments_of
 from ._schedule import Phase, Schedule
 
@@ -31,14 +30,14 @@ class _UnderWay(RecordingError):
 
 
 class Recording:
-    """A recording of this process, which is made by record() or start(). One at a time; its methods are for one thread at a time.
+    """A recording of this process, which is made by record() or start(). One at a time; any thread may stop it, its other methods are for one at a time.
 
     Afterwards it stands for its file: lanescope.open(recording). `paths` are all files, of which a schedule makes several.
     """
 
     def __init__(self, output: Optional[_Path] = None, *, schedule: Optional[Schedule] = None, **options: Any) -> None:
         self.paths: "list[str]" = []
-        self._output = None if output is None else os.fspath(output)
+        self._output = None if output is None else os.fsdecode(output)
         self._options = options
         self._schedule = schedule
         self._step = 0
@@ -46,6 +45,7 @@ class Recording:
         self._recorder: Optional[Recorder] = None
         self._place: "tuple[int, Phase]" = (0, Phase.IDLE)
         self._process = 0  # that is recorded; 0: not begun
+        self._changing = threading.RLock()  # start() and stop(), where threads differ on which comes first
 
     def start(self) -> "Recording":
         """Returns once everything is recorded from here on."""
@@ -57,27 +57,33 @@ class Recording:
                 raise RecordingError("This recording is over: make another one.")
             _current = self
         self._process = os.getpid()
-        try:
-            self._go_to_step() if self._schedule else self._attach()
-        except BaseException:
-            _current = None
-            with contextlib.suppress(RecordingError):
+        with self._changing:
+            try:
+                self._go_to_step() if self._schedule else self._attach()
+            except BaseException:
+                _current = None
+                with contextlib.suppress(RecordingError):
+                    self._detach()
+                raise
+            if _current is not self:  # a signal's handler has stopped it meanwhile
                 self._detach()
-            raise
-        if self._schedule:
-            self.mark_step()
+            elif self._schedule:
+                self.mark_step()
         return self
 
     def stop(self) -> "Recording":
         """Returns once the files are complete. Does nothing where it is over, and in children that were forked meanwhile."""
         global _current
-        if self._process != os.getpid() or _current is not self:
+        if self._process != os.getpid():
             return self
-        self._end_range()
-        try:
-            self._detach()
-        finally:
-            _current = None
+        with self._changing:
+            if _current is not self:
+                return self
+            self._end_range()
+            try:
+                self._detach()
+            finally:
+                _current = None
         return self
 
     def step(self) -> None:
@@ -182,9 +188,10 @@ def start(output: Optional[_Path] = None, *, schedule: Optional[Schedule] = None
 
 def stop() -> Recording:
     """Ends the recording that is under way."""
-    if _current is None:
+    recording = _current
+    if recording is None:
         raise RecordingError("No recording of this process is under way.")
-    return _current.stop()
+    return recording.stop()
 
 
 def profile(function: "Union[_Function, _Path, None]" = None, **options: Any) -> Any:
@@ -201,8 +208,8 @@ def profile(function: "Union[_Function, _Path, None]" = None, **options: Any) ->
 
 
 def _recorded(function: _Function, output: Optional[_Path], options: "dict[str, Any]") -> _Function:
-    if inspect.iscoroutinefunction(function):
-        raise TypeError(f"profile can't record {function.__qualname__}: it is a coroutine. Record the call that runs it.")
+    if kind := returns_before_it_runs(function):
+        raise TypeError(f"profile can't record {function.__qualname__}: it is {kind}. Record the call that runs it.")
 
     @functools.wraps(function)
     def called(*arguments: Any, **keywords: Any) -> Any:
@@ -221,7 +228,10 @@ def _forget_parents_recording() -> None:
 
 def _end_with_program() -> None:
     if _current is not None:
-        _current.stop()
+        try:
+            _current.stop()
+        except RecordingError as error:
+            warnings.warn(str(error), RecordingWarning, stacklevel=2)
 
 
 os.register_at_fork(after_in_child=_forget_parents_recording)
