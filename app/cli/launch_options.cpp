@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "checks.h"
+#include "collector/remote/target.h"
 #include "collector/session/library_traces.h"
 
 namespace lanescope::cli {
@@ -55,38 +56,6 @@ Result<std::vector<session::EnvironmentChange>> environment_changes(const std::v
     }
   }
   return changes;
-}
-
-// Words as a shell splits them: quotes and backslashes, # to the end of a line.
-Arguments words_of(const std::string& text) {
-  Arguments words;
-  std::string word;
-  bool is_word = false;
-  char quote = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char character = text[i];
-    if (quote != 0 && character == quote) {
-      quote = 0;
-    } else if (character == '\\' && quote != '\'' && i + 1 < text.size()) {
-      word += text[++i];
-      is_word = true;
-    } else if (quote != 0) {
-      word += character;
-    } else if (character == '"' || character == '\'') {
-      quote = character;
-      is_word = true;
-    } else if (character == '#' && !is_word) {
-      i = std::min(text.find('\n', i), text.size());
-    } else if (std::isspace(static_cast<unsigned char>(character)) != 0) {
-      if (is_word) words.push_back(std::exchange(word, {}));
-      is_word = false;
-    } else {
-      word += character;
-      is_word = true;
-    }
-  }
-  if (is_word) words.push_back(word);
-  return words;
 }
 
 }  // namespace
@@ -172,8 +141,9 @@ Result<Arguments> with_command_files(const Arguments& arguments) {
     std::stringstream text;
     text << file.rdbuf();
     if (text.str().find('\0') != std::string::npos) return Error{"The command file " + path + " is no text.", ErrorKind::kUsage};
-    const Arguments words = words_of(text.str());
-    result.insert(result.end(), words.begin(), words.end());
+    const Result<std::vector<std::string>> words = remote::split_words(text.str(), remote::Comments::kSkipped);
+    if (!words) return Error{"The command file " + path + " " + words.error().text, ErrorKind::kUsage};
+    result.insert(result.end(), words->begin(), words->end());
     result.insert(result.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, arguments.end());
     break;  // one file; what follows may be the program's
   }

@@ -112,7 +112,7 @@ std::vector<std::string> command_on(const Target& target, std::vector<std::strin
   return command;
 }
 
-Result<std::vector<std::string>> split_words(std::string_view text) {
+Result<std::vector<std::string>> split_words(std::string_view text, Comments comments) {
   std::vector<std::string> words;
   std::string word;
   bool is_word = false;
@@ -122,13 +122,17 @@ Result<std::vector<std::string>> split_words(std::string_view text) {
     if (quote != 0 && letter == quote) {
       quote = 0;
     } else if (letter == '\\' && quote != '\'' && i + 1 < text.size()) {
+      const char escaped = text[++i];
+      if (escaped == '\n') continue;  // the line goes on
       // Within double quotes a backslash stands for itself, but before these.
-      if (quote == '"' && std::string_view("\\\"$`\n").find(text[i + 1]) == std::string_view::npos) word += letter;
-      word += text[++i];
+      if (quote == '"' && std::string_view("\\\"$`").find(escaped) == std::string_view::npos) word += letter;
+      word += escaped;
       is_word = true;
     } else if (quote == 0 && (letter == '"' || letter == '\'')) {
       quote = letter;
       is_word = true;
+    } else if (quote == 0 && !is_word && letter == '#' && comments == Comments::kSkipped) {
+      i = std::min(text.find('\n', i), text.size());
     } else if (quote == 0 && std::isspace(static_cast<unsigned char>(letter)) != 0) {
       if (is_word) words.push_back(std::exchange(word, {}));
       is_word = false;

@@ -69,11 +69,19 @@ TEST_CASE("a home is left to the shell, what follows it is not") {
 }
 
 TEST_CASE("words are split as a shell splits them") {
-  const std::string text = GENERATE(as<std::string>{}, "a b  c", " a\tb\n", "'a b' c", "\"a b\"c", "a\\ b", "\"a\\\"b\\c\"", "'a\\b'", "a'b'\"c\"d",
-                                    "''", "a '' b", "\"'\"", "'\"'");
-  const auto words = split_words(text);
-  REQUIRE(words);
-  CHECK(*words == words_of_shell(text.find('\n') == std::string::npos ? text : "a b"));
+  const std::string text = GENERATE(as<std::string>{}, "a b  c", " a\tb", "'a b' c", "\"a b\"c", "a\\ b", "\"a\\\"b\\c\"", "'a\\b'", "a'b'\"c\"d",
+                                    "''", "a '' b", "\"'\"", "'\"'", "a \\\n b", "a\\\nb", "\"a\\\nb\"", "'a\\\nb'", "\"a\nb\"", "a#b", "\"\\a\\$x\\`\"");
+  for (const Comments comments : {Comments::kNone, Comments::kSkipped}) {
+    const auto words = split_words(text, comments);
+    REQUIRE(words);
+    CHECK(*words == words_of_shell(text));
+  }
+}
+
+TEST_CASE("a comment goes from the begin of a word to the end of its line") {
+  using Words = std::vector<std::string>;
+  CHECK(*split_words("a #b 'c\n d#e '#f' #", Comments::kSkipped) == Words{"a", "d#e", "#f"});
+  CHECK(*split_words("a #b", Comments::kNone) == Words{"a", "#b"});
 }
 
 TEST_CASE("names of recordings can't lead elsewhere") {

@@ -35,7 +35,9 @@ Result<Target> parse_target(std::string_view text);
 // A word as a shell takes it for itself, whatever is in it. A leading ~/ stays what a shell makes of it.
 [[nodiscard]] std::string quoted_for_shell(std::string_view word);
 
-// Words as a shell splits them: quotes and backslashes. Fails where a quote is not closed.
-Result<std::vector<std::string>> split_words(std::string_view text);
+enum class Comments { kNone, kSkipped };  // from a # that begins a word to the end of its line
+
+// Words as a shell splits them: quotes and backslashes, also at the end of a line. Nothing is expanded. Fails where a quote is not closed.
+Result<std::vector<std::string>> split_words(std::string_view text, Comments comments = Comments::kNone);
 
 }  // namespace lanescope::remote
