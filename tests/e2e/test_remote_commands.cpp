@@ -151,6 +151,9 @@ TEST_CASE("a process there is attached to from here") {
   CHECK_THAT(none.messages, contains_text("2147483647"));
   CHECK_THAT(machines.run({"attach", "--list"}).output, contains_text("COMMAND"));
   CHECK_THAT(machines.run({"status"}).output, contains_text("lanescope "));
+  const Ran doctor = machines.run({"doctor", "--json"});
+  CHECK((doctor.code == 0 || doctor.code == 1));
+  CHECK_THAT(doctor.output, contains_text("\"part\": \"driver\""));
 }
 
 TEST_CASE("text from there can't speak to a terminal here") {

@@ -47,6 +47,23 @@ TEST_CASE("with --export the recording is written in other formats, too, beside 
   CHECK(run_lanescope(folder.path(), forced).code == 0);
 }
 
+TEST_CASE("doctor says what is missing, in columns and as JSON, and its exit code whether that matters") {
+  const TemporaryFolder folder;
+  const std::vector<Environment> environment{{"XDG_RUNTIME_DIR", folder.path().string()}, {"LANESCOPE_PYTHON", "/nowhere/python"}};
+  const Ran columns = run_lanescope(folder.path(), {"doctor"}, environment);
+  const Ran json = run_lanescope(folder.path(), {"doctor", "--json"}, environment);
+  CHECK((columns.code == 0 || columns.code == 1));
+  CHECK(json.code == columns.code);
+  CHECK((columns.code == 1) == (columns.output.find("\nFail  ") != std::string::npos));
+  for (const char* part : {"agent", "parts", "driver", "cupti", "attach", "gpu_counters", "gpu_metrics", "threads", "sessions", "space", "limits", "python", "viewer"})
+    CHECK_THAT(json.output, contains_text("\"part\": \"" + std::string(part) + "\""));
+  CHECK_THAT(columns.output, contains_text("Note  Python          /nowhere/python was not found"));
+  std::vector<Environment> broken = environment;
+  broken.push_back({"LANESCOPE_AGENT", "/nowhere/agent.so"});
+  CHECK(run_lanescope(folder.path(), {"doctor"}, broken).code == 1);
+  CHECK(run_lanescope(folder.path(), {"doctor", "--jsn"}, environment).code == 2);
+}
+
 TEST_CASE("status says of each part whether it can be recorded, and the one command that would change what can't") {
   const TemporaryFolder folder;
   for (const std::vector<std::string>& arguments :

@@ -13,6 +13,7 @@ int run_stop(Arguments arguments);
 int run_cancel(Arguments arguments);
 int run_shutdown(Arguments arguments);
 int run_sessions(Arguments arguments);
+int run_doctor(Arguments arguments);
 int run_status(Arguments arguments);
 // The line of `lanescope sessions list` of this session. Returns the exit code.
 int show_session(const std::string& name);

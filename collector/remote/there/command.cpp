@@ -18,7 +18,7 @@ namespace {
 using channel::FileDescriptor;
 
 // They answer at once, and concern the machine that they run on. attach and fetch are there for --list.
-constexpr std::array<std::string_view, 8> kAllowed{"sessions", "status", "start", "stop", "cancel", "shutdown", "attach", "fetch"};
+constexpr std::array<std::string_view, 9> kAllowed{"sessions", "status", "doctor", "start", "stop", "cancel", "shutdown", "attach", "fetch"};
 
 bool is_allowed(const proto::RemoteRequest::Run& request) {
   if (request.arguments().empty()) return false;
@@ -58,11 +58,11 @@ Result<Command> Command::start(const proto::RemoteRequest::Run& request, const s
   command.process_ = fork();
   if (command.process_ < 0) return Error{"There are no processes left to run a command."};
   if (command.process_ == 0) {
-    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    dup2(nothing, STDIN_FILENO);
+    session::give_back_inheritance();  // first: what was closed for us becomes open
+    const int nothing = open("/dev/null", O_RDONLY);
+    if (nothing != STDIN_FILENO) dup2(nothing, STDIN_FILENO);
     dup2(output_end.get(), STDOUT_FILENO);
     dup2(messages_end.get(), STDERR_FILENO);
-    session::give_back_inheritance();
     execv(program.c_str(), pointers.data());
     _exit(1);
   }
