@@ -162,6 +162,18 @@ Result<NewFile> NewFile::create(const std::filesystem::path& path, Overwrite ove
   return NewFile(std::move(state));
 }
 
+Result<NewFile> NewFile::reopen(const std::filesystem::path& path) {
+  auto state = std::make_unique<State>();
+  state->path = path;
+  state->has_taken_place = true;
+  const auto refused = [&path](const std::string& why) { return Error{path.string() + " can't be gone on with: " + why + ". Give another name with -o."}; };
+  state->descriptor = open(path.c_str(), O_RDWR | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+  struct stat facts {};
+  if (state->descriptor < 0 || fstat(state->descriptor, &facts) != 0) return refused(std::strerror(errno));
+  if (!S_ISREG(facts.st_mode) || facts.st_uid != geteuid() || facts.st_nlink != 1) return refused("it is not a file of yours with one name");
+  return NewFile(std::move(state));
+}
+
 Result<void> NewFile::take_place() {
   State& state = *state_;
   const auto failure = [&](int reason) {

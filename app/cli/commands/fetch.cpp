@@ -17,15 +17,16 @@ constexpr const char* kFooter =
     "  lanescope fetch --on ssh:gpu7 --list                 recordings from here that were not copied to their end\n"
     "  lanescope fetch --on ssh:gpu7 --recording NAME       one of them; it is removed there once it is here\n"
     "\n"
-    "The copy is the same as the file there, byte for byte, or fetch fails. Where the link breaks, it goes on where it was.";
+    "The copy is the same as the file there, byte for byte, or fetch fails. Where the link breaks, it goes on where it was;\n"
+    "where fetch itself was ended, it does when it is given again: a file here that is a beginning of the one there is completed.";
 
 // Of this machine, for one that asks.
 int list_here() {
   const Result<std::vector<remote::KeptRecording>> kept = remote::kept_recordings();
   if (!kept) return fail(kept.error());
-  std::printf("%-26s  %-6s  %s\n", "NAME", "STATE", "SIZE");
+  std::printf("%-26s  %-9s  %s\n", "NAME", "STATE", "SIZE");
   for (const remote::KeptRecording& recording : *kept)
-    std::printf("%-26s  %-6s  %s\n", recording.name.c_str(), recording.state.c_str(), bytes_text(recording.bytes).c_str());
+    std::printf("%-26s  %-9s  %s\n", recording.name.c_str(), recording.state.c_str(), bytes_text(recording.bytes).c_str());
   return kSuccess;
 }
 

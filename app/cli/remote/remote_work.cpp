@@ -54,10 +54,13 @@ Result<fs::path> place_of(const std::string& output, std::size_t number) {
   return place.replace_extension("." + std::to_string(number) + ".trace");
 }
 
-// The place is looked at before anything begins there: that it can be written, and what is in the way.
-Result<void> check_place(const CopyOptions& copy) {
+// The place is looked at before anything begins there: that it can be written, and what is in the way. A file that a copy may go on with
+// is looked at by that.
+Result<void> check_place(const CopyOptions& copy, const remote::Task& task) {
   const Result<fs::path> place = place_of(copy.output, 1);
   if (!place) return place.error();
+  std::error_code missing;
+  if (!std::holds_alternative<remote::NewRecording>(task) && fs::is_regular_file(fs::symlink_status(*place, missing))) return {};
   const Result<NewFile> file = NewFile::create(*place, copy.overwrite, Readers::kAsUsual);
   return file ? Result<void>() : file.error();
 }
@@ -91,7 +94,7 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   const bool is_command = std::holds_alternative<remote::ForeignCommand>(task);
   const bool is_recording = !is_command && !std::holds_alternative<remote::ForeignFile>(task);
   if (!is_command)
-    if (const Result<void> checked = check_place(copy); !checked) return fail(checked.error());
+    if (const Result<void> checked = check_place(copy, task); !checked) return fail(checked.error());
   WishBySignals wish;
   TextFromThere text;
   remote::WorkSettings settings;

@@ -19,6 +19,16 @@ void Copies::describe(proto::RemoteRequest::Follow& request) const {
   }
 }
 
+// An empty file is nobody's copy.
+Result<LocalCopy> Copies::make(const proto::RemoteReply::File& file, const std::filesystem::path& path) {
+  std::error_code missing;
+  const bool may_be_beginning = beginnings_ == Beginnings::kContinued && overwrite_ == Overwrite::kRefuse &&
+                                std::filesystem::is_regular_file(std::filesystem::symlink_status(path, missing)) &&
+                                std::filesystem::file_size(path, missing) > 0;
+  if (may_be_beginning) return LocalCopy::go_on(path);
+  return LocalCopy::create(path, overwrite_, file.owner_alone() ? Readers::kOwnerAlone : Readers::kAsUsual);
+}
+
 Result<void> Copies::take(const proto::RemoteReply::File& file) {
   constexpr std::size_t kLongestName = 255;
   if (file.name().size() > kLongestName) return senseless("a file's name is longer than names may be");
@@ -29,12 +39,20 @@ Result<void> Copies::take(const proto::RemoteReply::File& file) {
     if (file.from() != 0) return senseless("a file begins behind its first byte");
     const Result<std::filesystem::path> path = place_(made_ + 1);
     if (!path) return path.error();
-    Result<LocalCopy> made = LocalCopy::create(*path, overwrite_, file.owner_alone() ? Readers::kOwnerAlone : Readers::kAsUsual);
+    Result<LocalCopy> made = make(file, *path);
     if (!made) return made.error();
     ++made_;
-    copy = copies_.insert(copies_.end(), Copy{file.name(), std::move(*made)});
+    const bool was_here = made->sums().size() > 0;
+    copy = copies_.insert(copies_.end(), Copy{file.name(), std::move(*made), was_here});
+    if (was_here) {
+      has_found_beginning_ = true;
+      return {};
+    }
   }
   if (file.from() > copy->file.sums().size()) return senseless("a file goes on behind what came of it");
+  if (copy->is_kept && file.from() != copy->file.sums().size())
+    return Error{copy->file.path().string() + " exists already, and is no beginning of the file there. Give another name with -o, or allow overwriting with -f."};
+  copy->is_kept = false;
   by_number_[file.number()] = &*copy;
   return copy->file.cut(file.from());
 }
@@ -58,7 +76,7 @@ bool Copies::are_equal(const proto::RemoteReply::End& end) {
   std::erase_if(copies_, [&end](Copy& copy) {
     const auto is_copy = [&copy](const proto::RemotePosition& there) { return there.name() == copy.name; };
     if (std::any_of(end.files().begin(), end.files().end(), is_copy)) return false;
-    copy.file.discard();
+    if (!copy.is_kept) copy.file.discard();
     return true;
   });
   return true;
@@ -73,7 +91,7 @@ Result<void> Copies::finish() {
 std::vector<CopiedFile> Copies::files() const {
   std::vector<CopiedFile> files;
   for (const Copy& copy : copies_)
-    if (copy.file.is_in_place()) files.push_back({copy.file.path(), copy.file.sums().size()});
+    if (copy.file.is_in_place() && !copy.is_kept) files.push_back({copy.file.path(), copy.file.sums().size()});
   return files;
 }
 

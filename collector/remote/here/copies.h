@@ -8,6 +8,7 @@
 #include <list>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/remote/remote_work.h"
@@ -16,32 +17,46 @@
 
 namespace lanescope::remote {
 
+// What becomes of a file that has the name of a copy already, and may not be replaced.
+enum class Beginnings {
+  kRefused,
+  kContinued,  // where it is a beginning of the file there, as a copy that was broken off is
+};
+
 class Copies {
  public:
   using Place = std::function<Result<std::filesystem::path>(std::size_t number)>;
-  Copies(Place place, Overwrite overwrite) : place_(std::move(place)), overwrite_(overwrite) {}
+  Copies(Place place, Overwrite overwrite, Beginnings beginnings) : place_(std::move(place)), overwrite_(overwrite), beginnings_(beginnings) {}
 
   // Numbers of files hold for one link, and for what is asked for on it once.
   void forget_numbers() { by_number_.clear(); }
   void describe(proto::RemoteRequest::Follow& request) const;
 
   Result<void> take(const proto::RemoteReply::File& file);
+  // A file here is to be gone on with, and the other side does not know of it: it has to be asked again, on another link. Until then
+  // nothing may be taken. Says so once.
+  [[nodiscard]] bool must_ask_again() { return std::exchange(has_found_beginning_, false); }
   Result<void> take(const proto::RemoteReply::Bytes& bytes);
   // Whether the copies hold what is there. Those of files that were thrown away there are thrown away, too.
   [[nodiscard]] bool are_equal(const proto::RemoteReply::End& end);
   // They take their places. Until then, one that replaces a file may not have.
   Result<void> finish();
 
-  // Those that are in their places.
+  // Those that are in their places, but for files of which it is not known that they are copies.
   [[nodiscard]] std::vector<CopiedFile> files() const;
 
  private:
   struct Copy {
     std::string name;  // there
     LocalCopy file;
+    bool is_kept = false;  // all of it was here before, and nobody has said yet that it is a beginning of what is there
   };
+  Result<LocalCopy> make(const proto::RemoteReply::File& file, const std::filesystem::path& path);
+
   Place place_;
   Overwrite overwrite_;
+  Beginnings beginnings_;
+  bool has_found_beginning_ = false;
   std::list<Copy> copies_;  // as they came
   std::map<std::uint32_t, Copy*> by_number_;
   std::size_t made_ = 0;

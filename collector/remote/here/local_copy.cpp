@@ -27,6 +27,18 @@ Result<LocalCopy> LocalCopy::create(const std::filesystem::path& path, Overwrite
   return LocalCopy(std::move(*file), replaces ? kWorthReplacing : 1);
 }
 
+Result<LocalCopy> LocalCopy::go_on(const std::filesystem::path& path) {
+  Result<NewFile> file = NewFile::reopen(path);
+  if (!file) return file.error();
+  struct stat facts {};
+  if (flock(file->descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return Error{path.string() + " is being written by another program. Give another name with -o."};
+  LocalCopy copy(std::move(*file), 0);
+  if (fstat(copy.file_.descriptor(), &facts) == 0 && copy.sums_.append_file(copy.file_.descriptor(), static_cast<std::uint64_t>(facts.st_size)))
+    return copy;
+  return Error{path.string() + " can't be read: " + std::strerror(errno) + ". Give another name with -o."};
+}
+
 Result<void> LocalCopy::cut(std::uint64_t size) {
   const int descriptor = file_.descriptor();
   if (sums_.cut(size, descriptor) && ftruncate(descriptor, static_cast<off_t>(size)) == 0) return {};
@@ -50,14 +62,22 @@ Result<void> LocalCopy::append(std::string_view bytes) {
   return is_in_place() || sums_.size() < worth_ ? Result<void>() : file_.take_place();
 }
 
-Result<void> LocalCopy::finish() { return is_in_place() ? Result<void>() : file_.take_place(); }
+Result<void> LocalCopy::finish() {
+  if (!is_in_place()) return file_.take_place();
+  if (!is_where_it_was()) return Error{path().string() + " was removed or replaced while it was copied."};
+  // A file system over a network may only now say that there is no room.
+  return fsync(file_.descriptor()) == 0 || errno == EINVAL ? Result<void>() : not_written(path());
+}
 
-void LocalCopy::discard() {
+bool LocalCopy::is_where_it_was() const {
   struct stat ours {};
   struct stat theirs {};
-  const bool is_ours = fstat(file_.descriptor(), &ours) == 0 && lstat(path().c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev &&
-                       ours.st_ino == theirs.st_ino;
-  if (is_in_place() && is_ours) unlink(path().c_str());
+  return fstat(file_.descriptor(), &ours) == 0 && lstat(path().c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+         ours.st_ino == theirs.st_ino;
+}
+
+void LocalCopy::discard() {
+  if (is_in_place() && is_where_it_was()) unlink(path().c_str());
 }
 
 }  // namespace lanescope::remote

@@ -16,6 +16,8 @@ class LocalCopy {
  public:
   // Fails with one sentence.
   static Result<LocalCopy> create(const std::filesystem::path& path, Overwrite overwrite, Readers readers);
+  // Of an earlier copy that came to no end, and of which all is kept. Fails with one sentence. O(bytes).
+  static Result<LocalCopy> go_on(const std::filesystem::path& path);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_.path(); }
   [[nodiscard]] bool is_in_place() const noexcept { return file_.has_taken_place(); }
@@ -25,13 +27,16 @@ class LocalCopy {
   Result<void> cut(std::uint64_t size);
   // Appends. Fails with one sentence where the disk is full; what it had stays.
   Result<void> append(std::string_view bytes);
-  // Whatever it holds, it takes its place.
+  // Whatever it holds, it takes its place, and its bytes are brought to the disk. Fails with one sentence where they are not, and where
+  // somebody has removed or replaced it meanwhile: then it is no copy to rely on.
   Result<void> finish();
   // What it was to replace, or has replaced, is not brought back.
   void discard();
 
  private:
   LocalCopy(NewFile file, std::uint64_t worth) : file_(std::move(file)), worth_(worth) {}
+  [[nodiscard]] bool is_where_it_was() const;  // its path leads to it
+
   NewFile file_;
   std::uint64_t worth_;  // bytes with which it takes its place
   BlockSums sums_;

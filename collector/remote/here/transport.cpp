@@ -26,8 +26,14 @@ struct Pipe {
 
 Result<Pipe> make_pipe() {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return Error{"There are no descriptors left to reach another machine."};
-  return Pipe{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+  const Error none_left{"There are no descriptors left to reach another machine."};
+  if (pipe2(ends, O_CLOEXEC) != 0) return none_left;
+  Pipe pipe{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+  // Where standard input, output or error are closed, a pipe may get their numbers, which the child puts others in place of.
+  for (FileDescriptor* end : {&pipe.read_end, &pipe.write_end})
+    if (end->get() <= STDERR_FILENO) *end = FileDescriptor(fcntl(end->get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!pipe.read_end.valid() || !pipe.write_end.valid()) return none_left;
+  return pipe;
 }
 
 // In the child. Writes errno where it could not.

@@ -33,7 +33,9 @@ void for_each_line(std::string& text, bool is_last, const Function& function) {
 }  // namespace
 
 Worker::Worker(const WorkSettings& settings)
-    : settings_(settings), copies_(settings.place, settings.overwrite), pause_(settings.patience.first_pause) {
+    : settings_(settings),
+      copies_(settings.place, settings.overwrite, task<NewRecording>() != nullptr ? Beginnings::kRefused : Beginnings::kContinued),
+      pause_(settings.patience.first_pause) {
   if (task<NewRecording>() != nullptr) recording_ = new_recording_name();
   if (const auto* existing = task<ExistingRecording>()) recording_ = existing->name;
 }
@@ -44,6 +46,7 @@ WorkOutcome Worker::run() {
   while (state_ != State::kOver) {
     if (!connect()) break;
     talk();
+    if (state_ == State::kToBeAskedAgain) continue;
     if (state_ != State::kOver) lose_link();
     if (state_ == State::kBroken) pause();
   }
@@ -70,6 +73,7 @@ bool Worker::connect() {
   copies_.forget_numbers();
   is_stop_sent_ = false;
   noise_is_told_ = false;
+  least_offset_.reset();
   state_ = State::kGreeting;
   began_ = Clock::now();
   proto::RemoteRequest greeting;
@@ -81,18 +85,19 @@ bool Worker::connect() {
 
 void Worker::talk() {
   Link& link = connection_->link;
-  while (state_ != State::kOver) {
+  const auto is_at_end = [this] { return state_ == State::kOver || state_ == State::kToBeAskedAgain; };
+  while (!is_at_end()) {
     std::array<pollfd, 1> others{pollfd{connection_->transport.messages(), POLLIN, 0}};
     const bool was_closed = link.is_closed();
     link.move(kLook, others);
     print_transport(false);
-    while (state_ != State::kOver) {
+    while (!is_at_end()) {
       const std::optional<std::string> message = link.next();
       if (!message) break;
       take(*message);
     }
     tell_noise();
-    if (state_ == State::kOver) return;
+    if (is_at_end()) return;
     if (link.reader().has_begun() && !link.reader().problem().empty()) return fail(senseless(link.reader().problem()));
     if (was_closed || link.is_closed()) return;
     // Who only says that it is there may do so while a program runs, and not in place of an answer.
@@ -187,6 +192,8 @@ void Worker::take(const std::string& message) {
   switch (reply.reply_case()) {
     case proto::RemoteReply::kGreeting:
       return take_greeting(reply);
+    case proto::RemoteReply::kStanding:
+      return take_standing(reply.standing());
     case proto::RemoteReply::kPulse:
     case proto::RemoteReply::REPLY_NOT_SET:
       return;
@@ -201,6 +208,16 @@ void Worker::take(const std::string& message) {
     default:
       return take_in_order(reply);
   }
+}
+
+void Worker::take_standing(const proto::RemoteReply::Standing& standing) {
+  constexpr std::uint64_t kMost = 1'000'000'000;  // ms; more is no sense
+  const std::chrono::milliseconds behind(std::min(standing.behind(), kMost));
+  const auto here = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch()).count();
+  constexpr std::uint64_t kLatest = std::uint64_t{1} << 53;
+  const auto offset = std::chrono::milliseconds(here - static_cast<std::int64_t>(std::min(standing.time(), kLatest)));
+  if (!least_offset_ || offset < *least_offset_) least_offset_ = offset;
+  settings_.behind(behind + std::min(std::chrono::milliseconds(kMost), offset - *least_offset_));
 }
 
 void Worker::take_greeting(const proto::RemoteReply& reply) {
@@ -271,7 +288,8 @@ void Worker::take_in_order(const proto::RemoteReply& reply) {
   if (reply.reply_case() == proto::RemoteReply::kEnd) return take_end(reply.end());
   if (task<ForeignCommand>() != nullptr) return fail(senseless("a file where a command's output was asked for"));
   const Result<void> taken = reply.reply_case() == proto::RemoteReply::kFile ? copies_.take(reply.file()) : copies_.take(reply.bytes());
-  if (!taken) fail(taken.error());
+  if (!taken) return fail(taken.error());
+  if (copies_.must_ask_again()) state_ = State::kToBeAskedAgain;
 }
 
 void Worker::take_text(const proto::RemoteReply::Text& text) {

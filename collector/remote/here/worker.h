@@ -23,6 +23,7 @@ class Worker {
     kStarting,    // it was asked to start the recording
     kFollowing,   // it sends what there is
     kDiscarding,  // all is here; it was asked to remove what is there
+    kToBeAskedAgain,  // what is here already has to be told: on another link, as much is on its way on this one
     kBroken,      // there is no link
     kOver,
   };
@@ -41,6 +42,7 @@ class Worker {
   void take(const std::string& message);
   void take_greeting(const proto::RemoteReply& reply);
   void take_in_order(const proto::RemoteReply& reply);
+  void take_standing(const proto::RemoteReply::Standing& standing);
   void take_text(const proto::RemoteReply::Text& text);
   void take_end(const proto::RemoteReply::End& end);
   void request();
@@ -73,6 +75,7 @@ class Worker {
   int lost_discards_ = 0;
   std::string transport_line_;     // begun, not ended
   Clock::time_point began_ = Clock::now();   // this link, or its state
+  std::optional<std::chrono::milliseconds> least_offset_;  // of our clock to the one there, on this link: what is more, the link holds back
   Clock::time_point linked_ = Clock::now();  // when one that was of use broke
   std::chrono::milliseconds pause_;
 };

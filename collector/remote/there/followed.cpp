@@ -28,6 +28,8 @@ struct Opened {
 
 // A file, and nothing else: no pipe holds us, no device is touched.
 std::optional<Opened> open_file(const fs::path& path) {
+  struct stat before {};
+  if (stat(path.c_str(), &before) != 0 || !S_ISREG(before.st_mode)) return std::nullopt;
   Opened opened{FileDescriptor(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)), 0, false};
   struct stat facts {};
   if (!opened.descriptor.valid() || fstat(opened.descriptor.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
@@ -79,7 +81,7 @@ RecordingState Followed::state() const {
 void Followed::find_files() {
   const auto add = [this](const std::string& name, const fs::path& path) {
     const auto number = static_cast<std::uint32_t>(files_.size() + 1);
-    files_.try_emplace(name, File{path, number, 0, false});
+    files_.try_emplace(name, File{path, number, 0, 0, false});
   };
   if (folder_.empty()) return add("file", request_.file());
   std::error_code failed;
@@ -102,6 +104,7 @@ void Followed::announce(Link& link, const std::string& name, File& file, int des
 bool Followed::send_file(Link& link, const std::string& name, File& file) {
   const std::optional<Opened> opened = open_file(file.path);
   if (!opened) return true;
+  file.size = opened->size;
   if (!file.is_announced) announce(link, name, file, opened->descriptor.get(), opened->size, opened->owner_alone);
   while (link.unsent() < kMostUnsent) {
     proto::RemoteReply reply;
@@ -135,6 +138,8 @@ bool Followed::send_text(Link& link, proto::RemoteReply::Stream stream, std::uin
 bool Followed::send_some(Link& link) {
   // Asked for before the files are looked at: of one that has ended, all is there.
   const RecordingState state = this->state();
+  std::error_code failed;
+  if (!folder_.empty() && !std::filesystem::is_directory(folder_, failed)) return send_refusal(link);
   const auto now = Clock::now();
   if (state.progress != Progress::kLost) running_ = now;
   const bool is_over = state.progress == Progress::kEnded || now - running_ > kUntilLost;
@@ -148,9 +153,43 @@ bool Followed::send_some(Link& link) {
     request_.set_output(output);
     request_.set_messages(messages);
   }
-  if (!is_over || !is_all_sent) return true;
+  if (!is_over || !is_all_sent) {
+    send_standing(link);
+    return true;
+  }
   send_end(link, state);
   return false;
+}
+
+// Somebody else has fetched it to its end, or removed it.
+bool Followed::send_refusal(Link& link) {
+  proto::RemoteReply reply;
+  reply.mutable_refusal()->set_sentence("The recording " + request_.recording() + " is not there any more: it was fetched, or removed, meanwhile.");
+  link.send(reply);
+  return false;
+}
+
+void Followed::send_standing(Link& link) {
+  constexpr auto kLook = 100ms;
+  constexpr auto kInterval = 1s;
+  const auto now = Clock::now();
+  std::uint64_t there = 0, sent = 0;
+  for (const auto& [name, file] : files_) {
+    there += file.size;
+    sent += file.sent;
+  }
+  while (!unsent_sizes_.empty() && unsent_sizes_.front().bytes <= sent) unsent_sizes_.pop_front();
+  const bool is_due = unsent_sizes_.empty() || (now - unsent_sizes_.back().seen > kLook && unsent_sizes_.back().bytes < there);
+  if (there > sent && is_due) unsent_sizes_.push_back({now, there});
+  if (now - stood_ < kInterval) return;
+  stood_ = now;
+  const auto milliseconds = [](auto duration) {
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
+  };
+  proto::RemoteReply reply;
+  reply.mutable_standing()->set_time(milliseconds(now.time_since_epoch()));
+  reply.mutable_standing()->set_behind(unsent_sizes_.empty() ? 0 : milliseconds(now - unsent_sizes_.front().seen));
+  link.send(reply);
 }
 
 void Followed::send_end(Link& link, const RecordingState& state) {

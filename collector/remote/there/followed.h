@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -28,6 +29,7 @@ class Followed {
   struct File {
     std::filesystem::path path;
     std::uint32_t number = 0;
+    std::uint64_t size = 0;  // at the last look
     std::uint64_t sent = 0;
     bool is_announced = false;
   };
@@ -39,6 +41,8 @@ class Followed {
   bool send_file(Link& link, const std::string& name, File& file);
   bool send_text(Link& link, proto::RemoteReply::Stream stream, std::uint64_t& sent);
   void announce(Link& link, const std::string& name, File& file, int descriptor, std::uint64_t size, bool owner_alone);
+  bool send_refusal(Link& link);
+  void send_standing(Link& link);
   void send_end(Link& link, const RecordingState& state);
 
   proto::RemoteRequest::Follow request_;
@@ -46,6 +50,12 @@ class Followed {
   std::filesystem::path folder_;       // of a recording
   std::map<std::string, File> files_;  // by name
   Clock::time_point running_ = Clock::now();  // when it was last seen to run, or to have ended
+  struct Size {
+    Clock::time_point seen;
+    std::uint64_t bytes = 0;  // of all files
+  };
+  std::deque<Size> unsent_sizes_;  // at which something was there that is not sent yet; the oldest first
+  Clock::time_point stood_ = Clock::now();  // when that was last said
 };
 
 }  // namespace lanescope::remote

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +26,10 @@ using channel::FileDescriptor;
 
 constexpr const char* kEnded = "ended";
 constexpr const char* kRecorder = "recorder";
+
+Error begun_elsewhere(const std::string& name, const std::string& host) {
+  return {"The recording " + name + " was begun on " + host + ", which can end it. If that machine is gone, remove the recording's folder.", ErrorKind::kUsage};
+}
 
 Error not_made(const fs::path& folder) {
   return {"The folder of recordings " + folder.string() + " can't be made, or is not yours alone: " + std::strerror(errno) +
@@ -49,16 +54,23 @@ std::string start_of(pid_t process) {
   return at == std::string::npos ? std::string() : text.substr(at, text.find(' ', at) - at);
 }
 
+std::string host_name() {
+  utsname system{};
+  return uname(&system) == 0 ? system.nodename : "";
+}
+
 struct Recorder {
   pid_t process = 0;
   std::string start;
+  std::string host;
 };
 
 std::optional<Recorder> recorder_of(const fs::path& folder) {
   Recorder recorder;
   std::ifstream file(folder / kRecorder);
-  if (file >> recorder.process >> recorder.start && recorder.process > 0) return recorder;
-  return std::nullopt;
+  if (!(file >> recorder.process >> recorder.start) || recorder.process <= 0) return std::nullopt;
+  if (!(file >> recorder.host)) recorder.host = host_name();
+  return recorder;
 }
 
 void write_whole(const fs::path& path, const std::string& text) {
@@ -78,10 +90,22 @@ std::string as_pattern(const std::string& path) {
 void lead(int descriptor, const fs::path& path, int flags) {
   constexpr mode_t kForOwner = 0600;
   const int file = open(path.c_str(), flags | O_CLOEXEC, kForOwner);
-  if (file >= 0) dup2(file, descriptor);
+  if (file == descriptor) fcntl(file, F_SETFD, 0);  // it was closed
+  else if (file >= 0) dup2(file, descriptor);
+}
+
+void close_all_above(int descriptor) {
+  if (syscall(SYS_close_range, static_cast<unsigned>(descriptor) + 1, ~0u, 0) == 0) return;
+  std::error_code failed;
+  std::vector<int> open_ones;
+  for (fs::directory_iterator entry("/proc/self/fd", failed); !failed && entry != fs::directory_iterator(); entry.increment(failed))
+    open_ones.push_back(std::atoi(entry->path().filename().c_str()));
+  for (const int each : open_ones)
+    if (each > descriptor) close(each);
 }
 
 [[noreturn]] void become_recorder(const fs::path& folder, const proto::RemoteRequest::Record& request, const fs::path& program) {
+  session::give_back_inheritance();
   lead(STDIN_FILENO, "/dev/null", O_RDONLY);
   lead(STDOUT_FILENO, folder / "output", O_WRONLY | O_CREAT | O_APPEND);
   lead(STDERR_FILENO, folder / "messages", O_WRONLY | O_CREAT | O_APPEND);
@@ -100,21 +124,20 @@ void lead(int descriptor, const fs::path& path, int flags) {
   };
   if (!request.folder().empty() && chdir(request.folder().c_str()) != 0)
     fail("The folder " + request.folder() + " can't be entered: " + std::strerror(errno) + ".");
-  session::give_back_inheritance();
   execv(program.c_str(), pointers.data());
   fail("The recorder can't be started: " + std::string(std::strerror(errno)) + ".");
   _exit(1);
 }
 
-// Never returns. `ready` closes once the recorder is known.
-[[noreturn]] void keep(const fs::path& folder, const proto::RemoteRequest::Record& request, const fs::path& program, int ready) {
+// Never returns. All that was open closes once the recorder is known: whoever waits for that, and the link, which must be able to end.
+[[noreturn]] void keep(const fs::path& folder, const proto::RemoteRequest::Record& request, const fs::path& program) {
   setsid();
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
   const pid_t recorder = fork();
   if (recorder == 0) become_recorder(folder, request, program);
-  if (recorder > 0) write_whole(folder / kRecorder, std::to_string(recorder) + " " + start_of(recorder));
+  if (recorder > 0) write_whole(folder / kRecorder, std::to_string(recorder) + " " + start_of(recorder) + " " + host_name());
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) lead(standard, "/dev/null", O_RDWR);
-  close(ready);
+  close_all_above(STDERR_FILENO);
   int status = 0;
   while (recorder > 0 && waitpid(recorder, &status, 0) < 0 && errno == EINTR) {
   }
@@ -157,13 +180,18 @@ Result<void> Recordings::start(const proto::RemoteRequest::Record& request, cons
     if (errno == EEXIST) return {};
     return Error{"No folder can be made in " + folder_.string() + ": " + std::strerror(errno) + "."};
   }
+  // Nothing has begun: the next one who asks may try again.
+  const auto not_started = [&folder](const char* what) {
+    rmdir(folder.c_str());
+    return Error{std::string("There are no ") + what + " left to start a recorder."};
+  };
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return Error{"There are no descriptors left to start a recorder."};
+  if (pipe2(ends, O_CLOEXEC) != 0) return not_started("descriptors");
   FileDescriptor known(ends[0]);
   const pid_t keeper = fork();
-  if (keeper == 0) keep(folder, request, program, ends[1]);
+  if (keeper == 0) keep(folder, request, program);
   close(ends[1]);
-  if (keeper < 0) return Error{"There are no processes left to start a recorder."};
+  if (keeper < 0) return not_started("processes");
   char nothing = 0;
   while (read(known.get(), &nothing, 1) < 0 && errno == EINTR) {
   }
@@ -179,11 +207,15 @@ Result<fs::path> Recordings::folder_of(const std::string& name) const {
 RecordingState Recordings::state_of(const fs::path& folder) const {
   RecordingState state;
   const std::optional<Recorder> recorder = recorder_of(folder);
+  if (recorder) state.host = recorder->host;
   // Before the end is looked for, which is written after it.
-  const bool runs = recorder && start_of(recorder->process) == recorder->start;
+  const bool is_here = recorder && recorder->host == host_name();
+  const bool runs = is_here && start_of(recorder->process) == recorder->start;
   std::ifstream ended(folder / kEnded);
   if (ended >> state.code >> state.signal)
     state.progress = Progress::kEnded;
+  else if (recorder && !is_here)
+    state.progress = Progress::kElsewhere;
   else if (runs)
     state.progress = Progress::kRuns;
   return state;
@@ -194,6 +226,7 @@ Result<void> Recordings::stop(const std::string& name) {
   if (!folder) return folder.error();
   const std::optional<Recorder> recorder = recorder_of(*folder);
   if (!recorder) return {};
+  if (state_of(*folder).progress == Progress::kElsewhere) return begun_elsewhere(name, recorder->host);
   // Held first, then looked at: the number may be another's by now.
   const FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, recorder->process, 0)));
   if (process.valid() && start_of(recorder->process) == recorder->start)
@@ -204,8 +237,9 @@ Result<void> Recordings::stop(const std::string& name) {
 Result<void> Recordings::discard(const std::string& name) {
   const Result<fs::path> folder = folder_of(name);
   if (!folder) return folder.error();
-  if (state_of(*folder).progress == Progress::kRuns)
-    return Error{"The recording " + name + " runs still: end it first.", ErrorKind::kUsage};
+  const RecordingState state = state_of(*folder);
+  if (state.progress == Progress::kRuns) return Error{"The recording " + name + " runs still: end it first.", ErrorKind::kUsage};
+  if (state.progress == Progress::kElsewhere) return begun_elsewhere(name, state.host);
   std::error_code failed;
   fs::remove_all(*folder, failed);
   if (failed) return Error{"The recording " + name + " can't be removed: " + failed.message() + "."};

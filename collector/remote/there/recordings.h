@@ -1,7 +1,8 @@
 // Recordings that another machine asked for: a folder each, in which a recorder of its own works that outlives whoever asked.
 //
-// In the folder: the trace files, `output` and `messages` (what the recorder and its program print), `recorder` (its process) and, once it
-// is over, `ended` (how). A keeper, which is a process in a session of its own, starts the recorder, waits for it and writes the last.
+// In the folder: the trace files, `output` and `messages` (what the recorder and its program print), `recorder` (its process and host) and,
+// once it is over, `ended` (how). A keeper, which is a process in a session of its own, starts the recorder, waits for it and writes the last.
+// Several machines may have the folder, as nodes of a cluster have a home: each can follow all recordings, and end or discard its own.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +15,18 @@
 
 namespace lanescope::remote {
 
-enum class Progress { kRuns, kEnded, kLost };  // kLost: its recorder is gone, and nobody saw how
+enum class Progress {
+  kRuns,
+  kEnded,
+  kLost,       // its recorder is gone, and nobody saw how
+  kElsewhere,  // it was begun on another machine that has this folder, too, and its end is not written yet
+};
 
 struct RecordingState {
   Progress progress = Progress::kLost;
   int code = 0;    // kEnded: of exit()
   int signal = 0;  // kEnded: that ended it; 0: none
+  std::string host;  // on which it was begun
 };
 
 class Recordings {

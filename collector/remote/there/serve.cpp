@@ -103,6 +103,20 @@ class Server {
   std::optional<Command> command_;
 };
 
+const char* state_word(Progress progress) {
+  switch (progress) {
+    case Progress::kRuns:
+      return "runs";
+    case Progress::kEnded:
+      return "ended";
+    case Progress::kElsewhere:
+      return "elsewhere";
+    case Progress::kLost:
+      break;
+  }
+  return "lost";
+}
+
 }  // namespace
 
 Result<void> serve(channel::FileDescriptor in, channel::FileDescriptor out, const ServeSettings& settings) {
@@ -126,7 +140,7 @@ Result<std::vector<KeptRecording>> kept_recordings() {
     const Result<std::filesystem::path> folder = recordings->folder_of(name);
     if (!folder) continue;  // it was removed just now
     const Progress progress = recordings->state_of(*folder).progress;
-    KeptRecording recording{name, progress == Progress::kRuns ? "runs" : progress == Progress::kEnded ? "ended" : "lost", 0};
+    KeptRecording recording{name, state_word(progress), 0};
     std::error_code failed;
     for (std::filesystem::directory_iterator entry(*folder, failed); !failed && entry != std::filesystem::directory_iterator();
          entry.increment(failed)) {

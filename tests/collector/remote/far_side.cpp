@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <random>
 #include <string>
 
 #include "collector/remote/message_stream.h"
@@ -59,6 +60,74 @@ void read_some() {
   static_cast<void>(read(STDIN_FILENO, bytes, sizeof(bytes)));
 }
 
+// Replies of every kind, in any order, with values that are sometimes right.
+void say_anything(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto below = [&random](unsigned end) { return static_cast<std::uint32_t>(random() % end); };
+  const auto number = [&](std::uint64_t right) {
+    constexpr std::uint64_t kWrong[] = {1, 4u << 20, UINT32_MAX, INT64_MAX, UINT64_MAX};
+    return below(8) != 0 ? right : kWrong[below(5)];
+  };
+  const std::string names[] = {"file", "recording1.trace", "", "../x", std::string(255, 'n'), std::string("\0", 1)};
+  std::uint64_t sent = 0;
+  std::string all;
+  for (int i = 0; i < 40; ++i) {
+    proto::RemoteReply reply;
+    switch (below(10)) {
+      case 0:
+        if (below(4) != 0) continue;
+        reply.mutable_greeting()->set_protocol(1);
+        break;
+      case 1:
+        reply.mutable_pulse();
+        break;
+      case 2:
+        reply.mutable_file()->set_number(below(3));
+        reply.mutable_file()->set_name(names[below(6)]);
+        reply.mutable_file()->set_from(number(0));
+        reply.mutable_file()->set_owner_alone(below(2) != 0);
+        break;
+      case 3:
+      case 4:
+        reply.mutable_bytes()->set_file(below(3));
+        reply.mutable_bytes()->set_offset(number(sent));
+        reply.mutable_bytes()->set_data(std::string(below(2) != 0 ? 10 : 100'000, 'd'));
+        sent += reply.bytes().data().size();
+        break;
+      case 5:
+        reply.mutable_text()->set_offset(number(0));
+        reply.mutable_text()->set_data("\x1b]0;title\a\x9b" "2J");
+        reply.mutable_text()->set_stream(below(2) != 0 ? proto::RemoteReply::STREAM_OUTPUT : static_cast<proto::RemoteReply::Stream>(77));
+        break;
+      case 6:
+        for (std::uint32_t file = 0; file < below(3); ++file) {
+          auto& position = *reply.mutable_end()->add_files();
+          position.set_name(names[below(6)]);
+          position.set_size(number(sent));
+          position.set_tail(random());
+        }
+        reply.mutable_end()->set_code(static_cast<int>(random()));
+        reply.mutable_end()->set_signal(static_cast<int>(random()));
+        break;
+      case 8:
+        reply.mutable_standing()->set_time(number(random()));
+        reply.mutable_standing()->set_behind(number(random()));
+        break;
+      case 7:
+        if (below(4) != 0) continue;
+        reply.mutable_refusal()->set_sentence("\x1b[31mno");
+        break;
+      default:
+        reply.mutable_done();
+    }
+    std::string bytes;
+    remote::append_message(bytes, reply.SerializeAsString());
+    if (below(60) == 0) bytes[below(static_cast<unsigned>(bytes.size()))] ^= 0x10;
+    if (below(60) == 0) bytes.resize(below(static_cast<unsigned>(bytes.size())));
+    put(bytes);
+  }
+}
+
 void behave(const std::string& way) {
   if (way == "silent") wait_for_ever();
   if (way == "noise") for (;;) put("Last login: \x1b[2J today\n");
@@ -66,6 +135,7 @@ void behave(const std::string& way) {
   if (way == "other protocol") return greet(77);
   greet();
   read_some();
+  if (way.starts_with("anything ")) return say_anything(static_cast<unsigned>(std::stoul(way.substr(9))));
   if (way == "silent later") wait_for_ever();
   if (way == "pulses") {
     for (;;) {

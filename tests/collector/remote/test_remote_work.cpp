@@ -319,6 +319,24 @@ TEST_CASE("a far side that is none of ours is given up in a sentence, and writes
   CHECK(machines.files_here() <= 1'000);
 }
 
+TEST_CASE("a far side that says anything in any order ends, and nothing lies here but copies in their places") {
+  const Machines machines;
+  const Task task = GENERATE(as<Task>{}, ForeignFile{"file"}, NewRecording{"profile", {}, {"true"}, ""}, ExistingRecording{"20260101-000000-00000000"},
+                             ForeignCommand{{"sessions"}});
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    WorkSettings settings = machines.settings(task);
+    settings.command = {test::program("lanescope_test_far_side").string(), "anything " + std::to_string(seed)};
+    settings.overwrite = Overwrite::kRefuse;
+    settings.patience = {.greeting = 10s, .silence = 10s, .first_pause = 0ms, .longest_pause = 1ms, .without_link = 20ms};
+    const WorkOutcome outcome = work_on(settings);
+    CAPTURE(seed, outcome.failure ? outcome.failure->text : "");
+    for (const auto& entry : fs::directory_iterator(machines.here())) CHECK(entry.path().extension() == ".trace");
+    for (const CopiedFile& file : outcome.files) CHECK((fs::file_size(file.path) == file.bytes || !outcome.failure));
+    CHECK_FALSE(fs::exists(machines.here().parent_path() / "x"));
+    for (const auto& entry : fs::directory_iterator(machines.here())) fs::remove(entry);
+  }
+}
+
 TEST_CASE("names that a far side gives lead nowhere") {
   const Machines machines;
   WorkSettings settings = machines.settings(ForeignFile{"file"});
@@ -345,4 +363,134 @@ TEST_CASE("where no lanescope is, that is said") {
   const WorkOutcome nothing = work_on(settings);
   REQUIRE(nothing.failure);
   CHECK_THAT(nothing.failure->text, contains_text("/nowhere/ssh can't be started"));
+}
+
+TEST_CASE("a copy that was broken off is gone on with by the next fetch, which moves no more than is missing") {
+  const Machines machines;
+  const std::string bytes = random_bytes(9'000'000);
+  write_file(machines.there() / "file", bytes);
+  const std::size_t had = GENERATE(std::size_t{1}, std::size_t{4u << 20}, std::size_t{8'500'000}, std::size_t{9'000'000});
+  write_file(machines.here() / "1.trace", bytes.substr(0, had));
+  fs::permissions(machines.here() / "1.trace", fs::perms::owner_read | fs::perms::owner_write);
+  WorkSettings settings = machines.settings(ForeignFile{(machines.there() / "file").string()}, "out 20000000\nout " + std::to_string(bytes.size() - had + 100'000) + "\n");
+  settings.overwrite = Overwrite::kRefuse;
+  std::string told;
+  settings.tell = [&told](const std::string& sentence) { told += sentence; };
+  const WorkOutcome outcome = work_on(settings);
+  REQUIRE_FALSE(outcome.failure);
+  CHECK((content(machines.here() / "1.trace") == bytes));
+  CHECK(machines.files_here() == 1);
+  CHECK(fs::status(machines.here() / "1.trace").permissions() == (fs::perms::owner_read | fs::perms::owner_write));  // the same file
+  CHECK_THAT(told, !contains_text("broke"));  // as the link does that brings more
+}
+
+TEST_CASE("a file here that is no beginning of the one there stays as it is") {
+  const Machines machines;
+  const std::string bytes = random_bytes(100'000);
+  write_file(machines.there() / "file", bytes);
+  const std::string mine = GENERATE_COPY(bytes + "x", bytes.substr(0, 50'000) + "x", std::string("mine"), std::string());
+  write_file(machines.here() / "1.trace", mine);
+  WorkSettings settings = machines.settings(ForeignFile{(machines.there() / "file").string()});
+  settings.overwrite = Overwrite::kRefuse;
+  const WorkOutcome refused = work_on(settings);
+  REQUIRE(refused.failure);
+  CHECK_THAT(refused.failure->text, contains_text("exists already"));
+  CHECK((content(machines.here() / "1.trace") == mine));
+  CHECK(refused.files.empty());
+  CHECK(machines.files_here() == 1);
+}
+
+TEST_CASE("a beginning that has another name, or a writer, is not gone on with") {
+  const Machines machines;
+  const std::string bytes = random_bytes(1'000);
+  write_file(machines.there() / "file", bytes);
+  write_file(machines.here() / "mine", bytes.substr(0, 500));
+  std::optional<GrowingFile> writer;
+  SECTION("another name") { fs::create_hard_link(machines.here() / "mine", machines.here() / "1.trace"); }
+  SECTION("a link") { fs::create_symlink(machines.here() / "mine", machines.here() / "1.trace"); }
+  SECTION("a writer") {
+    write_file(machines.here() / "1.trace", bytes.substr(0, 500));
+    writer.emplace(machines.here() / "1.trace");
+  }
+  WorkSettings settings = machines.settings(ForeignFile{(machines.there() / "file").string()});
+  settings.overwrite = Overwrite::kRefuse;
+  CHECK(work_on(settings).failure);
+  CHECK(content(machines.here() / "mine") == bytes.substr(0, 500));
+  CHECK(content(machines.here() / "1.trace") == bytes.substr(0, 500));
+}
+
+TEST_CASE("the recording there is kept where its copy was removed or replaced here") {
+  const Machines machines;
+  const fs::path go = machines.there() / "go";
+  WorkSettings settings = machines.settings(NewRecording{
+      "profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "until [ -e " + go.string() + " ]; do sleep 0.02; done"}, ""});
+  const bool is_replaced = GENERATE(false, true);
+  settings.wish = [&] {
+    if (fs::exists(go) || !fs::exists(machines.here() / "1.trace")) return Wish::kGoOn;
+    fs::rename(machines.here() / "1.trace", machines.here() / "moved");
+    if (is_replaced) write_file(machines.here() / "1.trace", "mine");
+    write_file(go, "");
+    return Wish::kGoOn;
+  };
+  const WorkOutcome outcome = work_on(settings);
+  REQUIRE(outcome.failure);
+  CHECK_THAT(outcome.failure->text, contains_text("was removed or replaced"));
+  CHECK_FALSE(outcome.recording.empty());
+  CHECK(machines.recordings_there() == 1);
+  CHECK((!is_replaced || content(machines.here() / "1.trace") == "mine"));
+}
+
+TEST_CASE("what a far side prints arrives where its standard error is closed, and a link is made where our input is") {
+  const Machines machines;
+  WorkSettings settings = machines.settings(NewRecording{"profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "echo out; echo error >&2"}, ""});
+  settings.command.insert(settings.command.begin(), {"sh", "-c", "exec \"$@\" 2>&-", "sh"});
+  const int input = dup(STDIN_FILENO);
+  close(STDIN_FILENO);
+  const WorkOutcome outcome = work_on(settings);
+  dup2(input, STDIN_FILENO);
+  close(input);
+  CAPTURE(outcome.failure ? outcome.failure->text : "");
+  REQUIRE_FALSE(outcome.failure);
+  CHECK(machines.output() == "out\n");
+  CHECK_THAT(machines.messages(), contains_text("error\n") && contains_text("Generated:"));
+}
+
+TEST_CASE("a recording that was begun on another machine with the same home is followed, and ended and removed only there") {
+  const Machines machines;
+  const std::string name = "20260101-000000-00000000";
+  const fs::path folder = machines.recordings() / name;
+  fs::create_directories(folder);
+  fs::permissions(machines.recordings(), fs::perms::owner_all);
+  write_file(folder / "recorder", "1 1 another-machine\n");
+  write_file(folder / "recording1.trace", "bytes");
+  WorkSettings settings = machines.settings(ExistingRecording{name});
+  settings.wish = [&machines] { return content(machines.here() / "1.trace") == "bytes" ? Wish::kStop : Wish::kGoOn; };
+  const WorkOutcome refused = work_on(settings);
+  REQUIRE(refused.failure);
+  CHECK_THAT(refused.failure->text, contains_text("was begun on another-machine"));
+  CHECK(fs::exists(folder / "recording1.trace"));
+  write_file(folder / "ended", "3 0\n");
+  const WorkOutcome ended = work_on(machines.settings(ExistingRecording{name}));
+  REQUIRE_FALSE(ended.failure);
+  CHECK(ended.code == 3);
+  CHECK_FALSE(fs::exists(folder));
+}
+
+TEST_CASE("a recording that somebody else removes while it is copied is said to be gone") {
+  const Machines machines;
+  const std::string name = "20260101-000000-00000000";
+  const fs::path folder = machines.recordings() / name;
+  fs::create_directories(folder);
+  fs::permissions(machines.recordings(), fs::perms::owner_all);
+  write_file(folder / "recorder", "1 1 another-machine\n");
+  write_file(folder / "recording1.trace", "bytes");
+  WorkSettings settings = machines.settings(ExistingRecording{name});
+  settings.wish = [&] {
+    if (content(machines.here() / "1.trace") == "bytes") fs::remove_all(folder);
+    return Wish::kGoOn;
+  };
+  const WorkOutcome outcome = work_on(settings);
+  REQUIRE(outcome.failure);
+  CHECK_THAT(outcome.failure->text, contains_text("is not there any more"));
+  CHECK(content(machines.here() / "1.trace") == "bytes");
 }

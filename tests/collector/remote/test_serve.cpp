@@ -1,9 +1,15 @@
 // The far end of a link, asked by nobody that makes sense.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
 #include <thread>
 
 #include "collector/remote/message_stream.h"
@@ -109,4 +115,107 @@ TEST_CASE("a far end takes nothing from who makes no sense") {
   const Served served = serve_to(bytes, Then::kSilence);
   CHECK_FALSE(served.is_content);
   CHECK(served.took < 20s);
+}
+
+TEST_CASE("a far end that is asked for anything in any order answers or refuses, and ends with its link") {
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&random](unsigned end) { return static_cast<std::uint32_t>(random() % end); };
+    const std::string names[] = {"", "20260101-000000-00000000", "../..", std::string(300, 'a'), std::string("a\0b", 3), "-a"};
+    std::string bytes = greeting(1);
+    for (int i = 0; i < 30; ++i) {
+      proto::RemoteRequest request;
+      switch (below(7)) {
+        case 0:
+          request.mutable_greeting()->set_protocol(1);
+          break;
+        case 1:
+          request.mutable_pulse();
+          break;
+        case 2:
+          request.mutable_record()->set_recording(names[below(6)]);
+          request.mutable_record()->set_command(below(2) != 0 ? "export" : "");
+          break;
+        case 3: {
+          auto& follow = *request.mutable_follow();
+          if (below(2) != 0) follow.set_recording(names[below(6)]);
+          else follow.set_file(below(2) != 0 ? "/proc/self/exe" : "/dev/tty");
+          auto& position = *follow.add_files();
+          position.set_name("file");
+          position.set_size(below(2) != 0 ? UINT64_MAX : below(100'000'000));
+          for (std::uint32_t block = 0; block < below(5); ++block) position.add_blocks(random());
+          follow.set_output(below(2) != 0 ? 0 : UINT64_MAX);
+          break;
+        }
+        case 4:
+          for (std::uint32_t word = 0; word < below(3); ++word) request.mutable_run()->add_arguments(names[below(6)]);
+          break;
+        case 5:
+          request.mutable_stop()->set_recording(names[below(6)]);
+          break;
+        default:
+          request.mutable_discard()->set_recording(names[below(6)]);
+      }
+      bytes += message(request);
+    }
+    if (below(3) == 0) bytes[below(static_cast<unsigned>(bytes.size()))] ^= 0x10;
+    if (below(3) == 0) bytes.resize(below(static_cast<unsigned>(bytes.size())));
+    CAPTURE(seed);
+    CHECK(serve_to(bytes, Then::kClose).took < 60s);
+  }
+}
+
+TEST_CASE("a far end that is killed ends its link, although what it has started runs on") {
+  const test::TemporaryFolder folder;
+  setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
+  setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1);
+  std::signal(SIGPIPE, SIG_IGN);
+  int in[2], out[2];
+  REQUIRE((pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0));
+  const std::string program = test::program("lanescope").string();
+  const pid_t far_end = fork();
+  if (far_end == 0) {
+    dup2(in[0], STDIN_FILENO);
+    dup2(out[1], STDOUT_FILENO);
+    execl(program.c_str(), "lanescope", "serve", "--stdio", nullptr);
+    _exit(127);
+  }
+  close(in[0]);
+  close(out[1]);
+  const std::filesystem::path go = folder.path() / "go";
+  proto::RemoteRequest request;
+  auto& record = *request.mutable_record();
+  record.set_recording("killed");
+  record.set_command("profile");
+  for (const char* option : {"--trace=none", "--sample=none", "--cpuctxsw=none"}) record.add_options(option);
+  for (const std::string& word : {std::string("sh"), std::string("-c"), "until [ -e " + go.string() + " ]; do sleep 0.02; done"}) record.add_operands(word);
+  const std::string bytes = greeting(1) + message(request);
+  REQUIRE(write(in[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  MessageReader reader(kMostFromThere);
+  bool is_started = false, is_closed = false;
+  while (!is_closed) {
+    pollfd source{out[0], POLLIN, 0};
+    if (poll(&source, 1, 60'000) <= 0) break;
+    char piece[4096];
+    const ssize_t size = read(out[0], piece, sizeof(piece));
+    is_closed = size <= 0;
+    if (!is_closed) reader.feed({piece, static_cast<std::size_t>(size)});
+    while (const auto payload = reader.next()) {
+      proto::RemoteReply reply;
+      REQUIRE(reply.ParseFromString(*payload));
+      if (!reply.has_done()) continue;
+      is_started = true;
+      kill(far_end, SIGKILL);
+    }
+  }
+  CHECK(is_started);
+  CHECK(is_closed);
+  std::ofstream(go) << "go";
+  waitpid(far_end, nullptr, 0);
+  close(in[1]);
+  close(out[0]);
+  const auto give_up = std::chrono::steady_clock::now() + 60s;
+  const std::filesystem::path ended = folder.path() / "lanescope" / "recordings" / "killed" / "ended";
+  while (!std::filesystem::exists(ended) && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(10ms);
+  CHECK(std::filesystem::exists(ended));
 }

@@ -64,6 +64,7 @@ struct WorkSettings {
   std::function<void(TextStream stream, std::string_view bytes)> print;   // what a recorder, its program, or a command printed there
   std::function<void(const std::string& sentence)> tell;
   std::function<Wish()> wish = [] { return Wish::kGoOn; };  // some twenty times a second
+  std::function<void(std::chrono::milliseconds)> behind = [](std::chrono::milliseconds) {};  // of copies: what is here, to what is there
 };
 
 struct CopiedFile {

@@ -23,6 +23,10 @@ class NewFile {
   // replaced, or may not be.
   static Result<NewFile> create(const std::filesystem::path& path, Overwrite overwrite, Readers readers);
 
+  // One that is in its place already, to be gone on with, as it is. Fails with one sentence where it is not there, is no file of this user
+  // alone (a link, a file of several names), or can't be written.
+  static Result<NewFile> reopen(const std::filesystem::path& path);
+
   NewFile(NewFile&&) noexcept;
   NewFile& operator=(NewFile&&) noexcept;
   ~NewFile();  // removes it where it has not taken its place
