@@ -6,17 +6,55 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "call_tree_growth.h"
+
 namespace lanescope::samples {
 namespace {
 
-constexpr std::uint32_t kRoot = 0;
+constexpr std::uint32_t kRoot = CallTreeGrowth::kRoot;
 
 std::string_view last_path_part(std::string_view path) {
   const auto slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+FrameKind frame_kind(CodeKind kind) noexcept {
+  switch (kind) {
+    case CodeKind::kNative:
+      return FrameKind::kNative;
+    case CodeKind::kKernel:
+      return FrameKind::kOsKernel;
+    case CodeKind::kPython:
+      return FrameKind::kPython;
+    case CodeKind::kGenerated:
+      return FrameKind::kGenerated;
+  }
+  return FrameKind::kNative;
+}
+
 }  // namespace
+
+std::string module_text(const Trace& trace, const SampledFunction& function) {
+  switch (function.kind) {
+    case FrameKind::kPython:
+      return "Python";
+    case FrameKind::kThread:
+      return "thread";
+    case FrameKind::kRange:
+      return "NVTX";
+    case FrameKind::kOperation:
+      return "GPU";
+    case FrameKind::kLine:
+      return "source of a kernel";
+    case FrameKind::kWarpState:
+      return "state of warps";
+    case FrameKind::kNative:
+    case FrameKind::kOsKernel:
+    case FrameKind::kGenerated:
+      break;
+  }
+  return function.module == 0 ? std::string() : std::string(last_path_part(trace.name(function.module)));
+}
 
 SampledFunctions::SampledFunctions(const Trace& trace) : trace_(&trace), of_location_(trace.call_stacks().location_count()) {}
 
@@ -26,7 +64,7 @@ FunctionIndex SampledFunctions::index_of(CodeKind kind, NameId module, NameId fu
   SampledFunction& added = functions_.emplace_back();
   added.function = function;
   added.module = module;
-  added.kind = kind;
+  added.kind = frame_kind(kind);
   if (function != 0)
     added.name = trace_->name(function);
   else if (module != 0)
@@ -48,7 +86,24 @@ const std::vector<FunctionIndex>& SampledFunctions::at(CodeLocationId location) 
 
 FunctionIndex SampledFunctions::unknown() { return index_of(CodeKind::kNative, 0, 0); }
 
-// Grows a tree node by node, then puts siblings beside each other.
+FunctionIndex SampledFunctions::frame(FrameKind kind, std::string_view name) {
+  const auto [found, inserted] = frames_.try_emplace({kind, std::string(name)}, static_cast<FunctionIndex>(functions_.size()));
+  if (inserted) {
+    SampledFunction& added = functions_.emplace_back();
+    added.name = name;
+    added.kind = kind;
+  }
+  return found->second;
+}
+
+void SampledFunctions::set_line(FunctionIndex function, NameId source_file, std::uint32_t source_line) {
+  functions_[function].source_file = source_file;
+  functions_[function].source_line = source_line;
+}
+
+namespace {
+
+// A tree of the calls that chains of a trace have.
 class CallTreeBuilder {
  public:
   CallTreeBuilder(const Trace& trace, CallChoice choice)
@@ -65,14 +120,14 @@ class CallTreeBuilder {
       const auto& functions = functions_.at(stacks_.node(call).location);
       for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
         if (stays_in(node, *function)) continue;
-        node = child(node, *function);
-        nodes_[node].total += totals[call];
+        node = tree_.child(node, *function);
+        tree_.node(node).total += totals[call];
       }
       node_of_call[call] = node;
     }
     for (const SampledStack& each : chains) {
       const std::uint32_t node = each.chain == 0 ? unreadable(each.weight) : node_of_call[calls_.innermost(each.chain)];
-      nodes_[node].self += each.weight;
+      tree_.node(node).self += each.weight;
     }
     note_lines(totals);
     return finish(chains);
@@ -84,10 +139,10 @@ class CallTreeBuilder {
       for (CallNodeId call = calls_.innermost(each.chain); call != 0; call = calls_.caller(call))
         for (const FunctionIndex function : functions_.at(stacks_.node(call).location)) {
           if (stays_in(node, function)) continue;
-          node = child(node, function);
-          nodes_[node].total += each.weight;
+          node = tree_.child(node, function);
+          tree_.node(node).total += each.weight;
         }
-      nodes_[node].self += each.weight;
+      tree_.node(node).self += each.weight;
     }
     note_lines(totals_of_calls(chains));
     return finish(chains);
@@ -96,23 +151,12 @@ class CallTreeBuilder {
  private:
   // A call from code without symbols to more of it in the same module: which functions they are is not known, so they are one.
   bool stays_in(std::uint32_t node, FunctionIndex function) const {
-    return node != kRoot && nodes_[node].function == function && functions_.all()[function].function == 0;
-  }
-
-  std::uint32_t child(std::uint32_t parent, FunctionIndex function) {
-    const auto [found, inserted] = children_.try_emplace(std::uint64_t{parent} << 32 | function, static_cast<std::uint32_t>(nodes_.size()));
-    if (inserted) {
-      CallTreeNode& added = nodes_.emplace_back();
-      added.function = function;
-      added.parent = parent;
-      added.depth = nodes_[parent].depth + 1;
-    }
-    return found->second;
+    return node != kRoot && tree_.node(node).function == function && functions_.all()[function].function == 0;
   }
 
   std::uint32_t unreadable(const Weight& weight) {
-    const std::uint32_t node = child(kRoot, functions_.unknown());
-    nodes_[node].total += weight;
+    const std::uint32_t node = tree_.child(kRoot, functions_.unknown());
+    tree_.node(node).total += weight;
     return node;
   }
 
@@ -141,44 +185,22 @@ class CallTreeBuilder {
       const auto [function, file, number] = line;
       if (count <= most[function]) continue;
       most[function] = count;
-      functions_.functions_[function].source_file = file;
-      functions_.functions_[function].source_line = number;
+      functions_.set_line(function, file, number);
     }
   }
 
-  // Siblings beside each other, heaviest first.
   CallTree finish(std::span<const SampledStack> chains) {
-    for (const SampledStack& each : chains) nodes_[kRoot].total += each.weight;
-    std::vector<std::vector<std::uint32_t>> children(nodes_.size());
-    for (std::uint32_t node = 1; node < nodes_.size(); ++node) children[nodes_[node].parent].push_back(node);
-    const auto heavier = [&](std::uint32_t a, std::uint32_t b) {
-      if (nodes_[a].total != nodes_[b].total) return nodes_[a].total > nodes_[b].total;
-      return functions_.all()[nodes_[a].function].name < functions_.all()[nodes_[b].function].name;
-    };
-    CallTree tree;
-    std::vector<std::uint32_t> origin{kRoot};
-    tree.nodes_ = {nodes_[kRoot]};
-    for (std::uint32_t node = 0; node < tree.nodes_.size(); ++node) {
-      std::vector<std::uint32_t>& below = children[origin[node]];
-      std::stable_sort(below.begin(), below.end(), heavier);
-      tree.nodes_[node].first_child = static_cast<std::uint32_t>(tree.nodes_.size());
-      tree.nodes_[node].child_count = static_cast<std::uint32_t>(below.size());
-      for (const std::uint32_t each : below) {
-        origin.push_back(each);
-        tree.nodes_.push_back(nodes_[each]);
-        tree.nodes_.back().parent = node;
-      }
-    }
-    tree.functions_ = std::move(functions_.functions_);
-    return tree;
+    for (const SampledStack& each : chains) tree_.node(kRoot).total += each.weight;
+    return std::move(tree_).finish(std::move(functions_).take(), WeightBy::kCount);
   }
 
   const CallStacks& stacks_;
   ShownCalls calls_;
   SampledFunctions functions_;
-  std::vector<CallTreeNode> nodes_{1};
-  std::unordered_map<std::uint64_t, std::uint32_t> children_;  // by parent and function
+  CallTreeGrowth tree_;
 };
+
+}  // namespace
 
 CallTree make_call_tree(const Trace& trace, std::span<const SampledStack> stacks, CallTreeOrder order, CallChoice choice) {
   CallTreeBuilder builder(trace, choice);

@@ -10,6 +10,10 @@ TrackKind track_kind(StackSource source) noexcept {
   return source == StackSource::kCpuSamples ? TrackKind::kCpuSamples : TrackKind::kBacktraces;
 }
 
+bool has_track(const Trace& trace, auto&& is_wanted) {
+  return std::any_of(trace.tracks().begin(), trace.tracks().end(), [&](const Track& track) { return is_wanted(track.key.kind); });
+}
+
 // Samples repeat their details: they are counted by these first.
 class WeightByDetail {
  public:
@@ -27,8 +31,8 @@ class WeightByDetail {
 }  // namespace
 
 bool has_stacks(const Trace& trace, StackSource source) noexcept {
-  return std::any_of(trace.tracks().begin(), trace.tracks().end(),
-                     [kind = track_kind(source)](const Track& track) { return track.key.kind == kind; });
+  if (source == StackSource::kGpuWork) return has_track(trace, is_gpu_work);
+  return has_track(trace, [kind = track_kind(source)](TrackKind each) { return each == kind; });
 }
 
 std::vector<SampledStack> sampled_stacks(const Trace& trace, const SampleSelection& selection, const std::stop_token& stop) {

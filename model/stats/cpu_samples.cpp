@@ -4,20 +4,6 @@
 #include "report_functions.h"
 
 namespace lanescope::stats {
-namespace {
-
-std::string_view last_path_part(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
-std::string module_text(const Trace& trace, const samples::SampledFunction& function) {
-  if (function.kind == CodeKind::kPython) return "Python";
-  return function.module == 0 ? std::string() : std::string(last_path_part(trace.name(function.module)));
-}
-
-}  // namespace
-
 Table cpu_samples(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
   samples::SampleSelection wanted;
@@ -30,7 +16,7 @@ Table cpu_samples(const Selection& selection, const ReportOptions& options) {
   for (const samples::FunctionWeight& each : function_weights(tree)) {
     const samples::SampledFunction& function = tree.functions()[each.function];
     const auto share = [&](const samples::Weight& part) { return 100.0 * static_cast<double>(part.count) / all; };
-    const bool brief = options.kernel_names == KernelNames::kBase && function.kind == CodeKind::kNative && function.function != 0;
+    const bool brief = options.kernel_names == KernelNames::kBase && function.kind == samples::FrameKind::kNative && function.function != 0;
     table.add_row(share(each.self), share(each.total), static_cast<std::int64_t>(each.self.count),
                   static_cast<std::int64_t>(each.total.count),
                   table.add_text(brief ? std::string(short_kernel_name(function.name)) : function.name),

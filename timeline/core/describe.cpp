@@ -9,6 +9,7 @@
 #include "describe_threads.h"
 #include "model/kernels/occupancy.h"
 #include "model/kernels/recorded_metrics.h"
+#include "model/samples/backtrace.h"
 #include "model/trace/nvtx_payload.h"
 #include "timeline/core/format.h"
 #include "timeline/core/row_tree.h"
@@ -389,7 +390,7 @@ std::vector<Property> describe_event(const Trace& trace, EventRef ref, Length le
   if (key.kind == TrackKind::kKernels) add_counters(properties, trace, ref, length);
   add_relations(properties, trace, ref, event);
   if (key.kind == TrackKind::kCudaApi || key.kind == TrackKind::kOsRuntime)
-    if (const CallNodeId chain = backtrace_of(trace, key.thread, event); chain != 0) append(properties, describe_chain(trace, chain, length));
+    if (const CallNodeId chain = samples::backtrace_of(trace, key.thread, event); chain != 0) append(properties, describe_chain(trace, chain, length));
   add_origin(properties, trace, key);
   if (event.correlation != 0 && key.kind <= TrackKind::kCudaApi) add(properties, "Correlation", std::to_string(event.correlation));
   return properties;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/samples/backtrace.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::timeline {
@@ -51,7 +52,7 @@ std::vector<Property> describe_thread_state(const Trace& trace, const TrackKey& 
   for (const TrackKind kind : {TrackKind::kOsRuntime, TrackKind::kCudaApi})
     if (const auto call = call_at(trace, key.thread, kind, event.start)) {
       properties.push_back({"In", event_title(trace, *call) + ", " + format_duration(trace.event(*call).duration)});
-      if (chain == 0) chain = backtrace_of(trace, key.thread, trace.event(*call));
+      if (chain == 0) chain = samples::backtrace_of(trace, key.thread, trace.event(*call));
     }
   if (chain != 0)
     for (Property& call : describe_chain(trace, chain, length)) properties.push_back(std::move(call));
@@ -100,23 +101,6 @@ std::string_view caller_name(const Trace& trace, CallNodeId chain) noexcept {
   if (caller == 0) caller = chain;
   const auto functions = stacks.functions(stacks.node(caller).location);
   return caller == 0 || functions.empty() ? std::string_view() : trace.name(functions.front().function);
-}
-
-CallNodeId backtrace_of(const Trace& trace, ThreadId thread, const Event& call) {
-  if (thread == kNone) return 0;
-  for (const Track& track : trace.tracks()) {
-    if (track.key.kind != TrackKind::kBacktraces || track.key.thread != thread) continue;
-    for (const LaneId id : track.lanes) {
-      const Lane& lane = trace.lane(id);
-      // A chain that was taken at a CUDA call may be a little off in time, and has the call's correlation id.
-      const EventIndex same = call.correlation == 0 ? lane.size() : lane.find_correlation(call.correlation);
-      if (same < lane.size()) return trace.sample_detail(lane.detail(same)).call_node;
-      const EventIndex at = lane.lower_bound(call.start);
-      if (at < lane.size() && lane.start(at) == call.start && lane.duration(at) == call.duration)
-        return trace.sample_detail(lane.detail(at)).call_node;
-    }
-  }
-  return 0;
 }
 
 }  // namespace lanescope::timeline

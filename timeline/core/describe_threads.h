@@ -14,7 +14,4 @@ namespace lanescope::timeline {
 // The innermost function of Python in a chain or, where there is none, the innermost one; "" of an empty chain.
 [[nodiscard]] std::string_view caller_name(const Trace& trace, CallNodeId chain) noexcept;
 
-// The call chain that was taken at this call of the thread; 0 where none was. O(tracks + log n).
-[[nodiscard]] CallNodeId backtrace_of(const Trace& trace, ThreadId thread, const Event& call);
-
 }  // namespace lanescope::timeline

@@ -60,7 +60,7 @@ std::string CallTreeModel::cell(std::uint32_t index, int column) const {
     case kSelf:
       return value(call.self);
     case kModule:
-      return module_text(*trace_, function);
+      return samples::module_text(*trace_, function);
     default:
       return source_text(*trace_, function);
   }

@@ -14,11 +14,14 @@
 #include <QScrollBar>
 #include <QToolTip>
 
+#include "model/kernels/pc_statistics.h"
 #include "timeline/core/colors.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
 namespace {
+
+using samples::FrameKind;
 
 constexpr double kNarrowest = 1;        // px of a box that is drawn
 constexpr double kNarrowestLabel = 24;  // px
@@ -144,11 +147,11 @@ std::vector<std::string> FlameGraphView::pathOf(std::uint32_t node) const {
 }
 
 QString FlameGraphView::labelOf(std::uint32_t node) const {
-  if (node == 0) return tr("All: %1").arg(text(weight_text(profile_->top_down.total(), profile_->by)));
+  if (node == 0) return tr("All: %1").arg(text(weight_text(profile_->top_down.total(), profile_->source)));
   return text(profile_->top_down.function_of(node).name);
 }
 
-// Python, native and kernel code are told apart by hue, functions by shade.
+// What frames stand for is told apart by hue, functions by shade.
 QColor FlameGraphView::colorOf(std::uint32_t node) const {
   const bool dark = palette().color(QPalette::Base).lightness() < 128;
   if (node == 0) return dark ? QColor(0x3a, 0x40, 0x49) : QColor(0xdf, 0xe3, 0xe8);
@@ -156,10 +159,36 @@ QColor FlameGraphView::colorOf(std::uint32_t node) const {
   const std::uint32_t hash = hash_of(function.name);
   const double shade = static_cast<double>(hash & 0xff) / 255;
   double hue = 24 + 22 * static_cast<double>((hash >> 8) & 0xff) / 255, saturation = 0.62;
-  if (function.kind == CodeKind::kPython) hue = 205 + 14 * shade, saturation = 0.46;
-  if (function.kind == CodeKind::kKernel) hue = 350, saturation = 0.40;
-  if (function.kind == CodeKind::kGenerated) hue = 140, saturation = 0.34;
-  if (function.function == 0) hue = 215, saturation = 0.08;
+  switch (function.kind) {
+    case FrameKind::kNative:
+      break;
+    case FrameKind::kPython:
+      hue = 205 + 14 * shade, saturation = 0.46;
+      break;
+    case FrameKind::kOsKernel:
+      hue = 350, saturation = 0.40;
+      break;
+    case FrameKind::kGenerated:
+      hue = 140, saturation = 0.34;
+      break;
+    case FrameKind::kThread:
+      hue = 215, saturation = 0.08;
+      break;
+    case FrameKind::kRange:
+      hue = 265 + 14 * shade, saturation = 0.36;
+      break;
+    case FrameKind::kOperation:
+      hue = 130 + 30 * shade, saturation = 0.42;
+      break;
+    case FrameKind::kLine:
+      hue = 180 + 10 * shade, saturation = 0.36;
+      break;
+    case FrameKind::kWarpState:
+      hue = 4 + 14 * shade, saturation = 0.50;
+      break;
+  }
+  const bool is_code = function.kind <= FrameKind::kGenerated;
+  if (is_code && function.function == 0) hue = 215, saturation = 0.08;
   const double lightness = (dark ? 0.46 : 0.68) + 0.10 * shade;
   return QColor::fromRgb(timeline::from_hsl(hue, saturation, lightness));
 }
@@ -200,17 +229,19 @@ QString FlameGraphView::toolTipOf(std::uint32_t node) const {
   QStringList lines{"<b>" + labelOf(node).toHtmlEscaped() + "</b>"};
   if (node != 0) {
     const samples::SampledFunction& function = tree.function_of(node);
-    const QString place = text(source_text(*trace_, function)), module = text(module_text(*trace_, function));
+    const QString place = text(source_text(*trace_, function)), module = text(samples::module_text(*trace_, function));
     if (!place.isEmpty() || !module.isEmpty())
       lines << (place.isEmpty() || module.isEmpty() ? place + module : place + " · " + module).toHtmlEscaped();
+    if (const auto meaning = kernels::stall_meaning(function.name); function.kind == FrameKind::kWarpState && !meaning.waits_for.empty())
+      lines << tr("Warps wait for: %1").arg(text(meaning.waits_for).toHtmlEscaped());
   }
   const auto share = [&](const samples::Weight& part, const samples::Weight& whole) {
     const double all = samples::amount(whole, profile_->by);
     return text(timeline::format_share(all > 0 ? samples::amount(part, profile_->by) / all : 0));
   };
-  lines << tr("%1: %2 of all").arg(text(weight_text(call.total, profile_->by)), share(call.total, tree.total()));
+  lines << tr("%1: %2 of all").arg(text(weight_text(call.total, profile_->source)), share(call.total, tree.total()));
   if (focus_ != 0) lines << tr("%1 of %2").arg(share(call.total, tree.node(focus_).total), labelOf(focus_).toHtmlEscaped());
-  if (node != 0) lines << tr("Itself: %1, %2").arg(text(weight_text(call.self, profile_->by)), share(call.self, tree.total()));
+  if (node != 0) lines << tr("Itself: %1, %2").arg(text(weight_text(call.self, profile_->source)), share(call.self, tree.total()));
   return "<p style='white-space:pre-wrap; margin:0'>" + lines.join("<br>") + "</p>";
 }
 

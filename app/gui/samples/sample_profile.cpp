@@ -1,5 +1,6 @@
 #include "samples/sample_profile.h"
 
+#include "model/samples/gpu_time.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
@@ -34,11 +35,6 @@ stats::Table table_of(const Trace& trace, const SampleProfile& profile) {
 
 }  // namespace
 
-std::string module_text(const Trace& trace, const samples::SampledFunction& function) {
-  if (function.kind == CodeKind::kPython) return "Python";
-  return function.module == 0 ? std::string() : last_path_part(trace.name(function.module));
-}
-
 std::string source_text(const Trace& trace, const samples::SampledFunction& function) {
   if (function.source_file == 0) return {};
   std::string text = last_path_part(trace.name(function.source_file));
@@ -46,21 +42,36 @@ std::string source_text(const Trace& trace, const samples::SampledFunction& func
   return text;
 }
 
-std::string weight_text(const samples::Weight& weight, WeightBy by) {
-  if (by == WeightBy::kTime) return timeline::format_duration(weight.time) + " in " + timeline::format_counted(weight.count, "call");
+std::string weight_text(const samples::Weight& weight, StackSource source) {
+  const std::string time = timeline::format_duration(weight.time);
+  switch (source) {
+    case StackSource::kGpuWork:  // lines of a kernel have an estimate alone
+      return weight.count == 0 && weight.time > 0 ? "about " + time : time + " in " + timeline::format_counted(weight.count, "operation");
+    case StackSource::kBacktraces:
+      return time + " in " + timeline::format_counted(weight.count, "call");
+    case StackSource::kCpuSamples:
+      break;
+  }
   const std::string samples = timeline::format_counted(weight.count, "sample");
-  return weight.time > 0 ? samples + ", about " + timeline::format_duration(weight.time) : samples;
+  return weight.time > 0 ? samples + ", about " + time : samples;
 }
 
 std::shared_ptr<const SampleProfile> make_profile(const Trace& trace, const ProfileRequest& request, const std::stop_token& stop) {
   using samples::CallTreeOrder;
+  const StackSource source = request.selection.source;
   auto profile = std::make_shared<SampleProfile>();
-  profile->by = request.selection.source == StackSource::kCpuSamples ? WeightBy::kCount : WeightBy::kTime;
-  const std::vector<samples::SampledStack> stacks = sampled_stacks(trace, request.selection, stop);
+  profile->source = source;
+  profile->by = source == StackSource::kCpuSamples ? WeightBy::kCount : WeightBy::kTime;
+  std::vector<samples::SampledStack> stacks;
+  if (source != StackSource::kGpuWork) stacks = sampled_stacks(trace, request.selection, stop);
+  const auto tree = [&](CallTreeOrder order) {
+    return source == StackSource::kGpuWork ? gpu_time_tree(trace, request.selection, order, request.calls, stop)
+                                           : make_call_tree(trace, stacks, order, request.calls);
+  };
   if (stop.stop_requested()) return nullptr;
-  profile->top_down = make_call_tree(trace, stacks, CallTreeOrder::kTopDown, request.calls);
+  profile->top_down = tree(CallTreeOrder::kTopDown);
   if (stop.stop_requested()) return nullptr;
-  if (request.trees == CallTrees::kBoth) profile->bottom_up = make_call_tree(trace, stacks, CallTreeOrder::kBottomUp, request.calls);
+  if (request.trees == CallTrees::kBoth) profile->bottom_up = tree(CallTreeOrder::kBottomUp);
   if (stop.stop_requested()) return nullptr;
   profile->functions = function_weights(profile->top_down);
   profile->table = std::make_shared<const stats::Table>(table_of(trace, *profile));

@@ -12,7 +12,8 @@
 namespace lanescope::ui {
 
 struct SampleProfile {
-  samples::WeightBy by = samples::WeightBy::kCount;  // samples by their count, calls by their durations
+  samples::StackSource source = samples::StackSource::kCpuSamples;
+  samples::WeightBy by = samples::WeightBy::kCount;  // samples by their count, calls and work of GPUs by their durations
   samples::CallTree top_down;
   samples::CallTree bottom_up;                     // a root alone where it was not asked for
   std::vector<samples::FunctionWeight> functions;  // indexes into top_down's
@@ -35,11 +36,9 @@ struct ProfileRequest {
 [[nodiscard]] std::shared_ptr<const SampleProfile> make_profile(const Trace& trace, const ProfileRequest& request,
                                                                 const std::stop_token& stop);
 
-// "libtorch_cpu.so", "" where the function is in no file.
-[[nodiscard]] std::string module_text(const Trace& trace, const samples::SampledFunction& function);
 // "train.py:30", "" where that is not known.
 [[nodiscard]] std::string source_text(const Trace& trace, const samples::SampledFunction& function);
-// "12 345 samples", "1.234 s in 17 calls".
-[[nodiscard]] std::string weight_text(const samples::Weight& weight, samples::WeightBy by);
+// "12 345 samples", "1.234 s in 17 calls", "1.234 s in 17 operations".
+[[nodiscard]] std::string weight_text(const samples::Weight& weight, samples::StackSource source);
 
 }  // namespace lanescope::ui

@@ -19,6 +19,19 @@ using samples::CallChoice;
 using samples::CallTreeOrder;
 using samples::StackSource;
 
+// Threads are offered that have a track of it.
+TrackKind kind_of_threads(StackSource source) {
+  switch (source) {
+    case StackSource::kCpuSamples:
+      return TrackKind::kCpuSamples;
+    case StackSource::kBacktraces:
+      return TrackKind::kBacktraces;
+    case StackSource::kGpuWork:
+      break;
+  }
+  return TrackKind::kCudaApi;
+}
+
 constexpr int kNothingPage = 4;     // behind the views
 constexpr int kFunctionColumn = 4;  // of the table of functions
 constexpr int kModuleColumn = 5;
@@ -95,6 +108,11 @@ void SamplesPanel::layOut() {
   for (const QString& name : {tr("Flame graph"), tr("Top-down"), tr("Bottom-up"), tr("Functions")}) view_->addItem(name);
   source_->addItem(tr("CPU samples"), static_cast<int>(StackSource::kCpuSamples));
   source_->addItem(tr("Backtraces of calls"), static_cast<int>(StackSource::kBacktraces));
+  source_->addItem(tr("GPU time"), static_cast<int>(StackSource::kGpuWork));
+  source_->setItemData(source_->count() - 1,
+                       tr("What GPUs ran, below what launched it: the calls that led there or, where they were not recorded, NVTX ranges. "
+                          "Kernels whose warps were sampled go on with lines of their source."),
+                       Qt::ToolTipRole);
   binding_->addItem(tr("All of the time"), static_cast<int>(TimeBinding::kWholeTrace));
   binding_->addItem(tr("Selected range, or all"), static_cast<int>(TimeBinding::kSelectedRange));
   binding_->addItem(tr("Visible range"), static_cast<int>(TimeBinding::kVisibleRange));
@@ -208,8 +226,7 @@ void SamplesPanel::fillThreads() {
   thread_->addItem(tr("All threads"), QString());
   const std::shared_ptr<const Trace>& trace = state_.trace();
   if (!trace) return;
-  const TrackKind kind =
-      source_->currentData().toInt() == static_cast<int>(StackSource::kCpuSamples) ? TrackKind::kCpuSamples : TrackKind::kBacktraces;
+  const TrackKind kind = kind_of_threads(source());
   for (ProcessId process = 0; process < trace->processes().size(); ++process) {
     bool first = true;
     for (const TrackId id : trace->tracks_of(process, kind)) {
@@ -226,6 +243,28 @@ void SamplesPanel::fillThreads() {
   thread_->setCurrentIndex(std::max(0, thread_->findData(chosen)));
 }
 
+samples::StackSource SamplesPanel::source() const { return static_cast<StackSource>(source_->currentData().toInt()); }
+
+// What to do where the trace has none of the source.
+QString SamplesPanel::missingText() const {
+  switch (source()) {
+    case StackSource::kCpuSamples:
+      return tr("The trace has no CPU samples. Record them with: lanescope profile --sample=process-tree");
+    case StackSource::kBacktraces:
+      return tr("The trace has no backtraces of calls. Record them with: lanescope profile --cudabacktrace=all");
+    case StackSource::kGpuWork:
+      break;
+  }
+  return tr("The trace has no work of GPUs. Record it with: lanescope profile --trace=cuda");
+}
+
+void SamplesPanel::chooseSource(StackSource source) {
+  source_is_chosen_ = true;
+  source_->setCurrentIndex(source_->findData(static_cast<int>(source)));
+  fillThreads();
+  if (isVisible()) compute();
+}
+
 void SamplesPanel::chooseCalls(CallChoice choice) { calls_->setCurrentIndex(calls_->findData(static_cast<int>(choice))); }
 
 // Where there is no Python, there is nothing to choose.
@@ -239,7 +278,7 @@ ProfileRequest SamplesPanel::request() const {
   request.calls = static_cast<CallChoice>(calls_->currentData().toInt());
   request.trees = view_->currentIndex() == static_cast<int>(View::kBottomUp) ? CallTrees::kBoth : CallTrees::kTopDown;
   samples::SampleSelection& selection = request.selection;
-  selection.source = static_cast<StackSource>(source_->currentData().toInt());
+  selection.source = source();
   selection.window = state_.boundRange();
   const QString chosen = thread_->currentData().toString();
   const Trace& trace = *state_.trace();
@@ -263,10 +302,10 @@ void SamplesPanel::refresh() {
 void SamplesPanel::compute() {
   paced_.cancel();
   const std::shared_ptr<const Trace> trace = state_.trace();
-  // A trace that has one source alone shows that one, unless the other was asked for.
+  // A trace without the source shows one that it has, unless the other was asked for.
   if (trace && !source_is_chosen_)
-    for (const StackSource other : {StackSource::kCpuSamples, StackSource::kBacktraces})
-      if (!has_stacks(*trace, static_cast<StackSource>(source_->currentData().toInt())) && has_stacks(*trace, other)) {
+    for (const StackSource other : {StackSource::kCpuSamples, StackSource::kBacktraces, StackSource::kGpuWork})
+      if (!has_stacks(*trace, source()) && has_stacks(*trace, other)) {
         source_->setCurrentIndex(source_->findData(static_cast<int>(other)));
         fillThreads();
       }
@@ -338,16 +377,11 @@ void SamplesPanel::showNote() {
   search_->setPlaceholderText(table ? tr("Filter functions and modules") : tr("Highlight functions"));
   note_->clear();
   if (!any) {
-    const bool timed = source_->currentData().toInt() == static_cast<int>(StackSource::kCpuSamples);
-    const bool recorded = state_.trace() && has_stacks(*state_.trace(), timed ? StackSource::kCpuSamples : StackSource::kBacktraces);
-    if (recorded)
-      nothing_->setText(tr("There are none in this part of time and of this thread."));
-    else
-      nothing_->setText(timed ? tr("The trace has no CPU samples. Record them with: lanescope profile --sample=process-tree")
-                              : tr("The trace has no backtraces of calls. Record them with: lanescope profile --cudabacktrace=all"));
+    nothing_->setText(state_.trace() && has_stacks(*state_.trace(), source()) ? tr("There are none in this part of time and of this thread.")
+                                                                              : missingText());
     return;
   }
-  QString text = QString::fromStdString(weight_text(profile_->top_down.total(), profile_->by));
+  QString text = QString::fromStdString(weight_text(profile_->top_down.total(), profile_->source));
   if (flame && !search_->text().isEmpty())
     text += tr(" · found in %1").arg(QString::fromStdString(timeline::format_share(flame_->foundShare())));
   if (table && !search_->text().isEmpty()) text += tr(" · %1 of %2 functions").arg(shown_functions_).arg(functions_->model()->rowCount());

@@ -1,4 +1,4 @@
-// What threads were seen to run, or where their calls came from: as a flame graph, as call trees, as a table of functions. Of the part of
+// What threads were seen to run, where their calls came from, or what GPUs ran for them: as a flame graph, as call trees, as a table of functions. Of the part of
 // time that lists are about, of all threads, one process or one thread. Of programs with Python, all calls of a chain or those that its
 // authors know.
 //
@@ -32,6 +32,7 @@ class SamplesPanel : public QWidget {
   explicit SamplesPanel(SelectionState& state, QWidget* parent = nullptr);
 
   void chooseView(View view);
+  void chooseSource(samples::StackSource source);
   // Of CPU samples or, where there are none, of calls.
   void chooseThread(ThreadId thread);
   void chooseProcess(ProcessId process);
@@ -64,6 +65,8 @@ class SamplesPanel : public QWidget {
   void showNote();
   void offerCalls();
   [[nodiscard]] ProfileRequest request() const;
+  [[nodiscard]] samples::StackSource source() const;
+  [[nodiscard]] QString missingText() const;
 
   SelectionState& state_;
   QComboBox* view_;

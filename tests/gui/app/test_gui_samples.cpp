@@ -7,8 +7,10 @@
 #include "main_window_fixture.h"
 #include "menus.h"
 #include "model/export/trace_file_export.h"
+#include "model/trace/load.h"
 #include "model/trace/thread_states.h"
 #include "samples/samples_panel.h"
+#include "support/paths.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -176,6 +178,35 @@ class SamplesTest : public QObject {
     QVERIFY(settled());
     QCOMPARE(panel_->profile()->top_down.total(), (samples::Weight{1, 4'000}));
     QVERIFY(near(boxOf({"train", "load"}).width(), panel_->flameGraph().viewport()->width()));
+  }
+
+  void timeOfGpusLiesBelowWhatLaunchedItDownToTheLineOfTheKernel() {
+    const auto loaded = load_trace(data_file("transpositions.trace"));
+    QVERIFY(loaded.has_value());
+    state_->setTrace(*loaded, ui::TraceChange::kOther);
+    choose(choice(*panel_, "Which call chains"), 2);
+    QVERIFY(settled());
+    const samples::CallTree& tree = panel_->profile()->top_down;
+    Nanoseconds busy = 0;
+    for (const Track& track : (*loaded)->tracks())
+      if (is_gpu_work(track.key.kind))
+        for (const LaneId lane : track.lanes)
+          for (EventIndex i = 0; i < (*loaded)->lane(lane).size(); ++i) busy += (*loaded)->lane(lane).duration(i);
+    QCOMPARE(tree.total().time, busy);
+    // The kernel that writes columns waits where it stores.
+    std::uint32_t line = 0;
+    for (std::uint32_t node = 1; node < tree.nodes().size() && line == 0; ++node)
+      if (tree.function_of(node).kind == samples::FrameKind::kLine) line = node;
+    QVERIFY(line != 0);
+    const samples::CallTreeNode& kernel = tree.node(tree.node(line).parent);
+    QCOMPARE(tree.function_of(tree.node(line).parent).kind, samples::FrameKind::kOperation);
+    QVERIFY(kernel.total.count > 0);
+    const QString of_line = panel_->flameGraph().toolTipOf(line);
+    QVERIFY2(of_line.contains("transpositions.cu:") && of_line.contains("about "), qPrintable(of_line));
+    const QString of_state = panel_->flameGraph().toolTipOf(tree.node(line).first_child);
+    QVERIFY2(of_state.contains("Warps wait for:"), qPrintable(of_state));
+    QVERIFY(std::any_of(panel_->flameGraph().boxes().begin(), panel_->flameGraph().boxes().end(),
+                        [line](const samples::FlameBox& box) { return box.node == line; }));
   }
 
   void treesShowTheSameTopDownAndBottomUp() {

@@ -5,10 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "model/samples/sampled_stacks.h"
@@ -18,16 +21,32 @@ namespace lanescope::samples {
 
 using FunctionIndex = std::uint32_t;
 
+// What a node of a call tree stands for. Trees of calls on processors have code alone; those of the time on GPUs go on where code ends (gpu_time.h).
+enum class FrameKind : std::uint8_t {
+  kNative,
+  kOsKernel,
+  kPython,
+  kGenerated,
+  kThread,     // that launched work on a GPU
+  kRange,      // an NVTX range around the launch, named as its family: "step_*"
+  kOperation,  // a kernel, copy, set or graph on a GPU
+  kLine,       // of a kernel's source, with the lines into which it was inlined behind it
+  kWarpState,  // why warps did not go on: "long_scoreboard"; "selected" where they did
+};
+
 struct SampledFunction {
   std::string name;     // "at::native::add_kernel(...)", "libcuda.so.1 (no symbols)", "(unknown)"
-  NameId function = 0;  // the same in the trace; 0 where no function is known
+  NameId function = 0;  // the same in the trace; 0 where no function is known, and where the frame is no code
   NameId module = 0;
-  CodeKind kind = CodeKind::kNative;
+  FrameKind kind = FrameKind::kNative;
   NameId source_file = 0;  // where most of its samples are; 0 where that is not known
   std::uint32_t source_line = 0;
 };
 
-// Functions that chains of a trace go through.
+// Where the code of a frame is: "libtorch_cpu.so", "Python"; what it is, where it is no code: "NVTX". "" where that is not known.
+[[nodiscard]] std::string module_text(const Trace& trace, const SampledFunction& function);
+
+// Functions that chains of a trace go through, and what else stands in a call tree.
 class SampledFunctions {
  public:
   explicit SampledFunctions(const Trace& trace);
@@ -37,15 +56,20 @@ class SampledFunctions {
   [[nodiscard]] const std::vector<FunctionIndex>& at(CodeLocationId location);
   // The function of samples whose chain could not be read.
   [[nodiscard]] FunctionIndex unknown();
+  // A frame that is no code: one for each kind and name. O(log frames).
+  [[nodiscard]] FunctionIndex frame(FrameKind kind, std::string_view name);
+  // Notes at which line most of a function's samples are.
+  void set_line(FunctionIndex function, NameId source_file, std::uint32_t source_line);
+  [[nodiscard]] std::vector<SampledFunction> take() && { return std::move(functions_); }
 
  private:
-  friend class CallTreeBuilder;
   [[nodiscard]] FunctionIndex index_of(CodeKind kind, NameId module, NameId function);
 
   const Trace* trace_;
   std::vector<std::vector<FunctionIndex>> of_location_;
   std::vector<SampledFunction> functions_;
   std::map<std::tuple<CodeKind, NameId, NameId>, FunctionIndex> ids_;
+  std::map<std::pair<FrameKind, std::string>, FunctionIndex, std::less<>> frames_;
 };
 
 enum class CallTreeOrder : std::uint8_t {
@@ -75,7 +99,7 @@ class CallTree {
   [[nodiscard]] Weight total() const noexcept { return nodes_.front().total; }
 
  private:
-  friend class CallTreeBuilder;
+  friend class CallTreeGrowth;
   std::vector<CallTreeNode> nodes_;
   std::vector<SampledFunction> functions_;
 };

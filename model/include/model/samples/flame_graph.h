@@ -8,11 +8,6 @@
 
 namespace lanescope::samples {
 
-enum class WeightBy : std::uint8_t { kCount, kTime };
-[[nodiscard]] inline double amount(const Weight& weight, WeightBy by) noexcept {
-  return by == WeightBy::kCount ? static_cast<double>(weight.count) : static_cast<double>(weight.time);
-}
-
 struct FlameBox {
   std::uint32_t node = 0;
   std::uint32_t depth = 0;  // 0 for the root

@@ -13,6 +13,7 @@ namespace lanescope::samples {
 enum class StackSource : std::uint8_t {
   kCpuSamples,  // what threads were seen to run, every so often
   kBacktraces,  // where CUDA and OS calls came from
+  kGpuWork,     // where the time of GPUs came from: gpu_time_tree() makes a tree of it
 };
 
 struct SampleSelection {
@@ -34,13 +35,18 @@ struct Weight {
   auto operator<=>(const Weight&) const = default;
 };
 
+enum class WeightBy : std::uint8_t { kCount, kTime };
+[[nodiscard]] inline double amount(const Weight& weight, WeightBy by) noexcept {
+  return by == WeightBy::kCount ? static_cast<double>(weight.count) : static_cast<double>(weight.time);
+}
+
 struct SampledStack {
   CallNodeId chain = 0;  // 0 for samples whose chain could not be read
   Weight weight;
   auto operator<=>(const SampledStack&) const = default;
 };
 
-// Each chain once, by its id. O(samples in the window + distinct chains · log). When asked to stop, it ends early.
+// Each chain once, by its id, of samples or backtraces. O(samples in the window + distinct chains · log). When asked to stop, it ends early.
 [[nodiscard]] std::vector<SampledStack> sampled_stacks(const Trace& trace, const SampleSelection& selection,
                                                        const std::stop_token& stop = {});
 
