@@ -221,7 +221,7 @@ int main(int count, char** arguments) {
   app.add_option("--replay-mode", options.replay, "kernel or spread")->check(CLI::IsMember({"kernel", "spread"}));
   app.add_option("--kernel-name", options.kernel, "Name, or regex:PATTERN");
   app.add_option("--launch-skip", options.choice.skip, "Launches");
-  app.add_option("--launch-count", options.choice.count, "Launches; 0: all");
+  app.add_option("--launch-count", options.choice.count, "Launches; 0: all. Those that take sets in turn count as one");
   app.add_flag("--sampled", options.sampled, "Of each kernel and shape the first launch and the tenth");
   app.add_option("--budget", options.budget, "Seconds of each process; 0: without end");
   CLI11_PARSE(app, count, arguments);

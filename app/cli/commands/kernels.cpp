@@ -61,7 +61,7 @@ void describe(CLI::App& app, KernelOptions& options) {
   app.add_option("--metrics", options.metrics, "Measure these as well, or alone where neither --set nor --section is given")->group(kWhat)->delimiter(',')->type_name("NAME");
   app.add_option("-k,--kernel-name", options.kernel, "Kernels of this name (without namespaces and parameters), or\nregex:PATTERN")->group(kWhat)->type_name("NAME");
   app.add_option("-s,--launch-skip", options.skip, "Launches before the first that is measured, of those chosen")->group(kWhat)->type_name("N");
-  app.add_option("-c,--launch-count", options.count, "Launches to measure; 0: all")->group(kWhat)->type_name("N");
+  app.add_option("-c,--launch-count", options.count, "Launches to measure; 0: all. Those that spread takes in turn\ncount as one")->group(kWhat)->type_name("N");
   app.add_option("--replay-mode", options.replay,
                  "Where counters take several passes: kernel runs each launch\nagain and restores memory, spread takes equal launches in turn")
       ->group(kWhat)

@@ -1,5 +1,6 @@
 #include "agent/kernel_counters/collection.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +31,7 @@ using cupti::tell;
 
 constexpr std::int64_t kPlanPatience = 20 * kSecond;   // for the host's plan, which takes the driver's time to start
 constexpr std::int64_t kLongMeasurement = 10 * kSecond;
-constexpr std::uint64_t kSecondLook = 9;               // the launch, from 0, that is measured again where only some are
+constexpr std::uint64_t kSecondLook = 9;               // the launch, from 0, from which on it is measured again where only some are
 constexpr std::size_t kMostContexts = 16;
 
 enum class State : int { kOff, kWaiting, kOn, kOver };
@@ -218,14 +219,24 @@ LaunchEntry* choose(const Launch& launch) noexcept {
   const channel::LaunchChoice& choice = c.plan.choice();
   if (choice.is_sampled != 0) return number >= entry->due && !c.sets.is_to_wait(*entry) ? entry : nullptr;
   const std::uint64_t place = c.fitting++;
-  if (place < choice.skip || (choice.count != 0 && place >= std::uint64_t{choice.skip} + choice.count)) return nullptr;
+  if (place < choice.skip) return nullptr;
+  // Launches that take sets in turn count as one.
+  if (choice.count != 0 && entry->group == 0 && c.table.groups() >= choice.count) return nullptr;
   return c.sets.is_to_wait(*entry) ? nullptr : entry;
 }
 
-// Behind the last set of a group the next group is due.
+// Behind the last set of a group the next group is due, where only some launches are measured: there are two.
 void advance(LaunchEntry& entry, const ContextCounters& counters, const Set& set) noexcept {
   const ScopedLock lock(table_lock);
-  if (complete(entry, counters, set)) entry.due = entry.due < kSecondLook && entry.seen <= kSecondLook ? kSecondLook : UINT64_MAX;
+  if (!complete(entry, counters, set)) return;
+  entry.due = entry.groups++ == 0 ? std::max(kSecondLook, entry.seen) : UINT64_MAX;
+}
+
+// The group to which the entry's measurements belong now.
+std::uint32_t group_of(LaunchEntry& entry) noexcept {
+  const ScopedLock lock(table_lock);
+  if (entry.group == 0) entry.group = all().table.new_group();
+  return entry.group;
 }
 
 const Set* choose_set(const ContextCounters& counters, const LaunchEntry& entry) noexcept {
@@ -245,10 +256,10 @@ bool begin_measurement(const Launch& launch, LaunchEntry& entry) noexcept {
               "counts all in the same launch.");
     return false;
   }
-  if (entry.group == 0) entry.group = c.table.new_group();
+  const std::uint32_t group = group_of(entry);
   std::snprintf(c.running, sizeof(c.running), "%.*s", static_cast<int>(function_name(launch.name).size()), function_name(launch.name).data());
   measuring_since.store(monotonic_now());
-  c.now = {counters, set, entry.group, monotonic_now(), 0};
+  c.now = {counters, set, group, monotonic_now(), 0};
   if (const auto refusal = counters->begin(*set)) {
     give_up(refusal);
     measuring_since.store(0);

@@ -17,6 +17,7 @@ struct LaunchEntry {
   std::uint64_t due = 0;        // of the launches, from 0, the next that is measured where only some are
   std::uint64_t counted = 0;    // sets that its group has, a bit each
   std::uint32_t group = 0;      // of measurements that belong together; 0: none has begun
+  std::uint32_t groups = 0;     // that are complete
   bool fits = false;            // its name is one that was asked for
   bool was_left_out = false;    // and it has been told
 };
@@ -29,6 +30,7 @@ class LaunchTable {
 
   // The number of the next group.
   std::uint32_t new_group() noexcept { return ++groups_; }
+  [[nodiscard]] std::uint32_t groups() const noexcept { return groups_; }
 
   static constexpr std::size_t kPlaces = 1u << 14;
 

@@ -133,6 +133,39 @@ TEST_CASE("of sampled launches the first and the tenth are counted, with one aft
   CHECK(program.mock().enabled == 1);
 }
 
+TEST_CASE("a kernel whose first counts took long is counted a second time as well") {
+  channel::LaunchChoice choice = all_launches();
+  choice.is_sampled = 1;
+  Program program(choice, {{"GH100", "1    "}, {"GH100", "2    "}, {"GH100", "3    "}});
+  // Changes of the set keep their distance, so that the third set comes behind the tenth launch.
+  const auto launch_until_counted = [&](std::size_t counts) {
+    for (int tries = 0; tries < 1000 && program.counted().size() < counts; ++tries) {
+      program.launch("_Z4gemmv");
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  };
+  launch_until_counted(3);
+  launch_until_counted(6);
+  const auto counted = program.records().counted;
+  REQUIRE(counted.size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) CHECK((counted[i].record.group == counted[0].record.group) == (i < 3));
+}
+
+TEST_CASE("launches that take sets in turn are one of those that were asked for") {
+  channel::LaunchChoice choice = all_launches();
+  choice.count = 1;
+  Program program(choice, {{"GH100", "1    "}, {"GH100", "2    "}});
+  for (int i = 0; i < 5; ++i)
+    for (const char* name : {"_Z1av", "_Z1bv"}) program.launch(name);
+  const auto counted = program.records().counted;
+  REQUIRE(counted.size() == 2);
+  for (const auto& each : counted) {
+    CHECK(each.kernel == "_Z1av");
+    CHECK(each.record.group == counted[0].record.group);
+  }
+  CHECK(counted[0].record.set != counted[1].record.set);
+}
+
 TEST_CASE("launches wait unmeasured for a set that is not counted at once") {
   Program program(all_launches(), {{"GH100", "1    "}, {"GH100", "2    "}});
   for (int i = 0; i < 3; ++i)
