@@ -9,6 +9,7 @@
 #include "model/stats/format.h"
 #include "model/stats/report.h"
 #include "model/trace/completeness.h"
+#include "model/trace/last_path_part.h"
 #include "timeline/core/format.h"
 #include "timeline/core/svg_picture.h"
 
@@ -78,7 +79,7 @@ class Page {
     std::vector<Finding> findings;
     std::string summary;
     if (const auto done = judge(findings, summary); !done) return done.error();
-    const std::string name = options_.file.substr(options_.file.rfind('/') + 1);
+    const std::string name(last_path_part(options_.file));
     const bool written = say("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + html(name) +
                              "</title><meta name=\"viewport\" content=\"width=device-width\">" + std::string(kStyle) + "</head><body>\n" +
                              element("h1", html(name))) &&

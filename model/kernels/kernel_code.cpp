@@ -10,6 +10,7 @@
 
 #include "model/kernels/cubin.h"
 #include "model/trace/kernel_records.h"
+#include "model/trace/last_path_part.h"
 
 namespace lanescope::kernels {
 namespace {
@@ -84,7 +85,7 @@ class CodeWriter {
     added.file = file(places.front().file);
     added.line = places.front().line;
     for (std::size_t i = 1; i < places.size() && inline_bytes_ < kMostInlineBytes; ++i) {
-      const std::string_view path = places[i].file.substr(places[i].file.rfind('/') + 1);
+      const std::string_view path = last_path_part(places[i].file);
       added.inlined_into += (i == 1 ? "" : " < ") + std::string(path.substr(0, kLongestFile)) + ":" + std::to_string(places[i].line);
     }
     inline_bytes_ += added.inlined_into.size();

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "model/trace/kernel_records.h"
+#include "model/trace/last_path_part.h"
 #include "stall_reasons.h"
 
 namespace lanescope::kernels {
@@ -13,11 +14,9 @@ namespace {
 
 constexpr std::size_t kMostLineBytes = 64u << 20;  // of the texts of all lines: beyond, where a line was inlined is not said
 
-std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 std::string place_text(const SourcePlace& place) {
   constexpr std::size_t kLongestFile = 255;  // bytes, as file systems have it
-  return std::string(last_part(place.file).substr(0, kLongestFile)) + ":" + std::to_string(place.line);
+  return std::string(last_path_part(place.file).substr(0, kLongestFile)) + ":" + std::to_string(place.line);
 }
 
 bool overlaps(const PcSampleWindow& window, const std::optional<TimeRange>& time) {

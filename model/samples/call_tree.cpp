@@ -7,16 +7,12 @@
 #include <unordered_map>
 
 #include "call_tree_growth.h"
+#include "model/trace/last_path_part.h"
 
 namespace lanescope::samples {
 namespace {
 
 constexpr std::uint32_t kRoot = CallTreeGrowth::kRoot;
-
-std::string_view last_path_part(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
 
 FrameKind frame_kind(CodeKind kind) noexcept {
   switch (kind) {

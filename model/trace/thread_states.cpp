@@ -3,14 +3,15 @@
 #include <map>
 #include <string>
 
+#include "model/trace/last_path_part.h"
+
 namespace lanescope {
 namespace {
 
 // "python (4711)": who a processor runs.
 NameId thread_label(TraceBuilder& builder, ProcessId process, std::uint32_t tid) {
   const std::string_view path = builder.process(process).executable;
-  const auto slash = path.rfind('/');
-  const std::string_view program = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  const std::string_view program = last_path_part(path);
   return builder.intern(std::string(program.empty() ? "thread" : program) + " (" + std::to_string(tid) + ")");
 }
 

@@ -16,6 +16,7 @@
 #include "lane_thread.h"
 #include "memory_totals.h"
 #include "model/file/limits.h"
+#include "model/trace/last_path_part.h"
 #include "row_index.h"
 
 namespace lanescope {
@@ -149,11 +150,6 @@ struct TrackState {
   std::size_t known_depths = 0;
   bool changed = true;
 };
-
-std::string_view last_path_part(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
 
 // What native code is called while its function is not known: "libcudart.so.13+0x1f2a0".
 std::string address_text(std::string_view module, std::uint64_t address) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/samples/backtrace.h"
+#include "model/trace/last_path_part.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::timeline {
@@ -11,11 +12,6 @@ namespace {
 // Lines of a chain in brief.
 constexpr std::size_t kMostCalls = 12;
 constexpr std::size_t kMostPythonCalls = 4;  // of them, where the innermost ones are all native
-
-std::string_view last_path_part(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
 
 // "load  train.py:30 (Python)", "inflate  libz.so.1".
 std::string call_text(const Trace& trace, const CodeLocation& location, const CodeFunction& function) {

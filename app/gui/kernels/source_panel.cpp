@@ -12,6 +12,7 @@
 
 #include "kernels/disassembler.h"
 #include "kernels/kernel_facts.h"
+#include "model/trace/last_path_part.h"
 
 namespace lanescope::ui {
 namespace {
@@ -39,7 +40,7 @@ QString tip_of(const std::vector<kernels::StallCount>& stalls, std::uint64_t sam
   return rows.join(u'\n');
 }
 
-QString file_name(const std::string& path) { return text_of(std::string_view(path).substr(path.rfind('/') + 1)); }
+QString file_name(const std::string& path) { return text_of(last_path_part(path)); }
 
 }  // namespace
 

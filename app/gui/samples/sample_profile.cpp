@@ -1,6 +1,7 @@
 #include "samples/sample_profile.h"
 
 #include "model/samples/gpu_time.h"
+#include "model/trace/last_path_part.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
@@ -8,11 +9,6 @@ namespace {
 
 using samples::StackSource;
 using samples::WeightBy;
-
-std::string last_path_part(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
-}
 
 stats::Table table_of(const Trace& trace, const SampleProfile& profile) {
   using namespace stats;
@@ -37,7 +33,7 @@ stats::Table table_of(const Trace& trace, const SampleProfile& profile) {
 
 std::string source_text(const Trace& trace, const samples::SampledFunction& function) {
   if (function.source_file == 0) return {};
-  std::string text = last_path_part(trace.name(function.source_file));
+  std::string text(last_path_part(trace.name(function.source_file)));
   if (function.source_line != 0) text += ":" + std::to_string(function.source_line);
   return text;
 }
