@@ -1,7 +1,5 @@
 #include "nsys_database.h"
 
-#include <algorithm>
-
 namespace lanescope::exporters {
 namespace {
 
@@ -19,7 +17,7 @@ std::string column_names(std::string_view columns) {
 
 }  // namespace
 
-Result<std::unique_ptr<NsysDatabase>> NsysDatabase::create(const std::filesystem::path& path, std::vector<std::regex> tables) {
+Result<std::unique_ptr<NsysDatabase>> NsysDatabase::create(const std::filesystem::path& path, NamePatterns tables) {
   std::error_code failed;
   // The folder as it is without links, for SQLite refuses them all the way.
   const std::filesystem::path folder = std::filesystem::canonical(path.has_parent_path() ? path.parent_path() : ".", failed);
@@ -42,9 +40,7 @@ NsysDatabase::~NsysDatabase() {
 }
 
 bool NsysDatabase::wants(NsysTable table) const {
-  if (tables_.empty() || table == NsysTable::kStrings || table == NsysTable::kExportMetadata) return true;
-  return std::any_of(tables_.begin(), tables_.end(),
-                     [&](const std::regex& pattern) { return std::regex_match(table_schema(table).name, pattern); });
+  return table == NsysTable::kStrings || table == NsysTable::kExportMetadata || tables_.match(table_schema(table).name);
 }
 
 sqlite3_stmt* NsysDatabase::insertion(NsysTable table, std::size_t columns) {

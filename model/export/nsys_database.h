@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +15,7 @@
 
 #include "model/file/result.h"
 #include "nsys_schema.h"
+#include "tables/name_patterns.h"
 
 namespace lanescope::exporters {
 
@@ -24,8 +24,8 @@ inline constexpr Null kNull;
 
 class NsysDatabase {
  public:
-  // Into an empty file; a link is refused. `tables`: only those that match one of these; all where there is none.
-  static Result<std::unique_ptr<NsysDatabase>> create(const std::filesystem::path& path, std::vector<std::regex> tables);
+  // Into an empty file; a link is refused. `tables`: only those that match.
+  static Result<std::unique_ptr<NsysDatabase>> create(const std::filesystem::path& path, NamePatterns tables);
   ~NsysDatabase();
   NsysDatabase(const NsysDatabase&) = delete;
   NsysDatabase& operator=(const NsysDatabase&) = delete;
@@ -55,7 +55,7 @@ class NsysDatabase {
   Result<void> finish();
 
  private:
-  explicit NsysDatabase(std::vector<std::regex> tables) : tables_(std::move(tables)) {}
+  explicit NsysDatabase(NamePatterns tables) : tables_(std::move(tables)) {}
 
   sqlite3_stmt* insertion(NsysTable table, std::size_t columns);
   void create_table(const TableSchema& schema);
@@ -81,7 +81,7 @@ class NsysDatabase {
   }
 
   sqlite3* handle_ = nullptr;
-  std::vector<std::regex> tables_;
+  NamePatterns tables_;
   std::array<sqlite3_stmt*, kNsysTableCount> insertions_{};
   std::string failure_;
 };

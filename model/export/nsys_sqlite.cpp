@@ -339,23 +339,11 @@ class NsysExport {
   bool nvtx_rows_are_known_ = false;
 };
 
-Result<std::vector<std::regex>> compiled(const std::vector<std::string>& patterns) {
-  std::vector<std::regex> expressions;
-  for (const std::string& pattern : patterns) {
-    try {
-      expressions.emplace_back(pattern);
-    } catch (const std::regex_error&) {
-      return Error{"The table pattern " + pattern + " is not a regular expression.", ErrorKind::kUsage};
-    }
-  }
-  return expressions;
-}
-
 }  // namespace
 
 Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
                                 const NsysSqliteOptions& options) {
-  auto tables = compiled(options.tables);
+  auto tables = NamePatterns::of(options.tables);
   if (!tables) return tables.error();
   return write_beside(path, overwrite, [&](NewFile& place) -> Result<void> {
     auto database = NsysDatabase::create(place.beside(), std::move(*tables));

@@ -1,4 +1,4 @@
-"""The package's field numbers are those of proto/lanescope/trace.proto, as protoc reads it."""
+"""The package's field numbers are those of trace.proto and kernel_metrics.proto, as protoc reads them."""
 
 import pathlib
 import shutil
@@ -21,10 +21,11 @@ class Schema(unittest.TestCase):
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder) / "schema"
-            subprocess.run(["protoc", f"--descriptor_set_out={out}", "-I", support.ROOT / "proto", support.ROOT / "proto/lanescope/trace.proto"], check=True)
-            described = descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes()).file[0]
-        cls.messages = {message.name: {field.name: field for field in message.field} for message in described.message_type}
-        cls.enumerations = {enum.name: {value.number: value.name for value in enum.value} for enum in described.enum_type}
+            schemas = [support.ROOT / "proto/lanescope" / name for name in ("trace.proto", "kernel_metrics.proto")]
+            subprocess.run(["protoc", f"--descriptor_set_out={out}", "-I", support.ROOT / "proto", *schemas], check=True)
+            described = descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes()).file
+        cls.messages = {message.name: {field.name: field for field in message.field} for file in described for message in file.message_type}
+        cls.enumerations = {enum.name: {value.number: value.name for value in enum.value} for file in described for enum in file.enum_type}
 
     def test_fields_have_the_numbers_and_types_of_the_schema(self):
         kind = descriptor_pb2.FieldDescriptorProto
@@ -55,7 +56,7 @@ class Schema(unittest.TestCase):
                     self.assertTrue(said[number].replace("_", " ").lower().endswith(word), f"{said[number]} is called {word}")
 
     def test_types_of_frames_are_those_of_the_schema(self):
-        said = {name[len("FRAME_"):].lower(): number for number, name in self.enumerations["FrameType"].items()}
+        said = {name[len("FRAME_"):].lower(): number for kind in ("FrameType", "KernelFrame") for number, name in self.enumerations[kind].items()}
         self.assertEqual(_schema.FRAME_TYPES, {name: said[name] for name in _schema.FRAME_TYPES})
 
 

@@ -10,7 +10,7 @@
 #include "commands.h"
 #include "model/export/nsys_parquet_export.h"
 #include "model/export/nsys_sqlite_export.h"
-#include "model/export/parquet_export.h"
+#include "model/export/table_export.h"
 #include "model/export/text_export.h"
 #include "model/export/trace_file_export.h"
 #include "model/file/frame.h"
@@ -65,11 +65,25 @@ Result<void> to_trace(const TracePointer& trace, const Options& options) {
   });
 }
 
+TableOptions our_tables(const Options& options) {
+  return {options.selection, options.tables, options.lazy ? EmptyTables::kOmit : EmptyTables::kCreate};
+}
+
 Result<void> to_parquet(const TracePointer& trace, const Options& options) {
-  ParquetOptions request;
-  request.selection = options.selection;
-  request.empty_tables = options.lazy ? EmptyTables::kOmit : EmptyTables::kCreate;
-  return export_parquet(*trace, options.output, options.overwrite(), request);
+  return export_parquet(*trace, options.output, options.overwrite(), our_tables(options));
+}
+
+Result<void> to_arrow(const TracePointer& trace, const Options& options) {
+  TableOptions request = our_tables(options);
+  // Who reads one table from a pipe gets its columns, also where it has no row.
+  if (!options.tables.empty()) request.empty_tables = EmptyTables::kCreate;
+  Result<void> streamed;
+  bool is_taken = true;
+  const auto written = write_text(options.output, [&](const TextConsumer& write) {
+    streamed = export_arrow(*trace, [&](std::string_view bytes) { return is_taken = write(bytes); }, request);
+    return static_cast<bool>(streamed);
+  });
+  return is_taken && !streamed ? streamed : written;
 }
 
 template <typename Export>
@@ -102,6 +116,7 @@ constexpr std::array kFormats = {
            }},
     Format{"parquet", ".parquet", to_parquet},
     Format{"parquetdir", ".parquetdir", to_parquet_of_nsys},
+    Format{"arrow", ".arrows", to_arrow},
     Format{"trace", ".trace", to_trace},
 };
 
@@ -151,8 +166,8 @@ int recover(const Options& options) {
 }
 
 Result<void> check(Options& options) {
-  if (!options.tables.empty() && options.type != "sqlite" && options.type != "parquetdir")
-    return Error{"--tables names tables of Nsight Systems: it goes with -t sqlite and -t parquetdir only.", ErrorKind::kUsage};
+  if (!options.tables.empty() && options.type != "sqlite" && options.type != "arrow" && !options.type.starts_with("parquet"))
+    return Error{"--tables names tables: it goes with -t sqlite, parquet, parquetdir and arrow only.", ErrorKind::kUsage};
   if (!options.form.empty() && options.type != "trace")
     return Error{"--form says how a .trace file holds its events: it goes with -t trace only.", ErrorKind::kUsage};
   if (!options.times.empty()) {
@@ -181,7 +196,7 @@ int run_export(Arguments arguments) {
   app.add_option("FILE", options.input, "The trace to export")->required()->transform(trace_file());
   app.add_option("-t,--type", options.type,
                  "sqlite (schema of Nsight Systems), chrome (Perfetto, chrome://tracing, HolisticTraceAnalysis), json, csv, "
-                 "text (one line an event), parquet (a folder of tables), parquetdir (one with the tables of sqlite), trace (also recovers a damaged .trace file) [sqlite]")
+                 "text (one line an event), parquet (a folder of tables), parquetdir (one with the tables of sqlite), arrow (a stream for each table of parquet), trace (also recovers a damaged .trace file) [sqlite]")
       ->type_name("TYPE")
       ->check(one_of(export_types(), foreign_type_advice));
   app.add_option("-o,--output", options.output, "File to write, or - for standard output [FILE with the type's extension]")
@@ -189,7 +204,7 @@ int run_export(Arguments arguments) {
   app.add_flag("-f,--force-overwrite", options.force, "Overwrite the file if it exists");
   app.add_option("--times", options.times, "Only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")
       ->type_name("START/END");
-  app.add_option("--tables", options.tables, "Only tables of sqlite or parquetdir that match one of these regular expressions, comma-separated")
+  app.add_option("--tables", options.tables, "Only tables of sqlite, parquet, parquetdir or arrow that match one of these regular expressions, comma-separated")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("REGEX");
@@ -198,13 +213,14 @@ int run_export(Arguments arguments) {
                  "versions before format 1.2 read, too) [compact]")
       ->type_name("FORM")
       ->check(one_of({kCompactForm, kLogForm}));
-  app.add_flag("-l,--lazy", options.lazy, "Make only tables of SQLite or Parquet that have rows [true]");
+  app.add_flag("-l,--lazy", options.lazy, "Make only tables of SQLite, Parquet or Arrow that have rows [true]");
   app.add_flag("-q,--quiet", options.quiet, "Say nothing where it succeeds");
   app.footer(
       "Examples:\n"
       "  lanescope export run.trace                        run.sqlite, for scripts written for Nsight Systems\n"
       "  lanescope export -t chrome run.trace              run.chrome.json, for https://ui.perfetto.dev\n"
       "  lanescope export -t parquet run.trace             folder run.parquet, for DuckDB, Polars, pandas, Spark\n"
+      "  lanescope export -t arrow --tables kernels -o - run.trace | python3 kernels.py   which reads them with pyarrow.ipc.open_stream\n"
       "  lanescope export -t csv -o - --times 1s/2s run.trace | head\n"
       "  lanescope export -t trace -o whole.trace cut.trace   what can be read of a damaged file\n"
       "  lanescope export -t trace --form log -o old.trace run.trace   for an older Lanescope\n");

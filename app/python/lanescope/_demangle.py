@@ -10,6 +10,8 @@ import subprocess
 import sys
 
 _LONGEST_NAME = 1 << 16  # bytes
+_MOST_KNOWN = 1 << 16     # names that are kept, since files of a fleet have the same ones
+_MOST_KNOWN_BYTES = 64 << 20
 _RESTARTS = 8
 _SECONDS = 20  # for each child
 
@@ -31,10 +33,31 @@ for name in sys.stdin.buffer.read().split(b"\0"):
 """
 
 
+_known: "dict[str, str]" = {}  # mangled: readable; "" where it can't be read
+_known_bytes = 0
+
+
 def demangled(names: "list[str]") -> "dict[str, str]":
     """The readable form of each mangled name; names that can't be read are left out."""
+    global _known_bytes
+    wanted = [name for name in dict.fromkeys(names) if name.startswith("_Z") and "\0" not in name and len(name) <= _LONGEST_NAME]
+    found = {name: _known[name] for name in wanted if name in _known}
+    unknown = [name for name in wanted if name not in found]
+    if unknown:
+        answers = _asked(unknown)
+        found.update((name, answers.get(name, "")) for name in unknown)
+        size = sum(len(name) + len(found[name]) for name in unknown)
+        if len(_known) + len(unknown) > _MOST_KNOWN or _known_bytes + size > _MOST_KNOWN_BYTES:
+            _known.clear()
+            _known_bytes = 0
+        if size <= _MOST_KNOWN_BYTES:
+            _known.update((name, found[name]) for name in unknown)
+            _known_bytes += size
+    return {name: readable for name, readable in found.items() if readable}
+
+
+def _asked(waiting: "list[str]") -> "dict[str, str]":
     result: dict[str, str] = {}
-    waiting = [name for name in dict.fromkeys(names) if name.startswith("_Z") and "\0" not in name and len(name) <= _LONGEST_NAME]
     for _ in range(_RESTARTS):
         if not waiting:
             break

@@ -1,4 +1,4 @@
-"""Field numbers of proto/lanescope/trace.proto, as far as this package reads them. tests/python/test_schema.py holds them to that file.
+"""Field numbers of proto/lanescope/trace.proto and kernel_metrics.proto, as far as this package reads them. tests/python/test_schema.py holds them to those files.
 
 A message maps the names of its fields to (number, type). Types are those of the schema: "uint", "sint", "fixed32", "fixed64", "double", "bool",
 "bytes", or another message; in brackets where the field is repeated. Enumerations are "uint".
@@ -30,6 +30,8 @@ FRAME_TYPES = {
     "details": 16,
     "tracks": 17,
     "lane_segment": 18,
+    "pc_samples": 20,
+    "kernel_metrics": 21,
 }
 
 _UINTS, _SINTS, _FIXED64S, _FIXED32S = ["uint"], ["sint"], ["fixed64"], ["fixed32"]
@@ -53,6 +55,35 @@ MESSAGES: dict[str, Message] = {
         "machine_id": (13, "bytes"),
         "boot_id": (14, "bytes"),
         "labels": (15, ["Label"]),
+    },
+    "GpuFunction": {"code_object": (1, "fixed64"), "index": (2, "uint"), "name": (3, "bytes")},
+    "PcSamples": {
+        "begin": (1, "sint"),
+        "duration": (2, "uint"),
+        "device": (3, "uint"),
+        "context": (4, "uint"),
+        "period": (5, "uint"),
+        "first_function": (6, "uint"),
+        "functions": (7, ["GpuFunction"]),
+        "first_reason": (8, "uint"),
+        "reasons": (9, ["bytes"]),
+        "function": (10, ["uint"]),
+        "pc_delta": (11, ["sint"]),
+        "reason": (12, ["uint"]),
+        "samples": (13, ["uint"]),
+        "not_issued": (14, ["uint"]),
+        "dropped": (15, "uint"),
+        "other_samples": (16, "uint"),
+        "buffer_was_full": (17, "bool"),
+    },
+    "KernelMetrics": {"metrics": (2, ["bytes"]), "launches": (3, ["MeasuredLaunch"])},
+    "MeasuredLaunch": {
+        "correlation": (1, "uint"),
+        "values": (2, ["double"]),
+        "replay": (3, "uint"),
+        "passes": (4, "uint"),
+        "other_launches": (5, ["uint"]),
+        "spent": (6, "uint"),
     },
     "Label": {"key": (1, "bytes"), "value": (2, "bytes")},
     "JobPlace": {
@@ -422,6 +453,7 @@ TRACK_KINDS: dict[int, "tuple[tuple[str, ...], int]"] = {
 
 # Numbers of enumerations, in the words of the tables.
 ENUMERATIONS: dict[str, list[str]] = {
+    "KernelReplay": ["none", "kernel", "spread"],
     "ThreadState": ["unknown", "running", "runnable", "blocked"],
     "SampleOrigin": ["timer", "cuda call", "os call"],
     "MemoryKind": ["unknown", "pageable", "pinned", "device", "array", "managed", "device static", "managed static"],

@@ -95,29 +95,57 @@ class SegmentChunk(Chunk):
             raise WireError("a lane segment has no events, too many, or no track")
         self._tables, self._track = tables, tables.tracks[self.scalar("track")]
         self._kind = TRACK_KINDS.get(self._track["kind"], ((), 0))[1]
-        gap, duration = (Chunk.values(self, name).astype(np.int64) for name in ("gap", "duration"))
-        first = self.scalar("first_start")
-        self._start = np.cumsum(gap) + np.concatenate(([0], np.cumsum(duration)[:-1])) + np.int64(((first >> 1) ^ -(first & 1)) - epoch)
-        self._duration, self._name = duration, Chunk.values(self, "name")
-        self._correlation = running_sum(Chunk.values(self, "correlation_delta").astype(np.int64, copy=False))
-        self._detail = running_sum(Chunk.values(self, "detail_delta").astype(np.int64, copy=False))
-        if (self._detail < 0).any():
-            raise WireError("a detail has a negative id")
+        self._epoch = epoch
+        self._made: "dict[str, Array]" = {}
+        self._chosen: "Optional[Array]" = None  # rows that are of this table; None: all
         if table in ("copies", "sets"):
-            chosen = self._tables.detail(self._kind, "operation", self._detail) == ("copies", "sets").index(table)
-            for column in ("_start", "_duration", "_name", "_correlation", "_detail"):
-                setattr(self, column, getattr(self, column)[chosen])
-            self.size = int(chosen.sum())
+            chosen = self._tables.detail(self._kind, "operation", self._details()) == ("copies", "sets").index(table)
+            self._made.clear()
+            self._chosen, self.size = chosen, int(chosen.sum())
+
+    def _once(self, name: str, make: "Callable[[], Array]") -> Array:
+        """A column of the table's rows; made when it is first asked for."""
+        if name not in self._made:
+            whole = make()
+            self._made[name] = whole if self._chosen is None else whole[self._chosen]
+        return self._made[name]
+
+    def _stored(self, name: str) -> Array:
+        """A column of all events of the segment."""
+        column = Chunk.column(self, name)
+        rows = len(Chunk.column(self, "gap"))
+        if len(column) == rows:
+            return column
+        if len(column) != 0:
+            raise WireError(f"column {name} has {len(column)} values for {rows} events")
+        return np.zeros(rows, dtype=column.dtype)
+
+    def _starts(self) -> Array:
+        duration = self._stored("duration").astype(np.int64)
+        first = self.scalar("first_start")
+        start: Array = np.cumsum(self._stored("gap").astype(np.int64) + duration)
+        start -= duration
+        start += np.int64(((first >> 1) ^ -(first & 1)) - self._epoch)
+        return start
+
+    def _details(self) -> Array:
+        def make() -> Array:
+            detail = running_sum(self._stored("detail_delta").astype(np.int64, copy=False))
+            if (detail < 0).any():
+                raise WireError("a detail has a negative id")
+            return detail
+
+        return self._once("detail", make)
 
     def _of_detail(self, name: str) -> Array:
-        return self._tables.detail(self._kind, name, self._detail)
+        return self._tables.detail(self._kind, name, self._details())
 
     def _thread(self) -> int:
         thread = self._track["thread"]
         return self._tables.threads[thread - 1]["id"] if 0 < thread <= len(self._tables.threads) else 0
 
     def start(self) -> Array:
-        return self._start
+        return self._once("start", self._starts)
 
     def column(self, name: str) -> Array:
         if name == "kernel_name":
@@ -126,7 +154,7 @@ class SegmentChunk(Chunk):
 
     def values(self, name: str) -> Array:
         if name == "duration":
-            return self._duration
+            return self._once("duration", lambda: self._stored("duration").astype(np.int64))
         if name == "thread":
             return self.all(self._thread())
         if name == "depth":
@@ -139,7 +167,9 @@ class SegmentChunk(Chunk):
         return values.view(np.uint64) if name in ("address", "virtual_address") else values
 
     def sum(self, name: str) -> Array:
-        return self._correlation if name == "correlation_delta" else self._of_detail(name[: -len("_delta")])
+        if name != "correlation_delta":
+            return self._of_detail(name[: -len("_delta")])
+        return self._once("correlation", lambda: running_sum(self._stored("correlation_delta").astype(np.int64, copy=False)))
 
     def of_all(self, name: str) -> Array:
         if name == "thread":
@@ -154,7 +184,7 @@ class SegmentChunk(Chunk):
         return self._of_detail(name) != 0
 
     def text(self, name: str) -> Array:
-        return self.dictionary.texts(self._name if name == "name" else self._of_detail(name).view(np.uint64))
+        return self.dictionary.texts(self._once("name", lambda: self._stored("name")) if name == "name" else self._of_detail(name).view(np.uint64))
 
     def queue(self, name: str) -> Array:
         return self._of_detail(name) if self._kind == 6 and name != "device" else self.all(self._track[name])

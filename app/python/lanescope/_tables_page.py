@@ -1,5 +1,6 @@
 """Prints docs/tables.md: python3 -m lanescope._tables_page"""
 
+from ._kernel_tables import RECORD_SCHEMAS
 from ._tables import SCHEMAS
 from .table import PROVENANCE
 from .trace import _COUNTER_COLUMNS
@@ -55,6 +56,9 @@ def page() -> str:
         lines += [f"| `{c.name}` | {_TYPES.get(c.type, c.type)} | {c.unit} | {c.meaning} |" for c in schema.columns]
     lines += ["", "## counters", "", "Values of counters over time: GPU metrics, and what processes count.", "", "| column | type | unit | meaning |", "|---|---|---|---|"]
     lines += [f"| `{name}` | {kind} | {_COUNTERS[name][0]} | {_COUNTERS[name][1]} |" for name, kind in _COUNTER_COLUMNS.items()]
+    for records in RECORD_SCHEMAS.values():
+        lines += ["", f"## {records.name}", "", records.meaning, "", "| column | type | unit | meaning |", "|---|---|---|---|"]
+        lines += [f"| `{c.name}` | {_TYPES.get(c.type, c.type)} | {c.unit} | {c.meaning} |" for c in records.columns]
     lines += [
         "",
         "## Where a row comes from",
@@ -73,12 +77,24 @@ def page() -> str:
         "`lanescope export -t parquet run.trace` writes these tables into the folder `run.parquet`, a file each (`kernels.parquet`); one without rows is left",
         "out. Its rows and columns are those above, and behind them come the columns below. Keys of the footer say where the recording comes from and",
         "what it lacks: `lanescope.utc_epoch_ns`, `lanescope.host`, `lanescope.command`, `lanescope.finished`, `lanescope.dropped`, `lanescope.late`,",
-        "`lanescope.invalid`, `lanescope.unwritten`, `lanescope.condition`. `lanescope.tables` is the version of this page: 2.",
+        "`lanescope.invalid`, `lanescope.unwritten`, `lanescope.condition`. `lanescope.tables` is the version of this page: 3.",
         "",
         "| tables | column | type | unit | meaning |",
         "|---|---|---|---|---|",
     ]
     lines += [f"| {tables} | `{name}` | {kind} | {unit} | {meaning} |" for tables, name, kind, unit, meaning in _PARQUET]
+    lines += [
+        "",
+        "## Arrow",
+        "",
+        "`lanescope export -t arrow run.trace` writes the tables of Parquet, with the same columns, into one file or pipe: a stream of Arrow's interprocess format",
+        "for each, one behind the other. The key `lanescope.table` of a schema's metadata says which table it is; the others are those of Parquet's footer. Texts are",
+        "dictionaries, of which each record batch brings its own. `--tables` says which tables; one that it names comes also where it has no row:",
+        "",
+        "```",
+        "$ lanescope export -t arrow --tables kernels -o - run.trace | python3 -c 'import pyarrow.ipc, sys; print(pyarrow.ipc.open_stream(sys.stdin.buffer).read_all())'",
+        "```",
+    ]
     return "\n".join(lines) + "\n"
 
 

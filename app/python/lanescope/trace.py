@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Any, Iterator, Optional
+from typing import Any, Iterable, Iterator, Optional
 
 import numpy as np
 
@@ -12,12 +12,13 @@ from . import program
 from ._demangle import demangled
 from ._dictionary import Dictionary, Texts
 from ._frames import Frame, FrameFile, TraceError
+from ._kernel_tables import RECORD_SCHEMAS, RecordColumn, RecordSchema
 from ._message import decode, text
 from ._schema import ENUMERATIONS, FRAME_TYPES, MESSAGES, TRACK_KINDS
 from ._segments import FileTables, SegmentChunk, track_of
-from ._tables import LARGEST_CHUNK, SCHEMAS, Chunk, TableSchema
+from ._tables import LARGEST_CHUNK, SCHEMAS, Chunk, Column, TableSchema
 from ._wire import WireError, running_sum, varints, zigzag
-from .table import PROVENANCE, Array, Batch, Table
+from .table import PROVENANCE, Array, Batch, Table, distinct
 
 _CACHED_BYTES = 256 << 20  # of decompressed chunks that are kept
 _KIND_OF_FIELD = {number: name for name, (number, kind) in MESSAGES["EventChunk"].items() if isinstance(kind, str) and kind in MESSAGES}
@@ -123,6 +124,9 @@ class Trace:
     memory_usage: Table
     cuda_events: Table
     counters: Table
+    kernel_metrics: Table
+    pc_sample_windows: Table
+    pc_samples: Table
 
     def __init__(self, path: "os.PathLike[str] | str") -> None:
         self.path = os.fspath(path)
@@ -139,19 +143,27 @@ class Trace:
         self._tables = FileTables(self._texts)  # of a compacted file
         self._places: "dict[str, list[_Place]]" = {name: [] for name in [*SCHEMAS, "counter_samples"]}
         self._payloads: "dict[int, memoryview]" = {}
+        self._record_frames: "dict[str, list[Frame]]" = {schema.frame: [] for schema in RECORD_SCHEMAS.values()}
+        self._damaged: "set[int]" = set()  # where payloads lie that make no sense
         self._counters: "dict[tuple[int, int, int], dict[str, Any]]" = {}
         self._losses: "dict[tuple[int, int], dict[str, Any]]" = {}
         self._scan()
         for name, schema in SCHEMAS.items():
             setattr(self, name, Table(name, _Events(self, schema), ["process", "pid", *(column.name for column in schema.columns)]))
         self.counters = Table("counters", _CounterValues(self), list(_COUNTER_COLUMNS))
+        for name, records in RECORD_SCHEMAS.items():
+            setattr(self, name, Table(name, _Records(self, records), ["process", "pid", *(column.name for column in records.columns)]))
         for table in self.tables.values():
             table._further = tuple(PROVENANCE)
 
     @property
     def tables(self) -> "dict[str, Table]":
         """All tables by their names."""
-        return {name: getattr(self, name) for name in [*SCHEMAS, "counters"]}
+        return {name: getattr(self, name) for name in [*SCHEMAS, "counters", *RECORD_SCHEMAS]}
+
+    def event_count(self) -> int:
+        """Events in all tables of events; decodes nothing."""
+        return sum(len(getattr(self, name)) for name in SCHEMAS)
 
     @property
     def utc_epoch(self) -> int:
@@ -200,6 +212,9 @@ class Trace:
         for frame, stored in self._file.frames():
             name = _FRAME_NAMES.get(frame.kind)
             if name in (None, "index", "outline") or (name == "clock_sync" and frame.process != 0):
+                continue
+            if name in self._record_frames:
+                self._record_frames[name].append(frame)
                 continue
             payload = self._file.payload(frame, stored)
             if payload is None:
@@ -326,6 +341,21 @@ class Trace:
     def _take_symbols(self, frame: Frame, payload: memoryview) -> None:
         self._dictionary(frame).extend_by_symbols(payload)
 
+    def _whole_payloads(self, frames: "list[Frame]") -> "Iterator[tuple[Frame, memoryview]]":
+        """Of those that can be read, and were not found to make no sense."""
+        for frame in frames:
+            if frame.payload_at not in self._damaged:
+                payload = self._file.payload(frame)
+                if payload is None:
+                    self._note_damaged(frame)
+                else:
+                    yield frame, payload
+
+    def _note_damaged(self, frame: Frame) -> None:
+        if frame.payload_at not in self._damaged:
+            self._damaged.add(frame.payload_at)
+            self.lost.damaged_chunks += 1
+
     def _events_of(self, place: _Place) -> Optional[memoryview]:
         """The bytes of a chunk's events; None, counted, where the file was changed meanwhile."""
         payload = self._payloads.get(place.frame.payload_at)
@@ -349,25 +379,32 @@ def _word(enumeration: str, number: int) -> str:
 class _Texts:
     """Texts behind the numbers of text columns, for tables of one trace."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, columns: "Iterable[Column | RecordColumn]" = ()) -> None:
         self._trace = trace
+        self._by_name = {column.name: column for column in columns}
 
     def texts(self, column: str, numbers: Array) -> "tuple[Array, list[str]]":
-        used, codes = np.unique(numbers, return_inverse=True)
-        return codes.reshape(-1), self._values(column, used)
+        used, codes = distinct(numbers)
+        return codes, self._values(column, used)
 
     def _values(self, column: str, used: Array) -> "list[str]":
-        values = self._trace._texts.values
-        return [values[number] for number in used.tolist()]
+        described = self._by_name.get(column)
+        if described is not None and described.words is not None:
+            return [described.words[number] if 0 <= number < len(described.words) else described.words[0] for number in used.tolist()]
+        values = [self._trace._texts.values[number] for number in used.tolist()]
+        if described is not None and described.type == "symbol":
+            readable = demangled(values)
+            return [readable.get(value, value) for value in values]
+        return values
 
 
 class _Events(_Texts):
     """The chunks of one kind of event."""
 
     def __init__(self, trace: Trace, schema: TableSchema) -> None:
-        super().__init__(trace)
+        super().__init__(trace, schema.columns)
         self._schema = schema
-        self._by_name = {column.name: column for column in schema.columns}
+        self._columns = {column.name: column for column in schema.columns}
         self._bad: "set[int]" = set()
 
     def column_types(self) -> "dict[str, str]":
@@ -404,21 +441,32 @@ class _Events(_Texts):
         if name == "pid":
             process = self._trace.processes.get(place.frame.process)
             return chunk.all(process.pid if process else 0)
-        if name in PROVENANCE and name not in self._by_name:
+        if name in PROVENANCE and name not in self._columns:
             return chunk.all(self._trace._provenance(place.frame.process)[name])
-        return self._by_name[name].make(chunk)
+        return self._columns[name].make(chunk)
 
-    def _values(self, column: str, used: Array) -> "list[str]":
-        described = self._by_name.get(column)
-        if described is None:
-            return super()._values(column, used)
-        if described.words is not None:
-            return [described.words[number] if 0 <= number < len(described.words) else described.words[0] for number in used.tolist()]
-        values = super()._values(column, used)
-        if described.type == "symbol":
-            readable = demangled(values)
-            return [readable.get(value, value) for value in values]
-        return values
+
+class _Records(_Texts):
+    """Rows that are not made of events."""
+
+    def __init__(self, trace: Trace, schema: RecordSchema) -> None:
+        super().__init__(trace, schema.columns)
+        self._schema = schema
+
+    def column_types(self) -> "dict[str, str]":
+        return {"process": "int64", "pid": "int64"} | {column.name: column.type for column in self._schema.columns} | PROVENANCE
+
+    def row_count(self) -> int:
+        return sum(len(batch["start"]) for batch in self.batches(["start"]))
+
+    def batches(self, columns: "list[str]") -> Iterator[Batch]:
+        trace = self._trace
+        for rows in self._schema.rows(trace, trace._record_frames[self._schema.frame]):
+            process, size = int(rows["process"][0]), len(rows["start"])  # a batch is of one process
+            known = trace.processes.get(process)
+            for name, value in ({"pid": known.pid if known else 0} | trace._provenance(process)).items():
+                rows[name] = np.full(size, value, dtype=np.int64)
+            yield Batch({name: rows[name] for name in columns})
 
 
 _COUNTER_COLUMNS = {

@@ -113,14 +113,14 @@ class Conversion {
     std::vector<ColumnSchema> columns = columns_of(name);
     widen(name, columns);
     Texts texts;
-    TableFolder::Table table{name, columns, std::size_t{1} << 18, [&](std::size_t, std::int64_t cell) { return texts.text(cell); }, {}, std::nullopt};
-    return folder_.write(std::move(table), [&](TableFile& file) -> Result<void> {
+    TableDescription table{name, columns, std::size_t{1} << 18, [&](std::size_t, std::int64_t cell) { return texts.text(cell); }, {}, std::nullopt};
+    return folder_.write(std::move(table), [&](TableRows& table_rows) -> Result<void> {
       const Statement rows = prepare("SELECT * FROM \"" + name + "\" ORDER BY rowid");
       std::vector<Cell> cells(columns.size());
       int state = rows ? sqlite3_step(rows.get()) : SQLITE_ERROR;
       for (; state == SQLITE_ROW; state = sqlite3_step(rows.get())) {
         for (std::size_t i = 0; i < columns.size(); ++i) cells[i] = cell_of(rows.get(), static_cast<int>(i), columns[i].type, texts);
-        file.append(cells);
+        table_rows.append(cells);
       }
       if (state != SQLITE_DONE) return Error{sqlite3_errmsg(database_.get())};
       return {};

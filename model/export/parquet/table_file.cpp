@@ -9,9 +9,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "../tables/value_dictionary.h"
 #include "column_encoding.h"
 #include "thrift_writer.h"
-#include "value_dictionary.h"
 
 namespace lanescope::exporters {
 namespace {
@@ -59,9 +59,8 @@ bool precedes(ColumnType type, std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-TableFile::TableFile(int descriptor, std::vector<ColumnSchema> columns, std::size_t rows_a_group, TextOf text_of)
-    : descriptor_(descriptor), rows_a_group_(rows_a_group), text_of_(std::move(text_of)) {
-  for (ColumnSchema& schema : columns) columns_.push_back({std::move(schema), {}, {}});
+TableFile::TableFile(int descriptor, TableDescription table) : descriptor_(descriptor), table_(std::move(table)) {
+  for (const ColumnSchema& schema : table_.columns) columns_.push_back({schema, {}, {}});
   write(kMagic);
 }
 
@@ -72,7 +71,7 @@ void TableFile::append(std::span<const Cell> row) {
     if (column.schema.nullable == Nullable::kYes) column.is_present.push_back(row[i] ? 1 : 0);
   }
   ++rows_;
-  if (++group_rows_ == rows_a_group_) flush_rows();
+  if (++group_rows_ == table_.rows_a_group) flush_rows();
 }
 
 void TableFile::flush_rows() {
@@ -100,11 +99,11 @@ TableFile::ChunkPlace TableFile::write_chunk(std::size_t index) {
   if (type == ColumnType::kBool) {
     place.encoding = kPlain;
     append_bits(body, column.values);
-  } else if (const auto dictionary = dictionary_of(column.values, type == ColumnType::kText ? rows_a_group_ : kLargestNumberDictionary)) {
+  } else if (const auto dictionary = dictionary_of(column.values, type == ColumnType::kText ? table_.rows_a_group : kLargestNumberDictionary)) {
     place.encoding = kRleDictionary;
     std::string entries;
     for (const std::int64_t value : dictionary->values)
-      type == ColumnType::kText ? append_plain_text(entries, text_of_(index, value)) : static_cast<void>(entries.append(plain(value)));
+      type == ColumnType::kText ? append_plain_text(entries, table_.text_of(index, value)) : static_cast<void>(entries.append(plain(value)));
     place.dictionary_offset = offset_;
     write_page(PageKind::kDictionary, dictionary->values.size(), kPlain, entries, place);
     const int width = bit_width(dictionary->values.empty() ? 0 : dictionary->values.size() - 1);
@@ -160,7 +159,7 @@ void TableFile::write(std::string_view bytes) {
   }
 }
 
-std::string TableFile::footer(std::span<const std::pair<std::string, std::string>> metadata, std::optional<std::size_t> ascending) const {
+std::string TableFile::footer() const {
   using Element = ThriftWriter::Element;
   ThriftWriter out;
   out.integer32(1, 2).open_list(2, Element::kStruct, columns_.size() + 1);
@@ -192,22 +191,22 @@ std::string TableFile::footer(std::span<const std::pair<std::string, std::string
       out.close_struct().close_struct().close_struct();
     }
     out.integer64(2, uncompressed).integer64(3, group.rows);
-    if (ascending) {
-      out.open_list(4, Element::kStruct, 1).open_element().integer32(1, static_cast<std::int32_t>(*ascending));
+    if (table_.sorted_by) {
+      out.open_list(4, Element::kStruct, 1).open_element().integer32(1, static_cast<std::int32_t>(*table_.sorted_by));
       out.boolean(2, false).boolean(3, false).close_struct();
     }
     out.integer64(6, compressed).close_struct();
   }
-  out.open_list(5, Element::kStruct, metadata.size());
-  for (const auto& [key, value] : metadata) out.open_element().text(1, key).text(2, value).close_struct();
+  out.open_list(5, Element::kStruct, table_.metadata.size());
+  for (const auto& [key, value] : table_.metadata) out.open_element().text(1, key).text(2, value).close_struct();
   out.text(6, "lanescope version " LANESCOPE_VERSION).open_list(7, Element::kStruct, columns_.size());
   for (std::size_t i = 0; i < columns_.size(); ++i) out.open_element().open_struct(1).close_struct().close_struct();
   return out.finish();
 }
 
-Result<void> TableFile::finish(std::span<const std::pair<std::string, std::string>> metadata, std::optional<std::size_t> ascending) {
+Result<void> TableFile::finish() {
   flush_rows();
-  const std::string foot = footer(metadata, ascending);
+  const std::string foot = footer();
   const auto size = static_cast<std::uint32_t>(foot.size());
   write(foot);
   write({reinterpret_cast<const char*>(&size), sizeof size});

@@ -8,44 +8,27 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "../tables/table_target.h"
 #include "model/file/result.h"
 
 namespace lanescope::exporters {
 
-enum class ColumnType : std::uint8_t { kInt64, kUint64, kDouble, kBool, kText };
-enum class Nullable : std::uint8_t { kNo, kYes };
-
-struct ColumnSchema {
-  std::string name;
-  ColumnType type = ColumnType::kInt64;
-  Nullable nullable = Nullable::kNo;
-};
-
-// A value as 64 bits: of doubles their bits, of texts a number that text_of() knows. None: null.
-using Cell = std::optional<std::int64_t>;
-
-class TableFile {
+class TableFile : public TableRows {
  public:
-  // Appends to an open file. `text_of` gives the text of a cell of a column, and is asked once a row group for each that differs, so
-  // `rows_a_group` bounds the memory of texts. Requires: 0 < rows_a_group < 2^31.
-  using TextOf = std::function<std::string(std::size_t column, std::int64_t cell)>;
-  TableFile(int descriptor, std::vector<ColumnSchema> columns, std::size_t rows_a_group, TextOf text_of);
+  // Appends to an open file.
+  TableFile(int descriptor, TableDescription table);
 
-  // Requires: as many cells as columns; nulls in nullable columns only. A failure to write is kept for finish().
-  void append(std::span<const Cell> row);
+  // A failure to write is kept for finish().
+  void append(std::span<const Cell> row) override;
+  [[nodiscard]] std::uint64_t rows() const noexcept override { return rows_; }
 
-  // Writes what is left, and the footer with these keys and values. `ascending`: a column by which rows are sorted.
-  Result<void> finish(std::span<const std::pair<std::string, std::string>> metadata, std::optional<std::size_t> ascending);
-
-  [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
+  // Writes what is left, and the footer.
+  Result<void> finish();
 
  private:
   struct Column {
@@ -73,12 +56,11 @@ class TableFile {
   ChunkPlace write_chunk(std::size_t index);
   void write_page(PageKind kind, std::size_t values, int encoding, std::string_view body, ChunkPlace& place);
   void write(std::string_view bytes);
-  [[nodiscard]] std::string footer(std::span<const std::pair<std::string, std::string>> metadata, std::optional<std::size_t> ascending) const;
+  [[nodiscard]] std::string footer() const;
 
   int descriptor_;
+  TableDescription table_;
   std::vector<Column> columns_;
-  std::size_t rows_a_group_;
-  TextOf text_of_;
   std::vector<RowGroup> groups_;
   std::size_t group_rows_ = 0;
   std::uint64_t rows_ = 0;

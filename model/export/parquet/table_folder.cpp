@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "../target.h"
+#include "table_file.h"
 
 namespace lanescope::exporters {
 
@@ -23,21 +24,21 @@ Result<void> TableFolder::make() {
   return {};
 }
 
-Result<void> TableFolder::write(Table table, const std::function<Result<void>(TableFile&)>& fill) {
+Result<void> TableFolder::write(TableDescription table, const std::function<Result<void>(TableRows&)>& fill) {
   const std::filesystem::path path = file_of(table.name);
   auto written = write_beside(path, overwrite_, [&](NewFile& file) -> Result<void> {
-    TableFile rows(file.descriptor(), std::move(table.columns), table.rows_a_group, std::move(table.text_of));
+    TableFile rows(file.descriptor(), std::move(table));
     if (Result<void> filled = fill(rows); !filled) return filled;
-    return rows.finish(table.metadata, table.sorted_by);
+    return rows.finish();
   });
   if (!written) return Error{"Can't write " + path.string() + ": " + written.error().text};
   made_.push_back(path);
   return {};
 }
 
-void TableFolder::remove(std::string_view name) {
+void TableFolder::finish() {
   std::error_code ignored;
-  std::filesystem::remove(file_of(name), ignored);
+  for (const std::string& name : left_out_) std::filesystem::remove(file_of(name), ignored);
 }
 
 Error TableFolder::give_up(Error error) {

@@ -6,38 +6,27 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
+#include "../tables/table_target.h"
 #include "model/file/result.h"
 #include "model/file/trace_file.h"
-#include "table_file.h"
 
 namespace lanescope::exporters {
 
-using Metadata = std::vector<std::pair<std::string, std::string>>;
-
 // Each file takes its place when it is whole. Where an export fails, what it made goes.
-class TableFolder {
+class TableFolder : public TableTarget {
  public:
   TableFolder(std::filesystem::path folder, Overwrite overwrite) : folder_(std::move(folder)), overwrite_(overwrite) {}
 
   // Makes the folder where there is none; with Overwrite::kRefuse, one that holds anything is refused.
   Result<void> make();
 
-  struct Table {
-    std::string_view name;
-    std::vector<ColumnSchema> columns;
-    std::size_t rows_a_group = std::size_t{1} << 18;
-    TableFile::TextOf text_of;
-    Metadata metadata;
-    std::optional<std::size_t> sorted_by;  // a column
-  };
-  // fill(file) appends the rows.
-  Result<void> write(Table table, const std::function<Result<void>(TableFile& file)>& fill);
+  Result<void> write(TableDescription table, const std::function<Result<void>(TableRows& rows)>& fill) override;
+  void leave_out(std::string_view name) override { left_out_.emplace_back(name); }
 
-  // A table of an earlier export that this trace does not have.
-  void remove(std::string_view name);
+  // All was written: tables of an earlier export that were left out go.
+  void finish();
 
   // Takes back what was made; returns the error.
   Error give_up(Error error);
@@ -50,6 +39,7 @@ class TableFolder {
   std::filesystem::path folder_;
   Overwrite overwrite_;
   std::vector<std::filesystem::path> made_;
+  std::vector<std::string> left_out_;
   bool made_folder_ = false;
 };
 

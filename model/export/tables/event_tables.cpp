@@ -49,9 +49,6 @@ std::string memory_usage_operation(const Trace&, std::int64_t cell) {
   static constexpr std::array<std::string_view, 6> kWords = {"unknown", "allocation", "release", "pool creation", "pool destruction", "pool trim"};
   return word(kWords, cell);
 }
-std::string gpu_uuid(const Trace& trace, std::int64_t cell) {
-  return cell == kNone ? std::string() : uuid_digits(trace.gpus()[static_cast<GpuId>(cell)]);
-}
 // The outermost function first, with semicolons between.
 std::string folded_stack(const Trace& trace, std::int64_t cell) {
   std::string folded;
@@ -285,10 +282,11 @@ Cell provenance_cell(const ProvenanceColumn& column, const Trace& trace, Process
   return process == kNone ? -1 : column.value(trace.processes()[process].place);
 }
 
-std::string uuid_digits(const Gpu& gpu) {
+std::string gpu_uuid(const Trace& trace, std::int64_t gpu) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string digits;
-  for (const char byte : gpu.uuid) {
+  if (gpu == kNone) return digits;
+  for (const char byte : trace.gpus()[static_cast<GpuId>(gpu)].uuid) {
     digits.push_back(kDigits[static_cast<unsigned char>(byte) >> 4]);
     digits.push_back(kDigits[static_cast<unsigned char>(byte) & 15]);
   }

@@ -1,4 +1,4 @@
-// The tables of docs/tables.md as Parquet has them: their columns, and how an event becomes a row. Internal to model/export.
+// The tables of events that docs/tables.md has: their columns, and how an event becomes a row. Internal to model/export.
 #pragma once
 
 #include <span>
@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "model/trace/trace.h"
-#include "table_file.h"
+#include "table_target.h"
 
 namespace lanescope::exporters {
 
@@ -24,14 +24,17 @@ struct EventRow {
   Event launch_call;                   // that call; where `launch` is valid
 };
 
-struct EventColumnSource {
+// A column of a table whose rows are made of `Row`.
+template <typename Row>
+struct ColumnSource {
   std::string_view name;
   ColumnType type = ColumnType::kInt64;
-  Cell (*value)(const EventRow& row) = nullptr;
+  Cell (*value)(const Row& row) = nullptr;
   // Of columns of text: what a cell says. Null: the cell is a NameId.
   std::string (*text)(const Trace& trace, std::int64_t cell) = nullptr;
   Nullable nullable = Nullable::kNo;
 };
+using EventColumnSource = ColumnSource<EventRow>;
 
 enum class Launches : std::uint8_t { kNone, kResolved };
 
@@ -44,10 +47,10 @@ struct EventTable {
   std::size_t rows_a_group = 1u << 18;
 };
 
-// All but counters.
+// All but counters, and what is known of kernels beyond their times.
 [[nodiscard]] std::span<const EventTable> event_tables() noexcept;
 
-// The columns that every table has behind its own, and counters as well: where a row's process stands in a job, and which recording it is of.
+// The columns that every table has behind its own: where a row's process stands in a job, and which recording it is of.
 struct ProvenanceColumn {
   std::string_view name;
   ColumnType type = ColumnType::kInt64;
@@ -57,7 +60,7 @@ struct ProvenanceColumn {
 [[nodiscard]] std::span<const ProvenanceColumn> provenance_columns() noexcept;
 [[nodiscard]] Cell provenance_cell(const ProvenanceColumn& column, const Trace& trace, ProcessId process);
 
-// 32 hexadecimal digits; empty where the GPU's UUID is not known.
-[[nodiscard]] std::string uuid_digits(const Gpu& gpu);
+// 32 hexadecimal digits; empty where the GPU's UUID is not known. `gpu`: a GpuId, or kNone.
+[[nodiscard]] std::string gpu_uuid(const Trace& trace, std::int64_t gpu);
 
 }  // namespace lanescope::exporters

@@ -1,0 +1,256 @@
+"""Tables of what is known of kernels beyond their times: counters of measured launches, and samples of where their warps stood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Optional
+
+import numpy as np
+import numpy.typing as npt
+
+from ._message import decode
+from ._schema import ENUMERATIONS, MESSAGES
+from ._wire import WireError, fields, fixed, running_sum, varints, zigzag
+from .table import Array, Batch
+
+if TYPE_CHECKING:
+    from ._frames import Frame
+    from .trace import Trace
+
+_REASON_PREFIX = b"smsp__pcsamp_warps_issue_stalled_"
+_LARGEST_OFFSET = (1 << 32) - 1
+_MOST_ROWS = 1 << 22  # of a message: more have no place in a frame
+
+
+@dataclass(frozen=True)
+class RecordColumn:
+    """A column as of a table of events; its values are made with the rest of its table."""
+
+    name: str
+    type: str
+    unit: str
+    meaning: str
+    words: Optional["list[str]"] = None
+
+
+@dataclass(frozen=True)
+class RecordSchema:
+    """A table: its columns but for process and pid, and what makes its rows of the frames."""
+
+    name: str
+    frame: str
+    meaning: str
+    columns: "tuple[RecordColumn, ...]"
+    rows: "Callable[[Trace, list[Frame]], Iterator[Batch]]"
+
+
+def _packed(message: str, data: memoryview) -> "tuple[dict[str, Array], dict[str, int], dict[str, list[memoryview]]]":
+    """Columns of numbers, single numbers, and the messages and texts that are repeated, by name."""
+    names = {number: (name, kind) for name, (number, kind) in MESSAGES[message].items()}
+    pieces: "dict[str, list[memoryview]]" = {}
+    scalars = {name: 0 for name, kind in names.values() if not isinstance(kind, list)}
+    for number, value in fields(data):
+        name, kind = names.get(number, ("", ""))
+        if isinstance(value, memoryview):
+            pieces.setdefault(name, []).append(value)
+        elif name in scalars:
+            value = (value >> 1) ^ -(value & 1) if kind == "sint" else value
+            scalars[name] = value - (1 << 64) if value >> 63 > 0 else value  # as 64 signed bits
+    columns: "dict[str, Array]" = {}
+    for name, kind in names.values():
+        if kind in (["uint"], ["sint"], ["double"]):
+            whole = memoryview(b"".join(pieces.pop(name, [])))
+            if len(whole) > 10 * _MOST_ROWS:
+                raise WireError("a message has too many rows")
+            if kind == ["double"]:
+                columns[name] = fixed(whole, "<f8")
+            else:
+                columns[name] = zigzag(varints(whole)) if kind == ["sint"] else varints(whole)
+    return columns, scalars, pieces
+
+
+@dataclass
+class _Launch:
+    """A launch that was measured."""
+
+    process: int
+    numbers: "dict[str, int]"
+    launches: int  # over which its passes were spread
+    metrics: Array  # numbers of texts
+    values: Array
+
+
+def _launches(trace: "Trace", frames: "list[Frame]") -> "Iterator[_Launch]":
+    for frame, payload in trace._whole_payloads(frames):
+        try:
+            _, _, pieces = _packed("KernelMetrics", payload)
+            metrics = np.array([trace._texts.number(bytes(metric)) for metric in pieces.get("metrics", [])], dtype=np.int64)
+            for piece in pieces.get("launches", []):
+                columns, numbers, _ = _packed("MeasuredLaunch", piece)
+                values = columns["values"]
+                if len(values) != len(metrics):
+                    raise WireError("a launch has another number of values than there are metrics")
+                known = np.isfinite(values)
+                yield _Launch(frame.process, numbers, 1 + len(columns["other_launches"]), metrics[known], values[known])
+        except WireError:
+            trace._note_damaged(frame)
+
+
+def _kernel_metrics(trace: "Trace", frames: "list[Frame]") -> "Iterator[Batch]":
+    """Each value of each launch of which the trace has a kernel; of several kernels, the first."""
+    launches = list(_launches(trace, frames))
+    if not launches:
+        return
+    kernels, _ = trace.kernels._read(["process", "correlation", "start", "duration", "name", "device", "context", "stream"])
+    # By start: the first place of a key is that of the first kernel.
+    keys, first = np.unique(_key(kernels["process"], kernels["correlation"]), return_index=True)
+    for launch in launches:
+        key = _key(np.array([launch.process]), np.array([launch.numbers["correlation"]]))[0]
+        at = int(np.searchsorted(keys, key))
+        if at == len(keys) or keys[at] != key or not len(launch.values):
+            continue
+        kernel = int(first[at])
+        said = {name: kernels[name][kernel] for name in ("start", "duration", "name", "device", "context", "stream")}
+        said |= {name: launch.numbers[name] for name in ("correlation", "replay", "passes", "spent")}
+        said |= {"process": launch.process, "launches": launch.launches}
+        yield Batch({name: np.full(len(launch.values), value, dtype=np.int64) for name, value in said.items()} | {"metric": launch.metrics, "value": launch.values})
+
+
+def _key(process: Array, correlation: Array) -> Array:
+    return (process.astype(np.uint64) << np.uint64(32)) | (correlation.astype(np.uint64) & np.uint64(0xFFFF_FFFF))
+
+
+class _Names:
+    """What ids of functions and reasons stand for, as frames say one after the other."""
+
+    def __init__(self, trace: "Trace") -> None:
+        self._trace = trace
+        self.functions: "dict[tuple[int, int, int], tuple[int, int]]" = {}  # process, source and id: code object, number of the mangled name
+        self.reasons: "dict[tuple[int, int, int], int]" = {}
+
+    def extend(self, frame: "Frame", said: "dict[str, int]", pieces: "dict[str, list[memoryview]]") -> None:
+        texts = self._trace._texts
+        for i, piece in enumerate(pieces.get("functions", []), said["first_function"]):
+            function = decode("GpuFunction", piece)
+            self.functions[frame.process, frame.source, i] = (function["code_object"], texts.number(function["name"]))
+        for i, piece in enumerate(pieces.get("reasons", []), said["first_reason"]):
+            name = bytes(piece)
+            self.reasons[frame.process, frame.source, i] = texts.number(name[len(_REASON_PREFIX) :] if name.startswith(_REASON_PREFIX) else name)
+
+
+def _windows(trace: "Trace", frames: "list[Frame]") -> "Iterator[tuple[Batch, Batch]]":
+    """Of each window its row, and those of its samples."""
+    names = _Names(trace)
+    for frame, payload in trace._whole_payloads(frames):
+        try:
+            yield _window(trace, frame, payload, names)
+        except WireError:
+            trace._note_damaged(frame)
+
+
+def _window(trace: "Trace", frame: "Frame", payload: memoryview, names: _Names) -> "tuple[Batch, Batch]":
+    columns, said, pieces = _packed("PcSamples", payload)
+    names.extend(frame, said, pieces)
+    size = len(columns["function"])
+    not_issued = columns["not_issued"] if len(columns["not_issued"]) else np.zeros(size, dtype=np.uint64)
+    if any(len(values) != size for values in (columns["pc_delta"], columns["reason"], columns["samples"], not_issued)):
+        raise WireError("columns of samples have different lengths")
+    functions = {i: names.functions.get((frame.process, frame.source, i)) for i in np.unique(columns["function"]).tolist()}
+    reasons = {i: names.reasons.get((frame.process, frame.source, i)) for i in np.unique(columns["reason"]).tolist()}
+    offset = running_sum(columns["pc_delta"])
+    # Not of a function that a lost frame named, nor at no place in one.
+    sound = (offset >= 0) & (offset <= _LARGEST_OFFSET)
+    sound &= _mapped(columns["function"], {i: int(found is not None and i != 0) for i, found in functions.items()}) != 0
+    sound &= _mapped(columns["reason"], {i: int(found is not None and i != 0) for i, found in reasons.items()}) != 0
+    window = {"process": frame.process, "start": said["begin"] - trace.session["epoch"]}
+    window |= {name: said[name] for name in ("duration", "device", "context")}
+    row = window | {name: said[name] for name in ("period", "other_samples")} | {"dropped": said["dropped"] + int(columns["samples"][~sound].sum())}
+    one = Batch({name: np.array([value], dtype=np.int64) for name, value in row.items()} | {"buffer_was_full": np.array([said["buffer_was_full"] != 0])})
+    function, reason = columns["function"][sound], columns["reason"][sound]
+    samples = Batch({name: np.full(len(function), value, dtype=np.int64) for name, value in window.items()})
+    samples["name"] = _mapped(function, {i: found[1] if found else 0 for i, found in functions.items()})
+    samples["code_object"] = _mapped(function, {i: found[0] if found else 0 for i, found in functions.items()}, np.uint64)
+    samples["reason"] = _mapped(reason, {i: found or 0 for i, found in reasons.items()})
+    samples["offset"] = offset[sound]
+    samples["samples"], samples["not_issued"] = columns["samples"][sound].view(np.int64), not_issued[sound].view(np.int64)
+    return one, samples
+
+
+def _mapped(ids: Array, values: "dict[int, int]", dtype: Any = np.int64) -> Array:
+    """What each id stands for."""
+    used, places = np.unique(ids, return_inverse=True)
+    table: npt.NDArray[Any] = np.array([values[i] for i in used.tolist()], dtype=dtype)
+    return table[places.reshape(-1)] if len(table) else np.zeros(0, dtype=dtype)
+
+
+def _pc_sample_windows(trace: "Trace", frames: "list[Frame]") -> "Iterator[Batch]":
+    return (window for window, _ in _windows(trace, frames))
+
+
+def _pc_samples(trace: "Trace", frames: "list[Frame]") -> "Iterator[Batch]":
+    return (samples for _, samples in _windows(trace, frames) if len(samples["start"]))
+
+
+_DEVICE = RecordColumn("device", "int64", "", "CUDA's number of the GPU in the process")
+_CONTEXT = RecordColumn("context", "int64", "", "CUDA context")
+
+RECORD_SCHEMAS: "dict[str, RecordSchema]" = {
+    schema.name: schema
+    for schema in (
+        RecordSchema(
+            "kernel_metrics",
+            "kernel_metrics",
+            "Hardware counters of launches that were measured: a row for each metric of each launch. `process` and `correlation` are those of its row in `kernels`.",
+            (
+                RecordColumn("start", "int64", "ns", "when the kernel began, since the recording did"),
+                RecordColumn("duration", "int64", "ns", "of the kernel on the timeline; while it was measured it may have taken longer"),
+                RecordColumn("name", "symbol", "", "function with its parameters, demangled"),
+                _DEVICE,
+                _CONTEXT,
+                RecordColumn("stream", "int64", "", "CUDA stream"),
+                RecordColumn("correlation", "int64", "", "number that a CUDA call and its work share within a process"),
+                RecordColumn("metric", "text", "", "the metric, by the name that NVIDIA's tools have"),
+                RecordColumn("value", "double", "", "ns, bytes, hertz, percent or a plain number, as the metric's name says"),
+                RecordColumn("replay", "text", "", "how passes were made: none (one took all), kernel (it ran again), spread (over launches of its like)", ENUMERATIONS["KernelReplay"]),
+                RecordColumn("passes", "int64", "", "over the counters"),
+                RecordColumn("launches", "int64", "", "over which they were spread; 1 where they were not"),
+                RecordColumn("spent", "int64", "ns", "time of the program that measuring the launch took"),
+            ),
+            _kernel_metrics,
+        ),
+        RecordSchema(
+            "pc_sample_windows",
+            "pc_samples",
+            "Windows of time in which the hardware sampled where warps stood, a row for each context and window.",
+            (
+                RecordColumn("start", "int64", "ns", "when it began, since the recording did"),
+                RecordColumn("duration", "int64", "ns", "how long it took"),
+                _DEVICE,
+                _CONTEXT,
+                RecordColumn("period", "int64", "", "cycles of a multiprocessor between two of its samples"),
+                RecordColumn("dropped", "int64", "", "samples that found no room, or whose function is not known"),
+                RecordColumn("other_samples", "int64", "", "samples of kernels that are not the program's"),
+                RecordColumn("buffer_was_full", "bool", "", "whether the hardware lost samples that nobody could count"),
+            ),
+            _pc_sample_windows,
+        ),
+        RecordSchema(
+            "pc_samples",
+            "pc_samples",
+            "Where warps stood, and what for: a row for each window, instruction and reason.",
+            (
+                RecordColumn("start", "int64", "ns", "when the window began, since the recording did"),
+                RecordColumn("duration", "int64", "ns", "of the window"),
+                RecordColumn("name", "symbol", "", "kernel or function that it calls, with its parameters, demangled"),
+                _DEVICE,
+                _CONTEXT,
+                RecordColumn("offset", "int64", "B", "of the instruction from the begin of the function"),
+                RecordColumn("reason", "text", "", "why the warp did not go on, `long_scoreboard` for one, or that it did: `selected`"),
+                RecordColumn("samples", "int64", "", "how many"),
+                RecordColumn("not_issued", "int64", "", "of these: in cycles in which the scheduler issued nothing"),
+                RecordColumn("code_object", "uint64", "", "checksum of the code that the function is in"),
+            ),
+            _pc_samples,
+        ),
+    )
+}

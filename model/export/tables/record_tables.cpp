@@ -1,0 +1,193 @@
+#include "record_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace lanescope::exporters {
+namespace {
+
+constexpr auto kInt = ColumnType::kInt64;
+constexpr auto kUnsigned = ColumnType::kUint64;
+constexpr auto kDouble = ColumnType::kDouble;
+constexpr auto kBool = ColumnType::kBool;
+constexpr auto kText = ColumnType::kText;
+
+Cell instance_of(const Trace& trace, ProcessId process) { return process == kNone ? 0 : trace.processes()[process].instance; }
+Cell pid_of(const Trace& trace, ProcessId process) { return process == kNone ? 0 : trace.processes()[process].pid; }
+Cell double_cell(double value) { return std::bit_cast<std::int64_t>(value); }
+
+template <typename Row>
+constexpr ColumnSource<Row> kProcess{"process", kInt, [](const Row& r) { return instance_of(r.trace, r.process()); }};
+template <typename Row>
+constexpr ColumnSource<Row> kPid{"pid", kInt, [](const Row& r) { return pid_of(r.trace, r.process()); }};
+
+bool is_wanted(const ExportSelection& selection, TimeRange time) {
+  if (!selection.window) return true;
+  const bool begins_inside = time.begin >= selection.window->begin && time.begin < selection.window->end;
+  return begins_inside || (time.begin < selection.window->end && time.end > selection.window->begin);
+}
+
+const Counter& counter_of(const Trace& trace, std::int64_t cell) { return trace.counters()[static_cast<CounterId>(cell)]; }
+std::string counter_gpu(const Trace& trace, std::int64_t cell) { return gpu_uuid(trace, counter_of(trace, cell).gpu); }
+std::string counter_name(const Trace& trace, std::int64_t cell) { return counter_of(trace, cell).name; }
+std::string counter_unit(const Trace& trace, std::int64_t cell) { return counter_of(trace, cell).unit; }
+
+constexpr ColumnSource<CounterRow> kCounterColumns[] = {
+    {"start", kInt, [](const CounterRow& r) -> Cell { return r.sample.time; }},
+    {"duration", kInt, [](const CounterRow& r) -> Cell { return r.sample.duration; }},
+    kProcess<CounterRow>,
+    {"gpu_uuid", kText, [](const CounterRow& r) -> Cell { return r.counter; }, counter_gpu},
+    {"name", kText, [](const CounterRow& r) -> Cell { return r.counter; }, counter_name},
+    {"unit", kText, [](const CounterRow& r) -> Cell { return r.counter; }, counter_unit},
+    {"value", kDouble, [](const CounterRow& r) { return double_cell(static_cast<double>(r.sample.value) * r.trace.counters()[r.counter].resolution); }},
+};
+
+void for_each_value(const Trace& trace, const ExportSelection& selection, const std::function<bool(const CounterRow&)>& visit) {
+  struct Place {
+    Nanoseconds start;
+    CounterId counter;
+    std::size_t sample;
+    auto operator<=>(const Place&) const = default;
+  };
+  std::vector<Place> places;
+  for (CounterId id = 0; id < trace.counters().size(); ++id) {
+    if (trace.counters()[id].origin == CounterOrigin::kComputed) continue;
+    const CounterSeries& series = trace.counter_series(id);
+    const auto [first, last] = selection.window ? series.overlapping(*selection.window) : std::pair<std::size_t, std::size_t>{0, series.size()};
+    for (std::size_t i = first; i < last; ++i)
+      if (const CounterSample sample = series.sample(i); sample.has_value()) places.push_back({sample.time, id, i});
+  }
+  std::sort(places.begin(), places.end());
+  for (const Place& place : places)
+    if (!visit({trace, place.counter, trace.counter_series(place.counter).sample(place.sample)})) return;
+}
+
+std::string metric_name(const Trace& trace, std::int64_t cell) { return trace.kernel_records().metrics[static_cast<std::size_t>(cell)]; }
+std::string replay_name(const Trace&, std::int64_t cell) {
+  static constexpr std::array<std::string_view, 3> kWords = {"none", "kernel", "spread"};
+  return std::string(kWords[static_cast<std::size_t>(cell) % kWords.size()]);
+}
+const TrackKey& key_of(const KernelMetricRow& r) { return r.trace.track_of(r.kernel.lane).key; }
+
+constexpr ColumnSource<KernelMetricRow> kKernelMetricColumns[] = {
+    kProcess<KernelMetricRow>,
+    kPid<KernelMetricRow>,
+    {"start", kInt, [](const KernelMetricRow& r) -> Cell { return r.event.start; }},
+    {"duration", kInt, [](const KernelMetricRow& r) -> Cell { return r.event.duration; }},
+    {"name", kText, [](const KernelMetricRow& r) -> Cell { return r.event.name; }},
+    {"device", kInt, [](const KernelMetricRow& r) -> Cell { return device_ordinal(r.trace, r.process(), key_of(r).gpu); }},
+    {"context", kInt, [](const KernelMetricRow& r) -> Cell { return key_of(r).context; }},
+    {"stream", kInt, [](const KernelMetricRow& r) -> Cell { return key_of(r).stream; }},
+    {"correlation", kInt, [](const KernelMetricRow& r) -> Cell { return r.launch.correlation; }},
+    {"metric", kText, [](const KernelMetricRow& r) -> Cell { return r.value.metric; }, metric_name},
+    {"value", kDouble, [](const KernelMetricRow& r) { return double_cell(r.value.value); }},
+    {"replay", kText, [](const KernelMetricRow& r) -> Cell { return static_cast<std::int64_t>(r.launch.replay); }, replay_name},
+    {"passes", kInt, [](const KernelMetricRow& r) -> Cell { return r.launch.passes; }},
+    {"launches", kInt, [](const KernelMetricRow& r) -> Cell { return 1 + static_cast<std::int64_t>(r.launch.other_launches.size()); }},
+    {"spent", kInt, [](const KernelMetricRow& r) -> Cell { return r.launch.spent; }},
+};
+
+// Of each measured launch the kernel that began first; none where the trace has no kernel of it.
+std::vector<EventRef> kernels_of(const Trace& trace) {
+  const auto& measured = trace.kernel_records().measured;
+  const auto key = [](ProcessId process, std::uint32_t correlation) { return std::uint64_t{process} << 32 | correlation; };
+  std::unordered_map<std::uint64_t, EventRef> found;
+  for (const auto& launch : measured) found.try_emplace(key(launch->process, launch->correlation));
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kKernels || found.empty()) continue;
+    for (const LaneId lane : track.lanes) {
+      const Lane& events = trace.lane(lane);
+      for (EventIndex i = 0; i < events.size(); ++i) {
+        const auto place = found.find(key(track.key.process, events.correlation(i)));
+        if (place == found.end()) continue;
+        if (!place->second.valid() || events.start(i) < trace.event(place->second).start) place->second = {lane, i};
+      }
+    }
+  }
+  std::vector<EventRef> kernels;
+  for (const auto& launch : measured) kernels.push_back(found.at(key(launch->process, launch->correlation)));
+  return kernels;
+}
+
+void for_each_metric(const Trace& trace, const ExportSelection& selection, const std::function<bool(const KernelMetricRow&)>& visit) {
+  const auto& measured = trace.kernel_records().measured;
+  const std::vector<EventRef> kernels = kernels_of(trace);
+  std::vector<std::pair<Nanoseconds, std::size_t>> order;  // start, launch
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (!kernels[i].valid()) continue;
+    const Event event = trace.event(kernels[i]);
+    if (is_wanted(selection, {event.start, event.end()})) order.emplace_back(event.start, i);
+  }
+  std::sort(order.begin(), order.end());
+  for (const auto& [start, i] : order)
+    for (const MetricValue& value : measured[i]->values)
+      if (!visit({trace, *measured[i], kernels[i], trace.event(kernels[i]), value})) return;
+}
+
+template <typename Row>
+constexpr ColumnSource<Row> kWindowStart{"start", kInt, [](const Row& r) -> Cell { return r.window.time.begin; }};
+template <typename Row>
+constexpr ColumnSource<Row> kWindowDuration{"duration", kInt, [](const Row& r) -> Cell { return r.window.time.end - r.window.time.begin; }};
+template <typename Row>
+constexpr ColumnSource<Row> kWindowDevice{"device", kInt, [](const Row& r) -> Cell { return device_ordinal(r.trace, r.process(), r.window.gpu); }};
+template <typename Row>
+constexpr ColumnSource<Row> kWindowContext{"context", kInt, [](const Row& r) -> Cell { return r.window.context; }};
+
+constexpr ColumnSource<PcWindowRow> kPcWindowColumns[] = {
+    kProcess<PcWindowRow>, kPid<PcWindowRow>, kWindowStart<PcWindowRow>, kWindowDuration<PcWindowRow>, kWindowDevice<PcWindowRow>, kWindowContext<PcWindowRow>,
+    {"period", kInt, [](const PcWindowRow& r) -> Cell { return static_cast<std::int64_t>(r.window.period); }},
+    {"dropped", kInt, [](const PcWindowRow& r) -> Cell { return static_cast<std::int64_t>(r.window.dropped); }},
+    {"other_samples", kInt, [](const PcWindowRow& r) -> Cell { return static_cast<std::int64_t>(r.window.other_samples); }},
+    {"buffer_was_full", kBool, [](const PcWindowRow& r) -> Cell { return r.window.buffer_was_full; }},
+};
+
+const GpuFunction& function_of(const PcSampleRow& r) { return r.trace.kernel_records().functions[r.sample.function]; }
+std::string reason_name(const Trace& trace, std::int64_t cell) { return trace.kernel_records().reasons[static_cast<std::size_t>(cell)]; }
+
+constexpr ColumnSource<PcSampleRow> kPcSampleColumns[] = {
+    kProcess<PcSampleRow>, kPid<PcSampleRow>, kWindowStart<PcSampleRow>, kWindowDuration<PcSampleRow>,
+    {"name", kText, [](const PcSampleRow& r) -> Cell { return function_of(r).name; }},
+    kWindowDevice<PcSampleRow>, kWindowContext<PcSampleRow>,
+    {"offset", kInt, [](const PcSampleRow& r) -> Cell { return r.sample.pc; }},
+    {"reason", kText, [](const PcSampleRow& r) -> Cell { return r.sample.reason; }, reason_name},
+    {"samples", kInt, [](const PcSampleRow& r) -> Cell { return r.sample.samples; }},
+    {"not_issued", kInt, [](const PcSampleRow& r) -> Cell { return r.sample.not_issued; }},
+    {"code_object", kUnsigned, [](const PcSampleRow& r) -> Cell { return static_cast<std::int64_t>(function_of(r).code_object); }},
+};
+
+std::vector<const PcSampleWindow*> windows_by_start(const Trace& trace, const ExportSelection& selection) {
+  std::vector<const PcSampleWindow*> windows;
+  for (const auto& window : trace.kernel_records().windows)
+    if (is_wanted(selection, window->time)) windows.push_back(window.get());
+  std::stable_sort(windows.begin(), windows.end(), [](const auto* a, const auto* b) { return a->time.begin < b->time.begin; });
+  return windows;
+}
+
+void for_each_window(const Trace& trace, const ExportSelection& selection, const std::function<bool(const PcWindowRow&)>& visit) {
+  for (const PcSampleWindow* window : windows_by_start(trace, selection))
+    if (!visit({trace, *window})) return;
+}
+
+void for_each_pc_sample(const Trace& trace, const ExportSelection& selection, const std::function<bool(const PcSampleRow&)>& visit) {
+  for (const PcSampleWindow* window : windows_by_start(trace, selection))
+    for (const PcSample& sample : window->samples)
+      if (!visit({trace, *window, sample})) return;
+}
+
+constexpr RecordTable<CounterRow> kCounters{"counters", kCounterColumns, for_each_value};
+constexpr RecordTable<KernelMetricRow> kKernelMetrics{"kernel_metrics", kKernelMetricColumns, for_each_metric};
+constexpr RecordTable<PcWindowRow> kPcWindows{"pc_sample_windows", kPcWindowColumns, for_each_window};
+constexpr RecordTable<PcSampleRow> kPcSamples{"pc_samples", kPcSampleColumns, for_each_pc_sample};
+
+}  // namespace
+
+const RecordTable<CounterRow>& counter_table() noexcept { return kCounters; }
+const RecordTable<KernelMetricRow>& kernel_metric_table() noexcept { return kKernelMetrics; }
+const RecordTable<PcWindowRow>& pc_window_table() noexcept { return kPcWindows; }
+const RecordTable<PcSampleRow>& pc_sample_table() noexcept { return kPcSamples; }
+
+}  // namespace lanescope::exporters

@@ -1,0 +1,60 @@
+// The tables of docs/tables.md that are not made of events: counters, counters of kernels, samples of where their warps stood. Internal to
+// model/export.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "event_tables.h"
+#include "model/export/selection.h"
+#include "model/trace/kernel_records.h"
+
+namespace lanescope::exporters {
+
+struct CounterRow {
+  const Trace& trace;
+  CounterId counter;
+  CounterSample sample;
+  [[nodiscard]] ProcessId process() const { return trace.counters()[counter].process; }
+};
+
+// A metric of a measured launch.
+struct KernelMetricRow {
+  const Trace& trace;
+  const MeasuredLaunch& launch;
+  EventRef kernel;
+  Event event;  // the kernel
+  MetricValue value;
+  [[nodiscard]] ProcessId process() const { return launch.process; }
+};
+
+struct PcWindowRow {
+  const Trace& trace;
+  const PcSampleWindow& window;
+  [[nodiscard]] ProcessId process() const { return window.process; }
+};
+
+struct PcSampleRow {
+  const Trace& trace;
+  const PcSampleWindow& window;
+  const PcSample& sample;
+  [[nodiscard]] ProcessId process() const { return window.process; }
+};
+
+template <typename Row>
+struct RecordTable {
+  std::string_view name;
+  std::span<const ColumnSource<Row>> columns;
+  // By start, until `visit` returns false.
+  void (*for_each)(const Trace& trace, const ExportSelection& selection, const std::function<bool(const Row& row)>& visit);
+};
+
+// O(samples · log samples); memory: 24 bytes a sample.
+[[nodiscard]] const RecordTable<CounterRow>& counter_table() noexcept;
+// Launches of which the trace has no kernel are left out. O(kernels of the trace) where any were measured.
+[[nodiscard]] const RecordTable<KernelMetricRow>& kernel_metric_table() noexcept;
+// O(samples).
+[[nodiscard]] const RecordTable<PcWindowRow>& pc_window_table() noexcept;
+[[nodiscard]] const RecordTable<PcSampleRow>& pc_sample_table() noexcept;
+
+}  // namespace lanescope::exporters
