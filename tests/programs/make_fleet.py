@@ -116,10 +116,10 @@ def warped(chunk, name, times):
     column.extend([0] + [b - a for a, b in zip(moved, moved[1:])])
 
 
-def write_rank(recording, path, rank, world, insertions, clock, host, communicator, cause="", slower=None, sizes=None, stop_after=None, utc=None, gpu_scale=1.0):
-    """One rank's file. `clock` makes of a true time the host's; `slower` scales kernels with a text in their name; `sizes` changes the bytes of collectives by number."""
-    inserted = Warp(insertions)
-    times = lambda time: clock(inserted(time))
+def write_rank(recording, path, rank, world, insertions, clock, host, communicator, cause="", slower=None, sizes=None, stop_after=None, utc=None, gpu_scale=1.0, before=lambda time: time):
+    """One rank's file. `clock` makes of a true time the host's; `before` moves times before anything is inserted; `slower` scales kernels with a text in their name; `sizes` changes the bytes of collectives by number."""
+    inserted = Warp([(before(point), length) for point, length in insertions])
+    times = lambda time: clock(inserted(before(time)))
     out = [recording.data[:16]]
     first_new = max((number for _, _, number in recording.strings), default=0)
     calls = 0
@@ -140,6 +140,12 @@ def write_rank(recording, path, rank, world, insertions, clock, host, communicat
             if kind == proto.FRAME_PROCESS_START:
                 message.pid = 1000 + rank
             payload = message.SerializeToString()
+        elif kind == proto.FRAME_RESOURCES:
+            resources = proto.Resources.FromString(payload)
+            for device in resources.devices:
+                if device.uuid:
+                    device.uuid = device.uuid[:-1] + bytes([rank % 256])
+            payload = resources.SerializeToString()
         elif kind == proto.FRAME_EVENTS:
             chunk = proto.EventChunk.FromString(payload)
             for i, text in enumerate(chunk.strings):
@@ -253,6 +259,35 @@ def straggler(folder, ranks=8, late=3, lateness=12_000_000, cause="load shard", 
         write_rank(recording, folder / f"rank{rank:03}.trace", rank, ranks, insertions, clock, host, 77, cause if rank == late else "")
 
 
+def busy_straggler(folder, ranks=4, late=2, lateness=12_000_000, step=14_600_000):
+    """As straggler, but ranks do nothing else than compute: what each step of the recording slept is cut out, and its matrix products take
+    so much longer that with the lateness each step takes 30 ms."""
+    recording = Recording()
+    edges = sorted(recording.work + recording.collectives)
+    # Of each time in which the GPU did nothing, a hundredth stays.
+    gaps = [(end, begin) for (_, end), (begin, _) in zip(edges, edges[1:]) if begin - end > 1_000_000 and end >= recording.collectives[0][1]]
+    cut = lambda time: time - sum(99 * (min(time, begin) - end) // 100 for end, begin in gaps if time > end)
+    first, last = recording.collectives[0][1], recording.collectives[-1][0]
+    products = [(begin, end) for begin, end in recording.work if first <= begin <= last]
+    longer = (len(recording.collectives) - 1) * step // len(products)
+    everywhere = [((begin + end) // 2, longer) for begin, end in products]
+    for rank in range(ranks):
+        place = before_collective if rank == late else within_collective
+        insertions = everywhere + [(place(recording, number), lateness) for number in range(1, len(recording.collectives))]
+        write_rank(recording, folder / f"rank{rank:03}.trace", rank, ranks, insertions, identity, "host", 77, before=cut)
+
+
+def in_one_file(paths, path):
+    """The processes of several recordings of one epoch, as one recording of them all."""
+    begin, ends = [], []
+    for number, each in enumerate(paths):
+        data = each.read_bytes()
+        for kind, process, source, count, payload in frames(data):
+            if process or not number:
+                (ends if kind == proto.FRAME_SESSION_END else begin).append(frame(kind, process + 100 * number if process else 0, source, count, payload))
+    path.write_bytes(data[:16] + b"".join(begin + ends))
+
+
 def slow_link(folder, pairs=6, slow=4, factor=3):
     """Pairs of ranks with a communicator each; the transfers of one pair take `factor` times as long."""
     recording = Recording()
@@ -302,7 +337,40 @@ def nights(folder, count=30, slower_from=17, factor=1.1):
         write_rank(recording, folder / f"night{night:02}.trace", 0, 2, [], identity, "host", 77, slower=("nvjet", scale), utc=1_790_000_000_000_000_000 + night * day)
 
 
-FLEETS = {function.__name__: function for function in (straggler, slow_link, imbalance, desync, early_end, nights)}
+def long(folder, files=10, events=1_000_000, source=ROOT / "tests/data/torch_training_workers0.trace"):
+    """Recordings of so many events each, by repeating those of a training one behind the other, each a little shorter by chance: for measurements.
+
+    The files are as they were recorded, not compacted.
+    """
+    import numpy
+
+    chance = numpy.random.default_rng(1)
+    recording = Recording(source)
+    chunks = [(kind, process, source, count, proto.EventChunk.FromString(payload)) for kind, process, source, count, payload in recording.frames if kind == proto.FRAME_EVENTS]
+    moved = [chunk for chunk in chunks if chunk[4].WhichOneof("events") not in (None, "counter_samples")]
+    span = max(end for _, end in recording.work + recording.collectives) - recording.epoch
+    repeats = max(1, round(events / max(1, sum(count for _, _, _, count, _ in moved))))
+    bodies, lengths = [], {}
+    for number in range(repeats):
+        for kind, process, source, count, chunk in moved:
+            chunk.base_time += span if number else 0
+            events_of = getattr(chunk, chunk.WhichOneof("events"))
+            if hasattr(events_of, "duration"):
+                whole = lengths.setdefault(id(chunk), numpy.array(events_of.duration, dtype=numpy.uint64))
+                events_of.duration[:] = (whole * chance.uniform(0.95, 1, len(whole))).astype(numpy.uint64).tolist()
+            bodies.append(frame(kind, process, source, count, chunk.SerializeToString()))
+            if not number:  # ids are told once
+                for name in ("strings", "launch_shapes", "queues", "copy_shapes", "kernel_names", "code_locations", "call_nodes"):
+                    chunk.ClearField(name)
+    others = {kind: [frame(kind, *rest) for kind_, *rest in recording.frames if kind_ == kind] for kind in {kind for kind, *_ in recording.frames}}
+    left_out = (proto.FRAME_EVENTS, proto.FRAME_INDEX, proto.FRAME_OUTLINE, proto.FRAME_SESSION_END)
+    begin = b"".join(one for kind, all_of_kind in sorted(others.items()) if kind not in left_out for one in all_of_kind)
+    data = recording.data[:16] + begin + b"".join(bodies) + b"".join(others[proto.FRAME_SESSION_END])
+    for number in range(files):
+        (folder / f"long{number:04}.trace").write_bytes(data)
+
+
+FLEETS = {function.__name__: function for function in (straggler, busy_straggler, slow_link, imbalance, desync, early_end, nights, long)}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -15,10 +16,11 @@ import numpy as np
 from lanescope import TraceError
 from lanescope.fleet import Engine, Fleet, recipes
 from lanescope.fleet.clocks import align
+from lanescope.fleet.collective_recipes import median_of_others
 from lanescope.fleet.collectives import RankCollectives, collectives_of
 from lanescope.fleet.engine import Outcome
 from lanescope.fleet.intervals import covered, union
-from lanescope.fleet.sums import Summary
+from lanescope.fleet.sums import Summary, quartiles
 from lanescope.trace import Trace
 
 try:
@@ -51,6 +53,19 @@ class Parts(unittest.TestCase):
         self.assertAlmostEqual(whole.deviation / float(np.std(values, ddof=1)), 1, places=9)
         for share in (0.01, 0.25, 0.5, 0.75, 0.99):
             self.assertLess(abs(whole.quantile(share) / np.quantile(values, share) - 1), 0.02)
+
+    def test_quartiles_are_those_of_numpy(self):
+        generator = np.random.default_rng(6)
+        for count in (1, 2, 3, 4, 5, 6, 7, 100, 1001):
+            values = generator.integers(0, 1 << 40, count)
+            self.assertEqual([round(q, 3) for q in quartiles(values)], [round(float(q), 3) for q in np.quantile(values, (0.25, 0.5, 0.75))])
+
+    def test_the_median_of_others_is_that_of_each_row_left_out(self):
+        generator = np.random.default_rng(8)
+        for rows in (2, 3, 4, 5, 8):
+            table = generator.integers(-20, 20, (rows, 40))
+            expected = [np.median(np.delete(table, i, axis=0), axis=0) for i in range(rows)]
+            self.assertEqual(median_of_others(table).tolist(), np.stack(expected).tolist())
 
     def test_covered_time_is_that_of_each_nanosecond(self):
         generator = random.Random(4)
@@ -139,6 +154,20 @@ class PlantedFaults(unittest.TestCase):
                 self.assertEqual((first["Rank"], cause["Rank"], cause["Cause"]), ("rank 3", "rank 3", "in NVTX range load shard"))
                 self.assertLess(abs(first["Median lateness"] / 12e6 - 1), 0.1)
                 self.assertLess(abs(cause["More than others"] / 240e6 - 1), 0.1)
+
+    def test_a_straggler_is_what_analyze_reports_first_as_a_share_of_the_loop(self):
+        make_fleet.busy_straggler(self.folder, ranks=4, late=2, lateness=12_000_000, step=14_600_000)
+        paths = sorted(self.folder.iterdir())
+        make_fleet.in_one_file(paths, self.folder / "all.trace")
+        for files in (paths, [self.folder / "all.trace"]):
+            with self.subTest(files=len(files)):
+                first = json.loads(support.lanescope("analyze", "-f", "json", *files))[0]
+                self.assertEqual((first["Rule"], first["PID"]), ("imbalance", 1002))
+                # 12 of 30 ms in each step. The pid of rank 2 is 1002.
+                self.assertAlmostEqual(float(re.search(r"\((\d+) % of the loop", first["Finding"])[1]), 40, delta=2)
+        late = Fleet([str(path) for path in paths], HERE).ask("straggler").tables[0].records()[0]
+        self.assertEqual(late["Rank"], "rank 2")
+        self.assertAlmostEqual(late["Share of loop (%)"], 40, delta=2)
 
     def test_clocks_with_offset_and_drift_agree_to_5_us(self):
         clocks = [(0, 0), (2_000_000_000, 50), (-10_000_000_000, 1), (7_000_000, -20)]

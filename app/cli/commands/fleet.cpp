@@ -88,6 +88,7 @@ int run_fleet(Arguments arguments) {
     const char* others = std::getenv("PYTHONPATH");
     setenv("PYTHONPATH", (package.string() + (others != nullptr && *others != '\0' ? std::string(":") + others : "")).c_str(), 1);
   }
+  setenv("OPENBLAS_NUM_THREADS", "1", 0);  // processes share the work: threads in each would wait for each other
   std::vector<std::string> words{python, "-c", kBegin};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;

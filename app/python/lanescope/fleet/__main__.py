@@ -98,7 +98,14 @@ def _merge(given: argparse.Namespace) -> int:
         data = Path(path).read_bytes()
         if question is None:
             question = _question_of(data, path)
-        outcome = outcome.merged(Outcome.from_bytes(data, question), question)
+        try:
+            part = Outcome.from_bytes(data, question)
+        except TraceError as error:
+            raise TraceError(f"{path}: {error}") from error
+        twice = {state.path for state in outcome.files} & {state.path for state in part.files}
+        if twice:
+            raise TraceError(f"{path} has {min(twice)}, which another part has, too: name each part once.")
+        outcome = outcome.merged(part, question)
     assert question is not None
     return _answer(given, question, outcome)
 
@@ -107,9 +114,9 @@ def _question_of(data: bytes, path: str) -> Recipe:
     import json
 
     try:
-        name, _, arguments = json.loads(data)["question"].partition(" ")
+        name, _, arguments = json.loads(data.decode("utf-8", "surrogatepass"))["question"].partition(" ")
         return recipes()[name].with_defaults(**json.loads(arguments))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise TraceError(f"{path} does not hold partial results of `lanescope fleet --shard`.") from error
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .engine import Outcome
 from .history_recipes import History, student_quantile
-from .recipe import recipe
+from .recipe import number_within, recipe
 from .result import Answer, ResultTable
 
 _CHANCE = 0.05       # that a run of no change is called slower, over all names together
@@ -24,8 +24,8 @@ class Check(History):
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--against", nargs="+", required=True, default=[], metavar="DIR|FILE", help="runs to compare with")
-        parser.add_argument("--tolerance", type=float, default=5.0, metavar="PERCENT", help="what may become slower by less than this is not looked at (5)")
-        parser.add_argument("--share", type=float, default=1.0, metavar="PERCENT", help="nor what takes less of a run's kernel or range time (1)")
+        parser.add_argument("--tolerance", type=number_within(0, 1e6, float), default=5.0, metavar="PERCENT", help="what may become slower by less than this is not looked at (5)")
+        parser.add_argument("--share", type=number_within(0, 100, float), default=1.0, metavar="PERCENT", help="nor what takes less of a run's kernel or range time (1)")
 
     def further_inputs(self) -> "list[str]":
         return list(self.arguments["against"])

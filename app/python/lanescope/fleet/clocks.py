@@ -140,32 +140,20 @@ def _measurements(parts: "list[RankCollectives]", hosts: "list[str]", rough: "di
 
 
 def _fit(rows: _Measurements, hosts: "list[str]", base: int, clocks: "dict[str, Clock]", alignment: Alignment) -> None:
-    """A line for each clock so that ends of one group agree. The group's own moment is unknown: it is taken off as the mean."""
+    """A line for each clock so that ends of one group agree. The group's own moment is unknown: it is taken off as the mean. O(rows + groups · hosts²)."""
     reference = {host: float(np.median(rows.time[rows.host == host])) if (rows.host == host).any() else 0.0 for host in range(len(hosts))}
     seconds = (rows.time - np.array([reference[int(host)] for host in rows.host])) / 1e9
     # With one window there is nothing that a drift could be told from.
     drifts = np.array([len(np.unique(rows.group[rows.host == host])) > 2 for host in range(len(hosts))])
-    unknowns = [(host, kind) for host in range(len(hosts)) if host != base for kind in ("offset", "drift") if kind == "offset" or drifts[host]]
-    place = {unknown: i for i, unknown in enumerate(unknowns)}
-    matrix = np.zeros((len(rows.host), len(unknowns)))
-    for i, host in enumerate(rows.host.tolist()):
-        if host != base:
-            matrix[i, place[host, "offset"]] = 1.0
-            if (host, "drift") in place:
-                matrix[i, place[host, "drift"]] = seconds[i]
-    target: "npt.NDArray[np.floating[Any]]" = -rows.distance
-    for group in np.unique(rows.group):
-        chosen = rows.group == group
-        matrix[chosen] -= matrix[chosen].mean(axis=0)
-        target[chosen] -= target[chosen].mean()
-    weights: "npt.NDArray[np.floating[Any]]" = np.ones(len(target))
-    solution: "npt.NDArray[np.floating[Any]]" = np.zeros(len(unknowns))
+    scale = max(1e-9, float(np.abs(seconds).max()))  # so that offsets and drifts are solved for with the same precision
+    equations = _Equations(rows, np.where(drifts[rows.host], seconds / scale, 0.0), base, len(hosts))
+    weights: "npt.NDArray[np.floating[Any]]" = np.ones(len(rows.host))
     for _ in range(_ROUNDS):
-        solution = np.linalg.lstsq(matrix * weights[:, None], target * weights, rcond=None)[0]
-        residual = np.abs(target - matrix @ solution)
+        offsets, slopes = equations.solved(weights)
+        residual = np.abs(equations.residual(offsets, slopes))
         sigma = max(1.0, 1.4826 * float(np.median(residual)))
-        weights = np.sqrt(np.minimum(1.0, _HUBER * sigma / np.maximum(residual, 1e-9)))
-    residual = target - matrix @ solution
+        weights = np.minimum(1.0, _HUBER * sigma / np.maximum(residual, 1e-9))
+    residual = equations.residual(offsets, slopes)
     connected = _connected(rows, base)
     for number, host in enumerate(hosts):
         clock = clocks[host]
@@ -173,11 +161,53 @@ def _fit(rows: _Measurements, hosts: "list[str]", base: int, clocks: "dict[str, 
         clock.measurements = int((rows.host == number).sum())
         clock.deviation = _spread(residual[rows.host == number])
         if number in connected and number != base:
-            clock.offset += float(solution[place[number, "offset"]])
-            clock.drift = float(solution[place[number, "drift"]]) / 1e9 if (number, "drift") in place else 0.0
+            clock.offset += float(offsets[number])
+            clock.drift = float(slopes[number]) / scale / 1e9
     alignment.collectives = rows.collectives
     alignment.error = _spread(residual)
     alignment.unconnected = [host for number, host in enumerate(hosts) if number not in connected]
+
+
+class _Equations:
+    """The measurements as equations of each host's offset and slope: offset + slope * x, less the mean of its group, is minus the distance, less its mean."""
+
+    def __init__(self, rows: _Measurements, x: "npt.NDArray[np.floating[Any]]", base: int, hosts: int) -> None:
+        self._host, self._x, self._hosts = rows.host, np.where(rows.host == base, 0.0, x), hosts
+        self._is_free = (rows.host != base).astype(np.float64)  # the base's own are 0
+        order = np.argsort(rows.group, kind="stable")
+        borders = np.flatnonzero(np.diff(rows.group[order])) + 1
+        self._groups = np.split(order, borders)
+        self._group = rows.group
+        self._sizes = np.bincount(rows.group)
+        self._target = -rows.distance + (np.bincount(rows.group, rows.distance) / self._sizes)[rows.group]
+
+    def solved(self, weights: "npt.NDArray[np.floating[Any]]") -> "tuple[npt.NDArray[np.floating[Any]], npt.NDArray[np.floating[Any]]]":
+        """By least squares with these weights: of each host its offset and slope, 0 where nothing says them."""
+        n = self._hosts
+        matrix, right = np.zeros((2 * n, 2 * n)), np.zeros(2 * n)
+        for group in self._groups:
+            host, x, free, w = self._host[group], self._x[group], self._is_free[group], weights[group]
+            mean = np.zeros(2 * n)
+            np.add.at(mean, host, free / len(group))
+            np.add.at(mean, n + host, x / len(group))
+            weighted = np.zeros(2 * n)  # the sum of the rows before the mean is taken off
+            np.add.at(weighted, host, w * free)
+            np.add.at(weighted, n + host, w * x)
+            np.add.at(matrix, (host, host), w * free)
+            np.add.at(matrix, (host, n + host), w * x)
+            np.add.at(matrix, (n + host, host), w * x)
+            np.add.at(matrix, (n + host, n + host), w * x * x)
+            matrix -= np.outer(weighted, mean) + np.outer(mean, weighted) - w.sum() * np.outer(mean, mean)
+            target = w * self._target[group]
+            np.add.at(right, host, target * free)
+            np.add.at(right, n + host, target * x)
+            right -= mean * target.sum()
+        solution = np.linalg.lstsq(matrix, right, rcond=1e-12)[0]
+        return solution[:n], solution[n:]
+
+    def residual(self, offsets: "npt.NDArray[np.floating[Any]]", slopes: "npt.NDArray[np.floating[Any]]") -> "npt.NDArray[np.floating[Any]]":
+        value = offsets[self._host] * self._is_free + slopes[self._host] * self._x
+        return np.asarray(self._target - value + (np.bincount(self._group, value) / self._sizes)[self._group])
 
 
 def _connected(rows: _Measurements, base: int) -> "set[int]":

@@ -13,8 +13,8 @@ from .clocks import Alignment, align
 from .collectives import Matched, RankCollectives, bus_factor, collectives_of, matched
 from .engine import Outcome
 from .intervals import covered, union
-from .recipe import Recipe, recipe
-from .result import Answer, HeatMap, ResultTable
+from .recipe import Recipe, begins, number_within, recipe
+from .result import Answer, HeatMap, ResultTable, Source
 
 _CAUSES = 8           # of each kind that a rank's partial result keeps
 _LATE_SHARE = 0.02    # of the loop, from which on a rank is called late
@@ -143,14 +143,12 @@ class Straggler(CollectiveRecipe):
             steps = lateness.shape[1]
             total = np.clip(lateness, 0, None).sum(axis=1)
             culprit = lateness.argmax(axis=0)
+            excesses = _excesses(group, shares)
             for i in range(len(group.ranks)):
                 rows.append([group.communicator, group.label(i), group.ranks[i].member.host, group.ranks[i].member.path, int(np.median(lateness[i])), int(total[i]),
                              100.0 * total[i] / loop if loop else 0.0, int((culprit == i).sum()), steps])  # fmt: skip
-                causes += [[group.communicator, group.label(i), *cause] for cause in _excess(group, i, shares)]
-            columns = [str(i + 1) for i in range(steps)]
-            cells: "list[list[float | None]]" = [[float(value) / 1e6 for value in row] for row in lateness]
-            commands = [["lanescope-ui", part.member.path] for part in group.ranks]
-            answer.maps.append(HeatMap(f"Own lateness by collective, communicator {group.communicator}", [group.label(i) for i in range(len(group.ranks))], columns, cells, "ms", commands))
+                causes += [[group.communicator, group.label(i), *cause] for cause in excesses[i]]
+            answer.maps += _maps(group, lateness)
         rows.sort(key=lambda row: (-row[5], row[1]))
         place = {(row[0], row[1]): i for i, row in enumerate(rows)}
         causes.sort(key=lambda cause: place[cause[0], cause[1]])  # stable: the best one of each rank stays first
@@ -167,18 +165,53 @@ class Straggler(CollectiveRecipe):
         return answer
 
 
+def _maps(group: Matched, lateness: "np.ndarray[Any, Any]") -> "list[HeatMap]":
+    """What each rank did from one collective's end to the next one's, by step."""
+    labels = [group.label(i) for i in range(len(group.ranks))]
+    columns = [str(i + 1) for i in range(lateness.shape[1])]
+    came, left = group.came(), group.left()
+    known = (group.began >= 0) & (group.ended >= 0)
+    duration = np.where(known, group.ended - group.began, 0)
+    wait = np.where(known.all(axis=0), duration - duration.min(axis=0), -1)[:, 1:]
+    sources = []
+    for i, part in enumerate(group.ranks):
+        own = np.where(part.ended >= 0, part.ended, part.called)[: group.count]
+        sources.append(Source(part.member.path, own[:-1].tolist(), own[1:].tolist(), (left[i, :-1] - own[:-1]).tolist()))
+
+    def measure(title: str, values: "np.ndarray[Any, Any]", is_known: "np.ndarray[Any, Any]") -> HeatMap:
+        cells = [[float(value) / 1e6 if there else None for value, there in zip(*row)] for row in zip(values, is_known)]
+        return HeatMap(f"{title}, communicator {group.communicator}", labels, columns, cells, "ms", sources)
+
+    everywhere = np.ones(lateness.shape, dtype=bool)
+    return [
+        measure("Own lateness by collective", lateness, everywhere),
+        measure("Wait in the collective", wait, wait >= 0),
+        measure("Time before the collective", came[:, 1:] - left[:, :-1], everywhere),
+    ]
+
+
 def own_lateness(group: Matched) -> "np.ndarray[Any, Any] | None":
     """For each rank and collective but the first: how much later than the others it came, counted from when it left the one before. ns.
 
     A rank that was held up by others leaves the collective before late, too, so that it is not blamed for that. The others are their median.
     """
-    came = np.where(group.began >= 0, group.began, group.called)
-    left = np.where(group.ended >= 0, group.ended, group.called)
+    came, left = group.came(), group.left()
     if came.shape[1] < 2 or (came < 0).any():
         return None
     own = came[:, 1:] - left[:, :-1]
-    others = np.stack([np.median(np.delete(own, i, axis=0), axis=0) for i in range(len(own))])
-    return np.asarray(own - others)
+    return np.asarray(own - median_of_others(own))
+
+
+def median_of_others(table: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Of each cell, the median of the other rows' values in its column. Two rows at least. O(cells · log rows)."""
+    order = np.argsort(table, axis=0, kind="stable")
+    ascending = np.take_along_axis(table, order, axis=0)
+    place = np.empty_like(order)
+    np.put_along_axis(place, order, np.arange(len(table))[:, None], axis=0)
+    # Without a row, what is behind its place moves up by one.
+    rest = len(table) - 1
+    low, high = ((middle + (place <= middle)) for middle in ((rest - 1) // 2, rest // 2))
+    return np.asarray((np.take_along_axis(ascending, low, axis=0) + np.take_along_axis(ascending, high, axis=0)) / 2)
 
 
 def _shares(trace: Trace, parts: "list[RankCollectives]") -> "list[Any]":
@@ -188,7 +221,8 @@ def _shares(trace: Trace, parts: "list[RankCollectives]") -> "list[Any]":
     calls = trace.os_runtime[["start", "duration", "process", "name"]].to_numpy()
     states = trace.thread_states[["start", "duration", "process", "thread", "state"]].to_numpy()
     launches = trace.api_calls[["process", "thread"]].to_numpy()
-    kernels = trace.kernels[["start", "duration", "process", "name"]].to_numpy()
+    kernels, texts = trace.kernels[["start", "duration", "process", "name"]].coded()
+    computing = ~begins(kernels["name"], texts["name"], "nccl")
     result = []
     for part in parts:
         instance, domains = part.member.instance, trace.processes[part.member.instance].nvtx_domains
@@ -216,7 +250,7 @@ def _shares(trace: Trace, parts: "list[RankCollectives]") -> "list[Any]":
                 share.causes[f"{kind} {name}"] = inside(table["start"][rows], table["start"][rows] + table["duration"][rows])
         blocked = (states["process"] == instance) & (states["thread"] == main) & (states["state"] == "blocked")
         share.causes["launching thread waited"] = inside(states["start"][blocked], states["start"][blocked] + states["duration"][blocked])
-        work = (kernels["process"] == instance) & np.array([not name.startswith("nccl") for name in kernels["name"]], dtype=bool)
+        work = computing & (kernels["process"] == instance)
         share.causes["GPU ran kernels"] = inside(kernels["start"][work], kernels["start"][work] + kernels["duration"][work])
         most = sorted(share.causes.items(), key=lambda item: (-item[1], item[0]))
         kept = {name: spent for name, spent in most[: 4 * _CAUSES] if spent > 0}
@@ -224,25 +258,26 @@ def _shares(trace: Trace, parts: "list[RankCollectives]") -> "list[Any]":
     return result
 
 
-def _excess(group: Matched, rank: int, shares: "dict[Any, Any]") -> "list[list[Any]]":
-    """Causes for which the rank spent more time than the median of the others: those first that explain most of its lateness and little else.
+def _excesses(group: Matched, shares: "dict[Any, Any]") -> "list[list[list[Any]]]":
+    """Of each rank the causes for which it spent more time than the median of the others: those first that explain most of its lateness and little else.
 
     A range around the whole step is longer by all of the lateness, too, but most of it is not late; the range that only this rank is in says more.
     """
-
-    def of(i: int) -> Any:
-        part = group.ranks[i]
-        return shares.get((part.member.path, part.member.instance, part.communicator), [0, {}])
-
-    own, others = of(rank), [of(i) for i in range(len(group.ranks)) if i != rank]
-    more = own[0] - float(np.median([other[0] for other in others]))
-    scored = []
-    for name, spent in own[1].items():
-        excess = spent - float(np.median([other[1].get(name, 0) for other in others]))
-        if more > 0 and excess > 0.1 * more:
-            score = round(min(1.0, excess / more) * excess / spent, 1)
-            scored.append((-score, _DETAIL.get(name.split()[0], 9), name, int(excess), 100.0 * excess / more))
-    return [[name, excess, share] for _, _, name, excess, share in sorted(scored)[:_CAUSES]]
+    own = [shares.get((part.member.path, part.member.instance, part.communicator), [0, {}]) for part in group.ranks]
+    work = np.array([[share[0]] for share in own], dtype=np.int64)
+    more = (work - median_of_others(work))[:, 0]
+    names = sorted({name for _, causes in own for name in causes})
+    spent = np.array([[causes.get(name, 0) for name in names] for _, causes in own], dtype=np.int64).reshape(len(own), len(names))
+    excess = spent - median_of_others(spent)
+    result = []
+    for i in range(len(own)):
+        scored = []
+        for name in np.flatnonzero(excess[i] > max(0.0, 0.1 * more[i])).tolist() if more[i] > 0 else ():
+            beyond = float(excess[i, name])
+            score = round(min(1.0, beyond / more[i]) * beyond / int(spent[i, name]), 1)
+            scored.append((-score, _DETAIL.get(names[name].split()[0], 9), names[name], int(beyond), float(100.0 * beyond / more[i])))
+        result.append([[name, beyond, share] for _, _, name, beyond, share in sorted(scored)[:_CAUSES]])
+    return result
 
 
 # Which of two causes of like weight says more: what ran or was called, the program's own word for it, the GPU's work, that the thread waited.
@@ -254,10 +289,11 @@ class Imbalance(CollectiveRecipe):
     name, help = "imbalance", "Ranks whose GPU computes longer than others between collectives"
 
     def map(self, trace: Trace, path: str) -> Any:
-        kernels = trace.kernels[["start", "duration", "process", "name"]].to_numpy()
+        kernels, texts = trace.kernels[["start", "duration", "process", "name"]].coded()
+        computing = ~begins(kernels["name"], texts["name"], "nccl")
         rows: "list[list[Any]]" = []
         for part in collectives_of(trace, path):
-            own = (kernels["process"] == part.member.instance) & np.array([not name.startswith("nccl") for name in kernels["name"]], dtype=bool)
+            own = computing & (kernels["process"] == part.member.instance)
             start, end = union(kernels["start"][own], kernels["start"][own] + kernels["duration"][own])
             left = np.where(part.ended >= 0, part.ended, part.called)
             rows.append([part.to_json(), covered(start, end, left).tolist()])
@@ -279,12 +315,13 @@ class Imbalance(CollectiveRecipe):
                 continue
             table = np.array([busy[part.member.path, part.member.instance, part.communicator][:steps] for part in group.ranks], dtype=np.float64)
             effect, rest = median_polish(table)
+            typical_of = median_of_others(table)
             for i in range(len(group.ranks)):
                 others = np.delete(effect, i)
                 more = float(effect[i] - np.median(others))
                 # The others' spread is the noise; two ranks have none, and then it is what neither rank nor step explains.
                 sigma = max(1.0, 1.4826 * float(np.median(np.abs(others - np.median(others)))), 1.4826 * float(np.median(np.abs(rest))))
-                typical = np.median(np.delete(table, i, axis=0), axis=0)
+                typical = typical_of[i]
                 above = int((table[i] > typical + 3 * sigma).sum())
                 share = 100.0 * more / float(np.median(typical)) if np.median(typical) else 0.0
                 rows.append([group.communicator, group.label(i), group.ranks[i].member.host, float(np.median(table[i])), more, share, above, steps])
@@ -354,7 +391,7 @@ class Desync(CollectiveRecipe):
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--rows", type=int, default=50, help="rows of the answer (50)")
+        parser.add_argument("--rows", type=number_within(1, 1e9), default=50, help="rows of the answer (50)")
 
     def map(self, trace: Trace, path: str) -> Any:
         samples = trace.samples[["start", "process", "stack"]].to_numpy()

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..trace import Trace
-from .recipe import Member, json_object, members
+from .recipe import Member, begins, json_object, members, whole_number
 
 _NOT_COLLECTIVE = ("ncclCommInit", "ncclGroup", "ncclCommSplit", "ncclCommDestroy", "ncclCommAbort", "ncclCommFinalize", "ncclSend", "ncclRecv")
 
@@ -51,8 +51,8 @@ def collectives_of(trace: Trace, path: str) -> "list[RankCollectives]":
     """What each process of a file did in each communicator."""
     ranges = trace.nvtx_ranges[["start", "duration", "name", "process", "thread", "domain", "payload_json"]].to_numpy()
     launches = trace.api_calls[["start", "process", "thread", "correlation"]].to_numpy()
-    kernels = trace.kernels[["start", "duration", "name", "process", "correlation"]].to_numpy()
-    ours = np.array([name.startswith("nccl") for name in kernels["name"]], dtype=bool)
+    kernels, texts = trace.kernels[["start", "duration", "name", "process", "correlation"]].coded()
+    ours = begins(kernels["name"], texts["name"], "nccl")
     clock = [trace.session["host_name"].decode("utf-8", errors="replace"), trace.session["epoch"], trace.utc_epoch, trace.boot_id]
     result = []
     for instance, member in members(trace, path).items():
@@ -80,7 +80,7 @@ def collectives_of(trace: Trace, path: str) -> "list[RankCollectives]":
             starts, correlations = by_thread.get(thread, (np.zeros(0), np.zeros(0)))
             last = int(np.searchsorted(starts, end)) - 1
             kernel = by_correlation[int(correlations[last])] if last >= 0 and starts[last] >= begin else (-1, -1)
-            rows.setdefault(str(communicator), []).append((name, int(said.get("Message size [bytes]", 0)), start, *kernel))
+            rows.setdefault(str(communicator), []).append((name, whole_number(said.get("Message size [bytes]")), start, *kernel))
         for communicator, found in sorted(rows.items()):
             operations, sizes, called, began, ended = zip(*found)
             result.append(
@@ -117,6 +117,13 @@ class Matched:
     called: "npt.NDArray[np.int64]"
     began: "npt.NDArray[np.int64]"
     ended: "npt.NDArray[np.int64]"
+
+    def came(self) -> "npt.NDArray[np.int64]":
+        """When each rank came to each collective: its kernel's begin, else its call's."""
+        return np.where(self.began >= 0, self.began, self.called)
+
+    def left(self) -> "npt.NDArray[np.int64]":
+        return np.where(self.ended >= 0, self.ended, self.called)
 
     def label(self, rank: int) -> str:
         return self.ranks[rank].member.label()

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import os
 import sys
 import time
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, Optional, Protocol
@@ -63,15 +65,19 @@ class Outcome:
         """The same bytes for the same files, whatever the order or the engine."""
         partial = None if self.partial is None else question.to_json(self.partial)
         data = {"version": PARTIAL_VERSION, "question": question.key(), "partial": partial, "files": [vars(state) for state in self.files]}
-        return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+        return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")  # of file names that are not UTF-8
 
     @classmethod
     def from_bytes(cls, data: bytes, question: Question) -> "Outcome":
-        said = json.loads(data)
-        if said.get("version") != PARTIAL_VERSION or said.get("question") != question.key():
-            raise TraceError("These partial results are of another question, or of another version of lanescope: make them anew.")
-        partial = None if said["partial"] is None else question.from_json(said["partial"])
-        return cls(partial, [FileState(**state) for state in said["files"]])
+        try:
+            said = json.loads(data.decode("utf-8", "surrogatepass"))
+            is_of_question = said["version"] == PARTIAL_VERSION and said["question"] == question.key()
+            if is_of_question:
+                partial = None if said["partial"] is None else question.from_json(said["partial"])
+                return cls(partial, [FileState(**state) for state in said["files"]])
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+            raise TraceError("These are no partial results, or not whole.") from error
+        raise TraceError("These partial results are of another question, or of another version of lanescope: make them anew.")
 
     def merged(self, other: "Outcome", question: Question) -> "Outcome":
         if self.partial is None or other.partial is None:
@@ -94,19 +100,21 @@ def _one(question: Question, path: str, cache: Optional[str]) -> Outcome:
     if kept is not None:
         try:
             return Outcome.from_bytes(zstandard.ZstdDecompressor().decompress(kept.read_bytes(), max_output_size=1 << 30), question)
-        except (OSError, ValueError, KeyError, TypeError, TraceError, zstandard.ZstdError):
+        except (OSError, ValueError, TraceError, zstandard.ZstdError):
             pass  # not there, or not whole: it is made
     state = FileState(path)
     partial = None
     try:
         with Trace(path) as trace:
             partial = question.map(trace, path)
-            state.events = sum(len(table) for name, table in trace.tables.items() if name != "counters")
+            state.events = trace.event_count()
             state.reason = _missing(trace)
     except (OSError, TraceError) as error:
         state.read, state.reason = False, str(error)
     except MemoryError:
         state.read, state.reason = False, "There was not enough memory to read it."
+    except Exception as error:  # whatever a file holds, the others are read
+        state.read, state.reason = False, f"What it holds makes no sense ({type(error).__name__}: {error})."
     outcome = Outcome(partial, [state])
     if kept is not None and state.read:
         _keep(kept, outcome.to_bytes(question))
@@ -180,33 +188,54 @@ class Engine:
             for batch in batches:
                 yield map_files(question, batch, self.cache), len(batch)
         elif self.kind == "pool":
-            import multiprocessing
-
-            with ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("forkserver")) as executor:
-                yield from _collected(executor, question, batches, self.cache, 4 * self.workers)
+            done = set()
+            try:
+                with _pool(self.workers) as executor:
+                    for number, data in _collected(executor, question, batches, self.cache, 4 * self.workers):
+                        done.add(number)
+                        yield data, len(batches[number])
+            except BrokenProcessPool:
+                # A file had its process killed. Which one is seen when each is alone.
+                for path in (path for number, batch in enumerate(batches) if number not in done for path in batch):
+                    yield _alone(question, path, self.cache), 1
         elif self.kind == "dask":
             with _dask_client(self.dask) as client:
-                yield from _collected(client.get_executor(), question, batches, self.cache, 64)
+                for number, data in _collected(client.get_executor(), question, batches, self.cache, 64):
+                    yield data, len(batches[number])
         else:
             raise TraceError(f"There is no engine {self.kind!r}; there are none, pool and dask.")
 
 
-def _collected(executor: Executor, question: Question, batches: "list[list[str]]", cache: Optional[str], at_once: int) -> "Iterator[tuple[bytes, int]]":
-    """Results as they come. Only so many wait at a time, so that memory does not grow with the fleet."""
+def _collected(executor: Executor, question: Question, batches: "list[list[str]]", cache: Optional[str], at_once: int) -> "Iterator[tuple[int, bytes]]":
+    """Numbers of batches and their results, as they come. Only so many wait at a time, so that memory does not grow with the fleet."""
     waiting: "dict[Future[bytes], int]" = {}
-    rest = iter(batches)
+    rest = iter(enumerate(batches))
     try:
         while True:
-            while len(waiting) < at_once and (batch := next(rest, None)) is not None:
-                waiting[executor.submit(map_files, question, batch, cache)] = len(batch)
+            while len(waiting) < at_once and (following := next(rest, None)) is not None:
+                number, batch = following
+                waiting[executor.submit(map_files, question, batch, cache)] = number
             if not waiting:
                 return
             for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                yield future.result(), waiting.pop(future)
+                yield waiting.pop(future), future.result()
     except BaseException:
         for future in waiting:
             future.cancel()
         raise
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("forkserver"))
+
+
+def _alone(question: Question, path: str, cache: Optional[str]) -> bytes:
+    """The outcome of one file, by a process of its own."""
+    try:
+        with _pool(1) as executor:
+            return executor.submit(map_files, question, [path], cache).result()
+    except BrokenProcessPool:
+        return Outcome(None, [FileState(path, False, "The process that read it was killed, as for want of memory.")]).to_bytes(question)
 
 
 def _dask_client(where: str) -> Any:

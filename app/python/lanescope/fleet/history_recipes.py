@@ -11,7 +11,7 @@ import numpy as np
 
 from ..trace import Trace
 from .engine import Outcome
-from .recipe import Recipe, recipe
+from .recipe import Recipe, number_within, recipe
 from .result import Answer, ResultTable
 
 _FEWEST = 3       # runs on each side of a change
@@ -24,16 +24,16 @@ class History(Recipe):
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--least", type=float, default=2.0, help="least change in %% (2)")
+        parser.add_argument("--least", type=number_within(0, 1e6, float), default=2.0, help="least change in %% (2)")
 
     def map(self, trace: Trace, path: str) -> Any:
         sums: "dict[str, list[int]]" = {}
         for table, prefix in (("kernels", ""), ("nvtx_ranges", "NVTX ")):
-            data = trace.tables[table][["name", "duration"]].to_numpy()
-            names, codes = np.unique(data["name"].astype(str), return_inverse=True)
-            counts, totals = np.bincount(codes.reshape(-1), minlength=len(names)), np.zeros(len(names), dtype=np.int64)
-            np.add.at(totals, codes.reshape(-1), data["duration"])
-            for name, count, total in zip(names.tolist(), counts.tolist(), totals.tolist()):
+            data, texts = trace.tables[table][["name", "duration"]].coded()
+            names = texts["name"]
+            counts, totals = np.bincount(data["name"], minlength=len(names)), np.zeros(len(names), dtype=np.int64)
+            np.add.at(totals, data["name"], data["duration"])
+            for name, count, total in zip(names, counts.tolist(), totals.tolist()):
                 family = prefix + "".join("#" if c.isdigit() else c for c in name) if prefix else name
                 before = sums.get(family, [0, 0])
                 sums[family] = [before[0] + count, before[1] + total]

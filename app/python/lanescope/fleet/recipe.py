@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Optional
+from typing import Any, Callable, ClassVar, Optional
+
+import numpy as np
 
 from ..trace import Trace
 from .engine import Outcome
@@ -109,13 +112,14 @@ def members(trace: Trace, path: str) -> "dict[int, Member]":
     """The processes of a file by instance number. The rank is that in the largest communicator of NCCL that the process joined, else its launcher's."""
     host = trace.session["host_name"].decode("utf-8", errors="replace")
     ranks: "dict[int, tuple[int, int]]" = {}
-    ranges = trace.nvtx_ranges[["process", "name", "payload_json"]].to_numpy()
-    for instance, name, payload in zip(*ranges.values()):
-        if name.startswith("ncclCommInit") and payload:
-            said = json_object(payload)
+    ranges, texts = trace.nvtx_ranges[["process", "name", "payload_json"]].coded()
+    made = begins(ranges["name"], texts["name"], "ncclCommInit")
+    for instance, payload in zip(ranges["process"][made].tolist(), ranges["payload_json"][made].tolist()):
+        if texts["payload_json"][payload]:
+            said = json_object(texts["payload_json"][payload])
             rank, world = said.get("Rank"), said.get("No. of ranks")
-            if isinstance(rank, int) and isinstance(world, int) and world > ranks.get(instance, (0, 0))[0]:
-                ranks[int(instance)] = (world, rank)
+            if isinstance(rank, int) and isinstance(world, int) and 0 <= rank < world < 1 << 63 and world > ranks.get(instance, (0, 0))[0]:
+                ranks[instance] = (world, rank)
     result = {}
     for instance, process in trace.processes.items():
         world, rank = ranks.get(instance, (process.place.world_size, process.place.rank))
@@ -123,11 +127,36 @@ def members(trace: Trace, path: str) -> "dict[int, Member]":
     return result
 
 
+def begins(numbers: Any, texts: "list[str]", prefix: "str | tuple[str, ...]") -> Any:
+    """Which rows of a column of numbers stand for texts that begin so."""
+    return np.array([text.startswith(prefix) for text in texts], dtype=bool)[numbers] if texts else np.zeros(len(numbers), dtype=bool)
+
+
+def number_within(least: float, most: float, kind: "type[int] | type[float]" = int) -> "Callable[[str], Any]":
+    """Of an option's value; a wrong one ends with a sentence."""
+
+    def parse(text: str) -> "int | float":
+        try:
+            value = kind(text)
+        except ValueError:
+            value = kind(least - 1) if kind is int else math.nan
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is no {'whole ' if kind is int else ''}number from {least:g} to {most:g}")
+        return value
+
+    return parse
+
+
+def whole_number(value: Any) -> int:
+    """What a payload says; 0 where it is none that 64 bits hold."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63 else 0
+
+
 def json_object(text: str) -> "dict[str, Any]":
     """A structured payload; empty where it is none."""
     try:
         said = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return said if isinstance(said, dict) else {}
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import html
 import json
+import math
+import os
 import shlex
 from pathlib import Path
+from typing import Any
 
 from .engine import Outcome
-from .result import Answer, HeatMap, ResultTable
+from .result import Answer, HeatMap, ResultTable, Source
+
+FLEET_FILE_VERSION = 1
 
 _MOST_ROWS = 200     # of a table on the page; all are in the files
 _MOST_COLUMNS = 240  # of a picture: more are joined by their mean
@@ -45,10 +50,12 @@ def write_folder(answer: Answer, outcome: Outcome, folder: Path, formats: "list[
 
     def put(name: str, text: str) -> None:
         path = folder / name
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")  # names of files need not be UTF-8
         written.append(path)
 
     put("report.html", html_page(answer, outcome))
+    if answer.maps:
+        put("fleet.json", fleet_file(answer, folder))
     for table in [*answer.tables, files_table(outcome)]:
         for kind in formats:
             if kind == "csv":
@@ -61,6 +68,29 @@ def write_folder(answer: Answer, outcome: Outcome, folder: Path, formats: "list[
     if "ipynb" in formats:
         put("report.ipynb", _notebook(answer))
     return written
+
+
+def fleet_file(answer: Answer, folder: Path) -> str:
+    """The pictures with the recordings that they are of, for the viewer (docs/fleets.md)."""
+    sources: "list[dict[str, Any]]" = []
+    places: "dict[int, int]" = {}  # of pictures of the same recordings, each is there once
+
+    def place(source: Source) -> int:
+        if id(source) not in places:
+            places[id(source)] = len(sources)
+            sources.append({"file": os.path.relpath(source.path, folder), "begin": source.begins, "end": source.ends, "shift": source.shifts})
+        return places[id(source)]
+
+    maps = []
+    for heat in answer.maps:
+        rows: "list[dict[str, Any]]" = [
+            {"label": label, "values": [cell if cell is not None and math.isfinite(cell) else None for cell in cells]} for label, cells in zip(heat.rows, heat.cells)
+        ]
+        for row, source in zip(rows, heat.sources):
+            row["source"] = place(source)
+        maps.append({"title": heat.title, "unit": heat.unit, "columns": heat.columns, "rows": rows})
+    said = {"format": "lanescope fleet", "version": FLEET_FILE_VERSION, "recipe": answer.recipe, "sentences": answer.sentences, "sources": sources, "maps": maps}
+    return json.dumps(said, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def text_of(answer: Answer, outcome: Outcome, rows: int = 20) -> str:
@@ -127,10 +157,17 @@ def _heat_map(heat: HeatMap) -> str:
             title = f"{label}, {html.escape(heat.columns[x * joined])}: {value:.3g} {html.escape(heat.unit)}"
             drawn.append(f"<rect x={left + x * width} y={y * height} width={width} height={height - 1} fill='{_color(share)}'><title>{title}</title></rect>")
     size = f"width={left + len(cells[0]) * width + 10} height={len(cells) * height + 4}"
-    commands = "".join(f"<li><code>{html.escape(shlex.join(command))}</code></li>" for command in heat.commands[:_MOST_ROWS])
-    opens = f"<details><summary>Open a row in the viewer</summary><ul>{commands}</ul></details>" if commands else ""
+    opened = [(label, source.command(_largest(row))) for label, source, row in zip(heat.rows, heat.sources, heat.cells)]
+    commands = "".join(f"<li>{html.escape(label)}: <code>{html.escape(shlex.join(command))}</code></li>" for label, command in opened[:_MOST_ROWS])
+    opens = f"<details><summary>Open a row in the viewer, where its value is largest</summary><ul>{commands}</ul></details>" if commands else ""
     legend = f"<p>{low:.3g} to {high:.3g} {html.escape(heat.unit)}" + (f"; {joined} columns are drawn as one" if joined > 1 else "") + "</p>"
     return f"<h2>{html.escape(heat.title)}</h2><svg {size} role=img aria-label='{html.escape(heat.title, quote=True)}'>{''.join(drawn)}</svg>{legend}{opens}"
+
+
+def _largest(row: "list[float | None]") -> int:
+    """The first place of the largest known value; 0 where none is known."""
+    values = [-math.inf if value is None else value for value in row]
+    return values.index(max(values)) if values else 0
 
 
 def _mean(values: "list[float | None]") -> "float | None":

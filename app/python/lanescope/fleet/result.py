@@ -41,7 +41,13 @@ class ResultTable:
         import pyarrow
         import pyarrow.parquet
 
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(self.records()), path, compression="zstd")
+        records = [{name: _encodable(cell) for name, cell in record.items()} for record in self.records()]
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), path, compression="zstd")
+
+
+def _encodable(cell: Any) -> Any:
+    """Names of files need not be UTF-8."""
+    return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell
 
 
 def _plain(cell: Any) -> Any:
@@ -49,6 +55,21 @@ def _plain(cell: Any) -> Any:
     if isinstance(cell, str):
         return "".join(c if c.isprintable() or c in "\t\n" else f"\\x{ord(c):02x}" for c in cell)
     return cell
+
+
+@dataclass
+class Source:
+    """The recording that a row of a picture is of, and where in it the columns are. Times are ns since its beginning, -1: not known."""
+
+    path: str
+    begins: "list[int]" = field(default_factory=list)
+    ends: "list[int]" = field(default_factory=list)
+    shifts: "list[int]" = field(default_factory=list)  # what is added to these times for times on the common axis, ns
+
+    def command(self, column: int) -> "list[str]":
+        """What opens the viewer at a column."""
+        known = column < len(self.begins) and 0 <= self.begins[column] < self.ends[column]
+        return ["lanescope-ui", self.path, *(["--range", f"{self.begins[column]}ns:{self.ends[column]}ns"] if known else [])]
 
 
 @dataclass
@@ -60,7 +81,7 @@ class HeatMap:
     columns: "list[str]"
     cells: "list[list[float | None]]"
     unit: str = ""
-    commands: "list[list[str]]" = field(default_factory=list)  # what opens the viewer at a cell; empty for none
+    sources: "list[Source]" = field(default_factory=list)  # one a row, or none
 
 
 @dataclass

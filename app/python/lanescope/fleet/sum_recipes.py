@@ -6,11 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..table import distinct
 from ..trace import Trace
 from .engine import Outcome
 from .recipe import Member, Recipe, members, recipe
 from .result import Answer, ResultTable
-from .sums import Summary, grouped, merged_groups
+from .sums import Summary, groups_of, merged_groups, quartiles
 
 # Of each rank: number, sum, least, quartiles, largest. Exact, since a rank's values are all in one file.
 _RANK_COLUMNS = ["Count", "Total", "Mean", "Min", "Q1", "Median", "Q3", "Max"]
@@ -22,28 +23,32 @@ class SumRecipe(Recipe):
     table: ClassVar[str]
     value: ClassVar[str] = "duration"
     unit: ClassVar[str] = "ns"
+    columns: ClassVar["tuple[str, ...]"] = ("name",)
 
-    @classmethod
-    def columns(cls) -> "list[str]":
-        return ["name"]
-
-    def names(self, trace: Trace, data: "dict[str, Any]") -> "tuple[Any, Any]":
-        """A name for each row, and which rows count."""
-        return data["name"], np.ones(len(data["name"]), dtype=bool)
+    def titles(self, trace: Trace, data: "dict[str, Any]", texts: "dict[str, list[str]]") -> "tuple[Any, list[str]]":
+        """A number for each row, and what it stands for; rows below 0 do not count."""
+        return data[self.columns[0]], texts[self.columns[0]]
 
     def map(self, trace: Trace, path: str) -> Any:
-        table = trace.tables[self.table]
-        data: "dict[str, Any]" = table[list(dict.fromkeys(["process", "start", self.value, *self.columns()]))].to_numpy()
-        names, chosen = self.names(trace, data)
-        names, values = names[chosen], data[self.value][chosen]
-        starts, processes = data["start"][chosen], data["process"][chosen]
-        ranks = []
-        for instance, member in members(trace, path).items():
-            own = processes == instance
-            if own.any():
-                rows = [[name, *_row(values[own & (names == name)])] for name in sorted(set(names[own]))]
-                ranks.append([member.to_json(), rows])
-        return {"all": grouped(names, values, starts, path), "ranks": ranks}
+        data, texts = trace.tables[self.table][list(dict.fromkeys(["process", "start", self.value, *self.columns]))].coded()
+        numbers, titles = self.titles(trace, data, texts)
+        names = sorted(set(titles))  # of two mangled names one may be the readable form
+        place = {name: i for i, name in enumerate(names)}
+        by_number = np.array([place[title] for title in titles], dtype=np.int64)
+        keys = np.where(numbers >= 0, by_number[numbers] if len(titles) else -1, -1)
+        instances, processes = distinct(data["process"])
+        known = members(trace, path)
+        sums: "dict[str, Summary]" = {}
+        rows: "dict[int, list[Any]]" = {}
+        groups = np.where(keys >= 0, processes * len(names) + keys, -1)
+        for group, chosen in groups_of(groups, len(instances) * len(names)):
+            name, instance = names[group % len(names)], int(instances[group // len(names)])
+            values = data[self.value][chosen]
+            summary = Summary.of(values, data["start"][chosen], path)
+            rows.setdefault(instance, []).append([name, *_row(values, summary)])
+            sums[name] = sums[name].merged(summary) if name in sums else summary
+        ranks = [[known[instance].to_json(), own] for instance, own in sorted(rows.items()) if instance in known]
+        return {"all": sums, "ranks": ranks}
 
     def merge(self, one: Any, other: Any) -> Any:
         return {"all": merged_groups([one["all"], other["all"]]), "ranks": sorted(one["ranks"] + other["ranks"], key=lambda rank: rank[0][:2])}
@@ -83,9 +88,9 @@ class SumRecipe(Recipe):
         return answer
 
 
-def _row(values: Any) -> "list[Any]":
-    q1, median, q3 = (float(q) for q in np.quantile(values, (0.25, 0.5, 0.75)))
-    return [len(values), int(values.sum()), float(values.mean()), int(values.min()), q1, median, q3, int(values.max())]
+def _row(values: Any, summary: Summary) -> "list[Any]":
+    q1, median, q3 = quartiles(values)
+    return [summary.count, summary.total, summary.mean, summary.least, q1, median, q3, summary.most]
 
 
 @recipe
@@ -105,14 +110,7 @@ class OsRuntimeSum(SumRecipe):
 
 @recipe
 class MemoryTimeSum(SumRecipe):
-    name, help, table = "cuda_gpu_mem_time_sum", "Time of copies by kind", "copies"
-
-    @classmethod
-    def columns(cls) -> "list[str]":
-        return ["kind"]
-
-    def names(self, trace: Trace, data: "dict[str, Any]") -> "tuple[Any, Any]":
-        return data["kind"], np.ones(len(data["kind"]), dtype=bool)
+    name, help, table, columns = "cuda_gpu_mem_time_sum", "Time of copies by kind", "copies", ("kind",)
 
 
 @recipe
@@ -123,25 +121,21 @@ class MemorySizeSum(MemoryTimeSum):
 class DomainSum(SumRecipe):
     """NVTX ranges of some domains."""
 
-    table = "nvtx_ranges"
-
-    @classmethod
-    def columns(cls) -> "list[str]":
-        return ["name", "process", "domain"]
+    table, columns = "nvtx_ranges", ("name", "domain")
 
     def domain(self, name: str) -> bool:
         return True
 
-    def names(self, trace: Trace, data: "dict[str, Any]") -> "tuple[Any, Any]":
-        names, chosen = data["name"].copy(), np.zeros(len(data["name"]), dtype=bool)
-        for instance, process in trace.processes.items():
-            for number in np.unique(data["domain"][data["process"] == instance]).tolist():
-                title = process.nvtx_domains.get(number, "")
-                rows = (data["process"] == instance) & (data["domain"] == number)
-                if self.domain(title):
-                    chosen |= rows
-                    names[rows] = np.array([self.title(title, name) for name in names[rows]], dtype=object)
-        return names, chosen
+    def titles(self, trace: Trace, data: "dict[str, Any]", texts: "dict[str, list[str]]") -> "tuple[Any, list[str]]":
+        keys = np.stack((data["process"], data["domain"], data["name"]), axis=1)
+        different, numbers = np.unique(keys, axis=0, return_inverse=True)
+        titles, counted = [], np.zeros(len(different), dtype=bool)
+        for i, (instance, domain, name) in enumerate(different.tolist()):
+            process = trace.processes.get(instance)
+            title = process.nvtx_domains.get(domain, "") if process else ""
+            counted[i] = self.domain(title)
+            titles.append(self.title(title, texts["name"][name]))
+        return np.where(counted[numbers.reshape(-1)], numbers.reshape(-1), -1), titles
 
     def title(self, domain: str, name: str) -> str:
         return f"{domain}:{name}"

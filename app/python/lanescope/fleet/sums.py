@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Iterable, Optional
+from typing import Any, Iterable, Iterator, Optional
 
 import numpy as np
 import numpy.typing as npt
@@ -34,10 +34,15 @@ class Summary:
     def of(cls, values: "npt.NDArray[np.int64]", starts: "npt.NDArray[np.int64]", path: str) -> "Summary":
         """Of values that are there; at least one."""
         largest = int(values.max())
-        buckets, counts = np.unique(_buckets(values), return_counts=True)
+        buckets = _buckets(values)
+        lowest = int(buckets.min())
+        counts = np.bincount(buckets - lowest)
+        used = np.flatnonzero(counts)
         # Squares of nanoseconds leave 64 bits soon: sums of high and low halves do not.
         high, low = values >> 31, values & (1 << 31) - 1
-        squares = (_exact(high * high) << 62) + (_exact(high * low) << 32) + _exact(low * low)
+        squares = _exact(low * low)
+        if high.any():
+            squares += (_exact(high * high) << 62) + (_exact(high * low) << 32)
         return cls(
             count=len(values),
             total=_exact(values),
@@ -45,7 +50,7 @@ class Summary:
             least=int(values.min()),
             most=largest,
             most_at=(path, int(starts[values == largest].min())),
-            histogram=dict(zip(buckets.tolist(), counts.tolist())),
+            histogram=dict(zip((used + lowest).tolist(), counts[used].tolist())),
         )
 
     def merged(self, other: "Summary") -> "Summary":
@@ -96,6 +101,18 @@ class Summary:
         return cls(count, total, squares, least, most, (path, start), {bucket: n for bucket, n in histogram})
 
 
+def quartiles(values: "npt.NDArray[np.int64]") -> "list[float]":
+    """The first, the median and the third, between two values in proportion; of at least one value. O(values)."""
+    places = [share * (len(values) - 1) for share in (0.25, 0.5, 0.75)]
+    near = sorted({int(place) for place in places} | {min(int(place) + 1, len(values) - 1) for place in places})
+    ordered = np.partition(values, near)
+    found = []
+    for place in places:
+        low, high = int(ordered[int(place)]), int(ordered[min(int(place) + 1, len(values) - 1)])
+        found.append(low + (high - low) * (place - int(place)))
+    return found
+
+
 def _exact(values: "npt.NDArray[np.int64]") -> int:
     """The sum as an integer of any size: halves can't overflow for fewer than 2^31 values."""
     return (int((values >> 32).sum()) << 32) + int((values & 0xFFFF_FFFF).sum())
@@ -109,19 +126,15 @@ def _middle(bucket: int) -> float:
     return 0.0 if bucket < 0 else 2.0 ** ((bucket + 0.5) / STEPS_AN_OCTAVE)
 
 
-Groups = "dict[tuple[str, ...], Summary]"
-
-
-def grouped(keys: "npt.NDArray[Any]", values: "npt.NDArray[np.int64]", starts: "npt.NDArray[np.int64]", path: str) -> "dict[str, Summary]":
-    """A summary for each key."""
-    if not len(keys):
-        return {}
-    names, codes = np.unique(keys.astype(str), return_inverse=True)
-    codes = codes.reshape(-1)
-    order = np.argsort(codes, kind="stable")
-    borders = np.flatnonzero(np.diff(codes[order])) + 1
-    parts = np.split(order, borders)
-    return {str(names[codes[part[0]]]): Summary.of(values[part], starts[part], path) for part in parts}
+def groups_of(keys: "npt.NDArray[np.int64]", count: int) -> "Iterator[tuple[int, npt.NDArray[np.int64]]]":
+    """The rows of each key from 0 to count - 1 that there is; of keys below 0 none. O(rows)."""
+    # Of 16 bits, numbers are sorted without comparing them.
+    order = np.argsort(keys.astype(np.int16) if count < 1 << 15 else keys, kind="stable")
+    keys = keys[order]
+    borders = np.concatenate(([0], np.flatnonzero(keys[1:] != keys[:-1]) + 1, [len(keys)]))
+    for begin, end in zip(borders[:-1].tolist(), borders[1:].tolist()):
+        if end > begin and keys[begin] >= 0:
+            yield int(keys[begin]), order[begin:end]
 
 
 def merged_groups(parts: "Iterable[dict[Any, Summary]]") -> "dict[Any, Summary]":

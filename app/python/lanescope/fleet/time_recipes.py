@@ -10,8 +10,8 @@ import numpy as np
 from ..trace import Trace
 from .engine import Outcome
 from .intervals import covered, union
-from .recipe import Member, Recipe, members, recipe
-from .result import Answer, HeatMap, ResultTable
+from .recipe import Member, Recipe, members, number_within, recipe
+from .result import Answer, HeatMap, ResultTable, Source
 
 _FINE_BINS = 1024  # of each GPU, over its own time; those of the answer are made of them
 
@@ -22,7 +22,7 @@ class UtilizationMap(Recipe):
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--bins", type=int, default=30, help="bins of time (30)")
+        parser.add_argument("--bins", type=number_within(1, 100_000), default=30, help="bins of time (30)")
         parser.add_argument("--disable-alignment", action="store_true", help="let each recording begin at 0, not at its time of day")
 
     def map(self, trace: Trace, path: str) -> Any:
@@ -54,7 +54,7 @@ class UtilizationMap(Recipe):
         first, last = min(begins), max(ends)
         bins = max(1, self.arguments["bins"])
         borders = np.linspace(first, last, bins + 1)
-        table, cells, labels, commands = [], [], [], []
+        table, cells, labels, sources = [], [], [], []
         for row, begin, end in sorted(zip(rows, begins, ends), key=lambda item: (item[0][0][4] is None, item[0][0][4] or 0, item[0][0][0], item[0][0][1])):
             member = Member(*row[0][:6])
             fine = np.linspace(begin, end, len(row[4]) + 1)
@@ -64,10 +64,12 @@ class UtilizationMap(Recipe):
             shares = [float(100 * b / w) if w > 0 else 0.0 for b, w in zip(busy, width)]
             cells.append([share if right > begin and left < end else None for share, left, right in zip(shares, borders, borders[1:])])
             labels.append(f"{member.label()}, GPU {row[0][6]}")
-            commands.append(["lanescope-ui", member.path])
+            shift = row[1] if aligned else 0
+            edges = np.rint(borders).astype(np.int64) - shift
+            sources.append(Source(member.path, np.maximum(edges[:-1], 0).tolist(), edges[1:].tolist(), [shift] * bins))
             table += [[i, share, member.rank, member.pid, row[0][6], member.path] for i, share in enumerate(cells[-1]) if share is not None]
         answer.tables.append(ResultTable("analysis", ["Bin", "Kernel (%)", "Rank", "PID", "Device", "File"], table, {"Kernel (%)": "%"}))
-        answer.maps.append(HeatMap("Share of time with a kernel", labels, [f"{(b - first) / 1e9:.3f} s" for b in borders[:-1]], cells, "%", commands))
+        answer.maps.append(HeatMap("Share of time with a kernel", labels, [f"{(b - first) / 1e9:.3f} s" for b in borders[:-1]], cells, "%", sources))
         means = [float(np.mean([share for share in row if share is not None])) for row in cells]
         least = int(np.argmin(means))
         answer.sentences.append(f"Over {(last - first) / 1e9:.3f} s GPUs ran kernels for {np.mean(means):.1f} % of the time; {labels[least]} least, {means[least]:.1f} %.")
@@ -142,8 +144,8 @@ class GpuGaps(Recipe):
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--gap", type=int, default=500, help="least length in ms (500)")
-        parser.add_argument("--rows", type=int, default=50, help="rows of the answer (50)")
+        parser.add_argument("--gap", type=number_within(0, 1e9), default=500, help="least length in ms (500)")
+        parser.add_argument("--rows", type=number_within(1, 1e9), default=50, help="rows of the answer (50)")
 
     def map(self, trace: Trace, path: str) -> Any:
         parts = [trace.tables[name][["start", "duration", "process", "device"]].to_numpy() for name in ("kernels", "copies", "sets", "graph_launches")]

@@ -22,8 +22,8 @@ class Replay:
 
     def __init__(self, groups: "list[Matched]") -> None:
         self.groups = groups
-        self.came = [np.where(group.began >= 0, group.began, group.called) for group in groups]
-        self.left = [np.where(group.ended >= 0, group.ended, group.called) for group in groups]
+        self.came = [group.came() for group in groups]
+        self.left = [group.left() for group in groups]
         self.order = sorted(((int(came[:, k].max()), g, k) for g, came in enumerate(self.came) for k in range(came.shape[1])))
         self.ranks = [[(part.member.path, part.member.instance) for part in group.ranks] for group in groups]
         self.own = [np.zeros(came.shape) for came in self.came]
@@ -52,7 +52,7 @@ class WhatIf(CollectiveRecipe):
 
     def present(self, outcome: Outcome) -> Answer:
         groups, alignment = self.aligned(outcome)
-        groups = [group for group in groups if group.count > 1 and (np.where(group.began >= 0, group.began, group.called) >= 0).all()]
+        groups = [group for group in groups if group.count > 1 and (group.came() >= 0).all()]
         answer = Answer(self.name, [_about_clocks(alignment)])
         columns = ["What", "As the median of", "Loop now", "Loop then", "Saved", "Saved (%)"]
         if not groups:
